@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The commands of this project; `make help` lists them.
+# The rules of the module itself are in Kbuild.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KERNEL ?= stock
+
+.DEFAULT_GOAL := module
+
+-include tools/lab/lab.mk
+-include scripts/hwtab/tables.mk
+-include tools/cxemu/cxemu.mk
+
+define no_headers
+There are no kernel headers at $(KDIR).
+  Debian, Ubuntu:  apt-get install linux-headers-$(shell uname -r)
+  Fedora, RHEL:    dnf install kernel-devel-$(shell uname -r)
+Name another kernel build directory with KDIR=, for example
+  make KDIR=/usr/src/linux-headers-6.12-amd64
+The lab has kernels of its own: make modules KERNEL=stock
+endef
+export no_headers
+
+##@ Lab
+.PHONY: lab lab-shell
+lab: ## prepare the lab: one Debian tree, the debug kernel; nothing to do when it is there
+	@tools/lab/prepare
+
+lab-shell: ## an interactive guest with an emulated HCA; ARGS= goes to tools/lab/run
+	@tools/lab/run --shell $(ARGS)
+
+##@ Build
+.PHONY: module modules clean headers
+module: | headers ## cxib.ko for the running kernel, or for KDIR=directory
+	+@$(MAKE) --no-print-directory -C $(KDIR) M=$(CURDIR) modules
+
+modules: ## modules for the kernel of the lab, KERNEL=stock or debug, in build/
+	@tools/testing/module/build --kernel $(KERNEL)
+
+clean: ## remove what was built here; the lab stays
+	@rm -rf build
+	@find . -name .git -prune -o -type f \( -name '*.ko' -o -name '*.o' -o -name '*.mod' \
+	    -o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
+	    -o -name Module.symvers \) -exec rm -f {} +
+
+headers:
+	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
+
+##@ Test
+.PHONY: check check-fast check-long kunit coverage sparse
+check: lab ## everything that CI runs: 35 minutes, 75 with a lab to prepare
+	@tools/testing/check --level check
+
+check-fast: lab ## what needs no guest: style, sparse, host tests; 3 minutes
+	@tools/testing/check --level fast
+
+check-long: lab ## all of it, with the soaks: hours
+	@tools/testing/check --level long
+
+kunit: ## the KUnit suites in a guest; SUITE=glob chooses
+	@tools/testing/kunit/run $(if $(SUITE),--suite '$(SUITE)')
+
+coverage: ## lines and branches of the driver that KUnit reaches; build/coverage/
+	@tools/testing/kunit/run --coverage
+
+sparse: ## sparse with endian checks over driver and suites
+	@tools/testing/static/sparse
+
+##@ Help
+.PHONY: help
+help: ## this list
+	@awk -f tools/testing/help.awk $(MAKEFILE_LIST)

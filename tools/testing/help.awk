@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Prints the targets of makefiles that carry a "## description", under the "##@ Title" above them.
+BEGIN { FS = ":.*## " }
+/^##@ / { title = substr($0, 5); next }
+/^[a-z][a-z-]*:.*## / {
+	if (title != shown) {
+		printf "%s%s\n", (shown == "" ? "" : "\n"), title
+		shown = title
+	}
+	printf "  make %-12s %s\n", $1, $2
+}
