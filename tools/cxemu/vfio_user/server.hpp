@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Listens on a UNIX socket and serves one device to one client at a time.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "base/log.hpp"
+#include "base/unique_fd.hpp"
+#include "vfio_user/device.hpp"
+#include "vfio_user/statistics.hpp"
+
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace cxemu::vfio_user {
+
+class Connection;
+class Session;
+
+/// Clients come and go. A second client is refused while the first is alive. When a client is gone
+/// its maps and eventfds are dropped and the device is told.
+class Server {
+public:
+    /// Listens on \p path. A socket file that nobody listens on any more is replaced.
+    /// \param device must outlive the server
+    /// \return an error text that names the path and the cause
+    static std::expected<std::unique_ptr<Server>, std::string>
+    listen(EventLoop& loop, const std::filesystem::path& path, Device& device, Log log);
+
+    /// Drops the client and removes the socket file.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    [[nodiscard]] bool connected() const { return connection_ != nullptr; }
+    [[nodiscard]] const SessionStatistics& statistics() const { return statistics_; }
+
+    /// Serves a client on a socket that is connected already (a socketpair). Ends the present one.
+    void adopt(UniqueFd socket);
+
+private:
+    Server(EventLoop& loop, std::filesystem::path path, UniqueFd listener, Device& device, Log log);
+
+    void accept_clients();
+    void pause_accepting();
+    void end_connection();
+
+    EventLoop& loop_;
+    std::filesystem::path path_;
+    Device& device_;
+    Log log_;
+    SessionStatistics statistics_;
+    UniqueFd listener_;
+    FdWatch listener_watch_;
+    Timer accept_again_;
+    std::unique_ptr<Session> session_;
+    std::unique_ptr<Connection> connection_;
+};
+
+} // namespace cxemu::vfio_user
