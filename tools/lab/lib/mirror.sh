@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where Debian packages come from: the host's apt configuration, in either of its formats.
+# shellcheck shell=bash
+
+# Prints the base addresses of the archives the host's apt uses for a release, "RELEASE URI" each.
+host_archives() {
+	command -v apt-get > /dev/null || return 0
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(RELEASE) $(REPO_URI) $(COMPONENT)' 'Created-By: Packages' 2> /dev/null |
+		awk '$3 == "main" && $2 ~ /^(https?|ftp):/ && !seen[$1 $2]++ { print $1, $2 }'
+}
+
+host_codename() {
+	local VERSION_CODENAME=''
+	# shellcheck disable=SC1091
+	. /etc/os-release
+	printf '%s\n' "$VERSION_CODENAME"
+}
+
+# Prints the mirror of the host's own release; nothing where there is none (debootstrap's default holds then).
+main_mirror() {
+	if [ -n "${CXIB_LAB_MIRROR:-}" ]; then
+		printf '%s\n' "$CXIB_LAB_MIRROR"
+	else
+		host_archives | awk -v release="$(host_codename)" '$1 == release { print $2; exit }'
+	fi
+}
+
+# Prints the host's archive of security updates, or "-".
+security_mirror() {
+	local uri=''
+	if [ -z "${CXIB_LAB_MIRROR:-}" ]; then
+		uri=$(host_archives | awk -v release="$(host_codename)-security" '$1 == release { print $2; exit }')
+	fi
+	printf '%s\n' "${CXIB_LAB_SECURITY_MIRROR:-${uri:--}}"
+}
+
+# Prints the host's proxy settings in apt's configuration syntax.
+host_proxies() {
+	command -v apt-config > /dev/null || return 0
+	apt-config dump | grep -E '^Acquire::(http|https|ftp)::[Pp]roxy' || true
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Steps with stamps, run in the background, shown with what they do and how far they are.
+# shellcheck shell=bash
+#
+# A step NAME is a function step_NAME; step_NAME_progress, where it exists, prints how far it is.
+# Needs: $stamps and $logs (directories), $step_total
+
+declare -A step_pid=() step_number=() step_title=() step_started=()
+step_order=()
+last_line_length=0
+last_report=0
+
+elapsed() { # SECONDS -> m:ss
+	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
+}
+
+clear_line() {
+	if [ -t 1 ] && [ "$last_line_length" -gt 0 ]; then
+		printf '\r%*s\r' "$last_line_length" ''
+		last_line_length=0
+	fi
+}
+
+say() {
+	clear_line
+	printf '%s\n' "$*"
+}
+
+# Starts a step unless its stamp says that it is done. Arguments: NUMBER NAME TITLE
+step_start() {
+	local number=$1 name=$2 title=$3
+	step_number[$name]=$number
+	step_title[$name]=$title
+	if [ -e "$stamps/$name" ]; then
+		say "[$number/$step_total] $title: done before"
+		return 0
+	fi
+	say "[$number/$step_total] $title …"
+	step_started[$name]=$SECONDS
+	# A process group of its own, so that all of it can be ended.
+	set -m
+	(
+		"step_$name"
+		touch "$stamps/$name"
+	) > "$logs/$name.log" 2>&1 < /dev/null &
+	step_pid[$name]=$!
+	set +m
+	step_order+=("$name")
+}
+
+step_summary() { # NAME
+	local progress=''
+	if declare -F "step_$1_progress" > /dev/null; then
+		progress=$("step_$1_progress" 2> /dev/null || true)
+	fi
+	printf '[%s/%s] %s%s (%s)' "${step_number[$1]}" "$step_total" "${step_title[$1]}" \
+		"${progress:+: $progress}" "$(elapsed $((SECONDS - step_started[$1])))"
+}
+
+# One line that is rewritten on a terminal, a line every 20 s elsewhere.
+show_running() {
+	local name line=''
+	for name in "${step_order[@]}"; do
+		if [ -n "${step_pid[$name]:-}" ]; then
+			line+="${line:+  |  }$(step_summary "$name")"
+		fi
+	done
+	if [ -t 1 ]; then
+		line=${line:0:$(($(tput cols 2> /dev/null || echo 100) - 1))}
+		clear_line
+		printf '%s' "$line"
+		last_line_length=${#line}
+	elif [ $((SECONDS - last_report)) -ge 20 ]; then
+		printf '    %s\n' "$line"
+		last_report=$SECONDS
+	fi
+}
+
+# Waits for one step, showing all that run. Fails with the end of its log when it fails.
+step_wait() {
+	local name=$1 pid=${step_pid[$1]:-} status=0
+	[ -n "$pid" ] || return 0
+	while kill -0 "$pid" 2> /dev/null; do
+		show_running
+		sleep 1
+	done
+	wait "$pid" || status=$?
+	unset "step_pid[$name]"
+	if [ "$status" -ne 0 ]; then
+		say "[${step_number[$name]}/$step_total] ${step_title[$name]}: FAILED; the end of $logs/$name.log:"
+		tail -n 30 "$logs/$name.log" | sed 's/^/    /'
+		exit 1
+	fi
+	say "[${step_number[$name]}/$step_total] ${step_title[$name]}: done ($(elapsed $((SECONDS - step_started[$name]))))"
+}
+
+# Ends every step that still runs, with all its processes.
+steps_kill() {
+	local pid
+	for pid in "${step_pid[@]}"; do
+		kill -TERM -- "-$pid" 2> /dev/null || true
+	done
+	for pid in "${step_pid[@]}"; do
+		wait "$pid" 2> /dev/null || true
+	done
+}
+
+# Progress of an apt run from its status lines (file descriptor 9 of the step).
+apt_progress() {
+	awk -F: '
+		$1 == "dlstatus" { what = "downloading"; share = $3 }
+		$1 == "pmstatus" { what = "installing"; share = $3 }
+		END { if (what != "") printf "%s %d%%", what, share }' "$1"
+}
