@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/// @file
+/// -
+#pragma once
+
+#include "hwtab/model.hpp"
+#include "tables/command_header.hpp"
+#include "tables/contexts.hpp"
+#include "tables/events.hpp"
+#include "tables/object_values.hpp"
+
+#include <array>
+
+namespace hwtab {
+
+inline constexpr std::array create_eq_in_fields{
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x8),
+    nested("eq_context_entry", 0x10, eqc, "-"),
+    reserved_bytes(0x50, 0x8),
+    array("event_bitmask", 0x58, 64, 4, "-"),
+    reserved_bytes(0x78, 0x98),
+    list("pas", 0x110, 64, "-"),
+};
+inline constexpr Layout create_eq_in{"create_eq_in", Kind::command_input, 0x110,
+                                     create_eq_in_fields, "Input of CREATE_EQ."};
+
+inline constexpr std::array create_eq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved(0x8, 31, 8),
+    bits("eq_number", 0x8, 7, 0, "-"),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout create_eq_out{"create_eq_out", Kind::command_output, 0x10,
+                                      create_eq_out_fields, "Output of CREATE_EQ."};
+
+inline constexpr std::array destroy_eq_in_fields{
+    opcode_field,
+    reserved(0x0, 15, 0),
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 8),
+    bits("eq_number", 0x8, 7, 0, "-"),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout destroy_eq_in{"destroy_eq_in", Kind::command_input, 0x10,
+                                      destroy_eq_in_fields, "Input of DESTROY_EQ."};
+
+inline constexpr std::array destroy_eq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout destroy_eq_out{"destroy_eq_out", Kind::command_output, 0x10,
+                                       destroy_eq_out_fields, "Output of DESTROY_EQ."};
+
+inline constexpr std::array query_eq_in_fields{
+    opcode_field,
+    reserved(0x0, 15, 0),
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 8),
+    bits("eq_number", 0x8, 7, 0, "-"),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout query_eq_in{"query_eq_in", Kind::command_input, 0x10, query_eq_in_fields,
+                                    "Input of QUERY_EQ."};
+
+inline constexpr std::array query_eq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+    nested("eq_context_entry", 0x10, eqc, "-"),
+    reserved_bytes(0x50, 0x8),
+    word64("event_bitmask", 0x58, "-"),
+    reserved_bytes(0x60, 0xb0),
+    list("pas", 0x110, 64, "-"),
+};
+inline constexpr Layout query_eq_out{"query_eq_out", Kind::command_output, 0x110,
+                                     query_eq_out_fields, "Output of QUERY_EQ."};
+
+inline constexpr std::array create_cq_in_fields{
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x8),
+    nested("cq_context", 0x10, cqc, "-"),
+    reserved_bytes(0x50, 0xc),
+    flag("cq_umem_valid", 0x5c, 31, "-"),
+    reserved(0x5c, 30, 0),
+    reserved_bytes(0x60, 0xb0),
+    list("pas", 0x110, 64, "-"),
+};
+inline constexpr Layout create_cq_in{"create_cq_in", Kind::command_input, 0x110,
+                                     create_cq_in_fields, "Input of CREATE_CQ."};
+
+inline constexpr std::array create_cq_out_fields{
+    status_field,          reserved(0x0, 23, 0),         syndrome_field,
+    reserved(0x8, 31, 24), bits("cqn", 0x8, 23, 0, "-"), reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout create_cq_out{"create_cq_out", Kind::command_output, 0x10,
+                                      create_cq_out_fields, "Output of CREATE_CQ."};
+
+inline constexpr std::array destroy_cq_in_fields{
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 24),
+    bits("cqn", 0x8, 23, 0, "-"),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout destroy_cq_in{"destroy_cq_in", Kind::command_input, 0x10,
+                                      destroy_cq_in_fields, "Input of DESTROY_CQ."};
+
+inline constexpr std::array destroy_cq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout destroy_cq_out{"destroy_cq_out", Kind::command_output, 0x10,
+                                       destroy_cq_out_fields, "Output of DESTROY_CQ."};
+
+inline constexpr std::array query_cq_in_fields{
+    opcode_field,          reserved(0x0, 15, 0),         reserved(0x4, 31, 16),    op_mod_field,
+    reserved(0x8, 31, 24), bits("cqn", 0x8, 23, 0, "-"), reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout query_cq_in{"query_cq_in", Kind::command_input, 0x10, query_cq_in_fields,
+                                    "Input of QUERY_CQ."};
+
+inline constexpr std::array query_cq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+    nested("cq_context", 0x10, cqc, "-"),
+    reserved_bytes(0x50, 0xc0),
+    list("pas", 0x110, 64, "-"),
+};
+inline constexpr Layout query_cq_out{"query_cq_out", Kind::command_output, 0x110,
+                                     query_cq_out_fields, "Output of QUERY_CQ."};
+
+inline constexpr std::array modify_cq_in_modify_field_select_resize_field_select_choices{
+    &modify_field_select, &resize_field_select};
+
+inline constexpr std::array modify_cq_in_fields{
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 24),
+    bits("cqn", 0x8, 23, 0, "-"),
+    choice("modify_field_select_resize_field_select", 0xc, 0x4,
+           modify_cq_in_modify_field_select_resize_field_select_choices, "-"),
+    nested("cq_context", 0x10, cqc, "-"),
+    reserved_bytes(0x50, 0xc),
+    flag("cq_umem_valid", 0x5c, 31, "-"),
+    reserved(0x5c, 30, 0),
+    reserved_bytes(0x60, 0xb0),
+    list("pas", 0x110, 64, "-"),
+};
+inline constexpr Layout modify_cq_in{"modify_cq_in", Kind::command_input, 0x110,
+                                     modify_cq_in_fields, "Input of MODIFY_CQ."};
+
+inline constexpr std::array modify_cq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout modify_cq_out{"modify_cq_out", Kind::command_output, 0x10,
+                                      modify_cq_out_fields, "Output of MODIFY_CQ."};
+
+inline constexpr std::array gen_eqe_in_fields{
+    opcode_field,
+    reserved(0x0, 15, 0),
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 8),
+    bits("eq_number", 0x8, 7, 0, "-"),
+    reserved_bytes(0xc, 0x4),
+    bytes("eqe", 0x10, 64, "-"),
+};
+inline constexpr Layout gen_eqe_in{"gen_eqe_in", Kind::command_input, 0x50, gen_eqe_in_fields,
+                                   "Input of GEN_EQE."};
+
+inline constexpr std::array gen_eq_out_fields{
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout gen_eq_out{"gen_eq_out", Kind::command_output, 0x10, gen_eq_out_fields,
+                                   "Output of GEN_EQ."};
+
+inline constexpr Command cmd_create_eq{"create_eq", 0x301, &create_eq_in, &create_eq_out, "-"};
+inline constexpr Command cmd_destroy_eq{"destroy_eq", 0x302, &destroy_eq_in, &destroy_eq_out, "-"};
+inline constexpr Command cmd_query_eq{"query_eq", 0x303, &query_eq_in, &query_eq_out, "-"};
+inline constexpr Command cmd_create_cq{"create_cq", 0x400, &create_cq_in, &create_cq_out, "-"};
+inline constexpr Command cmd_destroy_cq{"destroy_cq", 0x401, &destroy_cq_in, &destroy_cq_out, "-"};
+inline constexpr Command cmd_query_cq{"query_cq", 0x402, &query_cq_in, &query_cq_out, "-"};
+inline constexpr Command cmd_modify_cq{"modify_cq", 0x403, &modify_cq_in, &modify_cq_out, "-"};
+inline constexpr Command cmd_gen_eqe{"gen_eqe", 0x304, &gen_eqe_in, &gen_eq_out, "-"};
+
+inline constexpr std::array commands_events_layouts{
+    &create_eq_in, &create_eq_out, &destroy_eq_in, &destroy_eq_out, &query_eq_in, &query_eq_out,
+    &create_cq_in, &create_cq_out, &destroy_cq_in, &destroy_cq_out, &query_cq_in, &query_cq_out,
+    &modify_cq_in, &modify_cq_out, &gen_eqe_in,    &gen_eq_out};
+inline constexpr std::array commands_events_commands{&cmd_create_eq, &cmd_destroy_eq, &cmd_query_eq,
+                                                     &cmd_create_cq, &cmd_destroy_cq, &cmd_query_cq,
+                                                     &cmd_modify_cq, &cmd_gen_eqe};
+inline constexpr Group commands_events_group{.name = "commands_events",
+                                             .title = "commands_events",
+                                             .meaning = "-",
+                                             .layouts = commands_events_layouts,
+                                             .commands = commands_events_commands};
+
+} // namespace hwtab
