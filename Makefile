@@ -21,14 +21,6 @@ The lab has kernels of its own: make modules KERNEL=stock
 endef
 export no_headers
 
-##@ Lab
-.PHONY: lab lab-shell
-lab: ## prepare the lab: one Debian tree, the debug kernel; nothing to do when it is there
-	@tools/lab/prepare
-
-lab-shell: ## an interactive guest with an emulated HCA; ARGS= goes to tools/lab/run
-	@tools/lab/run --shell $(ARGS)
-
 ##@ Build
 .PHONY: module modules clean headers
 module: | headers ## cxib.ko for the running kernel, or for KDIR=directory

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Prints the targets of makefiles that carry a "## description", under the "##@ Title" above them.
+# Prints the targets of makefiles that carry a "## description", under the "##@ Title" above them
+# or, where there is none, under the name of the makefile.
 BEGIN { FS = ":.*## " }
+FNR == 1 {
+	title = FILENAME
+	sub(/.*\//, "", title)
+	sub(/\.mk$/, "", title)
+	title = toupper(substr(title, 1, 1)) substr(title, 2)
+}
 /^##@ / { title = substr($0, 5); next }
 /^[a-z][a-z-]*:.*## / {
 	if (title != shown) {

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the driver makes of an init segment, read from memory of the test. */
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "hw/init_segment.h"
+
+#define WORDS			(CXIB_INIT_SEGMENT_SIZE / sizeof(u32))
+#define FIRMWARE_WORD		(0x000 / sizeof(u32))
+#define COMMAND_WORD		(0x004 / sizeof(u32))
+#define INITIALIZING_WORD	(0x1fc / sizeof(u32))
+#define INITIALIZING_BIT	0x80000000U
+#define NEVER			UINT_MAX
+
+/**
+ * struct fake_device - a device that is 16.35.4030 and changes while one waits
+ * @reader: what the driver uses
+ * @test: the case that runs
+ * @words: the init segment in CPU byte order
+ * @ready_after: waits until the firmware is up
+ * @gone_after: waits until the device no longer answers
+ * @waits: how often the driver has waited
+ * @waited: milliseconds that it asked for in all
+ */
+struct fake_device {
+	struct cxib_init_segment_reader reader;
+	struct kunit *test;
+	u32 words[WORDS];
+	unsigned int ready_after;
+	unsigned int gone_after;
+	unsigned int waits;
+	unsigned int waited;
+};
+
+static struct fake_device *to_fake(struct cxib_init_segment_reader *reader)
+{
+	return container_of(reader, struct fake_device, reader);
+}
+
+static u32 fake_read(struct cxib_init_segment_reader *reader, u32 offset)
+{
+	struct fake_device *device = to_fake(reader);
+
+	KUNIT_ASSERT_LT(device->test, offset, CXIB_INIT_SEGMENT_SIZE);
+	KUNIT_ASSERT_EQ(device->test, offset % sizeof(u32), 0);
+	return device->words[offset / sizeof(u32)];
+}
+
+static void fake_wait(struct cxib_init_segment_reader *reader,
+		      unsigned int milliseconds, unsigned int waited)
+{
+	struct fake_device *device = to_fake(reader);
+
+	KUNIT_EXPECT_EQ(device->test, waited, device->waited);
+	device->waits++;
+	device->waited += milliseconds;
+	if (device->waits == device->ready_after)
+		device->words[INITIALIZING_WORD] &= ~INITIALIZING_BIT;
+	if (device->waits == device->gone_after)
+		memset(device->words, 0xff, sizeof(device->words));
+}
+
+static int init_segment_init(struct kunit *test)
+{
+	struct fake_device *device = kunit_kzalloc(test, sizeof(*device), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, device);
+	device->reader.read = fake_read;
+	device->reader.wait = fake_wait;
+	device->test = test;
+	device->words[FIRMWARE_WORD] = 35 << 16 | 16;
+	device->words[COMMAND_WORD] = 5 << 16 | 4030;
+	device->ready_after = NEVER;
+	device->gone_after = NEVER;
+	test->priv = device;
+	return 0;
+}
+
+static void says(struct kunit *test, const struct cxib_explanation *explanation,
+		 const char *words)
+{
+	KUNIT_EXPECT_TRUE_MSG(test, strstr(explanation->text, words),
+			      "\"%s\" is not in \"%s\"", words, explanation->text);
+}
+
+static void reads_version_of_ready_firmware(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation = {};
+	struct cxib_init_segment segment = {};
+	int err;
+
+	err = cxib_init_segment_await(&device->reader, &segment, &explanation);
+
+	KUNIT_EXPECT_EQ(test, err, 0);
+	KUNIT_EXPECT_EQ(test, segment.firmware_major, 16);
+	KUNIT_EXPECT_EQ(test, segment.firmware_minor, 35);
+	KUNIT_EXPECT_EQ(test, segment.firmware_subminor, 4030);
+	KUNIT_EXPECT_EQ(test, segment.command_revision, 5);
+	KUNIT_EXPECT_EQ(test, device->waits, 0);
+	KUNIT_EXPECT_STREQ(test, explanation.text, "");
+}
+
+static void waits_until_firmware_is_up(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	device->ready_after = 17;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waits, 17);
+}
+
+static void accepts_firmware_that_is_up_at_the_limit(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	device->ready_after = CXIB_FIRMWARE_READY_LIMIT_MS / CXIB_FIRMWARE_POLL_MS;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
+}
+
+static void gives_up_on_firmware_that_never_comes_up(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = INITIALIZING_BIT | 0x123;
+
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
+	says(test, &explanation, "still initializing after 120000 ms");
+	says(test, &explanation, "0x1fc = 0x80000123");
+}
+
+static void ignores_the_other_bits_of_the_initializing_word(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = ~INITIALIZING_BIT;
+
+	KUNIT_EXPECT_EQ(test, 0,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waits, 0);
+}
+
+static void reports_a_device_that_does_not_answer(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	memset(device->words, 0xff, sizeof(device->words));
+
+	KUNIT_EXPECT_EQ(test, -EIO,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waits, 0);
+	says(test, &explanation, "does not answer");
+}
+
+static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	device->gone_after = 3;
+
+	KUNIT_EXPECT_EQ(test, -EIO,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waits, 3);
+	says(test, &explanation, "does not answer");
+}
+
+static void reports_a_segment_of_zeros(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	memset(device->words, 0, sizeof(device->words));
+
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	says(test, &explanation, "command interface revision is 0");
+	says(test, &explanation, "firmware 0.0.0");
+}
+
+static const u16 foreign_revisions[] = { 1, 4, 6, 0x500, 0xffff };
+
+static void describe_revision(const u16 *revision, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "revision %u", *revision);
+}
+
+KUNIT_ARRAY_PARAM(foreign_revision, foreign_revisions, describe_revision);
+
+static void refuses_another_command_interface(struct kunit *test)
+{
+	const u16 *revision = test->param_value;
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+	char words[48];
+
+	device->words[COMMAND_WORD] = *revision << 16 | 4030;
+	snprintf(words, sizeof(words), "revision is %u, this driver speaks revision 5",
+		 *revision);
+
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, segment.command_revision, *revision);
+	says(test, &explanation, words);
+	says(test, &explanation, "firmware 16.35.4030");
+}
+
+static void fits_every_explanation_into_its_buffer(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[FIRMWARE_WORD] = 0xfffeffff;
+	device->words[COMMAND_WORD] = 0xffffffff;
+
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_LT(test, strlen(explanation.text), sizeof(explanation.text) - 1);
+
+	device->words[INITIALIZING_WORD] = 0xfffffffe;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_LT(test, strlen(explanation.text), sizeof(explanation.text) - 1);
+}
+
+static struct kunit_case init_segment_cases[] = {
+	KUNIT_CASE(reads_version_of_ready_firmware),
+	KUNIT_CASE(waits_until_firmware_is_up),
+	KUNIT_CASE(accepts_firmware_that_is_up_at_the_limit),
+	KUNIT_CASE(gives_up_on_firmware_that_never_comes_up),
+	KUNIT_CASE(ignores_the_other_bits_of_the_initializing_word),
+	KUNIT_CASE(reports_a_device_that_does_not_answer),
+	KUNIT_CASE(reports_a_device_that_goes_away_while_waiting),
+	KUNIT_CASE(reports_a_segment_of_zeros),
+	KUNIT_CASE_PARAM(refuses_another_command_interface, foreign_revision_gen_params),
+	KUNIT_CASE(fits_every_explanation_into_its_buffer),
+	{}
+};
+
+static struct kunit_suite init_segment_suite = {
+	.name = "init_segment",
+	.init = init_segment_init,
+	.test_cases = init_segment_cases,
+};
+
+kunit_test_suite(init_segment_suite);

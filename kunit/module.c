@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What makes the suites of this directory one module. */
+#include <linux/module.h>
+
+MODULE_DESCRIPTION("KUnit suites of cxib");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
