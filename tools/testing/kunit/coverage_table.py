@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Prints gcovr's JSON summary as one line a file: lines and branches that were reached."""
+
+import argparse
+import json
+import sys
+from typing import Any
+
+
+def cell(entry: dict[str, Any], what: str) -> str:
+    """'12/15  80%', or a dash where there is nothing to reach."""
+    total = entry[f"{what}_total"]
+    if not total:
+        return "-"
+    covered = entry[f"{what}_covered"]
+    return f"{covered}/{total} {100 * covered // total:3d}%"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("summary", help="file written by gcovr --json-summary")
+    with open(parser.parse_args().summary, encoding="utf-8") as file:
+        summary = json.load(file)
+    if not summary["files"]:
+        print("no file of the driver has counts", file=sys.stderr)
+        return 1
+    width = max(len(entry["filename"]) for entry in summary["files"])
+    print(f"{'file':{width}} {'lines':>16} {'branches':>16}")
+    rows = [(entry["filename"], entry) for entry in summary["files"]] + [("all", summary)]
+    for name, entry in rows:
+        print(f"{name:{width}} {cell(entry, 'line'):>16} {cell(entry, 'branch'):>16}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks that every file names its license in its first lines, and the right one for its place."""
+
+import fnmatch
+import pathlib
+import re
+import sys
+
+from files import REPO, project_files
+
+TAG = re.compile(r"SPDX-License-Identifier:\s*(.+?)\s*(?:\*/|-->)?\s*$")
+TAG_LINES = 3
+
+KERNEL = "GPL-2.0-only"
+TOOL = "GPL-2.0-or-later"
+TABLE = "GPL-2.0-only OR BSD-2-Clause"
+
+# The first pattern that matches a path decides. What is generated from the tables may carry their
+# license wherever it lies.
+RULES: list[tuple[str, set[str]]] = [
+    ("include/uapi/*", {"GPL-2.0-only WITH Linux-syscall-note"}),
+    ("include/hw/*", {TABLE}),
+    ("scripts/hwtab/tables/*", {TABLE}),
+    ("scripts/hwtab/*", {TABLE, TOOL}),
+    ("kunit/generated/*", {KERNEL, TABLE}),
+    ("drivers/*", {KERNEL}),
+    ("include/*", {KERNEL}),
+    ("kunit/*", {KERNEL}),
+    ("Kbuild", {KERNEL}),
+    ("Documentation/*", {TOOL, TABLE}),
+    ("*", {TOOL}),
+]
+
+# Files that are data in somebody else's format, or that have no room for a comment.
+EXEMPT = [".gitignore", ".clang-format", ".clang-tidy", "LICENSES/*", "*.json", "*.pcap", "*.bin", "*.kmsg"]
+
+
+def allowed_licenses(name: str) -> set[str]:
+    return next(licenses for pattern, licenses in RULES if fnmatch.fnmatch(name, pattern))
+
+
+def is_exempt(name: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in EXEMPT)
+
+
+def license_of(path: pathlib.Path) -> str:
+    """The license that the first lines of a file name; empty where they name none."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for _, line in zip(range(TAG_LINES), file):
+            match = TAG.search(line)
+            if match:
+                return match.group(1)
+    return ""
+
+
+def complaint(name: str, repo: pathlib.Path = REPO) -> str:
+    """What is wrong with a file's license line; empty if nothing is."""
+    if is_exempt(name) or (repo / name).stat().st_size == 0:
+        return ""
+    found, allowed = license_of(repo / name), allowed_licenses(name)
+    if found in allowed:
+        return ""
+    wanted = " or ".join(f'"{license}"' for license in sorted(allowed))
+    if not found:
+        return f"{name}: no SPDX-License-Identifier in its first {TAG_LINES} lines, must be {wanted}"
+    return f'{name}: the license is "{found}", must be {wanted} here'
+
+
+def main() -> int:
+    names = project_files()
+    complaints = [text for name in names if (text := complaint(name))]
+    print("\n".join(complaints + [f"{len(names)} files, {len(complaints)} complaints"]))
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
