@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One guest: its QEMU, its channels, and how far it has come."""
+
+import enum
+import shlex
+import socket
+import sys
+import time
+
+from . import qemu
+from .output import EndMark, Plain, Prefixed
+from .processes import Child
+from .reports import Scanner
+from .rundir import shown
+
+# After a report that the guest does not survive: time for the rest of it to reach the log.
+_LAST_WORDS_SECONDS = 5
+_POWER_OFF_SECONDS = 120
+_TASK_LIST_SECONDS = 15
+
+
+class Stage(enum.Enum):
+    """What a guest is doing."""
+
+    BOOT = "boot"
+    COMMAND = "run the command"
+    POWER_OFF = "power off"
+    LAST_WORDS = "end its report"
+    TASK_LIST = "list its tasks"
+    OFF = "off"
+
+
+class Guest:
+    """A guest from the start of its QEMU to the end.
+
+    channels maps file-like sockets to the functions that take what arrives on them.
+    """
+
+    def __init__(self, number, directory, options, token):
+        self.number = number
+        self.name = f"guest {number}" if options.vms > 1 else "the guest"
+        self.directory = directory
+        self.options = options
+        self.token = token
+        self.scanner = Scanner()
+        self.failures = []
+        self.timed_out = False
+        self.status = None
+        self.child = None
+        self.channels = {}
+        self.stage = Stage.BOOT
+        self.ready_after = None
+        self.times_told = False
+        self.kernel_log = directory / "console.log"
+        self._console = open(self.kernel_log, "wb", buffering=0)
+        self._console_rest = b""
+        self._control = None
+        self._control_rest = b""
+        self._marks = {name: EndMark(token) for name in ("out", "err")}
+        self._outputs = {"out": self._output(sys.stdout), "err": self._output(sys.stderr)}
+        self._started = time.monotonic()
+        self._deadline = self._started + options.boot_timeout
+
+    def _output(self, stream):
+        if self.options.vms > 1:
+            return Prefixed(stream.buffer, f"vm{self.number}| ")
+        return Plain(stream.buffer)
+
+    # ---- start and end ----
+
+    def start(self, machine, kernel, sockets):
+        """Writes what the guest reads and starts its QEMU."""
+        self._write_orders()
+        handlers = {
+            "console": self._take_console,
+            "control": self._take_control,
+            "out": lambda data: self._take_output("out", data),
+            "err": lambda data: self._take_output("err", data),
+        }
+        theirs = {}
+        for name, handler in handlers.items():
+            mine, theirs[name] = socket.socketpair()
+            self.channels[mine] = handler
+            if name == "control":
+                self._control = mine
+        arguments = qemu.kernel_arguments(self.directory, self.options.append)
+        words = qemu.command_line(
+            machine, kernel | {"arguments": arguments}, {name: end.fileno() for name, end in theirs.items()},
+            sockets, self.options.shell)
+        (self.directory / "qemu.command").write_text(shlex.join(words) + "\n")
+        self.child = Child(words, self.directory / "qemu.log", [end.fileno() for end in theirs.values()],
+                           terminal=self.options.shell)
+        for end in theirs.values():
+            end.close()
+
+    def _write_orders(self):
+        options = self.options
+        settings = {
+            "LAB_DRIVER": options.driver, "LAB_KERNEL": options.kernel, "LAB_HCAS": options.hcas,
+            "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": int(options.sm),
+            "lab_token": self.token, "lab_directory": options.directory, "lab_shell": int(options.shell),
+            "lab_kmemleak": int(options.kmemleak), "lab_terminal": options.terminal,
+        }
+        lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()]
+        (self.directory / "settings").write_text("".join(lines))
+        (self.directory / "command").write_text(options.command + "\n")
+
+    def end(self):
+        """Makes sure that no QEMU is left."""
+        if self.child:
+            self.child.end(3)
+        self._console.close()
+        for output in self._outputs.values():
+            output.finish()
+        for channel in self.channels:
+            channel.close()
+        self.stage = Stage.OFF
+
+    # ---- what arrives ----
+
+    def _take_console(self, data):
+        self._console.write(data)
+        *lines, self._console_rest = (self._console_rest + data).split(b"\n")
+        for line in lines:
+            text = line.decode(errors="replace").rstrip("\r")
+            if self.options.verbose:
+                print(f"[vm{self.number}] {text}", file=sys.stderr, flush=True)
+            self.scanner.feed(text)
+        if self.scanner.fatal and self.stage is not Stage.LAST_WORDS:
+            self._enter(Stage.LAST_WORDS, _LAST_WORDS_SECONDS)
+
+    def _take_output(self, name, data):
+        self._outputs[name].write(self._marks[name].feed(data))
+        if self.stage is Stage.COMMAND and all(mark.status is not None for mark in self._marks.values()):
+            self.status = self._marks["out"].status
+            self._enter(Stage.POWER_OFF, _POWER_OFF_SECONDS)
+
+    def _take_control(self, data):
+        *lines, self._control_rest = (self._control_rest + data).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode(errors="replace").partition(" ")
+            if word == "ready":
+                self.ready_after = time.monotonic() - self._started
+                self._enter(Stage.COMMAND, None if self.options.shell else self.options.timeout)
+            elif word == "failed":
+                self.fail(f"{self.name}: {rest}")
+            elif word == "finished":
+                self.status = int(rest)
+                self._enter(Stage.POWER_OFF, _POWER_OFF_SECONDS)
+
+    def fail(self, text):
+        """Notes why the run is not good."""
+        self.failures.append(text)
+
+    # ---- time ----
+
+    def _enter(self, stage, seconds):
+        self.stage = stage
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def seconds_left(self):
+        """Seconds until overdue() wants to be called, None for ever."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def overdue(self):
+        """Acts when the time for the present stage is over."""
+        if self.stage is Stage.LAST_WORDS:
+            self.end()
+        elif self.stage is Stage.TASK_LIST:
+            self.end()
+        elif self.stage is not Stage.OFF:
+            self._give_up()
+
+    def _give_up(self):
+        self.timed_out = True
+        seconds = {Stage.BOOT: self.options.boot_timeout, Stage.COMMAND: self.options.timeout}
+        limit = seconds.get(self.stage, _POWER_OFF_SECONDS)
+        self.fail(f"{self.name} did not {self.stage.value} within {limit} s")
+        self._ask_for_tasks()
+
+    def _ask_for_tasks(self):
+        try:
+            self._control.send(b"tasks\n")
+        except OSError:
+            pass
+        self._enter(Stage.TASK_LIST, _TASK_LIST_SECONDS)
+
+    def qemu_ended(self):
+        """To be called when the process is gone and its channels are read to their ends."""
+        if self.stage in (Stage.BOOT, Stage.COMMAND) and not self.scanner.reports and not self.failures:
+            what = "before it was ready" if self.stage is Stage.BOOT else "while the command ran"
+            self.fail(f"{self.name}: QEMU {self.child.describe_end()} {what}")
+        elif self.child.status != 0:
+            self.fail(f"{self.name}: QEMU {self.child.describe_end()}")
+        self.end()
+
+    # ---- evidence ----
+
+    def log_tail(self, lines=25):
+        """The end of the kernel log, and what QEMU said."""
+        text = self.kernel_log.read_text(errors="replace").splitlines()[-lines:]
+        said = (self.directory / "qemu.log").read_text(errors="replace").splitlines()[-10:]
+        parts = [f"the end of {shown(self.kernel_log)}:", *(f"    {line}" for line in text)]
+        if said:
+            parts += ["QEMU said:", *(f"    {line}" for line in said)]
+        return "\n".join(parts)

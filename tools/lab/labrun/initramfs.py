@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The initial RAM disk: busybox, /init, and the modules that mount the real root."""
+
+import gzip
+import hashlib
+import lzma
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+_MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
+
+
+class _Archive:
+    """Writer for cpio's "newc" format."""
+
+    def __init__(self):
+        self._parts = []
+        self._inode = 0
+
+    def add(self, name, mode, data=b"", device=(0, 0)):
+        """Adds a file; parent directories have to be there."""
+        self._inode += 1
+        encoded = name.encode() + b"\0"
+        values = (self._inode, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(encoded), 0)
+        header = b"070701" + b"".join(b"%08X" % value for value in values)
+        self._parts += [self._padded(header + encoded), self._padded(data)]
+
+    def bytes(self):
+        """The whole archive."""
+        self.add("TRAILER!!!", 0)
+        return b"".join(self._parts)
+
+    @staticmethod
+    def _padded(data):
+        return data + b"\0" * (-len(data) % 4)
+
+
+def _module_files(tree, release):
+    """Paths, in loading order, of what the kernel has as modules."""
+    files = []
+    for module in _MODULES:
+        listed = subprocess.run(
+            ["modprobe", "--dirname", str(tree), "--set-version", release, "--show-depends", module],
+            check=True, capture_output=True, text=True).stdout
+        for line in listed.splitlines():
+            words = line.split()
+            if words[0] == "insmod" and words[1] not in files:
+                files.append(words[1])
+    return [Path(name) for name in files]
+
+
+def _module_content(path):
+    data = path.read_bytes()
+    return lzma.decompress(data) if path.suffix == ".xz" else data
+
+
+def _build(busybox, init, modules):
+    archive = _Archive()
+    for directory in ("bin", "dev", "proc", "sys", "modules", "root"):
+        archive.add(directory, stat.S_IFDIR | 0o755)
+    archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+    archive.add("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes())
+    archive.add("init", stat.S_IFREG | 0o755, init.read_bytes())
+    names = []
+    for module in modules:
+        name = module.name.removesuffix(".xz")
+        names.append(name)
+        archive.add(f"modules/{name}", stat.S_IFREG | 0o644, _module_content(module))
+    archive.add("modules/order", stat.S_IFREG | 0o644, "".join(f"{name}\n" for name in names).encode())
+    return archive.bytes()
+
+
+def provide(tree, release, init, cache):
+    """The initial RAM disk for a kernel, from the cache directory or made now."""
+    busybox = tree / "usr/bin/busybox"
+    modules = _module_files(tree, release)
+    inputs = hashlib.sha256()
+    for path in (Path(__file__), init, busybox, *modules):
+        inputs.update(path.read_bytes())
+    image = cache / f"initramfs-{release}-{inputs.hexdigest()[:16]}"
+    if not image.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        for old in cache.glob(f"initramfs-{release}-*"):
+            old.unlink(missing_ok=True)
+        unfinished = image.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(gzip.compress(_build(busybox, init, modules), compresslevel=6))
+        unfinished.rename(image)
+    return image

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line of tools/lab/run."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+LAB_FAILED = 125
+TIMED_OUT = 124
+
+EMULATOR = Path("/repo/build/cxemu/cxemu")
+
+_EPILOG = """\
+COMMAND is one word with a shell command, or several words that are passed on as they are. It runs as root in the
+directory of the guest that matches the current one below /repo, with LAB_DRIVER, LAB_KERNEL, LAB_HCAS, LAB_VM and
+LAB_VMS in its environment and no standard input.
+
+exit status:
+  that of COMMAND (with --vms the first that is not 0), or
+  125  the lab could not run it, or the guest failed: oops, WARN, sanitizer or lock report, violation, crash
+  124  the guest did not boot, or COMMAND did not end, in time
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(LAB_FAILED, f"{self.prog}: {message}\n")
+
+
+def _count(lowest, highest):
+    def parse(text):
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
+        if not lowest <= value <= highest:
+            raise argparse.ArgumentTypeError(f"{value} is not within {lowest} to {highest}")
+        return value
+
+    return parse
+
+
+def _parser():
+    parser = _Parser(
+        prog="tools/lab/run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s [options] -- COMMAND [ARGUMENT]…",
+        description="Boots a guest with emulated HCAs, runs a command in it, fails when the kernel complains.",
+        epilog=_EPILOG,
+    )
+    add = parser.add_argument
+    add("--driver", choices=("cxib", "mlx5", "none"), default="none", help="driver to load (default: none)")
+    add("--kernel", choices=("stock", "debug"), default="stock", help="guest kernel (default: stock)")
+    add("--hcas", type=_count(0, 8), metavar="N", help="HCAs a guest (default: 1 with a driver, else 0)")
+    add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
+    add("--sm", action="store_true", help="start OpenSM in the first guest and wait for active ports")
+    add("--cxemu", default="", metavar="ARGS", help="further arguments for the emulator, as one word")
+    add("--timeout", type=_count(1, 86400), default=900, metavar="S", help="limit for COMMAND (default: 900 s)")
+    add("--boot-timeout", type=_count(1, 3600), metavar="S", help="limit until COMMAND starts (default: 300/600 s)")
+    add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
+    add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
+    add("--append", default="", metavar="ARGS", help="further kernel arguments, as one word")
+    add("--expect-report", action="append", default=[], metavar="PATTERN",
+        help="a report that has to appear in the kernel log (regular expression); may be repeated")
+    add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")
+    add("--shell", action="store_true", help="an interactive shell instead of COMMAND; Ctrl-A X or exit ends it")
+    add("--verbose", "-v", action="store_true", help="show the guest's kernel log and how long things took")
+    add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def _note(text):
+    print(f"lab: {text}", file=sys.stderr)
+
+
+def _choose_hcas(parser, options):
+    built = EMULATOR.exists()
+    if options.hcas is None:
+        wanted = 0 if options.driver == "none" else 1
+        if wanted and not built and options.driver == "cxib":
+            _note("build/cxemu/cxemu is not built (make cxemu): the guest has no HCA")
+            wanted = 0
+        options.hcas = wanted
+    if options.hcas and not built:
+        parser.error(f"--hcas {options.hcas} needs the emulator: build/cxemu/cxemu is not built (make cxemu)")
+
+
+def _check(parser, options):
+    if options.shell and options.command:
+        parser.error("--shell takes no COMMAND")
+    if not options.shell and not options.command:
+        parser.error("no COMMAND given (after --)")
+    if options.shell and options.vms > 1:
+        parser.error("--shell is for one guest, --vms is " + str(options.vms))
+    if options.kmemleak and options.kernel != "debug":
+        parser.error("--kmemleak needs --kernel debug: the stock kernel has no kmemleak")
+    if options.sm and not options.hcas:
+        parser.error("--sm needs at least one HCA (--hcas)")
+    if options.sm and options.driver == "none":
+        parser.error("--sm needs a driver (--driver mlx5 or cxib)")
+
+
+def parse(arguments):
+    """Options from the command line; ends the program with a message where they make no sense."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command[:1] == ["--"]:
+        options.command = options.command[1:]
+    _choose_hcas(parser, options)
+    _check(parser, options)
+    debug = options.kernel == "debug"
+    options.boot_timeout = options.boot_timeout or (600 if debug else 300)
+    options.memory = options.memory or (3072 if debug else 2048)
+    words = options.command
+    options.command = words[0] if len(words) == 1 else shlex.join(words)
+    return options

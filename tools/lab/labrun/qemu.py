@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""QEMU's command line, and whether this machine's KVM is of any use."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+BINARY = "qemu-system-x86_64"
+
+_QUIET_MACHINE = (
+    "panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable apparmor=0 audit=0 "
+    # The processors are emulated and shared: what takes long is not stuck.
+    "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
+    "sysctl.kernel.hung_task_timeout_secs=240 workqueue.watchdog_thresh=120"
+)
+
+
+def _processor_virtualizes():
+    text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    return re.search(r"^flags\s*:.*\b(vmx|svm)\b", text, re.MULTILINE) is not None
+
+
+def _qemu_starts_with_kvm():
+    quit_at_once = '{"execute":"qmp_capabilities"}{"execute":"quit"}'
+    try:
+        probe = subprocess.run(
+            [BINARY, "-accel", "kvm", "-machine", "q35", "-cpu", "max", "-nodefaults", "-display", "none", "-S",
+             "-qmp", "stdio"],
+            input=quit_at_once, capture_output=True, text=True, timeout=20, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return probe.returncode == 0
+
+
+def accelerator():
+    """"kvm" where the processor virtualizes and a guest can be made, else "tcg"; CXIB_LAB_ACCEL decides before."""
+    chosen = os.environ.get("CXIB_LAB_ACCEL", "")
+    if chosen in ("kvm", "tcg"):
+        return chosen
+    usable = os.access("/dev/kvm", os.R_OK | os.W_OK) and _processor_virtualizes() and _qemu_starts_with_kvm()
+    return "kvm" if usable else "tcg"
+
+
+def kernel_arguments(directory, extra):
+    """The kernel's command line; directory is the guest's, where its scripts find what to do."""
+    return f"console=ttyS0 {_QUIET_MACHINE} lab.directory={directory} {extra}".strip()
+
+
+def _share(tag, path, readonly):
+    access = ",readonly=on" if readonly else ""
+    return [
+        "-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{access}",
+        "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}",
+    ]
+
+
+def _port(name, descriptor):
+    return [
+        "-chardev", f"socket,id={name},fd={descriptor}",
+        "-device", f"virtserialport,chardev={name},name=lab.{name}",
+    ]
+
+
+def _hca(index, socket):
+    device = {
+        "driver": "vfio-user-pci",
+        "bus": f"hca-port{index}",
+        # The emulator may be kept from its processor for long; QEMU must not give up on it.
+        "x-msg-timeout": 600000,
+        "socket": {"type": "unix", "path": str(socket)},
+    }
+    return [
+        "-device", f"pcie-root-port,id=hca-port{index},chassis={index + 1},slot={index + 1},pref64-reserve=64M",
+        "-device", json.dumps(device),
+    ]
+
+
+def command_line(machine, kernel, ports, sockets, interactive):
+    """The words that start QEMU.
+
+    machine: accelerator, cpus, memory (MiB); kernel: image, initramfs, arguments; ports: name to descriptor, with
+    "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is the terminal.
+    """
+    words = [
+        BINARY, "-accel", machine["accelerator"], "-machine", "q35,memory-backend=memory,vmport=off",
+        "-cpu", "max,la57=off", "-smp", str(machine["cpus"]), "-m", f"{machine['memory']}M",
+        # The emulator reaches the guest's memory only when it is shared.
+        "-object", f"memory-backend-memfd,id=memory,size={machine['memory']}M,share=on",
+        "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+        "-kernel", str(kernel["image"]), "-initrd", str(kernel["initramfs"]), "-append", kernel["arguments"],
+        "-chardev", f"socket,id=console,fd={ports['console']}", "-serial", "chardev:console",
+        "-device", "virtio-serial-pci",
+    ]
+    words += _share("lab-root", "/run/lab/tree", readonly=True)
+    words += _share("lab-repo", "/repo", readonly=False)
+    for name, descriptor in ports.items():
+        if name != "console":
+            words += _port(name, descriptor)
+    for index, socket in enumerate(sockets):
+        words += _hca(index, socket)
+    if interactive:
+        words += ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal",
+                  "-mon", "chardev=terminal"]
+    return words

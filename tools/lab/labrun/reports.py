@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the kernel's complaints in a guest's log.
+
+The log is fed line by line; what comes out are reports, each with the lines around it as evidence.
+"""
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One sort of complaint.
+
+    fatal: the guest does not get over it, waiting for the command is pointless.
+    follow_up: the line belongs to a report that is being collected, if there is one.
+    """
+
+    name: str
+    pattern: re.Pattern
+    fatal: bool = False
+    follow_up: bool = False
+
+
+def _kind(name, pattern, **flags):
+    return Kind(name, re.compile(pattern), **flags)
+
+
+# In order: the first that matches names the report.
+KINDS = (
+    _kind("kernel panic", r"^Kernel panic - not syncing", fatal=True, follow_up=True),
+    _kind("oops", r"^Oops: |^Internal error: ", fatal=True, follow_up=True),
+    _kind("bad memory access", r"^BUG: unable to handle |^BUG: kernel NULL pointer dereference", fatal=True),
+    _kind("general protection fault", r"^general protection fault", fatal=True),
+    _kind("BUG", r"^kernel BUG at ", fatal=True),
+    _kind("stack overflow", r"^BUG: .*stack guard page was hit|^corrupted stack end detected", fatal=True),
+    _kind("KASAN", r"^BUG: KASAN: |^KASAN: "),
+    _kind("KFENCE", r"^BUG: KFENCE: "),
+    _kind("KCSAN", r"^BUG: KCSAN: "),
+    _kind("UBSAN", r"^UBSAN: "),
+    _kind("hung task", r"^INFO: task .* blocked for more than \d+ seconds"),
+    _kind("soft lockup", r"^(watchdog: )?BUG: soft lockup"),
+    _kind("hard lockup", r"^(NMI )?watchdog: .*hard LOCKUP", fatal=True),
+    _kind("workqueue lockup", r"^BUG: workqueue lockup"),
+    _kind("RCU stall", r"^(rcu: )?INFO: rcu\S* (self-)?detected (expedited )?stall|^(rcu: )?INFO: rcu\S* detected"),
+    _kind("RCU misuse", r"^WARNING: suspicious RCU usage"),
+    _kind("sleep in atomic context", r"^BUG: sleeping function called from invalid context"),
+    _kind("scheduling while atomic", r"^BUG: scheduling while atomic"),
+    _kind(
+        "lockdep",
+        r"^WARNING: (possible (circular|recursive|irq lock inversion|unsafe) locking"
+        r"|possible (circular|recursive|irq) |inconsistent lock state|bad unlock balance|bad contention"
+        r"|held lock freed|Nested lock was not taken|lock held when returning|.*still has locks held"
+        r"|.*(SOFTIRQ|HARDIRQ|RECLAIM)-safe -> )"
+        r"|^\[ BUG: Invalid wait context \]|^DEBUG_LOCKS_WARN_ON|^INFO: trying to register non-static key"
+        r"|^BUG: MAX_LOCK",
+    ),
+    # The announcements of the checker itself, at boot, are none of its findings.
+    _kind(
+        "DMA API misuse",
+        r"^DMA-API: (?!preallocated|debugging |dma_debug_entry pool|disabled |debugging out of memory).*"
+        r"(driver|cacheline|exceed|debugging out|device|mapped)",
+    ),
+    _kind("object misuse", r"^ODEBUG: (?!selftest|Out of memory|DEBUG_OBJECTS|\d+ of )"),
+    _kind("list corruption", r"^(list_add|list_del|slab).{0,20} corruption"),
+    _kind("reference count", r"^refcount_t: "),
+    _kind("slab corruption", r"^BUG [\w:.-]+ \(.*\): "),
+    _kind("page corruption", r"^BUG: Bad (page|rss)"),
+    _kind("memory leak", r"^kmemleak: \d+ new suspected memory leaks"),
+    _kind("out of memory", r"^Out of memory: Killed process|^Memory cgroup out of memory"),
+    _kind("device never released", r"^unregister_netdevice: waiting for "),
+    _kind("WARN", r"^WARNING: "),
+    _kind("BUG", r"^BUG: "),
+)
+
+# "[   12.345678]", with CONFIG_PRINTK_CALLER also "[   T123]"; some lines name their subsystem first.
+_PREFIX = re.compile(r"^(?:<\d+>)?\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])? ?(?:watchdog: (?=BUG)|rcu: (?=INFO))?")
+_RULE = re.compile(r"^={30,}$")
+_END = re.compile(r"^---\[ end (trace|Kernel panic)")
+# Not the kernel's own words: programs that crash are logged too.
+_OF_A_PROGRAM = re.compile(r"^traps: |^\S+\[\d+\]: segfault at ")
+
+# Reports come as bursts of such lines: a list corruption, say, is followed by a WARNING two lines on.
+_BURST = 3
+
+
+def message_of(line):
+    """The text of a log line without time and subsystem."""
+    return _PREFIX.sub("", line, count=1)
+
+
+def kind_of(line):
+    """The kind of report that a log line begins, or None."""
+    message = message_of(line)
+    if _OF_A_PROGRAM.match(message):
+        return None
+    for kind in KINDS:
+        if kind.pattern.search(message):
+            return kind
+    return None
+
+
+@dataclass
+class Report:
+    """A complaint of the kernel, with its place in the log (lines count from 1) and the lines around it."""
+
+    kind: str
+    line: int
+    headline: str
+    fatal: bool
+    lines: list = field(default_factory=list)
+
+    def matches(self, pattern):
+        """Whether an (unanchored) regular expression is found in any line of the report."""
+        return any(re.search(pattern, line) for line in self.lines)
+
+
+class Scanner:
+    """Collects reports from a log.
+
+    before: lines kept ahead of a report; after: most lines kept from its first on.
+    """
+
+    def __init__(self, before=4, after=60):
+        self.reports = []
+        self.line_number = 0
+        self._after = after
+        self._history = deque(maxlen=before)
+        self._open = None
+        self._last_match = 0
+
+    def feed(self, line):
+        """Takes the next line; returns the report that it begins, or None."""
+        self.line_number += 1
+        line = line.rstrip("\r\n")
+        kind = kind_of(line)
+        begun = None
+        if kind and self._continues(kind):
+            self._open.fatal |= kind.fatal
+            self._last_match = self.line_number
+        elif kind:
+            begun = self._begin(kind, line)
+        if self._open and begun is None:
+            self._collect(line)
+        self._history.append(line)
+        return begun
+
+    @property
+    def collecting(self):
+        """Whether the last report is not complete yet."""
+        return self._open is not None
+
+    @property
+    def fatal(self):
+        """Whether the guest has said something after which it does not go on."""
+        return any(report.fatal for report in self.reports)
+
+    def _continues(self, kind):
+        if self._open is None:
+            return False
+        return kind.follow_up or self.line_number - self._last_match <= _BURST
+
+    def _begin(self, kind, line):
+        report = Report(kind.name, self.line_number, message_of(line), kind.fatal, [*self._history, line])
+        self.reports.append(report)
+        self._open = report
+        self._last_match = self.line_number
+        return report
+
+    def _collect(self, line):
+        report = self._open
+        report.lines.append(line)
+        message = message_of(line)
+        # The rule above a KASAN report came before its headline; this is the one below.
+        ended = _END.match(message) or _RULE.match(message)
+        if ended or self.line_number - report.line >= self._after:
+            self._open = None
+
+
+def judge(reports, expected):
+    """Splits reports by what was expected.
+
+    expected: regular expressions, each of which has to be found in a report.
+    Returns (unexpected reports, expressions that no report matches).
+    """
+    unexpected = [r for r in reports if not any(r.matches(pattern) for pattern in expected)]
+    missing = [p for p in expected if not any(r.matches(p) for r in reports)]
+    return unexpected, missing
+
+
+def render(report, log):
+    """The report as text for the user; log is the name of the whole log."""
+    head = f"{report.kind} in the guest's kernel log ({log}, line {report.line}):"
+    return "\n".join([head, *(f"    {line}" for line in report.lines)])

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Directories for the logs of runs: one each, the newest are kept."""
+
+import fcntl
+import os
+import shutil
+import time
+from pathlib import Path
+
+KEPT = 20
+
+
+def create(parent):
+    """Makes the directory of this run and locks it for as long as this process lives.
+
+    Its name sorts by time. Old ones are removed, those of running runs never.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    directory = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    directory.mkdir()
+    if not _lock(directory):
+        raise RuntimeError(f"{directory} is somebody else's")
+    _prune(parent)
+    return directory
+
+
+def _lock(directory):
+    # The descriptor stays open, and with it the lock, until the process ends.
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return False
+    return True
+
+
+def _prune(parent):
+    runs = sorted(entry for entry in parent.iterdir() if entry.is_dir() and _is_run(entry))
+    for old in runs[:-KEPT]:
+        if _unused(old):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_run(directory):
+    return directory.name[:8].isdigit()
+
+
+def _unused(directory):
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def shown(path):
+    """The name of a file of the checkout as the user knows it."""
+    return str(Path(path).relative_to("/repo"))

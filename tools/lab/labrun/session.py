@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run: guests and emulator from start to end, and the verdict."""
+
+import os
+import secrets
+import selectors
+import signal
+import socket
+import sys
+import termios
+from pathlib import Path
+
+from . import initramfs, qemu, reports, rundir
+from .emulator import Emulator, EmulatorError
+from .guest import Guest, Stage
+from .options import LAB_FAILED, TIMED_OUT
+
+LOGS = Path("/repo/build/lab")
+TREE = Path("/run/lab/tree")
+INIT = Path("/repo/tools/lab/guest/init")
+_SHOWN_REPORTS = 3
+
+
+class Interrupted(Exception):
+    """The run was told to end."""
+
+    def __init__(self, number):
+        super().__init__(f"ended by {signal.Signals(number).name}")
+        self.status = 128 + number
+
+
+def _raise_interrupted(number, _frame):
+    # A second one must not disturb the clean-up.
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+class Session:
+    """Owns everything that has to be gone at the end."""
+
+    def __init__(self, options, release):
+        self.options = options
+        self.release = release
+        self.directory = rundir.create(LOGS)
+        self.emulator = None
+        self.guests = []
+        self.failures = []
+        self._selector = selectors.DefaultSelector()
+
+    # ---- running ----
+
+    def run(self):
+        """Boots, runs, ends; returns the exit status."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _raise_interrupted)
+        terminal = termios.tcgetattr(0) if self.options.shell and os.isatty(0) else None
+        try:
+            self._start()
+            self._loop()
+        except EmulatorError as error:
+            self.failures.append(f"{error}\n{_tail(self.directory / 'cxemu.log')}")
+        except Interrupted as error:
+            self._say(f"{error}; logs are in {rundir.shown(self.directory)}")
+            self._end()
+            return error.status
+        finally:
+            self._end()
+            if terminal:
+                termios.tcsetattr(0, termios.TCSADRAIN, terminal)
+        return self._verdict()
+
+    def _start(self):
+        options = self.options
+        machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory}
+        kernel = {
+            "image": TREE / f"boot/vmlinuz-{self.release}",
+            "initramfs": initramfs.provide(TREE, self.release, INIT, LOGS),
+        }
+        sockets = []
+        if options.hcas:
+            self.emulator = Emulator(self.directory, options.hcas * options.vms, options.cxemu)
+            self._selector.register(self.emulator.child.descriptor, selectors.EVENT_READ, self._emulator_ended)
+            sockets = self.emulator.sockets
+        for number in range(options.vms):
+            directory = self.directory / f"vm{number}"
+            directory.mkdir()
+            guest = Guest(number, directory, options, secrets.token_hex(8))
+            self.guests.append(guest)
+            guest.start(machine, kernel, sockets[number * options.hcas:(number + 1) * options.hcas])
+            self._watch(guest)
+        self._say_verbose(f"{machine['accelerator']}, kernel {self.release}, logs in {rundir.shown(self.directory)}")
+
+    def _watch(self, guest):
+        for channel, handler in guest.channels.items():
+            channel.setblocking(False)
+            self._selector.register(channel, selectors.EVENT_READ, (channel, handler))
+        self._selector.register(guest.child.descriptor, selectors.EVENT_READ, guest)
+
+    def _loop(self):
+        while any(guest.stage is not Stage.OFF for guest in self.guests):
+            waits = [guest.seconds_left for guest in self.guests if guest.stage is not Stage.OFF]
+            waits = [seconds for seconds in waits if seconds is not None]
+            for key, _ in self._selector.select(min(waits, default=None)):
+                self._handle(key)
+            for guest in self.guests:
+                if guest.stage is not Stage.OFF and guest.seconds_left == 0.0:
+                    guest.overdue()
+                if guest.stage is Stage.OFF:
+                    self._forget(guest)
+
+    def _handle(self, key):
+        if isinstance(key.data, Guest):
+            self._drain(key.data)
+            key.data.qemu_ended()
+        elif isinstance(key.data, tuple):
+            self._receive(*key.data)
+        else:
+            key.data()
+
+    def _receive(self, channel, handler):
+        if channel.fileno() < 0:
+            return False
+        try:
+            data = channel.recv(65536)
+        except (BlockingIOError, ConnectionResetError):
+            return False
+        if data:
+            handler(data)
+        else:
+            self._selector.unregister(channel)
+        return bool(data)
+
+    def _drain(self, guest):
+        for channel, handler in guest.channels.items():
+            while channel in self._selector.get_map() and self._receive(channel, handler):
+                pass
+
+    def _forget(self, guest):
+        for key in list(self._selector.get_map().values()):
+            if key.data is guest or (isinstance(key.fileobj, socket.socket) and key.fileobj in guest.channels):
+                self._selector.unregister(key.fileobj)
+        self._report_times(guest)
+
+    def _emulator_ended(self):
+        self._selector.unregister(self.emulator.child.descriptor)
+        self.failures.append(
+            f"the emulator {self.emulator.child.describe_end()} while guests ran\n{_tail(self.emulator.log)}")
+        for guest in self.guests:
+            guest.end()
+
+    def _end(self):
+        for guest in self.guests:
+            if guest.stage is not Stage.OFF:
+                guest.end()
+        if self.emulator:
+            problem = self.emulator.end()
+            if problem:
+                self.failures.append(f"{problem}\n{_tail(self.emulator.log)}")
+            self.emulator.child.end(0)
+
+    # ---- verdict ----
+
+    def _verdict(self):
+        for guest in self.guests:
+            self._judge(guest)
+        self._judge_violations()
+        if self.failures:
+            self._say("FAILED")
+            for text in self.failures:
+                self._say(text)
+            self._say(f"all logs of this run are in {rundir.shown(self.directory)}")
+            late = any(guest.timed_out for guest in self.guests)
+            return TIMED_OUT if late else LAB_FAILED
+        return next((guest.status for guest in self.guests if guest.status), 0)
+
+    def _judge(self, guest):
+        unexpected, missing = reports.judge(guest.scanner.reports, self.options.expect_report)
+        log = rundir.shown(guest.kernel_log)
+        self.failures += [reports.render(report, log) for report in unexpected[:_SHOWN_REPORTS]]
+        for report in unexpected[_SHOWN_REPORTS:]:
+            self.failures.append(f"and {report.kind} at line {report.line}: {report.headline}")
+        for pattern in missing:
+            self.failures.append(f"{guest.name}: no report that matches '{pattern}' is in {log}")
+        if guest.failures:
+            self.failures += guest.failures
+            self.failures.append(guest.log_tail())
+
+    def _judge_violations(self):
+        lines = self.emulator.violations() if self.emulator else []
+        if lines:
+            shown = [f"    {line}" for line in lines[:20]]
+            name = rundir.shown(self.emulator.violations_file)
+            self.failures.append("\n".join([f"{len(lines)} violations of the device's rules ({name}):", *shown]))
+
+    def _report_times(self, guest):
+        if guest.ready_after is not None and not guest.times_told:
+            guest.times_told = True
+            self._say_verbose(f"{guest.name} was ready after {guest.ready_after:.1f} s")
+
+    def _say_verbose(self, text):
+        if self.options.verbose:
+            self._say(text)
+
+    @staticmethod
+    def _say(text):
+        sys.stdout.flush()
+        for line in text.splitlines():
+            print(f"lab: {line}", file=sys.stderr)
+        sys.stderr.flush()
+
+
+def _tail(path, lines=15):
+    text = path.read_text(errors="replace").splitlines()[-lines:] if path.exists() else []
+    return "\n".join([f"the end of {rundir.shown(path)}:", *(f"    {line}" for line in text)])
