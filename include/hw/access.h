@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the accessors in this directory are made of. This file is written by hand, the others by
+ * `make tables`.
+ *
+ * Structures that software shares with the device are arrays of big-endian 32-bit words. A field is
+ * some bits of one word, or two words that make a 64-bit number. A value that a field cannot hold
+ * stops compilation if the compiler knows it. Otherwise it is cut to the width of the field, so that
+ * the fields beside it stay intact, and in debug builds (CXIB_HW_DEBUG) a warning names the field.
+ */
+#ifndef HW_ACCESS_H
+#define HW_ACCESS_H
+
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+
+/* A 64-bit number that begins at any word. */
+struct hw_be64 {
+	__be64 value;
+} __packed __aligned(4);
+
+#define HW_ONES(width)	(~0ULL >> (64 - (width)))
+
+#ifdef CXIB_HW_DEBUG
+#define hw_warn_unless(condition, field, what, value, limit)				\
+	WARN_ONCE(!(condition), "%s: " what " %#llx exceeds %#llx\n", field,		\
+		  (unsigned long long)(value), (unsigned long long)(limit))
+#else
+#define hw_warn_unless(condition, field, what, value, limit)	do { } while (0)
+#endif
+
+/* @value must fit into @width bits; @field is a string. */
+#define hw_check_value(value, width, field)						\
+do {											\
+	BUILD_BUG_ON_MSG(__builtin_constant_p(value) && (value) > HW_ONES(width),	\
+			 "value is too large for " field);				\
+	hw_warn_unless((value) <= HW_ONES(width), field, "value", value, HW_ONES(width)); \
+} while (0)
+
+/* @index must be below @count, the number of elements of array @field. */
+#define hw_check_index(index, count, field)						\
+do {											\
+	BUILD_BUG_ON_MSG(__builtin_constant_p(index) && (index) >= (count),		\
+			 "index is too large for " field);				\
+	hw_warn_unless((index) < (count), field, "index", index, (count) - 1);		\
+} while (0)
+
+/* The @width bits of @word that begin at bit @low. */
+static __always_inline u32 hw_get_bits(__be32 word, unsigned int low, unsigned int width)
+{
+	return be32_to_cpu(word) >> low & (u32)HW_ONES(width);
+}
+
+static __always_inline void hw_set_bits(__be32 *word, unsigned int low, unsigned int width,
+					u64 value)
+{
+	const u32 mask = (u32)HW_ONES(width) << low;
+
+	*word = cpu_to_be32((be32_to_cpu(*word) & ~mask) | ((u32)value << low & mask));
+}
+
+static __always_inline u64 hw_get_u64(const __be32 *words)
+{
+	return be64_to_cpu(((const struct hw_be64 *)words)->value);
+}
+
+static __always_inline void hw_set_u64(__be32 *words, u64 value)
+{
+	((struct hw_be64 *)words)->value = cpu_to_be64(value);
+}
+
+/* Element @index of an array of 16-bit numbers that begins at @words. */
+static __always_inline u32 hw_get_u16_at(const __be32 *words, unsigned int index)
+{
+	return be16_to_cpu(((const __be16 *)words)[index]);
+}
+
+static __always_inline void hw_set_u16_at(__be32 *words, unsigned int index, u64 value)
+{
+	((__be16 *)words)[index] = cpu_to_be16((u16)value);
+}
+
+#endif /* HW_ACCESS_H */
