@@ -19,6 +19,7 @@
  * @words: the init segment in CPU byte order
  * @ready_after: waits until the firmware is up
  * @gone_after: waits until the device no longer answers
+ * @interrupted_after: waits until a signal comes
  * @waits: how often the driver has waited
  * @waited: milliseconds that it asked for in all
  */
@@ -28,6 +29,7 @@ struct fake_device {
 	u32 words[WORDS];
 	unsigned int ready_after;
 	unsigned int gone_after;
+	unsigned int interrupted_after;
 	unsigned int waits;
 	unsigned int waited;
 };
@@ -46,8 +48,8 @@ static u32 fake_read(struct cxib_init_segment_reader *reader, u32 offset)
 	return device->words[offset / sizeof(u32)];
 }
 
-static void fake_wait(struct cxib_init_segment_reader *reader,
-		      unsigned int milliseconds, unsigned int waited)
+static int fake_wait(struct cxib_init_segment_reader *reader,
+		     unsigned int milliseconds, unsigned int waited)
 {
 	struct fake_device *device = to_fake(reader);
 
@@ -58,6 +60,7 @@ static void fake_wait(struct cxib_init_segment_reader *reader,
 		device->words[INITIALIZING_WORD] &= ~INITIALIZING_BIT;
 	if (device->waits == device->gone_after)
 		memset(device->words, 0xff, sizeof(device->words));
+	return device->waits == device->interrupted_after ? -EINTR : 0;
 }
 
 static int init_segment_init(struct kunit *test)
@@ -72,6 +75,7 @@ static int init_segment_init(struct kunit *test)
 	device->words[COMMAND_WORD] = 5 << 16 | 4030;
 	device->ready_after = NEVER;
 	device->gone_after = NEVER;
+	device->interrupted_after = NEVER;
 	test->priv = device;
 	return 0;
 }
@@ -186,6 +190,21 @@ static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
 	says(test, &explanation, "does not answer");
 }
 
+static void stops_waiting_when_a_signal_comes(struct kunit *test)
+{
+	struct fake_device *device = test->priv;
+	struct cxib_explanation explanation;
+	struct cxib_init_segment segment;
+
+	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	device->interrupted_after = 3;
+
+	KUNIT_EXPECT_EQ(test, -EINTR,
+			cxib_init_segment_await(&device->reader, &segment, &explanation));
+	KUNIT_EXPECT_EQ(test, device->waits, 3);
+	says(test, &explanation, "interrupted after waiting 40 ms of at most 120000 ms");
+}
+
 static void reports_a_segment_of_zeros(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
@@ -255,6 +274,7 @@ static struct kunit_case init_segment_cases[] = {
 	KUNIT_CASE(ignores_the_other_bits_of_the_initializing_word),
 	KUNIT_CASE(reports_a_device_that_does_not_answer),
 	KUNIT_CASE(reports_a_device_that_goes_away_while_waiting),
+	KUNIT_CASE(stops_waiting_when_a_signal_comes),
 	KUNIT_CASE(reports_a_segment_of_zeros),
 	KUNIT_CASE_PARAM(refuses_another_command_interface, foreign_revision_gen_params),
 	KUNIT_CASE(fits_every_explanation_into_its_buffer),

@@ -10,6 +10,7 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "hw/init_segment.h"
@@ -99,8 +100,9 @@ static u32 bar_read(struct cxib_init_segment_reader *reader, u32 offset)
 	return ioread32be(bar->device->init_segment + offset);
 }
 
-static void bar_wait(struct cxib_init_segment_reader *reader,
-		     unsigned int milliseconds, unsigned int waited)
+/* Whoever binds the device with a write to sysfs may give up waiting. */
+static int bar_wait(struct cxib_init_segment_reader *reader,
+		    unsigned int milliseconds, unsigned int waited)
 {
 	struct bar_reader *bar = container_of(reader, struct bar_reader, reader);
 
@@ -108,7 +110,8 @@ static void bar_wait(struct cxib_init_segment_reader *reader,
 		dev_info(&bar->device->pdev->dev,
 			 "firmware is initializing, waited %u s of at most %u s\n",
 			 waited / 1000, CXIB_FIRMWARE_READY_LIMIT_MS / 1000);
-	msleep(milliseconds);
+	msleep_interruptible(milliseconds);
+	return signal_pending(current) ? -EINTR : 0;
 }
 
 static int cxib_meet_firmware(struct cxib_device *device)

@@ -23,13 +23,14 @@
  * struct cxib_init_segment_reader - how the init segment is reached
  * @read: returns the 32-bit word at byte @offset of the init segment, in CPU
  *	byte order; all-ones when the device does not answer
- * @wait: returns after @milliseconds or later; @waited is the time already
- *	spent waiting, in milliseconds, for progress messages. May sleep.
+ * @wait: sleeps for @milliseconds or longer; @waited is the time already spent
+ *	waiting, in milliseconds, for progress messages. Returns 0, or -EINTR
+ *	when a signal came meanwhile.
  */
 struct cxib_init_segment_reader {
 	u32 (*read)(struct cxib_init_segment_reader *reader, u32 offset);
-	void (*wait)(struct cxib_init_segment_reader *reader,
-		     unsigned int milliseconds, unsigned int waited);
+	int (*wait)(struct cxib_init_segment_reader *reader,
+		    unsigned int milliseconds, unsigned int waited);
 };
 
 /**

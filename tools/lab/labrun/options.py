@@ -62,6 +62,7 @@ def _parser():
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--append", default="", metavar="ARGS", help="further kernel arguments, as one word")
+    add("--qemu", default="", metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")

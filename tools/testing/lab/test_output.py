@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How the command's output is told from the mark behind it."""
+
+import io
+import unittest
+
+from labrun.output import EndMark, Prefixed
+
+
+class TheEndMark(unittest.TestCase):
+    """A mark that comes in any pieces."""
+
+    def test_output_goes_through_unchanged(self):
+        mark = EndMark("ab12")
+        self.assertEqual(b"text \x00\xff\n", mark.feed(b"text \x00\xff\n"))
+        self.assertIsNone(mark.status)
+
+    def test_the_mark_is_cut_off_and_its_status_known(self):
+        mark = EndMark("ab12")
+        self.assertEqual(b"no line end", mark.feed(b"no line end\x1eLAB-END ab12 7\x1e"))
+        self.assertEqual(7, mark.status)
+
+    def test_a_mark_in_single_bytes_is_found(self):
+        mark = EndMark("ab12")
+        seen = b"".join(mark.feed(bytes([byte])) for byte in b"one\n\x1eLAB-END ab12 0\x1e")
+        self.assertEqual((b"one\n", 0), (seen, mark.status))
+
+    def test_what_only_begins_like_a_mark_is_output(self):
+        mark = EndMark("ab12")
+        seen = mark.feed(b"a\x1eLAB-") + mark.feed(b"END cd34 5\x1e\n")
+        self.assertEqual((b"a\x1eLAB-END cd34 5\x1e\n", None), (seen, mark.status))
+
+    def test_what_comes_after_the_mark_is_dropped(self):
+        mark = EndMark("ab12")
+        mark.feed(b"\x1eLAB-END ab12 0\x1e")
+        self.assertEqual(b"", mark.feed(b"a left-over daemon speaks\n"))
+
+
+class PrefixedOutput(unittest.TestCase):
+    """Two guests in one terminal."""
+
+    def test_every_line_gets_the_prefix(self):
+        stream = io.BytesIO()
+        output = Prefixed(stream, "vm1| ")
+        output.write(b"one\ntw")
+        output.write(b"o\nthree")
+        self.assertEqual(b"vm1| one\nvm1| two\n", stream.getvalue())
+        output.finish()
+        self.assertEqual(b"vm1| one\nvm1| two\nvm1| three\n", stream.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tools/lab/run takes for a complaint of the guest's kernel, and what not.
+
+The texts are the kernel's own, as its consoles show them.
+"""
+
+import textwrap
+import unittest
+
+from labrun.reports import Scanner, judge, kind_of, render
+
+
+def scan(text, **arguments):
+    """The reports in a log."""
+    scanner = Scanner(**arguments)
+    for line in textwrap.dedent(text).strip("\n").split("\n"):
+        scanner.feed(line)
+    return scanner.reports
+
+
+OOPS = """
+    [   41.220010] cxib 0000:01:00.0: firmware 16.35.3006
+    [   41.231541] BUG: kernel NULL pointer dereference, address: 0000000000000018
+    [   41.231886] #PF: supervisor read access in kernel mode
+    [   41.232101] #PF: error_code(0x0000) - not-present page
+    [   41.232301] PGD 0 P4D 0
+    [   41.232602] Oops: Oops: 0000 [#1] PREEMPT SMP NOPTI
+    [   41.232987] CPU: 1 UID: 0 PID: 211 Comm: insmod Tainted: G           O       6.12.117+deb13-amd64 #1
+    [   41.233499] RIP: 0010:cxib_query_cap+0x1c/0x90 [cxib]
+    [   41.235012] Call Trace:
+    [   41.235131]  <TASK>
+    [   41.236000]  do_one_initcall+0x5b/0x310
+    [   41.240000] ---[ end trace 0000000000000000 ]---
+    [   41.241000] after the end
+"""
+
+KASAN = """
+    [   12.000001] # cxib_layout: ok
+    [   12.034411] ==================================================================
+    [   12.034907] BUG: KASAN: slab-out-of-bounds in pack_beyond_end+0x5a/0xd0 [cxib_kunit]
+    [   12.035522] Write of size 1 at addr ffff888103c4a180 by task kunit_try_catch/233
+    [   12.036000]
+    [   12.036100] CPU: 0 UID: 0 PID: 233 Comm: kunit_try_catch Tainted: G           O     N 6.12.117-cxib-debug #1
+    [   12.037000] Call Trace:
+    [   12.038000]  print_report+0xcb/0x5e0
+    [   12.039000] The buggy address belongs to the object at ffff888103c4a100
+    [   12.039100]                 which belongs to the cache kmalloc-128 of size 128
+    [   12.040000]  ffff888103c4a180: fc fc fc fc
+    [   12.041000] ==================================================================
+    [   12.041900] Disabling lock debugging due to kernel taint
+"""
+
+LOCKDEP = """
+    [   33.101010] ======================================================
+    [   33.101320] WARNING: possible circular locking dependency detected
+    [   33.101700] 6.12.117-cxib-debug #1 Tainted: G           O
+    [   33.102000] ------------------------------------------------------
+    [   33.102300] modprobe/301 is trying to acquire lock:
+"""
+
+LIST_CORRUPTION = """
+    [   20.000000] ------------[ cut here ]------------
+    [   20.000100] list_del corruption. prev->next should be ffff88810a0b0e00, but was dead000000000100. (prev=ffff8)
+    [   20.000200] WARNING: CPU: 1 PID: 190 at lib/list_debug.c:62 __list_del_entry_valid_or_report+0xb0/0xd0
+    [   20.000300] Modules linked in: cxib(O)
+    [   20.000400] ---[ end trace 0000000000000000 ]---
+"""
+
+
+class KindOfReport(unittest.TestCase):
+    """One line each, as it begins a report."""
+
+    def assert_kind(self, kind, line):
+        found = kind_of("[    5.000001] " + line)
+        self.assertIsNotNone(found, line)
+        self.assertEqual(kind, found.name, line)
+
+    def test_warn(self):
+        self.assert_kind("WARN", "WARNING: CPU: 0 PID: 1 at drivers/pci/msi/msi.c:888 __pci_enable_msi_range+0x1/0x2")
+
+    def test_bug_on(self):
+        self.assert_kind("BUG", "kernel BUG at mm/slub.c:448!")
+
+    def test_panic(self):
+        self.assert_kind("kernel panic", "Kernel panic - not syncing: sysrq triggered crash")
+
+    def test_page_fault(self):
+        self.assert_kind("bad memory access", "BUG: unable to handle page fault for address: ffffc90000a3d000")
+
+    def test_general_protection(self):
+        self.assert_kind("oops", "Oops: general protection fault, probably for non-canonical address 0xdead: 0000 [#1]")
+
+    def test_kfence(self):
+        self.assert_kind("KFENCE", "BUG: KFENCE: use-after-free read in test_use_after_free_read+0xb3/0x143")
+
+    def test_ubsan(self):
+        self.assert_kind("UBSAN", "UBSAN: array-index-out-of-bounds in drivers/cxib/hw/eq.c:120:9")
+
+    def test_hung_task(self):
+        self.assert_kind("hung task", "INFO: task modprobe:233 blocked for more than 241 seconds.")
+
+    def test_soft_lockup(self):
+        self.assert_kind("soft lockup", "watchdog: BUG: soft lockup - CPU#1 stuck for 134s! [insmod:201]")
+
+    def test_workqueue_lockup(self):
+        self.assert_kind("workqueue lockup", "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 130s!")
+
+    def test_rcu_stall(self):
+        self.assert_kind("RCU stall", "rcu: INFO: rcu_preempt self-detected stall on CPU")
+        self.assert_kind("RCU stall", "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:")
+        self.assert_kind("RCU stall", "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-.... }")
+
+    def test_rcu_misuse(self):
+        self.assert_kind("RCU misuse", "WARNING: suspicious RCU usage")
+
+    def test_sleep_in_atomic_context(self):
+        self.assert_kind("sleep in atomic context",
+                         "BUG: sleeping function called from invalid context at include/linux/sched/mm.h:321")
+        self.assert_kind("scheduling while atomic", "BUG: scheduling while atomic: insmod/244/0x00000002")
+
+    def test_lock_checker(self):
+        for line in (
+            "WARNING: possible recursive locking detected",
+            "WARNING: possible irq lock inversion dependency detected",
+            "WARNING: inconsistent lock state",
+            "WARNING: bad unlock balance detected!",
+            "WARNING: held lock freed!",
+            "WARNING: lock held when returning to user space!",
+            "WARNING: SOFTIRQ-safe -> SOFTIRQ-unsafe lock order detected",
+            "WARNING: kworker/u8:1/40 still has locks held!",
+            "[ BUG: Invalid wait context ]",
+            "INFO: trying to register non-static key.",
+            "BUG: MAX_LOCKDEP_CHAINS too low!",
+        ):
+            self.assert_kind("lockdep", line)
+
+    def test_dma_api(self):
+        self.assert_kind("DMA API misuse", "DMA-API: cxib 0000:01:00.0: device driver frees DMA memory with wrong function"
+                         " [device address=0x0000000104a5c000] [size=4096 bytes] [mapped as single] [unmapped as page]")
+        self.assert_kind("DMA API misuse", "DMA-API: pci 0000:01:00.0: device driver has pending DMA allocations while "
+                         "released from device [count=1]")
+
+    def test_objects(self):
+        self.assert_kind("object misuse", "ODEBUG: free active (active state 0) object: ffff8881 object type: timer_list")
+
+    def test_reference_count(self):
+        self.assert_kind("reference count", "refcount_t: underflow; use-after-free.")
+
+    def test_slab(self):
+        self.assert_kind("slab corruption", "BUG kmalloc-64 (Tainted: G    B      O      ): Right Redzone overwritten")
+
+    def test_page_state(self):
+        self.assert_kind("page corruption", "BUG: Bad page state in process insmod  pfn:10a4c")
+
+    def test_leaks(self):
+        self.assert_kind("memory leak", "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)")
+
+    def test_printk_caller_ids(self):
+        self.assertEqual("WARN", kind_of("[    5.000001][  T233] WARNING: CPU: 0 PID: 1 at a.c:1 f+0x1/0x2").name)
+
+
+class NoReport(unittest.TestCase):
+    """Lines that only look like one."""
+
+    def test_ordinary_lines(self):
+        for line in (
+            "DMA-API: preallocated 65536 debug entries",
+            "DMA-API: debugging enabled by kernel config",
+            "ODEBUG: selftest passed",
+            "Warning: unable to open an initial console.",
+            "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable",
+            "traps: python3[412] general protection fault ip:7f2 sp:7ff error:0 in libc.so.6[7f2000+15d000]",
+            "test_qp[311]: segfault at 18 ip 00007f3c sp 00007ffd error 4 in libmlx5.so.1",
+            "cxib 0000:01:00.0: WARNING is a word that a driver may use",
+            "workqueue: round-robin CPU selection forced",
+            "kmemleak: Kernel memory leak detector initialized (mem pool available: 15850)",
+            "** This means that this is a DEBUG kernel and it is     **",
+            "rcu: \tRCU lockdep checking is enabled.",
+            "Spectre V2 : Vulnerable",
+        ):
+            self.assertIsNone(kind_of("[    5.000001] " + line), line)
+
+
+class Evidence(unittest.TestCase):
+    """Which lines make up a report."""
+
+    def test_an_oops_is_one_report_with_its_context(self):
+        reports = scan(OOPS)
+        self.assertEqual(["bad memory access"], [r.kind for r in reports])
+        self.assertTrue(reports[0].fatal)
+        self.assertIn("firmware 16.35.3006", reports[0].lines[0])
+        self.assertIn("end trace", reports[0].lines[-1])
+
+    def test_kasan_ends_at_its_lower_rule(self):
+        report, = scan(KASAN)
+        self.assertEqual("KASAN", report.kind)
+        self.assertFalse(report.fatal)
+        self.assertEqual(3, report.line)
+        self.assertIn("====", report.lines[-1])
+        self.assertFalse(any("Disabling lock" in line for line in report.lines))
+
+    def test_a_report_that_the_log_breaks_off_is_kept(self):
+        report, = scan(LOCKDEP)
+        self.assertEqual("lockdep", report.kind)
+        self.assertIn("trying to acquire", report.lines[-1])
+
+    def test_lines_of_one_burst_are_one_report(self):
+        report, = scan(LIST_CORRUPTION)
+        self.assertEqual("list corruption", report.kind)
+
+    def test_a_panic_makes_the_report_before_it_fatal(self):
+        report, = scan(LOCKDEP + "    [   33.2] Kernel panic - not syncing: kernel: panic_on_warn set ...")
+        self.assertEqual("lockdep", report.kind)
+        self.assertTrue(report.fatal)
+
+    def test_two_reports_far_apart_are_two(self):
+        self.assertEqual(["KASAN", "list corruption"], [r.kind for r in scan(KASAN + LIST_CORRUPTION)])
+
+    def test_length_is_limited(self):
+        text = LOCKDEP + "\n".join(f"    [   34.0] line {n}" for n in range(200))
+        report, = scan(text, after=20)
+        self.assertLessEqual(len(report.lines), 25)
+
+    def test_carriage_returns_do_not_matter(self):
+        scanner = Scanner()
+        scanner.feed("[    1.000000] kernel BUG at lib/x.c:1!\r\n")
+        self.assertEqual("kernel BUG at lib/x.c:1!", scanner.reports[0].headline)
+
+    def test_the_text_names_log_and_line(self):
+        text = render(scan(KASAN)[0], "build/lab/run/vm0/console.log")
+        self.assertIn("KASAN in the guest's kernel log (build/lab/run/vm0/console.log, line 3)", text)
+
+
+class Judgement(unittest.TestCase):
+    """Reports that a test wants."""
+
+    def test_an_expected_report_is_no_failure(self):
+        unexpected, missing = judge(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])
+        self.assertEqual(([], []), (unexpected, missing))
+
+    def test_an_expected_report_that_does_not_come_is_named(self):
+        unexpected, missing = judge([], ["KASAN: .*use-after-free"])
+        self.assertEqual(([], ["KASAN: .*use-after-free"]), (unexpected, missing))
+
+    def test_another_report_stays_a_failure(self):
+        unexpected, missing = judge(scan(KASAN + LIST_CORRUPTION), ["BUG: KASAN"])
+        self.assertEqual((["list corruption"], []), ([r.kind for r in unexpected], missing))
+
+
+if __name__ == "__main__":
+    unittest.main()

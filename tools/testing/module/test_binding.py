@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an administrator sees of cxib.ko: loading it, binding it to devices, and the answers in words.
+
+Runs in a guest of tools/testing/module/run, which has three devices that are no HCA. One of them is a frame buffer:
+its BAR 0 is plain memory, so that a test can write any init segment into it.
+"""
+
+import contextlib
+import mmap
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import time
+import unittest
+from typing import Callable, Iterator
+
+MODULE = pathlib.Path(os.environ["CXIB_MODULE"])
+DEVICES = pathlib.Path("/sys/bus/pci/devices")
+DRIVER = pathlib.Path("/sys/bus/pci/drivers/cxib")
+
+FRAME_BUFFER = "1234:1111"
+SMALL_MEMORY_BAR = "1b36:0005"
+PORT_BAR = "10ec:8139"
+MELLANOX = "15b3:"
+
+FIRMWARE_OFFSET = 0x0
+INITIALIZING_OFFSET = 0x1FC
+SEGMENT_SIZE = 0x2010
+INITIALIZING = 1 << 31
+
+
+def device_id(device: pathlib.Path) -> str:
+    return f"{(device / 'vendor').read_text().strip()[2:]}:{(device / 'device').read_text().strip()[2:]}"
+
+
+def find_devices(wanted: str) -> list[pathlib.Path]:
+    return [device for device in sorted(DEVICES.iterdir()) if device_id(device).startswith(wanted)]
+
+
+def find_device(wanted: str) -> pathlib.Path:
+    found = find_devices(wanted)
+    if not found:
+        raise LookupError(f"the guest has no device {wanted}")
+    return found[0]
+
+
+def driver_of(device: pathlib.Path) -> str:
+    link = device / "driver"
+    return link.resolve().name if link.exists() else ""
+
+
+def write_attribute(path: pathlib.Path, value: str) -> None:
+    """Writes once. (Python's files write again after an error.)"""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, value.encode())
+    finally:
+        os.close(descriptor)
+
+
+def kernel_log() -> str:
+    return subprocess.run(["dmesg", "--notime"], check=True, capture_output=True, text=True).stdout
+
+
+class InitSegment:
+    """The start of the frame buffer, as the init segment of a device that does not exist.
+
+    To be written before the driver probes the device: the kernel takes the mapping away then.
+    """
+
+    def __init__(self, device: pathlib.Path) -> None:
+        write_attribute(device / "enable", "1")
+        descriptor = os.open(device / "resource0", os.O_RDWR)
+        self.memory = mmap.mmap(descriptor, 0x3000)
+        os.close(descriptor)
+
+    def write(self, offset: int, *words: int) -> None:
+        for position, word in enumerate(words):
+            self.memory[offset + 4 * position : offset + 4 * position + 4] = struct.pack(">I", word)
+
+    def fill(self, byte: int) -> None:
+        self.memory[0:SEGMENT_SIZE] = bytes([byte]) * SEGMENT_SIZE
+
+    def become_connectx5(self) -> None:
+        """Firmware 16.35.4030 that is up and speaks revision 5 of the command interface."""
+        self.fill(0)
+        self.write(FIRMWARE_OFFSET, 35 << 16 | 16, 5 << 16 | 4030)
+
+
+class ModuleTest(unittest.TestCase):
+    """Loads the module for each test and unloads it again, whatever is bound then."""
+
+    def setUp(self) -> None:
+        subprocess.run(["insmod", MODULE], check=True)
+        self.addCleanup(subprocess.run, ["rmmod", "cxib"], check=False)
+        self.log_before = kernel_log()
+
+    def new_messages(self) -> str:
+        return kernel_log().removeprefix(self.log_before)
+
+    def assert_logged(self, pattern: str) -> None:
+        self.assertRegex(self.new_messages(), pattern)
+
+    @contextlib.contextmanager
+    def override(self, device: pathlib.Path) -> Iterator[None]:
+        """While inside, only cxib may have the device."""
+        write_attribute(device / "driver_override", "cxib\n")
+        try:
+            yield
+        finally:
+            write_attribute(device / "driver_override", "\n")
+
+    def bind_error(self, device: pathlib.Path) -> str:
+        """Binds a device; returns the name of the error, empty if it worked."""
+        try:
+            write_attribute(DRIVER / "bind", device.name)
+        except OSError as error:
+            return os.strerror(error.errno or 0)
+        return ""
+
+
+class Loading(ModuleTest):
+    def test_brings_no_alias_that_would_load_it_for_a_device(self) -> None:
+        aliases = subprocess.run(["modinfo", "-F", "alias", MODULE], check=True, capture_output=True, text=True)
+        self.assertEqual(aliases.stdout, "")
+
+    def test_loads_and_unloads_many_times(self) -> None:
+        for _ in range(10):
+            subprocess.run(["rmmod", "cxib"], check=True)
+            subprocess.run(["insmod", MODULE], check=True)
+        self.assertTrue(DRIVER.is_dir())
+
+    def test_takes_no_device_unasked(self) -> None:
+        self.assertEqual([driver for device in DEVICES.iterdir() if (driver := driver_of(device)) == "cxib"], [])
+
+    def test_leaves_an_hca_alone_until_it_is_asked(self) -> None:
+        hcas = find_devices(MELLANOX)
+        if not hcas:
+            self.skipTest("the guest has no HCA")
+        self.assertNotIn("cxib", [driver_of(hca) for hca in hcas])
+        self.assertEqual(self.bind_error(hcas[0]), "No such device")
+
+
+class ForeignDevices(ModuleTest):
+    """Devices that are no HCA, bound by force."""
+
+    def test_a_device_of_another_id_is_refused_before_it_is_touched(self) -> None:
+        device = find_device(FRAME_BUFFER)
+        with self.override(device):
+            self.assertEqual(self.bind_error(device), "No such device")
+        self.assertEqual(driver_of(device), "")
+        self.assert_logged(rf"{device.name}: {FRAME_BUFFER} is no ConnectX-4, -5, -6 or -7.*driver_override")
+
+    def add_id(self, identity: str) -> pathlib.Path:
+        write_attribute(DRIVER / "new_id", identity.replace(":", " "))
+        return find_device(identity)
+
+    def test_a_bar_that_is_too_short_is_refused(self) -> None:
+        device = self.add_id(SMALL_MEMORY_BAR)
+        self.assertEqual(self.bind_error(device), "No such device")
+        self.assert_logged(r"BAR 0 has 0x0*1000 bytes, the init segment alone needs 0x2010")
+
+    def test_a_bar_of_ports_is_refused(self) -> None:
+        device = self.add_id(PORT_BAR)
+        self.assertEqual(self.bind_error(device), "No such device")
+        self.assert_logged(r"BAR 0 is not memory \(resource flags 0x[0-9a-f]+\)")
+
+
+class FirmwareStates(ModuleTest):
+    """What the init segment says, and what becomes of the device then."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.device = find_device(FRAME_BUFFER)
+        self.segment = InitSegment(self.device)
+        self.addCleanup(self.segment.memory.close)
+        self.segment.fill(0)
+
+    def allow(self) -> None:
+        """Makes the frame buffer a device of the driver; it is probed by that."""
+        write_attribute(DRIVER / "new_id", FRAME_BUFFER.replace(":", " "))
+
+    def test_a_device_with_nothing_behind_it_is_refused(self) -> None:
+        self.allow()
+        self.assertEqual(self.bind_error(self.device), "Protocol not supported")
+        self.assert_logged(r"command interface revision is 0, this driver speaks revision 5 only \(firmware 0\.0\.0\)")
+
+    def test_a_device_that_reads_as_ones_is_refused(self) -> None:
+        self.segment.fill(0xFF)
+        self.allow()
+        self.assertEqual(self.bind_error(self.device), "Input/output error")
+        self.assert_logged(r"device does not answer: its init segment reads as ones only")
+
+    def test_nothing_of_a_refused_device_is_kept(self) -> None:
+        self.allow()
+        self.assertEqual(driver_of(self.device), "")
+        self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
+
+    def test_a_device_with_firmware_is_bound_and_described(self) -> None:
+        self.segment.become_connectx5()
+        self.allow()
+        self.assertEqual(driver_of(self.device), "cxib")
+        self.assert_logged(r"firmware 16\.35\.4030, command interface revision 5; .*no RDMA device")
+        self.assertRegex(pathlib.Path("/proc/iomem").read_text(), r": cxib\b")
+
+    def test_waiting_for_firmware_ends_with_an_interrupt(self) -> None:
+        self.segment.become_connectx5()
+        self.segment.write(INITIALIZING_OFFSET, INITIALIZING)
+        binding = subprocess.Popen(["sh", "-c", f"echo {FRAME_BUFFER.replace(':', ' ')} > {DRIVER}/new_id"])
+        self.wait_until(lambda: driver_of(self.device) == "cxib")
+        binding.send_signal(signal.SIGINT)
+        binding.wait()
+        self.assertEqual(driver_of(self.device), "")
+        self.assert_logged(r"interrupted after waiting \d+ ms of at most 120000 ms for the firmware")
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            time.sleep(0.1)
+
+    def test_a_bound_device_can_be_let_go_and_bound_again(self) -> None:
+        self.segment.become_connectx5()
+        self.allow()
+        for _ in range(3):
+            write_attribute(DRIVER / "unbind", self.device.name)
+            self.assertEqual(driver_of(self.device), "")
+            self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
+            self.assertEqual(self.bind_error(self.device), "")
+
+    def test_unloading_lets_a_bound_device_go(self) -> None:
+        self.segment.become_connectx5()
+        self.allow()
+        subprocess.run(["rmmod", "cxib"], check=True)
+        self.assertEqual(driver_of(self.device), "")
+        self.assertIsNone(re.search("cxib", pathlib.Path("/proc/iomem").read_text()))
+        subprocess.run(["insmod", MODULE], check=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
