@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The strict checker: counts and names what the driver does against the rules of the interface.
+///
+/// The checker never changes what the device does. A violation is reported once by the room that
+/// sees it; the checker decides by the allow-list whether it counts against the driver.
+#pragma once
+
+#include "base/log.hpp"
+#include "check/rule.hpp"
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cxemu::check {
+
+/// A violation that is known and accepted.
+struct Allowance {
+    std::string rule;   ///< name of the rule
+    std::string detail; ///< text that the detail must contain; empty: any
+    std::string reason; ///< why it is accepted; never empty
+    std::uint64_t used = 0;
+};
+
+/// What has been seen of one rule.
+struct ViolationCount {
+    std::string_view meaning;
+    std::uint64_t counted = 0;         ///< against the driver
+    std::uint64_t allowed = 0;         ///< covered by the allow-list
+    std::vector<std::string> examples; ///< the first few details that counted
+};
+
+class Checker {
+public:
+    static constexpr std::size_t examples_kept = 8;
+
+    explicit Checker(Log log);
+    ~Checker();
+    Checker(const Checker&) = delete;
+    Checker& operator=(const Checker&) = delete;
+
+    /// Counts a violation of \p rule. \param device which HCA saw it ("hca0")
+    /// \param detail what exactly happened: names, numbers, values; one line
+    void report(const Rule& rule, std::string_view device, std::string_view detail);
+
+    /// Reads an allow-list: a TOML file with tables `[[allow]]` of `rule`, `reason` and, if only
+    /// some cases are meant, `detail`.
+    /// \return an error text that names the file, the entry and the cause
+    std::expected<void, std::string> read_allow_list(const std::filesystem::path& file);
+
+    void allow(Allowance allowance);
+
+    /// Violations that count against the driver, over all rules.
+    [[nodiscard]] std::uint64_t counted() const;
+    [[nodiscard]] std::uint64_t counted(const Rule& rule) const;
+    [[nodiscard]] const std::map<std::string_view, ViolationCount>& violations() const {
+        return violations_;
+    }
+
+    [[nodiscard]] nlohmann::json to_json() const;
+
+    /// Writes to_json() to \p file, replacing it as a whole.
+    /// \return an error text that names the file and the cause
+    std::expected<void, std::string> write_report(const std::filesystem::path& file) const;
+
+private:
+    Allowance* find_allowance(const Rule& rule, std::string_view detail);
+
+    Log log_;
+    LogLimiter limiter_;
+    std::map<std::string_view, ViolationCount> violations_; ///< by name of the rule
+    std::vector<Allowance> allowances_;
+};
+
+} // namespace cxemu::check

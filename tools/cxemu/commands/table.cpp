@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "commands/table.hpp"
+
+namespace cxemu::commands {
+
+hca::CommandTable all_commands() {
+    hca::CommandTable table;
+    table.add(device_commands());
+    table.add(object_commands());
+    return table;
+}
+
+} // namespace cxemu::commands

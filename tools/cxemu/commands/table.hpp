@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The command lists of all subjects. A subject is one file in this directory, which defines the
+/// function declared here; table.cpp joins them.
+#pragma once
+
+#include "hca/dispatcher.hpp"
+
+#include <span>
+
+namespace cxemu::commands {
+
+std::span<const hca::CommandEntry> device_commands();
+std::span<const hca::CommandEntry> object_commands();
+
+/// Every command that cxemu knows.
+hca::CommandTable all_commands();
+
+} // namespace cxemu::commands

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// What a command handler gets and gives. Handlers live in commands/, by subject.
+///
+/// ```cpp
+/// CommandResult dealloc_pd(CommandContext& context) {
+///     const auto in = context.in<hwtab::dealloc_pd_in>();
+///     return context.destroy<ProtectionDomain>(in.get<"pd">());
+/// }
+/// ```
+#pragma once
+
+#include "hca/objects.hpp"
+#include "hca/syndrome.hpp"
+#include "hwtab/view.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <span>
+#include <spdlog/fmt/fmt.h>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cxemu::hca {
+
+class Hca;
+
+/// Status of a command, in the first byte of its output.
+enum class CommandStatus : std::uint8_t {
+    ok = 0x00,
+    internal_error = 0x01,
+    bad_operation = 0x02,
+    bad_parameter = 0x03,
+    bad_system_state = 0x04,
+    bad_resource = 0x05,
+    resource_busy = 0x06,
+    not_ready = 0x07,
+    exceeds_limit = 0x08,
+    bad_resource_state = 0x09,
+    bad_index = 0x0a,
+    no_resources = 0x0f,
+    bad_qp_state = 0x10,
+    bad_packet = 0x30,
+    bad_size_with_outstanding_cqes = 0x40,
+    bad_input_length = 0x50,
+    bad_output_length = 0x51,
+};
+
+/// "BAD_PARAMETER", as the log prints it.
+std::string_view name_of(CommandStatus status);
+
+struct CommandResult {
+    CommandStatus status = CommandStatus::ok;
+    Syndrome syndrome = Syndrome::none;
+    bool deferred = false; ///< the answer comes later, through CommandContext::defer()
+
+    static constexpr CommandResult ok() { return {}; }
+    static constexpr CommandResult fail(CommandStatus status, Syndrome syndrome) {
+        return {.status = status, .syndrome = syndrome};
+    }
+    static constexpr CommandResult later() { return {.deferred = true}; }
+
+    explicit operator bool() const { return status == CommandStatus::ok; }
+};
+
+/// A command whose answer comes later. Other slots go on meanwhile. Dropping it without an answer
+/// leaves the slot with the device for ever (until reset).
+class DeferredCommand {
+public:
+    virtual ~DeferredCommand() = default;
+
+    /// The zeroed output, as CommandContext::output. Empty once the function has been reset.
+    virtual std::span<std::byte> output() = 0;
+
+    /// Answers. Does nothing once the function has been reset, or when called again.
+    virtual void complete(CommandResult result, std::string explanation = {}) = 0;
+};
+
+struct CommandContext {
+    Hca& hca;
+    /// Inline part and mailboxes in one piece; at least as long as the table's input layout.
+    std::span<const std::byte> input;
+    /// Zeroed; at least as long as the table's output layout, and as software asked for. The
+    /// status and the syndrome are filled in afterwards.
+    std::span<std::byte> output;
+    std::uint16_t uid = 0; ///< user context on whose behalf the command runs; 0 is the kernel
+    std::uint16_t op_mod = 0;
+    std::uint32_t output_length = 0; ///< bytes that software asked for; the rest is cut off
+
+    /// Why the command fails, for the log.
+    std::string explanation;
+    std::function<std::shared_ptr<DeferredCommand>()> defer_hook;
+
+    template <const hwtab::Layout& layout>
+    [[nodiscard]] hwtab::ConstView<layout> in() const {
+        return hwtab::ConstView<layout>{input};
+    }
+    template <const hwtab::Layout& layout>
+    [[nodiscard]] hwtab::View<layout> out() const {
+        return hwtab::View<layout>{output};
+    }
+
+    /// Fails with an explanation that names the argument, its value and its limit.
+    template <class... Arguments>
+    CommandResult fail(CommandStatus status, Syndrome syndrome,
+                       fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+        explanation = fmt::format(format, std::forward<Arguments>(arguments)...);
+        return CommandResult::fail(status, syndrome);
+    }
+
+    /// The result for a look-up, creation or destruction that a table refused. A number that names
+    /// no object of this owner, and an object that is still referred to, go to the checker.
+    CommandResult refuse(TableError error, ObjectKind kind, std::uint32_t number);
+
+    /// Finds an object to refer to. \return the object, or the result to answer with
+    template <NumberedObject T>
+    std::expected<T*, CommandResult> find(std::uint32_t number);
+
+    /// Finds an object to change.
+    template <NumberedObject T>
+    std::expected<T*, CommandResult> find_owned(std::uint32_t number);
+
+    /// Takes an object out of its table. \return the object, or the result to answer with
+    template <NumberedObject T>
+    std::expected<std::shared_ptr<T>, CommandResult> take(std::uint32_t number);
+
+    /// Destroys an object that needs nothing but to be forgotten.
+    template <NumberedObject T>
+    CommandResult destroy(std::uint32_t number);
+
+    /// Postpones the answer: the handler keeps the handle and returns CommandResult::later().
+    [[nodiscard]] std::shared_ptr<DeferredCommand> defer() const { return defer_hook(); }
+
+    /// The objects of the function: shorthand for hca.objects().
+    [[nodiscard]] Objects& objects() const;
+};
+
+using CommandHandler = CommandResult (*)(CommandContext&);
+
+/// In which states of the function a command is let through.
+enum class CommandScope : std::uint8_t {
+    always,      ///< as soon as the command queue works
+    enabled,     ///< between ENABLE_HCA and DISABLE_HCA
+    initialized, ///< between INIT_HCA and TEARDOWN_HCA
+};
+
+/// One line of a subject's command list.
+struct CommandEntry {
+    const hwtab::Command* command;
+    CommandHandler handler;
+    CommandScope scope = CommandScope::initialized;
+};
+
+// --- Implementation ------------------------------------------------------------------------------
+
+template <NumberedObject T>
+std::expected<T*, CommandResult> CommandContext::find(std::uint32_t number) {
+    const auto found = objects().template of<T>().find(number, uid);
+    if (!found)
+        return std::unexpected(refuse(found.error(), T::kind, number));
+    return *found;
+}
+
+template <NumberedObject T>
+std::expected<T*, CommandResult> CommandContext::find_owned(std::uint32_t number) {
+    const auto found = objects().template of<T>().find_owned(number, uid);
+    if (!found)
+        return std::unexpected(refuse(found.error(), T::kind, number));
+    return *found;
+}
+
+template <NumberedObject T>
+std::expected<std::shared_ptr<T>, CommandResult> CommandContext::take(std::uint32_t number) {
+    auto taken = objects().template of<T>().erase(number, uid);
+    if (!taken)
+        return std::unexpected(refuse(taken.error(), T::kind, number));
+    return *std::move(taken);
+}
+
+template <NumberedObject T>
+CommandResult CommandContext::destroy(std::uint32_t number) {
+    const auto taken = take<T>(number);
+    return taken ? CommandResult::ok() : taken.error();
+}
+
+} // namespace cxemu::hca

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// From a complete input to the handler of its opcode, with all checks that are the same for every
+/// command.
+#pragma once
+
+#include "hca/command.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace cxemu::hca {
+
+/// All commands that the device knows, by opcode.
+class CommandTable {
+public:
+    CommandTable() = default;
+    explicit CommandTable(std::span<const CommandEntry> entries) { add(entries); }
+
+    /// Adds the commands of a subject; a later entry of the same opcode replaces an earlier one.
+    void add(std::span<const CommandEntry> entries);
+
+    /// \return the command, or nullptr
+    [[nodiscard]] const CommandEntry* find(std::uint16_t opcode) const;
+
+private:
+    std::unordered_map<std::uint16_t, CommandEntry> entries_;
+};
+
+/// What has been done with one opcode.
+struct OpcodeStatistics {
+    std::uint64_t count = 0;
+    std::uint64_t failed = 0;
+};
+
+class CommandDispatcher {
+public:
+    CommandDispatcher(Hca& hca, CommandTable table);
+
+    /// Bytes that the output must have room for internally: what the table says for the opcode of
+    /// \p header, at least what was asked for.
+    [[nodiscard]] std::size_t output_size(std::span<const std::byte> header,
+                                          std::uint32_t asked) const;
+
+    /// Checks and runs the command in context.input.
+    CommandResult run(CommandContext& context);
+
+    /// Logs and counts the end of a command.
+    void finished(std::span<const std::byte> input, std::span<const std::byte> output,
+                  CommandResult result, std::string_view explanation);
+
+    [[nodiscard]] const std::map<std::uint16_t, OpcodeStatistics>& statistics() const {
+        return statistics_;
+    }
+    [[nodiscard]] std::string_view name_of(std::uint16_t opcode) const;
+
+private:
+    CommandResult check_state(CommandContext& context, const CommandEntry& entry) const;
+    CommandResult check_lengths(CommandContext& context, const CommandEntry& entry) const;
+    void check_reserved(const CommandContext& context, const CommandEntry& entry) const;
+
+    Hca& hca_;
+    CommandTable table_;
+    std::map<std::uint16_t, OpcodeStatistics> statistics_;
+};
+
+} // namespace cxemu::hca

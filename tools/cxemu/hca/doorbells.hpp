@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Doorbells: writes to UAR pages, sorted by what they ring for.
+#pragma once
+
+#include "hca/objects.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace cxemu::hca {
+
+/// Whoever owns the queues that doorbells ring for. All numbers come from the guest unchecked.
+class DoorbellHandler {
+public:
+    virtual ~DoorbellHandler() = default;
+
+    /// CQ doorbell. \param command first word: arm sequence [29:28], solicited only [24], consumer
+    /// index [23:0]; \param cqn number of the completion queue
+    virtual void completion_queue_doorbell(Uar& uar, std::uint32_t command, std::uint32_t cqn) = 0;
+
+    /// EQ doorbell. \param consumer_index 24 bits; \param arm also asks for the next interrupt
+    virtual void event_queue_doorbell(Uar& uar, std::uint8_t eqn, std::uint32_t consumer_index,
+                                      bool arm) = 0;
+
+    /// Send doorbell. \param control the first 8 bytes of the control segment of the WQE posted
+    /// last. The rest of a WQE that is written to a BlueField register is not handed over: the same
+    /// bytes are in the work queue.
+    virtual void send_doorbell(Uar& uar, std::span<const std::byte, 8> control) = 0;
+};
+
+struct DoorbellStatistics {
+    std::uint64_t completion_queue = 0;
+    std::uint64_t event_queue = 0;
+    std::uint64_t send = 0;
+    std::uint64_t blue_field_data = 0; ///< writes behind the first 8 bytes of a register
+    std::uint64_t without_uar = 0;     ///< to a page that is no allocated UAR
+    std::uint64_t undecoded = 0;       ///< to no register, or of a wrong size
+};
+
+/// Decodes writes to UAR pages and passes them on.
+class DoorbellRouter {
+public:
+    /// Told of each write that rings nothing: why, page, offset in the page, size.
+    using Complaint = std::function<void(std::string_view reason, std::uint32_t page,
+                                         std::uint32_t offset, std::size_t size)>;
+
+    DoorbellRouter(Objects& objects, Complaint complain);
+
+    void set_handler(DoorbellHandler* handler) { handler_ = handler; }
+
+    /// A write of 1, 2, 4 or 8 bytes at \p offset of UAR page \p page, naturally aligned.
+    /// \param log_bf_reg_size log2 of the bytes of a pair of BlueField buffers
+    void write(std::uint32_t page, std::uint32_t offset, std::span<const std::byte> data,
+               std::uint32_t log_bf_reg_size);
+
+    [[nodiscard]] const DoorbellStatistics& statistics() const { return statistics_; }
+
+private:
+    void ring_event_queue(Uar& uar, std::uint32_t offset, std::span<const std::byte> data);
+    void ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data);
+    void ring(Uar& uar, std::uint32_t offset, std::span<const std::byte, 8> data);
+    void undecoded(const Uar& uar, std::uint32_t offset, std::size_t size);
+
+    Objects& objects_;
+    Complaint complain_;
+    DoorbellHandler* handler_ = nullptr;
+    DoorbellStatistics statistics_;
+};
+
+} // namespace cxemu::hca

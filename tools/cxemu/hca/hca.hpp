@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// One HCA as software sees it: the block diagram of the chip.
+///
+/// ```
+///            BAR 0 ──┬─ init segment ── health
+///                    │       └─ command queue ── dispatcher ── handlers (commands/)
+///                    └─ UAR pages ── doorbell router ──────────┐
+///   objects by number  capabilities  firmware pages            │
+///   parts, added by other rooms: event queues, work queues,  ◄─┘
+///     memory keys, transport;  ports (fabric/)
+/// ```
+///
+/// Arrows between rooms: hca/ knows base, vfio_user, pci, check and the hardware tables. memory/,
+/// queues/ and transport/ know hca/, and add themselves as Part, EventSink and DoorbellHandler.
+/// fabric/ knows nothing of HCAs. commands/ knows everybody.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "base/log.hpp"
+#include "check/checker.hpp"
+#include "hca/capabilities.hpp"
+#include "hca/command_queue.hpp"
+#include "hca/dispatcher.hpp"
+#include "hca/doorbells.hpp"
+#include "hca/events.hpp"
+#include "hca/health.hpp"
+#include "hca/init_segment.hpp"
+#include "hca/objects.hpp"
+#include "hca/pages.hpp"
+#include "hca/part.hpp"
+#include "hca/profile.hpp"
+#include "pci/device_model.hpp"
+#include "vfio_user/dma_space.hpp"
+#include "vfio_user/interrupt_set.hpp"
+
+#include <concepts>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+namespace cxemu::fabric {
+class HcaPort;
+}
+namespace cxemu::check {
+class CommandLog;
+}
+
+namespace cxemu::hca {
+
+/// How far software has brought the function up.
+enum class FunctionState : std::uint8_t {
+    disabled,    ///< after reset: no command queue, no DMA
+    commands,    ///< the command queue works
+    enabled,     ///< ENABLE_HCA
+    initialized, ///< INIT_HCA: objects can be made
+};
+
+std::string_view name_of(FunctionState state);
+
+/// What an HCA is connected to; all of it must outlive the HCA.
+struct HcaEnvironment {
+    EventLoop& loop;
+    vfio_user::DmaSpace& dma;
+    vfio_user::InterruptSet& interrupts;
+    check::Checker& checker;
+    check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
+};
+
+class Hca final : public pci::DeviceModel {
+public:
+    Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable table, Log log);
+    ~Hca() override;
+    Hca(const Hca&) = delete;
+    Hca& operator=(const Hca&) = delete;
+
+    // --- Surroundings ---------------------------------------------------------------------------
+
+    [[nodiscard]] EventLoop& loop() const { return environment_.loop; }
+    /// Guest memory. Ask for it anew at each access: whoever does so while the function must not
+    /// do DMA is reported to the checker.
+    [[nodiscard]] vfio_user::DmaSpace& dma();
+    [[nodiscard]] vfio_user::InterruptSet& interrupts() const { return environment_.interrupts; }
+    [[nodiscard]] check::CommandLog* command_log() const { return environment_.command_log; }
+    [[nodiscard]] const Log& log() const { return log_; }
+    [[nodiscard]] const HcaSettings& settings() const { return settings_; }
+    [[nodiscard]] const std::string& name() const { return settings_.name; }
+
+    /// Reports a violation by software to the strict checker.
+    template <class... Arguments>
+    void violation(const check::Rule& rule, fmt::format_string<Arguments...> format,
+                   Arguments&&... arguments) {
+        environment_.checker.report(rule, settings_.name,
+                                    fmt::format(format, std::forward<Arguments>(arguments)...));
+    }
+
+    // --- Blocks of the chip
+    // -----------------------------------------------------------------------
+
+    [[nodiscard]] Capabilities& capabilities() { return capabilities_; }
+    [[nodiscard]] Objects& objects() { return objects_; }
+    [[nodiscard]] Health& health() { return health_; }
+    [[nodiscard]] InitSegment& init_segment() { return init_segment_; }
+    [[nodiscard]] FirmwarePages& pages() { return pages_; }
+    [[nodiscard]] CommandQueue& command_queue() { return command_queue_; }
+    [[nodiscard]] DoorbellRouter& doorbells() { return doorbells_; }
+
+    /// Adds a block of another room: makes T(Hca&, arguments...) and keeps it.
+    template <std::derived_from<Part> T, class... Arguments>
+    T& add(Arguments&&... arguments) {
+        auto part = std::make_unique<T>(*this, std::forward<Arguments>(arguments)...);
+        T& reference = *part;
+        parts_.emplace_back(typeid(T), std::move(part));
+        return reference;
+    }
+    /// The block of class \p T. \pre it has been added
+    template <std::derived_from<Part> T>
+    [[nodiscard]] T& part() const {
+        return static_cast<T&>(find_part(typeid(T)));
+    }
+
+    /// Where events go; nullptr: nowhere.
+    void set_event_sink(EventSink* sink) { event_sink_ = sink; }
+    [[nodiscard]] EventSink* event_sink() const { return event_sink_; }
+    /// Posts an event. \return false when nobody has subscribed
+    bool post_event(EventType type, std::uint8_t sub_type, std::span<const std::byte> data);
+
+    /// The ports, number 1 first. They belong to whoever builds the fabric.
+    void add_port(fabric::HcaPort& port) { ports_.push_back(&port); }
+    [[nodiscard]] std::size_t port_count() const { return ports_.size(); }
+    /// \return port \p number, counted from 1, or nullptr
+    [[nodiscard]] fabric::HcaPort* port(std::uint32_t number) const;
+
+    // --- State of the function
+    // --------------------------------------------------------------------
+
+    [[nodiscard]] FunctionState state() const { return state_; }
+    void set_state(FunctionState state) { state_ = state; }
+    /// Interface version that software has chosen.
+    [[nodiscard]] std::uint16_t issi() const { return issi_; }
+    void set_issi(std::uint16_t issi) { issi_ = issi; }
+
+    /// INIT_HCA and TEARDOWN_HCA, after their arguments have been found good.
+    void initialize_function();
+    void tear_down_function();
+
+    /// A failure that the device cannot live with: health report, no more DMA.
+    void fail_fatally(const HealthReport& report);
+
+    /// Everything that the control socket's `stats` prints.
+    [[nodiscard]] nlohmann::json statistics() const;
+
+    // --- pci::DeviceModel
+    // -------------------------------------------------------------------------
+
+    void bar_read(std::uint64_t offset, std::span<std::byte> out) override;
+    void bar_write(std::uint64_t offset, std::span<const std::byte> data) override;
+    void reset(pci::ResetCause cause) override;
+    void vectors_changed(std::uint32_t first, std::uint32_t count) override;
+    void dma_unmapping(std::uint64_t iova, std::uint64_t size) override;
+
+private:
+    [[nodiscard]] Part& find_part(std::type_index type) const;
+    void init_segment_write(std::uint64_t offset, std::span<const std::byte> data);
+    void start_command_queue(std::uint64_t address);
+    void change_interface(NicInterface mode);
+    void begin_initializing();
+    void drop_everything(pci::ResetCause cause);
+    void report_left_objects();
+
+    HcaEnvironment environment_;
+    HcaSettings settings_;
+    Log log_;
+    Capabilities capabilities_;
+    Objects objects_;
+    Health health_;
+    InitSegment init_segment_;
+    FirmwarePages pages_;
+    DoorbellRouter doorbells_;
+    CommandDispatcher dispatcher_;
+    CommandQueue command_queue_;
+    std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_; ///< in order of addition
+    EventSink* event_sink_ = nullptr;
+    std::vector<fabric::HcaPort*> ports_;
+    Timer initializing_;
+    FunctionState state_ = FunctionState::disabled;
+    std::uint16_t issi_ = 0;
+    std::uint64_t resets_ = 0;
+};
+
+} // namespace cxemu::hca

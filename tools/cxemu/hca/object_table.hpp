@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Objects that software knows by number, their owners, and who refers to whom.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace cxemu::hca {
+
+/// Every kind of object; its traits are in objects.hpp.
+enum class ObjectKind : std::uint8_t {
+    protection_domain,
+    uar,
+    xrc_domain,
+    transport_domain,
+    user_context,
+    user_memory,
+    memory_key,
+    signature_variable, ///< PSV
+    event_queue,
+    completion_queue,
+    queue_pair,
+    receive_memory_pool, ///< RMP
+    shared_receive_queue,
+    xrc_shared_receive_queue,
+    dynamically_connected_target,
+    queue_counter_set,
+    general_object,
+};
+inline constexpr std::size_t object_kinds = 17;
+
+/// Number and owner, given to the constructor of an object by its table.
+struct ObjectIdentity {
+    std::uint32_t number = 0;
+    std::uint16_t uid = 0; ///< user context that created it; 0 is the kernel
+};
+
+/// Base of all objects. The memory of an object lives as long as somebody holds a Reference, the
+/// object itself (its number) until it is destroyed by a command or by a reset.
+class Object : public std::enable_shared_from_this<Object> {
+public:
+    explicit Object(ObjectIdentity identity) : identity_(identity) {}
+    virtual ~Object() = default;
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+
+    [[nodiscard]] std::uint32_t number() const { return identity_.number; }
+    [[nodiscard]] std::uint16_t uid() const { return identity_.uid; }
+    [[nodiscard]] std::uint32_t references() const { return references_; }
+
+private:
+    template <class T>
+    friend class Reference;
+
+    ObjectIdentity identity_;
+    std::uint32_t references_ = 0; ///< how many other objects refer to this one
+};
+
+/// A reference from one object to another: as long as it exists the target cannot be destroyed by
+/// a command. Empty when default constructed.
+template <class T>
+class Reference {
+public:
+    Reference() = default;
+    explicit Reference(T& target)
+        : target_(std::static_pointer_cast<T>(target.shared_from_this())) {
+        ++static_cast<Object&>(*target_).references_;
+    }
+    Reference(Reference&& other) noexcept : target_(std::move(other.target_)) {}
+    Reference& operator=(Reference&& other) noexcept {
+        if (this != &other) {
+            reset();
+            target_ = std::move(other.target_);
+        }
+        return *this;
+    }
+    Reference(const Reference&) = delete;
+    Reference& operator=(const Reference&) = delete;
+    ~Reference() { reset(); }
+
+    void reset() {
+        if (target_)
+            --static_cast<Object&>(*target_).references_;
+        target_.reset();
+    }
+
+    [[nodiscard]] T* get() const { return target_.get(); }
+    T& operator*() const { return *target_; }
+    T* operator->() const { return target_.get(); }
+    explicit operator bool() const { return target_ != nullptr; }
+
+private:
+    std::shared_ptr<T> target_;
+};
+
+enum class TableError : std::uint8_t {
+    full,    ///< every number is taken
+    unknown, ///< no object has this number
+    foreign, ///< the object belongs to another user context
+    busy,    ///< other objects refer to it
+};
+
+/// Which numbers a table gives out: first, ..., first + capacity - 1.
+struct NumberRange {
+    std::uint32_t first = 0;
+    std::uint32_t capacity = 0;
+};
+
+/// What all tables have in common.
+class AnyObjectTable {
+public:
+    explicit AnyObjectTable(NumberRange range) : range_(range), next_(range.first) {}
+    virtual ~AnyObjectTable() = default;
+    AnyObjectTable(const AnyObjectTable&) = delete;
+    AnyObjectTable& operator=(const AnyObjectTable&) = delete;
+
+    [[nodiscard]] virtual std::size_t size() const = 0;
+    [[nodiscard]] virtual Object* find_any(std::uint32_t number) const = 0;
+    /// Objects of a user context.
+    [[nodiscard]] virtual std::size_t owned_by(std::uint16_t uid) const = 0;
+    /// Forgets all objects, whoever refers to them (reset).
+    virtual void clear() = 0;
+
+    [[nodiscard]] const NumberRange& range() const { return range_; }
+    /// Objects made since power-on.
+    [[nodiscard]] std::uint64_t created() const { return created_; }
+
+protected:
+    /// The next number that \p taken does not hold; a number comes back as late as possible.
+    /// \pre size() < capacity
+    template <class Map>
+    std::uint32_t take_number(const Map& taken) {
+        while (taken.contains(next_))
+            advance();
+        const std::uint32_t number = next_;
+        advance();
+        ++created_;
+        return number;
+    }
+
+    void restart_numbers() { next_ = range_.first; }
+
+private:
+    void advance() {
+        ++next_;
+        if (next_ - range_.first >= range_.capacity)
+            next_ = range_.first;
+    }
+
+    NumberRange range_;
+    std::uint32_t next_;
+    std::uint64_t created_ = 0;
+};
+
+/// The objects of one kind, by number.
+template <std::derived_from<Object> T>
+class ObjectTable final : public AnyObjectTable {
+public:
+    using AnyObjectTable::AnyObjectTable;
+
+    /// Makes an object with T(ObjectIdentity, arguments...). \return the object, or `full`
+    template <class... Arguments>
+    std::expected<T*, TableError> create(std::uint16_t uid, Arguments&&... arguments) {
+        if (objects_.size() >= range().capacity)
+            return std::unexpected(TableError::full);
+        const std::uint32_t number = take_number(objects_);
+        auto object =
+            std::make_shared<T>(ObjectIdentity{number, uid}, std::forward<Arguments>(arguments)...);
+        return objects_.emplace(number, std::move(object)).first->second.get();
+    }
+
+    /// \return the object, or nullptr
+    [[nodiscard]] T* find(std::uint32_t number) const {
+        const auto found = objects_.find(number);
+        return found == objects_.end() ? nullptr : found->second.get();
+    }
+
+    /// The object, if a command of user context \p uid may refer to it: it is its own or the
+    /// kernel's, or the command is the kernel's. \return the object, `unknown` or `foreign`
+    [[nodiscard]] std::expected<T*, TableError> find(std::uint32_t number,
+                                                     std::uint16_t uid) const {
+        T* object = find(number);
+        if (object == nullptr)
+            return std::unexpected(TableError::unknown);
+        if (uid != 0 && object->uid() != 0 && object->uid() != uid)
+            return std::unexpected(TableError::foreign);
+        return object;
+    }
+
+    /// The object, if user context \p uid owns it: to change or destroy it.
+    [[nodiscard]] std::expected<T*, TableError> find_owned(std::uint32_t number,
+                                                           std::uint16_t uid) const {
+        T* object = find(number);
+        if (object == nullptr)
+            return std::unexpected(TableError::unknown);
+        if (object->uid() != uid)
+            return std::unexpected(TableError::foreign);
+        return object;
+    }
+
+    /// Takes the object out of the table for a destroy command of user context \p uid.
+    /// \return the object, for what its end still needs, or `unknown`, `foreign`, `busy`
+    std::expected<std::shared_ptr<T>, TableError> erase(std::uint32_t number, std::uint16_t uid) {
+        const auto found = find_owned(number, uid);
+        if (!found)
+            return std::unexpected(found.error());
+        if ((*found)->references() != 0)
+            return std::unexpected(TableError::busy);
+        return std::move(objects_.extract(number).mapped());
+    }
+
+    /// Calls \p visit for each object, by number. It must not create or erase objects.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [number, object] : objects_)
+            visit(*object);
+    }
+
+    [[nodiscard]] std::size_t size() const override { return objects_.size(); }
+    [[nodiscard]] Object* find_any(std::uint32_t number) const override { return find(number); }
+    [[nodiscard]] std::size_t owned_by(std::uint16_t uid) const override {
+        std::size_t count = 0;
+        for (const auto& [number, object] : objects_)
+            count += object->uid() == uid ? 1 : 0;
+        return count;
+    }
+    void clear() override {
+        objects_.clear();
+        restart_numbers();
+    }
+
+private:
+    std::map<std::uint32_t, std::shared_ptr<T>> objects_;
+};
+
+} // namespace cxemu::hca

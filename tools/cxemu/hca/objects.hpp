@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// All objects of a function: one table for each kind.
+///
+/// The classes of objects live in the rooms that give them behaviour (memory keys in memory/,
+/// queues in queues/, ...); the few without behaviour are at the end of this file. A class names
+/// its kind with a static member `kind`, and objects.of<CompletionQueue>() is its table.
+#pragma once
+
+#include "hca/object_table.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+namespace cxemu::hca {
+
+class Capabilities;
+
+/// \return the name of a kind in messages: "completion queue"
+std::string_view name_of(ObjectKind kind);
+
+/// The numbers that a device with these capabilities gives to objects of \p kind.
+NumberRange number_range(ObjectKind kind, const Capabilities& capabilities);
+
+template <class T>
+concept NumberedObject = std::derived_from<T, Object> && requires {
+    { T::kind } -> std::convertible_to<ObjectKind>;
+};
+
+class Objects {
+public:
+    /// \param capabilities limits of the device; must outlive this
+    explicit Objects(const Capabilities& capabilities) : capabilities_(capabilities) {}
+
+    /// The table of the objects of class \p T. Each kind has exactly one class.
+    template <NumberedObject T>
+    ObjectTable<T>& of() {
+        auto& table = tables_[static_cast<std::size_t>(T::kind)];
+        if (!table)
+            table = std::make_unique<ObjectTable<T>>(number_range(T::kind, capabilities_));
+        return static_cast<ObjectTable<T>&>(*table);
+    }
+
+    /// The object of that kind and number, or nullptr, whatever class it has.
+    [[nodiscard]] Object* find_any(ObjectKind kind, std::uint32_t number) const;
+
+    /// Number of objects of \p kind, and of all.
+    [[nodiscard]] std::size_t count(ObjectKind kind) const;
+    [[nodiscard]] std::size_t count() const;
+
+    /// Objects of user context \p uid, over all kinds.
+    [[nodiscard]] std::size_t owned_by(std::uint16_t uid) const;
+
+    /// Forgets everything, and starts numbers anew (reset).
+    void clear();
+
+    /// Numbers of living and created objects by kind.
+    [[nodiscard]] nlohmann::json to_json() const;
+
+private:
+    const Capabilities& capabilities_;
+    std::array<std::unique_ptr<AnyObjectTable>, object_kinds> tables_;
+};
+
+// --- Objects without behaviour of their own ------------------------------------------------------
+
+/// What memory keys, queue pairs and receive queues must share to work together.
+class ProtectionDomain final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::protection_domain;
+    using Object::Object;
+};
+
+/// A page of doorbells in BAR 0; page n lies at n * 4096.
+class Uar final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::uar;
+    using Object::Object;
+
+    /// Halves of 8-byte doorbells that came as two 4-byte writes (32-bit guests).
+    struct Half {
+        std::uint32_t offset = 0; ///< in the page, of the first half; 0: none is waiting
+        std::uint32_t value = 0;
+    };
+    Half half;
+};
+
+class XrcDomain final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::xrc_domain;
+    using Object::Object;
+};
+
+class TransportDomain final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::transport_domain;
+    using Object::Object;
+};
+
+/// A user process that sends commands of its own; its number is the uid in command headers.
+class UserContext final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::user_context;
+    UserContext(ObjectIdentity identity, std::uint32_t capabilities)
+        : Object(identity), capabilities_(capabilities) {}
+
+    [[nodiscard]] std::uint32_t capabilities() const { return capabilities_; }
+
+private:
+    std::uint32_t capabilities_;
+};
+
+/// Registered host memory that contexts name instead of a list of page addresses.
+class UserMemory final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::user_memory;
+
+    /// \param log_page_size of each element of \p pages, log2 of bytes
+    /// \param page_offset of the first byte in the first page, bytes
+    UserMemory(ObjectIdentity identity, std::uint32_t log_page_size, std::uint32_t page_offset,
+               std::vector<std::uint64_t> pages)
+        : Object(identity), log_page_size_(log_page_size), page_offset_(page_offset),
+          pages_(std::move(pages)) {}
+
+    [[nodiscard]] std::uint32_t log_page_size() const { return log_page_size_; }
+    [[nodiscard]] std::uint32_t page_offset() const { return page_offset_; }
+    [[nodiscard]] const std::vector<std::uint64_t>& pages() const { return pages_; }
+    /// Bytes from the first one on.
+    [[nodiscard]] std::uint64_t size() const {
+        return (pages_.size() << log_page_size_) - page_offset_;
+    }
+
+private:
+    std::uint32_t log_page_size_;
+    std::uint32_t page_offset_;
+    std::vector<std::uint64_t> pages_; ///< I/O virtual addresses
+};
+
+} // namespace cxemu::hca

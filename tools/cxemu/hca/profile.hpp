@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// What distinguishes one model of the device from another, as data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cxemu::hca {
+
+/// A field of a capability page, by its name in the hardware tables.
+struct CapabilityValue {
+    std::string_view field;
+    std::uint64_t maximum;
+    std::uint64_t current; ///< before SET_HCA_CAP
+};
+
+/// One model.
+struct DeviceProfile {
+    std::string_view name;  ///< "connectx5"
+    std::string_view title; ///< "ConnectX-5"
+    std::uint16_t physical_function_id;
+    std::uint16_t virtual_function_id;
+    std::uint16_t firmware_major;
+    std::uint16_t firmware_minor;
+    std::uint16_t firmware_subminor;
+    std::uint32_t hardware_id;
+    std::string_view board_id;      ///< PSID, at most 16 characters
+    std::string_view default_speed; ///< name of an InfiniBand speed: "edr"
+    std::uint8_t pci_generation;
+    std::span<const CapabilityValue> general; ///< what differs from common_general_capabilities()
+};
+
+/// All models.
+std::span<const DeviceProfile> device_profiles();
+/// \return the model called \p name, or nullptr
+const DeviceProfile* find_profile(std::string_view name);
+/// \return the model that has PCI device id \p device_id, or nullptr
+const DeviceProfile* find_profile(std::uint16_t device_id);
+
+/// General capabilities of every model, unless its profile has other values.
+std::span<const CapabilityValue> common_general_capabilities();
+std::span<const CapabilityValue> common_atomic_capabilities();
+
+/// Pages that the firmware asks the host for.
+struct PageDemand {
+    std::uint32_t boot = 6;
+    std::uint32_t init = 512;
+    std::uint32_t regular = 0; ///< answered to QUERY_PAGES for regular pages
+};
+
+/// One emulated function.
+struct HcaSettings {
+    std::string name = "hca0"; ///< in logs and reports
+    const DeviceProfile* profile = nullptr;
+    bool virtual_function = false;
+    std::uint64_t node_guid = 0;
+    std::uint64_t system_image_guid = 0;
+    std::uint8_t ports = 1;
+    std::uint32_t msix_vectors = 64;
+    std::uint64_t bar_size = 32ULL * 1024 * 1024; ///< bytes
+    PageDemand pages;
+    bool command_checksums = false; ///< sign and verify mailboxes from the start
+    /// Capabilities that are to differ from the profile: general page, name = value for both
+    /// maximum and current.
+    std::vector<std::pair<std::string, std::uint64_t>> overrides;
+
+    [[nodiscard]] std::uint16_t device_id() const {
+        return virtual_function ? profile->virtual_function_id : profile->physical_function_id;
+    }
+};
+
+} // namespace cxemu::hca
