@@ -4,13 +4,13 @@
 LAB_DRIVER ?= none
 LAB_KERNEL ?= stock
 
+##@ Lab
 .PHONY: lab lab-shell lab-clean
+lab: ## Debian tree, QEMU, guest kernels; 30 minutes once, then at once
+	@tools/lab/prepare
 
-lab:	## prepare the lab (Debian tree, QEMU, guest kernels)
-	tools/lab/prepare
+lab-shell: lab ## interactive guest; LAB_DRIVER=none, mlx5 or cxib, LAB_KERNEL=stock or debug
+	@tools/lab/run --driver $(LAB_DRIVER) --kernel $(LAB_KERNEL) --shell
 
-lab-shell: lab	## interactive guest; LAB_DRIVER=none|mlx5|cxib, LAB_KERNEL=stock|debug
-	tools/lab/run --driver $(LAB_DRIVER) --kernel $(LAB_KERNEL) --shell
-
-lab-clean:	## remove the trees and kernels of other recipes from the cache
-	tools/lab/prepare --clean
+lab-clean: ## remove what older recipes left in the cache of the lab
+	@tools/lab/prepare --clean

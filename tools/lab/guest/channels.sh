@@ -40,17 +40,19 @@ mark_end() { # STATUS
 	printf '\036LAB-END %s %s\036' "$lab_token" "$1" >&5
 }
 
+# All but the kernel's own threads.
+list_processes() {
+	ps --ppid 2 -p 2 --deselect -o pid,ppid,stat,wchan:28,etime,args --forest
+}
+
 # The lab asks for what it needs to explain a command that does not end.
 answer_questions() {
 	local question
 	while read -r question <&3; do
 		if [ "$question" = tasks ]; then
-			{
-				echo "lab: the command has not ended; processes:"
-				ps -eo pid,ppid,stat,wchan:24,args --forest | grep -v '\]$'
-			} > /dev/kmsg.lab 2>&1
+			list_processes > "$directory/processes" 2>&1
 			echo w > /proc/sysrq-trigger
-			echo l > /proc/sysrq-trigger
+			tell listed
 		fi
 	done
 }

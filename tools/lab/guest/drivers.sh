@@ -89,7 +89,7 @@ final_checks() {
 	fi
 	# Any report switches the lock checker off; without one it must still be on, or it has checked nothing.
 	if grep -q 'debug_locks: *0' /proc/lockdep_stats 2> /dev/null; then
-		tell "lockdep-off"
+		tell lockdep-off
 	fi
 }
 

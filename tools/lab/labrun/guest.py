@@ -22,12 +22,12 @@ _TASK_LIST_SECONDS = 15
 class Stage(enum.Enum):
     """What a guest is doing."""
 
-    BOOT = "boot"
-    COMMAND = "run the command"
-    POWER_OFF = "power off"
-    LAST_WORDS = "end its report"
-    TASK_LIST = "list its tasks"
-    OFF = "off"
+    BOOT = "was not ready for its command"
+    COMMAND = "has not ended its command"
+    POWER_OFF = "has not powered off"
+    LAST_WORDS = "ends its report"
+    TASK_LIST = "lists its tasks"
+    OFF = "is off"
 
 
 class Guest:
@@ -45,6 +45,7 @@ class Guest:
         self.scanner = Scanner()
         self.failures = []
         self.timed_out = False
+        self.lockdep_off = False
         self.status = None
         self.child = None
         self.channels = {}
@@ -87,6 +88,7 @@ class Guest:
         words = qemu.command_line(
             machine, kernel | {"arguments": arguments}, {name: end.fileno() for name, end in theirs.items()},
             sockets, self.options.shell)
+        words += shlex.split(self.options.qemu)
         (self.directory / "qemu.command").write_text(shlex.join(words) + "\n")
         self.child = Child(words, self.directory / "qemu.log", [end.fileno() for end in theirs.values()],
                            terminal=self.options.shell)
@@ -144,6 +146,11 @@ class Guest:
                 self._enter(Stage.COMMAND, None if self.options.shell else self.options.timeout)
             elif word == "failed":
                 self.fail(f"{self.name}: {rest}")
+            elif word == "lockdep-off":
+                self.lockdep_off = True
+            elif word == "listed" and self.stage is Stage.TASK_LIST:
+                # The kernel's list is on its way through the serial line.
+                self._enter(Stage.TASK_LIST, 2)
             elif word == "finished":
                 self.status = int(rest)
                 self._enter(Stage.POWER_OFF, _POWER_OFF_SECONDS)
@@ -165,9 +172,7 @@ class Guest:
 
     def overdue(self):
         """Acts when the time for the present stage is over."""
-        if self.stage is Stage.LAST_WORDS:
-            self.end()
-        elif self.stage is Stage.TASK_LIST:
+        if self.stage in (Stage.LAST_WORDS, Stage.TASK_LIST):
             self.end()
         elif self.stage is not Stage.OFF:
             self._give_up()
@@ -176,7 +181,7 @@ class Guest:
         self.timed_out = True
         seconds = {Stage.BOOT: self.options.boot_timeout, Stage.COMMAND: self.options.timeout}
         limit = seconds.get(self.stage, _POWER_OFF_SECONDS)
-        self.fail(f"{self.name} did not {self.stage.value} within {limit} s")
+        self.fail(f"{self.name} {self.stage.value} within {limit} s")
         self._ask_for_tasks()
 
     def _ask_for_tasks(self):
@@ -200,8 +205,13 @@ class Guest:
     def log_tail(self, lines=25):
         """The end of the kernel log, and what QEMU said."""
         text = self.kernel_log.read_text(errors="replace").splitlines()[-lines:]
-        said = (self.directory / "qemu.log").read_text(errors="replace").splitlines()[-10:]
+        said = [line for line in self.left_file("qemu.log") if "terminating on signal" not in line][-10:]
         parts = [f"the end of {shown(self.kernel_log)}:", *(f"    {line}" for line in text)]
         if said:
             parts += ["QEMU said:", *(f"    {line}" for line in said)]
         return "\n".join(parts)
+
+    def left_file(self, name):
+        """Lines of a file that the guest wrote for the lab, [] when it did not."""
+        path = self.directory / name
+        return path.read_text(errors="replace").splitlines() if path.exists() else []

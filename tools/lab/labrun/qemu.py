@@ -10,7 +10,7 @@ from pathlib import Path
 BINARY = "qemu-system-x86_64"
 
 _QUIET_MACHINE = (
-    "panic=-1 nokaslr mitigations=off no_timer_check tsc=reliable apparmor=0 audit=0 "
+    "panic=-1 kunit.enable=1 nokaslr mitigations=off no_timer_check tsc=reliable apparmor=0 audit=0 "
     # The processors are emulated and shared: what takes long is not stuck.
     "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 "
     "sysctl.kernel.hung_task_timeout_secs=240 workqueue.watchdog_thresh=120"

@@ -19,6 +19,7 @@ LOGS = Path("/repo/build/lab")
 TREE = Path("/run/lab/tree")
 INIT = Path("/repo/tools/lab/guest/init")
 _SHOWN_REPORTS = 3
+_SHOWN_LINES = 40
 
 
 class Interrupted(Exception):
@@ -182,9 +183,20 @@ class Session:
             self.failures.append(f"and {report.kind} at line {report.line}: {report.headline}")
         for pattern in missing:
             self.failures.append(f"{guest.name}: no report that matches '{pattern}' is in {log}")
+        if guest.lockdep_off and not guest.scanner.reports:
+            self.failures.append(f"{guest.name}: the lock checker was off at the end, without a report in {log}")
+        self._show_file(guest, "kmemleak", "objects that nothing refers to")
         if guest.failures:
             self.failures += guest.failures
+            self._show_file(guest, "processes", "processes that ran")
             self.failures.append(guest.log_tail())
+
+    def _show_file(self, guest, name, title):
+        lines = guest.left_file(name)
+        if lines:
+            shown = [f"    {line}" for line in lines[:_SHOWN_LINES]]
+            path = rundir.shown(guest.directory / name)
+            self.failures.append("\n".join([f"{guest.name}: {title} ({path}):", *shown]))
 
     def _judge_violations(self):
         lines = self.emulator.violations() if self.emulator else []

@@ -65,6 +65,7 @@ show_running() {
 			line+="${line:+  |  }$(step_summary "$name")"
 		fi
 	done
+	[ -n "$line" ] || return 0
 	if [ -t 1 ]; then
 		line=${line:0:$(($(tput cols 2> /dev/null || echo 100) - 1))}
 		clear_line
@@ -76,22 +77,29 @@ show_running() {
 	fi
 }
 
-# Waits for one step, showing all that run. Fails with the end of its log when it fails.
-step_wait() {
-	local name=$1 pid=${step_pid[$1]:-} status=0
-	[ -n "$pid" ] || return 0
-	while kill -0 "$pid" 2> /dev/null; do
-		show_running
-		sleep 1
-	done
-	wait "$pid" || status=$?
+# Notes the end of a step that is over. Fails with the end of its log when it failed.
+step_reap() {
+	local name=$1 status=0 title="[${step_number[$1]}/$step_total] ${step_title[$1]}"
+	wait "${step_pid[$name]}" || status=$?
 	unset "step_pid[$name]"
 	if [ "$status" -ne 0 ]; then
-		say "[${step_number[$name]}/$step_total] ${step_title[$name]}: FAILED; the end of $logs/$name.log:"
+		say "$title: FAILED; the end of $logs/$name.log:"
 		tail -n 30 "$logs/$name.log" | sed 's/^/    /'
 		exit 1
 	fi
-	say "[${step_number[$name]}/$step_total] ${step_title[$name]}: done ($(elapsed $((SECONDS - step_started[$name]))))"
+	say "$title: done ($(elapsed $((SECONDS - step_started[$name]))))"
+}
+
+# Waits for one step, showing all that run; the failure of any is seen at once.
+step_wait() {
+	local name
+	while [ -n "${step_pid[$1]:-}" ]; do
+		for name in "${!step_pid[@]}"; do
+			kill -0 "${step_pid[$name]}" 2> /dev/null || step_reap "$name"
+		done
+		show_running
+		sleep 1
+	done
 }
 
 # Ends every step that still runs, with all its processes.
