@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace hwtab {
 
@@ -346,15 +347,14 @@ constexpr Finding examine_group(std::span<const Group* const> groups, const Grou
     return {};
 }
 
-constexpr Finding examine_all(std::span<const Group* const> groups) {
-    for (const Group* group : groups) {
-        if (const Finding f = examine_group(groups, *group); f.rule != Rule::none) {
+/// What a group breaks by itself, or together with a group of the list.
+constexpr Finding examine_in_company(std::span<const Group* const> groups, const Group& group) {
+    if (const Finding f = examine_group(groups, group); f.rule != Rule::none) {
+        return f;
+    }
+    for (const Group* other : groups) {
+        if (const Finding f = find_duplicates(group, *other); f.rule != Rule::none) {
             return f;
-        }
-        for (const Group* other : groups) {
-            if (const Finding f = find_duplicates(*group, *other); f.rule != Rule::none) {
-                return f;
-            }
         }
     }
     return {};
@@ -374,8 +374,9 @@ consteval bool report() {
 template <const Layout& layout>
 inline constexpr Finding layout_finding = detail::examine(layout);
 
-template <const auto& groups>
-inline constexpr Finding groups_finding = detail::examine_all(groups);
+/// A constant of its own for each group keeps each below the compilers' limit of operations.
+template <const auto& groups, std::size_t index>
+inline constexpr Finding group_finding = detail::examine_in_company(groups, *groups[index]);
 
 /// True if `layout` keeps every rule; otherwise compilation stops with the names of the offenders.
 template <const Layout& layout>
@@ -383,6 +384,9 @@ inline constexpr bool verified = detail::report<layout_finding<layout>>();
 
 /// The same for all `groups` (an array of `const Group*`) and for what holds between them.
 template <const auto& groups>
-inline constexpr bool all_verified = detail::report<groups_finding<groups>>();
+inline constexpr bool all_verified = []<std::size_t... index>(std::index_sequence<index...>) {
+    return (detail::report<group_finding<groups, index>>() && ...);
+}
+(std::make_index_sequence<std::size(groups)>{});
 
 } // namespace hwtab
