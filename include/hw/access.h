@@ -55,6 +55,7 @@ static __always_inline u32 hw_get_bits(__be32 word, unsigned int low, unsigned i
 	return be32_to_cpu(word) >> low & (u32)HW_ONES(width);
 }
 
+/* Sets these bits; cuts off what @value has more. */
 static __always_inline void hw_set_bits(__be32 *word, unsigned int low, unsigned int width,
 					u64 value)
 {
@@ -62,6 +63,13 @@ static __always_inline void hw_set_bits(__be32 *word, unsigned int low, unsigned
 
 	*word = cpu_to_be32((be32_to_cpu(*word) & ~mask) | ((u32)value << low & mask));
 }
+
+/* The body of most setters. */
+#define hw_set_field(word, low, width, value, field)					\
+do {											\
+	hw_check_value(value, width, field);						\
+	hw_set_bits(&(word), low, width, value);					\
+} while (0)
 
 static __always_inline u64 hw_get_u64(const __be32 *words)
 {

@@ -42,9 +42,8 @@ std::string bits_accessors(const Member& m) {
                         join("\treturn hw_get_bits(", word_of(m.field), ", ", position, ");\n")),
         '\n',
         inline_function("void", m.function("_set_"), {m.writable(), "u64 value"},
-                        join("\thw_check_value(value, ", m.field.width, ", ", m.name(),
-                             ");\n\thw_set_bits(&", word_of(m.field), ", ", position,
-                             ", value);\n")));
+                        join("\thw_set_field(", word_of(m.field), ", ", position, ", value, ",
+                             m.name(), ");\n")));
 }
 
 std::string word64_accessors(const Member& m) {
