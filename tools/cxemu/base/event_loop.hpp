@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -58,23 +59,22 @@ private:
     struct WatchState;
     struct TimerState;
 
-    std::uint64_t add_watch(int fd, std::uint32_t events, std::shared_ptr<WatchState> state);
-    void change_watch(std::uint64_t id, int fd, std::uint32_t events) const;
-    void remove_watch(std::uint64_t id, int fd);
-    void schedule(const std::shared_ptr<TimerState>& timer, TimePoint deadline);
-    void cancel(const std::shared_ptr<TimerState>& timer);
+    using TimerEntry = std::tuple<TimePoint, std::uint64_t, std::shared_ptr<TimerState>>;
+
+    void schedule(const std::shared_ptr<TimerState>& timer, Duration delay);
+    void cancel(TimerState& timer);
     void run_due_timers();
     void run_deferred();
-    void wait_and_dispatch(Duration max_wait);
-    [[nodiscard]] Duration time_to_next_timer(Duration max_wait) const;
+    void wait_for_events(Duration max_wait);
+    void dispatch(std::uint64_t watch, std::uint32_t events);
+    [[nodiscard]] Duration time_to_wait(Duration max_wait) const;
     void set_wakeup(Duration delay);
 
     std::function<TimePoint()> clock_;
     UniqueFd epoll_;
     UniqueFd wakeup_; ///< timerfd: finer than the milliseconds of epoll_wait
     std::unordered_map<std::uint64_t, std::shared_ptr<WatchState>> watches_;
-    /// By deadline, then by the order in which they were started.
-    std::set<std::tuple<TimePoint, std::uint64_t, std::shared_ptr<TimerState>>> timers_;
+    std::set<TimerEntry> timers_; ///< by deadline, then by the order in which they were started
     std::vector<std::function<void()>> deferred_;
     std::uint64_t next_id_ = 1;
     bool stopped_ = false;

@@ -43,8 +43,10 @@ public:
     /// \return true when the guest asked for a function level reset; the bit itself always reads 0
     [[nodiscard]] bool write(std::size_t offset, std::span<const std::byte> data);
 
-    /// Back to power-on values. Function level and bus resets keep sticky registers (error status).
+    /// Function level and bus resets leave sticky registers (error status and masks) alone.
     enum class ResetScope : std::uint8_t { keep_sticky, everything };
+
+    /// Back to power-on values.
     void reset(ResetScope scope);
 
     [[nodiscard]] bool memory_enabled() const;
@@ -58,13 +60,15 @@ public:
     [[nodiscard]] std::uint32_t read32(std::size_t offset) const;
 
 private:
-    struct Layout;
+    class Layout; ///< fills the arrays below
 
-    std::array<std::byte, size> value_{};
-    std::array<std::byte, size> initial_{};
-    std::array<std::byte, size> writable_{};      ///< a 1 bit: plain read/write
-    std::array<std::byte, size> write_1_clear_{}; ///< a 1 bit: writing 1 clears it
-    std::array<std::byte, size> sticky_{};        ///< a 1 bit: survives all but loss of power
+    using Bytes = std::array<std::byte, size>;
+
+    Bytes value_{};
+    Bytes initial_{};
+    Bytes writable_{};      ///< a 1 bit: plain read/write
+    Bytes write_1_clear_{}; ///< a 1 bit: writing 1 clears it
+    Bytes sticky_{};        ///< a 1 bit: survives all but loss of power
 };
 
 } // namespace cxemu::pci

@@ -48,6 +48,7 @@ public:
     void client_gone() override;
 
 private:
+    bool answers_memory_requests();
     void bar_read(std::uint64_t offset, std::span<std::byte> out);
     void bar_write(std::uint64_t offset, std::span<const std::byte> data);
     void config_write(std::uint64_t offset, std::span<const std::byte> data);

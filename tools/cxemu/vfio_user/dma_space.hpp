@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -22,6 +23,8 @@
 #include <vector>
 
 namespace cxemu::vfio_user {
+
+class MappedFile;
 
 /// Direction of a transfer as the device sees it: read takes from guest memory, write changes it.
 enum class DmaAccess : std::uint8_t { read, write };
@@ -138,25 +141,61 @@ public:
     void set_bus_master(bool enabled) { bus_master_ = enabled; }
 
 private:
-    class Backing;
     struct Map;
-    struct Piece;
 
     [[nodiscard]] const Map* find(std::uint64_t iova) const;
-    std::expected<std::byte*, DmaFault> locate(std::uint64_t iova, std::uint64_t size,
-                                               DmaAccess access, std::uint64_t& available) const;
+    [[nodiscard]] bool overlaps(std::uint64_t iova, std::uint64_t size) const;
+    [[nodiscard]] std::expected<std::span<std::byte>, DmaFault>
+    piece_at(std::uint64_t iova, std::uint64_t size, DmaAccess access) const;
+    template <typename Visit>
+    std::expected<void, DmaFault> for_each_piece(std::uint64_t iova, std::uint64_t size,
+                                                 DmaAccess access, Visit visit) const;
+    template <typename Copy>
+    DmaResult<void> transfer(std::uint64_t iova, std::uint64_t size, DmaAccess access, Copy copy);
     DmaResult<std::byte*> word(std::uint64_t iova, std::size_t size, DmaAccess access);
-    DmaError fail(DmaFault fault, DmaAccess access, std::uint64_t iova, std::uint64_t size);
-    DmaResult<void> finish(DmaAccess access, std::uint64_t iova, std::uint64_t size);
-    std::expected<std::shared_ptr<Backing>, int> open_backing(UniqueFd file,
-                                                              const DmaMapRequest& request);
+    DmaResult<void> finish_word(std::uint64_t iova, std::size_t size, DmaAccess access);
+    std::unexpected<DmaError> fail(DmaFault fault, std::uint64_t iova, std::uint64_t size,
+                                   DmaAccess access);
+    void count(std::uint64_t size, DmaAccess access);
+    std::expected<std::shared_ptr<MappedFile>, int> mapped_file(UniqueFd file, std::uint64_t end);
 
     Log log_;
     LogLimiter limiter_;
     std::map<std::uint64_t, Map> maps_; ///< by first iova; no two overlap
-    std::vector<std::weak_ptr<Backing>> backings_;
+    std::vector<std::weak_ptr<MappedFile>> files_;
     DmaStatistics statistics_;
+    std::uint64_t losses_seen_ = 0; ///< MappedFile::losses() before the present access
     bool bus_master_ = true;
 };
+
+struct DmaSpace::Map {
+    std::uint64_t size;
+    std::uint64_t file_offset;
+    bool readable;
+    bool writable;
+    std::shared_ptr<MappedFile> file; ///< empty: not accessible
+};
+
+template <std::unsigned_integral T>
+DmaResult<T> DmaSpace::load_be(std::uint64_t iova) {
+    const auto address = word(iova, sizeof(T), DmaAccess::read);
+    if (!address)
+        return std::unexpected(address.error());
+    const std::atomic_ref<T> guest(*reinterpret_cast<T*>(*address));
+    const T value = swap_if_little(guest.load(std::memory_order_acquire));
+    if (const auto finished = finish_word(iova, sizeof(T), DmaAccess::read); !finished)
+        return std::unexpected(finished.error());
+    return value;
+}
+
+template <std::unsigned_integral T>
+DmaResult<void> DmaSpace::store_be(std::uint64_t iova, T value) {
+    const auto address = word(iova, sizeof(T), DmaAccess::write);
+    if (!address)
+        return std::unexpected(address.error());
+    const std::atomic_ref<T> guest(*reinterpret_cast<T*>(*address));
+    guest.store(swap_if_little(value), std::memory_order_release);
+    return finish_word(iova, sizeof(T), DmaAccess::write);
+}
 
 } // namespace cxemu::vfio_user

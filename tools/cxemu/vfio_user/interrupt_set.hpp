@@ -48,7 +48,7 @@ public:
     /// \return EINVAL also when one of them is not an eventfd; then nothing has changed
     std::expected<void, int> assign(std::uint32_t first, std::vector<UniqueFd> fds);
 
-    /// Takes all vectors out of service; pending bits stay.
+    /// Takes all vectors out of service and forgets their masks; pending bits stay.
     void release_all();
 
     std::expected<void, int> set_masked(std::uint32_t first, std::uint32_t count, bool masked);
@@ -74,7 +74,7 @@ private:
         bool pending = false;
     };
 
-    [[nodiscard]] bool in_range(std::uint32_t first, std::uint32_t count) const;
+    [[nodiscard]] bool in_range(std::uint32_t first, std::uint64_t count) const;
     void deliver_if_possible(Vector& vector);
 
     std::vector<Vector> vectors_;

@@ -9,6 +9,7 @@
 #include "vfio_user/device.hpp"
 #include "vfio_user/statistics.hpp"
 
+#include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <memory>
@@ -43,8 +44,9 @@ public:
 private:
     Server(EventLoop& loop, std::filesystem::path path, UniqueFd listener, Device& device, Log log);
 
-    void accept_clients();
+    void accept_client();
     void pause_accepting();
+    void connection_closed(std::uint64_t number, const std::string& fault);
     void end_connection();
 
     EventLoop& loop_;
@@ -57,6 +59,9 @@ private:
     Timer accept_again_;
     std::unique_ptr<Session> session_;
     std::unique_ptr<Connection> connection_;
+    std::uint64_t connection_number_ = 0;
+    /// Lets a deferred call find out that the server is no more.
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 } // namespace cxemu::vfio_user

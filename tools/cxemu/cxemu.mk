@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The emulated HCA; included by the top Makefile. Built in the lab tree; CXEMU_EXEC= builds with the
+# tools of this host instead (then also give another CXEMU_BUILD).
+
+CXEMU_EXEC ?= tools/lab/exec --
+CXEMU_BUILD ?= build/cxemu
+CXEMU_JOBS ?= 2
+CXEMU_FUZZ_SECONDS ?= 60
+CXEMU_CLANG ?= clang++
+
+cxemu_configure = $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
+
+.PHONY: cxemu cxemu-tests cxemu-fuzz
+
+cxemu: ## the emulated HCA: build/cxemu/cxemu
+	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
+	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu
+
+cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan
+	@$(cxemu_configure) -B $(CXEMU_BUILD)-sanitized --log-level=NOTICE \
+	    -DCXEMU_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
+	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-sanitized -j $(CXEMU_JOBS)
+	@$(CXEMU_EXEC) ctest --test-dir $(CXEMU_BUILD)-sanitized --output-on-failure
+
+cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each target
+	@$(cxemu_configure) -B $(CXEMU_BUILD)-fuzz --log-level=NOTICE \
+	    -DCXEMU_FUZZ=ON -DCMAKE_CXX_COMPILER=$(CXEMU_CLANG)
+	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-fuzz -j $(CXEMU_JOBS) --target cxemu_fuzzers
+	@$(CXEMU_EXEC) tools/cxemu/fuzz $(CXEMU_BUILD)-fuzz $(CXEMU_FUZZ_SECONDS)
