@@ -16,7 +16,7 @@ from typing import Iterable, Iterator, Optional
 BEGIN_MARK = "cxib-kunit: begin"
 END_MARK = "cxib-kunit: end"
 INDENT = 4
-LINES_OF_A_FAILURE = 40
+LINES_OF_A_FAILURE = 20
 
 KMSG_RECORD = re.compile(r"^\d+,(\d+),\d+,[^;]*;(.*)$")
 VERSION = re.compile(r"^KTAP version 1$")
@@ -56,6 +56,11 @@ class Run:
 
     def failed(self) -> bool:
         return bool(self.problems) or self.count("failed") > 0
+
+
+def shorten(line: str) -> str:
+    """A line without the place where the modules are built: what is left is a path of the checkout."""
+    return re.sub(r"/repo/build/modules-\w+/", "", line)
 
 
 def unescape(text: str) -> str:
@@ -243,9 +248,17 @@ class Parser:
         return self.run
 
 
+def excerpt(lines: list[str]) -> list[str]:
+    """The beginning of what was said about a failure, without empty lines."""
+    told = [shorten(line).rstrip() for line in lines if line.strip()]
+    if len(told) <= LINES_OF_A_FAILURE:
+        return told
+    return told[:LINES_OF_A_FAILURE] + [f"... {len(told) - LINES_OF_A_FAILURE} more lines in the log"]
+
+
 def quoted(lines: list[str]) -> str:
-    """The last of some lines, to follow a message."""
-    return "".join(f"\n    | {line}" for line in lines[-LINES_OF_A_FAILURE:])
+    """Lines to follow a message."""
+    return "".join(f"\n    | {line}" for line in excerpt(lines))
 
 
 def parse(lines: Iterable[str]) -> Run:
@@ -265,9 +278,8 @@ def describe_case(case: Case, indent: str) -> Iterator[str]:
     yield f"{indent}FAILED  {case.name}"
     for parameter in case.parameters:
         yield from describe_case(parameter, indent + "    ")
-    for line in case.diagnostics[-LINES_OF_A_FAILURE:]:
-        if line.strip():
-            yield f"{indent}    | {line.strip()}"
+    for line in excerpt(case.diagnostics):
+        yield f"{indent}    | {line.removeprefix(' ' * INDENT)}"
 
 
 def describe_suite(suite: Suite) -> Iterator[str]:

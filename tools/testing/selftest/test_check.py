@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tools/testing/check makes of its steps."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from typing import Callable
+
+CHECK = pathlib.Path(__file__).resolve().parents[1] / "check"
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.logs = self.directory / "logs"
+
+    def environment(self, steps: str) -> dict[str, str]:
+        (self.directory / "steps").write_text(steps, encoding="utf-8")
+        return os.environ | {
+            "CXIB_CHECK_STEPS": str(self.directory / "steps"),
+            "CXIB_CHECK_LOGS": str(self.logs),
+            "CXIB_CHECK_HEARTBEAT": "1",
+        }
+
+    def check(self, steps: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [CHECK, *arguments], env=self.environment(steps), capture_output=True, text=True, check=False
+        )
+
+
+class Outcomes(CheckTest):
+    def test_all_passed(self) -> None:
+        run = self.check("fast|one|true\ncheck|two|true\n")
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(run.stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
+
+    def test_a_failure_does_not_stop_the_steps_behind_it(self) -> None:
+        run = self.check("fast|one|echo reason; exit 3\nfast|two|true\n")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s  one$")
+        self.assertRegex(run.stdout, r"(?m)^ok +\S+ s  two$")
+        self.assertIn("failed: one\n1 passed, 1 failed, 0 skipped\n", run.stdout)
+
+    def test_a_failure_shows_status_and_end_of_its_log(self) -> None:
+        run = self.check("fast|one|seq 1000; exit 3\n")
+        self.assertIn("status 3", run.stdout)
+        self.assertIn("| 1000\n", run.stdout)
+        self.assertNotIn("| 900\n", run.stdout)
+
+    def test_a_skipped_step_gives_its_last_line_as_the_reason(self) -> None:
+        run = self.check("fast|one|echo looking; echo there is no device; exit 77\n")
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(run.stdout, r"(?m)^skipped .* one  \(there is no device\)$")
+        self.assertEqual(run.stdout.splitlines()[-1], "0 passed, 0 failed, 1 skipped")
+
+    def test_the_whole_output_of_a_step_is_kept(self) -> None:
+        self.check("fast|one|echo out; echo err >&2\n")
+        self.assertEqual((self.logs / "one.log").read_text(encoding="utf-8"), "out\nerr\n")
+
+    def test_the_summary_holds_every_outcome(self) -> None:
+        self.check("fast|one|true\nfast|two|false\n")
+        lines = (self.logs / "summary").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len([line for line in lines if re.match(r"(ok|FAILED) ", line)]), 2)
+        self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_long_step_is_reported_while_it_runs(self) -> None:
+        run = self.check("fast|one|echo halfway; sleep 2.5\n")
+        self.assertRegex(run.stdout, r"one: \S+ s so far; halfway")
+
+    def test_a_step_has_no_input(self) -> None:
+        self.assertEqual(self.check("fast|one|! read -r line\n").returncode, 0)
+
+    def test_an_interrupt_ends_the_step_and_all_that_it_started(self) -> None:
+        marker = "31415.9"
+        with subprocess.Popen(
+            [CHECK],
+            env=self.environment(f"fast|one|sleep {marker} & sleep {marker}; true\n"),
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as run:
+            self.wait_until(lambda: running(marker))
+            run.send_signal(signal.SIGINT)
+            output = run.communicate()[0]
+        self.assertEqual(run.returncode, 130)
+        self.assertIn("interrupted", output)
+        self.wait_until(lambda: not running(marker))
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Waits for something that takes milliseconds; gives up after a minute."""
+        for _ in range(1200):
+            if condition():
+                return
+            time.sleep(0.05)
+        self.fail("waited in vain for a minute")
+
+
+def running(argument: str) -> bool:
+    return subprocess.run(["pgrep", "-f", f"^sleep {argument}"], capture_output=True, check=False).returncode == 0
+
+
+class Selection(CheckTest):
+    STEPS = "# a comment\n\nfast|one|true\ncheck|two|true\nlong|three|true\n"
+
+    def names(self, *arguments: str) -> list[str]:
+        run = self.check(self.STEPS, "--list", *arguments)
+        return [line.split()[1] for line in run.stdout.splitlines()]
+
+    def test_a_level_holds_the_levels_below_it(self) -> None:
+        self.assertEqual(self.names("--level", "fast"), ["one"])
+        self.assertEqual(self.names(), ["one", "two"])
+        self.assertEqual(self.names("--level", "long"), ["one", "two", "three"])
+
+    def test_a_step_is_chosen_by_name_whatever_its_level(self) -> None:
+        self.assertEqual(self.names("--only", "three"), ["three"])
+        self.assertEqual(self.names("--only", "t*"), ["two", "three"])
+
+    def test_a_name_that_no_step_has_is_an_error(self) -> None:
+        run = self.check(self.STEPS, "--only", "four")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("no step matches 'four'", run.stderr)
+
+    def test_an_unknown_level_is_an_error_that_names_the_levels(self) -> None:
+        run = self.check(self.STEPS, "--level", "slow")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("--level is 'slow', must be fast, check or long", run.stderr)
+
+    def test_a_line_that_is_no_step_is_an_error_with_its_place(self) -> None:
+        for line in ("fast|one", "slow|one|true", "fast|One!|true"):
+            run = self.check(f"fast|zero|true\n{line}\n")
+            self.assertEqual(run.returncode, 2)
+            self.assertRegex(run.stderr, rf"steps:2: not a step .*{re.escape(line)}")
+
+    def test_a_second_step_of_a_name_is_an_error(self) -> None:
+        run = self.check("fast|one|true\ncheck|one|true\n")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("steps:2: a second step of the name one", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the static checks accept and what they refuse."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+STATIC = pathlib.Path(__file__).resolve().parents[1] / "static"
+sys.path.insert(0, str(STATIC))
+
+import files  # noqa: E402  (found through the path above)
+import function_length  # noqa: E402
+import spdx  # noqa: E402
+import words  # noqa: E402
+
+
+class LicenseLines(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.repo = pathlib.Path(directory.name)
+
+    def complaint(self, name: str, text: str) -> str:
+        path = self.repo / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return spdx.complaint(name, self.repo)
+
+    def test_each_room_has_its_license(self) -> None:
+        for name, license_text in (
+            ("drivers/cxib/pci.c", "GPL-2.0-only"),
+            ("kunit/pci_kunit.c", "GPL-2.0-only"),
+            ("include/hw/events.h", "GPL-2.0-only OR BSD-2-Clause"),
+            ("include/uapi/rdma/cxib.h", "GPL-2.0-only WITH Linux-syscall-note"),
+            ("tools/cxemu/main.cpp", "GPL-2.0-or-later"),
+        ):
+            with self.subTest(name=name):
+                self.assertEqual(self.complaint(name, f"/* SPDX-License-Identifier: {license_text} */\n"), "")
+                self.assertIn("must be", self.complaint(name, "/* SPDX-License-Identifier: MIT */\n"))
+
+    def test_a_kernel_file_with_the_license_of_a_tool_is_refused(self) -> None:
+        text = self.complaint("drivers/cxib/pci.c", "// SPDX-License-Identifier: GPL-2.0-or-later\n")
+        self.assertIn('the license is "GPL-2.0-or-later", must be "GPL-2.0-only" here', text)
+
+    def test_a_file_without_a_license_is_refused(self) -> None:
+        self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", "#!/bin/bash\n"))
+
+    def test_a_license_further_down_does_not_count(self) -> None:
+        text = "\n\n\n# SPDX-License-Identifier: GPL-2.0-or-later\n"
+        self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", text))
+
+    def test_every_kind_of_comment_is_understood(self) -> None:
+        for begin, end in (("# ", ""), ("// ", ""), ("/* ", " */"), (".. ", ""), ("<!-- ", " -->")):
+            line = f"{begin}SPDX-License-Identifier: GPL-2.0-or-later{end}\n"
+            self.assertEqual(self.complaint("Documentation/a", line), "", line)
+
+
+class ForbiddenWords(unittest.TestCase):
+    def refused(self, text: str) -> bool:
+        return bool(list(words.complaints("file", text)))
+
+    def test_package_hosts_are_refused(self) -> None:
+        self.assertTrue(self.refused("http://" + "deb.debian." + "org/debian"))
+        self.assertTrue(self.refused("https://" + "pypi." + "org/simple"))
+
+    def test_paths_of_a_machine_are_refused(self) -> None:
+        for path in ("/ho" + "me/jo/cxib", "see /wo" + "rk/main", "'/ro" + "ot/.ssh'"):
+            self.assertTrue(self.refused(path), path)
+
+    def test_paths_of_the_lab_and_of_variables_are_accepted(self) -> None:
+        for path in ("/repo/build", '"$tree/root/x"', "build/work/x", "${HOME}/root/x", "/usr/src/linux"):
+            self.assertFalse(self.refused(path), path)
+
+    def test_marks_of_unfinished_work_are_refused(self) -> None:
+        self.assertTrue(self.refused("/* TO" + "DO: later */"))
+        self.assertFalse(self.refused("todos"))
+
+
+class FunctionLengths(unittest.TestCase):
+    def test_shell_functions_are_measured_from_name_to_brace(self) -> None:
+        found = list(function_length.shell_functions("x", "a() {\n\ttrue\n}\n\nb() {\n}\n"))
+        self.assertEqual([(f.name, f.line, f.length) for f in found], [("a", 1, 3), ("b", 5, 2)])
+
+    def test_python_functions_and_methods_are_measured(self) -> None:
+        found = list(function_length.python_functions("x", "class A:\n    def f(self):\n        pass\n"))
+        self.assertEqual([(f.name, f.length) for f in found], [("f", 2)])
+
+    @unittest.skipUnless(shutil.which("ctags"), "universal-ctags is not installed")
+    def test_c_functions_are_measured(self) -> None:
+        found = {f.name: f.length for f in function_length.c_functions(["drivers/cxib/pci.c"])}
+        self.assertGreater(found["cxib_probe"], 10)
+
+
+class FileKinds(unittest.TestCase):
+    def test_scripts_are_known_by_their_first_line(self) -> None:
+        self.assertTrue(files.is_shell("tools/testing/check"))
+        self.assertFalse(files.is_shell("tools/testing/steps"))
+        self.assertTrue(files.is_python("tools/testing/kunit/ktap.py"))
+        self.assertFalse(files.is_python("tools/testing/check"))
+
+
+if __name__ == "__main__":
+    unittest.main()
