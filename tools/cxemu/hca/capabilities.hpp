@@ -51,6 +51,9 @@ public:
         return hwtab::ConstView<hwtab::atomic_caps>{atomic_.current}.get<path>();
     }
 
+    /// UAR pages in BAR 0, the ones that hold other things included.
+    [[nodiscard]] std::uint64_t uar_pages() const { return uar_pages_; }
+
     /// The bytes of a page; the rest of the block in a command is zero.
     /// \return empty for a page that the device doesn't have
     [[nodiscard]] std::span<const std::byte> bytes(CapabilityPage page, bool maximum) const;
@@ -70,12 +73,14 @@ private:
     };
 
     [[nodiscard]] const Page* find(CapabilityPage page) const;
+    [[nodiscard]] Page* settable(CapabilityPage page);
     static void store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value);
     void apply_settings(const HcaSettings& settings);
 
     Page general_;
     Page atomic_;
     Page on_demand_paging_;
+    std::uint64_t uar_pages_;
 };
 
 } // namespace cxemu::hca

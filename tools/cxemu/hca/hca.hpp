@@ -82,6 +82,8 @@ public:
     /// Guest memory. Ask for it anew at each access: whoever does so while the function must not
     /// do DMA is reported to the checker.
     [[nodiscard]] vfio_user::DmaSpace& dma();
+    /// Guest memory for what works before INIT_HCA: the command queue and the firmware's pages.
+    [[nodiscard]] vfio_user::DmaSpace& firmware_dma() const { return environment_.dma; }
     [[nodiscard]] vfio_user::InterruptSet& interrupts() const { return environment_.interrupts; }
     [[nodiscard]] check::CommandLog* command_log() const { return environment_.command_log; }
     [[nodiscard]] const Log& log() const { return log_; }
@@ -168,7 +170,10 @@ private:
     void change_interface(NicInterface mode);
     void begin_initializing();
     void drop_everything(pci::ResetCause cause);
+    void stop_parts();
     void report_left_objects();
+    void report_doorbell(std::string_view reason, std::uint32_t page, std::uint32_t offset,
+                         std::size_t size);
 
     HcaEnvironment environment_;
     HcaSettings settings_;

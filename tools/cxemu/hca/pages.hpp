@@ -42,7 +42,8 @@ public:
     /// MANAGE_PAGES: the host can't give what was asked for.
     void cannot_give();
 
-    /// MANAGE_PAGES: the host takes at most \p most pages back.
+    /// MANAGE_PAGES: the host takes at most \p most pages back. While the function is initialized
+    /// only pages that have been offered go.
     std::vector<std::uint64_t> take(std::uint32_t most);
 
     /// Asks for (count > 0) or offers to return (count < 0) pages by an event.
@@ -60,17 +61,19 @@ public:
 
 private:
     struct Page {
-        std::uint64_t seed;
+        std::uint64_t seed; ///< of its pattern
     };
 
-    bool fill(std::uint64_t address, std::uint64_t seed);
-    bool intact(std::uint64_t address, std::uint64_t seed);
+    [[nodiscard]] std::expected<void, Refusal> check(std::span<const std::uint64_t> pages);
+    [[nodiscard]] bool fill(std::uint64_t address, std::uint64_t seed);
+    [[nodiscard]] bool intact(std::uint64_t address, std::uint64_t seed);
+    void report_damage(std::uint64_t address);
+    [[nodiscard]] std::uint64_t wanted() const;
 
     Hca& hca_;
     std::map<std::uint64_t, Page> pages_; ///< by address
-    std::uint64_t boot_given_ = 0;
-    std::uint64_t init_given_ = 0;
-    std::int64_t outstanding_ = 0; ///< asked for by events and not given yet
+    std::uint64_t outstanding_ = 0;       ///< asked for by events and not given yet
+    std::uint64_t offered_ = 0;           ///< offered by events and not taken yet
     std::uint64_t next_seed_ = 1;
     std::uint64_t given_ = 0;
     std::uint64_t taken_ = 0;

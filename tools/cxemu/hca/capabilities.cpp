@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/capabilities.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <spdlog/fmt/fmt.h>
+
+namespace cxemu::hca {
+
+namespace {
+
+constexpr std::uint64_t uar_size = 4096;
+constexpr std::uint64_t mebibyte = 1024 * 1024;
+
+const hwtab::Layout& layout_of(CapabilityPage page) {
+    switch (page) {
+    case CapabilityPage::general:
+        break;
+    case CapabilityPage::on_demand_paging:
+        return hwtab::odp_cap;
+    case CapabilityPage::atomic:
+        return hwtab::atomic_caps;
+    }
+    return hwtab::cmd_hca_cap;
+}
+
+/// True when \p value is allowed by \p maximum: of a mask each bit, else the number counts.
+bool within(const hwtab::Field& field, std::uint64_t value, std::uint64_t maximum) {
+    const bool is_mask = field.values != nullptr && field.values->is_mask;
+    return is_mask ? (value & ~maximum) == 0 : value <= maximum;
+}
+
+bool is_number(const hwtab::Field& field) {
+    return !field.is_reserved() && !field.is_structured() && field.count == 1;
+}
+
+/// Of the atomic page only the byte order of requests is a choice; software leaves the rest zero.
+bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
+    return page == CapabilityPage::general || field.name == "atomic_req_8B_endianness_mode";
+}
+
+} // namespace
+
+Capabilities::Capabilities(const HcaSettings& settings) : uar_pages_(settings.bar_size / uar_size) {
+    for (const CapabilityValue& value : common_general_capabilities())
+        store(general_, hwtab::cmd_hca_cap, value);
+    for (const CapabilityValue& value : settings.profile->general)
+        store(general_, hwtab::cmd_hca_cap, value);
+    for (const CapabilityValue& value : common_atomic_capabilities())
+        store(atomic_, hwtab::atomic_caps, value);
+    apply_settings(settings);
+    for (Page* page : {&general_, &atomic_, &on_demand_paging_})
+        page->current = page->initial;
+}
+
+void Capabilities::apply_settings(const HcaSettings& settings) {
+    const auto fix = [this](std::string_view field, std::uint64_t value) {
+        store(general_, hwtab::cmd_hca_cap, {field, value, value});
+    };
+    fix("num_ports", settings.ports);
+    // Size of the UAR area, log2 of mebibytes.
+    fix("uar_sz", std::bit_width(std::max(settings.bar_size / mebibyte, std::uint64_t{1})) - 1U);
+    if (settings.command_checksums)
+        store(general_, hwtab::cmd_hca_cap, {"cmdif_checksum", 3, 3});
+    for (const auto& [field, value] : settings.overrides)
+        fix(field, value);
+}
+
+void Capabilities::store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value) {
+    const hwtab::Field* field = layout.find(value.field);
+    assert(field != nullptr && "a profile names a capability that the tables don't have");
+    hwtab::write_bits(page.maximum.data(), field->offset, field->width, value.maximum);
+    hwtab::write_bits(page.initial.data(), field->offset, field->width, value.current);
+}
+
+const Capabilities::Page* Capabilities::find(CapabilityPage page) const {
+    switch (page) {
+    case CapabilityPage::general:
+        return &general_;
+    case CapabilityPage::on_demand_paging:
+        return &on_demand_paging_;
+    case CapabilityPage::atomic:
+        return &atomic_;
+    }
+    return nullptr;
+}
+
+Capabilities::Page* Capabilities::settable(CapabilityPage page) {
+    switch (page) {
+    case CapabilityPage::general:
+        return &general_;
+    case CapabilityPage::atomic:
+        return &atomic_;
+    case CapabilityPage::on_demand_paging:
+        break;
+    }
+    return nullptr;
+}
+
+std::span<const std::byte> Capabilities::bytes(CapabilityPage page, bool maximum) const {
+    const Page* found = find(page);
+    if (found == nullptr)
+        return {};
+    return maximum ? found->maximum : found->current;
+}
+
+std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
+                                                       std::span<const std::byte> block) {
+    Page* target = settable(page);
+    if (target == nullptr)
+        return std::unexpected(CapabilityError{
+            Syndrome::capability_read_only,
+            fmt::format("capability page {:#x} can't be set", static_cast<unsigned>(page))});
+    auto wanted = target->current;
+    for (const hwtab::Field& field : layout_of(page).fields) {
+        if (!is_number(field) || !is_choosable(page, field))
+            continue;
+        const auto value = hwtab::read_bits(block.data(), field.offset, field.width);
+        const auto maximum = hwtab::read_bits(target->maximum.data(), field.offset, field.width);
+        if (!within(field, value, maximum))
+            return std::unexpected(CapabilityError{
+                Syndrome::capability_above_maximum,
+                fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, maximum)});
+        hwtab::write_bits(wanted.data(), field.offset, field.width, value);
+    }
+    target->current = wanted;
+    return {};
+}
+
+void Capabilities::reset() {
+    for (Page* page : {&general_, &atomic_, &on_demand_paging_})
+        page->current = page->initial;
+}
+
+} // namespace cxemu::hca

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/command_queue.hpp"
+
+#include "base/byte_order.hpp"
+#include "check/layout_walk.hpp"
+#include "hca/dispatcher.hpp"
+#include "hca/hca.hpp"
+#include "hca/rules.hpp"
+#include "hwtab/view.hpp"
+#include "tables/command_header.hpp"
+#include "tables/command_interface.hpp"
+#include "tables/events.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace cxemu::hca {
+
+namespace {
+
+using hwtab::cmd_queue_entry;
+using Entry = std::array<std::byte, cmd_queue_entry.size>;
+using EntryView = hwtab::ConstView<cmd_queue_entry>;
+
+static_assert(cmd_queue_entry.size == CommandQueue::entry_size);
+
+constexpr std::uint32_t inline_size = 16;
+constexpr std::uint8_t pcie_transport = 7;
+constexpr std::uint8_t signed_xor = 0xff;
+/// The last word of an entry: token, signature, delivery status, ownership. It is written as a
+/// whole, because ownership must not change before the rest.
+constexpr std::size_t last_word = 0x3c;
+constexpr std::size_t inline_output_at =
+    hwtab::locate(cmd_queue_entry, "command_output_inline_data").offset / hwtab::bits_per_byte;
+
+std::uint64_t input_pointer(const EntryView& entry) {
+    return (entry.get<"input_mailbox_pointer_63_32">() << 32) |
+           (entry.get<"input_mailbox_pointer_31_9">() << 9);
+}
+
+std::uint64_t output_pointer(const EntryView& entry) {
+    return (entry.get<"output_mailbox_pointer_63_32">() << 32) |
+           (entry.get<"output_mailbox_pointer_31_9">() << 9);
+}
+
+std::uint32_t beyond_inline(std::uint64_t length) {
+    return length > inline_size ? static_cast<std::uint32_t>(length - inline_size) : 0;
+}
+
+DeliveryError failure(DeliveryStatus status, std::string text) {
+    return {status, std::move(text)};
+}
+
+} // namespace
+
+/// One command, from its doorbell to its answer.
+class CommandQueue::Execution final : public DeferredCommand,
+                                      public std::enable_shared_from_this<Execution> {
+public:
+    Execution(CommandQueue& owner, std::uint32_t slot_number) : queue(&owner), slot(slot_number) {}
+
+    std::span<std::byte> output() override {
+        return queue == nullptr ? std::span<std::byte>{} : std::span<std::byte>{answer};
+    }
+
+    void complete(CommandResult result, std::string text) override {
+        if (queue == nullptr)
+            return;
+        explanation = std::move(text);
+        queue->finish(*this, result);
+    }
+
+    CommandQueue* queue; ///< nullptr once the command has ended or was forgotten
+    std::uint32_t slot;
+    Entry entry{};
+    std::vector<std::byte> input;
+    std::vector<std::byte> answer; ///< the output as handlers see it
+    std::uint32_t output_length = 0;
+    MailboxChain output_chain;
+    std::vector<std::uint64_t> output_mailboxes;
+    bool event_mode = false; ///< a queue took completion events when the command was fetched
+    std::string explanation;
+};
+
+CommandQueue::CommandQueue(Hca& hca, CommandDispatcher& dispatcher)
+    : hca_(hca), dispatcher_(dispatcher), alive_(std::make_shared<bool>(true)) {}
+
+CommandQueue::~CommandQueue() {
+    stop();
+}
+
+void CommandQueue::start(std::uint64_t address) {
+    stop();
+    address_ = address;
+}
+
+void CommandQueue::stop() {
+    address_.reset();
+    rung_ = 0;
+    completed_ = 0;
+    zero_entry_reported_ = false;
+    for (auto& execution : executions_) {
+        if (execution)
+            execution->queue = nullptr;
+        execution.reset();
+    }
+}
+
+std::uint32_t CommandQueue::outstanding() const {
+    return static_cast<std::uint32_t>(std::ranges::count_if(
+        executions_, [](const auto& execution) { return execution != nullptr; }));
+}
+
+std::uint64_t CommandQueue::entry_address(std::uint32_t slot) const {
+    return *address_ + (std::uint64_t{slot} * entry_size);
+}
+
+void CommandQueue::ring(std::uint32_t vector) {
+    ++statistics_.doorbells;
+    if (!address_) {
+        ++statistics_.doorbells_ignored;
+        return;
+    }
+    rung_ |= vector;
+    if (scheduled_)
+        return;
+    scheduled_ = true;
+    hca_.loop().defer([this, alive = std::weak_ptr(alive_)] {
+        if (alive.expired())
+            return;
+        scheduled_ = false;
+        process();
+    });
+}
+
+void CommandQueue::process() {
+    processing_ = true;
+    while (rung_ != 0 && address_) {
+        const auto slot = static_cast<std::uint32_t>(std::countr_zero(rung_));
+        rung_ &= rung_ - 1;
+        take(slot);
+    }
+    processing_ = false;
+    post_completions();
+}
+
+void CommandQueue::take(std::uint32_t slot) {
+    if (executions_[slot]) {
+        hca_.violation(rules::doorbell_of_busy_slot, "slot {}", slot);
+        return;
+    }
+    auto execution = std::make_shared<Execution>(*this, slot);
+    if (const auto read = hca_.firmware_dma().read(entry_address(slot), execution->entry); !read) {
+        ++statistics_.delivery_errors;
+        hca_.log()->error("command slot {}: {}", slot, to_string(read.error()));
+        hca_.fail_fatally({.syndrome = HealthSyndrome::icm_fetch_pci, .reset_required = true});
+        return;
+    }
+    if (std::ranges::all_of(execution->entry, [](std::byte byte) { return byte == std::byte{0}; }))
+        return report_zero_entry(slot);
+    if (EntryView{execution->entry}.get<"ownership">() == 0) {
+        hca_.violation(rules::doorbell_without_ownership, "slot {}", slot);
+        return;
+    }
+    executions_[slot] = execution;
+    statistics_.most_outstanding =
+        std::max<std::uint64_t>(statistics_.most_outstanding, outstanding());
+    const EventSink* sink = hca_.event_sink();
+    execution->event_mode = sink != nullptr && sink->subscribed(EventType::command_completion);
+    if (const auto error = fetch(*execution))
+        return fail_delivery(*execution, *error);
+    execute(execution);
+}
+
+void CommandQueue::report_zero_entry(std::uint32_t slot) {
+    ++statistics_.delivery_errors;
+    if (zero_entry_reported_)
+        return;
+    zero_entry_reported_ = true;
+    if (hca_.firmware_dma().looks_private(entry_address(slot)))
+        hca_.log()->error(
+            "command slot {} reads as zeros and the file behind guest memory has never "
+            "been written: the memory backend of QEMU needs share=on",
+            slot);
+    else
+        hca_.log()->error("command slot {} reads as zeros: the doorbell came before the entry, or "
+                          "the memory backend of QEMU lacks share=on",
+                          slot);
+}
+
+std::optional<DeliveryError> CommandQueue::check_entry(const Execution& execution) const {
+    const EntryView entry{execution.entry};
+    if (entry.get<"type">() != pcie_transport)
+        return failure(DeliveryStatus::bad_command_type,
+                       fmt::format("the type is {:#x}", entry.get<"type">()));
+    const bool checksums = hca_.capabilities().current<"cmdif_checksum">() != 0;
+    if (checksums && xor_of(execution.entry) != signed_xor)
+        return failure(DeliveryStatus::signature_error,
+                       fmt::format("the XOR of the entry is {:#x}", xor_of(execution.entry)));
+    if (const auto length = entry.get<"input_length">();
+        length < inline_size || length > max_length)
+        return failure(DeliveryStatus::input_length_error,
+                       fmt::format("the input has {} bytes; {} to {} are possible", length,
+                                   inline_size, max_length));
+    if (const auto length = entry.get<"output_length">(); length > max_length)
+        return failure(DeliveryStatus::output_length_error,
+                       fmt::format("the output has {} bytes; {} are possible", length, max_length));
+    std::optional<DeliveryError> reserved;
+    check::find_reserved_bits(cmd_queue_entry, execution.entry, {},
+                              [&](std::string_view where, std::uint64_t value) {
+                                  reserved = failure(DeliveryStatus::reserved_not_zero,
+                                                     fmt::format("{} is {:#x}", where, value));
+                              });
+    return reserved;
+}
+
+/// Brings the input together and finds the output mailboxes.
+std::optional<DeliveryError> CommandQueue::fetch(Execution& execution) {
+    if (auto error = check_entry(execution))
+        return error;
+    const EntryView entry{execution.entry};
+    const auto token = static_cast<std::uint8_t>(entry.get<"token">());
+    const bool checksums = hca_.capabilities().current<"cmdif_checksum">() != 0;
+    const auto head = entry.bytes<"command_input_inline_data">();
+    execution.input.assign(head.begin(), head.end());
+
+    const MailboxChain input{.first = input_pointer(entry),
+                             .length = beyond_inline(entry.get<"input_length">()),
+                             .token = token,
+                             .output = false,
+                             .checksums = checksums};
+    const auto rest = read_mailboxes(hca_.firmware_dma(), input);
+    if (!rest)
+        return rest.error();
+    execution.input.insert(execution.input.end(), rest->begin(), rest->end());
+
+    execution.output_length = static_cast<std::uint32_t>(entry.get<"output_length">());
+    execution.output_chain = {.first = output_pointer(entry),
+                              .length = beyond_inline(execution.output_length),
+                              .token = token,
+                              .output = true,
+                              .checksums = checksums};
+    auto mailboxes = find_mailboxes(hca_.firmware_dma(), execution.output_chain);
+    if (!mailboxes)
+        return mailboxes.error();
+    execution.output_mailboxes = *std::move(mailboxes);
+    return {};
+}
+
+void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
+    ++statistics_.commands;
+    execution->answer.resize(dispatcher_.output_size(execution->input, execution->output_length));
+    CommandContext context{.hca = hca_,
+                           .input = execution->input,
+                           .output = execution->answer,
+                           .output_length = execution->output_length,
+                           .explanation = {},
+                           .defer_hook = [execution] { return execution; }};
+    const CommandResult result = dispatcher_.run(context);
+    if (result.deferred)
+        return;
+    execution->complete(result, std::move(context.explanation));
+}
+
+void CommandQueue::fail_delivery(Execution& execution, const DeliveryError& error) {
+    ++statistics_.delivery_errors;
+    hca_.log()->warn("command slot {}: {}: {}", execution.slot, name_of(error.status), error.text);
+    hca_.violation(rules::command_delivery, "slot {}: {}: {}", execution.slot,
+                   name_of(error.status), error.text);
+    execution.output_mailboxes.clear();
+    execution.answer.assign(inline_size, std::byte{0});
+    if (!write_answer(execution, error.status))
+        ++statistics_.answers_lost;
+    announce(execution.slot);
+}
+
+void CommandQueue::finish(Execution& execution, CommandResult result) {
+    if (!result)
+        std::ranges::fill(execution.answer, std::byte{0});
+    hwtab::write_bits(execution.answer.data(), hwtab::status_field.offset,
+                      hwtab::status_field.width, static_cast<std::uint8_t>(result.status));
+    hwtab::write_bits(execution.answer.data(), hwtab::syndrome_field.offset,
+                      hwtab::syndrome_field.width, static_cast<std::uint32_t>(result.syndrome));
+    dispatcher_.finished(execution.input, execution.answer, result, execution.explanation);
+    if (!write_answer(execution, DeliveryStatus::ok))
+        ++statistics_.answers_lost;
+    announce(execution.slot);
+}
+
+/// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes
+/// everything before it.
+bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
+    vfio_user::DmaSpace& dma = hca_.firmware_dma();
+    const auto answer = std::span<const std::byte>(execution.answer);
+    const auto head = answer.first(inline_size);
+    if (!write_mailboxes(dma, execution.output_chain, execution.output_mailboxes,
+                         answer.subspan(inline_size)))
+        return false;
+    const std::uint64_t address = entry_address(execution.slot);
+    if (!dma.write(address + inline_output_at, head))
+        return false;
+
+    const hwtab::View<cmd_queue_entry> entry{std::span<std::byte>(execution.entry)};
+    std::ranges::copy(head, entry.bytes<"command_output_inline_data">().begin());
+    entry.set<"status">(static_cast<std::uint8_t>(status));
+    entry.set<"ownership">(0);
+    entry.set<"signature">(0);
+    if (execution.output_chain.checksums)
+        entry.set<"signature">(signed_xor ^ xor_of(execution.entry));
+    const auto word = load_be<std::uint32_t>(std::span(execution.entry).subspan(last_word));
+    return dma.store_be<std::uint32_t>(address + last_word, word).has_value();
+}
+
+/// The slot is software's again; its completion event goes out with those of other slots.
+void CommandQueue::announce(std::uint32_t slot) {
+    const auto execution = std::move(executions_[slot]);
+    executions_[slot].reset();
+    execution->queue = nullptr;
+    if (execution->event_mode)
+        completed_ |= 1U << slot;
+    if (!processing_)
+        post_completions();
+}
+
+void CommandQueue::post_completions() {
+    if (completed_ == 0)
+        return;
+    EventData data{};
+    const hwtab::View<hwtab::cmd_inter_comp_event> event{std::span(data)};
+    event.set<"command_completion_vector">(completed_);
+    completed_ = 0;
+    if (hca_.post_event(EventType::command_completion, 0, data))
+        ++statistics_.events;
+}
+
+} // namespace cxemu::hca

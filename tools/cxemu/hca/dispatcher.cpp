@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/dispatcher.hpp"
+
+#include "check/command_log.hpp"
+#include "check/layout_walk.hpp"
+#include "hca/hca.hpp"
+#include "hca/rules.hpp"
+#include "tables/commands_device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::hca {
+
+namespace {
+
+/// Every command's input and output begin like those of NOP, and have at least this size here.
+constexpr const hwtab::Layout& shortest_input = hwtab::nop_in;
+constexpr const hwtab::Layout& shortest_output = hwtab::nop_out;
+
+std::uint16_t opcode_of(std::span<const std::byte> header) {
+    if (header.size() < shortest_input.size)
+        return 0;
+    return static_cast<std::uint16_t>(hwtab::ConstView<shortest_input>{header}.get<"opcode">());
+}
+
+/// True when the structure ends with a list, or with something that may be one.
+bool has_open_end(const hwtab::Layout& layout) {
+    const hwtab::Field& last = layout.fields.back();
+    if (last.is_list() || !last.alternatives.empty())
+        return true;
+    return last.layout != nullptr && has_open_end(*last.layout);
+}
+
+} // namespace
+
+void CommandTable::add(std::span<const CommandEntry> entries) {
+    for (const CommandEntry& entry : entries)
+        entries_.insert_or_assign(entry.command->opcode, entry);
+}
+
+const CommandEntry* CommandTable::find(std::uint16_t opcode) const {
+    const auto found = entries_.find(opcode);
+    return found == entries_.end() ? nullptr : &found->second;
+}
+
+CommandDispatcher::CommandDispatcher(Hca& hca, CommandTable table)
+    : hca_(hca), table_(std::move(table)) {}
+
+std::size_t CommandDispatcher::output_size(std::span<const std::byte> header,
+                                           std::uint32_t asked) const {
+    const CommandEntry* entry = table_.find(opcode_of(header));
+    const std::uint32_t described =
+        entry == nullptr ? shortest_output.size : entry->command->output->size;
+    return std::max({asked, described, shortest_output.size});
+}
+
+CommandResult CommandDispatcher::run(CommandContext& context) {
+    if (context.input.size() < shortest_input.size)
+        return context.fail(CommandStatus::bad_input_length, Syndrome::input_too_short,
+                            "the input has {} bytes, a header {}", context.input.size(),
+                            shortest_input.size);
+    const hwtab::ConstView<shortest_input> header{context.input};
+    const CommandEntry* entry = table_.find(opcode_of(context.input));
+    if (entry == nullptr) {
+        hca_.violation(rules::unknown_opcode, "opcode {:#x}", header.get<"opcode">());
+        return context.fail(CommandStatus::bad_operation, Syndrome::unknown_opcode, "opcode {:#x}",
+                            header.get<"opcode">());
+    }
+    context.op_mod = static_cast<std::uint16_t>(header.get<"op_mod">());
+    context.uid = static_cast<std::uint16_t>(
+        hwtab::read_bits(context.input.data(), hwtab::uid_field.offset, hwtab::uid_field.width));
+    if (const auto state = check_state(context, *entry); !state)
+        return state;
+    if (const auto lengths = check_lengths(context, *entry); !lengths)
+        return lengths;
+    check_reserved(context, *entry);
+    return entry->handler(context);
+}
+
+CommandResult CommandDispatcher::check_state(CommandContext& context,
+                                             const CommandEntry& entry) const {
+    const FunctionState state = hca_.state();
+    const FunctionState needed = entry.scope == CommandScope::always ? FunctionState::commands
+                                 : entry.scope == CommandScope::enabled
+                                     ? FunctionState::enabled
+                                     : FunctionState::initialized;
+    if (state < needed) {
+        hca_.violation(rules::command_in_wrong_state, "{} while {}", entry.command->name,
+                       hca::name_of(state));
+        return context.fail(CommandStatus::bad_system_state, Syndrome::wrong_function_state,
+                            "the function is {}, not {}", hca::name_of(state),
+                            hca::name_of(needed));
+    }
+    if (context.uid != 0 && hca_.objects().of<UserContext>().find(context.uid) == nullptr)
+        return context.fail(CommandStatus::bad_resource, Syndrome::unknown_user_context,
+                            "there is no user context {}", context.uid);
+    return CommandResult::ok();
+}
+
+CommandResult CommandDispatcher::check_lengths(CommandContext& context,
+                                               const CommandEntry& entry) const {
+    const hwtab::Layout& layout = *entry.command->input;
+    if (context.input.size() < layout.size) {
+        hca_.violation(rules::input_too_short, "{}: {} bytes instead of {}", layout.name,
+                       context.input.size(), layout.size);
+        return context.fail(CommandStatus::bad_input_length, Syndrome::input_too_short,
+                            "the input has {} bytes instead of {}", context.input.size(),
+                            layout.size);
+    }
+    if (context.input.size() > layout.size && !has_open_end(layout))
+        hca_.violation(rules::input_longer_than_table, "{}: {} bytes instead of {}", layout.name,
+                       context.input.size(), layout.size);
+    return CommandResult::ok();
+}
+
+void CommandDispatcher::check_reserved(const CommandContext& context,
+                                       const CommandEntry& entry) const {
+    const hwtab::Layout& layout = *entry.command->input;
+    const auto choose = [&](const hwtab::Field& field) {
+        return check::choose_by_op_mod(field, entry.command->opcode, context.op_mod);
+    };
+    check::find_reserved_bits(
+        layout, context.input, choose, [&](std::string_view where, std::uint64_t value) {
+            hca_.violation(rules::reserved_bits_set, "{} {} = {:#x}", layout.name, where, value);
+        });
+}
+
+void CommandDispatcher::finished(std::span<const std::byte> input,
+                                 std::span<const std::byte> output, CommandResult result,
+                                 std::string_view explanation) {
+    const std::uint16_t opcode = opcode_of(input);
+    OpcodeStatistics& counts = statistics_[opcode];
+    ++counts.count;
+    const SyndromeText& syndrome = describe(result.syndrome);
+    if (!result) {
+        ++counts.failed;
+        hca_.log()->warn("{}: {}, syndrome {:#x} ({}): {}", name_of(opcode),
+                         hca::name_of(result.status), static_cast<std::uint32_t>(result.syndrome),
+                         syndrome.name, explanation);
+    }
+    if (check::CommandLog* log = hca_.command_log()) {
+        const CommandEntry* entry = table_.find(opcode);
+        log->write({.device = hca_.name(),
+                    .command = entry == nullptr ? nullptr : entry->command,
+                    .opcode = opcode,
+                    .input = input,
+                    .output = output,
+                    .status = hca::name_of(result.status),
+                    .syndrome = static_cast<std::uint32_t>(result.syndrome),
+                    .explanation = explanation});
+    }
+}
+
+std::string_view CommandDispatcher::name_of(std::uint16_t opcode) const {
+    const CommandEntry* entry = table_.find(opcode);
+    return entry == nullptr ? "unknown command" : entry->command->name;
+}
+
+} // namespace cxemu::hca

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/doorbells.hpp"
+
+#include "base/byte_order.hpp"
+
+#include <array>
+#include <utility>
+
+namespace cxemu::hca {
+
+namespace {
+
+constexpr std::uint32_t cq_doorbell = 0x20;
+constexpr std::uint32_t eq_doorbell_arm = 0x40;
+constexpr std::uint32_t eq_doorbell_update = 0x48;
+constexpr std::uint32_t blue_field_area = 0x800;
+constexpr std::uint32_t blue_field_registers = 4;
+constexpr std::size_t pair_size = 8;
+
+/// Where \p offset lies in its BlueField buffer: 0 is the doorbell. Each register has two buffers.
+std::uint32_t offset_in_buffer(std::uint32_t offset, std::uint32_t log_bf_reg_size) {
+    const std::uint32_t buffer = (1U << log_bf_reg_size) / 2;
+    return (offset - blue_field_area) % buffer;
+}
+
+} // namespace
+
+DoorbellRouter::DoorbellRouter(Objects& objects, Complaint complain)
+    : objects_(objects), complain_(std::move(complain)) {}
+
+void DoorbellRouter::undecoded(const Uar& uar, std::uint32_t offset, std::size_t size) {
+    ++statistics_.undecoded;
+    complain_("no doorbell takes it", uar.number(), offset, size);
+}
+
+void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
+                           std::span<const std::byte> data, std::uint32_t log_bf_reg_size) {
+    Uar* uar = objects_.of<Uar>().find(page);
+    if (uar == nullptr || handler_ == nullptr) {
+        ++statistics_.without_uar;
+        complain_("the page is no UAR", page, offset, data.size());
+        return;
+    }
+    if (offset == eq_doorbell_arm || offset == eq_doorbell_update)
+        return ring_event_queue(*uar, offset, data);
+    if (offset == cq_doorbell || offset == cq_doorbell + 4)
+        return ring_pair(*uar, offset, data);
+    const std::uint32_t area_end = blue_field_area + (blue_field_registers << log_bf_reg_size);
+    if (offset < blue_field_area || offset >= area_end)
+        return undecoded(*uar, offset, data.size());
+    if (offset_in_buffer(offset, log_bf_reg_size) < pair_size)
+        return ring_pair(*uar, offset, data);
+    ++statistics_.blue_field_data;
+}
+
+void DoorbellRouter::ring_event_queue(Uar& uar, std::uint32_t offset,
+                                      std::span<const std::byte> data) {
+    if (data.size() != sizeof(std::uint32_t))
+        return undecoded(uar, offset, data.size());
+    const auto value = load_be<std::uint32_t>(data);
+    ++statistics_.event_queue;
+    handler_->event_queue_doorbell(uar, static_cast<std::uint8_t>(value >> 24), value & 0xff'ffff,
+                                   offset == eq_doorbell_arm);
+}
+
+/// An 8-byte doorbell, or one half of it: the first half is kept until the second one comes.
+void DoorbellRouter::ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data) {
+    if (data.size() == pair_size) {
+        uar.half = {};
+        return ring(uar, offset, data.first<pair_size>());
+    }
+    if (data.size() != sizeof(std::uint32_t))
+        return undecoded(uar, offset, data.size());
+    if (offset % pair_size == 0) {
+        uar.half = {.offset = offset, .value = load_be<std::uint32_t>(data)};
+        return;
+    }
+    if (uar.half.offset + sizeof(std::uint32_t) != offset)
+        return undecoded(uar, offset, data.size());
+    std::array<std::byte, pair_size> both{};
+    store_be(std::span(both).first<4>(), uar.half.value);
+    store_be(std::span(both).last<4>(), load_be<std::uint32_t>(data));
+    const std::uint32_t start = uar.half.offset;
+    uar.half = {};
+    ring(uar, start, both);
+}
+
+void DoorbellRouter::ring(Uar& uar, std::uint32_t offset, std::span<const std::byte, 8> data) {
+    if (offset == cq_doorbell) {
+        ++statistics_.completion_queue;
+        handler_->completion_queue_doorbell(uar, load_be<std::uint32_t>(data.first<4>()),
+                                            load_be<std::uint32_t>(data.last<4>()));
+        return;
+    }
+    ++statistics_.send;
+    handler_->send_doorbell(uar, data);
+}
+
+} // namespace cxemu::hca

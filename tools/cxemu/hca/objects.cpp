@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/objects.hpp"
+
+#include "hca/capabilities.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace cxemu::hca {
+
+namespace {
+
+constexpr std::uint32_t bits_of_number = 24; ///< of most numbers in commands
+constexpr std::uint32_t bits_of_eqn = 8;
+constexpr std::uint32_t bits_of_uid = 16;
+
+/// UAR pages below this one hold the initialization segment and the MSI-X structures.
+constexpr std::uint32_t first_uar = 0x10;
+/// Keys whose index is small have a meaning of their own: 0, and 0x100 ends a scatter list.
+constexpr std::uint32_t first_memory_key = 0x800;
+/// Queue pairs 0 and 1 are names on the wire, not numbers of objects.
+constexpr std::uint32_t first_queue_pair = 0x40;
+
+/// Numbers from \p first to the end of a table of 2^log entries.
+NumberRange up_to(std::uint32_t first, std::uint64_t log) {
+    const auto size = 1U << std::min<std::uint64_t>(log, bits_of_number);
+    return {first, size > first ? size - first : 0};
+}
+
+} // namespace
+
+std::string_view name_of(ObjectKind kind) {
+    switch (kind) {
+    case ObjectKind::protection_domain:
+        return "protection domain";
+    case ObjectKind::uar:
+        return "UAR";
+    case ObjectKind::xrc_domain:
+        return "XRC domain";
+    case ObjectKind::transport_domain:
+        return "transport domain";
+    case ObjectKind::user_context:
+        return "user context";
+    case ObjectKind::user_memory:
+        return "user memory";
+    case ObjectKind::memory_key:
+        return "memory key";
+    case ObjectKind::signature_variable:
+        return "signature variable";
+    case ObjectKind::event_queue:
+        return "event queue";
+    case ObjectKind::completion_queue:
+        return "completion queue";
+    case ObjectKind::queue_pair:
+        return "queue pair";
+    case ObjectKind::receive_memory_pool:
+        return "receive memory pool";
+    case ObjectKind::shared_receive_queue:
+        return "shared receive queue";
+    case ObjectKind::xrc_shared_receive_queue:
+        return "XRC shared receive queue";
+    case ObjectKind::dynamically_connected_target:
+        return "dynamically connected target";
+    case ObjectKind::queue_counter_set:
+        return "queue counter set";
+    case ObjectKind::general_object:
+        return "general object";
+    }
+    return "object";
+}
+
+NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
+    switch (kind) {
+    case ObjectKind::protection_domain:
+        return up_to(1, capabilities.maximum<"log_max_pd">());
+    case ObjectKind::uar:
+        return {first_uar, static_cast<std::uint32_t>(capabilities.uar_pages() > first_uar
+                                                          ? capabilities.uar_pages() - first_uar
+                                                          : 0)};
+    case ObjectKind::xrc_domain:
+        return up_to(1, capabilities.maximum<"log_max_xrcd">());
+    case ObjectKind::transport_domain:
+        return up_to(1, capabilities.maximum<"log_max_transport_domain">());
+    case ObjectKind::user_context:
+        return up_to(1,
+                     std::min<std::uint64_t>(bits_of_uid, capabilities.maximum<"log_max_uctx">()));
+    case ObjectKind::user_memory:
+        return up_to(1, capabilities.maximum<"log_max_umem">());
+    case ObjectKind::memory_key:
+        return up_to(first_memory_key, capabilities.maximum<"log_max_mkey">());
+    case ObjectKind::signature_variable:
+        return up_to(1, capabilities.maximum<"log_max_mkey">());
+    case ObjectKind::event_queue:
+        return up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.maximum<"log_max_eq">()));
+    case ObjectKind::completion_queue:
+        return up_to(1, capabilities.maximum<"log_max_cq">());
+    case ObjectKind::queue_pair:
+        return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
+    case ObjectKind::receive_memory_pool:
+        return up_to(1, capabilities.maximum<"log_max_rmp">());
+    case ObjectKind::shared_receive_queue:
+    case ObjectKind::xrc_shared_receive_queue:
+        return up_to(1, capabilities.maximum<"log_max_srq">());
+    case ObjectKind::dynamically_connected_target:
+        return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
+    case ObjectKind::queue_counter_set:
+        return {1, static_cast<std::uint32_t>(
+                       std::min<std::uint64_t>(capabilities.maximum<"max_qp_cnt">(), 0xff))};
+    case ObjectKind::general_object:
+        return {1, std::numeric_limits<std::uint16_t>::max()};
+    }
+    return {};
+}
+
+Object* Objects::find_any(ObjectKind kind, std::uint32_t number) const {
+    const auto& table = tables_[static_cast<std::size_t>(kind)];
+    return table ? table->find_any(number) : nullptr;
+}
+
+std::size_t Objects::count(ObjectKind kind) const {
+    const auto& table = tables_[static_cast<std::size_t>(kind)];
+    return table ? table->size() : 0;
+}
+
+std::size_t Objects::count() const {
+    std::size_t sum = 0;
+    for (const auto& table : tables_)
+        sum += table ? table->size() : 0;
+    return sum;
+}
+
+std::size_t Objects::owned_by(std::uint16_t uid) const {
+    std::size_t sum = 0;
+    for (const auto& table : tables_)
+        sum += table ? table->owned_by(uid) : 0;
+    return sum;
+}
+
+void Objects::clear() {
+    for (const auto& table : tables_) {
+        if (table)
+            table->clear();
+    }
+}
+
+nlohmann::json Objects::to_json() const {
+    nlohmann::json result = nlohmann::json::object();
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        if (tables_[i])
+            result[std::string(name_of(static_cast<ObjectKind>(i)))] = {
+                {"living", tables_[i]->size()}, {"created", tables_[i]->created()}};
+    }
+    return result;
+}
+
+} // namespace cxemu::hca

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/profile.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cxemu::hca {
+
+namespace {
+
+/// A capability that software can't choose.
+constexpr CapabilityValue fixed(std::string_view field, std::uint64_t value) {
+    return {field, value, value};
+}
+
+/// IBTA static rates 2 to 10 (2.5 to 120 Gbit/s), each at bit rate + 5.
+constexpr std::uint64_t static_rates = 0xff80;
+
+constexpr std::array general{
+    // Sizes and numbers of objects, log2 unless the name says otherwise.
+    CapabilityValue{"log_max_qp", 23, 17},
+    fixed("log_max_qp_sz", 15),
+    fixed("log_max_srq", 23),
+    fixed("log_max_srq_sz", 15),
+    fixed("log_max_cq", 24),
+    fixed("log_max_cq_sz", 22),
+    fixed("log_max_eq", 8),
+    fixed("log_max_eq_sz", 22),
+    fixed("log_max_mkey", 24),
+    fixed("log_max_pd", 24),
+    fixed("log_max_xrcd", 24),
+    fixed("log_max_rmp", 23),
+    fixed("log_max_wq_sz", 15),
+    fixed("log_max_transport_domain", 16),
+    fixed("log_max_mcg", 21),
+    fixed("max_qp_mcg", 48),
+    fixed("max_qp_cnt", 255),
+    fixed("log_max_uctx", 10),
+    fixed("log_max_umem", 20),
+    fixed("uctx_cap", 0),
+
+    // Memory keys.
+    fixed("max_indirection", 4),
+    fixed("log_max_mrw_sz", 64),
+    fixed("log_max_bsf_list_size", 16),
+    fixed("log_max_klm_list_size", 16),
+    fixed("imaicl", 1),
+    fixed("umr_fence", 2),
+
+    // Queue pairs.
+    fixed("log_max_ra_req_qp", 4),
+    fixed("log_max_ra_res_qp", 4),
+    fixed("end_pad", 1),
+    fixed("log_max_msg", 30),
+    fixed("max_wqe_sz_sq", 1024),
+    fixed("max_wqe_sz_rq", 512),
+    fixed("compact_address_vector", 1),
+    fixed("rc", 1),
+    fixed("uc", 1),
+    fixed("ud", 1),
+    fixed("xrc", 1),
+    fixed("apm", 1),
+    fixed("atomic", 1),
+    fixed("block_lb_mc", 1),
+    fixed("set_deth_sqpn", 1),
+    fixed("stat_rate_support", static_rates),
+    fixed("local_ca_ack_delay", 16),
+
+    // Signatures.
+    fixed("sho", 1),
+    fixed("sigerr_cqe", 1),
+    fixed("drain_sigerr", 1),
+
+    // Completion queues.
+    fixed("cq_oi", 1),
+    fixed("cq_resize", 1),
+    fixed("cq_moderation", 1),
+    fixed("cq_eq_remap", 1),
+    fixed("cqe_version", 1),
+
+    // Ports.
+    fixed("port_type", 0),
+    fixed("ib_virt", 1),
+    fixed("vport_counters", 1),
+    CapabilityValue{"gid_table_size", 4, 0},
+    CapabilityValue{"pkey_table_size", 5, 0},
+    fixed("pkv", 1),
+    fixed("qkv", 1),
+
+    // Interface.
+    fixed("log_pg_sz", 12),
+    fixed("log_bf_reg_size", 9),
+    fixed("num_of_uars_per_page", 1),
+    CapabilityValue{"log_uar_page_sz", 16, 0},
+    CapabilityValue{"cmdif_checksum", 3, 0},
+    fixed("driver_version", 1),
+    fixed("fast_teardown", 1),
+    fixed("force_teardown", 1),
+};
+
+constexpr std::array atomic{
+    CapabilityValue{"atomic_req_8B_endianness_mode", 1, 0},
+    fixed("supported_atomic_req_8B_endianness_mode_1", 1),
+    fixed("atomic_operations", 0xf),
+    fixed("atomic_size_qp", 0x3c),
+};
+
+constexpr std::array uar_4k{CapabilityValue{"uar_4k", 1, 0}};
+
+constexpr std::array profiles{
+    DeviceProfile{.name = "connectx4",
+                  .title = "ConnectX-4",
+                  .physical_function_id = 0x1013,
+                  .virtual_function_id = 0x1014,
+                  .firmware_major = 12,
+                  .firmware_minor = 28,
+                  .firmware_subminor = 2006,
+                  .hardware_id = 0x209,
+                  .board_id = "CXE_0000000004",
+                  .default_speed = "edr",
+                  .pci_generation = 3,
+                  .general = {}},
+    DeviceProfile{.name = "connectx5",
+                  .title = "ConnectX-5",
+                  .physical_function_id = 0x1017,
+                  .virtual_function_id = 0x1018,
+                  .firmware_major = 16,
+                  .firmware_minor = 35,
+                  .firmware_subminor = 4030,
+                  .hardware_id = 0x20d,
+                  .board_id = "CXE_0000000005",
+                  .default_speed = "edr",
+                  .pci_generation = 3,
+                  .general = uar_4k},
+    DeviceProfile{.name = "connectx6",
+                  .title = "ConnectX-6",
+                  .physical_function_id = 0x101b,
+                  .virtual_function_id = 0x101c,
+                  .firmware_major = 20,
+                  .firmware_minor = 43,
+                  .firmware_subminor = 2026,
+                  .hardware_id = 0x20f,
+                  .board_id = "CXE_0000000006",
+                  .default_speed = "hdr",
+                  .pci_generation = 4,
+                  .general = uar_4k},
+    DeviceProfile{.name = "connectx7",
+                  .title = "ConnectX-7",
+                  .physical_function_id = 0x1021,
+                  .virtual_function_id = 0x101e,
+                  .firmware_major = 28,
+                  .firmware_minor = 43,
+                  .firmware_subminor = 2026,
+                  .hardware_id = 0x218,
+                  .board_id = "CXE_0000000007",
+                  .default_speed = "ndr",
+                  .pci_generation = 5,
+                  .general = uar_4k},
+};
+
+} // namespace
+
+std::span<const DeviceProfile> device_profiles() {
+    return profiles;
+}
+
+const DeviceProfile* find_profile(std::string_view name) {
+    const auto found = std::ranges::find(profiles, name, &DeviceProfile::name);
+    return found == profiles.end() ? nullptr : &*found;
+}
+
+const DeviceProfile* find_profile(std::uint16_t device_id) {
+    const auto found = std::ranges::find_if(profiles, [device_id](const DeviceProfile& profile) {
+        return profile.physical_function_id == device_id ||
+               profile.virtual_function_id == device_id;
+    });
+    return found == profiles.end() ? nullptr : &*found;
+}
+
+std::span<const CapabilityValue> common_general_capabilities() {
+    return general;
+}
+
+std::span<const CapabilityValue> common_atomic_capabilities() {
+    return atomic;
+}
+
+} // namespace cxemu::hca
