@@ -13,9 +13,13 @@
 #include "tables/commands_port.hpp"
 #include "tables/commands_queue_pairs.hpp"
 #include "tables/commands_receive_queues.hpp"
+#include "tables/completion.hpp"
 #include "tables/contexts.hpp"
+#include "tables/datagrams.hpp"
 #include "tables/events.hpp"
+#include "tables/packet_headers.hpp"
 #include "tables/registers.hpp"
+#include "tables/work_queue.hpp"
 
 #include <array>
 
@@ -34,6 +38,10 @@ inline constexpr std::array all_groups{
     &commands_receive_queues_group,
     &commands_port_group,
     &commands_objects_group,
+    &work_queue_group,
+    &completion_group,
+    &datagrams_group,
+    &packet_headers_group,
 };
 
 static_assert(all_verified<all_groups>);
