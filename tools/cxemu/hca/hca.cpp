@@ -128,8 +128,9 @@ void Hca::initialize_function() {
         part->function_initialized();
 }
 
-void Hca::tear_down_function() {
-    report_left_objects();
+void Hca::tear_down_function(bool graceful) {
+    if (graceful)
+        report_left_objects();
     stop_parts();
     state_ = std::min(state_, FunctionState::enabled);
 }

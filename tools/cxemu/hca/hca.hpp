@@ -144,9 +144,11 @@ public:
     [[nodiscard]] std::uint16_t issi() const { return issi_; }
     void set_issi(std::uint16_t issi) { issi_ = issi; }
 
-    /// INIT_HCA and TEARDOWN_HCA, after their arguments have been found good.
+    /// INIT_HCA, after its arguments have been found good.
     void initialize_function();
-    void tear_down_function();
+    /// TEARDOWN_HCA. \param graceful software has destroyed its objects; what is left goes to the
+    /// checker
+    void tear_down_function(bool graceful);
 
     /// A failure that the device cannot live with: health report, no more DMA.
     void fail_fatally(const HealthReport& report);

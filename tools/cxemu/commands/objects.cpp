@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Objects without behaviour of their own: protection domains, UARs, XRC and transport domains, user
+// contexts and their registered memory.
+#include "commands/table.hpp"
+#include "hca/hca.hpp"
+#include "tables/commands_objects.hpp"
+
+#include <array>
+#include <vector>
+
+namespace cxemu::commands {
+
+namespace {
+
+using namespace hca;
+
+/// ALLOC commands whose input is a header only.
+template <NumberedObject T, const hwtab::Layout& layout, hwtab::FixedString number>
+CommandResult allocate(CommandContext& context) {
+    const auto created = context.objects().of<T>().create(context.uid);
+    if (!created)
+        return context.refuse(created.error(), T::kind, 0);
+    context.out<layout>().template set<number>((*created)->number());
+    return CommandResult::ok();
+}
+
+/// DEALLOC commands: nothing but the number.
+template <NumberedObject T, const hwtab::Layout& layout, hwtab::FixedString number>
+CommandResult deallocate(CommandContext& context) {
+    const auto in = context.in<layout>();
+    return context.destroy<T>(static_cast<std::uint32_t>(in.template get<number>()));
+}
+
+CommandResult create_uctx(CommandContext& context) {
+    const auto rights = context.in<hwtab::create_uctx_in>().get<"uctx.cap">();
+    const auto possible = context.hca.capabilities().current<"uctx_cap">();
+    if ((rights & ~possible) != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::exceeds_capability,
+                            "uctx.cap {:#x} exceeds the capabilities {:#x}", rights, possible);
+    const auto created =
+        context.objects().of<UserContext>().create(0, static_cast<std::uint32_t>(rights));
+    if (!created)
+        return context.refuse(created.error(), UserContext::kind, 0);
+    context.out<hwtab::create_uctx_out>().set<"uid">((*created)->number());
+    return CommandResult::ok();
+}
+
+CommandResult destroy_uctx(CommandContext& context) {
+    const auto uid = static_cast<std::uint16_t>(context.in<hwtab::destroy_uctx_in>().get<"uid">());
+    if (const std::size_t owned = uid == 0 ? 0 : context.objects().owned_by(uid); owned != 0)
+        return context.fail(CommandStatus::resource_busy, Syndrome::user_context_busy,
+                            "user context {} still owns {} objects", uid, owned);
+    return context.destroy<UserContext>(uid);
+}
+
+/// The pages of a umem, or the result to answer with.
+std::expected<std::vector<std::uint64_t>, CommandResult>
+umem_pages(CommandContext& context, hwtab::ConstView<hwtab::umem> umem, std::uint64_t page_size) {
+    const auto count = umem.get<"num_of_mtt">();
+    const std::size_t room = umem.bytes<"mtt">().size() / hwtab::mtt.size;
+    if (count == 0 || count > room)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::page_list_too_short,
+                                            "num_of_mtt is {}, the list has {}", count, room));
+    std::vector<std::uint64_t> pages(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto entry = umem.nested<"mtt", hwtab::mtt>(i);
+        pages[i] = (entry.get<"ptag_63_32">() << 32U) | (entry.get<"ptag_31_8">() << 8U);
+        if (pages[i] % page_size != 0)
+            return std::unexpected(context.fail(
+                CommandStatus::bad_parameter, Syndrome::bad_page_address,
+                "mtt[{}] {:#x} is not aligned to pages of {:#x} bytes", i, pages[i], page_size));
+    }
+    return pages;
+}
+
+CommandResult create_umem(CommandContext& context) {
+    const auto in = context.in<hwtab::create_umem_in>();
+    const hwtab::ConstView<hwtab::umem> umem{context.input.subspan(
+        hwtab::locate(hwtab::create_umem_in, "umem").offset / hwtab::bits_per_byte)};
+    if (umem.get<"ats">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the device has no address translation services");
+    const auto log_page_size = static_cast<std::uint32_t>(in.get<"umem.log_page_size">()) + 12;
+    const std::uint64_t page_size = std::uint64_t{1} << log_page_size;
+    const auto offset = static_cast<std::uint32_t>(umem.get<"page_offset">());
+    if (offset >= page_size)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "page_offset {:#x} exceeds pages of {:#x} bytes", offset, page_size);
+    auto pages = umem_pages(context, umem, page_size);
+    if (!pages)
+        return pages.error();
+    const auto created = context.objects().of<UserMemory>().create(context.uid, log_page_size,
+                                                                   offset, *std::move(pages));
+    if (!created)
+        return context.refuse(created.error(), UserMemory::kind, 0);
+    context.out<hwtab::create_umem_out>().set<"umem_id">((*created)->number());
+    return CommandResult::ok();
+}
+
+/// No type of general object is among the capabilities.
+CommandResult general_object(CommandContext& context) {
+    const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
+    return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                        "general object type {:#x}", type);
+}
+
+constexpr std::array entries{
+    CommandEntry{&hwtab::cmd_alloc_pd, allocate<ProtectionDomain, hwtab::alloc_pd_out, "pd">},
+    CommandEntry{&hwtab::cmd_dealloc_pd, deallocate<ProtectionDomain, hwtab::dealloc_pd_in, "pd">},
+    CommandEntry{&hwtab::cmd_alloc_uar, allocate<Uar, hwtab::alloc_uar_out, "uar">},
+    CommandEntry{&hwtab::cmd_dealloc_uar, deallocate<Uar, hwtab::dealloc_uar_in, "uar">},
+    CommandEntry{&hwtab::cmd_alloc_xrcd, allocate<XrcDomain, hwtab::alloc_xrcd_out, "xrcd">},
+    CommandEntry{&hwtab::cmd_dealloc_xrcd, deallocate<XrcDomain, hwtab::dealloc_xrcd_in, "xrcd">},
+    CommandEntry{&hwtab::cmd_alloc_transport_domain,
+                 allocate<TransportDomain, hwtab::alloc_transport_domain_out, "transport_domain">},
+    CommandEntry{
+        &hwtab::cmd_dealloc_transport_domain,
+        deallocate<TransportDomain, hwtab::dealloc_transport_domain_in, "transport_domain">},
+    CommandEntry{&hwtab::cmd_create_uctx, create_uctx},
+    CommandEntry{&hwtab::cmd_destroy_uctx, destroy_uctx},
+    CommandEntry{&hwtab::cmd_create_umem, create_umem},
+    CommandEntry{&hwtab::cmd_destroy_umem,
+                 deallocate<UserMemory, hwtab::destroy_umem_in, "umem_id">},
+    CommandEntry{&hwtab::cmd_create_general_object, general_object},
+    CommandEntry{&hwtab::cmd_modify_general_object, general_object},
+    CommandEntry{&hwtab::cmd_query_general_object, general_object},
+    CommandEntry{&hwtab::cmd_destroy_general_object, general_object},
+};
+
+} // namespace
+
+std::span<const CommandEntry> object_commands() {
+    return entries;
+}
+
+} // namespace cxemu::commands
