@@ -38,10 +38,12 @@ inline Bytes request(Command command, const Bytes& body, std::uint16_t id = 1,
 inline Bytes version_body(std::string_view json = R"({"capabilities":{"max_msg_fds":16,)"
                                                   R"("max_data_xfer_size":1048576,)"
                                                   R"("write_multiple":true,"pgsizes":4096}})") {
-    WireWriter writer;
-    writer.put(std::uint16_t{0}).put(std::uint16_t{0}).put_bytes(bytes_of(json));
-    writer.put(std::uint8_t{0});
-    return writer.take();
+    return WireWriter()
+        .put(std::uint16_t{0})
+        .put(std::uint16_t{0})
+        .put_bytes(std::as_bytes(std::span(json)))
+        .put(std::uint8_t{0})
+        .take();
 }
 
 inline Bytes region_body(std::uint64_t offset, std::uint32_t region, std::uint32_t count,

@@ -101,7 +101,7 @@ void send_some(const UniqueFd& client, std::span<const std::byte> data,
 }
 
 void drain_replies(const UniqueFd& client) {
-    std::array<std::byte, 65536> buffer{};
+    static std::array<std::byte, 65536> buffer;
     while (::recv(client.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) > 0) {
     }
 }
