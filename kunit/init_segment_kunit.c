@@ -5,18 +5,13 @@
 
 #include "hw/init_segment.h"
 
-#define WORDS			(CXIB_INIT_SEGMENT_SIZE / sizeof(u32))
-#define FIRMWARE_WORD		(0x000 / sizeof(u32))
-#define COMMAND_WORD		(0x004 / sizeof(u32))
-#define INITIALIZING_WORD	(0x1fc / sizeof(u32))
-#define INITIALIZING_BIT	0x80000000U
-#define NEVER			UINT_MAX
+#define NEVER	UINT_MAX
 
 /**
  * struct fake_device - a device that is 16.35.4030 and changes while one waits
  * @reader: what the driver uses
  * @test: the case that runs
- * @words: the init segment in CPU byte order
+ * @segment: what its BAR holds
  * @ready_after: waits until the firmware is up
  * @gone_after: waits until the device no longer answers
  * @interrupted_after: waits until a signal comes
@@ -26,7 +21,7 @@
 struct fake_device {
 	struct cxib_init_segment_reader reader;
 	struct kunit *test;
-	u32 words[WORDS];
+	struct hw_initial_seg segment;
 	unsigned int ready_after;
 	unsigned int gone_after;
 	unsigned int interrupted_after;
@@ -39,13 +34,13 @@ static struct fake_device *to_fake(struct cxib_init_segment_reader *reader)
 	return container_of(reader, struct fake_device, reader);
 }
 
-static u32 fake_read(struct cxib_init_segment_reader *reader, u32 offset)
+static void fake_read(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
+		      unsigned int first, unsigned int count)
 {
 	struct fake_device *device = to_fake(reader);
 
-	KUNIT_ASSERT_LT(device->test, offset, CXIB_INIT_SEGMENT_SIZE);
-	KUNIT_ASSERT_EQ(device->test, offset % sizeof(u32), 0);
-	return device->words[offset / sizeof(u32)];
+	KUNIT_ASSERT_LE(device->test, first + count, ARRAY_SIZE(copy->dw));
+	memcpy(&copy->dw[first], &device->segment.dw[first], count * sizeof(u32));
 }
 
 static int fake_wait(struct cxib_init_segment_reader *reader,
@@ -57,9 +52,9 @@ static int fake_wait(struct cxib_init_segment_reader *reader,
 	device->waits++;
 	device->waited += milliseconds;
 	if (device->waits == device->ready_after)
-		device->words[INITIALIZING_WORD] &= ~INITIALIZING_BIT;
+		hw_initial_seg_set_initializing(&device->segment, 0);
 	if (device->waits == device->gone_after)
-		memset(device->words, 0xff, sizeof(device->words));
+		memset(&device->segment, 0xff, sizeof(device->segment));
 	return device->waits == device->interrupted_after ? -EINTR : 0;
 }
 
@@ -71,8 +66,10 @@ static int init_segment_init(struct kunit *test)
 	device->reader.read = fake_read;
 	device->reader.wait = fake_wait;
 	device->test = test;
-	device->words[FIRMWARE_WORD] = 35 << 16 | 16;
-	device->words[COMMAND_WORD] = 5 << 16 | 4030;
+	hw_initial_seg_set_fw_rev_major(&device->segment, 16);
+	hw_initial_seg_set_fw_rev_minor(&device->segment, 35);
+	hw_initial_seg_set_fw_rev_subminor(&device->segment, 4030);
+	hw_initial_seg_set_cmd_interface_rev(&device->segment, 5);
 	device->ready_after = NEVER;
 	device->gone_after = NEVER;
 	device->interrupted_after = NEVER;
@@ -111,7 +108,7 @@ static void waits_until_firmware_is_up(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	hw_initial_seg_set_initializing(&device->segment, 1);
 	device->ready_after = 17;
 
 	KUNIT_EXPECT_EQ(test, 0,
@@ -125,7 +122,7 @@ static void accepts_firmware_that_is_up_at_the_limit(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	hw_initial_seg_set_initializing(&device->segment, 1);
 	device->ready_after = CXIB_FIRMWARE_READY_LIMIT_MS / CXIB_FIRMWARE_POLL_MS;
 
 	KUNIT_EXPECT_EQ(test, 0,
@@ -139,13 +136,14 @@ static void gives_up_on_firmware_that_never_comes_up(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = INITIALIZING_BIT | 0x123;
+	hw_initial_seg_set_initializing(&device->segment, 1);
+	hw_initial_seg_set_nic_interface_supported(&device->segment, 5);
 
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
 	says(test, &explanation, "still initializing after 120000 ms");
-	says(test, &explanation, "0x1fc = 0x80000123");
+	says(test, &explanation, "0x1fc = 0x85000000");
 }
 
 static void ignores_the_other_bits_of_the_initializing_word(struct kunit *test)
@@ -154,7 +152,7 @@ static void ignores_the_other_bits_of_the_initializing_word(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = ~INITIALIZING_BIT;
+	device->segment.dw[0x1fc / sizeof(u32)] = cpu_to_be32(0x7fffffff);
 
 	KUNIT_EXPECT_EQ(test, 0,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
@@ -167,7 +165,7 @@ static void reports_a_device_that_does_not_answer(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	memset(device->words, 0xff, sizeof(device->words));
+	memset(&device->segment, 0xff, sizeof(device->segment));
 
 	KUNIT_EXPECT_EQ(test, -EIO,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
@@ -181,7 +179,7 @@ static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	hw_initial_seg_set_initializing(&device->segment, 1);
 	device->gone_after = 3;
 
 	KUNIT_EXPECT_EQ(test, -EIO,
@@ -196,7 +194,7 @@ static void stops_waiting_when_a_signal_comes(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[INITIALIZING_WORD] = INITIALIZING_BIT;
+	hw_initial_seg_set_initializing(&device->segment, 1);
 	device->interrupted_after = 3;
 
 	KUNIT_EXPECT_EQ(test, -EINTR,
@@ -211,7 +209,7 @@ static void reports_a_segment_of_zeros(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	memset(device->words, 0, sizeof(device->words));
+	memset(&device->segment, 0, sizeof(device->segment));
 
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
@@ -236,7 +234,7 @@ static void refuses_another_command_interface(struct kunit *test)
 	struct cxib_init_segment segment;
 	char words[48];
 
-	device->words[COMMAND_WORD] = *revision << 16 | 4030;
+	hw_initial_seg_set_cmd_interface_rev(&device->segment, *revision);
 	snprintf(words, sizeof(words), "revision is %u, this driver speaks revision 5",
 		 *revision);
 
@@ -253,14 +251,14 @@ static void fits_every_explanation_into_its_buffer(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->words[FIRMWARE_WORD] = 0xfffeffff;
-	device->words[COMMAND_WORD] = 0xffffffff;
-
+	memset(&device->segment, 0xff, sizeof(device->segment));
+	hw_initial_seg_set_initializing(&device->segment, 0);
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_LT(test, strlen(explanation.text), sizeof(explanation.text) - 1);
 
-	device->words[INITIALIZING_WORD] = 0xfffffffe;
+	hw_initial_seg_set_initializing(&device->segment, 1);
+	hw_initial_seg_set_fw_rev_major(&device->segment, 0);
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_LT(test, strlen(explanation.text), sizeof(explanation.text) - 1);

@@ -86,18 +86,22 @@ static int cxib_check_bar(struct pci_dev *pdev)
 	}
 	if (length < CXIB_INIT_SEGMENT_SIZE) {
 		dev_err(&pdev->dev,
-			"BAR %d has %pa bytes, the init segment alone needs 0x%x; the device is no ConnectX HCA\n",
+			"BAR %d has %pa bytes, the init segment alone needs 0x%zx; the device is no ConnectX HCA\n",
 			INIT_SEGMENT_BAR, &length, CXIB_INIT_SEGMENT_SIZE);
 		return -ENODEV;
 	}
 	return 0;
 }
 
-static u32 bar_read(struct cxib_init_segment_reader *reader, u32 offset)
+static void bar_read(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
+		     unsigned int first, unsigned int count)
 {
 	struct bar_reader *bar = container_of(reader, struct bar_reader, reader);
+	void __iomem *words = bar->device->init_segment;
+	unsigned int i;
 
-	return ioread32be(bar->device->init_segment + offset);
+	for (i = first; i < first + count; i++)
+		copy->dw[i] = cpu_to_be32(ioread32be(words + i * sizeof(u32)));
 }
 
 /* Whoever binds the device with a write to sysfs may give up waiting. */
@@ -159,7 +163,7 @@ static int cxib_map(struct cxib_device *device)
 
 	device->init_segment = pci_iomap(pdev, INIT_SEGMENT_BAR, CXIB_INIT_SEGMENT_SIZE);
 	if (!device->init_segment) {
-		dev_err(&pdev->dev, "cannot map 0x%x bytes of BAR %d (%pR)\n",
+		dev_err(&pdev->dev, "cannot map 0x%zx bytes of BAR %d (%pR)\n",
 			CXIB_INIT_SEGMENT_SIZE, INIT_SEGMENT_BAR,
 			&pdev->resource[INIT_SEGMENT_BAR]);
 		err = -ENOMEM;

@@ -5,23 +5,19 @@
  * code runs on a BAR and on the memory of a test.
  */
 #include <kunit/visibility.h>
-#include <linux/bitfield.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/slab.h>
 
 #include "hw/init_segment.h"
 
-#define FIRMWARE_REVISION	0x000
-#define FIRMWARE_MINOR		GENMASK(31, 16)
-#define FIRMWARE_MAJOR		GENMASK(15, 0)
-#define COMMAND_INTERFACE	0x004
-#define COMMAND_REVISION	GENMASK(31, 16)
-#define FIRMWARE_SUBMINOR	GENMASK(15, 0)
-#define INITIALIZING		0x1fc
-#define FIRMWARE_NOT_READY	BIT(31)
+/* Reads from a device are slow, so only these words are read. */
+#define IDENTITY_WORD		0x00
+#define IDENTITY_WORDS		2
+#define STATE_WORD		(0x1fc / sizeof(u32))
 
 /* What a read returns when nobody on the bus answers it. */
-#define ALL_ONES		0xffffffffU
+#define ALL_ONES		cpu_to_be32(0xffffffff)
 
 __printf(2, 3)
 static void explain(struct cxib_explanation *explanation, const char *format, ...)
@@ -33,32 +29,38 @@ static void explain(struct cxib_explanation *explanation, const char *format, ..
 	va_end(args);
 }
 
-static u32 read_word(struct cxib_init_segment_reader *reader, u32 offset)
+static void read_identity_and_state(struct cxib_init_segment_reader *reader,
+				    struct hw_initial_seg *copy)
 {
-	return reader->read(reader, offset);
+	reader->read(reader, copy, IDENTITY_WORD, IDENTITY_WORDS);
+	reader->read(reader, copy, STATE_WORD, 1);
 }
 
 /* No firmware version and no state of initialization is made of ones only. */
-static bool is_absent(struct cxib_init_segment_reader *reader)
+static bool is_absent(const struct hw_initial_seg *copy)
 {
-	return read_word(reader, FIRMWARE_REVISION) == ALL_ONES &&
-	       read_word(reader, INITIALIZING) == ALL_ONES;
+	return copy->dw[IDENTITY_WORD] == ALL_ONES && copy->dw[STATE_WORD] == ALL_ONES;
 }
 
 static int await_firmware(struct cxib_init_segment_reader *reader,
-			  struct cxib_explanation *explanation)
+			  struct hw_initial_seg *copy, struct cxib_explanation *explanation)
 {
 	unsigned int waited = 0;
 
-	while (!is_absent(reader)) {
-		u32 state = read_word(reader, INITIALIZING);
-
-		if (!(state & FIRMWARE_NOT_READY))
+	for (;;) {
+		read_identity_and_state(reader, copy);
+		if (is_absent(copy)) {
+			explain(explanation,
+				"device does not answer: its init segment reads as ones only; it was removed, has no power or its PCIe link is down. Check the slot, the link with lspci -vv, and the log for PCIe errors");
+			return -EIO;
+		}
+		if (!hw_initial_seg_get_initializing(copy))
 			return 0;
 		if (waited >= CXIB_FIRMWARE_READY_LIMIT_MS) {
 			explain(explanation,
-				"firmware still initializing after %u ms, the limit is %u ms (init segment word 0x%x = 0x%08x); power-cycle the device, then look at its firmware with mstflint",
-				waited, CXIB_FIRMWARE_READY_LIMIT_MS, INITIALIZING, state);
+				"firmware still initializing after %u ms, the limit is %u ms (init segment word 0x%zx = 0x%08x); power-cycle the device, then look at its firmware with mstflint",
+				waited, CXIB_FIRMWARE_READY_LIMIT_MS, STATE_WORD * sizeof(u32),
+				be32_to_cpu(copy->dw[STATE_WORD]));
 			return -ETIMEDOUT;
 		}
 		if (reader->wait(reader, CXIB_FIRMWARE_POLL_MS, waited)) {
@@ -69,22 +71,14 @@ static int await_firmware(struct cxib_init_segment_reader *reader,
 		}
 		waited += CXIB_FIRMWARE_POLL_MS;
 	}
-
-	explain(explanation,
-		"device does not answer: its init segment reads as ones only; it was removed, has no power or its PCIe link is down. Check the slot, the link with lspci -vv, and the log for PCIe errors");
-	return -EIO;
 }
 
-static void decode(struct cxib_init_segment_reader *reader,
-		   struct cxib_init_segment *segment)
+static void decode(const struct hw_initial_seg *copy, struct cxib_init_segment *segment)
 {
-	u32 firmware = read_word(reader, FIRMWARE_REVISION);
-	u32 command = read_word(reader, COMMAND_INTERFACE);
-
-	segment->firmware_major = FIELD_GET(FIRMWARE_MAJOR, firmware);
-	segment->firmware_minor = FIELD_GET(FIRMWARE_MINOR, firmware);
-	segment->firmware_subminor = FIELD_GET(FIRMWARE_SUBMINOR, command);
-	segment->command_revision = FIELD_GET(COMMAND_REVISION, command);
+	segment->firmware_major = hw_initial_seg_get_fw_rev_major(copy);
+	segment->firmware_minor = hw_initial_seg_get_fw_rev_minor(copy);
+	segment->firmware_subminor = hw_initial_seg_get_fw_rev_subminor(copy);
+	segment->command_revision = hw_initial_seg_get_cmd_interface_rev(copy);
 }
 
 static int check_command_revision(const struct cxib_init_segment *segment,
@@ -112,6 +106,7 @@ static int check_command_revision(const struct cxib_init_segment *segment,
  *
  * Context: process context, may sleep.
  * Return: 0, or
+ *	-ENOMEM,
  *	-EIO when the device does not answer (all-ones),
  *	-ETIMEDOUT when the firmware does not get ready in time,
  *	-EINTR when a signal ended the waiting,
@@ -121,13 +116,22 @@ int cxib_init_segment_await(struct cxib_init_segment_reader *reader,
 			    struct cxib_init_segment *segment,
 			    struct cxib_explanation *explanation)
 {
+	struct hw_initial_seg *copy;
 	int err;
 
-	err = await_firmware(reader, explanation);
-	if (err)
-		return err;
+	copy = kvzalloc(sizeof(*copy), GFP_KERNEL);
+	if (!copy) {
+		explain(explanation, "no memory for a copy of the init segment (%zu bytes)",
+			sizeof(*copy));
+		return -ENOMEM;
+	}
 
-	decode(reader, segment);
-	return check_command_revision(segment, explanation);
+	err = await_firmware(reader, copy, explanation);
+	if (!err) {
+		decode(copy, segment);
+		err = check_command_revision(segment, explanation);
+	}
+	kvfree(copy);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_init_segment_await);

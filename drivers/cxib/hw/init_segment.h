@@ -9,8 +9,10 @@
 
 #include <linux/types.h>
 
+#include "hw/command_interface.h"
+
 /* Bytes at the start of BAR 0 that belong to the init segment. */
-#define CXIB_INIT_SEGMENT_SIZE		0x2010
+#define CXIB_INIT_SEGMENT_SIZE		sizeof(struct hw_initial_seg)
 
 /* The one revision of the command interface that this driver speaks. */
 #define CXIB_COMMAND_REVISION		5
@@ -21,14 +23,15 @@
 
 /**
  * struct cxib_init_segment_reader - how the init segment is reached
- * @read: returns the 32-bit word at byte @offset of the init segment, in CPU
- *	byte order; all-ones when the device does not answer
+ * @read: copies @count words of the init segment, from word @first on, to the
+ *	same place in @copy; all-ones when the device does not answer
  * @wait: sleeps for @milliseconds or longer; @waited is the time already spent
  *	waiting, in milliseconds, for progress messages. Returns 0, or -EINTR
  *	when a signal came meanwhile.
  */
 struct cxib_init_segment_reader {
-	u32 (*read)(struct cxib_init_segment_reader *reader, u32 offset);
+	void (*read)(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
+		     unsigned int first, unsigned int count);
 	int (*wait)(struct cxib_init_segment_reader *reader,
 		    unsigned int milliseconds, unsigned int waited);
 };

@@ -29,7 +29,7 @@ MELLANOX = "15b3:"
 
 FIRMWARE_OFFSET = 0x0
 INITIALIZING_OFFSET = 0x1FC
-SEGMENT_SIZE = 0x2010
+SEGMENT_SIZE = 0x400C
 INITIALIZING = 1 << 31
 
 
@@ -75,7 +75,7 @@ class InitSegment:
     def __init__(self, device: pathlib.Path) -> None:
         write_attribute(device / "enable", "1")
         descriptor = os.open(device / "resource0", os.O_RDWR)
-        self.memory = mmap.mmap(descriptor, 0x3000)
+        self.memory = mmap.mmap(descriptor, 0x5000)
         os.close(descriptor)
 
     def write(self, offset: int, *words: int) -> None:
@@ -162,7 +162,7 @@ class ForeignDevices(ModuleTest):
     def test_a_bar_that_is_too_short_is_refused(self) -> None:
         device = self.add_id(SMALL_MEMORY_BAR)
         self.assertEqual(self.bind_error(device), "No such device")
-        self.assert_logged(r"BAR 0 has 0x0*1000 bytes, the init segment alone needs 0x2010")
+        self.assert_logged(r"BAR 0 has 0x0*1000 bytes, the init segment alone needs 0x400c")
 
     def test_a_bar_of_ports_is_refused(self) -> None:
         device = self.add_id(PORT_BAR)
