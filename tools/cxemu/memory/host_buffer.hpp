@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The buffer of a queue: pages of host memory, as the command that created the queue listed them.
+#pragma once
+
+#include "vfio_user/dma_space.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cxemu::memory {
+
+class HostBuffer {
+public:
+    HostBuffer() = default;
+
+    /// What a context says about a buffer.
+    struct Geometry {
+        std::uint32_t log_page_size = 12; ///< log2 of bytes
+        std::uint64_t offset = 0;         ///< of the buffer's first byte in the first page, bytes
+        std::uint64_t size = 0;           ///< bytes
+    };
+
+    /// \return the buffer, or why the list of \p pages doesn't fit: too short, an address that is
+    ///         not a multiple of 4096, or an end beyond 64 bits
+    static std::expected<HostBuffer, std::string> create(const Geometry& geometry,
+                                                         std::vector<std::uint64_t> pages);
+
+    [[nodiscard]] std::uint64_t size() const { return geometry_.size; }
+    [[nodiscard]] const std::vector<std::uint64_t>& pages() const { return pages_; }
+    /// Bus address of byte \p offset. \pre offset < size()
+    [[nodiscard]] std::uint64_t address(std::uint64_t offset) const;
+
+    /// Copies from byte \p offset on, across pages. \pre offset + out.size() <= size()
+    vfio_user::DmaResult<void> read(vfio_user::DmaSpace& dma, std::uint64_t offset,
+                                    std::span<std::byte> out) const;
+    vfio_user::DmaResult<void> write(vfio_user::DmaSpace& dma, std::uint64_t offset,
+                                     std::span<const std::byte> data) const;
+
+private:
+    [[nodiscard]] std::uint64_t left_in_page(std::uint64_t offset) const;
+
+    Geometry geometry_;
+    std::vector<std::uint64_t> pages_;
+};
+
+} // namespace cxemu::memory

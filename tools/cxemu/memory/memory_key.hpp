@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// A memory key: context and translation.
+#pragma once
+
+#include "hca/objects.hpp"
+#include "hwtab/view.hpp"
+#include "memory/access.hpp"
+#include "tables/contexts.hpp"
+#include "tables/object_values.hpp"
+#include "tables/work_queue.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cxemu::memory {
+
+/// How a key finds the memory.
+enum class AccessMode : std::uint8_t {
+    physical = hwtab::value<hwtab::mkey_access_mode, "pa">,
+    pages = hwtab::value<hwtab::mkey_access_mode, "mtt">,
+    ranges = hwtab::value<hwtab::mkey_access_mode, "klms">,      ///< pieces of other keys
+    fixed_ranges = hwtab::value<hwtab::mkey_access_mode, "ksm">, ///< pieces of equal length
+};
+
+/// The context is kept as the bytes that software wrote, so that it can be queried. Translation
+/// entries are kept as bytes, too, and decoded when they are used; entries that nobody has written
+/// are all zero and take no memory.
+class MemoryKey final : public hca::Object {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::memory_key;
+    static constexpr std::size_t octword = 16; ///< bytes; unit of translation lists
+    static constexpr std::uint32_t any_queue_pair = 0xffffff;
+
+    /// \param context of the layout mkc
+    /// \param entries_have_rights translation entries of pages say what the page allows
+    MemoryKey(hca::ObjectIdentity identity, std::span<const std::byte> context,
+              bool entries_have_rights, hca::Reference<hca::ProtectionDomain> domain);
+
+    [[nodiscard]] hwtab::ConstView<hwtab::mkc> context() const {
+        return hwtab::ConstView<hwtab::mkc>{context_};
+    }
+    /// For UMR. The protection domain changes through set_domain() only.
+    [[nodiscard]] hwtab::View<hwtab::mkc> mutable_context() {
+        return hwtab::View<hwtab::mkc>{context_};
+    }
+    void set_domain(hca::Reference<hca::ProtectionDomain> domain);
+
+    /// What a work request calls the key: index and low byte.
+    [[nodiscard]] std::uint32_t key() const {
+        return number() << 8 | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
+    }
+    [[nodiscard]] AccessMode mode() const;
+    [[nodiscard]] bool entries_have_rights() const { return entries_have_rights_; }
+    [[nodiscard]] bool allows(AccessRight right) const;
+
+    /// True when [address, address + length) lies within the key.
+    [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t length) const;
+
+    /// Room for translation entries, in bytes.
+    [[nodiscard]] std::uint64_t translation_capacity() const {
+        return context().get<"translations_octword_size">() * octword;
+    }
+    /// The \p size bytes of the translation at byte \p offset; what was never written is zero.
+    template <std::size_t size>
+    [[nodiscard]] std::array<std::byte, size> translation(std::uint64_t offset) const {
+        std::array<std::byte, size> bytes{};
+        read_translation(offset, bytes);
+        return bytes;
+    }
+    void read_translation(std::uint64_t offset, std::span<std::byte> out) const;
+    /// \pre offset + entries.size() <= translation_capacity()
+    void write_translation(std::uint64_t offset, std::span<const std::byte> entries);
+
+    /// Description of signatures (BSF), empty when there is none.
+    [[nodiscard]] std::span<const std::byte> signature_format() const { return signature_format_; }
+    void set_signature_format(std::span<const std::byte> format) {
+        signature_format_.assign(format.begin(), format.end());
+    }
+
+private:
+    std::array<std::byte, hwtab::mkc.size> context_{};
+    bool entries_have_rights_;
+    hca::Reference<hca::ProtectionDomain> domain_;
+    std::vector<std::byte> translation_;
+    std::vector<std::byte> signature_format_;
+};
+
+} // namespace cxemu::memory

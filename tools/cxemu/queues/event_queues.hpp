@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// All event queues: which one gets what.
+#pragma once
+
+#include "hca/events.hpp"
+#include "hca/hca.hpp"
+#include "hca/part.hpp"
+#include "queues/event_queue.hpp"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+namespace cxemu::queues {
+
+/// Each event type has at most one queue that has subscribed to it. Completion events go to the
+/// queue that the completion queue names, whatever that has subscribed to.
+class EventQueues final : public hca::Part, public hca::EventSink {
+public:
+    explicit EventQueues(hca::Hca& hca) : hca_(hca) { hca.set_event_sink(this); }
+    ~EventQueues() override { hca_.set_event_sink(nullptr); }
+
+    /// The queue that has subscribed to \p type, or nullptr.
+    [[nodiscard]] EventQueue* subscriber(hca::EventType type) const;
+
+    // --- hca::EventSink
+    [[nodiscard]] bool subscribed(hca::EventType type) const override {
+        return subscriber(type) != nullptr;
+    }
+    bool post_event(hca::EventType type, std::uint8_t sub_type,
+                    std::span<const std::byte> data) override;
+
+    // --- hca::Part
+    [[nodiscard]] std::string_view name() const override { return "event_queues"; }
+    void vectors_changed(std::uint32_t first, std::uint32_t count) override;
+    [[nodiscard]] nlohmann::json statistics() const override;
+
+private:
+    hca::Hca& hca_;
+    std::uint64_t posted_ = 0;
+    std::uint64_t lost_ = 0; ///< nobody had subscribed, or the queue has stopped
+};
+
+} // namespace cxemu::queues

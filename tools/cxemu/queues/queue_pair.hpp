@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// A queue pair: context, state, send and receive queue.
+#pragma once
+
+#include "hca/events.hpp"
+#include "hca/objects.hpp"
+#include "hwtab/view.hpp"
+#include "memory/host_buffer.hpp"
+#include "memory/memory_keys.hpp"
+#include "queues/completion_queue.hpp"
+#include "queues/qp_values.hpp"
+#include "queues/receive_queue.hpp"
+#include "queues/receive_request.hpp"
+#include "queues/send_queue.hpp"
+#include "queues/send_request.hpp"
+#include "queues/shared_receive_queue.hpp"
+#include "tables/contexts.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+
+namespace cxemu::queues {
+
+class WorkQueues;
+
+/// What a queue pair refers to. Unused references are empty.
+struct QueuePairResources {
+    memory::HostBuffer buffer; ///< receive queue, then send queue
+    hca::Reference<hca::ProtectionDomain> domain;
+    hca::Reference<hca::Uar> uar;
+    hca::Reference<hca::XrcDomain> xrc_domain;
+    hca::Reference<hca::UserMemory> buffer_memory;
+    hca::Reference<CompletionQueue> send_completions;
+    hca::Reference<CompletionQueue> receive_completions;
+    hca::Reference<SharedReceiveQueue> shared_receive;
+};
+
+class QueuePair final : public hca::Object {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::queue_pair;
+
+    /// \param context of the layout qpc, checked
+    QueuePair(hca::ObjectIdentity identity, WorkQueues& queues, std::span<const std::byte> context,
+              QueuePairResources resources);
+
+    [[nodiscard]] ServiceType service() const;
+    [[nodiscard]] QueuePairState state() const;
+    [[nodiscard]] memory::Accessor accessor() const;
+    /// Sends are executed and packets are received.
+    [[nodiscard]] bool can_send() const { return state() == QueuePairState::ready_to_send; }
+    /// Packets are received: RTR, RTS, SQD, SQER.
+    [[nodiscard]] bool can_receive() const;
+
+    /// The context as commands wrote it. Fields of the state of the transport (next_send_psn,
+    /// next_rcv_psn, last_acked_psn, ssn, rmsn, current retry counters) are the transport's to keep
+    /// up to date; queue counters and the state are those of this object.
+    [[nodiscard]] hwtab::View<hwtab::qpc> context() { return hwtab::View<hwtab::qpc>{context_}; }
+    [[nodiscard]] hwtab::ConstView<hwtab::qpc> context() const {
+        return hwtab::ConstView<hwtab::qpc>{context_};
+    }
+
+    // --- Sends -----------------------------------------------------------------------------------
+
+    /// The next request to execute. NOP, UMR and SET_PSV are executed here and never handed out,
+    /// entries that can't be decoded fail here. The request is under way from now on: it ends with
+    /// complete_send() or fail_send(), or by a flush.
+    /// \return nothing when nothing is posted, the state isn't RTS, or a fence holds
+    std::optional<SendRequest> next_send();
+
+    /// Puts a request back that can't be started yet: next_send() yields it again.
+    /// \pre it was the last one that next_send() yielded
+    void return_send(const SendRequest& request);
+
+    /// The request has succeeded. Its CQE, if it wants one, appears in the order of the requests.
+    /// \param byte_count bytes read by a read or atomic
+    /// \param data goes into the CQE (see response_fits_in_completion)
+    void complete_send(const SendRequest& request, std::uint32_t byte_count = 0,
+                       std::span<const std::byte> data = {});
+
+    /// The request has failed: error CQE; the queue pair goes to ERR (SQER for datagrams and UC),
+    /// everything else is flushed. Requests before this one must have ended.
+    void fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor = 0);
+
+    /// Copies bytes [offset, offset + out.size()) of the message that \p request sends.
+    memory::AccessResult<void> gather(const SendRequest& request, std::uint64_t offset,
+                                      std::span<std::byte> out);
+    /// Copies \p data to bytes [offset, ...) of where the response to \p request goes.
+    memory::AccessResult<void> scatter_response(const SendRequest& request, std::uint64_t offset,
+                                                std::span<const std::byte> data);
+    /// True when a response of \p length bytes goes into the CQE instead of memory.
+    [[nodiscard]] bool response_fits_in_completion(const SendRequest& request,
+                                                   std::uint64_t length) const;
+
+    /// Requests are under way.
+    [[nodiscard]] bool has_sends_under_way() const { return !send_queue_.idle(); }
+    [[nodiscard]] const SendQueue& send_queue() const { return send_queue_; }
+
+    /// Starts no further request (state SQ draining), and is drained (SQD, event) as soon as none
+    /// is under way.
+    void drain_sends();
+
+    // --- Receives --------------------------------------------------------------------------------
+
+    /// Takes the next entry of the own or shared queue. A queue that turns out to be corrupt sends
+    /// the queue pair to ERR.
+    std::expected<ReceiveRequest, ReceiveFault> take_receive();
+
+    /// Takes the next entry of the XRC shared receive queue that a packet names.
+    /// \return no_queue when it doesn't exist or isn't of the queue pair's XRC domain
+    std::expected<ReceiveRequest, ReceiveFault> take_receive(std::uint32_t xrc_srq);
+
+    /// Copies \p data to bytes [offset, ...) of the request's memory.
+    /// \pre offset + data.size() <= request.length
+    memory::AccessResult<void> scatter(const ReceiveRequest& request, std::uint64_t offset,
+                                       std::span<const std::byte> data);
+
+    /// True when a message of \p length bytes goes into the CQE instead of memory.
+    [[nodiscard]] bool fits_in_completion(const ReceiveRequest& request,
+                                          std::uint64_t length) const;
+
+    /// Posts the CQE of a message that has arrived completely.
+    void complete_receive(const ReceiveRequest& request, const ReceiveCompletion& completion);
+
+    /// The message could not be received: error CQE, the queue pair goes to ERR.
+    void fail_receive(const ReceiveRequest& request, CompletionError error,
+                      std::uint8_t vendor = 0);
+
+    [[nodiscard]] const ReceiveQueue& receive_queue() const { return receive_queue_; }
+    [[nodiscard]] SharedReceiveQueue* shared_receive() const {
+        return resources_.shared_receive.get();
+    }
+    [[nodiscard]] const hca::XrcDomain* xrc_domain() const { return resources_.xrc_domain.get(); }
+    [[nodiscard]] CompletionQueue* send_completions() const {
+        return resources_.send_completions.get();
+    }
+    [[nodiscard]] CompletionQueue* receive_completions() const {
+        return resources_.receive_completions.get();
+    }
+
+    // --- State -----------------------------------------------------------------------------------
+
+    /// To ERR, if it isn't there, and flushes all work requests.
+    void enter_error();
+
+    /// An event about this queue pair: communication established, access error, ...
+    void post_event(hca::EventType type);
+
+    // --- For commands and doorbells --------------------------------------------------------------
+
+    /// A transition by command; the context has been taken over already.
+    void change_state(QueuePairState to);
+    /// Fields of the context have changed.
+    void apply_context();
+    /// Another completion queue or shared receive queue (RTS2RTS).
+    void replace_receive_completions(hca::Reference<CompletionQueue> completions);
+    void replace_shared_receive(hca::Reference<SharedReceiveQueue> queue);
+
+    /// Looks into the doorbell record for new sends.
+    void poll_send_doorbell();
+    /// In ERR: flushes what has been posted since.
+    void flush_posted();
+
+    [[nodiscard]] const hca::Uar* uar() const { return resources_.uar.get(); }
+    [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
+    /// Writes state and counters of this moment into the context, for QUERY_QP.
+    void refresh();
+
+private:
+    std::expected<SendRequest, DecodeError> decode_next();
+    void skip_undecodable(DecodeError error);
+    bool execute_local(const SendRequest& request);
+    void post_send_completions(std::span<const Completion> completions);
+    void post_receive_completion(const ReceiveRequest* request, Completion completion);
+    [[nodiscard]] Completion send_completion(std::uint16_t index, std::uint8_t opcode) const;
+    [[nodiscard]] Completion send_error(std::uint16_t index, std::uint8_t opcode,
+                                        CompletionError error, std::uint8_t vendor) const;
+    [[nodiscard]] Completion receive_error(std::uint16_t index, CompletionError error,
+                                           std::uint8_t vendor) const;
+    void set_number(Completion& completion, const SharedReceiveQueue* shared) const;
+    void stop_sends(QueuePairState to);
+    void flush_sends();
+    void flush_receives();
+    void finish_draining();
+    void reset_queues();
+    void notify(QueuePairState from);
+
+    WorkQueues& queues_;
+    std::array<std::byte, hwtab::qpc.size> context_{};
+    QueuePairResources resources_;
+    SendQueue send_queue_;
+    ReceiveQueue receive_queue_;
+};
+
+} // namespace cxemu::queues

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The own receive queue of a queue pair: a ring whose entries are taken in order.
+#pragma once
+
+#include "memory/host_buffer.hpp"
+#include "queues/receive_request.hpp"
+#include "vfio_user/dma_space.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <vector>
+
+namespace cxemu::queues {
+
+/// The data pointers of a receive entry up to the one that ends the list.
+/// \param entry without a leading segment
+std::vector<memory::DataSegment> decode_scatter_list(std::span<const std::byte> entry);
+
+/// Where a receive ring lies.
+struct ReceiveRing {
+    const memory::HostBuffer* buffer = nullptr;
+    std::uint64_t start = 0;      ///< of the ring in the buffer, bytes
+    std::uint32_t log_stride = 4; ///< bytes from one entry to the next, log2
+    std::uint32_t entries = 0;    ///< power of two; 0: there is none
+    std::uint32_t prefix = 0;     ///< bytes of each entry before its data pointers
+
+    /// \pre slot < entries
+    vfio_user::DmaResult<std::vector<std::byte>> read(vfio_user::DmaSpace& dma,
+                                                      std::uint32_t slot) const;
+};
+
+class ReceiveQueue {
+public:
+    ReceiveQueue() = default;
+    /// \param doorbell_record bus address of the counter of posted entries
+    ReceiveQueue(const ReceiveRing& ring, std::uint64_t doorbell_record)
+        : ring_(ring), doorbell_record_(doorbell_record) {}
+
+    [[nodiscard]] bool exists() const { return ring_.entries != 0; }
+    [[nodiscard]] std::uint32_t entries() const { return ring_.entries; }
+    /// Entries taken so far.
+    [[nodiscard]] std::uint16_t taken() const { return taken_; }
+    /// Entries posted so far, as of the last look into the doorbell record.
+    [[nodiscard]] std::uint16_t posted() const { return posted_; }
+
+    /// Takes the next entry, after a look into the doorbell record.
+    std::expected<ReceiveRequest, ReceiveFault> take(vfio_user::DmaSpace& dma);
+
+    /// Takes the next entry without reading it. \return its slot, or `empty`...
+    std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);
+
+    void reset() { taken_ = posted_ = 0; }
+
+private:
+    std::expected<void, ReceiveFault> poll(vfio_user::DmaSpace& dma);
+
+    ReceiveRing ring_;
+    std::uint64_t doorbell_record_ = 0;
+    std::uint16_t taken_ = 0;
+    std::uint16_t posted_ = 0;
+};
+
+} // namespace cxemu::queues

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Receive queues that several queue pairs take from: receive memory pools (RMP), shared receive
+/// queues (SRQ) of the old interface, and those of XRC domains.
+#pragma once
+
+#include "hca/objects.hpp"
+#include "hwtab/view.hpp"
+#include "memory/host_buffer.hpp"
+#include "queues/completion_queue.hpp"
+#include "queues/receive_queue.hpp"
+#include "tables/contexts.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+
+namespace cxemu::hca {
+class Hca;
+}
+
+namespace cxemu::queues {
+
+/// What the three kinds have in common, taken from their contexts.
+struct SharedReceiveAttributes {
+    bool linked_list = true; ///< each entry names the next one; otherwise the entries form a ring
+    std::uint32_t log_entries = 0;
+    std::uint32_t log_stride = 0; ///< bytes, log2
+    bool has_signatures = false;
+    std::uint64_t doorbell_record = 0;
+    std::uint16_t limit = 0; ///< 0: not armed
+};
+
+struct SharedReceiveResources {
+    memory::HostBuffer buffer;
+    hca::Reference<hca::ProtectionDomain> domain;
+    hca::Reference<hca::XrcDomain> xrc_domain;   ///< empty unless the queue belongs to one
+    hca::Reference<CompletionQueue> completions; ///< empty: those of the queue pair
+};
+
+/// Entries of a linked list are followed through their next index, which software rewrites as it
+/// frees slots. A queue whose chain or counter makes no sense stops with a catastrophic error.
+class SharedReceiveQueue : public hca::Object {
+public:
+    SharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
+                       const SharedReceiveAttributes& attributes, SharedReceiveResources resources);
+
+    /// Takes the next entry, after a look into the doorbell record.
+    std::expected<ReceiveRequest, ReceiveFault> take();
+
+    /// Asks for one event when fewer than \p limit entries are left; at once if it is so already.
+    void arm(std::uint16_t limit);
+
+    /// Entries that are posted and not taken, after a look into the doorbell record.
+    std::uint16_t available();
+
+    [[nodiscard]] std::uint32_t protection_domain() const { return resources_.domain->number(); }
+    /// Domain of an XRC shared receive queue, or nullptr.
+    [[nodiscard]] const hca::XrcDomain* xrc_domain() const { return resources_.xrc_domain.get(); }
+    /// Where completions go, or nullptr: to the completion queue of the queue pair.
+    [[nodiscard]] CompletionQueue* completions() const { return resources_.completions.get(); }
+    /// What completions carry instead of the number; 0xffffff: the number.
+    [[nodiscard]] virtual std::uint32_t user_index() const { return no_user_index; }
+    static constexpr std::uint32_t no_user_index = 0xffffff;
+
+    [[nodiscard]] bool stopped() const { return stopped_; }
+    [[nodiscard]] std::uint16_t limit() const { return attributes_.limit; }
+    [[nodiscard]] std::uint16_t posted() const { return posted_; }
+    [[nodiscard]] std::uint16_t taken() const { return taken_; }
+    [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
+
+private:
+    std::expected<void, ReceiveFault> poll();
+    std::expected<std::uint16_t, ReceiveFault> next_slot(std::span<const std::byte> entry,
+                                                         std::uint16_t slot);
+    std::unexpected<ReceiveFault> stop(ReceiveFault fault, std::string_view why);
+    void check_limit();
+    void post_event(hca::EventType type);
+
+    hca::Hca& hca_;
+    SharedReceiveAttributes attributes_;
+    SharedReceiveResources resources_;
+    ReceiveRing ring_;
+    std::uint16_t posted_ = 0;
+    std::uint16_t taken_ = 0;
+    std::uint16_t head_ = 0; ///< slot of the next entry of a linked list
+    bool stopped_ = false;
+};
+
+class ReceiveMemoryPool final : public SharedReceiveQueue {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::receive_memory_pool;
+
+    /// \param context of the layout rmpc
+    ReceiveMemoryPool(hca::ObjectIdentity identity, hca::Hca& hca,
+                      std::span<const std::byte> context, const SharedReceiveAttributes& attributes,
+                      SharedReceiveResources resources);
+
+    [[nodiscard]] hwtab::ConstView<hwtab::rmpc> context() const {
+        return hwtab::ConstView<hwtab::rmpc>{context_};
+    }
+    /// Writes state, limit and counters of this moment into the context.
+    void refresh();
+
+private:
+    std::array<std::byte, hwtab::rmpc.size> context_{};
+};
+
+class BasicSharedReceiveQueue final : public SharedReceiveQueue {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::shared_receive_queue;
+
+    /// \param context of the layout srqc
+    BasicSharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
+                            std::span<const std::byte> context,
+                            const SharedReceiveAttributes& attributes,
+                            SharedReceiveResources resources);
+
+    [[nodiscard]] hwtab::ConstView<hwtab::srqc> context() const {
+        return hwtab::ConstView<hwtab::srqc>{context_};
+    }
+    void refresh();
+
+private:
+    std::array<std::byte, hwtab::srqc.size> context_{};
+};
+
+class XrcSharedReceiveQueue final : public SharedReceiveQueue {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::xrc_shared_receive_queue;
+
+    /// \param context of the layout xrc_srqc
+    XrcSharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
+                          std::span<const std::byte> context,
+                          const SharedReceiveAttributes& attributes,
+                          SharedReceiveResources resources);
+
+    [[nodiscard]] hwtab::ConstView<hwtab::xrc_srqc> context() const {
+        return hwtab::ConstView<hwtab::xrc_srqc>{context_};
+    }
+    [[nodiscard]] std::uint32_t user_index() const override;
+    void refresh();
+
+private:
+    std::array<std::byte, hwtab::xrc_srqc.size> context_{};
+};
+
+} // namespace cxemu::queues
