@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The guest's ways to the lab: virtio-serial ports for control and for the command's output. Sourced by start.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 
 output=/run/lab/output
 errors=/run/lab/errors

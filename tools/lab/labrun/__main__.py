@@ -7,6 +7,8 @@ import sys
 from . import options
 from .session import Session
 
+_READER_GONE = 141
+
 
 def _terminal_size():
     if not os.isatty(1):
@@ -26,7 +28,12 @@ def main():
     if not release:
         print(f"lab: the {chosen.kernel} kernel is not there: run 'make lab' first", file=sys.stderr)
         return options.LAB_FAILED
-    return Session(chosen, release).run()
+    try:
+        return Session(chosen, release).run()
+    except BrokenPipeError:
+        # Whoever read our output has gone; everything is cleaned up. Python must not try to flush what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _READER_GONE
 
 
 if __name__ == "__main__":

@@ -193,7 +193,10 @@ class Guest:
 
     def qemu_ended(self):
         """To be called when the process is gone and its channels are read to their ends."""
-        if self.stage in (Stage.BOOT, Stage.COMMAND) and not self.scanner.reports and not self.failures:
+        if self.options.shell and self.stage is Stage.COMMAND and self.child.status == 0:
+            # Ctrl-A X, or the user has powered the guest off.
+            self.status = 0
+        elif self.stage in (Stage.BOOT, Stage.COMMAND) and not self.scanner.reports and not self.failures:
             what = "before it was ready" if self.stage is Stage.BOOT else "while the command ran"
             self.fail(f"{self.name}: QEMU {self.child.describe_end()} {what}")
         elif self.child.status != 0:

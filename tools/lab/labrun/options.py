@@ -12,6 +12,7 @@ TIMED_OUT = 124
 EMULATOR = Path("/repo/build/cxemu/cxemu")
 
 _EPILOG = """\
+ARGS may be given several times, each with one or more arguments.
 COMMAND is one word with a shell command, or several words that are passed on as they are. It runs as root in the
 directory of the guest that matches the current one below /repo, with LAB_DRIVER, LAB_KERNEL, LAB_HCAS, LAB_VM and
 LAB_VMS in its environment and no standard input.
@@ -56,13 +57,13 @@ def _parser():
     add("--hcas", type=_count(0, 8), metavar="N", help="HCAs a guest (default: 1 with a driver, else 0)")
     add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
     add("--sm", action="store_true", help="start OpenSM in the first guest and wait for active ports")
-    add("--cxemu", default="", metavar="ARGS", help="further arguments for the emulator, as one word")
+    add("--cxemu", action="append", default=[], metavar="ARGS", help="further arguments for the emulator, as one word")
     add("--timeout", type=_count(1, 86400), default=900, metavar="S", help="limit for COMMAND (default: 900 s)")
     add("--boot-timeout", type=_count(1, 3600), metavar="S", help="limit until COMMAND starts (default: 300/600 s)")
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
-    add("--append", default="", metavar="ARGS", help="further kernel arguments, as one word")
-    add("--qemu", default="", metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
+    add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
+    add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")
@@ -114,6 +115,8 @@ def parse(arguments):
     debug = options.kernel == "debug"
     options.boot_timeout = options.boot_timeout or (600 if debug else 300)
     options.memory = options.memory or (3072 if debug else 2048)
+    for name in ("cxemu", "append", "qemu"):
+        setattr(options, name, " ".join(getattr(options, name)))
     words = options.command
     options.command = words[0] if len(words) == 1 else shlex.join(words)
     return options

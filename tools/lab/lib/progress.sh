@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Steps with stamps, run in the background, shown with what they do and how far they are.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 #
 # A step NAME is a function step_NAME; step_NAME_progress, where it exists, prints how far it is.
 # Needs: $stamps and $logs (directories), $step_total

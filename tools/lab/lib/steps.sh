@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The steps of prepare. Each is complete or leaves nothing that counts as done; a step that was interrupted can be
+# begun again. Needs what common.sh, mirror.sh, progress.sh and the recipe's settings define.
+# Steps are called by name, which shellcheck does not see.
+# shellcheck shell=bash disable=SC2154,SC2317
+
+# Runs a command in the tree, able to change it, in namespaces that end with it and with this script.
+in_tree() { # [--bind SOURCE TARGET]… -- COMMAND…
+	setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child \
+		"$lab_dir/lib/enter" "$tree" rw own-proc / \
+		--bind "$cache/packages" /var/cache/apt/archives \
+		--bind "$cache/ccache" /var/cache/ccache \
+		--bind "$lab_dir" /mnt "$@"
+}
+
+step_host() {
+	local missing=()
+	command -v debootstrap > /dev/null || missing+=(debootstrap)
+	command -v gpgv > /dev/null || missing+=(gpgv)
+	command -v xz > /dev/null || missing+=(xz-utils)
+	command -v zstd > /dev/null || missing+=(zstd)
+	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || [ -n "${CXIB_LAB_KEYRING:-}" ] ||
+		missing+=(debian-archive-keyring)
+	[ "${#missing[@]}" -gt 0 ] || return 0
+	command -v apt-get > /dev/null || {
+		echo "missing on this host: ${missing[*]}; there is no apt-get to install them with"
+		return 1
+	}
+	apt-get update
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# The keys of the suite may be newer than the host's package of keys: bring that up to date through the
+# host's own, verified, archive. An archive that cannot be verified is never used.
+refresh_keyring() {
+	command -v apt-get > /dev/null || return 0
+	apt-get update || true
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debian-archive-keyring || true
+}
+
+bootstrap() {
+	local mirror=$1 directory=$2
+	local script=/usr/share/debootstrap/scripts/$suite
+	# An older debootstrap has no script for the suite; that of sid is the same one.
+	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+	debootstrap --arch="$architecture" --variant=minbase --merged-usr --include=ca-certificates,debconf \
+		--keyring="${CXIB_LAB_KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}" \
+		--cache-dir="$cache/packages" "$suite" "$directory" "$mirror" "$script"
+}
+
+step_debian() {
+	local mirror partial=$lab/tree.partial
+	mirror=$(main_mirror)
+	rm -rf "$partial"
+	bootstrap "$mirror" "$partial" || {
+		echo "once more, with the newest keys that the host's archive has"
+		refresh_keyring
+		rm -rf "$partial"
+		bootstrap "$mirror" "$partial"
+	}
+	mkdir -p "$partial/repo" "$partial/var/cache/ccache"
+	host_proxies > "$partial/etc/apt/apt.conf.d/80host-proxy"
+	rm -rf "$tree"
+	mv "$partial" "$tree"
+	in_tree -- /mnt/recipe/inside/setup-apt "$suite" "$(security_mirror)"
+}
+
+step_debian_progress() {
+	grep -h '^I: ' "$logs/debian.log" | tail -n 1 | cut -c4-50
+}
+
+step_toolchain() {
+	in_tree -- /mnt/recipe/inside/install /mnt/recipe/packages.build - 9> "$logs/toolchain.apt"
+}
+
+step_toolchain_progress() {
+	apt_progress "$logs/toolchain.apt"
+}
+
+step_packages() {
+	in_tree -- /mnt/recipe/inside/install /mnt/recipe/packages.lab - 9> "$logs/packages.apt"
+	in_tree -- /mnt/recipe/inside/install /mnt/recipe/packages.backports "$suite-backports" 9> "$logs/packages.apt"
+}
+
+step_packages_progress() {
+	apt_progress "$logs/packages.apt"
+}
+
+step_finish() {
+	in_tree -- /mnt/recipe/inside/finish "$qemu_minimum" /mnt/guest/rds_exercise.c
+	# The newest Debian kernel of the tree is the stock one.
+	find "$tree/boot" -name 'vmlinuz-*-amd64' -printf '%f\n' | sed 's/^vmlinuz-//' | sort -V | tail -n 1 \
+		> "$lab/stock-release"
+}
+
+# The kernel depends on less than the tree does, so it is kept by the hash of what it is made from.
+kernel_directory() {
+	local hash
+	hash=$({
+		(cd "$lab_dir" && sha256sum recipe/kernel/*.config recipe/inside/kernel)
+		# shellcheck disable=SC2016
+		in_tree -- dpkg-query -W -f '${Package} ${Version}\n' linux-source-6.12 gcc-14
+	} | sha256sum | cut -c1-16)
+	printf '%s/kernels/%s\n' "$cache" "$hash"
+}
+
+# An interrupted build of another recipe is gigabytes that nobody comes back for.
+remove_abandoned_builds() { # DIRECTORY of the build to keep
+	local other
+	for other in "$cache"/kernels/*.build; do
+		if [ -d "$other" ] && [ "$other" != "$1.build" ]; then
+			flock --nonblock "${other%.build}.lock" rm -rf "$other" || true
+		fi
+	done
+}
+
+step_kernel() {
+	local directory
+	directory=$(kernel_directory)
+	if [ ! -e "$directory/release" ]; then
+		exec 8> "$directory.lock"
+		flock 8
+	fi
+	if [ ! -e "$directory/release" ]; then
+		remove_abandoned_builds "$directory"
+		mkdir -p "$directory.build" "$tree/usr/src/lab-kernel"
+		in_tree --bind "$directory.build" /usr/src/lab-kernel -- \
+			env CCACHE_DIR=/var/cache/ccache /mnt/recipe/inside/kernel /mnt/recipe/kernel
+		rm -rf "$directory"
+		mv "$directory.build/result" "$directory"
+		rm -rf "$directory.build"
+	fi
+	install_kernel "$directory"
+}
+
+# Copies a built kernel into the tree, in the places where Debian's are.
+install_kernel() {
+	local release
+	release=$(cat "$1/release")
+	rm -rf "$tree/lib/modules/$release" "$tree/usr/src/linux-headers-$release"
+	cp -a "$1/modules" "$tree/lib/modules/$release"
+	cp -a "$1/build" "$tree/usr/src/linux-headers-$release"
+	ln -s "/usr/src/linux-headers-$release" "$tree/lib/modules/$release/build"
+	cp "$1/config" "$tree/boot/config-$release"
+	cp "$1/vmlinuz" "$tree/boot/vmlinuz-$release"
+	printf '%s\n' "$1" > "$lab/kernel"
+	printf '%s\n' "$release" > "$lab/debug-release.new"
+	mv "$lab/debug-release.new" "$lab/debug-release"
+}
+
+step_kernel_progress() {
+	local objects
+	objects=$(grep -c -E '^  (CC|AS|LD|AR|HOSTCC) ' "$logs/kernel.log" || true)
+	if [ "$objects" -gt 0 ]; then
+		printf '%d%%' $((objects * 100 / kernel_objects > 99 ? 99 : objects * 100 / kernel_objects))
+	fi
+}
