@@ -5,8 +5,9 @@
  *
  * Structures that software shares with the device are arrays of big-endian 32-bit words. A field is
  * some bits of one word, or two words that make a 64-bit number. A value that a field cannot hold
- * stops compilation if the compiler knows it. Otherwise it is cut to the width of the field, so that
- * the fields beside it stay intact, and in debug builds (CXIB_HW_DEBUG) a warning names the field.
+ * stops compilation if the compiler knows it. Otherwise a setter cuts it to the width of the field,
+ * so that the fields beside it stay intact; a packer does not, it is for the hot path. In debug
+ * builds (CXIB_HW_DEBUG) both warn and name the field.
  */
 #ifndef HW_ACCESS_H
 #define HW_ACCESS_H
@@ -26,12 +27,15 @@ struct hw_be64 {
 #define HW_ONES(width)	(~0ULL >> (64 - (width)))
 
 #ifdef CXIB_HW_DEBUG
-#define hw_warn_unless(condition, field, what, value, limit)				\
-	WARN_ONCE(!(condition), "%s: " what " %#llx exceeds %#llx\n", field,		\
-		  (unsigned long long)(value), (unsigned long long)(limit))
+#define HW_DEBUG	true
 #else
-#define hw_warn_unless(condition, field, what, value, limit)	do { } while (0)
+#define HW_DEBUG	false
 #endif
+
+/* In debug builds, says once for each caller what is wrong. */
+#define hw_warn_unless(condition, field, what, value, limit)				\
+	WARN_ONCE(HW_DEBUG && !(condition), "%s: " what " %#llx exceeds %#llx\n", field,	\
+		  (unsigned long long)(value), (unsigned long long)(limit))
 
 /* @value must fit into @width bits; @field is a string. */
 #define hw_check_value(value, width, field)						\
