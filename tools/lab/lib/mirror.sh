@@ -10,11 +10,14 @@ host_archives() {
 		awk '$3 == "main" && $2 ~ /^(https?|ftp):/ && !seen[$1 $2]++ { print $1, $2 }'
 }
 
+# Prints the release of a Debian host; nothing on another system, whose archives have other packages.
 host_codename() {
-	local VERSION_CODENAME=''
+	local ID='' VERSION_CODENAME=''
 	# shellcheck disable=SC1091
 	. /etc/os-release
-	printf '%s\n' "$VERSION_CODENAME"
+	if [ "$ID" = debian ]; then
+		printf '%s\n' "$VERSION_CODENAME"
+	fi
 }
 
 # Prints the mirror of the host's own release; nothing where there is none (debootstrap's default holds then).

@@ -13,6 +13,13 @@ in_tree() { # [--bind SOURCE TARGET]… -- COMMAND…
 		--bind "$lab_dir" /mnt "$@"
 }
 
+# Where the host's apt gets its packages is known once it has its lists.
+learn_archives() {
+	if [ -z "${CXIB_LAB_MIRROR:-}" ] && [ -z "$(host_archives)" ] && command -v apt-get > /dev/null; then
+		apt-get update || true
+	fi
+}
+
 step_host() {
 	local missing=()
 	command -v debootstrap > /dev/null || missing+=(debootstrap)
@@ -21,6 +28,7 @@ step_host() {
 	command -v zstd > /dev/null || missing+=(zstd)
 	[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || [ -n "${CXIB_LAB_KEYRING:-}" ] ||
 		missing+=(debian-archive-keyring)
+	learn_archives
 	[ "${#missing[@]}" -gt 0 ] || return 0
 	command -v apt-get > /dev/null || {
 		echo "missing on this host: ${missing[*]}; there is no apt-get to install them with"

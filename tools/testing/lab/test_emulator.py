@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a run looks after the emulator process; programs of a few lines stand in for it."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from labrun import options
+from labrun.emulator import Emulator, EmulatorError
+
+_PRELUDE = """\
+#!/usr/bin/env python3
+import signal, socket, sys
+arguments = sys.argv[1:]
+sockets = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--hca"]
+violations = arguments[arguments.index("--violations") + 1]
+"""
+
+_SERVE = """\
+listeners = []
+for path in sockets:
+    listeners.append(socket.socket(socket.AF_UNIX))
+    listeners[-1].bind(path)
+"""
+
+
+class TheEmulator(unittest.TestCase):
+    """Start, end, and what it has to say."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.directory = Path(temporary.name)
+
+    def start(self, program, hcas=1, arguments=""):
+        """Starts a stand-in with the interface of the emulator."""
+        path = self.directory / "cxemu"
+        path.write_text(_PRELUDE + program)
+        path.chmod(0o755)
+        with mock.patch.object(options, "EMULATOR", path):
+            emulator = Emulator(self.directory, hcas, arguments)
+        self.addCleanup(emulator.child.end, 0)
+        return emulator
+
+    def test_every_hca_has_a_socket_that_is_gone_at_the_end(self):
+        emulator = self.start(_SERVE + "signal.sigwait([signal.SIGTERM])", hcas=3)
+        self.assertEqual([True] * 3, [path.is_socket() for path in emulator.sockets])
+        emulator.end()
+        self.assertEqual([False] * 3, [path.exists() for path in emulator.sockets])
+
+    def test_further_arguments_arrive_as_words(self):
+        emulator = self.start(
+            "print(arguments[-3:], flush=True)\n" + _SERVE + "signal.pause()", arguments="--profile 'connect x' -v")
+        self.assertIn("['--profile', 'connect x', '-v']", emulator.log.read_text())
+
+    def test_an_end_before_the_sockets_are_there_is_an_error_with_its_status(self):
+        with self.assertRaisesRegex(EmulatorError, "ended with status 3 before its sockets were there"):
+            self.start("sys.exit(3)")
+
+    def test_an_orderly_end_is_no_problem(self):
+        emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + _SERVE + "signal.pause()")
+        self.assertIsNone(emulator.end())
+
+    def test_an_end_with_another_status_is_a_problem(self):
+        emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n" + _SERVE + "signal.pause()")
+        self.assertIn("ended with status 4", emulator.end())
+
+    def test_violations_are_read_line_by_line(self):
+        emulator = self.start(
+            "open(violations, 'w').write('reserved bits set in CREATE_CQ\\npage returned twice\\n')\n"
+            + _SERVE + "signal.pause()")
+        self.assertEqual(["reserved bits set in CREATE_CQ", "page returned twice"], emulator.violations())
+
+    def test_no_file_means_no_violations(self):
+        emulator = self.start(_SERVE + "signal.pause()")
+        self.assertEqual([], emulator.violations())
+
+
+if __name__ == "__main__":
+    unittest.main()

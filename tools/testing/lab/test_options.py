@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the command line of tools/lab/run means."""
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from labrun import options
+
+
+class CommandLine(unittest.TestCase):
+    """Defaults, and how a command is put together."""
+
+    def parse(self, *words, emulator=False):
+        """Options and what was said on standard error."""
+        path = Path(tempfile.gettempdir()) if emulator else Path("/no/such/emulator")
+        said = io.StringIO()
+        with mock.patch.object(options, "EMULATOR", path), contextlib.redirect_stderr(said):
+            return options.parse(list(words)), said.getvalue()
+
+    def refuse(self, *words):
+        """The message for arguments that are not accepted."""
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as end:
+            options.parse(list(words))
+        self.assertEqual(options.LAB_FAILED, end.exception.code)
+        return said.getvalue()
+
+    def test_one_word_is_a_shell_command(self):
+        self.assertEqual("lsmod | grep cxib", self.parse("--", "lsmod | grep cxib")[0].command)
+
+    def test_several_words_keep_their_boundaries(self):
+        self.assertEqual("echo 'a  b' '|'", self.parse("--", "echo", "a  b", "|")[0].command)
+
+    def test_options_of_the_command_are_the_commands(self):
+        self.assertEqual("ls --verbose", self.parse("--kernel", "debug", "--", "ls", "--verbose")[0].command)
+
+    def test_a_driver_has_one_hca_where_the_emulator_is_built(self):
+        self.assertEqual(1, self.parse("--driver", "cxib", "--", "true", emulator=True)[0].hcas)
+        self.assertEqual(1, self.parse("--driver", "mlx5", "--", "true", emulator=True)[0].hcas)
+        self.assertEqual(0, self.parse("--", "true", emulator=True)[0].hcas)
+
+    def test_cxib_runs_without_the_emulator_and_says_so(self):
+        chosen, said = self.parse("--driver", "cxib", "--", "true")
+        self.assertEqual(0, chosen.hcas)
+        self.assertIn("is not built", said)
+
+    def test_mlx5_is_refused_without_the_emulator(self):
+        with mock.patch.object(options, "EMULATOR", Path("/no/such/emulator")):
+            self.assertIn("make cxemu", self.refuse("--driver", "mlx5", "--", "true"))
+
+    def test_repeated_arguments_add_up(self):
+        self.assertEqual("a=1 b=2", self.parse("--append", "a=1", "--append", "b=2", "--", "true")[0].append)
+
+    def test_a_number_that_is_none_is_named(self):
+        self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
+
+    def test_a_shell_takes_no_command(self):
+        self.assertIn("--shell takes no COMMAND", self.refuse("--shell", "--", "true"))
+
+
+if __name__ == "__main__":
+    unittest.main()
