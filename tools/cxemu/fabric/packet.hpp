@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// InfiniBand packets as they travel: LRH, GRH, BTH, extended headers, payload, padding, invariant
+/// and variant CRC. Layouts are those of the hardware tables.
+///
+/// ```cpp
+/// Packet packet = build({.local = {.dlid = 5, .slid = 4},
+///                        .transport = {.opcode = ud_send_only, .destination_qp = 1},
+///                        .datagram = DatagramHeader{.q_key = key, .source_qp = 1}}, payload);
+/// auto parsed = parse(packet.bytes());
+/// ```
+#pragma once
+
+#include "fabric/identifiers.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cxemu::fabric {
+
+inline constexpr std::size_t max_payload = 4096; ///< bytes, the largest MTU
+inline constexpr std::size_t grh_size = 40;      ///< bytes
+inline constexpr std::size_t icrc_size = 4;
+inline constexpr std::size_t vcrc_size = 2;
+
+/// A complete packet, first byte of the LRH to last byte of the variant CRC. What it holds may be
+/// damaged: only parse() says that it is well formed.
+class Packet {
+public:
+    Packet() = default;
+    explicit Packet(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
+    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+    [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+/// Local route header. Link version, next header and length follow from the packet.
+struct LocalRoute {
+    std::uint8_t vl = 0;
+    std::uint8_t sl = 0;
+    Lid dlid = unassigned_lid;
+    Lid slid = unassigned_lid;
+
+    bool operator==(const LocalRoute&) const = default;
+};
+
+/// Global route header. Version, next header and payload length follow from the packet.
+struct GlobalRoute {
+    std::uint8_t traffic_class = 0;
+    std::uint32_t flow_label = 0;
+    std::uint8_t hop_limit = 0;
+    Gid source;
+    Gid destination;
+
+    bool operator==(const GlobalRoute&) const = default;
+};
+
+/// Base transport header. Padding and version follow from the packet.
+struct BaseTransport {
+    std::uint8_t opcode = 0; ///< hwtab::transport_opcode
+    bool solicited_event = false;
+    bool migrated = true;
+    std::uint16_t p_key = default_p_key;
+    bool fecn = false;
+    bool becn = false;
+    std::uint32_t destination_qp = 0;
+    bool acknowledge_request = false;
+    std::uint32_t psn = 0;
+
+    bool operator==(const BaseTransport&) const = default;
+};
+
+struct DatagramHeader {
+    std::uint32_t q_key = 0;
+    std::uint32_t source_qp = 0;
+
+    bool operator==(const DatagramHeader&) const = default;
+};
+
+struct RdmaHeader {
+    std::uint64_t address = 0;
+    std::uint32_t r_key = 0;
+    std::uint32_t length = 0; ///< bytes of the whole transfer
+
+    bool operator==(const RdmaHeader&) const = default;
+};
+
+struct AtomicHeader {
+    std::uint64_t address = 0;
+    std::uint32_t r_key = 0;
+    std::uint64_t swap_or_add = 0;
+    std::uint64_t compare = 0;
+
+    bool operator==(const AtomicHeader&) const = default;
+};
+
+struct AcknowledgeHeader {
+    std::uint8_t syndrome = 0; ///< hwtab::aeth_syndrome
+    std::uint32_t msn = 0;
+
+    bool operator==(const AcknowledgeHeader&) const = default;
+};
+
+/// All headers of a packet. Which extended headers there are is decided by the opcode: build()
+/// writes exactly those (a missing one as zeros) and parse() sets exactly those.
+struct PacketHeaders {
+    LocalRoute local;
+    std::optional<GlobalRoute> global{};
+    BaseTransport transport;
+    std::optional<std::uint32_t> ee_context{};   ///< RDETH
+    std::optional<DatagramHeader> datagram{};    ///< DETH
+    std::optional<std::uint32_t> xrc_srq{};      ///< XRCETH
+    std::optional<RdmaHeader> rdma{};            ///< RETH
+    std::optional<AtomicHeader> atomic{};        ///< AtomicETH
+    std::optional<AcknowledgeHeader> ack{};      ///< AETH
+    std::optional<std::uint64_t> atomic_ack{};   ///< AtomicAckETH
+    std::optional<std::uint32_t> immediate{};    ///< ImmDt, in host order
+    std::optional<std::uint32_t> invalidate{};   ///< IETH, R_Key
+
+    bool operator==(const PacketHeaders&) const = default;
+};
+
+/// A well-formed packet; the spans point into the bytes that were parsed.
+struct ParsedPacket {
+    PacketHeaders headers;
+    std::span<const std::byte> payload; ///< without padding
+    std::span<const std::byte> grh;     ///< the 40 bytes of the GRH; empty without one
+    std::span<const std::byte> bytes;   ///< the whole packet
+};
+
+/// Why bytes are no well-formed packet, in the order of the checks.
+enum class ParseError : std::uint8_t {
+    too_short,             ///< no room for LRH and VCRC
+    bad_length,            ///< PktLen of the LRH and the number of bytes differ
+    bad_variant_crc,       ///<
+    bad_link_version,      ///< LVer isn't 0
+    bad_lid,               ///< source or destination LID that no packet may have
+    raw_packet,            ///< LNH says that there is no InfiniBand transport
+    grh_on_management_vl,  ///< packets on VL 15 stay in the subnet
+    truncated_headers,     ///< the headers don't fit into the packet
+    bad_grh_version,       ///< IPVer isn't 6
+    bad_grh_next_header,   ///< NxtHdr isn't the InfiniBand transport
+    bad_grh_length,        ///< PayLen and the length of the packet differ
+    bad_transport_version, ///< TVer isn't 0
+    unknown_opcode,        ///<
+    bad_padding,           ///< more padding than payload
+    payload_too_long,      ///< more than the largest MTU
+    bad_invariant_crc,     ///<
+};
+
+/// "bad_variant_crc"
+std::string_view name_of(ParseError error);
+
+/// Extended headers, as a set.
+struct ExtendedHeaders {
+    bool rdeth = false;
+    bool deth = false;
+    bool xrceth = false;
+    bool reth = false;
+    bool atomiceth = false;
+    bool aeth = false;
+    bool atomicacketh = false;
+    bool immdt = false;
+    bool ieth = false;
+
+    /// Bytes of all of them.
+    [[nodiscard]] std::size_t size() const;
+};
+
+/// \return the extended headers that follow a BTH with this opcode; nothing for an unknown opcode
+std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode);
+
+/// Makes a packet with padding, lengths and both CRCs.
+/// \param payload at most max_payload bytes
+/// \pre extended_headers() knows the opcode
+Packet build(const PacketHeaders& headers, std::span<const std::byte> payload);
+
+/// Takes a packet apart. Everything is checked, the CRCs too. The result refers to \p bytes.
+std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes);
+
+/// What a switch looks at: checks length, variant CRC, link version and LIDs.
+std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes);
+
+/// Moves the packet to another virtual lane and renews the variant CRC.
+/// \pre parse_local_route() accepts the packet
+void set_virtual_lane(Packet& packet, std::uint8_t vl);
+
+/// P_Key of the BTH, for switches that enforce partitions; nothing for a raw or short packet.
+std::optional<std::uint16_t> peek_p_key(std::span<const std::byte> bytes);
+
+/// Writes right CRCs into a packet whose headers or payload have been changed on purpose.
+/// \pre at least LRH, BTH and both CRCs fit into the packet
+void renew_crcs(Packet& packet);
+
+} // namespace cxemu::fabric
