@@ -89,8 +89,7 @@ std::uint16_t variant_crc(std::span<const std::byte> data) {
 std::uint32_t invariant_crc(std::span<const std::byte> data) {
     std::array<std::byte, lrh_bytes + grh_bytes + bth_bytes> masked{};
     const hwtab::ConstView<hwtab::lrh> lrh(data);
-    const bool global =
-        lrh.get<"lnh">() == hwtab::value<hwtab::link_next_header, "iba_global">;
+    const bool global = lrh.get<"lnh">() == hwtab::value<hwtab::link_next_header, "iba_global">;
     const std::size_t head = lrh_bytes + (global ? grh_bytes : 0) + bth_bytes;
     std::ranges::copy(data.first(head), masked.begin());
     const auto bytes = std::span(masked).first(head);

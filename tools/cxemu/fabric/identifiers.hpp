@@ -68,9 +68,7 @@ struct Gid {
     [[nodiscard]] std::uint64_t prefix() const {
         return load_be<std::uint64_t>(std::span{bytes}.first<8>());
     }
-    [[nodiscard]] Guid guid() const {
-        return load_be<std::uint64_t>(std::span{bytes}.last<8>());
-    }
+    [[nodiscard]] Guid guid() const { return load_be<std::uint64_t>(std::span{bytes}.last<8>()); }
     [[nodiscard]] bool is_multicast() const { return bytes[0] == std::byte{0xff}; }
 
     auto operator<=>(const Gid&) const = default;

@@ -413,12 +413,10 @@ std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) 
         return std::unexpected(next.error());
     if (bytes.size() < hwtab::lrh.size + icrc_size + vcrc_size)
         return std::unexpected(ParseError::truncated_headers);
-    ParsedPacket packet{.headers = {.local = *local, .transport = {}},
-                        .payload = {},
-                        .grh = {},
-                        .bytes = bytes};
-    ConstCursor in(bytes.subspan(hwtab::lrh.size,
-                                 bytes.size() - hwtab::lrh.size - icrc_size - vcrc_size));
+    ParsedPacket packet{
+        .headers = {.local = *local, .transport = {}}, .payload = {}, .grh = {}, .bytes = bytes};
+    ConstCursor in(
+        bytes.subspan(hwtab::lrh.size, bytes.size() - hwtab::lrh.size - icrc_size - vcrc_size));
     const auto grh = take_grh(in, lrh.get<"lnh">() == lnh_global);
     if (!grh)
         return std::unexpected(grh.error());

@@ -117,15 +117,15 @@ struct PacketHeaders {
     LocalRoute local;
     std::optional<GlobalRoute> global{};
     BaseTransport transport;
-    std::optional<std::uint32_t> ee_context{};   ///< RDETH
-    std::optional<DatagramHeader> datagram{};    ///< DETH
-    std::optional<std::uint32_t> xrc_srq{};      ///< XRCETH
-    std::optional<RdmaHeader> rdma{};            ///< RETH
-    std::optional<AtomicHeader> atomic{};        ///< AtomicETH
-    std::optional<AcknowledgeHeader> ack{};      ///< AETH
-    std::optional<std::uint64_t> atomic_ack{};   ///< AtomicAckETH
-    std::optional<std::uint32_t> immediate{};    ///< ImmDt, in host order
-    std::optional<std::uint32_t> invalidate{};   ///< IETH, R_Key
+    std::optional<std::uint32_t> ee_context{}; ///< RDETH
+    std::optional<DatagramHeader> datagram{};  ///< DETH
+    std::optional<std::uint32_t> xrc_srq{};    ///< XRCETH
+    std::optional<RdmaHeader> rdma{};          ///< RETH
+    std::optional<AtomicHeader> atomic{};      ///< AtomicETH
+    std::optional<AcknowledgeHeader> ack{};    ///< AETH
+    std::optional<std::uint64_t> atomic_ack{}; ///< AtomicAckETH
+    std::optional<std::uint32_t> immediate{};  ///< ImmDt, in host order
+    std::optional<std::uint32_t> invalidate{}; ///< IETH, R_Key
 
     bool operator==(const PacketHeaders&) const = default;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fabric/packet.hpp"
-
 #include "fabric/crc.hpp"
+#include "fabric/packet.hpp"
 #include "hwtab/view.hpp"
 #include "tables/packet_headers.hpp"
 
@@ -203,8 +202,8 @@ TEST(Packet, PaddingFillsTheLastWordAndIsNotPayload) {
 
 TEST(Packet, LongestPayloadFits) {
     const auto payload = counting_bytes(max_payload);
-    const Packet packet = build(headers_for(opcode<"xrc_rdma_write_only_with_immediate">, true),
-                                payload);
+    const Packet packet =
+        build(headers_for(opcode<"xrc_rdma_write_only_with_immediate">, true), payload);
     const auto parsed = parse(packet.bytes());
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->payload.size(), max_payload);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Management datagrams as values, and the numbers in them that the agents use.
+#pragma once
+
+#include "fabric/identifiers.hpp"
+#include "fabric/packet.hpp"
+#include "hwtab/view.hpp"
+#include "tables/datagrams.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace cxemu::fabric {
+
+inline constexpr std::size_t mad_size = 256;     ///< bytes
+inline constexpr std::size_t smp_data_size = 64; ///< bytes of an attribute of subnet management
+
+using Mad = std::array<std::byte, mad_size>;
+using MadHeader = hwtab::View<hwtab::mad_header>;
+using ConstMadHeader = hwtab::ConstView<hwtab::mad_header>;
+
+/// Status of an answer: hwtab::mad_status.
+enum class MadStatus : std::uint16_t {
+    ok = 0x0000,
+    bad_version = 0x0004,
+    unsupported_method = 0x0008,
+    unsupported_attribute = 0x000c, ///< method and attribute don't go together
+    invalid_field = 0x001c,         ///< in the attribute, or its modifier
+};
+
+/// hwtab::mad_method
+enum class MadMethod : std::uint8_t {
+    get = 0x01,
+    set = 0x02,
+    trap = 0x05,
+    trap_repress = 0x07,
+    get_response = 0x81,
+};
+
+[[nodiscard]] inline MadMethod method_of(const Mad& mad) {
+    return static_cast<MadMethod>(ConstMadHeader{mad}.get<"method">());
+}
+[[nodiscard]] inline std::uint8_t class_of(const Mad& mad) {
+    return static_cast<std::uint8_t>(ConstMadHeader{mad}.get<"mgmt_class">());
+}
+[[nodiscard]] inline bool is_directed_route(const Mad& mad) {
+    return class_of(mad) == hwtab::value<hwtab::mgmt_class, "subn_directed_route">;
+}
+[[nodiscard]] inline bool is_subnet_management(const Mad& mad) {
+    return is_directed_route(mad) ||
+           class_of(mad) == hwtab::value<hwtab::mgmt_class, "subn_lid_routed">;
+}
+
+/// The datagram in a packet to QP0 or QP1. \return nothing when the payload isn't 256 bytes long
+std::optional<Mad> mad_in(const ParsedPacket& packet);
+
+/// The agents: who shall handle a datagram to QP0 that arrives at a port.
+enum class SmpReceiver : std::uint8_t {
+    agent,   ///< the subnet management agent: Get, Set, TrapRepress
+    manager, ///< a subnet manager: answers, traps, SMInfo
+};
+SmpReceiver receiver_of(const Mad& smp);
+
+/// Turns a request into its answer, with \p status; the data stays.
+void make_response(Mad& mad, MadStatus status);
+
+/// A packet that carries a datagram between QP0s.
+Packet subnet_management_packet(const Mad& mad, Lid source, Lid destination);
+
+/// The packet that answers \p request (to QP1) with \p mad: source and destination swapped, a GRH
+/// for a GRH. \param source LID of the answering port
+Packet general_services_reply(const ParsedPacket& request, const Mad& mad, Lid source);
+
+} // namespace cxemu::fabric

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// A port of any node: its end of the link, its state machine, its tables, its counters.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "fabric/link.hpp"
+#include "fabric/port_state.hpp"
+#include "hwtab/view.hpp"
+#include "tables/datagrams.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cxemu::fabric {
+
+class Port;
+
+/// Where in a node a port is.
+enum class PortRole : std::uint8_t {
+    adapter,           ///< of a channel adapter
+    switch_external,   ///< of a switch, with a link
+    switch_management, ///< port 0 of a switch: no link, always active
+};
+
+/// The node that a port belongs to.
+class PortOwner {
+public:
+    virtual ~PortOwner() = default;
+
+    /// A packet that the link layer accepts in the present state of the port.
+    virtual void packet_received(Port& port, Packet packet, const LocalRoute& local) = 0;
+
+    virtual void port_state_changed(Port& port, PortState before) = 0;
+};
+
+/// What a port supports; doesn't change.
+struct PortCapabilities {
+    WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
+    SpeedMask speeds = speeds_up_to(LaneSpeed::edr);
+    std::uint8_t mtu_cap = 5; ///< hwtab::mtu_code
+    std::uint8_t vl_cap = 3;  ///< hwtab::vl_cap
+    std::uint8_t vl_arbitration_entries = 8;
+    std::uint16_t p_key_entries = 128;
+    std::uint8_t gid_entries = 8;
+    std::uint32_t capability_mask = 0;
+    std::uint16_t capability_mask2 = 0;
+    std::uint8_t inputs = 1; ///< ports that have a service level mapping of their own to this one
+};
+
+/// Bytes of a PortInfo attribute.
+using PortInfoBytes = std::array<std::byte, hwtab::port_info.size>;
+using SlToVlTable = std::array<std::byte, hwtab::sl_to_vl_mapping_table.size>;
+using VlArbitrationBlock = std::array<std::byte, hwtab::vl_arbitration_table.size>;
+
+/// What Set(PortInfo) has changed.
+struct PortInfoChanges {
+    bool lid = false;
+    bool subnet_manager = false;
+    bool gid_prefix = false;
+    bool client_reregister = false;
+    bool link_width_enabled = false;
+    bool link_speed_enabled = false;
+    bool protection = false; ///< M_Key, protect bits or lease period
+};
+
+class Port final : public Endpoint {
+public:
+    Port(PortRole role, std::uint8_t number, const PortCapabilities& capabilities,
+         PortOwner& owner);
+
+    [[nodiscard]] PortRole role() const { return role_; }
+    [[nodiscard]] std::uint8_t number() const { return number_; }
+    [[nodiscard]] const PortCapabilities& capabilities() const { return capabilities_; }
+
+    /// The link at this port; nullptr: none. Called by whoever builds the fabric.
+    void connect(Link* link);
+    [[nodiscard]] Link* link() const { return link_; }
+
+    /// Sends a packet that is complete.
+    /// \param local the route in the packet
+    /// \return false when it is discarded: state of the port, size, no link
+    bool transmit(Packet packet, const LocalRoute& local);
+
+    // --- State
+    // ------------------------------------------------------------------------------------
+
+    [[nodiscard]] PortState state() const { return state_; }
+    [[nodiscard]] PhysicalState physical_state() const;
+    [[nodiscard]] std::optional<LinkRate> rate() const { return rate_; }
+
+    /// Power-on: settings of the subnet manager and tables are gone, the link is trained anew.
+    void reset();
+
+    // --- Attributes
+    // -------------------------------------------------------------------------------
+
+    /// PortInfo as an SMP shows it. \param local_port port that received the request
+    [[nodiscard]] PortInfoBytes port_info(std::uint8_t local_port) const;
+
+    /// Set(PortInfo): takes everything over that software may change, or, when a field is invalid,
+    /// nothing. \return what changed, or nothing when a field is invalid
+    std::optional<PortInfoChanges> set_port_info(std::span<const std::byte> wanted);
+
+    /// Settings, without what changes by itself (states, active rates, violations).
+    [[nodiscard]] hwtab::ConstView<hwtab::port_info> settings() const {
+        return hwtab::ConstView<hwtab::port_info>(settings_);
+    }
+    [[nodiscard]] hwtab::View<hwtab::port_info> settings() {
+        return hwtab::View<hwtab::port_info>(settings_);
+    }
+
+    [[nodiscard]] std::span<const std::uint16_t> p_keys() const { return p_keys_; }
+    [[nodiscard]] std::span<std::uint16_t> p_keys() { return p_keys_; }
+    [[nodiscard]] bool accepts_p_key(std::uint16_t p_key) const;
+
+    /// \pre input < capabilities().inputs
+    [[nodiscard]] SlToVlTable& sl_to_vl(std::size_t input) { return sl_to_vl_[input]; }
+    /// The virtual lane of packets with \p sl that came in at port \p input of the node; nothing
+    /// when they are dropped. \pre input < capabilities().inputs
+    [[nodiscard]] std::optional<std::uint8_t> virtual_lane(std::size_t input,
+                                                           std::uint8_t sl) const;
+    /// Blocks 1 to 4: low-priority table, lower and upper half, high-priority table.
+    [[nodiscard]] VlArbitrationBlock& vl_arbitration(std::size_t block) {
+        return vl_arbitration_[block - 1];
+    }
+
+    /// Largest payload, bytes, and number of data lanes, as the subnet manager has set them.
+    [[nodiscard]] std::size_t mtu() const;
+    [[nodiscard]] std::uint8_t data_lanes() const;
+
+    [[nodiscard]] PortCounters& counters() { return counters_; }
+    [[nodiscard]] const PortCounters& counters() const { return counters_; }
+
+    /// A register of the host enables widths and speeds, or (zero) none of them changes.
+    void enable_rates(WidthMask widths, SpeedMask speeds);
+    /// A register of the host switches the port on or off.
+    void set_enabled(bool enabled);
+    [[nodiscard]] bool enabled() const { return training_ != LinkOffer::Training::off; }
+    [[nodiscard]] WidthMask enabled_widths() const;
+    [[nodiscard]] SpeedMask enabled_speeds() const;
+
+    // --- Endpoint
+    // ---------------------------------------------------------------------------------
+
+    void receive(Packet packet) override;
+    void link_changed(std::optional<LinkRate> rate) override;
+    [[nodiscard]] LinkOffer link_offer() const override;
+
+private:
+    void load_defaults();
+    void change_state(PortState state);
+    [[nodiscard]] bool may_carry(std::uint8_t vl) const;
+    [[nodiscard]] bool fits(std::size_t packet_size) const;
+    void count_received(const Packet& packet, const LocalRoute& local);
+    void count_transmitted(const Packet& packet, const LocalRoute& local);
+    [[nodiscard]] LinkOffer::Training default_training() const;
+    void retrain(LinkOffer::Training training);
+    void apply(hwtab::ConstView<hwtab::port_info> wanted, PortInfoChanges& changes);
+    void apply_rates(hwtab::ConstView<hwtab::port_info> wanted, PortInfoChanges& changes);
+    void apply_state(hwtab::ConstView<hwtab::port_info> wanted);
+
+    PortRole role_;
+    std::uint8_t number_;
+    PortCapabilities capabilities_;
+    PortOwner& owner_;
+    Link* link_ = nullptr;
+    PortState state_ = PortState::down;
+    LinkOffer::Training training_ = LinkOffer::Training::polling;
+    std::optional<LinkRate> rate_;
+    PortInfoBytes settings_{};
+    std::vector<std::uint16_t> p_keys_;
+    std::vector<SlToVlTable> sl_to_vl_;
+    std::array<VlArbitrationBlock, 4> vl_arbitration_{};
+    PortCounters counters_;
+};
+
+} // namespace cxemu::fabric

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The subnet management agent of a node: M_Key check, attributes, answers (InfiniBand
+/// specification, 14.2). How datagrams travel is not its business: see directed_route.hpp.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "fabric/mad.hpp"
+#include "fabric/managed_node.hpp"
+#include "fabric/management_key.hpp"
+#include "fabric/trap_sender.hpp"
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+
+namespace cxemu::fabric {
+
+/// Why a datagram gets no answer.
+enum class MadRefusal : std::uint8_t {
+    no_agent,      ///< no agent takes this class, version or method
+    key_violation, ///< the M_Key is wrong
+};
+
+/// Where a datagram came from.
+struct MadOrigin {
+    std::uint8_t port = 1;           ///< of the node, at which it arrived
+    Lid remote_lid = permissive_lid; ///< source in the packet
+    bool check_key = true;
+};
+
+class SubnetAgent {
+public:
+    /// \param send_trap sends a datagram to the subnet manager; false when there is no way to it
+    SubnetAgent(EventLoop& loop, ManagedNode& node, std::function<bool(const Mad&)> send_trap);
+
+    /// Works on a Get, a Set or a TrapRepress.
+    /// \return the answer, or nothing inside for TrapRepress; its D bit is set for directed route,
+    ///         hop pointer and paths are left as they are
+    std::expected<std::optional<Mad>, MadRefusal> process(const Mad& request,
+                                                          const MadOrigin& origin);
+
+    [[nodiscard]] const ManagementKey& key() const { return key_; }
+    [[nodiscard]] const TrapSender& traps() const { return traps_; }
+
+    /// Notices to the subnet manager. They are dropped when the node knows none.
+    void report_link_state_change();
+    void report_local_change(LocalChange change);
+    void report_system_image_guid();
+    /// \param trap 257 or 258
+    struct KeyNotice {
+        std::uint16_t trap;
+        std::uint32_t key;
+        std::uint8_t sl;
+        Lid source;
+        Lid destination;
+        std::uint32_t source_qp;
+        std::uint32_t destination_qp;
+        Gid source_gid;
+        Gid destination_gid;
+    };
+    void report_key_violation(const KeyNotice& details);
+    /// Trap 259.
+    void report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const LocalRoute& local);
+
+    /// Forgets traps and the lease of the M_Key.
+    void reset();
+
+private:
+    void report_bad_management_key(const Mad& request, const MadOrigin& origin);
+    MadStatus work(Mad& mad, const MadOrigin& origin, bool show_key);
+    MadStatus notice_attribute(Mad& mad, bool set);
+    void raise(Notice notice);
+
+    EventLoop& loop_;
+    ManagedNode& node_;
+    ManagementKey key_;
+    TrapSender traps_;
+};
+
+} // namespace cxemu::fabric
