@@ -58,7 +58,7 @@ def _module_content(path):
 
 def _build(busybox, init, modules):
     archive = _Archive()
-    for directory in ("bin", "dev", "proc", "sys", "modules", "root"):
+    for directory in ("bin", "dev", "proc", "sys", "modules"):
         archive.add(directory, stat.S_IFDIR | 0o755)
     archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
     archive.add("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes())

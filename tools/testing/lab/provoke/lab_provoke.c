@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Commits a fault of choice when it is loaded, so that a test can see whether
  * the lab notices: insmod lab_provoke.ko fault=NAME
