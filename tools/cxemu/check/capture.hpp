@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The packet capture: a pcap file of Wireshark's link type for InfiniBand.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "base/log.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <pcap/pcap.h>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cxemu::check {
+
+/// Writes whole packets, first byte of the local route header to last byte of the variant CRC, with
+/// the time of day in nanoseconds. The file ends behind a complete packet whenever the process is
+/// not just writing, so that it can be read while the process runs and after it was killed.
+class PacketCapture {
+public:
+    /// What is written reaches the file at the latest after this time.
+    static constexpr auto flush_delay = std::chrono::milliseconds(50);
+
+    /// Captures to \p file, which is emptied first.
+    /// \return an error text that names the file and the cause
+    static std::expected<std::unique_ptr<PacketCapture>, std::string>
+    open(EventLoop& loop, const std::filesystem::path& file, Log log);
+
+    ~PacketCapture();
+    PacketCapture(const PacketCapture&) = delete;
+    PacketCapture& operator=(const PacketCapture&) = delete;
+
+    /// Adds a packet, with the present time.
+    void write(std::span<const std::byte> packet);
+
+    /// Sends what is buffered to the file. A file that can't be written any more is reported once,
+    /// and the capture ends.
+    void flush();
+
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+
+private:
+    struct CloseHandle {
+        void operator()(pcap_t* handle) const { pcap_close(handle); }
+    };
+    struct CloseDumper {
+        void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
+    };
+
+    PacketCapture(EventLoop& loop, std::filesystem::path file, Log log);
+    std::expected<void, std::string> start();
+
+    std::filesystem::path path_;
+    Log log_;
+    std::vector<char> buffer_; ///< of the stream; must outlive the dumper
+    std::size_t buffered_ = 0; ///< bytes that have not been sent to the file
+    std::unique_ptr<pcap_t, CloseHandle> handle_;
+    std::unique_ptr<pcap_dumper_t, CloseDumper> dumper_; ///< empty once the capture has ended
+    Timer flush_timer_;
+    std::uint64_t packets_ = 0;
+};
+
+} // namespace cxemu::check

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "check/capture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace cxemu::check {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes packet_of(std::size_t size, std::uint8_t fill) {
+    return {size, std::byte{fill}};
+}
+
+/// What a reader finds in a capture file.
+struct Contents {
+    int link_type = -1;
+    std::vector<Bytes> packets;
+    std::string error; ///< empty when the file ends behind a packet
+};
+
+Contents read_capture(const std::filesystem::path& file) {
+    Contents contents;
+    std::array<char, PCAP_ERRBUF_SIZE> error{};
+    pcap_t* reader = pcap_open_offline(file.c_str(), error.data());
+    if (reader == nullptr) {
+        contents.error = error.data();
+        return contents;
+    }
+    contents.link_type = pcap_datalink(reader);
+    pcap_pkthdr* header = nullptr;
+    const u_char* data = nullptr;
+    int result = 0;
+    while ((result = pcap_next_ex(reader, &header, &data)) == 1) {
+        const auto bytes = std::as_bytes(std::span(data, header->caplen));
+        contents.packets.emplace_back(bytes.begin(), bytes.end());
+    }
+    if (result != PCAP_ERROR_BREAK)
+        contents.error = pcap_geterr(reader);
+    pcap_close(reader);
+    return contents;
+}
+
+class Capture : public ::testing::Test {
+protected:
+    Capture()
+        : file(std::filesystem::path(::testing::TempDir()) /
+               fmt::format("capture_test.{}.pcap", ::getpid())),
+          loop([this] { return now; }) {}
+    ~Capture() override { std::filesystem::remove(file); }
+
+    std::unique_ptr<PacketCapture> open() {
+        auto capture = PacketCapture::open(loop, file, make_silent_log());
+        EXPECT_TRUE(capture) << capture.error();
+        return *std::move(capture);
+    }
+
+    std::filesystem::path file;
+    EventLoop::TimePoint now{};
+    EventLoop loop;
+};
+
+TEST_F(Capture, IsAFileOfTheLinkTypeForInfiniBandBeforeTheFirstPacket) {
+    const auto capture = open();
+    const Contents contents = read_capture(file);
+    EXPECT_EQ(contents.error, "");
+    EXPECT_EQ(contents.link_type, DLT_INFINIBAND);
+    EXPECT_TRUE(contents.packets.empty());
+}
+
+TEST_F(Capture, HoldsEveryByteOfEveryPacketInOrder) {
+    const auto capture = open();
+    const std::vector packets{packet_of(26, 1), packet_of(4200, 2), packet_of(290, 3)};
+    for (const Bytes& packet : packets)
+        capture->write(packet);
+    capture->flush();
+    EXPECT_EQ(read_capture(file).packets, packets);
+    EXPECT_EQ(capture->packets(), 3U);
+}
+
+TEST_F(Capture, ReachesTheFileWithoutBeingAskedWhenTheDelayIsOver) {
+    const auto capture = open();
+    capture->write(packet_of(100, 1));
+    EXPECT_TRUE(read_capture(file).packets.empty());
+    now += PacketCapture::flush_delay;
+    loop.turn({});
+    EXPECT_EQ(read_capture(file).packets.size(), 1U);
+}
+
+TEST_F(Capture, EndsBehindAPacketHoweverMuchIsWritten) {
+    const auto capture = open();
+    for (int i = 0; i < 1000; ++i) {
+        capture->write(packet_of(4139, 5));
+        if (i % 100 == 99) {
+            EXPECT_EQ(read_capture(file).error, "") << "after " << i + 1 << " packets";
+        }
+    }
+    EXPECT_GT(read_capture(file).packets.size(), 700U);
+}
+
+TEST_F(Capture, NamesTheFileThatCannotBeOpened) {
+    const auto capture = PacketCapture::open(loop, "/nonexistent/x.pcap", make_silent_log());
+    ASSERT_FALSE(capture);
+    EXPECT_THAT(capture.error(), ::testing::HasSubstr("/nonexistent/x.pcap"));
+    EXPECT_THAT(capture.error(), ::testing::HasSubstr("No such file"));
+}
+
+TEST_F(Capture, RefusesAFileThatCannotBeWritten) {
+    if (!std::filesystem::exists("/dev/full"))
+        GTEST_SKIP() << "this system has no /dev/full";
+    EXPECT_FALSE(PacketCapture::open(loop, "/dev/full", make_silent_log()));
+}
+
+} // namespace
+} // namespace cxemu::check
