@@ -40,6 +40,8 @@ enum class Rule : std::uint8_t {
     size_not_in_words,
     duplicate_opcode,
     duplicate_layout_name,
+    duplicate_enumeration_name,
+    duplicate_register,
     wrong_command_header,
     structure_not_listed,
 };
@@ -306,8 +308,8 @@ constexpr Finding find_unlisted_member(std::span<const Group* const> groups, con
     return {};
 }
 
-/// Names of layouts and opcodes of commands are unique over all groups.
-constexpr Finding find_duplicates(const Group& a, const Group& b) {
+/// Names of layouts and enumerations are unique over all groups.
+constexpr Finding find_duplicate_names(const Group& a, const Group& b) {
     for (const Layout* x : a.layouts) {
         for (const Layout* y : b.layouts) {
             if ((&a != &b || x != y) && x->name == y->name) {
@@ -315,10 +317,29 @@ constexpr Finding find_duplicates(const Group& a, const Group& b) {
             }
         }
     }
+    for (const Enumeration* x : a.enumerations) {
+        for (const Enumeration* y : b.enumerations) {
+            if (x != y && x->name == y->name) {
+                return {Rule::duplicate_enumeration_name, a.name, x->name, b.name};
+            }
+        }
+    }
+    return {};
+}
+
+/// Opcodes of commands and numbers of registers are unique over all groups.
+constexpr Finding find_duplicate_numbers(const Group& a, const Group& b) {
     for (const Command* x : a.commands) {
         for (const Command* y : b.commands) {
             if ((&a != &b || x != y) && x->opcode == y->opcode) {
                 return {Rule::duplicate_opcode, a.name, x->name, y->name};
+            }
+        }
+    }
+    for (const Register* x : a.registers) {
+        for (const Register* y : b.registers) {
+            if ((&a != &b || x != y) && x->id == y->id) {
+                return {Rule::duplicate_register, a.name, x->name, y->name};
             }
         }
     }
@@ -353,7 +374,10 @@ constexpr Finding examine_in_company(std::span<const Group* const> groups, const
         return f;
     }
     for (const Group* other : groups) {
-        if (const Finding f = find_duplicates(group, *other); f.rule != Rule::none) {
+        if (const Finding f = find_duplicate_names(group, *other); f.rule != Rule::none) {
+            return f;
+        }
+        if (const Finding f = find_duplicate_numbers(group, *other); f.rule != Rule::none) {
             return f;
         }
     }
@@ -386,7 +410,6 @@ inline constexpr bool verified = detail::report<layout_finding<layout>>();
 template <const auto& groups>
 inline constexpr bool all_verified = []<std::size_t... index>(std::index_sequence<index...>) {
     return (detail::report<group_finding<groups, index>>() && ...);
-}
-(std::make_index_sequence<std::size(groups)>{});
+}(std::make_index_sequence<std::size(groups)>{});
 
 } // namespace hwtab
