@@ -24,6 +24,7 @@ def main():
     directory = os.getcwd()
     chosen.directory = directory if directory.startswith("/repo") else "/repo"
     chosen.terminal = _terminal_size()
+    chosen.terminal_type = os.environ.get("TERM", "linux")
     release = os.environ.get(f"LAB_RELEASE_{chosen.kernel.upper()}", "")
     if not release:
         print(f"lab: the {chosen.kernel} kernel is not there: run 'make lab' first", file=sys.stderr)

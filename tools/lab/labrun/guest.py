@@ -102,6 +102,7 @@ class Guest:
             "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": int(options.sm),
             "lab_token": self.token, "lab_directory": options.directory, "lab_shell": int(options.shell),
             "lab_kmemleak": int(options.kmemleak), "lab_terminal": options.terminal,
+            "lab_terminal_type": options.terminal_type,
         }
         lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()]
         (self.directory / "settings").write_text("".join(lines))
@@ -154,6 +155,11 @@ class Guest:
             elif word == "finished":
                 self.status = int(rest)
                 self._enter(Stage.POWER_OFF, _POWER_OFF_SECONDS)
+
+    @property
+    def failed(self):
+        """Whether the rest of the run makes no sense any more."""
+        return bool(self.failures) or self.scanner.fatal
 
     def fail(self, text):
         """Notes why the run is not good."""

@@ -109,6 +109,16 @@ class Session:
                     guest.overdue()
                 if guest.stage is Stage.OFF:
                     self._forget(guest)
+            self._end_companions()
+
+    def _end_companions(self):
+        """Guests of a run work together: one that has failed leaves the others waiting in vain."""
+        failed = [guest for guest in self.guests if guest.stage is Stage.OFF and guest.failed]
+        for guest in self.guests:
+            if failed and guest.stage is not Stage.OFF:
+                self._say(f"{guest.name} is ended because {failed[0].name} has failed")
+                guest.end()
+                self._forget(guest)
 
     def _handle(self, key):
         if isinstance(key.data, Guest):

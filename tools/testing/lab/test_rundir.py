@@ -40,10 +40,10 @@ class RunDirectories(unittest.TestCase):
         self.assertNotIn(names[1], os.listdir(self.parent))
 
     def test_what_is_no_run_stays(self):
-        (self.parent / "initramfs-6.12").mkdir()
+        (self.parent / "0-not-a-run").mkdir()
         self.make_old(rundir.KEPT + 5)
         rundir.create(self.parent)
-        self.assertIn("initramfs-6.12", os.listdir(self.parent))
+        self.assertIn("0-not-a-run", os.listdir(self.parent))
 
 
 if __name__ == "__main__":
