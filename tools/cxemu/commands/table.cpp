@@ -7,6 +7,8 @@ hca::CommandTable all_commands() {
     hca::CommandTable table;
     table.add(device_commands());
     table.add(object_commands());
+    table.add(event_commands());
+    table.add(completion_queue_commands());
     return table;
 }
 

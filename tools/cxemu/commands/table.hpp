@@ -12,6 +12,8 @@ namespace cxemu::commands {
 
 std::span<const hca::CommandEntry> device_commands();
 std::span<const hca::CommandEntry> object_commands();
+std::span<const hca::CommandEntry> event_commands();
+std::span<const hca::CommandEntry> completion_queue_commands();
 
 /// Every command that cxemu knows.
 hca::CommandTable all_commands();

@@ -22,10 +22,6 @@ namespace cxemu::memory {
 /// Keys with a fixed meaning; QUERY_SPECIAL_CONTEXTS reports them. No memory key has their index.
 struct SpecialKeys {
     static constexpr std::uint32_t terminate_scatter_list = 0x100;
-    /// Bus addresses, for queue pairs that may use the reserved key.
-    static constexpr std::uint32_t reserved = 0x200;
-    /// Reads as zeros, swallows writes.
-    static constexpr std::uint32_t null = 0x300;
 };
 
 /// A range behind a key, and what shall be done with it.

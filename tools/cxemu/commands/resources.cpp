@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "commands/resources.hpp"
+
+#include "base/byte_order.hpp"
+
+#include <algorithm>
+
+namespace cxemu::commands {
+
+namespace {
+
+using namespace hca;
+
+constexpr std::uint32_t log_adapter_page = 12;
+constexpr std::uint32_t log_offset_units = 6; ///< a page offset counts 64ths of a page
+constexpr std::uint64_t record_alignment = 4;
+
+} // namespace
+
+std::expected<memory::HostBuffer, CommandResult> listed_buffer(CommandContext& context,
+                                                               const BufferFields& fields,
+                                                               std::span<const std::byte> pages) {
+    std::vector<std::uint64_t> addresses(pages.size() / sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < addresses.size(); ++i)
+        addresses[i] = load_be<std::uint64_t>(pages.subspan(i * sizeof(std::uint64_t)));
+    const auto log_page = static_cast<std::uint32_t>(log_adapter_page + fields.log_page_size);
+    auto buffer =
+        memory::HostBuffer::create({.log_page_size = log_page,
+                                    .offset = fields.page_offset << (log_page - log_offset_units),
+                                    .size = fields.size},
+                                   std::move(addresses));
+    if (!buffer)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::bad_page_address, "{}", buffer.error()));
+    return *std::move(buffer);
+}
+
+std::expected<memory::HostBuffer, CommandResult> registered_buffer(CommandContext& context,
+                                                                   const UserMemory& memory,
+                                                                   std::uint64_t offset,
+                                                                   std::uint64_t size) {
+    if (offset > memory.size() || size > memory.size() - offset)
+        return std::unexpected(
+            context.fail(CommandStatus::bad_parameter, Syndrome::umem_out_of_range,
+                         "{} bytes at {:#x} exceed the {} bytes of user memory {}", size, offset,
+                         memory.size(), memory.number()));
+    auto buffer = memory::HostBuffer::create({.log_page_size = memory.log_page_size(),
+                                              .offset = memory.page_offset() + offset,
+                                              .size = size},
+                                             memory.pages());
+    if (!buffer)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::bad_page_address, "{}", buffer.error()));
+    return *std::move(buffer);
+}
+
+CommandResult check_doorbell_record(CommandContext& context, std::uint64_t address) {
+    if (address % record_alignment != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_doorbell_record,
+                            "doorbell record {:#x} is no multiple of {}", address,
+                            record_alignment);
+    return CommandResult::ok();
+}
+
+CommandResult check_limit(CommandContext& context, std::string_view field, std::uint64_t value,
+                          std::uint64_t limit) {
+    if (value > limit)
+        return context.fail(CommandStatus::exceeds_limit, Syndrome::exceeds_capability,
+                            "{} {} exceeds the limit {}", field, value, limit);
+    return CommandResult::ok();
+}
+
+void list_pages(std::span<std::byte> list, const memory::HostBuffer& buffer) {
+    const std::size_t room = list.size() / sizeof(std::uint64_t);
+    const std::size_t count = std::min(room, buffer.pages().size());
+    for (std::size_t i = 0; i < count; ++i)
+        store_be<std::uint64_t>(list.subspan(i * sizeof(std::uint64_t)), buffer.pages()[i]);
+}
+
+} // namespace cxemu::commands

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// What the commands for queues have in common: buffers and references, found in their inputs.
+#pragma once
+
+#include "hca/command.hpp"
+#include "memory/host_buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace cxemu::commands {
+
+/// A reference to object \p number, or the result to answer with.
+template <hca::NumberedObject T>
+std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContext& context,
+                                                              std::uint64_t number) {
+    const auto found = context.find<T>(static_cast<std::uint32_t>(number));
+    if (!found)
+        return std::unexpected(found.error());
+    return hca::Reference<T>(**found);
+}
+
+/// Where contexts say that a buffer lies.
+struct BufferFields {
+    std::uint64_t log_page_size = 0; ///< log2 of 4 KiB units
+    std::uint64_t page_offset = 0;   ///< in 1/64 of a page
+    std::uint64_t size = 0;          ///< bytes
+};
+
+/// The buffer in the pages that the input lists.
+/// \param pages the list, as it lies in the input
+std::expected<memory::HostBuffer, hca::CommandResult>
+listed_buffer(hca::CommandContext& context, const BufferFields& fields,
+              std::span<const std::byte> pages);
+
+/// The buffer that begins \p offset bytes behind the start of a registered user memory object.
+std::expected<memory::HostBuffer, hca::CommandResult>
+registered_buffer(hca::CommandContext& context, const hca::UserMemory& memory, std::uint64_t offset,
+                  std::uint64_t size);
+
+/// Checks the address of a doorbell record.
+hca::CommandResult check_doorbell_record(hca::CommandContext& context, std::uint64_t address);
+
+/// Fails unless \p value is at most \p limit, a capability.
+hca::CommandResult check_limit(hca::CommandContext& context, std::string_view field,
+                               std::uint64_t value, std::uint64_t limit);
+
+/// Copies page addresses to the list at the end of an output, as many as it has room for.
+void list_pages(std::span<std::byte> list, const memory::HostBuffer& buffer);
+
+} // namespace cxemu::commands

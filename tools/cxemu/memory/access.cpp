@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "memory/access.hpp"
+
+namespace cxemu::memory {
+
+std::string_view describe(AccessFault fault) {
+    switch (fault) {
+    case AccessFault::unknown_key:
+        return "no memory key has this index";
+    case AccessFault::stale_key:
+        return "the low byte isn't that of the key";
+    case AccessFault::free_key:
+        return "the key is free";
+    case AccessFault::foreign_domain:
+        return "the key belongs to another protection domain";
+    case AccessFault::foreign_queue_pair:
+        return "only another queue pair may use the key";
+    case AccessFault::no_right:
+        return "the key doesn't allow this kind of access";
+    case AccessFault::out_of_range:
+        return "the range isn't within that of the key";
+    case AccessFault::bad_translation:
+        return "the translation has no valid entry for part of the range";
+    case AccessFault::nested_too_deep:
+        return "keys refer to keys more often than the device follows";
+    case AccessFault::dma_failed:
+        return "host memory refused the access";
+    }
+    return "unknown fault";
+}
+
+} // namespace cxemu::memory

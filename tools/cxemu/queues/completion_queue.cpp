@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/completion_queue.hpp"
+
+#include "hca/hca.hpp"
+#include "queues/rules.hpp"
+#include "tables/events.hpp"
+#include "tables/work_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::queues {
+
+namespace {
+
+constexpr std::size_t half_entry = hwtab::cqe64.size;
+constexpr std::size_t owner_offset = half_entry - 1;
+
+} // namespace
+
+CompletionQueue::CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca,
+                                 std::span<const std::byte> context, memory::HostBuffer buffer,
+                                 hca::Reference<EventQueue> events, hca::Reference<hca::Uar> uar)
+    : Object(identity), hca_(hca), buffer_(std::move(buffer)), events_(std::move(events)),
+      uar_(std::move(uar)), moderation_(hca.loop(), [this] { report_event(); }) {
+    std::ranges::copy(context.first(context_.size()), context_.begin());
+    fields().set<"status">(hwtab::value<hwtab::cq_status, "ok">);
+    fields().set<"last_notified_index">(0);
+    fields().set<"last_solicit_index">(0);
+    fields().set<"consumer_counter">(0);
+    fields().set<"producer_counter">(0);
+    if (state() != NotificationState::armed && state() != NotificationState::solicited_armed &&
+        state() != NotificationState::always_armed)
+        fields().set<"st">(static_cast<std::uint8_t>(NotificationState::fired));
+}
+
+std::uint32_t CompletionQueue::entry_size() const {
+    return context().get<"cqe_sz">() == hwtab::value<hwtab::cqe_size, "64_bytes"> ? half_entry
+                                                                                  : 2 * half_entry;
+}
+
+bool CompletionQueue::has_first_half() const {
+    return context().get<"cqe_sz">() == hwtab::value<hwtab::cqe_size, "128_bytes">;
+}
+
+NotificationState CompletionQueue::state() const {
+    return static_cast<NotificationState>(context().get<"st">());
+}
+
+// --- Entries -------------------------------------------------------------------------------------
+
+bool CompletionQueue::post(const Completion& completion) {
+    if (stopped_)
+        return false;
+    if (!has_room() && context().get<"oi">() == 0) {
+        hca_.violation(rules::completion_queue_overrun, "completion queue {:#x}: {} entries",
+                       number(), size());
+        stop(hwtab::value<hwtab::cq_status, "cq_overflow">,
+             hwtab::value<hwtab::cq_error_syndrome, "cq_overrun">);
+        return false;
+    }
+    if (!write(completion)) {
+        stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
+             hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
+        return false;
+    }
+    const auto producer = fields().get<"producer_counter">();
+    if (completion.solicited || completion.is_error()) {
+        fields().set<"last_solicit_index">(producer);
+        saw_solicited_ = true;
+    }
+    fields().set<"producer_counter">((producer + 1) & counter_mask);
+    consider_event(completion);
+    return true;
+}
+
+/// The consumer index in host memory is only looked at when the one that is known leaves no room.
+bool CompletionQueue::has_room() {
+    const auto used = [this] {
+        return (fields().get<"producer_counter">() - fields().get<"consumer_counter">()) &
+               counter_mask;
+    };
+    if (used() < size())
+        return true;
+    refresh();
+    return used() < size();
+}
+
+void CompletionQueue::refresh() {
+    const auto record = hca_.dma().load_be<std::uint32_t>(context().get<"dbr_addr">());
+    if (!record)
+        return;
+    const std::uint32_t consumer = *record & counter_mask;
+    const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    const auto known = static_cast<std::uint32_t>(context().get<"consumer_counter">());
+    if (((consumer - known) & counter_mask) <= ((producer - known) & counter_mask)) {
+        fields().set<"consumer_counter">(consumer);
+        return;
+    }
+    hca_.violation(rules::completion_queue_consumer_beyond_producer,
+                   "completion queue {:#x}: consumer {:#x}, was {:#x}, producer {:#x}", number(),
+                   consumer, known, producer);
+}
+
+std::uint32_t CompletionQueue::outstanding() {
+    refresh();
+    return static_cast<std::uint32_t>(context().get<"producer_counter">() -
+                                      context().get<"consumer_counter">()) &
+           counter_mask;
+}
+
+/// The byte with the owner bit goes last: software takes the entry as soon as it sees it.
+bool CompletionQueue::write(const Completion& completion) {
+    const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    const std::uint32_t slot = context().get<"cc">() != 0 ? 0 : producer & (size() - 1);
+    auto entry = completion.entry;
+    const hwtab::View<hwtab::cqe64> view{entry};
+    view.set<"opcode">(static_cast<std::uint8_t>(completion.opcode));
+    view.set<"format">(static_cast<std::uint8_t>(completion.format));
+    view.set<"se">(completion.solicited ? 1 : 0);
+    view.set<"owner">((producer / size()) & 1);
+
+    auto& dma = hca_.dma();
+    std::uint64_t offset = std::uint64_t{slot} * entry_size();
+    if (has_first_half() && !buffer_.write(dma, offset, completion.first_half))
+        return false;
+    offset += entry_size() - half_entry;
+    return buffer_.write(dma, offset, std::span(entry).first(owner_offset)) &&
+           dma.store_be<std::uint8_t>(buffer_.address(offset + owner_offset),
+                                      std::to_integer<std::uint8_t>(entry[owner_offset]));
+}
+
+void CompletionQueue::stop(std::uint8_t status, std::uint8_t syndrome) {
+    stopped_ = true;
+    moderation_.stop();
+    fields().set<"status">(status);
+    hca_.log()->warn("completion queue {:#x} stopped, syndrome {}", number(), syndrome);
+    hca::EventData data{};
+    const hwtab::View<hwtab::cq_error> event{data};
+    event.set<"cqn">(number());
+    event.set<"syndrome">(syndrome);
+    hca_.post_event(hca::EventType::cq_error, 0, data);
+}
+
+// --- Events --------------------------------------------------------------------------------------
+
+bool CompletionQueue::has_unreported(std::uint32_t consumer_index, bool solicited_only) const {
+    const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    const std::uint32_t unseen = (producer - consumer_index) & counter_mask;
+    if (!solicited_only)
+        return unseen != 0 && unseen <= size();
+    const auto last = static_cast<std::uint32_t>(context().get<"last_solicit_index">());
+    return saw_solicited_ && ((last - consumer_index) & counter_mask) < unseen;
+}
+
+void CompletionQueue::arm(std::uint32_t command) {
+    std::array<std::byte, hwtab::cq_doorbell.size> bytes{};
+    store_be<std::uint32_t>(bytes, command);
+    const hwtab::ConstView<hwtab::cq_doorbell> doorbell{bytes};
+    const auto sequence = static_cast<std::uint32_t>(doorbell.get<"arm_sn">());
+    const bool solicited_only =
+        doorbell.get<"arm_command">() == hwtab::value<hwtab::cq_arm_command, "req_not_sol">;
+    if (stopped_ || state() == NotificationState::always_armed || reported_sequence_ == sequence)
+        return;
+    arm_sequence_ = sequence;
+    fields().set<"st">(static_cast<std::uint8_t>(solicited_only ? NotificationState::solicited_armed
+                                                                : NotificationState::armed));
+    const auto consumer = static_cast<std::uint32_t>(doorbell.get<"arm_consumer_index">());
+    if (has_unreported(consumer, solicited_only))
+        request_event(false);
+}
+
+void CompletionQueue::consider_event(const Completion& completion) {
+    ++held_back_;
+    const bool solicited = completion.solicited || completion.is_error();
+    const bool wanted = state() == NotificationState::armed ||
+                        state() == NotificationState::always_armed ||
+                        (state() == NotificationState::solicited_armed && solicited);
+    const bool breaks_moderation =
+        completion.forces_event || (solicited && context().get<"scqe_break_moderation_en">() != 0);
+    if (wanted || event_due_)
+        request_event(breaks_moderation);
+    else if (completion.forces_event)
+        report_event();
+}
+
+/// Reports the event now, or at the end of the moderation period. Without a period nothing is held
+/// back: a count alone might never be reached.
+void CompletionQueue::request_event(bool at_once) {
+    const auto period = context().get<"cq_period">();
+    const auto most = context().get<"cq_max_count">();
+    if (at_once || period == 0 || (most != 0 && held_back_ >= most)) {
+        report_event();
+        return;
+    }
+    const bool restarts =
+        context().get<"cq_period_mode">() == hwtab::value<hwtab::cq_period_mode, "start_from_cqe">;
+    if (event_due_ && !restarts)
+        return;
+    event_due_ = true;
+    const auto now = hca_.loop().now();
+    const auto start = restarts ? now : last_event_;
+    const auto end = start + std::chrono::microseconds(period);
+    if (end <= now)
+        report_event();
+    else
+        moderation_.start(end - now);
+}
+
+void CompletionQueue::report_event() {
+    moderation_.stop();
+    event_due_ = false;
+    held_back_ = 0;
+    last_event_ = hca_.loop().now();
+    reported_sequence_ = arm_sequence_;
+    if (state() != NotificationState::always_armed)
+        fields().set<"st">(static_cast<std::uint8_t>(NotificationState::fired));
+    fields().set<"last_notified_index">((context().get<"producer_counter">() - 1) & counter_mask);
+    hca::EventData data{};
+    hwtab::View<hwtab::comp_event>{data}.set<"cq_number">(number());
+    events_->post(hca::EventType::completion, 0, data);
+}
+
+// --- MODIFY_CQ -----------------------------------------------------------------------------------
+
+void CompletionQueue::modify(hwtab::ConstView<hwtab::cqc> context, std::uint32_t selection,
+                             hca::Reference<EventQueue> events) {
+    const auto selects = [selection](std::uint64_t field) { return (selection & field) != 0; };
+    if (selects(hwtab::value<hwtab::cq_modify_field_select, "cq_period">))
+        fields().set<"cq_period">(context.get<"cq_period">());
+    if (selects(hwtab::value<hwtab::cq_modify_field_select, "cq_max_count">))
+        fields().set<"cq_max_count">(context.get<"cq_max_count">());
+    if (selects(hwtab::value<hwtab::cq_modify_field_select, "oi">))
+        fields().set<"oi">(context.get<"oi">());
+    if (selects(hwtab::value<hwtab::cq_modify_field_select, "cq_period_mode">))
+        fields().set<"cq_period_mode">(context.get<"cq_period_mode">());
+    if (events) {
+        fields().set<"c_eqn_or_apu_element">(events->number());
+        events_ = std::move(events);
+    }
+    if (event_due_)
+        request_event(false);
+}
+
+std::expected<void, ResizeFault> CompletionQueue::resize(std::uint32_t log_size,
+                                                         std::uint32_t log_page_size,
+                                                         std::uint32_t page_offset,
+                                                         memory::HostBuffer buffer) {
+    if (stopped_)
+        return std::unexpected(ResizeFault::stopped);
+    if (outstanding() > (1U << log_size))
+        return std::unexpected(ResizeFault::too_small);
+    if (!has_room())
+        return std::unexpected(ResizeFault::no_room);
+    if (!write({.opcode = CompletionOpcode::resize})) {
+        stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
+             hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
+        return std::unexpected(ResizeFault::stopped);
+    }
+    fields().set<"producer_counter">((context().get<"producer_counter">() + 1) & counter_mask);
+    fields().set<"log_cq_size">(log_size);
+    fields().set<"log_page_size">(log_page_size);
+    fields().set<"page_offset">(page_offset);
+    buffer_ = std::move(buffer);
+    return {};
+}
+
+} // namespace cxemu::queues

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/event_queue.hpp"
+
+#include "hca/hca.hpp"
+#include "queues/rules.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace cxemu::queues {
+
+namespace {
+
+constexpr std::uint32_t counter_mask = 0xffffff;
+constexpr std::size_t owner_offset = hwtab::eqe.size - 1;
+using StateOfQueue = hwtab::View<hwtab::eqc>;
+
+} // namespace
+
+EventQueue::EventQueue(hca::ObjectIdentity identity, hca::Hca& hca,
+                       std::span<const std::byte> context, const EventMask& events,
+                       memory::HostBuffer buffer, hca::Reference<hca::Uar> uar)
+    : Object(identity), hca_(hca), events_(events), buffer_(std::move(buffer)),
+      uar_(std::move(uar)) {
+    std::ranges::copy(context.first(context_.size()), context_.begin());
+    const StateOfQueue fields{context_};
+    fields.set<"status">(hwtab::value<hwtab::eq_status, "ok">);
+    fields.set<"consumer_counter">(0);
+    fields.set<"producer_counter">(0);
+    if (state() != EventQueueState::armed && state() != EventQueueState::always_armed)
+        fields.set<"st">(static_cast<std::uint8_t>(EventQueueState::fired));
+}
+
+std::uint32_t EventQueue::vector() const {
+    return static_cast<std::uint32_t>(context().get<"intr">());
+}
+
+EventQueueState EventQueue::state() const {
+    return static_cast<EventQueueState>(context().get<"st">());
+}
+
+std::uint32_t EventQueue::unconsumed() const {
+    const auto fields = context();
+    return static_cast<std::uint32_t>(fields.get<"producer_counter">() -
+                                      fields.get<"consumer_counter">()) &
+           counter_mask;
+}
+
+bool EventQueue::post(hca::EventType type, std::uint8_t sub_type, std::span<const std::byte> data) {
+    Entry entry{};
+    const hwtab::View<hwtab::eqe> fields{entry};
+    fields.set<"event_type">(static_cast<std::uint8_t>(type));
+    fields.set<"event_sub_type">(sub_type);
+    const auto room = fields.bytes<"event_data">();
+    assert(data.size() <= room.size());
+    std::ranges::copy(data, room.begin());
+    return append(entry);
+}
+
+bool EventQueue::post_raw(std::span<const std::byte> entry) {
+    Entry copy{};
+    std::ranges::copy(entry.first(copy.size()), copy.begin());
+    return append(copy);
+}
+
+bool EventQueue::append(Entry& entry) {
+    if (stopped_)
+        return false;
+    const bool overrun_allowed = context().get<"oi">() != 0;
+    if (unconsumed() >= size() && !overrun_allowed) {
+        hca_.violation(rules::event_queue_overrun, "event queue {:#x}: {} entries", number(),
+                       size());
+        stop(hwtab::value<hwtab::eq_status, "eq_write_failure">);
+        return false;
+    }
+    if (!write(entry)) {
+        stop(hwtab::value<hwtab::eq_status, "eq_write_failure">);
+        return false;
+    }
+    const StateOfQueue fields{context_};
+    fields.set<"producer_counter">((fields.get<"producer_counter">() + 1) & counter_mask);
+    if (state() != EventQueueState::fired)
+        fire();
+    return true;
+}
+
+/// The owner byte goes last: software takes the entry as soon as it sees it.
+bool EventQueue::write(Entry& entry) {
+    const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    const std::uint32_t slot = context().get<"ec">() != 0 ? 0 : producer & (size() - 1);
+    hwtab::View<hwtab::eqe>{entry}.set<"owner">((producer / size()) & 1);
+    const std::uint64_t offset = std::uint64_t{slot} * hwtab::eqe.size;
+    auto& dma = hca_.dma();
+    return buffer_.write(dma, offset, std::span(entry).first(owner_offset)) &&
+           dma.store_be<std::uint8_t>(buffer_.address(offset + owner_offset),
+                                      std::to_integer<std::uint8_t>(entry[owner_offset]));
+}
+
+/// The failure is reported when nobody is in the middle of using this object.
+void EventQueue::stop(std::uint8_t status) {
+    stopped_ = true;
+    StateOfQueue{context_}.set<"status">(status);
+    hca_.log()->error("event queue {:#x} stopped: overrun or memory failure", number());
+    const bool asynchronous = events_.any();
+    const std::weak_ptr<Object> self = weak_from_this();
+    hca_.loop().defer([&hca = hca_, self, asynchronous] {
+        if (!self.expired())
+            hca.fail_fatally({.syndrome = asynchronous ? hca::HealthSyndrome::async_eq_overrun
+                                                       : hca::HealthSyndrome::eq_in_error,
+                              .reset_required = true,
+                              .severity = hca::HealthSeverity::critical});
+    });
+}
+
+void EventQueue::fire() {
+    if (state() != EventQueueState::always_armed)
+        StateOfQueue{context_}.set<"st">(static_cast<std::uint8_t>(EventQueueState::fired));
+    hca_.interrupts().raise(vector());
+}
+
+void EventQueue::consume(std::uint32_t consumer_index, bool arm) {
+    const StateOfQueue fields{context_};
+    const auto producer = static_cast<std::uint32_t>(fields.get<"producer_counter">());
+    const auto consumer = static_cast<std::uint32_t>(fields.get<"consumer_counter">());
+    if (((consumer_index - consumer) & counter_mask) > ((producer - consumer) & counter_mask)) {
+        hca_.violation(rules::event_queue_consumer_beyond_producer,
+                       "event queue {:#x}: consumer {:#x}, was {:#x}, producer {:#x}", number(),
+                       consumer_index, consumer, producer);
+        return;
+    }
+    fields.set<"consumer_counter">(consumer_index & counter_mask);
+    if (!arm || state() == EventQueueState::always_armed)
+        return;
+    fields.set<"st">(static_cast<std::uint8_t>(EventQueueState::armed));
+    if (unconsumed() != 0)
+        fire();
+}
+
+void EventQueue::vector_changed() {
+    if (state() == EventQueueState::fired && unconsumed() != 0)
+        hca_.interrupts().raise(vector());
+}
+
+} // namespace cxemu::queues
