@@ -111,8 +111,18 @@ nlohmann::json Checker::to_json() const {
     return {{"violations", counted()}, {"rules", rules}, {"allow_list", allowed}};
 }
 
+std::string Checker::to_text() const {
+    std::string text;
+    for (const auto& [name, count] : violations_) {
+        if (count.counted != 0)
+            text += fmt::format("{}: {} times: {} First: {}\n", name, count.counted, count.meaning,
+                                count.examples.front());
+    }
+    return text;
+}
+
 std::expected<void, std::string> Checker::write_report(const std::filesystem::path& file) const {
-    return write_file(file, to_json().dump(2) + "\n");
+    return write_file(file, to_text());
 }
 
 } // namespace cxemu::check

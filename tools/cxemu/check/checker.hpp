@@ -66,7 +66,10 @@ public:
 
     [[nodiscard]] nlohmann::json to_json() const;
 
-    /// Writes to_json() to \p file, replacing it as a whole.
+    /// One line for each rule that counted: "name: how often: meaning: first example".
+    [[nodiscard]] std::string to_text() const;
+
+    /// Writes to_text() to \p file, replacing it as a whole; without violations it is empty.
     /// \return an error text that names the file and the cause
     std::expected<void, std::string> write_report(const std::filesystem::path& file) const;
 

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "program/control_commands.hpp"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace cxemu::program {
+
+namespace {
+
+using nlohmann::json;
+using Arguments = ControlCommands::Arguments;
+
+json error(std::string text) {
+    return {{"error", std::move(text)}};
+}
+
+std::optional<std::int64_t> number(const std::string& text) {
+    const bool negative = text.starts_with('-');
+    std::string_view digits = std::string_view(text).substr(negative ? 1 : 0);
+    const int base = digits.starts_with("0x") ? 16 : 10;
+    if (base == 16)
+        digits.remove_prefix(2);
+    std::int64_t value = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size())
+        return {};
+    return negative ? -value : value;
+}
+
+json describe_health(const hca::Health& health) {
+    return {{"counter", health.counter()},
+            {"syndrome", static_cast<unsigned>(health.report().syndrome)},
+            {"fatal", health.fatal()},
+            {"miss_syndrome", health.miss_syndrome()}};
+}
+
+json set_health_syndrome(Adapter& adapter, std::int64_t syndrome, bool fatal) {
+    const hca::HealthReport report{.syndrome = static_cast<hca::HealthSyndrome>(syndrome),
+                                   .reset_required = fatal,
+                                   .severity = fatal ? hca::HealthSeverity::emergency
+                                                     : hca::HealthSeverity::warning};
+    if (fatal)
+        adapter.hca().fail_fatally(report);
+    else
+        adapter.hca().health().set_report(report);
+    return describe_health(adapter.hca().health());
+}
+
+json run_health(Adapter& adapter, Arguments arguments) {
+    hca::Health& health = adapter.hca().health();
+    if (arguments.empty())
+        return describe_health(health);
+    const std::string& what = arguments.front();
+    if (what == "clear")
+        health.reset();
+    else if (what == "stop" || what == "go")
+        health.stop_counter(what == "stop");
+    else if ((what == "fatal" || what == "report") && arguments.size() == 2) {
+        const auto syndrome = number(arguments[1]);
+        if (!syndrome || *syndrome < 1 || *syndrome > 0xff)
+            return error(fmt::format("syndrome {} is not 1 to 255", arguments[1]));
+        return set_health_syndrome(adapter, *syndrome, what == "fatal");
+    } else
+        return error(fmt::format("\"{}\" is not clear, stop, go, fatal N or report N", what));
+    return describe_health(health);
+}
+
+json run_pages(Adapter& adapter, Arguments arguments) {
+    hca::FirmwarePages& pages = adapter.hca().pages();
+    if (arguments.empty())
+        return pages.to_json();
+    if (arguments.front() == "verify")
+        return {{"damaged", pages.verify()}};
+    if (arguments.front() != "request" || arguments.size() != 2)
+        return error("the arguments are none, verify, or request N");
+    const auto count = number(arguments[1]);
+    constexpr std::int64_t most = 50'000;
+    if (!count || *count == 0 || *count < -most || *count > most)
+        return error(
+            fmt::format("{} is not a number of pages from {} to {}", arguments[1], -most, most));
+    if (!pages.request(static_cast<std::int32_t>(*count)))
+        return error("no event queue takes page requests");
+    return pages.to_json();
+}
+
+} // namespace
+
+ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters,
+                                 check::Checker& checker)
+    : adapters_(adapters), checker_(checker) {
+    add("stats", "all statistics",
+        [](Adapter& adapter, Arguments) { return adapter.statistics(); });
+    add("objects", "numbers of objects by kind",
+        [](Adapter& adapter, Arguments) { return adapter.hca().objects().to_json(); });
+    add("health", "[clear | stop | go | fatal N | report N]: the health report; N is a syndrome",
+        run_health);
+    add("pages", "[verify | request N]: firmware pages; N < 0 offers pages to the host", run_pages);
+}
+
+void ControlCommands::add(std::string name, std::string usage, AdapterCommand command) {
+    commands_.insert_or_assign(std::move(name), Command{std::move(usage), std::move(command)});
+}
+
+json ControlCommands::help() const {
+    json result = json::object();
+    for (const auto& [name, command] : commands_)
+        result[name] = command.usage;
+    result["violations"] = "what the strict checker has found";
+    result["help"] = "this list; a last word @hca0 chooses one HCA";
+    return result;
+}
+
+json ControlCommands::statistics() const {
+    json result = json::object();
+    for (const auto& adapter : adapters_)
+        result[adapter->name()] = adapter->statistics();
+    return result;
+}
+
+json ControlCommands::run(const std::vector<std::string>& words) {
+    if (words.front() == "help")
+        return {{"ok", help()}};
+    if (words.front() == "violations")
+        return {{"ok", checker_.to_json()}};
+    const auto found = commands_.find(words.front());
+    if (found == commands_.end())
+        return error(fmt::format("there is no command \"{}\"; help lists them", words.front()));
+    return run_for_adapters(found->second, {words.begin() + 1, words.end()});
+}
+
+json ControlCommands::run_for_adapters(const Command& command, std::vector<std::string> arguments) {
+    std::string chosen;
+    if (!arguments.empty() && arguments.back().starts_with('@')) {
+        chosen = arguments.back().substr(1);
+        arguments.pop_back();
+    }
+    json results = json::object();
+    for (const auto& adapter : adapters_) {
+        if (!chosen.empty() && adapter->name() != chosen)
+            continue;
+        json result = command.run(*adapter, arguments);
+        if (result.is_object() && result.contains("error"))
+            return result;
+        results[adapter->name()] = std::move(result);
+    }
+    if (results.empty())
+        return error(fmt::format("there is no HCA \"{}\"", chosen));
+    return {{"ok", std::move(results)}};
+}
+
+} // namespace cxemu::program
