@@ -9,7 +9,6 @@ version and the contents of the file and of every project header that it include
 import argparse
 import concurrent.futures
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
@@ -19,13 +18,10 @@ import sys
 import time
 from typing import Optional
 
+from cache import cache_directory, digest
 from files import REPO
 
 SETTINGS = ".clang-tidy"
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +44,6 @@ class Cache:
         self.directory = directory
         self.common = version + digest((REPO / SETTINGS).read_bytes())
         self.digests: dict[str, Optional[str]] = {}
-        directory.mkdir(parents=True, exist_ok=True)
 
     def file_digest(self, path: str) -> Optional[str]:
         if path not in self.digests:
@@ -115,13 +110,6 @@ def tidy(unit: Unit, build: pathlib.Path) -> tuple[int, str]:
     return run.returncode, "\n".join([*run.stdout.splitlines(), *errors])
 
 
-def default_cache() -> pathlib.Path:
-    """Beside the compiler cache of the lab, which outlives the checkout; else in the checkout."""
-    if os.environ.get("CCACHE_DIR"):
-        return pathlib.Path(os.environ["CCACHE_DIR"]) / "clang-tidy"
-    return REPO / "build/clang-tidy"
-
-
 def check(units: list[tuple[Unit, pathlib.Path]], cache: Cache, jobs: int) -> int:
     """Looks at all units that are not known as clean; prints what is wrong. Returns how many are not clean."""
     todo = [(unit, build) for unit, build in units if not cache.is_clean(unit)]
@@ -160,7 +148,7 @@ def main() -> int:
             print(f"{name} has no compile_commands.json: build there first, with CMAKE_EXPORT_COMPILE_COMMANDS")
             return 1
         units += [(unit, build) for unit in units_of(build)]
-    unclean = check(units, Cache(default_cache(), version), max(1, arguments.jobs))
+    unclean = check(units, Cache(cache_directory("clang-tidy"), version), max(1, arguments.jobs))
     print(f"{len(units)} files, {unclean} with findings")
     return 1 if unclean or not units else 0
 
