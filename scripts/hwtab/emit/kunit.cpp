@@ -104,8 +104,9 @@ std::vector<Entry> packer_entries(const Layout& layout) {
         }
         const std::string packer = packer_name(layout, word);
         entries.push_back(
-            {.functions = join("static __be32 test_", packer, "(const u64 *v)\n{\n\treturn ",
-                               packer, '(', values_in_order(fields.size()), ");\n}\n\n"),
+            {.functions = join(entries.empty() ? "" : "\n", "static __be32 test_", packer,
+                               "(const u64 *v)\n{\n\treturn ", packer, '(',
+                               values_in_order(fields.size()), ");\n}\n"),
              .row = join("\t{ ", word * sizeof(std::uint32_t), ", test_", packer, ", ",
                          fields.size(), ", { ", indices(layout, fields), " } },\n")});
     }
