@@ -51,7 +51,7 @@ struct EventLoop::WatchState {
 struct EventLoop::TimerState {
     std::function<void()> handler;
     Duration period{}; ///< zero: fires once
-    TimePoint deadline{};
+    TimePoint deadline;
     std::uint64_t start = 0; ///< number of the start; 0 while stopped
 };
 
@@ -72,7 +72,7 @@ void EventLoop::run() {
 }
 
 void EventLoop::turn(Duration max_wait) {
-    wait_for_events(time_to_wait(max_wait));
+    wait_for_events(max_wait);
     run_due_timers();
     run_deferred();
 }
@@ -81,15 +81,15 @@ void EventLoop::defer(std::function<void()> call) {
     deferred_.push_back(std::move(call));
 }
 
-EventLoop::Duration EventLoop::time_to_wait(Duration max_wait) const {
+/// When to stop waiting for events, if waiting begins at \p start; TimePoint::max() for never.
+EventLoop::TimePoint EventLoop::end_of_wait(TimePoint start, Duration max_wait) const {
     if (!deferred_.empty())
-        return Duration::zero();
-    if (timers_.empty())
-        return max_wait;
-    const Duration next = std::get<TimePoint>(*timers_.begin()) - now();
-    return std::clamp(next, Duration::zero(), max_wait);
+        return start;
+    const TimePoint end = max_wait < longest_delay ? start + max_wait : TimePoint::max();
+    return timers_.empty() ? end : std::min(end, std::get<TimePoint>(*timers_.begin()));
 }
 
+/// \param delay zero switches the timer off
 void EventLoop::set_wakeup(Duration delay) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay);
     const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(delay - seconds);
@@ -100,20 +100,26 @@ void EventLoop::set_wakeup(Duration delay) {
 }
 
 void EventLoop::wait_for_events(Duration max_wait) {
-    if (max_wait > Duration::zero())
-        set_wakeup(max_wait < longest_delay ? max_wait : Duration::zero());
+    const TimePoint start = now();
+    const TimePoint end = end_of_wait(start, max_wait);
+    const bool wait = end > start;
+    if (wait && end != wakeup_at_) {
+        set_wakeup(end == TimePoint::max() ? Duration::zero() : end - start);
+        wakeup_at_ = end;
+    }
     std::array<epoll_event, 64> events{};
-    const int timeout = max_wait > Duration::zero() ? -1 : 0;
     const int count =
-        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait ? -1 : 0);
     if (count < 0 && errno != EINTR)
         checked(count, "epoll_wait");
     for (int i = 0; i < count; ++i) {
         const auto& event = events.at(static_cast<std::size_t>(i));
-        if (event.data.u64 == wakeup_id)
-            set_wakeup(Duration::zero());
-        else
+        if (event.data.u64 == wakeup_id) {
+            set_wakeup(Duration::zero()); // also takes the expiry back
+            wakeup_at_ = TimePoint::max();
+        } else {
             dispatch(event.data.u64, event.events);
+        }
     }
 }
 

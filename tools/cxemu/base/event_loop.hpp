@@ -67,12 +67,13 @@ private:
     void run_deferred();
     void wait_for_events(Duration max_wait);
     void dispatch(std::uint64_t watch, std::uint32_t events);
-    [[nodiscard]] Duration time_to_wait(Duration max_wait) const;
+    [[nodiscard]] TimePoint end_of_wait(TimePoint start, Duration max_wait) const;
     void set_wakeup(Duration delay);
 
     std::function<TimePoint()> clock_;
     UniqueFd epoll_;
-    UniqueFd wakeup_; ///< timerfd: finer than the milliseconds of epoll_wait
+    UniqueFd wakeup_;                        ///< timerfd: finer than the milliseconds of epoll_wait
+    TimePoint wakeup_at_ = TimePoint::max(); ///< what wakeup_ is set to; max: off
     std::unordered_map<std::uint64_t, std::shared_ptr<WatchState>> watches_;
     std::set<TimerEntry> timers_; ///< by deadline, then by the order in which they were started
     std::vector<std::function<void()>> deferred_;

@@ -46,7 +46,7 @@ private:
     std::uint32_t limit_;
     std::uint32_t used_ = 0;
     std::uint64_t suppressed_ = 0;
-    Clock::time_point window_start_{};
+    Clock::time_point window_start_;
 };
 
 } // namespace cxemu

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -51,12 +52,13 @@ void Connection::receive() {
 
 void Connection::handle_messages() {
     while (may_handle_more()) {
-        auto message = reader_.next();
+        auto received = reader_.next();
+        if (!received)
+            return close(received.error());
+        std::optional<Message>& message = *received;
         if (!message)
-            return close(message.error());
-        if (!*message)
             return;
-        auto reply = on_message_(*std::move(*message));
+        auto reply = on_message_(std::move(*message));
         if (!reply.empty())
             send(std::move(reply));
     }

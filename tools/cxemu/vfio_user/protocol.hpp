@@ -13,7 +13,7 @@
 
 namespace cxemu::vfio_user {
 
-enum class Command : std::uint16_t {
+enum class Command : std::uint16_t { // NOLINT(performance-enum-size): as wide as on the wire
     version = 1,
     dma_map = 2,
     dma_unmap = 3,

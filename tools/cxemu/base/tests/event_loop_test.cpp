@@ -27,7 +27,7 @@ protected:
         loop_.turn(EventLoop::Duration::zero());
     }
 
-    EventLoop::TimePoint time_{};
+    EventLoop::TimePoint time_;
     EventLoop loop_{[this] { return time_; }};
 };
 
