@@ -64,6 +64,9 @@ public:
     /// Trap 259.
     void report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const LocalRoute& local);
 
+    /// Set(PortInfo) has changed the protection of the node.
+    void key_settings_changed() { key_.settings_changed(); }
+
     /// Forgets traps and the lease of the M_Key.
     void reset();
 
@@ -73,7 +76,6 @@ private:
     MadStatus notice_attribute(Mad& mad, bool set);
     void raise(Notice notice);
 
-    EventLoop& loop_;
     ManagedNode& node_;
     ManagementKey key_;
     TrapSender traps_;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fabric/management_key.hpp"
+
+#include <chrono>
+
+namespace cxemu::fabric {
+namespace {
+
+constexpr std::uint64_t most_violations = 0xffff;
+
+} // namespace
+
+ManagementKey::ManagementKey(EventLoop& loop, Port& port)
+    : port_(port), lease_(loop, [this] { port_.settings().set<"m_key_protect_bits">(0); }) {}
+
+KeyVerdict ManagementKey::judge(std::uint64_t key, bool changes) const {
+    const auto settings = port_.settings();
+    const auto own = settings.get<"m_key">();
+    if (own == 0 || own == key)
+        return KeyVerdict::allowed;
+    if (changes)
+        return KeyVerdict::refused;
+    switch (settings.get<"m_key_protect_bits">()) {
+    case hwtab::value<hwtab::m_key_protect, "read_all_with_key">:
+        return KeyVerdict::allowed;
+    case hwtab::value<hwtab::m_key_protect, "read_all_without_key">:
+        return KeyVerdict::allowed_without_key;
+    default:
+        return KeyVerdict::refused;
+    }
+}
+
+KeyVerdict ManagementKey::check(std::uint64_t key, bool changes) {
+    const KeyVerdict verdict = judge(key, changes);
+    if (verdict == KeyVerdict::refused)
+        count_violation();
+    else if (port_.settings().get<"m_key">() == key)
+        lease_.stop();
+    return verdict;
+}
+
+void ManagementKey::count_violation() {
+    const auto settings = port_.settings();
+    const auto count = settings.get<"m_key_violations">();
+    if (count < most_violations)
+        settings.set<"m_key_violations">(count + 1);
+    constexpr auto never_lapses =
+        hwtab::value<hwtab::m_key_protect, "no_access_lease_never_expires">;
+    const auto period = settings.get<"m_key_lease_period">();
+    const bool lapses = period != 0 && settings.get<"m_key_protect_bits">() != never_lapses;
+    if (lapses && !lease_.active())
+        lease_.start(std::chrono::seconds(period));
+}
+
+std::uint16_t ManagementKey::violations() const {
+    return static_cast<std::uint16_t>(port_.settings().get<"m_key_violations">());
+}
+
+void ManagementKey::settings_changed() {
+    lease_.stop();
+}
+
+} // namespace cxemu::fabric

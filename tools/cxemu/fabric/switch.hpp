@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// A switch: forwards by LID, relays directed-route SMPs, and is managed through its port 0.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "fabric/directed_route.hpp"
+#include "fabric/forwarding.hpp"
+#include "fabric/managed_node.hpp"
+#include "fabric/performance_agent.hpp"
+#include "fabric/port.hpp"
+#include "fabric/subnet_agent.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cxemu::fabric {
+
+struct SwitchSettings {
+    std::string name = "switch0";
+    std::string description = "cxemu switch";
+    std::uint8_t ports = 8; ///< external ones, at most 254
+    Guid node_guid = 0;
+    Guid system_image_guid = 0;
+    std::uint16_t device_id = 0;
+    std::uint32_t vendor_id = 0x00'02c9;
+    bool enhanced_port0 = true;
+    WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
+    SpeedMask speeds = speeds_up_to(LaneSpeed::ndr);
+    std::uint8_t mtu_cap = 5; ///< hwtab::mtu_code
+    std::uint8_t vl_cap = 4;  ///< hwtab::vl_cap
+    std::uint16_t p_key_entries = 32;
+    ForwardingCapacity capacity;
+};
+
+class Switch final : private PortOwner, private ManagedNode, private CountedNode {
+public:
+    Switch(EventLoop& loop, const SwitchSettings& settings);
+
+    [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
+
+    /// \pre number <= settings().ports; 0 is the management port
+    [[nodiscard]] Port& port(std::uint8_t number) { return *ports_[number]; }
+    [[nodiscard]] ForwardingTables& tables() { return tables_; }
+    [[nodiscard]] SubnetAgent& subnet_agent() { return subnet_agent_; }
+
+    struct Statistics {
+        std::uint64_t forwarded = 0;
+        std::uint64_t relayed_smps = 0;    ///< directed route
+        std::uint64_t answered = 0;        ///< by the agents
+        std::uint64_t dropped_smps = 0;    ///< no way on, or nobody whom they are for
+        std::uint64_t dropped_routing = 0; ///< no entry in a forwarding table, or no lane
+        std::uint64_t dropped_filter = 0;  ///< P_Key enforcement, raw packets
+        std::uint64_t dropped_local = 0;   ///< to the switch itself, but nothing that it handles
+    };
+    [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+
+private:
+    // PortOwner
+    void packet_received(Port& port, Packet packet, const LocalRoute& local) override;
+    void port_state_changed(Port& port, PortState before) override;
+    // ManagedNode
+    [[nodiscard]] const NodeIdentity& identity() const override { return identity_; }
+    [[nodiscard]] Port& management_port() override { return *ports_.front(); }
+    [[nodiscard]] Port* find_port(std::uint8_t number) override;
+    [[nodiscard]] std::span<Guid> guids() override { return guids_; }
+    [[nodiscard]] ForwardingTables* forwarding_tables() override { return &tables_; }
+    void port_info_changed(Port& port, const PortInfoChanges& changes) override;
+    void p_keys_changed(Port& /*port*/) override {}
+    void guids_changed() override {}
+    void set_description(std::string text) override;
+    // CountedNode
+    [[nodiscard]] PortCounters* counters(std::uint8_t port) override;
+    [[nodiscard]] std::vector<std::uint8_t> all_ports() const override;
+
+    [[nodiscard]] Lid lid() const;
+    [[nodiscard]] bool is_mine(Lid lid) const;
+    [[nodiscard]] RoutingNode routing_node(std::uint8_t arrival) const;
+
+    // Data
+    [[nodiscard]] bool passes_inbound(Port& port, const Packet& packet, const LocalRoute& local);
+    [[nodiscard]] bool passes_outbound(Port& port, const Packet& packet, const LocalRoute& local);
+    void forward_unicast(std::uint8_t arrival, Packet packet, const LocalRoute& local);
+    void forward_multicast(std::uint8_t arrival, const Packet& packet, const LocalRoute& local);
+    void send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet, LocalRoute local);
+    void receive_locally(std::uint8_t arrival, const Packet& packet);
+
+    // Management
+    void handle_smp(std::uint8_t arrival, Packet packet, const LocalRoute& local);
+    void relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival);
+    void answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival);
+    void answer_general_services(const ParsedPacket& packet);
+    void send_from_port0(Packet packet);
+    bool send_trap(const Mad& trap);
+
+    SwitchSettings settings_;
+    NodeIdentity identity_;
+    std::vector<Guid> guids_;
+    std::vector<std::unique_ptr<Port>> ports_; ///< by number
+    ForwardingTables tables_;
+    SubnetAgent subnet_agent_;
+    PerformanceAgent performance_agent_;
+    Statistics statistics_;
+};
+
+} // namespace cxemu::fabric
