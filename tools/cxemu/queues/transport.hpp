@@ -28,6 +28,9 @@ public:
     /// A modification without a change of the state (RTS2RTS, INIT2INIT).
     virtual void attributes_changed(QueuePair& /*queue_pair*/) {}
 
+    /// False for services that can't be connected: INIT2RTR is refused then.
+    [[nodiscard]] virtual bool carries(ServiceType /*service*/) const { return true; }
+
     /// The queue pair is about to go. No state_changed() comes before.
     virtual void destroyed(QueuePair& queue_pair) = 0;
 };

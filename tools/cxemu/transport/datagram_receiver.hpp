@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// From a packet to receive completions of datagram queue pairs (UD, QP0, QP1).
+#pragma once
+
+#include "fabric/hca_port.hpp"
+#include "fabric/packet.hpp"
+#include "hca/hca.hpp"
+#include "queues/queue_pair.hpp"
+#include "transport/multicast_groups.hpp"
+#include "transport/special_queue_pairs.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string_view>
+
+namespace cxemu::transport {
+
+/// Why a packet yields no message, in the order of the checks. None of them is reported to the
+/// sender: datagrams are unreliable.
+enum class DropReason : std::uint8_t {
+    unsupported_opcode,   ///< the packet isn't a datagram
+    wrong_virtual_lane,   ///< VL 15 and QP0 belong together
+    foreign_gid,          ///< the GRH names a GID that isn't the port's
+    no_global_route,      ///< multicast without GRH
+    no_group_members,     ///< nobody is attached to the group
+    no_queue_pair,        ///< no queue pair has the number at this port
+    wrong_service,        ///< the queue pair doesn't take datagrams
+    not_receiving,        ///< the queue pair is in no state in which it receives
+    own_multicast,        ///< the queue pair doesn't want its own multicast packets back
+    partition_key,        ///< another partition, or both are limited members
+    queue_key,            ///< the Q_Key isn't that of the queue pair
+    no_receive_request,   ///< nothing is posted
+    receive_queue_failed, ///< the receive queue is in error
+    too_long,             ///< longer than the memory that is posted; the queue pair fails
+    unwritable_memory,    ///< a memory key refused the access; the queue pair fails
+};
+inline constexpr std::size_t drop_reasons = 15;
+
+/// "partition_key"
+std::string_view name_of(DropReason reason);
+
+struct ReceiveStatistics {
+    std::uint64_t delivered = 0; ///< messages; of a multicast packet, one for each receiver
+    std::array<std::uint64_t, drop_reasons> dropped{};
+
+    [[nodiscard]] std::uint64_t drops(DropReason reason) const {
+        return dropped[static_cast<std::size_t>(reason)];
+    }
+    [[nodiscard]] nlohmann::json to_json() const;
+};
+
+class DatagramReceiver {
+public:
+    /// All must outlive this.
+    DatagramReceiver(hca::Hca& hca, const SpecialQueuePairs& special, const MulticastGroups& groups)
+        : hca_(hca), special_(special), groups_(groups) {}
+
+    /// A packet has arrived at \p port.
+    /// \param sender queue pair of this device that sent it, if the packet never left the device
+    void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                 std::optional<std::uint32_t> sender);
+
+    [[nodiscard]] const ReceiveStatistics& statistics() const { return statistics_; }
+
+private:
+    struct Arrival {
+        fabric::HcaPort& port;
+        const fabric::ParsedPacket& packet;
+        std::optional<std::uint32_t> sender;
+
+        [[nodiscard]] bool is_multicast() const {
+            return packet.headers.transport.destination_qp == fabric::multicast_qp;
+        }
+    };
+
+    void receive_unicast(const Arrival& arrival);
+    void receive_multicast(const Arrival& arrival);
+    [[nodiscard]] queues::QueuePair* find(const Arrival& arrival) const;
+    [[nodiscard]] std::optional<DropReason> check(const Arrival& arrival,
+                                                  const queues::QueuePair& queue_pair) const;
+    [[nodiscard]] std::optional<DropReason> check_keys(const Arrival& arrival,
+                                                       const queues::QueuePair& queue_pair) const;
+    [[nodiscard]] std::optional<DropReason> deliver(const Arrival& arrival,
+                                                    queues::QueuePair& queue_pair);
+    void finish(std::optional<DropReason> drop);
+    static void report_violation(const Arrival& arrival, DropReason reason);
+
+    hca::Hca& hca_;
+    const SpecialQueuePairs& special_;
+    const MulticastGroups& groups_;
+    ReceiveStatistics statistics_;
+};
+
+} // namespace cxemu::transport

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/packet_transport.hpp"
+
+#include "fabric/mad.hpp"
+#include "transport/ports.hpp"
+#include "transport/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+using queues::QueuePair;
+using queues::QueuePairState;
+using queues::SendRequest;
+using queues::ServiceType;
+
+MulticastLimits multicast_limits(hca::Hca& hca) {
+    return {.groups = std::size_t{1} << hca.capabilities().maximum<"log_max_mcg">(),
+            .members = hca.capabilities().maximum<"max_qp_mcg">()};
+}
+
+bool is_special(ServiceType service) {
+    return service == ServiceType::subnet_management || service == ServiceType::general_services;
+}
+
+/// A subnet management packet that goes nowhere: its path has no hop.
+bool is_for_own_port(const Datagram& datagram, const fabric::Mad& mad) {
+    const auto smp = hwtab::ConstView<hwtab::smp_directed_route>{mad};
+    return datagram.headers.local.dlid == fabric::permissive_lid &&
+           fabric::is_directed_route(mad) && smp.get<"hop_count">() == 0;
+}
+
+} // namespace
+
+PacketTransport::PacketTransport(hca::Hca& hca)
+    : hca_(hca), queues_(hca.part<queues::WorkQueues>()), groups_(multicast_limits(hca)),
+      receiver_(hca, special_, groups_), loopback_(hca.loop(), receiver_) {
+    for (std::uint32_t number = 1; number <= hca.port_count(); ++number)
+        bindings_.push_back(
+            std::make_unique<PortBinding>(hca, *hca.port(number), receiver_, special_));
+    queues_.set_transport(this);
+}
+
+PacketTransport::~PacketTransport() {
+    queues_.set_transport(nullptr);
+}
+
+// --- Sends ---------------------------------------------------------------------------------------
+
+bool PacketTransport::carries(ServiceType service) const {
+    return queues::is_datagram(service);
+}
+
+void PacketTransport::sends_posted(QueuePair& queue_pair) {
+    for (int i = 0; i < sends_per_turn; ++i) {
+        const auto request = queue_pair.next_send();
+        if (!request)
+            return;
+        if (const auto sent = send(queue_pair, *request); !sent)
+            return fail(queue_pair, *request, sent.error());
+        queue_pair.complete_send(*request);
+    }
+    queues_.schedule(queue_pair);
+}
+
+std::expected<void, SendFault> PacketTransport::send(QueuePair& queue_pair,
+                                                     const SendRequest& request) {
+    if (!carries(queue_pair.service()))
+        return std::unexpected(SendFault::service_not_carried);
+    fabric::HcaPort* port = hca_.port(port_number(queue_pair));
+    if (port == nullptr)
+        return std::unexpected(SendFault::no_such_port);
+    const auto datagram = make_datagram(queue_pair, request, *port);
+    if (!datagram)
+        return std::unexpected(datagram.error());
+    ++sends_.packets;
+    sends_.bytes += datagram->payload.size();
+    dispatch(*port, queue_pair, *datagram, request.address->force_loopback);
+    return {};
+}
+
+void PacketTransport::dispatch(fabric::HcaPort& port, const QueuePair& queue_pair,
+                               const Datagram& datagram, bool force_loopback) {
+    if (ask_own_agent(port, queue_pair, datagram))
+        return;
+    fabric::Packet packet = datagram.packet();
+    if (force_loopback)
+        return loopback_.send(port, queue_pair.number(), std::move(packet));
+    const auto& global = datagram.headers.global;
+    const bool has_local_members = fabric::is_multicast(datagram.headers.local.dlid) && global &&
+                                   groups_.has(global->destination);
+    const fabric::Packet copy = has_local_members ? packet : fabric::Packet();
+    if (!port.send(std::move(packet)))
+        ++sends_.discarded;
+    else if (has_local_members)
+        loopback_.send(port, queue_pair.number(), copy);
+}
+
+/// \return true when the datagram was one for the own port
+bool PacketTransport::ask_own_agent(fabric::HcaPort& port, const QueuePair& queue_pair,
+                                    const Datagram& datagram) {
+    fabric::Mad request{};
+    if (queue_pair.service() != ServiceType::subnet_management ||
+        datagram.payload.size() != request.size())
+        return false;
+    std::ranges::copy(datagram.payload, request.begin());
+    if (!is_for_own_port(datagram, request))
+        return false;
+    ++sends_.own_agent;
+    if (fabric::receiver_of(request) == fabric::SmpReceiver::manager) {
+        loopback_.send(port, queue_pair.number(), datagram.packet());
+        return true;
+    }
+    const auto answer = port.process(request, {}, fabric::permissive_lid);
+    if (answer && *answer)
+        loopback_.send(port, queue_pair.number(),
+                       fabric::subnet_management_packet(**answer, fabric::permissive_lid,
+                                                        fabric::permissive_lid));
+    return true;
+}
+
+void PacketTransport::fail(QueuePair& queue_pair, const SendRequest& request, SendFault fault) {
+    ++sends_.failed;
+    hca_.log()->info("queue pair {:#x} ({}): send {} fails: {}", queue_pair.number(),
+                     queues::name_of(queue_pair.service()), request.index, describe(fault));
+    queue_pair.fail_send(request, completion_error(fault), static_cast<std::uint8_t>(fault));
+}
+
+// --- Queue pairs ---------------------------------------------------------------------------------
+
+void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState /*from*/) {
+    if (!is_special(queue_pair.service()))
+        return;
+    if (queue_pair.state() == QueuePairState::init)
+        special_.set(port_number(queue_pair), queue_pair.service(), queue_pair.number());
+    else if (queue_pair.state() == QueuePairState::reset)
+        special_.forget(queue_pair.number());
+}
+
+void PacketTransport::destroyed(QueuePair& queue_pair) {
+    special_.forget(queue_pair.number());
+    if (const std::size_t left = groups_.forget(queue_pair.number()); left != 0)
+        hca_.violation(rules::destroyed_while_attached,
+                       "queue pair {:#x} is attached to {} multicast groups", queue_pair.number(),
+                       left);
+}
+
+// --- The function --------------------------------------------------------------------------------
+
+void PacketTransport::reset(pci::ResetCause /*cause*/) {
+    forget_everything();
+}
+
+void PacketTransport::function_torn_down() {
+    forget_everything();
+}
+
+void PacketTransport::forget_everything() {
+    loopback_.clear();
+    special_.clear();
+    groups_.clear();
+}
+
+nlohmann::json PacketTransport::statistics() const {
+    return {{"sent",
+             {{"packets", sends_.packets},
+              {"bytes", sends_.bytes},
+              {"discarded", sends_.discarded},
+              {"failed", sends_.failed},
+              {"own_agent", sends_.own_agent}}},
+            {"looped_back", loopback_.packets()},
+            {"received", receiver_.statistics().to_json()},
+            {"multicast_groups", groups_.size()}};
+}
+
+} // namespace cxemu::transport
