@@ -182,12 +182,8 @@ DmaResult<std::vector<std::span<std::byte>>> DmaSpace::spans(std::uint64_t iova,
 }
 
 bool DmaSpace::looks_private(std::uint64_t iova) const {
-    // The device's own accesses allocate pages too, but a guest that has booted needs far more.
-    constexpr std::uint64_t smallest_guest = 16ULL << 20;
-    constexpr std::uint64_t booted_guest = 4ULL << 20;
     const Map* map = find(iova);
-    return map != nullptr && map->file && map->file->bytes().size() >= smallest_guest &&
-           map->file->allocated() < booted_guest;
+    return map != nullptr && map->file && map->file->looks_untouched();
 }
 
 bool DmaSpace::overlaps(std::uint64_t iova, std::uint64_t size) const {

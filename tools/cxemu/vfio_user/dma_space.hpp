@@ -112,9 +112,10 @@ public:
     DmaResult<std::vector<std::span<std::byte>>> spans(std::uint64_t iova, std::uint64_t size,
                                                        DmaAccess access);
 
-    /// True when the file that backs \p iova has never had a page allocated: the guest's writes go
-    /// to private copies (a memory backend with share=off), so the device will only ever see
-    /// zeros. Meant to be asked when a command entry reads as all zeros.
+    /// True when samples of the file that backs \p iova hold nothing but zeros. No guest that runs
+    /// leaves its memory like that: its writes go to private copies (a memory backend with
+    /// share=off), and the device will never see them. Meant to be asked when the first command
+    /// reads as all zeros; takes a millisecond or two.
     [[nodiscard]] bool looks_private(std::uint64_t iova) const;
 
     [[nodiscard]] const DmaStatistics& statistics() const { return statistics_; }

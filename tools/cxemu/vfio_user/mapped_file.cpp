@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "vfio_user/mapped_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -10,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
 
 namespace cxemu::vfio_user {
 namespace {
@@ -98,6 +101,14 @@ std::expected<std::span<std::byte>, int> map_shared(int file, std::size_t size, 
     return std::span(static_cast<std::byte*>(address), size);
 }
 
+/// Reads through the descriptor: reading a hole through the mapping would allocate a page.
+bool page_is_zero(const UniqueFd& file, std::uint64_t offset) {
+    std::array<std::byte, 4096> page{};
+    const ssize_t count = ::pread(file.get(), page.data(), page.size(), static_cast<off_t>(offset));
+    return count <= 0 || std::ranges::all_of(std::span(page).first(static_cast<std::size_t>(count)),
+                                             [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 } // namespace
 
 std::expected<std::shared_ptr<MappedFile>, int> MappedFile::open(UniqueFd file) {
@@ -144,12 +155,15 @@ bool MappedFile::serves(const UniqueFd& file, std::uint64_t end) const {
            (writable_ || !opened_for_writing(file));
 }
 
-std::uint64_t MappedFile::allocated() const {
-    constexpr std::uint64_t block_size = 512; // of st_blocks, whatever the file system's is
-    struct stat status {};
-    if (::fstat(file_.get(), &status) != 0)
-        return 0;
-    return static_cast<std::uint64_t>(status.st_blocks) * block_size;
+bool MappedFile::looks_untouched() const {
+    constexpr std::uint64_t page = 4096;
+    constexpr std::uint64_t first_part = 1U << 20;
+    constexpr std::uint64_t samples = 1024;
+    const std::uint64_t stride = std::max(page, bytes_.size() / samples / page * page);
+    for (std::uint64_t at = 0; at < bytes_.size(); at += at < first_part ? page : stride)
+        if (!page_is_zero(file_, at))
+            return false;
+    return true;
 }
 
 bool MappedFile::lost() const {

@@ -103,6 +103,7 @@ std::expected<std::optional<Message>, std::string> MessageReader::next() {
     WireReader reader(received);
     Header header;
     header.id = reader.take<std::uint16_t>();
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): the client may send any number
     header.command = static_cast<Command>(reader.take<std::uint16_t>());
     header.size = reader.take<std::uint32_t>();
     header.flags = reader.take<std::uint32_t>();
