@@ -56,7 +56,6 @@ static __be32 test_hw_wqe_ctrl_seg_pack_0c(const u64 *v)
 	return hw_wqe_ctrl_seg_pack_0c(v[0]);
 }
 
-
 static const struct hw_packer wqe_ctrl_seg_packers[] = {
 	{ 0, test_hw_wqe_ctrl_seg_pack_00, 3, { 0, 1, 2 } },
 	{ 4, test_hw_wqe_ctrl_seg_pack_04, 2, { 3, 4 } },
@@ -76,7 +75,6 @@ static __be32 test_hw_wqe_raddr_seg_pack_08(const u64 *v)
 {
 	return hw_wqe_raddr_seg_pack_08(v[0]);
 }
-
 
 static const struct hw_packer wqe_raddr_seg_packers[] = {
 	{ 8, test_hw_wqe_raddr_seg_pack_08, 1, { 1 } },
@@ -143,7 +141,6 @@ static __be32 test_hw_wqe_data_seg_pack_04(const u64 *v)
 	return hw_wqe_data_seg_pack_04(v[0]);
 }
 
-
 static const struct hw_packer wqe_data_seg_packers[] = {
 	{ 0, test_hw_wqe_data_seg_pack_00, 2, { 0, 1 } },
 	{ 4, test_hw_wqe_data_seg_pack_04, 1, { 2 } },
@@ -167,7 +164,6 @@ static __be32 test_hw_wqe_inline_seg_pack_00(const u64 *v)
 	return hw_wqe_inline_seg_pack_00(v[0], v[1]);
 }
 
-
 static const struct hw_packer wqe_inline_seg_packers[] = {
 	{ 0, test_hw_wqe_inline_seg_pack_00, 2, { 0, 1 } },
 };
@@ -182,7 +178,6 @@ static __be32 test_hw_wqe_xrc_seg_pack_00(const u64 *v)
 {
 	return hw_wqe_xrc_seg_pack_00(v[0]);
 }
-
 
 static const struct hw_packer wqe_xrc_seg_packers[] = {
 	{ 0, test_hw_wqe_xrc_seg_pack_00, 1, { 0 } },
@@ -238,7 +233,6 @@ static __be32 test_hw_base_av_pack_0c(const u64 *v)
 {
 	return hw_base_av_pack_0c(v[0], v[1], v[2], v[3], v[4]);
 }
-
 
 static const struct hw_packer base_av_packers[] = {
 	{ 0, test_hw_base_av_pack_00, 1, { 0 } },
@@ -321,7 +315,6 @@ static __be32 test_hw_av_pack_1c(const u64 *v)
 	return hw_av_pack_1c(v[0], v[1], v[2]);
 }
 
-
 static const struct hw_packer av_packers[] = {
 	{ 0, test_hw_av_pack_00, 1, { 0 } },
 	{ 4, test_hw_av_pack_04, 1, { 1 } },
@@ -387,7 +380,6 @@ static __be32 test_hw_wqe_eth_seg_pack_0c(const u64 *v)
 	return hw_wqe_eth_seg_pack_0c(v[0], v[1]);
 }
 
-
 static const struct hw_packer wqe_eth_seg_packers[] = {
 	{ 0, test_hw_wqe_eth_seg_pack_00, 4, { 0, 1, 2, 3 } },
 	{ 4, test_hw_wqe_eth_seg_pack_04, 6, { 4, 5, 6, 7, 8, 9 } },
@@ -425,7 +417,6 @@ static __be32 test_hw_wqe_umr_ctrl_seg_pack_10(const u64 *v)
 {
 	return hw_wqe_umr_ctrl_seg_pack_10(v[0]);
 }
-
 
 static const struct hw_packer wqe_umr_ctrl_seg_packers[] = {
 	{ 0, test_hw_wqe_umr_ctrl_seg_pack_00, 1, { 0 } },
@@ -531,7 +522,6 @@ static __be32 test_hw_mkey_seg_pack_38(const u64 *v)
 	return hw_mkey_seg_pack_38(v[0], v[1]);
 }
 
-
 static const struct hw_packer mkey_seg_packers[] = {
 	{ 0, test_hw_mkey_seg_pack_00, 12, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 } },
 	{ 4, test_hw_mkey_seg_pack_04, 2, { 12, 13 } },
@@ -562,7 +552,6 @@ static __be32 test_hw_klm_pack_04(const u64 *v)
 	return hw_klm_pack_04(v[0]);
 }
 
-
 static const struct hw_packer klm_packers[] = {
 	{ 0, test_hw_klm_pack_00, 1, { 0 } },
 	{ 4, test_hw_klm_pack_04, 1, { 1 } },
@@ -585,7 +574,6 @@ static __be32 test_hw_ksm_pack_04(const u64 *v)
 {
 	return hw_ksm_pack_04(v[0]);
 }
-
 
 static const struct hw_packer ksm_packers[] = {
 	{ 4, test_hw_ksm_pack_04, 1, { 0 } },
@@ -628,7 +616,6 @@ static __be32 test_hw_stride_block_ctrl_seg_pack_0c(const u64 *v)
 	return hw_stride_block_ctrl_seg_pack_0c(v[0]);
 }
 
-
 static const struct hw_packer stride_block_ctrl_seg_packers[] = {
 	{ 0, test_hw_stride_block_ctrl_seg_pack_00, 1, { 0 } },
 	{ 4, test_hw_stride_block_ctrl_seg_pack_04, 1, { 1 } },
@@ -662,7 +649,6 @@ static __be32 test_hw_stride_block_entry_pack_04(const u64 *v)
 {
 	return hw_stride_block_entry_pack_04(v[0]);
 }
-
 
 static const struct hw_packer stride_block_entry_packers[] = {
 	{ 0, test_hw_stride_block_entry_pack_00, 2, { 0, 1 } },
@@ -720,7 +706,6 @@ static __be32 test_hw_bsf_basic_pack_0c(const u64 *v)
 	return hw_bsf_basic_pack_0c(v[0], v[1]);
 }
 
-
 static const struct hw_packer bsf_basic_packers[] = {
 	{ 0, test_hw_bsf_basic_pack_00, 5, { 0, 1, 2, 3, 5 } },
 	{ 4, test_hw_bsf_basic_pack_04, 1, { 6 } },
@@ -759,7 +744,6 @@ static __be32 test_hw_bsf_ext_pack_0c(const u64 *v)
 {
 	return hw_bsf_ext_pack_0c(v[0]);
 }
-
 
 static const struct hw_packer bsf_ext_packers[] = {
 	{ 0, test_hw_bsf_ext_pack_00, 1, { 0 } },
@@ -817,7 +801,6 @@ static __be32 test_hw_bsf_inl_pack_0c(const u64 *v)
 	return hw_bsf_inl_pack_0c(v[0], v[1], v[2]);
 }
 
-
 static const struct hw_packer bsf_inl_packers[] = {
 	{ 0, test_hw_bsf_inl_pack_00, 3, { 0, 1, 2 } },
 	{ 4, test_hw_bsf_inl_pack_04, 1, { 3 } },
@@ -873,7 +856,6 @@ static __be32 test_hw_seg_set_psv_pack_0c(const u64 *v)
 	return hw_seg_set_psv_pack_0c(v[0]);
 }
 
-
 static const struct hw_packer seg_set_psv_packers[] = {
 	{ 0, test_hw_seg_set_psv_pack_00, 1, { 0 } },
 	{ 4, test_hw_seg_set_psv_pack_04, 2, { 1, 2 } },
@@ -907,7 +889,6 @@ static __be32 test_hw_seg_get_psv_pack_14(const u64 *v)
 {
 	return hw_seg_get_psv_pack_14(v[0]);
 }
-
 
 static const struct hw_packer seg_get_psv_packers[] = {
 	{ 16, test_hw_seg_get_psv_pack_10, 1, { 0 } },
@@ -957,7 +938,6 @@ static __be32 test_hw_seg_check_psv_pack_14(const u64 *v)
 	return hw_seg_check_psv_pack_14(v[0]);
 }
 
-
 static const struct hw_packer seg_check_psv_packers[] = {
 	{ 0, test_hw_seg_check_psv_pack_00, 1, { 0 } },
 	{ 4, test_hw_seg_check_psv_pack_04, 1, { 1 } },
@@ -984,7 +964,6 @@ static __be32 test_hw_wqe_srq_next_seg_pack_04(const u64 *v)
 	return hw_wqe_srq_next_seg_pack_04(v[0]);
 }
 
-
 static const struct hw_packer wqe_srq_next_seg_packers[] = {
 	{ 0, test_hw_wqe_srq_next_seg_pack_00, 1, { 0 } },
 	{ 4, test_hw_wqe_srq_next_seg_pack_04, 1, { 1 } },
@@ -1005,7 +984,6 @@ static __be32 test_hw_rwqe_sig_pack_04(const u64 *v)
 {
 	return hw_rwqe_sig_pack_04(v[0]);
 }
-
 
 static const struct hw_packer rwqe_sig_packers[] = {
 	{ 4, test_hw_rwqe_sig_pack_04, 1, { 0 } },
@@ -1034,7 +1012,6 @@ static __be32 test_hw_qp_doorbell_record_pack_04(const u64 *v)
 	return hw_qp_doorbell_record_pack_04(v[0]);
 }
 
-
 static const struct hw_packer qp_doorbell_record_packers[] = {
 	{ 0, test_hw_qp_doorbell_record_pack_00, 1, { 0 } },
 	{ 4, test_hw_qp_doorbell_record_pack_04, 1, { 1 } },
@@ -1055,7 +1032,6 @@ static __be32 test_hw_srq_doorbell_record_pack_00(const u64 *v)
 {
 	return hw_srq_doorbell_record_pack_00(v[0]);
 }
-
 
 static const struct hw_packer srq_doorbell_record_packers[] = {
 	{ 0, test_hw_srq_doorbell_record_pack_00, 1, { 0 } },
@@ -1087,7 +1063,6 @@ static __be32 test_hw_cq_doorbell_record_pack_04(const u64 *v)
 {
 	return hw_cq_doorbell_record_pack_04(v[0], v[1], v[2]);
 }
-
 
 static const struct hw_packer cq_doorbell_record_packers[] = {
 	{ 0, test_hw_cq_doorbell_record_pack_00, 1, { 0 } },
@@ -1123,7 +1098,6 @@ static __be32 test_hw_send_doorbell_pack_04(const u64 *v)
 	return hw_send_doorbell_pack_04(v[0], v[1]);
 }
 
-
 static const struct hw_packer send_doorbell_packers[] = {
 	{ 0, test_hw_send_doorbell_pack_00, 3, { 0, 1, 2 } },
 	{ 4, test_hw_send_doorbell_pack_04, 2, { 3, 4 } },
@@ -1156,7 +1130,6 @@ static __be32 test_hw_cq_doorbell_pack_04(const u64 *v)
 	return hw_cq_doorbell_pack_04(v[0]);
 }
 
-
 static const struct hw_packer cq_doorbell_packers[] = {
 	{ 0, test_hw_cq_doorbell_pack_00, 3, { 0, 1, 2 } },
 	{ 4, test_hw_cq_doorbell_pack_04, 1, { 3 } },
@@ -1179,7 +1152,6 @@ static __be32 test_hw_eq_doorbell_pack_00(const u64 *v)
 {
 	return hw_eq_doorbell_pack_00(v[0], v[1]);
 }
-
 
 static const struct hw_packer eq_doorbell_packers[] = {
 	{ 0, test_hw_eq_doorbell_pack_00, 2, { 0, 1 } },

@@ -25,7 +25,8 @@ struct Member {
 /// `[0x0c 31:24] meaning`
 std::string place_and_meaning(const Field& field) {
     constexpr std::size_t digits = 2;
-    const std::string offset = hex(field.offset / bits_per_word * 4, digits);
+    const std::string offset =
+        hex(std::uint64_t{field.offset} / bits_per_word * sizeof(std::uint32_t), digits);
     if (shape_of(field) == Shape::bits) {
         const std::uint32_t low = low_bit(field);
         const std::string high =
@@ -64,19 +65,21 @@ struct ElementCalls {
 
 ElementCalls calls_for(const Field& field) {
     const std::uint32_t word = field.offset / bits_per_word;
-    const std::uint32_t half = field.offset % bits_per_word == 0 ? 0 : 1;
     const std::string place = join("&s->dw[", word);
     if (field.width == 2 * bits_per_word) {
-        return {"u64", join("hw_get_u64(", place, " + 2 * index])"),
-                join("hw_set_u64(", place, " + 2 * index], value)")};
+        return {.type = "u64",
+                .get = join("hw_get_u64(", place, " + 2 * index])"),
+                .set = join("hw_set_u64(", place, " + 2 * index], value)")};
     }
     if (field.width == bits_per_word) {
-        return {"u32", join("hw_get_bits(s->dw[", word, " + index], 0, 32)"),
-                join("hw_set_bits(", place, " + index], 0, 32, value)")};
+        return {.type = "u32",
+                .get = join("hw_get_bits(s->dw[", word, " + index], 0, 32)"),
+                .set = join("hw_set_bits(", place, " + index], 0, 32, value)")};
     }
-    const std::string index = half == 0 ? "index" : "index + 1";
-    return {"u32", join("hw_get_u16_at(", place, "], ", index, ')'),
-            join("hw_set_u16_at(", place, "], ", index, ", value)")};
+    const std::string_view index = field.offset % bits_per_word == 0 ? "index" : "index + 1";
+    return {.type = "u32",
+            .get = join("hw_get_u16_at(", place, "], ", index, ')'),
+            .set = join("hw_set_u16_at(", place, "], ", index, ", value)")};
 }
 
 std::string index_check(const Member& m) {

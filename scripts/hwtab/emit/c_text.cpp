@@ -69,7 +69,7 @@ bool is_wide(const Enumeration& enumeration) {
 std::string declarator(std::string_view type, const std::string& name,
                        const std::vector<std::string>& parameters) {
     const std::string_view space = type.ends_with('*') ? "" : " ";
-    const std::string line = join(type, space, name, '(', joined(parameters), ')');
+    std::string line = join(type, space, name, '(', joined(parameters), ')');
     if (line.size() <= line_width) {
         return line;
     }

@@ -97,7 +97,7 @@ std::string contents_of(const Field& field) {
 }
 
 std::string page_of(const Layout& layout) {
-    std::string result =
+    const std::string result =
         join(label("layout", layout.name), heading(layout.name, '-'), escaped(layout.meaning),
              layout.meaning.empty() ? "" : "\n\n", "Size: ", hex(layout.size),
              " bytes. In C: ", code(join("struct ", c_name(layout))), ".\n\n");

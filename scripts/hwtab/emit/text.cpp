@@ -71,9 +71,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
 
 std::string comment(std::string_view text, std::string_view indent) {
     const std::size_t column = indent.size() * tab_width;
-    const std::string line = join(indent, "/* ", text, " */\n");
     if (column + text.size() + 6 <= comment_width) {
-        return line;
+        return join(indent, "/* ", text, " */\n");
     }
     std::string block = join(indent, "/*\n");
     for (const std::string& part : wrap(text, comment_width - column - 3)) {

@@ -59,6 +59,7 @@ struct Enumeration {
 struct Layout;
 
 /// One field, or one declared gap, of a Layout.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): members in the order of reading
 struct Field {
     std::string_view name;    ///< empty for a declared gap
     std::uint32_t offset = 0; ///< in bits from the start of the structure, bit 31 of word 0 is 0
@@ -68,6 +69,7 @@ struct Field {
     std::string_view meaning;
     const Enumeration* values = nullptr;
     const Layout* layout = nullptr;                ///< structure of each element, if it has one
+    // NOLINTNEXTLINE(readability-redundant-member-init): GCC wants it in designated initializers
     std::span<const Layout* const> alternatives{}; ///< what may lie here, when it depends
     bool is_alias = false;                         ///< another name for bits that a field has
 
@@ -124,11 +126,13 @@ struct Group {
     std::string_view title; ///< heading of the reference page
     std::string_view meaning;
     std::span<const Layout* const> layouts;
+    // NOLINTBEGIN(readability-redundant-member-init): GCC wants it in designated initializers
     std::span<const Enumeration* const> enumerations{};
     std::span<const Command* const> commands{};
     std::span<const Register* const> registers{};
     /// Where the layouts come from that Linux's interface headers don't have.
-    std::string_view source = "";
+    std::string_view source{};
+    // NOLINTEND(readability-redundant-member-init)
 };
 
 inline constexpr std::uint32_t bits_per_byte = 8;
