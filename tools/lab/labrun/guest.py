@@ -109,9 +109,13 @@ class Guest:
         (self.directory / "command").write_text(options.command + "\n")
 
     def end(self):
-        """Makes sure that no QEMU is left."""
+        """Makes sure that no QEMU is left; does nothing the second time."""
+        if self.stage is Stage.OFF:
+            return
         if self.child:
             self.child.end(3)
+        if self._console_rest:
+            self._take_console(b"\n")
         self._console.close()
         for output in self._outputs.values():
             output.finish()

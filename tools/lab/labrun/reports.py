@@ -138,11 +138,6 @@ class Scanner:
         return begun
 
     @property
-    def collecting(self):
-        """Whether the last report is not complete yet."""
-        return self._open is not None
-
-    @property
     def fatal(self):
         """Whether the guest has said something after which it does not go on."""
         return any(report.fatal for report in self.reports)
