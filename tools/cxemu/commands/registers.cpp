@@ -24,7 +24,7 @@ constexpr std::uint16_t op_mod_write = 0;
 constexpr std::uint16_t op_mod_read = 1;
 
 /// Every subject's registers.
-constexpr std::array subjects{&device_registers};
+constexpr std::array subjects{&device_registers, &port_registers};
 
 const RegisterEntry* find_register(std::uint64_t id) {
     for (const auto subject : subjects) {

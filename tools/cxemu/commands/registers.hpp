@@ -30,6 +30,7 @@ struct RegisterEntry {
 };
 
 std::span<const RegisterEntry> device_registers();
+std::span<const RegisterEntry> port_registers();
 
 /// The handler of ACCESS_REGISTER.
 hca::CommandResult access_register(hca::CommandContext& context);

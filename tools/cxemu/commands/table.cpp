@@ -9,6 +9,8 @@ hca::CommandTable all_commands() {
     table.add(object_commands());
     table.add(event_commands());
     table.add(completion_queue_commands());
+    table.add(port_commands());
+    table.add(counter_commands());
     return table;
 }
 

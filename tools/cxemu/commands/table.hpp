@@ -14,6 +14,9 @@ std::span<const hca::CommandEntry> device_commands();
 std::span<const hca::CommandEntry> object_commands();
 std::span<const hca::CommandEntry> event_commands();
 std::span<const hca::CommandEntry> completion_queue_commands();
+std::span<const hca::CommandEntry> memory_commands();
+std::span<const hca::CommandEntry> port_commands();
+std::span<const hca::CommandEntry> counter_commands();
 
 /// Every command that cxemu knows.
 hca::CommandTable all_commands();

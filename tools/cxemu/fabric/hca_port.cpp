@@ -139,8 +139,7 @@ bool HcaPort::send(Packet packet) {
 }
 
 void HcaPort::loop_back(Packet packet) {
-    ++statistics_.loopback_packets;
-    statistics_.loopback_bytes += packet.size() - vcrc_size;
+    port_.traffic().loopback.count(packet.size() - vcrc_size);
     loop_.defer([self = self_, packet = std::move(packet)] {
         if (HcaPort* port = *self; port != nullptr)
             if (const auto parsed = parse(packet.bytes()))
@@ -244,10 +243,14 @@ std::expected<std::optional<Mad>, MadRefusal> HcaPort::process(const Mad& reques
         return subnet_agent_.process(request, {.port = settings_.number,
                                                .remote_lid = remote_lid,
                                                .check_key = !flags.ignore_management_key});
-    auto answer = performance_agent_.process(request);
-    if (!answer)
+    if (const auto answer = performance_agent_.process(request))
+        return answer;
+    const MadMethod method = method_of(request);
+    if (method != MadMethod::get && method != MadMethod::set)
         return std::unexpected(MadRefusal::no_agent);
-    return answer;
+    Mad refusal = request; // what an agent says that doesn't know the class
+    make_response(refusal, MadStatus::bad_version);
+    return refusal;
 }
 
 // --- Events --------------------------------------------------------------------------------------
@@ -410,6 +413,14 @@ void HcaPort::modify_capability_mask(std::uint32_t bits, std::uint32_t select) {
 std::uint32_t HcaPort::changeable_capabilities() {
     return capabilities<"sm", "sm_disabled", "cm_sup", "snmp_tunnel_sup", "reinit_sup",
                         "device_mgmt_sup", "vendor_class_sup", "boot_mgmt_sup">;
+}
+
+void HcaPort::enable_rates(WidthMask widths, SpeedMask speeds) {
+    port_.enable_rates(widths, speeds);
+    if (widths != 0)
+        subnet_agent_.report_local_change(LocalChange::link_width_enabled);
+    if (speeds != 0)
+        subnet_agent_.report_local_change(LocalChange::link_speed_enabled);
 }
 
 void HcaPort::report_violation(const KeyViolation& violation) {

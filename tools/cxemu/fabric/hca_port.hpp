@@ -151,6 +151,8 @@ public:
     /// Largest payload, bytes.
     [[nodiscard]] std::size_t mtu() const { return port_.mtu(); }
     [[nodiscard]] const PortCounters& counters() const { return port_.counters(); }
+    [[nodiscard]] const TrafficCounters& traffic() const { return port_.traffic(); }
+    void clear_traffic() { port_.traffic() = {}; }
 
     [[nodiscard]] Guid node_guid() const { return identity_.node_guid; }
     [[nodiscard]] Guid port_guid() const { return guids_.front(); }
@@ -182,6 +184,12 @@ public:
     /// Bits of the capability mask that the host may change.
     [[nodiscard]] static std::uint32_t changeable_capabilities();
 
+    /// Enables these widths and speeds, both within the capabilities; the link trains anew. Zero
+    /// leaves what is enabled.
+    void enable_rates(WidthMask widths, SpeedMask speeds);
+    /// Brings the link up, or keeps it down.
+    void set_enabled(bool enabled) { port_.set_enabled(enabled); }
+
     /// Counts the violation and tells the subnet manager.
     void report_violation(const KeyViolation& violation);
 
@@ -195,8 +203,6 @@ public:
         std::uint64_t dropped_other_lid = 0; ///< not for this port
         std::uint64_t dropped_malformed = 0; ///< link good, transport headers bad
         std::uint64_t dropped_no_client = 0; ///<
-        std::uint64_t loopback_packets = 0;  ///<
-        std::uint64_t loopback_bytes = 0;    ///<
         std::uint64_t agent_answers = 0;     ///< by the port's own agents on the wire
     };
     [[nodiscard]] const Statistics& statistics() const { return statistics_; }

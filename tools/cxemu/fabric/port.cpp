@@ -17,6 +17,12 @@ constexpr std::uint8_t default_mtu_code = 4;
 
 constexpr std::uint8_t dropped_vl = 15;
 
+/// Number of data lanes of a code of VLCap and OperationalVLs.
+std::uint8_t lanes_of(std::uint64_t code) {
+    constexpr std::array<std::uint8_t, 6> lanes{0, 1, 2, 4, 8, 15};
+    return code < lanes.size() ? lanes[code] : 0;
+}
+
 bool is_management(const LocalRoute& local) {
     return local.vl == management_vl;
 }
@@ -107,6 +113,7 @@ bool Port::transmit(Packet packet, const LocalRoute& local) {
     const bool state_allows = is_management(local) || state_ == PortState::active;
     if (link_ == nullptr || !state_allows || !may_carry(local.vl) || !fits(packet.size())) {
         ++counters_.transmit_discards;
+        ++traffic_.transmit_errors;
         return false;
     }
     count_transmitted(packet, local);
@@ -117,6 +124,7 @@ void Port::receive(Packet packet) {
     const auto local = parse_local_route(packet.bytes());
     if (!local || !may_carry(local->vl) || !fits(packet.size())) {
         ++counters_.receive_errors;
+        ++traffic_.received_errors;
         return;
     }
     const bool state_allows = is_management(*local) || state_ >= PortState::armed;
@@ -129,17 +137,21 @@ void Port::receive(Packet packet) {
 }
 
 void Port::count_received(const Packet& packet, const LocalRoute& local) {
+    const std::size_t size = packet.size() - vcrc_size;
+    const bool multicast = is_multicast(local.dlid);
     ++counters_.receive_packets;
-    counters_.receive_bytes += packet.size() - vcrc_size;
-    ++(is_multicast(local.dlid) ? counters_.multicast_receive_packets
-                                : counters_.unicast_receive_packets);
+    counters_.receive_bytes += size;
+    ++(multicast ? counters_.multicast_receive_packets : counters_.unicast_receive_packets);
+    (multicast ? traffic_.multicast_received : traffic_.unicast_received).count(size);
 }
 
 void Port::count_transmitted(const Packet& packet, const LocalRoute& local) {
+    const std::size_t size = packet.size() - vcrc_size;
+    const bool multicast = is_multicast(local.dlid);
     ++counters_.transmit_packets;
-    counters_.transmit_bytes += packet.size() - vcrc_size;
-    ++(is_multicast(local.dlid) ? counters_.multicast_transmit_packets
-                                : counters_.unicast_transmit_packets);
+    counters_.transmit_bytes += size;
+    ++(multicast ? counters_.multicast_transmit_packets : counters_.unicast_transmit_packets);
+    (multicast ? traffic_.multicast_transmitted : traffic_.unicast_transmitted).count(size);
 }
 
 std::optional<std::uint8_t> Port::virtual_lane(std::size_t input, std::uint8_t sl) const {
@@ -160,10 +172,16 @@ std::size_t Port::mtu() const {
     return smallest_mtu << settings().get<"neighbor_mtu">();
 }
 
+std::size_t Port::largest_mtu() const {
+    return smallest_mtu << capabilities_.mtu_cap;
+}
+
 std::uint8_t Port::data_lanes() const {
-    constexpr std::array<std::uint8_t, 6> lanes{0, 1, 2, 4, 8, 15};
-    const auto code = settings().get<"operational_vls">();
-    return code < lanes.size() ? lanes[code] : 0;
+    return lanes_of(settings().get<"operational_vls">());
+}
+
+std::uint8_t Port::supported_data_lanes() const {
+    return lanes_of(capabilities_.vl_cap);
 }
 
 // --- Link ----------------------------------------------------------------------------------------

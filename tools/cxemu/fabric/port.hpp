@@ -133,9 +133,14 @@ public:
     /// Largest payload, bytes, and number of data lanes, as the subnet manager has set them.
     [[nodiscard]] std::size_t mtu() const;
     [[nodiscard]] std::uint8_t data_lanes() const;
+    /// The same, as far as the port supports it.
+    [[nodiscard]] std::size_t largest_mtu() const;
+    [[nodiscard]] std::uint8_t supported_data_lanes() const;
 
     [[nodiscard]] PortCounters& counters() { return counters_; }
     [[nodiscard]] const PortCounters& counters() const { return counters_; }
+    [[nodiscard]] TrafficCounters& traffic() { return traffic_; }
+    [[nodiscard]] const TrafficCounters& traffic() const { return traffic_; }
 
     /// A register of the host enables widths and speeds, or (zero) none of them changes.
     void enable_rates(WidthMask widths, SpeedMask speeds);
@@ -178,6 +183,7 @@ private:
     std::vector<SlToVlTable> sl_to_vl_;
     std::array<VlArbitrationBlock, 4> vl_arbitration_{};
     PortCounters counters_;
+    TrafficCounters traffic_;
 };
 
 } // namespace cxemu::fabric

@@ -52,4 +52,27 @@ struct PortCounters {
     PortCounters& operator+=(const PortCounters& other);
 };
 
+/// Packets, and bytes in them.
+struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+
+    void count(std::uint64_t size) {
+        ++packets;
+        bytes += size;
+    }
+};
+
+/// What a port of an HCA has carried, as the host sees it: apart from PortCounters, since the two
+/// are cleared apart from one another.
+struct TrafficCounters {
+    std::uint64_t received_errors = 0;
+    std::uint64_t transmit_errors = 0;
+    Traffic unicast_received;
+    Traffic unicast_transmitted;
+    Traffic multicast_received;
+    Traffic multicast_transmitted;
+    Traffic loopback;
+};
+
 } // namespace cxemu::fabric

@@ -40,7 +40,7 @@ nlohmann::json describe(const HcaPort& port) {
     result["dropped_other_lid"] = own.dropped_other_lid;
     result["dropped_malformed"] = own.dropped_malformed;
     result["dropped_no_client"] = own.dropped_no_client;
-    result["loopback_packets"] = own.loopback_packets;
+    result["loopback_packets"] = port.traffic().loopback.packets;
     result["agent_answers"] = own.agent_answers;
     return result;
 }
