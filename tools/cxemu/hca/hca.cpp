@@ -94,10 +94,11 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
     begin_initializing();
 }
 
-/// Objects may refer to parts, so they go first.
+/// Objects may refer to parts, and parts to this, so they go in this order.
 Hca::~Hca() {
     command_queue_.stop();
     objects_.clear();
+    parts_.clear();
 }
 
 vfio_user::DmaSpace& Hca::dma() {

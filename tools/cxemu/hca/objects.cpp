@@ -23,6 +23,18 @@ constexpr std::uint32_t first_memory_key = 0x800;
 /// Queue pairs 0 and 1 are names on the wire, not numbers of objects.
 constexpr std::uint32_t first_queue_pair = 0x40;
 
+/// Software keeps all kinds of shared receive queues in one table, and queue pairs name them
+/// without their kind, so no two have the same number.
+constexpr NumberRange receive_pool_numbers{1, (1U << 22U) - 1};
+constexpr NumberRange shared_receive_numbers{1U << 22U, 1U << 22U};
+constexpr NumberRange xrc_shared_receive_numbers{1U << 23U, 1U << 23U};
+
+/// At most 2^log numbers of \p range.
+NumberRange among(NumberRange range, std::uint64_t log) {
+    const auto most = 1U << std::min<std::uint64_t>(log, bits_of_number);
+    return {range.first, std::min(range.capacity, most)};
+}
+
 /// Numbers from \p first to the end of a table of 2^log entries.
 NumberRange up_to(std::uint32_t first, std::uint64_t log) {
     const auto size = 1U << std::min<std::uint64_t>(log, bits_of_number);
@@ -99,10 +111,11 @@ NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
     case ObjectKind::queue_pair:
         return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
     case ObjectKind::receive_memory_pool:
-        return up_to(1, capabilities.maximum<"log_max_rmp">());
+        return among(receive_pool_numbers, capabilities.maximum<"log_max_rmp">());
     case ObjectKind::shared_receive_queue:
+        return among(shared_receive_numbers, capabilities.maximum<"log_max_srq">());
     case ObjectKind::xrc_shared_receive_queue:
-        return up_to(1, capabilities.maximum<"log_max_srq">());
+        return among(xrc_shared_receive_numbers, capabilities.maximum<"log_max_srq">());
     case ObjectKind::dynamically_connected_target:
         return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
     case ObjectKind::queue_counter_set:

@@ -2,6 +2,7 @@
 #include "program/adapter.hpp"
 
 #include "commands/table.hpp"
+#include "queues/event_queues.hpp"
 
 #include <utility>
 
@@ -30,6 +31,7 @@ Adapter::Adapter(EventLoop& loop, hca::HcaSettings settings, check::Checker& che
             .checker = checker,
             .command_log = command_log},
            std::move(settings), commands::all_commands(), log_) {
+    hca_.add<queues::EventQueues>();
     function_.attach(hca_);
 }
 
