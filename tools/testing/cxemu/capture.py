@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks a packet capture of cxemu: Wireshark's opinion, and both checksums of every packet, computed here.
+
+usage: capture.py FILE [KIND…]
+KINDs (names below) are what the capture must contain.
+"""
+
+import collections
+import pathlib
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+
+DLT_INFINIBAND = 247
+MAGIC_NANOSECONDS = 0xA1B23C4D
+
+LRH, GRH, BTH, DETH = 8, 40, 12, 8
+UD_SEND, UD_SEND_IMMEDIATE = 0x64, 0x65
+LOCAL, GLOBAL = 2, 3  # LRH.LNH
+
+KINDS = {
+    "smp": "subnet management (queue pair 0)",
+    "directed-route": "subnet management by directed route",
+    "gmp": "general management (queue pair 1)",
+    "datagram": "datagrams of ordinary queue pairs",
+    "multicast": "packets to multicast LIDs",
+    "global": "packets with a global route header",
+}
+
+
+class CaptureError(Exception):
+    """What is wrong with the file, in words."""
+
+
+def packets(file: pathlib.Path) -> Iterator[bytes]:
+    """The packets of a pcap file of InfiniBand's link type, written on this machine."""
+    data = file.read_bytes()
+    magic, _, _, _, _, _, link_type = struct.unpack_from("=IHHiIII", data)
+    if magic != MAGIC_NANOSECONDS or link_type != DLT_INFINIBAND:
+        raise CaptureError(f"{file} has magic number {magic:#x} and link type {link_type}")
+    position = 24
+    while position < len(data):
+        if position + 16 > len(data):
+            raise CaptureError(f"{file} ends within a record header")
+        _, _, captured, length = struct.unpack_from("=IIII", data, position)
+        position += 16
+        if captured != length or position + captured > len(data):
+            raise CaptureError(f"{file} has a packet that is cut off, at byte {position}")
+        yield data[position:position + captured]
+        position += captured
+
+
+def make_crc16_table() -> list[int]:
+    """CRC-16 of the link layer: x^16 + x^12 + x^3 + x + 1, least significant bit first."""
+    reversed_polynomial = int(f"{0x100B:016b}"[::-1], 2)
+    table = []
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = value >> 1 ^ (reversed_polynomial if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+CRC16 = make_crc16_table()
+
+
+def variant_crc(packet: bytes) -> bytes:
+    value = 0xFFFF
+    for byte in packet[:-2]:
+        value = value >> 8 ^ CRC16[(value ^ byte) & 0xFF]
+    return struct.pack("<H", value ^ 0xFFFF)
+
+
+def invariant_crc(packet: bytes) -> bytes:
+    """Fields that routers and switches may change count as ones."""
+    masked = bytearray(packet[:-6])
+    transport = LRH
+    if packet[1] & 3 == GLOBAL:
+        masked[0:LRH] = b"\xff" * LRH
+        masked[LRH] |= 0x0F  # traffic class and flow label
+        masked[LRH + 1:LRH + 4] = b"\xff" * 3
+        masked[LRH + 7] = 0xFF  # hop limit
+        transport += GRH
+    else:
+        masked[0] |= 0xF0  # virtual lane
+    masked[transport + 4] = 0xFF
+    return struct.pack("<I", zlib.crc32(masked))
+
+
+def check(packet: bytes) -> None:
+    length = (struct.unpack_from(">H", packet, 4)[0] & 0x7FF) * 4 + 2
+    if length != len(packet):
+        raise CaptureError(f"PktLen says {length} bytes, the packet has {len(packet)}")
+    if packet[-6:-2] != invariant_crc(packet):
+        raise CaptureError(f"ICRC is {packet[-6:-2].hex()}, not {invariant_crc(packet).hex()}")
+    if packet[-2:] != variant_crc(packet):
+        raise CaptureError(f"VCRC is {packet[-2:].hex()}, not {variant_crc(packet).hex()}")
+
+
+def kinds_of(packet: bytes) -> Iterator[str]:
+    """What a packet is, in the names of KINDS."""
+    transport = LRH
+    if packet[1] & 3 == GLOBAL:
+        yield "global"
+        transport += GRH
+    if 0xC000 <= struct.unpack_from(">H", packet, 2)[0] < 0xFFFF:
+        yield "multicast"
+    if packet[transport] not in (UD_SEND, UD_SEND_IMMEDIATE):
+        return
+    destination = struct.unpack_from(">I", packet, transport + 4)[0] & 0xFFFFFF
+    management_class = packet[transport + BTH + DETH + 1]
+    if destination == 0:
+        yield "smp"
+        if management_class == 0x81:
+            yield "directed-route"
+    elif destination == 1:
+        yield "gmp"
+    else:
+        yield "datagram"
+
+
+def tshark(file: pathlib.Path, *arguments: str) -> list[str]:
+    command = ["tshark", "-r", str(file), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CaptureError(f"tshark ended with {done.returncode}: {done.stderr}")
+    return done.stdout.splitlines()
+
+
+def check_dissection(file: pathlib.Path, count: int) -> None:
+    """Wireshark takes every packet for InfiniBand and finds nothing malformed."""
+    frames = tshark(file, "-Y", "infiniband.lrh", "-T", "fields", "-e", "frame.number")
+    if len(frames) != count:
+        raise CaptureError(f"tshark sees InfiniBand in {len(frames)} of {count} packets")
+    suspicious = tshark(file, "-Y", "_ws.malformed or _ws.short or _ws.expert.severity == error")
+    if suspicious:
+        raise CaptureError(f"tshark finds {len(suspicious)} packets malformed, the first is: {suspicious[0]}")
+
+
+def check_file(file: pathlib.Path, wanted: list[str]) -> collections.Counter[str]:
+    """Checks a capture; returns how many packets of each kind it has."""
+    found: collections.Counter[str] = collections.Counter()
+    count = 0
+    for count, packet in enumerate(packets(file), 1):
+        try:
+            check(packet)
+        except CaptureError as error:
+            raise CaptureError(f"packet {count} of {file}: {error}") from error
+        found.update(kinds_of(packet))
+    found["all"] = count
+    for kind in wanted:
+        if not found[kind]:
+            raise CaptureError(f"{file} has no {KINDS[kind]}")
+    check_dissection(file, count)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or set(arguments[1:]) - KINDS.keys():
+        print(f"usage: capture.py FILE [{'|'.join(KINDS)}]…", file=sys.stderr)
+        return 2
+    file = pathlib.Path(arguments[0])
+    try:
+        found = check_file(file, arguments[1:])
+    except (CaptureError, OSError, struct.error) as error:
+        print(f"capture.py: {error}", file=sys.stderr)
+        return 1
+    print(f"{file}: {found.pop('all')} packets are right; " +
+          ", ".join(f"{number} {kind}" for kind, number in sorted(found.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

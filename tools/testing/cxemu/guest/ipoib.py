@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""IP addresses on the InfiniBand ports of this guest."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+import rdma
+
+
+def mode(interface: str) -> str:
+    return pathlib.Path(f"/sys/class/net/{interface}/mode").read_text().strip()
+
+
+def set_up(port: rdma.Port, address: str) -> None:
+    rdma.run("ip", "address", "flush", "dev", port.interface)
+    rdma.run("ip", "address", "add", address, "dev", port.interface)
+    rdma.run("ip", "link", "set", port.interface, "up")
+    await_carrier(port.interface)
+
+
+def await_carrier(interface: str, namespace: str = "") -> None:
+    """The interface runs as soon as it has joined the broadcast group."""
+    inside = ["ip", "netns", "exec", namespace] if namespace else []
+    path = f"/sys/class/net/{interface}/carrier"
+    rdma.until(lambda: rdma.run(*inside, "cat", path).strip() == "1", f"{interface} has a carrier")
+
+
+@contextlib.contextmanager
+def namespace(name: str, port: rdma.Port, address: str) -> Iterator[str]:
+    """A network namespace that has nothing but the interface of a port."""
+    interface = port.interface
+    rdma.run("ip", "netns", "add", name)
+    try:
+        rdma.run("ip", "link", "set", interface, "netns", name)
+        for words in (["address", "add", address, "dev", interface], ["link", "set", interface, "up"]):
+            rdma.run("ip", "-n", name, *words)
+        await_carrier(interface, name)
+        yield name
+    finally:
+        rdma.run("ip", "-n", name, "link", "set", interface, "netns", "1")
+        rdma.run("ip", "netns", "delete", name)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Unreliable datagrams between devices, by the test programs of rdma-core and perftest.
+
+Needs a subnet manager and two devices on one switch.
+"""
+
+import itertools
+import os
+import re
+import unittest
+
+import rdma
+
+ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "200"))
+TCP_PORTS = itertools.count(18515)
+
+
+def exchange(program: list[str | int], source: rdma.Port, target: rdma.Port) -> tuple[str, str]:
+    """Runs server and client of a program on two ports; returns what both printed."""
+    tcp_port = next(TCP_PORTS)
+    words = [*program, "-p", tcp_port]
+    with rdma.background(*words, "-d", target.device) as server:
+        rdma.await_listener(tcp_port, server)
+        client = rdma.run(*words, "-d", source.device, "127.0.0.1")
+        return rdma.finish(server), client
+
+
+class PingPong(unittest.TestCase):
+    """ibv_ud_pingpong, with the data that arrives checked (-c)."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.first, cls.second = rdma.ports()[:2]
+
+    def check(self, source: rdma.Port, target: rdma.Port, size: int, *options: str | int) -> None:
+        program = ["ibv_ud_pingpong", "-c", "-n", ROUNDS, "-s", size, *options]
+        for output in exchange(program, source, target):
+            self.assertNotIn("invalid data", output)
+            self.assertRegex(output, rf"\b{ROUNDS} iters in")
+
+    def test_short_messages(self) -> None:
+        self.check(self.first, self.second, 64)
+
+    def test_messages_in_the_other_direction(self) -> None:
+        self.check(self.second, self.first, 64)
+
+    def test_messages_whose_length_is_no_multiple_of_4(self) -> None:
+        for size in (1, 2, 3, 1021):
+            self.check(self.first, self.second, size)
+
+    def test_messages_as_long_as_the_mtu(self) -> None:
+        self.check(self.first, self.second, 4096)
+
+    def test_messages_with_a_global_route_header(self) -> None:
+        self.check(self.first, self.second, 1024, "-g", 0)
+
+    def test_completion_events(self) -> None:
+        self.check(self.first, self.second, 1024, "-e")
+
+    def test_messages_within_a_device(self) -> None:
+        self.check(self.first, self.first, 2048)
+
+
+class Perftest(unittest.TestCase):
+    """ib_send_bw and ib_send_lat. Their figures are shown, but never judged."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.first, cls.second = rdma.ports()[:2]
+
+    def result(self, program: list[str | int]) -> list[str]:
+        """The columns of the last line of results."""
+        _, client = exchange(program, self.first, self.second)
+        lines = re.findall(r"^ *(\d+(?: +[\d.]+)+) *$", client, re.MULTILINE)
+        self.assertTrue(lines, client)
+        print(f"\n    {' '.join(str(word) for word in program)}: {lines[-1]}", flush=True)
+        return lines[-1].split()
+
+    def test_bandwidth_of_datagrams(self) -> None:
+        columns = self.result(["ib_send_bw", "-c", "UD", "-F", "-s", 2048, "-n", 1000])
+        self.assertEqual(columns[:2], ["2048", "1000"])
+        self.assertGreater(float(columns[3]), 0.0)
+
+    def test_latency_of_datagrams(self) -> None:
+        columns = self.result(["ib_send_lat", "-c", "UD", "-F", "-s", 64, "-n", 500])
+        self.assertEqual(columns[:2], ["64", "500"])
+        self.assertGreater(float(columns[2]), 0.0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ibv_devinfo says about a device; needs no subnet manager."""
+
+import os
+import re
+import unittest
+
+import rdma
+
+DEVICE_ID = int(os.environ.get("CXEMU_DEVICE_ID", "1017"), 16)
+
+
+def attributes(device: str) -> dict[str, str]:
+    """The `name: value` lines of ibv_devinfo -v; the first of a name counts."""
+    found: dict[str, str] = {}
+    for line in rdma.run("ibv_devinfo", "-v", "-d", device).splitlines():
+        name, colon, value = line.strip().partition(":")
+        if colon and name not in found:
+            found[name] = value.strip()
+    return found
+
+
+class Device(unittest.TestCase):
+    """Every device of the guest."""
+
+    def setUp(self) -> None:
+        self.devices = {device: attributes(device) for device in rdma.devices()}
+
+    def number(self, device: str, name: str) -> int:
+        return int(self.devices[device][name].split()[0], 0)
+
+    def test_there_are_as_many_devices_as_the_guest_was_given(self) -> None:
+        self.assertEqual(len(self.devices), int(os.environ["LAB_HCAS"]))
+
+    def test_is_an_infiniband_hca_of_the_profile(self) -> None:
+        for device, found in self.devices.items():
+            with self.subTest(device):
+                self.assertEqual(found["transport"], "InfiniBand (0)")
+                self.assertEqual(int(found["vendor_id"], 16), 0x02C9)
+                self.assertEqual(int(found["vendor_part_id"]), DEVICE_ID)
+                self.assertRegex(found["fw_ver"], r"^16\.\d+\.\d+$")
+                self.assertEqual(found["phys_port_cnt"], "1")
+
+    def test_guids_are_set_and_unique(self) -> None:
+        guids = [found["node_guid"] for found in self.devices.values()]
+        guids += [found["sys_image_guid"] for found in self.devices.values()]
+        for guid in guids:
+            self.assertRegex(guid, r"^([0-9a-f]{4}:){3}[0-9a-f]{4}$")
+            self.assertNotEqual(guid, "0000:0000:0000:0000")
+        nodes = [found["node_guid"] for found in self.devices.values()]
+        self.assertEqual(len(set(nodes)), len(nodes))
+
+    def test_limits_are_those_of_a_real_device(self) -> None:
+        for device in self.devices:
+            with self.subTest(device):
+                self.assertEqual(self.number(device, "max_qp"), 1 << 18)
+                self.assertGreaterEqual(self.number(device, "max_qp_wr"), 1 << 13)
+                self.assertGreaterEqual(self.number(device, "max_cqe"), (1 << 22) - 1)
+                self.assertGreaterEqual(self.number(device, "max_cq"), 1 << 14)
+                self.assertGreaterEqual(self.number(device, "max_mr"), 1 << 14)
+                self.assertGreaterEqual(self.number(device, "max_pd"), 1 << 14)
+                self.assertGreaterEqual(self.number(device, "max_srq"), 1 << 14)
+                self.assertEqual(self.number(device, "max_sge"), 30)
+                self.assertEqual(self.number(device, "max_pkeys"), 128)
+                self.assertEqual(self.number(device, "max_qp_rd_atom"), 16)
+                self.assertGreater(self.number(device, "max_mcast_grp"), 0)
+                self.assertGreater(self.number(device, "max_mcast_qp_attach"), 0)
+
+    def test_page_sizes_begin_with_that_of_the_processor(self) -> None:
+        for device in self.devices:
+            self.assertTrue(self.number(device, "page_size_cap") & 0x1000)
+
+    def test_port_is_an_infiniband_port_with_a_trained_link(self) -> None:
+        for device, found in self.devices.items():
+            with self.subTest(device):
+                self.assertEqual(found["link_layer"], "InfiniBand")
+                self.assertEqual(found["phys_state"], "LINK_UP (5)")
+                self.assertEqual(found["max_mtu"], "4096 (5)")
+                self.assertEqual(found["active_width"], "4X (2)")
+                self.assertRegex(found["active_speed"], r"^25\.0 Gbps")
+                self.assertRegex(found["GID[  0]"], r"^fe80:")
+
+    def test_first_partition_key_is_the_default_one(self) -> None:
+        for port in rdma.ports():
+            self.assertEqual(port.attribute("pkeys/0"), "0xffff")
+
+    def test_port_reports_what_the_kernel_reports(self) -> None:
+        for device, found in self.devices.items():
+            port = rdma.Port(device)
+            self.assertEqual(int(found["port_lid"]), port.lid)
+            self.assertIn(port.state, re.sub("PORT_", "", found["state"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a subnet administrator sees: OpenSM has set the subnet up, and the tools of infiniband-diags agree with it.
+
+Needs a subnet manager in this guest and at least two devices on one switch.
+"""
+
+import itertools
+import re
+import unittest
+
+import rdma
+
+
+def fields(text: str) -> dict[str, str]:
+    """The `Name:......value` lines of smpquery and perfquery."""
+    return dict(re.findall(r"^(\w[^:\n]*):\.*(.*)$", text, re.MULTILINE))
+
+
+class Fabric(unittest.TestCase):
+    """Ports and switch of the subnet."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.ports = rdma.ports()
+        cls.manager = cls.ports[0]
+
+    def switch_lid(self) -> int:
+        return rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
+
+
+class Subnet(Fabric):
+    """What OpenSM has programmed."""
+
+    def test_all_ports_are_active(self) -> None:
+        for port in self.ports:
+            self.assertEqual(port.state, "ACTIVE", port)
+
+    def test_every_port_and_the_switch_have_a_lid_of_their_own(self) -> None:
+        lids = [port.lid for port in self.ports] + [self.switch_lid()]
+        self.assertNotIn(0, lids)
+        self.assertEqual(len(set(lids)), len(lids), lids)
+
+    def test_ports_know_their_subnet_manager(self) -> None:
+        for port in self.ports:
+            self.assertEqual(int(port.attribute("sm_lid"), 16), self.manager.lid)
+
+    def test_sminfo_finds_the_master(self) -> None:
+        text = rdma.run("sminfo")
+        self.assertEqual(rdma.number(text, r"sm lid (\d+)"), self.manager.lid)
+        self.assertIn(f"sm guid {self.manager.guid}", text)
+        self.assertIn("SMINFO_MASTER", text)
+
+    def test_forwarding_table_leads_to_every_port(self) -> None:
+        table = rdma.run("ibroute", self.switch_lid())
+        outputs = [rdma.number(table, rf"^0x{port.lid:04x} (\d+) ") for port in self.ports]
+        self.assertEqual(len(set(outputs)), len(outputs), table)
+
+    def test_broadcast_group_has_a_forwarding_entry(self) -> None:
+        self.assertRegex(rdma.run("ibroute", "-M", self.switch_lid()), r"(?m)^0xc000 ")
+
+
+class Discovery(Fabric):
+    """Tools that walk through the fabric."""
+
+    def test_ibstat_shows_active_ports(self) -> None:
+        for port in self.ports:
+            text = rdma.run("ibstat", port.device, port.number)
+            self.assertRegex(text, r"State: Active")
+            self.assertRegex(text, r"Physical state: LinkUp")
+            self.assertRegex(text, r"Rate: 100\b")
+            self.assertRegex(text, rf"Base lid: {port.lid}\b")
+            self.assertRegex(text, rf"Port GUID: {port.guid}")
+            self.assertRegex(text, r"Link layer: InfiniBand")
+
+    def test_ibnetdiscover_finds_one_switch_and_every_port(self) -> None:
+        text = rdma.run("ibnetdiscover")
+        self.assertEqual(len(re.findall(r"^Switch\s", text, re.MULTILINE)), 1, text)
+        self.assertEqual(len(re.findall(r"^Ca\s", text, re.MULTILINE)), len(self.ports), text)
+        for port in self.ports:
+            self.assertRegex(text, rf"\[1\]\({port.guid[2:]}\).*# lid {port.lid}\b.*4xEDR")
+
+    def test_iblinkinfo_shows_every_link_at_its_speed(self) -> None:
+        links = re.findall(r"4X\s+25\.78125 Gbps\s+Active/\s*LinkUp", rdma.run("iblinkinfo", "--switches-only"))
+        self.assertEqual(len(links), len(self.ports))
+
+    def test_ibtracert_leads_through_the_switch(self) -> None:
+        for source, target in itertools.permutations(self.ports, 2):
+            text = rdma.run("ibtracert", source.lid, target.lid)
+            self.assertRegex(text, rf"(?m)^From ca .* lid {source.lid}-")
+            self.assertEqual(len(re.findall(r"-> switch port", text)), 1, text)
+            self.assertRegex(text, rf"(?m)^To ca .* lid {target.lid}-")
+
+    def test_smpquery_gives_the_same_answer_by_lid_and_by_directed_route(self) -> None:
+        by_lid = rdma.run("smpquery", "nodeinfo", self.manager.lid)
+        self.assertEqual(fields(by_lid)["PortGuid"], self.manager.guid)
+        by_route = rdma.run("smpquery", "-D", "nodeinfo", "0")
+        self.assertEqual(fields(by_lid), fields(by_route))
+
+    def test_smpquery_reads_every_attribute_of_every_port(self) -> None:
+        for port in self.ports:
+            node = fields(rdma.run("smpquery", "nodeinfo", port.lid))
+            self.assertEqual(node["NodeType"], "Channel Adapter")
+            self.assertEqual(node["PortGuid"], port.guid)
+            info = fields(rdma.run("smpquery", "portinfo", port.lid, port.number))
+            self.assertEqual(int(info["Lid"]), port.lid)
+            self.assertEqual(int(info["SMLid"]), self.manager.lid)
+            self.assertEqual(info["LinkState"], "Active")
+            self.assertEqual(info["NeighborMTU"], "4096")
+            keys = rdma.run("smpquery", "pkeys", port.lid, port.number)
+            self.assertRegex(keys, r"0: 0xffff 0x0000")
+            self.assertRegex(keys, r"128 pkeys capacity for this port")
+            self.assertIn(port.guid, rdma.run("smpquery", "guids", port.lid))
+            for attribute in ("nodedesc", "sl2vl", "vlarb"):
+                self.assertTrue(rdma.run("smpquery", attribute, port.lid))
+
+    def test_smpquery_reads_the_switch(self) -> None:
+        text = rdma.run("smpquery", "switchinfo", self.switch_lid())
+        self.assertGreaterEqual(int(fields(text)["LinearFdbTop"]), max(port.lid for port in self.ports))
+
+
+class Administration(Fabric):
+    """Queries to the subnet administration: queue pair 1, RMPP, path records."""
+
+    def test_saquery_lists_every_node(self) -> None:
+        text = rdma.run("saquery", "NR")
+        for port in self.ports:
+            self.assertIn(f"port_guid...............{port.guid}", text.replace(" ", ""))
+
+    def test_saquery_finds_paths_between_all_ports(self) -> None:
+        for source, target in itertools.permutations(self.ports, 2):
+            text = rdma.run("saquery", "--src-to-dst", f"{source.lid}:{target.lid}")
+            self.assertEqual(rdma.number(text, r"slid\.*(\d+)"), source.lid)
+            self.assertEqual(rdma.number(text, r"dlid\.*(\d+)"), target.lid)
+            self.assertEqual(rdma.number(text, r"pkey\.*(0x[0-9A-F]+)"), 0xFFFF)
+
+    def test_saquery_works_from_every_device(self) -> None:
+        for port in self.ports:
+            self.assertIn(self.manager.guid, rdma.run("saquery", "-C", port.device, "-P", port.number, "NR"))
+
+
+class Traffic(Fabric):
+    """Datagrams between agents, and who counts them."""
+
+    def test_ibping_is_answered_by_every_other_port(self) -> None:
+        for source, target in itertools.permutations(self.ports[:2], 2):
+            with rdma.background("ibping", "-S", "-C", target.device, "-P", target.number):
+                text = rdma.run("ibping", "-C", source.device, "-P", source.number, "-c", 10, "-f", target.lid)
+            self.assertRegex(text, r"10 packets transmitted, 10 received, 0% packet loss")
+
+    def test_ibping_works_within_a_device(self) -> None:
+        port = self.ports[-1]
+        with rdma.background("ibping", "-S", "-C", port.device, "-P", port.number):
+            text = rdma.run("ibping", "-C", port.device, "-P", port.number, "-c", 5, "-f", port.lid)
+        self.assertRegex(text, r"5 packets transmitted, 5 received, 0% packet loss")
+
+    def test_perfquery_counts_the_packets_of_a_port(self) -> None:
+        def received() -> int:
+            return int(fields(rdma.run("perfquery", "-x", target.lid, target.number))["PortRcvPkts"])
+
+        target = self.ports[1]
+        before = received()
+        for _ in range(5):
+            rdma.run("smpquery", "nodeinfo", target.lid)
+        self.assertGreaterEqual(received(), before + 5)
+
+    def test_perfquery_finds_no_errors(self) -> None:
+        errors = ("SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors",
+                  "PortRcvRemotePhysicalErrors", "LocalLinkIntegrityErrors", "VL15Dropped")
+        for port in self.ports:
+            found = fields(rdma.run("perfquery", port.lid, port.number))
+            for name in errors:
+                self.assertEqual(int(found[name]), 0, f"{name} of {port}")
+
+    def test_perfquery_clears_counters(self) -> None:
+        port = self.ports[-1]
+        rdma.run("perfquery", "-R", port.lid, port.number)
+        found = fields(rdma.run("perfquery", port.lid, port.number))
+        self.assertLess(int(found["PortXmitPkts"]), 100)
+
+    def test_ibqueryerrors_has_nothing_to_report(self) -> None:
+        text = rdma.run("ibqueryerrors", "--threshold-file", "/dev/null", "-s", "PortXmitWait,PortXmitDiscards")
+        self.assertRegex(text, r"0 nodes have errors|(?m)0 ports have errors")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""IP over InfiniBand in datagram mode, between two network namespaces that share nothing but the emulated wire.
+
+Needs a subnet manager and two devices on one switch.
+"""
+
+import json
+import os
+import re
+import unittest
+
+import ipoib
+import rdma
+
+SECONDS = int(os.environ.get("CXEMU_SECONDS", "5"))
+
+
+class Datagram(unittest.TestCase):
+    """Two hosts with one InfiniBand port each."""
+
+    def setUp(self) -> None:
+        self.near, self.far = rdma.ports()[:2]
+        self.near_namespace = self.enterContext(ipoib.namespace("near", self.near, "10.9.0.1/24"))
+        self.far_namespace = self.enterContext(ipoib.namespace("far", self.far, "10.9.0.2/24"))
+
+    def near_run(self, *words: str | int) -> str:
+        return rdma.run("ip", "netns", "exec", self.near_namespace, *words)
+
+    def check_ping(self, *options: str | int) -> None:
+        text = self.near_run("ping", "-n", "-i", "0.02", "-w", 120, *options)
+        self.assertRegex(text, r" 0% packet loss")
+
+    def test_ping(self) -> None:
+        self.check_ping("-c", 50, "10.9.0.2")
+
+    def test_ping_with_packets_of_every_kind_of_length(self) -> None:
+        for size in (0, 1, 3, 700, 2016):
+            # The pattern is checked by ping: it reports bytes that differ.
+            text = self.near_run("ping", "-n", "-i", "0.02", "-c", 5, "-s", size, "-p", "a5", "10.9.0.2")
+            self.assertRegex(text, r" 0% packet loss")
+            self.assertNotIn("wrong data byte", text)
+
+    def test_ping_with_fragments(self) -> None:
+        self.check_ping("-c", 5, "-s", 20000, "10.9.0.2")
+
+    def test_ping_of_the_link_local_ipv6_address(self) -> None:
+        text = rdma.run("ip", "-n", self.far_namespace, "-6", "address", "show", "dev", self.far_interface())
+        found = re.search(r"inet6 (fe80[0-9a-f:]+)/64", text)
+        self.assertIsNotNone(found, text)
+        self.check_ping("-6", "-c", 5, f"{found[1]}%{self.near_interface()}")
+
+    def test_streams_of_tcp_arrive_whole(self) -> None:
+        for direction in ([], ["--reverse"]):
+            with rdma.background("ip", "netns", "exec", self.far_namespace, "iperf3", "-s", "-1") as server:
+                rdma.until(lambda: "LISTEN" in rdma.run("ip", "netns", "exec", self.far_namespace, "ss", "-ltn"),
+                           "iperf3 listens")
+                report = json.loads(self.near_run("iperf3", "-J", "-t", SECONDS, "-c", "10.9.0.2", *direction))
+                rdma.finish(server)
+            self.assertNotIn("error", report)
+            received = report["end"]["sum_received"]
+            self.assertGreater(received["bytes"], 100_000)
+            print(f"\n    iperf3{' --reverse' if direction else ''}: "
+                  f"{received['bits_per_second'] / 1e6:.1f} Mbit/s", flush=True)
+
+    def near_interface(self) -> str:
+        return self.interface_in(self.near_namespace)
+
+    def far_interface(self) -> str:
+        return self.interface_in(self.far_namespace)
+
+    def interface_in(self, namespace: str) -> str:
+        links = json.loads(rdma.run("ip", "-n", namespace, "-j", "link", "show"))
+        return next(link["ifname"] for link in links if link["link_type"] == "infiniband")
+
+
+class Interface(unittest.TestCase):
+    """What IPoIB makes of the port."""
+
+    def test_is_in_datagram_mode_with_the_mtu_of_the_broadcast_group(self) -> None:
+        for port in rdma.ports():
+            rdma.run("ip", "link", "set", port.interface, "up")
+            ipoib.await_carrier(port.interface)
+            self.assertEqual(ipoib.mode(port.interface), "datagram")
+            link = json.loads(rdma.run("ip", "-j", "link", "show", "dev", port.interface))[0]
+            self.assertEqual(link["mtu"], 2044)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The driver goes and comes back, again and again; the kernel log is judged by the lab."""
+
+import os
+import pathlib
+import unittest
+
+import rdma
+
+DRIVER = pathlib.Path("/sys/bus/pci/drivers/mlx5_core")
+RELOADS = int(os.environ.get("CXEMU_RELOADS", "3"))
+
+
+class Reload(unittest.TestCase):
+    """mlx5_core and mlx5_ib."""
+
+    def setUp(self) -> None:
+        self.devices = rdma.devices()
+
+    def check_devices(self) -> None:
+        rdma.until(lambda: rdma.devices() == self.devices, f"the devices {self.devices} are there again")
+        for device in self.devices:
+            self.assertIn("link_layer:\t\tInfiniBand", rdma.run("ibv_devinfo", "-d", device))
+
+    def test_devices_come_back_after_the_driver_was_unloaded(self) -> None:
+        for turn in range(RELOADS):
+            with self.subTest(turn):
+                rdma.run("modprobe", "-r", "mlx5_ib", "mlx5_core")
+                self.assertEqual(rdma.devices(), [])
+                rdma.run("modprobe", "-a", "mlx5_core", "mlx5_ib")
+                self.check_devices()
+
+    def test_devices_come_back_after_they_were_unbound(self) -> None:
+        for function in self.functions():
+            (DRIVER / "unbind").write_text(function.name)
+            (DRIVER / "bind").write_text(function.name)
+        self.check_devices()
+
+    def test_devices_come_back_after_a_function_level_reset(self) -> None:
+        for function in self.functions():
+            (DRIVER / "unbind").write_text(function.name)
+            self.assertIn("flr", (function / "reset_method").read_text())
+            (function / "reset").write_text("1")
+            (DRIVER / "bind").write_text(function.name)
+        self.check_devices()
+
+    def functions(self) -> list[pathlib.Path]:
+        """The PCI functions of the devices."""
+        return [(rdma.CLASS / device / "device").resolve() for device in self.devices]
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
