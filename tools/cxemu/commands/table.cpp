@@ -9,6 +9,10 @@ hca::CommandTable all_commands() {
     table.add(object_commands());
     table.add(event_commands());
     table.add(completion_queue_commands());
+    table.add(memory_commands());
+    table.add(queue_pair_commands());
+    table.add(receive_queue_commands());
+    table.add(multicast_commands());
     table.add(port_commands());
     table.add(counter_commands());
     return table;

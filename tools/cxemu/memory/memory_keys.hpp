@@ -21,7 +21,8 @@ namespace cxemu::memory {
 
 /// Keys with a fixed meaning; QUERY_SPECIAL_CONTEXTS reports them. No memory key has their index.
 struct SpecialKeys {
-    static constexpr std::uint32_t terminate_scatter_list = 0x100;
+    static constexpr std::uint32_t terminate_scatter_list =
+        hwtab::value<hwtab::special_lkey, "terminate_scatter_list">;
 };
 
 /// A range behind a key, and what shall be done with it.
@@ -46,15 +47,14 @@ class MemoryKeys final : public hca::Part {
 public:
     explicit MemoryKeys(hca::Hca& hca) : hca_(hca) {}
 
-    /// The bus addresses of a range, in order, neighbours joined. Ranges of the null key have
-    /// address BusRange::address == null_address. An access of length 0 yields no range.
+    /// The bus addresses of a range, in order, neighbours joined. An access of length 0 yields no
+    /// range.
     AccessResult<std::vector<BusRange>> translate(Accessor accessor, const Access& access);
-    static constexpr std::uint64_t null_address = ~std::uint64_t{0};
 
     /// Copies the range into \p out. \pre out.size() == access.length
     AccessResult<void> read(Accessor accessor, const Access& access, std::span<std::byte> out);
 
-    /// Copies \p data into the range. Nothing is written when any byte is refused.
+    /// Copies \p data into the range. Nothing is written when the keys refuse any byte.
     /// \pre data.size() == access.length
     AccessResult<void> write(Accessor accessor, const Access& access,
                              std::span<const std::byte> data);
@@ -95,9 +95,6 @@ public:
 private:
     AccessResult<void> resolve(Accessor accessor, const Access& access, std::uint32_t depth,
                                std::vector<BusRange>& ranges);
-    AccessResult<void> transfer(const std::vector<BusRange>& ranges,
-                                const std::function<bool(const BusRange&, std::uint64_t)>& copy);
-
     hca::Hca& hca_;
     AccessStatistics statistics_;
 };

@@ -40,6 +40,9 @@ struct QueuePairResources {
     hca::Reference<SharedReceiveQueue> shared_receive;
 };
 
+/// Bytes of the buffer that a context (layout qpc) describes.
+std::uint64_t queue_buffer_size(hwtab::ConstView<hwtab::qpc> context);
+
 class QueuePair final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::queue_pair;
@@ -154,7 +157,9 @@ public:
 
     /// A transition by command; the context has been taken over already.
     void change_state(QueuePairState to);
-    /// Fields of the context have changed.
+    /// Replaces the context, except for its state. \pre context has the layout qpc
+    void take_context(std::span<const std::byte> context);
+    /// Fields of the context have changed, the state hasn't.
     void apply_context();
     /// Another completion queue or shared receive queue (RTS2RTS).
     void replace_receive_completions(hca::Reference<CompletionQueue> completions);
@@ -172,28 +177,30 @@ public:
 
 private:
     std::expected<SendRequest, DecodeError> decode_next();
+    void check_head(std::span<const std::byte> entry);
     void skip_undecodable(DecodeError error);
-    bool execute_local(const SendRequest& request);
-    void post_send_completions(std::span<const Completion> completions);
-    void post_receive_completion(const ReceiveRequest* request, Completion completion);
+    void finish_local(const SendRequest& request);
+    void finish_send(std::uint16_t index, std::optional<Completion> completion);
+    void report(CompletionQueue* queue, const Completion& completion);
+    [[nodiscard]] CompletionQueue* completions_of(const SharedReceiveQueue* shared) const;
     [[nodiscard]] Completion send_completion(std::uint16_t index, std::uint8_t opcode) const;
     [[nodiscard]] Completion send_error(std::uint16_t index, std::uint8_t opcode,
                                         CompletionError error, std::uint8_t vendor) const;
-    [[nodiscard]] Completion receive_error(std::uint16_t index, CompletionError error,
+    [[nodiscard]] Completion receive_error(const ReceiveRequest& request, CompletionError error,
                                            std::uint8_t vendor) const;
     void set_number(Completion& completion, const SharedReceiveQueue* shared) const;
-    void stop_sends(QueuePairState to);
+    void set_state(QueuePairState to);
+    void stop(QueuePairState to);
     void flush_sends();
     void flush_receives();
     void finish_draining();
-    void reset_queues();
-    void notify(QueuePairState from);
 
     WorkQueues& queues_;
     std::array<std::byte, hwtab::qpc.size> context_{};
     QueuePairResources resources_;
     SendQueue send_queue_;
     ReceiveQueue receive_queue_;
+    bool held_back_ = false; ///< the next send waits for one that is under way
 };
 
 } // namespace cxemu::queues

@@ -19,6 +19,9 @@ namespace cxemu::queues {
 /// \param entry without a leading segment
 std::vector<memory::DataSegment> decode_scatter_list(std::span<const std::byte> entry);
 
+/// Sum of the lengths, in bytes.
+std::uint64_t total_length(std::span<const memory::DataSegment> list);
+
 /// Where a receive ring lies.
 struct ReceiveRing {
     const memory::HostBuffer* buffer = nullptr;
@@ -49,7 +52,7 @@ public:
     /// Takes the next entry, after a look into the doorbell record.
     std::expected<ReceiveRequest, ReceiveFault> take(vfio_user::DmaSpace& dma);
 
-    /// Takes the next entry without reading it. \return its slot, or `empty`...
+    /// Takes the next entry without reading it. \return its slot
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);
 
     void reset() { taken_ = posted_ = 0; }

@@ -50,18 +50,20 @@ public:
 
     /// The entry at next() is under way now.
     void start(const SendRequest& request);
-    /// An entry that can't be decoded: takes \p blocks blocks as an entry under way.
-    void start_undecodable(std::uint8_t opcode, std::uint16_t blocks);
+    /// The same for an entry that can't be decoded.
+    void start_undecodable(vfio_user::DmaSpace& dma);
+
+    /// The entry that was started last is not under way any more, but the next to execute.
+    void put_back(std::uint16_t index);
 
     /// An entry under way is done; \p completion is what shall be reported, if anything.
     /// \return what can be reported now, in the order of the entries
     std::vector<Completion> finish(std::uint16_t index, std::optional<Completion> completion);
 
-    /// Entries that are under way, done or not.
+    /// No entry is under way.
     [[nodiscard]] bool idle() const { return under_way_.empty(); }
     /// Whether a request with \p fence must wait for entries that are under way.
     [[nodiscard]] bool must_wait(Fence fence) const;
-    [[nodiscard]] bool is_under_way(std::uint16_t index) const;
 
     /// One entry that is flushed.
     struct Flushed {
@@ -80,12 +82,13 @@ private:
         std::uint16_t index;
         std::uint8_t opcode;
         bool done = false;
-        std::optional<Completion> completion;
+        std::optional<Completion> completion{};
     };
 
     [[nodiscard]] std::uint16_t oldest() const {
         return under_way_.empty() ? next_ : under_way_.front().index;
     }
+    UnderWay skip(vfio_user::DmaSpace& dma);
     vfio_user::DmaResult<void> read(vfio_user::DmaSpace& dma, std::uint16_t index,
                                     std::span<std::byte> out) const;
 

@@ -37,8 +37,9 @@ struct SharedReceiveAttributes {
 struct SharedReceiveResources {
     memory::HostBuffer buffer;
     hca::Reference<hca::ProtectionDomain> domain;
-    hca::Reference<hca::XrcDomain> xrc_domain;   ///< empty unless the queue belongs to one
-    hca::Reference<CompletionQueue> completions; ///< empty: those of the queue pair
+    hca::Reference<hca::XrcDomain> xrc_domain;     ///< empty unless the queue belongs to one
+    hca::Reference<CompletionQueue> completions;   ///< empty: those of the queue pair
+    hca::Reference<hca::UserMemory> buffer_memory; ///< empty unless the buffer lies in one
 };
 
 /// Entries of a linked list are followed through their next index, which software rewrites as it

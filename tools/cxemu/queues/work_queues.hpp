@@ -40,12 +40,19 @@ public:
     /// tells the device about receives.
     static constexpr auto flush_period = std::chrono::milliseconds(2);
 
+    /// \pre memory::MemoryKeys has been added to \p hca
     explicit WorkQueues(hca::Hca& hca);
     ~WorkQueues() override;
 
     /// nullptr: sends stay where they are.
     void set_transport(Transport* transport) { transport_ = transport; }
-    [[nodiscard]] Transport* transport() const { return transport_; }
+    /// The transport that serves \p queue_pair, or nullptr.
+    [[nodiscard]] Transport* transport_of(const QueuePair& queue_pair) const;
+    /// Tells the transport that \p queue_pair has left state \p from.
+    void notify(QueuePair& queue_pair, QueuePairState from);
+
+    /// What completions carry as their time: nanoseconds.
+    [[nodiscard]] std::uint64_t timestamp() const;
 
     [[nodiscard]] hca::Hca& hca() const { return hca_; }
     [[nodiscard]] memory::MemoryKeys& memory() const { return memory_; }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Memory keys and signature variables.
+#include "commands/resources.hpp"
+#include "commands/table.hpp"
+#include "hca/hca.hpp"
+#include "memory/memory_key.hpp"
+#include "memory/signature_variable.hpp"
+#include "tables/commands_memory.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cxemu::commands {
+
+namespace {
+
+using namespace hca;
+using memory::AccessMode;
+using memory::MemoryKey;
+using memory::SignatureVariable;
+using Fields = hwtab::ConstView<hwtab::mkc>;
+
+AccessMode access_mode(Fields fields) {
+    constexpr unsigned low_bits = 2;
+    return static_cast<AccessMode>(fields.get<"access_mode_4_2">() << low_bits |
+                                   fields.get<"access_mode_1_0">());
+}
+
+CommandResult check_mode(CommandContext& context, Fields fields) {
+    switch (access_mode(fields)) {
+    case AccessMode::physical:
+    case AccessMode::pages:
+        return CommandResult::ok();
+    case AccessMode::ranges:
+    case AccessMode::fixed_ranges:
+        return check_limit(context, "translations_octword_size",
+                           fields.get<"translations_octword_size">(),
+                           1ULL << context.hca.capabilities().current<"log_max_klm_list_size">());
+    }
+    return context.fail(CommandStatus::bad_parameter, Syndrome::bad_access_mode,
+                        "access mode {} is not supported",
+                        static_cast<unsigned>(access_mode(fields)));
+}
+
+/// The translation entries in the input, or the result to answer with.
+std::expected<std::span<const std::byte>, CommandResult> translation(CommandContext& context) {
+    const auto in = context.in<hwtab::create_mkey_in>();
+    const auto listed = in.bytes<"klm_pas_mtt">();
+    const auto octwords = in.get<"translations_octword_actual_size">();
+    const auto room = in.get<"memory_key_mkey_entry.translations_octword_size">();
+    if (octwords > listed.size() / MemoryKey::octword)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::bad_translation_list,
+                                            "translations_octword_actual_size {} exceeds the {} in "
+                                            "the input",
+                                            octwords, listed.size() / MemoryKey::octword));
+    if (octwords > room)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::bad_translation_list,
+                                            "translations_octword_actual_size {} exceeds "
+                                            "translations_octword_size {}",
+                                            octwords, room));
+    return listed.first(octwords * MemoryKey::octword);
+}
+
+CommandResult create_mkey(CommandContext& context) {
+    const auto in = context.in<hwtab::create_mkey_in>();
+    const auto fields = in.nested<"memory_key_mkey_entry", hwtab::mkc>();
+    if (in.get<"mkey_umem_valid">() != 0 || in.get<"data_direct">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "translations in registered user memory and data direct are not "
+                            "supported");
+    if (const auto checked = check_mode(context, fields); !checked)
+        return checked;
+    const auto entries = translation(context);
+    if (!entries)
+        return entries.error();
+    auto domain = refer_to<ProtectionDomain>(context, fields.get<"pd">());
+    if (!domain)
+        return domain.error();
+    const auto created = context.objects().of<MemoryKey>().create(
+        context.uid, fields.memory(), in.get<"pg_access">() != 0, *std::move(domain));
+    if (!created)
+        return context.refuse(created.error(), MemoryKey::kind, 0);
+    (*created)->write_translation(0, *entries);
+    context.out<hwtab::create_mkey_out>().set<"mkey_index">((*created)->number());
+    return CommandResult::ok();
+}
+
+CommandResult query_mkey(CommandContext& context) {
+    const auto in = context.in<hwtab::query_mkey_in>();
+    const auto found = context.find<MemoryKey>(static_cast<std::uint32_t>(in.get<"mkey_index">()));
+    if (!found)
+        return found.error();
+    const MemoryKey& key = **found;
+    const auto out = context.out<hwtab::query_mkey_out>();
+    std::ranges::copy(key.context().memory(), out.bytes<"memory_key_mkey_entry">().begin());
+    const auto first = out.bytes<"bsf0_klm0_pas_mtt0_1">();
+    key.read_translation(0, first);
+    key.read_translation(first.size(), out.bytes<"bsf1_klm1_pas_mtt2_3">());
+    return CommandResult::ok();
+}
+
+CommandResult destroy_mkey(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_mkey_in>();
+    return context.destroy<MemoryKey>(static_cast<std::uint32_t>(in.get<"mkey_index">()));
+}
+
+CommandResult create_psv(CommandContext& context) {
+    constexpr std::uint64_t most = 4;
+    const auto in = context.in<hwtab::create_psv_in>();
+    const auto count = in.get<"num_psv">();
+    if (count == 0 || count > most)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "num_psv {} is not between 1 and {}", count, most);
+    std::array<std::uint32_t, most> numbers{};
+    for (std::size_t i = 0; i < count; ++i) {
+        auto domain = refer_to<ProtectionDomain>(context, in.get<"pd">());
+        if (!domain)
+            return domain.error();
+        const auto created =
+            context.objects().of<SignatureVariable>().create(context.uid, *std::move(domain));
+        if (!created) {
+            for (std::size_t made = 0; made < i; ++made)
+                context.objects().of<SignatureVariable>().erase(numbers[made], context.uid);
+            return context.refuse(created.error(), SignatureVariable::kind, 0);
+        }
+        numbers[i] = (*created)->number();
+    }
+    const auto out = context.out<hwtab::create_psv_out>();
+    out.set<"psv0_index">(numbers[0]);
+    out.set<"psv1_index">(numbers[1]);
+    out.set<"psv2_index">(numbers[2]);
+    out.set<"psv3_index">(numbers[3]);
+    return CommandResult::ok();
+}
+
+CommandResult destroy_psv(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_psv_in>();
+    return context.destroy<SignatureVariable>(static_cast<std::uint32_t>(in.get<"psvn">()));
+}
+
+constexpr std::array entries{
+    CommandEntry{&hwtab::cmd_create_mkey, create_mkey},
+    CommandEntry{&hwtab::cmd_query_mkey, query_mkey},
+    CommandEntry{&hwtab::cmd_destroy_mkey, destroy_mkey},
+    CommandEntry{&hwtab::cmd_create_psv, create_psv},
+    CommandEntry{&hwtab::cmd_destroy_psv, destroy_psv},
+};
+
+} // namespace
+
+std::span<const CommandEntry> memory_commands() {
+    return entries;
+}
+
+} // namespace cxemu::commands

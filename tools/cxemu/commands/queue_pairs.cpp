@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Queue pairs.
+#include "commands/resources.hpp"
+#include "commands/table.hpp"
+#include "hca/hca.hpp"
+#include "queues/queue_pair.hpp"
+#include "queues/transitions.hpp"
+#include "queues/work_queues.hpp"
+#include "tables/command_header.hpp"
+#include "tables/commands_queue_pairs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace cxemu::commands {
+
+namespace {
+
+using namespace hca;
+using queues::CompletionQueue;
+using queues::QueuePair;
+using queues::QueuePairResources;
+using queues::QueuePairState;
+using queues::ReceiveSource;
+using queues::ServiceType;
+using queues::SharedReceiveQueue;
+using queues::Transition;
+using Fields = hwtab::ConstView<hwtab::qpc>;
+
+// --- CREATE_QP -----------------------------------------------------------------------------------
+
+std::optional<ServiceType> known_service(std::uint64_t number) {
+    const auto service = static_cast<ServiceType>(number);
+    switch (service) {
+    case ServiceType::reliable_connection:
+    case ServiceType::unreliable_connection:
+    case ServiceType::unreliable_datagram:
+    case ServiceType::extended_reliable_connection:
+    case ServiceType::subnet_management:
+    case ServiceType::general_services:
+    case ServiceType::memory_registration:
+        return service;
+    }
+    return std::nullopt;
+}
+
+ReceiveSource receive_source(Fields fields) {
+    return static_cast<ReceiveSource>(fields.get<"rq_type">());
+}
+
+bool has_send_queue(Fields fields) {
+    return fields.get<"no_sq">() == 0;
+}
+
+CommandResult check_geometry(CommandContext& context, Fields fields) {
+    const auto limit = context.hca.capabilities().current<"log_max_qp_sz">();
+    if (receive_source(fields) == ReceiveSource::own_queue) {
+        if (const auto checked =
+                check_limit(context, "log_rq_size", fields.get<"log_rq_size">(), limit);
+            !checked)
+            return checked;
+    }
+    return check_limit(context, "log_sq_size", fields.get<"log_sq_size">(), limit);
+}
+
+CommandResult check_fields(CommandContext& context, Fields fields) {
+    if (!known_service(fields.get<"st">()))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_service_type,
+                            "service type {} ({}) is not supported", fields.get<"st">(),
+                            hwtab::name_of(hwtab::qp_service_type, fields.get<"st">()));
+    const auto source = receive_source(fields);
+    if (source != ReceiveSource::own_queue && source != ReceiveSource::shared_queue &&
+        source != ReceiveSource::none)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "rq_type {} is not supported", fields.get<"rq_type">());
+    if (fields.get<"dbr_umem_valid">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "doorbell records in registered user memory are not supported");
+    if (const auto checked = check_doorbell_record(context, fields.get<"dbr_addr">()); !checked)
+        return checked;
+    return check_geometry(context, fields);
+}
+
+/// A shared receive queue of any of the three kinds, which share their numbers.
+std::expected<Reference<SharedReceiveQueue>, CommandResult>
+refer_to_shared_receive(CommandContext& context, std::uint64_t number) {
+    const auto wanted = static_cast<std::uint32_t>(number);
+    auto& objects = context.objects();
+    if (const auto pool = objects.of<queues::ReceiveMemoryPool>().find(wanted, context.uid))
+        return Reference<SharedReceiveQueue>(**pool);
+    if (const auto xrc = objects.of<queues::XrcSharedReceiveQueue>().find(wanted, context.uid))
+        return Reference<SharedReceiveQueue>(**xrc);
+    const auto basic = context.find<queues::BasicSharedReceiveQueue>(wanted);
+    if (!basic)
+        return std::unexpected(basic.error());
+    return Reference<SharedReceiveQueue>(**basic);
+}
+
+/// Stores a reference where one is wanted. \return the failure, or ok
+template <class T>
+CommandResult store(std::expected<Reference<T>, CommandResult> found, Reference<T>& where) {
+    if (!found)
+        return found.error();
+    where = *std::move(found);
+    return CommandResult::ok();
+}
+
+CommandResult find_queues(CommandContext& context, Fields fields, QueuePairResources& found) {
+    if (has_send_queue(fields)) {
+        if (const auto result = store(refer_to<CompletionQueue>(context, fields.get<"cqn_snd">()),
+                                      found.send_completions);
+            !result)
+            return result;
+        if (const auto result = store(refer_to<Uar>(context, fields.get<"uar_page">()), found.uar);
+            !result)
+            return result;
+    }
+    if (receive_source(fields) != ReceiveSource::none) {
+        if (const auto result = store(refer_to<CompletionQueue>(context, fields.get<"cqn_rcv">()),
+                                      found.receive_completions);
+            !result)
+            return result;
+    }
+    if (receive_source(fields) == ReceiveSource::shared_queue)
+        return store(refer_to_shared_receive(context, fields.get<"srqn_rmpn_xrqn">()),
+                     found.shared_receive);
+    return CommandResult::ok();
+}
+
+CommandResult find_domains(CommandContext& context, Fields fields, QueuePairResources& found) {
+    const auto service = static_cast<ServiceType>(fields.get<"st">());
+    if (const auto result =
+            store(refer_to<ProtectionDomain>(context, fields.get<"pd">()), found.domain);
+        !result)
+        return result;
+    if (service != ServiceType::extended_reliable_connection)
+        return CommandResult::ok();
+    return store(refer_to<XrcDomain>(context, fields.get<"xrcd">()), found.xrc_domain);
+}
+
+CommandResult find_buffer(CommandContext& context, Fields fields, QueuePairResources& found) {
+    const auto in = context.in<hwtab::create_qp_in>();
+    const std::uint64_t size = queues::queue_buffer_size(fields);
+    if (size == 0)
+        return CommandResult::ok();
+    std::expected<memory::HostBuffer, CommandResult> buffer;
+    if (in.get<"wq_umem_valid">() != 0) {
+        if (const auto result =
+                store(refer_to<UserMemory>(context, in.get<"wq_umem_id">()), found.buffer_memory);
+            !result)
+            return result;
+        buffer = registered_buffer(context, *found.buffer_memory, in.get<"wq_umem_offset">(), size);
+    } else {
+        buffer = listed_buffer(context,
+                               {.log_page_size = fields.get<"log_page_size">(),
+                                .page_offset = fields.get<"page_offset">(),
+                                .size = size},
+                               in.bytes<"pas">());
+    }
+    if (!buffer)
+        return buffer.error();
+    found.buffer = *std::move(buffer);
+    return CommandResult::ok();
+}
+
+CommandResult create_qp(CommandContext& context) {
+    const auto in = context.in<hwtab::create_qp_in>();
+    const auto fields = in.nested<"qpc", hwtab::qpc>();
+    if (in.get<"input_qpn">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "input_qpn {:#x}: numbers can't be chosen", in.get<"input_qpn">());
+    QueuePairResources resources;
+    for (const auto result :
+         {check_fields(context, fields), find_domains(context, fields, resources)}) {
+        if (!result)
+            return result;
+    }
+    if (const auto result = find_queues(context, fields, resources); !result)
+        return result;
+    if (const auto result = find_buffer(context, fields, resources); !result)
+        return result;
+    const auto created = context.objects().of<QueuePair>().create(
+        context.uid, context.hca.part<queues::WorkQueues>(), fields.memory(), std::move(resources));
+    if (!created)
+        return context.refuse(created.error(), QueuePair::kind, 0);
+    context.out<hwtab::create_qp_out>().set<"qpn">((*created)->number());
+    return CommandResult::ok();
+}
+
+// --- Transitions ---------------------------------------------------------------------------------
+
+CommandResult wrong_state(CommandContext& context, const QueuePair& queue_pair) {
+    return context.fail(CommandStatus::bad_qp_state, Syndrome::bad_transition,
+                        "queue pair {:#x} is in state {}", queue_pair.number(),
+                        queues::name_of(queue_pair.state()));
+}
+
+CommandResult check_mask(CommandContext& context, const Transition& transition,
+                         const QueuePair& queue_pair, std::uint64_t mask) {
+    const auto allowed =
+        transition.optional[static_cast<std::size_t>(queues::group_of(queue_pair.service()))];
+    if ((mask & ~allowed) != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
+                            "opt_param_mask {:#x} has bits beyond {:#x}", mask, allowed);
+    return CommandResult::ok();
+}
+
+/// Values that the new context must not have.
+CommandResult check_context(CommandContext& context, const Transition& transition,
+                            const QueuePair& queue_pair, Fields fields) {
+    constexpr std::uint64_t largest_mtu = hwtab::value<hwtab::qp_mtu, "4k_bytes">;
+    const auto port = fields.get<"primary_address_path.vhca_port_num">();
+    if (queue_pair.service() != ServiceType::memory_registration &&
+        (port == 0 || port > context.hca.settings().ports))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
+                            "vhca_port_num {} is not between 1 and {}", port,
+                            context.hca.settings().ports);
+    const auto mtu = fields.get<"mtu">();
+    if (transition.to == QueuePairState::ready_to_receive && (mtu == 0 || mtu > largest_mtu))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "mtu {} is not between 1 and {}", mtu, largest_mtu);
+    return check_limit(context, "log_msg_max", fields.get<"log_msg_max">(),
+                       context.hca.capabilities().current<"log_max_msg">());
+}
+
+CommandResult replace_queues(CommandContext& context, QueuePair& queue_pair, std::uint64_t mask,
+                             Fields input) {
+    if ((mask & hwtab::value<hwtab::qp_optional_parameters, "cqn_rcv">) != 0) {
+        auto completions = refer_to<CompletionQueue>(context, input.get<"cqn_rcv">());
+        if (!completions)
+            return completions.error();
+        queue_pair.replace_receive_completions(*std::move(completions));
+    }
+    if ((mask & hwtab::value<hwtab::qp_optional_parameters, "srqn">) != 0) {
+        auto shared = refer_to_shared_receive(context, input.get<"srqn_rmpn_xrqn">());
+        if (!shared)
+            return shared.error();
+        queue_pair.replace_shared_receive(*std::move(shared));
+    }
+    return CommandResult::ok();
+}
+
+std::expected<QueuePair*, CommandResult> find_queue_pair(CommandContext& context,
+                                                         std::uint64_t number) {
+    return context.find_owned<QueuePair>(static_cast<std::uint32_t>(number));
+}
+
+/// All commands that carry a context. Their inputs have the same layout.
+CommandResult modify_qp(CommandContext& context) {
+    const auto in = context.in<hwtab::rst2init_qp_in>();
+    const Transition* transition =
+        queues::find_transition(static_cast<std::uint16_t>(in.get<"opcode">()));
+    const auto found = find_queue_pair(context, in.get<"qpn">());
+    if (!found)
+        return found.error();
+    QueuePair& queue_pair = **found;
+    if (queue_pair.state() != transition->from)
+        return wrong_state(context, queue_pair);
+    const auto mask = in.get<"opt_param_mask">();
+    if (const auto result = check_mask(context, *transition, queue_pair, mask); !result)
+        return result;
+    const auto input = in.nested<"qpc", hwtab::qpc>();
+    std::array<std::byte, hwtab::qpc.size> changed{};
+    std::ranges::copy(queue_pair.context().memory(), changed.begin());
+    queues::take_over(*transition, mask, input.memory(), changed);
+    if (const auto result = check_context(context, *transition, queue_pair, Fields{changed});
+        !result)
+        return result;
+    if (const auto result = replace_queues(context, queue_pair, mask, input); !result)
+        return result;
+    queue_pair.take_context(changed);
+    if (transition->from == transition->to)
+        queue_pair.apply_context();
+    else
+        queue_pair.change_state(transition->to);
+    return CommandResult::ok();
+}
+
+CommandResult qp_2err(CommandContext& context) {
+    const auto found = find_queue_pair(context, context.in<hwtab::qp_2err_in>().get<"qpn">());
+    if (!found)
+        return found.error();
+    (*found)->change_state(QueuePairState::error);
+    return CommandResult::ok();
+}
+
+CommandResult qp_2rst(CommandContext& context) {
+    const auto found = find_queue_pair(context, context.in<hwtab::qp_2rst_in>().get<"qpn">());
+    if (!found)
+        return found.error();
+    (*found)->change_state(QueuePairState::reset);
+    return CommandResult::ok();
+}
+
+CommandResult destroy_qp(CommandContext& context) {
+    const auto number = static_cast<std::uint32_t>(context.in<hwtab::destroy_qp_in>().get<"qpn">());
+    const auto taken = context.take<QueuePair>(number);
+    if (!taken)
+        return taken.error();
+    context.hca.part<queues::WorkQueues>().forget(**taken);
+    return CommandResult::ok();
+}
+
+CommandResult query_qp(CommandContext& context) {
+    const auto in = context.in<hwtab::query_qp_in>();
+    const auto found = context.find<QueuePair>(static_cast<std::uint32_t>(in.get<"qpn">()));
+    if (!found)
+        return found.error();
+    QueuePair& queue_pair = **found;
+    queue_pair.refresh();
+    const auto out = context.out<hwtab::query_qp_out>();
+    std::ranges::copy(queue_pair.context().memory(), out.bytes<"qpc">().begin());
+    const auto rest = context.output.subspan(
+        hwtab::locate(hwtab::query_qp_out, "qp_pas_or_qpc_ext_and_pas").offset /
+        hwtab::bits_per_byte);
+    const std::size_t extension =
+        in.get<"qpc_ext">() != 0 ? hwtab::qp_context_extension.size : std::size_t{0};
+    list_pages(rest.subspan(std::min(extension, rest.size())), queue_pair.buffer());
+    return CommandResult::ok();
+}
+
+constexpr std::array entries{
+    CommandEntry{&hwtab::cmd_create_qp, create_qp},
+    CommandEntry{&hwtab::cmd_destroy_qp, destroy_qp},
+    CommandEntry{&hwtab::cmd_rst2init_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_init2init_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_init2rtr_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_rtr2rts_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_rts2rts_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_sqerr2rts_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_sqd2rts_qp, modify_qp},
+    CommandEntry{&hwtab::cmd_qp_2err, qp_2err},
+    CommandEntry{&hwtab::cmd_qp_2rst, qp_2rst},
+    CommandEntry{&hwtab::cmd_query_qp, query_qp},
+};
+
+} // namespace
+
+std::span<const CommandEntry> queue_pair_commands() {
+    return entries;
+}
+
+} // namespace cxemu::commands

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Receive queues that queue pairs share: receive memory pools, shared receive queues of the old
+// interface and of XRC domains.
+#include "commands/resources.hpp"
+#include "commands/table.hpp"
+#include "hca/hca.hpp"
+#include "queues/shared_receive_queue.hpp"
+#include "tables/commands_receive_queues.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cxemu::commands {
+
+namespace {
+
+using namespace hca;
+using queues::BasicSharedReceiveQueue;
+using queues::CompletionQueue;
+using queues::ReceiveMemoryPool;
+using queues::SharedReceiveAttributes;
+using queues::SharedReceiveResources;
+using queues::XrcSharedReceiveQueue;
+
+constexpr std::uint32_t log_octword = 4;
+/// An entry of a linked list has its link and one data pointer at least.
+constexpr std::uint32_t smallest_log_stride = 5;
+
+CommandResult check_attributes(CommandContext& context, const SharedReceiveAttributes& attributes,
+                               std::uint64_t log_limit) {
+    if (const auto checked =
+            check_limit(context, "log2 of the size", attributes.log_entries, log_limit);
+        !checked)
+        return checked;
+    const std::uint32_t smallest = attributes.linked_list ? smallest_log_stride : log_octword;
+    const auto most = context.hca.capabilities().current<"max_wqe_sz_rq">();
+    if (attributes.log_stride < smallest || (1ULL << attributes.log_stride) > most)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_ring_geometry,
+                            "entries of 2^{} bytes are not between 2^{} and {}",
+                            attributes.log_stride, smallest, most);
+    return check_doorbell_record(context, attributes.doorbell_record);
+}
+
+std::uint64_t buffer_size(const SharedReceiveAttributes& attributes) {
+    return 1ULL << (attributes.log_entries + attributes.log_stride);
+}
+
+CommandResult find_domain(CommandContext& context, std::uint64_t number,
+                          SharedReceiveResources& resources) {
+    auto domain = refer_to<ProtectionDomain>(context, number);
+    if (!domain)
+        return domain.error();
+    resources.domain = *std::move(domain);
+    return CommandResult::ok();
+}
+
+CommandResult find_xrc(CommandContext& context, std::uint64_t domain, std::uint64_t cqn,
+                       SharedReceiveResources& resources) {
+    auto xrc_domain = refer_to<XrcDomain>(context, domain);
+    if (!xrc_domain)
+        return xrc_domain.error();
+    resources.xrc_domain = *std::move(xrc_domain);
+    auto completions = refer_to<CompletionQueue>(context, cqn);
+    if (!completions)
+        return completions.error();
+    resources.completions = *std::move(completions);
+    return CommandResult::ok();
+}
+
+CommandResult find_listed_buffer(CommandContext& context, const BufferFields& fields,
+                                 std::span<const std::byte> pages,
+                                 SharedReceiveResources& resources) {
+    auto buffer = listed_buffer(context, fields, pages);
+    if (!buffer)
+        return buffer.error();
+    resources.buffer = *std::move(buffer);
+    return CommandResult::ok();
+}
+
+/// Makes a queue whose attributes and resources have been found good, and reports its number.
+template <class Queue, const hwtab::Layout& output, hwtab::FixedString number>
+CommandResult create(CommandContext& context, std::span<const std::byte> fields,
+                     const SharedReceiveAttributes& attributes, SharedReceiveResources resources) {
+    const auto created = context.objects().of<Queue>().create(context.uid, context.hca, fields,
+                                                              attributes, std::move(resources));
+    if (!created)
+        return context.refuse(created.error(), Queue::kind, 0);
+    context.out<output>().template set<number>((*created)->number());
+    return CommandResult::ok();
+}
+
+template <class Queue>
+CommandResult arm(CommandContext& context, std::uint64_t number, std::uint64_t limit) {
+    const auto found = context.find_owned<Queue>(static_cast<std::uint32_t>(number));
+    if (!found)
+        return found.error();
+    (*found)->arm(static_cast<std::uint16_t>(limit));
+    return CommandResult::ok();
+}
+
+CommandResult unknown_op_mod(CommandContext& context) {
+    return context.fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}",
+                        context.op_mod);
+}
+
+// --- Receive memory pools ------------------------------------------------------------------------
+
+std::expected<SharedReceiveAttributes, CommandResult>
+pool_attributes(CommandContext& context, hwtab::ConstView<hwtab::rmpc> fields) {
+    const auto type = fields.get<"wq.wq_type">();
+    const bool linked = type == hwtab::value<hwtab::wq_type, "linked_list">;
+    if (!linked && type != hwtab::value<hwtab::wq_type, "cyclic">)
+        return std::unexpected(context.fail(CommandStatus::bad_parameter,
+                                            Syndrome::field_out_of_range,
+                                            "wq_type {} is not supported", type));
+    if (fields.get<"wq.dbr_umem_valid">() != 0)
+        return std::unexpected(
+            context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                         "doorbell records in registered user memory are not supported"));
+    return SharedReceiveAttributes{
+        .linked_list = linked && fields.get<"basic_cyclic_rcv_wqe">() == 0,
+        .log_entries = static_cast<std::uint32_t>(fields.get<"wq.log_wq_sz">()),
+        .log_stride = static_cast<std::uint32_t>(fields.get<"wq.log_wq_stride">()),
+        .has_signatures = fields.get<"wq.wq_signature">() != 0,
+        .doorbell_record = fields.get<"wq.dbr_addr">(),
+        .limit = static_cast<std::uint16_t>(fields.get<"wq.lwm">())};
+}
+
+CommandResult find_pool_buffer(CommandContext& context, hwtab::ConstView<hwtab::rmpc> fields,
+                               std::uint64_t size, SharedReceiveResources& resources) {
+    if (fields.get<"wq.wq_umem_valid">() == 0)
+        return find_listed_buffer(context,
+                                  {.log_page_size = fields.get<"wq.log_wq_pg_sz">(),
+                                   .page_offset = fields.get<"wq.page_offset">(),
+                                   .size = size},
+                                  fields.bytes<"wq.pas">(), resources);
+    auto user_memory = refer_to<UserMemory>(context, fields.get<"wq.wq_umem_id">());
+    if (!user_memory)
+        return user_memory.error();
+    auto buffer =
+        registered_buffer(context, **user_memory, fields.get<"wq.wq_umem_offset">(), size);
+    if (!buffer)
+        return buffer.error();
+    resources.buffer = *std::move(buffer);
+    resources.buffer_memory = *std::move(user_memory);
+    return CommandResult::ok();
+}
+
+CommandResult create_rmp(CommandContext& context) {
+    // The context is the last field, and its list of pages goes on to the end of the input.
+    const hwtab::ConstView<hwtab::rmpc> fields{context.input.subspan(
+        hwtab::locate(hwtab::create_rmp_in, "ctx").offset / hwtab::bits_per_byte)};
+    const auto attributes = pool_attributes(context, fields);
+    if (!attributes)
+        return attributes.error();
+    if (const auto checked = check_attributes(
+            context, *attributes, context.hca.capabilities().current<"log_max_wq_sz">());
+        !checked)
+        return checked;
+    SharedReceiveResources resources;
+    if (const auto found = find_domain(context, fields.get<"wq.pd">(), resources); !found)
+        return found;
+    if (const auto found = find_pool_buffer(context, fields, buffer_size(*attributes), resources);
+        !found)
+        return found;
+    return create<ReceiveMemoryPool, hwtab::create_rmp_out, "rmpn">(
+        context, fields.memory(), *attributes, std::move(resources));
+}
+
+CommandResult modify_rmp(CommandContext& context) {
+    const auto in = context.in<hwtab::modify_rmp_in>();
+    const auto found =
+        context.find_owned<ReceiveMemoryPool>(static_cast<std::uint32_t>(in.get<"rmpn">()));
+    if (!found)
+        return found.error();
+    const auto state = in.get<"rmp_state">();
+    if (state != hwtab::value<hwtab::rmp_state, "rdy">)
+        return context.fail(CommandStatus::bad_resource_state, Syndrome::wrong_object_state,
+                            "rmp_state {} is not ready", state);
+    if (in.get<"bitmask.lwm">() != 0)
+        (*found)->arm(static_cast<std::uint16_t>(in.get<"ctx.wq.lwm">()));
+    return CommandResult::ok();
+}
+
+CommandResult destroy_rmp(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_rmp_in>();
+    return context.destroy<ReceiveMemoryPool>(static_cast<std::uint32_t>(in.get<"rmpn">()));
+}
+
+CommandResult query_rmp(CommandContext& context) {
+    const auto in = context.in<hwtab::query_rmp_in>();
+    const auto found =
+        context.find<ReceiveMemoryPool>(static_cast<std::uint32_t>(in.get<"rmpn">()));
+    if (!found)
+        return found.error();
+    (*found)->refresh();
+    const auto out = context.out<hwtab::query_rmp_out>();
+    std::ranges::copy((*found)->context().memory(), out.bytes<"rmp_context">().begin());
+    return CommandResult::ok();
+}
+
+// --- Shared receive queues of XRC domains --------------------------------------------------------
+
+CommandResult create_xrc_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::create_xrc_srq_in>();
+    const auto fields = in.nested<"xrc_srq_context_entry", hwtab::xrc_srqc>();
+    if (in.get<"xrc_srq_umem_valid">() != 0 || fields.get<"dbr_umem_valid">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "XRC shared receive queues in registered user memory are not "
+                            "supported");
+    constexpr unsigned low_bits = 2; ///< of the record's address, which the context leaves out
+    const SharedReceiveAttributes attributes{
+        .linked_list = fields.get<"basic_cyclic_rcv_wqe">() == 0,
+        .log_entries = static_cast<std::uint32_t>(fields.get<"log_xrc_srq_size">()),
+        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_octword,
+        .has_signatures = fields.get<"wq_signature">() != 0,
+        .doorbell_record =
+            fields.get<"db_record_addr_h">() << 32U | fields.get<"db_record_addr_l">() << low_bits,
+        .limit = static_cast<std::uint16_t>(fields.get<"lwm">())};
+    if (const auto checked = check_attributes(
+            context, attributes, context.hca.capabilities().current<"log_max_srq_sz">());
+        !checked)
+        return checked;
+    SharedReceiveResources resources;
+    if (const auto found = find_domain(context, fields.get<"pd">(), resources); !found)
+        return found;
+    if (const auto found = find_xrc(context, fields.get<"xrcd">(), fields.get<"cqn">(), resources);
+        !found)
+        return found;
+    if (const auto found = find_listed_buffer(context,
+                                              {.log_page_size = fields.get<"log_page_size">(),
+                                               .page_offset = fields.get<"page_offset">(),
+                                               .size = buffer_size(attributes)},
+                                              in.bytes<"pas">(), resources);
+        !found)
+        return found;
+    return create<XrcSharedReceiveQueue, hwtab::create_xrc_srq_out, "xrc_srqn">(
+        context, fields.memory(), attributes, std::move(resources));
+}
+
+CommandResult destroy_xrc_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_xrc_srq_in>();
+    return context.destroy<XrcSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrc_srqn">()));
+}
+
+CommandResult query_xrc_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::query_xrc_srq_in>();
+    const auto found =
+        context.find<XrcSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrc_srqn">()));
+    if (!found)
+        return found.error();
+    (*found)->refresh();
+    const auto out = context.out<hwtab::query_xrc_srq_out>();
+    std::ranges::copy((*found)->context().memory(), out.bytes<"xrc_srq_context_entry">().begin());
+    list_pages(out.bytes<"pas">(), (*found)->buffer());
+    return CommandResult::ok();
+}
+
+CommandResult arm_xrc_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::arm_xrc_srq_in>();
+    if (context.op_mod != hwtab::value<hwtab::arm_xrc_srq_op_mod, "xrc_srq">)
+        return unknown_op_mod(context);
+    return arm<XrcSharedReceiveQueue>(context, in.get<"xrc_srqn">(), in.get<"lwm">());
+}
+
+// --- Shared receive queues of the old interface --------------------------------------------------
+
+CommandResult create_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::create_srq_in>();
+    const auto fields = in.nested<"srq_context_entry", hwtab::srqc>();
+    const SharedReceiveAttributes attributes{
+        .log_entries = static_cast<std::uint32_t>(fields.get<"log_srq_size">()),
+        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_octword,
+        .has_signatures = fields.get<"wq_signature">() != 0,
+        .doorbell_record = fields.get<"dbr_addr">(),
+        .limit = static_cast<std::uint16_t>(fields.get<"lwm">())};
+    if (const auto checked = check_attributes(
+            context, attributes, context.hca.capabilities().current<"log_max_srq_sz">());
+        !checked)
+        return checked;
+    SharedReceiveResources resources;
+    if (const auto found = find_domain(context, fields.get<"pd">(), resources); !found)
+        return found;
+    if (fields.get<"cqn">() != 0) {
+        if (const auto found =
+                find_xrc(context, fields.get<"xrcd">(), fields.get<"cqn">(), resources);
+            !found)
+            return found;
+    }
+    if (const auto found = find_listed_buffer(context,
+                                              {.log_page_size = fields.get<"log_page_size">(),
+                                               .page_offset = fields.get<"page_offset">(),
+                                               .size = buffer_size(attributes)},
+                                              in.bytes<"pas">(), resources);
+        !found)
+        return found;
+    return create<BasicSharedReceiveQueue, hwtab::create_srq_out, "srqn">(
+        context, fields.memory(), attributes, std::move(resources));
+}
+
+CommandResult destroy_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_srq_in>();
+    return context.destroy<BasicSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"srqn">()));
+}
+
+CommandResult query_srq(CommandContext& context) {
+    const auto in = context.in<hwtab::query_srq_in>();
+    const auto found =
+        context.find<BasicSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"srqn">()));
+    if (!found)
+        return found.error();
+    (*found)->refresh();
+    const auto out = context.out<hwtab::query_srq_out>();
+    std::ranges::copy((*found)->context().memory(), out.bytes<"srq_context_entry">().begin());
+    list_pages(out.bytes<"pas">(), (*found)->buffer());
+    return CommandResult::ok();
+}
+
+CommandResult arm_rq(CommandContext& context) {
+    const auto in = context.in<hwtab::arm_rq_in>();
+    if (context.op_mod != hwtab::value<hwtab::arm_rq_op_mod, "srq">)
+        return unknown_op_mod(context);
+    return arm<BasicSharedReceiveQueue>(context, in.get<"srq_number">(), in.get<"lwm">());
+}
+
+constexpr std::array entries{
+    CommandEntry{&hwtab::cmd_create_rmp, create_rmp},
+    CommandEntry{&hwtab::cmd_modify_rmp, modify_rmp},
+    CommandEntry{&hwtab::cmd_destroy_rmp, destroy_rmp},
+    CommandEntry{&hwtab::cmd_query_rmp, query_rmp},
+    CommandEntry{&hwtab::cmd_create_xrc_srq, create_xrc_srq},
+    CommandEntry{&hwtab::cmd_destroy_xrc_srq, destroy_xrc_srq},
+    CommandEntry{&hwtab::cmd_query_xrc_srq, query_xrc_srq},
+    CommandEntry{&hwtab::cmd_arm_xrc_srq, arm_xrc_srq},
+    CommandEntry{&hwtab::cmd_create_srq, create_srq},
+    CommandEntry{&hwtab::cmd_destroy_srq, destroy_srq},
+    CommandEntry{&hwtab::cmd_query_srq, query_srq},
+    CommandEntry{&hwtab::cmd_arm_rq, arm_rq},
+};
+
+} // namespace
+
+std::span<const CommandEntry> receive_queue_commands() {
+    return entries;
+}
+
+} // namespace cxemu::commands

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "memory/memory_keys.hpp"
+
+#include "base/byte_order.hpp"
+#include "memory/translation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+
+namespace cxemu::memory {
+
+namespace {
+
+constexpr unsigned variant_bits = 8; ///< low byte of a key, which software chooses
+constexpr std::uint64_t atomic_size = sizeof(std::uint64_t);
+
+void append(std::vector<BusRange>& ranges, const Piece& piece) {
+    if (!ranges.empty() && ranges.back().address + ranges.back().length == piece.address)
+        ranges.back().length += piece.length;
+    else
+        ranges.push_back({.address = piece.address, .length = piece.length});
+}
+
+/// The right that a key needs which another key refers to.
+AccessRight nested_right(AccessRight right) {
+    return writes(right) ? AccessRight::local_write : AccessRight::local_read;
+}
+
+std::expected<void, AccessFault> check(const MemoryKey& key, Accessor accessor,
+                                       const Access& access) {
+    const auto fields = key.context();
+    if (fields.get<"free">() != 0)
+        return std::unexpected(AccessFault::free_key);
+    if (fields.get<"pd">() != accessor.protection_domain)
+        return std::unexpected(AccessFault::foreign_domain);
+    if (fields.get<"qpn">() != MemoryKey::any_queue_pair &&
+        fields.get<"qpn">() != accessor.queue_pair)
+        return std::unexpected(AccessFault::foreign_queue_pair);
+    if (!key.allows(access.right))
+        return std::unexpected(AccessFault::no_right);
+    if (!key.contains(access.address, access.length))
+        return std::unexpected(AccessFault::out_of_range);
+    return {};
+}
+
+} // namespace
+
+AccessResult<MemoryKey*> MemoryKeys::find(std::uint32_t key) const {
+    MemoryKey* found = hca_.objects().of<MemoryKey>().find(key >> variant_bits);
+    if (found == nullptr)
+        return std::unexpected(AccessFault::unknown_key);
+    if (found->key() != key)
+        return std::unexpected(AccessFault::stale_key);
+    return found;
+}
+
+AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, std::uint32_t depth,
+                                       std::vector<BusRange>& ranges) {
+    if (depth > hca_.capabilities().current<"max_indirection">())
+        return std::unexpected(AccessFault::nested_too_deep);
+    const auto key = find(access.key);
+    if (!key)
+        return std::unexpected(key.error());
+    if (const auto allowed = check(**key, accessor, access); !allowed)
+        return allowed;
+    return walk_translation(**key, access.address, access.length, access.right,
+                            [&](const Piece& piece) -> AccessResult<void> {
+                                if (!piece.on_bus)
+                                    return resolve(accessor,
+                                                   {.key = piece.key,
+                                                    .address = piece.address,
+                                                    .length = piece.length,
+                                                    .right = nested_right(access.right)},
+                                                   depth + 1, ranges);
+                                append(ranges, piece);
+                                return {};
+                            });
+}
+
+AccessResult<std::vector<BusRange>> MemoryKeys::translate(Accessor accessor, const Access& access) {
+    ++statistics_.translations;
+    std::vector<BusRange> ranges;
+    if (const auto resolved = resolve(accessor, access, 0, ranges); !resolved) {
+        ++statistics_.faults;
+        hca_.log()->debug("memory key {:#x}, {} bytes at {:#x}: {}", access.key, access.length,
+                          access.address, describe(resolved.error()));
+        return std::unexpected(resolved.error());
+    }
+    return ranges;
+}
+
+AccessResult<void> MemoryKeys::read(Accessor accessor, const Access& access,
+                                    std::span<std::byte> out) {
+    assert(out.size() == access.length);
+    const auto ranges = translate(accessor, access);
+    if (!ranges)
+        return std::unexpected(ranges.error());
+    for (const BusRange& range : *ranges) {
+        if (!hca_.dma().read(range.address, out.first(range.length)))
+            return std::unexpected(AccessFault::dma_failed);
+        out = out.subspan(range.length);
+    }
+    return {};
+}
+
+AccessResult<void> MemoryKeys::write(Accessor accessor, const Access& access,
+                                     std::span<const std::byte> data) {
+    assert(data.size() == access.length);
+    const auto ranges = translate(accessor, access);
+    if (!ranges)
+        return std::unexpected(ranges.error());
+    for (const BusRange& range : *ranges) {
+        if (!hca_.dma().write(range.address, data.first(range.length)))
+            return std::unexpected(AccessFault::dma_failed);
+        data = data.subspan(range.length);
+    }
+    return {};
+}
+
+AccessResult<void> MemoryKeys::gather(Accessor accessor, std::span<const DataSegment> list,
+                                      std::uint64_t offset, std::span<std::byte> out) {
+    for (const DataSegment& segment : list) {
+        if (out.empty())
+            break;
+        if (offset >= segment.length) {
+            offset -= segment.length;
+            continue;
+        }
+        const auto size = std::min<std::uint64_t>(segment.length - offset, out.size());
+        const Access access{.key = segment.key,
+                            .address = segment.address + offset,
+                            .length = size,
+                            .right = AccessRight::local_read};
+        if (const auto result = read(accessor, access, out.first(size)); !result)
+            return result;
+        out = out.subspan(size);
+        offset = 0;
+    }
+    return {};
+}
+
+AccessResult<void> MemoryKeys::scatter(Accessor accessor, std::span<const DataSegment> list,
+                                       std::uint64_t offset, std::span<const std::byte> data) {
+    for (const DataSegment& segment : list) {
+        if (data.empty())
+            break;
+        if (offset >= segment.length) {
+            offset -= segment.length;
+            continue;
+        }
+        const auto size = std::min<std::uint64_t>(segment.length - offset, data.size());
+        const Access access{.key = segment.key,
+                            .address = segment.address + offset,
+                            .length = size,
+                            .right = AccessRight::local_write};
+        if (const auto result = write(accessor, access, data.first(size)); !result)
+            return result;
+        data = data.subspan(size);
+        offset = 0;
+    }
+    return {};
+}
+
+AccessResult<std::uint64_t>
+MemoryKeys::modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
+                   const std::function<std::uint64_t(std::uint64_t)>& change) {
+    const auto ranges = translate(accessor, {.key = key,
+                                             .address = address,
+                                             .length = atomic_size,
+                                             .right = AccessRight::remote_atomic});
+    if (!ranges)
+        return std::unexpected(ranges.error());
+    if (ranges->size() != 1 || ranges->front().address % atomic_size != 0)
+        return std::unexpected(AccessFault::bad_translation);
+    const auto memory =
+        hca_.dma().spans(ranges->front().address, atomic_size, vfio_user::DmaAccess::write);
+    if (!memory || memory->size() != 1)
+        return std::unexpected(AccessFault::dma_failed);
+    const std::atomic_ref<std::uint64_t> word(
+        *reinterpret_cast<std::uint64_t*>(memory->front().data()));
+    std::uint64_t before = word.load();
+    while (!word.compare_exchange_weak(before, swap_if_little(change(swap_if_little(before))))) {
+    }
+    return swap_if_little(before);
+}
+
+AccessResult<void> MemoryKeys::invalidate(Accessor accessor, std::uint32_t key) {
+    const auto found = find(key);
+    if (!found)
+        return std::unexpected(found.error());
+    const auto fields = (*found)->mutable_context();
+    if (fields.get<"free">() != 0)
+        return std::unexpected(AccessFault::free_key);
+    if (fields.get<"pd">() != accessor.protection_domain)
+        return std::unexpected(AccessFault::foreign_domain);
+    if (fields.get<"qpn">() != MemoryKey::any_queue_pair &&
+        fields.get<"qpn">() != accessor.queue_pair)
+        return std::unexpected(AccessFault::foreign_queue_pair);
+    if (fields.get<"en_rinval">() == 0)
+        return std::unexpected(AccessFault::no_right);
+    fields.set<"free">(1);
+    return {};
+}
+
+nlohmann::json MemoryKeys::statistics() const {
+    return {{"translations", statistics_.translations},
+            {"faults", statistics_.faults},
+            {"umr_executed", statistics_.umr_executed},
+            {"umr_refused", statistics_.umr_refused}};
+}
+
+} // namespace cxemu::memory

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The state of a signature while data passes (PSV).
+#pragma once
+
+#include "hca/objects.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace cxemu::memory {
+
+/// What SET_PSV sets.
+struct SignatureState {
+    std::uint16_t syndrome = 0; ///< error found so far
+    std::uint16_t status = 0;
+    std::uint64_t signature = 0; ///< transient signature and reference tag
+
+    bool operator==(const SignatureState&) const = default;
+};
+
+class SignatureVariable final : public hca::Object {
+public:
+    static constexpr hca::ObjectKind kind = hca::ObjectKind::signature_variable;
+
+    SignatureVariable(hca::ObjectIdentity identity, hca::Reference<hca::ProtectionDomain> domain)
+        : Object(identity), domain_(std::move(domain)) {}
+
+    [[nodiscard]] std::uint32_t protection_domain() const { return domain_->number(); }
+    [[nodiscard]] const SignatureState& state() const { return state_; }
+    void set_state(const SignatureState& state) { state_ = state; }
+
+private:
+    hca::Reference<hca::ProtectionDomain> domain_;
+    SignatureState state_;
+};
+
+} // namespace cxemu::memory

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "memory/translation.hpp"
+
+#include <algorithm>
+
+namespace cxemu::memory {
+
+namespace {
+
+using Result = std::expected<void, AccessFault>;
+
+Result fault(AccessFault what) {
+    return std::unexpected(what);
+}
+
+/// One walk: what is left of the range, and who gets the pieces.
+struct Walk {
+    const MemoryKey& key;
+    std::uint64_t left;
+    AccessRight right;
+    const PieceVisitor& visit;
+
+    Result pass_on(Piece piece) {
+        left -= piece.length;
+        return visit(piece);
+    }
+};
+
+/// Pages and fixed ranges: entries of equal size, the first of which holds the start address.
+struct EqualEntries {
+    std::uint64_t size;
+    std::uint64_t index;
+    std::uint64_t offset; ///< in the entry
+
+    EqualEntries(const MemoryKey& key, std::uint64_t address) {
+        const auto log_size = key.context().get<"log_page_size">();
+        const std::uint64_t start = key.context().get<"start_addr">();
+        size = 1ULL << log_size;
+        const std::uint64_t position = (start & (size - 1)) + (address - start);
+        index = position >> log_size;
+        offset = position & (size - 1);
+    }
+    void next() {
+        ++index;
+        offset = 0;
+    }
+};
+
+Result walk_pages(Walk& walk, std::uint64_t address) {
+    for (EqualEntries entries(walk.key, address); walk.left != 0; entries.next()) {
+        const std::uint64_t where = entries.index * hwtab::mtt.size;
+        if (where + hwtab::mtt.size > walk.key.translation_capacity())
+            return fault(AccessFault::bad_translation);
+        const auto bytes = walk.key.translation<hwtab::mtt.size>(where);
+        const hwtab::ConstView<hwtab::mtt> page{bytes};
+        constexpr unsigned low_bits = 8; ///< of an address that the entry has no room for
+        const std::uint64_t bus = page.get<"ptag_63_32">() << 32U | page.get<"ptag_31_8">()
+                                                                        << low_bits;
+        const bool allowed = !walk.key.entries_have_rights() ||
+                             (writes(walk.right) ? page.get<"wr_en">() : page.get<"rd_en">()) != 0;
+        if (bus == 0 || !allowed)
+            return fault(AccessFault::bad_translation);
+        const Piece piece{.address = bus + entries.offset,
+                          .length = std::min(entries.size - entries.offset, walk.left),
+                          .on_bus = true};
+        if (const Result result = walk.pass_on(piece); !result)
+            return result;
+    }
+    return {};
+}
+
+Result walk_fixed_ranges(Walk& walk, std::uint64_t address) {
+    for (EqualEntries entries(walk.key, address); walk.left != 0; entries.next()) {
+        const std::uint64_t where = entries.index * hwtab::ksm.size;
+        if (where + hwtab::ksm.size > walk.key.translation_capacity())
+            return fault(AccessFault::bad_translation);
+        const auto bytes = walk.key.translation<hwtab::ksm.size>(where);
+        const hwtab::ConstView<hwtab::ksm> range{bytes};
+        const Piece piece{.key = static_cast<std::uint32_t>(range.get<"key">()),
+                          .address = range.get<"va">() + entries.offset,
+                          .length = std::min(entries.size - entries.offset, walk.left)};
+        if (const Result result = walk.pass_on(piece); !result)
+            return result;
+    }
+    return {};
+}
+
+/// A strided block: a header, and entries that are gone through again and again, each time at the
+/// next distance.
+class StridedBlock {
+public:
+    StridedBlock(const MemoryKey& key, std::uint64_t where) : key_(key), where_(where) {
+        const auto bytes = key.translation<hwtab::stride_block_ctrl_seg.size>(where);
+        const hwtab::ConstView<hwtab::stride_block_ctrl_seg> header{bytes};
+        cycle_ = header.get<"bcount_per_cycle">();
+        repeat_ = header.get<"repeat_count">();
+        entries_ = header.get<"num_entries">();
+    }
+
+    [[nodiscard]] std::uint64_t bytes() const { return cycle_ * repeat_; }
+    [[nodiscard]] std::uint64_t end() const {
+        return where_ + ((entries_ + 1) * MemoryKey::octword);
+    }
+
+    /// Visits what the block has of the range, from byte \p skip of the block on.
+    Result walk(Walk& walk, std::uint64_t skip) const {
+        for (std::uint64_t cycle = skip / cycle_; cycle < repeat_ && walk.left != 0; ++cycle) {
+            if (const Result result = walk_cycle(walk, cycle, skip % cycle_); !result)
+                return result;
+            skip = 0;
+        }
+        return {};
+    }
+
+private:
+    Result walk_cycle(Walk& walk, std::uint64_t cycle, std::uint64_t skip) const {
+        std::uint64_t seen = 0;
+        for (std::uint64_t i = 1; i <= entries_ && walk.left != 0; ++i) {
+            const auto bytes =
+                key_.translation<hwtab::stride_block_entry.size>(where_ + (i * MemoryKey::octword));
+            const hwtab::ConstView<hwtab::stride_block_entry> entry{bytes};
+            const std::uint64_t size = entry.get<"bcount">();
+            seen += size;
+            if (skip >= size) {
+                skip -= size;
+                continue;
+            }
+            const Piece piece{.key = static_cast<std::uint32_t>(entry.get<"key">()),
+                              .address = entry.get<"va">() + (cycle * entry.get<"stride">()) + skip,
+                              .length = std::min(size - skip, walk.left)};
+            if (const Result result = walk.pass_on(piece); !result)
+                return result;
+            skip = 0;
+        }
+        return walk.left == 0 || seen == cycle_ ? Result{} : fault(AccessFault::bad_translation);
+    }
+
+    const MemoryKey& key_;
+    std::uint64_t where_;
+    std::uint64_t cycle_ = 0;
+    std::uint64_t repeat_ = 0;
+    std::uint64_t entries_ = 0;
+};
+
+Result walk_ranges(Walk& walk, std::uint64_t address) {
+    std::uint64_t skip = address - walk.key.context().get<"start_addr">();
+    std::uint64_t where = 0;
+    while (walk.left != 0) {
+        if (where + hwtab::klm.size > walk.key.translation_capacity())
+            return fault(AccessFault::bad_translation);
+        const auto bytes = walk.key.translation<hwtab::klm.size>(where);
+        const hwtab::ConstView<hwtab::klm> range{bytes};
+        const auto key = static_cast<std::uint32_t>(range.get<"key">());
+        std::uint64_t size = range.get<"bcount">();
+        if (key == hwtab::value<hwtab::stride_block_op, "repeat">) {
+            const StridedBlock block(walk.key, where);
+            if (block.bytes() == 0)
+                return fault(AccessFault::bad_translation);
+            if (skip >= block.bytes())
+                skip -= block.bytes();
+            else if (const Result result = block.walk(walk, std::exchange(skip, 0)); !result)
+                return result;
+            where = block.end();
+            continue;
+        }
+        if (size == 0)
+            return fault(AccessFault::bad_translation); // behind the end of the list
+        where += hwtab::klm.size;
+        if (skip >= size) {
+            skip -= size;
+            continue;
+        }
+        const Piece piece{.key = key,
+                          .address = range.get<"va">() + skip,
+                          .length = std::min(size - skip, walk.left)};
+        skip = 0;
+        if (const Result result = walk.pass_on(piece); !result)
+            return result;
+    }
+    return {};
+}
+
+} // namespace
+
+Result walk_translation(const MemoryKey& key, std::uint64_t address, std::uint64_t length,
+                        AccessRight right, const PieceVisitor& visit) {
+    Walk walk{.key = key, .left = length, .right = right, .visit = visit};
+    switch (key.mode()) {
+    case AccessMode::physical:
+        return length == 0 ? Result{}
+                           : visit({.address = address, .length = length, .on_bus = true});
+    case AccessMode::pages:
+        return walk_pages(walk, address);
+    case AccessMode::ranges:
+        return walk_ranges(walk, address);
+    case AccessMode::fixed_ranges:
+        return walk_fixed_ranges(walk, address);
+    }
+    return fault(AccessFault::bad_translation);
+}
+
+} // namespace cxemu::memory

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "memory/umr.hpp"
+
+#include "tables/work_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace cxemu::memory {
+
+namespace {
+
+using Control = hwtab::ConstView<hwtab::wqe_umr_ctrl_seg>;
+using KeySegment = hwtab::ConstView<hwtab::mkey_seg>;
+using Check = std::expected<void, UmrFault>;
+
+constexpr std::size_t key_segment_offset = hwtab::wqe_umr_ctrl_seg.size;
+constexpr std::size_t list_offset = key_segment_offset + hwtab::mkey_seg.size;
+constexpr unsigned variant_bits = 8;
+
+/// Bits of the key's context that a bit of the mask stands for.
+struct MaskedField {
+    std::uint64_t mask;
+    std::uint32_t offset; ///< bits
+    std::uint32_t width;
+};
+
+template <hwtab::FixedString mask_name, hwtab::FixedString field_name>
+consteval MaskedField masked() {
+    constexpr hwtab::Target target = hwtab::locate(hwtab::mkc, field_name.view());
+    static_assert(target.field != nullptr);
+    return {hwtab::value<hwtab::mkey_mask, mask_name>, target.offset, target.field->width};
+}
+
+/// The page size has two bits in the mask: one for its five lower bits, one for the highest.
+consteval MaskedField page_size(bool high) {
+    constexpr hwtab::Target target = hwtab::locate(hwtab::mkc, "log_page_size");
+    return high ? MaskedField{hwtab::value<hwtab::mkey_mask, "page_size_5">, target.offset, 1}
+                : MaskedField{hwtab::value<hwtab::mkey_mask, "page_size">, target.offset + 1,
+                              target.field->width - 1};
+}
+
+/// Everything but the protection domain.
+constexpr std::array masked_fields{
+    masked<"len", "len">(),
+    page_size(false),
+    page_size(true),
+    masked<"start_addr", "start_addr">(),
+    masked<"en_rinval", "en_rinval">(),
+    masked<"en_sigerr", "expected_sigerr_count">(),
+    masked<"bsf_en", "bsf_en">(),
+    masked<"key", "mkey_7_0">(),
+    masked<"qpn", "qpn">(),
+    masked<"lr", "lr">(),
+    masked<"lw", "lw">(),
+    masked<"rr", "rr">(),
+    masked<"rw", "rw">(),
+    masked<"a", "a">(),
+    masked<"small_fence", "small_fence_on_rdma_read_response">(),
+    masked<"relaxed_ordering_write", "relaxed_ordering_write">(),
+    masked<"relaxed_ordering_read", "relaxed_ordering_read">(),
+    masked<"free", "free">(),
+};
+
+constexpr std::uint64_t domain_mask = hwtab::value<hwtab::mkey_mask, "pd">;
+
+constexpr std::uint64_t known_mask = [] {
+    std::uint64_t mask = domain_mask;
+    for (const MaskedField& field : masked_fields)
+        mask |= field.mask;
+    return mask;
+}();
+
+template <hwtab::FixedString name>
+bool has_flag(Control control) {
+    return (control.get<"flags">() & hwtab::value<hwtab::umr_flags, name>) != 0;
+}
+
+class Execution {
+public:
+    Execution(MemoryKeys& keys, const UmrRequest& request)
+        : keys_(keys), request_(request), control_(request.body.first(key_segment_offset)),
+          segment_(request.body.subspan(key_segment_offset)) {}
+
+    Check run() {
+        for (const auto step : {&Execution::find_key, &Execution::check_state,
+                                &Execution::find_domain, &Execution::fetch_translation}) {
+            if (const Check result = (this->*step)(); !result)
+                return result;
+        }
+        apply();
+        return {};
+    }
+
+private:
+    Check find_key();
+    Check check_state();
+    Check find_domain();
+    Check fetch_translation();
+    Check fetch_inline(std::size_t size);
+    Check fetch_pointed(std::size_t size);
+    Check check_room();
+    void apply();
+
+    [[nodiscard]] std::uint64_t translation_offset() const {
+        if (!has_flag<"translation_offset_en">(control_))
+            return 0;
+        return (control_.get<"xlt_offset_47_16">() << 16U | control_.get<"xlt_offset">()) *
+               MemoryKey::octword;
+    }
+
+    MemoryKeys& keys_;
+    const UmrRequest& request_;
+    Control control_;
+    KeySegment segment_;
+    MemoryKey* key_ = nullptr;
+    hca::Reference<hca::ProtectionDomain> domain_; ///< the new one
+    std::vector<std::byte> translation_;
+    std::vector<std::byte> signature_format_;
+};
+
+Check Execution::find_key() {
+    if ((control_.get<"mkey_mask">() & ~known_mask) != 0)
+        return std::unexpected(UmrFault::malformed);
+    key_ = keys_.hca().objects().of<MemoryKey>().find(request_.key >> variant_bits);
+    if (key_ == nullptr)
+        return std::unexpected(UmrFault::unknown_key);
+    return {};
+}
+
+Check Execution::check_state() {
+    const auto fields = key_->context();
+    if (fields.get<"umr_en">() == 0)
+        return std::unexpected(UmrFault::not_changeable);
+    if (!request_.privileged && fields.get<"pd">() != request_.accessor.protection_domain)
+        return std::unexpected(UmrFault::foreign_domain);
+    if (has_flag<"check_free">(control_) && fields.get<"free">() != 0)
+        return std::unexpected(UmrFault::key_is_free);
+    if (has_flag<"check_not_free">(control_) && fields.get<"free">() == 0)
+        return std::unexpected(UmrFault::key_is_not_free);
+    if (has_flag<"check_qpn">(control_) && fields.get<"qpn">() != request_.accessor.queue_pair)
+        return std::unexpected(UmrFault::foreign_queue_pair);
+    return {};
+}
+
+Check Execution::find_domain() {
+    if ((control_.get<"mkey_mask">() & domain_mask) == 0)
+        return {};
+    if (!request_.privileged)
+        return std::unexpected(UmrFault::not_permitted);
+    auto* domain = keys_.hca().objects().of<hca::ProtectionDomain>().find(
+        static_cast<std::uint32_t>(segment_.get<"pd">()));
+    if (domain == nullptr)
+        return std::unexpected(UmrFault::unknown_domain);
+    domain_ = hca::Reference<hca::ProtectionDomain>(*domain);
+    return {};
+}
+
+Check Execution::fetch_translation() {
+    const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octword;
+    const Check fetched = has_flag<"inline">(control_) ? fetch_inline(size) : fetch_pointed(size);
+    return fetched ? check_room() : fetched;
+}
+
+/// Inline: the entries, and behind them the description of signatures.
+Check Execution::fetch_inline(std::size_t size) {
+    const auto list = request_.body.subspan(list_offset);
+    const bool shares_field = has_flag<"translation_offset_en">(control_);
+    const std::size_t format_size =
+        shares_field ? 0 : control_.get<"bsf_octowords">() * MemoryKey::octword;
+    if (list.size() < size + format_size)
+        return std::unexpected(UmrFault::malformed);
+    const auto entries = list.first(size);
+    const auto format = list.subspan(size, format_size);
+    translation_.assign(entries.begin(), entries.end());
+    signature_format_.assign(format.begin(), format.end());
+    return {};
+}
+
+Check Execution::fetch_pointed(std::size_t size) {
+    std::vector<DataSegment> list;
+    std::uint64_t listed = 0;
+    auto rest = request_.body.subspan(list_offset);
+    while (listed < size && rest.size() >= hwtab::wqe_data_seg.size) {
+        const hwtab::ConstView<hwtab::wqe_data_seg> pointer{rest};
+        list.push_back({.length = static_cast<std::uint32_t>(pointer.get<"byte_count">()),
+                        .key = static_cast<std::uint32_t>(pointer.get<"lkey">()),
+                        .address = pointer.get<"addr">()});
+        listed += list.back().length;
+        rest = rest.subspan(hwtab::wqe_data_seg.size);
+    }
+    if (listed < size)
+        return std::unexpected(UmrFault::malformed);
+    translation_.resize(size);
+    if (!keys_.gather(request_.accessor, list, 0, translation_))
+        return std::unexpected(UmrFault::unreachable);
+    return {};
+}
+
+/// Lists are padded with zeros, which need no room.
+Check Execution::check_room() {
+    const std::uint64_t capacity = key_->translation_capacity();
+    const std::uint64_t offset = translation_offset();
+    const std::uint64_t room = offset < capacity ? capacity - offset : 0;
+    if (translation_.size() > room) {
+        const auto excess = std::span(translation_).subspan(room);
+        if (std::ranges::any_of(excess, [](std::byte byte) { return byte != std::byte{0}; }))
+            return std::unexpected(UmrFault::translation_too_long);
+        translation_.resize(room);
+    }
+    const auto format_room = key_->context().get<"bsf_octword_size">() * MemoryKey::octword;
+    if (signature_format_.size() > format_room)
+        return std::unexpected(UmrFault::translation_too_long);
+    return {};
+}
+
+void Execution::apply() {
+    const auto mask = control_.get<"mkey_mask">();
+    std::byte* context = key_->mutable_context().memory().data();
+    for (const MaskedField& field : masked_fields) {
+        if ((mask & field.mask) != 0)
+            hwtab::write_bits(
+                context, field.offset, field.width,
+                hwtab::read_bits(segment_.memory().data(), field.offset, field.width));
+    }
+    if (domain_)
+        key_->set_domain(std::move(domain_));
+    if (!translation_.empty())
+        key_->write_translation(translation_offset(), translation_);
+    if (!signature_format_.empty())
+        key_->set_signature_format(signature_format_);
+}
+
+} // namespace
+
+std::string_view describe(UmrFault fault) {
+    switch (fault) {
+    case UmrFault::malformed:
+        return "a segment is missing, or a mask has unknown bits";
+    case UmrFault::unknown_key:
+        return "no memory key has this index";
+    case UmrFault::unknown_domain:
+        return "no protection domain has the new number";
+    case UmrFault::not_changeable:
+        return "the key was created without permission for UMR";
+    case UmrFault::foreign_domain:
+        return "the key belongs to another protection domain";
+    case UmrFault::not_permitted:
+        return "only privileged queue pairs may change this field";
+    case UmrFault::key_is_free:
+        return "the request demands a key in use";
+    case UmrFault::key_is_not_free:
+        return "the request demands a free key";
+    case UmrFault::foreign_queue_pair:
+        return "the key is bound to another queue pair";
+    case UmrFault::translation_too_long:
+        return "more entries than the key has room for";
+    case UmrFault::unreachable:
+        return "the entries could not be read";
+    }
+    return "unknown fault";
+}
+
+Check execute_umr(MemoryKeys& keys, const UmrRequest& request) {
+    const Check result = request.body.size() < list_offset
+                             ? Check(std::unexpected(UmrFault::malformed))
+                             : Execution(keys, request).run();
+    ++(result ? keys.counters().umr_executed : keys.counters().umr_refused);
+    if (!result)
+        keys.hca().log()->debug("UMR of key {:#x}: {}", request.key, describe(result.error()));
+    return result;
+}
+
+} // namespace cxemu::memory

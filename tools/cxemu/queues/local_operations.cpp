@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/local_operations.hpp"
+
+#include "memory/signature_variable.hpp"
+#include "memory/umr.hpp"
+
+namespace cxemu::queues {
+
+namespace {
+
+CompletionError error_of(memory::UmrFault fault) {
+    switch (fault) {
+    case memory::UmrFault::malformed:
+        return CompletionError::local_operation;
+    case memory::UmrFault::unreachable:
+        return CompletionError::local_protection;
+    default:
+        return CompletionError::window_bind;
+    }
+}
+
+std::expected<void, CompletionError>
+set_signature(memory::MemoryKeys& memory, memory::Accessor accessor, const SendRequest& request) {
+    if (request.body().size() < hwtab::seg_set_psv.size)
+        return std::unexpected(CompletionError::local_operation);
+    const hwtab::ConstView<hwtab::seg_set_psv> fields{request.body()};
+    auto* variable = memory.hca().objects().of<memory::SignatureVariable>().find(
+        static_cast<std::uint32_t>(fields.get<"psv_num">()));
+    if (variable == nullptr || variable->protection_domain() != accessor.protection_domain)
+        return std::unexpected(CompletionError::local_protection);
+    variable->set_state({.syndrome = static_cast<std::uint16_t>(fields.get<"syndrome">()),
+                         .status = static_cast<std::uint16_t>(fields.get<"status">()),
+                         .signature = fields.get<"transient_signature">()});
+    return {};
+}
+
+} // namespace
+
+std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
+                                                   memory::Accessor accessor, ServiceType service,
+                                                   const SendRequest& request) {
+    switch (request.opcode) {
+    case SendOpcode::set_signature:
+        return set_signature(memory, accessor, request);
+    case SendOpcode::memory_registration: {
+        const auto executed =
+            memory::execute_umr(memory, {.accessor = accessor,
+                                         .privileged = service == ServiceType::memory_registration,
+                                         .key = request.immediate,
+                                         .body = request.body()});
+        if (!executed)
+            return std::unexpected(error_of(executed.error()));
+        return {};
+    }
+    default:
+        return {};
+    }
+}
+
+} // namespace cxemu::queues

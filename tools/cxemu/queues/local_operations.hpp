@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Send operations that the device does alone: NOP, UMR, SET_PSV.
+#pragma once
+
+#include "memory/memory_keys.hpp"
+#include "queues/completion.hpp"
+#include "queues/send_request.hpp"
+
+#include <expected>
+
+namespace cxemu::queues {
+
+/// Executes \p request. \return what its error completion says, if it fails
+/// \pre is_local(request.opcode)
+std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
+                                                   memory::Accessor accessor, ServiceType service,
+                                                   const SendRequest& request);
+
+} // namespace cxemu::queues

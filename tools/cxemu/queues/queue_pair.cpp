@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/queue_pair.hpp"
+
+#include "queues/local_operations.hpp"
+#include "queues/rules.hpp"
+#include "queues/work_queues.hpp"
+#include "tables/events.hpp"
+#include "tables/work_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace cxemu::queues {
+
+namespace {
+
+constexpr std::uint32_t log_octword = 4;
+constexpr std::uint64_t send_counter_offset =
+    hwtab::locate(hwtab::qp_doorbell_record, "send_counter").offset / hwtab::bits_per_word *
+    sizeof(std::uint32_t);
+constexpr std::size_t small_data = 32; ///< bytes of data in an entry itself
+constexpr std::size_t large_data = 64; ///< bytes of data in the first half of a large entry
+
+ReceiveRing receive_ring(hwtab::ConstView<hwtab::qpc> context, const memory::HostBuffer& buffer) {
+    if (context.get<"rq_type">() != static_cast<std::uint8_t>(ReceiveSource::own_queue))
+        return {};
+    return {.buffer = &buffer,
+            .log_stride = static_cast<std::uint32_t>(context.get<"log_rq_stride">()) + log_octword,
+            .entries = 1U << context.get<"log_rq_size">(),
+            .prefix = context.get<"wq_signature">() != 0 ? hwtab::rwqe_sig.size : 0};
+}
+
+/// The send queue follows the receive queue, at the next multiple of its blocks.
+std::uint64_t send_start(const ReceiveRing& ring) {
+    const std::uint64_t size = std::uint64_t{ring.entries} << ring.log_stride;
+    return (size + SendQueue::block_size - 1) / SendQueue::block_size * SendQueue::block_size;
+}
+
+SendQueue send_ring(hwtab::ConstView<hwtab::qpc> context, const memory::HostBuffer& buffer) {
+    const std::uint32_t blocks =
+        context.get<"no_sq">() != 0 ? 0 : 1U << context.get<"log_sq_size">();
+    return {buffer, send_start(receive_ring(context, buffer)), blocks};
+}
+
+CompletionError error_of(DecodeError error) {
+    return error == DecodeError::message_too_long || error == DecodeError::bad_atomic_length
+               ? CompletionError::local_length
+               : CompletionError::local_operation;
+}
+
+/// Puts data into the completion, where there is room for it.
+void attach_data(Completion& completion, std::span<const std::byte> data) {
+    if (data.empty())
+        return;
+    const bool small = data.size() <= small_data;
+    completion.format =
+        small ? CompletionFormat::data_in_entry : CompletionFormat::data_in_first_half;
+    std::ranges::copy(data, small ? completion.entry.begin() : completion.first_half.begin());
+}
+
+} // namespace
+
+std::uint64_t queue_buffer_size(hwtab::ConstView<hwtab::qpc> context) {
+    const memory::HostBuffer none;
+    const ReceiveRing ring = receive_ring(context, none);
+    const SendQueue sends = send_ring(context, none);
+    const std::uint64_t receive_size = std::uint64_t{ring.entries} << ring.log_stride;
+    return sends.exists()
+               ? send_start(ring) + (std::uint64_t{sends.blocks()} * SendQueue::block_size)
+           : ring.entries != 0 ? receive_size
+                               : 0;
+}
+
+QueuePair::QueuePair(hca::ObjectIdentity identity, WorkQueues& queues,
+                     std::span<const std::byte> context, QueuePairResources resources)
+    : Object(identity), queues_(queues), resources_(std::move(resources)) {
+    std::ranges::copy(context.first(context_.size()), context_.begin());
+    set_state(QueuePairState::reset);
+    const hwtab::ConstView<hwtab::qpc> fields{context_};
+    send_queue_ = send_ring(fields, resources_.buffer);
+    receive_queue_ =
+        ReceiveQueue(receive_ring(fields, resources_.buffer), fields.get<"dbr_addr">());
+}
+
+ServiceType QueuePair::service() const {
+    return static_cast<ServiceType>(context().get<"st">());
+}
+
+QueuePairState QueuePair::state() const {
+    return static_cast<QueuePairState>(context().get<"state">());
+}
+
+void QueuePair::set_state(QueuePairState to) {
+    context().set<"state">(static_cast<std::uint8_t>(to));
+}
+
+memory::Accessor QueuePair::accessor() const {
+    return {.protection_domain = static_cast<std::uint32_t>(context().get<"pd">()),
+            .queue_pair = number()};
+}
+
+bool QueuePair::can_receive() const {
+    switch (state()) {
+    case QueuePairState::ready_to_receive:
+    case QueuePairState::ready_to_send:
+    case QueuePairState::send_queue_error:
+    case QueuePairState::send_queue_draining:
+    case QueuePairState::send_queue_drained:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// --- Completions ---------------------------------------------------------------------------------
+
+/// Which object the completion belongs to, for software that doesn't look at its number: the index
+/// that software has given it, or the number of the shared receive queue.
+void QueuePair::set_number(Completion& completion, const SharedReceiveQueue* shared) const {
+    auto index = static_cast<std::uint32_t>(context().get<"user_index">());
+    if (shared != nullptr && shared->completions() != nullptr)
+        index = shared->user_index();
+    const bool has_index = queues_.hca().capabilities().current<"cqe_version">() != 0 &&
+                           index != SharedReceiveQueue::no_user_index;
+    const std::uint32_t srq = shared != nullptr ? shared->number() : 0;
+    completion.fields().set<"user_index">(has_index ? index : srq);
+    completion.fields().set<"qpn">(number());
+}
+
+Completion QueuePair::send_completion(std::uint16_t index, std::uint8_t opcode) const {
+    Completion completion;
+    completion.opcode = CompletionOpcode::requester;
+    set_number(completion, nullptr);
+    completion.fields().set<"s_wqe_opcode">(opcode);
+    completion.fields().set<"wqe_counter">(index);
+    completion.fields().set<"timestamp">(queues_.timestamp());
+    return completion;
+}
+
+Completion QueuePair::send_error(std::uint16_t index, std::uint8_t opcode, CompletionError error,
+                                 std::uint8_t vendor) const {
+    Completion completion;
+    completion.opcode = CompletionOpcode::requester_error;
+    set_number(completion, nullptr);
+    const auto fields = completion.error_fields();
+    fields.set<"s_wqe_opcode">(opcode);
+    fields.set<"wqe_counter">(index);
+    fields.set<"syndrome">(static_cast<std::uint8_t>(error));
+    fields.set<"vendor_err_synd">(vendor);
+    return completion;
+}
+
+Completion QueuePair::receive_error(const ReceiveRequest& request, CompletionError error,
+                                    std::uint8_t vendor) const {
+    Completion completion;
+    completion.opcode = CompletionOpcode::responder_error;
+    set_number(completion, request.shared);
+    const auto fields = completion.error_fields();
+    fields.set<"wqe_counter">(request.index);
+    fields.set<"syndrome">(static_cast<std::uint8_t>(error));
+    fields.set<"vendor_err_synd">(vendor);
+    return completion;
+}
+
+/// A completion that can't be reported is a failure that only an event can tell.
+void QueuePair::report(CompletionQueue* queue, const Completion& completion) {
+    if (queue == nullptr || queue->post(completion) || state() == QueuePairState::error)
+        return;
+    post_event(hca::EventType::work_queue_catastrophic_error);
+    enter_error();
+}
+
+CompletionQueue* QueuePair::completions_of(const SharedReceiveQueue* shared) const {
+    return shared != nullptr && shared->completions() != nullptr ? shared->completions()
+                                                                 : receive_completions();
+}
+
+// --- Sends ---------------------------------------------------------------------------------------
+
+std::expected<SendRequest, DecodeError> QueuePair::decode_next() {
+    auto& hca = queues_.hca();
+    auto bytes = send_queue_.fetch(
+        hca.dma(), static_cast<std::uint32_t>(hca.capabilities().current<"max_wqe_sz_sq">()));
+    if (!bytes)
+        return std::unexpected(bytes.error());
+    check_head(*bytes);
+    auto request =
+        decode({.service = service(),
+                .log_max_message = static_cast<std::uint32_t>(context().get<"log_msg_max">()),
+                .has_signatures = context().get<"wq_signature">() != 0},
+               *std::move(bytes));
+    if (request)
+        request->index = send_queue_.next();
+    return request;
+}
+
+void QueuePair::check_head(std::span<const std::byte> entry) {
+    const SendEntryHead head = decode_head(entry);
+    if (head.index != send_queue_.next() || head.queue_pair != number())
+        queues_.hca().violation(rules::send_entry_misnumbered,
+                                "queue pair {:#x}, entry {:#x}: control segment says {:#x}, {:#x}",
+                                number(), send_queue_.next(), head.queue_pair, head.index);
+}
+
+std::optional<SendRequest> QueuePair::next_send() {
+    held_back_ = false;
+    while (can_send() && send_queue_.waiting() != 0) {
+        auto request = decode_next();
+        const bool needs_order = !request || is_local(request->opcode);
+        held_back_ = needs_order ? !send_queue_.idle() : send_queue_.must_wait(request->fence);
+        if (held_back_)
+            return std::nullopt;
+        if (!request) {
+            skip_undecodable(request.error());
+            return std::nullopt;
+        }
+        ++queues_.counters().sends_executed;
+        send_queue_.start(*request);
+        if (!is_local(request->opcode))
+            return *std::move(request);
+        finish_local(*request);
+    }
+    return std::nullopt;
+}
+
+void QueuePair::return_send(const SendRequest& request) {
+    send_queue_.put_back(request.index);
+}
+
+void QueuePair::skip_undecodable(DecodeError error) {
+    auto& hca = queues_.hca();
+    SendRequest request;
+    request.index = send_queue_.next();
+    hca.violation(rules::send_entry_malformed, "queue pair {:#x}, entry {:#x}: {}", number(),
+                  request.index, describe(error));
+    send_queue_.start_undecodable(hca.dma());
+    fail_send(request, error_of(error), static_cast<std::uint8_t>(error));
+}
+
+void QueuePair::finish_local(const SendRequest& request) {
+    ++queues_.counters().local_operations;
+    const auto executed = execute_local(queues_.memory(), accessor(), service(), request);
+    if (executed)
+        complete_send(request);
+    else
+        fail_send(request, executed.error());
+}
+
+void QueuePair::complete_send(const SendRequest& request, std::uint32_t byte_count,
+                              std::span<const std::byte> data) {
+    std::optional<Completion> completion;
+    if (request.signaled()) {
+        completion = send_completion(request.index, static_cast<std::uint8_t>(request.opcode));
+        completion->fields().set<"byte_cnt">(byte_count);
+        completion->forces_event = request.completion == CompletionMode::always_with_event;
+        attach_data(*completion, data);
+    }
+    finish_send(request.index, std::move(completion));
+    finish_draining();
+    if (held_back_)
+        queues_.schedule(*this);
+}
+
+void QueuePair::finish_send(std::uint16_t index, std::optional<Completion> completion) {
+    for (const Completion& ready : send_queue_.finish(index, std::move(completion)))
+        report(send_completions(), ready);
+}
+
+void QueuePair::fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor) {
+    ++queues_.counters().send_errors;
+    queues_.hca().log()->debug(
+        "queue pair {:#x}, send {:#x} failed: {}", number(), request.index,
+        hwtab::name_of(hwtab::cqe_syndrome, static_cast<std::uint8_t>(error)));
+    finish_send(request.index, send_error(request.index, static_cast<std::uint8_t>(request.opcode),
+                                          error, vendor));
+    if (!can_receive())
+        return;
+    const bool receives_go_on =
+        is_datagram(service()) || service() == ServiceType::unreliable_connection;
+    stop(receives_go_on ? QueuePairState::send_queue_error : QueuePairState::error);
+}
+
+memory::AccessResult<void> QueuePair::gather(const SendRequest& request, std::uint64_t offset,
+                                             std::span<std::byte> out) {
+    for (const DataPiece& piece : request.data) {
+        if (out.empty())
+            break;
+        const auto length = std::visit([](const auto& part) { return part.length; }, piece);
+        if (offset >= length) {
+            offset -= length;
+            continue;
+        }
+        const auto size = std::min<std::uint64_t>(length - offset, out.size());
+        if (const auto* data = std::get_if<InlineData>(&piece)) {
+            const auto bytes = std::span(request.bytes).subspan(data->offset + offset, size);
+            std::ranges::copy(bytes, out.begin());
+        } else {
+            const std::span list(&std::get<memory::DataSegment>(piece), 1);
+            const auto result = queues_.memory().gather(accessor(), list, offset, out.first(size));
+            if (!result)
+                return result;
+        }
+        out = out.subspan(size);
+        offset = 0;
+    }
+    return {};
+}
+
+memory::AccessResult<void> QueuePair::scatter_response(const SendRequest& request,
+                                                       std::uint64_t offset,
+                                                       std::span<const std::byte> data) {
+    std::vector<memory::DataSegment> list;
+    for (const DataPiece& piece : request.data)
+        list.push_back(std::get<memory::DataSegment>(piece));
+    return queues_.memory().scatter(accessor(), list, offset, data);
+}
+
+bool QueuePair::response_fits_in_completion(const SendRequest& request,
+                                            std::uint64_t length) const {
+    const auto mode = context().get<"cs_req">();
+    if (!request.signaled() || length == 0 || mode == hwtab::value<hwtab::qp_cs_req, "disable">)
+        return false;
+    return length <= small_data || (mode == hwtab::value<hwtab::qp_cs_req, "up_to_64b"> &&
+                                    length <= large_data && send_completions()->has_first_half());
+}
+
+void QueuePair::drain_sends() {
+    if (state() != QueuePairState::ready_to_send)
+        return;
+    const QueuePairState from = state();
+    set_state(QueuePairState::send_queue_draining);
+    queues_.notify(*this, from);
+    finish_draining();
+}
+
+void QueuePair::finish_draining() {
+    if (state() != QueuePairState::send_queue_draining || !send_queue_.idle())
+        return;
+    set_state(QueuePairState::send_queue_drained);
+    queues_.notify(*this, QueuePairState::send_queue_draining);
+    post_event(hca::EventType::send_queue_drained);
+}
+
+// --- Receives ------------------------------------------------------------------------------------
+
+std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive() {
+    auto request = resources_.shared_receive ? resources_.shared_receive->take()
+                                             : receive_queue_.take(queues_.hca().dma());
+    if (request || request.error() == ReceiveFault::empty ||
+        request.error() == ReceiveFault::no_queue)
+        return request;
+    if (!resources_.shared_receive && request.error() == ReceiveFault::corrupt)
+        queues_.hca().violation(rules::receive_doorbell_beyond_ring,
+                                "queue pair {:#x}: more entries posted than the {} there are",
+                                number(), receive_queue_.entries());
+    post_event(hca::EventType::work_queue_catastrophic_error);
+    enter_error();
+    return request;
+}
+
+std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive(std::uint32_t xrc_srq) {
+    auto* queue = queues_.hca().objects().of<XrcSharedReceiveQueue>().find(xrc_srq);
+    if (queue == nullptr || queue->xrc_domain() != xrc_domain())
+        return std::unexpected(ReceiveFault::no_queue);
+    return queue->take();
+}
+
+memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std::uint64_t offset,
+                                              std::span<const std::byte> data) {
+    memory::Accessor who = accessor();
+    if (request.shared != nullptr)
+        who.protection_domain = request.shared->protection_domain();
+    return queues_.memory().scatter(who, request.segments, offset, data);
+}
+
+bool QueuePair::fits_in_completion(const ReceiveRequest& request, std::uint64_t length) const {
+    const auto mode = context().get<"cs_res">();
+    const CompletionQueue* queue = completions_of(request.shared);
+    if (queue == nullptr || length == 0 || mode == hwtab::value<hwtab::qp_cs_res, "disable">)
+        return false;
+    return length <= small_data || (mode == hwtab::value<hwtab::qp_cs_res, "up_to_64b"> &&
+                                    length <= large_data && queue->has_first_half());
+}
+
+void QueuePair::complete_receive(const ReceiveRequest& request, const ReceiveCompletion& received) {
+    constexpr unsigned multicast_flag = 0x80;
+    ++queues_.counters().receives_completed;
+    Completion completion;
+    completion.opcode = received.opcode;
+    completion.solicited = received.solicited;
+    set_number(completion, request.shared);
+    const auto fields = completion.fields();
+    fields.set<"wqe_counter">(request.index);
+    fields.set<"byte_cnt">(received.byte_count);
+    fields.set<"immediate">(received.immediate);
+    if (received.partition_key)
+        fields.set<"pkey">(*received.partition_key);
+    fields.set<"rqpn">(received.source_qp);
+    fields.set<"slid">(received.source_lid);
+    fields.set<"sl">(received.service_level);
+    fields.set<"ml_path">(received.path_bits | (received.multicast ? multicast_flag : 0U));
+    fields.set<"grh">(static_cast<std::uint8_t>(received.grh));
+    fields.set<"timestamp">(queues_.timestamp());
+    attach_data(completion, received.data);
+    report(completions_of(request.shared), completion);
+}
+
+void QueuePair::fail_receive(const ReceiveRequest& request, CompletionError error,
+                             std::uint8_t vendor) {
+    ++queues_.counters().receive_errors;
+    queues_.hca().log()->debug(
+        "queue pair {:#x}, receive {:#x} failed: {}", number(), request.index,
+        hwtab::name_of(hwtab::cqe_syndrome, static_cast<std::uint8_t>(error)));
+    report(completions_of(request.shared), receive_error(request, error, vendor));
+    enter_error();
+}
+
+// --- State ---------------------------------------------------------------------------------------
+
+void QueuePair::enter_error() {
+    if (state() != QueuePairState::error && state() != QueuePairState::reset)
+        stop(QueuePairState::error);
+}
+
+/// To ERR or SQER. The transport forgets what is under way before that is flushed.
+void QueuePair::stop(QueuePairState to) {
+    const QueuePairState from = state();
+    set_state(to);
+    queues_.notify(*this, from);
+    flush_sends();
+    if (to != QueuePairState::error)
+        return;
+    flush_receives();
+    if (resources_.shared_receive && service() != ServiceType::extended_reliable_connection)
+        post_event(hca::EventType::srq_last_wqe_reached);
+    queues_.watch_for_flushes(*this);
+}
+
+void QueuePair::flush_sends() {
+    held_back_ = false;
+    if (!send_queue_.exists())
+        return;
+    for (const SendQueue::Flushed& entry : send_queue_.flush(queues_.hca().dma())) {
+        ++queues_.counters().sends_flushed;
+        report(send_completions(),
+               send_error(entry.index, entry.opcode, CompletionError::flushed, 0));
+    }
+}
+
+void QueuePair::flush_receives() {
+    if (!receive_queue_.exists())
+        return;
+    while (const auto slot = receive_queue_.skip(queues_.hca().dma())) {
+        ++queues_.counters().receives_flushed;
+        ReceiveRequest request;
+        request.index = *slot;
+        report(receive_completions(), receive_error(request, CompletionError::flushed, 0));
+    }
+}
+
+void QueuePair::flush_posted() {
+    if (state() == QueuePairState::error)
+        flush_receives();
+    if (state() == QueuePairState::error || state() == QueuePairState::send_queue_error) {
+        poll_send_doorbell();
+        flush_sends();
+    }
+}
+
+void QueuePair::change_state(QueuePairState to) {
+    if (to == QueuePairState::error) {
+        if (state() != QueuePairState::error)
+            stop(to);
+        return;
+    }
+    const QueuePairState from = state();
+    set_state(to);
+    queues_.notify(*this, from);
+    if (to == QueuePairState::reset) {
+        send_queue_.reset();
+        receive_queue_.reset();
+        held_back_ = false;
+    }
+    if (to == QueuePairState::ready_to_send)
+        queues_.schedule(*this);
+}
+
+void QueuePair::take_context(std::span<const std::byte> context) {
+    const QueuePairState present = state();
+    std::ranges::copy(context.first(context_.size()), context_.begin());
+    set_state(present);
+}
+
+void QueuePair::apply_context() {
+    if (Transport* transport = queues_.transport_of(*this))
+        transport->attributes_changed(*this);
+}
+
+void QueuePair::replace_receive_completions(hca::Reference<CompletionQueue> completions) {
+    context().set<"cqn_rcv">(completions->number());
+    resources_.receive_completions = std::move(completions);
+}
+
+void QueuePair::replace_shared_receive(hca::Reference<SharedReceiveQueue> queue) {
+    context().set<"srqn_rmpn_xrqn">(queue->number());
+    resources_.shared_receive = std::move(queue);
+}
+
+void QueuePair::post_event(hca::EventType type) {
+    hca::EventData data{};
+    hwtab::View<hwtab::qp_events>{data}.set<"qpn_rqn_sqn">(number());
+    queues_.hca().post_event(type, 0, data);
+}
+
+void QueuePair::poll_send_doorbell() {
+    if (!send_queue_.exists())
+        return;
+    auto& hca = queues_.hca();
+    const auto record =
+        hca.dma().load_be<std::uint32_t>(context().get<"dbr_addr">() + send_counter_offset);
+    if (record && send_queue_.post(static_cast<std::uint16_t>(*record)))
+        return;
+    if (record)
+        hca.violation(rules::send_doorbell_beyond_ring,
+                      "queue pair {:#x}: posted up to {:#x}, next is {:#x}, room for {:#x} blocks",
+                      number(), static_cast<std::uint16_t>(*record), send_queue_.next(),
+                      send_queue_.blocks());
+    if (state() == QueuePairState::error)
+        return;
+    post_event(hca::EventType::work_queue_catastrophic_error);
+    enter_error();
+}
+
+void QueuePair::refresh() {
+    context().set<"hw_sq_wqebb_counter">(send_queue_.next());
+    context().set<"sw_sq_wqebb_counter">(send_queue_.posted());
+    context().set<"hw_rq_counter">(receive_queue_.taken());
+    context().set<"sw_rq_counter">(receive_queue_.posted());
+}
+
+} // namespace cxemu::queues

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/send_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace cxemu::queues {
+
+namespace {
+
+constexpr std::size_t octword = 16;
+
+bool reads_remote_memory(std::uint8_t opcode) {
+    const auto known = static_cast<SendOpcode>(opcode);
+    return known == SendOpcode::rdma_read || is_atomic(known);
+}
+
+} // namespace
+
+bool SendQueue::post(std::uint16_t counter) {
+    if (static_cast<std::uint16_t>(counter - oldest()) > blocks_)
+        return false;
+    posted_ = counter;
+    return true;
+}
+
+/// The ring ends in the middle of an entry sometimes, which goes on at its start.
+vfio_user::DmaResult<void> SendQueue::read(vfio_user::DmaSpace& dma, std::uint16_t index,
+                                           std::span<std::byte> out) const {
+    const std::uint64_t size = std::uint64_t{blocks_} * block_size;
+    std::uint64_t offset = std::uint64_t{index & (blocks_ - 1)} * block_size;
+    while (!out.empty()) {
+        const auto piece = std::min<std::uint64_t>(out.size(), size - offset);
+        if (const auto result = buffer_->read(dma, start_ + offset, out.first(piece)); !result)
+            return result;
+        out = out.subspan(piece);
+        offset = 0;
+    }
+    return {};
+}
+
+std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::DmaSpace& dma,
+                                                                    std::uint32_t max_size) const {
+    assert(waiting() != 0);
+    std::vector<std::byte> bytes(hwtab::wqe_ctrl_seg.size);
+    if (!read(dma, next_, bytes))
+        return std::unexpected(DecodeError::unreachable);
+    const SendEntryHead head = decode_head(bytes);
+    if (head.octwords == 0)
+        return std::unexpected(DecodeError::empty);
+    if (head.blocks() > waiting() || head.octwords * octword > max_size)
+        return std::unexpected(DecodeError::too_long);
+    bytes.resize(head.octwords * octword);
+    if (!read(dma, next_, bytes))
+        return std::unexpected(DecodeError::unreachable);
+    // Software may write to the ring at any time: the length that was checked is the one that
+    // counts.
+    if (decode_head(bytes).octwords != head.octwords)
+        return std::unexpected(DecodeError::too_long);
+    return bytes;
+}
+
+void SendQueue::start(const SendRequest& request) {
+    under_way_.push_back({.index = next_, .opcode = static_cast<std::uint8_t>(request.opcode)});
+    next_ += request.blocks;
+}
+
+void SendQueue::start_undecodable(vfio_user::DmaSpace& dma) {
+    under_way_.push_back(skip(dma));
+}
+
+/// Passes over the entry at next(). One whose length makes no sense takes all that is posted.
+SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
+    std::array<std::byte, hwtab::wqe_ctrl_seg.size> control{};
+    const bool readable = read(dma, next_, control).has_value();
+    const SendEntryHead head = decode_head(control);
+    const UnderWay entry{.index = next_, .opcode = head.opcode};
+    const bool sensible = readable && head.blocks() != 0 && head.blocks() <= waiting();
+    next_ = sensible ? next_ + head.blocks() : posted_;
+    return entry;
+}
+
+void SendQueue::put_back(std::uint16_t index) {
+    assert(!under_way_.empty() && under_way_.back().index == index);
+    under_way_.pop_back();
+    next_ = index;
+}
+
+std::vector<Completion> SendQueue::finish(std::uint16_t index,
+                                          std::optional<Completion> completion) {
+    const auto found = std::ranges::find(under_way_, index, &UnderWay::index);
+    if (found == under_way_.end())
+        return {}; // flushed meanwhile
+    found->done = true;
+    found->completion = std::move(completion);
+    std::vector<Completion> ready;
+    while (!under_way_.empty() && under_way_.front().done) {
+        if (under_way_.front().completion)
+            ready.push_back(*under_way_.front().completion);
+        under_way_.pop_front();
+    }
+    return ready;
+}
+
+bool SendQueue::must_wait(Fence fence) const {
+    switch (fence) {
+    case Fence::none:
+    case Fence::local_operations: // those are done at once
+        return false;
+    case Fence::reads_and_atomics:
+    case Fence::local_reads_and_atomics:
+        return std::ranges::any_of(under_way_, [](const UnderWay& entry) {
+            return !entry.done && reads_remote_memory(entry.opcode);
+        });
+    case Fence::everything:
+        break;
+    }
+    return !under_way_.empty();
+}
+
+std::vector<SendQueue::Flushed> SendQueue::flush(vfio_user::DmaSpace& dma) {
+    std::vector<Flushed> flushed;
+    for (const UnderWay& entry : under_way_)
+        flushed.push_back({.index = entry.index, .opcode = entry.opcode});
+    under_way_.clear();
+    while (waiting() != 0) {
+        const UnderWay entry = skip(dma);
+        flushed.push_back({.index = entry.index, .opcode = entry.opcode});
+    }
+    return flushed;
+}
+
+void SendQueue::reset() {
+    posted_ = 0;
+    next_ = 0;
+    under_way_.clear();
+}
+
+} // namespace cxemu::queues

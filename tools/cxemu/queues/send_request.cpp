@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/send_request.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::queues {
+
+namespace {
+
+using Control = hwtab::ConstView<hwtab::wqe_ctrl_seg>;
+template <typename T>
+using Decoded = std::expected<T, DecodeError>;
+
+constexpr std::size_t octword = 16;
+constexpr std::uint32_t longest_segment = 1U << 31U; ///< what byte_count 0 means
+constexpr std::uint64_t atomic_size = 8;
+
+std::optional<SendOpcode> known_opcode(std::uint64_t number) {
+    const auto opcode = static_cast<SendOpcode>(number);
+    switch (opcode) {
+    case SendOpcode::nop:
+    case SendOpcode::send_invalidate:
+    case SendOpcode::rdma_write:
+    case SendOpcode::rdma_write_immediate:
+    case SendOpcode::send:
+    case SendOpcode::send_immediate:
+    case SendOpcode::rdma_read:
+    case SendOpcode::compare_swap:
+    case SendOpcode::fetch_add:
+    case SendOpcode::masked_compare_swap:
+    case SendOpcode::masked_fetch_add:
+    case SendOpcode::set_signature:
+    case SendOpcode::memory_registration:
+        return opcode;
+    }
+    return std::nullopt;
+}
+
+bool is_allowed(ServiceType service, SendOpcode opcode) {
+    switch (service) {
+    case ServiceType::reliable_connection:
+    case ServiceType::extended_reliable_connection:
+        return true;
+    case ServiceType::unreliable_connection:
+        return opcode != SendOpcode::rdma_read && !is_atomic(opcode);
+    case ServiceType::unreliable_datagram:
+    case ServiceType::subnet_management:
+    case ServiceType::general_services:
+        return opcode == SendOpcode::nop || opcode == SendOpcode::send ||
+               opcode == SendOpcode::send_immediate;
+    case ServiceType::memory_registration:
+        return is_local(opcode);
+    }
+    return false;
+}
+
+bool has_remote_address(SendOpcode opcode) {
+    return opcode == SendOpcode::rdma_write || opcode == SendOpcode::rdma_write_immediate ||
+           opcode == SendOpcode::rdma_read || is_atomic(opcode);
+}
+
+bool has_response(SendOpcode opcode) {
+    return opcode == SendOpcode::rdma_read || is_atomic(opcode);
+}
+
+/// Takes the segments of an entry one after the other.
+class Segments {
+public:
+    explicit Segments(std::span<const std::byte> entry) : entry_(entry) {
+        skip(hwtab::wqe_ctrl_seg.size);
+    }
+
+    [[nodiscard]] std::size_t position() const { return position_; }
+    [[nodiscard]] std::span<const std::byte> rest() const { return entry_.subspan(position_); }
+    void skip(std::size_t size) { position_ += size; }
+
+    template <const hwtab::Layout& layout>
+    Decoded<hwtab::ConstView<layout>> take() {
+        const auto bytes = rest();
+        if (bytes.size() < layout.size)
+            return std::unexpected(DecodeError::segment_missing);
+        skip(layout.size);
+        return hwtab::ConstView<layout>{bytes};
+    }
+
+private:
+    std::span<const std::byte> entry_;
+    std::size_t position_ = 0;
+};
+
+AddressVector short_address(hwtab::ConstView<hwtab::base_av> fields) {
+    AddressVector address;
+    address.queue_key = static_cast<std::uint32_t>(fields.get<"qkey">());
+    address.destination_qp = static_cast<std::uint32_t>(fields.get<"dqp_dct">());
+    address.remote_lid = static_cast<std::uint16_t>(fields.get<"rlid">());
+    address.path_bits = static_cast<std::uint8_t>(fields.get<"mlid">());
+    address.service_level = static_cast<std::uint8_t>(fields.get<"sl">());
+    address.static_rate = static_cast<std::uint8_t>(fields.get<"stat_rate">());
+    address.force_loopback = fields.get<"fl">() != 0;
+    return address;
+}
+
+void add_grh(AddressVector& address, hwtab::ConstView<hwtab::av> fields) {
+    address.has_grh = fields.get<"grh">() != 0;
+    address.traffic_class = static_cast<std::uint8_t>(fields.get<"tclass">());
+    address.hop_limit = static_cast<std::uint8_t>(fields.get<"hop_limit">());
+    address.source_gid_index = static_cast<std::uint8_t>(fields.get<"src_addr_index">());
+    address.flow_label = static_cast<std::uint32_t>(fields.get<"flow_label">());
+    std::ranges::copy(fields.bytes<"rgid">(), address.remote_gid.begin());
+}
+
+Decoded<AddressVector> take_address(Segments& segments) {
+    const auto rest = segments.rest();
+    const auto base = segments.take<hwtab::base_av>();
+    if (!base)
+        return std::unexpected(base.error());
+    AddressVector address = short_address(*base);
+    if (base->get<"extended">() == 0)
+        return address;
+    if (rest.size() < hwtab::av.size)
+        return std::unexpected(DecodeError::segment_missing);
+    segments.skip(hwtab::av.size - hwtab::base_av.size);
+    add_grh(address, hwtab::ConstView<hwtab::av>{rest});
+    return address;
+}
+
+Decoded<AtomicOperands> take_operands(Segments& segments, SendOpcode opcode) {
+    if (opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add) {
+        const auto fields = segments.take<hwtab::wqe_masked_atomic_seg>();
+        if (!fields)
+            return std::unexpected(fields.error());
+        return AtomicOperands{.swap_or_add = fields->get<"swap_add">(),
+                              .compare = fields->get<"compare">(),
+                              .swap_or_add_mask = fields->get<"swap_add_mask">(),
+                              .compare_mask = fields->get<"compare_mask">()};
+    }
+    const auto fields = segments.take<hwtab::wqe_atomic_seg>();
+    if (!fields)
+        return std::unexpected(fields.error());
+    const std::uint64_t mask = opcode == SendOpcode::compare_swap ? ~std::uint64_t{0} : 0;
+    return AtomicOperands{.swap_or_add = fields->get<"swap_add">(),
+                          .compare = fields->get<"compare">(),
+                          .swap_or_add_mask = mask,
+                          .compare_mask = mask};
+}
+
+Decoded<InlineData> take_inline(Segments& segments) {
+    const auto rest = segments.rest();
+    const hwtab::ConstView<hwtab::wqe_inline_seg> header{rest};
+    const auto length = static_cast<std::uint32_t>(header.get<"byte_count">());
+    const std::size_t size = hwtab::wqe_inline_seg.size + length;
+    if (size > rest.size())
+        return std::unexpected(DecodeError::inline_too_long);
+    const InlineData data{
+        .offset = static_cast<std::uint32_t>(segments.position() + hwtab::wqe_inline_seg.size),
+        .length = length};
+    segments.skip(std::min(rest.size(), (size + octword - 1) / octword * octword));
+    return data;
+}
+
+memory::DataSegment take_pointer(Segments& segments) {
+    const hwtab::ConstView<hwtab::wqe_data_seg> pointer{segments.rest()};
+    segments.skip(hwtab::wqe_data_seg.size);
+    const auto count = static_cast<std::uint32_t>(pointer.get<"byte_count">());
+    return {.length = count == 0 ? longest_segment : count,
+            .key = static_cast<std::uint32_t>(pointer.get<"lkey">()),
+            .address = pointer.get<"addr">()};
+}
+
+Decoded<void> take_data(Segments& segments, SendRequest& request) {
+    while (segments.rest().size() >= octword) {
+        const hwtab::ConstView<hwtab::wqe_data_seg> head{segments.rest()};
+        if (head.get<"inline_seg">() == 0) {
+            const auto pointer = take_pointer(segments);
+            request.length += pointer.length;
+            request.data.emplace_back(pointer);
+            continue;
+        }
+        if (has_response(request.opcode))
+            return std::unexpected(DecodeError::inline_not_allowed);
+        const auto data = take_inline(segments);
+        if (!data)
+            return std::unexpected(data.error());
+        request.length += data->length;
+        request.data.emplace_back(*data);
+    }
+    return {};
+}
+
+Decoded<void> check_length(const DecodeContext& context, const SendRequest& request) {
+    if (request.length > 1ULL << context.log_max_message)
+        return std::unexpected(DecodeError::message_too_long);
+    if (is_atomic(request.opcode) && request.length != atomic_size)
+        return std::unexpected(DecodeError::bad_atomic_length);
+    return {};
+}
+
+/// Segments of an operation that yields packets.
+Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
+                               SendRequest& request) {
+    if (context.service == ServiceType::extended_reliable_connection) {
+        const auto xrc = segments.take<hwtab::wqe_xrc_seg>();
+        if (!xrc)
+            return std::unexpected(xrc.error());
+        request.xrc_srq = static_cast<std::uint32_t>(xrc->get<"xrc_srqn">());
+    }
+    if (is_datagram(context.service)) {
+        auto address = take_address(segments);
+        if (!address)
+            return std::unexpected(address.error());
+        request.address = *address;
+    }
+    if (has_remote_address(request.opcode)) {
+        const auto remote = segments.take<hwtab::wqe_raddr_seg>();
+        if (!remote)
+            return std::unexpected(remote.error());
+        request.remote = {.address = remote->get<"raddr">(),
+                          .key = static_cast<std::uint32_t>(remote->get<"rkey">())};
+    }
+    if (is_atomic(request.opcode)) {
+        auto operands = take_operands(segments, request.opcode);
+        if (!operands)
+            return std::unexpected(operands.error());
+        request.atomic = *operands;
+    }
+    if (const auto taken = take_data(segments, request); !taken)
+        return taken;
+    return check_length(context, request);
+}
+
+/// The exclusive or of all bytes is all ones.
+bool signature_is_right(std::span<const std::byte> entry) {
+    std::byte sum{};
+    for (const std::byte byte : entry)
+        sum ^= byte;
+    return sum == std::byte{0xff};
+}
+
+void take_control(Control control, SendRequest& request) {
+    request.index = static_cast<std::uint16_t>(control.get<"wqe_index">());
+    request.blocks = decode_head(control.memory()).blocks();
+    request.op_mod = static_cast<std::uint8_t>(control.get<"opmod">());
+    request.fence = static_cast<Fence>(control.get<"fm">());
+    request.completion = static_cast<CompletionMode>(control.get<"ce">());
+    request.solicited = control.get<"se">() != 0;
+    request.immediate = static_cast<std::uint32_t>(control.get<"imm">());
+}
+
+} // namespace
+
+std::string_view describe(DecodeError error) {
+    switch (error) {
+    case DecodeError::empty:
+        return "its length is 0";
+    case DecodeError::too_long:
+        return "it is longer than allowed or than what has been posted";
+    case DecodeError::unknown_opcode:
+        return "its opcode is unknown";
+    case DecodeError::opcode_not_allowed:
+        return "the transport service doesn't allow its opcode";
+    case DecodeError::segment_missing:
+        return "it ends within a segment that the operation needs";
+    case DecodeError::inline_too_long:
+        return "its inline data goes on behind the end";
+    case DecodeError::inline_not_allowed:
+        return "a response can't be written to the entry";
+    case DecodeError::message_too_long:
+        return "the message is longer than the queue pair may send";
+    case DecodeError::bad_atomic_length:
+        return "the response of an atomic operation has 8 bytes";
+    case DecodeError::unreachable:
+        return "host memory refused to be read";
+    case DecodeError::bad_signature:
+        return "its checksum is wrong";
+    }
+    return "unknown error";
+}
+
+SendEntryHead decode_head(std::span<const std::byte> control) {
+    const Control fields{control};
+    return {.opcode = static_cast<std::uint8_t>(fields.get<"opcode">()),
+            .octwords = static_cast<std::uint8_t>(fields.get<"ds">()),
+            .index = static_cast<std::uint16_t>(fields.get<"wqe_index">()),
+            .queue_pair = static_cast<std::uint32_t>(fields.get<"qpn">())};
+}
+
+Decoded<SendRequest> decode(const DecodeContext& context, std::vector<std::byte> bytes) {
+    const Control control{bytes};
+    if (context.has_signatures && !signature_is_right(bytes))
+        return std::unexpected(DecodeError::bad_signature);
+    const auto opcode = known_opcode(control.get<"opcode">());
+    if (!opcode)
+        return std::unexpected(DecodeError::unknown_opcode);
+    if (!is_allowed(context.service, *opcode))
+        return std::unexpected(DecodeError::opcode_not_allowed);
+    SendRequest request;
+    request.opcode = *opcode;
+    take_control(control, request);
+    if (!is_local(*opcode)) {
+        Segments segments(bytes);
+        if (const auto decoded = decode_operation(context, segments, request); !decoded)
+            return std::unexpected(decoded.error());
+    }
+    request.bytes = std::move(bytes);
+    return request;
+}
+
+} // namespace cxemu::queues

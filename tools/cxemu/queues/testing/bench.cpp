@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/testing/bench.hpp"
+
+#include "base/byte_order.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace cxemu::queues::testing {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+hca::HcaSettings bench_settings() {
+    hca::HcaSettings settings;
+    settings.name = "bench";
+    settings.profile = hca::find_profile("connectx5");
+    return settings;
+}
+
+std::uint64_t pages_for(std::uint64_t size) {
+    return (size + page - 1) / page;
+}
+
+void expect_ok(const hca::CommandResult& result) {
+    if (!result)
+        throw std::runtime_error("a command of the bench failed");
+}
+
+} // namespace
+
+Bench::Bench()
+    : loop_([this] { return now_; }), memory_(memory_size), dma_(make_silent_log()),
+      interrupts_(vectors, make_silent_log()), checker_(make_silent_log()),
+      settings_(bench_settings()), table_(commands::all_commands()),
+      hca_({.loop = loop_, .dma = dma_, .interrupts = interrupts_, .checker = checker_}, settings_,
+           table_, make_silent_log()) {
+    memory_.map_into(dma_, memory_start);
+    hca_.add<memory::MemoryKeys>();
+    hca_.add<EventQueues>();
+    hca_.add<WorkQueues>();
+    hca_.initialize_function();
+}
+
+void Bench::settle() {
+    constexpr int enough_turns = 8;
+    for (int i = 0; i < enough_turns; ++i)
+        loop_.turn(EventLoop::Duration::zero());
+}
+
+void Bench::advance(EventLoop::Duration time) {
+    now_ += time;
+    settle();
+}
+
+std::uint64_t Bench::take_interrupts() {
+    const std::uint64_t raised = interrupts_.statistics().raised;
+    return raised - std::exchange(interrupts_seen_, raised);
+}
+
+void Bench::map_memory(std::size_t size) {
+    if (!dma_.map({.iova = memory_start, .size = size, .readable = true, .writable = true},
+                  memory_.file()))
+        throw std::runtime_error("the DMA space refuses the map");
+}
+
+std::uint64_t Bench::allocate(std::size_t size) {
+    const std::uint64_t address = next_address_;
+    next_address_ += pages_for(size) * page;
+    if (next_address_ > memory_start + memory_size)
+        throw std::runtime_error("the bench has run out of memory");
+    return address;
+}
+
+std::span<std::byte> Bench::at(std::uint64_t address, std::size_t size) {
+    return memory_.bytes().subspan(address - memory_start, size);
+}
+
+void Bench::store32(std::uint64_t address, std::uint32_t value) {
+    store_be<std::uint32_t>(at(address, sizeof(value)), value);
+}
+
+std::uint32_t Bench::load32(std::uint64_t address) {
+    return load_be<std::uint32_t>(at(address, sizeof(std::uint32_t)));
+}
+
+void Bench::list_pages(std::span<std::byte> list, std::uint64_t first) {
+    for (std::size_t i = 0; i < list.size() / sizeof(std::uint64_t); ++i)
+        store_be<std::uint64_t>(list.subspan(i * sizeof(std::uint64_t)), first + (i * page));
+}
+
+std::uint32_t Bench::make_domain() {
+    Call<hwtab::cmd_alloc_pd> call;
+    expect_ok(run(call));
+    return static_cast<std::uint32_t>(call.out().get<"pd">());
+}
+
+std::uint32_t Bench::make_uar() {
+    Call<hwtab::cmd_alloc_uar> call;
+    expect_ok(run(call));
+    return static_cast<std::uint32_t>(call.out().get<"uar">());
+}
+
+std::uint32_t Bench::make_xrc_domain() {
+    Call<hwtab::cmd_alloc_xrcd> call;
+    expect_ok(run(call));
+    return static_cast<std::uint32_t>(call.out().get<"xrcd">());
+}
+
+std::uint32_t Bench::domain() {
+    if (domain_ == 0)
+        domain_ = make_domain();
+    return domain_;
+}
+
+hca::Uar& Bench::uar() {
+    if (uar_ == nullptr)
+        uar_ = hca_.objects().of<hca::Uar>().find(make_uar());
+    return *uar_;
+}
+
+EventQueue& Bench::event_queue() {
+    if (event_queue_ == nullptr)
+        event_queue_ = &make_event_queue({.log_size = 6});
+    return *event_queue_;
+}
+
+EventQueue& Bench::make_event_queue(const EventQueueOptions& options) {
+    const std::uint64_t size = hwtab::eqe.size << options.log_size;
+    const std::uint64_t pages = pages_for(size + page);
+    Call<hwtab::cmd_create_eq> call(pages * sizeof(std::uint64_t));
+    call.in().set<"eq_context_entry.log_eq_size">(options.log_size);
+    call.in().set<"eq_context_entry.intr">(options.vector);
+    call.in().set<"eq_context_entry.oi">(options.overrun_ignored ? 1 : 0);
+    call.in().set<"eq_context_entry.page_offset">(options.page_offset);
+    call.in().set<"eq_context_entry.uar_page">(uar().number());
+    call.in().set_at<"event_bitmask">(0, options.events);
+    list_pages(call.in().bytes<"pas">(), allocate(pages * page));
+    expect_ok(run(call));
+    return *hca_.objects().of<EventQueue>().find(
+        static_cast<std::uint32_t>(call.out().get<"eq_number">()));
+}
+
+CompletionQueue& Bench::make_completion_queue(const CompletionQueueOptions& options) {
+    const std::uint64_t entry =
+        options.entry_size_code == 0 ? hwtab::cqe64.size : hwtab::cqe128.size;
+    const std::uint64_t pages = pages_for(entry << options.log_size);
+    Call<hwtab::cmd_create_cq> call(pages * sizeof(std::uint64_t));
+    call.in().set<"cq_context.log_cq_size">(options.log_size);
+    call.in().set<"cq_context.cqe_sz">(options.entry_size_code);
+    call.in().set<"cq_context.cq_period">(options.period);
+    call.in().set<"cq_context.cq_max_count">(options.max_count);
+    call.in().set<"cq_context.cq_period_mode">(options.period_mode);
+    call.in().set<"cq_context.oi">(options.overrun_ignored ? 1 : 0);
+    call.in().set<"cq_context.uar_page">(uar().number());
+    call.in().set<"cq_context.c_eqn_or_apu_element">(event_queue().number());
+    call.in().set<"cq_context.dbr_addr">(allocate(page));
+    list_pages(call.in().bytes<"pas">(), allocate(pages * page));
+    expect_ok(run(call));
+    return *hca_.objects().of<CompletionQueue>().find(
+        static_cast<std::uint32_t>(call.out().get<"cqn">()));
+}
+
+std::uint32_t Bench::make_physical_key() {
+    Call<hwtab::cmd_create_mkey> call;
+    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+    fields.set<"access_mode_1_0">(hwtab::value<hwtab::mkey_access_mode, "pa">);
+    fields.set<"length64">(1);
+    fields.set<"lr">(1);
+    fields.set<"lw">(1);
+    fields.set<"rr">(1);
+    fields.set<"rw">(1);
+    fields.set<"a">(1);
+    fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
+    fields.set<"pd">(domain());
+    expect_ok(run(call));
+    return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
+}
+
+hwtab::ConstView<hwtab::eqe> Bench::event(const EventQueue& queue, std::uint32_t index) {
+    const std::uint64_t offset = std::uint64_t{index & (queue.size() - 1)} * hwtab::eqe.size;
+    return hwtab::ConstView<hwtab::eqe>{at(queue.buffer().address(offset), hwtab::eqe.size)};
+}
+
+hwtab::ConstView<hwtab::cqe64> Bench::completion(const CompletionQueue& queue,
+                                                 std::uint32_t index) {
+    const std::uint64_t offset = std::uint64_t{index & (queue.size() - 1)} * queue.entry_size() +
+                                 (queue.entry_size() - hwtab::cqe64.size);
+    return hwtab::ConstView<hwtab::cqe64>{at(queue.buffer().address(offset), hwtab::cqe64.size)};
+}
+
+hwtab::ConstView<hwtab::err_cqe> Bench::error(const CompletionQueue& queue, std::uint32_t index) {
+    return hwtab::ConstView<hwtab::err_cqe>{completion(queue, index).memory()};
+}
+
+} // namespace cxemu::queues::testing

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// An HCA on the bench: without a virtual machine, with memory and a clock that the test controls.
+/// Objects are made through their commands, as a driver makes them.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "check/checker.hpp"
+#include "commands/table.hpp"
+#include "hca/hca.hpp"
+#include "memory/memory_keys.hpp"
+#include "queues/event_queues.hpp"
+#include "queues/work_queues.hpp"
+#include "tables/commands_events.hpp"
+#include "tables/commands_memory.hpp"
+#include "tables/commands_objects.hpp"
+#include "tables/commands_queue_pairs.hpp"
+#include "tables/commands_receive_queues.hpp"
+#include "vfio_user/testing/guest_memory.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cxemu::queues::testing {
+
+/// A command: input to fill in, output to look at.
+template <const hwtab::Command& command>
+class Call {
+public:
+    /// \param list bytes of the list at the end of the input
+    explicit Call(std::size_t list = 0)
+        : input_(command.input->size + list), output_(command.output->size) {
+        in().template set<"opcode">(command.opcode);
+    }
+
+    [[nodiscard]] hwtab::View<*command.input> in() {
+        return hwtab::View<*command.input>{std::span(input_)};
+    }
+    [[nodiscard]] hwtab::View<*command.output> out() {
+        return hwtab::View<*command.output>{std::span(output_)};
+    }
+    [[nodiscard]] std::span<std::byte> input() { return input_; }
+
+    hca::CommandResult run(hca::Hca& hca, const hca::CommandTable& table, std::uint16_t op_mod,
+                           std::uint16_t uid) {
+        hca::CommandContext context{.hca = hca,
+                                    .input = input_,
+                                    .output = output_,
+                                    .uid = uid,
+                                    .op_mod = op_mod,
+                                    .output_length = static_cast<std::uint32_t>(output_.size()),
+                                    .explanation = {},
+                                    .defer_hook = {}};
+        return table.find(command.opcode)->handler(context);
+    }
+
+private:
+    std::vector<std::byte> input_;
+    std::vector<std::byte> output_;
+};
+
+class Bench {
+public:
+    static constexpr std::uint64_t memory_start = 0x100000; ///< bus address
+    static constexpr std::size_t memory_size = 8 << 20;     ///< bytes
+    static constexpr std::uint32_t vectors = 8;
+
+    Bench();
+
+    // --- Time and events -------------------------------------------------------------------------
+
+    /// Lets deferred work and timers run that are due.
+    void settle();
+    void advance(EventLoop::Duration time);
+
+    /// Interrupts since this was last called.
+    std::uint64_t take_interrupts();
+    [[nodiscard]] std::uint64_t violations(const check::Rule& rule) const {
+        return checker_.counted(rule);
+    }
+
+    // --- Memory of the host ----------------------------------------------------------------------
+
+    /// Maps the first \p size bytes of the memory, after the test has unmapped all of it.
+    void map_memory(std::size_t size);
+
+    /// Zeroed pages. \return their bus address
+    std::uint64_t allocate(std::size_t size);
+    [[nodiscard]] std::span<std::byte> at(std::uint64_t address, std::size_t size);
+    void store32(std::uint64_t address, std::uint32_t value);
+    [[nodiscard]] std::uint32_t load32(std::uint64_t address);
+
+    // --- Commands --------------------------------------------------------------------------------
+
+    template <const hwtab::Command& command>
+    hca::CommandResult run(Call<command>& call, std::uint16_t op_mod = 0, std::uint16_t uid = 0) {
+        return call.run(hca_, table_, op_mod, uid);
+    }
+
+    std::uint32_t make_domain();
+    std::uint32_t make_uar();
+    std::uint32_t make_xrc_domain();
+
+    struct EventQueueOptions {
+        std::uint32_t log_size = 4;
+        std::uint32_t vector = 0;
+        std::uint64_t events = 0; ///< bit n: type n
+        bool overrun_ignored = false;
+        std::uint32_t page_offset = 0;
+    };
+    EventQueue& make_event_queue(const EventQueueOptions& options);
+    EventQueue& make_event_queue() { return make_event_queue({}); }
+
+    struct CompletionQueueOptions {
+        std::uint32_t log_size = 4;
+        std::uint8_t entry_size_code = 0;
+        std::uint32_t period = 0; ///< microseconds
+        std::uint32_t max_count = 0;
+        std::uint8_t period_mode = 0;
+        bool overrun_ignored = false;
+    };
+    CompletionQueue& make_completion_queue(const CompletionQueueOptions& options);
+    CompletionQueue& make_completion_queue() { return make_completion_queue({}); }
+
+    /// A key for all of the bench's memory, at its bus addresses, with every right.
+    std::uint32_t make_physical_key();
+
+    // --- What has been made last, or is made at first use ----------------------------------------
+
+    [[nodiscard]] std::uint32_t domain();
+    [[nodiscard]] hca::Uar& uar();
+    [[nodiscard]] EventQueue& event_queue();
+
+    [[nodiscard]] hca::Hca& hca() { return hca_; }
+    [[nodiscard]] WorkQueues& queues() { return hca_.part<WorkQueues>(); }
+    [[nodiscard]] memory::MemoryKeys& keys() { return hca_.part<memory::MemoryKeys>(); }
+    [[nodiscard]] vfio_user::DmaSpace& dma() { return dma_; }
+
+    /// Writes \p count page addresses from \p first on into a list of a command.
+    static void list_pages(std::span<std::byte> list, std::uint64_t first);
+
+    /// Reads entry \p index of the ring of an event queue.
+    [[nodiscard]] hwtab::ConstView<hwtab::eqe> event(const EventQueue& queue, std::uint32_t index);
+    /// Reads entry \p index of the ring of a completion queue of 64-byte entries.
+    [[nodiscard]] hwtab::ConstView<hwtab::cqe64> completion(const CompletionQueue& queue,
+                                                            std::uint32_t index);
+    [[nodiscard]] hwtab::ConstView<hwtab::err_cqe> error(const CompletionQueue& queue,
+                                                         std::uint32_t index);
+
+private:
+    EventLoop::TimePoint now_{std::chrono::seconds(1000)};
+    EventLoop loop_;
+    vfio_user::testing::GuestMemory memory_;
+    vfio_user::DmaSpace dma_;
+    vfio_user::InterruptSet interrupts_;
+    check::Checker checker_;
+    hca::HcaSettings settings_;
+    hca::CommandTable table_;
+    hca::Hca hca_;
+    std::uint64_t next_address_ = memory_start;
+    std::uint64_t interrupts_seen_ = 0;
+    std::uint32_t domain_ = 0;
+    hca::Uar* uar_ = nullptr;
+    EventQueue* event_queue_ = nullptr;
+};
+
+} // namespace cxemu::queues::testing

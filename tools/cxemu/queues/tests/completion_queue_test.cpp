@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/completion_queue.hpp"
+#include "queues/rules.hpp"
+#include "queues/testing/bench.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+namespace cxemu::queues {
+namespace {
+
+using namespace std::chrono_literals;
+using hca::CommandStatus;
+using testing::Bench;
+using testing::Call;
+
+constexpr std::uint32_t solicited_only = 1U << 24U;
+
+std::uint32_t arm_command(std::uint32_t sequence, std::uint32_t consumer) {
+    return sequence << 28U | consumer;
+}
+
+Completion ordinary() {
+    return {.opcode = CompletionOpcode::send};
+}
+
+Completion solicited() {
+    return {.opcode = CompletionOpcode::send, .solicited = true};
+}
+
+/// A completion queue, and how many events it has reported.
+class CompletionQueueTest : public ::testing::Test {
+protected:
+    std::uint32_t events() {
+        const auto producer =
+            static_cast<std::uint32_t>(bench_.event_queue().context().get<"producer_counter">());
+        const std::uint32_t fresh = producer - events_seen_;
+        events_seen_ = producer;
+        return fresh;
+    }
+    void post(CompletionQueue& queue, int count = 1) {
+        for (int i = 0; i < count; ++i)
+            ASSERT_TRUE(queue.post(ordinary()));
+    }
+    /// Tells the device what software has consumed.
+    void consume(CompletionQueue& queue, std::uint32_t consumer) {
+        bench_.store32(queue.context().get<"dbr_addr">(), consumer);
+    }
+
+    Bench bench_;
+
+private:
+    std::uint32_t events_seen_ = 0;
+};
+
+TEST_F(CompletionQueueTest, TogglesTheOwnerBitWithEachPassOverTheRing) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
+    post(queue, 2);
+    EXPECT_EQ(bench_.completion(queue, 1).get<"owner">(), 0U);
+    consume(queue, 2);
+    post(queue);
+    EXPECT_EQ(bench_.completion(queue, 0).get<"owner">(), 1U);
+    EXPECT_EQ(bench_.completion(queue, 0).get<"opcode">(), 2U);
+}
+
+TEST_F(CompletionQueueTest, PutsTheEntryIntoTheUpperHalfOfALargeSlot) {
+    CompletionQueue& queue = bench_.make_completion_queue({.entry_size_code = 1});
+    Completion completion{.opcode = CompletionOpcode::send,
+                          .format = CompletionFormat::data_in_first_half};
+    completion.first_half.fill(std::byte{0x5a});
+    completion.fields().set<"byte_cnt">(64);
+    ASSERT_TRUE(queue.post(completion));
+    EXPECT_EQ(bench_.load32(queue.buffer().address(0)), 0x5a5a5a5aU);
+    EXPECT_EQ(bench_.completion(queue, 0).get<"byte_cnt">(), 64U);
+    EXPECT_EQ(bench_.completion(queue, 0).get<"format">(), 2U);
+}
+
+TEST_F(CompletionQueueTest, ReportsNothingBeforeItIsArmed) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    post(queue, 3);
+    EXPECT_EQ(events(), 0U);
+}
+
+TEST_F(CompletionQueueTest, ReportsTheNextEntryOnceAfterArming) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0));
+    EXPECT_EQ(events(), 0U);
+    post(queue, 3);
+    EXPECT_EQ(events(), 1U);
+    EXPECT_EQ(bench_.event(bench_.event_queue(), 0).get<"event_data.comp_event.cq_number">(),
+              queue.number());
+}
+
+TEST_F(CompletionQueueTest, ReportsAtOnceWhenEntriesLieBehindTheConsumerIndexOfTheArming) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    post(queue, 2);
+    queue.arm(arm_command(0, 1));
+    EXPECT_EQ(events(), 1U) << "entry 1 came between the last look and the arming";
+}
+
+TEST_F(CompletionQueueTest, WaitsWhenAllEntriesAreConsumedAtTheArming) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    post(queue, 2);
+    queue.arm(arm_command(0, 2));
+    EXPECT_EQ(events(), 0U);
+    post(queue);
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, IgnoresAnArmingWithTheNumberOfTheEventUnderWay) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    ASSERT_EQ(events(), 1U);
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    EXPECT_EQ(events(), 0U) << "software has not seen the first event yet";
+    queue.arm(arm_command(1, 0));
+    EXPECT_EQ(events(), 1U) << "entries 0 and 1 are still there";
+}
+
+TEST_F(CompletionQueueTest, NeverLosesAnEventBetweenPollingAndArming) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    std::uint32_t consumed = 0;
+    for (std::uint32_t sequence = 0; sequence < 16; ++sequence) {
+        consume(queue, consumed);
+        post(queue); // arrives after software has looked, before it arms
+        queue.arm(arm_command(sequence & 3U, consumed));
+        ASSERT_EQ(events(), 1U) << "round " << sequence;
+        ++consumed;
+    }
+}
+
+TEST_F(CompletionQueueTest, ReportsOnlySolicitedEntriesWhenArmedForThem) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0) | solicited_only);
+    post(queue, 2);
+    EXPECT_EQ(events(), 0U);
+    queue.post(solicited());
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, TakesAnErrorForSolicited) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0) | solicited_only);
+    queue.post({.opcode = CompletionOpcode::requester_error});
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, ReportsASolicitedEntryAtOnceIfItLiesBehindTheConsumerIndex) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.post(solicited());
+    post(queue);
+    queue.arm(arm_command(0, 1) | solicited_only);
+    EXPECT_EQ(events(), 0U) << "the solicited entry has been consumed";
+    queue.arm(arm_command(0, 0) | solicited_only);
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, ReportsAnEntryThatForcesAnEventWithoutBeingArmed) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.post({.opcode = CompletionOpcode::requester, .forces_event = true});
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, HoldsAnEventBackUntilEnoughEntriesHaveCome) {
+    CompletionQueue& queue =
+        bench_.make_completion_queue({.period = 100, .max_count = 3, .period_mode = 1});
+    queue.arm(arm_command(0, 0));
+    post(queue, 2);
+    bench_.settle();
+    EXPECT_EQ(events(), 0U);
+    post(queue);
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, ReportsAHeldBackEventAtTheEndOfThePeriod) {
+    CompletionQueue& queue =
+        bench_.make_completion_queue({.period = 100, .max_count = 30, .period_mode = 1});
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    bench_.advance(99us);
+    EXPECT_EQ(events(), 0U);
+    bench_.advance(1us);
+    EXPECT_EQ(events(), 1U);
+    bench_.advance(1ms);
+    EXPECT_EQ(events(), 0U);
+}
+
+TEST_F(CompletionQueueTest, RestartsThePeriodWithEachEntryInThatMode) {
+    CompletionQueue& queue =
+        bench_.make_completion_queue({.period = 100, .max_count = 30, .period_mode = 1});
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    bench_.advance(60us);
+    post(queue);
+    bench_.advance(60us);
+    EXPECT_EQ(events(), 0U);
+    bench_.advance(40us);
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, CountsThePeriodFromTheLastEventInTheOtherMode) {
+    CompletionQueue& queue = bench_.make_completion_queue({.period = 100, .max_count = 30});
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    EXPECT_EQ(events(), 1U) << "the last event is long ago";
+    bench_.advance(40us);
+    queue.arm(arm_command(1, 1));
+    post(queue);
+    EXPECT_EQ(events(), 0U);
+    bench_.advance(60us);
+    EXPECT_EQ(events(), 1U);
+}
+
+TEST_F(CompletionQueueTest, StopsAtAnOverrunAndReportsIt) {
+    EventQueue& errors = bench_.make_event_queue(
+        {.events = 1ULL << static_cast<unsigned>(hca::EventType::cq_error)});
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
+    post(queue, 2);
+    EXPECT_FALSE(queue.post(ordinary()));
+    EXPECT_TRUE(queue.stopped());
+    EXPECT_EQ(queue.context().get<"status">(), 9U);
+    const auto event = bench_.event(errors, 0);
+    EXPECT_EQ(event.get<"event_data.cq_error.cqn">(), queue.number());
+    EXPECT_EQ(event.get<"event_data.cq_error.syndrome">(), 1U);
+    consume(queue, 2);
+    EXPECT_FALSE(queue.post(ordinary())) << "a stopped queue stays stopped";
+}
+
+TEST_F(CompletionQueueTest, LooksIntoTheDoorbellRecordBeforeItOverruns) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1});
+    post(queue, 2);
+    consume(queue, 1);
+    EXPECT_TRUE(queue.post(ordinary()));
+    EXPECT_FALSE(queue.post(ordinary()));
+}
+
+TEST_F(CompletionQueueTest, GoesOnAfterAnOverrunThatSoftwareIgnores) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 1, .overrun_ignored = true});
+    post(queue, 5);
+    EXPECT_FALSE(queue.stopped());
+}
+
+TEST_F(CompletionQueueTest, ReportsMemoryThatIsGone) {
+    EventQueue& errors = bench_.make_event_queue(
+        {.events = 1ULL << static_cast<unsigned>(hca::EventType::cq_error)});
+    CompletionQueue& queue = bench_.make_completion_queue();
+    const std::uint64_t event = errors.buffer().address(0);
+    const auto keep_until = (event / 4096 + 1) * 4096;
+    ASSERT_GT(queue.buffer().address(0), event);
+    // Everything behind the event queue's page goes; maps can't be cut, so this one is made anew.
+    ASSERT_TRUE(bench_.dma().unmap(Bench::memory_start, Bench::memory_size));
+    bench_.map_memory(keep_until - Bench::memory_start);
+    EXPECT_FALSE(queue.post(ordinary()));
+    EXPECT_EQ(bench_.event(errors, 0).get<"event_data.cq_error.syndrome">(), 2U);
+}
+
+TEST_F(CompletionQueueTest, ReportsAConsumerThatIsAheadOfTheProducer) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    post(queue);
+    consume(queue, 2);
+    EXPECT_EQ(queue.outstanding(), 1U);
+    EXPECT_EQ(bench_.violations(rules::completion_queue_consumer_beyond_producer), 1U);
+}
+
+// --- Commands ------------------------------------------------------------------------------------
+
+hca::CommandResult resize(Bench& bench, CompletionQueue& queue, std::uint32_t log_size,
+                          std::uint64_t buffer) {
+    Call<hwtab::cmd_modify_cq> call((hwtab::cqe64.size << log_size) / 4096 * 8 + 8);
+    call.in().set<"cqn">(queue.number());
+    call.in().set<"cq_context.log_cq_size">(log_size);
+    Bench::list_pages(call.in().bytes<"pas">(), buffer);
+    return bench.run(call, 1);
+}
+
+TEST_F(CompletionQueueTest, EndsTheOldRingWithAnEntryOfItsOwnWhenItIsResized) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 2});
+    post(queue, 2);
+    const std::uint64_t old_ring = queue.buffer().address(0);
+    const std::uint64_t new_ring = bench_.allocate(4096);
+    ASSERT_TRUE(resize(bench_, queue, 3, new_ring));
+    const hwtab::ConstView<hwtab::cqe64> last{bench_.at(old_ring + 2 * 64, 64)};
+    EXPECT_EQ(last.get<"opcode">(), 5U);
+    EXPECT_EQ(last.get<"owner">(), 0U);
+    post(queue);
+    EXPECT_EQ(queue.buffer().address(0), new_ring);
+    EXPECT_EQ(bench_.completion(queue, 3).get<"opcode">(), 2U) << "the next index is 3";
+    EXPECT_EQ(bench_.completion(queue, 3).get<"owner">(), 0U);
+}
+
+TEST_F(CompletionQueueTest, TakesTheOwnerBitFromTheSizeOfTheNewRing) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 3});
+    post(queue, 4);
+    consume(queue, 4);
+    ASSERT_TRUE(resize(bench_, queue, 2, bench_.allocate(4096)));
+    post(queue);
+    EXPECT_EQ(bench_.completion(queue, 5).get<"owner">(), 1U) << "index 5 is in the second pass";
+}
+
+TEST_F(CompletionQueueTest, RefusesASizeThatTheOutstandingEntriesExceed) {
+    CompletionQueue& queue = bench_.make_completion_queue({.log_size = 3});
+    post(queue, 5);
+    const auto result = resize(bench_, queue, 2, bench_.allocate(4096));
+    EXPECT_EQ(result.status, CommandStatus::bad_size_with_outstanding_cqes);
+    consume(queue, 1);
+    EXPECT_TRUE(resize(bench_, queue, 2, bench_.allocate(4096)));
+}
+
+TEST_F(CompletionQueueTest, TakesOverOnlyTheFieldsThatAModificationSelects) {
+    CompletionQueue& queue = bench_.make_completion_queue({.period = 7, .max_count = 8});
+    Call<hwtab::cmd_modify_cq> call;
+    call.in().set<"cqn">(queue.number());
+    call.in()
+        .set<"modify_field_select_resize_field_select.modify_field_select.modify_field_"
+             "select">(1);
+    call.in().set<"cq_context.cq_period">(70);
+    call.in().set<"cq_context.cq_max_count">(80);
+    ASSERT_TRUE(bench_.run(call));
+    EXPECT_EQ(queue.context().get<"cq_period">(), 70U);
+    EXPECT_EQ(queue.context().get<"cq_max_count">(), 8U);
+}
+
+TEST_F(CompletionQueueTest, AnswersAQueryWithTheCountersOfTheMoment) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0));
+    post(queue, 3);
+    consume(queue, 2);
+    Call<hwtab::cmd_query_cq> call;
+    call.in().set<"cqn">(queue.number());
+    ASSERT_TRUE(bench_.run(call));
+    EXPECT_EQ(call.out().get<"cq_context.producer_counter">(), 3U);
+    EXPECT_EQ(call.out().get<"cq_context.consumer_counter">(), 2U);
+    EXPECT_EQ(call.out().get<"cq_context.last_notified_index">(), 0U);
+    EXPECT_EQ(call.out().get<"cq_context.st">(), 0xaU);
+}
+
+TEST_F(CompletionQueueTest, RefusesAPageListThatIsTooShort) {
+    Call<hwtab::cmd_create_cq> call(8);
+    call.in().set<"cq_context.log_cq_size">(7); // 8192 bytes: two pages
+    call.in().set<"cq_context.uar_page">(bench_.uar().number());
+    call.in().set<"cq_context.c_eqn_or_apu_element">(bench_.event_queue().number());
+    Bench::list_pages(call.in().bytes<"pas">(), bench_.allocate(4096));
+    EXPECT_EQ(bench_.run(call).status, CommandStatus::bad_parameter);
+}
+
+TEST_F(CompletionQueueTest, ReportsADoorbellForAQueueThatIsDestroyed) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    const std::uint32_t number = queue.number();
+    Call<hwtab::cmd_destroy_cq> call;
+    call.in().set<"cqn">(number);
+    ASSERT_TRUE(bench_.run(call));
+    bench_.queues().completion_queue_doorbell(bench_.uar(), arm_command(0, 0), number);
+    EXPECT_EQ(bench_.violations(rules::completion_queue_doorbell_unknown), 1U);
+}
+
+} // namespace
+} // namespace cxemu::queues
