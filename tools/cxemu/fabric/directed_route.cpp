@@ -91,6 +91,9 @@ RouteStep send_step(Mad& mad, const RoutingNode& node) {
     }
     if (pointer != count + 1)
         return {};
+    const bool came_by_lid = smp.get<"dr_dlid">() != permissive_lid;
+    if (came_by_lid)
+        return {.action = Action::route_by_lid}; // back to where the directed part ended
     smp.set<"hop_pointer">(count);
     if (count == 0)
         return at_end_of_path(static_cast<Lid>(smp.get<"dr_slid">()), node);

@@ -17,7 +17,7 @@ struct RouteStep {
         discard,      ///< the hop pointer is wrong, or the path leads nowhere
         deliver,      ///< the SMP has arrived: to the agent or manager of this node
         forward,      ///< out of `port`
-        route_by_lid, ///< on to `lid` by the forwarding table: the directed part is over
+        route_by_lid, ///< on to `lid`, if permissive to where it came from, by the forwarding table
     };
     Action action = Action::discard;
     std::uint8_t port = 0;

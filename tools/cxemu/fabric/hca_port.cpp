@@ -210,14 +210,10 @@ void HcaPort::answer_subnet_management(const ParsedPacket& packet) {
     auto answer = subnet_agent_.process(*smp, {.port = settings_.number, .remote_lid = from});
     if (!answer || !*answer)
         return;
-    Lid destination = from;
-    if (directed) {
-        const bool by_path = send_step(**answer, node).action == RouteStep::Action::forward;
-        destination = by_path ? permissive_lid : from;
-    }
-    const Lid source = lid() == unassigned_lid ? permissive_lid : lid();
+    const bool by_path = directed && send_step(**answer, node).action == RouteStep::Action::forward;
+    const Lid source = by_path || lid() == unassigned_lid ? permissive_lid : lid();
     ++statistics_.agent_answers;
-    send(subnet_management_packet(**answer, directed ? permissive_lid : source, destination));
+    send(subnet_management_packet(**answer, source, by_path ? permissive_lid : from));
 }
 
 void HcaPort::answer_general_services(const ParsedPacket& packet) {

@@ -204,6 +204,8 @@ void Port::apply_rates(hwtab::ConstView<hwtab::port_info> wanted, PortInfoChange
         info, wanted, all_speeds, info.get<"link_speed_supported">());
     changes.link_speed_enabled |= take_mask<"link_speed_ext_enabled">(
         info, wanted, all_extended_speeds, info.get<"link_speed_ext_supported">());
+    if (wanted.get<"link_speed_ext_enabled">() == no_extended_speeds)
+        info.set<"link_speed_ext_enabled">(0);
 }
 
 void Port::apply_state(hwtab::ConstView<hwtab::port_info> wanted) {

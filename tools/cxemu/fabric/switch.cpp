@@ -239,7 +239,8 @@ void Switch::answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t
                  subnet_management_packet(**answer, permissive_lid, permissive_lid),
                  {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
     else if (step.action == RouteStep::Action::route_by_lid)
-        send_from_port0(subnet_management_packet(**answer, lid(), step.lid));
+        send_from_port0(subnet_management_packet(**answer, lid(),
+                                                 step.lid == permissive_lid ? from : step.lid));
     else
         ++statistics_.dropped_smps;
 }

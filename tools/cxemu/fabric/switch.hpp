@@ -32,7 +32,7 @@ struct SwitchSettings {
     std::uint8_t mtu_cap = 5; ///< hwtab::mtu_code
     std::uint8_t vl_cap = 4;  ///< hwtab::vl_cap
     std::uint16_t p_key_entries = 32;
-    ForwardingCapacity capacity;
+    ForwardingCapacity capacity{};
 };
 
 class Switch final : private PortOwner, private ManagedNode, private CountedNode {
