@@ -14,7 +14,6 @@
  * @segment: what its BAR holds
  * @ready_after: waits until the firmware is up
  * @gone_after: waits until the device no longer answers
- * @interrupted_after: waits until a signal comes
  * @waits: how often the driver has waited
  * @waited: milliseconds that it asked for in all
  */
@@ -24,7 +23,6 @@ struct fake_device {
 	struct hw_initial_seg segment;
 	unsigned int ready_after;
 	unsigned int gone_after;
-	unsigned int interrupted_after;
 	unsigned int waits;
 	unsigned int waited;
 };
@@ -43,8 +41,8 @@ static void fake_read(struct cxib_init_segment_reader *reader, struct hw_initial
 	memcpy(&copy->dw[first], &device->segment.dw[first], count * sizeof(u32));
 }
 
-static int fake_wait(struct cxib_init_segment_reader *reader,
-		     unsigned int milliseconds, unsigned int waited)
+static void fake_wait(struct cxib_init_segment_reader *reader,
+		      unsigned int milliseconds, unsigned int waited)
 {
 	struct fake_device *device = to_fake(reader);
 
@@ -55,7 +53,6 @@ static int fake_wait(struct cxib_init_segment_reader *reader,
 		hw_initial_seg_set_initializing(&device->segment, 0);
 	if (device->waits == device->gone_after)
 		memset(&device->segment, 0xff, sizeof(device->segment));
-	return device->waits == device->interrupted_after ? -EINTR : 0;
 }
 
 static int init_segment_init(struct kunit *test)
@@ -72,7 +69,6 @@ static int init_segment_init(struct kunit *test)
 	hw_initial_seg_set_cmd_interface_rev(&device->segment, 5);
 	device->ready_after = NEVER;
 	device->gone_after = NEVER;
-	device->interrupted_after = NEVER;
 	test->priv = device;
 	return 0;
 }
@@ -188,21 +184,6 @@ static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
 	says(test, &explanation, "does not answer");
 }
 
-static void stops_waiting_when_a_signal_comes(struct kunit *test)
-{
-	struct fake_device *device = test->priv;
-	struct cxib_explanation explanation;
-	struct cxib_init_segment segment;
-
-	hw_initial_seg_set_initializing(&device->segment, 1);
-	device->interrupted_after = 3;
-
-	KUNIT_EXPECT_EQ(test, -EINTR,
-			cxib_init_segment_await(&device->reader, &segment, &explanation));
-	KUNIT_EXPECT_EQ(test, device->waits, 3);
-	says(test, &explanation, "interrupted after waiting 40 ms of at most 120000 ms");
-}
-
 static void reports_a_segment_of_zeros(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
@@ -272,7 +253,6 @@ static struct kunit_case init_segment_cases[] = {
 	KUNIT_CASE(ignores_the_other_bits_of_the_initializing_word),
 	KUNIT_CASE(reports_a_device_that_does_not_answer),
 	KUNIT_CASE(reports_a_device_that_goes_away_while_waiting),
-	KUNIT_CASE(stops_waiting_when_a_signal_comes),
 	KUNIT_CASE(reports_a_segment_of_zeros),
 	KUNIT_CASE_PARAM(refuses_another_command_interface, foreign_revision_gen_params),
 	KUNIT_CASE(fits_every_explanation_into_its_buffer),

@@ -10,7 +10,6 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "hw/init_segment.h"
@@ -104,9 +103,8 @@ static void bar_read(struct cxib_init_segment_reader *reader, struct hw_initial_
 		copy->dw[i] = cpu_to_be32(ioread32be(words + i * sizeof(u32)));
 }
 
-/* Whoever binds the device with a write to sysfs may give up waiting. */
-static int bar_wait(struct cxib_init_segment_reader *reader,
-		    unsigned int milliseconds, unsigned int waited)
+static void bar_wait(struct cxib_init_segment_reader *reader,
+		     unsigned int milliseconds, unsigned int waited)
 {
 	struct bar_reader *bar = container_of(reader, struct bar_reader, reader);
 
@@ -114,8 +112,7 @@ static int bar_wait(struct cxib_init_segment_reader *reader,
 		dev_info(&bar->device->pdev->dev,
 			 "firmware is initializing, waited %u s of at most %u s\n",
 			 waited / 1000, CXIB_FIRMWARE_READY_LIMIT_MS / 1000);
-	msleep_interruptible(milliseconds);
-	return signal_pending(current) ? -EINTR : 0;
+	msleep(milliseconds);
 }
 
 static int cxib_meet_firmware(struct cxib_device *device)

@@ -63,12 +63,7 @@ static int await_firmware(struct cxib_init_segment_reader *reader,
 				be32_to_cpu(copy->dw[STATE_WORD]));
 			return -ETIMEDOUT;
 		}
-		if (reader->wait(reader, CXIB_FIRMWARE_POLL_MS, waited)) {
-			explain(explanation,
-				"interrupted after waiting %u ms of at most %u ms for the firmware",
-				waited, CXIB_FIRMWARE_READY_LIMIT_MS);
-			return -EINTR;
-		}
+		reader->wait(reader, CXIB_FIRMWARE_POLL_MS, waited);
 		waited += CXIB_FIRMWARE_POLL_MS;
 	}
 }
@@ -109,7 +104,6 @@ static int check_command_revision(const struct cxib_init_segment *segment,
  *	-ENOMEM,
  *	-EIO when the device does not answer (all-ones),
  *	-ETIMEDOUT when the firmware does not get ready in time,
- *	-EINTR when a signal ended the waiting,
  *	-EPROTONOSUPPORT when it speaks another command interface.
  */
 int cxib_init_segment_await(struct cxib_init_segment_reader *reader,

@@ -26,14 +26,13 @@
  * @read: copies @count words of the init segment, from word @first on, to the
  *	same place in @copy; all-ones when the device does not answer
  * @wait: sleeps for @milliseconds or longer; @waited is the time already spent
- *	waiting, in milliseconds, for progress messages. Returns 0, or -EINTR
- *	when a signal came meanwhile.
+ *	waiting, in milliseconds, for progress messages
  */
 struct cxib_init_segment_reader {
 	void (*read)(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
 		     unsigned int first, unsigned int count);
-	int (*wait)(struct cxib_init_segment_reader *reader,
-		    unsigned int milliseconds, unsigned int waited);
+	void (*wait)(struct cxib_init_segment_reader *reader,
+		     unsigned int milliseconds, unsigned int waited);
 };
 
 /**

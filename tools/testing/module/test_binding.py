@@ -11,12 +11,10 @@ import mmap
 import os
 import pathlib
 import re
-import signal
 import struct
 import subprocess
-import time
 import unittest
-from typing import Callable, Iterator
+from typing import Iterator
 
 MODULE = pathlib.Path(os.environ["CXIB_MODULE"])
 DEVICES = pathlib.Path("/sys/bus/pci/devices")
@@ -28,9 +26,7 @@ PORT_BAR = "10ec:8139"
 MELLANOX = "15b3:"
 
 FIRMWARE_OFFSET = 0x0
-INITIALIZING_OFFSET = 0x1FC
 SEGMENT_SIZE = 0x400C
-INITIALIZING = 1 << 31
 
 
 def device_id(device: pathlib.Path) -> str:
@@ -206,20 +202,6 @@ class FirmwareStates(ModuleTest):
         self.assertEqual(driver_of(self.device), "cxib")
         self.assert_logged(r"firmware 16\.35\.4030, command interface revision 5; .*no RDMA device")
         self.assertRegex(pathlib.Path("/proc/iomem").read_text(), r": cxib\b")
-
-    def test_waiting_for_firmware_ends_with_an_interrupt(self) -> None:
-        self.segment.become_connectx5()
-        self.segment.write(INITIALIZING_OFFSET, INITIALIZING)
-        binding = subprocess.Popen(["sh", "-c", f"echo {FRAME_BUFFER.replace(':', ' ')} > {DRIVER}/new_id"])
-        self.wait_until(lambda: driver_of(self.device) == "cxib")
-        binding.send_signal(signal.SIGINT)
-        binding.wait()
-        self.assertEqual(driver_of(self.device), "")
-        self.assert_logged(r"interrupted after waiting \d+ ms of at most 120000 ms for the firmware")
-
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            time.sleep(0.1)
 
     def test_a_bound_device_can_be_let_go_and_bound_again(self) -> None:
         self.segment.become_connectx5()
