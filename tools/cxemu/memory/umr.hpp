@@ -14,7 +14,7 @@
 namespace cxemu::memory {
 
 struct UmrRequest {
-    Accessor accessor;
+    Accessor accessor{};
     bool privileged = false; ///< may change keys of every protection domain, and that domain
     std::uint32_t key = 0;   ///< to change; its low byte doesn't count
     /// What follows the control segment: UMR control segment, memory key segment, then translation

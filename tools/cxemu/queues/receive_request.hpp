@@ -48,7 +48,7 @@ struct ReceiveCompletion {
     std::uint8_t path_bits = 0; ///< of the LID at which the packet arrived
     bool multicast = false;     ///< the packet was addressed to a multicast LID
     std::uint8_t service_level = 0;
-    std::optional<std::uint16_t> partition_key; ///< reported on queue pair 1, without immediate
+    std::optional<std::uint16_t> partition_key{}; ///< reported on queue pair 1, without immediate
     GrhLocation grh = GrhLocation::none;
     /// Data that goes into the completion; see QueuePair::fits_in_completion().
     std::span<const std::byte> data{};

@@ -163,6 +163,134 @@ CompletionQueue& Bench::make_completion_queue(const CompletionQueueOptions& opti
         static_cast<std::uint32_t>(call.out().get<"cqn">()));
 }
 
+QueuePair& Bench::make_queue_pair(const QueuePairOptions& options) {
+    constexpr std::uint64_t log_stride_code = 1; // 32 bytes
+    CompletionQueue& completions = options.completions != nullptr
+                                       ? *options.completions
+                                       : make_completion_queue({.log_size = 6});
+    const std::uint64_t size = (std::uint64_t{32} << options.log_receives) +
+                               (std::uint64_t{SendQueue::block_size} << options.log_sends);
+    const std::uint64_t pages = pages_for(size);
+    Call<hwtab::cmd_create_qp> call(pages * sizeof(std::uint64_t));
+    const auto fields = call.in().nested<"qpc", hwtab::qpc>();
+    fields.set<"st">(static_cast<std::uint8_t>(options.service));
+    fields.set<"pd">(domain());
+    fields.set<"log_sq_size">(options.log_sends);
+    fields.set<"no_sq">(options.has_sends ? 0 : 1);
+    fields.set<"log_rq_size">(options.log_receives);
+    fields.set<"log_rq_stride">(log_stride_code);
+    fields.set<"rq_type">(static_cast<std::uint8_t>(options.receives));
+    fields.set<"srqn_rmpn_xrqn">(options.shared_receive);
+    fields.set<"xrcd">(options.xrc_domain);
+    fields.set<"cqn_snd">(completions.number());
+    fields.set<"cqn_rcv">(completions.number());
+    fields.set<"uar_page">(uar().number());
+    fields.set<"user_index">(options.user_index);
+    fields.set<"dbr_addr">(allocate(page));
+    list_pages(call.in().bytes<"pas">(), allocate(pages * page));
+    expect_ok(run(call));
+    return *hca_.objects().of<QueuePair>().find(
+        static_cast<std::uint32_t>(call.out().get<"qpn">()));
+}
+
+void Bench::fill_context(hwtab::View<hwtab::qpc> context) {
+    context.set<"mtu">(hwtab::value<hwtab::qp_mtu, "4k_bytes">);
+    context.set<"log_msg_max">(20);
+    context.set<"primary_address_path.vhca_port_num">(1);
+    context.set<"primary_address_path.rlid">(7);
+    context.set<"primary_address_path.ack_timeout">(14);
+    context.set<"remote_qpn">(0x77);
+    context.set<"next_send_psn">(0x1000);
+    context.set<"next_rcv_psn">(0x2000);
+    context.set<"retry_count">(5);
+    context.set<"min_rnr_nak">(9);
+    context.set<"q_key">(0x8001'0000);
+    context.set<"rre">(1);
+}
+
+void Bench::bring_to(QueuePair& queue_pair, QueuePairState state) {
+    expect_ok(transit<hwtab::cmd_rst2init_qp>(queue_pair));
+    if (state == QueuePairState::init)
+        return;
+    expect_ok(transit<hwtab::cmd_init2rtr_qp>(queue_pair));
+    if (state == QueuePairState::ready_to_receive)
+        return;
+    expect_ok(transit<hwtab::cmd_rtr2rts_qp>(queue_pair));
+}
+
+ReceiveMemoryPool& Bench::make_receive_pool(const SharedReceiveOptions& options) {
+    const std::uint64_t pages = pages_for(1ULL << (options.log_entries + options.log_stride));
+    Call<hwtab::cmd_create_rmp> call(pages * sizeof(std::uint64_t));
+    const hwtab::View<hwtab::rmpc> fields{call.in().bytes<"ctx">()};
+    fields.set<"wq.wq_type">(options.linked_list ? 0 : 1);
+    fields.set<"basic_cyclic_rcv_wqe">(options.linked_list ? 0 : 1);
+    fields.set<"wq.log_wq_sz">(options.log_entries);
+    fields.set<"wq.log_wq_stride">(options.log_stride);
+    fields.set<"wq.lwm">(options.limit);
+    fields.set<"wq.pd">(domain());
+    fields.set<"wq.dbr_addr">(allocate(page));
+    list_pages(call.input().subspan(hwtab::create_rmp_in.size), allocate(pages * page));
+    expect_ok(run(call));
+    return *hca_.objects().of<ReceiveMemoryPool>().find(
+        static_cast<std::uint32_t>(call.out().get<"rmpn">()));
+}
+
+XrcSharedReceiveQueue& Bench::make_xrc_receive_queue(std::uint32_t xrc_domain,
+                                                     CompletionQueue& completions,
+                                                     std::uint32_t user_index) {
+    constexpr std::uint32_t low_bits = 2;
+    const std::uint64_t record = allocate(page);
+    Call<hwtab::cmd_create_xrc_srq> call(sizeof(std::uint64_t));
+    const auto fields = call.in().nested<"xrc_srq_context_entry", hwtab::xrc_srqc>();
+    fields.set<"log_xrc_srq_size">(2);
+    fields.set<"log_rq_stride">(2); // 64 bytes
+    fields.set<"xrcd">(xrc_domain);
+    fields.set<"cqn">(completions.number());
+    fields.set<"pd">(domain());
+    fields.set<"user_index">(user_index);
+    fields.set<"db_record_addr_h">(record >> 32U);
+    fields.set<"db_record_addr_l">((record & 0xffffffffU) >> low_bits);
+    list_pages(call.in().bytes<"pas">(), allocate(page));
+    expect_ok(run(call));
+    return *hca_.objects().of<XrcSharedReceiveQueue>().find(
+        static_cast<std::uint32_t>(call.out().get<"xrc_srqn">()));
+}
+
+void Bench::write_send(QueuePair& queue_pair, std::uint16_t index,
+                       std::span<const std::byte> bytes) {
+    const std::uint64_t blocks = queue_pair.send_queue().blocks();
+    const std::uint64_t start = queue_pair.buffer().size() - (blocks * SendQueue::block_size);
+    constexpr std::size_t octword = 16;
+    for (std::size_t done = 0; done < bytes.size(); done += octword) {
+        const std::uint64_t position = ((index * std::uint64_t{SendQueue::block_size}) + done) %
+                                       (blocks * SendQueue::block_size);
+        const auto where = at(queue_pair.buffer().address(start + position), octword);
+        std::ranges::copy(bytes.subspan(done, octword), where.begin());
+    }
+}
+
+std::vector<std::byte> Bench::nop(const QueuePair& queue_pair, std::uint16_t index) {
+    std::vector<std::byte> bytes(hwtab::wqe_ctrl_seg.size);
+    const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
+    control.set<"wqe_index">(index);
+    control.set<"qpn">(queue_pair.number());
+    control.set<"ds">(1);
+    control.set<"ce">(static_cast<std::uint8_t>(CompletionMode::always));
+    return bytes;
+}
+
+void Bench::ring_sends(QueuePair& queue_pair, std::uint16_t counter) {
+    store32(queue_pair.context().get<"dbr_addr">() + sizeof(std::uint32_t), counter);
+    std::array<std::byte, hwtab::send_doorbell.size> bytes{};
+    hwtab::View<hwtab::send_doorbell>{bytes}.set<"qpn">(queue_pair.number());
+    queues().send_doorbell(uar(), bytes);
+    settle();
+}
+
+void Bench::post_receives(QueuePair& queue_pair, std::uint16_t counter) {
+    store32(queue_pair.context().get<"dbr_addr">(), counter);
+}
+
 std::uint32_t Bench::make_physical_key() {
     Call<hwtab::cmd_create_mkey> call;
     const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();

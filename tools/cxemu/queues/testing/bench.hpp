@@ -125,6 +125,56 @@ public:
     CompletionQueue& make_completion_queue(const CompletionQueueOptions& options);
     CompletionQueue& make_completion_queue() { return make_completion_queue({}); }
 
+    struct QueuePairOptions {
+        ServiceType service = ServiceType::unreliable_datagram;
+        std::uint32_t log_sends = 4;    ///< 64-byte blocks, log2
+        std::uint32_t log_receives = 2; ///< entries of 32 bytes, log2
+        bool has_sends = true;
+        ReceiveSource receives = ReceiveSource::own_queue;
+        std::uint32_t shared_receive = 0; ///< number of the shared receive queue
+        std::uint32_t xrc_domain = 0;
+        CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
+        std::uint32_t user_index = SharedReceiveQueue::no_user_index;
+    };
+    QueuePair& make_queue_pair(const QueuePairOptions& options);
+    QueuePair& make_queue_pair() { return make_queue_pair({}); }
+
+    /// From RESET to \p state (INIT, RTR or RTS) by commands.
+    void bring_to(QueuePair& queue_pair, QueuePairState state);
+
+    /// Runs one of the commands that carry a context; the input has what RTS needs.
+    template <const hwtab::Command& command>
+    hca::CommandResult transit(const QueuePair& queue_pair, std::uint64_t mask = 0) {
+        Call<command> call;
+        call.in().template set<"qpn">(queue_pair.number());
+        call.in().template set<"opt_param_mask">(mask);
+        fill_context(call.in().template nested<"qpc", hwtab::qpc>());
+        return run(call);
+    }
+    static void fill_context(hwtab::View<hwtab::qpc> context);
+
+    struct SharedReceiveOptions {
+        bool linked_list = true;
+        std::uint32_t log_entries = 2;
+        std::uint32_t log_stride = 6; ///< bytes, log2
+        std::uint16_t limit = 0;
+    };
+    ReceiveMemoryPool& make_receive_pool(const SharedReceiveOptions& options);
+    XrcSharedReceiveQueue& make_xrc_receive_queue(std::uint32_t xrc_domain,
+                                                  CompletionQueue& completions,
+                                                  std::uint32_t user_index);
+
+    // --- What a driver does ----------------------------------------------------------------------
+
+    /// Writes an entry to the send queue at block \p index. \param bytes multiple of 16
+    void write_send(QueuePair& queue_pair, std::uint16_t index, std::span<const std::byte> bytes);
+    /// A NOP that wants a completion, as it lies in the ring.
+    static std::vector<std::byte> nop(const QueuePair& queue_pair, std::uint16_t index);
+    /// Sets the send counter of the doorbell record and rings.
+    void ring_sends(QueuePair& queue_pair, std::uint16_t counter);
+    /// Sets the receive counter of the doorbell record.
+    void post_receives(QueuePair& queue_pair, std::uint16_t counter);
+
     /// A key for all of the bench's memory, at its bus addresses, with every right.
     std::uint32_t make_physical_key();
 

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/send_queue.hpp"
+#include "queues/send_request.hpp"
+#include "vfio_user/testing/guest_memory.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace cxemu::queues {
+namespace {
+
+constexpr std::size_t octword = 16;
+
+/// Composes an entry segment by segment.
+class Entry {
+public:
+    explicit Entry(SendOpcode opcode) : Entry(static_cast<std::uint8_t>(opcode)) {}
+    explicit Entry(std::uint8_t opcode) : bytes_(octword) {
+        control().set<"opcode">(opcode);
+        close();
+    }
+
+    hwtab::View<hwtab::wqe_ctrl_seg> control() { return hwtab::View<hwtab::wqe_ctrl_seg>{bytes_}; }
+    std::span<std::byte> add(std::size_t size) {
+        bytes_.resize(bytes_.size() + size);
+        close();
+        return std::span(bytes_).last(size);
+    }
+    Entry& pointer(std::uint32_t length, std::uint32_t key, std::uint64_t address) {
+        const hwtab::View<hwtab::wqe_data_seg> segment{add(octword)};
+        segment.set<"byte_count">(length);
+        segment.set<"lkey">(key);
+        segment.set<"addr">(address);
+        return *this;
+    }
+    /// \param claimed length in the header
+    Entry& inline_data(std::uint32_t claimed, std::size_t octwords) {
+        const hwtab::View<hwtab::wqe_inline_seg> segment{add(octwords * octword)};
+        segment.set<"inline_seg">(1);
+        segment.set<"byte_count">(claimed);
+        return *this;
+    }
+    Entry& remote(std::uint64_t address, std::uint32_t key) {
+        const hwtab::View<hwtab::wqe_raddr_seg> segment{add(octword)};
+        segment.set<"raddr">(address);
+        segment.set<"rkey">(key);
+        return *this;
+    }
+
+    [[nodiscard]] std::vector<std::byte> bytes() const { return bytes_; }
+    std::expected<SendRequest, DecodeError> decode(ServiceType service) {
+        return queues::decode({.service = service, .log_max_message = 20}, bytes_);
+    }
+    DecodeError error(ServiceType service = ServiceType::reliable_connection) {
+        const auto request = decode(service);
+        return request ? DecodeError{} : request.error();
+    }
+
+private:
+    void close() { control().set<"ds">(bytes_.size() / octword); }
+
+    std::vector<std::byte> bytes_;
+};
+
+TEST(SendRequest, TakesControlFieldsAndDataPointers) {
+    Entry entry(SendOpcode::send_immediate);
+    entry.control().set<"wqe_index">(0x1234);
+    entry.control().set<"fm">(4);
+    entry.control().set<"ce">(3);
+    entry.control().set<"se">(1);
+    entry.control().set<"imm">(0xcafe);
+    entry.pointer(10, 0x100'01, 0x7000).pointer(20, 0x200'02, 0x8000);
+    const auto request = entry.decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->index, 0x1234U);
+    EXPECT_EQ(request->blocks, 1U);
+    EXPECT_EQ(request->fence, Fence::local_reads_and_atomics);
+    EXPECT_EQ(request->completion, CompletionMode::always_with_event);
+    EXPECT_TRUE(request->solicited);
+    EXPECT_EQ(request->immediate, 0xcafeU);
+    EXPECT_EQ(request->length, 30U);
+    ASSERT_EQ(request->data.size(), 2U);
+    EXPECT_EQ(std::get<memory::DataSegment>(request->data[1]).address, 0x8000U);
+}
+
+TEST(SendRequest, TakesAPointerOfLengthZeroForTheLongestOne) {
+    Entry entry(SendOpcode::send);
+    entry.pointer(0, 1, 0);
+    const auto request = decode({.log_max_message = 31}, entry.bytes());
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->length, 1ULL << 31U);
+}
+
+TEST(SendRequest, FindsInlineDataBetweenPointers) {
+    Entry entry(SendOpcode::send);
+    entry.pointer(4, 1, 0).inline_data(20, 2).pointer(8, 1, 0);
+    const auto request = entry.decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->length, 32U);
+    ASSERT_EQ(request->data.size(), 3U);
+    const auto& data = std::get<InlineData>(request->data[1]);
+    EXPECT_EQ(data.offset, 2 * octword + 4);
+    EXPECT_EQ(data.length, 20U);
+}
+
+TEST(SendRequest, TakesTheFullAddressOfADatagram) {
+    Entry entry(SendOpcode::send);
+    const hwtab::View<hwtab::av> address{entry.add(hwtab::av.size)};
+    address.set<"extended">(1);
+    address.set<"dqp_dct">(0xabcdef);
+    address.set<"qkey">(0x11);
+    address.set<"rlid">(9);
+    address.set<"sl">(2);
+    address.set<"grh">(1);
+    address.set<"hop_limit">(64);
+    address.set<"src_addr_index">(1);
+    entry.pointer(8, 1, 0);
+    const auto request = entry.decode(ServiceType::unreliable_datagram);
+    ASSERT_TRUE(request);
+    ASSERT_TRUE(request->address);
+    EXPECT_EQ(request->address->destination_qp, 0xabcdefU);
+    EXPECT_EQ(request->address->remote_lid, 9U);
+    EXPECT_TRUE(request->address->has_grh);
+    EXPECT_EQ(request->address->hop_limit, 64U);
+    EXPECT_EQ(request->length, 8U);
+}
+
+TEST(SendRequest, TakesTheShortAddressOfADatagram) {
+    Entry entry(SendOpcode::send);
+    hwtab::View<hwtab::base_av>{entry.add(hwtab::base_av.size)}.set<"rlid">(9);
+    entry.pointer(8, 1, 0);
+    const auto request = entry.decode(ServiceType::unreliable_datagram);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->address->remote_lid, 9U);
+    EXPECT_FALSE(request->address->has_grh);
+    EXPECT_EQ(request->data.size(), 1U);
+}
+
+TEST(SendRequest, TakesRemoteAddressAndOperandsOfAnAtomicOperation) {
+    Entry entry(SendOpcode::compare_swap);
+    entry.remote(0x5000, 0x77);
+    const hwtab::View<hwtab::wqe_atomic_seg> operands{entry.add(octword)};
+    operands.set<"swap_add">(1);
+    operands.set<"compare">(2);
+    entry.pointer(8, 1, 0x9000);
+    const auto request = entry.decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->remote->address, 0x5000U);
+    EXPECT_EQ(request->atomic->swap_or_add, 1U);
+    EXPECT_EQ(request->atomic->compare, 2U);
+    EXPECT_EQ(request->atomic->compare_mask, ~0ULL);
+}
+
+TEST(SendRequest, FindsTheSharedReceiveQueueOfAnXrcSend) {
+    Entry entry(SendOpcode::send);
+    hwtab::View<hwtab::wqe_xrc_seg>{entry.add(octword)}.set<"xrc_srqn">(0x4242);
+    const auto request = entry.decode(ServiceType::extended_reliable_connection);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->xrc_srq, 0x4242U);
+}
+
+TEST(SendRequest, RefusesAnUnknownOpcode) {
+    EXPECT_EQ(Entry(0x7e).error(), DecodeError::unknown_opcode);
+}
+
+TEST(SendRequest, RefusesOperationsThatTheServiceDoesNotHave) {
+    EXPECT_EQ(Entry(SendOpcode::rdma_write).error(ServiceType::unreliable_datagram),
+              DecodeError::opcode_not_allowed);
+    EXPECT_EQ(Entry(SendOpcode::rdma_read).error(ServiceType::unreliable_connection),
+              DecodeError::opcode_not_allowed);
+    EXPECT_EQ(Entry(SendOpcode::send).error(ServiceType::memory_registration),
+              DecodeError::opcode_not_allowed);
+    EXPECT_EQ(Entry(SendOpcode::memory_registration).error(ServiceType::subnet_management),
+              DecodeError::opcode_not_allowed);
+}
+
+TEST(SendRequest, RefusesAnEntryThatEndsWithinASegment) {
+    EXPECT_EQ(Entry(SendOpcode::rdma_write).error(), DecodeError::segment_missing);
+    EXPECT_EQ(Entry(SendOpcode::send).error(ServiceType::unreliable_datagram),
+              DecodeError::segment_missing);
+    Entry atomic(SendOpcode::fetch_add);
+    atomic.remote(0, 0);
+    EXPECT_EQ(atomic.error(), DecodeError::segment_missing);
+    Entry datagram(SendOpcode::send);
+    hwtab::View<hwtab::base_av>{datagram.add(octword)}.set<"extended">(1);
+    EXPECT_EQ(datagram.error(ServiceType::unreliable_datagram), DecodeError::segment_missing);
+}
+
+TEST(SendRequest, RefusesInlineDataThatGoesOnBehindTheEntry) {
+    Entry fits(SendOpcode::send);
+    fits.inline_data(28, 2);
+    EXPECT_TRUE(fits.decode(ServiceType::reliable_connection));
+    Entry too_long(SendOpcode::send);
+    too_long.inline_data(29, 2);
+    EXPECT_EQ(too_long.error(), DecodeError::inline_too_long);
+}
+
+TEST(SendRequest, RefusesInlineDataAsThePlaceOfAResponse) {
+    Entry entry(SendOpcode::rdma_read);
+    entry.remote(0, 0).inline_data(8, 1);
+    EXPECT_EQ(entry.error(), DecodeError::inline_not_allowed);
+}
+
+TEST(SendRequest, RefusesAMessageThatIsTooLong) {
+    Entry entry(SendOpcode::send);
+    entry.pointer((1U << 20U) + 1, 1, 0);
+    EXPECT_EQ(entry.error(), DecodeError::message_too_long);
+}
+
+TEST(SendRequest, RefusesAnAtomicResponseThatIsNotEightBytes) {
+    Entry entry(SendOpcode::fetch_add);
+    entry.remote(0, 0);
+    entry.add(octword);
+    entry.pointer(16, 1, 0);
+    EXPECT_EQ(entry.error(), DecodeError::bad_atomic_length);
+}
+
+TEST(SendRequest, ChecksTheSignatureOfTheEntryIfThereIsOne) {
+    Entry entry(SendOpcode::send);
+    entry.pointer(8, 0x1234, 0x5678);
+    auto bytes = entry.bytes();
+    const DecodeContext context{.log_max_message = 20, .has_signatures = true};
+    EXPECT_EQ(decode(context, bytes).error(), DecodeError::bad_signature);
+    std::byte sum{};
+    for (const std::byte byte : bytes)
+        sum ^= byte;
+    hwtab::View<hwtab::wqe_ctrl_seg>{bytes}.set<"signature">(std::to_integer<unsigned>(~sum));
+    EXPECT_TRUE(decode(context, bytes));
+}
+
+// --- The ring ------------------------------------------------------------------------------------
+
+class SendQueueTest : public ::testing::Test {
+protected:
+    static constexpr std::uint64_t start = 0x10000;
+    static constexpr std::uint32_t blocks = 4;
+    static constexpr std::uint32_t max_size = 1024;
+
+    SendQueueTest()
+        : memory_(0x10000), dma_(make_silent_log()),
+          buffer_(*memory::HostBuffer::create(
+              {.log_page_size = 12, .offset = 0, .size = blocks * SendQueue::block_size}, {start})),
+          queue_(buffer_, 0, blocks) {
+        memory_.map_into(dma_, start);
+    }
+
+    /// Writes an entry of \p octwords at block \p index, over the end of the ring if need be.
+    void write(std::uint16_t index, std::uint8_t octwords) {
+        std::vector<std::byte> bytes(std::max<std::size_t>(octwords, 1) * octword);
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] = static_cast<std::byte>(i / octword);
+        const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
+        control.set<"opcode">(0);
+        control.set<"ds">(octwords);
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            memory_.bytes()[((index * 64U) + i) % (blocks * 64U)] = bytes[i];
+    }
+
+    vfio_user::testing::GuestMemory memory_;
+    vfio_user::DmaSpace dma_;
+    memory::HostBuffer buffer_;
+    SendQueue queue_;
+};
+
+TEST_F(SendQueueTest, JoinsAnEntryThatRunsOverTheEndOfTheRing) {
+    for (std::uint16_t i = 0; i < 3; ++i) {
+        write(i, 1);
+        ASSERT_TRUE(queue_.post(i + 1));
+        const auto bytes = queue_.fetch(dma_, max_size);
+        ASSERT_TRUE(bytes);
+        auto request = decode({}, *bytes);
+        ASSERT_TRUE(request);
+        request->index = i;
+        queue_.start(*request);
+        queue_.finish(i, {});
+    }
+    write(3, 8); // blocks 3 and 0
+    ASSERT_TRUE(queue_.post(5));
+    const auto bytes = queue_.fetch(dma_, max_size);
+    ASSERT_TRUE(bytes);
+    ASSERT_EQ(bytes->size(), 8 * octword);
+    EXPECT_EQ((*bytes)[5 * octword], std::byte{5}) << "the second half comes from block 0";
+}
+
+TEST_F(SendQueueTest, RefusesAnEntryWithoutLength) {
+    write(0, 0);
+    ASSERT_TRUE(queue_.post(1));
+    EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::empty);
+}
+
+TEST_F(SendQueueTest, RefusesAnEntryLongerThanWhatIsPosted) {
+    write(0, 5);
+    ASSERT_TRUE(queue_.post(1));
+    EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::too_long);
+    ASSERT_TRUE(queue_.post(2));
+    EXPECT_TRUE(queue_.fetch(dma_, max_size));
+}
+
+TEST_F(SendQueueTest, RefusesAnEntryLongerThanTheDeviceTakes) {
+    write(0, 8);
+    ASSERT_TRUE(queue_.post(2));
+    EXPECT_EQ(queue_.fetch(dma_, 64).error(), DecodeError::too_long);
+}
+
+TEST_F(SendQueueTest, ReportsMemoryThatIsGone) {
+    ASSERT_TRUE(queue_.post(1));
+    dma_.clear();
+    EXPECT_EQ(queue_.fetch(dma_, max_size).error(), DecodeError::unreachable);
+}
+
+TEST_F(SendQueueTest, TakesNoMoreBlocksThanTheRingHas) {
+    EXPECT_FALSE(queue_.post(5));
+    EXPECT_EQ(queue_.posted(), 0U);
+    EXPECT_TRUE(queue_.post(4));
+}
+
+TEST_F(SendQueueTest, FlushesWhatIsUnderWayAndWhatWaits) {
+    write(0, 1);
+    write(1, 5);
+    write(3, 1);
+    ASSERT_TRUE(queue_.post(4));
+    queue_.start({});
+    const auto flushed = queue_.flush(dma_);
+    ASSERT_EQ(flushed.size(), 3U);
+    EXPECT_EQ(flushed[0].index, 0U);
+    EXPECT_EQ(flushed[1].index, 1U);
+    EXPECT_EQ(flushed[2].index, 3U);
+    EXPECT_EQ(queue_.waiting(), 0U);
+    EXPECT_TRUE(queue_.idle());
+}
+
+TEST_F(SendQueueTest, EndsAFlushAtAnEntryWithoutLength) {
+    write(0, 0);
+    ASSERT_TRUE(queue_.post(3));
+    EXPECT_EQ(queue_.flush(dma_).size(), 1U);
+    EXPECT_EQ(queue_.waiting(), 0U);
+}
+
+} // namespace
+} // namespace cxemu::queues
