@@ -6,6 +6,7 @@
 #include "fabric/hca_port.hpp"
 #include "fabric/packet.hpp"
 #include "hca/hca.hpp"
+#include "queues/queue_counters.hpp"
 #include "queues/queue_pair.hpp"
 #include "transport/multicast_groups.hpp"
 #include "transport/special_queue_pairs.hpp"
@@ -86,6 +87,7 @@ private:
                                                        const queues::QueuePair& queue_pair) const;
     [[nodiscard]] std::optional<DropReason> deliver(const Arrival& arrival,
                                                     queues::QueuePair& queue_pair);
+    [[nodiscard]] queues::QueueCounts* counters_of(const queues::QueuePair& queue_pair) const;
     void finish(std::optional<DropReason> drop);
     static void report_violation(const Arrival& arrival, DropReason reason);
 

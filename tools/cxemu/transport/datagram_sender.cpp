@@ -24,11 +24,18 @@ bool is_subnet_management(const QueuePair& queue_pair) {
 }
 
 /// Subnet management may travel before the port has a LID.
-fabric::Lid source_lid(const queues::AddressVector& address, const fabric::HcaPort& port) {
-    if (address.remote_lid == fabric::permissive_lid || port.lid() == fabric::unassigned_lid)
+fabric::Lid source_lid(const QueuePair& queue_pair, const queues::AddressVector& address,
+                       const fabric::HcaPort& port) {
+    if (is_subnet_management(queue_pair) &&
+        (address.remote_lid == fabric::permissive_lid || port.lid() == fabric::unassigned_lid))
         return fabric::permissive_lid;
     const auto path_mask = static_cast<fabric::Lid>((1U << port.lmc()) - 1);
     return port.lid() | (address.path_bits & path_mask);
+}
+
+bool is_possible_destination(const QueuePair& queue_pair, fabric::Lid lid) {
+    return lid != fabric::unassigned_lid &&
+           (lid != fabric::permissive_lid || is_subnet_management(queue_pair));
 }
 
 std::expected<std::uint16_t, SendFault> partition_key(const QueuePair& queue_pair,
@@ -66,12 +73,13 @@ fabric::GlobalRoute global_route(const queues::AddressVector& address,
             .destination = fabric::Gid(address.remote_gid)};
 }
 
-std::expected<void, SendFault> check(const SendRequest& request, const fabric::HcaPort& port) {
+std::expected<void, SendFault> check(const QueuePair& queue_pair, const SendRequest& request,
+                                     const fabric::HcaPort& port) {
     if (request.opcode != SendOpcode::send && request.opcode != SendOpcode::send_immediate)
         return std::unexpected(SendFault::unsupported_operation);
     if (!request.address)
         return std::unexpected(SendFault::no_address);
-    if (request.address->remote_lid == fabric::unassigned_lid)
+    if (!is_possible_destination(queue_pair, request.address->remote_lid))
         return std::unexpected(SendFault::bad_destination);
     if (request.address->has_grh && request.address->source_gid_index >= port.gid_count())
         return std::unexpected(SendFault::bad_source_gid_index);
@@ -89,7 +97,7 @@ std::string_view describe(SendFault fault) {
     case SendFault::no_address:
         return "no address vector";
     case SendFault::bad_destination:
-        return "destination LID 0";
+        return "a destination LID that nobody has";
     case SendFault::bad_partition_index:
         return "P_Key index beyond the table of the port";
     case SendFault::bad_source_gid_index:
@@ -125,7 +133,7 @@ std::size_t longest_datagram(const QueuePair& queue_pair, const fabric::HcaPort&
 std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair& queue_pair,
                                                                  const SendRequest& request,
                                                                  const fabric::HcaPort& port) {
-    if (const auto good = check(request, port); !good)
+    if (const auto good = check(queue_pair, request, port); !good)
         return std::unexpected(good.error());
     const auto p_key = partition_key(queue_pair, port);
     if (!p_key)
@@ -137,7 +145,7 @@ std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair
                          is_subnet_management(queue_pair) ? fabric::management_vl : std::uint8_t{},
                      .sl = address.service_level,
                      .dlid = address.remote_lid,
-                     .slid = source_lid(address, port)};
+                     .slid = source_lid(queue_pair, address, port)};
     if (address.has_grh)
         headers.global = global_route(address, port);
     headers.transport = {

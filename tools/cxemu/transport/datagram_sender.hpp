@@ -18,7 +18,7 @@ enum class SendFault : std::uint8_t {
     no_such_port = 0xa1,   ///< the queue pair names a port that the device doesn't have
     unsupported_operation, ///< neither a send nor a send with immediate data
     no_address,            ///< the entry has no address vector
-    bad_destination,       ///< destination LID 0
+    bad_destination,       ///< LID 0, or the permissive LID for anything but QP0
     bad_partition_index,   ///< the P_Key index is beyond the table of the port
     bad_source_gid_index,  ///< the source GID index is beyond the table of the port
     message_too_long,      ///< longer than a packet on this path may be
@@ -26,7 +26,7 @@ enum class SendFault : std::uint8_t {
     service_not_carried,   ///< the transport service isn't there
 };
 
-/// "destination LID 0"
+/// "longer than a packet may be"
 std::string_view describe(SendFault fault);
 
 /// What the completion of a request that failed so says.

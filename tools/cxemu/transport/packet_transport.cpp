@@ -86,6 +86,10 @@ void PacketTransport::dispatch(fabric::HcaPort& port, const QueuePair& queue_pai
                                const Datagram& datagram, bool force_loopback) {
     if (ask_own_agent(port, queue_pair, datagram))
         return;
+    if (datagram.headers.local.slid == fabric::unassigned_lid) {
+        ++sends_.discarded; // the port isn't up
+        return;
+    }
     fabric::Packet packet = datagram.packet();
     if (force_loopback)
         return loopback_.send(port, queue_pair.number(), std::move(packet));

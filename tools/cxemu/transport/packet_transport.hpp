@@ -49,6 +49,9 @@ public:
     explicit PacketTransport(hca::Hca& hca);
     ~PacketTransport() override;
 
+    /// Lets go of the ports, which may be destroyed then.
+    void release_ports() { bindings_.clear(); }
+
     [[nodiscard]] MulticastGroups& groups() { return groups_; }
     [[nodiscard]] const DatagramReceiver& receiver() const { return receiver_; }
     [[nodiscard]] const SendStatistics& sends() const { return sends_; }
