@@ -3,14 +3,16 @@
 /// cxemu: ConnectX host channel adapters for virtual machines, served over vfio-user.
 #include "base/event_loop.hpp"
 #include "base/log.hpp"
+#include "check/capture.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
+#include "fabric/topology.hpp"
 #include "program/adapter.hpp"
 #include "program/control_commands.hpp"
 #include "program/control_socket.hpp"
 #include "program/options.hpp"
 
-#include <array>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +67,8 @@ class Service {
 public:
     explicit Service(const program::Options& options)
         : options_(options), log_(make_log("cxemu")), checker_(make_log("checker")),
-          control_commands_(adapters_, checker_), signals_(loop_, [this] { print_statistics(); }) {}
+          fabric_(loop_, switch_settings(options)), control_commands_(adapters_, fabric_, checker_),
+          signals_(loop_, [this] { print_statistics(); }) {}
 
     std::expected<void, std::string> start() {
         if (options_.allow_list) {
@@ -86,6 +89,10 @@ public:
                 return std::unexpected(control.error());
             control_ = *std::move(control);
         }
+        if (options_.packet_capture) {
+            if (auto started = start_capture(*options_.packet_capture); !started)
+                return started;
+        }
         return start_adapters();
     }
 
@@ -98,22 +105,56 @@ public:
     }
 
 private:
+    static fabric::SwitchSettings switch_settings(const program::Options& options) {
+        constexpr std::size_t fewest_ports = 8;
+        constexpr fabric::Guid guid_distance = 0x8000;
+        fabric::SwitchSettings settings;
+        settings.ports = static_cast<std::uint8_t>(std::max(fewest_ports, options.hcas.size()));
+        settings.node_guid = program::settings_of(options, 0)->node_guid + guid_distance;
+        settings.system_image_guid = settings.node_guid;
+        return settings;
+    }
+
+    std::expected<void, std::string> start_capture(const std::filesystem::path& file) {
+        auto capture = check::PacketCapture::open(loop_, file, log_);
+        if (!capture)
+            return std::unexpected(capture.error());
+        capture_ = *std::move(capture);
+        return {};
+    }
+
     std::expected<void, std::string> start_adapters() {
         for (std::size_t number = 0; number < options_.hcas.size(); ++number) {
             auto settings = program::settings_of(options_, number);
             if (!settings)
                 return std::unexpected(settings.error());
-            auto& adapter = *adapters_.emplace_back(std::make_unique<program::Adapter>(
-                loop_, *std::move(settings), checker_, command_log_.get()));
-            if (auto listening = adapter.listen(loop_, options_.hcas[number].socket); !listening)
+            const auto link = program::link_of(options_, number);
+            if (!link)
+                return std::unexpected(link.error());
+            auto adapter = program::Adapter::make({.loop = loop_,
+                                                   .fabric = fabric_,
+                                                   .checker = checker_,
+                                                   .command_log = command_log_.get()},
+                                                  *std::move(settings), *link);
+            if (!adapter)
+                return std::unexpected(adapter.error());
+            adapters_.push_back(*std::move(adapter));
+            if (auto listening = adapters_.back()->listen(loop_, options_.hcas[number].socket);
+                !listening)
                 return listening;
         }
+        if (capture_)
+            fabric_.add_tap(
+                [this](const fabric::Link&, fabric::LinkDirection, const fabric::Packet& packet) {
+                    capture_->write(packet.bytes());
+                });
         return {};
     }
 
     void print_statistics() {
         for (const auto& adapter : adapters_)
             log_->info("{}: {}", adapter->name(), adapter->statistics().dump());
+        log_->info("fabric: {}", fabric_.statistics().dump());
         log_->info("violations: {}", checker_.counted());
     }
 
@@ -122,6 +163,8 @@ private:
     Log log_;
     check::Checker checker_;
     std::unique_ptr<check::CommandLog> command_log_;
+    std::unique_ptr<check::PacketCapture> capture_;
+    fabric::Fabric fabric_;
     std::vector<std::unique_ptr<program::Adapter>> adapters_;
     program::ControlCommands control_commands_;
     std::unique_ptr<program::ControlSocket> control_;

@@ -32,6 +32,15 @@ bool has_open_end(const hwtab::Layout& layout) {
     return last.layout != nullptr && has_open_end(*last.layout);
 }
 
+/// The user context on whose behalf a command runs. What is made for all of them is the kernel's:
+/// they may all refer to that.
+std::uint16_t owner_of(std::span<const std::byte> input) {
+    constexpr std::uint16_t everybody = 0xffff;
+    const auto uid = static_cast<std::uint16_t>(
+        hwtab::read_bits(input.data(), hwtab::uid_field.offset, hwtab::uid_field.width));
+    return uid == everybody ? 0 : uid;
+}
+
 } // namespace
 
 void CommandTable::add(std::span<const CommandEntry> entries) {
@@ -68,8 +77,7 @@ CommandResult CommandDispatcher::run(CommandContext& context) {
                             header.get<"opcode">());
     }
     context.op_mod = static_cast<std::uint16_t>(header.get<"op_mod">());
-    context.uid = static_cast<std::uint16_t>(
-        hwtab::read_bits(context.input.data(), hwtab::uid_field.offset, hwtab::uid_field.width));
+    context.uid = owner_of(context.input);
     if (const auto state = check_state(context, *entry); !state)
         return state;
     if (const auto lengths = check_lengths(context, *entry); !lengths)
@@ -92,7 +100,8 @@ CommandResult CommandDispatcher::check_state(CommandContext& context,
                             "the function is {}, not {}", hca::name_of(state),
                             hca::name_of(needed));
     }
-    if (context.uid != 0 && hca_.objects().of<UserContext>().find(context.uid) == nullptr)
+    const bool named = context.uid != kernel_uid && context.uid != shared_uid;
+    if (named && hca_.objects().of<UserContext>().find(context.uid) == nullptr)
         return context.fail(CommandStatus::bad_resource, Syndrome::unknown_user_context,
                             "there is no user context {}", context.uid);
     return CommandResult::ok();

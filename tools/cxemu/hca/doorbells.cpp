@@ -36,11 +36,13 @@ void DoorbellRouter::undecoded(const Uar& uar, std::uint32_t offset, std::size_t
 void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
                            std::span<const std::byte> data, std::uint32_t log_bf_reg_size) {
     Uar* uar = objects_.of<Uar>().find(page);
-    if (uar == nullptr || handler_ == nullptr) {
+    if (uar == nullptr) {
         ++statistics_.without_uar;
         complain_("the page is no UAR", page, offset, data.size());
         return;
     }
+    if (handler_ == nullptr)
+        return undecoded(*uar, offset, data.size());
     if (offset == eq_doorbell_arm || offset == eq_doorbell_update)
         return ring_event_queue(*uar, offset, data);
     if (offset == cq_doorbell || offset == cq_doorbell + 4)

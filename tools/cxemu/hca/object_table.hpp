@@ -35,10 +35,15 @@ enum class ObjectKind : std::uint8_t {
 };
 inline constexpr std::size_t object_kinds = 17;
 
+/// User context of the kernel itself.
+inline constexpr std::uint16_t kernel_uid = 0;
+/// User context that nobody creates: what the kernel makes in its name is for all to use.
+inline constexpr std::uint16_t shared_uid = 0xffff;
+
 /// Number and owner, given to the constructor of an object by its table.
 struct ObjectIdentity {
     std::uint32_t number = 0;
-    std::uint16_t uid = 0; ///< user context that created it; 0 is the kernel
+    std::uint16_t uid = kernel_uid; ///< user context that created it
 };
 
 /// Base of all objects. The memory of an object lives as long as somebody holds a Reference, the
@@ -188,18 +193,21 @@ public:
         T* object = find(number);
         if (object == nullptr)
             return std::unexpected(TableError::unknown);
-        if (uid != 0 && object->uid() != 0 && object->uid() != uid)
+        const bool for_all = object->uid() == kernel_uid || object->uid() == shared_uid;
+        if (uid != kernel_uid && uid != shared_uid && !for_all && object->uid() != uid)
             return std::unexpected(TableError::foreign);
         return object;
     }
 
-    /// The object, if user context \p uid owns it: to change or destroy it.
+    /// The object, if user context \p uid owns it: to change or destroy it. What is shared is the
+    /// kernel's, too.
     [[nodiscard]] std::expected<T*, TableError> find_owned(std::uint32_t number,
                                                            std::uint16_t uid) const {
         T* object = find(number);
         if (object == nullptr)
             return std::unexpected(TableError::unknown);
-        if (object->uid() != uid)
+        const bool shared = object->uid() == shared_uid && uid == kernel_uid;
+        if (object->uid() != uid && !shared)
             return std::unexpected(TableError::foreign);
         return object;
     }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t bits_of_number = 24; ///< of most numbers in commands
 constexpr std::uint32_t bits_of_eqn = 8;
-constexpr std::uint32_t bits_of_uid = 16;
+constexpr std::uint32_t bits_of_uid = 15; ///< the last one of 16 bits is shared_uid
 
 /// UAR pages below this one hold the initialization segment and the MSI-X structures.
 constexpr std::uint32_t first_uar = 0x10;

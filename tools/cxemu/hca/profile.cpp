@@ -88,6 +88,10 @@ constexpr std::array general{
     fixed("qkv", 1),
 
     // Interface.
+    fixed("device_frequency_mhz", 1'000), // the timer counts nanoseconds
+    fixed("device_frequency_khz", 1'000'000),
+    fixed("device_frequency_mhz", 1000),
+    fixed("device_frequency_khz", 1'000'000),
     fixed("log_pg_sz", 12),
     fixed("log_bf_reg_size", 9),
     fixed("num_of_uars_per_page", 1),

@@ -2,7 +2,10 @@
 #include "program/adapter.hpp"
 
 #include "commands/table.hpp"
+#include "memory/memory_keys.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/work_queues.hpp"
+#include "transport/packet_transport.hpp"
 
 #include <utility>
 
@@ -20,18 +23,62 @@ pci::FunctionConfig function_config(const hca::HcaSettings& settings) {
     return config;
 }
 
+/// GUIDs of the ports follow the node's.
+fabric::HcaPortSettings port_settings(const hca::HcaSettings& settings, const LinkSettings& link,
+                                      std::uint8_t number) {
+    fabric::HcaPortSettings port;
+    port.name = fmt::format("{}/{}", settings.name, number);
+    port.node_description = fmt::format("{} {}", settings.profile->title, settings.name);
+    port.node_guid = settings.node_guid;
+    port.port_guid = settings.node_guid + number;
+    port.system_image_guid = settings.system_image_guid;
+    port.number = number;
+    port.node_ports = settings.ports;
+    port.device_id = settings.device_id();
+    port.widths = static_cast<fabric::WidthMask>(fabric::mask_of(fabric::LinkWidth::x1) |
+                                                 fabric::mask_of(link.width));
+    port.speeds = fabric::speeds_up_to(link.speed);
+    return port;
+}
+
 } // namespace
 
-Adapter::Adapter(EventLoop& loop, hca::HcaSettings settings, check::Checker& checker,
-                 check::CommandLog* command_log)
+Adapter::Adapter(const AdapterEnvironment& environment, hca::HcaSettings settings)
     : log_(make_log(settings.name)), function_(function_config(settings), log_),
-      hca_({.loop = loop,
+      hca_({.loop = environment.loop,
             .dma = function_.dma(),
             .interrupts = function_.interrupts(),
-            .checker = checker,
-            .command_log = command_log},
-           std::move(settings), commands::all_commands(), log_) {
+            .checker = environment.checker,
+            .command_log = environment.command_log},
+           std::move(settings), commands::all_commands(), log_) {}
+
+std::expected<std::unique_ptr<Adapter>, std::string>
+Adapter::make(const AdapterEnvironment& environment, hca::HcaSettings settings,
+              const LinkSettings& link) {
+    std::unique_ptr<Adapter> adapter(new Adapter(environment, std::move(settings)));
+    if (auto added = adapter->add_ports(environment.fabric, link); !added)
+        return std::unexpected(added.error());
+    adapter->add_parts();
+    return adapter;
+}
+
+std::expected<void, std::string> Adapter::add_ports(fabric::Fabric& fabric,
+                                                    const LinkSettings& link) {
+    for (std::uint8_t number = 1; number <= hca_.settings().ports; ++number) {
+        const auto port = fabric.add(port_settings(hca_.settings(), link, number));
+        if (!port)
+            return std::unexpected(port.error());
+        hca_.add_port(**port);
+    }
+    return {};
+}
+
+/// Each part may use those before it.
+void Adapter::add_parts() {
+    hca_.add<memory::MemoryKeys>();
     hca_.add<queues::EventQueues>();
+    hca_.add<queues::WorkQueues>();
+    hca_.add<transport::PacketTransport>();
     function_.attach(hca_);
 }
 

@@ -7,8 +7,10 @@
 #include "base/log.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
+#include "fabric/topology.hpp"
 #include "hca/hca.hpp"
 #include "pci/function.hpp"
+#include "program/options.hpp"
 #include "vfio_user/server.hpp"
 
 #include <expected>
@@ -19,10 +21,21 @@
 
 namespace cxemu::program {
 
+/// What adapters share; all of it must outlive them.
+struct AdapterEnvironment {
+    EventLoop& loop;
+    fabric::Fabric& fabric;
+    check::Checker& checker;
+    check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
+};
+
 class Adapter {
 public:
-    Adapter(EventLoop& loop, hca::HcaSettings settings, check::Checker& checker,
-            check::CommandLog* command_log);
+    /// Makes an adapter and plugs its ports into the switch. \return an error text when the switch
+    /// has no port left
+    static std::expected<std::unique_ptr<Adapter>, std::string>
+    make(const AdapterEnvironment& environment, hca::HcaSettings settings,
+         const LinkSettings& link);
 
     /// Waits for a virtual machine on \p socket. \return an error text
     std::expected<void, std::string> listen(EventLoop& loop, const std::filesystem::path& socket);
@@ -35,6 +48,10 @@ public:
     [[nodiscard]] nlohmann::json statistics() const;
 
 private:
+    Adapter(const AdapterEnvironment& environment, hca::HcaSettings settings);
+    std::expected<void, std::string> add_ports(fabric::Fabric& fabric, const LinkSettings& link);
+    void add_parts();
+
     Log log_;
     pci::Function function_;
     hca::Hca hca_;

@@ -85,17 +85,35 @@ json run_pages(Adapter& adapter, Arguments arguments) {
     return pages.to_json();
 }
 
+json run_link(fabric::Fabric& fabric, Adapter& adapter, Arguments arguments) {
+    if (arguments.size() != 1 || (arguments[0] != "down" && arguments[0] != "up"))
+        return error("the argument is down or up");
+    json result = json::object();
+    for (std::uint8_t number = 1; number <= adapter.hca().settings().ports; ++number) {
+        fabric::Link* link = fabric.find_link(fmt::format("{}/{}", adapter.name(), number));
+        if (link == nullptr)
+            continue;
+        link->set_plugged(arguments[0] == "up");
+        result[link->name()] = arguments[0];
+    }
+    return result;
+}
+
 } // namespace
 
 ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters,
-                                 check::Checker& checker)
-    : adapters_(adapters), checker_(checker) {
+                                 fabric::Fabric& fabric, check::Checker& checker)
+    : adapters_(adapters), fabric_(fabric), checker_(checker) {
     add("stats", "all statistics",
         [](Adapter& adapter, Arguments) { return adapter.statistics(); });
     add("objects", "numbers of objects by kind",
         [](Adapter& adapter, Arguments) { return adapter.hca().objects().to_json(); });
     add("health", "[clear | stop | go | fatal N | report N]: the health report; N is a syndrome",
         run_health);
+    add("link", "down | up: takes the cables of the HCA out, or puts them in",
+        [this](Adapter& adapter, Arguments arguments) {
+            return run_link(fabric_, adapter, arguments);
+        });
     add("pages", "[verify | request N]: firmware pages; N < 0 offers pages to the host", run_pages);
 }
 
@@ -107,6 +125,7 @@ json ControlCommands::help() const {
     json result = json::object();
     for (const auto& [name, command] : commands_)
         result[name] = command.usage;
+    result["fabric"] = "ports, links and switch";
     result["violations"] = "what the strict checker has found";
     result["help"] = "this list; a last word @hca0 chooses one HCA";
     return result;
@@ -122,6 +141,8 @@ json ControlCommands::statistics() const {
 json ControlCommands::run(const std::vector<std::string>& words) {
     if (words.front() == "help")
         return {{"ok", help()}};
+    if (words.front() == "fabric")
+        return {{"ok", fabric_.statistics()}};
     if (words.front() == "violations")
         return {{"ok", checker_.to_json()}};
     const auto found = commands_.find(words.front());

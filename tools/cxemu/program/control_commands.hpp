@@ -4,6 +4,7 @@
 #pragma once
 
 #include "check/checker.hpp"
+#include "fabric/topology.hpp"
 #include "program/adapter.hpp"
 
 #include <functional>
@@ -25,7 +26,8 @@ public:
     /// Runs a command for one HCA.
     using AdapterCommand = std::function<nlohmann::json(Adapter&, Arguments)>;
 
-    ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters, check::Checker& checker);
+    ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters, fabric::Fabric& fabric,
+                    check::Checker& checker);
 
     /// Adds a command. \param usage its arguments and what it does, one line
     void add(std::string name, std::string usage, AdapterCommand command);
@@ -46,6 +48,7 @@ private:
                                                   std::vector<std::string> arguments);
 
     std::vector<std::unique_ptr<Adapter>>& adapters_;
+    fabric::Fabric& fabric_;
     check::Checker& checker_;
     std::map<std::string, Command> commands_;
 };

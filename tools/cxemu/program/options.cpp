@@ -258,6 +258,8 @@ std::expected<void, std::string> check(const Options& options) {
             return std::unexpected(fmt::format("HCA {} has no socket", number));
         if (const auto settings = settings_of(options, number); !settings)
             return std::unexpected(settings.error());
+        if (const auto link = link_of(options, number); !link)
+            return std::unexpected(link.error());
     }
     return {};
 }
@@ -353,17 +355,25 @@ std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
     return settings;
 }
 
-std::pair<std::string, std::string> link_of(const Options& options, std::size_t number) {
+std::expected<LinkSettings, std::string> link_of(const Options& options, std::size_t number) {
     const HcaOptions& own = options.hcas.at(number);
     std::string speed = own.link_speed.empty() ? options.common.link_speed : own.link_speed;
     std::string width = own.link_width.empty() ? options.common.link_width : own.link_width;
     if (speed.empty()) {
         const auto settings = settings_of(options, number);
-        speed = settings ? settings->profile->default_speed : "edr";
+        if (!settings)
+            return std::unexpected(settings.error());
+        speed = settings->profile->default_speed;
     }
     if (width.empty())
         width = "4x";
-    return {speed, width};
+    const auto found_speed = fabric::find_speed(speed);
+    const auto found_width = fabric::find_width(width);
+    if (!found_speed)
+        return std::unexpected(fmt::format("link speed \"{}\" is none of {}", speed, join(speeds)));
+    if (!found_width)
+        return std::unexpected(fmt::format("link width \"{}\" is none of {}", width, join(widths)));
+    return LinkSettings{*found_speed, *found_width};
 }
 
 std::expected<Options, EarlyEnd> parse_command_line(int argc, char** argv) {

@@ -3,6 +3,7 @@
 /// What the user wants: the command line, and the configuration file that it may name.
 #pragma once
 
+#include "fabric/link_rate.hpp"
 #include "hca/profile.hpp"
 
 #include <cstdint>
@@ -34,6 +35,12 @@ struct HcaOptions {
     std::vector<std::pair<std::string, std::uint64_t>> capabilities;
 };
 
+/// What the links of an adapter's ports can do at best.
+struct LinkSettings {
+    fabric::LaneSpeed speed = fabric::LaneSpeed::edr;
+    fabric::LinkWidth width = fabric::LinkWidth::x4;
+};
+
 struct Options {
     HcaOptions common;            ///< what HCAs have that don't say otherwise
     std::vector<HcaOptions> hcas; ///< one for each socket
@@ -63,7 +70,7 @@ std::expected<void, std::string> read_configuration(const std::filesystem::path&
 std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
                                                          std::size_t number);
 
-/// Speed and width of the link of HCA \p number by name: "edr", "4x".
-std::pair<std::string, std::string> link_of(const Options& options, std::size_t number);
+/// What the link of HCA \p number can do at best. \return an error text
+std::expected<LinkSettings, std::string> link_of(const Options& options, std::size_t number);
 
 } // namespace cxemu::program

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Bring-up, teardown and firmware pages, as a driver sees them.
+#include "commands/table.hpp"
+#include "hca/rules.hpp"
+#include "hca/testing/host.hpp"
+#include "tables/commands_objects.hpp"
+#include "tables/commands_port.hpp"
+#include "tables/events.hpp"
+#include "tables/registers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cxemu::commands {
+namespace {
+
+using namespace hca;
+using testing::Answer;
+using testing::Host;
+using testing::make_input;
+
+CommandTable table() {
+    CommandTable table(device_commands());
+    table.add(object_commands());
+    return table;
+}
+
+constexpr std::uint16_t boot = 1;
+constexpr std::uint16_t init = 2;
+constexpr std::uint16_t regular = 3;
+constexpr std::uint16_t cannot_give = 0;
+constexpr std::uint16_t give = 1;
+constexpr std::uint16_t take = 2;
+
+class DeviceCommandsTest : public ::testing::Test {
+protected:
+    void SetUp() override { host.start_queue(); }
+
+    std::int32_t wanted(std::uint16_t kind) {
+        const Answer answer = host.execute<hwtab::cmd_query_pages>(kind);
+        return static_cast<std::int32_t>(answer.view<hwtab::query_pages_out>().get<"num_pages">());
+    }
+
+    Answer give_pages(const std::vector<std::uint64_t>& pages) {
+        return host.execute<hwtab::cmd_manage_pages>(
+            [&](const hwtab::View<hwtab::manage_pages_in>& in) {
+                in.set<"input_num_entries">(pages.size());
+                for (std::size_t i = 0; i < pages.size(); ++i)
+                    in.set_at<"pas">(i, pages[i]);
+            },
+            give, 0, pages.size() * 8);
+    }
+
+    /// As many fresh pages as asked for.
+    Answer give_pages(std::int32_t count) {
+        std::vector<std::uint64_t> pages;
+        for (std::int32_t i = 0; i < count; ++i, next_page += 4096)
+            pages.push_back(next_page);
+        return give_pages(pages);
+    }
+
+    std::vector<std::uint64_t> take_pages(std::uint32_t most) {
+        auto input = make_input(hwtab::cmd_manage_pages.opcode, 16, take);
+        hwtab::View<hwtab::manage_pages_in>{std::span<std::byte>(input)}.set<"input_num_entries">(
+            most);
+        const Answer answer = host.execute(input, 16 + (most * 8));
+        const auto out = answer.view<hwtab::manage_pages_out>();
+        std::vector<std::uint64_t> pages;
+        for (std::size_t i = 0; i < out.get<"output_num_entries">(); ++i)
+            pages.push_back(out.get_at<"pas">(i));
+        return pages;
+    }
+
+    void bring_up() {
+        ASSERT_EQ(host.execute<hwtab::cmd_enable_hca>().status, CommandStatus::ok);
+        ASSERT_EQ(give_pages(wanted(init)).status, CommandStatus::ok);
+        ASSERT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::ok);
+    }
+
+    Host host{table()};
+    std::uint64_t next_page = Host::free_memory;
+};
+
+// --- Bring-up ------------------------------------------------------------------------------------
+
+TEST_F(DeviceCommandsTest, ComesUpInTheOrderOfTheInterface) {
+    EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::bad_system_state);
+    EXPECT_EQ(host.execute<hwtab::cmd_enable_hca>().status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::bad_system_state);
+    give_pages(wanted(init));
+    EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::bad_system_state);
+}
+
+TEST_F(DeviceCommandsTest, OffersInterfaceVersionOne) {
+    host.execute<hwtab::cmd_enable_hca>();
+    Answer answer = host.execute<hwtab::cmd_query_issi>();
+    EXPECT_EQ(answer.view<hwtab::query_issi_out>().get<"supported_issi_dw0">(), 3U);
+    const auto set = [this](std::uint64_t issi) {
+        return host
+            .execute<hwtab::cmd_set_issi>(
+                [issi](const hwtab::View<hwtab::set_issi_in>& in) { in.set<"current_issi">(issi); })
+            .status;
+    };
+    EXPECT_EQ(set(2), CommandStatus::bad_parameter);
+    EXPECT_EQ(set(1), CommandStatus::ok);
+    answer = host.execute<hwtab::cmd_query_issi>();
+    EXPECT_EQ(answer.view<hwtab::query_issi_out>().get<"current_issi">(), 1U);
+}
+
+TEST_F(DeviceCommandsTest, AnswersCurrentAndMaximumCapabilities) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const auto log_max_qp = [this](std::uint16_t op_mod) {
+        const Answer answer = host.execute<hwtab::cmd_query_hca_cap>(op_mod);
+        return answer.view<hwtab::query_hca_cap_out>().get<"capability.cmd_hca_cap.log_max_qp">();
+    };
+    EXPECT_EQ(log_max_qp(0), 23U);
+    EXPECT_EQ(log_max_qp(1), 17U);
+    const Answer current = host.execute<hwtab::cmd_query_hca_cap>(1);
+    const Answer set =
+        host.execute<hwtab::cmd_set_hca_cap>([&](const hwtab::View<hwtab::set_hca_cap_in>& in) {
+            std::ranges::copy(current.view<hwtab::query_hca_cap_out>().bytes<"capability">(),
+                              in.bytes<"capability">().begin());
+            in.set<"capability.cmd_hca_cap.log_max_qp">(18);
+        });
+    EXPECT_EQ(set.status, CommandStatus::ok);
+    EXPECT_EQ(log_max_qp(1), 18U);
+    EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(9).status, CommandStatus::bad_parameter)
+        << "an InfiniBand port has no RoCE page";
+}
+
+TEST_F(DeviceCommandsTest, RefusesCapabilitiesAfterInitialization) {
+    bring_up();
+    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>().status, CommandStatus::bad_system_state);
+}
+
+TEST_F(DeviceCommandsTest, NamesItsBoard) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const Answer answer = host.execute<hwtab::cmd_query_adapter>();
+    const auto psid =
+        answer.view<hwtab::query_adapter_out>().bytes<"query_adapter_struct.vsd_contd_psid">();
+    EXPECT_EQ(psid[0], std::byte{'C'});
+}
+
+TEST_F(DeviceCommandsTest, TakesTheByteOrderOfTheHost) {
+    host.execute<hwtab::cmd_enable_hca>();
+    auto input = make_input(hwtab::cmd_access_register.opcode, 32);
+    const hwtab::View<hwtab::access_register_in> in{std::span<std::byte>(input)};
+    in.set<"register_id">(hwtab::access_host_endianness.id);
+    EXPECT_EQ(host.execute(input, 32).status, CommandStatus::ok);
+    in.set<"register_id">(0x1234);
+    EXPECT_EQ(host.execute(input, 32).syndrome, Syndrome::bad_register);
+}
+
+TEST_F(DeviceCommandsTest, RefusesOtherFunctions) {
+    const Answer answer = host.execute<hwtab::cmd_enable_hca>(
+        [](const hwtab::View<hwtab::enable_hca_in>& in) { in.set<"function_id">(1); });
+    EXPECT_EQ(answer.syndrome, Syndrome::wrong_function);
+}
+
+// --- Teardown ------------------------------------------------------------------------------------
+
+TEST_F(DeviceCommandsTest, GoesDownInTheOrderOfTheInterface) {
+    bring_up();
+    EXPECT_EQ(host.execute<hwtab::cmd_disable_hca>().status, CommandStatus::bad_system_state);
+    EXPECT_EQ(host.execute<hwtab::cmd_teardown_hca>().status, CommandStatus::ok);
+    EXPECT_EQ(take_pages(100).size(), 6U);
+    EXPECT_EQ(host.execute<hwtab::cmd_disable_hca>().status, CommandStatus::ok);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, ReportsObjectsLeftAtTeardown) {
+    bring_up();
+    host.execute<hwtab::cmd_alloc_pd>();
+    host.execute<hwtab::cmd_teardown_hca>();
+    EXPECT_EQ(host.checker.counted(rules::objects_left_at_teardown), 1U);
+    EXPECT_EQ(host.hca.objects().count(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, DoesNotExpectObjectsToBeDestroyedBeforeAForcedTeardown) {
+    bring_up();
+    host.execute<hwtab::cmd_alloc_pd>();
+    const Answer answer = host.execute<hwtab::cmd_teardown_hca>(
+        [](const hwtab::View<hwtab::teardown_hca_in>& in) { in.set<"profile">(1); });
+    EXPECT_EQ(answer.status, CommandStatus::ok);
+    EXPECT_EQ(host.checker.counted(), 0U);
+    EXPECT_EQ(host.hca.objects().count(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, FinishesAFastTeardownWhenTheInterfaceIsDisabled) {
+    bring_up();
+    host.execute<hwtab::cmd_alloc_pd>();
+    host.execute<hwtab::cmd_teardown_hca>(
+        [](const hwtab::View<hwtab::teardown_hca_in>& in) { in.set<"profile">(2); });
+    host.write32(0x14, (1U << 8U) | static_cast<std::uint32_t>(Host::queue));
+    EXPECT_EQ(host.hca.objects().count(), 0U);
+    EXPECT_EQ(host.hca.pages().held(), 0U);
+    EXPECT_EQ((host.read32(0x14) >> 8U) & 7U, 1U);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, ReportsDmaAfterTeardown) {
+    bring_up();
+    (void)host.hca.dma();
+    EXPECT_EQ(host.checker.counted(rules::dma_outside_service), 0U);
+    host.execute<hwtab::cmd_teardown_hca>();
+    (void)host.hca.dma();
+    EXPECT_EQ(host.checker.counted(rules::dma_outside_service), 1U);
+}
+
+TEST_F(DeviceCommandsTest, ForgetsEverythingAtReset) {
+    bring_up();
+    host.execute<hwtab::cmd_alloc_pd>();
+    host.hca.reset(pci::ResetCause::bus);
+    EXPECT_EQ(host.hca.objects().count(), 0U);
+    EXPECT_EQ(host.hca.pages().held(), 0U);
+    EXPECT_EQ(host.hca.state(), FunctionState::disabled);
+    host.start_queue();
+    bring_up();
+}
+
+TEST_F(DeviceCommandsTest, ComesUpAgainAfterAThousandResets) {
+    for (int i = 0; i < 1000; ++i) {
+        next_page = Host::free_memory;
+        bring_up();
+        host.execute<hwtab::cmd_alloc_pd>();
+        host.hca.reset(i % 2 == 0 ? pci::ResetCause::function_level : pci::ResetCause::client_gone);
+        host.start_queue();
+    }
+    EXPECT_EQ(host.hca.objects().count(), 0U);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+// --- Firmware pages ------------------------------------------------------------------------------
+
+TEST_F(DeviceCommandsTest, AsksForBootAndInitPages) {
+    host.execute<hwtab::cmd_enable_hca>();
+    EXPECT_EQ(wanted(boot), 2);
+    give_pages(2);
+    EXPECT_EQ(wanted(boot), 0);
+    EXPECT_EQ(wanted(init), 4);
+    EXPECT_EQ(host.execute<hwtab::cmd_init_hca>().syndrome, Syndrome::not_enough_pages);
+    give_pages(4);
+    EXPECT_EQ(wanted(init), 0);
+}
+
+TEST_F(DeviceCommandsTest, WritesToTheirPages) {
+    host.execute<hwtab::cmd_enable_hca>();
+    give_pages(1);
+    const auto page = host.at(Host::free_memory).first(4096);
+    EXPECT_FALSE(std::ranges::all_of(page, [](std::byte byte) { return byte == std::byte{0}; }));
+}
+
+TEST_F(DeviceCommandsTest, NoticesThatTheHostChangedAPage) {
+    host.execute<hwtab::cmd_enable_hca>();
+    give_pages(2);
+    EXPECT_EQ(host.hca.pages().verify(), 0U);
+    host.at(Host::free_memory)[4095] ^= std::byte{1};
+    EXPECT_EQ(host.hca.pages().verify(), 1U);
+    EXPECT_EQ(take_pages(10).size(), 2U);
+    EXPECT_EQ(host.checker.counted(rules::page_changed_by_host), 2U);
+}
+
+TEST_F(DeviceCommandsTest, RefusesBadPages) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const std::uint64_t good = Host::free_memory;
+    EXPECT_EQ(give_pages({0}).syndrome, Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages({good + 8}).syndrome, Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages({0xdead'0000'0000}).syndrome, Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages({good, good}).syndrome, Syndrome::page_given_twice);
+    EXPECT_EQ(host.hca.pages().held(), 0U);
+    EXPECT_EQ(give_pages({good}).status, CommandStatus::ok);
+    EXPECT_EQ(give_pages({good}).syndrome, Syndrome::page_given_twice);
+}
+
+TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
+    host.execute<hwtab::cmd_enable_hca>();
+    const Answer answer = host.execute<hwtab::cmd_manage_pages>(
+        [](const hwtab::View<hwtab::manage_pages_in>& in) { in.set<"input_num_entries">(2); }, give,
+        0, 8);
+    EXPECT_EQ(answer.status, CommandStatus::bad_input_length);
+}
+
+TEST_F(DeviceCommandsTest, AsksForPagesByEvent) {
+    bring_up();
+    EXPECT_FALSE(host.hca.pages().request(3)) << "nobody listens";
+    host.events.subscriptions.insert(EventType::page_request);
+    ASSERT_TRUE(host.hca.pages().request(3));
+    ASSERT_EQ(host.events.events.size(), 1U);
+    const hwtab::ConstView<hwtab::pages_req_event> event{host.events.events[0].data};
+    EXPECT_EQ(event.get<"num_pages">(), 3U);
+    EXPECT_EQ(wanted(regular), 3);
+    EXPECT_EQ(give_pages(3).status, CommandStatus::ok);
+    EXPECT_EQ(wanted(regular), 0);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, ReportsPagesThatItHasNotAskedFor) {
+    bring_up();
+    give_pages(1);
+    EXPECT_EQ(host.checker.counted(rules::pages_not_asked_for), 1U);
+}
+
+TEST_F(DeviceCommandsTest, StopsAskingWhenTheHostHasNoPages) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    host.hca.pages().request(3);
+    EXPECT_EQ(host.execute<hwtab::cmd_manage_pages>(cannot_give).status, CommandStatus::ok);
+    EXPECT_EQ(wanted(regular), 0);
+}
+
+TEST_F(DeviceCommandsTest, ReturnsOnlyOfferedPagesWhileItRuns) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    EXPECT_TRUE(take_pages(10).empty());
+    host.hca.pages().request(-2);
+    EXPECT_EQ(wanted(regular), -2);
+    EXPECT_EQ(take_pages(10).size(), 2U);
+    EXPECT_TRUE(take_pages(10).empty());
+}
+
+TEST_F(DeviceCommandsTest, ReturnsAsManyPagesAsTheOutputHolds) {
+    bring_up();
+    host.execute<hwtab::cmd_teardown_hca>();
+    EXPECT_EQ(take_pages(4).size(), 4U);
+    EXPECT_EQ(take_pages(4).size(), 2U);
+    EXPECT_EQ(take_pages(4).size(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, ReportsPagesLeftWhenDisabled) {
+    bring_up();
+    host.execute<hwtab::cmd_teardown_hca>();
+    host.execute<hwtab::cmd_disable_hca>();
+    EXPECT_EQ(host.checker.counted(rules::pages_left_at_disable), 1U);
+}
+
+} // namespace
+} // namespace cxemu::commands

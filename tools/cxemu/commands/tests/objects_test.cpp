@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "commands/table.hpp"
+#include "hca/rules.hpp"
+#include "hca/testing/host.hpp"
+#include "tables/commands_objects.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cxemu::commands {
+namespace {
+
+using namespace hca;
+using testing::Answer;
+using testing::Host;
+
+class ObjectCommandsTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        host.start_queue();
+        host.hca.initialize_function();
+    }
+
+    std::uint64_t alloc_pd(std::uint16_t uid = 0) {
+        const Answer answer = host.execute<hwtab::cmd_alloc_pd>(0, uid);
+        EXPECT_EQ(answer.status, CommandStatus::ok);
+        return answer.view<hwtab::alloc_pd_out>().get<"pd">();
+    }
+    Answer dealloc_pd(std::uint64_t pd, std::uint16_t uid = 0) {
+        return host.execute<hwtab::cmd_dealloc_pd>(
+            [pd](const hwtab::View<hwtab::dealloc_pd_in>& in) { in.set<"pd">(pd); }, 0, uid);
+    }
+    std::uint16_t create_uctx() {
+        const Answer answer = host.execute<hwtab::cmd_create_uctx>();
+        EXPECT_EQ(answer.status, CommandStatus::ok);
+        return static_cast<std::uint16_t>(answer.view<hwtab::create_uctx_out>().get<"uid">());
+    }
+    Answer destroy_uctx(std::uint16_t uid) {
+        return host.execute<hwtab::cmd_destroy_uctx>(
+            [uid](const hwtab::View<hwtab::destroy_uctx_in>& in) { in.set<"uid">(uid); });
+    }
+    /// \param room how many entries the input really has
+    Answer create_umem(std::uint64_t count, std::size_t room, std::uint64_t address,
+                       std::uint64_t log_page_size = 0, std::uint64_t offset = 0) {
+        return host.execute<hwtab::cmd_create_umem>(
+            [=](const hwtab::View<hwtab::create_umem_in>& in) {
+                in.set<"umem.num_of_mtt">(count);
+                in.set<"umem.log_page_size">(log_page_size);
+                in.set<"umem.page_offset">(offset);
+                const auto list = in.memory().subspan(hwtab::create_umem_in.size);
+                for (std::size_t i = 0; i < room; ++i)
+                    store_be(list.subspan(i * 8), (address + (i << (12 + log_page_size))) | 3U);
+            },
+            0, 0, room * 8);
+    }
+
+    Host host{CommandTable(object_commands())};
+};
+
+TEST_F(ObjectCommandsTest, AllocatesAndReleasesNumbers) {
+    const auto first = alloc_pd();
+    const auto second = alloc_pd();
+    EXPECT_NE(first, second);
+    EXPECT_EQ(dealloc_pd(first).status, CommandStatus::ok);
+    EXPECT_EQ(dealloc_pd(first).status, CommandStatus::bad_resource);
+    EXPECT_EQ(host.checker.counted(rules::unknown_object), 1U);
+    EXPECT_NE(alloc_pd(), first) << "a number comes back late";
+}
+
+TEST_F(ObjectCommandsTest, RefusesToReleaseWhatIsReferredTo) {
+    const auto pd = alloc_pd();
+    auto* domain = host.hca.objects().of<ProtectionDomain>().find(static_cast<std::uint32_t>(pd));
+    Reference<ProtectionDomain> reference(*domain);
+    const Answer answer = dealloc_pd(pd);
+    EXPECT_EQ(answer.status, CommandStatus::resource_busy);
+    EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 1U);
+    reference.reset();
+    EXPECT_EQ(dealloc_pd(pd).status, CommandStatus::ok);
+}
+
+TEST_F(ObjectCommandsTest, GivesUarsBehindTheOtherPages) {
+    const Answer answer = host.execute<hwtab::cmd_alloc_uar>();
+    EXPECT_GE(answer.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
+}
+
+TEST_F(ObjectCommandsTest, GivesAsManyUarsAsTheBarHasPages) {
+    HcaSettings settings = testing::default_settings();
+    settings.bar_size = 128 * 1024;
+    Host small(CommandTable(object_commands()), settings);
+    small.start_queue();
+    small.hca.initialize_function();
+    for (int i = 0; i < 16; ++i)
+        ASSERT_EQ(small.execute<hwtab::cmd_alloc_uar>().status, CommandStatus::ok);
+    EXPECT_EQ(small.execute<hwtab::cmd_alloc_uar>().status, CommandStatus::no_resources);
+}
+
+TEST_F(ObjectCommandsTest, KeepsUserContextsApart) {
+    const auto alice = create_uctx();
+    const auto bob = create_uctx();
+    const auto pd = alloc_pd(alice);
+    EXPECT_EQ(dealloc_pd(pd, bob).syndrome, Syndrome::object_of_other_user_context);
+    EXPECT_EQ(dealloc_pd(pd, 0).syndrome, Syndrome::object_of_other_user_context);
+    EXPECT_EQ(host.checker.counted(rules::foreign_object), 2U);
+    EXPECT_EQ(dealloc_pd(pd, alice).status, CommandStatus::ok);
+}
+
+TEST_F(ObjectCommandsTest, KeepsAUserContextThatOwnsObjects) {
+    const auto uid = create_uctx();
+    const auto pd = alloc_pd(uid);
+    EXPECT_EQ(destroy_uctx(uid).syndrome, Syndrome::user_context_busy);
+    dealloc_pd(pd, uid);
+    EXPECT_EQ(destroy_uctx(uid).status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>(0, uid).syndrome, Syndrome::unknown_user_context);
+}
+
+TEST_F(ObjectCommandsTest, RefusesRightsThatItDoesNotHave) {
+    const Answer answer = host.execute<hwtab::cmd_create_uctx>(
+        [](const hwtab::View<hwtab::create_uctx_in>& in) { in.set<"uctx.cap">(1); });
+    EXPECT_EQ(answer.syndrome, Syndrome::exceeds_capability);
+}
+
+TEST_F(ObjectCommandsTest, RegistersUserMemory) {
+    const Answer answer = create_umem(3, 3, 0x4000'0000, 4, 0x123);
+    ASSERT_EQ(answer.status, CommandStatus::ok);
+    const auto* umem = host.hca.objects().of<UserMemory>().find(
+        static_cast<std::uint32_t>(answer.view<hwtab::create_umem_out>().get<"umem_id">()));
+    ASSERT_NE(umem, nullptr);
+    EXPECT_EQ(umem->log_page_size(), 16U);
+    EXPECT_EQ(umem->pages(), (std::vector<std::uint64_t>{0x4000'0000, 0x4001'0000, 0x4002'0000}));
+    EXPECT_EQ(umem->size(), (3U << 16U) - 0x123);
+}
+
+TEST_F(ObjectCommandsTest, RefusesBadUserMemory) {
+    EXPECT_EQ(create_umem(0, 1, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
+    EXPECT_EQ(create_umem(3, 2, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
+    EXPECT_EQ(create_umem(~0ULL, 2, 0x4000'0000).syndrome, Syndrome::page_list_too_short);
+    EXPECT_EQ(create_umem(1, 1, 0x4000'1000, 4).syndrome, Syndrome::bad_page_address);
+    EXPECT_EQ(create_umem(1, 1, 0x4000'0000, 0, 4096).syndrome, Syndrome::field_out_of_range);
+}
+
+TEST_F(ObjectCommandsTest, HasNoGeneralObjects) {
+    EXPECT_EQ(host.execute<hwtab::cmd_create_general_object>().syndrome, Syndrome::not_supported);
+}
+
+} // namespace
+} // namespace cxemu::commands

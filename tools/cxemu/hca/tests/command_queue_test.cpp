@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hca/command_queue.hpp"
+#include "hca/rules.hpp"
+#include "hca/testing/host.hpp"
+#include "tables/commands_objects.hpp"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+namespace cxemu::hca {
+namespace {
+
+using testing::Answer;
+using testing::Host;
+using testing::make_input;
+
+/// What the handlers below have seen, and what they are to answer.
+struct Seen {
+    std::vector<std::byte> input;
+    std::vector<std::shared_ptr<DeferredCommand>> deferred;
+    int calls = 0;
+};
+Seen seen;
+
+CommandResult nop(CommandContext& context) {
+    ++seen.calls;
+    seen.input.assign(context.input.begin(), context.input.end());
+    return CommandResult::ok();
+}
+
+/// Fills the output behind the header with a count.
+CommandResult count_bytes(CommandContext& context) {
+    nop(context);
+    std::uint8_t value = 0;
+    for (std::byte& byte : context.output.subspan(16))
+        byte = std::byte{++value};
+    return CommandResult::ok();
+}
+
+CommandResult later(CommandContext& context) {
+    seen.deferred.push_back(context.defer());
+    return CommandResult::later();
+}
+
+constexpr std::array commands{
+    CommandEntry{&hwtab::cmd_nop, nop, CommandScope::always},
+    CommandEntry{&hwtab::cmd_manage_pages, count_bytes, CommandScope::always},
+    CommandEntry{&hwtab::cmd_query_adapter, later, CommandScope::always},
+    CommandEntry{&hwtab::cmd_alloc_pd, nop, CommandScope::initialized},
+};
+
+class CommandQueueTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        seen = {};
+        host.start_queue();
+    }
+    void TearDown() override { seen = {}; }
+
+    /// Sends a command of \p size bytes, after \p spoil has damaged what the driver wrote.
+    Answer send_spoilt(std::size_t size, std::uint32_t output_length, auto spoil) {
+        host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, size), output_length);
+        spoil();
+        host.ring(1);
+        return host.answer(0);
+    }
+
+    Host host{CommandTable(commands)};
+};
+
+TEST_F(CommandQueueTest, RunsACommandThatFitsItsEntry) {
+    const Answer answer = host.execute<hwtab::cmd_nop>();
+    EXPECT_TRUE(answer.completed);
+    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
+    EXPECT_EQ(answer.status, CommandStatus::ok);
+    EXPECT_EQ(seen.calls, 1);
+}
+
+TEST_F(CommandQueueTest, JoinsAnInputOfManyMailboxes) {
+    auto input = make_input(hwtab::cmd_manage_pages.opcode, 16 + (100 * mailbox_data_size) + 40);
+    for (std::size_t i = 16; i < input.size(); ++i)
+        input[i] = static_cast<std::byte>(i % 251);
+    const Answer answer = host.execute(input, 16);
+    EXPECT_EQ(answer.status, CommandStatus::ok);
+    EXPECT_EQ(seen.input, input);
+}
+
+TEST_F(CommandQueueTest, WritesAnOutputIntoEntryAndMailboxes) {
+    const Answer answer =
+        host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512 + 88);
+    ASSERT_EQ(answer.output.size(), 16U + 512 + 88);
+    EXPECT_EQ(answer.output[16], std::byte{1});
+    EXPECT_EQ(answer.output[16 + 512], std::byte{1}) << "512 bytes later the count is the same";
+    EXPECT_EQ(answer.output.back(), static_cast<std::byte>((512 + 88) % 256));
+    EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), Host::token);
+}
+
+TEST_F(CommandQueueTest, AcceptsAnOutputShorterThanAHeader) {
+    const Answer answer = host.execute(make_input(hwtab::cmd_nop.opcode, 16), 12);
+    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
+    EXPECT_EQ(answer.status, CommandStatus::ok);
+}
+
+TEST_F(CommandQueueTest, NamesAnUnknownOpcode) {
+    const Answer answer = host.execute(make_input(0x7ff, 16), 16);
+    EXPECT_EQ(answer.status, CommandStatus::bad_operation);
+    EXPECT_EQ(answer.syndrome, Syndrome::unknown_opcode);
+    EXPECT_EQ(host.checker.counted(rules::unknown_opcode), 1U);
+}
+
+TEST_F(CommandQueueTest, RefusesACommandBeforeItsState) {
+    const Answer answer = host.execute<hwtab::cmd_alloc_pd>();
+    EXPECT_EQ(answer.status, CommandStatus::bad_system_state);
+    EXPECT_EQ(host.checker.counted(rules::command_in_wrong_state), 1U);
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST_F(CommandQueueTest, RefusesTheCommandOfAnUnknownUserContext) {
+    host.hca.set_state(FunctionState::initialized);
+    const Answer answer = host.execute<hwtab::cmd_alloc_pd>(0, 7);
+    EXPECT_EQ(answer.status, CommandStatus::bad_resource);
+    EXPECT_EQ(answer.syndrome, Syndrome::unknown_user_context);
+}
+
+TEST_F(CommandQueueTest, CompletesSlotsInTheOrderOfTheirAnswers) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.submit(1, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.submit(2, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring(0b111);
+    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_FALSE(host.answer(1).completed);
+    EXPECT_TRUE(host.answer(2).completed);
+    EXPECT_EQ(host.hca.command_queue().outstanding(), 2U);
+
+    ASSERT_EQ(seen.deferred.size(), 2U);
+    seen.deferred[1]->output()[16] = std::byte{0x42};
+    seen.deferred[1]->complete(CommandResult::ok());
+    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_TRUE(host.answer(1).completed);
+    EXPECT_EQ(host.answer(1).output[16], std::byte{0x42});
+
+    seen.deferred[0]->complete(
+        CommandResult::fail(CommandStatus::internal_error, Syndrome::dma_failed));
+    EXPECT_EQ(host.answer(0).status, CommandStatus::internal_error);
+}
+
+TEST_F(CommandQueueTest, AnswersADeferredCommandOnlyOnce) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.ring(1);
+    seen.deferred[0]->complete(CommandResult::ok());
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    seen.deferred[0]->complete(CommandResult::ok());
+    EXPECT_FALSE(host.answer(0).completed) << "the slot holds another command by now";
+}
+
+TEST_F(CommandQueueTest, ForgetsADeferredCommandAtReset) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.ring(1);
+    host.hca.reset(pci::ResetCause::function_level);
+    EXPECT_TRUE(seen.deferred[0]->output().empty());
+    seen.deferred[0]->complete(CommandResult::ok());
+    EXPECT_FALSE(host.answer(0).completed);
+}
+
+TEST_F(CommandQueueTest, ReportsSeveralSlotsInOneEvent) {
+    host.events.subscriptions.insert(EventType::command_completion);
+    host.submit(3, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.submit(31, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring((1U << 3U) | (1U << 31U));
+    ASSERT_EQ(host.events.events.size(), 1U);
+    EXPECT_EQ(load_be<std::uint32_t>(std::span<const std::byte>(host.events.events[0].data)),
+              (1U << 3U) | (1U << 31U));
+}
+
+TEST_F(CommandQueueTest, PostsNoEventForACommandThatWasPolled) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.ring(1);
+    // An event queue comes into being while the command runs, as CREATE_EQ does.
+    host.events.subscriptions.insert(EventType::command_completion);
+    seen.deferred[0]->complete(CommandResult::ok());
+    EXPECT_TRUE(host.answer(0).completed);
+    EXPECT_TRUE(host.events.events.empty());
+}
+
+TEST_F(CommandQueueTest, IgnoresDoorbellsWithoutAQueue) {
+    host.hca.reset(pci::ResetCause::function_level);
+    host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring(1);
+    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_EQ(host.hca.command_queue().statistics().doorbells_ignored, 1U);
+}
+
+TEST_F(CommandQueueTest, IgnoresAnEntryThatSoftwareStillOwns) {
+    host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.entry(0).set<"ownership">(0);
+    host.ring(1);
+    EXPECT_EQ(seen.calls, 0);
+    EXPECT_EQ(host.checker.counted(rules::doorbell_without_ownership), 1U);
+}
+
+TEST_F(CommandQueueTest, ReportsADoorbellOfABusySlot) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.ring(1);
+    host.ring(1);
+    EXPECT_EQ(host.checker.counted(rules::doorbell_of_busy_slot), 1U);
+    EXPECT_EQ(seen.deferred.size(), 1U);
+}
+
+TEST_F(CommandQueueTest, DropsAnEntryOfZeros) {
+    std::ranges::fill(host.entry(0).memory().first(64), std::byte{0});
+    host.ring(1);
+    EXPECT_EQ(seen.calls, 0);
+    EXPECT_EQ(host.hca.command_queue().statistics().delivery_errors, 1U);
+}
+
+// --- Delivery status -----------------------------------------------------------------------------
+
+TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
+    const Answer answer = send_spoilt(16, 16, [this] { host.entry(0).set<"type">(3); });
+    EXPECT_TRUE(answer.completed);
+    EXPECT_EQ(answer.delivery, DeliveryStatus::bad_command_type);
+    EXPECT_EQ(host.checker.counted(rules::command_delivery), 1U);
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST_F(CommandQueueTest, RefusesReservedBitsInTheEntry) {
+    const Answer answer = send_spoilt(16, 16, [this] { host.entry(0).memory()[1] = std::byte{1}; });
+    EXPECT_EQ(answer.delivery, DeliveryStatus::reserved_not_zero);
+}
+
+TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAMailbox) {
+    const Answer answer =
+        send_spoilt(16 + 1024, 16, [this] { host.mailbox(0, 1).set<"token">(1); });
+    EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
+}
+
+TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAnOutputMailbox) {
+    const Answer answer = send_spoilt(
+        16, 16 + 1024, [this] { host.mailbox(0, Host::output_mailboxes + 1).set<"token">(1); });
+    EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
+    EXPECT_EQ(seen.calls, 0) << "the command has run although its answer has no place";
+}
+
+TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
+    const Answer answer = send_spoilt(16 + (4 * 512), 16, [this] {
+        const std::uint64_t first = Host::mailbox_address(0, 0);
+        host.mailbox(0, 1).set<"next_pointer_31_10">(first >> 10U);
+    });
+    EXPECT_EQ(answer.delivery, DeliveryStatus::bad_block_number);
+}
+
+TEST_F(CommandQueueTest, RefusesMisalignedPointers) {
+    const Answer input = send_spoilt(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
+    EXPECT_EQ(input.delivery, DeliveryStatus::bad_input_pointer);
+    const Answer output = send_spoilt(16, 16 + 512, [this] { host.set_output_pointer(0, 0); });
+    EXPECT_EQ(output.delivery, DeliveryStatus::bad_output_pointer);
+}
+
+TEST_F(CommandQueueTest, RefusesLengthsThatTheChainDoesNotHave) {
+    const Answer input =
+        send_spoilt(16 + 512, 16, [this] { host.entry(0).set<"input_length">(16 + 513); });
+    EXPECT_EQ(input.delivery, DeliveryStatus::input_length_error);
+    const Answer output =
+        send_spoilt(16, 16 + 512, [this] { host.entry(0).set<"output_length">(16 + 513); });
+    EXPECT_EQ(output.delivery, DeliveryStatus::output_length_error);
+}
+
+TEST_F(CommandQueueTest, RefusesLengthsBeyondItsLimits) {
+    EXPECT_EQ(send_spoilt(16, 16, [this] { host.entry(0).set<"input_length">(15); }).delivery,
+              DeliveryStatus::input_length_error);
+    EXPECT_EQ(
+        send_spoilt(16, 16, [this] { host.entry(0).set<"input_length">(0xffff'ffff); }).delivery,
+        DeliveryStatus::input_length_error);
+    EXPECT_EQ(
+        send_spoilt(16, 16, [this] { host.entry(0).set<"output_length">(0xffff'ffff); }).delivery,
+        DeliveryStatus::output_length_error);
+}
+
+TEST_F(CommandQueueTest, ReportsAMailboxOutsideTheDmaMaps) {
+    const Answer answer =
+        send_spoilt(16 + 512, 16, [this] { host.set_input_pointer(0, 0xdead'0000'0000); });
+    EXPECT_EQ(answer.delivery, DeliveryStatus::internal_error);
+    EXPECT_EQ(host.dma.statistics().master_aborts, 1U);
+}
+
+TEST_F(CommandQueueTest, ReportsAFatalFailureWhenTheQueueCannotBeRead) {
+    ASSERT_TRUE(host.dma.unmap(Host::base, Host::memory_size));
+    host.ring(1);
+    EXPECT_TRUE(host.hca.health().fatal());
+    EXPECT_EQ(host.read32(0x23c) >> 16U & 0xffU, 0x0aU);
+    EXPECT_FALSE(host.hca.command_queue().running());
+}
+
+TEST_F(CommandQueueTest, CountsAnAnswerThatCannotBeWritten) {
+    host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
+    host.ring(1);
+    ASSERT_TRUE(host.dma.unmap(Host::base, Host::memory_size));
+    seen.deferred[0]->complete(CommandResult::ok());
+    EXPECT_EQ(host.hca.command_queue().statistics().answers_lost, 1U);
+}
+
+// --- Signatures ----------------------------------------------------------------------------------
+
+class SignedCommandQueueTest : public ::testing::Test {
+protected:
+    static HcaSettings settings() {
+        HcaSettings settings = testing::default_settings();
+        settings.command_checksums = true;
+        return settings;
+    }
+    void SetUp() override {
+        seen = {};
+        host.start_queue();
+    }
+
+    void sign_entry() {
+        host.entry(0).set<"signature">(0);
+        host.entry(0).set<"signature">(0xffU ^ xor_of(host.entry(0).memory().first(64)));
+    }
+    void sign_mailbox(std::size_t number) {
+        const auto box = host.mailbox(0, number);
+        const auto bytes = box.memory().first(hwtab::cmd_if_box.size);
+        box.set<"ctrl_signature">(0);
+        box.set<"signature">(0);
+        box.set<"ctrl_signature">(0xffU ^ xor_of(bytes.subspan(512, 63)));
+        box.set<"signature">(0xffU ^ xor_of(bytes));
+    }
+
+    Host host{CommandTable(commands), settings()};
+};
+
+TEST_F(SignedCommandQueueTest, RunsASignedCommandAndSignsTheAnswer) {
+    host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, 16 + 600), 16 + 600);
+    sign_mailbox(0);
+    sign_mailbox(1);
+    sign_entry();
+    host.ring(1);
+    const Answer answer = host.answer(0);
+    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
+    EXPECT_EQ(xor_of(host.entry(0).memory().first(64)), 0xff);
+    for (const std::size_t number : {0U, 1U}) {
+        const auto bytes =
+            host.mailbox(0, Host::output_mailboxes + number).memory().first(hwtab::cmd_if_box.size);
+        EXPECT_EQ(xor_of(bytes), 0xff) << "mailbox " << number;
+        EXPECT_EQ(xor_of(bytes.subspan(512, 63)), 0xff) << "mailbox " << number;
+    }
+}
+
+TEST_F(SignedCommandQueueTest, RefusesAnUnsignedEntry) {
+    host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring(1);
+    EXPECT_EQ(host.answer(0).delivery, DeliveryStatus::signature_error);
+    EXPECT_EQ(xor_of(host.entry(0).memory().first(64)), 0xff)
+        << "the answer is signed all the same";
+}
+
+TEST_F(SignedCommandQueueTest, RefusesADamagedMailbox) {
+    host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, 16 + 512), 16);
+    sign_mailbox(0);
+    sign_entry();
+    host.mailbox(0, 0).memory()[5] ^= std::byte{0x10};
+    host.ring(1);
+    EXPECT_EQ(host.answer(0).delivery, DeliveryStatus::signature_error);
+}
+
+// --- Checks against the tables -------------------------------------------------------------------
+
+TEST_F(CommandQueueTest, ReportsReservedBitsOfAnInput) {
+    auto input = make_input(hwtab::cmd_nop.opcode, 16);
+    input[12] = std::byte{0x80};
+    EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok)
+        << "the device itself doesn't mind";
+    EXPECT_EQ(host.checker.counted(rules::reserved_bits_set), 1U);
+}
+
+TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {
+    host.execute(make_input(hwtab::cmd_nop.opcode, 32), 16);
+    EXPECT_EQ(host.checker.counted(rules::input_longer_than_table), 1U);
+}
+
+} // namespace
+} // namespace cxemu::hca
