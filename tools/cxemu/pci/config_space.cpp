@@ -20,6 +20,9 @@ constexpr std::uint16_t command_bus_master = 0x0004;
 constexpr std::uint16_t command_writable = 0x0546; // also parity, SERR#, INTx disable
 constexpr std::uint16_t status_capability_list = 0x0010;
 constexpr std::uint16_t status_errors = 0xf900;
+constexpr std::uint16_t status_master_abort = 0x2000; // received
+constexpr std::uint16_t device_status_unsupported = 0x0008;
+constexpr std::uint32_t uncorrectable_unsupported = 0x00100000;
 
 constexpr std::uint16_t msix_enable = 0x8000;
 constexpr std::uint16_t msix_function_mask = 0x4000;
@@ -110,7 +113,7 @@ void ConfigSpace::Layout::express(const FunctionConfig& config, std::uint8_t nex
     // FLR, role-based error reporting, extended tags, payload of 512 bytes
     read_only<std::uint32_t>(at + 0x04, 0x10008fe2);
     read_write<std::uint16_t>(reg::device_control, 0x7fff, 0x2810);
-    clear_by_one<std::uint16_t>(at + 0x0a, 0x000f);
+    clear_by_one<std::uint16_t>(reg::device_status, 0x000f);
     read_only<std::uint32_t>(at + 0x0c, 0x00400000U | link);
     read_write<std::uint16_t>(at + 0x10, 0x00cb);
     read_only<std::uint16_t>(at + 0x12, static_cast<std::uint16_t>(0x1000U | link));
@@ -201,6 +204,19 @@ void ConfigSpace::reset(ResetScope scope) {
         const std::byte kept = scope == ResetScope::keep_sticky ? sticky_.at(i) : std::byte{0};
         value_.at(i) = (value_.at(i) & kept) | (initial_.at(i) & ~kept);
     }
+}
+
+void ConfigSpace::set_bits32(std::size_t offset, std::uint32_t bits) {
+    store_le(std::span(value_).subspan(offset), read32(offset) | bits);
+}
+
+void ConfigSpace::note_master_abort() {
+    set_bits32(reg::command, std::uint32_t{status_master_abort} << 16U); // Status is its upper half
+}
+
+void ConfigSpace::note_unsupported_request() {
+    set_bits32(reg::device_control, std::uint32_t{device_status_unsupported} << 16U);
+    set_bits32(reg::error_reporting + 4, uncorrectable_unsupported);
 }
 
 bool ConfigSpace::memory_enabled() const {

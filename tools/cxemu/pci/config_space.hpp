@@ -23,6 +23,7 @@ inline constexpr std::uint16_t power_management = 0x40;
 inline constexpr std::uint16_t power_control = power_management + 4;
 inline constexpr std::uint16_t express = 0x60;
 inline constexpr std::uint16_t device_control = express + 0x08;
+inline constexpr std::uint16_t device_status = express + 0x0a;
 inline constexpr std::uint16_t msix = 0x9c;
 inline constexpr std::uint16_t msix_control = msix + 2;
 inline constexpr std::uint16_t vendor_specific = 0xc0;
@@ -49,6 +50,12 @@ public:
     /// Back to power-on values.
     void reset(ResetScope scope);
 
+    /// Records that a DMA access of the function was answered by nobody (Status register).
+    void note_master_abort();
+
+    /// Records that the function refused a request (Device Status, error reporting).
+    void note_unsupported_request();
+
     [[nodiscard]] bool memory_enabled() const;
     [[nodiscard]] bool bus_master_enabled() const;
     [[nodiscard]] bool msix_enabled() const;
@@ -60,6 +67,8 @@ public:
     [[nodiscard]] std::uint32_t read32(std::size_t offset) const;
 
 private:
+    void set_bits32(std::size_t offset, std::uint32_t bits);
+
     class Layout; ///< fills the arrays below
 
     using Bytes = std::array<std::byte, size>;

@@ -55,8 +55,7 @@ std::expected<void, int> Function::region_read(std::uint32_t index, std::uint64_
     if (index == vfio_user::region::bar0) {
         bar_read(offset, out);
     } else if (index == vfio_user::region::config) {
-        ++statistics_.config_reads;
-        config_space_.read(offset, out);
+        config_read(offset, out);
     } else {
         return std::unexpected(EINVAL);
     }
@@ -77,8 +76,10 @@ std::expected<void, int> Function::region_write(std::uint32_t index, std::uint64
 bool Function::answers_memory_requests() {
     const bool answers =
         model_ != nullptr && config_space_.memory_enabled() && config_space_.powered();
-    if (!answers)
+    if (!answers) {
         ++statistics_.unsupported_requests;
+        config_space_.note_unsupported_request();
+    }
     return answers;
 }
 
@@ -107,6 +108,14 @@ void Function::bar_write(std::uint64_t offset, std::span<const std::byte> data) 
         if (!in_page(at, msix_pending_offset) && !in_page(at, msix_table_offset))
             model_->bar_write(at, data.subspan(done, size));
     });
+}
+
+void Function::config_read(std::uint64_t offset, std::span<std::byte> out) {
+    ++statistics_.config_reads;
+    const std::uint64_t aborts = dma_.statistics().master_aborts;
+    if (std::exchange(master_aborts_noted_, aborts) != aborts)
+        config_space_.note_master_abort();
+    config_space_.read(offset, out);
 }
 
 void Function::config_write(std::uint64_t offset, std::span<const std::byte> data) {
@@ -143,6 +152,7 @@ void Function::reset(ResetCause cause) {
         ++statistics_.bus_resets;
     config_space_.reset(cause == ResetCause::client_gone ? ConfigSpace::ResetScope::everything
                                                          : ConfigSpace::ResetScope::keep_sticky);
+    master_aborts_noted_ = dma_.statistics().master_aborts;
     apply_enables();
     interrupts_.clear_pending();
     if (model_ != nullptr)

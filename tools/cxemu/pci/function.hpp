@@ -49,6 +49,7 @@ public:
 
 private:
     bool answers_memory_requests();
+    void config_read(std::uint64_t offset, std::span<std::byte> out);
     void bar_read(std::uint64_t offset, std::span<std::byte> out);
     void bar_write(std::uint64_t offset, std::span<const std::byte> data);
     void config_write(std::uint64_t offset, std::span<const std::byte> data);
@@ -62,6 +63,7 @@ private:
     vfio_user::InterruptSet interrupts_;
     DeviceModel* model_ = nullptr;
     FunctionStatistics statistics_;
+    std::uint64_t master_aborts_noted_ = 0; ///< of the DMA statistics
     bool bus_master_ = false;
     bool msix_enabled_ = false;
 };

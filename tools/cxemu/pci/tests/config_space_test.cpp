@@ -162,6 +162,30 @@ TEST_F(ConfigSpaceTest, ForgetsAllButStickyRegistersInAReset) {
     EXPECT_EQ(space_.read32(reg::error_reporting + 8), 0U);
 }
 
+TEST_F(ConfigSpaceTest, ShowsErrorsUntilAOneIsWrittenToThem) {
+    space_.note_master_abort();
+    space_.note_unsupported_request();
+    EXPECT_EQ(space_.read16(reg::status), 0x2010);
+    EXPECT_EQ(space_.read16(reg::device_status), 0x0008);
+    EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0x00100000U);
+    write<std::uint16_t>(reg::status, 0x0100);
+    EXPECT_EQ(space_.read16(reg::status), 0x2010);
+    write<std::uint16_t>(reg::status, 0xffff);
+    write<std::uint16_t>(reg::device_status, 0xffff);
+    write<std::uint32_t>(reg::error_reporting + 4, 0xffffffff);
+    EXPECT_EQ(space_.read16(reg::status), 0x0010);
+    EXPECT_EQ(space_.read16(reg::device_status), 0);
+    EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0U);
+}
+
+TEST_F(ConfigSpaceTest, KeepsReportedErrorsOverAFunctionLevelReset) {
+    space_.note_master_abort();
+    space_.note_unsupported_request();
+    space_.reset(ConfigSpace::ResetScope::keep_sticky);
+    EXPECT_EQ(space_.read16(reg::status), 0x0010);
+    EXPECT_EQ(space_.read32(reg::error_reporting + 4), 0x00100000U);
+}
+
 TEST_F(ConfigSpaceTest, LetsTheGatewaySemaphoreBeTakenButOffersNoAddressSpace) {
     const unsigned at = reg::vendor_specific;
     EXPECT_EQ(space_.read32(at + 12), 0U); // free

@@ -66,6 +66,11 @@ protected:
         store_le<T>(bytes, value);
         EXPECT_TRUE(function_.region_write(region::config, offset, bytes));
     }
+    std::uint16_t read_config16(std::uint64_t offset) {
+        std::array<std::byte, 2> bytes{};
+        EXPECT_TRUE(function_.region_read(region::config, offset, bytes));
+        return load_le<std::uint16_t>(bytes);
+    }
     void enable_memory_and_bus_master() { write_config<std::uint16_t>(reg::command, 0x0006); }
     void enable_msix() { write_config<std::uint16_t>(reg::msix_control, 0x8000); }
     std::vector<std::byte> read_bar(std::uint64_t offset, std::size_t size) {
@@ -119,6 +124,7 @@ TEST_F(Bar, ReadsAsAllOnesWhileMemoryIsDisabled) {
     EXPECT_THAT(model_.reads, IsEmpty());
     EXPECT_THAT(model_.writes, IsEmpty());
     EXPECT_EQ(function_.statistics().unsupported_requests, 2U);
+    EXPECT_EQ(read_config16(reg::device_status), 0x0008);
 }
 
 TEST_F(Bar, DoesNotAnswerInD3hot) {
@@ -181,6 +187,20 @@ TEST_F(BusMaster, IsOffInD3hot) {
     EXPECT_TRUE(dma_works());
 }
 
+TEST_F(BusMaster, ShowsThatItsDmaReachedNobody) {
+    enable_memory_and_bus_master();
+    EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
+    EXPECT_FALSE(dma_works());
+    EXPECT_EQ(read_config16(reg::status) & 0x2000, 0x2000);
+    write_config<std::uint16_t>(reg::status, 0x2000);
+    EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
+}
+
+TEST_F(BusMaster, DoesNotCallItAMasterAbortWhenItIsOff) {
+    EXPECT_FALSE(dma_works());
+    EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
+}
+
 TEST_F(Msix, IsSentWhenEnabledAndBusMaster) {
     const UniqueFd guest = take_vector_0();
     function_.interrupts().raise(0);
@@ -228,6 +248,12 @@ TEST_F(Reset, ByFunctionLevelResetClearsTheFunctionAndTellsTheModel) {
     EXPECT_FALSE(function_.config().msix_enabled());
     EXPECT_THAT(model_.bus_master, ElementsAre(true, false));
     EXPECT_EQ(function_.statistics().function_level_resets, 1U);
+}
+
+TEST_F(Reset, ForgetsInterruptsThatWaitedForMsix) {
+    function_.interrupts().raise(1);
+    write_config<std::uint16_t>(reg::device_control, 0xa910);
+    EXPECT_FALSE(function_.interrupts().pending(1));
 }
 
 TEST_F(Reset, LeavesMapsAndEventfdsToTheClient) {
