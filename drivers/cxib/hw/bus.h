@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How hw/ reaches the device: registers of BAR 0, DMA, interrupt vectors.
+ * PCI in production (bus_pci.c), memory of a test in the KUnit suites.
+ */
+#ifndef CXIB_HW_BUS_H
+#define CXIB_HW_BUS_H
+
+#include <linux/interrupt.h>
+#include <linux/types.h>
+
+struct cxib_bus;
+
+/* Vectors for answered commands and for asynchronous events. */
+#define CXIB_SHARED_VECTORS	2
+
+/**
+ * struct cxib_bus_ops - what a bus can do
+ * @read: the register at @offset, in host order; all-ones when the device does
+ *	not answer. Any context.
+ * @write: writes the register at @offset after all earlier writes to memory.
+ *	Any context.
+ * @set_dma: lets the device access memory, or stops it; when it returns from
+ *	stopping, no access is under way any more
+ * @reset: resets the function, so that it forgets every address it was given.
+ *	Returns 0 or why the platform cannot reset it.
+ * @allocate_vectors: between @minimum and @maximum interrupt vectors; the first
+ *	%CXIB_SHARED_VECTORS may be anywhere, the others are spread over the
+ *	processors. Returns their number, or an error.
+ * @free_vectors: the reverse
+ * @request_irq: has @handler called with @context when @vector fires
+ * @free_irq: the reverse; when it returns, @handler does not run any more
+ */
+struct cxib_bus_ops {
+	u32 (*read)(struct cxib_bus *bus, u32 offset);
+	void (*write)(struct cxib_bus *bus, u32 offset, u32 value);
+	void (*set_dma)(struct cxib_bus *bus, bool enabled);
+	int (*reset)(struct cxib_bus *bus);
+	int (*allocate_vectors)(struct cxib_bus *bus, unsigned int minimum,
+				unsigned int maximum);
+	void (*free_vectors)(struct cxib_bus *bus);
+	int (*request_irq)(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
+			   const char *name, void *context);
+	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
+};
+
+/**
+ * struct cxib_bus - the way to one device
+ * @dev: whose name stands in messages, and which memory is mapped for
+ * @ops: what the bus can do
+ * @bar_size: bytes of BAR 0
+ * @is_virtual: the device is a virtual function
+ */
+struct cxib_bus {
+	struct device *dev;
+	const struct cxib_bus_ops *ops;
+	resource_size_t bar_size;
+	bool is_virtual;
+};
+
+/* What a read returns when nobody on the bus answers it. */
+#define CXIB_NO_ANSWER		0xffffffffU
+
+static inline u32 cxib_bus_read(struct cxib_bus *bus, u32 offset)
+{
+	return bus->ops->read(bus, offset);
+}
+
+static inline void cxib_bus_write(struct cxib_bus *bus, u32 offset, u32 value)
+{
+	bus->ops->write(bus, offset, value);
+}
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What debugfs shows of the command queue: how commands went, and what is in its slots. */
+#include <linux/debugfs.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
+
+#include "hw/command_queue.h"
+#include "hw/names.h"
+
+static const char * const slot_states[] = {
+	[CXIB_SLOT_FREE] = "free",
+	[CXIB_SLOT_FILLING] = "filling",
+	[CXIB_SLOT_ISSUED] = "issued",
+	[CXIB_SLOT_ANSWERED] = "answered",
+	[CXIB_SLOT_ABANDONED] = "abandoned",
+};
+
+static void copy_statistics(struct cxib_command_queue *queue, unsigned long opcode,
+			    struct cxib_command_statistics *copy)
+{
+	const struct cxib_command_statistics *statistics = xa_load(&queue->statistics, opcode);
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	*copy = *statistics;
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+static int commands_show(struct seq_file *file, void *unused)
+{
+	struct cxib_command_queue *queue = file->private;
+	struct cxib_command_statistics *entry, copy;
+	unsigned long opcode;
+
+	seq_puts(file, "opcode command                        answers   failures   timeouts    mean_us     max_us\n");
+	xa_for_each(&queue->statistics, opcode, entry) {
+		copy_statistics(queue, opcode, &copy);
+		seq_printf(file, "0x%03x  %-28s %9llu  %9llu  %9llu  %9llu  %9llu\n", copy.opcode,
+			   hw_cmd_name(copy.opcode), copy.count, copy.failures, copy.timeouts,
+			   copy.count ? div64_u64(copy.total_ns, copy.count * NSEC_PER_USEC) : 0,
+			   div_u64(copy.max_ns, NSEC_PER_USEC));
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(commands);
+
+static void show_slot(struct seq_file *file, struct cxib_command_queue *queue,
+		      const struct cxib_command_slot *slot)
+{
+	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
+	unsigned int i;
+
+	seq_printf(file, "slot %u: %s", slot->number, slot_states[slot->state]);
+	if (slot->state != CXIB_SLOT_FREE)
+		seq_printf(file, ", %s (0x%03x), token 0x%02x, issued %lld ms ago",
+			   hw_cmd_name(slot->opcode), slot->opcode, slot->token,
+			   ktime_ms_delta(ktime_get(), slot->issued));
+	for (i = 0; i < ARRAY_SIZE(entry->dw); i++)
+		seq_printf(file, "%s%08x", i % 8 ? " " : "\n    ", be32_to_cpu(entry->dw[i]));
+	seq_putc(file, '\n');
+}
+
+static int command_queue_show(struct seq_file *file, void *unused)
+{
+	struct cxib_command_queue *queue = file->private;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	seq_printf(file,
+		   "slots: %u\nmode: %s\nbroken: %s\nissued: %llu\nlate answers: %llu\nanswers without event: %llu\n",
+		   queue->slot_count, queue->polled ? "polling" : "events",
+		   queue->broken ? "yes" : "no", queue->issued, queue->late_answers,
+		   queue->missed_events);
+	for (i = 0; i < queue->slot_count; i++)
+		show_slot(file, queue, &queue->slots[i]);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(command_queue);
+
+/**
+ * cxib_command_queue_debugfs() - makes the files "commands" and "command_queue"
+ * @queue: a queue that was created; outlives the files
+ * @directory: where to make them
+ */
+void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory)
+{
+	debugfs_create_file("commands", 0400, directory, queue, &commands_fops);
+	debugfs_create_file("command_queue", 0400, directory, queue, &command_queue_fops);
+}

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command queue: slots, issuing commands, waiting for answers.
+ *
+ * An event that tells of an answer is only a hint: whether a slot is answered
+ * is read from its entry. So a late, doubled or missing event does no harm,
+ * and changing between polling and events needs no pause.
+ */
+#include <kunit/visibility.h>
+#include <linux/bitops.h>
+#include <linux/delay.h>
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/dmapool.h>
+#include <linux/errno.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "hw/bus.h"
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/names.h"
+#include "hw/trace.h"
+
+#define QUEUE_SIZE		SZ_4K
+#define LOG_QUEUE_SIZE		12
+#define LOG_ENTRY_SIZE		6
+#define LOG_SLOTS_MAX		5
+/* One slot for MANAGE_PAGES and one for everything else. */
+#define LOG_SLOTS_MIN		1
+
+/* Words of the init segment. */
+#define QUEUE_ADDRESS_HIGH	0x10
+#define QUEUE_ADDRESS_LOW	0x14
+#define DOORBELL		0x18
+
+/* How long to sleep between two looks at an answer while there are no events. */
+#define POLL_MIN_US		20
+#define POLL_MAX_US		100
+/* With events too one looks from time to time, in case one was lost. */
+#define RECHECK_MS		1000
+/* Who waits for a slot looks for late answers this often. */
+#define SLOT_RECHECK_MS		100
+
+/* Makes the exclusive or of all bytes of an entry 0xff. */
+static u8 signature_of(const struct hw_cmd_queue_entry *entry)
+{
+	const u8 *bytes = (const u8 *)entry;
+	u8 sum = 0xff;
+	size_t i;
+
+	for (i = 0; i < sizeof(*entry); i++)
+		sum ^= bytes[i];
+	return sum;
+}
+
+static bool device_has(const struct cxib_command_queue *queue,
+		       const struct cxib_command_slot *slot)
+{
+	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
+	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
+
+	/* The rest of the answer may be read only after this word. */
+	dma_rmb();
+	return be32_to_cpu(last) & HW_COMMAND_OWNER_HARDWARE;
+}
+
+static bool is_pages_command(u16 opcode)
+{
+	return opcode == HW_CMD_MANAGE_PAGES;
+}
+
+static struct cxib_slot_class *class_of(struct cxib_command_queue *queue,
+					const struct cxib_command_slot *slot)
+{
+	return BIT(slot->number) & queue->pages.members ? &queue->pages : &queue->ordinary;
+}
+
+static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	cxib_mailbox_chain_destroy(queue->pool, &slot->input);
+	cxib_mailbox_chain_destroy(queue->pool, &slot->output);
+}
+
+static void release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	unsigned long flags;
+
+	free_mailboxes(queue, slot);
+	spin_lock_irqsave(&queue->lock, flags);
+	slot->state = CXIB_SLOT_FREE;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	wake_up(&class_of(queue, slot)->wait);
+}
+
+static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
+					  const struct cxib_slot_class *class)
+{
+	struct cxib_command_slot *slot = NULL;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	for_each_set_bit(i, &class->members, CXIB_COMMAND_SLOTS_MAX) {
+		if (queue->slots[i].state != CXIB_SLOT_FREE)
+			continue;
+		slot = &queue->slots[i];
+		slot->state = CXIB_SLOT_FILLING;
+		/* 0 would tell the device that there is no token. */
+		if (!++queue->last_token)
+			queue->last_token = 1;
+		slot->token = queue->last_token;
+		break;
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return slot;
+}
+
+/* Callers are served in the order in which they came. Returns NULL when the time is over. */
+static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16 opcode,
+					   unsigned long deadline)
+{
+	struct cxib_slot_class *class =
+		is_pages_command(opcode) ? &queue->pages : &queue->ordinary;
+	struct cxib_command_slot *slot;
+	DEFINE_WAIT(wait);
+
+	for (;;) {
+		slot = try_slot(queue, class);
+		if (slot || READ_ONCE(queue->broken) || time_after(jiffies, deadline))
+			return slot;
+
+		cxib_command_queue_absorb(queue);
+		prepare_to_wait_exclusive(&class->wait, &wait, TASK_UNINTERRUPTIBLE);
+		slot = try_slot(queue, class);
+		if (!slot && !READ_ONCE(queue->broken))
+			schedule_timeout(msecs_to_jiffies(SLOT_RECHECK_MS));
+		finish_wait(&class->wait, &wait);
+		if (slot)
+			return slot;
+	}
+}
+
+static struct cxib_command_statistics *find_statistics(struct cxib_command_queue *queue,
+						       u16 opcode)
+{
+	struct cxib_command_statistics *statistics = xa_load(&queue->statistics, opcode);
+	struct cxib_command_statistics *other;
+
+	if (statistics)
+		return statistics;
+	statistics = kzalloc(sizeof(*statistics), GFP_KERNEL);
+	if (!statistics)
+		return NULL;
+	statistics->opcode = opcode;
+	other = xa_cmpxchg(&queue->statistics, opcode, NULL, statistics, GFP_KERNEL);
+	if (!other)
+		return statistics;
+	kfree(statistics);
+	return xa_is_err(other) ? NULL : other;
+}
+
+static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			const struct cxib_command *command)
+{
+	const size_t behind = CXIB_COMMAND_INLINE;
+	int err;
+
+	slot->opcode = hw_cmd_in_get_opcode(command->in);
+	slot->op_mod = hw_cmd_in_get_op_mod(command->in);
+	slot->room = command->out_length;
+	slot->statistics = find_statistics(queue, slot->opcode);
+	err = cxib_mailbox_chain_create(queue->pool, command->in_length - behind, slot->token,
+					&slot->input);
+	if (err)
+		return err;
+	err = cxib_mailbox_chain_create(queue->pool,
+					max(command->out_length, behind) - behind, slot->token,
+					&slot->output);
+	if (err) {
+		cxib_mailbox_chain_destroy(queue->pool, &slot->input);
+		return err;
+	}
+	cxib_mailbox_chain_write(&slot->input, command->in + behind,
+				 command->in_length - behind);
+	return 0;
+}
+
+static void compose_entry(const struct cxib_command_slot *slot,
+			  const struct cxib_command *command, struct hw_cmd_queue_entry *entry)
+{
+	u64 input = cxib_mailbox_chain_start(&slot->input);
+	u64 output = cxib_mailbox_chain_start(&slot->output);
+
+	*entry = (struct hw_cmd_queue_entry){};
+	hw_cmd_queue_entry_set_type(entry, HW_COMMAND_QUEUE_ENTRY_TYPE_PCIE_CMD_IF_TRANSPORT);
+	hw_cmd_queue_entry_set_input_length(entry, command->in_length);
+	hw_cmd_queue_entry_set_input_mailbox_pointer_63_32(entry, upper_32_bits(input));
+	hw_cmd_queue_entry_set_input_mailbox_pointer_31_9(entry, lower_32_bits(input) >> 9);
+	memcpy(hw_cmd_queue_entry_command_input_inline_data(entry), command->in,
+	       CXIB_COMMAND_INLINE);
+	hw_cmd_queue_entry_set_output_mailbox_pointer_63_32(entry, upper_32_bits(output));
+	hw_cmd_queue_entry_set_output_mailbox_pointer_31_9(entry, lower_32_bits(output) >> 9);
+	hw_cmd_queue_entry_set_output_length(entry, command->out_length);
+	hw_cmd_queue_entry_set_token(entry, slot->token);
+	hw_cmd_queue_entry_set_ownership(entry, HW_COMMAND_OWNER_HARDWARE);
+	hw_cmd_queue_entry_set_signature(entry, signature_of(entry));
+}
+
+/*
+ * The word with the ownership bit goes last, then the doorbell. The state
+ * changes before either: the answer may be there at once.
+ */
+static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+		 const struct cxib_command *command)
+{
+	struct hw_cmd_queue_entry *place = cxib_command_entry(queue, slot);
+	const size_t last = ARRAY_SIZE(place->dw) - 1;
+	struct hw_cmd_queue_entry entry;
+	unsigned long flags;
+
+	compose_entry(slot, command, &entry);
+	trace_cmd_issue(queue->dev, slot, command->in_length);
+
+	spin_lock_irqsave(&queue->lock, flags);
+	if (queue->broken) {
+		spin_unlock_irqrestore(&queue->lock, flags);
+		return -EIO;
+	}
+	memcpy(place, &entry, last * sizeof(u32));
+	dma_wmb();
+	WRITE_ONCE(place->dw[last], entry.dw[last]);
+	slot->state = CXIB_SLOT_ISSUED;
+	slot->issued = ktime_get();
+	queue->issued++;
+	spin_unlock_irqrestore(&queue->lock, flags);
+
+	cxib_bus_write(queue->bus, DOORBELL, BIT(slot->number));
+	return 0;
+}
+
+/* Notices an answer in a slot. Returns true if it is news for a caller. */
+static bool notice_answer(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	lockdep_assert_held(&queue->lock);
+
+	if (slot->state != CXIB_SLOT_ISSUED || device_has(queue, slot))
+		return false;
+	slot->answered = ktime_get();
+	slot->state = CXIB_SLOT_ANSWERED;
+	return true;
+}
+
+static bool is_settled(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || READ_ONCE(queue->broken);
+}
+
+/* Looks at the slot itself. Returns true when there is nothing to wait for any more. */
+static bool look_at(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	unsigned long flags;
+
+	if (is_settled(queue, slot))
+		return true;
+	spin_lock_irqsave(&queue->lock, flags);
+	if (notice_answer(queue, slot) && !queue->polled)
+		queue->missed_events++;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return is_settled(queue, slot);
+}
+
+static void await_answer(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			 unsigned int limit_ms)
+{
+	const unsigned long limit = msecs_to_jiffies(limit_ms);
+	const unsigned long recheck = min(limit, msecs_to_jiffies(RECHECK_MS));
+	const unsigned long deadline = jiffies + limit;
+
+	while (!is_settled(queue, slot)) {
+		if (READ_ONCE(queue->polled))
+			usleep_range(POLL_MIN_US, POLL_MAX_US);
+		else
+			wait_event_timeout(slot->wait,
+					   is_settled(queue, slot) || READ_ONCE(queue->polled),
+					   recheck);
+		if (look_at(queue, slot) || time_after(jiffies, deadline))
+			return;
+	}
+}
+
+static void count_answer(struct cxib_command_slot *slot, int err)
+{
+	struct cxib_command_statistics *statistics = slot->statistics;
+	u64 elapsed = ktime_to_ns(ktime_sub(slot->answered, slot->issued));
+
+	if (!statistics)
+		return;
+	statistics->count++;
+	statistics->failures += !!err;
+	statistics->total_ns += elapsed;
+	statistics->max_ns = max(statistics->max_ns, elapsed);
+}
+
+/* A queue with no slot left for ordinary commands cannot work any more. */
+static bool all_abandoned(const struct cxib_command_queue *queue)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&queue->lock);
+
+	for_each_set_bit(i, &queue->ordinary.members, CXIB_COMMAND_SLOTS_MAX)
+		if (queue->slots[i].state != CXIB_SLOT_ABANDONED)
+			return false;
+	return true;
+}
+
+static void say_abandoned(struct cxib_command_queue *queue,
+			  const struct cxib_command_slot *slot, unsigned int limit_ms)
+{
+	dev_err_ratelimited(queue->dev,
+			    "command %s (0x%03x, op_mod 0x%x) was not answered within %u ms; its slot %u is set aside until the answer comes or the device is reset\n",
+			    hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, limit_ms,
+			    slot->number);
+}
+
+/*
+ * Gives up waiting. Returns false if the answer has come after all; otherwise
+ * the slot is the device's, and @err says why.
+ */
+static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *slot, int *err)
+{
+	bool stuck = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	notice_answer(queue, slot);
+	if (slot->state == CXIB_SLOT_ANSWERED) {
+		spin_unlock_irqrestore(&queue->lock, flags);
+		return false;
+	}
+	slot->state = CXIB_SLOT_ABANDONED;
+	if (slot->statistics)
+		slot->statistics->timeouts += !queue->broken;
+	*err = queue->broken ? -EIO : -ETIMEDOUT;
+	if (!queue->broken && all_abandoned(queue))
+		stuck = true;
+	spin_unlock_irqrestore(&queue->lock, flags);
+
+	if (stuck) {
+		dev_err(queue->dev,
+			"none of the %u commands in the command queue was answered in time; no further command can be issued\n",
+			queue->slot_count - 1);
+		cxib_command_queue_break(queue);
+	}
+	return true;
+}
+
+static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+		  struct cxib_command *command)
+{
+	unsigned long flags;
+	int err;
+
+	err = cxib_command_judge(queue, slot, command);
+	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
+	spin_lock_irqsave(&queue->lock, flags);
+	count_answer(slot, err);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return err;
+}
+
+static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+		       struct cxib_command *command, unsigned int limit_ms)
+{
+	int err;
+
+	err = prepare_slot(queue, slot, command);
+	if (!err) {
+		err = issue(queue, slot, command);
+		if (err)
+			free_mailboxes(queue, slot);
+	}
+	if (err) {
+		release_slot(queue, slot);
+		return err;
+	}
+
+	await_answer(queue, slot, limit_ms);
+	if (abandon(queue, slot, &err)) {
+		if (err == -ETIMEDOUT)
+			say_abandoned(queue, slot, limit_ms);
+		return err;
+	}
+	err = finish(queue, slot, command);
+	release_slot(queue, slot);
+	return err;
+}
+
+/**
+ * cxib_command_run() - has the device carry out a command
+ * @queue: a queue that was started
+ * @command: input, room for the output, and how to wait
+ *
+ * Sleeps until the answer is there, or the time limit of the command is over.
+ * MANAGE_PAGES has a slot of its own; all other commands share the rest, and
+ * wait for a free one, no longer than their time limit.
+ *
+ * Context: process context, may sleep, does not react to signals.
+ * Return: 0, or
+ *	-EINVAL when the lengths cannot be those of a command,
+ *	-ENOMEM without memory for mailboxes,
+ *	-ETIMEDOUT when no answer came, or no slot became free, in time,
+ *	-EIO when the device is broken, could not take the command, or failed,
+ *	-EBADMSG when the answer is malformed,
+ *	another error that stands for the status of the answer; status and
+ *	syndrome are in @command then, and in the kernel log.
+ */
+int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *command)
+{
+	unsigned int limit_ms = command->limit_ms ?: CXIB_COMMAND_LIMIT_MS;
+	struct cxib_command_slot *slot;
+	u16 opcode;
+
+	if (command->in_length < CXIB_COMMAND_INLINE ||
+	    command->out_length < sizeof(struct hw_cmd_out)) {
+		dev_err(queue->dev,
+			"a command of %zu bytes with an output of %zu bytes is not possible, %u and %zu are the least\n",
+			command->in_length, command->out_length, CXIB_COMMAND_INLINE,
+			sizeof(struct hw_cmd_out));
+		return -EINVAL;
+	}
+	memset(command->out, 0, command->out_length);
+	if (READ_ONCE(queue->broken))
+		return -EIO;
+
+	opcode = hw_cmd_in_get_opcode(command->in);
+	slot = take_slot(queue, opcode, jiffies + msecs_to_jiffies(limit_ms));
+	if (slot)
+		return run_in_slot(queue, slot, command, limit_ms);
+	if (READ_ONCE(queue->broken))
+		return -EIO;
+	dev_err_ratelimited(queue->dev,
+			    "command %s (0x%03x) found no free slot within %u ms\n",
+			    hw_cmd_name(opcode), opcode, limit_ms);
+	return -ETIMEDOUT;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_run);
+
+/**
+ * cxib_command_queue_complete() - the device tells that commands are answered
+ * @queue: the queue
+ * @slots: bit n: the command in slot n; bits of slots without a command, or
+ *	with one that is not answered, have no effect
+ *
+ * Context: any, also interrupts.
+ */
+void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots)
+{
+	unsigned long wanted = slots & GENMASK(queue->slot_count - 1, 0);
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	for_each_set_bit(i, &wanted, CXIB_COMMAND_SLOTS_MAX)
+		if (notice_answer(queue, &queue->slots[i]))
+			wake_up(&queue->slots[i].wait);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_complete);
+
+static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
+{
+	struct cxib_command_slot *found = NULL;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	for (i = 0; i < queue->slot_count && !found; i++) {
+		struct cxib_command_slot *slot = &queue->slots[i];
+
+		if (slot->state == CXIB_SLOT_ABANDONED && !device_has(queue, slot))
+			found = slot;
+	}
+	if (found) {
+		found->state = CXIB_SLOT_FILLING;
+		queue->late_answers++;
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return found;
+}
+
+/**
+ * cxib_command_queue_absorb() - makes slots usable whose answer came too late
+ * @queue: the queue
+ *
+ * Context: process context.
+ * Return: how many slots that were.
+ */
+unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
+{
+	struct cxib_command_slot *slot;
+	unsigned int count = 0;
+
+	while ((slot = find_late(queue))) {
+		dev_warn_ratelimited(queue->dev,
+				     "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
+				     hw_cmd_name(slot->opcode), slot->opcode,
+				     ktime_ms_delta(ktime_get(), slot->issued), slot->number);
+		release_slot(queue, slot);
+		count++;
+	}
+	return count;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_absorb);
+
+static void wake_everybody(struct cxib_command_queue *queue)
+{
+	unsigned int i;
+
+	for (i = 0; i < queue->slot_count; i++)
+		wake_up(&queue->slots[i].wait);
+	wake_up_all(&queue->ordinary.wait);
+	wake_up_all(&queue->pages.wait);
+}
+
+/**
+ * cxib_command_queue_break() - gives the device up
+ * @queue: the queue
+ *
+ * Every command that is under way, and every later one, ends with -EIO. The
+ * slots stay set aside until the queue is destroyed.
+ *
+ * Context: any that may wake somebody.
+ */
+void cxib_command_queue_break(struct cxib_command_queue *queue)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->broken = true;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	wake_everybody(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_break);
+
+/**
+ * cxib_command_queue_is_broken() - whether the device was given up
+ * @queue: the queue
+ *
+ * Return: true if no command is issued any more.
+ */
+bool cxib_command_queue_is_broken(struct cxib_command_queue *queue)
+{
+	return READ_ONCE(queue->broken);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_broken);
+
+static void set_polled(struct cxib_command_queue *queue, bool polled)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->polled = polled;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	wake_everybody(queue);
+}
+
+/**
+ * cxib_command_queue_use_events() - from now on events tell of answers
+ * @queue: a queue whose command event queue exists
+ */
+void cxib_command_queue_use_events(struct cxib_command_queue *queue)
+{
+	set_polled(queue, false);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_events);
+
+/**
+ * cxib_command_queue_use_polling() - from now on nothing tells of answers
+ * @queue: a queue whose command event queue is about to go, or has gone
+ */
+void cxib_command_queue_use_polling(struct cxib_command_queue *queue)
+{
+	set_polled(queue, true);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_polling);
+
+static void init_slots(struct cxib_command_queue *queue)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_COMMAND_SLOTS_MAX; i++) {
+		queue->slots[i].number = i;
+		init_waitqueue_head(&queue->slots[i].wait);
+	}
+	init_waitqueue_head(&queue->ordinary.wait);
+	init_waitqueue_head(&queue->pages.wait);
+}
+
+/**
+ * cxib_command_queue_create() - memory for a command queue
+ * @queue: filled
+ * @bus: the way to the device, which is not touched
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus *bus)
+{
+	*queue = (struct cxib_command_queue){ .bus = bus, .dev = bus->dev, .polled = true };
+	spin_lock_init(&queue->lock);
+	xa_init(&queue->statistics);
+	init_slots(queue);
+
+	queue->pool = cxib_mailbox_pool_create(queue->dev);
+	if (!queue->pool)
+		return -ENOMEM;
+	queue->entries = dma_alloc_coherent(queue->dev, QUEUE_SIZE, &queue->dma, GFP_KERNEL);
+	if (!queue->entries) {
+		dma_pool_destroy(queue->pool);
+		return -ENOMEM;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_create);
+
+static bool geometry_is_possible(unsigned int log_size, unsigned int log_stride)
+{
+	return log_size >= LOG_SLOTS_MIN && log_size <= LOG_SLOTS_MAX &&
+	       log_stride >= LOG_ENTRY_SIZE && log_size + log_stride <= LOG_QUEUE_SIZE;
+}
+
+/**
+ * cxib_command_queue_start() - hands the queue over to the device
+ * @queue: a queue that was created; the device's firmware is up
+ *
+ * Context: process context.
+ * Return: 0, or -EPROTO when the device wants a queue that cannot be.
+ */
+int cxib_command_queue_start(struct cxib_command_queue *queue)
+{
+	u32 word = cxib_bus_read(queue->bus, QUEUE_ADDRESS_LOW);
+	unsigned int log_size = word >> 4 & 0xf;
+	unsigned int log_stride = word & 0xf;
+
+	if (!geometry_is_possible(log_size, log_stride)) {
+		dev_err(queue->dev,
+			"the device wants a command queue of 2^%u entries, 2^%u bytes apart (init segment word 0x%x = 0x%08x); possible are 2^%u to 2^%u entries, at least 2^%u bytes apart, in %u bytes\n",
+			log_size, log_stride, QUEUE_ADDRESS_LOW, word, LOG_SLOTS_MIN,
+			LOG_SLOTS_MAX, LOG_ENTRY_SIZE, QUEUE_SIZE);
+		return -EPROTO;
+	}
+	queue->slot_count = 1U << log_size;
+	queue->log_stride = log_stride;
+	queue->pages.members = BIT(queue->slot_count - 1);
+	queue->ordinary.members = queue->pages.members - 1;
+
+	cxib_bus_write(queue->bus, QUEUE_ADDRESS_HIGH, upper_32_bits(queue->dma));
+	cxib_bus_write(queue->bus, QUEUE_ADDRESS_LOW, lower_32_bits(queue->dma));
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_start);
+
+static void free_statistics(struct cxib_command_queue *queue)
+{
+	struct cxib_command_statistics *statistics;
+	unsigned long opcode;
+
+	xa_for_each(&queue->statistics, opcode, statistics)
+		kfree(statistics);
+	xa_destroy(&queue->statistics);
+}
+
+/**
+ * cxib_command_queue_destroy() - frees a command queue
+ * @queue: a queue that nobody uses any more; the device must not be able to
+ *	access memory, or must have answered every command
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_command_queue_destroy(struct cxib_command_queue *queue)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_COMMAND_SLOTS_MAX; i++)
+		free_mailboxes(queue, &queue->slots[i]);
+	dma_free_coherent(queue->dev, QUEUE_SIZE, queue->entries, queue->dma);
+	dma_pool_destroy(queue->pool);
+	free_statistics(queue);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_destroy);

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command queue against a device that answers properly, wrongly, late, or never. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "fake_hca.h"
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/commands_port.h"
+
+#define SHORT_MS	20
+#define ORDINARY_SLOTS	31
+
+struct fixture {
+	struct cxib_command_queue queue;
+	struct fake_hca *hca;
+};
+
+static void announce(struct fake_hca *hca, u32 slots)
+{
+	struct fixture *fixture = hca->test->priv;
+
+	cxib_command_queue_complete(&fixture->queue, slots);
+}
+
+static int command_queue_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->hca = fake_hca_create(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	test->priv = fixture;
+	return 0;
+}
+
+static void command_queue_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	if (!fixture)
+		return;
+	for (i = 0; i < FAKE_SLOTS; i++)
+		cancel_work_sync(&fixture->hca->slots[i].work);
+	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
+	cxib_command_queue_destroy(&fixture->queue);
+}
+
+static void use_events(struct fixture *fixture)
+{
+	fixture->hca->announce = announce;
+	cxib_command_queue_use_events(&fixture->queue);
+}
+
+static int run_nop(struct fixture *fixture)
+{
+	struct hw_nop_out out;
+	struct hw_nop_in in = {};
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
+		.limit_ms = SHORT_MS,
+	};
+
+	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
+	return cxib_command_run(&fixture->queue, &command);
+}
+
+static unsigned int slots_in(struct fixture *fixture, enum cxib_slot_state state)
+{
+	unsigned int count = 0;
+	unsigned int i;
+
+	for (i = 0; i < fixture->queue.slot_count; i++)
+		count += fixture->queue.slots[i].state == state;
+	return count;
+}
+
+/* Sends @length bytes behind the head and expects them back. */
+static void expect_echo(struct kunit *test, struct fixture *fixture, size_t length, u8 seed)
+{
+	size_t size = sizeof(struct hw_access_register_in) + length;
+	u8 *in = kvzalloc(size, GFP_KERNEL);
+	u8 *out = kvzalloc(size, GFP_KERNEL);
+	struct cxib_command command = {
+		.in = in, .in_length = size, .out = out, .out_length = size,
+	};
+	size_t i;
+
+	if (!in || !out) {
+		KUNIT_FAIL(test, "no memory");
+		goto free;
+	}
+	hw_access_register_in_set_opcode((void *)in, HW_CMD_ACCESS_REGISTER);
+	for (i = sizeof(struct hw_access_register_in); i < size; i++)
+		in[i] = seed + i * 7 + (i >> 8);
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_MEMEQ(test, in + sizeof(struct hw_access_register_in),
+			   out + sizeof(struct hw_access_register_in), length);
+free:
+	kvfree(in);
+	kvfree(out);
+}
+
+static void carries_out_a_command(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 1);
+	KUNIT_EXPECT_EQ(test, fixture->hca->log[0], HW_CMD_NOP);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+}
+
+static const size_t data_lengths[] = { 0, 4, 512, 516, 1024, 4096, 100000 };
+
+static void describe_length(const size_t *length, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%zu bytes", *length);
+}
+
+KUNIT_ARRAY_PARAM(data_length, data_lengths, describe_length);
+
+static void carries_data_of_any_length(struct kunit *test)
+{
+	const size_t *length = test->param_value;
+
+	expect_echo(test, test->priv, *length, 3);
+}
+
+static void gives_each_command_a_token_that_is_not_zero(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	/* The fake HCA complains of a zero. */
+	for (i = 0; i < 600; i++)
+		KUNIT_ASSERT_EQ(test, 0, run_nop(fixture));
+}
+
+static void learns_of_an_answer_by_event(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	use_events(fixture);
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->queue.missed_events, 0);
+}
+
+static void finds_an_answer_whose_event_was_lost(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_nop_out out;
+	struct hw_nop_in in = {};
+
+	cxib_command_queue_use_events(&fixture->queue);
+	fixture->hca->asynchronous = true;
+	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_execute(&fixture->queue, in, out));
+}
+
+static void ignores_events_of_slots_that_have_no_answer(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	use_events(fixture);
+	fixture->hca->hold = true;
+	cxib_command_queue_complete(&fixture->queue, ~0U);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	cxib_command_queue_complete(&fixture->queue, ~0U);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+	fake_hca_release(fixture->hca);
+}
+
+struct expectation {
+	enum fake_fault fault;
+	int err;
+};
+
+static const struct expectation expectations[] = {
+	{ FAKE_FAULT_STATUS, -EIO },
+	{ FAKE_FAULT_UNKNOWN_STATUS, -EIO },
+	{ FAKE_FAULT_DELIVERY, -EIO },
+	{ FAKE_FAULT_TOKEN, -EBADMSG },
+	{ FAKE_FAULT_LONG, -EBADMSG },
+	{ FAKE_FAULT_SHORT, -EBADMSG },
+	{ FAKE_FAULT_NEVER, -ETIMEDOUT },
+};
+
+static void describe_expectation(const struct expectation *expectation, char *description)
+{
+	strscpy(description, fake_fault_name(expectation->fault), KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(expectation, expectations, describe_expectation);
+
+static void reports_a_wrong_answer(struct kunit *test)
+{
+	const struct expectation *expectation = test->param_value;
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->hca, expectation->fault, 0);
+	KUNIT_EXPECT_EQ(test, expectation->err, run_nop(fixture));
+	/* The next one is not affected. */
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+}
+
+static void hands_over_status_and_syndrome(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_nop_out out;
+	struct hw_nop_in in = {};
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
+	};
+
+	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, command.status, HW_COMMAND_STATUS_BAD_SYSTEM_STATE);
+	KUNIT_EXPECT_EQ(test, command.syndrome, 0x1234);
+	KUNIT_EXPECT_EQ(test, hw_nop_out_get_syndrome(&out), 0);
+}
+
+static void refuses_a_mailbox_of_another_command(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u8 in[64] = {}, out[64];
+	struct cxib_command command = {
+		.in = in, .in_length = sizeof(in), .out = out, .out_length = sizeof(out),
+	};
+
+	hw_access_register_in_set_opcode((void *)in, HW_CMD_ACCESS_REGISTER);
+	fake_hca_fail(fixture->hca, FAKE_FAULT_MAILBOX_TOKEN, 0);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out, 0, sizeof(out)), NULL);
+}
+
+static void refuses_a_command_that_is_too_short(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u8 in[16] = {}, out[16];
+	struct cxib_command command = { .in = in, .in_length = 15, .out = out, .out_length = 16 };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_command_run(&fixture->queue, &command));
+	command.in_length = 16;
+	command.out_length = 11;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
+}
+
+static void sets_the_slot_of_an_unanswered_command_aside(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->hold = true;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+
+	fixture->hca->hold = false;
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_queue_absorb(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+}
+
+static void absorbs_a_late_answer(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->hold = true;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	fake_hca_release(fixture->hca);
+
+	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_absorb(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+	KUNIT_EXPECT_EQ(test, fixture->queue.late_answers, 1);
+}
+
+static void works_on_with_late_answers_when_all_slots_were_lost(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->hca->hold = true;
+	for (i = 0; i < ORDINARY_SLOTS - 1; i++)
+		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_broken(&fixture->queue));
+	fixture->hca->hold = false;
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	fake_hca_release(fixture->hca);
+	KUNIT_EXPECT_EQ(test, ORDINARY_SLOTS - 1, cxib_command_queue_absorb(&fixture->queue));
+}
+
+static void gives_the_device_up_when_no_slot_answers(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	fixture->hca->hold = true;
+	for (i = 0; i < ORDINARY_SLOTS; i++)
+		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_broken(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, -EIO, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
+}
+
+static void keeps_a_slot_for_pages(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_manage_pages_in in = {};
+	struct hw_manage_pages_out out;
+	unsigned int i;
+
+	fixture->hca->hold = true;
+	for (i = 0; i < ORDINARY_SLOTS - 1; i++)
+		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].state, CXIB_SLOT_FREE);
+
+	fixture->hca->hold = false;
+	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_execute(&fixture->queue, in, out));
+	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].opcode, HW_CMD_MANAGE_PAGES);
+}
+
+static int call_nop_with_time(void *context)
+{
+	struct hw_nop_out out;
+	struct hw_nop_in in = {};
+	struct fixture *fixture = context;
+	int err;
+
+	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
+	err = cxib_command_execute(&fixture->queue, in, out);
+	while (!kthread_should_stop())
+		usleep_range(100, 1000);
+	return err;
+}
+
+static struct task_struct *start_caller(struct kunit *test, int (*run)(void *))
+{
+	struct task_struct *caller = kthread_run(run, test->priv, "caller");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(caller));
+	return caller;
+}
+
+static void await_held(struct fixture *fixture, unsigned int count)
+{
+	while (hweight_long(READ_ONCE(fixture->hca->held)) < count)
+		usleep_range(100, 1000);
+}
+
+static void ends_commands_under_way_when_the_device_is_given_up(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct task_struct *caller;
+
+	use_events(fixture);
+	fixture->hca->hold = true;
+	caller = start_caller(test, call_nop_with_time);
+	await_held(fixture, 1);
+	cxib_command_queue_break(&fixture->queue);
+
+	KUNIT_EXPECT_EQ(test, -EIO, kthread_stop(caller));
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+}
+
+static void goes_over_to_polling_with_a_command_under_way(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct task_struct *caller;
+
+	use_events(fixture);
+	fixture->hca->hold = true;
+	caller = start_caller(test, call_nop_with_time);
+	await_held(fixture, 1);
+	fixture->hca->announce = NULL;
+	cxib_command_queue_use_polling(&fixture->queue);
+	fake_hca_release(fixture->hca);
+
+	KUNIT_EXPECT_EQ(test, 0, kthread_stop(caller));
+	KUNIT_EXPECT_EQ(test, fixture->queue.missed_events, 0);
+}
+
+#define CALLERS			48
+#define COMMANDS_PER_CALLER	10
+
+static int call_many(void *context)
+{
+	struct fixture *fixture = context;
+	int failures = 0;
+	unsigned int i;
+
+	for (i = 0; i < COMMANDS_PER_CALLER; i++) {
+		struct hw_nop_out out;
+		struct hw_nop_in in = {};
+
+		hw_nop_in_set_opcode(&in, HW_CMD_NOP);
+		failures += !!cxib_command_execute(&fixture->queue, in, out);
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 1000);
+	return failures;
+}
+
+static void run_callers(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct task_struct *callers[CALLERS];
+	unsigned int i;
+
+	fixture->hca->asynchronous = true;
+	for (i = 0; i < CALLERS; i++)
+		callers[i] = start_caller(test, call_many);
+	for (i = 0; i < CALLERS; i++)
+		KUNIT_EXPECT_EQ(test, 0, kthread_stop(callers[i]));
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, CALLERS * COMMANDS_PER_CALLER);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+}
+
+static void serves_more_callers_than_slots_by_event(struct kunit *test)
+{
+	use_events(test->priv);
+	run_callers(test);
+}
+
+static void serves_more_callers_than_slots_by_polling(struct kunit *test)
+{
+	run_callers(test);
+}
+
+struct geometry {
+	unsigned int log_size;
+	unsigned int log_stride;
+	int err;
+};
+
+static const struct geometry geometries[] = {
+	{ 5, 6, 0 }, { 5, 7, 0 }, { 1, 6, 0 }, { 2, 10, 0 }, { 1, 11, 0 },
+	{ 0, 0, -EPROTO }, { 0, 6, -EPROTO }, { 6, 6, -EPROTO }, { 5, 5, -EPROTO },
+	{ 5, 8, -EPROTO }, { 15, 15, -EPROTO }, { 1, 12, -EPROTO },
+};
+
+static void describe_geometry(const struct geometry *geometry, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "2^%u entries of 2^%u bytes",
+		 geometry->log_size, geometry->log_stride);
+}
+
+KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
+
+static void takes_a_queue_that_fits_a_page(struct kunit *test)
+{
+	const struct geometry *geometry = test->param_value;
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->log_size = geometry->log_size;
+	fixture->hca->log_stride = geometry->log_stride;
+	fixture->hca->registers[0x14 / 4] = geometry->log_size << 4 | geometry->log_stride;
+	KUNIT_EXPECT_EQ(test, geometry->err, cxib_command_queue_start(&fixture->queue));
+	if (!geometry->err)
+		KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+}
+
+static void turns_each_status_into_an_error(struct kunit *test)
+{
+	unsigned int status;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_status_to_errno(0));
+	for (status = 1; status < 256; status++)
+		KUNIT_EXPECT_LT(test, cxib_command_status_to_errno(status), 0);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			cxib_command_status_to_errno(HW_COMMAND_STATUS_BAD_OPERATION));
+	KUNIT_EXPECT_EQ(test, -EBUSY,
+			cxib_command_status_to_errno(HW_COMMAND_STATUS_RESOURCE_BUSY));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_command_status_to_errno(HW_COMMAND_STATUS_NO_RESOURCES));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			cxib_command_status_to_errno(HW_COMMAND_STATUS_BAD_INDEX));
+	KUNIT_EXPECT_EQ(test, -EAGAIN,
+			cxib_command_status_to_errno(HW_COMMAND_STATUS_NOT_READY));
+}
+
+static void counts_answers_and_timeouts_by_opcode(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_command_statistics *statistics;
+
+	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
+	KUNIT_EXPECT_EQ(test, -EIO, run_nop(fixture));
+	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, 2);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
+
+	statistics = xa_load(&fixture->queue.statistics, HW_CMD_NOP);
+	KUNIT_ASSERT_NOT_NULL(test, statistics);
+	KUNIT_EXPECT_EQ(test, statistics->count, 2);
+	KUNIT_EXPECT_EQ(test, statistics->failures, 1);
+	KUNIT_EXPECT_EQ(test, statistics->timeouts, 1);
+	KUNIT_EXPECT_GE(test, statistics->total_ns, statistics->max_ns);
+	KUNIT_EXPECT_GT(test, statistics->max_ns, 0);
+}
+
+static struct kunit_case command_queue_cases[] = {
+	KUNIT_CASE(carries_out_a_command),
+	KUNIT_CASE_PARAM(carries_data_of_any_length, data_length_gen_params),
+	KUNIT_CASE(gives_each_command_a_token_that_is_not_zero),
+	KUNIT_CASE(learns_of_an_answer_by_event),
+	KUNIT_CASE(finds_an_answer_whose_event_was_lost),
+	KUNIT_CASE(ignores_events_of_slots_that_have_no_answer),
+	KUNIT_CASE_PARAM(reports_a_wrong_answer, expectation_gen_params),
+	KUNIT_CASE(hands_over_status_and_syndrome),
+	KUNIT_CASE(refuses_a_mailbox_of_another_command),
+	KUNIT_CASE(refuses_a_command_that_is_too_short),
+	KUNIT_CASE(sets_the_slot_of_an_unanswered_command_aside),
+	KUNIT_CASE(absorbs_a_late_answer),
+	KUNIT_CASE(works_on_with_late_answers_when_all_slots_were_lost),
+	KUNIT_CASE(gives_the_device_up_when_no_slot_answers),
+	KUNIT_CASE(keeps_a_slot_for_pages),
+	KUNIT_CASE(ends_commands_under_way_when_the_device_is_given_up),
+	KUNIT_CASE(goes_over_to_polling_with_a_command_under_way),
+	KUNIT_CASE(serves_more_callers_than_slots_by_event),
+	KUNIT_CASE(serves_more_callers_than_slots_by_polling),
+	KUNIT_CASE_PARAM(takes_a_queue_that_fits_a_page, geometry_gen_params),
+	KUNIT_CASE(turns_each_status_into_an_error),
+	KUNIT_CASE(counts_answers_and_timeouts_by_opcode),
+	{}
+};
+
+static struct kunit_suite command_queue_suite = {
+	.name = "command_queue",
+	.init = command_queue_init,
+	.exit = command_queue_exit,
+	.test_cases = command_queue_cases,
+};
+
+kunit_test_suite(command_queue_suite);

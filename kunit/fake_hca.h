@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An HCA made of memory: registers, command queue, firmware pages, event
+ * queues and interrupts, as far as bring-up needs them. It does what it is
+ * asked, or, on demand, something wrong.
+ */
+#ifndef CXIB_KUNIT_FAKE_HCA_H
+#define CXIB_KUNIT_FAKE_HCA_H
+
+#include <kunit/test.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "hw/bus.h"
+#include "hw/capabilities.h"
+#include "hw/command_interface.h"
+
+#define FAKE_SLOTS		32
+#define FAKE_LOG_SIZE		256
+#define FAKE_EQS		16
+#define FAKE_VECTORS		8
+#define FAKE_REGISTER_BYTES	0x20000
+#define FAKE_FIRST_UAR		0x10
+
+/* What can be wrong with an answer. */
+enum fake_fault {
+	FAKE_FAULT_NONE,
+	FAKE_FAULT_STATUS,
+	FAKE_FAULT_UNKNOWN_STATUS,
+	FAKE_FAULT_DELIVERY,
+	FAKE_FAULT_TOKEN,
+	FAKE_FAULT_MAILBOX_TOKEN,
+	FAKE_FAULT_LONG,
+	FAKE_FAULT_SHORT,
+	FAKE_FAULT_GARBAGE,
+	FAKE_FAULT_NEVER,
+	FAKE_FAULTS,
+};
+
+struct fake_hca;
+
+struct fake_slot {
+	struct fake_hca *hca;
+	struct work_struct work;
+	unsigned int number;
+};
+
+/**
+ * struct fake_eq - an event queue
+ * @live: it exists
+ * @ring: its memory
+ * @log_size: log2 of its entries
+ * @producer: entries written so far
+ * @consumer: what the driver has said last
+ * @armed: the next event fires the interrupt
+ * @vector: the interrupt
+ * @events: bit n: events of type n come here
+ */
+struct fake_eq {
+	bool live;
+	void *ring;
+	u32 log_size;
+	u32 producer;
+	u32 consumer;
+	bool armed;
+	u32 vector;
+	u64 events;
+};
+
+struct fake_irq {
+	irq_handler_t handler;
+	void *context;
+};
+
+/**
+ * struct fake_hca - the device
+ * @bus: what the driver is given
+ * @test: the case that runs
+ * @registers: words of BAR 0, in host order
+ * @queue: the command queue, once the driver has handed it over
+ * @log_size: log2 of its entries
+ * @log_stride: log2 of the bytes between them
+ * @mutex: one command at a time
+ * @eq_lock: protects @eqs
+ * @refire: fires the interrupts of armed event queues that are not empty
+ * @hold: answers wait for fake_hca_release()
+ * @held: bit n: the command in slot n waits
+ * @asynchronous: commands are carried out by other threads, in any order
+ * @slots: work of these threads
+ * @announce: told of answers, if there is no event queue for them; may be NULL
+ * @gone: the device was pulled out: reads give all-ones, writes nothing
+ * @dma: the driver lets the device access memory
+ * @fault: what to do wrong
+ * @fault_opcode: only with this command; 0 stands for any
+ * @fault_at: only with the command of this number, from 0 on
+ * @always: with every command from then on
+ * @commands: how many there were
+ * @log: opcodes of the first ones
+ * @complaints: rules that the driver has broken
+ * @enabled: between ENABLE_HCA and DISABLE_HCA
+ * @initialized: between INIT_HCA and TEARDOWN_HCA
+ * @issi: supported interface steps; 0 makes QUERY_ISSI unknown
+ * @boot_pages: pages wanted at boot
+ * @init_pages: pages wanted by INIT_HCA
+ * @pages: pages that it holds, by page number
+ * @page_count: their number
+ * @keep_pages: it gives none back
+ * @maximum: capabilities that it can have
+ * @current_caps: capabilities that it has
+ * @eqs: event queues by number
+ * @irqs: handlers by vector
+ * @vectors: interrupt vectors that it has
+ * @vectors_given: vectors that the driver has
+ * @uars: UAR pages that are allocated
+ * @resets: how often it was reset
+ */
+struct fake_hca {
+	struct cxib_bus bus;
+	struct kunit *test;
+	u32 *registers;
+	void *queue;
+	unsigned int log_size;
+	unsigned int log_stride;
+	struct mutex mutex; /* one command */
+	spinlock_t eq_lock; /* event queues */
+	struct work_struct refire;
+	bool hold;
+	unsigned long held;
+	bool asynchronous;
+	struct fake_slot slots[FAKE_SLOTS];
+	void (*announce)(struct fake_hca *hca, u32 slots);
+	bool gone;
+	bool dma;
+	enum fake_fault fault;
+	u16 fault_opcode;
+	unsigned int fault_at;
+	bool always;
+	unsigned int commands;
+	u16 log[FAKE_LOG_SIZE];
+	unsigned int complaints;
+	bool enabled;
+	bool initialized;
+	u32 issi;
+	u32 boot_pages;
+	u32 init_pages;
+	struct xarray pages;
+	u32 page_count;
+	bool keep_pages;
+	struct hw_cmd_hca_cap *maximum;
+	struct hw_cmd_hca_cap *current_caps;
+	struct fake_eq eqs[FAKE_EQS];
+	struct fake_irq irqs[FAKE_VECTORS];
+	unsigned int vectors;
+	unsigned int vectors_given;
+	unsigned int uars;
+	unsigned int resets;
+};
+
+struct fake_hca *fake_hca_create(struct kunit *test);
+void fake_hca_release(struct fake_hca *hca);
+void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at);
+void fake_hca_expect_clean(struct fake_hca *hca);
+void *fake_hca_memory(struct fake_hca *hca, u64 address);
+const char *fake_fault_name(enum fake_fault fault);
+__printf(2, 3) void fake_hca_complain(struct fake_hca *hca, const char *format, ...);
+
+/* fake_queues.c */
+u8 fake_create_eq(struct fake_hca *hca, const void *in, void *out);
+u8 fake_destroy_eq(struct fake_hca *hca, const void *in, void *out);
+void fake_refire(struct work_struct *work);
+void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value);
+bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data, size_t length);
+void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_type,
+		      const void *data, size_t length);
+bool fake_hca_has_eq(struct fake_hca *hca, u8 type);
+extern const struct cxib_bus_ops fake_bus_ops;
+void fake_command_doorbell(struct fake_hca *hca, u32 vector);
+void fake_queue_address(struct fake_hca *hca);
+
+#endif
