@@ -69,7 +69,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 void install_handler() {
     static std::once_flag installed;
     std::call_once(installed, [] {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = on_bus_error;
         action.sa_flags = SA_SIGINFO;
         ::sigaction(SIGBUS, &action, &previous_action);
@@ -113,7 +113,7 @@ bool page_is_zero(const UniqueFd& file, std::uint64_t offset) {
 
 std::expected<std::shared_ptr<MappedFile>, int> MappedFile::open(UniqueFd file) {
     install_handler();
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file.get(), &status) != 0)
         return std::unexpected(errno);
     if (!S_ISREG(status.st_mode) || status.st_size <= 0)
@@ -147,7 +147,7 @@ MappedFile::~MappedFile() {
 }
 
 bool MappedFile::serves(const UniqueFd& file, std::uint64_t end) const {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file.get(), &status) != 0)
         return false;
     return status.st_dev == device_ && status.st_ino == inode_ && end <= bytes_.size() &&
