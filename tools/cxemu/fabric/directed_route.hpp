@@ -17,7 +17,8 @@ struct RouteStep {
         discard,      ///< the hop pointer is wrong, or the path leads nowhere
         deliver,      ///< the SMP has arrived: to the agent or manager of this node
         forward,      ///< out of `port`
-        route_by_lid, ///< on to `lid`, if permissive to where it came from, by the forwarding table
+        route_by_lid, ///< on to `lid` by the forwarding table; an answer with the permissive LID
+                      ///< goes back to the LID that the request came from
     };
     Action action = Action::discard;
     std::uint8_t port = 0;

@@ -4,7 +4,6 @@
 #include "fabric/directed_route.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace cxemu::fabric {
@@ -119,17 +118,15 @@ void HcaPort::reset() {
 // --- Sending -------------------------------------------------------------------------------------
 
 bool HcaPort::send(Packet packet) {
-    auto local = parse_local_route(packet.bytes());
-    assert(local); // the transport builds its packets with build()
-    if (local->vl != management_vl) {
-        const auto vl = virtual_lane(local->sl);
-        if (!vl) {
-            ++port_.counters().transmit_discards;
-            return false;
-        }
-        local->vl = *vl;
-        set_virtual_lane(packet, *vl);
+    auto local = parse_local_route(packet);
+    const auto vl = local ? lane_of(*local) : std::nullopt;
+    if (!vl) { // no lane for the service level, or no LID yet
+        ++port_.counters().transmit_discards;
+        ++port_.traffic().transmit_errors;
+        return false;
     }
+    local->vl = *vl;
+    set_virtual_lane(packet, *vl);
     const bool may_loop_back = local->vl == management_vl || state() == PortState::active;
     if (has_lid(local->dlid) && may_loop_back) {
         loop_back(std::move(packet));
@@ -138,11 +135,15 @@ bool HcaPort::send(Packet packet) {
     return port_.transmit(std::move(packet), *local);
 }
 
+std::optional<std::uint8_t> HcaPort::lane_of(const LocalRoute& local) const {
+    return local.vl == management_vl ? management_vl : virtual_lane(local.sl);
+}
+
 void HcaPort::loop_back(Packet packet) {
     port_.traffic().loopback.count(packet.size() - vcrc_size);
     loop_.defer([self = self_, packet = std::move(packet)] {
         if (HcaPort* port = *self; port != nullptr)
-            if (const auto parsed = parse(packet.bytes()))
+            if (const auto parsed = parse(packet))
                 port->dispatch(*parsed);
     });
 }
@@ -161,7 +162,7 @@ void HcaPort::packet_received(Port& /*port*/, Packet packet, const LocalRoute& l
         ++statistics_.dropped_other_lid;
         return;
     }
-    const auto parsed = parse(packet.bytes());
+    const auto parsed = parse(packet);
     if (!parsed) {
         ++statistics_.dropped_malformed;
         return;

@@ -116,7 +116,8 @@ public:
     /// multicast packet doesn't. The virtual lane is chosen from the service level, unless the
     /// packet is on VL 15.
     /// \return false when the packet is discarded, because of the state of the port, a service
-    ///         level without virtual lane, or a payload above the neighbor's MTU
+    ///         level without virtual lane, a payload above the neighbor's MTU, or LIDs that no
+    ///         packet may have (a port that has none yet can only send management packets)
     bool send(Packet packet);
 
     /// Lets the agents of the port work on a datagram of the host (MAD_IFC).
@@ -231,6 +232,7 @@ private:
     void answer_subnet_management(const ParsedPacket& packet);
     void answer_general_services(const ParsedPacket& packet);
     bool send_trap(const Mad& trap);
+    [[nodiscard]] std::optional<std::uint8_t> lane_of(const LocalRoute& local) const;
     void loop_back(Packet packet);
 
     EventLoop& loop_;

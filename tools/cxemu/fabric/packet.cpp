@@ -381,17 +381,24 @@ Packet build(const PacketHeaders& headers, std::span<const std::byte> payload) {
     write_extended(out, *extended, headers);
     std::ranges::copy(payload, out.take(payload.size()).begin());
     write_crcs(bytes);
-    return Packet(std::move(bytes));
+    return Packet(std::move(bytes), {.variant = true, .invariant = true});
 }
 
-std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes) {
+namespace {
+
+bool variant_crc_is_right(std::span<const std::byte> packet) {
+    const auto covered = packet.first(packet.size() - vcrc_size);
+    return load_le<std::uint16_t>(packet.last(vcrc_size)) == variant_crc(covered);
+}
+
+std::expected<LocalRoute, ParseError> read_local_route(std::span<const std::byte> bytes,
+                                                       KnownCrcs known) {
     if (bytes.size() < hwtab::lrh.size + vcrc_size)
         return std::unexpected(ParseError::too_short);
     const ConstView<hwtab::lrh> lrh(bytes);
     if ((lrh.get<"pkt_len">() * word) + vcrc_size != bytes.size())
         return std::unexpected(ParseError::bad_length);
-    const auto covered = bytes.first(bytes.size() - vcrc_size);
-    if (load_le<std::uint16_t>(bytes.last(vcrc_size)) != variant_crc(covered))
+    if (!known.variant && !variant_crc_is_right(bytes))
         return std::unexpected(ParseError::bad_variant_crc);
     if (lrh.get<"lver">() != 0)
         return std::unexpected(ParseError::bad_link_version);
@@ -404,8 +411,9 @@ std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byt
     return local;
 }
 
-std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) {
-    const auto local = parse_local_route(bytes);
+std::expected<ParsedPacket, ParseError> read_packet(std::span<const std::byte> bytes,
+                                                    KnownCrcs known) {
+    const auto local = read_local_route(bytes, known);
     if (!local)
         return std::unexpected(local.error());
     const ConstView<hwtab::lrh> lrh(bytes);
@@ -430,18 +438,38 @@ std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) 
         return std::unexpected(ParseError::bad_padding);
     if (in.left() - *padding > max_payload)
         return std::unexpected(ParseError::payload_too_long);
-    if (!invariant_crc_is_right(bytes))
+    if (!known.invariant && !invariant_crc_is_right(bytes))
         return std::unexpected(ParseError::bad_invariant_crc);
     packet.payload = in.take(in.left() - *padding);
     return packet;
 }
 
+} // namespace
+
+std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes) {
+    return read_local_route(bytes, {});
+}
+
+std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet) {
+    return read_local_route(packet.bytes(), packet.known_crcs());
+}
+
+std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) {
+    return read_packet(bytes, {});
+}
+
+std::expected<ParsedPacket, ParseError> parse(const Packet& packet) {
+    return read_packet(packet.bytes(), packet.known_crcs());
+}
+
 void set_virtual_lane(Packet& packet, std::uint8_t vl) {
-    const View<hwtab::lrh> lrh(packet.bytes());
-    if (lrh.get<"vl">() == vl)
+    if (ConstView<hwtab::lrh>(std::as_const(packet).bytes()).get<"vl">() == vl)
         return;
-    lrh.set<"vl">(vl);
-    write_variant_crc(packet.bytes());
+    const KnownCrcs known = packet.known_crcs();
+    const auto bytes = packet.bytes();
+    View<hwtab::lrh>(bytes).set<"vl">(vl);
+    write_variant_crc(bytes);
+    packet.vouch_for({.variant = true, .invariant = known.invariant});
 }
 
 std::optional<std::uint16_t> peek_p_key(std::span<const std::byte> bytes) {
@@ -457,6 +485,7 @@ std::optional<std::uint16_t> peek_p_key(std::span<const std::byte> bytes) {
 
 void renew_crcs(Packet& packet) {
     write_crcs(packet.bytes());
+    packet.vouch_for({.variant = true, .invariant = true});
 }
 
 } // namespace cxemu::fabric

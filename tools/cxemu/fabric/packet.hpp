@@ -29,19 +29,36 @@ inline constexpr std::size_t grh_size = 40;      ///< bytes
 inline constexpr std::size_t icrc_size = 4;
 inline constexpr std::size_t vcrc_size = 2;
 
+/// Which checksums of a packet are known to be right without looking.
+struct KnownCrcs {
+    bool variant = false;
+    bool invariant = false;
+};
+
 /// A complete packet, first byte of the LRH to last byte of the variant CRC. What it holds may be
-/// damaged: only parse() says that it is well formed.
+/// damaged: only parse() says that it is well formed. A packet knows which of its checksums are
+/// right, as long as nobody has had write access to it: on its way through the process it isn't
+/// checked again at every hop.
 class Packet {
 public:
     Packet() = default;
-    explicit Packet(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+    explicit Packet(std::vector<std::byte> bytes, KnownCrcs known = {})
+        : bytes_(std::move(bytes)), known_(known) {}
 
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-    [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+    [[nodiscard]] std::span<std::byte> bytes() {
+        known_ = {};
+        return bytes_;
+    }
     [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+    [[nodiscard]] KnownCrcs known_crcs() const { return known_; }
+    /// Whoever has changed the packet vouches for its checksums.
+    void vouch_for(KnownCrcs known) { known_ = known; }
 
 private:
     std::vector<std::byte> bytes_;
+    KnownCrcs known_;
 };
 
 /// Local route header. Link version, next header and length follow from the packet.
@@ -187,9 +204,13 @@ Packet build(const PacketHeaders& headers, std::span<const std::byte> payload);
 
 /// Takes a packet apart. Everything is checked, the CRCs too. The result refers to \p bytes.
 std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes);
+/// The same; checksums that are known to be right aren't computed.
+std::expected<ParsedPacket, ParseError> parse(const Packet& packet);
+std::expected<ParsedPacket, ParseError> parse(Packet&&) = delete; // the result would dangle
 
 /// What a switch looks at: checks length, variant CRC, link version and LIDs.
 std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes);
+std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet);
 
 /// Moves the packet to another virtual lane and renews the variant CRC.
 /// \pre parse_local_route() accepts the packet

@@ -121,7 +121,7 @@ bool Port::transmit(Packet packet, const LocalRoute& local) {
 }
 
 void Port::receive(Packet packet) {
-    const auto local = parse_local_route(packet.bytes());
+    const auto local = parse_local_route(packet);
     if (!local || !may_carry(local->vl) || !fits(packet.size())) {
         ++counters_.receive_errors;
         ++traffic_.received_errors;

@@ -173,7 +173,7 @@ void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packe
 }
 
 void Switch::receive_locally(std::uint8_t /*arrival*/, const Packet& packet) {
-    const auto parsed = parse(packet.bytes());
+    const auto parsed = parse(packet);
     if (parsed && parsed->headers.transport.destination_qp == general_services_qp)
         answer_general_services(*parsed);
     else
@@ -190,7 +190,7 @@ void Switch::handle_smp(std::uint8_t arrival, Packet packet, const LocalRoute& l
     const bool for_me = local.dlid == permissive_lid || is_mine(local.dlid);
     if (!for_me && is_unicast(local.dlid))
         return forward_unicast(arrival, std::move(packet), local);
-    const auto parsed = parse(packet.bytes());
+    const auto parsed = parse(packet);
     auto smp = parsed ? mad_in(*parsed) : std::nullopt;
     const bool to_qp0 = parsed && parsed->headers.transport.destination_qp == subnet_management_qp;
     const bool by_lid = smp && !is_directed_route(*smp);
@@ -259,7 +259,7 @@ void Switch::answer_general_services(const ParsedPacket& packet) {
 }
 
 void Switch::send_from_port0(Packet packet) {
-    const auto local = parse_local_route(packet.bytes());
+    const auto local = parse_local_route(packet);
     if (local)
         forward_unicast(0, std::move(packet), *local);
 }

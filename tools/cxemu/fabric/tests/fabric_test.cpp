@@ -247,6 +247,11 @@ TEST_F(FabricTest, NoDataPassesBeforeThePortsAreActive) {
     EXPECT_TRUE(clients[1].arrivals.empty());
 }
 
+TEST_F(FabricTest, APortWithoutLidSendsNoData) {
+    EXPECT_FALSE(ports[0]->send(make_datagram(unassigned_lid, 2, 5)));
+    EXPECT_EQ(ports[0]->counters().transmit_discards, 1U);
+}
+
 TEST_F(FabricTest, DataMakesAnArmedPortActive) {
     set_lid({}, 1);
     set_lid({1, 2}, 2);

@@ -243,6 +243,28 @@ TEST(Packet, ASwitchReadsThePKeyWithAndWithoutGrh) {
     EXPECT_EQ(peek_p_key(build(headers, {}).bytes()), 0x8001);
 }
 
+TEST(Packet, WriteAccessMakesThePacketBeCheckedAgain) {
+    Packet packet = build(datagram_headers(), counting_bytes(10));
+    packet.bytes()[20] ^= std::byte{1};
+    EXPECT_FALSE(parse(packet));
+    EXPECT_FALSE(parse_local_route(packet));
+    Packet relayed = build(datagram_headers(), counting_bytes(10));
+    relayed.bytes()[20] ^= std::byte{1};
+    set_virtual_lane(relayed, 5);
+    EXPECT_TRUE(parse_local_route(relayed)) << "the variant CRC is new";
+    EXPECT_FALSE(parse(relayed)) << "the invariant CRC isn't";
+}
+
+TEST(Packet, AnUntouchedPacketParsesAlikeWithAndWithoutWhatItKnows) {
+    Packet packet = build(datagram_headers(), counting_bytes(10));
+    set_virtual_lane(packet, 6);
+    const auto known = parse(packet);
+    const auto checked = parse(std::as_const(packet).bytes());
+    ASSERT_TRUE(known && checked);
+    EXPECT_EQ(known->headers, checked->headers);
+    EXPECT_EQ(known->headers.local.vl, 6);
+}
+
 // --- Refusals ------------------------------------------------------------------------------------
 
 /// Changes a good packet, renews its CRCs and parses it.
