@@ -82,7 +82,8 @@ public:
 
     /// A block of 32 entries for ports 16 * position and following.
     /// \return false for a block or position beyond the table
-    bool read_multicast(std::size_t block, std::size_t position, std::span<std::byte> out) const;
+    [[nodiscard]] bool read_multicast(std::size_t block, std::size_t position,
+                                      std::span<std::byte> out) const;
     bool write_multicast(std::size_t block, std::size_t position, std::span<const std::byte> in);
 
     void reset();

@@ -208,13 +208,15 @@ void HcaPort::answer_subnet_management(const ParsedPacket& packet) {
         return;
     }
     const Lid from = packet.headers.local.slid;
-    auto answer = subnet_agent_.process(*smp, {.port = settings_.number, .remote_lid = from});
-    if (!answer || !*answer)
+    const auto outcome =
+        subnet_agent_.process(*smp, {.port = settings_.number, .remote_lid = from});
+    auto answer = outcome.value_or(std::nullopt);
+    if (!answer)
         return;
-    const bool by_path = directed && send_step(**answer, node).action == RouteStep::Action::forward;
+    const bool by_path = directed && send_step(*answer, node).action == RouteStep::Action::forward;
     const Lid source = by_path || lid() == unassigned_lid ? permissive_lid : lid();
     ++statistics_.agent_answers;
-    send(subnet_management_packet(**answer, source, by_path ? permissive_lid : from));
+    send(subnet_management_packet(*answer, source, by_path ? permissive_lid : from));
 }
 
 void HcaPort::answer_general_services(const ParsedPacket& packet) {
@@ -392,7 +394,7 @@ void HcaPort::set_system_image_guid(Guid guid) {
         subnet_agent_.report_system_image_guid();
 }
 
-void HcaPort::set_node_description(std::string text) {
+void HcaPort::set_node_description(const std::string& text) {
     if (std::exchange(identity_.description, text) != text)
         subnet_agent_.report_local_change(LocalChange::node_description);
 }
@@ -436,8 +438,8 @@ void HcaPort::report_violation(const KeyViolation& violation) {
          .destination = violation.destination,
          .source_qp = violation.source_qp,
          .destination_qp = violation.destination_qp,
-         .source_gid = violation.source_gid,
-         .destination_gid = violation.destination_gid});
+         .source_gid = violation.source_gid.value_or(Gid()),
+         .destination_gid = violation.destination_gid.value_or(Gid())});
 }
 
 } // namespace cxemu::fabric

@@ -88,8 +88,8 @@ struct KeyViolation {
     Lid destination = 0;
     std::uint32_t source_qp = 0;
     std::uint32_t destination_qp = 0;
-    Gid source_gid{};
-    Gid destination_gid{};
+    std::optional<Gid> source_gid = std::nullopt; ///< of packets with GRH
+    std::optional<Gid> destination_gid = std::nullopt;
 };
 
 /// What MAD_IFC lets pass without its key.
@@ -179,7 +179,7 @@ public:
     void set_port_guid(Guid guid);
     void set_system_image_guid(Guid guid);
     /// \param text at most 64 bytes
-    void set_node_description(std::string text);
+    void set_node_description(const std::string& text);
     /// Changes the bits of \p select to those of \p bits.
     void modify_capability_mask(std::uint32_t bits, std::uint32_t select);
     /// Bits of the capability mask that the host may change.

@@ -11,10 +11,10 @@
 namespace cxemu::fabric {
 
 /// Bits of hwtab::ib_link_width.
-enum class LinkWidth : std::uint16_t { x1 = 1, x2 = 2, x4 = 4, x8 = 8, x12 = 16 };
+enum class LinkWidth : std::uint8_t { x1 = 1, x2 = 2, x4 = 4, x8 = 8, x12 = 16 };
 
 /// Bits of hwtab::ib_proto.
-enum class LaneSpeed : std::uint16_t {
+enum class LaneSpeed : std::uint8_t {
     sdr = 1,
     ddr = 2,
     qdr = 4,

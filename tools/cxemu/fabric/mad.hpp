@@ -24,7 +24,7 @@ using MadHeader = hwtab::View<hwtab::mad_header>;
 using ConstMadHeader = hwtab::ConstView<hwtab::mad_header>;
 
 /// Status of an answer: hwtab::mad_status.
-enum class MadStatus : std::uint16_t {
+enum class MadStatus : std::uint8_t {
     ok = 0x0000,
     bad_version = 0x0004,
     unsupported_method = 0x0008,

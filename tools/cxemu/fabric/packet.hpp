@@ -132,17 +132,17 @@ struct AcknowledgeHeader {
 /// writes exactly those (a missing one as zeros) and parse() sets exactly those.
 struct PacketHeaders {
     LocalRoute local;
-    std::optional<GlobalRoute> global{};
+    std::optional<GlobalRoute> global = std::nullopt;
     BaseTransport transport;
-    std::optional<std::uint32_t> ee_context{}; ///< RDETH
-    std::optional<DatagramHeader> datagram{};  ///< DETH
-    std::optional<std::uint32_t> xrc_srq{};    ///< XRCETH
-    std::optional<RdmaHeader> rdma{};          ///< RETH
-    std::optional<AtomicHeader> atomic{};      ///< AtomicETH
-    std::optional<AcknowledgeHeader> ack{};    ///< AETH
-    std::optional<std::uint64_t> atomic_ack{}; ///< AtomicAckETH
-    std::optional<std::uint32_t> immediate{};  ///< ImmDt, in host order
-    std::optional<std::uint32_t> invalidate{}; ///< IETH, R_Key
+    std::optional<std::uint32_t> ee_context = std::nullopt; ///< RDETH
+    std::optional<DatagramHeader> datagram = std::nullopt;  ///< DETH
+    std::optional<std::uint32_t> xrc_srq = std::nullopt;    ///< XRCETH
+    std::optional<RdmaHeader> rdma = std::nullopt;          ///< RETH
+    std::optional<AtomicHeader> atomic = std::nullopt;      ///< AtomicETH
+    std::optional<AcknowledgeHeader> ack = std::nullopt;    ///< AETH
+    std::optional<std::uint64_t> atomic_ack = std::nullopt; ///< AtomicAckETH
+    std::optional<std::uint32_t> immediate = std::nullopt;  ///< ImmDt, in host order
+    std::optional<std::uint32_t> invalidate = std::nullopt; ///< IETH, R_Key
 
     bool operator==(const PacketHeaders&) const = default;
 };

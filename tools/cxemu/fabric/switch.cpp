@@ -225,22 +225,23 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
 
 void Switch::answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival) {
     const Lid from = packet.headers.local.slid;
-    auto answer = subnet_agent_.process(smp, {.port = arrival, .remote_lid = from});
-    if (!answer && answer.error() == MadRefusal::no_agent)
+    const auto outcome = subnet_agent_.process(smp, {.port = arrival, .remote_lid = from});
+    if (!outcome && outcome.error() == MadRefusal::no_agent)
         ++statistics_.dropped_smps;
-    if (!answer || !*answer)
+    auto answer = outcome.value_or(std::nullopt);
+    if (!answer)
         return;
     ++statistics_.answered;
     if (!is_directed_route(smp))
-        return send_from_port0(subnet_management_packet(**answer, lid(), from));
-    const RouteStep step = send_step(**answer, routing_node(arrival));
+        return send_from_port0(subnet_management_packet(*answer, lid(), from));
+    const RouteStep step = send_step(*answer, routing_node(arrival));
     if (step.action == RouteStep::Action::forward)
         send_out(arrival, step.port,
-                 subnet_management_packet(**answer, permissive_lid, permissive_lid),
+                 subnet_management_packet(*answer, permissive_lid, permissive_lid),
                  {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
     else if (step.action == RouteStep::Action::route_by_lid)
-        send_from_port0(subnet_management_packet(**answer, lid(),
-                                                 step.lid == permissive_lid ? from : step.lid));
+        send_from_port0(
+            subnet_management_packet(*answer, lid(), step.lid == permissive_lid ? from : step.lid));
     else
         ++statistics_.dropped_smps;
 }
