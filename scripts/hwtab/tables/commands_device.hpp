@@ -15,7 +15,7 @@ namespace hwtab {
 
 inline constexpr Field query_hca_cap_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_function", 0x8, 31, "The command concerns function_id instead of the caller."),
@@ -61,7 +61,7 @@ inline constexpr Layout query_adapter_out{"query_adapter_out", Kind::command_out
 
 inline constexpr Field init_hca_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved_bytes(0x8, 0x4),
@@ -84,7 +84,7 @@ inline constexpr Layout init_hca_out{"init_hca_out", Kind::command_output, 0x10,
 
 inline constexpr Field teardown_hca_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 16),
@@ -107,7 +107,7 @@ inline constexpr Layout teardown_hca_out{"teardown_hca_out", Kind::command_outpu
 
 inline constexpr Field enable_hca_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("embedded_cpu_function", 0x8, 31, "The function belongs to the processor on the adapter."),
@@ -129,7 +129,7 @@ inline constexpr Layout enable_hca_out{"enable_hca_out", Kind::command_output, 0
 
 inline constexpr Field disable_hca_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("embedded_cpu_function", 0x8, 31, "The function belongs to the processor on the adapter."),
@@ -151,7 +151,7 @@ inline constexpr Layout disable_hca_out{"disable_hca_out", Kind::command_output,
 
 inline constexpr Field query_pages_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("embedded_cpu_function", 0x8, 31, "The function belongs to the processor on the adapter."),
@@ -176,7 +176,7 @@ inline constexpr Layout query_pages_out{"query_pages_out", Kind::command_output,
 
 inline constexpr Field manage_pages_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("embedded_cpu_function", 0x8, 31, "The function belongs to the processor on the adapter."),
@@ -204,7 +204,7 @@ inline constexpr std::array set_hca_cap_in_capability_choices{
 
 inline constexpr Field set_hca_cap_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_function", 0x8, 31, "The command concerns function_id instead of the caller."),
@@ -249,7 +249,7 @@ inline constexpr Layout query_issi_out{"query_issi_out", Kind::command_output, 0
 
 inline constexpr Field set_issi_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 16),
@@ -270,7 +270,7 @@ inline constexpr Layout set_issi_out{"set_issi_out", Kind::command_output, 0x10,
 
 inline constexpr Field set_driver_version_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved_bytes(0x8, 0x8),

@@ -41,7 +41,7 @@ inline constexpr Layout create_eq_out{"create_eq_out", Kind::command_output, 0x1
 
 inline constexpr Field destroy_eq_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 8),
@@ -62,7 +62,7 @@ inline constexpr Layout destroy_eq_out{"destroy_eq_out", Kind::command_output, 0
 
 inline constexpr Field query_eq_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 8),
@@ -136,7 +136,7 @@ inline constexpr Layout destroy_cq_out{"destroy_cq_out", Kind::command_output, 0
 
 inline constexpr Field query_cq_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -192,7 +192,7 @@ inline constexpr Layout modify_cq_out{"modify_cq_out", Kind::command_output, 0x1
 
 inline constexpr Field gen_eqe_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 8),

@@ -45,7 +45,7 @@ inline constexpr Layout create_mkey_out{"create_mkey_out", Kind::command_output,
 
 inline constexpr Field query_mkey_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -94,7 +94,7 @@ inline constexpr Layout destroy_mkey_out{"destroy_mkey_out", Kind::command_outpu
 
 inline constexpr Field create_psv_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     bits("num_psv", 0x8, 31, 28, "Number of signature values to create, 1 to 4."),
@@ -124,7 +124,7 @@ inline constexpr Layout create_psv_out{"create_psv_out", Kind::command_output, 0
 
 inline constexpr Field destroy_psv_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -148,7 +148,7 @@ inline constexpr std::array page_fault_resume_in_page_fault_info_choices{&trans_
 
 inline constexpr Field page_fault_resume_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     choice("page_fault_info", 0x8, 0x8, page_fault_resume_in_page_fault_info_choices,

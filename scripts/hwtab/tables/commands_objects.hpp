@@ -170,7 +170,7 @@ inline constexpr Layout dealloc_transport_domain_out{
 
 inline constexpr Field create_uctx_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved_bytes(0x8, 0x8),

@@ -14,7 +14,7 @@ namespace hwtab {
 
 inline constexpr Field query_hca_vport_context_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -41,7 +41,7 @@ inline constexpr Layout query_hca_vport_context_out{
 
 inline constexpr Field modify_hca_vport_context_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -68,7 +68,7 @@ inline constexpr Layout modify_hca_vport_context_out{
 
 inline constexpr Field query_hca_vport_gid_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -98,7 +98,7 @@ inline constexpr Layout query_hca_vport_gid_out{"query_hca_vport_gid_out", Kind:
 
 inline constexpr Field query_hca_vport_pkey_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -126,7 +126,7 @@ inline constexpr Layout query_hca_vport_pkey_out{"query_hca_vport_pkey_out", Kin
 
 inline constexpr Field query_vport_state_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -155,7 +155,7 @@ inline constexpr Layout query_vport_state_out{"query_vport_state_out", Kind::com
 
 inline constexpr Field query_vport_counter_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -200,7 +200,7 @@ inline constexpr Layout query_vport_counter_out{"query_vport_counter_out", Kind:
 
 inline constexpr Field query_vnic_env_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,
@@ -224,7 +224,7 @@ inline constexpr Layout query_vnic_env_out{"query_vnic_env_out", Kind::command_o
 
 inline constexpr Field mad_ifc_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     bits("remote_lid", 0x8, 31, 16, "LID of the node that sent the datagram."),
@@ -248,7 +248,7 @@ inline constexpr Layout mad_ifc_out{"mad_ifc_out", Kind::command_output, 0x110, 
 
 inline constexpr Field access_register_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 16),
@@ -335,7 +335,7 @@ inline constexpr Layout alloc_q_counter_out{"alloc_q_counter_out", Kind::command
 
 inline constexpr Field dealloc_q_counter_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 8),
@@ -358,7 +358,7 @@ inline constexpr Layout dealloc_q_counter_out{"dealloc_q_counter_out", Kind::com
 
 inline constexpr Field query_q_counter_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("other_vport", 0x8, 31,

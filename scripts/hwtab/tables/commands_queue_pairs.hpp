@@ -297,7 +297,7 @@ inline constexpr Layout qp_2rst_out{"qp_2rst_out", Kind::command_output, 0x10, q
 
 inline constexpr Field query_qp_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     flag("qpc_ext", 0x8, 31, "The extension of the context is wanted too."),
@@ -394,7 +394,7 @@ inline constexpr Layout drain_dct_out{"drain_dct_out", Kind::command_output, 0x1
 
 inline constexpr Field query_dct_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -417,7 +417,7 @@ inline constexpr Layout query_dct_out{"query_dct_out", Kind::command_output, 0x8
 
 inline constexpr Field arm_dct_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),

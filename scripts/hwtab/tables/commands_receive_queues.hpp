@@ -59,7 +59,7 @@ inline constexpr Layout destroy_srq_out{"destroy_srq_out", Kind::command_output,
 
 inline constexpr Field query_srq_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -154,7 +154,7 @@ inline constexpr Layout destroy_xrc_srq_out{"destroy_xrc_srq_out", Kind::command
 
 inline constexpr Field query_xrc_srq_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
@@ -268,7 +268,7 @@ inline constexpr Layout destroy_rmp_out{"destroy_rmp_out", Kind::command_output,
 
 inline constexpr Field query_rmp_in_fields[] = {
     opcode_field,
-    reserved(0x0, 15, 0),
+    uid_field,
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 24),
