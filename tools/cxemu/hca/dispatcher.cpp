@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cxemu::hca {
 
@@ -129,8 +130,11 @@ void CommandDispatcher::check_reserved(const CommandContext& context,
     const auto choose = [&](const hwtab::Field& field) {
         return check::choose_by_op_mod(field, entry.command->opcode, context.op_mod);
     };
+    // Any command may come from a user context, also one whose table has no place for it.
+    std::vector<std::byte> input(context.input.begin(), context.input.end());
+    hwtab::write_bits(input.data(), hwtab::uid_field.offset, hwtab::uid_field.width, 0);
     check::find_reserved_bits(
-        layout, context.input, choose, [&](std::string_view where, std::uint64_t value) {
+        layout, input, choose, [&](std::string_view where, std::uint64_t value) {
             hca_.violation(rules::reserved_bits_set, "{} {} = {:#x}", layout.name, where, value);
         });
 }
@@ -142,8 +146,8 @@ void CommandDispatcher::finished(std::span<const std::byte> input,
     OpcodeStatistics& counts = statistics_[opcode];
     ++counts.count;
     const SyndromeText& syndrome = describe(result.syndrome);
-    if (!result) {
-        ++counts.failed;
+    counts.failed += result ? 0 : 1;
+    if (!result && limiter_.allow()) {
         hca_.log()->warn("{}: {}, syndrome {:#x} ({}): {}", name_of(opcode),
                          hca::name_of(result.status), static_cast<std::uint32_t>(result.syndrome),
                          syndrome.name, explanation);
