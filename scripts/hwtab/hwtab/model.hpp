@@ -68,7 +68,7 @@ struct Field {
     Access access = Access::read_write;
     std::string_view meaning;
     const Enumeration* values = nullptr;
-    const Layout* layout = nullptr;                ///< structure of each element, if it has one
+    const Layout* layout = nullptr; ///< structure of each element, if it has one
     // NOLINTNEXTLINE(readability-redundant-member-init): GCC wants it in designated initializers
     std::span<const Layout* const> alternatives{}; ///< what may lie here, when it depends
     bool is_alias = false;                         ///< another name for bits that a field has

@@ -25,11 +25,11 @@ std::uint32_t prefix_of(const SharedReceiveAttributes& attributes) {
 SharedReceiveQueue::SharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
                                        const SharedReceiveAttributes& attributes,
                                        SharedReceiveResources resources)
-    : Object(identity), hca_(hca), attributes_(attributes),
-      resources_(std::move(resources)), ring_{.buffer = &resources_.buffer,
-                                              .log_stride = attributes.log_stride,
-                                              .entries = 1U << attributes.log_entries,
-                                              .prefix = prefix_of(attributes)} {}
+    : Object(identity), hca_(hca), attributes_(attributes), resources_(std::move(resources)),
+      ring_{.buffer = &resources_.buffer,
+            .log_stride = attributes.log_stride,
+            .entries = 1U << attributes.log_entries,
+            .prefix = prefix_of(attributes)} {}
 
 std::expected<void, ReceiveFault> SharedReceiveQueue::poll() {
     if (stopped_)

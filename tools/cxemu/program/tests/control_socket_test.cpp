@@ -16,9 +16,7 @@ protected:
     void SetUp() override {
         auto listening = ControlSocket::listen(
             loop, path,
-            [](const std::vector<std::string>& words) {
-                return nlohmann::json{{"words", words}};
-            },
+            [](const std::vector<std::string>& words) { return nlohmann::json{{"words", words}}; },
             make_silent_log());
         ASSERT_TRUE(listening) << listening.error();
         control = *std::move(listening);
