@@ -64,6 +64,14 @@ std::expected<std::span<const std::byte>, CommandResult> translation(CommandCont
     return listed.first(octwords * MemoryKey::octword);
 }
 
+/// A key that is free belongs to no domain before a UMR gives it one.
+std::expected<Reference<ProtectionDomain>, CommandResult> domain_of(CommandContext& context,
+                                                                    Fields fields) {
+    if (fields.get<"free">() != 0 && fields.get<"pd">() == 0)
+        return Reference<ProtectionDomain>();
+    return refer_to<ProtectionDomain>(context, fields.get<"pd">());
+}
+
 CommandResult create_mkey(CommandContext& context) {
     const auto in = context.in<hwtab::create_mkey_in>();
     const auto fields = in.nested<"memory_key_mkey_entry", hwtab::mkc>();
@@ -76,7 +84,7 @@ CommandResult create_mkey(CommandContext& context) {
     const auto entries = translation(context);
     if (!entries)
         return entries.error();
-    auto domain = refer_to<ProtectionDomain>(context, fields.get<"pd">());
+    auto domain = domain_of(context, fields);
     if (!domain)
         return domain.error();
     const auto created = context.objects().of<MemoryKey>().create(

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace cxemu::hca {
 
@@ -130,11 +129,8 @@ void CommandDispatcher::check_reserved(const CommandContext& context,
     const auto choose = [&](const hwtab::Field& field) {
         return check::choose_by_op_mod(field, entry.command->opcode, context.op_mod);
     };
-    // Any command may come from a user context, also one whose table has no place for it.
-    std::vector<std::byte> input(context.input.begin(), context.input.end());
-    hwtab::write_bits(input.data(), hwtab::uid_field.offset, hwtab::uid_field.width, 0);
     check::find_reserved_bits(
-        layout, input, choose, [&](std::string_view where, std::uint64_t value) {
+        layout, context.input, choose, [&](std::string_view where, std::uint64_t value) {
             hca_.violation(rules::reserved_bits_set, "{} {} = {:#x}", layout.name, where, value);
         });
 }

@@ -4,6 +4,7 @@
 /// command.
 #pragma once
 
+#include "base/log.hpp"
 #include "hca/command.hpp"
 
 #include <cstdint>
@@ -65,6 +66,7 @@ private:
 
     Hca& hca_;
     CommandTable table_;
+    LogLimiter limiter_;
     std::map<std::uint16_t, OpcodeStatistics> statistics_;
 };
 
