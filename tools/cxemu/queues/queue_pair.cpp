@@ -519,15 +519,14 @@ void QueuePair::poll_send_doorbell() {
     auto& hca = queues_.hca();
     const auto record =
         hca.dma().load_be<std::uint32_t>(context().get<"dbr_addr">() + send_counter_offset);
-    if (record && send_queue_.post(static_cast<std::uint16_t>(*record)))
+    if ((record && send_queue_.post(static_cast<std::uint16_t>(*record))) ||
+        state() == QueuePairState::error)
         return;
     if (record)
         hca.violation(rules::send_doorbell_beyond_ring,
                       "queue pair {:#x}: posted up to {:#x}, next is {:#x}, room for {:#x} blocks",
                       number(), static_cast<std::uint16_t>(*record), send_queue_.next(),
                       send_queue_.blocks());
-    if (state() == QueuePairState::error)
-        return;
     post_event(hca::EventType::work_queue_catastrophic_error);
     enter_error();
 }

@@ -374,6 +374,7 @@ TEST_F(QueuePairTest, ReportsASendDoorbellBeforeReadyToSend) {
 
 TEST_F(QueuePairTest, IgnoresADoorbellThroughTheUarPageOfSomebodyElse) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
+    bench_.settle();
     bench_.write_send(queue_pair, 0, Bench::nop(queue_pair, 0));
     bench_.store32(queue_pair.context().get<"dbr_addr">() + 4, 1);
     hca::Uar& other = *bench_.hca().objects().of<hca::Uar>().find(bench_.make_uar());
