@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an administrator sees of cxib.ko: loading it, binding it to devices, and the answers in words.
 
-Runs in a guest of tools/testing/module/run, which has three devices that are no HCA. One of them is a frame buffer:
-its BAR 0 is plain memory, so that a test can write any init segment into it.
+Runs in a guest of tools/testing/module/run, which has an HCA and three devices that are none. One of these is a frame
+buffer: its BAR 0 is plain memory, so that a test can write any init segment into it.
 """
 
 import contextlib
@@ -133,12 +133,32 @@ class Loading(ModuleTest):
     def test_takes_no_device_unasked(self) -> None:
         self.assertEqual([driver for device in DEVICES.iterdir() if (driver := driver_of(device)) == "cxib"], [])
 
-    def test_leaves_an_hca_alone_until_it_is_asked(self) -> None:
-        hcas = find_devices(MELLANOX)
-        if not hcas:
-            self.skipTest("the guest has no HCA")
-        self.assertNotIn("cxib", [driver_of(hca) for hca in hcas])
-        self.assertEqual(self.bind_error(hcas[0]), "No such device")
+
+class Hca(ModuleTest):
+    """A device of the driver's table. The guest has loaded no other driver for it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.hca = find_device(MELLANOX)
+
+    def test_an_hca_is_left_alone_until_it_is_asked_for(self) -> None:
+        self.assertEqual(driver_of(self.hca), "")
+        self.assertEqual(self.bind_error(self.hca), "No such device")
+        self.assertEqual(driver_of(self.hca), "")
+
+    def test_an_hca_is_bound_by_driver_override(self) -> None:
+        with self.override(self.hca):
+            self.assertEqual(self.bind_error(self.hca), "")
+        self.assertEqual(driver_of(self.hca), "cxib")
+        self.assert_logged(rf"{self.hca.name}: firmware \d+\.\d+\.\d+")
+
+    def test_an_hca_that_was_let_go_is_free_for_others(self) -> None:
+        with self.override(self.hca):
+            self.assertEqual(self.bind_error(self.hca), "")
+        write_attribute(DRIVER / "unbind", self.hca.name)
+        self.assertEqual(driver_of(self.hca), "")
+        self.assertEqual((self.hca / "driver_override").read_text().strip(), "(null)")
+        self.assertEqual(self.bind_error(self.hca), "No such device")
 
 
 class ForeignDevices(ModuleTest):
