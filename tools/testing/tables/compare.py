@@ -13,6 +13,9 @@ from kernel_headers import Headers
 from tables import Enumeration, Field, Layout, Tables
 
 BITS = 8
+# The entry whose reasons hold for all layouts.
+EVERY_LAYOUT = "*"
+
 IFC = "mlx5_ifc_{}_bits"
 
 
@@ -97,7 +100,7 @@ class Comparison:
             self.outcome.differs(place, f"is {expected:#x}, {constant} of Linux is {found:#x}")
 
     def _refuse_dead_entries(self) -> None:
-        for name in self.members.keys() - self.tables.layouts.keys():
+        for name in self.members.keys() - self.tables.layouts.keys() - {EVERY_LAYOUT}:
             self.outcome.differs(name, "linux_members.json speaks of a structure that no table has")
         for name in self.values.keys() - self.tables.enumerations.keys():
             self.outcome.differs(name, "linux_values.json speaks of an enumeration that no table has")
@@ -136,7 +139,7 @@ class StructureComparison:
 
     def expect_no_more_fields(self) -> None:
         """Fields that Linux lacks need a reason; other names for bits need none."""
-        reasons = self.entry.get("without", {})
+        reasons = {**self.members.get(EVERY_LAYOUT, {}).get("without", {}), **self.entry.get("without", {})}
         for field in self.layout.fields:
             if field.name in self.seen or field.is_alias:
                 continue
