@@ -264,7 +264,6 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
 
 void CommandQueue::fail_delivery(Execution& execution, const DeliveryError& error) {
     ++statistics_.delivery_errors;
-    hca_.log()->warn("command slot {}: {}: {}", execution.slot, name_of(error.status), error.text);
     hca_.violation(rules::command_delivery, "slot {}: {}: {}", execution.slot,
                    name_of(error.status), error.text);
     execution.output_mailboxes.clear();

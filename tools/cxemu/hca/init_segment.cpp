@@ -48,10 +48,11 @@ constexpr std::uint32_t software_reset_supported = 1U << 30;
 } // namespace
 
 InitSegment::InitSegment(const EventLoop& loop, const HcaSettings& settings, const Health& health)
-    : loop_(loop), settings_(settings), health_(health), power_on_(loop.now()) {}
+    : loop_(loop), settings_(settings), health_(health) {}
 
+/// The same clock as that of the time stamps in completions.
 std::uint64_t InitSegment::nanoseconds() const {
-    const auto since = std::chrono::nanoseconds(loop_.now() - power_on_);
+    const auto since = std::chrono::nanoseconds(loop_.now().time_since_epoch());
     return static_cast<std::uint64_t>(since.count());
 }
 

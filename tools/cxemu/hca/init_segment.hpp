@@ -61,7 +61,6 @@ private:
     const EventLoop& loop_;
     const HcaSettings& settings_;
     const Health& health_;
-    EventLoop::TimePoint power_on_;
     std::uint32_t address_high_ = 0;
     std::uint32_t address_low_ = 0; ///< bits 31 to 12
     NicInterface interface_ = NicInterface::disabled;
