@@ -5,6 +5,7 @@
 #include "tables/commands_device.hpp"
 
 #include <array>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
