@@ -17,8 +17,8 @@ using hwtab::initial_seg;
 
 /// Byte offset of the word that holds a field of the segment.
 template <hwtab::FixedString path>
-constexpr std::uint64_t word_of = hwtab::locate(initial_seg, path.view()).offset
-                                  / hwtab::bits_per_word * 4;
+constexpr std::uint64_t word_of =
+    hwtab::locate(initial_seg, path.view()).offset / hwtab::bits_per_word * 4;
 
 constexpr std::uint64_t revision = word_of<"fw_rev_minor">;
 constexpr std::uint64_t interface_revision = word_of<"cmd_interface_rev">;
