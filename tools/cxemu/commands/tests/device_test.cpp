@@ -265,10 +265,13 @@ TEST_F(DeviceCommandsTest, NoticesThatTheHostChangedAPage) {
 TEST_F(DeviceCommandsTest, RefusesBadPages) {
     host.execute<hwtab::cmd_enable_hca>();
     const std::uint64_t good = Host::free_memory;
-    EXPECT_EQ(give_pages({0}).syndrome, Syndrome::bad_page_address);
-    EXPECT_EQ(give_pages({good + 8}).syndrome, Syndrome::bad_page_address);
-    EXPECT_EQ(give_pages({0xdead'0000'0000}).syndrome, Syndrome::bad_page_address);
-    EXPECT_EQ(give_pages({good, good}).syndrome, Syndrome::page_given_twice);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{0}).syndrome, Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good + 8}).syndrome,
+              Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{0xdead'0000'0000}).syndrome,
+              Syndrome::bad_page_address);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good, good}).syndrome,
+              Syndrome::page_given_twice);
     EXPECT_EQ(host.hca.pages().held(), 0U);
     EXPECT_EQ(give_pages({good}).status, CommandStatus::ok);
     EXPECT_EQ(give_pages({good}).syndrome, Syndrome::page_given_twice);

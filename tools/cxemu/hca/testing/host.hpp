@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -178,7 +179,9 @@ public:
     /// A command without arguments, or with those that \p fill writes through a View of the input.
     template <const hwtab::Command& command>
     Answer execute(auto fill, std::uint16_t op_mod = 0, std::uint16_t uid = 0,
-                   std::size_t list_bytes = 0) {
+                   std::size_t list_bytes = 0)
+        requires std::invocable<decltype(fill)&, hwtab::View<*command.input>>
+    {
         auto input = make_input(command.opcode, command.input->size + list_bytes, op_mod, uid);
         fill(hwtab::View<*command.input>{std::span<std::byte>(input)});
         return execute(input, command.output->size);
