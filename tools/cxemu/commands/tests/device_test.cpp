@@ -273,8 +273,8 @@ TEST_F(DeviceCommandsTest, RefusesBadPages) {
     EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good, good}).syndrome,
               Syndrome::page_given_twice);
     EXPECT_EQ(host.hca.pages().held(), 0U);
-    EXPECT_EQ(give_pages({good}).status, CommandStatus::ok);
-    EXPECT_EQ(give_pages({good}).syndrome, Syndrome::page_given_twice);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good}).status, CommandStatus::ok);
+    EXPECT_EQ(give_pages(std::vector<std::uint64_t>{good}).syndrome, Syndrome::page_given_twice);
 }
 
 TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
