@@ -304,7 +304,7 @@ bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
     entry.set<"status">(static_cast<std::uint8_t>(status));
     entry.set<"ownership">(0);
     entry.set<"signature">(0);
-    if (execution.output_chain.checksums)
+    if (hca_.capabilities().current<"cmdif_checksum">() != 0)
         entry.set<"signature">(signed_xor ^ xor_of(execution.entry));
     const auto word = load_be<std::uint32_t>(std::span(execution.entry).subspan(last_word));
     return dma.store_be<std::uint32_t>(address + last_word, word).has_value();

@@ -123,6 +123,7 @@ TEST_F(CommandQueueTest, RefusesTheCommandOfAnUnknownUserContext) {
 }
 
 TEST_F(CommandQueueTest, CompletesSlotsInTheOrderOfTheirAnswers) {
+    host.hca.set_state(FunctionState::initialized);
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.submit(1, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.submit(2, make_input(hwtab::cmd_nop.opcode, 16), 16);
