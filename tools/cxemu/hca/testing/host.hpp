@@ -124,7 +124,7 @@ public:
     /// Fills a slot, mailboxes included; the device doesn't know yet.
     void submit(std::uint32_t slot, std::span<const std::byte> input, std::uint32_t output_length) {
         const hwtab::View<hwtab::cmd_queue_entry> entry = this->entry(slot);
-        std::ranges::fill(entry.memory(), std::byte{0});
+        std::ranges::fill(entry.memory().first(hwtab::cmd_queue_entry.size), std::byte{0});
         const auto head = input.first(std::min<std::size_t>(input.size(), inline_size));
         const auto rest = input.subspan(head.size());
         entry.set<"type">(7);
