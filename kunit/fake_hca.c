@@ -38,7 +38,8 @@ void fake_hca_complain(struct fake_hca *hca, const char *format, ...)
 	va_start(args, format);
 	text.fmt = format;
 	text.va = &args;
-	kunit_warn(hca->test, "the driver broke a rule: %pV\n", &text);
+	/* Also called with interrupts disabled. */
+	pr_warn("fake HCA: the driver broke a rule: %pV\n", &text);
 	va_end(args);
 	hca->complaints++;
 }
@@ -158,6 +159,12 @@ static u8 run_access_register(struct fake_hca *hca, const struct execution *exec
 	return HW_COMMAND_STATUS_OK;
 }
 
+/* It has less than the driver wants, so that there is something to configure. */
+void fake_hca_unconfigure(struct fake_hca *hca)
+{
+	hw_cmd_hca_cap_set_log_max_qp(hca->current_caps, 12);
+}
+
 static u8 run_enable(struct fake_hca *hca, const struct execution *execution)
 {
 	hca->enabled = true;
@@ -171,6 +178,7 @@ static u8 run_disable(struct fake_hca *hca, const struct execution *execution)
 	if (hca->page_count)
 		fake_hca_complain(hca, "DISABLE_HCA with %u pages in the device", hca->page_count);
 	hca->enabled = false;
+	fake_hca_unconfigure(hca);
 	return HW_COMMAND_STATUS_OK;
 }
 
@@ -312,6 +320,10 @@ static u8 run_alloc_uar(struct fake_hca *hca, const struct execution *execution)
 
 static u8 run_dealloc_uar(struct fake_hca *hca, const struct execution *execution)
 {
+	u32 uar = hw_dealloc_uar_in_get_uar(execution->in);
+
+	if (uar < FAKE_FIRST_UAR || uar >= FAKE_FIRST_UAR + hca->uars)
+		return HW_COMMAND_STATUS_BAD_RESOURCE;
 	hca->uars--;
 	return HW_COMMAND_STATUS_OK;
 }
@@ -638,6 +650,7 @@ struct fake_hca *fake_hca_create(struct kunit *test)
 	set_default_registers(hca);
 	set_default_capabilities(hca->maximum);
 	set_default_capabilities(hca->current_caps);
+	fake_hca_unconfigure(hca);
 	hca->issi = 3;
 	hca->boot_pages = 6;
 	hca->init_pages = 20;

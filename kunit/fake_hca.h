@@ -173,7 +173,9 @@ void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value);
 bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data, size_t length);
 void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_type,
 		      const void *data, size_t length);
-bool fake_hca_has_eq(struct fake_hca *hca, u8 type);
+void fake_hca_request_pages(struct fake_hca *hca, s32 count);
+void fake_hca_unconfigure(struct fake_hca *hca);
+void fake_hca_forget(struct fake_hca *hca);
 extern const struct cxib_bus_ops fake_bus_ops;
 void fake_command_doorbell(struct fake_hca *hca, u32 vector);
 void fake_queue_address(struct fake_hca *hca);

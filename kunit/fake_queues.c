@@ -143,11 +143,6 @@ static int eq_of(struct fake_hca *hca, u8 type)
 	return -1;
 }
 
-bool fake_hca_has_eq(struct fake_hca *hca, u8 type)
-{
-	return eq_of(hca, type) >= 0;
-}
-
 /* Returns false if no event queue takes such events. */
 bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data, size_t length)
 {
@@ -204,20 +199,36 @@ static void fake_set_dma(struct cxib_bus *bus, bool enabled)
 	to_hca(bus)->dma = enabled;
 }
 
+/* The firmware wants pages; negative: it offers some back. */
+void fake_hca_request_pages(struct fake_hca *hca, s32 count)
+{
+	struct hw_pages_req_event data = {};
+
+	hw_pages_req_event_set_num_pages(&data, (u32)count);
+	if (!fake_hca_post(hca, HW_EVENT_TYPE_PAGE_REQUEST, 0, &data, sizeof(data)))
+		fake_hca_complain(hca, "nobody takes page requests");
+}
+
 /* Everything that the driver had made is gone. */
+void fake_hca_forget(struct fake_hca *hca)
+{
+	hca->enabled = false;
+	hca->initialized = false;
+	hca->uars = 0;
+	hca->queue = NULL;
+	fake_hca_unconfigure(hca);
+	hca->held = 0;
+	xa_destroy(&hca->pages);
+	hca->page_count = 0;
+	memset(hca->eqs, 0, sizeof(hca->eqs));
+}
+
 static int fake_reset(struct cxib_bus *bus)
 {
 	struct fake_hca *hca = to_hca(bus);
 
 	hca->resets++;
-	hca->enabled = false;
-	hca->initialized = false;
-	hca->uars = 0;
-	hca->queue = NULL;
-	hca->held = 0;
-	xa_destroy(&hca->pages);
-	hca->page_count = 0;
-	memset(hca->eqs, 0, sizeof(hca->eqs));
+	fake_hca_forget(hca);
 	return 0;
 }
 

@@ -418,7 +418,7 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
  */
 int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *command)
 {
-	unsigned int limit_ms = command->limit_ms ?: CXIB_COMMAND_LIMIT_MS;
+	unsigned int limit_ms = command->limit_ms ?: queue->limit_ms;
 	struct cxib_command_slot *slot;
 	u16 opcode;
 
@@ -556,6 +556,26 @@ bool cxib_command_queue_is_broken(struct cxib_command_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_broken);
 
+/**
+ * cxib_command_queue_is_busy() - whether the device may still write to the queue
+ * @queue: the queue
+ *
+ * Return: true if a slot is in use or set aside, or the device was given up.
+ */
+bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
+{
+	unsigned long flags;
+	unsigned int i;
+	bool busy;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	busy = queue->broken;
+	for (i = 0; i < queue->slot_count; i++)
+		busy |= queue->slots[i].state != CXIB_SLOT_FREE;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return busy;
+}
+
 static void set_polled(struct cxib_command_queue *queue, bool polled)
 {
 	unsigned long flags;
@@ -608,7 +628,12 @@ static void init_slots(struct cxib_command_queue *queue)
  */
 int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus *bus)
 {
-	*queue = (struct cxib_command_queue){ .bus = bus, .dev = bus->dev, .polled = true };
+	*queue = (struct cxib_command_queue){
+		.bus = bus,
+		.dev = bus->dev,
+		.limit_ms = CXIB_COMMAND_LIMIT_MS,
+		.polled = true,
+	};
 	spin_lock_init(&queue->lock);
 	xa_init(&queue->statistics);
 	init_slots(queue);

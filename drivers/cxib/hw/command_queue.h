@@ -123,6 +123,7 @@ struct cxib_slot_class {
  * @pages: the slot for MANAGE_PAGES: the firmware may need pages to finish the
  *	commands in all other slots
  * @statistics: struct cxib_command_statistics by opcode
+ * @limit_ms: time limit of commands that do not set their own
  * @lock: protects what follows, the state of every slot and the contents of
  *	@statistics. Taken in interrupts.
  * @slots: the slots
@@ -144,6 +145,7 @@ struct cxib_command_queue {
 	struct cxib_slot_class ordinary;
 	struct cxib_slot_class pages;
 	struct xarray statistics;
+	unsigned int limit_ms;
 
 	spinlock_t lock; /* slots, see above */
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
@@ -161,7 +163,7 @@ struct cxib_command_queue {
  * @in_length: its length in bytes, at least 16
  * @out: where the output goes; zeros when there was no proper answer
  * @out_length: room for it in bytes, at least 12
- * @limit_ms: time limit; 0 stands for %CXIB_COMMAND_LIMIT_MS
+ * @limit_ms: time limit; 0 stands for that of the queue
  * @quiet: a bad status is no news for the kernel log
  * @status: filled: status of the answer
  * @syndrome: filled: syndrome of the answer
@@ -185,6 +187,7 @@ void cxib_command_queue_use_events(struct cxib_command_queue *queue);
 void cxib_command_queue_use_polling(struct cxib_command_queue *queue);
 void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots);
 void cxib_command_queue_break(struct cxib_command_queue *queue);
+bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_broken(struct cxib_command_queue *queue);
 unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue);
 

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bring-up and tear-down of a device: an ordered list of steps.
+ *
+ * Memory that the device may access is acquired before the step that lets it
+ * access memory, or kept in books that are made before it. So whatever goes
+ * wrong, memory is freed only after the device has lost access to it.
+ */
+#include <kunit/visibility.h>
+#include <linux/array_size.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/device.h>
+#include <linux/utsname.h>
+#include <linux/workqueue.h>
+
+#include "hw/bus.h"
+#include "hw/hw.h"
+#include "hw/steps.h"
+
+/* How often a slow firmware start is mentioned in the log. */
+#define PROGRESS_MS	20000
+
+/* The interface step that this driver speaks. */
+#define ISSI_WANTED	1
+
+struct bus_reader {
+	struct cxib_init_segment_reader reader;
+	struct cxib_bus *bus;
+};
+
+static void read_words(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
+		       unsigned int first, unsigned int count)
+{
+	struct cxib_bus *bus = container_of(reader, struct bus_reader, reader)->bus;
+	unsigned int i;
+
+	for (i = first; i < first + count; i++)
+		copy->dw[i] = cpu_to_be32(cxib_bus_read(bus, i * sizeof(u32)));
+}
+
+static void wait_for_firmware(struct cxib_init_segment_reader *reader,
+			      unsigned int milliseconds, unsigned int waited)
+{
+	struct cxib_bus *bus = container_of(reader, struct bus_reader, reader)->bus;
+
+	if (waited && waited % PROGRESS_MS == 0)
+		dev_info(bus->dev, "firmware is initializing, waited %u s of at most %u s\n",
+			 waited / 1000, CXIB_FIRMWARE_READY_LIMIT_MS / 1000);
+	msleep(milliseconds);
+}
+
+static int await_firmware(struct cxib_hw *hw)
+{
+	struct bus_reader reader = {
+		.reader = { .read = read_words, .wait = wait_for_firmware },
+		.bus = hw->bus,
+	};
+	struct cxib_explanation explanation;
+	int err;
+
+	err = cxib_init_segment_await(&reader.reader, &hw->firmware, &explanation);
+	if (err)
+		dev_err(hw->bus->dev, "%s\n", explanation.text);
+	return err;
+}
+
+/**
+ * cxib_hw_give_up() - something could not be undone
+ * @hw: device
+ *
+ * What would come next depends on it: a parent cannot be destroyed before its
+ * child. So the device gets no command any more, and is reset at the end.
+ */
+void cxib_hw_give_up(struct cxib_hw *hw)
+{
+	cxib_command_queue_break(&hw->commands);
+}
+
+static int make_workqueue(struct cxib_hw *hw)
+{
+	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
+	return hw->workqueue ? 0 : -ENOMEM;
+}
+
+static void drop_workqueue(struct cxib_hw *hw)
+{
+	destroy_workqueue(hw->workqueue);
+}
+
+static int create_command_queue(struct cxib_hw *hw)
+{
+	int err = cxib_command_queue_create(&hw->commands, hw->bus);
+
+	if (!err && hw->command_limit_ms)
+		hw->commands.limit_ms = hw->command_limit_ms;
+	return err;
+}
+
+static void destroy_command_queue(struct cxib_hw *hw)
+{
+	cxib_command_queue_destroy(&hw->commands);
+}
+
+static int open_books(struct cxib_hw *hw)
+{
+	cxib_pages_init(&hw->pages, &hw->commands);
+	return 0;
+}
+
+static void close_books(struct cxib_hw *hw)
+{
+	unsigned int rings = cxib_hw_free_eq_memory(hw);
+	u32 pages = cxib_pages_free(&hw->pages);
+
+	if (pages || rings)
+		dev_warn(hw->bus->dev,
+			 "freed %u firmware pages and %u event queues that the device had not given back\n",
+			 pages, rings);
+}
+
+static int make_debugfs(struct cxib_hw *hw)
+{
+	hw->debugfs = debugfs_create_dir(dev_name(hw->bus->dev), hw->debugfs_root);
+	cxib_command_queue_debugfs(&hw->commands, hw->debugfs);
+	cxib_pages_debugfs(&hw->pages, hw->debugfs);
+	cxib_device_caps_debugfs(&hw->caps, hw->debugfs);
+	cxib_health_debugfs(&hw->health, hw->debugfs);
+	return 0;
+}
+
+static void remove_debugfs(struct cxib_hw *hw)
+{
+	debugfs_remove_recursive(hw->debugfs);
+}
+
+static int allow_dma(struct cxib_hw *hw)
+{
+	hw->bus->ops->set_dma(hw->bus, true);
+	return 0;
+}
+
+/* A device that may still know addresses must not find its way back to them later. */
+static void stop_dma(struct cxib_hw *hw)
+{
+	int err;
+
+	hw->bus->ops->set_dma(hw->bus, false);
+	if (!cxib_command_queue_is_busy(&hw->commands))
+		return;
+	dev_warn(hw->bus->dev, "device was not left in order, resetting it\n");
+	err = hw->bus->ops->reset(hw->bus);
+	if (err)
+		dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
+}
+
+static int start_command_queue(struct cxib_hw *hw)
+{
+	int err = cxib_command_queue_start(&hw->commands);
+
+	/* The device may go back to initializing when it gets the queue. */
+	return err ?: await_firmware(hw);
+}
+
+static int start_health(struct cxib_hw *hw)
+{
+	cxib_health_start(&hw->health, hw->bus, &hw->commands);
+	return 0;
+}
+
+static void stop_health(struct cxib_hw *hw)
+{
+	cxib_health_stop(&hw->health);
+}
+
+static int enable_function(struct cxib_hw *hw)
+{
+	return cxib_enable_hca(&hw->commands);
+}
+
+static void disable_function(struct cxib_hw *hw)
+{
+	if (cxib_disable_hca(&hw->commands))
+		cxib_hw_give_up(hw);
+}
+
+static int choose_issi(struct cxib_hw *hw)
+{
+	u32 supported;
+	int err;
+
+	err = cxib_query_issi(&hw->commands, &supported);
+	if (err)
+		return err;
+	if (supported & BIT(ISSI_WANTED))
+		return cxib_set_issi(&hw->commands, ISSI_WANTED);
+	dev_err(hw->bus->dev,
+		"the firmware supports the interface steps 0x%x, this driver needs step %u; update the firmware\n",
+		supported, ISSI_WANTED);
+	return -EOPNOTSUPP;
+}
+
+static void reclaim_pages(struct cxib_hw *hw)
+{
+	if (cxib_pages_reclaim(&hw->pages))
+		cxib_hw_give_up(hw);
+}
+
+static int supply_boot_pages(struct cxib_hw *hw)
+{
+	int err = cxib_pages_supply(&hw->pages, CXIB_PAGES_BOOT);
+
+	if (err)
+		reclaim_pages(hw);
+	return err;
+}
+
+/* What is given here too is taken back with the boot pages. */
+static int supply_init_pages(struct cxib_hw *hw)
+{
+	return cxib_pages_supply(&hw->pages, CXIB_PAGES_INIT);
+}
+
+static int set_byte_order(struct cxib_hw *hw)
+{
+	return hw->bus->is_virtual ? 0 : cxib_set_host_endianness(&hw->commands);
+}
+
+static int configure(struct cxib_hw *hw)
+{
+	return cxib_device_caps_configure(&hw->commands, &hw->caps);
+}
+
+static int start_operation(struct cxib_hw *hw)
+{
+	return cxib_init_hca(&hw->commands);
+}
+
+static void end_operation(struct cxib_hw *hw)
+{
+	if (cxib_teardown_hca(&hw->commands))
+		cxib_hw_give_up(hw);
+}
+
+static int tell_version(struct cxib_hw *hw)
+{
+	char version[64];
+
+	if (!hw->caps.driver_version)
+		return 0;
+	snprintf(version, sizeof(version), "Linux,cxib,%s", utsname()->release);
+	return cxib_set_driver_version(&hw->commands, version);
+}
+
+static int meet_adapter(struct cxib_hw *hw)
+{
+	return cxib_query_adapter(&hw->commands, &hw->adapter);
+}
+
+static int allocate_uar(struct cxib_hw *hw)
+{
+	return cxib_alloc_uar(&hw->commands, &hw->uar);
+}
+
+static void free_uar(struct cxib_hw *hw)
+{
+	if (cxib_dealloc_uar(&hw->commands, hw->uar))
+		cxib_hw_give_up(hw);
+}
+
+static const struct cxib_step steps[] = {
+	{ "a workqueue for events", make_workqueue, drop_workqueue },
+	{ "memory for the command queue", create_command_queue, destroy_command_queue },
+	{ "books of memory", open_books, close_books },
+	{ "debugfs", make_debugfs, remove_debugfs },
+	{ "access to memory", allow_dma, stop_dma },
+	{ "waiting for the firmware", await_firmware, NULL },
+	{ "handing over the command queue", start_command_queue, NULL },
+	{ "watching the device's health", start_health, stop_health },
+	{ "enabling the function", enable_function, disable_function },
+	{ "choosing the interface step", choose_issi, NULL },
+	{ "pages for the firmware's start", supply_boot_pages, reclaim_pages },
+	{ "telling the byte order", set_byte_order, NULL },
+	{ "capabilities", configure, NULL },
+	{ "pages for the firmware's operation", supply_init_pages, NULL },
+	{ "starting operation", start_operation, end_operation },
+	{ "telling the driver's version", tell_version, NULL },
+	{ "identity of the adapter", meet_adapter, NULL },
+	{ "a page of doorbells", allocate_uar, free_uar },
+	{ "interrupt vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },
+	{ "the command event queue", cxib_hw_create_command_eq, cxib_hw_destroy_command_eq },
+	{ "the asynchronous event queue", cxib_hw_create_async_eq, cxib_hw_destroy_async_eq },
+	{ "completion event queues", cxib_hw_create_completion_eqs,
+	  cxib_hw_destroy_completion_eqs },
+};
+
+static const struct cxib_step_list bring_up = { steps, ARRAY_SIZE(steps) };
+
+static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
+{
+	dev_info(hw->bus->dev,
+		 "firmware %u.%u.%u, command interface revision %u, board %s, %u completion vectors; up after %llu commands and %lld ms, the firmware has %u pages\n",
+		 hw->firmware.firmware_major, hw->firmware.firmware_minor,
+		 hw->firmware.firmware_subminor, hw->firmware.command_revision,
+		 hw->adapter.board_id, hw->completion_eq_count, hw->commands.issued, milliseconds,
+		 hw->pages.count);
+}
+
+/**
+ * cxib_hw_bring_up() - makes a device ready for use
+ * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms
+ *
+ * Context: process context, may sleep, also for minutes while the firmware
+ * starts.
+ * Return: 0, or an error: then everything is undone, and the kernel log says
+ * what failed.
+ */
+int cxib_hw_bring_up(struct cxib_hw *hw)
+{
+	ktime_t begin = ktime_get();
+	unsigned int taken;
+	int err;
+
+	err = cxib_steps_take(&bring_up, hw, &taken);
+	if (err)
+		dev_err(hw->bus->dev, "bring-up failed at step %u of %u, %s: error %d\n",
+			taken + 1, bring_up.count, steps[taken].name, err);
+	else
+		say_what_is_there(hw, ktime_ms_delta(ktime_get(), begin));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_bring_up);
+
+/**
+ * cxib_hw_tear_down() - the reverse of cxib_hw_bring_up()
+ * @hw: device that nobody uses any more
+ *
+ * A device that does not answer any more is reset.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_hw_tear_down(struct cxib_hw *hw)
+{
+	cxib_steps_undo(&bring_up, hw, bring_up.count);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_tear_down);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Registers, DMA and interrupt vectors of a PCI function. */
+#include <linux/io.h>
+#include <linux/pci.h>
+
+#include "hw/bus_pci.h"
+
+static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
+{
+	return container_of(bus, struct cxib_bus_pci, bus);
+}
+
+static u32 read_register(struct cxib_bus *bus, u32 offset)
+{
+	return ioread32be(to_pci(bus)->bar + offset);
+}
+
+static void write_register(struct cxib_bus *bus, u32 offset, u32 value)
+{
+	iowrite32be(value, to_pci(bus)->bar + offset);
+}
+
+static void set_dma(struct cxib_bus *bus, bool enabled)
+{
+	struct pci_dev *pdev = to_pci(bus)->pdev;
+
+	if (enabled) {
+		pci_set_master(pdev);
+		return;
+	}
+	pci_clear_master(pdev);
+	pci_wait_for_pending_transaction(pdev);
+}
+
+/* Probe and remove hold the lock of the device. */
+static int reset_function(struct cxib_bus *bus)
+{
+	return pci_reset_function_locked(to_pci(bus)->pdev);
+}
+
+static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
+{
+	struct irq_affinity affinity = { .pre_vectors = CXIB_SHARED_VECTORS };
+
+	return pci_alloc_irq_vectors_affinity(to_pci(bus)->pdev, minimum, maximum,
+					      PCI_IRQ_MSIX | PCI_IRQ_AFFINITY, &affinity);
+}
+
+static void free_vectors(struct cxib_bus *bus)
+{
+	pci_free_irq_vectors(to_pci(bus)->pdev);
+}
+
+static int request_vector(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
+			  const char *name, void *context)
+{
+	return request_irq(pci_irq_vector(to_pci(bus)->pdev, vector), handler, 0, name, context);
+}
+
+static void free_vector(struct cxib_bus *bus, unsigned int vector, void *context)
+{
+	free_irq(pci_irq_vector(to_pci(bus)->pdev, vector), context);
+}
+
+static const struct cxib_bus_ops ops = {
+	.read = read_register,
+	.write = write_register,
+	.set_dma = set_dma,
+	.reset = reset_function,
+	.allocate_vectors = allocate_vectors,
+	.free_vectors = free_vectors,
+	.request_irq = request_vector,
+	.free_irq = free_vector,
+};
+
+/**
+ * cxib_bus_pci_init() - the way to a PCI function
+ * @bus: filled
+ * @pdev: the function; it is enabled, and its driver's probe or remove runs
+ *	whenever the device is reset or its vectors are allocated
+ * @bar: its BAR 0, mapped as a whole
+ */
+void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar)
+{
+	*bus = (struct cxib_bus_pci){
+		.bus = {
+			.dev = &pdev->dev,
+			.ops = &ops,
+			.bar_size = pci_resource_len(pdev, 0),
+			.is_virtual = pdev->is_virtfn,
+		},
+		.pdev = pdev,
+		.bar = bar,
+	};
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about the device as a whole. */
+#include <kunit/visibility.h>
+#include <linux/ctype.h>
+#include <linux/device.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "hw/bus.h"
+#include "hw/commands_device.h"
+#include "hw/commands_objects.h"
+#include "hw/commands_port.h"
+#include "hw/device.h"
+#include "hw/registers.h"
+
+/**
+ * cxib_enable_hca() - ENABLE_HCA: makes the function usable
+ * @queue: command queue
+ */
+int cxib_enable_hca(struct cxib_command_queue *queue)
+{
+	struct hw_enable_hca_in in = {};
+	struct hw_enable_hca_out out;
+
+	hw_enable_hca_in_set_opcode(&in, HW_CMD_ENABLE_HCA);
+	return cxib_command_execute(queue, in, out);
+}
+
+/**
+ * cxib_disable_hca() - DISABLE_HCA: the reverse of ENABLE_HCA
+ * @queue: command queue; the device has no pages any more
+ */
+int cxib_disable_hca(struct cxib_command_queue *queue)
+{
+	struct hw_disable_hca_in in = {};
+	struct hw_disable_hca_out out;
+
+	hw_disable_hca_in_set_opcode(&in, HW_CMD_DISABLE_HCA);
+	return cxib_command_execute(queue, in, out);
+}
+
+/**
+ * cxib_query_issi() - QUERY_ISSI: interface steps that the device supports
+ * @queue: command queue
+ * @supported: filled: bit n stands for step n. Firmware that does not know the
+ *	command supports step 0.
+ */
+int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported)
+{
+	struct hw_query_issi_in in = {};
+	struct hw_query_issi_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = &out, .out_length = sizeof(out),
+		.quiet = true,
+	};
+	int err;
+
+	hw_query_issi_in_set_opcode(&in, HW_CMD_QUERY_ISSI);
+	err = cxib_command_run(queue, &command);
+	if (command.status == HW_COMMAND_STATUS_BAD_OPERATION) {
+		*supported = BIT(0);
+		return 0;
+	}
+	if (err && command.status)
+		dev_err(queue->dev,
+			"cannot ask for the interface steps: query_issi ended with status 0x%x, syndrome 0x%x\n",
+			command.status, command.syndrome);
+	*supported = hw_query_issi_out_get_supported_issi_dw0(&out);
+	return err;
+}
+
+/**
+ * cxib_set_issi() - SET_ISSI: chooses the interface step
+ * @queue: command queue
+ * @issi: a step that is supported
+ */
+int cxib_set_issi(struct cxib_command_queue *queue, unsigned int issi)
+{
+	struct hw_set_issi_in in = {};
+	struct hw_set_issi_out out;
+
+	hw_set_issi_in_set_opcode(&in, HW_CMD_SET_ISSI);
+	hw_set_issi_in_set_current_issi(&in, issi);
+	return cxib_command_execute(queue, in, out);
+}
+
+/**
+ * cxib_set_host_endianness() - register HOST_ENDIANNESS: our byte order
+ * @queue: command queue of a physical function
+ */
+int cxib_set_host_endianness(struct cxib_command_queue *queue)
+{
+	struct {
+		struct hw_access_register_in head;
+		struct hw_register_host_endianness data;
+	} in = {};
+	struct {
+		struct hw_access_register_out head;
+		struct hw_register_host_endianness data;
+	} out;
+
+	hw_access_register_in_set_opcode(&in.head, HW_CMD_ACCESS_REGISTER);
+	hw_access_register_in_set_op_mod(&in.head, HW_ACCESS_REGISTER_OP_MOD_WRITE);
+	hw_access_register_in_set_register_id(&in.head, HW_REGISTER_HOST_ENDIANNESS);
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
+		hw_register_host_endianness_set_he(&in.data, HW_REGISTER_HOST_ENDIAN_BIG);
+	return cxib_command_execute(queue, in, out);
+}
+
+static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
+		      enum cxib_cap_mode mode, struct hw_query_hca_cap_out *out)
+{
+	struct hw_query_hca_cap_in in = {};
+
+	hw_query_hca_cap_in_set_opcode(&in, HW_CMD_QUERY_HCA_CAP);
+	hw_query_hca_cap_in_set_op_mod(&in, type << 1 | mode);
+	return cxib_command_execute(queue, in, *out);
+}
+
+/**
+ * cxib_query_general_caps() - QUERY_HCA_CAP: the general page
+ * @queue: command queue
+ * @mode: which values
+ * @caps: filled
+ */
+int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			    struct hw_cmd_hca_cap *caps)
+{
+	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = query_caps(queue, HW_HCA_CAP_TYPE_GENERAL, mode, out);
+	*caps = *hw_query_hca_cap_out_get_capability_cmd_hca_cap(out);
+	kvfree(out);
+	return err;
+}
+
+/**
+ * cxib_query_atomic_caps() - QUERY_HCA_CAP: the page of atomic operations
+ * @queue: command queue of a device that can do atomic operations
+ * @mode: which values
+ * @caps: filled
+ */
+int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			   struct hw_atomic_caps *caps)
+{
+	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = query_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, mode, out);
+	*caps = *hw_query_hca_cap_out_get_capability_atomic_caps(out);
+	kvfree(out);
+	return err;
+}
+
+static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
+		    struct hw_set_hca_cap_in *in)
+{
+	struct hw_set_hca_cap_out out;
+
+	hw_set_hca_cap_in_set_opcode(in, HW_CMD_SET_HCA_CAP);
+	hw_set_hca_cap_in_set_op_mod(in, type << 1);
+	return cxib_command_execute(queue, *in, out);
+}
+
+/**
+ * cxib_set_general_caps() - SET_HCA_CAP: configures the general page
+ * @queue: command queue; INIT_HCA comes later
+ * @caps: the whole page, no value beyond its maximum
+ */
+int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps)
+{
+	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
+	int err;
+
+	if (!in)
+		return -ENOMEM;
+	*hw_set_hca_cap_in_capability_cmd_hca_cap(in) = *caps;
+	err = set_caps(queue, HW_HCA_CAP_TYPE_GENERAL, in);
+	kvfree(in);
+	return err;
+}
+
+/**
+ * cxib_set_atomic_caps() - SET_HCA_CAP: configures the page of atomic operations
+ * @queue: command queue; INIT_HCA comes later
+ * @caps: the whole page
+ */
+int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps)
+{
+	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
+	int err;
+
+	if (!in)
+		return -ENOMEM;
+	*hw_set_hca_cap_in_capability_atomic_caps(in) = *caps;
+	err = set_caps(queue, HW_HCA_CAP_TYPE_ATOMIC, in);
+	kvfree(in);
+	return err;
+}
+
+/**
+ * cxib_init_hca() - INIT_HCA: starts the device's operation
+ * @queue: command queue; the device has the pages that it wants for this
+ */
+int cxib_init_hca(struct cxib_command_queue *queue)
+{
+	struct hw_init_hca_in in = {};
+	struct hw_init_hca_out out;
+
+	hw_init_hca_in_set_opcode(&in, HW_CMD_INIT_HCA);
+	return cxib_command_execute(queue, in, out);
+}
+
+/**
+ * cxib_teardown_hca() - TEARDOWN_HCA: ends the device's operation, gracefully
+ * @queue: command queue; no object is left
+ */
+int cxib_teardown_hca(struct cxib_command_queue *queue)
+{
+	struct hw_teardown_hca_in in = {};
+	struct hw_teardown_hca_out out;
+
+	hw_teardown_hca_in_set_opcode(&in, HW_CMD_TEARDOWN_HCA);
+	hw_teardown_hca_in_set_profile(&in, HW_TEARDOWN_HCA_PROFILE_GRACEFUL_CLOSE);
+	return cxib_command_execute(queue, in, out);
+}
+
+/**
+ * cxib_set_driver_version() - SET_DRIVER_VERSION: for tools that ask the device
+ * @queue: command queue of a device that wants to know it
+ * @version: at most 63 characters, the rest is cut off
+ */
+int cxib_set_driver_version(struct cxib_command_queue *queue, const char *version)
+{
+	struct hw_set_driver_version_in in = {};
+	struct hw_set_driver_version_out out;
+
+	hw_set_driver_version_in_set_opcode(&in, HW_CMD_SET_DRIVER_VERSION);
+	strscpy((char *)hw_set_driver_version_in_driver_version(&in), version, 64);
+	return cxib_command_execute(queue, in, out);
+}
+
+/* The device may have put anything into it, and it goes to the log. */
+static void copy_board_id(char *text, const u8 *bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_BOARD_ID_SIZE - 1 && bytes[i]; i++)
+		text[i] = isprint(bytes[i]) ? bytes[i] : '?';
+	text[i] = '\0';
+}
+
+/**
+ * cxib_query_adapter() - QUERY_ADAPTER: what the adapter is
+ * @queue: command queue
+ * @adapter: filled
+ */
+int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter)
+{
+	const struct hw_query_adapter_param_block *block;
+	struct hw_query_adapter_in in = {};
+	struct hw_query_adapter_out out;
+	int err;
+
+	hw_query_adapter_in_set_opcode(&in, HW_CMD_QUERY_ADAPTER);
+	err = cxib_command_execute(queue, in, out);
+	block = hw_query_adapter_out_get_query_adapter_struct(&out);
+	adapter->vendor_oui = hw_query_adapter_param_block_get_ieee_vendor_id(block);
+	copy_board_id(adapter->board_id, hw_query_adapter_param_block_get_vsd_contd_psid(block));
+	return err;
+}
+
+static int check_uar(struct cxib_command_queue *queue, u32 uar)
+{
+	resource_size_t pages = queue->bus->bar_size >> 12;
+
+	if (uar && uar < pages)
+		return 0;
+	dev_err(queue->dev,
+		"the device has given UAR page %u, but BAR 0 has pages 1 to %llu for that\n", uar,
+		(u64)pages - 1);
+	return -EBADMSG;
+}
+
+/**
+ * cxib_alloc_uar() - ALLOC_UAR: a page of doorbells
+ * @queue: command queue
+ * @uar: filled: its number; it is at this many times 4 KiB in BAR 0
+ *
+ * Return: -EBADMSG when it is not in BAR 0.
+ */
+int cxib_alloc_uar(struct cxib_command_queue *queue, u32 *uar)
+{
+	struct hw_alloc_uar_in in = {};
+	struct hw_alloc_uar_out out;
+	int err;
+
+	hw_alloc_uar_in_set_opcode(&in, HW_CMD_ALLOC_UAR);
+	err = cxib_command_execute(queue, in, out);
+	if (err)
+		return err;
+	*uar = hw_alloc_uar_out_get_uar(&out);
+	err = check_uar(queue, *uar);
+	if (err)
+		cxib_dealloc_uar(queue, *uar);
+	return err;
+}
+
+/**
+ * cxib_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back
+ * @queue: command queue
+ * @uar: its number; no object refers to it any more
+ */
+int cxib_dealloc_uar(struct cxib_command_queue *queue, u32 uar)
+{
+	struct hw_dealloc_uar_in in = {};
+	struct hw_dealloc_uar_out out;
+
+	hw_dealloc_uar_in_set_opcode(&in, HW_CMD_DEALLOC_UAR);
+	hw_dealloc_uar_in_set_uar(&in, uar);
+	return cxib_command_execute(queue, in, out);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about the device as a whole: one function for each, parameters in,
+ * results out. Errors are those of cxib_command_run() unless another is named;
+ * all of them sleep.
+ */
+#ifndef CXIB_HW_DEVICE_H
+#define CXIB_HW_DEVICE_H
+
+#include <linux/types.h>
+
+#include "hw/capabilities.h"
+#include "hw/command_queue.h"
+
+/* Bytes of a board id, its terminating zero included. */
+#define CXIB_BOARD_ID_SIZE	17
+
+/**
+ * struct cxib_adapter - what the adapter says of itself
+ * @vendor_oui: the vendor's IEEE identifier
+ * @board_id: its board id, also called PSID
+ */
+struct cxib_adapter {
+	u32 vendor_oui;
+	char board_id[CXIB_BOARD_ID_SIZE];
+};
+
+/**
+ * enum cxib_cap_mode - which values of a capability page
+ * @CXIB_CAP_MAXIMUM: what the device can do
+ * @CXIB_CAP_CURRENT: what is configured
+ */
+enum cxib_cap_mode {
+	CXIB_CAP_MAXIMUM = HW_HCA_CAP_MODE_MAXIMUM,
+	CXIB_CAP_CURRENT = HW_HCA_CAP_MODE_CURRENT,
+};
+
+int cxib_enable_hca(struct cxib_command_queue *queue);
+int cxib_disable_hca(struct cxib_command_queue *queue);
+int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported);
+int cxib_set_issi(struct cxib_command_queue *queue, unsigned int issi);
+int cxib_set_host_endianness(struct cxib_command_queue *queue);
+int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			    struct hw_cmd_hca_cap *caps);
+int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps);
+int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			   struct hw_atomic_caps *caps);
+int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);
+int cxib_init_hca(struct cxib_command_queue *queue);
+int cxib_teardown_hca(struct cxib_command_queue *queue);
+int cxib_set_driver_version(struct cxib_command_queue *queue, const char *version);
+int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter);
+int cxib_alloc_uar(struct cxib_command_queue *queue, u32 *uar);
+int cxib_dealloc_uar(struct cxib_command_queue *queue, u32 uar);
+
+#endif

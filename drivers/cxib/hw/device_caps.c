@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The capabilities of a device: configured, read, checked, listed. */
+#include <kunit/visibility.h>
+#include <linux/array_size.h>
+#include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/limits.h>
+#include <linux/mm.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/stddef.h>
+
+#include "hw/capabilities.h"
+#include "hw/device.h"
+#include "hw/device_caps.h"
+
+/* Queue pairs beyond 2^18 cost the firmware memory that nobody has asked for. */
+#define LOG_QUEUE_PAIRS		18
+
+#define HOST_ORDER		HW_ATOMIC_REQ_8B_ENDIANNESS_MODE_HOST_ENDIANNESS
+
+/* A number of objects: the device counts them in 24 bits. */
+#define LOG_OBJECTS_MAX		24
+
+/**
+ * struct capability - a field of the general page
+ * @name: its name in the interface
+ * @get: reads it
+ * @offset: where it is kept in struct cxib_device_caps
+ * @minimum: the least that this driver needs
+ * @maximum: the most that the field may say
+ * @need: what a value outside these limits means, for the user
+ */
+struct capability {
+	const char *name;
+	u32 (*get)(const struct hw_cmd_hca_cap *page);
+	size_t offset;
+	u32 minimum;
+	u32 maximum;
+	const char *need;
+};
+
+#define CAPABILITY_IN(field, least, most, reason)				\
+	{									\
+		.name = #field,							\
+		.get = hw_cmd_hca_cap_get_##field,				\
+		.offset = offsetof(struct cxib_device_caps, field),		\
+		.minimum = (least),						\
+		.maximum = (most),						\
+		.need = (reason),						\
+	}
+#define CAPABILITY(field)	CAPABILITY_IN(field, 0, U32_MAX, "")
+#define SIZE(field)		CAPABILITY_IN(field, 0, 31, "the device counts in 32 bits")
+#define OBJECTS(field, least)	CAPABILITY_IN(field, least, LOG_OBJECTS_MAX,	\
+					      "objects are numbered with 24 bits")
+
+static const struct capability general[] = {
+	OBJECTS(log_max_qp, 8),
+	CAPABILITY_IN(log_max_qp_sz, 6, 31, "queue pairs need room for requests"),
+	OBJECTS(log_max_srq, 0),
+	SIZE(log_max_srq_sz),
+	OBJECTS(log_max_cq, 8),
+	CAPABILITY_IN(log_max_cq_sz, 6, 24, "completions are counted with 24 bits"),
+	CAPABILITY_IN(log_max_eq, 2, 8, "at least three event queues are needed"),
+	CAPABILITY_IN(log_max_eq_sz, 10, 24, "event queues have 1024 entries"),
+	OBJECTS(log_max_mkey, 8),
+	CAPABILITY(log_max_mrw_sz),
+	SIZE(log_max_klm_list_size),
+	SIZE(log_max_bsf_list_size),
+	CAPABILITY(max_indirection),
+	OBJECTS(log_max_pd, 4),
+	OBJECTS(log_max_xrcd, 0),
+	OBJECTS(log_max_rmp, 0),
+	SIZE(log_max_wq_sz),
+	OBJECTS(log_max_transport_domain, 0),
+	OBJECTS(log_max_mcg, 0),
+	CAPABILITY(max_qp_mcg),
+	CAPABILITY(max_qp_cnt),
+	CAPABILITY_IN(log_max_ra_req_qp, 0, 7, "reads are counted with 8 bits"),
+	CAPABILITY_IN(log_max_ra_res_qp, 0, 7, "reads are counted with 8 bits"),
+	CAPABILITY_IN(log_max_msg, 12, 31, "InfiniBand messages have 4 KiB to 2 GiB"),
+	CAPABILITY_IN(max_wqe_sz_sq, 192, U16_MAX, "shorter requests cannot hold a datagram"),
+	CAPABILITY_IN(max_wqe_sz_rq, 16, U16_MAX, "shorter requests cannot hold an address"),
+	CAPABILITY_IN(gid_table_size, 0, 4, "InfiniBand ports have 8 to 128 GIDs"),
+	CAPABILITY_IN(pkey_table_size, 0, 5, "InfiniBand ports have 128 to 4096 P_Keys"),
+	CAPABILITY_IN(num_ports, 1, 2, "a function has one or two ports"),
+	CAPABILITY_IN(port_type, HW_PORT_TYPE_IB, HW_PORT_TYPE_IB,
+		      "the port is not in InfiniBand mode; mstconfig sets LINK_TYPE_P1=IB"),
+	CAPABILITY(local_ca_ack_delay),
+	CAPABILITY(stat_rate_support),
+	CAPABILITY_IN(cqe_version, 0, HW_CQE_VERSION_VERSION_1,
+		      "completions of this format are not known"),
+	CAPABILITY_IN(log_pg_sz, 0, 12, "buffers are made of pages of 4 KiB"),
+	CAPABILITY(uar_4k),
+	CAPABILITY(log_uar_page_sz),
+	SIZE(log_bf_reg_size),
+	CAPABILITY(bf),
+	CAPABILITY(compact_address_vector),
+	CAPABILITY_IN(rc, 1, 1, "every upper protocol needs reliable connections"),
+	CAPABILITY(uc),
+	CAPABILITY_IN(ud, 1, 1, "management needs datagrams"),
+	CAPABILITY(xrc),
+	CAPABILITY(dct),
+	CAPABILITY(apm),
+	CAPABILITY(atomic),
+	CAPABILITY(imaicl),
+	CAPABILITY(umr_fence),
+	CAPABILITY(sho),
+	CAPABILITY(sigerr_cqe),
+	CAPABILITY(drain_sigerr),
+	CAPABILITY(cq_oi),
+	CAPABILITY(cq_resize),
+	CAPABILITY(cq_moderation),
+	CAPABILITY(cq_eq_remap),
+	CAPABILITY(block_lb_mc),
+	CAPABILITY(set_deth_sqpn),
+	CAPABILITY(ib_virt),
+	CAPABILITY(vport_counters),
+	CAPABILITY(pkv),
+	CAPABILITY(qkv),
+	CAPABILITY(driver_version),
+	CAPABILITY(fast_teardown),
+	CAPABILITY(force_teardown),
+	CAPABILITY(release_all_pages),
+	SIZE(log_max_uctx),
+	SIZE(log_max_umem),
+};
+
+/* What is not on the general page. */
+static const struct {
+	const char *name;
+	size_t offset;
+} others[] = {
+	{ "atomic_operations", offsetof(struct cxib_device_caps, atomic_operations) },
+	{ "atomic_size_qp", offsetof(struct cxib_device_caps, atomic_size_qp) },
+	{ "atomic_host_endian", offsetof(struct cxib_device_caps, atomic_host_endian) },
+};
+
+static u32 *value_at(struct cxib_device_caps *caps, size_t offset)
+{
+	return (void *)caps + offset;
+}
+
+static u32 value_of(const struct cxib_device_caps *caps, size_t offset)
+{
+	return *(const u32 *)((const void *)caps + offset);
+}
+
+/**
+ * cxib_device_caps_decode() - reads and checks the general page
+ * @dev: device, for messages
+ * @page: the page as the device has sent it
+ * @caps: filled, except for the atomic operations
+ *
+ * Every capability that does not do is named in the kernel log.
+ *
+ * Return: 0, or -EOPNOTSUPP when the driver cannot work with the device.
+ */
+int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
+			    struct cxib_device_caps *caps)
+{
+	const struct capability *capability;
+	int err = 0;
+
+	for (capability = general; capability < general + ARRAY_SIZE(general); capability++) {
+		u32 value = capability->get(page);
+
+		*value_at(caps, capability->offset) = value;
+		if (value >= capability->minimum && value <= capability->maximum)
+			continue;
+		dev_err(dev, "capability %s is %u, this driver needs %u to %u: %s\n",
+			capability->name, value, capability->minimum, capability->maximum,
+			capability->need);
+		err = -EOPNOTSUPP;
+	}
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
+
+/* Changes what is configured to what this driver wants; everything else stays. */
+static void choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum)
+{
+	u32 log_qp = min_t(u32, LOG_QUEUE_PAIRS, hw_cmd_hca_cap_get_log_max_qp(maximum));
+
+	hw_cmd_hca_cap_set_log_max_qp(page, log_qp);
+	hw_cmd_hca_cap_set_cmdif_checksum(page, 0);
+	hw_cmd_hca_cap_set_log_uar_page_sz(page, 0);
+}
+
+static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca_cap *pages,
+			     struct cxib_device_caps *caps)
+{
+	struct hw_cmd_hca_cap *maximum = &pages[0];
+	struct hw_cmd_hca_cap *wanted = &pages[1];
+	struct hw_cmd_hca_cap *configured = &pages[2];
+	int err;
+
+	err = cxib_query_general_caps(queue, CXIB_CAP_MAXIMUM, maximum);
+	if (!err)
+		err = cxib_query_general_caps(queue, CXIB_CAP_CURRENT, configured);
+	if (err)
+		return err;
+	*wanted = *configured;
+	choose(wanted, maximum);
+	err = cxib_device_caps_decode(queue->dev, wanted, caps);
+	if (err || !memcmp(wanted, configured, sizeof(*wanted)))
+		return err;
+	return cxib_set_general_caps(queue, wanted);
+}
+
+/* The operands of 8-byte operations shall be in the order of the host, if that is possible. */
+static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_atomic_caps page;
+	int err;
+
+	if (!caps->atomic)
+		return 0;
+	err = cxib_query_atomic_caps(queue, CXIB_CAP_CURRENT, &page);
+	if (err)
+		return err;
+	caps->atomic_operations = hw_atomic_caps_get_atomic_operations(&page);
+	caps->atomic_size_qp = hw_atomic_caps_get_atomic_size_qp(&page);
+	caps->atomic_host_endian = hw_atomic_caps_get_atomic_req_8B_endianness_mode(&page) ==
+				   HOST_ORDER;
+	if (caps->atomic_host_endian ||
+	    !hw_atomic_caps_get_supported_atomic_req_8B_endianness_mode_1(&page))
+		return 0;
+
+	page = (struct hw_atomic_caps){};
+	hw_atomic_caps_set_atomic_req_8B_endianness_mode(&page, HOST_ORDER);
+	err = cxib_set_atomic_caps(queue, &page);
+	caps->atomic_host_endian = !err;
+	return err;
+}
+
+/**
+ * cxib_device_caps_configure() - configures the device and learns what it can
+ * @queue: command queue; INIT_HCA comes later
+ * @caps: filled
+ *
+ * Context: process context, may sleep.
+ * Return: 0, an error of a command, -ENOMEM, or -EOPNOTSUPP when the device
+ * lacks something that the driver needs; the kernel log says what.
+ */
+int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_cmd_hca_cap *pages = kvcalloc(3, sizeof(*pages), GFP_KERNEL);
+	int err;
+
+	if (!pages)
+		return -ENOMEM;
+	err = configure_general(queue, pages, caps);
+	if (!err)
+		err = configure_atomic(queue, caps);
+	kvfree(pages);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_configure);
+
+static int capabilities_show(struct seq_file *file, void *unused)
+{
+	const struct cxib_device_caps *caps = file->private;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(general); i++)
+		seq_printf(file, "%s: %u\n", general[i].name, value_of(caps, general[i].offset));
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		seq_printf(file, "%s: %u\n", others[i].name, value_of(caps, others[i].offset));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(capabilities);
+
+/**
+ * cxib_device_caps_debugfs() - makes the file "capabilities"
+ * @caps: capabilities of a device; outlives the file
+ * @directory: where to make it
+ */
+void cxib_device_caps_debugfs(struct cxib_device_caps *caps, struct dentry *directory)
+{
+	debugfs_create_file("capabilities", 0400, directory, caps, &capabilities_fops);
+}

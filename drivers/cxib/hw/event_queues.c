@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The event queues of a device: one for answered commands, one for what
+ * happens by itself, and one for completions for each further vector.
+ */
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/slab.h>
+
+#include "hw/bus.h"
+#include "hw/hw.h"
+#include "hw/names.h"
+
+#define COMMAND_VECTOR		0
+#define ASYNC_VECTOR		1
+
+/* Each slot of the command queue can be in it twice: polled, and told of. */
+#define LOG_COMMAND_EVENTS	7
+#define LOG_ASYNC_EVENTS	10
+#define LOG_COMPLETION_EVENTS	10
+
+static void on_commands_done(void *context, u32 slots)
+{
+	struct cxib_hw *hw = context;
+
+	cxib_command_queue_complete(&hw->commands, slots);
+}
+
+static void on_page_request(void *context, u16 function, s32 count)
+{
+	struct cxib_hw *hw = context;
+
+	cxib_pages_request(&hw->pages, function, count);
+}
+
+static void on_port_change(void *context, unsigned int port, enum hw_port_change_subtype change)
+{
+	struct cxib_hw *hw = context;
+
+	dev_dbg(hw->bus->dev, "port %u: %s\n", port, hw_port_change_subtype_name(change));
+}
+
+static void on_internal_error(void *context)
+{
+	struct cxib_hw *hw = context;
+
+	cxib_health_check(&hw->health);
+	cxib_health_break(&hw->health, "it has sent an event of an internal error");
+}
+
+static const struct cxib_event_handlers handlers = {
+	.commands_done = on_commands_done,
+	.page_request = on_page_request,
+	.port_change = on_port_change,
+	.internal_error = on_internal_error,
+};
+
+static unsigned int wanted_vectors(const struct cxib_hw *hw)
+{
+	return min(CXIB_SHARED_VECTORS + num_online_cpus(), 1U << hw->caps.log_max_eq);
+}
+
+/**
+ * cxib_hw_allocate_vectors() - interrupt vectors, one for each event queue
+ * @hw: device whose capabilities are known
+ *
+ * Return: 0 or an error; -ENOSPC when there are too few.
+ */
+int cxib_hw_allocate_vectors(struct cxib_hw *hw)
+{
+	int count = hw->bus->ops->allocate_vectors(hw->bus, CXIB_SHARED_VECTORS + 1,
+						   wanted_vectors(hw));
+
+	if (count < 0) {
+		dev_err(hw->bus->dev,
+			"cannot get %u interrupt vectors (MSI-X), the least that are needed: error %d\n",
+			CXIB_SHARED_VECTORS + 1, count);
+		return count;
+	}
+	hw->vectors = count;
+	return 0;
+}
+
+/**
+ * cxib_hw_free_vectors() - the reverse
+ * @hw: device without event queues
+ */
+void cxib_hw_free_vectors(struct cxib_hw *hw)
+{
+	hw->bus->ops->free_vectors(hw->bus);
+}
+
+static int create(struct cxib_hw *hw, struct cxib_event_queue *eq,
+		  struct cxib_event_queue_attr *attr, const char *purpose)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "cxib-%s@%s", purpose, dev_name(hw->bus->dev));
+	attr->name = name;
+	attr->uar = hw->uar;
+	return cxib_event_queue_create(eq, hw->bus, &hw->commands, &hw->sink, attr);
+}
+
+static void destroy(struct cxib_hw *hw, struct cxib_event_queue *eq)
+{
+	if (cxib_event_queue_destroy(eq, &hw->commands))
+		cxib_hw_give_up(hw);
+}
+
+/**
+ * cxib_hw_create_command_eq() - commands are answered by event from now on
+ * @hw: device with vectors
+ *
+ * Return: 0 or the error of cxib_event_queue_create().
+ */
+int cxib_hw_create_command_eq(struct cxib_hw *hw)
+{
+	struct cxib_event_queue_attr attr = {
+		.vector = COMMAND_VECTOR,
+		.log_size = LOG_COMMAND_EVENTS,
+		.events = BIT_ULL(HW_EVENT_TYPE_CMD),
+	};
+	int err;
+
+	hw->sink.dev = hw->bus->dev;
+	hw->sink.handlers = &handlers;
+	hw->sink.context = hw;
+	err = create(hw, &hw->command_eq, &attr, "commands");
+	if (!err)
+		cxib_command_queue_use_events(&hw->commands);
+	return err;
+}
+
+/**
+ * cxib_hw_destroy_command_eq() - answers are polled for from now on
+ * @hw: device with a command event queue
+ */
+void cxib_hw_destroy_command_eq(struct cxib_hw *hw)
+{
+	cxib_command_queue_use_polling(&hw->commands);
+	destroy(hw, &hw->command_eq);
+}
+
+/**
+ * cxib_hw_create_async_eq() - what happens by itself is told from now on
+ * @hw: device with vectors
+ *
+ * Return: 0 or the error of cxib_event_queue_create().
+ */
+int cxib_hw_create_async_eq(struct cxib_hw *hw)
+{
+	struct cxib_event_queue_attr attr = {
+		.vector = ASYNC_VECTOR,
+		.log_size = LOG_ASYNC_EVENTS,
+		.events = cxib_asynchronous_events(),
+		.workqueue = hw->workqueue,
+	};
+
+	return create(hw, &hw->async_eq, &attr, "events");
+}
+
+/**
+ * cxib_hw_destroy_async_eq() - the reverse; page requests are not answered any more
+ * @hw: device with an asynchronous event queue
+ */
+void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
+{
+	destroy(hw, &hw->async_eq);
+	cxib_pages_stop(&hw->pages);
+}
+
+static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
+{
+	struct cxib_event_queue_attr attr = {
+		.vector = CXIB_SHARED_VECTORS + index,
+		.log_size = LOG_COMPLETION_EVENTS,
+	};
+	char purpose[16];
+
+	snprintf(purpose, sizeof(purpose), "comp%u", index);
+	return create(hw, &hw->completion_eqs[index], &attr, purpose);
+}
+
+/**
+ * cxib_hw_create_completion_eqs() - event queues for completions
+ * @hw: device with vectors
+ *
+ * Return: 0, -ENOMEM or the error of cxib_event_queue_create().
+ */
+int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
+{
+	unsigned int count = hw->vectors - CXIB_SHARED_VECTORS;
+	int err;
+
+	/* Freed with the memory of the rings, cxib_hw_free_eq_memory(). */
+	hw->completion_eqs = kcalloc(count, sizeof(*hw->completion_eqs), GFP_KERNEL);
+	if (!hw->completion_eqs)
+		return -ENOMEM;
+	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
+		err = create_completion_eq(hw, hw->completion_eq_count);
+		if (err) {
+			cxib_hw_destroy_completion_eqs(hw);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * cxib_hw_destroy_completion_eqs() - the reverse
+ * @hw: device whose completion queues are destroyed
+ */
+void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw)
+{
+	while (hw->completion_eq_count)
+		destroy(hw, &hw->completion_eqs[--hw->completion_eq_count]);
+}
+
+/**
+ * cxib_hw_free_eq_memory() - frees rings of queues that could not be destroyed
+ * @hw: device that cannot access memory any more
+ *
+ * Return: how many that were.
+ */
+unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
+{
+	unsigned int freed = 0;
+	unsigned int i;
+
+	freed += cxib_event_queue_free(&hw->command_eq);
+	freed += cxib_event_queue_free(&hw->async_eq);
+	if (!hw->completion_eqs)
+		return freed;
+	for (i = 0; i < hw->vectors - CXIB_SHARED_VECTORS; i++)
+		freed += cxib_event_queue_free(&hw->completion_eqs[i]);
+	kfree(hw->completion_eqs);
+	hw->completion_eqs = NULL;
+	return freed;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Watches the firmware; latches that the device is broken. */
+#include <kunit/visibility.h>
+#include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/seq_file.h>
+
+#include "hw/bus.h"
+#include "hw/command_interface.h"
+#include "hw/command_queue.h"
+#include "hw/health.h"
+#include "hw/names.h"
+
+/* Words of the init segment. */
+#define INTERFACE_WORD		0x14
+#define HEALTH_BUFFER		0x200
+#define COUNTER_WORD		0x1010
+#define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
+
+#define INTERFACE_SHIFT		8
+#define INTERFACE_MASK		7
+#define COUNTER_MASK		0xffffffU
+#define DETECTED_SHIFT		24
+
+static void read_buffer(struct cxib_health *health, struct hw_health_buffer *buffer)
+{
+	unsigned int i;
+
+	for (i = 0; i < HEALTH_WORDS; i++)
+		buffer->dw[i] = cpu_to_be32(cxib_bus_read(health->bus,
+							  HEALTH_BUFFER + i * sizeof(u32)));
+}
+
+static void say_what_is_wrong(struct cxib_health *health, const struct hw_health_buffer *buffer)
+{
+	u32 syndrome = hw_health_buffer_get_synd(buffer);
+	const char *severity = "not given";
+
+	if (hw_health_buffer_get_valid(buffer))
+		severity = hw_health_severity_name(hw_health_buffer_get_severity(buffer));
+	dev_err(health->bus->dev,
+		"the device reports %s (syndrome 0x%x, extended 0x%x), severity %s, processor %u, firmware 0x%08x, assert at 0x%08x called from 0x%08x%s\n",
+		hw_health_syndrome_name(syndrome), syndrome,
+		hw_health_buffer_get_ext_synd(buffer), severity,
+		hw_health_buffer_get_irisc_index(buffer), hw_health_buffer_get_fw_version(buffer),
+		hw_health_buffer_get_assert_existptr(buffer),
+		hw_health_buffer_get_assert_callra(buffer),
+		hw_health_buffer_get_rfr(buffer) ? "; it has to be reset" : "");
+}
+
+/**
+ * cxib_health_break() - the device is beyond hope
+ * @health: health of the device
+ * @reason: why, for the kernel log
+ *
+ * Commands under way end with an error, and there are no others. Only the
+ * first call has an effect.
+ *
+ * Context: any that may wake somebody.
+ */
+void cxib_health_break(struct cxib_health *health, const char *reason)
+{
+	if (atomic_xchg(&health->broken, 1))
+		return;
+	dev_err(health->bus->dev,
+		"device is given up: %s; unbind it and bind it again to recover\n", reason);
+	cxib_command_queue_break(health->commands);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_break);
+
+/**
+ * cxib_health_is_broken() - whether the device is beyond hope
+ * @health: health of the device
+ *
+ * Return: true from the first cxib_health_break() on.
+ */
+bool cxib_health_is_broken(const struct cxib_health *health)
+{
+	return atomic_read(&health->broken);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_broken);
+
+static void check_interface(struct cxib_health *health)
+{
+	u32 mode = cxib_bus_read(health->bus, INTERFACE_WORD) >> INTERFACE_SHIFT & INTERFACE_MASK;
+
+	if (mode == HW_NIC_INTERFACE_DISABLED)
+		cxib_health_break(health, "its interface was disabled from elsewhere");
+	else if (mode == HW_NIC_INTERFACE_REQUEST_SW_RESET)
+		cxib_health_break(health, "somebody has asked for its reset");
+}
+
+static void check_buffer(struct cxib_health *health)
+{
+	struct hw_health_buffer buffer;
+	u8 syndrome;
+
+	read_buffer(health, &buffer);
+	syndrome = hw_health_buffer_get_synd(&buffer);
+	if (syndrome && syndrome != health->syndrome) {
+		say_what_is_wrong(health, &buffer);
+		if (hw_health_buffer_get_rfr(&buffer))
+			cxib_health_break(health, "it reports a fatal fault");
+	}
+	health->syndrome = syndrome;
+}
+
+static void check_counter(struct cxib_health *health, u32 word)
+{
+	u32 counter = word & COUNTER_MASK;
+	u8 detected = word >> DETECTED_SHIFT;
+
+	if (detected && detected != health->detected)
+		dev_warn(health->bus->dev, "the device has detected %s (syndrome 0x%x)\n",
+			 hw_health_syndrome_name(detected), detected);
+	health->detected = detected;
+
+	health->still = counter == health->counter ? health->still + 1 : 0;
+	health->counter = counter;
+	if (health->still == CXIB_HEALTH_STILL_WARNING)
+		dev_warn(health->bus->dev,
+			 "the firmware makes no progress: its health counter is 0x%06x for %u ms\n",
+			 counter, health->still * CXIB_HEALTH_PERIOD_MS);
+	if (health->still == CXIB_HEALTH_STILL_LIMIT)
+		cxib_health_break(health, "its firmware has stopped, its counter stands still");
+}
+
+/**
+ * cxib_health_check() - looks at the device
+ * @health: health of the device
+ *
+ * Context: process context.
+ */
+void cxib_health_check(struct cxib_health *health)
+{
+	u32 word = cxib_bus_read(health->bus, COUNTER_WORD);
+
+	if (word == CXIB_NO_ANSWER) {
+		cxib_health_break(health,
+				  "it does not answer, all its registers read as ones; it was removed, has no power or its PCIe link is down");
+		return;
+	}
+	check_interface(health);
+	check_buffer(health);
+	check_counter(health, word);
+	if (cxib_command_queue_is_broken(health->commands))
+		cxib_health_break(health, "it does not answer commands");
+	cxib_command_queue_absorb(health->commands);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_check);
+
+static void check_regularly(struct work_struct *work)
+{
+	struct cxib_health *health = container_of(to_delayed_work(work), struct cxib_health, work);
+
+	cxib_health_check(health);
+	if (!cxib_health_is_broken(health))
+		queue_delayed_work(system_freezable_wq, &health->work,
+				   msecs_to_jiffies(CXIB_HEALTH_PERIOD_MS));
+}
+
+/**
+ * cxib_health_start() - begins to watch a device
+ * @health: filled
+ * @bus: the way to the device
+ * @commands: its command queue, which was handed over to it
+ */
+void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
+		       struct cxib_command_queue *commands)
+{
+	*health = (struct cxib_health){
+		.bus = bus,
+		.commands = commands,
+		/* A value that the counter never has: the first look only takes it. */
+		.counter = CXIB_NO_ANSWER,
+	};
+	INIT_DELAYED_WORK(&health->work, check_regularly);
+	queue_delayed_work(system_freezable_wq, &health->work,
+			   msecs_to_jiffies(CXIB_HEALTH_PERIOD_MS));
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_start);
+
+/**
+ * cxib_health_stop() - ends watching
+ * @health: health of the device; it stays broken if it is
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_health_stop(struct cxib_health *health)
+{
+	cancel_delayed_work_sync(&health->work);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_stop);
+
+static int health_show(struct seq_file *file, void *unused)
+{
+	struct cxib_health *health = file->private;
+
+	seq_printf(file, "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x %s\ndetected: 0x%x %s\n",
+		   cxib_health_is_broken(health) ? "yes" : "no", health->counter & COUNTER_MASK,
+		   health->still, health->syndrome,
+		   health->syndrome ? hw_health_syndrome_name(health->syndrome) : "none",
+		   health->detected,
+		   health->detected ? hw_health_syndrome_name(health->detected) : "none");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(health);
+
+/**
+ * cxib_health_debugfs() - makes the file "health"
+ * @health: health of a device; outlives the file
+ * @directory: where to make it
+ */
+void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory)
+{
+	debugfs_create_file("health", 0400, directory, health, &health_fops);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Health: watches whether the firmware still runs and what it reports about
+ * itself. When the device is beyond hope, it is marked as broken, once.
+ */
+#ifndef CXIB_HW_HEALTH_H
+#define CXIB_HW_HEALTH_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct cxib_bus;
+struct cxib_command_queue;
+struct dentry;
+
+/* Time between two looks at the device. */
+#define CXIB_HEALTH_PERIOD_MS		2000
+/* The counter may stand still this many times before it is mentioned. */
+#define CXIB_HEALTH_STILL_WARNING	3
+/* And this many times before the device is given up. */
+#define CXIB_HEALTH_STILL_LIMIT		8
+
+/**
+ * struct cxib_health - health of one device
+ * @bus: the way to the device
+ * @commands: its command queue
+ * @work: looks at the device every %CXIB_HEALTH_PERIOD_MS
+ * @broken: the device is beyond hope; never cleared
+ * @counter: counter of the firmware when last looked at
+ * @still: how often it has not moved
+ * @syndrome: what the health buffer said then
+ * @detected: the other syndrome, beside the counter
+ */
+struct cxib_health {
+	struct cxib_bus *bus;
+	struct cxib_command_queue *commands;
+	struct delayed_work work;
+	atomic_t broken;
+	u32 counter;
+	unsigned int still;
+	u8 syndrome;
+	u8 detected;
+};
+
+void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
+		       struct cxib_command_queue *commands);
+void cxib_health_stop(struct cxib_health *health);
+void cxib_health_check(struct cxib_health *health);
+void cxib_health_break(struct cxib_health *health, const char *reason);
+bool cxib_health_is_broken(const struct cxib_health *health);
+void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A device as the hardware layer sees it: everything between the bus and ib_verbs. */
+#ifndef CXIB_HW_HW_H
+#define CXIB_HW_HW_H
+
+#include <linux/types.h>
+
+#include "hw/command_queue.h"
+#include "hw/device.h"
+#include "hw/device_caps.h"
+#include "hw/dispatch.h"
+#include "hw/event_queue.h"
+#include "hw/health.h"
+#include "hw/init_segment.h"
+#include "hw/pages.h"
+
+struct cxib_bus;
+struct dentry;
+struct workqueue_struct;
+
+/**
+ * struct cxib_hw - one device
+ * @bus: the way to it
+ * @debugfs_root: where its directory in debugfs is made; may be NULL
+ * @command_limit_ms: time limit of commands; 0 stands for the usual one
+ * @firmware: which firmware it runs
+ * @commands: its command queue
+ * @health: whether it is well
+ * @pages: memory that its firmware has
+ * @caps: what it can do
+ * @adapter: what it is
+ * @uar: page of doorbells for its event queues
+ * @workqueue: where asynchronous events are dispatched, one at a time
+ * @sink: where its events go
+ * @vectors: interrupt vectors that it has
+ * @command_eq: event queue for answered commands
+ * @async_eq: event queue for what happens by itself
+ * @completion_eqs: event queues for completions, one for each further vector
+ * @completion_eq_count: their number
+ * @debugfs: its directory
+ */
+struct cxib_hw {
+	struct cxib_bus *bus;
+	struct dentry *debugfs_root;
+	unsigned int command_limit_ms;
+	struct cxib_init_segment firmware;
+	struct cxib_command_queue commands;
+	struct cxib_health health;
+	struct cxib_pages pages;
+	struct cxib_device_caps caps;
+	struct cxib_adapter adapter;
+	u32 uar;
+	struct workqueue_struct *workqueue;
+	struct cxib_event_sink sink;
+	unsigned int vectors;
+	struct cxib_event_queue command_eq;
+	struct cxib_event_queue async_eq;
+	struct cxib_event_queue *completion_eqs;
+	unsigned int completion_eq_count;
+	struct dentry *debugfs;
+};
+
+int cxib_hw_bring_up(struct cxib_hw *hw);
+void cxib_hw_tear_down(struct cxib_hw *hw);
+void cxib_hw_give_up(struct cxib_hw *hw);
+
+/* event_queues.c: the event queues of a device, as steps of its bring-up */
+int cxib_hw_allocate_vectors(struct cxib_hw *hw);
+void cxib_hw_free_vectors(struct cxib_hw *hw);
+int cxib_hw_create_command_eq(struct cxib_hw *hw);
+void cxib_hw_destroy_command_eq(struct cxib_hw *hw);
+int cxib_hw_create_async_eq(struct cxib_hw *hw);
+void cxib_hw_destroy_async_eq(struct cxib_hw *hw);
+int cxib_hw_create_completion_eqs(struct cxib_hw *hw);
+void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw);
+unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw);
+
+#endif

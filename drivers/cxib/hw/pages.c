@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Firmware pages: given, requested at run time, taken back, counted. */
+#include <kunit/visibility.h>
+#include <linux/debugfs.h>
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/pages.h"
+
+/* The device counts in these, whatever the host's pages are. */
+#define LOG_DEVICE_PAGE		12
+#define DEVICE_PAGE		BIT(LOG_DEVICE_PAGE)
+
+/* A request beyond this is a mistake of the firmware's. */
+#define REQUEST_MAX		50000
+
+struct cxib_page {
+	struct page *page;
+	dma_addr_t dma;
+};
+
+static struct device *device_of(struct cxib_pages *pages)
+{
+	return pages->queue->dev;
+}
+
+static void answer_request(struct work_struct *work);
+
+/**
+ * cxib_pages_init() - the device has no pages
+ * @pages: filled
+ * @queue: command queue of the device
+ */
+void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
+{
+	*pages = (struct cxib_pages){ .queue = queue };
+	mutex_init(&pages->lock);
+	xa_init(&pages->held);
+	spin_lock_init(&pages->request_lock);
+	INIT_WORK(&pages->work, answer_request);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_init);
+
+static void free_page_of(struct cxib_pages *pages, struct cxib_page *entry)
+{
+	dma_unmap_page(device_of(pages), entry->dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	__free_page(entry->page);
+	kfree(entry);
+}
+
+static struct cxib_page *map_page(struct cxib_pages *pages)
+{
+	struct device *dev = device_of(pages);
+	struct cxib_page *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+
+	if (!entry)
+		return NULL;
+	entry->page = alloc_pages_node(dev_to_node(dev), GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN,
+				       0);
+	if (!entry->page)
+		goto free_entry;
+	entry->dma = dma_map_page(dev, entry->page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (dma_mapping_error(dev, entry->dma))
+		goto free_page;
+	return entry;
+
+free_page:
+	__free_page(entry->page);
+free_entry:
+	kfree(entry);
+	return NULL;
+}
+
+/*
+ * To the firmware, address 0 is no page. A page that lies there is kept out
+ * of the way until another one is found, so that it does not come again.
+ */
+static struct cxib_page *make_page(struct cxib_pages *pages)
+{
+	struct cxib_page *entry = map_page(pages);
+	struct cxib_page *at_zero;
+
+	if (!entry || entry->dma)
+		return entry;
+	at_zero = entry;
+	entry = map_page(pages);
+	free_page_of(pages, at_zero);
+	return entry;
+}
+
+static int add_page(struct cxib_pages *pages, __be64 *address)
+{
+	struct cxib_page *entry = make_page(pages);
+	int err;
+
+	lockdep_assert_held(&pages->lock);
+
+	if (!entry)
+		return -ENOMEM;
+	err = xa_insert(&pages->held, entry->dma >> LOG_DEVICE_PAGE, entry, GFP_KERNEL);
+	if (err) {
+		free_page_of(pages, entry);
+		return err;
+	}
+	*address = cpu_to_be64(entry->dma);
+	pages->count++;
+	return 0;
+}
+
+/* Returns false if the device never had such a page. */
+static bool remove_page(struct cxib_pages *pages, u64 address)
+{
+	struct cxib_page *entry = NULL;
+
+	lockdep_assert_held(&pages->lock);
+
+	if (!(address & (DEVICE_PAGE - 1)))
+		entry = xa_erase(&pages->held, address >> LOG_DEVICE_PAGE);
+	if (!entry)
+		return false;
+	free_page_of(pages, entry);
+	pages->count--;
+	return true;
+}
+
+static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		remove_page(pages, be64_to_cpu(addresses[i]));
+}
+
+/* Tells the firmware not to wait for pages that it asked for. */
+static void refuse_request(struct cxib_pages *pages)
+{
+	struct hw_manage_pages_in in = {};
+	struct hw_manage_pages_out out;
+
+	pages->refused++;
+	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
+	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_FAIL);
+	cxib_command_execute(pages->queue, in, out);
+}
+
+/*
+ * When no proper answer came, nobody knows whether the firmware has taken the
+ * pages: they stay in the books, and are freed when the device cannot reach
+ * them any more. A status says that it has not taken them.
+ */
+static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count,
+		      bool *refused)
+{
+	struct hw_manage_pages_out out;
+	struct cxib_command command = {
+		.in = in, .in_length = struct_size(in, pas, count),
+		.out = &out, .out_length = sizeof(out),
+	};
+	int err;
+
+	hw_manage_pages_in_set_opcode(in, HW_CMD_MANAGE_PAGES);
+	hw_manage_pages_in_set_op_mod(in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_SUCCESS);
+	hw_manage_pages_in_set_input_num_entries(in, count);
+	err = cxib_command_run(pages->queue, &command);
+	*refused = command.status && command.status != HW_COMMAND_STATUS_INTERNAL_ERROR;
+	return err;
+}
+
+static u32 make_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count)
+{
+	u32 made = 0;
+
+	while (made < count && !add_page(pages, &in->pas[made]))
+		made++;
+	pages->peak = max(pages->peak, pages->count);
+	return made;
+}
+
+static int give_some(struct cxib_pages *pages, u32 count)
+{
+	struct hw_manage_pages_in *in = kvzalloc(struct_size(in, pas, count), GFP_KERNEL);
+	bool unused = true;
+	int err = -ENOMEM;
+	u32 made;
+
+	if (!in)
+		return -ENOMEM;
+	made = make_pages(pages, in, count);
+	if (made == count)
+		err = send_pages(pages, in, count, &unused);
+	if (!err)
+		pages->given += count;
+	else if (unused)
+		remove_list(pages, in->pas, made);
+	kvfree(in);
+	return err;
+}
+
+static int give(struct cxib_pages *pages, u32 count)
+{
+	int err = 0;
+
+	lockdep_assert_held(&pages->lock);
+
+	if (count > CXIB_PAGES_LIMIT - pages->count) {
+		dev_err(device_of(pages),
+			"the firmware wants %u pages and has %u, the limit is %u\n", count,
+			pages->count, CXIB_PAGES_LIMIT);
+		return -ENOSPC;
+	}
+	while (!err && count) {
+		u32 here = min(count, CXIB_PAGES_AT_ONCE);
+
+		err = give_some(pages, here);
+		count -= here;
+	}
+	return err;
+}
+
+static int query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand, s32 *count)
+{
+	struct hw_query_pages_in in = {};
+	struct hw_query_pages_out out;
+	int err;
+
+	hw_query_pages_in_set_opcode(&in, HW_CMD_QUERY_PAGES);
+	hw_query_pages_in_set_op_mod(&in, demand == CXIB_PAGES_BOOT ?
+					  HW_QUERY_PAGES_OP_MOD_BOOT_PAGES :
+					  HW_QUERY_PAGES_OP_MOD_INIT_PAGES);
+	err = cxib_command_execute(pages->queue, in, out);
+	*count = (s32)hw_query_pages_out_get_num_pages(&out);
+	return err;
+}
+
+/**
+ * cxib_pages_supply() - gives the firmware the pages that it needs for a step
+ * @pages: pages of the device
+ * @demand: which step
+ *
+ * Context: process context, may sleep.
+ * Return: 0, an error of a command, -ENOMEM, or -ENOSPC when the firmware
+ * wants more than %CXIB_PAGES_LIMIT pages.
+ */
+int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand)
+{
+	s32 count;
+	int err;
+
+	err = query_demand(pages, demand, &count);
+	if (err || count <= 0)
+		return err;
+	mutex_lock(&pages->lock);
+	err = give(pages, count);
+	mutex_unlock(&pages->lock);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_supply);
+
+static int check_taken(struct cxib_pages *pages, const struct hw_manage_pages_out *out,
+		       u32 asked)
+{
+	u32 count = hw_manage_pages_out_get_output_num_entries(out);
+
+	if (count <= asked)
+		return 0;
+	dev_err_ratelimited(device_of(pages),
+			    "the firmware gives %u pages back, but was asked for %u\n", count,
+			    asked);
+	return -EBADMSG;
+}
+
+static int receive_pages(struct cxib_pages *pages, const struct hw_manage_pages_out *out)
+{
+	u32 count = hw_manage_pages_out_get_output_num_entries(out);
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		u64 address = be64_to_cpu(out->pas[i]);
+
+		if (remove_page(pages, address)) {
+			pages->taken++;
+			continue;
+		}
+		dev_err_ratelimited(device_of(pages),
+				    "the firmware gives page 0x%llx back, which it does not have\n",
+				    address);
+		err = -EBADMSG;
+	}
+	return err;
+}
+
+/* Asks for at most @asked pages; @got says how many fewer the device has now. */
+static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
+{
+	struct hw_manage_pages_out *out;
+	struct hw_manage_pages_in in = {};
+	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
+	u32 before = pages->count;
+	int err;
+
+	command.out_length = struct_size(out, pas, asked);
+	out = kvzalloc(command.out_length, GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	command.out = out;
+	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
+	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_HCA_RETURN_PAGES);
+	hw_manage_pages_in_set_input_num_entries(&in, asked);
+	err = cxib_command_run(pages->queue, &command);
+	if (!err)
+		err = check_taken(pages, out, asked);
+	if (!err)
+		err = receive_pages(pages, out);
+	*got = before - pages->count;
+	kvfree(out);
+	return err;
+}
+
+/* Takes back up to @count pages; ends when the firmware has no more to give. */
+static int take(struct cxib_pages *pages, u32 count)
+{
+	u32 got;
+	int err;
+
+	lockdep_assert_held(&pages->lock);
+
+	while (count && pages->count) {
+		err = take_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_AT_ONCE), &got);
+		if (err)
+			return err;
+		if (!got)
+			break;
+		count -= min(got, count);
+	}
+	return 0;
+}
+
+static s32 next_request(struct cxib_pages *pages)
+{
+	unsigned long flags;
+	s64 count;
+
+	spin_lock_irqsave(&pages->request_lock, flags);
+	count = clamp_t(s64, pages->requested, -REQUEST_MAX, REQUEST_MAX);
+	pages->requested = 0;
+	spin_unlock_irqrestore(&pages->request_lock, flags);
+	return count;
+}
+
+static void answer_request(struct work_struct *work)
+{
+	struct cxib_pages *pages = container_of(work, struct cxib_pages, work);
+	s32 count = next_request(pages);
+	int err = 0;
+
+	mutex_lock(&pages->lock);
+	if (count > 0) {
+		err = give(pages, count);
+		if (err && !cxib_command_queue_is_broken(pages->queue))
+			refuse_request(pages);
+	} else if (count < 0) {
+		err = take(pages, -count);
+	}
+	mutex_unlock(&pages->lock);
+	if (err)
+		dev_err_ratelimited(device_of(pages),
+				    "cannot %s the %d pages that the firmware %s: error %d\n",
+				    count > 0 ? "give" : "take back", abs(count),
+				    count > 0 ? "wants" : "offers", err);
+}
+
+/**
+ * cxib_pages_request() - the firmware wants pages, or offers some back
+ * @pages: pages of the device
+ * @function: function that they are for; only 0, the device's own, is served
+ * @count: how many; negative: it offers them back
+ *
+ * They are given or taken later, by a work item.
+ *
+ * Context: any, also interrupts.
+ */
+void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
+{
+	unsigned long flags;
+
+	if (function || count > REQUEST_MAX || count < -REQUEST_MAX) {
+		dev_err_ratelimited(device_of(pages),
+				    "page request of %d pages for function %u ignored, possible are -%u to %u pages for function 0\n",
+				    count, function, REQUEST_MAX, REQUEST_MAX);
+		return;
+	}
+	spin_lock_irqsave(&pages->request_lock, flags);
+	pages->requested += count;
+	spin_unlock_irqrestore(&pages->request_lock, flags);
+	queue_work(system_unbound_wq, &pages->work);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_request);
+
+/**
+ * cxib_pages_stop() - no request is answered any more
+ * @pages: pages of the device; no request comes any more
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_pages_stop(struct cxib_pages *pages)
+{
+	cancel_work_sync(&pages->work);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_stop);
+
+/**
+ * cxib_pages_reclaim() - takes all pages back
+ * @pages: pages of the device, which was torn down
+ *
+ * Context: process context, may sleep.
+ * Return: 0 when the device has none left; -EBUSY when it keeps some, or the
+ * error of a command: then it may still use those that are left.
+ */
+int cxib_pages_reclaim(struct cxib_pages *pages)
+{
+	int err;
+
+	mutex_lock(&pages->lock);
+	err = take(pages, pages->count);
+	if (!err && pages->count)
+		err = -EBUSY;
+	mutex_unlock(&pages->lock);
+	if (err)
+		dev_err(device_of(pages),
+			"the firmware has not given back %u of its pages: error %d\n",
+			pages->count, err);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_reclaim);
+
+/**
+ * cxib_pages_free() - frees what the firmware has not given back
+ * @pages: pages of a device that cannot access memory any more
+ *
+ * Context: process context, may sleep.
+ * Return: how many that were.
+ */
+u32 cxib_pages_free(struct cxib_pages *pages)
+{
+	struct cxib_page *entry;
+	unsigned long number;
+	u32 count = pages->count;
+
+	xa_for_each(&pages->held, number, entry)
+		free_page_of(pages, entry);
+	xa_destroy(&pages->held);
+	pages->count = 0;
+	return count;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pages_free);
+
+static int pages_show(struct seq_file *file, void *unused)
+{
+	struct cxib_pages *pages = file->private;
+
+	mutex_lock(&pages->lock);
+	seq_printf(file,
+		   "held: %u\npeak: %u\nlimit: %u\ngiven: %llu\ntaken back: %llu\nrequests refused: %llu\n",
+		   pages->count, pages->peak, CXIB_PAGES_LIMIT, pages->given, pages->taken,
+		   pages->refused);
+	mutex_unlock(&pages->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pages);
+
+/**
+ * cxib_pages_debugfs() - makes the file "pages"
+ * @pages: pages of a device; outlives the file
+ * @directory: where to make it
+ */
+void cxib_pages_debugfs(struct cxib_pages *pages, struct dentry *directory)
+{
+	debugfs_create_file("pages", 0400, directory, pages, &pages_fops);
+}

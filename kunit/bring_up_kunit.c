@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Bring-up and tear-down of a device that works, and of one that fails at any point. */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "fake_hca.h"
+#include "hw/commands_device.h"
+#include "hw/commands_events.h"
+#include "hw/hw.h"
+
+#define SHORT_MS		20
+/* What probing a device may cost. */
+#define COMMANDS_MAX		150
+
+static int bring_up_init(struct kunit *test)
+{
+	struct fake_hca *hca = fake_hca_create(test);
+
+	hca->dma = false;
+	test->priv = hca;
+	return 0;
+}
+
+static struct cxib_hw *make_hw(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = kunit_kzalloc(test, sizeof(*hw), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, hw);
+	hw->bus = &hca->bus;
+	return hw;
+}
+
+static void brings_a_device_up_and_tears_it_down(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_TRUE(test, hca->initialized);
+	KUNIT_EXPECT_EQ(test, hca->page_count, 26);
+	KUNIT_EXPECT_EQ(test, hw->pages.count, 26);
+	KUNIT_EXPECT_EQ(test, hw->firmware.firmware_major, 16);
+	KUNIT_EXPECT_STREQ(test, hw->adapter.board_id, "FAKE_0000000001");
+	KUNIT_EXPECT_FALSE(test, hw->commands.polled);
+
+	cxib_hw_tear_down(hw);
+	fake_hca_expect_clean(hca);
+	KUNIT_EXPECT_EQ(test, hca->resets, 0);
+	KUNIT_EXPECT_LE(test, hca->commands, COMMANDS_MAX);
+}
+
+static void brings_a_device_up_many_times(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		struct cxib_hw *hw = make_hw(test);
+
+		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+		cxib_hw_tear_down(hw);
+		fake_hca_expect_clean(hca);
+	}
+	KUNIT_EXPECT_EQ(test, hca->resets, 0);
+}
+
+static unsigned int commands_of_bring_up(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+	unsigned int before = hca->commands;
+	unsigned int count;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	count = hca->commands - before;
+	cxib_hw_tear_down(hw);
+	return count;
+}
+
+/* Faults that make any command fail, whatever its answer is made of. */
+static const enum fake_fault faults[] = {
+	FAKE_FAULT_STATUS, FAKE_FAULT_UNKNOWN_STATUS, FAKE_FAULT_DELIVERY,
+	FAKE_FAULT_TOKEN, FAKE_FAULT_LONG, FAKE_FAULT_SHORT, FAKE_FAULT_NEVER,
+};
+
+static void describe_fault(const enum fake_fault *fault, char *description)
+{
+	strscpy(description, fake_fault_name(*fault), KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fault, faults, describe_fault);
+
+static void unwinds_when_any_command_fails(struct kunit *test)
+{
+	const enum fake_fault *fault = test->param_value;
+	unsigned int count = commands_of_bring_up(test);
+	struct fake_hca *hca = test->priv;
+	unsigned int at;
+
+	for (at = 0; at < count; at++) {
+		struct cxib_hw *hw = make_hw(test);
+
+		hw->command_limit_ms = SHORT_MS;
+		fake_hca_fail(hca, *fault, hca->commands + at);
+		KUNIT_EXPECT_NE_MSG(test, 0, cxib_hw_bring_up(hw), "command %u", at);
+		fake_hca_expect_clean(hca);
+	}
+	/* The next probe works. */
+	KUNIT_EXPECT_EQ(test, count, commands_of_bring_up(test));
+	fake_hca_expect_clean(hca);
+}
+
+static void survives_garbage_in_any_answer(struct kunit *test)
+{
+	unsigned int count = commands_of_bring_up(test);
+	struct fake_hca *hca = test->priv;
+	unsigned int at;
+
+	for (at = 0; at < count; at++) {
+		struct cxib_hw *hw = make_hw(test);
+
+		/* Every command is answered. */
+		fake_hca_fail(hca, FAKE_FAULT_GARBAGE, hca->commands + at);
+		if (!cxib_hw_bring_up(hw))
+			cxib_hw_tear_down(hw);
+		/* The number of an object that was made up does not exist. */
+		hca->complaints = 0;
+		fake_hca_forget(hca);
+	}
+	KUNIT_EXPECT_EQ(test, count, commands_of_bring_up(test));
+}
+
+static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
+{
+	const enum fake_fault *fault = test->param_value;
+	struct fake_hca *hca = test->priv;
+	unsigned int at;
+
+	for (at = 0; ; at++) {
+		struct cxib_hw *hw = make_hw(test);
+		unsigned int before;
+
+		hw->command_limit_ms = SHORT_MS;
+		fake_hca_fail(hca, FAKE_FAULT_NONE, 0);
+		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+		before = hca->commands;
+		fake_hca_fail(hca, *fault, before + at);
+		cxib_hw_tear_down(hw);
+		fake_hca_expect_clean(hca);
+		if (before + at >= hca->commands)
+			return;
+	}
+}
+
+static void unwinds_when_the_device_stops_answering_at_any_point(struct kunit *test)
+{
+	unsigned int count = commands_of_bring_up(test);
+	struct fake_hca *hca = test->priv;
+	unsigned int at;
+
+	for (at = 0; at < count; at++) {
+		struct cxib_hw *hw = make_hw(test);
+
+		hw->command_limit_ms = 5;
+		fake_hca_fail(hca, FAKE_FAULT_NEVER, hca->commands + at);
+		hca->always = true;
+		KUNIT_EXPECT_NE(test, 0, cxib_hw_bring_up(hw));
+		fake_hca_expect_clean(hca);
+		KUNIT_EXPECT_GT(test, hca->resets, 0);
+	}
+}
+
+static void tears_down_a_broken_device_without_asking_it(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+	unsigned int before;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	cxib_health_break(&hw->health, "the test says so");
+	before = hca->commands;
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->commands, before);
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	fake_hca_expect_clean(hca);
+}
+
+static void answers_page_requests_of_the_firmware(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	fake_hca_request_pages(hca, 3000);
+	flush_workqueue(hw->workqueue);
+	flush_work(&hw->pages.work);
+	KUNIT_EXPECT_EQ(test, hca->page_count, 3026);
+
+	fake_hca_request_pages(hca, -1000);
+	flush_workqueue(hw->workqueue);
+	flush_work(&hw->pages.work);
+	KUNIT_EXPECT_EQ(test, hca->page_count, 2026);
+	KUNIT_EXPECT_EQ(test, hw->pages.count, 2026);
+
+	cxib_hw_tear_down(hw);
+	fake_hca_expect_clean(hca);
+	KUNIT_EXPECT_EQ(test, hca->resets, 0);
+}
+
+static void resets_a_device_that_keeps_pages(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	hca->keep_pages = true;
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	fake_hca_expect_clean(hca);
+}
+
+static void refuses_firmware_without_the_interface_step(struct kunit *test)
+{
+	static const u32 supported[] = { 0, 1, 4 };
+	struct fake_hca *hca = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(supported); i++) {
+		hca->issi = supported[i];
+		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(make_hw(test)));
+		fake_hca_expect_clean(hca);
+	}
+}
+
+static void refuses_a_device_with_too_few_vectors(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+
+	hca->vectors = 2;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(make_hw(test)));
+	fake_hca_expect_clean(hca);
+}
+
+static void refuses_a_port_in_ethernet_mode(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+
+	hw_cmd_hca_cap_set_port_type(hca->current_caps, HW_PORT_TYPE_ETHERNET);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(make_hw(test)));
+	fake_hca_expect_clean(hca);
+}
+
+static void refuses_firmware_that_wants_too_many_pages(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+
+	hca->init_pages = CXIB_PAGES_LIMIT;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(make_hw(test)));
+	fake_hca_expect_clean(hca);
+}
+
+static struct kunit_case bring_up_cases[] = {
+	KUNIT_CASE(brings_a_device_up_and_tears_it_down),
+	KUNIT_CASE(brings_a_device_up_many_times),
+	KUNIT_CASE_PARAM(unwinds_when_any_command_fails, fault_gen_params),
+	KUNIT_CASE(survives_garbage_in_any_answer),
+	KUNIT_CASE_PARAM(tears_down_a_device_that_fails_at_any_command, fault_gen_params),
+	KUNIT_CASE(unwinds_when_the_device_stops_answering_at_any_point),
+	KUNIT_CASE(tears_down_a_broken_device_without_asking_it),
+	KUNIT_CASE(answers_page_requests_of_the_firmware),
+	KUNIT_CASE(resets_a_device_that_keeps_pages),
+	KUNIT_CASE(refuses_firmware_without_the_interface_step),
+	KUNIT_CASE(refuses_a_device_with_too_few_vectors),
+	KUNIT_CASE(refuses_a_port_in_ethernet_mode),
+	KUNIT_CASE(refuses_firmware_that_wants_too_many_pages),
+	{}
+};
+
+static struct kunit_suite bring_up_suite = {
+	.name = "bring_up",
+	.init = bring_up_init,
+	.test_cases = bring_up_cases,
+};
+
+kunit_test_suite(bring_up_suite);

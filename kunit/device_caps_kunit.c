@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Capabilities: which ones do, and what is configured. */
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "fake_hca.h"
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/device_caps.h"
+
+struct fixture {
+	struct fake_hca *hca;
+	struct cxib_command_queue queue;
+	struct cxib_device_caps caps;
+};
+
+static int device_caps_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->hca = fake_hca_create(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	test->priv = fixture;
+	return 0;
+}
+
+static void device_caps_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	if (fixture)
+		cxib_command_queue_destroy(&fixture->queue);
+}
+
+static int decode(struct fixture *fixture)
+{
+	return cxib_device_caps_decode(fixture->hca->bus.dev, fixture->hca->current_caps,
+				       &fixture->caps);
+}
+
+static void keeps_what_the_device_says(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_max_wqe_sz_sq(fixture->hca->current_caps, 777);
+	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->caps.max_wqe_sz_sq, 777);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_eq, 8);
+	KUNIT_EXPECT_EQ(test, fixture->caps.rc, 1);
+	KUNIT_EXPECT_EQ(test, fixture->caps.xrc, 0);
+}
+
+static void configures_what_it_wants(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_cmdif_checksum(fixture->hca->current_caps, 3);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 18, hw_cmd_hca_cap_get_log_max_qp(fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, 0, hw_cmd_hca_cap_get_cmdif_checksum(fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, 18);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 3);
+}
+
+static void wants_no_more_than_the_device_can(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->maximum, 13);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, 13);
+}
+
+static void configures_nothing_that_is_right_already(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->current_caps, 18);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
+}
+
+struct lack {
+	const char *name;
+	void (*set)(struct hw_cmd_hca_cap *caps, u64 value);
+	u32 good;
+	u32 bad;
+};
+
+static const struct lack lacks[] = {
+	{ "Ethernet port", hw_cmd_hca_cap_set_port_type, 0, 1 },
+	{ "no port", hw_cmd_hca_cap_set_num_ports, 1, 0 },
+	{ "three ports", hw_cmd_hca_cap_set_num_ports, 2, 3 },
+	{ "no reliable connections", hw_cmd_hca_cap_set_rc, 1, 0 },
+	{ "no datagrams", hw_cmd_hca_cap_set_ud, 1, 0 },
+	{ "too few event queues", hw_cmd_hca_cap_set_log_max_eq, 2, 1 },
+	{ "event queues too short", hw_cmd_hca_cap_set_log_max_eq_sz, 10, 9 },
+	{ "too many queue pairs", hw_cmd_hca_cap_set_log_max_qp, 24, 25 },
+	{ "pages too large", hw_cmd_hca_cap_set_log_pg_sz, 12, 13 },
+	{ "unknown completions", hw_cmd_hca_cap_set_cqe_version, 1, 2 },
+	{ "requests too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 192, 191 },
+	{ "messages too short", hw_cmd_hca_cap_set_log_max_msg, 30, 11 },
+	{ "too many P_Keys", hw_cmd_hca_cap_set_pkey_table_size, 5, 6 },
+};
+
+static void describe_lack(const struct lack *lack, char *description)
+{
+	strscpy(description, lack->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(lack, lacks, describe_lack);
+
+static void refuses_a_device_that_does_not_do(struct kunit *test)
+{
+	const struct lack *lack = test->param_value;
+	struct fixture *fixture = test->priv;
+
+	lack->set(fixture->hca->current_caps, lack->good);
+	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
+	lack->set(fixture->hca->current_caps, lack->bad);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
+}
+
+static void refuses_pages_of_zeros_and_of_ones(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	memset(fixture->hca->current_caps, 0, sizeof(*fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
+	memset(fixture->hca->current_caps, 0xff, sizeof(*fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
+}
+
+static struct kunit_case device_caps_cases[] = {
+	KUNIT_CASE(keeps_what_the_device_says),
+	KUNIT_CASE(configures_what_it_wants),
+	KUNIT_CASE(wants_no_more_than_the_device_can),
+	KUNIT_CASE(configures_nothing_that_is_right_already),
+	KUNIT_CASE_PARAM(refuses_a_device_that_does_not_do, lack_gen_params),
+	KUNIT_CASE(refuses_pages_of_zeros_and_of_ones),
+	{}
+};
+
+static struct kunit_suite device_caps_suite = {
+	.name = "device_caps",
+	.init = device_caps_init,
+	.exit = device_caps_exit,
+	.test_cases = device_caps_cases,
+};
+
+kunit_test_suite(device_caps_suite);

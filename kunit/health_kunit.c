@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Health: what the registers say, and when the device is given up. */
+#include <kunit/test.h>
+
+#include "fake_hca.h"
+#include "hw/command_queue.h"
+#include "hw/health.h"
+
+#define INTERFACE	(0x14 / 4)
+#define SEVERITY	(0x238 / 4)
+#define SYNDROME	(0x23c / 4)
+#define COUNTER		(0x1010 / 4)
+
+struct fixture {
+	struct fake_hca *hca;
+	struct cxib_command_queue queue;
+	struct cxib_health health;
+};
+
+static int health_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->hca = fake_hca_create(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue);
+	/* The cases look themselves. */
+	cxib_health_stop(&fixture->health);
+	test->priv = fixture;
+	return 0;
+}
+
+static void health_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	if (fixture)
+		cxib_command_queue_destroy(&fixture->queue);
+}
+
+/* The firmware lives for a while, then one looks. */
+static void live_and_look(struct fixture *fixture)
+{
+	fixture->hca->registers[COUNTER]++;
+	cxib_health_check(&fixture->health);
+}
+
+static void is_content_with_a_device_that_lives(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < 50; i++)
+		live_and_look(fixture);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_EQ(test, fixture->health.still, 0);
+}
+
+static void gives_up_a_device_whose_counter_stands_still(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < CXIB_HEALTH_STILL_LIMIT; i++) {
+		cxib_health_check(&fixture->health);
+		KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	}
+	cxib_health_check(&fixture->health);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void forgives_a_counter_that_moves_again(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i, round;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < CXIB_HEALTH_STILL_LIMIT - 1; i++)
+			cxib_health_check(&fixture->health);
+		live_and_look(fixture);
+	}
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void gives_up_a_device_that_was_pulled_out(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	live_and_look(fixture);
+	fixture->hca->gone = true;
+	cxib_health_check(&fixture->health);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_broken(&fixture->queue));
+}
+
+static void gives_up_a_device_that_reports_a_fatal_fault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->registers[SEVERITY] = 0x80000000;
+	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
+	live_and_look(fixture);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_EQ(test, fixture->health.syndrome, HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
+}
+
+static const u32 lost_modes[] = {
+	HW_NIC_INTERFACE_DISABLED,
+	HW_NIC_INTERFACE_REQUEST_SW_RESET,
+};
+
+static void describe_mode(const u32 *mode, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "interface mode %u", *mode);
+}
+
+KUNIT_ARRAY_PARAM(mode, lost_modes, describe_mode);
+
+static void gives_up_a_device_whose_interface_was_taken_away(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u32 *mode = test->param_value;
+
+	fixture->hca->registers[INTERFACE] |= *mode << 8;
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void gives_up_a_device_whose_command_queue_is_stuck(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	cxib_command_queue_break(&fixture->queue);
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void stays_broken(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	cxib_health_break(&fixture->health, "the test says so");
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static struct kunit_case health_cases[] = {
+	KUNIT_CASE(is_content_with_a_device_that_lives),
+	KUNIT_CASE(gives_up_a_device_whose_counter_stands_still),
+	KUNIT_CASE(forgives_a_counter_that_moves_again),
+	KUNIT_CASE(gives_up_a_device_that_was_pulled_out),
+	KUNIT_CASE(gives_up_a_device_that_reports_a_fatal_fault),
+	KUNIT_CASE(goes_on_with_a_device_that_reports_a_lesser_fault),
+	KUNIT_CASE_PARAM(gives_up_a_device_whose_interface_was_taken_away, mode_gen_params),
+	KUNIT_CASE(gives_up_a_device_whose_command_queue_is_stuck),
+	KUNIT_CASE(stays_broken),
+	{}
+};
+
+static struct kunit_suite health_suite = {
+	.name = "health",
+	.init = health_init,
+	.exit = health_exit,
+	.test_cases = health_cases,
+};
+
+kunit_test_suite(health_suite);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Firmware pages: whose they are, whatever the firmware does. */
+#include <kunit/test.h>
+
+#include "fake_hca.h"
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/pages.h"
+
+struct fixture {
+	struct fake_hca *hca;
+	struct cxib_command_queue queue;
+	struct cxib_pages pages;
+};
+
+static int pages_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->hca = fake_hca_create(test);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fixture->queue.limit_ms = 20;
+	cxib_pages_init(&fixture->pages, &fixture->queue);
+	test->priv = fixture;
+	return 0;
+}
+
+static void pages_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	if (!fixture)
+		return;
+	cxib_pages_stop(&fixture->pages);
+	cxib_pages_free(&fixture->pages);
+	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
+	cxib_command_queue_destroy(&fixture->queue);
+}
+
+static void request(struct fixture *fixture, s32 count)
+{
+	cxib_pages_request(&fixture->pages, 0, count);
+	flush_work(&fixture->pages.work);
+}
+
+static void expect_pages(struct kunit *test, u32 count)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, fixture->pages.count, count);
+	KUNIT_EXPECT_EQ(test, fixture->hca->page_count, count);
+}
+
+static const u32 demands[] = { 0, 1, 2047, 2048, 2049, 4097 };
+
+static void describe_demand(const u32 *demand, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "%u pages", *demand);
+}
+
+KUNIT_ARRAY_PARAM(demand, demands, describe_demand);
+
+static void gives_what_is_wanted_and_takes_it_back(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u32 *demand = test->param_value;
+
+	fixture->hca->boot_pages = *demand;
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	expect_pages(test, *demand);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	expect_pages(test, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.given, fixture->pages.taken);
+	KUNIT_EXPECT_EQ(test, fixture->pages.peak, *demand);
+}
+
+static void answers_requests(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	request(fixture, 5000);
+	expect_pages(test, 5000);
+	request(fixture, -4999);
+	expect_pages(test, 1);
+	request(fixture, -100);
+	expect_pages(test, 0);
+}
+
+static void ignores_requests_that_make_no_sense(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	request(fixture, 50001);
+	request(fixture, S32_MIN);
+	cxib_pages_request(&fixture->pages, 3, 10);
+	flush_work(&fixture->pages.work);
+	expect_pages(test, 0);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
+}
+
+static void frees_pages_that_were_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	expect_pages(test, 0);
+}
+
+static void keeps_pages_whose_fate_is_unknown(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, 1);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	KUNIT_EXPECT_EQ(test, fixture->pages.count, 6);
+	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
+}
+
+static void tells_the_firmware_when_there_is_nothing_to_give(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
+	request(fixture, 10);
+	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 1);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
+	expect_pages(test, 0);
+}
+
+static void refuses_to_exceed_its_limit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->boot_pages = CXIB_PAGES_LIMIT + 1;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	expect_pages(test, 0);
+	fixture->hca->boot_pages = S32_MAX;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+}
+
+static void ignores_a_negative_demand(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->boot_pages = 0x80000000;
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	expect_pages(test, 0);
+}
+
+static void reports_pages_that_are_kept(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	fixture->hca->keep_pages = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_pages_reclaim(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
+}
+
+static void refuses_pages_that_the_device_never_had(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	/* A count and addresses of 0xa5. */
+	fake_hca_fail(fixture->hca, FAKE_FAULT_GARBAGE, fixture->hca->commands);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_pages_reclaim(&fixture->pages));
+	expect_pages(test, 6);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	expect_pages(test, 0);
+}
+
+static struct kunit_case pages_cases[] = {
+	KUNIT_CASE_PARAM(gives_what_is_wanted_and_takes_it_back, demand_gen_params),
+	KUNIT_CASE(answers_requests),
+	KUNIT_CASE(ignores_requests_that_make_no_sense),
+	KUNIT_CASE(frees_pages_that_were_refused),
+	KUNIT_CASE(keeps_pages_whose_fate_is_unknown),
+	KUNIT_CASE(tells_the_firmware_when_there_is_nothing_to_give),
+	KUNIT_CASE(refuses_to_exceed_its_limit),
+	KUNIT_CASE(ignores_a_negative_demand),
+	KUNIT_CASE(reports_pages_that_are_kept),
+	KUNIT_CASE(refuses_pages_that_the_device_never_had),
+	{}
+};
+
+static struct kunit_suite pages_suite = {
+	.name = "pages",
+	.init = pages_init,
+	.exit = pages_exit,
+	.test_cases = pages_cases,
+};
+
+kunit_test_suite(pages_suite);
