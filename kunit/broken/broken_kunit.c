@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases that are wrong on purpose: the proof that a failed expectation and a
- * write out of bounds make a run fail. Never part of the module of the suites.
+ * Cases that are wrong on purpose: the proof that a failed expectation, a write
+ * out of bounds and a value that its hardware field cannot hold make a run fail.
+ * Never part of the module of the suites.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+
+#include "hw/contexts.h"
 
 #define BUFFER_SIZE	24
 
@@ -29,9 +32,23 @@ static void writes_behind_a_buffer(struct kunit *test)
 	WRITE_ONCE(buffer[position], 0xa5);
 }
 
+/* Passes: the setter cuts the value off, and a debug build warns of it. */
+static void sets_a_field_to_more_than_it_holds(struct kunit *test)
+{
+	struct hw_cqc context = {};
+	u64 status = 0x1a;
+
+	OPTIMIZER_HIDE_VAR(status);
+	hw_cqc_set_status(&context, status);
+	KUNIT_EXPECT_EQ(test, hw_cqc_get_status(&context), 0xa);
+	hw_cqc_set_status(&context, 0);
+	KUNIT_EXPECT_TRUE(test, mem_is_zero(&context, sizeof(context)));
+}
+
 static struct kunit_case broken_cases[] = {
 	KUNIT_CASE(passes),
 	KUNIT_CASE(fails_an_expectation),
+	KUNIT_CASE(sets_a_field_to_more_than_it_holds),
 	KUNIT_CASE(writes_behind_a_buffer),
 	{}
 };

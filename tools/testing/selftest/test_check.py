@@ -74,6 +74,18 @@ class Outcomes(CheckTest):
         run = self.check("fast|one|echo halfway; sleep 2.5\n")
         self.assertRegex(run.stdout, r"one: \S+ s so far; halfway")
 
+    def test_a_step_that_does_not_end_has_failed_and_the_next_one_runs(self) -> None:
+        os.environ["CXIB_CHECK_LIMIT"] = "1"
+        self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
+        run = self.check("fast|one|echo begun; sleep 1000 & sleep 1000\nfast|two|true\n")
+        self.assertIn("| ended: not done after 1 s", run.stdout)
+        self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_a_long_form_may_take_all_its_time(self) -> None:
+        os.environ["CXIB_CHECK_LIMIT"] = "1"
+        self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
+        self.assertEqual(self.check("long|one|sleep 3\n", "--level", "long").returncode, 0)
+
     def test_a_step_has_no_input(self) -> None:
         self.assertEqual(self.check("fast|one|! read -r line\n").returncode, 0)
 
