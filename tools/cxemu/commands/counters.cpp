@@ -64,8 +64,10 @@ CommandResult query_vnic_env(CommandContext& context) {
     const auto out = context.out<hwtab::query_vnic_env_out>()
                          .nested<"vport_env", hwtab::vnic_diagnostic_statistics>();
     out.set<"total_error_queues">(in_error);
-    if (const fabric::HcaPort* port = context.hca.port(1); port != nullptr)
-        out.set<"transmit_discard_vport_down">(port->counters().transmit_discards);
+    std::uint64_t discards = 0;
+    for (std::uint32_t number = 1; number <= context.hca.port_count(); ++number)
+        discards += context.hca.port(number)->counters().transmit_discards;
+    out.set<"transmit_discard_vport_down">(discards);
     return CommandResult::ok();
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint64_t first_guid = 0x0002'c903'00ce'0000;
 /// GUIDs of one HCA: the node's, and one for each port.
 constexpr std::uint64_t guids_per_hca = 0x10;
 constexpr std::uint32_t most_vectors = 256;
-constexpr std::uint32_t most_ports = 1;
+constexpr std::uint32_t most_ports = 2;
 constexpr std::uint32_t most_pages = 1'000'000;
 constexpr std::array speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "edr", "hdr", "ndr"};
 constexpr std::array widths{"1x", "2x", "4x", "8x", "12x"};
@@ -89,9 +89,14 @@ void describe_hca(CLI::App& app, HcaOptions& hca) {
         ->type_name("GUID");
     app.add_option("--vectors", hca.vectors, "Number of MSI-X vectors (default 64)")
         ->check(CLI::Range(1U, most_vectors));
+    app.add_option("--ports", hca.ports, "Ports of an HCA (default 1)")
+        ->check(CLI::Range(1U, most_ports));
     app.add_option("--boot-pages", hca.boot_pages, "Pages that the firmware asks for at boot")
         ->check(CLI::Range(0U, most_pages));
     app.add_option("--init-pages", hca.init_pages, "Pages that INIT_HCA needs")
+        ->check(CLI::Range(0U, most_pages));
+    app.add_option("--regular-pages", hca.regular_pages,
+                   "Pages that the firmware asks for at run time")
         ->check(CLI::Range(0U, most_pages));
     app.add_option("--link-speed", hca.link_speed, "Speed of the links: " + join(speeds))
         ->check(
@@ -334,9 +339,10 @@ std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
         own.guid.value_or(common.guid.value_or(first_guid) + (number * guids_per_hca));
     settings.system_image_guid = settings.node_guid;
     settings.msix_vectors = either(own.vectors, common.vectors).value_or(settings.msix_vectors);
-    settings.ports = static_cast<std::uint8_t>(either(own.ports, common.ports).value_or(1));
-    if (settings.ports != most_ports)
-        return std::unexpected(fmt::format("{} ports: an HCA has {}", settings.ports, most_ports));
+    const std::uint32_t ports = either(own.ports, common.ports).value_or(1);
+    if (ports < 1 || ports > most_ports)
+        return std::unexpected(fmt::format("{} ports: 1 to {} are possible", ports, most_ports));
+    settings.ports = static_cast<std::uint8_t>(ports);
     if (settings.msix_vectors < 1 || settings.msix_vectors > most_vectors)
         return std::unexpected(
             fmt::format("{} vectors: 1 to {} are possible", settings.msix_vectors, most_vectors));

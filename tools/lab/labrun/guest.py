@@ -84,7 +84,7 @@ class Guest:
             self.channels[mine] = handler
             if name == "control":
                 self._control = mine
-        arguments = qemu.kernel_arguments(self.directory, self.options.append)
+        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu)
         words = qemu.command_line(
             machine, kernel | {"arguments": arguments}, {name: end.fileno() for name, end in theirs.items()},
             sockets, self.options.shell)

@@ -64,6 +64,7 @@ def _parser():
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
     add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
+    add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")

@@ -43,9 +43,13 @@ def accelerator():
     return "kvm" if usable else "tcg"
 
 
-def kernel_arguments(directory, extra):
+def kernel_arguments(directory, extra, iommu=False):
     """The kernel's command line; directory is the guest's, where its scripts find what to do."""
-    return f"console=ttyS0 {_QUIET_MACHINE} lab.directory={directory} {extra}".strip()
+    words = ["console=ttyS0", _QUIET_MACHINE, f"lab.directory={directory}"]
+    if iommu:
+        # Strict: what the driver has unmapped is out of the device's reach at once.
+        words += ["intel_iommu=on", "iommu.strict=1"]
+    return " ".join([*words, extra]).strip()
 
 
 def _share(tag, path, readonly):
@@ -80,7 +84,7 @@ def _hca(index, socket):
 def command_line(machine, kernel, ports, sockets, interactive):
     """The words that start QEMU.
 
-    machine: accelerator, cpus, memory (MiB); kernel: image, initramfs, arguments; ports: name to descriptor, with
+    machine: accelerator, cpus, memory (MiB), iommu; kernel: image, initramfs, arguments; ports: name to descriptor, with
     "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is the terminal.
     """
     words = [
@@ -91,8 +95,11 @@ def command_line(machine, kernel, ports, sockets, interactive):
         "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
         "-kernel", str(kernel["image"]), "-initrd", str(kernel["initramfs"]), "-append", kernel["arguments"],
         "-chardev", f"socket,id=console,fd={ports['console']}", "-serial", "chardev:console",
-        "-device", "virtio-serial-pci",
     ]
+    if machine["iommu"]:
+        # Devices that come before it would not be behind it.
+        words += ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+    words += ["-device", "virtio-serial-pci"]
     words += _share("lab-root", "/run/lab/tree", readonly=True)
     words += _share("lab-repo", "/repo", readonly=False)
     for name, descriptor in ports.items():

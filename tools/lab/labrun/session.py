@@ -73,7 +73,8 @@ class Session:
 
     def _start(self):
         options = self.options
-        machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory}
+        machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
+                   "iommu": options.iommu}
         kernel = {
             "image": TREE / f"boot/vmlinuz-{self.release}",
             "initramfs": initramfs.provide(TREE, self.release, INIT, LOGS),

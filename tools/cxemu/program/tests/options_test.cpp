@@ -70,6 +70,22 @@ TEST(Options, RefuseWhatDoesNotFitTogether) {
     EXPECT_FALSE(parse({"--hca", "/a", "--vectors", "0"}));
 }
 
+TEST(Options, GiveAnHcaUpToTwoPorts) {
+    const auto options = parse({"--hca", "/a", "--ports", "2"});
+    ASSERT_TRUE(options);
+    EXPECT_EQ(settings_of(*options, 0)->ports, 2U);
+    EXPECT_FALSE(parse({"--hca", "/a", "--ports", "3"}));
+    EXPECT_FALSE(parse({"--hca", "/a", "--ports", "0"}));
+}
+
+TEST_F(ConfigurationTest, RefusesANumberOfPortsThatOnlyFitsWhenCutOff) {
+    const auto options = read("[[hca]]\nsocket = '/x'\nports = 257\n");
+    ASSERT_TRUE(options) << options.error();
+    const auto settings = settings_of(*options, 0);
+    ASSERT_FALSE(settings);
+    EXPECT_NE(settings.error().find("257 ports: 1 to 2"), std::string::npos) << settings.error();
+}
+
 TEST(Options, EndWithSuccessAfterTheHelp) {
     const auto options = parse({"--help"});
     ASSERT_FALSE(options);

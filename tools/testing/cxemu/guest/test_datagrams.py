@@ -19,9 +19,9 @@ def exchange(program: list[str | int], source: rdma.Port, target: rdma.Port) -> 
     """Runs server and client of a program on two ports; returns what both printed."""
     tcp_port = next(TCP_PORTS)
     words = [*program, "-p", tcp_port]
-    with rdma.background(*words, "-d", target.device) as server:
+    with rdma.background(*words, "-d", target.device, "-i", target.number) as server:
         rdma.await_listener(tcp_port, server)
-        client = rdma.run(*words, "-d", source.device, "127.0.0.1")
+        client = rdma.run(*words, "-d", source.device, "-i", source.number, "127.0.0.1")
         return rdma.finish(server), client
 
 
