@@ -24,6 +24,7 @@ namespace hwtab {
 struct Target {
     const Field* field = nullptr;
     std::uint32_t offset = 0; ///< bits
+    std::uint32_t width = 0;  ///< bits, of one element
 };
 
 namespace detail {
@@ -63,7 +64,7 @@ constexpr Target locate(const Layout& layout, std::string_view path) {
         }
         base += field->offset;
         if (dot == std::string_view::npos) {
-            return {field, base};
+            return {field, base, field->width};
         }
         path.remove_prefix(dot + 1);
         current = detail::descend(*field, path);
@@ -116,27 +117,27 @@ public:
     template <FixedString path>
     [[nodiscard]] constexpr std::uint64_t get() const {
         constexpr Target target = scalar<path>();
-        return read_bits(memory_.data(), target.offset, target.field->width);
+        return read_bits(memory_.data(), target.offset, target.width);
     }
 
     /// Sets a field of at most 64 bits. @param value must fit the field.
     template <FixedString path>
     constexpr void set(std::uint64_t value) const {
         constexpr Target target = scalar<path>();
-        assert(value <= detail::low_bits(target.field->width));
-        write_bits(memory_.data(), target.offset, target.field->width, value);
+        assert(value <= detail::low_bits(target.width));
+        write_bits(memory_.data(), target.offset, target.width, value);
     }
 
     /// Element `index` of an array or list. @param index below the count, inside the memory.
     template <FixedString path>
     [[nodiscard]] constexpr std::uint64_t get_at(std::size_t index) const {
-        return read_bits(memory_.data(), element<path>(index), sequence<path>().field->width);
+        return read_bits(memory_.data(), element<path>(index), sequence<path>().width);
     }
 
     template <FixedString path>
     constexpr void set_at(std::size_t index, std::uint64_t value) const {
-        assert(value <= detail::low_bits(sequence<path>().field->width));
-        write_bits(memory_.data(), element<path>(index), sequence<path>().field->width, value);
+        assert(value <= detail::low_bits(sequence<path>().width));
+        write_bits(memory_.data(), element<path>(index), sequence<path>().width, value);
     }
 
     /// The bytes of a nested structure, an array or a list (all that the memory holds of it).
@@ -147,8 +148,7 @@ public:
         if constexpr (target.field->is_list()) {
             return memory_.subspan(offset);
         } else {
-            return memory_.subspan(offset,
-                                   target.field->width * target.field->count / bits_per_byte);
+            return memory_.subspan(offset, target.width * target.field->count / bits_per_byte);
         }
     }
 
@@ -172,7 +172,7 @@ private:
     template <FixedString path>
     static consteval Target scalar() {
         constexpr Target target = existing<path>();
-        static_assert(target.field->count == 1 && target.field->width <= 64,
+        static_assert(target.field->count == 1 && target.width <= 64,
                       "the field is an array or a structure: use get_at, bytes or nested");
         return target;
     }
@@ -180,18 +180,17 @@ private:
     template <FixedString path>
     static consteval Target sequence() {
         constexpr Target target = existing<path>();
-        static_assert(target.field->count != 1 && target.field->width <= 64,
+        static_assert(target.field->count != 1 && target.width <= 64,
                       "the field is no array and no list of numbers");
         return target;
     }
 
     template <FixedString path>
-    constexpr std::uint32_t element(std::size_t index) const {
+    [[nodiscard]] constexpr std::uint32_t element(std::size_t index) const {
         constexpr Target target = sequence<path>();
-        const auto offset =
-            static_cast<std::uint32_t>(target.offset + (index * target.field->width));
+        const auto offset = static_cast<std::uint32_t>(target.offset + (index * target.width));
         assert(target.field->is_list() || index < target.field->count);
-        assert((offset + target.field->width) / bits_per_byte <= memory_.size());
+        assert((offset + target.width) / bits_per_byte <= memory_.size());
         return offset;
     }
 

@@ -71,7 +71,8 @@ public:
 
     /// Writes to_text() to \p file, replacing it as a whole; without violations it is empty.
     /// \return an error text that names the file and the cause
-    std::expected<void, std::string> write_report(const std::filesystem::path& file) const;
+    [[nodiscard]] std::expected<void, std::string>
+    write_report(const std::filesystem::path& file) const;
 
 private:
     Allowance* find_allowance(const Rule& rule, std::string_view detail);
