@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PCI driver: which devices are ours, probe and remove.
+ * The PCI driver: which devices are ours, probe, remove, shutdown.
  *
  * A device is never taken unasked. The in-tree driver serves the same ids, so
  * a device comes here only when an administrator has written "cxib" to its
  * driver_override, or its id to new_id.
  */
-#include <linux/delay.h>
+#include <linux/debugfs.h>
+#include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "hw/init_segment.h"
+#include "hw/bus_pci.h"
+#include "hw/hw.h"
 
-#define INIT_SEGMENT_BAR	0
-
-/* How often a slow firmware start is mentioned in the log. */
-#define PROGRESS_MS		20000
+#define DEVICE_BAR	0
 
 /**
  * struct cxib_device - one HCA
  * @pdev: the PCI function
- * @init_segment: start of BAR 0, %CXIB_INIT_SEGMENT_SIZE bytes
+ * @bar: BAR 0 as a whole: init segment, then pages of doorbells
+ * @bus: the way to it
+ * @hw: the device behind it
  */
 struct cxib_device {
 	struct pci_dev *pdev;
-	void __iomem *init_segment;
+	void __iomem *bar;
+	struct cxib_bus_pci bus;
+	struct cxib_hw hw;
 };
 
-struct bar_reader {
-	struct cxib_init_segment_reader reader;
-	struct cxib_device *device;
-};
+/* Has a directory for each device. */
+static struct dentry *debugfs_root;
 
 /*
  * override_only: an entry matches only a device whose driver_override names
@@ -75,67 +77,33 @@ static int cxib_check_id(struct pci_dev *pdev, const struct pci_device_id *id)
 
 static int cxib_check_bar(struct pci_dev *pdev)
 {
-	resource_size_t length = pci_resource_len(pdev, INIT_SEGMENT_BAR);
+	resource_size_t length = pci_resource_len(pdev, DEVICE_BAR);
 
-	if (!(pci_resource_flags(pdev, INIT_SEGMENT_BAR) & IORESOURCE_MEM)) {
+	if (!(pci_resource_flags(pdev, DEVICE_BAR) & IORESOURCE_MEM)) {
 		dev_err(&pdev->dev,
 			"BAR %d is not memory (resource flags 0x%lx), so it holds no init segment; the device is no ConnectX HCA, or the platform gave it no address space\n",
-			INIT_SEGMENT_BAR, pci_resource_flags(pdev, INIT_SEGMENT_BAR));
+			DEVICE_BAR, pci_resource_flags(pdev, DEVICE_BAR));
 		return -ENODEV;
 	}
 	if (length < CXIB_INIT_SEGMENT_SIZE) {
 		dev_err(&pdev->dev,
 			"BAR %d has %pa bytes, the init segment alone needs 0x%zx; the device is no ConnectX HCA\n",
-			INIT_SEGMENT_BAR, &length, CXIB_INIT_SEGMENT_SIZE);
+			DEVICE_BAR, &length, CXIB_INIT_SEGMENT_SIZE);
 		return -ENODEV;
 	}
 	return 0;
 }
 
-static void bar_read(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
-		     unsigned int first, unsigned int count)
+static int cxib_set_dma_limits(struct pci_dev *pdev)
 {
-	struct bar_reader *bar = container_of(reader, struct bar_reader, reader);
-	void __iomem *words = bar->device->init_segment;
-	unsigned int i;
+	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 
-	for (i = first; i < first + count; i++)
-		copy->dw[i] = cpu_to_be32(ioread32be(words + i * sizeof(u32)));
-}
-
-static void bar_wait(struct cxib_init_segment_reader *reader,
-		     unsigned int milliseconds, unsigned int waited)
-{
-	struct bar_reader *bar = container_of(reader, struct bar_reader, reader);
-
-	if (waited && waited % PROGRESS_MS == 0)
-		dev_info(&bar->device->pdev->dev,
-			 "firmware is initializing, waited %u s of at most %u s\n",
-			 waited / 1000, CXIB_FIRMWARE_READY_LIMIT_MS / 1000);
-	msleep(milliseconds);
-}
-
-static int cxib_meet_firmware(struct cxib_device *device)
-{
-	struct bar_reader bar = {
-		.reader = { .read = bar_read, .wait = bar_wait },
-		.device = device,
-	};
-	struct device *dev = &device->pdev->dev;
-	struct cxib_explanation explanation;
-	struct cxib_init_segment segment;
-	int err;
-
-	err = cxib_init_segment_await(&bar.reader, &segment, &explanation);
 	if (err) {
-		dev_err(dev, "%s\n", explanation.text);
+		dev_err(&pdev->dev, "the platform offers no 64-bit DMA: error %d\n", err);
 		return err;
 	}
-
-	dev_info(dev,
-		 "firmware %u.%u.%u, command interface revision %u; holding the PCI resources only, this version registers no RDMA device\n",
-		 segment.firmware_major, segment.firmware_minor, segment.firmware_subminor,
-		 segment.command_revision);
+	/* One data segment of a work request covers at most 2 GiB. */
+	dma_set_max_seg_size(&pdev->dev, SZ_2G);
 	return 0;
 }
 
@@ -149,27 +117,29 @@ static int cxib_map(struct cxib_device *device)
 		dev_err(&pdev->dev, "cannot enable the PCI device: error %d\n", err);
 		return err;
 	}
+	err = cxib_set_dma_limits(pdev);
+	if (err)
+		goto disable_device;
 
-	err = pci_request_region(pdev, INIT_SEGMENT_BAR, KBUILD_MODNAME);
+	err = pci_request_region(pdev, DEVICE_BAR, KBUILD_MODNAME);
 	if (err) {
 		dev_err(&pdev->dev,
 			"BAR %d (%pR) is in use by somebody else, error %d; /proc/iomem tells by whom\n",
-			INIT_SEGMENT_BAR, &pdev->resource[INIT_SEGMENT_BAR], err);
+			DEVICE_BAR, &pdev->resource[DEVICE_BAR], err);
 		goto disable_device;
 	}
 
-	device->init_segment = pci_iomap(pdev, INIT_SEGMENT_BAR, CXIB_INIT_SEGMENT_SIZE);
-	if (!device->init_segment) {
-		dev_err(&pdev->dev, "cannot map 0x%zx bytes of BAR %d (%pR)\n",
-			CXIB_INIT_SEGMENT_SIZE, INIT_SEGMENT_BAR,
-			&pdev->resource[INIT_SEGMENT_BAR]);
+	device->bar = pci_iomap(pdev, DEVICE_BAR, 0);
+	if (!device->bar) {
+		dev_err(&pdev->dev, "cannot map BAR %d (%pR)\n", DEVICE_BAR,
+			&pdev->resource[DEVICE_BAR]);
 		err = -ENOMEM;
 		goto release_region;
 	}
 	return 0;
 
 release_region:
-	pci_release_region(pdev, INIT_SEGMENT_BAR);
+	pci_release_region(pdev, DEVICE_BAR);
 disable_device:
 	pci_disable_device(pdev);
 	return err;
@@ -177,9 +147,30 @@ disable_device:
 
 static void cxib_unmap(struct cxib_device *device)
 {
-	pci_iounmap(device->pdev, device->init_segment);
-	pci_release_region(device->pdev, INIT_SEGMENT_BAR);
+	pci_iounmap(device->pdev, device->bar);
+	pci_release_region(device->pdev, DEVICE_BAR);
 	pci_disable_device(device->pdev);
+}
+
+static int cxib_start(struct cxib_device *device)
+{
+	int err = cxib_map(device);
+
+	if (err)
+		return err;
+	cxib_bus_pci_init(&device->bus, device->pdev, device->bar);
+	device->hw.bus = &device->bus.bus;
+	device->hw.debugfs_root = debugfs_root;
+	err = cxib_hw_bring_up(&device->hw);
+	if (err)
+		cxib_unmap(device);
+	return err;
+}
+
+static void cxib_stop(struct cxib_device *device)
+{
+	cxib_hw_tear_down(&device->hw);
+	cxib_unmap(device);
 }
 
 static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -199,28 +190,24 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	device->pdev = pdev;
 
-	err = cxib_map(device);
-	if (err)
-		goto free_device;
-	err = cxib_meet_firmware(device);
-	if (err)
-		goto unmap;
-
+	err = cxib_start(device);
+	if (err) {
+		kfree(device);
+		return err;
+	}
 	pci_set_drvdata(pdev, device);
 	return 0;
-
-unmap:
-	cxib_unmap(device);
-free_device:
-	kfree(device);
-	return err;
 }
 
+/* After a shutdown nothing is left to remove. */
 static void cxib_remove(struct pci_dev *pdev)
 {
 	struct cxib_device *device = pci_get_drvdata(pdev);
 
-	cxib_unmap(device);
+	if (!device)
+		return;
+	cxib_stop(device);
+	pci_set_drvdata(pdev, NULL);
 	kfree(device);
 }
 
@@ -229,8 +216,29 @@ static struct pci_driver cxib_driver = {
 	.id_table = cxib_ids,
 	.probe = cxib_probe,
 	.remove = cxib_remove,
+	/* The next kernel must not find a device that writes to the memory of this one. */
+	.shutdown = cxib_remove,
 };
-module_pci_driver(cxib_driver);
+
+static int __init cxib_init(void)
+{
+	int err;
+
+	debugfs_root = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	err = pci_register_driver(&cxib_driver);
+	if (err)
+		debugfs_remove(debugfs_root);
+	return err;
+}
+
+static void __exit cxib_exit(void)
+{
+	pci_unregister_driver(&cxib_driver);
+	debugfs_remove(debugfs_root);
+}
+
+module_init(cxib_init);
+module_exit(cxib_exit);
 
 MODULE_DESCRIPTION("ConnectX-4 to ConnectX-7 InfiniBand host channel adapters");
 MODULE_LICENSE("GPL");

@@ -6,60 +6,23 @@ Runs in a guest of tools/testing/module/run, which has an HCA and three devices 
 buffer: its BAR 0 is plain memory, so that a test can write any init segment into it.
 """
 
-import contextlib
 import mmap
 import os
 import pathlib
-import re
 import struct
 import subprocess
 import unittest
-from typing import Iterator
 
-MODULE = pathlib.Path(os.environ["CXIB_MODULE"])
-DEVICES = pathlib.Path("/sys/bus/pci/devices")
-DRIVER = pathlib.Path("/sys/bus/pci/drivers/cxib")
+import guest
+from guest import DEVICES, DRIVER, MELLANOX, MODULE, ModuleTest, driver_of, find_device, write_attribute
 
 FRAME_BUFFER = "1234:1111"
 SMALL_MEMORY_BAR = "1b36:0005"
 PORT_BAR = "10ec:8139"
-MELLANOX = "15b3:"
 
 FIRMWARE_OFFSET = 0x0
+QUEUE_OFFSET = 0x14
 SEGMENT_SIZE = 0x400C
-
-
-def device_id(device: pathlib.Path) -> str:
-    return f"{(device / 'vendor').read_text().strip()[2:]}:{(device / 'device').read_text().strip()[2:]}"
-
-
-def find_devices(wanted: str) -> list[pathlib.Path]:
-    return [device for device in sorted(DEVICES.iterdir()) if device_id(device).startswith(wanted)]
-
-
-def find_device(wanted: str) -> pathlib.Path:
-    found = find_devices(wanted)
-    if not found:
-        raise LookupError(f"the guest has no device {wanted}")
-    return found[0]
-
-
-def driver_of(device: pathlib.Path) -> str:
-    link = device / "driver"
-    return link.resolve().name if link.exists() else ""
-
-
-def write_attribute(path: pathlib.Path, value: str) -> None:
-    """Writes once. (Python's files write again after an error.)"""
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        os.write(descriptor, value.encode())
-    finally:
-        os.close(descriptor)
-
-
-def kernel_log() -> str:
-    return subprocess.run(["dmesg", "--notime"], check=True, capture_output=True, text=True).stdout
 
 
 class InitSegment:
@@ -82,41 +45,10 @@ class InitSegment:
         self.memory[0:SEGMENT_SIZE] = bytes([byte]) * SEGMENT_SIZE
 
     def become_connectx5(self) -> None:
-        """Firmware 16.35.4030 that is up and speaks revision 5 of the command interface."""
+        """Firmware 16.35.4030 that is up, speaks revision 5 of the command interface, and takes 32 commands."""
         self.fill(0)
         self.write(FIRMWARE_OFFSET, 35 << 16 | 16, 5 << 16 | 4030)
-
-
-class ModuleTest(unittest.TestCase):
-    """Loads the module for each test and unloads it again, whatever is bound then."""
-
-    def setUp(self) -> None:
-        subprocess.run(["insmod", MODULE], check=True)
-        self.addCleanup(subprocess.run, ["rmmod", "cxib"], check=False)
-        self.log_before = kernel_log()
-
-    def new_messages(self) -> str:
-        return kernel_log().removeprefix(self.log_before)
-
-    def assert_logged(self, pattern: str) -> None:
-        self.assertRegex(self.new_messages(), pattern)
-
-    @contextlib.contextmanager
-    def override(self, device: pathlib.Path) -> Iterator[None]:
-        """While inside, only cxib may have the device."""
-        write_attribute(device / "driver_override", "cxib\n")
-        try:
-            yield
-        finally:
-            write_attribute(device / "driver_override", "\n")
-
-    def bind_error(self, device: pathlib.Path) -> str:
-        """Binds a device; returns the name of the error, empty if it worked."""
-        try:
-            write_attribute(DRIVER / "bind", device.name)
-        except OSError as error:
-            return os.strerror(error.errno or 0)
-        return ""
+        self.write(QUEUE_OFFSET, 0x56)
 
 
 class Loading(ModuleTest):
@@ -126,8 +58,8 @@ class Loading(ModuleTest):
 
     def test_loads_and_unloads_many_times(self) -> None:
         for _ in range(10):
-            subprocess.run(["rmmod", "cxib"], check=True)
-            subprocess.run(["insmod", MODULE], check=True)
+            guest.unload()
+            guest.load()
         self.assertTrue(DRIVER.is_dir())
 
     def test_takes_no_device_unasked(self) -> None:
@@ -143,22 +75,22 @@ class Hca(ModuleTest):
 
     def test_an_hca_is_left_alone_until_it_is_asked_for(self) -> None:
         self.assertEqual(driver_of(self.hca), "")
-        self.assertEqual(self.bind_error(self.hca), "No such device")
+        self.assertEqual(guest.bind_error(self.hca), "No such device")
         self.assertEqual(driver_of(self.hca), "")
 
     def test_an_hca_is_bound_by_driver_override(self) -> None:
-        with self.override(self.hca):
-            self.assertEqual(self.bind_error(self.hca), "")
+        with guest.override(self.hca):
+            self.assertEqual(guest.bind_error(self.hca), "")
         self.assertEqual(driver_of(self.hca), "cxib")
-        self.assert_logged(rf"{self.hca.name}: firmware \d+\.\d+\.\d+")
+        self.assert_logged(rf"{self.hca.name}: firmware \d+\.\d+\.\d+, .* up after \d+ commands")
 
     def test_an_hca_that_was_let_go_is_free_for_others(self) -> None:
-        with self.override(self.hca):
-            self.assertEqual(self.bind_error(self.hca), "")
-        write_attribute(DRIVER / "unbind", self.hca.name)
+        with guest.override(self.hca):
+            self.assertEqual(guest.bind_error(self.hca), "")
+        guest.unbind(self.hca)
         self.assertEqual(driver_of(self.hca), "")
         self.assertEqual((self.hca / "driver_override").read_text().strip(), "(null)")
-        self.assertEqual(self.bind_error(self.hca), "No such device")
+        self.assertEqual(guest.bind_error(self.hca), "No such device")
 
 
 class ForeignDevices(ModuleTest):
@@ -166,8 +98,8 @@ class ForeignDevices(ModuleTest):
 
     def test_a_device_of_another_id_is_refused_before_it_is_touched(self) -> None:
         device = find_device(FRAME_BUFFER)
-        with self.override(device):
-            self.assertEqual(self.bind_error(device), "No such device")
+        with guest.override(device):
+            self.assertEqual(guest.bind_error(device), "No such device")
         self.assertEqual(driver_of(device), "")
         self.assert_logged(rf"{device.name}: {FRAME_BUFFER} is no ConnectX-4, -5, -6 or -7.*driver_override")
 
@@ -177,12 +109,12 @@ class ForeignDevices(ModuleTest):
 
     def test_a_bar_that_is_too_short_is_refused(self) -> None:
         device = self.add_id(SMALL_MEMORY_BAR)
-        self.assertEqual(self.bind_error(device), "No such device")
+        self.assertEqual(guest.bind_error(device), "No such device")
         self.assert_logged(r"BAR 0 has 0x0*1000 bytes, the init segment alone needs 0x400c")
 
     def test_a_bar_of_ports_is_refused(self) -> None:
         device = self.add_id(PORT_BAR)
-        self.assertEqual(self.bind_error(device), "No such device")
+        self.assertEqual(guest.bind_error(device), "No such device")
         self.assert_logged(r"BAR 0 is not memory \(resource flags 0x[0-9a-f]+\)")
 
 
@@ -202,13 +134,13 @@ class FirmwareStates(ModuleTest):
 
     def test_a_device_with_nothing_behind_it_is_refused(self) -> None:
         self.allow()
-        self.assertEqual(self.bind_error(self.device), "Protocol not supported")
+        self.assertEqual(guest.bind_error(self.device), "Protocol not supported")
         self.assert_logged(r"command interface revision is 0, this driver speaks revision 5 only \(firmware 0\.0\.0\)")
 
     def test_a_device_that_reads_as_ones_is_refused(self) -> None:
         self.segment.fill(0xFF)
         self.allow()
-        self.assertEqual(self.bind_error(self.device), "Input/output error")
+        self.assertEqual(guest.bind_error(self.device), "Input/output error")
         self.assert_logged(r"device does not answer: its init segment reads as ones only")
 
     def test_nothing_of_a_refused_device_is_kept(self) -> None:
@@ -216,29 +148,20 @@ class FirmwareStates(ModuleTest):
         self.assertEqual(driver_of(self.device), "")
         self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
 
-    def test_a_device_with_firmware_is_bound_and_described(self) -> None:
+    def test_a_device_with_an_impossible_command_queue_is_refused(self) -> None:
         self.segment.become_connectx5()
+        self.segment.write(QUEUE_OFFSET, 0x9F)
         self.allow()
-        self.assertEqual(driver_of(self.device), "cxib")
-        self.assert_logged(r"firmware 16\.35\.4030, command interface revision 5; .*no RDMA device")
-        self.assertRegex(pathlib.Path("/proc/iomem").read_text(), r": cxib\b")
+        self.assertEqual(guest.bind_error(self.device), "Protocol error")
+        self.assert_logged(r"wants a command queue of 2\^9 entries, 2\^15 bytes apart")
 
-    def test_a_bound_device_can_be_let_go_and_bound_again(self) -> None:
+    def test_a_device_that_never_answers_is_given_up(self) -> None:
         self.segment.become_connectx5()
         self.allow()
-        for _ in range(3):
-            write_attribute(DRIVER / "unbind", self.device.name)
-            self.assertEqual(driver_of(self.device), "")
-            self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
-            self.assertEqual(self.bind_error(self.device), "")
-
-    def test_unloading_lets_a_bound_device_go(self) -> None:
-        self.segment.become_connectx5()
-        self.allow()
-        subprocess.run(["rmmod", "cxib"], check=True)
         self.assertEqual(driver_of(self.device), "")
-        self.assertIsNone(re.search("cxib", pathlib.Path("/proc/iomem").read_text()))
-        subprocess.run(["insmod", MODULE], check=True)
+        self.assert_logged(r"device is given up: its firmware has stopped, its counter stands still")
+        self.assert_logged(r"bring-up failed at step \d+ of \d+, enabling the function: error -5")
+        self.assertNotIn("cxib", pathlib.Path("/proc/iomem").read_text())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bring-up and tear-down of emulated HCAs: what comes, what is shown, and that everything goes again.
+
+Runs in a guest of tools/testing/module/bring_up. The emulator's strict checker looks on, and the lab judges the
+kernel log.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import guest
+from guest import MELLANOX, ModuleTest, driver_of, find_devices
+
+DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
+TRACING = pathlib.Path("/sys/kernel/tracing")
+VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
+REFUSED = os.environ.get("CXIB_REFUSED", "")
+CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
+MOST_COMMANDS = 150
+
+
+def driver_interrupts(device: pathlib.Path) -> list[str]:
+    """Names of the interrupts that the driver has for a device."""
+    words = [line.split()[-1] for line in pathlib.Path("/proc/interrupts").read_text().splitlines()]
+    return sorted(word for word in words if re.fullmatch(rf"cxib-\w+@{device.name}", word))
+
+
+def uses_bar(device: pathlib.Path) -> bool:
+    """Whether the driver has claimed the BAR."""
+    lines = pathlib.Path("/proc/iomem").read_text().splitlines()
+    return any(below.strip().endswith(": cxib") and device.name in line for line, below in zip(lines, lines[1:]))
+
+
+class HcaTest(ModuleTest):
+    """All HCAs of the guest may be bound by cxib."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.hcas = find_devices(MELLANOX)
+        self.assertEqual(len(self.hcas), int(os.environ["LAB_HCAS"]))
+        for hca in self.hcas:
+            override = guest.override(hca)
+            override.__enter__()
+            self.addCleanup(override.__exit__, None, None, None)
+
+    def bind(self) -> None:
+        for hca in self.hcas:
+            self.assertEqual(guest.bind_error(hca), "")
+
+    def unbind(self) -> None:
+        for hca in self.hcas:
+            guest.unbind(hca)
+
+    def shown(self, hca: pathlib.Path, name: str) -> str:
+        return (DEBUGFS / hca.name / name).read_text()
+
+    def values(self, hca: pathlib.Path, name: str) -> dict[str, str]:
+        """The `name: value` lines of a file in debugfs."""
+        return dict(line.split(": ", 1) for line in self.shown(hca, name).splitlines() if ": " in line)
+
+    def commands(self, hca: pathlib.Path) -> dict[str, list[int]]:
+        """Answers, failures and time-outs by name of the command."""
+        lines = self.shown(hca, "commands").splitlines()[1:]
+        return {words[1]: [int(word) for word in words[2:5]] for words in map(str.split, lines)}
+
+    def assert_nothing_is_left(self) -> None:
+        for hca in self.hcas:
+            self.assertEqual(driver_of(hca), "")
+            self.assertEqual(driver_interrupts(hca), [])
+            self.assertFalse(uses_bar(hca))
+            self.assertFalse((DEBUGFS / hca.name).exists())
+
+    def assert_no_complaints(self) -> None:
+        """The driver has nothing to say that a user would have to act on."""
+        serious = guest.kernel_log("--level=emerg,alert,crit,err,warn").splitlines()
+        self.assertEqual([line for line in serious if "cxib" in line and "taint" not in line], [])
+
+
+@unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
+class BringUp(HcaTest):
+    """HCAs that are as they should be."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        subprocess.run(["dmesg", "--clear"], check=True)
+        self.log_before = ""
+        self.addCleanup(self.assert_no_complaints)
+        self.bind()
+
+    def test_the_log_says_what_is_there(self) -> None:
+        for hca in self.hcas:
+            self.assert_logged(rf"{hca.name}: firmware \d+\.\d+\.\d+, command interface revision 5, board \S+, ")
+
+    def test_few_commands_are_needed(self) -> None:
+        for hca in self.hcas:
+            self.assertLessEqual(int(self.values(hca, "command_queue")["issued"]), MOST_COMMANDS)
+
+    def test_every_command_succeeds(self) -> None:
+        for hca in self.hcas:
+            commands = self.commands(hca)
+            self.assertEqual({name: counts for name, counts in commands.items() if counts[1:] != [0, 0]}, {})
+            self.assertIn("enable_hca", commands)
+            self.assertIn("init_hca", commands)
+
+    def test_only_a_physical_function_is_told_the_byte_order(self) -> None:
+        for hca in self.hcas:
+            log = self.commands(hca)
+            self.assertEqual("access_register" in log, not VIRTUAL, log)
+
+    def test_commands_are_answered_by_events(self) -> None:
+        for hca in self.hcas:
+            queue = self.values(hca, "command_queue")
+            self.assertEqual((queue["mode"], queue["broken"], queue["late answers"]), ("events", "no", "0"))
+
+    def test_there_is_an_interrupt_for_each_purpose_and_each_processor(self) -> None:
+        processors = os.cpu_count() or 1
+        for hca in self.hcas:
+            purposes = ["commands", "events", *(f"comp{number}" for number in range(processors))]
+            self.assertEqual(driver_interrupts(hca), sorted(f"cxib-{purpose}@{hca.name}" for purpose in purposes))
+
+    def test_pages_are_accounted_for(self) -> None:
+        for hca in self.hcas:
+            pages = {name: int(value) for name, value in self.values(hca, "pages").items()}
+            self.assertGreater(pages["held"], 0)
+            self.assertEqual(pages["held"], pages["given"] - pages["taken back"])
+            self.assertEqual(pages["requests refused"], 0)
+
+    def test_capabilities_are_listed(self) -> None:
+        for hca in self.hcas:
+            capabilities = self.values(hca, "capabilities")
+            self.assertEqual((capabilities["port_type"], capabilities["rc"], capabilities["ud"]), ("0", "1", "1"))
+
+    def test_the_device_is_well(self) -> None:
+        for hca in self.hcas:
+            health = self.values(hca, "health")
+            self.assertEqual((health["broken"], health["syndrome"]), ("no", "0x0 none"))
+
+    def test_nothing_is_left_after_unbinding(self) -> None:
+        self.unbind()
+        self.assert_nothing_is_left()
+
+    def test_nothing_is_left_after_unloading(self) -> None:
+        guest.unload()
+        self.assert_nothing_is_left()
+        self.assertFalse(DEBUGFS.exists())
+        guest.load()
+
+    def test_can_be_bound_again_and_again(self) -> None:
+        for _ in range(CYCLES):
+            self.unbind()
+            self.bind()
+
+    def test_can_be_unloaded_with_devices_again_and_again(self) -> None:
+        for _ in range(CYCLES):
+            guest.unload()
+            guest.load()
+            self.bind()
+
+    def test_comes_back_after_a_function_level_reset(self) -> None:
+        self.unbind()
+        for hca in self.hcas:
+            self.assertIn("flr", (hca / "reset_method").read_text())
+            guest.write_attribute(hca / "reset", "1")
+        self.bind()
+
+    def test_comes_back_after_it_was_removed_and_found_again(self) -> None:
+        for hca in self.hcas:
+            guest.write_attribute(hca / "remove", "1")
+        self.assertEqual(find_devices(MELLANOX), [])
+        guest.write_attribute(pathlib.Path("/sys/bus/pci/rescan"), "1")
+        self.assertEqual(find_devices(MELLANOX), self.hcas)
+        for hca in self.hcas:
+            guest.write_attribute(hca / "driver_override", "cxib\n")
+        self.bind()
+
+    def test_can_be_traced(self) -> None:
+        self.unbind()
+        guest.write_attribute(TRACING / "trace", "")
+        guest.write_attribute(TRACING / "events/cxib/enable", "1")
+        self.bind()
+        guest.write_attribute(TRACING / "events/cxib/enable", "0")
+        trace = (TRACING / "trace").read_text()
+        for hca in self.hcas:
+            self.assertRegex(trace, rf"cmd_issue: {hca.name} enable_hca \(0x104\) op_mod 0x0 slot \d+ token 0x")
+            self.assertRegex(trace, rf"cmd_done: {hca.name} init_hca \(0x102\) slot \d+ .* error 0 after \d+ ns")
+
+
+@unittest.skipUnless(REFUSED, "the HCAs of this guest are as they should be")
+class Refusal(HcaTest):
+    """HCAs that lack something, which the environment names."""
+
+    def test_is_refused_in_words_and_nothing_is_left(self) -> None:
+        for hca in self.hcas:
+            self.assertEqual(guest.bind_error(hca), "Operation not supported")
+            self.assert_logged(rf"{hca.name}: {REFUSED}")
+            self.assert_logged(rf"{hca.name}: bring-up failed at step \d+ of \d+, capabilities: error -95")
+        self.assert_nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
