@@ -19,15 +19,20 @@
 
 #define DEVICE_BAR	0
 
+/* In the table of ids: a virtual function. */
+#define IS_VIRTUAL	1
+
 /**
  * struct cxib_device - one HCA
  * @pdev: the PCI function
+ * @is_virtual: it is a virtual one
  * @bar: BAR 0 as a whole: init segment, then pages of doorbells
  * @bus: the way to it
  * @hw: the device behind it
  */
 struct cxib_device {
 	struct pci_dev *pdev;
+	bool is_virtual;
 	void __iomem *bar;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
@@ -44,17 +49,21 @@ static struct dentry *debugfs_root;
  */
 #define HCA(device_id) \
 	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true) }
+/* A guest that was given one cannot tell it from a physical function otherwise. */
+#define VIRTUAL(device_id)							\
+	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true),	\
+	  .driver_data = IS_VIRTUAL }
 
 static const struct pci_device_id cxib_ids[] = {
 	HCA(0x1013), /* ConnectX-4 */
-	HCA(0x1014), /* ConnectX-4 VF */
+	VIRTUAL(0x1014), /* ConnectX-4 VF */
 	HCA(0x1017), /* ConnectX-5 */
-	HCA(0x1018), /* ConnectX-5 VF */
+	VIRTUAL(0x1018), /* ConnectX-5 VF */
 	HCA(0x1019), /* ConnectX-5 Ex */
-	HCA(0x101a), /* ConnectX-5 Ex VF */
+	VIRTUAL(0x101a), /* ConnectX-5 Ex VF */
 	HCA(0x101b), /* ConnectX-6 */
-	HCA(0x101c), /* ConnectX-6 VF */
-	HCA(0x101e), /* ConnectX-7 VF */
+	VIRTUAL(0x101c), /* ConnectX-6 VF */
+	VIRTUAL(0x101e), /* ConnectX-7 VF */
 	HCA(0x1021), /* ConnectX-7 */
 	{}
 };
@@ -158,7 +167,7 @@ static int cxib_start(struct cxib_device *device)
 
 	if (err)
 		return err;
-	cxib_bus_pci_init(&device->bus, device->pdev, device->bar);
+	cxib_bus_pci_init(&device->bus, device->pdev, device->bar, device->is_virtual);
 	device->hw.bus = &device->bus.bus;
 	device->hw.debugfs_root = debugfs_root;
 	err = cxib_hw_bring_up(&device->hw);
@@ -189,6 +198,7 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (!device)
 		return -ENOMEM;
 	device->pdev = pdev;
+	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 
 	err = cxib_start(device);
 	if (err) {

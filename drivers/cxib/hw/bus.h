@@ -30,6 +30,8 @@ struct cxib_bus;
  * @free_vectors: the reverse
  * @request_irq: has @handler called with @context when @vector fires
  * @free_irq: the reverse; when it returns, @handler does not run any more
+ * @synchronize_irq: waits until no @handler that runs now runs any more. May
+ *	sleep.
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -42,18 +44,22 @@ struct cxib_bus_ops {
 	int (*request_irq)(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
 			   const char *name, void *context);
 	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
+	void (*synchronize_irq)(struct cxib_bus *bus, unsigned int vector);
 };
 
 /**
  * struct cxib_bus - the way to one device
  * @dev: whose name stands in messages, and which memory is mapped for
  * @ops: what the bus can do
+ * @registers: BAR 0 itself, for doorbells of the data path; NULL where there is
+ *	only @ops
  * @bar_size: bytes of BAR 0
  * @is_virtual: the device is a virtual function
  */
 struct cxib_bus {
 	struct device *dev;
 	const struct cxib_bus_ops *ops;
+	void __iomem *registers;
 	resource_size_t bar_size;
 	bool is_virtual;
 };

@@ -12,12 +12,12 @@ static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
 
 static u32 read_register(struct cxib_bus *bus, u32 offset)
 {
-	return ioread32be(to_pci(bus)->bar + offset);
+	return ioread32be(bus->registers + offset);
 }
 
 static void write_register(struct cxib_bus *bus, u32 offset, u32 value)
 {
-	iowrite32be(value, to_pci(bus)->bar + offset);
+	iowrite32be(value, bus->registers + offset);
 }
 
 static void set_dma(struct cxib_bus *bus, bool enabled)
@@ -62,6 +62,11 @@ static void free_vector(struct cxib_bus *bus, unsigned int vector, void *context
 	free_irq(pci_irq_vector(to_pci(bus)->pdev, vector), context);
 }
 
+static void synchronize_vector(struct cxib_bus *bus, unsigned int vector)
+{
+	synchronize_irq(pci_irq_vector(to_pci(bus)->pdev, vector));
+}
+
 static const struct cxib_bus_ops ops = {
 	.read = read_register,
 	.write = write_register,
@@ -71,6 +76,7 @@ static const struct cxib_bus_ops ops = {
 	.free_vectors = free_vectors,
 	.request_irq = request_vector,
 	.free_irq = free_vector,
+	.synchronize_irq = synchronize_vector,
 };
 
 /**
@@ -79,17 +85,19 @@ static const struct cxib_bus_ops ops = {
  * @pdev: the function; it is enabled, and its driver's probe or remove runs
  *	whenever the device is reset or its vectors are allocated
  * @bar: its BAR 0, mapped as a whole
+ * @is_virtual: it is a virtual function
  */
-void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar)
+void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar,
+		       bool is_virtual)
 {
 	*bus = (struct cxib_bus_pci){
 		.bus = {
 			.dev = &pdev->dev,
 			.ops = &ops,
+			.registers = bar,
 			.bar_size = pci_resource_len(pdev, 0),
-			.is_virtual = pdev->is_virtfn,
+			.is_virtual = is_virtual,
 		},
 		.pdev = pdev,
-		.bar = bar,
 	};
 }

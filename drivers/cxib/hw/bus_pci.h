@@ -13,14 +13,13 @@ struct pci_dev;
  * struct cxib_bus_pci - the way to one function
  * @bus: what hw/ uses
  * @pdev: the function
- * @bar: BAR 0
  */
 struct cxib_bus_pci {
 	struct cxib_bus bus;
 	struct pci_dev *pdev;
-	void __iomem *bar;
 };
 
-void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar);
+void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar,
+		       bool is_virtual);
 
 #endif

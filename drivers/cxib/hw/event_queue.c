@@ -106,6 +106,17 @@ unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_event_queue_poll);
 
+/**
+ * cxib_event_queue_synchronize() - waits for the interrupt's end if it runs now
+ * @eq: an event queue whose events are dispatched in the interrupt
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_event_queue_synchronize(struct cxib_event_queue *eq)
+{
+	eq->bus->ops->synchronize_irq(eq->bus, eq->vector);
+}
+
 static void poll_later(struct work_struct *work)
 {
 	cxib_event_queue_poll(container_of(work, struct cxib_event_queue, work));

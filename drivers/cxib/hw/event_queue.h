@@ -75,6 +75,7 @@ int cxib_event_queue_create(struct cxib_event_queue *eq, struct cxib_bus *bus,
 			    const struct cxib_event_queue_attr *attr);
 int cxib_event_queue_destroy(struct cxib_event_queue *eq, struct cxib_command_queue *commands);
 bool cxib_event_queue_free(struct cxib_event_queue *eq);
+void cxib_event_queue_synchronize(struct cxib_event_queue *eq);
 unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq);
 
 #endif

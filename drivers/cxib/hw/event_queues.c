@@ -6,6 +6,7 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "hw/bus.h"
 #include "hw/hw.h"
@@ -33,11 +34,46 @@ static void on_page_request(void *context, u16 function, s32 count)
 	cxib_pages_request(&hw->pages, function, count);
 }
 
+/* Also in interrupts. */
+static const struct cxib_hw_client *client_of(struct cxib_hw *hw)
+{
+	/* Pairs with the release in cxib_hw_set_client(). */
+	return smp_load_acquire(&hw->client);
+}
+
+static void on_completion(void *context, u32 cqn)
+{
+	const struct cxib_hw_client *client = client_of(context);
+
+	if (client)
+		client->handlers->completion(client->context, cqn);
+}
+
+static void on_cq_error(void *context, u32 cqn, u32 syndrome)
+{
+	const struct cxib_hw_client *client = client_of(context);
+
+	if (client)
+		client->handlers->cq_error(client->context, cqn, syndrome);
+}
+
+static void on_queue_event(void *context, enum hw_event_type event,
+			   enum hw_event_queue_type kind, u32 number)
+{
+	const struct cxib_hw_client *client = client_of(context);
+
+	if (client)
+		client->handlers->queue_event(client->context, event, kind, number);
+}
+
 static void on_port_change(void *context, unsigned int port, enum hw_port_change_subtype change)
 {
+	const struct cxib_hw_client *client = client_of(context);
 	struct cxib_hw *hw = context;
 
 	dev_dbg(hw->bus->dev, "port %u: %s\n", port, hw_port_change_subtype_name(change));
+	if (client)
+		client->handlers->port_change(client->context, port, change);
 }
 
 static void on_internal_error(void *context)
@@ -49,11 +85,35 @@ static void on_internal_error(void *context)
 }
 
 static const struct cxib_event_handlers handlers = {
+	.completion = on_completion,
 	.commands_done = on_commands_done,
 	.page_request = on_page_request,
 	.port_change = on_port_change,
+	.cq_error = on_cq_error,
+	.queue_event = on_queue_event,
 	.internal_error = on_internal_error,
 };
+
+/**
+ * cxib_hw_set_client() - who is told of events from now on
+ * @hw: a device that is up
+ * @client: has all handlers that it may have; NULL: nobody. Then no handler of
+ *	the one before runs any more when this returns.
+ *
+ * Context: process context, may sleep; not in a handler.
+ */
+void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
+{
+	unsigned int i;
+
+	/* Whoever sees the client sees what it consists of; pairs with client_of(). */
+	smp_store_release(&hw->client, client);
+	if (client)
+		return;
+	for (i = 0; i < hw->completion_eq_count; i++)
+		cxib_event_queue_synchronize(&hw->completion_eqs[i]);
+	flush_workqueue(hw->workqueue);
+}
 
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {

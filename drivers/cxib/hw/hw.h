@@ -19,6 +19,17 @@ struct dentry;
 struct workqueue_struct;
 
 /**
+ * struct cxib_hw_client - who works with a device that is up
+ * @handlers: what it wants to know: @completion, @cq_error, @queue_event,
+ *	@port_change; the others have no effect
+ * @context: what its handlers are called with
+ */
+struct cxib_hw_client {
+	const struct cxib_event_handlers *handlers;
+	void *context;
+};
+
+/**
  * struct cxib_hw - one device
  * @bus: the way to it
  * @debugfs_root: where its directory in debugfs is made; may be NULL
@@ -32,6 +43,7 @@ struct workqueue_struct;
  * @uar: page of doorbells for its event queues
  * @workqueue: where asynchronous events are dispatched, one at a time
  * @sink: where its events go
+ * @client: who is told of those that hw/ does not serve; may be NULL
  * @vectors: interrupt vectors that it has
  * @command_eq: event queue for answered commands
  * @async_eq: event queue for what happens by itself
@@ -52,6 +64,7 @@ struct cxib_hw {
 	u32 uar;
 	struct workqueue_struct *workqueue;
 	struct cxib_event_sink sink;
+	const struct cxib_hw_client *client;
 	unsigned int vectors;
 	struct cxib_event_queue command_eq;
 	struct cxib_event_queue async_eq;
@@ -63,6 +76,7 @@ struct cxib_hw {
 int cxib_hw_bring_up(struct cxib_hw *hw);
 void cxib_hw_tear_down(struct cxib_hw *hw);
 void cxib_hw_give_up(struct cxib_hw *hw);
+void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
 /* event_queues.c: the event queues of a device, as steps of its bring-up */
 int cxib_hw_allocate_vectors(struct cxib_hw *hw);

@@ -158,7 +158,7 @@ class BringUp(HcaTest):
         for _ in range(CYCLES):
             guest.unload()
             guest.load()
-            self.bind()
+            self.assertEqual([driver_of(hca) for hca in self.hcas], ["cxib"] * len(self.hcas))
 
     def test_comes_back_after_a_function_level_reset(self) -> None:
         self.unbind()
