@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "check/capture.hpp"
 
+#include "base/byte_order.hpp"
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <spdlog/fmt/fmt.h>
@@ -12,14 +15,39 @@ namespace {
 
 constexpr int longest_packet = 8192; ///< bytes; more than any InfiniBand packet has
 constexpr std::size_t buffer_size = std::size_t{1} << 20U;
-constexpr std::size_t record_header = 16; ///< bytes in front of each packet in the file
+constexpr std::size_t file_record_header = 16; ///< bytes that libpcap writes in front of a record
+constexpr std::byte infiniband_record{21};
+constexpr std::byte variable_length{0x04};
 
-timeval time_of_day() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now);
-    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(now - seconds);
-    // In a file of nanosecond precision libpcap takes tv_usec for nanoseconds.
-    return {.tv_sec = seconds.count(), .tv_usec = rest.count()};
+struct TimeOfDay {
+    std::uint32_t seconds = 0;
+    std::uint32_t nanoseconds = 0;
+
+    static TimeOfDay now() {
+        const auto time = std::chrono::system_clock::now().time_since_epoch();
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+        const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(time - seconds);
+        return {.seconds = static_cast<std::uint32_t>(seconds.count()),
+                .nanoseconds = static_cast<std::uint32_t>(rest.count())};
+    }
+
+    /// In units of 2^-32 s.
+    [[nodiscard]] std::uint64_t fixed_point() const {
+        constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
+        return (std::uint64_t{seconds} << 32U) |
+               ((std::uint64_t{nanoseconds} << 32U) / nanoseconds_per_second);
+    }
+};
+
+/// Time (little-endian), type, flags, length of the record, lost packets, length of the packet.
+void make_record_header(std::span<std::byte, record_header_size> header, const TimeOfDay& time,
+                        std::size_t packet_size) {
+    std::ranges::fill(header, std::byte{0});
+    store_le(header, time.fixed_point());
+    header[8] = infiniband_record;
+    header[9] = variable_length;
+    store_be(header.subspan<10>(), static_cast<std::uint16_t>(record_header_size + packet_size));
+    store_be(header.subspan<14>(), static_cast<std::uint16_t>(packet_size));
 }
 
 } // namespace
@@ -40,16 +68,17 @@ PacketCapture::PacketCapture(EventLoop& loop, std::filesystem::path file, Log lo
 PacketCapture::~PacketCapture() = default;
 
 std::expected<void, std::string> PacketCapture::start() {
-    handle_.reset(pcap_open_dead_with_tstamp_precision(DLT_INFINIBAND, longest_packet,
-                                                       PCAP_TSTAMP_PRECISION_NANO));
+    handle_.reset(
+        pcap_open_dead_with_tstamp_precision(DLT_ERF, longest_packet, PCAP_TSTAMP_PRECISION_NANO));
     if (!handle_)
         return std::unexpected("libpcap refuses the link type");
-    std::FILE* stream = std::fopen(path_.c_str(), "wb");
-    if (stream == nullptr)
+    std::unique_ptr<std::FILE, CloseStream> stream(std::fopen(path_.c_str(), "wb"));
+    if (!stream)
         return std::unexpected(std::strerror(errno));
     // The stream must not send a part of a packet because its buffer is full.
-    std::setvbuf(stream, buffer_.data(), _IOFBF, buffer_.size());
-    dumper_.reset(pcap_dump_fopen(handle_.get(), stream));
+    std::setvbuf(stream.get(), buffer_.data(), _IOFBF, buffer_.size());
+    // It closes the stream, also where it fails.
+    dumper_.reset(pcap_dump_fopen(handle_.get(), stream.release()));
     if (!dumper_)
         return std::unexpected(pcap_geterr(handle_.get()));
     if (pcap_dump_flush(dumper_.get()) != 0)
@@ -60,16 +89,21 @@ std::expected<void, std::string> PacketCapture::start() {
 void PacketCapture::write(std::span<const std::byte> packet) {
     if (!dumper_)
         return;
-    const std::size_t needed = record_header + packet.size();
+    const std::size_t needed = file_record_header + record_header_size + packet.size();
     if (buffered_ + needed > buffer_.size())
         flush();
     if (!dumper_)
         return;
-    const pcap_pkthdr header{.ts = time_of_day(),
-                             .caplen = static_cast<bpf_u_int32>(packet.size()),
-                             .len = static_cast<bpf_u_int32>(packet.size())};
+    const TimeOfDay time = TimeOfDay::now();
+    record_.resize(record_header_size);
+    make_record_header(std::span(record_).first<record_header_size>(), time, packet.size());
+    record_.insert(record_.end(), packet.begin(), packet.end());
+    // In a file of nanosecond precision libpcap takes tv_usec for nanoseconds.
+    const pcap_pkthdr header{.ts = {.tv_sec = time.seconds, .tv_usec = time.nanoseconds},
+                             .caplen = static_cast<bpf_u_int32>(record_.size()),
+                             .len = static_cast<bpf_u_int32>(record_.size())};
     pcap_dump(reinterpret_cast<u_char*>(dumper_.get()), &header,
-              reinterpret_cast<const u_char*>(packet.data()));
+              reinterpret_cast<const u_char*>(record_.data()));
     buffered_ += needed;
     ++packets_;
     if (!flush_timer_.active())

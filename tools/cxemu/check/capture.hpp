@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The packet capture: a pcap file of Wireshark's link type for InfiniBand.
+/// The packet capture: a pcap file that Wireshark dissects as InfiniBand.
+///
+/// libpcap has a link type for bare InfiniBand packets (247), but Wireshark (4.4) refuses it. What
+/// it dissects are records of the Extensible Record Format, link type 197, of the type InfiniBand:
+/// 16 bytes in front of each packet that say when it came and how long it is.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -19,6 +23,9 @@
 #include <vector>
 
 namespace cxemu::check {
+
+/// Bytes of the record header in front of each packet.
+inline constexpr std::size_t record_header_size = 16;
 
 /// Writes whole packets, first byte of the local route header to last byte of the variant CRC, with
 /// the time of day in nanoseconds. The file ends behind a complete packet whenever the process is
@@ -50,6 +57,9 @@ private:
     struct CloseHandle {
         void operator()(pcap_t* handle) const { pcap_close(handle); }
     };
+    struct CloseStream {
+        void operator()(std::FILE* stream) const { std::fclose(stream); }
+    };
     struct CloseDumper {
         void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
     };
@@ -61,6 +71,7 @@ private:
     Log log_;
     std::vector<char> buffer_; ///< of the stream; must outlive the dumper
     std::size_t buffered_ = 0; ///< bytes that have not been sent to the file
+    std::vector<std::byte> record_;
     std::unique_ptr<pcap_t, CloseHandle> handle_;
     std::unique_ptr<pcap_dumper_t, CloseDumper> dumper_; ///< empty once the capture has ended
     Timer flush_timer_;

@@ -131,6 +131,9 @@ CommandResult find_queues(CommandContext& context, Fields fields, QueuePairResou
 
 CommandResult find_domains(CommandContext& context, Fields fields, QueuePairResources& found) {
     const auto service = static_cast<ServiceType>(fields.get<"st">());
+    // Registers memory of all protection domains and belongs to none: drivers leave the field 0.
+    if (service == ServiceType::memory_registration && fields.get<"pd">() == 0)
+        return CommandResult::ok();
     if (const auto result =
             store(refer_to<ProtectionDomain>(context, fields.get<"pd">()), found.domain);
         !result)

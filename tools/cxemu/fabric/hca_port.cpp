@@ -55,6 +55,12 @@ void count_violation(hwtab::View<hwtab::port_info> settings) {
         settings.set<field>(count + 1);
 }
 
+bool is_performance_request(const ParsedPacket& packet) {
+    const auto mad = mad_in(packet);
+    return mad && class_of(*mad) == hwtab::value<hwtab::mgmt_class, "perf_mgmt"> &&
+           (method_of(*mad) == MadMethod::get || method_of(*mad) == MadMethod::set);
+}
+
 } // namespace
 
 std::string_view name_of(PortEvent event) {
@@ -180,7 +186,8 @@ void HcaPort::dispatch(const ParsedPacket& packet) {
     if (qp == subnet_management_qp && (client_ == nullptr || !client_->wants_subnet_management()))
         answer_subnet_management(packet);
     else if (qp == general_services_qp &&
-             (client_ == nullptr || !client_->wants_general_services()))
+             (is_performance_request(packet) || client_ == nullptr ||
+              !client_->wants_general_services()))
         answer_general_services(packet);
     else
         pass_to_client(packet);

@@ -4,9 +4,10 @@
 /// agents.
 ///
 /// Packets that arrive go to the client (the HCA's transport), with these exceptions: requests to
-/// QP0 are answered by the port's own agent as long as the client has no QP0, requests to the
-/// performance management agent as long as it has no QP1. Answers, traps and SMInfo for a QP0 that
-/// isn't there are dropped.
+/// QP0 are answered by the port's own agent as long as the client has no QP0. Requests to the
+/// performance management agent are always answered here: Linux's driver has no proper answer to
+/// them, so the firmware of real adapters must be the one whose answers everybody sees. Answers,
+/// traps and SMInfo for a QP0 that isn't there are dropped.
 #pragma once
 
 #include "base/event_loop.hpp"

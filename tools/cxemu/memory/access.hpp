@@ -27,6 +27,11 @@ constexpr bool writes(AccessRight right) {
 struct Accessor {
     std::uint32_t protection_domain = 0;
     std::uint32_t queue_pair = 0;
+    bool any_domain = false; ///< for queue pairs that register memory of all domains
+
+    [[nodiscard]] bool is_in(std::uint64_t domain) const {
+        return any_domain || domain == protection_domain;
+    }
 };
 
 enum class AccessFault : std::uint8_t {

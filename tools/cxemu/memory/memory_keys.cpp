@@ -33,7 +33,7 @@ std::expected<void, AccessFault> check(const MemoryKey& key, Accessor accessor,
     const auto fields = key.context();
     if (fields.get<"free">() != 0)
         return std::unexpected(AccessFault::free_key);
-    if (fields.get<"pd">() != accessor.protection_domain)
+    if (!accessor.is_in(fields.get<"pd">()))
         return std::unexpected(AccessFault::foreign_domain);
     if (fields.get<"qpn">() != MemoryKey::any_queue_pair &&
         fields.get<"qpn">() != accessor.queue_pair)
@@ -193,7 +193,7 @@ AccessResult<void> MemoryKeys::invalidate(Accessor accessor, std::uint32_t key) 
     const auto fields = (*found)->mutable_context();
     if (fields.get<"free">() != 0)
         return std::unexpected(AccessFault::free_key);
-    if (fields.get<"pd">() != accessor.protection_domain)
+    if (!accessor.is_in(fields.get<"pd">()))
         return std::unexpected(AccessFault::foreign_domain);
     if (fields.get<"qpn">() != MemoryKey::any_queue_pair &&
         fields.get<"qpn">() != accessor.queue_pair)

@@ -133,7 +133,7 @@ Check Execution::check_state() {
     const auto fields = key_->context();
     if (fields.get<"umr_en">() == 0)
         return std::unexpected(UmrFault::not_changeable);
-    if (!request_.privileged && fields.get<"pd">() != request_.accessor.protection_domain)
+    if (!request_.privileged && !request_.accessor.is_in(fields.get<"pd">()))
         return std::unexpected(UmrFault::foreign_domain);
     if (has_flag<"check_free">(control_) && fields.get<"free">() != 0)
         return std::unexpected(UmrFault::key_is_free);

@@ -97,7 +97,8 @@ void QueuePair::set_state(QueuePairState to) {
 
 memory::Accessor QueuePair::accessor() const {
     return {.protection_domain = static_cast<std::uint32_t>(context().get<"pd">()),
-            .queue_pair = number()};
+            .queue_pair = number(),
+            .any_domain = service() == ServiceType::memory_registration};
 }
 
 bool QueuePair::can_receive() const {

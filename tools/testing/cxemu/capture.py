@@ -14,7 +14,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 
-DLT_INFINIBAND = 247
+DLT_ERF = 197
+ERF_HEADER = 16
+ERF_INFINIBAND = 21
 MAGIC_NANOSECONDS = 0xA1B23C4D
 
 LRH, GRH, BTH, DETH = 8, 40, 12, 8
@@ -36,10 +38,10 @@ class CaptureError(Exception):
 
 
 def packets(file: pathlib.Path) -> Iterator[bytes]:
-    """The packets of a pcap file of InfiniBand's link type, written on this machine."""
+    """The packets of a pcap file of InfiniBand records in the Extensible Record Format, written on this machine."""
     data = file.read_bytes()
     magic, _, _, _, _, _, link_type = struct.unpack_from("=IHHiIII", data)
-    if magic != MAGIC_NANOSECONDS or link_type != DLT_INFINIBAND:
+    if magic != MAGIC_NANOSECONDS or link_type != DLT_ERF:
         raise CaptureError(f"{file} has magic number {magic:#x} and link type {link_type}")
     position = 24
     while position < len(data):
@@ -49,7 +51,10 @@ def packets(file: pathlib.Path) -> Iterator[bytes]:
         position += 16
         if captured != length or position + captured > len(data):
             raise CaptureError(f"{file} has a packet that is cut off, at byte {position}")
-        yield data[position:position + captured]
+        kind, _, record, _, size = struct.unpack_from(">BBHHH", data, position + 8)
+        if kind != ERF_INFINIBAND or record != captured or size != captured - ERF_HEADER:
+            raise CaptureError(f"{file} has a record of type {kind}, {record} and {size} bytes at byte {position}")
+        yield data[position + ERF_HEADER:position + captured]
         position += captured
 
 

@@ -19,6 +19,7 @@ Bytes packet_of(std::size_t size, std::uint8_t fill) {
 /// What a reader finds in a capture file.
 struct Contents {
     int link_type = -1;
+    std::vector<Bytes> headers; ///< of the records
     std::vector<Bytes> packets;
     std::string error; ///< empty when the file ends behind a packet
 };
@@ -37,7 +38,10 @@ Contents read_capture(const std::filesystem::path& file) {
     int result = 0;
     while ((result = pcap_next_ex(reader, &header, &data)) == 1) {
         const auto bytes = std::as_bytes(std::span(data, header->caplen));
-        contents.packets.emplace_back(bytes.begin(), bytes.end());
+        const auto [record, packet] =
+            std::pair(bytes.first(record_header_size), bytes.subspan(record_header_size));
+        contents.headers.emplace_back(record.begin(), record.end());
+        contents.packets.emplace_back(packet.begin(), packet.end());
     }
     if (result != PCAP_ERROR_BREAK)
         contents.error = pcap_geterr(reader);
@@ -64,11 +68,11 @@ protected:
     EventLoop loop;
 };
 
-TEST_F(Capture, IsAFileOfTheLinkTypeForInfiniBandBeforeTheFirstPacket) {
+TEST_F(Capture, IsAFileOfExtensibleRecordsBeforeTheFirstPacket) {
     const auto capture = open();
     const Contents contents = read_capture(file);
     EXPECT_EQ(contents.error, "");
-    EXPECT_EQ(contents.link_type, DLT_INFINIBAND);
+    EXPECT_EQ(contents.link_type, DLT_ERF);
     EXPECT_TRUE(contents.packets.empty());
 }
 
@@ -80,6 +84,17 @@ TEST_F(Capture, HoldsEveryByteOfEveryPacketInOrder) {
     capture->flush();
     EXPECT_EQ(read_capture(file).packets, packets);
     EXPECT_EQ(capture->packets(), 3U);
+}
+
+TEST_F(Capture, SaysOfEachRecordThatItIsInfiniBandAndHowLongItIs) {
+    const auto capture = open();
+    capture->write(packet_of(290, 3));
+    capture->flush();
+    const Bytes header = read_capture(file).headers.at(0);
+    const Bytes type_and_lengths(header.begin() + 8, header.end());
+    const Bytes expected{std::byte{21}, std::byte{4}, std::byte{0x01}, std::byte{0x32},
+                         std::byte{0},  std::byte{0}, std::byte{0x01}, std::byte{0x22}};
+    EXPECT_EQ(type_and_lengths, expected);
 }
 
 TEST_F(Capture, ReachesTheFileWithoutBeingAskedWhenTheDelayIsOver) {

@@ -399,21 +399,30 @@ TEST_F(FabricTest, WhatAManagerShouldGetIsDroppedWhereThereIsNone) {
     EXPECT_EQ(ports[1]->statistics().dropped_smps, before + 3);
 }
 
-TEST_F(FabricTest, PerformanceRequestsAreAnsweredWhileTheHostHasNoQp1) {
+TEST_F(FabricTest, ThePortAnswersPerformanceRequestsWhetherTheHostHasAQp1OrNot) {
     bring_up();
     clients[0].has_qp1 = true;
-    forget_arrivals();
     Mad request = make_pma(MadMethod::get, pma_attribute<"port_counters">);
     data_of<hwtab::port_counters>(request).set<"port_select">(1);
-    ports[0]->send(general_services_packet(request, 1, 2));
-    time.settle();
-    const auto answer = clients[0].take_mad();
-    ASSERT_TRUE(answer);
-    EXPECT_NE(data_of<hwtab::port_counters>(*answer).get<"port_rcv_pkts">(), 0U);
+    for (const bool has_qp1 : {false, true}) {
+        forget_arrivals();
+        clients[1].has_qp1 = has_qp1;
+        ports[0]->send(general_services_packet(request, 1, 2));
+        time.settle();
+        const auto answer = clients[0].take_mad();
+        ASSERT_TRUE(answer);
+        EXPECT_NE(data_of<hwtab::port_counters>(*answer).get<"port_rcv_pkts">(), 0U);
+        EXPECT_TRUE(clients[1].arrivals.empty());
+    }
+}
+
+TEST_F(FabricTest, OtherGeneralServicesAreTheHosts) {
+    bring_up();
     clients[1].has_qp1 = true;
-    ports[0]->send(general_services_packet(request, 1, 2));
+    forget_arrivals();
+    const Mad response = make_pma(MadMethod::get_response, pma_attribute<"port_counters">);
+    ports[0]->send(general_services_packet(response, 1, 2));
     time.settle();
-    EXPECT_FALSE(clients[0].take_mad());
     EXPECT_EQ(clients[1].arrivals.size(), 1U);
 }
 

@@ -18,6 +18,7 @@ RECEIVED_MASTER_ABORT = 1 << 13
 
 ENABLE_HCA = 0x104
 ENTRY = 64
+LENGTH = 16  # of input and output
 OWNER = 0x3F
 PCIE_TRANSPORT = 7
 
@@ -75,9 +76,9 @@ class RawHca:
     def submit_enable_hca(self, page: Page) -> None:
         """Makes the page the command queue, with one command in it, and rings the doorbell."""
         entry = bytearray(ENTRY)
-        struct.pack_into(">B3xI", entry, 0, PCIE_TRANSPORT, 12)
+        struct.pack_into(">B3xI", entry, 0, PCIE_TRANSPORT, LENGTH)
         struct.pack_into(">HHI", entry, 0x10, ENABLE_HCA, 0, 0)
-        struct.pack_into(">I", entry, 0x38, 12)
+        struct.pack_into(">I", entry, 0x38, LENGTH)
         entry[0x3C] = 0x5A  # token
         entry[OWNER] = 1
         signature = 0xFF

@@ -37,16 +37,20 @@ class Port:
 
     @property
     def guid(self) -> str:
-        """Port GUID as the tools print it: 0x and 16 digits."""
-        return "0x" + self.attribute("gids/0").replace(":", "")[16:]
+        """Port GUID as most tools print it: hexadecimal, without leading zeros."""
+        return f"{int(self.attribute('gids/0').replace(':', '')[16:], 16):x}"
 
     @property
     def interface(self) -> str:
-        """Name of the IPoIB interface."""
-        names = sorted(path.name for path in (CLASS / self.device / "device" / "net").glob("*"))
-        if not names:
-            raise AssertionError(f"{self.device} has no IPoIB interface")
-        return names[0]
+        """Name of the IPoIB interface; loads its driver if need be."""
+        run("modprobe", "ib_ipoib")
+        directory = CLASS / self.device / "device" / "net"
+        until(lambda: any(directory.glob("*")), f"{self.device} has an IPoIB interface")
+        # Interfaces of a device differ in their port, which counts from 0 here.
+        for path in sorted(directory.glob("*")):
+            if int((path / "dev_port").read_text()) == self.number - 1:
+                return path.name
+        raise AssertionError(f"port {self.number} of {self.device} has no IPoIB interface")
 
 
 def devices() -> list[str]:
@@ -130,4 +134,5 @@ def number(text: str, pattern: str) -> int:
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
         raise AssertionError(f"nothing matches '{pattern}' in: {text}")
-    return int(found.group(1), 0)
+    digits = found.group(1)
+    return int(digits, 16 if digits.startswith("0x") else 10)

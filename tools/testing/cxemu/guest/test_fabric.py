@@ -47,7 +47,7 @@ class Subnet(Fabric):
     def test_sminfo_finds_the_master(self) -> None:
         text = rdma.run("sminfo")
         self.assertEqual(rdma.number(text, r"sm lid (\d+)"), self.manager.lid)
-        self.assertIn(f"sm guid {self.manager.guid}", text)
+        self.assertRegex(text, rf"sm guid 0x0*{self.manager.guid}\b")
         self.assertIn("SMINFO_MASTER", text)
 
     def test_forwarding_table_leads_to_every_port(self) -> None:
@@ -69,7 +69,7 @@ class Discovery(Fabric):
             self.assertRegex(text, r"Physical state: LinkUp")
             self.assertRegex(text, r"Rate: 100\b")
             self.assertRegex(text, rf"Base lid: {port.lid}\b")
-            self.assertRegex(text, rf"Port GUID: {port.guid}")
+            self.assertRegex(text, rf"Port GUID: 0x0*{port.guid}\b")
             self.assertRegex(text, r"Link layer: InfiniBand")
 
     def test_ibnetdiscover_finds_one_switch_and_every_port(self) -> None:
@@ -77,7 +77,7 @@ class Discovery(Fabric):
         self.assertEqual(len(re.findall(r"^Switch\s", text, re.MULTILINE)), 1, text)
         self.assertEqual(len(re.findall(r"^Ca\s", text, re.MULTILINE)), len(self.ports), text)
         for port in self.ports:
-            self.assertRegex(text, rf"\[1\]\({port.guid[2:]}\).*# lid {port.lid}\b.*4xEDR")
+            self.assertRegex(text, rf"\[1\]\({port.guid}\).*# lid {port.lid}\b.*4xEDR")
 
     def test_iblinkinfo_shows_every_link_at_its_speed(self) -> None:
         links = re.findall(r"4X\s+25\.78125 Gbps\s+Active/\s*LinkUp", rdma.run("iblinkinfo", "--switches-only"))
@@ -92,7 +92,7 @@ class Discovery(Fabric):
 
     def test_smpquery_gives_the_same_answer_by_lid_and_by_directed_route(self) -> None:
         by_lid = rdma.run("smpquery", "nodeinfo", self.manager.lid)
-        self.assertEqual(fields(by_lid)["PortGuid"], self.manager.guid)
+        self.assertRegex(fields(by_lid)["PortGuid"], rf"^0x0*{self.manager.guid}$")
         by_route = rdma.run("smpquery", "-D", "nodeinfo", "0")
         self.assertEqual(fields(by_lid), fields(by_route))
 
@@ -100,7 +100,7 @@ class Discovery(Fabric):
         for port in self.ports:
             node = fields(rdma.run("smpquery", "nodeinfo", port.lid))
             self.assertEqual(node["NodeType"], "Channel Adapter")
-            self.assertEqual(node["PortGuid"], port.guid)
+            self.assertRegex(node["PortGuid"], rf"^0x0*{port.guid}$")
             info = fields(rdma.run("smpquery", "portinfo", port.lid, port.number))
             self.assertEqual(int(info["Lid"]), port.lid)
             self.assertEqual(int(info["SMLid"]), self.manager.lid)
@@ -109,7 +109,7 @@ class Discovery(Fabric):
             keys = rdma.run("smpquery", "pkeys", port.lid, port.number)
             self.assertRegex(keys, r"0: 0xffff 0x0000")
             self.assertRegex(keys, r"128 pkeys capacity for this port")
-            self.assertIn(port.guid, rdma.run("smpquery", "guids", port.lid))
+            self.assertRegex(rdma.run("smpquery", "guidinfo", port.lid), rf"0x0*{port.guid}\b")
             for attribute in ("nodedesc", "sl2vl", "vlarb"):
                 self.assertTrue(rdma.run("smpquery", attribute, port.lid))
 
@@ -124,7 +124,7 @@ class Administration(Fabric):
     def test_saquery_lists_every_node(self) -> None:
         text = rdma.run("saquery", "NR")
         for port in self.ports:
-            self.assertIn(f"port_guid...............{port.guid}", text.replace(" ", ""))
+            self.assertRegex(text, rf"port_guid\.*0x0*{port.guid}\b")
 
     def test_saquery_finds_paths_between_all_ports(self) -> None:
         for source, target in itertools.permutations(self.ports, 2):
@@ -135,23 +135,32 @@ class Administration(Fabric):
 
     def test_saquery_works_from_every_device(self) -> None:
         for port in self.ports:
-            self.assertIn(self.manager.guid, rdma.run("saquery", "-C", port.device, "-P", port.number, "NR"))
+            text = rdma.run("saquery", "-C", port.device, "-P", port.number, "NR")
+            self.assertRegex(text, rf"port_guid\.*0x0*{self.manager.guid}\b")
 
 
 class Traffic(Fabric):
     """Datagrams between agents, and who counts them."""
 
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        # The links went down and up when the guest's firmware reset its devices.
+        rdma.succeeds("ibqueryerrors", "-k", "-K")
+
+    def check_ibping(self, source: rdma.Port, target: rdma.Port) -> None:
+        program = ["ibping", "-C", source.device, "-P", source.number, "-f"]
+        with rdma.background("ibping", "-S", "-C", target.device, "-P", target.number):
+            rdma.until(lambda: " 1 received" in rdma.run(*program, "-c", 1, target.lid), "ibping's server answers")
+            text = rdma.run(*program, "-c", 10, target.lid)
+        self.assertRegex(text, r"10 packets transmitted, 10 received, 0% packet loss")
+
     def test_ibping_is_answered_by_every_other_port(self) -> None:
         for source, target in itertools.permutations(self.ports[:2], 2):
-            with rdma.background("ibping", "-S", "-C", target.device, "-P", target.number):
-                text = rdma.run("ibping", "-C", source.device, "-P", source.number, "-c", 10, "-f", target.lid)
-            self.assertRegex(text, r"10 packets transmitted, 10 received, 0% packet loss")
+            self.check_ibping(source, target)
 
     def test_ibping_works_within_a_device(self) -> None:
-        port = self.ports[-1]
-        with rdma.background("ibping", "-S", "-C", port.device, "-P", port.number):
-            text = rdma.run("ibping", "-C", port.device, "-P", port.number, "-c", 5, "-f", port.lid)
-        self.assertRegex(text, r"5 packets transmitted, 5 received, 0% packet loss")
+        self.check_ibping(self.ports[-1], self.ports[-1])
 
     def test_perfquery_counts_the_packets_of_a_port(self) -> None:
         def received() -> int:
@@ -178,8 +187,8 @@ class Traffic(Fabric):
         self.assertLess(int(found["PortXmitPkts"]), 100)
 
     def test_ibqueryerrors_has_nothing_to_report(self) -> None:
-        text = rdma.run("ibqueryerrors", "--threshold-file", "/dev/null", "-s", "PortXmitWait,PortXmitDiscards")
-        self.assertRegex(text, r"0 nodes have errors|(?m)0 ports have errors")
+        text = rdma.run("ibqueryerrors", "-s", "PortXmitWait,PortXmitDiscards")
+        self.assertRegex(text, rf"{len(self.ports) + 1} nodes checked, 0 bad nodes found")
 
 
 if __name__ == "__main__":
