@@ -210,12 +210,6 @@ CommandResult check_mask(CommandContext& context, const Transition& transition,
     return CommandResult::ok();
 }
 
-/// Whether the transport can bring the queue pair to where it receives.
-bool is_carried(const Hca& hca, const QueuePair& queue_pair) {
-    const auto* transport = hca.part<queues::WorkQueues>().transport_of(queue_pair);
-    return transport == nullptr || transport->carries(queue_pair.service());
-}
-
 /// Values that the new context must not have.
 CommandResult check_context(CommandContext& context, const Transition& transition,
                             const QueuePair& queue_pair, Fields fields) {
@@ -226,11 +220,6 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
         return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
                             "vhca_port_num {} is not between 1 and {}", port,
                             context.hca.settings().ports);
-    if (transition.to == QueuePairState::ready_to_receive && !is_carried(context.hca, queue_pair))
-        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "queue pairs of service {} can't be connected: the device only "
-                            "carries datagrams",
-                            queues::name_of(queue_pair.service()));
     const auto mtu = fields.get<"mtu">();
     if (transition.to == QueuePairState::ready_to_receive && (mtu == 0 || mtu > largest_mtu))
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,

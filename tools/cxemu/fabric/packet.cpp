@@ -364,24 +364,33 @@ std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode) {
     return headers;
 }
 
-Packet build(const PacketHeaders& headers, std::span<const std::byte> payload) {
+PacketDraft::PacketDraft(const PacketHeaders& headers, std::size_t payload) : size_(payload) {
     const auto extended = extended_headers(headers.transport.opcode);
-    assert(extended && payload.size() <= max_payload);
-    const std::size_t padding = (word - (payload.size() % word)) % word;
+    assert(extended && payload <= max_payload);
+    const std::size_t padding = (word - (payload % word)) % word;
     const std::size_t behind_grh =
-        hwtab::bth.size + extended->size() + payload.size() + padding + icrc_size;
+        hwtab::bth.size + extended->size() + payload + padding + icrc_size;
     const std::size_t covered =
         hwtab::lrh.size + (headers.global ? hwtab::grh.size : 0) + behind_grh;
-    std::vector<std::byte> bytes(covered + vcrc_size);
-    Cursor<std::byte> out(bytes);
+    bytes_.resize(covered + vcrc_size);
+    Cursor<std::byte> out(bytes_);
     write_lrh(out.take<hwtab::lrh>(), headers.local, headers.global.has_value(), covered / word);
     if (headers.global)
         write_grh(out.take<hwtab::grh>(), *headers.global, behind_grh);
     write_bth(out.take<hwtab::bth>(), headers.transport, padding);
     write_extended(out, *extended, headers);
-    std::ranges::copy(payload, out.take(payload.size()).begin());
-    write_crcs(bytes);
-    return Packet(std::move(bytes), {.variant = true, .invariant = true});
+    payload_ = bytes_.size() - out.left();
+}
+
+Packet PacketDraft::finish() && {
+    write_crcs(bytes_);
+    return Packet(std::move(bytes_), {.variant = true, .invariant = true});
+}
+
+Packet build(const PacketHeaders& headers, std::span<const std::byte> payload) {
+    PacketDraft draft(headers, payload.size());
+    std::ranges::copy(payload, draft.payload().begin());
+    return std::move(draft).finish();
 }
 
 namespace {

@@ -202,6 +202,25 @@ std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode);
 /// \pre extended_headers() knows the opcode
 Packet build(const PacketHeaders& headers, std::span<const std::byte> payload);
 
+/// A packet whose payload is still to be written, straight to where it lies in the packet.
+class PacketDraft {
+public:
+    /// \param payload bytes, at most max_payload
+    /// \pre extended_headers() knows the opcode
+    PacketDraft(const PacketHeaders& headers, std::size_t payload);
+
+    [[nodiscard]] std::span<std::byte> payload() {
+        return std::span(bytes_).subspan(payload_, size_);
+    }
+    /// The packet, with both CRCs.
+    [[nodiscard]] Packet finish() &&;
+
+private:
+    std::vector<std::byte> bytes_;
+    std::size_t payload_ = 0; ///< where it begins
+    std::size_t size_;
+};
+
 /// Takes a packet apart. Everything is checked, the CRCs too. The result refers to \p bytes.
 std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes);
 /// The same; checksums that are known to be right aren't computed.

@@ -94,11 +94,13 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
     begin_initializing();
 }
 
-/// Objects may refer to parts, and parts to this, so they go in this order.
+/// Objects may refer to parts, parts to those that were added before them, and all to this, so they
+/// go in this order.
 Hca::~Hca() {
     command_queue_.stop();
     objects_.clear();
-    parts_.clear();
+    while (!parts_.empty())
+        parts_.pop_back();
 }
 
 vfio_user::DmaSpace& Hca::dma() {

@@ -101,6 +101,25 @@ memory::Accessor QueuePair::accessor() const {
             .any_domain = service() == ServiceType::memory_registration};
 }
 
+std::optional<memory::Accessor> QueuePair::accessor(std::uint32_t xrc_srq) const {
+    const XrcSharedReceiveQueue* queue = find_xrc_queue(xrc_srq);
+    if (queue == nullptr)
+        return std::nullopt;
+    return memory::Accessor{.protection_domain = queue->protection_domain(),
+                            .queue_pair = number()};
+}
+
+XrcSharedReceiveQueue* QueuePair::find_xrc_queue(std::uint32_t xrc_srq) const {
+    auto* queue = queues_.hca().objects().of<XrcSharedReceiveQueue>().find(xrc_srq);
+    return queue != nullptr && queue->xrc_domain() == xrc_domain() ? queue : nullptr;
+}
+
+QueueCounts& QueuePair::counts() {
+    const auto set = static_cast<std::uint32_t>(context().get<"counter_set_id">());
+    auto* found = queues_.hca().objects().of<QueueCounterSet>().find(set);
+    return found != nullptr ? found->counts : uncounted_;
+}
+
 bool QueuePair::can_receive() const {
     switch (state()) {
     case QueuePairState::ready_to_receive:
@@ -361,10 +380,16 @@ std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive() {
 }
 
 std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive(std::uint32_t xrc_srq) {
-    auto* queue = queues_.hca().objects().of<XrcSharedReceiveQueue>().find(xrc_srq);
-    if (queue == nullptr || queue->xrc_domain() != xrc_domain())
+    XrcSharedReceiveQueue* queue = find_xrc_queue(xrc_srq);
+    if (queue == nullptr)
         return std::unexpected(ReceiveFault::no_queue);
     return queue->take();
+}
+
+std::optional<std::uint32_t> QueuePair::receive_credits() {
+    if (!receive_queue_.exists())
+        return std::nullopt;
+    return receive_queue_.available(queues_.hca().dma());
 }
 
 memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std::uint64_t offset,
@@ -405,6 +430,11 @@ void QueuePair::complete_receive(const ReceiveRequest& request, const ReceiveCom
     fields.set<"timestamp">(queues_.timestamp());
     attach_data(completion, received.data);
     report(completions_of(request.shared), completion);
+}
+
+void QueuePair::flush_receive(const ReceiveRequest& request) {
+    ++queues_.counters().receives_flushed;
+    report(completions_of(request.shared), receive_error(request, CompletionError::flushed, 0));
 }
 
 void QueuePair::fail_receive(const ReceiveRequest& request, CompletionError error,
@@ -453,10 +483,9 @@ void QueuePair::flush_receives() {
     if (!receive_queue_.exists())
         return;
     while (const auto slot = receive_queue_.skip(queues_.hca().dma())) {
-        ++queues_.counters().receives_flushed;
         ReceiveRequest request;
         request.index = *slot;
-        report(receive_completions(), receive_error(request, CompletionError::flushed, 0));
+        flush_receive(request);
     }
 }
 
@@ -533,6 +562,8 @@ void QueuePair::poll_send_doorbell() {
 }
 
 void QueuePair::refresh() {
+    if (Transport* transport = queues_.transport_of(*this))
+        transport->refresh(*this);
     context().set<"hw_sq_wqebb_counter">(send_queue_.next());
     context().set<"sw_sq_wqebb_counter">(send_queue_.posted());
     context().set<"hw_rq_counter">(receive_queue_.taken());

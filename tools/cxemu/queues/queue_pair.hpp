@@ -10,6 +10,7 @@
 #include "memory/memory_keys.hpp"
 #include "queues/completion_queue.hpp"
 #include "queues/qp_values.hpp"
+#include "queues/queue_counters.hpp"
 #include "queues/receive_queue.hpp"
 #include "queues/receive_request.hpp"
 #include "queues/send_queue.hpp"
@@ -54,6 +55,11 @@ public:
     [[nodiscard]] ServiceType service() const;
     [[nodiscard]] QueuePairState state() const;
     [[nodiscard]] memory::Accessor accessor() const;
+    /// Who accesses memory for a packet that names an XRC shared receive queue: its protection
+    /// domain counts. Nothing when the queue isn't of the queue pair's XRC domain.
+    [[nodiscard]] std::optional<memory::Accessor> accessor(std::uint32_t xrc_srq) const;
+    /// Counters of its set; a set that nobody reads when it has none.
+    [[nodiscard]] QueueCounts& counts();
     /// Sends are executed and packets are received.
     [[nodiscard]] bool can_send() const { return state() == QueuePairState::ready_to_send; }
     /// Packets are received: RTR, RTS, SQD, SQER.
@@ -117,6 +123,10 @@ public:
     /// \return no_queue when it doesn't exist or isn't of the queue pair's XRC domain
     std::expected<ReceiveRequest, ReceiveFault> take_receive(std::uint32_t xrc_srq);
 
+    /// Receive requests that are posted and not taken; nothing for a shared queue, and when it has
+    /// none.
+    [[nodiscard]] std::optional<std::uint32_t> receive_credits();
+
     /// Copies \p data to bytes [offset, ...) of the request's memory.
     /// \pre offset + data.size() <= request.length
     memory::AccessResult<void> scatter(const ReceiveRequest& request, std::uint64_t offset,
@@ -132,6 +142,9 @@ public:
     /// The message could not be received: error CQE, the queue pair goes to ERR.
     void fail_receive(const ReceiveRequest& request, CompletionError error,
                       std::uint8_t vendor = 0);
+
+    /// The queue pair is in ERR, and a request that was taken is not used any more.
+    void flush_receive(const ReceiveRequest& request);
 
     [[nodiscard]] const ReceiveQueue& receive_queue() const { return receive_queue_; }
     [[nodiscard]] SharedReceiveQueue* shared_receive() const {
@@ -188,6 +201,7 @@ private:
                                         CompletionError error, std::uint8_t vendor) const;
     [[nodiscard]] Completion receive_error(const ReceiveRequest& request, CompletionError error,
                                            std::uint8_t vendor) const;
+    [[nodiscard]] XrcSharedReceiveQueue* find_xrc_queue(std::uint32_t number) const;
     void set_number(Completion& completion, const SharedReceiveQueue* shared) const;
     void set_state(QueuePairState to);
     void stop(QueuePairState to);
@@ -200,6 +214,7 @@ private:
     QueuePairResources resources_;
     SendQueue send_queue_;
     ReceiveQueue receive_queue_;
+    QueueCounts uncounted_;
     bool held_back_ = false; ///< the next send waits for one that is under way
 };
 

@@ -75,6 +75,10 @@ std::expected<void, ReceiveFault> ReceiveQueue::poll(vfio_user::DmaSpace& dma) {
     return {};
 }
 
+std::uint16_t ReceiveQueue::available(vfio_user::DmaSpace& dma) {
+    return poll(dma) ? static_cast<std::uint16_t>(posted_ - taken_) : std::uint16_t{0};
+}
+
 std::expected<ReceiveRequest, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma) {
     if (const auto polled = poll(dma); !polled)
         return std::unexpected(polled.error());

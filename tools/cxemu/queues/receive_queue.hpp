@@ -55,6 +55,9 @@ public:
     /// Takes the next entry without reading it. \return its slot
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);
 
+    /// Entries that are posted and not taken, after a look into the doorbell record.
+    std::uint16_t available(vfio_user::DmaSpace& dma);
+
     void reset() { taken_ = posted_ = 0; }
 
 private:

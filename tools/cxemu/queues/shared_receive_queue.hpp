@@ -72,6 +72,8 @@ public:
     [[nodiscard]] std::uint16_t posted() const { return posted_; }
     [[nodiscard]] std::uint16_t taken() const { return taken_; }
     [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
+    /// Bus address of the counter of posted entries.
+    [[nodiscard]] std::uint64_t doorbell_record() const { return attributes_.doorbell_record; }
 
 private:
     std::expected<void, ReceiveFault> poll();

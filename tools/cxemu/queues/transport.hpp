@@ -28,8 +28,9 @@ public:
     /// A modification without a change of the state (RTS2RTS, INIT2INIT).
     virtual void attributes_changed(QueuePair& /*queue_pair*/) {}
 
-    /// False for services that can't be connected: INIT2RTR is refused then.
-    [[nodiscard]] virtual bool carries(ServiceType /*service*/) const { return true; }
+    /// Writes the transport's numbers of this moment into the context of the queue pair, for
+    /// QUERY_QP.
+    virtual void refresh(QueuePair& /*queue_pair*/) {}
 
     /// The queue pair is about to go. No state_changed() comes before.
     virtual void destroyed(QueuePair& queue_pair) = 0;

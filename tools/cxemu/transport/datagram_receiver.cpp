@@ -192,8 +192,7 @@ std::optional<DropReason> DatagramReceiver::deliver(const Arrival& arrival, Queu
     if (!request && request.error() != queues::ReceiveFault::empty)
         return DropReason::receive_queue_failed;
     if (!request) {
-        if (auto* counters = counters_of(queue_pair))
-            ++counters->out_of_buffer;
+        ++queue_pair.counts().out_of_buffer;
         return DropReason::no_receive_request;
     }
     const ParsedPacket& packet = arrival.packet;
@@ -209,12 +208,6 @@ std::optional<DropReason> DatagramReceiver::deliver(const Arrival& arrival, Queu
     }
     queue_pair.complete_receive(*request, completion_of(arrival.port, queue_pair, packet));
     return std::nullopt;
-}
-
-queues::QueueCounts* DatagramReceiver::counters_of(const QueuePair& queue_pair) const {
-    const auto number = static_cast<std::uint32_t>(queue_pair.context().get<"counter_set_id">());
-    auto* set = hca_.objects().of<queues::QueueCounterSet>().find(number);
-    return set == nullptr ? nullptr : &set->counts;
 }
 
 void DatagramReceiver::finish(std::optional<DropReason> drop) {

@@ -6,9 +6,9 @@
 #include "fabric/hca_port.hpp"
 #include "fabric/packet.hpp"
 #include "hca/hca.hpp"
-#include "queues/queue_counters.hpp"
 #include "queues/queue_pair.hpp"
 #include "transport/multicast_groups.hpp"
+#include "transport/packet_receiver.hpp"
 #include "transport/special_queue_pairs.hpp"
 
 #include <array>
@@ -54,16 +54,15 @@ struct ReceiveStatistics {
     [[nodiscard]] nlohmann::json to_json() const;
 };
 
-class DatagramReceiver {
+class DatagramReceiver final : public PacketReceiver {
 public:
     /// All must outlive this.
     DatagramReceiver(hca::Hca& hca, const SpecialQueuePairs& special, const MulticastGroups& groups)
         : hca_(hca), special_(special), groups_(groups) {}
 
-    /// A packet has arrived at \p port.
-    /// \param sender queue pair of this device that sent it, if the packet never left the device
+    // --- PacketReceiver
     void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
-                 std::optional<std::uint32_t> sender);
+                 std::optional<std::uint32_t> sender) override;
 
     [[nodiscard]] const ReceiveStatistics& statistics() const { return statistics_; }
 
@@ -87,7 +86,6 @@ private:
                                                        const queues::QueuePair& queue_pair) const;
     [[nodiscard]] std::optional<DropReason> deliver(const Arrival& arrival,
                                                     queues::QueuePair& queue_pair);
-    [[nodiscard]] queues::QueueCounts* counters_of(const queues::QueuePair& queue_pair) const;
     void finish(std::optional<DropReason> drop);
     static void report_violation(const Arrival& arrival, DropReason reason);
 

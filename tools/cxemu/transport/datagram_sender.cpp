@@ -106,8 +106,6 @@ std::string_view describe(SendFault fault) {
         return "longer than a packet may be";
     case SendFault::unreadable_data:
         return "data that a memory key refuses to read";
-    case SendFault::service_not_carried:
-        return "transport service that the device doesn't carry";
     }
     return "unknown";
 }

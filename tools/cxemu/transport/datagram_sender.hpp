@@ -23,7 +23,6 @@ enum class SendFault : std::uint8_t {
     bad_source_gid_index,  ///< the source GID index is beyond the table of the port
     message_too_long,      ///< longer than a packet on this path may be
     unreadable_data,       ///< a memory key refused the access
-    service_not_carried,   ///< the transport service isn't there
 };
 
 /// "longer than a packet may be"

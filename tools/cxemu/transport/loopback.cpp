@@ -5,7 +5,7 @@
 
 namespace cxemu::transport {
 
-Loopback::Loopback(EventLoop& loop, DatagramReceiver& receiver)
+Loopback::Loopback(EventLoop& loop, PacketReceiver& receiver)
     : receiver_(receiver), timer_(loop, [this] { deliver(); }) {}
 
 void Loopback::send(fabric::HcaPort& port, std::uint32_t sender, fabric::Packet packet) {
@@ -25,7 +25,7 @@ void Loopback::deliver() {
     for (std::size_t left = under_way_.size(); left != 0 && !under_way_.empty(); --left) {
         const UnderWay next = std::move(under_way_.front());
         under_way_.pop_front();
-        if (const auto parsed = fabric::parse(next.packet.bytes()))
+        if (const auto parsed = fabric::parse(next.packet))
             receiver_.receive(*next.port, *parsed, next.sender);
     }
     if (!under_way_.empty() && !timer_.active())

@@ -7,7 +7,7 @@
 #include "base/event_loop.hpp"
 #include "fabric/hca_port.hpp"
 #include "fabric/packet.hpp"
-#include "transport/datagram_receiver.hpp"
+#include "transport/packet_receiver.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace cxemu::transport {
 /// Hands packets to the receiver in order, from the event loop, never from within send().
 class Loopback {
 public:
-    Loopback(EventLoop& loop, DatagramReceiver& receiver);
+    Loopback(EventLoop& loop, PacketReceiver& receiver);
 
     /// \param sender queue pair that sent the packet
     void send(fabric::HcaPort& port, std::uint32_t sender, fabric::Packet packet);
@@ -36,7 +36,7 @@ private:
 
     void deliver();
 
-    DatagramReceiver& receiver_;
+    PacketReceiver& receiver_;
     Timer timer_;
     std::deque<UnderWay> under_way_;
     std::uint64_t packets_ = 0;

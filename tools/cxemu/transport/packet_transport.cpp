@@ -37,10 +37,13 @@ bool is_for_own_port(const Datagram& datagram, const fabric::Mad& mad) {
 
 PacketTransport::PacketTransport(hca::Hca& hca)
     : hca_(hca), queues_(hca.part<queues::WorkQueues>()), groups_(multicast_limits(hca)),
-      receiver_(hca, special_, groups_), loopback_(hca.loop(), receiver_) {
+      receiver_(hca, special_, groups_), loopback_(hca.loop(), *this),
+      turns_(hca.loop(), [this](std::uint32_t number) {
+          if (Connection* connection = find_connection(number))
+              connection->take_turn();
+      }) {
     for (std::uint32_t number = 1; number <= hca.port_count(); ++number)
-        bindings_.push_back(
-            std::make_unique<PortBinding>(hca, *hca.port(number), receiver_, special_));
+        bindings_.push_back(std::make_unique<PortBinding>(hca, *hca.port(number), *this, special_));
     queues_.set_transport(this);
 }
 
@@ -50,11 +53,19 @@ PacketTransport::~PacketTransport() {
 
 // --- Sends ---------------------------------------------------------------------------------------
 
-bool PacketTransport::carries(ServiceType service) const {
-    return queues::is_datagram(service);
+Connection* PacketTransport::find_connection(std::uint32_t queue_pair) const {
+    const auto found = connections_.find(queue_pair);
+    return found == connections_.end() ? nullptr : found->second.get();
 }
 
 void PacketTransport::sends_posted(QueuePair& queue_pair) {
+    if (Connection* connection = find_connection(queue_pair.number()))
+        connection->sends_posted();
+    else
+        send_datagrams(queue_pair);
+}
+
+void PacketTransport::send_datagrams(QueuePair& queue_pair) {
     for (int i = 0; i < sends_per_turn; ++i) {
         const auto request = queue_pair.next_send();
         if (!request)
@@ -68,8 +79,6 @@ void PacketTransport::sends_posted(QueuePair& queue_pair) {
 
 std::expected<void, SendFault> PacketTransport::send(QueuePair& queue_pair,
                                                      const SendRequest& request) {
-    if (!carries(queue_pair.service()))
-        return std::unexpected(SendFault::service_not_carried);
     fabric::HcaPort* port = hca_.port(port_number(queue_pair));
     if (port == nullptr)
         return std::unexpected(SendFault::no_such_port);
@@ -133,9 +142,30 @@ void PacketTransport::fail(QueuePair& queue_pair, const SendRequest& request, Se
     queue_pair.fail_send(request, completion_error(fault), static_cast<std::uint8_t>(fault));
 }
 
+// --- Packets that arrive -------------------------------------------------------------------------
+
+void PacketTransport::receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                              std::optional<std::uint32_t> sender) {
+    const auto& transport = packet.headers.transport;
+    if (!connected_service_of(transport.opcode))
+        return receiver_.receive(port, packet, sender);
+    if (Connection* connection = find_connection(transport.destination_qp))
+        connection->packet_arrived(port, packet);
+}
+
 // --- Queue pairs ---------------------------------------------------------------------------------
 
-void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState /*from*/) {
+void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState from) {
+    if (is_connected(queue_pair.service())) {
+        if (queue_pair.state() == QueuePairState::ready_to_receive)
+            connections_[queue_pair.number()] =
+                std::make_unique<Connection>(hca_, queue_pair, loopback_, turns_);
+        if (Connection* connection = find_connection(queue_pair.number()))
+            connection->state_changed(from);
+        if (queue_pair.state() == QueuePairState::reset)
+            connections_.erase(queue_pair.number());
+        return;
+    }
     if (!is_special(queue_pair.service()))
         return;
     if (queue_pair.state() == QueuePairState::init)
@@ -144,8 +174,14 @@ void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState /*from
         special_.forget(queue_pair.number());
 }
 
+void PacketTransport::refresh(QueuePair& queue_pair) {
+    if (Connection* connection = find_connection(queue_pair.number()))
+        connection->refresh();
+}
+
 void PacketTransport::destroyed(QueuePair& queue_pair) {
     special_.forget(queue_pair.number());
+    connections_.erase(queue_pair.number());
     if (const std::size_t left = groups_.forget(queue_pair.number()); left != 0)
         hca_.violation(rules::destroyed_while_attached,
                        "queue pair {:#x} is attached to {} multicast groups", queue_pair.number(),
@@ -164,6 +200,8 @@ void PacketTransport::function_torn_down() {
 
 void PacketTransport::forget_everything() {
     loopback_.clear();
+    turns_.clear();
+    connections_.clear();
     special_.clear();
     groups_.clear();
 }
@@ -177,6 +215,7 @@ nlohmann::json PacketTransport::statistics() const {
               {"own_agent", sends_.own_agent}}},
             {"looped_back", loopback_.packets()},
             {"received", receiver_.statistics().to_json()},
+            {"connections", connections_.size()},
             {"multicast_groups", groups_.size()}};
 }
 

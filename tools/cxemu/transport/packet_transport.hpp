@@ -3,31 +3,38 @@
 /// The transport of an HCA: turns work requests into packets and packets into completions.
 ///
 /// ```
-///   work queues ── requests ──► datagram sender ──► port ──► link
-///        ▲                            └──► loopback ──┐
-///        └── completions ◄── datagram receiver ◄──────┴── port bindings ◄── link
+///                  ┌─► datagram sender ─────────┐
+///   work queues ───┤                            ├─► port ──► link
+///        ▲         └─► connection ─ requester ──┤
+///        │                        └ responder ──┼─► loopback ──┐
+///        │                            ▲         ┘              │
+///        └── completions ◄─┬──────────┴── by destination ◄─────┴── port bindings ◄── link
+///                          └─ datagram receiver ◄─┘
 /// ```
 ///
-/// This version carries datagrams: UD and the special queue pairs 0 and 1. Queue pairs of the
-/// connected services can be made, but not connected: the transition to RTR is refused, so neither
-/// side waits for packets that never come.
+/// Datagrams (UD and the special queue pairs 0 and 1) need no state here; each queue pair of a
+/// connected service (RC, UC, XRC) has a Connection from RTR on.
 #pragma once
 
 #include "hca/hca.hpp"
 #include "hca/part.hpp"
 #include "queues/transport.hpp"
 #include "queues/work_queues.hpp"
+#include "transport/connection.hpp"
 #include "transport/datagram_receiver.hpp"
 #include "transport/datagram_sender.hpp"
 #include "transport/loopback.hpp"
 #include "transport/multicast_groups.hpp"
 #include "transport/port_binding.hpp"
 #include "transport/special_queue_pairs.hpp"
+#include "transport/turns.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cxemu::transport {
@@ -40,7 +47,7 @@ struct SendStatistics {
     std::uint64_t own_agent = 0; ///< SMPs that the agent of the own port answered
 };
 
-class PacketTransport final : public hca::Part, public queues::Transport {
+class PacketTransport final : public hca::Part, public queues::Transport, public PacketReceiver {
 public:
     /// Requests that a queue pair may start before it is the turn of the others.
     static constexpr int sends_per_turn = 16;
@@ -60,7 +67,11 @@ public:
     void sends_posted(queues::QueuePair& queue_pair) override;
     void state_changed(queues::QueuePair& queue_pair, queues::QueuePairState from) override;
     void destroyed(queues::QueuePair& queue_pair) override;
-    [[nodiscard]] bool carries(queues::ServiceType service) const override;
+    void refresh(queues::QueuePair& queue_pair) override;
+
+    // --- PacketReceiver
+    void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                 std::optional<std::uint32_t> sender) override;
 
     // --- hca::Part
     [[nodiscard]] std::string_view name() const override { return "transport"; }
@@ -69,6 +80,8 @@ public:
     [[nodiscard]] nlohmann::json statistics() const override;
 
 private:
+    void send_datagrams(queues::QueuePair& queue_pair);
+    [[nodiscard]] Connection* find_connection(std::uint32_t queue_pair) const;
     std::expected<void, SendFault> send(queues::QueuePair& queue_pair,
                                         const queues::SendRequest& request);
     void dispatch(fabric::HcaPort& port, const queues::QueuePair& queue_pair,
@@ -84,6 +97,8 @@ private:
     SpecialQueuePairs special_;
     DatagramReceiver receiver_;
     Loopback loopback_;
+    Turns turns_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
     std::vector<std::unique_ptr<PortBinding>> bindings_;
     SendStatistics sends_;
 };

@@ -52,7 +52,7 @@ void post_port_event(hca::Hca& hca, std::uint8_t port, fabric::PortEvent event) 
     hca.post_event(hca::EventType::port_change, *kind, data);
 }
 
-PortBinding::PortBinding(hca::Hca& hca, fabric::HcaPort& port, DatagramReceiver& receiver,
+PortBinding::PortBinding(hca::Hca& hca, fabric::HcaPort& port, PacketReceiver& receiver,
                          const SpecialQueuePairs& special)
     : hca_(hca), port_(port), receiver_(receiver), special_(special) {
     port_.set_client(this);

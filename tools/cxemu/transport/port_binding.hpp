@@ -5,7 +5,8 @@
 
 #include "fabric/hca_port.hpp"
 #include "hca/hca.hpp"
-#include "transport/datagram_receiver.hpp"
+#include "queues/queue_pair.hpp"
+#include "transport/packet_receiver.hpp"
 #include "transport/special_queue_pairs.hpp"
 
 namespace cxemu::transport {
@@ -18,7 +19,7 @@ void post_port_event(hca::Hca& hca, std::uint8_t port, fabric::PortEvent event);
 class PortBinding final : public fabric::PortClient {
 public:
     /// All must outlive this.
-    PortBinding(hca::Hca& hca, fabric::HcaPort& port, DatagramReceiver& receiver,
+    PortBinding(hca::Hca& hca, fabric::HcaPort& port, PacketReceiver& receiver,
                 const SpecialQueuePairs& special);
     ~PortBinding() override;
     PortBinding(const PortBinding&) = delete;
@@ -35,7 +36,7 @@ private:
 
     hca::Hca& hca_;
     fabric::HcaPort& port_;
-    DatagramReceiver& receiver_;
+    PacketReceiver& receiver_;
     const SpecialQueuePairs& special_;
 };
 

@@ -31,10 +31,10 @@ void expect_ok(const hca::CommandResult& result) {
 
 } // namespace
 
-Bench::Bench()
-    : loop_([this] { return now_; }), memory_(memory_size), dma_(make_silent_log()),
-      interrupts_(vectors, make_silent_log()), checker_(make_silent_log()),
-      settings_(bench_settings()), table_(commands::all_commands()),
+Bench::Bench(EventLoop* loop)
+    : own_loop_([this] { return now_; }), loop_(loop != nullptr ? *loop : own_loop_),
+      memory_(memory_size), dma_(make_silent_log()), interrupts_(vectors, make_silent_log()),
+      checker_(make_silent_log()), settings_(bench_settings()), table_(commands::all_commands()),
       hca_({.loop = loop_, .dma = dma_, .interrupts = interrupts_, .checker = checker_}, settings_,
            table_, make_silent_log()) {
     memory_.map_into(dma_, memory_start);

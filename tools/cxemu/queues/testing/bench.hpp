@@ -68,12 +68,15 @@ public:
     static constexpr std::size_t memory_size = 8 << 20;     ///< bytes
     static constexpr std::uint32_t vectors = 8;
 
-    Bench();
+    Bench() : Bench(nullptr) {}
+    /// Of several at one loop, whose clock the test moves. \p loop must outlive this.
+    explicit Bench(EventLoop& loop) : Bench(&loop) {}
 
     // --- Time and events -------------------------------------------------------------------------
 
     /// Lets deferred work and timers run that are due.
     void settle();
+    /// \pre the bench has a loop of its own
     void advance(EventLoop::Duration time);
 
     /// Interrupts since this was last called.
@@ -201,8 +204,11 @@ public:
                                                          std::uint32_t index);
 
 private:
+    explicit Bench(EventLoop* loop);
+
     EventLoop::TimePoint now_{std::chrono::seconds(1000)};
-    EventLoop loop_;
+    EventLoop own_loop_;
+    EventLoop& loop_;
     vfio_user::testing::GuestMemory memory_;
     vfio_user::DmaSpace dma_;
     vfio_user::InterruptSet interrupts_;

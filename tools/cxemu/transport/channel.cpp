@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/channel.hpp"
+
+#include "transport/ports.hpp"
+
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+using Path = hwtab::ConstView<hwtab::ads>;
+
+Path primary_path(const queues::QueuePair& queue_pair) {
+    return queue_pair.context().nested<"primary_address_path", hwtab::ads>();
+}
+
+fabric::Lid source_lid(Path path, const fabric::HcaPort& port) {
+    const auto path_mask = static_cast<fabric::Lid>((1U << port.lmc()) - 1);
+    return port.lid() | (static_cast<fabric::Lid>(path.get<"mlid">()) & path_mask);
+}
+
+fabric::GlobalRoute global_route(Path path, const fabric::HcaPort& port) {
+    return {.traffic_class = static_cast<std::uint8_t>(path.get<"tclass">()),
+            .flow_label = static_cast<std::uint32_t>(path.get<"flow_label">()),
+            .hop_limit = static_cast<std::uint8_t>(path.get<"hop_limit">()),
+            .source = port.gid(path.get<"src_addr_index">()),
+            .destination = fabric::Gid(path.bytes<"rgid_rip">())};
+}
+
+/// LIDs and GIDs are those of the connection (IBA volume 1, 9.6.1.5).
+bool is_on_path(Path path, const fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+    const auto& global = packet.headers.global;
+    if (packet.headers.local.slid != path.get<"rlid">() ||
+        global.has_value() != (path.get<"grh">() != 0))
+        return false;
+    return !global || (port.has_gid(global->destination) &&
+                       global->source == fabric::Gid(path.bytes<"rgid_rip">()));
+}
+
+bool has_p_key(Path path, const fabric::HcaPort& port, std::uint16_t p_key) {
+    const auto index = path.get<"pkey_index">();
+    return index < port.p_keys().size() && fabric::p_keys_match(port.p_keys()[index], p_key);
+}
+
+void report_p_key(fabric::HcaPort& port, const fabric::PacketHeaders& headers) {
+    fabric::KeyViolation violation{.kind = fabric::KeyViolation::Kind::p_key,
+                                   .key = headers.transport.p_key,
+                                   .sl = headers.local.sl,
+                                   .source = headers.local.slid,
+                                   .destination = headers.local.dlid,
+                                   .destination_qp = headers.transport.destination_qp};
+    if (headers.global) {
+        violation.source_gid = headers.global->source;
+        violation.destination_gid = headers.global->destination;
+    }
+    port.report_violation(violation);
+}
+
+} // namespace
+
+std::uint32_t Channel::path_mtu() const {
+    constexpr std::uint32_t smallest_mtu = 128; // code 1 is 256 bytes
+    return smallest_mtu << std::as_const(queue_pair_).context().get<"mtu">();
+}
+
+fabric::HcaPort* Channel::port() const {
+    return hca_.port(port_number(queue_pair_));
+}
+
+std::optional<fabric::PacketHeaders> Channel::headers() const {
+    const Path path = primary_path(queue_pair_);
+    const fabric::HcaPort* const way = port();
+    if (way == nullptr || way->lid() == fabric::unassigned_lid ||
+        path.get<"pkey_index">() >= way->p_keys().size() ||
+        path.get<"src_addr_index">() >= way->gid_count())
+        return std::nullopt;
+    fabric::PacketHeaders headers{
+        .local = {.sl = static_cast<std::uint8_t>(path.get<"sl">()),
+                  .dlid = static_cast<fabric::Lid>(path.get<"rlid">()),
+                  .slid = source_lid(path, *way)},
+        .transport = {.p_key = way->p_keys()[path.get<"pkey_index">()],
+                      .destination_qp = static_cast<std::uint32_t>(
+                          std::as_const(queue_pair_).context().get<"remote_qpn">())}};
+    if (path.get<"grh">() != 0)
+        headers.global = global_route(path, *way);
+    return headers;
+}
+
+void Channel::send(fabric::Packet packet) {
+    fabric::HcaPort* const way = port();
+    if (way == nullptr)
+        return;
+    if (primary_path(queue_pair_).get<"fl">() != 0)
+        loopback_.send(*way, queue_pair_.number(), std::move(packet));
+    else
+        way->send(std::move(packet));
+}
+
+bool Channel::accepts(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) const {
+    const Path path = primary_path(queue_pair_);
+    if (&arrival != port() || !is_on_path(path, arrival, packet))
+        return false;
+    if (has_p_key(path, arrival, packet.headers.transport.p_key))
+        return true;
+    report_p_key(arrival, packet.headers);
+    return false;
+}
+
+} // namespace cxemu::transport

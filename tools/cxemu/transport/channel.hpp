@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Between a connected queue pair and its port: what all packets of the connection have in common.
+#pragma once
+
+#include "fabric/hca_port.hpp"
+#include "fabric/packet.hpp"
+#include "hca/hca.hpp"
+#include "memory/memory_keys.hpp"
+#include "queues/queue_pair.hpp"
+#include "transport/loopback.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace cxemu::transport {
+
+class Channel {
+public:
+    /// All must outlive this.
+    Channel(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback)
+        : hca_(hca), keys_(hca.part<memory::MemoryKeys>()), queue_pair_(queue_pair),
+          loopback_(loopback) {}
+
+    [[nodiscard]] queues::QueuePair& queue_pair() const { return queue_pair_; }
+    [[nodiscard]] hca::Hca& hca() const { return hca_; }
+    [[nodiscard]] memory::MemoryKeys& keys() const { return keys_; }
+
+    /// Bytes of payload of every packet but the last of a message.
+    [[nodiscard]] std::uint32_t path_mtu() const;
+
+    /// Headers for a packet to the peer, without operation and number. Nothing while the port can't
+    /// send it: no LID yet, or an index beyond one of its tables.
+    [[nodiscard]] std::optional<fabric::PacketHeaders> headers() const;
+
+    /// Sends a packet; one that the port can't carry is lost.
+    void send(fabric::Packet packet);
+
+    /// True for a packet that comes from the peer, on the way that the connection takes. A P_Key
+    /// that doesn't fit is reported to the subnet manager.
+    [[nodiscard]] bool accepts(fabric::HcaPort& port, const fabric::ParsedPacket& packet) const;
+
+private:
+    [[nodiscard]] fabric::HcaPort* port() const;
+
+    hca::Hca& hca_;
+    memory::MemoryKeys& keys_;
+    queues::QueuePair& queue_pair_;
+    Loopback& loopback_;
+};
+
+} // namespace cxemu::transport

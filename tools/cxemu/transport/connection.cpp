@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/connection.hpp"
+
+#include "transport/operation.hpp"
+
+#include <utility>
+
+namespace cxemu::transport {
+
+using queues::QueuePairState;
+
+Connection::Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback,
+                       Turns& turns)
+    : channel_(hca, queue_pair, loopback), turns_(turns),
+      requester_(channel_, [this] { ask_for_turn(); }),
+      responder_(channel_, [this] { ask_for_turn(); }) {}
+
+void Connection::state_changed(QueuePairState from) {
+    switch (queue_pair().state()) {
+    case QueuePairState::init:
+        break;
+    case QueuePairState::ready_to_receive:
+        responder_.start();
+        break;
+    case QueuePairState::ready_to_send:
+        if (from == QueuePairState::ready_to_receive)
+            requester_.start();
+        else
+            requester_.resume();
+        break;
+    case QueuePairState::send_queue_draining:
+        requester_.hold_back();
+        break;
+    case QueuePairState::send_queue_drained:
+        break;
+    case QueuePairState::send_queue_error:
+        requester_.stop();
+        break;
+    case QueuePairState::error:
+        requester_.stop();
+        responder_.stop();
+        break;
+    case QueuePairState::reset:
+        requester_.stop();
+        responder_.reset();
+        break;
+    }
+}
+
+void Connection::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+    const auto opcode = packet.headers.transport.opcode;
+    const auto operation = operation_of(opcode);
+    if (!operation || connected_service_of(opcode) != queue_pair().service() ||
+        !queue_pair().can_receive() || !channel_.accepts(port, packet))
+        return;
+    if (is_response(operation->verb))
+        requester_.response_arrived(packet, *operation);
+    else
+        responder_.request_arrived(port, packet, *operation);
+}
+
+void Connection::ask_for_turn() {
+    if (!std::exchange(has_asked_, true))
+        turns_.ask(queue_pair().number());
+}
+
+void Connection::sends_posted() {
+    int budget = packets_per_turn;
+    if (requester_.send(budget))
+        ask_for_turn();
+}
+
+/// Answers go first: the peer waits for them.
+void Connection::take_turn() {
+    has_asked_ = false;
+    int budget = packets_per_turn;
+    const bool more_answers = responder_.send(budget);
+    const bool more_requests = requester_.send(budget);
+    if (more_answers || more_requests)
+        ask_for_turn();
+}
+
+void Connection::refresh() {
+    requester_.refresh();
+    responder_.refresh();
+}
+
+} // namespace cxemu::transport

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// What a packet of a connected service does, and the opcode that says so.
+#pragma once
+
+#include "queues/qp_values.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace cxemu::transport {
+
+enum class Verb : std::uint8_t {
+    send,
+    write,
+    read, ///< request
+    compare_swap,
+    fetch_add,
+    read_response,
+    acknowledge,
+    atomic_acknowledge,
+};
+
+constexpr bool is_atomic(Verb verb) {
+    return verb == Verb::compare_swap || verb == Verb::fetch_add;
+}
+/// Packets to the requester.
+constexpr bool is_response(Verb verb) {
+    return verb >= Verb::read_response;
+}
+
+/// Verb and place of the packet in its message. A message of one packet has it first and last.
+struct Operation {
+    Verb verb = Verb::send;
+    bool first = true;
+    bool last = true;
+    bool immediate = false;  ///< carries immediate data
+    bool invalidate = false; ///< carries an R_Key to invalidate
+
+    constexpr bool operator==(const Operation&) const = default;
+};
+
+/// What \p opcode (of any connected service) means; nothing for one that RC doesn't have.
+std::optional<Operation> operation_of(std::uint8_t opcode);
+
+/// RC, UC or XRC; nothing for others.
+std::optional<queues::ServiceType> connected_service_of(std::uint8_t opcode);
+
+/// \pre the service is connected and has the operation
+std::uint8_t opcode_of(queues::ServiceType service, const Operation& operation);
+
+/// RC, UC and XRC.
+constexpr bool is_connected(queues::ServiceType service) {
+    return service == queues::ServiceType::reliable_connection ||
+           service == queues::ServiceType::unreliable_connection ||
+           service == queues::ServiceType::extended_reliable_connection;
+}
+/// RC and XRC.
+constexpr bool is_reliable(queues::ServiceType service) {
+    return service == queues::ServiceType::reliable_connection ||
+           service == queues::ServiceType::extended_reliable_connection;
+}
+
+} // namespace cxemu::transport

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Who takes the packets that arrive at the ports of an HCA.
+#pragma once
+
+#include "fabric/hca_port.hpp"
+#include "fabric/packet.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace cxemu::transport {
+
+class PacketReceiver {
+public:
+    virtual ~PacketReceiver() = default;
+
+    /// A packet has arrived at \p port.
+    /// \param sender queue pair of this device that sent it, if the packet never left the device
+    virtual void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                         std::optional<std::uint32_t> sender) = 0;
+};
+
+} // namespace cxemu::transport

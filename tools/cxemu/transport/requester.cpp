@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/requester.hpp"
+
+#include "base/byte_order.hpp"
+#include "transport/atomic_operand.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+using queues::CompletionError;
+using queues::SendOpcode;
+using queues::SendRequest;
+using queues::ServiceType;
+
+/// Bytes that may be on their way without acknowledgement, and the packets that they are at least.
+constexpr std::uint32_t window_bytes = 512U << 10U;
+constexpr std::uint32_t smallest_window = 128;
+/// One packet of so many asks for an acknowledgement, beside the last of each message.
+constexpr std::uint32_t acknowledge_interval = smallest_window / 4;
+/// Code of a counter that never runs out.
+constexpr std::uint32_t retry_for_ever = 7;
+
+Verb verb_of(SendOpcode opcode) {
+    switch (opcode) {
+    case SendOpcode::rdma_write:
+    case SendOpcode::rdma_write_immediate:
+        return Verb::write;
+    case SendOpcode::rdma_read:
+        return Verb::read;
+    case SendOpcode::compare_swap:
+    case SendOpcode::masked_compare_swap:
+        return Verb::compare_swap;
+    case SendOpcode::fetch_add:
+    case SendOpcode::masked_fetch_add:
+        return Verb::fetch_add;
+    default:
+        return Verb::send;
+    }
+}
+
+bool has_masks(SendOpcode opcode) {
+    return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
+}
+
+std::uint32_t packets_of(const SendRequest& request, std::uint32_t mtu) {
+    if (queues::is_atomic(request.opcode) || request.length == 0)
+        return 1;
+    return static_cast<std::uint32_t>((request.length + mtu - 1) / mtu);
+}
+
+CompletionError error_of(NakCode code) {
+    switch (code) {
+    case NakCode::invalid_request:
+        return CompletionError::remote_invalid_request;
+    case NakCode::remote_access:
+        return CompletionError::remote_access;
+    default:
+        return CompletionError::remote_operation;
+    }
+}
+
+} // namespace
+
+bool Requester::UnderWay::is_answered() const {
+    return request.opcode == SendOpcode::rdma_read || queues::is_atomic(request.opcode);
+}
+
+bool Requester::UnderWay::takes_receive() const {
+    return verb_of(request.opcode) == Verb::send ||
+           request.opcode == SendOpcode::rdma_write_immediate;
+}
+
+Requester::Requester(Channel& channel, std::function<void()> wake)
+    : channel_(channel), wake_(std::move(wake)),
+      timer_(channel.hca().loop(), [this] { timer_expired(); }) {}
+
+// --- State ---------------------------------------------------------------------------------------
+
+void Requester::start() {
+    stop();
+    const auto context = std::as_const(queue_pair()).context();
+    reliable_ = is_reliable(queue_pair().service());
+    next_psn_ = unacknowledged_ = sent_ = Psn(context.get<"next_send_psn">());
+    next_number_ = Msn(1);
+    last_credited_ = Msn(0); // until the peer tells, only one request at a time
+    active_ = true;
+    made_progress();
+}
+
+void Requester::stop() {
+    active_ = false;
+    under_way_.clear();
+    cursor_ = 0;
+    cursor_packet_ = 0;
+    answers_wanted_ = 0;
+    sent_ = unacknowledged_ = next_psn_;
+    going_back_ = false;
+    pausing_ = false;
+    timer_.stop();
+}
+
+void Requester::hold_back() {
+    if (under_way_.empty() || under_way_.back().first != sent_ || under_way_.back().failure)
+        return;
+    const UnderWay& last = under_way_.back();
+    next_psn_ = last.first;
+    next_number_ = last.number;
+    queue_pair().return_send(last.request);
+    under_way_.pop_back();
+}
+
+void Requester::refresh() {
+    const auto context = queue_pair().context();
+    context.set<"next_send_psn">(next_psn_.value());
+    context.set<"last_acked_psn">((unacknowledged_ - 1).value());
+    context.set<"ssn">(next_number_.value());
+    context.set<"cur_retry_count">(retries_left_);
+    context.set<"cur_rnr_retry">(not_ready_left_);
+}
+
+// --- Sending -------------------------------------------------------------------------------------
+
+bool Requester::send(int& budget) {
+    while (active_ && !pausing_) {
+        if (cursor_ == under_way_.size() && !start_next())
+            return false;
+        if (!may_send())
+            return false;
+        if (budget == 0)
+            return true;
+        --budget;
+        if (!send_packet())
+            return false;
+    }
+    return false;
+}
+
+bool Requester::start_next() {
+    auto request = queue_pair().next_send();
+    if (!request)
+        return false;
+    const std::uint32_t packets = packets_of(*request, channel_.path_mtu());
+    under_way_.push_back({.request = *std::move(request),
+                          .first = next_psn_,
+                          .packets = packets,
+                          .arrived = 0,
+                          .number = next_number_,
+                          .failure = std::nullopt});
+    next_psn_ += packets;
+    next_number_ += 1;
+    return true;
+}
+
+Psn Requester::cursor_psn() const {
+    return cursor_ == under_way_.size() ? next_psn_ : under_way_[cursor_].first + cursor_packet_;
+}
+
+/// Whether the packet at the cursor may go out now. If not, something that is on its way will
+/// change that.
+bool Requester::may_send() const {
+    const UnderWay& next = under_way_[cursor_];
+    if (next.failure)
+        return false;
+    if (!reliable_)
+        return true;
+    if (next.end().after(unacknowledged_) > Psn::half)
+        return false;
+    if (next.is_answered()) {
+        const auto most = 1U << std::as_const(queue_pair()).context().get<"log_sra_max">();
+        return answers_wanted_ < most;
+    }
+    const std::uint32_t window = std::max(smallest_window, window_bytes / channel_.path_mtu());
+    return cursor_psn().after(unacknowledged_) < window && may_use_receive(next);
+}
+
+bool Requester::is_credited(const UnderWay& next) const {
+    return !last_credited_ || !next.takes_receive() || !last_credited_->precedes(next.number);
+}
+
+/// Without credit the first packet goes out alone, and the rest of the message once that has been
+/// acknowledged (IBA volume 1, 9.7.7.2).
+bool Requester::may_use_receive(const UnderWay& next) const {
+    const bool is_oldest = cursor_ == 0;
+    const bool has_begun = cursor_packet_ != 0;
+    return is_credited(next) || (is_oldest && (!has_begun || unacknowledged_ != next.first));
+}
+
+/// \return false when nothing more can be sent
+bool Requester::send_packet() {
+    UnderWay& next = under_way_[cursor_];
+    switch (verb_of(next.request.opcode)) {
+    case Verb::read:
+        send_read(next);
+        break;
+    case Verb::compare_swap:
+    case Verb::fetch_add:
+        send_atomic(next);
+        break;
+    default:
+        if (!send_part(next))
+            return false;
+    }
+    advance();
+    return true;
+}
+
+/// Verb and place of the packet at the cursor, which carries data.
+Operation Requester::part_of(const UnderWay& next) const {
+    Operation operation{.verb = verb_of(next.request.opcode),
+                        .first = cursor_packet_ == 0,
+                        .last = cursor_packet_ + 1 == next.packets};
+    operation.immediate =
+        operation.last && (next.request.opcode == SendOpcode::send_immediate ||
+                           next.request.opcode == SendOpcode::rdma_write_immediate);
+    operation.invalidate = operation.last && next.request.opcode == SendOpcode::send_invalidate;
+    return operation;
+}
+
+bool Requester::wants_acknowledgement(const UnderWay& next, const Operation& operation) const {
+    const bool is_probe = operation.first && !is_credited(next);
+    return reliable_ &&
+           (operation.last || is_probe || (cursor_packet_ + 1) % acknowledge_interval == 0);
+}
+
+bool Requester::send_part(UnderWay& next) {
+    const std::uint32_t mtu = channel_.path_mtu();
+    const std::uint64_t offset = std::uint64_t{cursor_packet_} * mtu;
+    const auto size = std::min<std::uint64_t>(mtu, next.request.length - offset);
+    const Operation operation = part_of(next);
+    auto headers = channel_.headers();
+    if (!headers)
+        return true; // as if it were lost
+    headers->transport.opcode = opcode_of(queue_pair().service(), operation);
+    headers->transport.solicited_event = operation.last && next.request.solicited;
+    headers->transport.acknowledge_request = wants_acknowledgement(next, operation);
+    headers->transport.psn = cursor_psn().value();
+    headers->xrc_srq = next.request.xrc_srq;
+    if (operation.verb == Verb::write && operation.first)
+        headers->rdma = {.address = next.request.remote->address,
+                         .r_key = next.request.remote->key,
+                         .length = static_cast<std::uint32_t>(next.request.length)};
+    if (operation.immediate)
+        headers->immediate = next.request.immediate;
+    if (operation.invalidate)
+        headers->invalidate = next.request.immediate;
+    fabric::PacketDraft draft(*headers, size);
+    if (!queue_pair().gather(next.request, offset, draft.payload())) {
+        fail_locally(next, CompletionError::local_protection);
+        return false;
+    }
+    channel_.send(std::move(draft).finish());
+    return true;
+}
+
+/// A read that is repeated asks for what is missing only.
+void Requester::send_read(const UnderWay& next) {
+    auto headers = channel_.headers();
+    if (!headers)
+        return;
+    const std::uint64_t offset = std::uint64_t{next.arrived} * channel_.path_mtu();
+    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::read});
+    headers->transport.acknowledge_request = true;
+    headers->transport.psn = (next.first + next.arrived).value();
+    headers->xrc_srq = next.request.xrc_srq;
+    headers->rdma = {.address = next.request.remote->address + offset,
+                     .r_key = next.request.remote->key,
+                     .length = static_cast<std::uint32_t>(next.request.length - offset)};
+    channel_.send(fabric::build(*headers, {}));
+}
+
+void Requester::send_atomic(const UnderWay& next) {
+    auto headers = channel_.headers();
+    if (!headers)
+        return;
+    const SendRequest& request = next.request;
+    headers->transport.opcode =
+        opcode_of(queue_pair().service(), {.verb = verb_of(request.opcode)});
+    headers->transport.acknowledge_request = true;
+    headers->transport.psn = next.first.value();
+    headers->xrc_srq = request.xrc_srq;
+    headers->atomic = {.address = request.remote->address,
+                       .r_key = request.remote->key,
+                       .swap_or_add = request.atomic->swap_or_add,
+                       .compare = request.atomic->compare};
+    if (!has_masks(request.opcode))
+        return channel_.send(fabric::build(*headers, {}));
+    channel_.send(
+        fabric::build(*headers, encode_masks({.swap_or_add = request.atomic->swap_or_add_mask,
+                                              .compare = request.atomic->compare_mask})));
+}
+
+/// The packet at the cursor has been sent.
+void Requester::advance() {
+    const UnderWay& sent = under_way_[cursor_];
+    if (sent.is_answered()) {
+        cursor_packet_ = sent.packets;
+        ++answers_wanted_;
+    } else {
+        ++cursor_packet_;
+    }
+    if (!has_packets_in_flight())
+        last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
+    const Psn end = sent.first + cursor_packet_;
+    if (end.after(unacknowledged_) > sent_.after(unacknowledged_))
+        sent_ = end;
+    if (cursor_packet_ == sent.packets) {
+        ++cursor_;
+        cursor_packet_ = 0;
+    }
+    if (reliable_) {
+        watch();
+    } else if (cursor_ != 0) {
+        unacknowledged_ = sent_;
+        complete_front({});
+    }
+}
+
+/// A request can't go on for a reason on this side. Those before it end first.
+void Requester::fail_locally(UnderWay& next, CompletionError error) {
+    next.failure = error;
+    report_local_failure();
+}
+
+void Requester::report_local_failure() {
+    if (active_ && !under_way_.empty() && under_way_.front().failure)
+        fail_front(*under_way_.front().failure);
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+bool Requester::is_in_flight(Psn psn) const {
+    return psn.after(unacknowledged_) < sent_.after(unacknowledged_);
+}
+
+void Requester::response_arrived(const fabric::ParsedPacket& packet, const Operation& operation) {
+    if (!active_ || !reliable_ || !is_in_flight(Psn(packet.headers.transport.psn)))
+        return; // late, or made up
+    if (operation.verb == Verb::acknowledge)
+        acknowledged(packet);
+    else
+        answered(packet, operation);
+    if (!active_)
+        return;
+    report_local_failure();
+    if (active_)
+        wake_();
+}
+
+void Requester::acknowledged(const fabric::ParsedPacket& packet) {
+    const Psn psn(packet.headers.transport.psn);
+    const Syndrome syndrome = decode_syndrome(packet.headers.ack->syndrome);
+    switch (syndrome.kind) {
+    case Syndrome::Kind::acknowledge:
+        take_credits(*packet.headers.ack);
+        acknowledge_before(psn + 1);
+        break;
+    case Syndrome::Kind::receiver_not_ready:
+        not_ready(psn, syndrome.value);
+        break;
+    case Syndrome::Kind::refusal:
+        refused(psn, syndrome.value);
+        break;
+    case Syndrome::Kind::reserved:
+        break;
+    }
+}
+
+/// The peer has taken all packets before \p end.
+/// \return false when the queue pair has stopped, or answers are missing that should have come
+///         before this one
+bool Requester::acknowledge_before(Psn end) {
+    while (end != unacknowledged_) {
+        const UnderWay& front = under_way_.front();
+        if (front.is_answered()) {
+            responses_missing();
+            return false;
+        }
+        made_progress();
+        if (end.after(unacknowledged_) < front.end().after(unacknowledged_)) {
+            unacknowledged_ = end;
+            if (cursor_ == 0)
+                cursor_packet_ = std::max(cursor_packet_, end.after(front.first));
+            break;
+        }
+        unacknowledged_ = front.end();
+        complete_front({});
+        if (!active_)
+            return false;
+    }
+    return true;
+}
+
+void Requester::take_credits(const fabric::AcknowledgeHeader& header) {
+    const auto credits = credits_of(decode_syndrome(header.syndrome).value);
+    last_credited_ = credits ? std::optional(Msn(header.msn) + *credits) : std::nullopt;
+}
+
+void Requester::answered(const fabric::ParsedPacket& packet, const Operation& operation) {
+    const Psn psn(packet.headers.transport.psn);
+    if (!acknowledge_before(psn))
+        return;
+    if (packet.headers.ack)
+        take_credits(*packet.headers.ack);
+    std::array<std::byte, sizeof(std::uint64_t)> value{};
+    std::span<const std::byte> data = packet.payload;
+    if (packet.headers.atomic_ack) {
+        store_be(std::span(value), reorder_for_memory(channel_.hca(), *packet.headers.atomic_ack));
+        data = value;
+    }
+    UnderWay& front = under_way_.front();
+    if (const auto taken = take_answer(front, operation, data); !taken)
+        return fail_front(taken.error());
+    made_progress();
+    unacknowledged_ = psn + 1;
+    ++front.arrived;
+    if (cursor_ == 0)
+        cursor_packet_ = front.arrived; // it was to be repeated, but the answer has come
+    if (front.arrived == front.packets)
+        complete_front(data);
+}
+
+/// The next answer to the oldest request.
+std::expected<void, CompletionError> Requester::take_answer(const UnderWay& oldest,
+                                                            const Operation& operation,
+                                                            std::span<const std::byte> data) {
+    const SendRequest& request = oldest.request;
+    const Verb wanted =
+        queues::is_atomic(request.opcode) ? Verb::atomic_acknowledge : Verb::read_response;
+    const std::uint32_t mtu = channel_.path_mtu();
+    const std::uint64_t offset = std::uint64_t{oldest.arrived} * mtu;
+    const bool is_last = oldest.arrived + 1 == oldest.packets;
+    if (!oldest.is_answered() || operation.verb != wanted || operation.last != is_last ||
+        data.size() != std::min<std::uint64_t>(request.length - offset, mtu))
+        return std::unexpected(CompletionError::bad_response);
+    if (queue_pair().response_fits_in_completion(request, request.length))
+        return {};
+    if (!queue_pair().scatter_response(request, offset, data))
+        return std::unexpected(CompletionError::local_protection);
+    return {};
+}
+
+Requester::UnderWay Requester::take_front() {
+    UnderWay front = std::move(under_way_.front());
+    under_way_.pop_front();
+    if (cursor_ == 0) {
+        cursor_packet_ = 0; // acknowledged before it was repeated
+    } else {
+        --cursor_;
+        answers_wanted_ -= front.is_answered() ? 1 : 0;
+    }
+    return front;
+}
+
+/// \param data of the answer, if it goes into the completion
+void Requester::complete_front(std::span<const std::byte> data) {
+    const UnderWay done = take_front();
+    const auto length = static_cast<std::uint32_t>(done.is_answered() ? done.request.length : 0);
+    const bool attached =
+        done.is_answered() && queue_pair().response_fits_in_completion(done.request, length);
+    queue_pair().complete_send(done.request, length,
+                               attached ? data : std::span<const std::byte>());
+}
+
+void Requester::fail_front(CompletionError error) {
+    const UnderWay failed = take_front();
+    queue_pair().fail_send(failed.request, error);
+}
+
+void Requester::made_progress() {
+    const auto context = std::as_const(queue_pair()).context();
+    retries_left_ = static_cast<std::uint32_t>(context.get<"retry_count">());
+    not_ready_left_ = static_cast<std::uint32_t>(context.get<"rnr_retry">());
+    going_back_ = false;
+    last_progress_ = channel_.hca().loop().now();
+}
+
+// --- Repetition ----------------------------------------------------------------------------------
+
+/// Something arrived that the peer sends after answers which have not arrived.
+void Requester::responses_missing() {
+    if (going_back_)
+        return;
+    ++queue_pair().counts().implied_nak_seq_err;
+    retry();
+}
+
+void Requester::refused(Psn psn, std::uint8_t code) {
+    if (!acknowledge_before(psn))
+        return;
+    if (code != static_cast<std::uint8_t>(NakCode::sequence_error))
+        return fail_front(error_of(static_cast<NakCode>(code)));
+    ++queue_pair().counts().packet_seq_err;
+    retry();
+}
+
+/// The peer has nothing posted for the packet \p psn.
+void Requester::not_ready(Psn psn, std::uint8_t timer) {
+    if (!acknowledge_before(psn))
+        return;
+    ++queue_pair().counts().rnr_nak_retry_err;
+    if (not_ready_left_ == 0) {
+        ++queue_pair().counts().req_rnr_retries_exceeded;
+        return fail_front(CompletionError::receiver_not_ready_retries);
+    }
+    if (not_ready_left_ != retry_for_ever)
+        --not_ready_left_;
+    go_back();
+    pausing_ = true;
+    timer_.start(not_ready_delay(timer));
+}
+
+void Requester::retry() {
+    if (retries_left_ == 0) {
+        ++queue_pair().counts().req_transport_retries_exceeded;
+        return fail_front(CompletionError::transport_retries);
+    }
+    --retries_left_;
+    go_back();
+    wake_();
+}
+
+/// The oldest packet that isn't acknowledged is the next to be sent.
+void Requester::go_back() {
+    cursor_ = 0;
+    cursor_packet_ = unacknowledged_.after(under_way_.front().first);
+    answers_wanted_ = 0;
+    going_back_ = true;
+    last_progress_ = channel_.hca().loop().now();
+}
+
+std::optional<EventLoop::Duration> Requester::answer_timeout() const {
+    return acknowledge_timeout(static_cast<std::uint8_t>(
+        std::as_const(queue_pair()).context().get<"primary_address_path.ack_timeout">()));
+}
+
+/// Sees to it that a loss is noticed. The timer isn't started anew at each packet: when it expires
+/// it looks at when the last progress was made.
+void Requester::watch() {
+    const auto timeout = answer_timeout();
+    if (timeout && !timer_.active())
+        timer_.start(*timeout);
+}
+
+void Requester::timer_expired() {
+    if (std::exchange(pausing_, false))
+        return wake_();
+    const auto timeout = answer_timeout();
+    if (!has_packets_in_flight() || !timeout)
+        return;
+    const auto waited = channel_.hca().loop().now() - last_progress_;
+    if (waited < *timeout)
+        return timer_.start(*timeout - waited);
+    ++queue_pair().counts().local_ack_timeout_err;
+    retry();
+    if (active_)
+        timer_.start(*timeout);
+}
+
+} // namespace cxemu::transport

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The sending half of a connection: from send requests to packets, and from what comes back to
+/// completions (IBA volume 1, 9.7.2 to 9.7.7).
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "fabric/packet.hpp"
+#include "queues/queue_pair.hpp"
+#include "transport/acknowledgement.hpp"
+#include "transport/channel.hpp"
+#include "transport/operation.hpp"
+#include "transport/sequence_number.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace cxemu::transport {
+
+/// Requests stay under way until the peer has acknowledged or answered them. What is lost is sent
+/// again from the first packet that is missing on ("go back N"):
+///
+/// ```
+///   front of under_way_                                        next_psn_
+///   │ acknowledged │ sent, not acknowledged │ to be sent (again) │
+///                  unacknowledged_          cursor_
+/// ```
+///
+/// Requests of UC end with their last packet.
+class Requester {
+public:
+    /// \param wake asks for a call of send() soon
+    Requester(Channel& channel, std::function<void()> wake);
+
+    /// RTR to RTS: the numbers begin as the context says.
+    void start();
+    /// To RTS from a state in which sends had stopped.
+    void resume() { active_ = true; }
+    /// Forgets everything that is under way.
+    void stop();
+    /// The send queue drains: a request that has not been started goes back to its queue.
+    void hold_back();
+    [[nodiscard]] bool active() const { return active_; }
+
+    /// Sends at most \p budget packets, which it takes from the budget.
+    /// \return true when there is more to send
+    bool send(int& budget);
+
+    void response_arrived(const fabric::ParsedPacket& packet, const Operation& operation);
+
+    /// Writes numbers and counters of this moment into the context.
+    void refresh();
+
+private:
+    struct UnderWay {
+        queues::SendRequest request;
+        Psn first;
+        std::uint32_t packets = 1; ///< PSNs: of its packets, for reads of the responses
+        std::uint32_t arrived = 0; ///< responses to a read
+        Msn number;                ///< SSN
+        /// Found out here; reported when all requests before it have ended.
+        std::optional<queues::CompletionError> failure;
+
+        [[nodiscard]] Psn end() const { return first + packets; }
+        [[nodiscard]] bool is_answered() const;
+        [[nodiscard]] bool takes_receive() const;
+    };
+
+    bool start_next();
+    [[nodiscard]] bool may_send() const;
+    [[nodiscard]] bool is_credited(const UnderWay& next) const;
+    [[nodiscard]] bool may_use_receive(const UnderWay& next) const;
+    [[nodiscard]] Psn cursor_psn() const;
+    bool send_packet();
+    bool send_part(UnderWay& next);
+    void send_read(const UnderWay& next);
+    void send_atomic(const UnderWay& next);
+    [[nodiscard]] Operation part_of(const UnderWay& next) const;
+    [[nodiscard]] bool wants_acknowledgement(const UnderWay& next,
+                                             const Operation& operation) const;
+    void advance();
+    void fail_locally(UnderWay& next, queues::CompletionError error);
+
+    [[nodiscard]] bool is_in_flight(Psn psn) const;
+    [[nodiscard]] bool has_packets_in_flight() const { return sent_ != unacknowledged_; }
+    bool acknowledge_before(Psn end);
+    void acknowledged(const fabric::ParsedPacket& packet);
+    void not_ready(Psn psn, std::uint8_t timer);
+    void refused(Psn psn, std::uint8_t code);
+    void answered(const fabric::ParsedPacket& packet, const Operation& operation);
+    std::expected<void, queues::CompletionError> take_answer(const UnderWay& oldest,
+                                                             const Operation& operation,
+                                                             std::span<const std::byte> data);
+    void take_credits(const fabric::AcknowledgeHeader& header);
+    void made_progress();
+    UnderWay take_front();
+    void complete_front(std::span<const std::byte> data);
+    void fail_front(queues::CompletionError error);
+    void report_local_failure();
+
+    void responses_missing();
+    void retry();
+    void go_back();
+    [[nodiscard]] std::optional<EventLoop::Duration> answer_timeout() const;
+    void watch();
+    void timer_expired();
+    [[nodiscard]] queues::QueuePair& queue_pair() const { return channel_.queue_pair(); }
+
+    Channel& channel_;
+    std::function<void()> wake_;
+    Timer timer_; ///< for acknowledgements, or the end of the pause
+    EventLoop::TimePoint last_progress_;
+    bool active_ = false;
+    bool reliable_ = true;
+    std::deque<UnderWay> under_way_;
+    std::size_t cursor_ = 0;           ///< request whose packets are being sent
+    std::uint32_t cursor_packet_ = 0;  ///< the next of them
+    std::uint32_t answers_wanted_ = 0; ///< reads and atomics before the cursor
+    Psn next_psn_;                     ///< of the next request
+    Psn unacknowledged_;               ///< oldest packet that isn't
+    Psn sent_;                         ///< behind the newest packet that has been sent
+    Msn next_number_;                  ///< SSN of the next request
+    std::optional<Msn> last_credited_; ///< requests up to this one find a receive request
+    std::uint32_t retries_left_ = 0;
+    std::uint32_t not_ready_left_ = 0;
+    bool going_back_ = false; ///< packets are being repeated; later signs of the same loss are none
+    bool pausing_ = false;    ///< the peer asked for a pause
+};
+
+} // namespace cxemu::transport

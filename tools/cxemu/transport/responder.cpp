@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/responder.hpp"
+
+#include "transport/acknowledgement.hpp"
+#include "transport/atomic_operand.hpp"
+
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+using queues::CompletionError;
+using queues::CompletionOpcode;
+using queues::QueuePairState;
+using queues::ServiceType;
+
+constexpr std::uint64_t longest_message = 1ULL << 31U; ///< bytes
+constexpr std::uint64_t atomic_size = 8;
+
+CompletionOpcode completion_opcode(const Operation& operation) {
+    if (operation.verb == Verb::write)
+        return CompletionOpcode::write_immediate;
+    if (operation.immediate)
+        return CompletionOpcode::send_immediate;
+    return operation.invalidate ? CompletionOpcode::send_invalidate : CompletionOpcode::send;
+}
+
+std::uint8_t path_bits(const fabric::HcaPort& port, fabric::Lid destination) {
+    return destination & ((1U << port.lmc()) - 1);
+}
+
+} // namespace
+
+Responder::Responder(Channel& channel, std::function<void()> wake)
+    : channel_(channel), wake_(std::move(wake)), responses_(channel) {}
+
+// --- State ---------------------------------------------------------------------------------------
+
+void Responder::start() {
+    const auto context = std::as_const(queue_pair()).context();
+    reset();
+    responses_.reset(std::size_t{1} << context.get<"log_rra_max">());
+    expected_ = Psn(context.get<"next_rcv_psn">());
+    messages_ = Msn(0);
+    established_ = false;
+}
+
+void Responder::stop() {
+    const auto unused = std::exchange(receive_, std::nullopt);
+    const auto owner = std::exchange(receive_owner_, nullptr);
+    reset();
+    if (unused)
+        queue_pair().flush_receive(*unused);
+}
+
+void Responder::reset() {
+    responses_.reset(0);
+    message_.reset();
+    receive_.reset();
+    receive_owner_.reset();
+    failure_.reset();
+    refused_ = false;
+}
+
+void Responder::refresh() {
+    queue_pair().context().set<"next_rcv_psn">(expected_.value());
+    queue_pair().context().set<"rmsn">(messages_.value());
+}
+
+// --- Packets -------------------------------------------------------------------------------------
+
+void Responder::request_arrived(const fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                                const Operation& operation) {
+    if (responses_.is_closing())
+        return;
+    establish();
+    const Arrival arrival{.port = port, .packet = packet, .operation = operation};
+    if (is_reliable(queue_pair().service()))
+        take_reliable(arrival);
+    else
+        take_unreliable(arrival);
+}
+
+/// Tells software, which may wait for this with its own transition to RTS.
+void Responder::establish() {
+    if (!std::exchange(established_, true) &&
+        queue_pair().state() == QueuePairState::ready_to_receive)
+        queue_pair().post_event(hca::EventType::communication_established);
+}
+
+void Responder::take_reliable(const Arrival& arrival) {
+    if (arrival.psn() == expected_)
+        take_expected(arrival);
+    else if (arrival.psn().precedes(expected_))
+        repeat(arrival);
+    else
+        report_gap();
+}
+
+void Responder::take_expected(const Arrival& arrival) {
+    auto outcome = check_sequence(arrival);
+    if (outcome)
+        outcome = execute(arrival);
+    if (!outcome)
+        return refuse(outcome.error());
+    refused_ = false;
+    const bool is_data =
+        arrival.operation.verb == Verb::send || arrival.operation.verb == Verb::write;
+    if (is_data) {
+        expected_ += 1;
+        messages_ += arrival.operation.last ? 1 : 0;
+    }
+    if (is_data && arrival.packet.headers.transport.acknowledge_request)
+        responses_.acknowledge(arrival.psn(), messages_);
+    wake_();
+    if (is_data && arrival.operation.last)
+        complete_message(arrival);
+}
+
+/// The place of a packet in its message, and the length that follows from it (IBA volume 1,
+/// 9.7.4.1.2 and 9.7.4.1.6).
+Responder::Outcome Responder::check_sequence(const Arrival& arrival) const {
+    const Operation& operation = arrival.operation;
+    const std::size_t size = arrival.packet.payload.size();
+    const std::uint32_t mtu = channel_.path_mtu();
+    const bool begins = operation.first;
+    const bool fits = begins ? !message_ : message_ && message_->verb == operation.verb;
+    const bool right_size = operation.last ? size <= mtu && (begins || size != 0) : size == mtu;
+    if (!fits || !right_size)
+        return std::unexpected(Refusal::invalid_request);
+    return {};
+}
+
+/// A packet that has been taken before. What it did isn't done again.
+void Responder::repeat(const Arrival& arrival) {
+    ++queue_pair().counts().duplicate_request;
+    switch (arrival.operation.verb) {
+    case Verb::send:
+    case Verb::write:
+        responses_.acknowledge(expected_ - 1, messages_);
+        break;
+    case Verb::read:
+        if (const auto who = accessor(arrival))
+            responses_.repeat_read(
+                {.first = arrival.psn(), .accessor = *who, .memory = *arrival.packet.headers.rdma},
+                messages_);
+        break;
+    default:
+        responses_.repeat_atomic(arrival.psn(), messages_);
+        break;
+    }
+    wake_();
+}
+
+/// An earlier packet is missing. That is said once; all that follows comes too early as well.
+void Responder::report_gap() {
+    ++queue_pair().counts().out_of_sequence;
+    if (std::exchange(refused_, true))
+        return;
+    responses_.refuse(expected_, messages_, refusal_syndrome(NakCode::sequence_error));
+    wake_();
+}
+
+// --- UC ------------------------------------------------------------------------------------------
+
+void Responder::take_unreliable(const Arrival& arrival) {
+    if (arrival.psn() != expected_) {
+        ++queue_pair().counts().out_of_sequence;
+        drop_message();
+    }
+    expected_ = arrival.psn() + 1;
+    if (arrival.operation.first)
+        drop_message(); // its end is missing
+    const auto checked = check_sequence(arrival);
+    const auto outcome = checked ? execute(arrival) : checked;
+    if (!outcome && outcome.error() == Refusal::operation) {
+        failure_ = outcome.error();
+        return fail();
+    }
+    if (!outcome)
+        return drop_message();
+    if (!arrival.operation.last)
+        return;
+    messages_ += 1;
+    complete_message(arrival);
+}
+
+/// Nobody hears of it. A receive request that it had taken serves the next message.
+void Responder::drop_message() {
+    message_.reset();
+}
+
+// --- Execution -----------------------------------------------------------------------------------
+
+Responder::Outcome Responder::execute(const Arrival& arrival) {
+    count(arrival.operation);
+    switch (arrival.operation.verb) {
+    case Verb::send:
+        return execute_send(arrival);
+    case Verb::write:
+        return execute_write(arrival);
+    case Verb::read:
+        return execute_read(arrival);
+    default:
+        return execute_atomic(arrival);
+    }
+}
+
+void Responder::count(const Operation& operation) {
+    auto& counts = queue_pair().counts();
+    if (operation.verb == Verb::write)
+        counts.rx_write_requests += operation.first ? 1 : 0;
+    else if (operation.verb == Verb::read)
+        ++counts.rx_read_requests;
+    else if (is_atomic(operation.verb))
+        ++counts.rx_atomic_requests;
+}
+
+/// Takes a receive request for the message, unless it has one.
+Responder::Outcome Responder::provide_receive(const Arrival& arrival) {
+    if (receive_)
+        return {};
+    const auto& srq = arrival.packet.headers.xrc_srq;
+    auto request = srq ? queue_pair().take_receive(*srq) : queue_pair().take_receive();
+    if (request) {
+        receive_owner_ = request->shared != nullptr ? request->shared->shared_from_this() : nullptr;
+        receive_ = *std::move(request);
+        return {};
+    }
+    switch (request.error()) {
+    case queues::ReceiveFault::empty:
+        ++queue_pair().counts().out_of_buffer;
+        return std::unexpected(Refusal::receiver_not_ready);
+    case queues::ReceiveFault::no_queue:
+        return std::unexpected(Refusal::invalid_request);
+    default:
+        return std::unexpected(Refusal::queue_failed);
+    }
+}
+
+Responder::Outcome Responder::execute_send(const Arrival& arrival) {
+    const auto payload = arrival.packet.payload;
+    if (arrival.operation.first) {
+        if (const auto provided = provide_receive(arrival); !provided)
+            return provided;
+        message_ = Message{};
+    }
+    if (message_->arrived + payload.size() > receive_->length)
+        return std::unexpected(Refusal::too_long);
+    const bool in_completion = arrival.operation.first && arrival.operation.last &&
+                               queue_pair().fits_in_completion(*receive_, payload.size());
+    if (!in_completion && !queue_pair().scatter(*receive_, message_->arrived, payload))
+        return std::unexpected(Refusal::operation);
+    message_->arrived += payload.size();
+    if (const auto key = arrival.packet.headers.invalidate) {
+        const auto who = accessor(arrival);
+        if (!who || !channel_.keys().invalidate(*who, *key))
+            return std::unexpected(Refusal::access);
+    }
+    return {};
+}
+
+Responder::Outcome Responder::begin_write(const Arrival& arrival) {
+    const fabric::RdmaHeader& memory = *arrival.packet.headers.rdma;
+    if (std::as_const(queue_pair()).context().get<"rwe">() == 0)
+        return std::unexpected(Refusal::invalid_request);
+    if (const auto checked = check_memory(arrival, memory, memory::AccessRight::remote_write);
+        !checked)
+        return checked;
+    message_ = Message{.verb = Verb::write, .arrived = 0, .memory = memory};
+    return {};
+}
+
+Responder::Outcome Responder::execute_write(const Arrival& arrival) {
+    const Operation& operation = arrival.operation;
+    const auto payload = arrival.packet.payload;
+    if (operation.first) {
+        if (const auto begun = begin_write(arrival); !begun)
+            return begun;
+    }
+    const Message& message = *message_;
+    const std::uint64_t end = message.arrived + payload.size();
+    if (operation.last ? end != message.memory.length : end >= message.memory.length)
+        return std::unexpected(Refusal::invalid_request);
+    if (operation.immediate) {
+        if (const auto provided = provide_receive(arrival); !provided) {
+            if (operation.first)
+                message_.reset(); // it begins anew
+            return provided;
+        }
+    }
+    const auto who = accessor(arrival);
+    if (!payload.empty() &&
+        (!who || !channel_.keys().write(*who,
+                                        {.key = message.memory.r_key,
+                                         .address = message.memory.address + message.arrived,
+                                         .length = payload.size(),
+                                         .right = memory::AccessRight::remote_write},
+                                        payload)))
+        return std::unexpected(Refusal::access);
+    message_->arrived = end;
+    return {};
+}
+
+/// Nothing is checked where nothing is to be transferred.
+Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
+                                           memory::AccessRight right) const {
+    if (memory.length > longest_message)
+        return std::unexpected(Refusal::invalid_request);
+    if (memory.length == 0)
+        return {};
+    const auto who = accessor(arrival);
+    if (!who)
+        return std::unexpected(Refusal::invalid_request);
+    if (!channel_.keys().translate(*who, {.key = memory.r_key,
+                                          .address = memory.address,
+                                          .length = memory.length,
+                                          .right = right}))
+        return std::unexpected(Refusal::access);
+    return {};
+}
+
+/// With XRC the protection domain is that of the shared receive queue that the packet names (IBA
+/// volume 1, annex A14). \return nothing when it names none
+std::optional<memory::Accessor> Responder::accessor(const Arrival& arrival) const {
+    const auto& srq = arrival.packet.headers.xrc_srq;
+    return srq ? queue_pair().accessor(*srq) : queue_pair().accessor();
+}
+
+bool Responder::has_room_for_answer() const {
+    return responses_.unanswered() <
+           1U << std::as_const(queue_pair()).context().get<"log_rra_max">();
+}
+
+Responder::Outcome Responder::execute_read(const Arrival& arrival) {
+    const fabric::RdmaHeader& memory = *arrival.packet.headers.rdma;
+    if (std::as_const(queue_pair()).context().get<"rre">() == 0 || !has_room_for_answer() ||
+        !arrival.packet.payload.empty())
+        return std::unexpected(Refusal::invalid_request);
+    if (const auto checked = check_memory(arrival, memory, memory::AccessRight::remote_read);
+        !checked)
+        return checked;
+    const ReadJob job{.first = expected_,
+                      .accessor = accessor(arrival).value_or(memory::Accessor{}),
+                      .memory = memory};
+    expected_ += job.packets(channel_.path_mtu());
+    messages_ += 1;
+    responses_.answer_read(job, messages_);
+    return {};
+}
+
+Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
+    const fabric::AtomicHeader& header = *arrival.packet.headers.atomic;
+    const auto masks = decode_masks(arrival.operation.verb, arrival.packet.payload);
+    const auto who = accessor(arrival);
+    if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_room_for_answer() ||
+        !masks || !who || header.address % atomic_size != 0)
+        return std::unexpected(Refusal::invalid_request);
+    const AtomicRequest request{.verb = arrival.operation.verb,
+                                .swap_or_add = header.swap_or_add,
+                                .compare = header.compare,
+                                .masks = *masks};
+    hca::Hca& hca = channel_.hca();
+    const auto before =
+        channel_.keys().modify(*who, header.r_key, header.address, [&](std::uint64_t big_endian) {
+            return reorder_for_memory(hca, apply(request, reorder_for_memory(hca, big_endian)));
+        });
+    if (!before)
+        return std::unexpected(Refusal::access);
+    expected_ += 1;
+    messages_ += 1;
+    responses_.answer_atomic(arrival.psn(), messages_, reorder_for_memory(hca, *before));
+    return {};
+}
+
+/// The last packet of a send or write has been taken.
+void Responder::complete_message(const Arrival& arrival) {
+    const Message message = *std::exchange(message_, std::nullopt);
+    const Operation& operation = arrival.operation;
+    if (operation.verb == Verb::write && !operation.immediate)
+        return;
+    const auto receive = *std::exchange(receive_, std::nullopt);
+    const auto owner = std::exchange(receive_owner_, nullptr);
+    const auto& headers = arrival.packet.headers;
+    queues::ReceiveCompletion completion{
+        .opcode = completion_opcode(operation),
+        .byte_count = static_cast<std::uint32_t>(message.arrived),
+        .immediate = headers.immediate.value_or(headers.invalidate.value_or(0)),
+        .solicited = headers.transport.solicited_event,
+        .source_qp =
+            static_cast<std::uint32_t>(std::as_const(queue_pair()).context().get<"remote_qpn">()),
+        .source_lid = headers.local.slid,
+        .path_bits = path_bits(arrival.port, headers.local.dlid),
+        .service_level = headers.local.sl};
+    if (operation.verb == Verb::send && operation.first &&
+        queue_pair().fits_in_completion(receive, message.arrived))
+        completion.data = arrival.packet.payload;
+    queue_pair().complete_receive(receive, completion);
+}
+
+// --- Refusals ------------------------------------------------------------------------------------
+
+/// All but "not ready" end the connection, once the answers before them and they themselves have
+/// been sent.
+void Responder::refuse(Refusal refusal) {
+    refused_ = true;
+    const auto timer =
+        static_cast<std::uint8_t>(std::as_const(queue_pair()).context().get<"min_rnr_nak">());
+    switch (refusal) {
+    case Refusal::receiver_not_ready:
+        responses_.refuse(expected_, messages_, not_ready_syndrome(timer));
+        return wake_();
+    case Refusal::invalid_request:
+    case Refusal::too_long:
+        responses_.close(expected_, messages_, refusal_syndrome(NakCode::invalid_request));
+        break;
+    case Refusal::access:
+        responses_.close(expected_, messages_, refusal_syndrome(NakCode::remote_access));
+        break;
+    case Refusal::queue_failed:
+        if (!queue_pair().can_receive())
+            return; // the queue pair has stopped, and this with it
+        [[fallthrough]];
+    case Refusal::operation:
+        responses_.close(expected_, messages_, refusal_syndrome(NakCode::remote_operation));
+        break;
+    }
+    failure_ = refusal;
+    wake_();
+}
+
+/// The queue pair goes to ERR: with an error completion for the receive request in use, with an
+/// event if there is none.
+void Responder::fail() {
+    const Refusal failure = std::exchange(failure_, std::nullopt).value_or(Refusal::access);
+    const auto receive = std::exchange(receive_, std::nullopt);
+    const auto owner = std::exchange(receive_owner_, nullptr);
+    auto error = CompletionError::local_operation;
+    auto event = hca::EventType::work_queue_invalid_request;
+    switch (failure) {
+    case Refusal::too_long:
+        error = CompletionError::local_length;
+        break;
+    case Refusal::operation:
+        error = CompletionError::local_protection;
+        break;
+    case Refusal::access:
+        error = CompletionError::local_access;
+        event = hca::EventType::work_queue_access_error;
+        break;
+    default:
+        error = CompletionError::remote_invalid_request;
+    }
+    if (receive)
+        return queue_pair().fail_receive(*receive, error);
+    queue_pair().post_event(event);
+    queue_pair().enter_error();
+}
+
+bool Responder::send(int& budget) {
+    const bool more = responses_.send(budget);
+    if (responses_.is_closed())
+        fail();
+    return more;
+}
+
+} // namespace cxemu::transport

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// The receiving half of a connection: from request packets to memory, completions and answers
+/// (IBA volume 1, 9.7.4, 9.7.5 and 9.8.3).
+#pragma once
+
+#include "fabric/hca_port.hpp"
+#include "fabric/packet.hpp"
+#include "hca/events.hpp"
+#include "queues/queue_pair.hpp"
+#include "transport/channel.hpp"
+#include "transport/operation.hpp"
+#include "transport/responses.hpp"
+#include "transport/sequence_number.hpp"
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace cxemu::transport {
+
+/// With RC and XRC packets are taken in order; a repeated one is answered again, one that comes too
+/// early is refused. With UC a gap costs the message that it is in.
+class Responder {
+public:
+    /// \param wake asks for a call of send() soon
+    Responder(Channel& channel, std::function<void()> wake);
+
+    /// INIT to RTR: the numbers begin as the context says.
+    void start();
+    /// To ERR: forgets everything. A receive request that is in use is flushed.
+    void stop();
+    /// To RST: forgets everything.
+    void reset();
+
+    /// A packet of a request. \param port where it came in
+    void request_arrived(const fabric::HcaPort& port, const fabric::ParsedPacket& packet,
+                         const Operation& operation);
+
+    /// Sends at most \p budget packets, which it takes from the budget.
+    /// \return true when there is more to send
+    bool send(int& budget);
+
+    /// Writes numbers of this moment into the context.
+    void refresh();
+
+private:
+    /// Why a packet isn't taken.
+    enum class Refusal : std::uint8_t {
+        receiver_not_ready, ///< nothing is posted: may be repeated
+        invalid_request,    ///< not allowed, or makes no sense here
+        too_long,           ///< longer than the receive request
+        access,             ///< key, range or right don't fit
+        operation,          ///< the memory of the receive request can't be written
+        queue_failed,       ///< the receive queue is in error; its own queue pair then, too
+    };
+    using Outcome = std::expected<void, Refusal>;
+    using Receive = std::expected<queues::ReceiveRequest, Refusal>;
+
+    /// A request that has arrived in part.
+    struct Message {
+        Verb verb = Verb::send;
+        std::uint64_t arrived = 0; ///< bytes
+        fabric::RdmaHeader memory; ///< of a write
+    };
+    struct Arrival {
+        const fabric::HcaPort& port;
+        const fabric::ParsedPacket& packet;
+        const Operation& operation;
+
+        [[nodiscard]] Psn psn() const { return Psn(packet.headers.transport.psn); }
+    };
+
+    void take_reliable(const Arrival& arrival);
+    void take_expected(const Arrival& arrival);
+    void repeat(const Arrival& arrival);
+    void report_gap();
+    void take_unreliable(const Arrival& arrival);
+    void drop_message();
+
+    [[nodiscard]] Outcome check_sequence(const Arrival& arrival) const;
+    [[nodiscard]] Outcome execute(const Arrival& arrival);
+    [[nodiscard]] Outcome execute_send(const Arrival& arrival);
+    [[nodiscard]] Outcome execute_write(const Arrival& arrival);
+    [[nodiscard]] Outcome begin_write(const Arrival& arrival);
+    [[nodiscard]] Outcome execute_read(const Arrival& arrival);
+    [[nodiscard]] Outcome execute_atomic(const Arrival& arrival);
+    [[nodiscard]] Outcome provide_receive(const Arrival& arrival);
+    [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
+                                       memory::AccessRight right) const;
+    [[nodiscard]] std::optional<memory::Accessor> accessor(const Arrival& arrival) const;
+    [[nodiscard]] bool has_room_for_answer() const;
+    void complete_message(const Arrival& arrival);
+
+    void refuse(Refusal refusal);
+    void fail();
+    void count(const Operation& operation);
+    void establish();
+    [[nodiscard]] queues::QueuePair& queue_pair() const { return channel_.queue_pair(); }
+
+    Channel& channel_;
+    std::function<void()> wake_;
+    Responses responses_;
+    Psn expected_;
+    Msn messages_; ///< completed so far
+    std::optional<Message> message_;
+    std::optional<queues::ReceiveRequest>
+        receive_;                                ///< in use, or spared by a message that was lost
+    std::shared_ptr<hca::Object> receive_owner_; ///< keeps the queue of receive_ in memory
+    std::optional<Refusal> failure_;             ///< what the queue pair ends with
+    bool refused_ = false;     ///< what comes behind a packet that was refused isn't refused again
+    bool established_ = false; ///< the first packet has arrived
+};
+
+} // namespace cxemu::transport

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/responses.hpp"
+
+#include "transport/acknowledgement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+template <class Kind>
+bool is_answer(Kind kind) {
+    return kind == Kind::read || kind == Kind::atomic;
+}
+
+} // namespace
+
+std::uint32_t ReadJob::packets(std::uint32_t mtu) const {
+    return memory.length == 0
+               ? 1
+               : static_cast<std::uint32_t>((std::uint64_t{memory.length} + mtu - 1) / mtu);
+}
+
+void Responses::reset(std::size_t most) {
+    waiting_.clear();
+    answered_.clear();
+    most_answered_ = most;
+    unanswered_ = 0;
+    repetitions_ = 0;
+    closing_ = false;
+}
+
+// --- What is to be sent --------------------------------------------------------------------------
+
+std::size_t& Responses::count_of(const Response& response) {
+    return response.repeated ? repetitions_ : unanswered_;
+}
+
+void Responses::add(const Response& response) {
+    if (closing_)
+        return;
+    if (is_answer(response.kind))
+        ++count_of(response);
+    waiting_.push_back(response);
+}
+
+void Responses::acknowledge(Psn psn, Msn messages) {
+    if (!closing_ && !waiting_.empty() && waiting_.back().kind == Response::Kind::acknowledgement) {
+        waiting_.back().psn = psn;
+        waiting_.back().messages = messages;
+        return;
+    }
+    add({.kind = Response::Kind::acknowledgement, .psn = psn, .messages = messages});
+}
+
+void Responses::refuse(Psn psn, Msn messages, std::uint8_t syndrome) {
+    add({.kind = Response::Kind::refusal, .psn = psn, .messages = messages, .syndrome = syndrome});
+}
+
+void Responses::close(Psn psn, Msn messages, std::uint8_t syndrome) {
+    refuse(psn, messages, syndrome);
+    closing_ = true;
+}
+
+void Responses::answer_read(const ReadJob& job, Msn messages) {
+    remember({.read = job, .atomic = std::nullopt});
+    add({.kind = Response::Kind::read, .psn = job.first, .messages = messages, .read = job});
+}
+
+void Responses::answer_atomic(Psn psn, Msn messages, std::uint64_t value) {
+    remember({.read = {.first = psn}, .atomic = value});
+    add({.kind = Response::Kind::atomic, .psn = psn, .messages = messages, .value = value});
+}
+
+void Responses::remember(const Answered& answered) {
+    answered_.push_back(answered);
+    if (answered_.size() > most_answered_)
+        answered_.pop_front();
+}
+
+void Responses::repeat_atomic(Psn psn, Msn messages) {
+    const auto found = std::ranges::find_if(answered_, [psn](const Answered& answered) {
+        return answered.atomic && answered.read.first == psn;
+    });
+    if (found == answered_.end() || repetitions_ >= most_answered_)
+        return;
+    add({.kind = Response::Kind::atomic,
+         .psn = psn,
+         .messages = messages,
+         .value = *found->atomic,
+         .repeated = true});
+}
+
+void Responses::repeat_read(const ReadJob& job, Msn messages) {
+    const std::uint32_t mtu = channel_.path_mtu();
+    const auto is_end_of = [&](const Answered& answered) {
+        const ReadJob& read = answered.read;
+        const std::uint32_t skipped = job.first.after(read.first);
+        if (answered.atomic || skipped >= read.packets(mtu))
+            return false;
+        const std::uint64_t offset = std::uint64_t{skipped} * mtu;
+        return job.memory.r_key == read.memory.r_key &&
+               job.memory.address == read.memory.address + offset &&
+               job.memory.length + offset == read.memory.length;
+    };
+    if (repetitions_ < most_answered_ && std::ranges::any_of(answered_, is_end_of))
+        add({.kind = Response::Kind::read,
+             .psn = job.first,
+             .messages = messages,
+             .read = job,
+             .repeated = true});
+}
+
+// --- Sending -------------------------------------------------------------------------------------
+
+bool Responses::send(int& budget) {
+    while (!waiting_.empty()) {
+        if (budget == 0)
+            return true;
+        --budget;
+        send_next();
+    }
+    return false;
+}
+
+void Responses::send_next() {
+    if (waiting_.front().kind == Response::Kind::read)
+        return send_read(waiting_.front());
+    send_other(waiting_.front());
+    finish_front();
+}
+
+void Responses::finish_front() {
+    if (is_answer(waiting_.front().kind))
+        --count_of(waiting_.front());
+    waiting_.pop_front();
+}
+
+/// Credits are those of the moment. A shared queue belongs to nobody in particular.
+std::uint8_t Responses::positive_syndrome() const {
+    return acknowledge_syndrome(channel_.queue_pair().receive_credits());
+}
+
+void Responses::send_read(Response& response) {
+    const ReadJob& job = response.read;
+    const std::uint32_t mtu = channel_.path_mtu();
+    const std::uint32_t packets = job.packets(mtu);
+    const std::uint64_t offset = std::uint64_t{response.sent} * mtu;
+    const auto size = std::min<std::uint64_t>(mtu, job.memory.length - offset);
+    const Operation operation{.verb = Verb::read_response,
+                              .first = response.sent == 0,
+                              .last = response.sent + 1 == packets};
+    auto headers = channel_.headers();
+    if (headers) {
+        headers->transport.opcode = opcode_of(channel_.queue_pair().service(), operation);
+        headers->transport.psn = (job.first + response.sent).value();
+        headers->ack = {.syndrome = positive_syndrome(), .msn = response.messages.value()};
+        fabric::PacketDraft draft(*headers, size);
+        if (!channel_.keys().read(job.accessor,
+                                  {.key = job.memory.r_key,
+                                   .address = job.memory.address + offset,
+                                   .length = size,
+                                   .right = memory::AccessRight::remote_read},
+                                  draft.payload())) {
+            const Psn psn = job.first + response.sent;
+            const Msn messages = response.messages;
+            waiting_.clear();
+            closing_ = false;
+            return close(psn, messages, refusal_syndrome(NakCode::remote_access));
+        }
+        channel_.send(std::move(draft).finish());
+    }
+    if (++response.sent == packets)
+        finish_front();
+}
+
+void Responses::send_other(const Response& response) {
+    auto headers = channel_.headers();
+    if (!headers)
+        return; // as if it were lost
+    const bool is_atomic = response.kind == Response::Kind::atomic;
+    const bool is_refusal = response.kind == Response::Kind::refusal;
+    headers->transport.opcode =
+        opcode_of(channel_.queue_pair().service(),
+                  {.verb = is_atomic ? Verb::atomic_acknowledge : Verb::acknowledge});
+    headers->transport.psn = response.psn.value();
+    headers->ack = {.syndrome = is_refusal ? response.syndrome : positive_syndrome(),
+                    .msn = response.messages.value()};
+    if (is_atomic)
+        headers->atomic_ack = response.value;
+    channel_.send(fabric::build(*headers, {}));
+}
+
+} // namespace cxemu::transport

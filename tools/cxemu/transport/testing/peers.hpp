@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Two HCAs at the ends of one link, and the software that uses them. The test decides what becomes
+/// of packets, and when time passes.
+#pragma once
+
+#include "base/event_loop.hpp"
+#include "fabric/hca_port.hpp"
+#include "fabric/link.hpp"
+#include "fabric/tests/fixtures.hpp"
+#include "queues/queue_pair.hpp"
+#include "queues/testing/bench.hpp"
+#include "transport/packet_transport.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <vector>
+
+namespace cxemu::transport::testing {
+
+/// A piece of the bench's memory.
+struct Data {
+    std::uint64_t address = 0;
+    std::uint32_t length = 0;
+};
+
+/// A send request as software describes it.
+struct Send {
+    queues::SendOpcode opcode = queues::SendOpcode::send;
+    std::vector<Data> data{};
+    Data remote{};                             ///< the length doesn't count
+    std::optional<std::uint32_t> remote_key{}; ///< nothing: the peer's key for all its memory
+    std::optional<std::uint32_t> local_key{};  ///< nothing: the own key for all memory
+    std::uint32_t immediate = 0;               ///< or the key to invalidate
+    std::uint32_t xrc_srq = 0;
+    queues::Fence fence = queues::Fence::none;
+    bool signaled = true;
+    bool solicited = false;
+    queues::AtomicOperands atomic{};
+};
+
+/// What software finds in a completion queue.
+struct Result {
+    queues::CompletionOpcode opcode = queues::CompletionOpcode::requester;
+    std::optional<queues::CompletionError> error{};
+    std::uint16_t index = 0; ///< of the request in its queue
+    std::uint32_t byte_count = 0;
+    std::uint32_t immediate = 0;
+    bool solicited = false;
+
+    [[nodiscard]] bool is_send() const {
+        return opcode == queues::CompletionOpcode::requester ||
+               opcode == queues::CompletionOpcode::requester_error;
+    }
+    bool operator==(const Result&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Result& result);
+
+/// How the two queue pairs are connected.
+struct ConnectionOptions {
+    queues::ServiceType service = queues::ServiceType::reliable_connection;
+    std::uint8_t mtu_code = 1; ///< 256 bytes
+    std::uint32_t first_psn = 0x1000;
+    std::uint8_t timeout_code = 14; ///< 67 ms
+    std::uint8_t retries = 7;
+    std::uint8_t not_ready_retries = 7; ///< 7: for ever
+    std::uint8_t not_ready_timer = 12;  ///< 640 us
+    std::uint8_t log_reads = 2;         ///< reads and atomics at a time, log2
+    bool may_read = true;               ///< rights of the peer
+    bool may_write = true;
+    bool may_atomic = true;
+    std::uint32_t log_sends = 8;
+    std::uint32_t log_receives = 6;
+    bool shares_receives = false; ///< receive requests come from a shared queue
+};
+
+/// One side: an HCA, and what its software knows.
+class Peer {
+public:
+    static constexpr std::uint32_t log_completions = 10;
+
+    Peer(EventLoop& loop, unsigned number);
+    ~Peer();
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    /// Makes the queue pair, in RESET.
+    void make_queue_pair(const ConnectionOptions& options);
+    /// From RESET to RTR, and to RTS.
+    void connect(const ConnectionOptions& options, const Peer& other);
+    void to_rts(const ConnectionOptions& options);
+
+    /// Memory with bytes that count up from \p seed.
+    Data fill(std::size_t size, unsigned seed);
+    /// Zeroed memory.
+    Data space(std::size_t size);
+    [[nodiscard]] std::vector<std::byte> contents(const Data& data);
+
+    /// Posts requests and rings the doorbell once.
+    void post(std::span<const Send> sends);
+    void post(const Send& send) { post(std::span(&send, 1)); }
+    void post_receive(const std::vector<Data>& data, std::optional<std::uint32_t> key = {});
+    void post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data);
+
+    /// Completions since the last call.
+    std::vector<Result> poll();
+    /// Events of a type since the bench was set up.
+    std::size_t events(hca::EventType type);
+
+    [[nodiscard]] queues::QueuePair& queue_pair() { return *queue_pair_; }
+    [[nodiscard]] const queues::QueuePair& queue_pair() const { return *queue_pair_; }
+    [[nodiscard]] queues::QueueCounts& counts() { return queue_pair_->counts(); }
+    [[nodiscard]] std::uint32_t key() const { return key_; }
+
+    fabric::HcaPort port;
+    queues::testing::Bench bench;
+    const Peer* other = nullptr;
+
+private:
+    friend class Peers;
+    std::vector<std::byte> encode(const Send& send) const;
+
+    PacketTransport* transport_ = nullptr;
+    queues::EventQueue* events_ = nullptr;
+    queues::CompletionQueue* completions_ = nullptr;
+    queues::QueuePair* queue_pair_ = nullptr;
+    queues::ReceiveMemoryPool* pool_ = nullptr;
+    std::uint32_t key_ = 0;
+    std::uint16_t sent_ = 0;     ///< blocks
+    std::uint16_t received_ = 0; ///< entries
+    std::uint32_t polled_ = 0;
+};
+
+class Peers {
+public:
+    explicit Peers(const ConnectionOptions& options = {});
+
+    /// Brings both queue pairs to RTS.
+    void connect();
+
+    /// Lets everything happen that needs no time.
+    void settle();
+    void advance(EventLoop::Duration time);
+    /// Lets time pass until nothing has happened for two seconds.
+    void run();
+
+    /// Decides about each packet on the link: how often it arrives. The number counts from 0.
+    using Fate = std::function<int(std::size_t number, const fabric::ParsedPacket& packet)>;
+    void set_fate(Fate fate);
+    /// Packets are drawn by lot to be lost, doubled or to change places, each with this chance.
+    void make_unreliable(double chance, unsigned seed);
+    /// Packets that an end has sent since the last call.
+    std::vector<fabric::PacketHeaders> take_packets();
+
+    ConnectionOptions options;
+    fabric::testing::ManualLoop time;
+    Peer first;
+    Peer second;
+
+private:
+    void activate(Peer& peer, fabric::Lid lid);
+
+    fabric::Link link_;
+    std::vector<fabric::PacketHeaders> packets_;
+    std::size_t activity_ = 0;
+    std::size_t packet_count_ = 0;
+};
+
+} // namespace cxemu::transport::testing

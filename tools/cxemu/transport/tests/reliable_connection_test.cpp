@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RC: what each operation does at both ends, and what refuses it.
+#include "base/byte_order.hpp"
+#include "tables/packet_headers.hpp"
+#include "transport/testing/peers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cxemu::transport {
+namespace {
+
+using queues::CompletionError;
+using queues::CompletionOpcode;
+using queues::QueuePairState;
+using queues::SendOpcode;
+using testing::ConnectionOptions;
+using testing::Data;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Peers;
+using testing::Result;
+using testing::Send;
+
+constexpr std::uint32_t mtu = 256;
+
+Result success(std::uint16_t index, std::uint32_t bytes = 0) {
+    return {.index = index, .byte_count = bytes};
+}
+Result failure(std::uint16_t index, CompletionError error) {
+    return {.opcode = CompletionOpcode::requester_error, .error = error, .index = index};
+}
+Result received(std::uint32_t bytes, CompletionOpcode opcode = CompletionOpcode::send,
+                std::uint32_t immediate = 0, std::uint16_t index = 0) {
+    return {.opcode = opcode, .index = index, .byte_count = bytes, .immediate = immediate};
+}
+Result receive_failure(std::uint16_t index, CompletionError error) {
+    return {.opcode = CompletionOpcode::responder_error, .error = error, .index = index};
+}
+
+struct Connected : Peers {
+    explicit Connected(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
+
+    /// The first side writes \p value to 8 bytes of the second's memory that atomics use.
+    Data number(std::uint64_t value) {
+        const Data data = second.space(sizeof(value));
+        store_be(second.bench.at(data.address, sizeof(value)), value);
+        return data;
+    }
+    std::uint64_t value_at(testing::Peer& peer, const Data& data) {
+        return load_be<std::uint64_t>(peer.bench.at(data.address, sizeof(std::uint64_t)));
+    }
+};
+
+// --- Operations ----------------------------------------------------------------------------------
+
+TEST(ReliableConnection, CarriesSendsOfAllLengthsAroundThePathMtu) {
+    for (const std::uint8_t code : {1, 2, 3, 4, 5}) {
+        const std::uint32_t path_mtu = 128U << code;
+        for (const std::uint32_t size :
+             {0U, 1U, 3U, path_mtu - 1, path_mtu, path_mtu + 1, 2 * path_mtu, 5 * path_mtu + 7}) {
+            Connected peers({.mtu_code = code});
+            const Data source = peers.first.fill(size, code);
+            const Data target = peers.second.space(size);
+            peers.second.post_receive({target});
+            peers.first.post({.data = {source}});
+            peers.settle();
+            EXPECT_THAT(peers.first.poll(), ElementsAre(success(0))) << size;
+            EXPECT_THAT(peers.second.poll(), ElementsAre(received(size)));
+            EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
+        }
+    }
+}
+
+TEST(ReliableConnection, CutsMessagesIntoPacketsOfThePathMtu) {
+    Connected peers;
+    peers.second.post_receive({peers.second.space(3 * mtu)});
+    peers.second.post_receive({peers.second.space(3 * mtu)});
+    peers.first.post(Send{});
+    peers.settle();
+    peers.take_packets();
+    peers.second.poll();
+    peers.first.post({.opcode = SendOpcode::send_immediate,
+                      .data = {peers.first.fill(2 * mtu + 1, 1)},
+                      .immediate = 77});
+    peers.settle();
+    std::vector<std::uint64_t> opcodes;
+    for (const auto& packet : peers.take_packets())
+        opcodes.push_back(packet.transport.opcode);
+    EXPECT_THAT(opcodes,
+                ElementsAre(hwtab::value<hwtab::transport_opcode, "rc_send_first">,
+                            hwtab::value<hwtab::transport_opcode, "rc_send_middle">,
+                            hwtab::value<hwtab::transport_opcode, "rc_send_last_with_immediate">,
+                            hwtab::value<hwtab::transport_opcode, "rc_acknowledge">));
+    EXPECT_THAT(peers.second.poll(),
+                ElementsAre(received(2 * mtu + 1, CompletionOpcode::send_immediate, 77, 1)));
+}
+
+TEST(ReliableConnection, GathersAndScattersOverManyPieces) {
+    Connected peers;
+    const Data a = peers.first.fill(100, 1);
+    const Data b = peers.first.fill(mtu, 2);
+    const Data c = peers.first.fill(33, 3);
+    const Data x = peers.second.space(mtu - 10);
+    const Data y = peers.second.space(mtu);
+    peers.second.post_receive({x, y});
+    peers.first.post({.data = {a, b, c}});
+    peers.settle();
+    EXPECT_THAT(peers.second.poll(), ElementsAre(received(mtu + 133)));
+    auto sent = peers.first.contents(a);
+    std::ranges::copy(peers.first.contents(b), std::back_inserter(sent));
+    std::ranges::copy(peers.first.contents(c), std::back_inserter(sent));
+    auto arrived = peers.second.contents(x);
+    std::ranges::copy(peers.second.contents(y), std::back_inserter(arrived));
+    arrived.resize(sent.size());
+    EXPECT_EQ(arrived, sent);
+}
+
+TEST(ReliableConnection, WritesToTheMemoryOfThePeerWithoutTellingIt) {
+    Connected peers;
+    const Data source = peers.first.fill(3 * mtu + 5, 1);
+    const Data target = peers.second.space(source.length);
+    peers.first.post({.opcode = SendOpcode::rdma_write, .data = {source}, .remote = target});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_THAT(peers.second.poll(), IsEmpty());
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
+}
+
+TEST(ReliableConnection, TellsThePeerOfAWriteWithImmediateData) {
+    Connected peers;
+    const Data source = peers.first.fill(3 * mtu, 1);
+    const Data target = peers.second.space(source.length);
+    peers.second.post_receive({});
+    peers.first.post({.opcode = SendOpcode::rdma_write_immediate,
+                      .data = {source},
+                      .remote = target,
+                      .immediate = 0xabcd,
+                      .solicited = true});
+    peers.settle();
+    Result expected = received(3 * mtu, CompletionOpcode::write_immediate, 0xabcd);
+    expected.solicited = true;
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_THAT(peers.second.poll(), ElementsAre(expected));
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
+}
+
+TEST(ReliableConnection, ReadsTheMemoryOfThePeer) {
+    for (const std::uint32_t size : {0U, 1U, 256U, 257U, 5000U}) {
+        Connected peers;
+        const Data source = peers.second.fill(size, 9);
+        const Data target = peers.first.space(size);
+        peers.first.post({.opcode = SendOpcode::rdma_read, .data = {target}, .remote = source});
+        peers.settle();
+        EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, size)));
+        EXPECT_EQ(peers.first.contents(target), peers.second.contents(source));
+    }
+}
+
+TEST(ReliableConnection, SwapsWhatCompares) {
+    Connected peers;
+    const Data number = peers.number(7);
+    const Data found = peers.first.space(8);
+    const auto swap = [&](std::uint64_t compare, std::uint64_t value) {
+        peers.first.post({.opcode = SendOpcode::compare_swap,
+                          .data = {found},
+                          .remote = number,
+                          .atomic = {.swap_or_add = value, .compare = compare}});
+        peers.settle();
+        return peers.value_at(peers.first, found);
+    };
+    EXPECT_EQ(swap(8, 100), 7U);
+    EXPECT_EQ(peers.value_at(peers.second, number), 7U);
+    EXPECT_EQ(swap(7, 100), 7U);
+    EXPECT_EQ(peers.value_at(peers.second, number), 100U);
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 8), success(1, 8)));
+}
+
+TEST(ReliableConnection, AddsAndTellsWhatWasThere) {
+    Connected peers;
+    const Data number = peers.number(0xffff'ffff);
+    const Data found = peers.first.space(8);
+    peers.first.post({.opcode = SendOpcode::fetch_add,
+                      .data = {found},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 2}});
+    peers.settle();
+    EXPECT_EQ(peers.value_at(peers.first, found), 0xffff'ffffU);
+    EXPECT_EQ(peers.value_at(peers.second, number), 0x1'0000'0001U);
+}
+
+TEST(ReliableConnection, TakesNumbersInTheOrderOfTheHostIfSoftwareWantsThat) {
+    Connected peers;
+    for (testing::Peer* peer : {&peers.first, &peers.second}) {
+        std::array<std::byte, hwtab::atomic_caps.size> block{};
+        hwtab::View<hwtab::atomic_caps>{block}.set<"atomic_req_8B_endianness_mode">(1);
+        ASSERT_TRUE(peer->bench.hca().capabilities().set(hca::CapabilityPage::atomic, block));
+    }
+    const Data number = peers.number(0);
+    const Data found = peers.first.space(8);
+    store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0xff);
+    peers.first.post({.opcode = SendOpcode::fetch_add,
+                      .data = {found},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 1}});
+    peers.settle();
+    EXPECT_EQ(load_le<std::uint64_t>(peers.first.bench.at(found.address, 8)), 0xffU);
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(number.address, 8)), 0x100U);
+}
+
+TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
+    Connected peers;
+    const Data number = peers.number(0x00ff'00ff'ffff'ffff);
+    const Data found = peers.first.space(8);
+    peers.first.post({.opcode = SendOpcode::masked_fetch_add,
+                      .data = {found},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 0x0001'0001'0001'0001,
+                                 .swap_or_add_mask = 0x8000'8000'8000'8000}});
+    peers.settle();
+    EXPECT_EQ(peers.value_at(peers.first, found), 0x00ff'00ff'ffff'ffffU);
+    EXPECT_EQ(peers.value_at(peers.second, number), 0x0100'0100'0000'0000U)
+        << "no carry from one field of 16 bits to the next";
+}
+
+TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
+    Connected peers;
+    const Data number = peers.number(0x1234'5678);
+    const Data found = peers.first.space(8);
+    peers.first.post({.opcode = SendOpcode::masked_compare_swap,
+                      .data = {found},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 0xffff'abcd,
+                                 .compare = 0xff00'5678,
+                                 .swap_or_add_mask = 0xffff,
+                                 .compare_mask = 0xffff}});
+    peers.settle();
+    EXPECT_EQ(peers.value_at(peers.first, found), 0x1234'5678U);
+    EXPECT_EQ(peers.value_at(peers.second, number), 0x1234'abcdU);
+}
+
+TEST(ReliableConnection, CompletesInTheOrderOfTheRequests) {
+    Connected peers;
+    const Data remote = peers.second.fill(20 * mtu, 1);
+    const Data local = peers.first.space(20 * mtu);
+    peers.second.post_receive({});
+    const std::vector<Send> sends{
+        {.opcode = SendOpcode::rdma_read, .data = {local}, .remote = remote},
+        {.opcode = SendOpcode::send},
+        {.opcode = SendOpcode::rdma_write, .data = {peers.first.fill(8, 1)}, .remote = remote},
+        {.opcode = SendOpcode::fetch_add,
+         .data = {peers.first.space(8)},
+         .remote = peers.number(1)}};
+    peers.first.post(sends);
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(),
+                ElementsAre(success(0, 20 * mtu), success(1), success(2), success(3, 8)));
+}
+
+TEST(ReliableConnection, ReportsNoSuccessThatNobodyWants) {
+    Connected peers;
+    peers.second.post_receive({});
+    peers.second.post_receive({});
+    peers.first.post(std::vector<Send>{{.signaled = false}, {.signaled = true}});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(1)));
+}
+
+TEST(ReliableConnection, LetsAFencedRequestWaitForReads) {
+    Connected peers;
+    const Data remote = peers.second.fill(4, 1);
+    const Data local = peers.first.space(4);
+    const Data copy = peers.second.space(4);
+    peers.first.post(
+        std::vector<Send>{{.opcode = SendOpcode::rdma_read, .data = {local}, .remote = remote},
+                          {.opcode = SendOpcode::rdma_write,
+                           .data = {local},
+                           .remote = copy,
+                           .fence = queues::Fence::reads_and_atomics}});
+    peers.settle();
+    EXPECT_EQ(peers.second.contents(copy), peers.second.contents(remote));
+}
+
+TEST(ReliableConnection, KeepsToTheReadsThatThePeerAccepts) {
+    Connected peers({.log_reads = 1});
+    const Data remote = peers.second.fill(50 * mtu, 1);
+    std::vector<Send> reads(6, {.opcode = SendOpcode::rdma_read, .remote = remote});
+    for (Send& read : reads)
+        read.data = {peers.first.space(50 * mtu)};
+    std::size_t outstanding = 0;
+    std::size_t most = 0;
+    peers.set_fate([&](std::size_t /*number*/, const fabric::ParsedPacket& packet) {
+        const auto operation = operation_of(packet.headers.transport.opcode);
+        outstanding += operation->verb == Verb::read ? 1 : 0;
+        most = std::max(most, outstanding);
+        outstanding -= operation->verb == Verb::read_response && operation->last ? 1 : 0;
+        return 1;
+    });
+    peers.first.post(reads);
+    peers.settle();
+    EXPECT_EQ(peers.first.poll().size(), 6U);
+    EXPECT_EQ(most, 2U);
+}
+
+TEST(ReliableConnection, InvalidatesTheKeyThatASendNames) {
+    Connected peers;
+    const std::uint32_t key = peers.second.bench.make_physical_key();
+    (*peers.second.bench.keys().find(key))->mutable_context().set<"en_rinval">(1);
+    peers.second.post_receive({});
+    peers.first.post({.opcode = SendOpcode::send_invalidate, .immediate = key});
+    peers.settle();
+    EXPECT_THAT(peers.second.poll(),
+                ElementsAre(received(0, CompletionOpcode::send_invalidate, key)));
+    peers.first.post({.opcode = SendOpcode::rdma_write,
+                      .data = {peers.first.fill(1, 1)},
+                      .remote = peers.second.space(1),
+                      .remote_key = key});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(),
+                ElementsAre(success(0), failure(1, CompletionError::remote_access)));
+}
+
+TEST(ReliableConnection, CountsPacketsOnFromTheLastNumber) {
+    Connected peers({.first_psn = 0xff'fffe});
+    const Data source = peers.first.fill(5 * mtu, 1);
+    const Data target = peers.second.space(source.length);
+    peers.first.post({.opcode = SendOpcode::rdma_write, .data = {source}, .remote = target});
+    peers.first.post({.opcode = SendOpcode::rdma_read, .data = {source}, .remote = target});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0), success(1, 5 * mtu)));
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
+    peers.first.queue_pair().refresh();
+    EXPECT_EQ(peers.first.queue_pair().context().get<"next_send_psn">(), 8U);
+}
+
+TEST(ReliableConnection, CarriesAMessageOfManyWindows) {
+    Connected peers;
+    const Data source = peers.first.fill(3 << 20, 5);
+    const Data target = peers.second.space(source.length);
+    peers.first.post({.opcode = SendOpcode::rdma_write, .data = {source}, .remote = target});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
+}
+
+TEST(ReliableConnection, TellsWhenTheFirstPacketArrivesBeforeRts) {
+    Peers peers;
+    peers.first.to_rts(peers.options);
+    peers.second.post_receive({});
+    peers.second.post_receive({});
+    peers.first.post(std::vector<Send>(2));
+    peers.settle();
+    EXPECT_EQ(peers.second.events(hca::EventType::communication_established), 1U);
+    EXPECT_EQ(peers.second.poll().size(), 2U);
+}
+
+TEST(ReliableConnection, PutsShortMessagesIntoTheCompletion) {
+    Connected peers;
+    peers.second.queue_pair().context().set<"cs_res">(1);
+    peers.first.queue_pair().context().set<"cs_req">(0x11);
+    const Data source = peers.first.fill(32, 3);
+    const Data target = peers.second.space(32);
+    peers.second.post_receive({target});
+    peers.first.post({.data = {source}});
+    peers.settle();
+    EXPECT_THAT(peers.second.poll(), ElementsAre(received(32)));
+    const auto entry =
+        peers.second.bench.completion(*peers.second.queue_pair().receive_completions(), 0);
+    EXPECT_TRUE(std::ranges::equal(entry.memory().first(32), peers.first.contents(source)));
+    EXPECT_EQ(entry.get<"format">(), (hwtab::value<hwtab::cqe_format, "inline_data32_seg">));
+    EXPECT_EQ(peers.second.contents(target), std::vector<std::byte>(32)) << "software copies it";
+
+    const Data number = peers.number(41);
+    peers.first.poll();
+    peers.first.post({.opcode = SendOpcode::fetch_add,
+                      .data = {peers.first.space(8)},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 1}});
+    peers.settle();
+    const auto answer =
+        peers.first.bench.completion(*peers.first.queue_pair().send_completions(), 1);
+    EXPECT_EQ(load_be<std::uint64_t>(answer.memory()), 41U);
+    EXPECT_EQ(peers.value_at(peers.second, number), 42U);
+}
+
+// --- Failures ------------------------------------------------------------------------------------
+
+/// Posts \p send, and what must be flushed behind it.
+struct Failing : Connected {
+    using Connected::Connected;
+
+    void expect(const Send& send, CompletionError error) {
+        first.post(std::vector<Send>{send, {.opcode = SendOpcode::send}});
+        settle();
+        EXPECT_THAT(first.poll(),
+                    ElementsAre(failure(0, error), failure(1, CompletionError::flushed)));
+        EXPECT_EQ(first.queue_pair().state(), QueuePairState::error);
+    }
+    void expect_event(hca::EventType type) {
+        EXPECT_EQ(second.queue_pair().state(), QueuePairState::error);
+        EXPECT_EQ(second.events(type), 1U);
+    }
+};
+
+TEST(ReliableConnectionFailure, RefusesAKeyThatDoesNotExist) {
+    Failing peers;
+    peers.second.post_receive({});
+    peers.expect({.opcode = SendOpcode::rdma_write,
+                  .data = {peers.first.fill(8, 1)},
+                  .remote = peers.second.space(8),
+                  .remote_key = 0x1234'5600},
+                 CompletionError::remote_access);
+    peers.expect_event(hca::EventType::work_queue_access_error);
+    EXPECT_THAT(peers.second.poll(), ElementsAre(receive_failure(0, CompletionError::flushed)));
+}
+
+TEST(ReliableConnectionFailure, RefusesAReadBeyondTheMemoryOfTheKey) {
+    Failing peers;
+    peers.expect({.opcode = SendOpcode::rdma_read,
+                  .data = {peers.first.space(8)},
+                  .remote = {.address = ~std::uint64_t{0} - 3}},
+                 CompletionError::remote_access);
+    peers.expect_event(hca::EventType::work_queue_access_error);
+}
+
+TEST(ReliableConnectionFailure, RefusesWhatTheQueuePairOfThePeerDoesNotAllow) {
+    const auto try_it = [](const ConnectionOptions& options, SendOpcode opcode) {
+        Failing peers(options);
+        peers.expect(
+            {.opcode = opcode, .data = {peers.first.space(8)}, .remote = peers.second.space(8)},
+            CompletionError::remote_invalid_request);
+        peers.expect_event(hca::EventType::work_queue_invalid_request);
+    };
+    try_it({.may_read = false}, SendOpcode::rdma_read);
+    try_it({.may_write = false}, SendOpcode::rdma_write);
+    try_it({.may_atomic = false}, SendOpcode::fetch_add);
+}
+
+TEST(ReliableConnectionFailure, RefusesAnAtomicAcrossWords) {
+    Failing peers;
+    Data remote = peers.second.space(16);
+    remote.address += 4;
+    peers.expect(
+        {.opcode = SendOpcode::fetch_add, .data = {peers.first.space(8)}, .remote = remote},
+        CompletionError::remote_invalid_request);
+}
+
+TEST(ReliableConnectionFailure, ReportsAMessageThatIsTooLongAtBothEnds) {
+    Failing peers;
+    peers.second.post_receive({peers.second.space(2 * mtu)});
+    peers.expect({.data = {peers.first.fill(2 * mtu + 1, 1)}},
+                 CompletionError::remote_invalid_request);
+    EXPECT_THAT(peers.second.poll(),
+                ElementsAre(receive_failure(0, CompletionError::local_length)));
+    EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::error);
+}
+
+TEST(ReliableConnectionFailure, ReportsMemoryOfTheReceiverThatCannotBeWritten) {
+    Failing peers;
+    peers.second.post_receive({peers.second.space(8)}, 0x1234'5600);
+    peers.expect({.data = {peers.first.fill(8, 1)}}, CompletionError::remote_operation);
+    EXPECT_THAT(peers.second.poll(),
+                ElementsAre(receive_failure(0, CompletionError::local_protection)));
+}
+
+TEST(ReliableConnectionFailure, ReportsMemoryOfTheSenderThatCannotBeRead) {
+    Failing peers;
+    peers.expect({.data = {peers.first.fill(8, 1)}, .local_key = 0x1234'5600},
+                 CompletionError::local_protection);
+    EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::ready_to_send)
+        << "it knows nothing";
+}
+
+TEST(ReliableConnectionFailure, ReportsAnAnswerThatCannotBeWritten) {
+    Failing peers;
+    peers.expect({.opcode = SendOpcode::rdma_read,
+                  .data = {peers.first.space(8)},
+                  .remote = peers.second.space(8),
+                  .local_key = 0x1234'5600},
+                 CompletionError::local_protection);
+}
+
+TEST(ReliableConnectionFailure, EndsTheRequestsBeforeOneThatCannotBeSent) {
+    Connected peers;
+    peers.second.post_receive({});
+    peers.first.post(
+        std::vector<Send>{{.opcode = SendOpcode::rdma_read,
+                           .data = {peers.first.space(10 * mtu)},
+                           .remote = peers.second.fill(10 * mtu, 1)},
+                          {.opcode = SendOpcode::send},
+                          {.data = {peers.first.fill(8, 1)}, .local_key = 0x1234'5600}});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 10 * mtu), success(1),
+                                                failure(2, CompletionError::local_protection)));
+}
+
+TEST(ReliableConnectionFailure, AnswersWhatCameBeforeTheRequestThatItRefuses) {
+    Connected peers;
+    const Data remote = peers.second.fill(200 * mtu, 1);
+    const Data local = peers.first.space(200 * mtu);
+    peers.first.post(
+        std::vector<Send>{{.opcode = SendOpcode::rdma_read, .data = {local}, .remote = remote},
+                          {.opcode = SendOpcode::rdma_write,
+                           .data = {peers.first.fill(8, 1)},
+                           .remote = remote,
+                           .remote_key = 0x1234'5600}});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(),
+                ElementsAre(success(0, 200 * mtu), failure(1, CompletionError::remote_access)));
+    EXPECT_EQ(peers.first.contents(local), peers.second.contents(remote));
+}
+
+TEST(ReliableConnectionFailure, FlushesTheReceiveOfAMessageThatNeverEnds) {
+    Connected peers;
+    peers.second.post_receive({peers.second.space(4 * mtu)});
+    peers.set_fate([](std::size_t number, const auto& /*packet*/) { return number < 2 ? 1 : 0; });
+    peers.first.post({.data = {peers.first.fill(4 * mtu, 1)}});
+    peers.settle();
+    peers.second.queue_pair().change_state(QueuePairState::error);
+    EXPECT_THAT(peers.second.poll(), ElementsAre(receive_failure(0, CompletionError::flushed)));
+}
+
+} // namespace
+} // namespace cxemu::transport
