@@ -16,6 +16,7 @@
 
 #include "hw/bus_pci.h"
 #include "hw/hw.h"
+#include "verbs/verbs.h"
 
 #define DEVICE_BAR	0
 
@@ -29,6 +30,7 @@
  * @bar: BAR 0 as a whole: init segment, then pages of doorbells
  * @bus: the way to it
  * @hw: the device behind it
+ * @verbs: the RDMA device that is made of it
  */
 struct cxib_device {
 	struct pci_dev *pdev;
@@ -36,6 +38,7 @@ struct cxib_device {
 	void __iomem *bar;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
+	struct cxib_verbs *verbs;
 };
 
 /* Has a directory for each device. */
@@ -172,12 +175,24 @@ static int cxib_start(struct cxib_device *device)
 	device->hw.debugfs_root = debugfs_root;
 	err = cxib_hw_bring_up(&device->hw);
 	if (err)
-		cxib_unmap(device);
+		goto unmap;
+	device->verbs = cxib_verbs_register(&device->hw);
+	if (IS_ERR(device->verbs)) {
+		err = PTR_ERR(device->verbs);
+		goto tear_down;
+	}
+	return 0;
+
+tear_down:
+	cxib_hw_tear_down(&device->hw);
+unmap:
+	cxib_unmap(device);
 	return err;
 }
 
 static void cxib_stop(struct cxib_device *device)
 {
+	cxib_verbs_unregister(device->verbs);
 	cxib_hw_tear_down(&device->hw);
 	cxib_unmap(device);
 }

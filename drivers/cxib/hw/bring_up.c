@@ -16,6 +16,7 @@
 
 #include "hw/bus.h"
 #include "hw/hw.h"
+#include "hw/record.h"
 #include "hw/steps.h"
 
 /* How often a slow firmware start is mentioned in the log. */
@@ -77,6 +78,23 @@ void cxib_hw_give_up(struct cxib_hw *hw)
 	cxib_command_queue_break(&hw->commands);
 }
 
+/**
+ * cxib_hw_quiesce() - takes a device's access to memory away
+ * @hw: device that was given up
+ *
+ * When it returns, memory that the device knows can be freed.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_hw_quiesce(struct cxib_hw *hw)
+{
+	mutex_lock(&hw->dma_lock);
+	if (!hw->dma_stopped)
+		hw->bus->ops->set_dma(hw->bus, false);
+	hw->dma_stopped = true;
+	mutex_unlock(&hw->dma_lock);
+}
+
 static int make_workqueue(struct cxib_hw *hw)
 {
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
@@ -104,6 +122,7 @@ static void destroy_command_queue(struct cxib_hw *hw)
 
 static int open_books(struct cxib_hw *hw)
 {
+	mutex_init(&hw->dma_lock);
 	cxib_pages_init(&hw->pages, &hw->commands);
 	return 0;
 }
@@ -136,6 +155,7 @@ static void remove_debugfs(struct cxib_hw *hw)
 
 static int allow_dma(struct cxib_hw *hw)
 {
+	hw->dma_stopped = false;
 	hw->bus->ops->set_dma(hw->bus, true);
 	return 0;
 }
@@ -145,7 +165,7 @@ static void stop_dma(struct cxib_hw *hw)
 {
 	int err;
 
-	hw->bus->ops->set_dma(hw->bus, false);
+	cxib_hw_quiesce(hw);
 	if (!cxib_command_queue_is_busy(&hw->commands))
 		return;
 	dev_warn(hw->bus->dev, "device was not left in order, resetting it\n");
@@ -259,7 +279,11 @@ static int meet_adapter(struct cxib_hw *hw)
 
 static int allocate_uar(struct cxib_hw *hw)
 {
-	return cxib_alloc_uar(&hw->commands, &hw->uar);
+	int err = cxib_alloc_uar(&hw->commands, &hw->uar);
+
+	if (!err && hw->bus->registers)
+		hw->doorbells = hw->bus->registers + ((size_t)hw->uar << CXIB_LOG_UAR_SIZE);
+	return err;
 }
 
 static void free_uar(struct cxib_hw *hw)
@@ -272,6 +296,7 @@ static const struct cxib_step steps[] = {
 	{ "a workqueue for events", make_workqueue, drop_workqueue },
 	{ "memory for the command queue", create_command_queue, destroy_command_queue },
 	{ "books of memory", open_books, close_books },
+	{ "doorbell records", cxib_hw_create_record_pool, cxib_hw_destroy_record_pool },
 	{ "debugfs", make_debugfs, remove_debugfs },
 	{ "access to memory", allow_dma, stop_dma },
 	{ "waiting for the firmware", await_firmware, NULL },

@@ -279,7 +279,7 @@ int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *ad
 
 static int check_uar(struct cxib_command_queue *queue, u32 uar)
 {
-	resource_size_t pages = queue->bus->bar_size >> 12;
+	resource_size_t pages = queue->bus->bar_size >> CXIB_LOG_UAR_SIZE;
 
 	if (uar && uar < pages)
 		return 0;

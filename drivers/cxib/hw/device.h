@@ -12,6 +12,9 @@
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 
+/* log2 of the bytes of a page of doorbells. */
+#define CXIB_LOG_UAR_SIZE	12
+
 /* Bytes of a board id, its terminating zero included. */
 #define CXIB_BOARD_ID_SIZE	17
 

@@ -3,6 +3,7 @@
 #ifndef CXIB_HW_HW_H
 #define CXIB_HW_HW_H
 
+#include <linux/mutex.h>
 #include <linux/types.h>
 
 #include "hw/command_queue.h"
@@ -16,6 +17,7 @@
 
 struct cxib_bus;
 struct dentry;
+struct dma_pool;
 struct workqueue_struct;
 
 /**
@@ -40,7 +42,8 @@ struct cxib_hw_client {
  * @pages: memory that its firmware has
  * @caps: what it can do
  * @adapter: what it is
- * @uar: page of doorbells for its event queues
+ * @uar: page of doorbells for its event queues and those of the kernel
+ * @doorbells: the page itself
  * @workqueue: where asynchronous events are dispatched, one at a time
  * @sink: where its events go
  * @client: who is told of those that hw/ does not serve; may be NULL
@@ -49,6 +52,9 @@ struct cxib_hw_client {
  * @async_eq: event queue for what happens by itself
  * @completion_eqs: event queues for completions, one for each further vector
  * @completion_eq_count: their number
+ * @records: doorbell records of queues
+ * @dma_lock: protects @dma_stopped
+ * @dma_stopped: the device cannot access memory any more
  * @debugfs: its directory
  */
 struct cxib_hw {
@@ -62,6 +68,7 @@ struct cxib_hw {
 	struct cxib_device_caps caps;
 	struct cxib_adapter adapter;
 	u32 uar;
+	void __iomem *doorbells;
 	struct workqueue_struct *workqueue;
 	struct cxib_event_sink sink;
 	const struct cxib_hw_client *client;
@@ -70,12 +77,16 @@ struct cxib_hw {
 	struct cxib_event_queue async_eq;
 	struct cxib_event_queue *completion_eqs;
 	unsigned int completion_eq_count;
+	struct dma_pool *records;
+	struct mutex dma_lock; /* see above */
+	bool dma_stopped;
 	struct dentry *debugfs;
 };
 
 int cxib_hw_bring_up(struct cxib_hw *hw);
 void cxib_hw_tear_down(struct cxib_hw *hw);
 void cxib_hw_give_up(struct cxib_hw *hw);
+void cxib_hw_quiesce(struct cxib_hw *hw);
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
 /* event_queues.c: the event queues of a device, as steps of its bring-up */

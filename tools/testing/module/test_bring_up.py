@@ -95,6 +95,11 @@ class BringUp(HcaTest):
         for hca in self.hcas:
             self.assert_logged(rf"{hca.name}: firmware \d+\.\d+\.\d+, command interface revision 5, board \S+, ")
 
+    def test_each_becomes_an_rdma_device(self) -> None:
+        for hca in self.hcas:
+            names = [path.name for path in (hca / "infiniband").iterdir()]
+            self.assertRegex(" ".join(names), r"^cxib\d+$")
+
     def test_few_commands_are_needed(self) -> None:
         for hca in self.hcas:
             self.assertLessEqual(int(self.values(hca, "command_queue")["issued"]), MOST_COMMANDS)
@@ -105,11 +110,6 @@ class BringUp(HcaTest):
             self.assertEqual({name: counts for name, counts in commands.items() if counts[1:] != [0, 0]}, {})
             self.assertIn("enable_hca", commands)
             self.assertIn("init_hca", commands)
-
-    def test_only_a_physical_function_is_told_the_byte_order(self) -> None:
-        for hca in self.hcas:
-            log = self.commands(hca)
-            self.assertEqual("access_register" in log, not VIRTUAL, log)
 
     def test_commands_are_answered_by_events(self) -> None:
         for hca in self.hcas:
@@ -177,13 +177,24 @@ class BringUp(HcaTest):
             guest.write_attribute(hca / "driver_override", "cxib\n")
         self.bind()
 
-    def test_can_be_traced(self) -> None:
+    def trace(self) -> str:
+        """What the tracepoints tell of binding."""
         self.unbind()
         guest.write_attribute(TRACING / "trace", "")
         guest.write_attribute(TRACING / "events/cxib/enable", "1")
         self.bind()
         guest.write_attribute(TRACING / "events/cxib/enable", "0")
-        trace = (TRACING / "trace").read_text()
+        return (TRACING / "trace").read_text()
+
+    def test_only_a_physical_function_is_told_the_byte_order(self) -> None:
+        trace = self.trace()
+        for hca in self.hcas:
+            issued = re.findall(rf"cmd_issue: {hca.name} (\w+) ", trace)
+            before = issued[: issued.index("init_hca")]
+            self.assertEqual("access_register" in before, not VIRTUAL, issued)
+
+    def test_can_be_traced(self) -> None:
+        trace = self.trace()
         for hca in self.hcas:
             self.assertRegex(trace, rf"cmd_issue: {hca.name} enable_hca \(0x104\) op_mod 0x0 slot \d+ token 0x")
             self.assertRegex(trace, rf"cmd_done: {hca.name} init_hca \(0x102\) slot \d+ .* error 0 after \d+ ns")

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about protection domains and memory keys. */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "hw/command_queue.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/objects.h"
+
+/* A memory key that queue pairs of its domain may use, whichever they are. */
+#define ANY_QUEUE_PAIR	0xffffff
+
+/* An index of a memory key and what makes a key of it. */
+#define KEY_SHIFT	8
+#define OCTWORD		16
+
+/**
+ * cxib_alloc_pd() - ALLOC_PD: a protection domain
+ * @queue: command queue
+ * @pd: filled: its number
+ */
+int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd)
+{
+	struct hw_alloc_pd_in in = {};
+	struct hw_alloc_pd_out out;
+	int err;
+
+	hw_alloc_pd_in_set_opcode(&in, HW_CMD_ALLOC_PD);
+	err = cxib_command_execute(queue, in, out);
+	*pd = hw_alloc_pd_out_get_pd(&out);
+	return err;
+}
+
+/**
+ * cxib_dealloc_pd() - DEALLOC_PD: gives a protection domain back
+ * @queue: command queue
+ * @pd: its number; no object belongs to it any more
+ */
+int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd)
+{
+	struct hw_dealloc_pd_in in = {};
+	struct hw_dealloc_pd_out out;
+
+	hw_dealloc_pd_in_set_opcode(&in, HW_CMD_DEALLOC_PD);
+	hw_dealloc_pd_in_set_pd(&in, pd);
+	return cxib_command_execute(queue, in, out);
+}
+
+static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
+			      unsigned int octwords)
+{
+	hw_mkc_set_lr(context, 1);
+	hw_mkc_set_lw(context, params->local_write);
+	hw_mkc_set_rr(context, params->remote_read);
+	hw_mkc_set_rw(context, params->remote_write);
+	hw_mkc_set_a(context, params->remote_atomic);
+	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
+	hw_mkc_set_mkey_7_0(context, params->variant);
+	hw_mkc_set_pd(context, params->pd);
+	if (!params->page_count) {
+		hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_PA);
+		hw_mkc_set_length64(context, 1);
+		return;
+	}
+	hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_MTT);
+	hw_mkc_set_start_addr(context, params->start);
+	hw_mkc_set_len(context, params->length);
+	hw_mkc_set_log_page_size(context, params->log_page_size);
+	hw_mkc_set_translations_octword_size(context, octwords);
+}
+
+/**
+ * cxib_create_mkey() - CREATE_MKEY: a memory key
+ * @queue: command queue
+ * @params: what it shall allow
+ * @key: filled: the key, as in work requests
+ *
+ * Return: -ENOMEM also when there are too many pages for a command.
+ */
+int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
+		     u32 *key)
+{
+	/* The list of pages fills whole octwords. */
+	unsigned int octwords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTWORD);
+	struct hw_create_mkey_out out;
+	struct hw_create_mkey_in *in;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	int err;
+
+	command.in_length = size_add(sizeof(*in), (size_t)octwords * OCTWORD);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
+	hw_create_mkey_in_set_translations_octword_actual_size(in, octwords);
+	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, octwords);
+	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
+	err = cxib_command_run(queue, &command);
+	*key = hw_create_mkey_out_get_mkey_index(&out) << KEY_SHIFT | params->variant;
+	kvfree(in);
+	return err;
+}
+
+/**
+ * cxib_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
+ * @queue: command queue
+ * @key: the key
+ */
+int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
+{
+	struct hw_destroy_mkey_in in = {};
+	struct hw_destroy_mkey_out out;
+
+	hw_destroy_mkey_in_set_opcode(&in, HW_CMD_DESTROY_MKEY);
+	hw_destroy_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	return cxib_command_execute(queue, in, out);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about protection domains and memory keys: one function for each,
+ * parameters in, results out. Errors are those of cxib_command_run() unless
+ * another is named; all of them sleep.
+ */
+#ifndef CXIB_HW_OBJECTS_H
+#define CXIB_HW_OBJECTS_H
+
+#include <linux/types.h>
+
+struct cxib_command_queue;
+
+/**
+ * struct cxib_mkey_params - what a memory key shall allow
+ * @pd: protection domain that it belongs to
+ * @variant: lower 8 bits of the key, so that the next user of its index has
+ *	another key
+ * @local_write: the device may write what arrives
+ * @remote_read: the other end may read
+ * @remote_write: the other end may write
+ * @remote_atomic: the other end may do atomic operations
+ * @start: first address of the region, as in requests
+ * @length: its length in bytes
+ * @log_page_size: log2 of the bytes of each page in @pages
+ * @pages: bus addresses of its pages, the first one that of @start's page
+ * @page_count: their number; 0: addresses are bus addresses, all are allowed
+ */
+struct cxib_mkey_params {
+	u32 pd;
+	u8 variant;
+	bool local_write;
+	bool remote_read;
+	bool remote_write;
+	bool remote_atomic;
+	u64 start;
+	u64 length;
+	unsigned int log_page_size;
+	const __be64 *pages;
+	unsigned int page_count;
+};
+
+int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd);
+int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd);
+int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
+		     u32 *key);
+int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about completion queues and queue pairs: one function for each,
+ * parameters in, results out. Errors are those of cxib_command_run() unless
+ * another is named; all of them sleep.
+ */
+#ifndef CXIB_HW_QUEUES_H
+#define CXIB_HW_QUEUES_H
+
+#include <linux/types.h>
+
+#include "hw/contexts.h"
+
+struct cxib_buffer;
+struct cxib_command_queue;
+
+/**
+ * struct cxib_cq_params - what a completion queue shall be like
+ * @buffer: its memory, with entries that say that they are invalid
+ * @log_size: log2 of its entries, 64 bytes each
+ * @uar: UAR page with its doorbell
+ * @eqn: event queue that is told of completions
+ * @record: bus address of its doorbell record
+ */
+struct cxib_cq_params {
+	const struct cxib_buffer *buffer;
+	unsigned int log_size;
+	u32 uar;
+	u32 eqn;
+	dma_addr_t record;
+};
+
+/**
+ * struct cxib_qp_transition - a change of a queue pair's state or attributes
+ * @opcode: the command, %HW_CMD_RST2INIT_QP and its like
+ * @qpn: the queue pair
+ * @optional: HW_QP_OPTIONAL_PARAMETERS_…: fields of @context that are changed
+ *	beyond those that the transition always takes
+ * @context: the fields
+ */
+struct cxib_qp_transition {
+	u16 opcode;
+	u32 qpn;
+	u32 optional;
+	struct hw_qpc context;
+};
+
+int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
+		   u32 *cqn);
+int cxib_destroy_cq(struct cxib_command_queue *queue, u32 cqn);
+int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 microseconds);
+
+int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *context,
+		   const struct cxib_buffer *buffer, u32 *qpn);
+int cxib_destroy_qp(struct cxib_command_queue *queue, u32 qpn);
+int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition);
+int cxib_qp_to_error(struct cxib_command_queue *queue, u32 qpn);
+int cxib_qp_to_reset(struct cxib_command_queue *queue, u32 qpn);
+int cxib_query_qp(struct cxib_command_queue *queue, u32 qpn, struct hw_qpc *context);
+
+int cxib_attach_to_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16]);
+int cxib_detach_from_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16]);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Addresses of datagrams. The device knows nothing of them: they stand in every request. */
+#include <kunit/visibility.h>
+
+#include "verbs/verbs.h"
+
+/* The code of a static rate is that of the InfiniBand rate, plus this. */
+#define RATE_OFFSET	5
+
+/**
+ * cxib_static_rate() - the device's code for a static rate
+ * @caps: capabilities of the device
+ * @rate: enum ib_rate
+ *
+ * Return: the code of the highest rate that the device supports and that is not
+ * above @rate; 0, that of the port, if there is none or @rate asks for that;
+ * -EINVAL when @rate is no rate.
+ */
+int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
+{
+	if (rate == IB_RATE_PORT_CURRENT)
+		return 0;
+	if (rate < IB_RATE_2_5_GBPS || rate > IB_RATE_800_GBPS)
+		return -EINVAL;
+	for (; rate >= IB_RATE_2_5_GBPS; rate--)
+		if (caps->stat_rate_support & BIT(rate + RATE_OFFSET))
+			return rate + RATE_OFFSET;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_static_rate);
+
+static void fill_route(struct hw_av *vector, const struct ib_global_route *route)
+{
+	hw_av_set_grh(vector, 1);
+	hw_av_set_src_addr_index(vector, route->sgid_index);
+	hw_av_set_flow_label(vector, route->flow_label);
+	hw_av_set_tclass(vector, route->traffic_class);
+	hw_av_set_hop_limit(vector, route->hop_limit);
+	memcpy(hw_av_rgid(vector), route->dgid.raw, sizeof(route->dgid.raw));
+}
+
+static int fill_vector(struct hw_av *vector, const struct cxib_device_caps *caps,
+		       const struct rdma_ah_attr *attr)
+{
+	int rate = cxib_static_rate(caps, rdma_ah_get_static_rate(attr));
+
+	if (rate < 0)
+		return rate;
+	*vector = (struct hw_av){};
+	hw_av_set_extended(vector, 1);
+	hw_av_set_stat_rate(vector, rate);
+	hw_av_set_sl(vector, rdma_ah_get_sl(attr));
+	hw_av_set_mlid(vector, rdma_ah_get_path_bits(attr));
+	hw_av_set_rlid(vector, rdma_ah_get_dlid(attr));
+	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
+		fill_route(vector, rdma_ah_read_grh(attr));
+	return 0;
+}
+
+int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	return fill_vector(&to_ah(ib)->vector, &verbs->hw->caps, init->ah_attr);
+}
+
+int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	const struct hw_av *vector = &to_ah(ib)->vector;
+	u32 rate = hw_av_get_stat_rate(vector);
+
+	*attr = (struct rdma_ah_attr){ .type = ib->type };
+	rdma_ah_set_dlid(attr, hw_av_get_rlid(vector));
+	rdma_ah_set_sl(attr, hw_av_get_sl(vector));
+	rdma_ah_set_path_bits(attr, hw_av_get_mlid(vector));
+	rdma_ah_set_static_rate(attr, rate ? rate - RATE_OFFSET : IB_RATE_PORT_CURRENT);
+	if (!hw_av_get_grh(vector))
+		return 0;
+	rdma_ah_set_grh(attr, NULL, hw_av_get_flow_label(vector),
+			hw_av_get_src_addr_index(vector), hw_av_get_hop_limit(vector),
+			hw_av_get_tclass(vector));
+	memcpy(rdma_ah_retrieve_grh(attr)->dgid.raw, hw_av_get_rgid(vector),
+	       sizeof(union ib_gid));
+	return 0;
+}
+
+int cxib_destroy_ah(struct ib_ah *ib, u32 flags)
+{
+	return 0;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Completion queues: made, changed, destroyed; their events. */
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hw/names.h"
+#include "hw/queues.h"
+#include "verbs/cq.h"
+
+/* The period of moderation has 12 bits. */
+#define MICROSECONDS_MAX	4095
+
+static void invalidate(struct hw_cqe64 *entry)
+{
+	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_INVALID);
+}
+
+static void invalidate_entries(struct cxib_cq *cq)
+{
+	size_t i;
+
+	for (i = 0; i < BIT(cq->log_size); i++)
+		invalidate(cxib_buffer_at(&cq->buffer, i * sizeof(struct hw_cqe64)));
+}
+
+static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_attr *attr)
+{
+	if (attr->flags) {
+		ibdev_dbg(&verbs->ib, "flags 0x%x of a completion queue are not supported\n",
+			  attr->flags);
+		return -EOPNOTSUPP;
+	}
+	if (!attr->cqe || attr->cqe > verbs->ib.attrs.max_cqe) {
+		ibdev_dbg(&verbs->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
+			  attr->cqe, verbs->ib.attrs.max_cqe);
+		return -EINVAL;
+	}
+	if (attr->comp_vector >= verbs->ib.num_comp_vectors) {
+		ibdev_dbg(&verbs->ib, "there is no completion vector %u, 0 to %d are there\n",
+			  attr->comp_vector, verbs->ib.num_comp_vectors - 1);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	struct cxib_cq_params params = {
+		.buffer = &cq->buffer,
+		.log_size = cq->log_size,
+		.uar = verbs->hw->uar,
+		.eqn = cq->eq->eqn,
+		.record = cq->record.dma,
+	};
+
+	return cxib_create_cq(commands_of(verbs), &params, &cq->number);
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	int err;
+
+	err = cxib_buffer_create(&cq->buffer, verbs->hw->bus->dev,
+				 sizeof(struct hw_cqe64) << cq->log_size);
+	if (err)
+		return err;
+	invalidate_entries(cq);
+	err = cxib_record_create(verbs->hw, &cq->record);
+	if (err)
+		cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
+	return err;
+}
+
+static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	cxib_record_destroy(verbs->hw, &cq->record);
+	cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
+}
+
+int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	if (attrs)
+		return -EOPNOTSUPP;
+	err = check_attributes(verbs, attr);
+	if (err)
+		return err;
+	/* A full ring could not be told from an empty one by what was taken. */
+	cq->log_size = order_base_2(attr->cqe + 1);
+	cq->eq = &verbs->hw->completion_eqs[attr->comp_vector];
+	ib->cqe = BIT(cq->log_size) - 1;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
+	cxib_reference_init(&cq->reference);
+
+	err = make_memory(verbs, cq);
+	if (err)
+		return err;
+	err = create_in_device(verbs, cq);
+	if (err)
+		goto free_memory;
+	err = xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
+	if (err)
+		goto destroy_in_device;
+	return 0;
+
+destroy_in_device:
+	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
+free_memory:
+	free_memory(verbs, cq);
+	return err;
+}
+
+int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+
+	/* Before the device can give its number to another one. */
+	xa_erase_irq(&verbs->completion_queues, cq->number);
+	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
+	cxib_event_queue_synchronize(cq->eq);
+	cxib_reference_end(&cq->reference);
+	free_memory(verbs, cq);
+	return 0;
+}
+
+int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	if (!verbs->hw->caps.cq_moderation)
+		return -EOPNOTSUPP;
+	if (microseconds > MICROSECONDS_MAX) {
+		ibdev_dbg(ib->device, "a moderation period of %u us is not possible, at most %u us are\n",
+			  microseconds, MICROSECONDS_MAX);
+		return -EINVAL;
+	}
+	return cxib_moderate_cq(commands_of(verbs), to_cq(ib)->number, count, microseconds);
+}
+
+/*
+ * In the interrupt of the queue's event queue. Whoever destroys the queue waits
+ * for that to end, so the queue stays as long as this runs.
+ */
+void cxib_completion_event(void *context, u32 cqn)
+{
+	struct cxib_verbs *verbs = context;
+	struct cxib_cq *cq = xa_load(&verbs->completion_queues, cqn);
+
+	/* An event that was on its way while the queue was destroyed. */
+	if (!cq)
+		return;
+	WRITE_ONCE(cq->arm_sequence, cq->arm_sequence + 1);
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
+{
+	struct cxib_cq *cq;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->completion_queues, flags);
+	cq = xa_load(&verbs->completion_queues, cqn);
+	if (cq)
+		refcount_inc(&cq->reference.count);
+	xa_unlock_irqrestore(&verbs->completion_queues, flags);
+	return cq;
+}
+
+void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
+{
+	struct cxib_verbs *verbs = context;
+	struct ib_event event = { .device = &verbs->ib, .event = IB_EVENT_CQ_ERR };
+	struct cxib_cq *cq = get_cq(verbs, cqn);
+
+	ibdev_err_ratelimited(&verbs->ib, "completion queue 0x%x has stopped: %s (syndrome 0x%x)\n",
+			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);
+	if (!cq)
+		return;
+	event.element.cq = &cq->ib;
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+	cxib_reference_put(&cq->reference);
+}

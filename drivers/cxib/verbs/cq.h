@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Completion queues. */
+#ifndef CXIB_VERBS_CQ_H
+#define CXIB_VERBS_CQ_H
+
+#include "hw/completion.h"
+#include "verbs/verbs.h"
+
+/**
+ * struct cxib_cq - a completion queue
+ * @ib: as the RDMA core sees it
+ * @number: as the device sees it
+ * @log_size: log2 of its entries
+ * @buffer: its memory
+ * @record: tells the device what was taken, and what is wanted
+ * @eq: is told of completions
+ * @reference: keeps it while an event is told
+ * @arm_sequence: counts events that were told of it; written in interrupts
+ * @lock: one reader at a time; protects what follows, and what the queue pairs
+ *	that report here have outstanding in their queues. Taken in any context.
+ * @consumer: entries taken so far
+ * @senders: struct cxib_qp whose send queues report here
+ * @receivers: struct cxib_qp whose receive queues report here
+ */
+struct cxib_cq {
+	struct ib_cq ib;
+	u32 number;
+	unsigned int log_size;
+	struct cxib_buffer buffer;
+	struct cxib_record record;
+	struct cxib_event_queue *eq;
+	struct cxib_reference reference;
+	u32 arm_sequence;
+	spinlock_t lock; /* the reader */
+	u32 consumer;
+	struct list_head senders;
+	struct list_head receivers;
+};
+
+static inline struct cxib_cq *to_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct cxib_cq, ib);
+}
+
+/* cq.c */
+int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs);
+int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
+int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
+void cxib_completion_event(void *context, u32 cqn);
+void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
+
+/* cq_poll.c */
+int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
+int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+void cxib_cq_forget(struct cxib_cq *cq, u32 qpn);
+
+#endif

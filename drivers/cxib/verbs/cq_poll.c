@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Taking completions out of their queue.
+ *
+ * An entry is copied before it is looked at: what was checked is what is used.
+ * One that cannot be, because no such request is outstanding, means that the
+ * device is broken.
+ */
+#include <kunit/visibility.h>
+#include <rdma/ib_cache.h>
+
+#include "hw/doorbell.h"
+#include "hw/names.h"
+#include "verbs/cq_poll.h"
+#include "verbs/qp.h"
+
+#define COUNTER_MASK	GENMASK(23, 0)
+#define PATH_BITS	0x7f
+#define SEQUENCE_MASK	3
+
+/* Words of a completion queue's doorbell record. */
+#define RECORD_CONSUMER	0
+#define RECORD_ARM	1
+
+static struct hw_cqe64 *entry_at(const struct cxib_cq *cq, u32 index)
+{
+	return cxib_buffer_at(&cq->buffer,
+			      (index & (BIT(cq->log_size) - 1)) * sizeof(struct hw_cqe64));
+}
+
+/* Whether the device has written the entry in the pass of the ring that @index belongs to. */
+static bool is_written(const struct cxib_cq *cq, u32 index)
+{
+	const struct hw_cqe64 *entry = entry_at(cq, index);
+	const size_t last = ARRAY_SIZE(entry->dw) - 1;
+	struct hw_cqe64 copy;
+
+	copy.dw[last] = READ_ONCE(entry->dw[last]);
+	/* The rest of the entry may be read only after its owner bit. */
+	dma_rmb();
+	return hw_cqe64_get_opcode(&copy) != HW_CQE_OPCODE_INVALID &&
+	       hw_cqe64_get_owner(&copy) == (index >> cq->log_size & 1);
+}
+
+/**
+ * cxib_completion_status() - the status of ib_verbs for a syndrome
+ * @syndrome: enum hw_cqe_syndrome
+ *
+ * Return: the status; IB_WC_GENERAL_ERR for a syndrome that is none.
+ */
+enum ib_wc_status cxib_completion_status(u32 syndrome)
+{
+	switch (syndrome) {
+	case HW_CQE_SYNDROME_LOCAL_LENGTH_ERR:
+		return IB_WC_LOC_LEN_ERR;
+	case HW_CQE_SYNDROME_LOCAL_QP_OP_ERR:
+		return IB_WC_LOC_QP_OP_ERR;
+	case HW_CQE_SYNDROME_LOCAL_PROT_ERR:
+		return IB_WC_LOC_PROT_ERR;
+	case HW_CQE_SYNDROME_WR_FLUSH_ERR:
+		return IB_WC_WR_FLUSH_ERR;
+	case HW_CQE_SYNDROME_MW_BIND_ERR:
+		return IB_WC_MW_BIND_ERR;
+	case HW_CQE_SYNDROME_BAD_RESP_ERR:
+		return IB_WC_BAD_RESP_ERR;
+	case HW_CQE_SYNDROME_LOCAL_ACCESS_ERR:
+		return IB_WC_LOC_ACCESS_ERR;
+	case HW_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
+		return IB_WC_REM_INV_REQ_ERR;
+	case HW_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+		return IB_WC_REM_ACCESS_ERR;
+	case HW_CQE_SYNDROME_REMOTE_OP_ERR:
+		return IB_WC_REM_OP_ERR;
+	case HW_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
+		return IB_WC_RETRY_EXC_ERR;
+	case HW_CQE_SYNDROME_RNR_RETRY_EXC_ERR:
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	case HW_CQE_SYNDROME_REMOTE_ABORTED_ERR:
+		return IB_WC_REM_ABORT_ERR;
+	default:
+		return IB_WC_GENERAL_ERR;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
+
+/**
+ * cxib_retire_send() - a send request is done, and with it all before it
+ * @qp: queue pair; its completion queue is locked
+ * @index: block that the request begins at, as in the completion
+ * @wc: filled: what the poster calls it, and what it did
+ *
+ * Return: false when no request that is outstanding begins there.
+ */
+bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u16 ahead = index - (u16)sends->consumed;
+	const struct cxib_send_entry *entry;
+
+	/* Pairs with the release of the poster, who has written the entry before. */
+	if (!qp->has_sends || ahead >= smp_load_acquire(&sends->produced) - sends->consumed)
+		return false;
+	entry = &sends->entries[index & (BIT(sends->log_size) - 1)];
+	if (!entry->blocks)
+		return false;
+	wc->wr_id = entry->wr_id;
+	wc->opcode = entry->opcode;
+	WRITE_ONCE(sends->consumed, sends->consumed + ahead + entry->blocks);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send);
+
+/**
+ * cxib_retire_receive() - the oldest receive request is done
+ * @qp: queue pair; its completion queue is locked
+ * @wc: filled: what the poster calls it
+ *
+ * Return: false when none is outstanding.
+ */
+bool cxib_retire_receive(struct cxib_qp *qp, struct ib_wc *wc)
+{
+	struct cxib_receive_queue *receives = &qp->receives;
+
+	/* Pairs with the release of the poster, who has written the entry before. */
+	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
+		return false;
+	wc->wr_id = receives->wr_ids[receives->consumed & (BIT(receives->log_size) - 1)];
+	WRITE_ONCE(receives->consumed, receives->consumed + 1);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_receive);
+
+/**
+ * cxib_decode_receive() - what has arrived
+ * @entry: completion of a receive request, without error
+ * @wc: filled, but for what belongs to the request
+ */
+void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	wc->opcode = IB_WC_RECV;
+	wc->byte_len = hw_cqe64_get_byte_cnt(entry);
+	wc->src_qp = hw_cqe64_get_rqpn(entry);
+	wc->slid = hw_cqe64_get_slid(entry);
+	wc->sl = hw_cqe64_get_sl(entry);
+	wc->dlid_path_bits = hw_cqe64_get_ml_path(entry) & PATH_BITS;
+	wc->wc_flags = hw_cqe64_get_grh(entry) == HW_CQE_GRH_LOCATION_NONE ? 0 : IB_WC_GRH;
+	switch (hw_cqe64_get_opcode(entry)) {
+	case HW_CQE_OPCODE_RESP_WR_IMM:
+		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		fallthrough;
+	case HW_CQE_OPCODE_RESP_SEND_IMM:
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = cpu_to_be32(hw_cqe64_get_immediate(entry));
+		break;
+	case HW_CQE_OPCODE_RESP_SEND_INV:
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = hw_cqe64_get_inval_rkey(entry);
+		break;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_decode_receive);
+
+/* General services have requests for all partitions in one queue. */
+static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	if (qp->ib.qp_type == IB_QPT_GSI)
+		ib_find_cached_pkey(qp->ib.device, qp->port, hw_cqe64_get_pkey(entry),
+				    &wc->pkey_index);
+}
+
+static bool take_send(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	return cxib_retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
+}
+
+static bool take_receive(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	if (!cxib_retire_receive(qp, wc))
+		return false;
+	cxib_decode_receive(entry, wc);
+	find_pkey_index(qp, entry, wc);
+	return true;
+}
+
+static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	const struct hw_err_cqe *error = (const struct hw_err_cqe *)entry;
+
+	wc->status = cxib_completion_status(hw_err_cqe_get_syndrome(error));
+	wc->vendor_err = hw_err_cqe_get_vendor_err_synd(error);
+}
+
+static bool take_by_opcode(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	switch (hw_cqe64_get_opcode(entry)) {
+	case HW_CQE_OPCODE_REQ:
+		return take_send(qp, entry, wc);
+	case HW_CQE_OPCODE_RESP_WR_IMM:
+	case HW_CQE_OPCODE_RESP_SEND:
+	case HW_CQE_OPCODE_RESP_SEND_IMM:
+	case HW_CQE_OPCODE_RESP_SEND_INV:
+		return take_receive(qp, entry, wc);
+	case HW_CQE_OPCODE_REQ_ERR:
+		fill_error(entry, wc);
+		return take_send(qp, entry, wc);
+	case HW_CQE_OPCODE_RESP_ERR:
+		fill_error(entry, wc);
+		wc->opcode = IB_WC_RECV;
+		return cxib_retire_receive(qp, wc);
+	default:
+		return false;
+	}
+}
+
+static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
+			 const struct hw_cqe64 *entry)
+{
+	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	if (opcode == HW_CQE_OPCODE_REQ || opcode == HW_CQE_OPCODE_REQ_ERR)
+		return cxib_send_cq(qp) == cq;
+	return cxib_recv_cq(qp) == cq;
+}
+
+static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	ibdev_err_ratelimited(&verbs->ib,
+			      "completion queue 0x%x: an entry %s (0x%x) for queue pair 0x%x, request 0x%x, makes no sense: no such request is outstanding\n",
+			      cq->number, hw_cqe_opcode_name(opcode), opcode,
+			      hw_cqe64_get_qpn(entry), hw_cqe64_get_wqe_counter(entry));
+	cxib_health_break(&verbs->hw->health, "it reports completions of what was not requested");
+}
+
+/* Takes the next entry. Returns false if there is none that makes sense. */
+static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct hw_cqe64 entry;
+	struct cxib_qp *qp;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (!is_written(cq, cq->consumer))
+		return false;
+	memcpy(&entry, entry_at(cq, cq->consumer), sizeof(entry));
+	cq->consumer++;
+	*wc = (struct ib_wc){};
+	/* It stays: it has to take this lock before it goes. */
+	qp = xa_load(&verbs->queue_pairs, hw_cqe64_get_qpn(&entry));
+	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(qp, &entry, wc)) {
+		say_impossible(cq, &entry);
+		return false;
+	}
+	wc->qp = &qp->ib;
+	return true;
+}
+
+static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
+{
+	return cxib_retire_send(qp, qp->sends.consumed, wc);
+}
+
+static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
+{
+	wc->opcode = IB_WC_RECV;
+	return cxib_retire_receive(qp, wc);
+}
+
+/* A device that was given up reports nothing any more: its requests are flushed here. */
+static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	struct cxib_qp *qp;
+
+	lockdep_assert_held(&cq->lock);
+
+	*wc = (struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR };
+	list_for_each_entry(qp, &cq->senders, sender) {
+		wc->qp = &qp->ib;
+		if (flush_send(qp, wc))
+			return true;
+	}
+	list_for_each_entry(qp, &cq->receivers, receiver) {
+		wc->qp = &qp->ib;
+		if (flush_receive(qp, wc))
+			return true;
+	}
+	return false;
+}
+
+static void tell_consumer(struct cxib_cq *cq)
+{
+	/* The entries were read before the device may write there again. */
+	dma_mb();
+	WRITE_ONCE(cq->record.words[RECORD_CONSUMER], cpu_to_be32(cq->consumer & COUNTER_MASK));
+}
+
+int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long flags;
+	int polled = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	while (polled < count && poll_one(cq, &wc[polled]))
+		polled++;
+	if (polled)
+		tell_consumer(cq);
+	if (unlikely(cxib_health_is_broken(&verbs->hw->health)))
+		while (polled < count && flush_one(cq, &wc[polled]))
+			polled++;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return polled;
+}
+
+/* The record is for the device to read, the doorbell makes it read. */
+static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
+{
+	u32 sequence = READ_ONCE(cq->arm_sequence) & SEQUENCE_MASK;
+	u32 consumer = cq->consumer & COUNTER_MASK;
+	union cxib_doorbell doorbell;
+
+	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
+	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->number);
+	WRITE_ONCE(cq->record.words[RECORD_ARM], doorbell.words[0]);
+	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
+}
+
+int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
+{
+	enum hw_cq_arm_command command = HW_CQ_ARM_COMMAND_REQ_NOT;
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long irq_flags;
+	bool missed;
+
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
+		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	arm(to_verbs(ib->device), cq, command);
+	missed = is_written(cq, cq->consumer);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
+}
+
+/* Moves an entry to another place, which keeps the owner bit of its own pass. */
+static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
+{
+	struct hw_cqe64 *target = entry_at(cq, to);
+	u32 owner = hw_cqe64_get_owner(target);
+
+	memcpy(target, entry_at(cq, from), sizeof(*target));
+	hw_cqe64_set_owner(target, owner);
+}
+
+/**
+ * cxib_cq_forget() - removes completions of a queue pair
+ * @cq: completion queue
+ * @qpn: queue pair for which the device writes no completions any more
+ *
+ * Context: process context.
+ */
+void cxib_cq_forget(struct cxib_cq *cq, u32 qpn)
+{
+	u32 end, from, kept;
+
+	spin_lock_irq(&cq->lock);
+	for (end = cq->consumer; is_written(cq, end); end++)
+		if (end - cq->consumer == BIT(cq->log_size))
+			break;
+	/* From the youngest to the oldest, those that stay move up to the end. */
+	kept = end;
+	for (from = end; from != cq->consumer; from--)
+		if (hw_cqe64_get_qpn(entry_at(cq, from - 1)) != qpn && --kept != from - 1)
+			move_entry(cq, from - 1, kept);
+	if (kept != cq->consumer) {
+		cq->consumer = kept;
+		tell_consumer(cq);
+	}
+	spin_unlock_irq(&cq->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The RDMA device: registered, described, taken away. */
+#include <linux/pci.h>
+#include <rdma/ib_verbs.h>
+
+#include "verbs/qp.h"
+
+/* Version of what user space and driver tell each other: that of the in-tree driver. */
+#define USER_ABI_VERSION	1
+
+/* Bytes of the longest read request that the device takes. */
+#define LONGEST_READ		512
+
+static const struct ib_device_ops ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_MLX5,
+	.uverbs_abi_ver = USER_ABI_VERSION,
+
+	.alloc_hw_port_stats = cxib_alloc_port_stats,
+	.alloc_pd = cxib_create_pd,
+	.attach_mcast = cxib_attach_multicast,
+	.create_ah = cxib_create_ah,
+	.create_cq = cxib_create_completion_queue,
+	.create_qp = cxib_create_queue_pair,
+	.dealloc_pd = cxib_destroy_pd,
+	.dereg_mr = cxib_deregister_mr,
+	.destroy_ah = cxib_destroy_ah,
+	.destroy_cq = cxib_destroy_completion_queue,
+	.destroy_qp = cxib_destroy_queue_pair,
+	.detach_mcast = cxib_detach_multicast,
+	.get_dev_fw_str = cxib_get_firmware_string,
+	.get_dma_mr = cxib_get_dma_mr,
+	.get_hw_stats = cxib_get_stats,
+	.get_link_layer = cxib_get_link_layer,
+	.get_port_immutable = cxib_get_port_immutable,
+	.modify_cq = cxib_modify_completion_queue,
+	.modify_device = cxib_modify_device,
+	.modify_port = cxib_modify_port,
+	.modify_qp = cxib_modify_queue_pair,
+	.poll_cq = cxib_poll_cq,
+	.post_recv = cxib_post_recv,
+	.post_send = cxib_post_send,
+	.process_mad = cxib_answer_mad,
+	.query_ah = cxib_query_ah,
+	.query_device = cxib_query_device,
+	.query_gid = cxib_query_gid,
+	.query_pkey = cxib_query_pkey,
+	.query_port = cxib_query_port,
+	.query_qp = cxib_query_queue_pair,
+	.reg_user_mr = cxib_register_user_mr,
+	.req_notify_cq = cxib_request_notification,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, cxib_ah, ib),
+	INIT_RDMA_OBJ_SIZE(ib_cq, cxib_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_pd, cxib_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, cxib_qp, ib),
+};
+
+static const struct cxib_event_handlers event_handlers = {
+	.completion = cxib_completion_event,
+	.cq_error = cxib_cq_error_event,
+	.queue_event = cxib_queue_event,
+	.port_change = cxib_port_changed,
+};
+
+/**
+ * cxib_end_in_device() - what becomes of an object whose end has failed
+ * @verbs: RDMA device
+ * @udata: not NULL if a program has asked for the end: it can be told
+ * @err: how the command ended
+ *
+ * The kernel's own objects have to go. If the device does not let go of one,
+ * it is given up, and loses its access to memory.
+ *
+ * Context: process context, may sleep.
+ * Return: 0 when the memory of the object can be freed, otherwise @err.
+ */
+int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err)
+{
+	if (!err)
+		return 0;
+	if (udata && !cxib_command_queue_is_broken(commands_of(verbs)))
+		return err;
+	cxib_hw_give_up(verbs->hw);
+	cxib_hw_quiesce(verbs->hw);
+	return 0;
+}
+
+static void describe_identity(struct cxib_verbs *verbs, struct ib_device_attr *attr)
+{
+	const struct cxib_init_segment *firmware = &verbs->hw->firmware;
+	const struct pci_dev *pdev = to_pci_dev(verbs->hw->bus->dev);
+
+	attr->fw_ver = (u64)firmware->firmware_major << 32 | firmware->firmware_minor << 16 |
+		       firmware->firmware_subminor;
+	attr->sys_image_guid = cpu_to_be64(verbs->system_image_guid);
+	attr->vendor_id = verbs->hw->adapter.vendor_oui;
+	attr->vendor_part_id = pdev->device;
+	attr->hw_ver = pdev->revision;
+}
+
+static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
+	if (caps->pkv)
+		attr->device_cap_flags |= IB_DEVICE_BAD_PKEY_CNTR;
+	if (caps->qkv)
+		attr->device_cap_flags |= IB_DEVICE_BAD_QKEY_CNTR;
+	if (caps->block_lb_mc)
+		attr->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
+	if (verbs->hw->bus->is_virtual)
+		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
+	attr->local_ca_ack_delay = caps->local_ca_ack_delay;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+}
+
+static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
+{
+	unsigned int longest_read = min_t(u32, caps->max_wqe_sz_sq, LONGEST_READ);
+
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
+	attr->max_qp = BIT(caps->log_max_qp);
+	attr->max_qp_wr = BIT(caps->log_max_qp_sz);
+	attr->max_send_sge = (longest_read - sizeof(struct hw_wqe_ctrl_seg) -
+			      sizeof(struct hw_wqe_raddr_seg)) / sizeof(struct hw_wqe_data_seg);
+	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
+	attr->max_sge_rd = attr->max_send_sge;
+	attr->max_cq = BIT(caps->log_max_cq);
+	attr->max_cqe = BIT(caps->log_max_cq_sz) - 1;
+	attr->max_mr = BIT(caps->log_max_mkey);
+	attr->max_pd = BIT(caps->log_max_pd);
+	attr->max_ah = INT_MAX;
+	attr->max_qp_rd_atom = BIT(caps->log_max_ra_req_qp);
+	attr->max_qp_init_rd_atom = BIT(caps->log_max_ra_res_qp);
+	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+	attr->max_mcast_grp = BIT(caps->log_max_mcg);
+	attr->max_mcast_qp_attach = caps->max_qp_mcg;
+	attr->max_total_mcast_qp_attach = attr->max_mcast_qp_attach * attr->max_mcast_grp;
+	attr->max_pkeys = 128 << caps->pkey_table_size;
+}
+
+int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	*attr = (struct ib_device_attr){};
+	describe_identity(verbs, attr);
+	describe_abilities(verbs, attr);
+	describe_limits(&verbs->hw->caps, attr);
+	return 0;
+}
+
+int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	int err;
+
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
+		return 0;
+	/* The subnet manager is told by a trap of the firmware's. */
+	err = cxib_set_node_description(commands_of(verbs), change->node_desc);
+	if (!err)
+		memcpy(ib->node_desc, change->node_desc, sizeof(ib->node_desc));
+	return err;
+}
+
+void cxib_get_firmware_string(struct ib_device *ib, char *text)
+{
+	const struct cxib_init_segment *firmware = &to_verbs(ib)->hw->firmware;
+
+	snprintf(text, IB_FW_VERSION_NAME_MAX, "%u.%u.%04u", firmware->firmware_major,
+		 firmware->firmware_minor, firmware->firmware_subminor);
+}
+
+static void describe(struct cxib_verbs *verbs)
+{
+	struct ib_device *ib = &verbs->ib;
+
+	ib->node_type = RDMA_NODE_IB_CA;
+	ib->phys_port_cnt = verbs->hw->caps.num_ports;
+	ib->num_comp_vectors = verbs->hw->completion_eq_count;
+	ib->use_cq_dim = verbs->hw->caps.cq_moderation;
+	ib->dev.parent = verbs->hw->bus->dev;
+	ib_set_device_ops(ib, &ops);
+}
+
+static int learn(struct cxib_verbs *verbs)
+{
+	int err;
+
+	err = cxib_ports_create(verbs);
+	if (!err)
+		err = cxib_query_node_description(commands_of(verbs), verbs->ib.node_desc);
+	return err;
+}
+
+/**
+ * cxib_verbs_register() - makes an HCA an RDMA device
+ * @hw: HCA that is up
+ *
+ * Context: process context, may sleep.
+ * Return: the RDMA device, to be given to cxib_verbs_unregister(), or an
+ * ERR_PTR(): then the kernel log says what failed.
+ */
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw)
+{
+	struct cxib_verbs *verbs = ib_alloc_device(cxib_verbs, ib);
+	int err;
+
+	if (!verbs)
+		return ERR_PTR(-ENOMEM);
+	verbs->hw = hw;
+	verbs->client = (struct cxib_hw_client){ &event_handlers, verbs };
+	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
+	describe(verbs);
+
+	err = learn(verbs);
+	if (err)
+		goto destroy_ports;
+	err = cxib_counters_create(verbs);
+	if (err)
+		goto destroy_ports;
+	cxib_hw_set_client(hw, &verbs->client);
+	err = ib_register_device(&verbs->ib, "cxib%d", hw->bus->dev);
+	if (err)
+		goto unset_client;
+	return verbs;
+
+unset_client:
+	cxib_hw_set_client(hw, NULL);
+	cxib_counters_destroy(verbs);
+destroy_ports:
+	cxib_ports_destroy(verbs);
+	ib_dealloc_device(&verbs->ib);
+	dev_err(hw->bus->dev, "cannot register an RDMA device: error %d\n", err);
+	return ERR_PTR(err);
+}
+
+/**
+ * cxib_verbs_unregister() - takes the RDMA device away from all its users
+ * @verbs: the RDMA device; freed
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_verbs_unregister(struct cxib_verbs *verbs)
+{
+	ib_unregister_device(&verbs->ib);
+	cxib_hw_set_client(verbs->hw, NULL);
+	cxib_counters_destroy(verbs);
+	cxib_ports_destroy(verbs);
+	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues));
+	ib_dealloc_device(&verbs->ib);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Multicast groups of queue pairs. */
+#include "hw/queues.h"
+#include "verbs/qp.h"
+
+int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
+{
+	return cxib_attach_to_multicast(commands_of(to_verbs(ib->device)), to_qp(ib)->number,
+					gid->raw);
+}
+
+int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
+{
+	return cxib_detach_from_multicast(commands_of(to_verbs(ib->device)), to_qp(ib)->number,
+					  gid->raw);
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queue pairs: made, queried, destroyed; their events. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "hw/names.h"
+#include "hw/queues.h"
+#include "verbs/qp.h"
+
+/* No user has given the queue pair an index of its own. */
+#define NO_USER_INDEX	0xffffff
+
+/* The device's code for the bytes of a receive request. */
+#define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_OCTWORD)
+
+static int service_type(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_SMI:
+		return HW_QP_SERVICE_TYPE_QP0;
+	case IB_QPT_GSI:
+		return HW_QP_SERVICE_TYPE_QP1;
+	case IB_QPT_UD:
+		return HW_QP_SERVICE_TYPE_UD;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+{
+	const u32 known = verbs->hw->caps.block_lb_mc ? IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
+
+	if (service_type(init->qp_type) < 0) {
+		ibdev_dbg(&verbs->ib, "queue pairs of type %d are not supported\n", init->qp_type);
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags & ~known) {
+		ibdev_dbg(&verbs->ib, "create_flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+			  init->create_flags, known);
+		return -EOPNOTSUPP;
+	}
+	if (init->srq || init->rwq_ind_tbl) {
+		ibdev_dbg(&verbs->ib, "datagrams are not received from shared queues\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int make_entries(struct cxib_qp *qp)
+{
+	if (qp->has_sends) {
+		qp->sends.entries = kvcalloc(BIT(qp->sends.log_size), sizeof(*qp->sends.entries),
+					     GFP_KERNEL);
+		if (!qp->sends.entries)
+			return -ENOMEM;
+	}
+	if (qp->has_receives) {
+		qp->receives.wr_ids = kvcalloc(BIT(qp->receives.log_size),
+					       sizeof(*qp->receives.wr_ids), GFP_KERNEL);
+		if (!qp->receives.wr_ids)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_entries(struct cxib_qp *qp)
+{
+	kvfree(qp->sends.entries);
+	kvfree(qp->receives.wr_ids);
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	struct device *dev = verbs->hw->bus->dev;
+	int err;
+
+	err = make_entries(qp);
+	if (err)
+		goto free_entries;
+	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
+	if (err)
+		goto free_entries;
+	err = cxib_record_create(verbs->hw, &qp->record);
+	if (err)
+		goto destroy_buffer;
+	return 0;
+
+destroy_buffer:
+	cxib_buffer_destroy(&qp->buffer, dev);
+free_entries:
+	free_entries(qp);
+	return err;
+}
+
+static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	cxib_record_destroy(verbs->hw, &qp->record);
+	cxib_buffer_destroy(&qp->buffer, verbs->hw->bus->dev);
+	free_entries(qp);
+}
+
+static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp)
+{
+	if (qp->has_sends)
+		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
+	else
+		hw_qpc_set_no_sq(context, 1);
+	if (qp->has_receives) {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_NON_ZERO_RQ);
+		hw_qpc_set_log_rq_size(context, qp->receives.log_size);
+		hw_qpc_set_log_rq_stride(context, STRIDE_CODE(qp->receives.log_stride));
+	} else {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_ZERO_LEN_RQ);
+	}
+	hw_qpc_set_dbr_addr(context, qp->record.dma);
+	hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->number);
+	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->number);
+}
+
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
+			    const struct ib_qp_init_attr *init)
+{
+	struct hw_qpc context = {};
+
+	hw_qpc_set_st(&context, service_type(init->qp_type));
+	hw_qpc_set_pm_state(&context, HW_QP_MIGRATION_STATE_MIGRATED);
+	hw_qpc_set_pd(&context, to_pd(qp->ib.pd)->number);
+	hw_qpc_set_uar_page(&context, verbs->hw->uar);
+	hw_qpc_set_user_index(&context, NO_USER_INDEX);
+	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		hw_qpc_set_block_lb_mc(&context, 1);
+	fill_queues(&context, qp);
+	return cxib_create_qp(commands_of(verbs), &context, &qp->buffer, &qp->number);
+}
+
+static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	qp->state = IB_QPS_RESET;
+	qp->port = init->port_num;
+	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	spin_lock_init(&qp->sends.lock);
+	spin_lock_init(&qp->receives.lock);
+	mutex_init(&qp->mutex);
+	cxib_reference_init(&qp->reference);
+}
+
+static u32 core_number(const struct cxib_qp *qp)
+{
+	switch (qp->ib.qp_type) {
+	case IB_QPT_SMI:
+		return 0;
+	case IB_QPT_GSI:
+		return 1;
+	default:
+		return qp->number;
+	}
+}
+
+/* From here on completions and events find the queue pair. */
+static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	int err = xa_insert_irq(&verbs->queue_pairs, qp->number, qp, GFP_KERNEL);
+
+	if (err)
+		return err;
+	qp->ib.qp_num = core_number(qp);
+	spin_lock_irq(&cxib_send_cq(qp)->lock);
+	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
+	spin_unlock_irq(&cxib_send_cq(qp)->lock);
+	spin_lock_irq(&cxib_recv_cq(qp)->lock);
+	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
+	spin_unlock_irq(&cxib_recv_cq(qp)->lock);
+	return 0;
+}
+
+/* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
+static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	cxib_qp_forget(qp);
+	spin_lock_irq(&cxib_send_cq(qp)->lock);
+	list_del(&qp->sender);
+	spin_unlock_irq(&cxib_send_cq(qp)->lock);
+	spin_lock_irq(&cxib_recv_cq(qp)->lock);
+	list_del(&qp->receiver);
+	spin_unlock_irq(&cxib_recv_cq(qp)->lock);
+	xa_erase_irq(&verbs->queue_pairs, qp->number);
+}
+
+int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
+	int err;
+
+	if (udata)
+		return -EOPNOTSUPP;
+	err = check_attributes(verbs, init);
+	if (err)
+		return err;
+	set_up(qp, init);
+	err = cxib_qp_size(verbs, qp, init);
+	if (err)
+		return err;
+	qp->cap = init->cap;
+	err = make_memory(verbs, qp);
+	if (err)
+		return err;
+	err = create_in_device(verbs, qp, init);
+	if (err)
+		goto free_memory;
+	err = publish(verbs, qp);
+	if (err)
+		goto destroy_in_device;
+	return 0;
+
+destroy_in_device:
+	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), qp->number));
+free_memory:
+	free_memory(verbs, qp);
+	return err;
+}
+
+/**
+ * cxib_qp_forget() - the queues of a queue pair begin anew
+ * @qp: queue pair in the state RST: the device does nothing about it
+ *
+ * Completions that are not taken yet go.
+ */
+void cxib_qp_forget(struct cxib_qp *qp)
+{
+	cxib_cq_forget(cxib_send_cq(qp), qp->number);
+	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
+		cxib_cq_forget(cxib_recv_cq(qp), qp->number);
+	qp->sends.produced = 0;
+	qp->sends.consumed = 0;
+	qp->receives.produced = 0;
+	qp->receives.consumed = 0;
+	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
+}
+
+/* In reset first: then nothing about it comes any more, and its number is not given again yet. */
+int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_qp *qp = to_qp(ib);
+	int err = 0;
+
+	if (qp->state != IB_QPS_RESET)
+		err = cxib_qp_to_reset(commands, qp->number);
+	err = cxib_end_in_device(verbs, udata, err);
+	if (err)
+		return err;
+	withdraw(verbs, qp);
+	cxib_reference_end(&qp->reference);
+	/* It is withdrawn, so there is no way back any more. */
+	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
+	free_memory(verbs, qp);
+	return 0;
+}
+
+static enum ib_qp_state core_state(u32 state)
+{
+	switch (state) {
+	case HW_QP_STATE_RST:
+		return IB_QPS_RESET;
+	case HW_QP_STATE_INIT:
+		return IB_QPS_INIT;
+	case HW_QP_STATE_RTR:
+		return IB_QPS_RTR;
+	case HW_QP_STATE_RTS:
+		return IB_QPS_RTS;
+	case HW_QP_STATE_SQER:
+		return IB_QPS_SQE;
+	case HW_QP_STATE_SQD:
+	case HW_QP_STATE_SQ_DRAINING:
+		return IB_QPS_SQD;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
+{
+	*init = (struct ib_qp_init_attr){
+		.event_handler = qp->ib.event_handler,
+		.qp_context = qp->ib.qp_context,
+		.send_cq = qp->ib.send_cq,
+		.recv_cq = qp->ib.recv_cq,
+		.cap = qp->cap,
+		.qp_type = qp->ib.qp_type,
+		.port_num = qp->port,
+		.sq_sig_type = qp->signal_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+	};
+}
+
+int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
+	struct hw_qpc context;
+	const struct hw_ads *path;
+	int err;
+
+	mutex_lock(&qp->mutex);
+	err = cxib_query_qp(commands_of(verbs), qp->number, &context);
+	if (!err)
+		WRITE_ONCE(qp->state, core_state(hw_qpc_get_state(&context)));
+	mutex_unlock(&qp->mutex);
+	if (err)
+		return err;
+	path = hw_qpc_get_primary_address_path(&context);
+	*attr = (struct ib_qp_attr){ .cap = qp->cap };
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->sq_draining = hw_qpc_get_state(&context) == HW_QP_STATE_SQ_DRAINING;
+	attr->path_mtu = hw_qpc_get_mtu(&context);
+	attr->qkey = hw_qpc_get_q_key(&context);
+	attr->sq_psn = hw_qpc_get_next_send_psn(&context);
+	attr->pkey_index = hw_ads_get_pkey_index(path);
+	attr->port_num = hw_ads_get_vhca_port_num(path);
+	fill_init(qp, init);
+	return 0;
+}
+
+static struct cxib_qp *get_qp(struct cxib_verbs *verbs, u32 qpn)
+{
+	struct cxib_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->queue_pairs, flags);
+	qp = xa_load(&verbs->queue_pairs, qpn);
+	if (qp)
+		refcount_inc(&qp->reference.count);
+	xa_unlock_irqrestore(&verbs->queue_pairs, flags);
+	return qp;
+}
+
+static bool core_event(enum hw_event_type type, enum ib_event_type *event)
+{
+	switch (type) {
+	case HW_EVENT_TYPE_PATH_MIG:
+		*event = IB_EVENT_PATH_MIG;
+		return true;
+	case HW_EVENT_TYPE_PATH_MIG_FAILED:
+		*event = IB_EVENT_PATH_MIG_ERR;
+		return true;
+	case HW_EVENT_TYPE_COMM_EST:
+		*event = IB_EVENT_COMM_EST;
+		return true;
+	case HW_EVENT_TYPE_SQ_DRAINED:
+		*event = IB_EVENT_SQ_DRAINED;
+		return true;
+	case HW_EVENT_TYPE_SRQ_LAST_WQE:
+		*event = IB_EVENT_QP_LAST_WQE_REACHED;
+		return true;
+	case HW_EVENT_TYPE_WQ_CATAS_ERROR:
+		*event = IB_EVENT_QP_FATAL;
+		return true;
+	case HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR:
+		*event = IB_EVENT_QP_REQ_ERR;
+		return true;
+	case HW_EVENT_TYPE_WQ_ACCESS_ERROR:
+		*event = IB_EVENT_QP_ACCESS_ERR;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
+		      u32 number)
+{
+	struct cxib_verbs *verbs = context;
+	struct ib_event event = { .device = &verbs->ib };
+	struct cxib_qp *qp;
+
+	if (kind != HW_EVENT_QUEUE_TYPE_QP || !core_event(type, &event.event)) {
+		ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
+				       hw_event_type_name(type), number, kind);
+		return;
+	}
+	qp = get_qp(verbs, number);
+	if (!qp)
+		return;
+	event.element.qp = &qp->ib;
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+	cxib_reference_put(&qp->reference);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Queue pairs and their work queues. */
+#ifndef CXIB_VERBS_QP_H
+#define CXIB_VERBS_QP_H
+
+#include "hw/contexts.h"
+#include "hw/queues.h"
+#include "verbs/cq.h"
+#include "verbs/verbs.h"
+
+/* The unit of the send queue. */
+#define CXIB_LOG_SEND_BLOCK	6
+#define CXIB_SEND_BLOCK		BIT(CXIB_LOG_SEND_BLOCK)
+/* The unit of requests. */
+#define CXIB_LOG_OCTWORD	4
+#define CXIB_OCTWORD		BIT(CXIB_LOG_OCTWORD)
+
+/**
+ * struct cxib_send_entry - what was posted at a block of the send queue
+ * @wr_id: what the poster calls it
+ * @blocks: blocks that it takes; 0: no request begins here
+ * @opcode: what its completion will say
+ */
+struct cxib_send_entry {
+	u64 wr_id;
+	u8 blocks;
+	u8 opcode;
+};
+
+/**
+ * struct cxib_send_queue - a ring of blocks
+ * @offset: where it begins in the buffer of the queue pair
+ * @log_size: log2 of its blocks
+ * @max_sge: data segments that a request can have
+ * @entries: one for each block
+ * @lock: one poster at a time; protects @produced. Taken in any context.
+ * @produced: blocks posted so far
+ * @consumed: blocks whose requests are done; protected by the lock of the
+ *	completion queue, read without it
+ */
+struct cxib_send_queue {
+	size_t offset;
+	unsigned int log_size;
+	unsigned int max_sge;
+	struct cxib_send_entry *entries;
+	spinlock_t lock; /* posters */
+	u32 produced;
+	u32 consumed;
+};
+
+/**
+ * struct cxib_receive_queue - a ring of requests
+ * @log_size: log2 of its requests
+ * @log_stride: log2 of the bytes of one
+ * @max_sge: data segments that a request can have
+ * @wr_ids: what the poster calls them
+ * @lock: one poster at a time; protects @produced. Taken in any context.
+ * @produced: requests posted so far
+ * @consumed: requests that are done; protected by the lock of the completion
+ *	queue, read without it
+ */
+struct cxib_receive_queue {
+	unsigned int log_size;
+	unsigned int log_stride;
+	unsigned int max_sge;
+	u64 *wr_ids;
+	spinlock_t lock; /* posters */
+	u32 produced;
+	u32 consumed;
+};
+
+/**
+ * struct cxib_qp - a queue pair
+ * @ib: as the RDMA core sees it
+ * @number: as the device sees it; the core calls special ones 0 and 1
+ * @port: port of a special one
+ * @signal_all: every send request has a completion
+ * @has_sends: there is a send queue
+ * @has_receives: there is a receive queue
+ * @buffer: memory of its queues: the receive queue, then the send queue
+ * @record: tells the device what was posted
+ * @sends: send queue
+ * @receives: receive queue
+ * @reference: keeps it while an event is told
+ * @sender: in the list of the completion queue for sends
+ * @receiver: in the list of the completion queue for receives
+ * @cap: sizes of its queues, as the core has been told
+ * @mutex: one change at a time; protects what follows
+ * @state: enum ib_qp_state; read without the mutex
+ */
+struct cxib_qp {
+	struct ib_qp ib;
+	u32 number;
+	u32 port;
+	bool signal_all;
+	bool has_sends;
+	bool has_receives;
+	struct cxib_buffer buffer;
+	struct cxib_record record;
+	struct cxib_send_queue sends;
+	struct cxib_receive_queue receives;
+	struct cxib_reference reference;
+	struct list_head sender;
+	struct list_head receiver;
+	struct ib_qp_cap cap;
+	struct mutex mutex; /* changes */
+	u8 state;
+};
+
+static inline struct cxib_qp *to_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct cxib_qp, ib);
+}
+
+static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
+}
+
+static inline struct cxib_cq *cxib_send_cq(const struct cxib_qp *qp)
+{
+	return to_cq(qp->ib.send_cq);
+}
+
+static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
+{
+	return to_cq(qp->ib.recv_cq);
+}
+
+/* qp.c */
+int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata);
+int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata);
+int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init);
+void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
+		      u32 number);
+void cxib_qp_forget(struct cxib_qp *qp);
+
+/* qp_size.c */
+int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init);
+size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
+
+/* qp_state.c */
+int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata);
+int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct cxib_qp_transition *transition);
+
+/* multicast.c */
+int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+
+/* post_send.c, post_recv.c */
+int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+#endif

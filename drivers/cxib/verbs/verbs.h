@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The RDMA device of an HCA and its objects: what the files of verbs/ share. */
+#ifndef CXIB_VERBS_VERBS_H
+#define CXIB_VERBS_VERBS_H
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "hw/buffer.h"
+#include "hw/bus.h"
+#include "hw/hw.h"
+#include "hw/ports.h"
+#include "hw/record.h"
+#include "hw/work_queue.h"
+
+#define CXIB_PORTS_MAX	2
+
+/**
+ * struct cxib_port - a port
+ * @number: counted from 1
+ * @vl_count: enum hw_vl_count
+ * @gid_count: length of the GID table
+ * @pkey_count: length of the P_Key table
+ * @has_smi: subnet management packets come to this function
+ * @grh_required: all packets need a global route header
+ * @lock: protects what follows
+ * @gids: copy of the GID table
+ * @pkeys: copy of the P_Key table
+ * @gids_valid: @gids is what the device has said last
+ * @pkeys_valid: @pkeys is what the device has said last
+ *
+ * The RDMA core reads the tables entry by entry, beginning with the first; the
+ * device gives them as a whole. So a copy is taken whenever the first entry is
+ * read, or any one after the device has told of a change.
+ */
+struct cxib_port {
+	unsigned int number;
+	u32 vl_count;
+	unsigned int gid_count;
+	unsigned int pkey_count;
+	bool has_smi;
+	bool grh_required;
+	struct mutex lock; /* tables */
+	struct hw_gid *gids;
+	u16 *pkeys;
+	bool gids_valid;
+	bool pkeys_valid;
+};
+
+/**
+ * struct cxib_verbs - the RDMA device of an HCA
+ * @ib: as the RDMA core sees it
+ * @hw: the HCA
+ * @client: tells of events
+ * @ports: its ports
+ * @system_image_guid: GUID of what the HCA is part of
+ * @counter_set: counters that all its queue pairs have
+ * @has_counters: there are such counters
+ * @key_variant: lower 8 bits of the next memory key
+ * @queue_pairs: struct cxib_qp by number; read in interrupts
+ * @completion_queues: struct cxib_cq by number; read in interrupts
+ */
+struct cxib_verbs {
+	struct ib_device ib;
+	struct cxib_hw *hw;
+	struct cxib_hw_client client;
+	struct cxib_port ports[CXIB_PORTS_MAX];
+	u64 system_image_guid;
+	u8 counter_set;
+	bool has_counters;
+	atomic_t key_variant;
+	struct xarray queue_pairs;
+	struct xarray completion_queues;
+};
+
+/**
+ * struct cxib_reference - keeps an object while an event of it is told
+ * @count: who uses it; the creator is one
+ * @gone: completed by the last user
+ */
+struct cxib_reference {
+	refcount_t count;
+	struct completion gone;
+};
+
+/**
+ * struct cxib_pd - a protection domain
+ * @ib: as the RDMA core sees it
+ * @number: as the device sees it
+ */
+struct cxib_pd {
+	struct ib_pd ib;
+	u32 number;
+};
+
+/**
+ * struct cxib_ah - an address
+ * @ib: as the RDMA core sees it
+ * @vector: as it stands in requests, but for what each request brings
+ */
+struct cxib_ah {
+	struct ib_ah ib;
+	struct hw_av vector;
+};
+
+/**
+ * struct cxib_mr - a memory region
+ * @ib: as the RDMA core sees it
+ * @umem: pages of the program's memory; NULL for a key of all memory
+ */
+struct cxib_mr {
+	struct ib_mr ib;
+	struct ib_umem *umem;
+};
+
+static inline struct cxib_verbs *to_verbs(struct ib_device *ib)
+{
+	return container_of(ib, struct cxib_verbs, ib);
+}
+
+static inline struct cxib_pd *to_pd(struct ib_pd *ib)
+{
+	return container_of(ib, struct cxib_pd, ib);
+}
+
+static inline struct cxib_ah *to_ah(struct ib_ah *ib)
+{
+	return container_of(ib, struct cxib_ah, ib);
+}
+
+static inline struct cxib_mr *to_mr(struct ib_mr *ib)
+{
+	return container_of(ib, struct cxib_mr, ib);
+}
+
+static inline struct cxib_command_queue *commands_of(struct cxib_verbs *verbs)
+{
+	return &verbs->hw->commands;
+}
+
+static inline void cxib_reference_init(struct cxib_reference *reference)
+{
+	refcount_set(&reference->count, 1);
+	init_completion(&reference->gone);
+}
+
+static inline void cxib_reference_put(struct cxib_reference *reference)
+{
+	if (refcount_dec_and_test(&reference->count))
+		complete(&reference->gone);
+}
+
+/* Gives up the creator's reference and waits for the others. */
+static inline void cxib_reference_end(struct cxib_reference *reference)
+{
+	cxib_reference_put(reference);
+	wait_for_completion(&reference->gone);
+}
+
+/* device.c */
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw);
+void cxib_verbs_unregister(struct cxib_verbs *verbs);
+int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err);
+int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);
+int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change);
+void cxib_get_firmware_string(struct ib_device *ib, char *text);
+
+/* port.c */
+int cxib_ports_create(struct cxib_verbs *verbs);
+void cxib_ports_destroy(struct cxib_verbs *verbs);
+void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change);
+int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr);
+int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change);
+int cxib_get_port_immutable(struct ib_device *ib, u32 number, struct ib_port_immutable *facts);
+enum rdma_link_layer cxib_get_link_layer(struct ib_device *ib, u32 number);
+int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gid);
+int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey);
+
+/* mad.c */
+int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
+		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index);
+
+/* counters.c */
+int cxib_counters_create(struct cxib_verbs *verbs);
+void cxib_counters_destroy(struct cxib_verbs *verbs);
+struct rdma_hw_stats *cxib_alloc_port_stats(struct ib_device *ib, u32 number);
+int cxib_get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index);
+
+/* pd.c */
+int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata);
+
+/* ah.c */
+int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
+int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
+int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
+
+/* mr.c */
+struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
+struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+				    int access, struct ib_udata *udata);
+int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
+
+#endif
