@@ -31,7 +31,9 @@ void hide_key(std::span<std::byte> data) {
 } // namespace
 
 MadStatus port_info_attribute(AttributeAccess& access) {
-    Port* port = port_by_number(access.node, access.modifier);
+    // The manager sets this bit to say that it knows of extended speeds.
+    constexpr std::uint32_t supports_extended_speeds = 1U << 31U;
+    Port* port = port_by_number(access.node, access.modifier & ~supports_extended_speeds);
     if (port == nullptr)
         return MadStatus::invalid_field;
     bool reregister = false;

@@ -185,9 +185,8 @@ void HcaPort::dispatch(const ParsedPacket& packet) {
     }
     if (qp == subnet_management_qp && (client_ == nullptr || !client_->wants_subnet_management()))
         answer_subnet_management(packet);
-    else if (qp == general_services_qp &&
-             (is_performance_request(packet) || client_ == nullptr ||
-              !client_->wants_general_services()))
+    else if (qp == general_services_qp && (is_performance_request(packet) || client_ == nullptr ||
+                                           !client_->wants_general_services()))
         answer_general_services(packet);
     else
         pass_to_client(packet);

@@ -67,6 +67,17 @@ TEST_F(SubnetAgentTest, OnlyTheOwnPortIsThere) {
               code(MadStatus::invalid_field));
 }
 
+TEST_F(SubnetAgentTest, AManagerThatKnowsOfExtendedSpeedsSaysSoInThePortNumber) {
+    EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"port_info">, 0x8000'0001)), 0U);
+    Mad request = ask(make_smp(MadMethod::get, attribute<"port_info">, 0x8000'0001));
+    Smp(request).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
+    data_of<hwtab::port_info>(request).set<"neighbor_mtu">(5);
+    data_of<hwtab::port_info>(request).set<"port_state">(0);
+    data_of<hwtab::port_info>(request).set<"port_physical_state">(0);
+    EXPECT_EQ(data_of<hwtab::port_info>(ask(request)).get<"neighbor_mtu">(), 5U);
+    EXPECT_EQ(port.port().mtu(), 4096U);
+}
+
 TEST_F(SubnetAgentTest, GuidInfoKeepsTheOwnGuidAndTakesOthers) {
     Mad request = make_smp(MadMethod::set, attribute<"guid_info">);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(0, 1);

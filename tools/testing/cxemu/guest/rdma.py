@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
-PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+PATIENCE = 120.0  # seconds; only ends a test that has failed anyway
 
 
 @dataclasses.dataclass(frozen=True)

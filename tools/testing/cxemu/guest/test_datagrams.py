@@ -71,7 +71,7 @@ class Perftest(unittest.TestCase):
     def result(self, program: list[str | int]) -> list[str]:
         """The columns of the last line of results."""
         _, client = exchange(program, self.first, self.second)
-        lines = re.findall(r"^ *(\d+(?: +[\d.]+)+) *$", client, re.MULTILINE)
+        lines = re.findall(r"^ *(\d+(?:[ \t]+[\d.]+)+)[ \t]*$", client, re.MULTILINE)
         self.assertTrue(lines, client)
         print(f"\n    {' '.join(str(word) for word in program)}: {lines[-1]}", flush=True)
         return lines[-1].split()

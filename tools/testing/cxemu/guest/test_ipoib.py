@@ -22,9 +22,15 @@ class Datagram(unittest.TestCase):
         self.near, self.far = rdma.ports()[:2]
         self.near_namespace = self.enterContext(ipoib.namespace("near", self.near, "10.9.0.1/24"))
         self.far_namespace = self.enterContext(ipoib.namespace("far", self.far, "10.9.0.2/24"))
+        self.await_answer("10.9.0.2")
 
     def near_run(self, *words: str | int) -> str:
         return rdma.run("ip", "netns", "exec", self.near_namespace, *words)
+
+    def await_answer(self, address: str) -> None:
+        """IPoIB keeps only a few packets while it looks for a path: the first ones may be lost."""
+        program = ["ip", "netns", "exec", self.near_namespace, "ping", "-n", "-c", 1, "-W", 2, address]
+        rdma.until(lambda: rdma.succeeds(*program), f"{address} answers")
 
     def check_ping(self, *options: str | int) -> None:
         text = self.near_run("ping", "-n", "-i", "0.02", "-w", 120, *options)
@@ -47,7 +53,9 @@ class Datagram(unittest.TestCase):
         text = rdma.run("ip", "-n", self.far_namespace, "-6", "address", "show", "dev", self.far_interface())
         found = re.search(r"inet6 (fe80[0-9a-f:]+)/64", text)
         self.assertIsNotNone(found, text)
-        self.check_ping("-6", "-c", 5, f"{found[1]}%{self.near_interface()}")
+        address = f"{found[1]}%{self.near_interface()}"
+        self.await_answer(address)
+        self.check_ping("-6", "-c", 5, address)
 
     def test_streams_of_tcp_arrive_whole(self) -> None:
         for direction in ([], ["--reverse"]):
@@ -75,6 +83,13 @@ class Datagram(unittest.TestCase):
 
 class Interface(unittest.TestCase):
     """What IPoIB makes of the port."""
+
+    def test_broadcast_group_has_a_forwarding_entry(self) -> None:
+        for port in rdma.ports():
+            rdma.run("ip", "link", "set", port.interface, "up")
+            ipoib.await_carrier(port.interface)
+        switch = rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
+        self.assertRegex(rdma.run("ibroute", "-M", switch), r"(?m)^0xc000 ")
 
     def test_is_in_datagram_mode_with_the_mtu_of_the_broadcast_group(self) -> None:
         for port in rdma.ports():
