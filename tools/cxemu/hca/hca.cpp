@@ -12,7 +12,6 @@ namespace cxemu::hca {
 
 namespace {
 
-constexpr std::uint64_t uar_size = 4096;
 /// How long the firmware needs after a reset.
 constexpr auto initializing_time = std::chrono::milliseconds(10);
 
@@ -192,9 +191,9 @@ void Hca::drop_everything(pci::ResetCause cause) {
     command_queue_.stop();
     for (const auto& [type, part] : parts_)
         part->reset(cause);
+    capabilities_.reset();
     objects_.clear();
     pages_.reset();
-    capabilities_.reset();
     health_.reset();
     init_segment_.reset();
     state_ = FunctionState::disabled;
@@ -221,6 +220,7 @@ void Hca::bar_read(std::uint64_t offset, std::span<std::byte> out) {
 void Hca::bar_write(std::uint64_t offset, std::span<const std::byte> data) {
     if (offset + data.size() <= InitSegment::size)
         return init_segment_write(offset, data);
+    const std::uint64_t uar_size = capabilities_.uar_size();
     doorbells_.write(static_cast<std::uint32_t>(offset / uar_size),
                      static_cast<std::uint32_t>(offset % uar_size), data,
                      static_cast<std::uint32_t>(capabilities_.current<"log_bf_reg_size">()));

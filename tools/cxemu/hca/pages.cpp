@@ -57,9 +57,14 @@ std::int32_t FirmwarePages::wanted_regular() const {
     return offered_ > 0 ? -limited(offered_) : limited(missing(wanted(), pages_.size()));
 }
 
+/// What the firmware needs without events.
+std::int64_t FirmwarePages::demand() const {
+    const PageDemand& pages = hca_.settings().pages;
+    return std::int64_t{pages.boot} + pages.init + pages.regular;
+}
+
 std::uint64_t FirmwarePages::wanted() const {
-    const PageDemand& demand = hca_.settings().pages;
-    return std::uint64_t{demand.boot} + demand.init + demand.regular + outstanding_;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(demand() + extra_, 0));
 }
 
 std::expected<void, FirmwarePages::Refusal>
@@ -108,30 +113,35 @@ FirmwarePages::give(std::span<const std::uint64_t> pages) {
 }
 
 void FirmwarePages::cannot_give() {
-    outstanding_ = 0;
+    if (pages_.size() < wanted())
+        extra_ = static_cast<std::int64_t>(pages_.size()) - demand();
     ++refused_requests_;
 }
 
 std::vector<std::uint64_t> FirmwarePages::take(std::uint32_t most) {
     const bool in_use = hca_.state() == FunctionState::initialized;
     const std::uint64_t available = in_use ? offered_ : pages_.size();
-    const auto count = std::min({std::uint64_t{most}, available, std::uint64_t{pages_.size()}});
+    const auto count = std::min<std::uint64_t>(most, available);
     std::vector<std::uint64_t> taken;
     while (taken.size() < count) {
-        // From the end: what came last is what a request added.
         const auto last = std::prev(pages_.end());
         if (!intact(last->first, last->second.seed))
             report_damage(last->first);
         taken.push_back(last->first);
         pages_.erase(last);
     }
-    offered_ -= std::min<std::uint64_t>(offered_, count);
-    outstanding_ -= std::min<std::uint64_t>(outstanding_, count);
+    // What events have asked for and offered lapses with the teardown.
+    offered_ = in_use ? offered_ - count : 0;
+    extra_ = in_use ? extra_ - static_cast<std::int64_t>(count) : 0;
     taken_ += count;
     return taken;
 }
 
 bool FirmwarePages::request(std::int32_t count) {
+    const auto left = static_cast<std::int64_t>(pages_.size() - offered_);
+    count = static_cast<std::int32_t>(std::max<std::int64_t>(count, -left));
+    if (count == 0)
+        return true;
     EventData data{};
     const hwtab::View<hwtab::pages_req_event> event{std::span(data)};
     event.set<"num_pages">(static_cast<std::uint32_t>(count));
@@ -139,7 +149,7 @@ bool FirmwarePages::request(std::int32_t count) {
         return false;
     ++requests_;
     if (count > 0)
-        outstanding_ += static_cast<std::uint32_t>(count);
+        extra_ += count;
     else
         offered_ += static_cast<std::uint64_t>(-std::int64_t{count});
     return true;
@@ -174,14 +184,20 @@ bool FirmwarePages::intact(std::uint64_t address, std::uint64_t seed) {
 }
 
 nlohmann::json FirmwarePages::to_json() const {
-    return {{"held", pages_.size()}, {"wanted", wanted()},    {"given", given_},
-            {"taken", taken_},       {"damaged", damaged_},   {"outstanding", outstanding_},
-            {"offered", offered_},   {"requests", requests_}, {"refused", refused_requests_}};
+    return {{"held", pages_.size()},
+            {"wanted", wanted()},
+            {"given", given_},
+            {"taken", taken_},
+            {"damaged", damaged_},
+            {"outstanding", missing(wanted(), pages_.size())},
+            {"offered", offered_},
+            {"requests", requests_},
+            {"refused", refused_requests_}};
 }
 
 void FirmwarePages::reset() {
     pages_.clear();
-    outstanding_ = 0;
+    extra_ = 0;
     offered_ = 0;
 }
 

@@ -39,14 +39,16 @@ public:
     };
     std::expected<void, Refusal> give(std::span<const std::uint64_t> pages);
 
-    /// MANAGE_PAGES: the host can't give what was asked for.
+    /// MANAGE_PAGES: the host can't give what was asked for; the firmware makes do with what it
+    /// has.
     void cannot_give();
 
     /// MANAGE_PAGES: the host takes at most \p most pages back. While the function is initialized
     /// only pages that have been offered go.
     std::vector<std::uint64_t> take(std::uint32_t most);
 
-    /// Asks for (count > 0) or offers to return (count < 0) pages by an event.
+    /// Asks for (count > 0) or offers to return (count < 0) pages by an event; no more pages are
+    /// offered than there are.
     /// \return false when no event queue takes page requests
     bool request(std::int32_t count);
 
@@ -69,11 +71,12 @@ private:
     [[nodiscard]] bool intact(std::uint64_t address, std::uint64_t seed);
     void report_damage(std::uint64_t address);
     [[nodiscard]] std::uint64_t wanted() const;
+    [[nodiscard]] std::int64_t demand() const;
 
     Hca& hca_;
     std::map<std::uint64_t, Page> pages_; ///< by address
-    std::uint64_t outstanding_ = 0;       ///< asked for by events and not given yet
-    std::uint64_t offered_ = 0;           ///< offered by events and not taken yet
+    std::int64_t extra_ = 0;    ///< what events have made of the settings' demand: more, or less
+    std::uint64_t offered_ = 0; ///< offered by events and not taken yet; at most those held
     std::uint64_t next_seed_ = 1;
     std::uint64_t given_ = 0;
     std::uint64_t taken_ = 0;
