@@ -64,6 +64,7 @@ CommandResult set_hca_cap(CommandContext& context) {
     if (!set)
         return context.fail(CommandStatus::bad_parameter, set.error().syndrome, "{}",
                             set.error().text);
+    context.objects().clear(); // there are none before INIT_HCA; their numbers get new limits
     return CommandResult::ok();
 }
 

@@ -10,7 +10,7 @@ namespace cxemu::hca {
 
 namespace {
 
-constexpr std::uint64_t uar_size = 4096;
+constexpr std::uint64_t smallest_uar_size = 4096;
 constexpr std::uint64_t mebibyte = 1024 * 1024;
 
 const hwtab::Layout& layout_of(CapabilityPage page) {
@@ -42,7 +42,7 @@ bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
 
 } // namespace
 
-Capabilities::Capabilities(const HcaSettings& settings) : uar_pages_(settings.bar_size / uar_size) {
+Capabilities::Capabilities(const HcaSettings& settings) : bar_size_(settings.bar_size) {
     for (const CapabilityValue& value : common_general_capabilities())
         store(general_, hwtab::cmd_hca_cap, value);
     for (const CapabilityValue& value : settings.profile->general)
@@ -72,6 +72,11 @@ void Capabilities::store(Page& page, const hwtab::Layout& layout, const Capabili
     assert(field != nullptr && "a profile names a capability that the tables don't have");
     hwtab::write_bits(page.maximum.data(), field->offset, field->width, value.maximum);
     hwtab::write_bits(page.initial.data(), field->offset, field->width, value.current);
+}
+
+std::uint64_t Capabilities::uar_size() const {
+    const auto log = current<"uar_4k">() != 0 ? 0 : current<"log_uar_page_sz">();
+    return smallest_uar_size << log;
 }
 
 const Capabilities::Page* Capabilities::find(CapabilityPage page) const {

@@ -51,8 +51,11 @@ public:
         return hwtab::ConstView<hwtab::atomic_caps>{atomic_.current}.get<path>();
     }
 
+    /// Distance of UAR pages in BAR 0, bytes: that of the host's pages, unless software has chosen
+    /// 4 KiB. Doorbells are in the first 4 KiB of each.
+    [[nodiscard]] std::uint64_t uar_size() const;
     /// UAR pages in BAR 0, the ones that hold other things included.
-    [[nodiscard]] std::uint64_t uar_pages() const { return uar_pages_; }
+    [[nodiscard]] std::uint64_t uar_pages() const { return bar_size_ / uar_size(); }
 
     /// The bytes of a page; the rest of the block in a command is zero.
     /// \return empty for a page that the device doesn't have
@@ -80,7 +83,7 @@ private:
     Page general_;
     Page atomic_;
     Page on_demand_paging_;
-    std::uint64_t uar_pages_;
+    std::uint64_t bar_size_; ///< bytes
 };
 
 } // namespace cxemu::hca

@@ -129,8 +129,8 @@ public:
     [[nodiscard]] virtual Object* find_any(std::uint32_t number) const = 0;
     /// Objects of a user context.
     [[nodiscard]] virtual std::size_t owned_by(std::uint16_t uid) const = 0;
-    /// Forgets all objects, whoever refers to them (reset).
-    virtual void clear() = 0;
+    /// Forgets all objects, whoever refers to them, and gives numbers of \p range from now on.
+    virtual void clear(NumberRange range) = 0;
 
     [[nodiscard]] const NumberRange& range() const { return range_; }
     /// Objects made since power-on.
@@ -149,7 +149,10 @@ protected:
         return number;
     }
 
-    void restart_numbers() { next_ = range_.first; }
+    void restart_numbers(NumberRange range) {
+        range_ = range;
+        next_ = range.first;
+    }
 
 private:
     void advance() {
@@ -238,9 +241,9 @@ public:
             count += object->uid() == uid ? 1 : 0;
         return count;
     }
-    void clear() override {
+    void clear(NumberRange range) override {
         objects_.clear();
-        restart_numbers();
+        restart_numbers(range);
     }
 
 private:

@@ -86,41 +86,41 @@ std::string_view name_of(ObjectKind kind) {
 NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
     switch (kind) {
     case ObjectKind::protection_domain:
-        return up_to(1, capabilities.maximum<"log_max_pd">());
+        return up_to(1, capabilities.current<"log_max_pd">());
     case ObjectKind::uar:
         return {first_uar, static_cast<std::uint32_t>(capabilities.uar_pages() > first_uar
                                                           ? capabilities.uar_pages() - first_uar
                                                           : 0)};
     case ObjectKind::xrc_domain:
-        return up_to(1, capabilities.maximum<"log_max_xrcd">());
+        return up_to(1, capabilities.current<"log_max_xrcd">());
     case ObjectKind::transport_domain:
-        return up_to(1, capabilities.maximum<"log_max_transport_domain">());
+        return up_to(1, capabilities.current<"log_max_transport_domain">());
     case ObjectKind::user_context:
         return up_to(1,
-                     std::min<std::uint64_t>(bits_of_uid, capabilities.maximum<"log_max_uctx">()));
+                     std::min<std::uint64_t>(bits_of_uid, capabilities.current<"log_max_uctx">()));
     case ObjectKind::user_memory:
-        return up_to(1, capabilities.maximum<"log_max_umem">());
+        return up_to(1, capabilities.current<"log_max_umem">());
     case ObjectKind::memory_key:
-        return up_to(first_memory_key, capabilities.maximum<"log_max_mkey">());
+        return up_to(first_memory_key, capabilities.current<"log_max_mkey">());
     case ObjectKind::signature_variable:
-        return up_to(1, capabilities.maximum<"log_max_mkey">());
+        return up_to(1, capabilities.current<"log_max_mkey">());
     case ObjectKind::event_queue:
-        return up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.maximum<"log_max_eq">()));
+        return up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
     case ObjectKind::completion_queue:
-        return up_to(1, capabilities.maximum<"log_max_cq">());
+        return up_to(1, capabilities.current<"log_max_cq">());
     case ObjectKind::queue_pair:
-        return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
+        return up_to(first_queue_pair, capabilities.current<"log_max_qp">());
     case ObjectKind::receive_memory_pool:
-        return among(receive_pool_numbers, capabilities.maximum<"log_max_rmp">());
+        return among(receive_pool_numbers, capabilities.current<"log_max_rmp">());
     case ObjectKind::shared_receive_queue:
-        return among(shared_receive_numbers, capabilities.maximum<"log_max_srq">());
+        return among(shared_receive_numbers, capabilities.current<"log_max_srq">());
     case ObjectKind::xrc_shared_receive_queue:
-        return among(xrc_shared_receive_numbers, capabilities.maximum<"log_max_srq">());
+        return among(xrc_shared_receive_numbers, capabilities.current<"log_max_srq">());
     case ObjectKind::dynamically_connected_target:
-        return up_to(first_queue_pair, capabilities.maximum<"log_max_qp">());
+        return up_to(first_queue_pair, capabilities.current<"log_max_qp">());
     case ObjectKind::queue_counter_set:
         return {1, static_cast<std::uint32_t>(
-                       std::min<std::uint64_t>(capabilities.maximum<"max_qp_cnt">(), 0xff))};
+                       std::min<std::uint64_t>(capabilities.current<"max_qp_cnt">(), 0xff))};
     case ObjectKind::general_object:
         return {1, std::numeric_limits<std::uint16_t>::max()};
     }
@@ -152,9 +152,9 @@ std::size_t Objects::owned_by(std::uint16_t uid) const {
 }
 
 void Objects::clear() {
-    for (const auto& table : tables_) {
-        if (table)
-            table->clear();
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+        if (tables_[i])
+            tables_[i]->clear(number_range(static_cast<ObjectKind>(i), capabilities_));
     }
 }
 

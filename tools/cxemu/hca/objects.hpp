@@ -25,7 +25,7 @@ class Capabilities;
 /// \return the name of a kind in messages: "completion queue"
 std::string_view name_of(ObjectKind kind);
 
-/// The numbers that a device with these capabilities gives to objects of \p kind.
+/// The numbers that a device gives to objects of \p kind with the capabilities now in force.
 NumberRange number_range(ObjectKind kind, const Capabilities& capabilities);
 
 template <class T>
@@ -57,7 +57,7 @@ public:
     /// Objects of user context \p uid, over all kinds.
     [[nodiscard]] std::size_t owned_by(std::uint16_t uid) const;
 
-    /// Forgets everything, and starts numbers anew (reset).
+    /// Forgets everything, and starts numbers anew within the capabilities now in force.
     void clear();
 
     /// Numbers of living and created objects by kind.

@@ -82,15 +82,13 @@ constexpr std::array general{
     fixed("port_type", 0),
     fixed("ib_virt", 1),
     fixed("vport_counters", 1),
-    CapabilityValue{"gid_table_size", 4, 0},
-    CapabilityValue{"pkey_table_size", 5, 0},
+    fixed("gid_table_size", 0),  // code for 8
+    fixed("pkey_table_size", 0), // code for 128
     fixed("pkv", 1),
     fixed("qkv", 1),
 
     // Interface.
     fixed("device_frequency_mhz", 1'000), // the timer counts nanoseconds
-    fixed("device_frequency_khz", 1'000'000),
-    fixed("device_frequency_mhz", 1000),
     fixed("device_frequency_khz", 1'000'000),
     fixed("log_pg_sz", 12),
     fixed("log_bf_reg_size", 9),

@@ -77,6 +77,19 @@ protected:
         ASSERT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::ok);
     }
 
+    /// SET_HCA_CAP with what is in force, but for one field.
+    Answer set_capability(std::string_view field, std::uint64_t value) {
+        const Answer current = host.execute<hwtab::cmd_query_hca_cap>(1);
+        return host.execute<hwtab::cmd_set_hca_cap>(
+            [&](const hwtab::View<hwtab::set_hca_cap_in>& in) {
+                const auto block = in.bytes<"capability">();
+                std::ranges::copy(current.view<hwtab::query_hca_cap_out>().bytes<"capability">(),
+                                  block.begin());
+                const hwtab::Field* found = hwtab::cmd_hca_cap.find(field);
+                hwtab::write_bits(block.data(), found->offset, found->width, value);
+            });
+    }
+
     Host host{table()};
     std::uint64_t next_page = Host::free_memory;
 };
@@ -117,14 +130,7 @@ TEST_F(DeviceCommandsTest, AnswersCurrentAndMaximumCapabilities) {
     };
     EXPECT_EQ(log_max_qp(0), 23U);
     EXPECT_EQ(log_max_qp(1), 17U);
-    const Answer current = host.execute<hwtab::cmd_query_hca_cap>(1);
-    const Answer set =
-        host.execute<hwtab::cmd_set_hca_cap>([&](const hwtab::View<hwtab::set_hca_cap_in>& in) {
-            std::ranges::copy(current.view<hwtab::query_hca_cap_out>().bytes<"capability">(),
-                              in.bytes<"capability">().begin());
-            in.set<"capability.cmd_hca_cap.log_max_qp">(18);
-        });
-    EXPECT_EQ(set.status, CommandStatus::ok);
+    EXPECT_EQ(set_capability("log_max_qp", 18).status, CommandStatus::ok);
     EXPECT_EQ(log_max_qp(1), 18U);
     EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(9).status, CommandStatus::bad_parameter)
         << "an InfiniBand port has no RoCE page";
@@ -133,6 +139,39 @@ TEST_F(DeviceCommandsTest, AnswersCurrentAndMaximumCapabilities) {
 TEST_F(DeviceCommandsTest, RefusesCapabilitiesAfterInitialization) {
     bring_up();
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>().status, CommandStatus::bad_system_state);
+}
+
+TEST_F(DeviceCommandsTest, RefusesCapabilitiesThatItCannotTakeOver) {
+    host.execute<hwtab::cmd_enable_hca>();
+    EXPECT_EQ(set_capability("log_max_qp", 24).syndrome, Syndrome::capability_above_maximum);
+    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(1).syndrome, Syndrome::unknown_op_mod);
+    constexpr std::uint16_t on_demand_paging = 2;
+    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(on_demand_paging << 1U).syndrome,
+              Syndrome::capability_read_only);
+    const auto of_other = [](const auto& in) { in.template set<"other_function">(1); };
+    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(of_other).syndrome, Syndrome::wrong_function);
+    EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(of_other).syndrome, Syndrome::wrong_function);
+}
+
+TEST_F(DeviceCommandsTest, GivesAsManyNumbersAsSoftwareHasChosen) {
+    host.execute<hwtab::cmd_enable_hca>();
+    ASSERT_EQ(set_capability("log_max_pd", 2).status, CommandStatus::ok);
+    give_pages(wanted(init));
+    ASSERT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::ok);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().syndrome, Syndrome::no_number_left);
+    host.hca.reset(pci::ResetCause::function_level);
+    host.start_queue();
+    bring_up();
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(host.execute<hwtab::cmd_alloc_pd>().status, CommandStatus::ok) << "after reset";
+}
+
+TEST_F(DeviceCommandsTest, ChecksSignaturesOnceSoftwareWantsThem) {
+    host.execute<hwtab::cmd_enable_hca>();
+    ASSERT_EQ(set_capability("cmdif_checksum", 3).status, CommandStatus::ok);
+    EXPECT_EQ(host.execute<hwtab::cmd_nop>().delivery, DeliveryStatus::signature_error);
 }
 
 TEST_F(DeviceCommandsTest, NamesItsBoard) {
@@ -157,6 +196,18 @@ TEST_F(DeviceCommandsTest, RefusesOtherFunctions) {
     const Answer answer = host.execute<hwtab::cmd_enable_hca>(
         [](const hwtab::View<hwtab::enable_hca_in>& in) { in.set<"function_id">(1); });
     EXPECT_EQ(answer.syndrome, Syndrome::wrong_function);
+}
+
+TEST_F(DeviceCommandsTest, RefusesVariantsThatDoNotExist) {
+    bring_up();
+    EXPECT_EQ(host.execute<hwtab::cmd_query_pages>(4).syndrome, Syndrome::unknown_op_mod);
+    EXPECT_EQ(host.execute<hwtab::cmd_manage_pages>(3).syndrome, Syndrome::unknown_op_mod);
+    const auto unknown_profile = [](const hwtab::View<hwtab::teardown_hca_in>& in) {
+        in.set<"profile">(3);
+    };
+    EXPECT_EQ(host.execute<hwtab::cmd_teardown_hca>(unknown_profile).syndrome,
+              Syndrome::field_out_of_range);
+    EXPECT_EQ(host.hca.state(), FunctionState::initialized);
 }
 
 // --- Teardown ------------------------------------------------------------------------------------
@@ -321,6 +372,62 @@ TEST_F(DeviceCommandsTest, ReturnsOnlyOfferedPagesWhileItRuns) {
     EXPECT_EQ(wanted(regular), -2);
     EXPECT_EQ(take_pages(10).size(), 2U);
     EXPECT_TRUE(take_pages(10).empty());
+}
+
+TEST_F(DeviceCommandsTest, GoesOnAskingAfterTheHostHadNoPages) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    host.hca.pages().request(3);
+    give_pages(3);
+    host.hca.pages().request(2);
+    host.execute<hwtab::cmd_manage_pages>(cannot_give);
+    EXPECT_EQ(wanted(regular), 0);
+    host.hca.pages().request(1);
+    EXPECT_EQ(wanted(regular), 1);
+    EXPECT_EQ(give_pages(1).status, CommandStatus::ok);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+TEST_F(DeviceCommandsTest, DoesNotAskAgainForPagesThatItHasReturned) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    host.hca.pages().request(-2);
+    EXPECT_EQ(take_pages(10).size(), 2U);
+    EXPECT_EQ(wanted(regular), 0);
+}
+
+TEST_F(DeviceCommandsTest, OffersNoMorePagesThanItHas) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    host.hca.pages().request(-4);
+    host.hca.pages().request(-4);
+    EXPECT_EQ(wanted(regular), -6);
+    EXPECT_EQ(take_pages(10).size(), 6U);
+    EXPECT_EQ(wanted(regular), 0);
+    const std::size_t events = host.events.events.size();
+    host.hca.pages().request(-1);
+    EXPECT_EQ(host.events.events.size(), events) << "there is nothing to offer";
+}
+
+TEST_F(DeviceCommandsTest, ForgetsRequestsAtTeardown) {
+    bring_up();
+    host.events.subscriptions.insert(EventType::page_request);
+    host.hca.pages().request(3);
+    host.execute<hwtab::cmd_teardown_hca>();
+    EXPECT_EQ(take_pages(10).size(), 6U);
+    EXPECT_EQ(wanted(init), 6);
+    EXPECT_EQ(wanted(regular), 6);
+}
+
+TEST_F(DeviceCommandsTest, AsksForTheRegularPagesOfItsSettings) {
+    HcaSettings settings = testing::default_settings();
+    settings.pages.regular = 5;
+    Host other(table(), settings);
+    other.start_queue();
+    other.execute<hwtab::cmd_enable_hca>();
+    const Answer answer = other.execute<hwtab::cmd_query_pages>(regular);
+    EXPECT_EQ(answer.view<hwtab::query_pages_out>().get<"num_pages">(), 11U)
+        << "those for boot and init are missing, too";
 }
 
 TEST_F(DeviceCommandsTest, ReturnsAsManyPagesAsTheOutputHolds) {

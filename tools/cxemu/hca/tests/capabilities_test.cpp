@@ -3,6 +3,7 @@
 #include "hca/testing/host.hpp"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace cxemu::hca {
 namespace {
@@ -36,6 +37,12 @@ TEST_F(CapabilitiesTest, NamesOnlyFieldsThatTheTablesHave) {
         ASSERT_NE(cmd_hca_cap.find(value.field), nullptr) << value.field;
         EXPECT_LE(value.current, value.maximum) << value.field;
     }
+}
+
+TEST_F(CapabilitiesTest, HaveEachFieldOnce) {
+    std::set<std::string_view> seen;
+    for (const CapabilityValue& value : common_general_capabilities())
+        EXPECT_TRUE(seen.insert(value.field).second) << value.field;
 }
 
 TEST_F(CapabilitiesTest, CarriesWhatInfiniBandVerbsNeed) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 namespace cxemu::hca {
 namespace {
@@ -47,6 +48,7 @@ constexpr std::array commands{
     CommandEntry{&hwtab::cmd_manage_pages, count_bytes, CommandScope::always},
     CommandEntry{&hwtab::cmd_query_adapter, later, CommandScope::always},
     CommandEntry{&hwtab::cmd_alloc_pd, nop, CommandScope::initialized},
+    CommandEntry{&hwtab::cmd_set_driver_version, nop, CommandScope::always},
 };
 
 class CommandQueueTest : public ::testing::Test {
@@ -372,6 +374,33 @@ TEST_F(CommandQueueTest, ReportsReservedBitsOfAnInput) {
     EXPECT_EQ(host.execute(input, 16).status, CommandStatus::ok)
         << "the device itself doesn't mind";
     EXPECT_EQ(host.checker.counted(rules::reserved_bits_set), 1U);
+}
+
+TEST_F(CommandQueueTest, DoesNotTakeTheUserContextForReservedBits) {
+    host.hca.set_state(FunctionState::initialized);
+    const auto uid = (*host.hca.objects().of<UserContext>().create(0, 0U))->number();
+    host.execute<hwtab::cmd_alloc_pd>(0, static_cast<std::uint16_t>(uid));
+    EXPECT_EQ(seen.calls, 1);
+    EXPECT_EQ(host.checker.counted(), 0U);
+}
+
+TEST_F(CommandQueueTest, RefusesAnInputShorterThanTheTable) {
+    host.hca.set_state(FunctionState::initialized);
+    const Answer answer = host.execute(make_input(hwtab::cmd_set_driver_version.opcode, 16), 16);
+    EXPECT_EQ(answer.status, CommandStatus::bad_input_length);
+    EXPECT_EQ(answer.syndrome, Syndrome::input_too_short);
+    EXPECT_EQ(host.checker.counted(rules::input_too_short), 1U);
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST_F(CommandQueueTest, CountsCommandsAndFailuresByOpcode) {
+    host.execute<hwtab::cmd_nop>();
+    host.execute<hwtab::cmd_nop>();
+    host.execute<hwtab::cmd_alloc_pd>(); // not in this state
+    const auto counts = host.hca.statistics()["commands"];
+    EXPECT_EQ(counts["0x80d nop"]["count"], 2);
+    EXPECT_EQ(counts["0x80d nop"]["failed"], 0);
+    EXPECT_EQ(counts["0x800 alloc_pd"]["failed"], 1);
 }
 
 TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {

@@ -87,6 +87,25 @@ TEST_F(DoorbellTest, ReportsAPageThatIsNoUar) {
     EXPECT_EQ(host.checker.counted(rules::doorbell_of_unknown_uar), 1U);
 }
 
+TEST_F(DoorbellTest, FindsPagesAtTheDistanceThatSoftwareHasChosen) {
+    const auto choose = [&](std::string_view name, std::uint64_t value) {
+        const auto current = host.hca.capabilities().bytes(CapabilityPage::general, false);
+        std::vector<std::byte> block(current.begin(), current.end());
+        const hwtab::Field* field = hwtab::cmd_hca_cap.find(name);
+        hwtab::write_bits(block.data(), field->offset, field->width, value);
+        ASSERT_TRUE(host.hca.capabilities().set(CapabilityPage::general, block));
+    };
+    choose("log_uar_page_sz", 4); // pages of 64 KiB
+    EXPECT_EQ(host.hca.capabilities().uar_pages(), 512U);
+    host.write32((0x10 * 0x10000) + 0x40, 0x0300'0007);
+    EXPECT_EQ(doorbells.rung, Rung{"eq 3 7 arm"});
+    host.write32((0x10 * 0x10000) + 0x1040, 0x0300'0007);
+    EXPECT_EQ(host.checker.counted(rules::doorbell_undecoded), 1U) << "behind the first 4 KiB";
+    choose("uar_4k", 1);
+    host.write32(uar_page + 0x40, 0x0300'0008);
+    EXPECT_EQ(doorbells.rung.back(), "eq 3 8 arm");
+}
+
 TEST_F(DoorbellTest, DoesNotBlameADriverThatHasNotNoticedAReset) {
     host.hca.reset(pci::ResetCause::function_level);
     write64(uar_page + 0x20, 0);

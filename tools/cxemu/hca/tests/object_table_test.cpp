@@ -68,10 +68,18 @@ TEST(ObjectTable, SurvivesClearingInAnyOrder) {
     ObjectTable<ProtectionDomain> domains({.first = 1, .capacity = 4});
     ObjectTable<Thing> things({.first = 1, .capacity = 4});
     (*things.create(0))->domain = Reference<ProtectionDomain>(**domains.create(0));
-    domains.clear();
+    domains.clear(domains.range());
     EXPECT_EQ(domains.size(), 0U);
-    things.clear();
+    things.clear(things.range());
     EXPECT_EQ((*domains.create(0))->number(), 1U) << "numbers start anew";
+}
+
+TEST(ObjectTable, GivesNumbersOfTheRangeThatItWasClearedFor) {
+    ObjectTable<Thing> table({.first = 1, .capacity = 4});
+    (void)table.create(0);
+    table.clear({.first = 8, .capacity = 1});
+    EXPECT_EQ((*table.create(0))->number(), 8U);
+    EXPECT_EQ(table.create(0).error(), TableError::full);
 }
 
 } // namespace
