@@ -90,52 +90,85 @@ CommandResult query_cq(CommandContext& context) {
     return CommandResult::ok();
 }
 
-CommandResult resize(CommandContext& context, CompletionQueue& queue) {
-    const auto in = context.in<hwtab::modify_cq_in>();
-    const auto fields = in.nested<"cq_context", hwtab::cqc>();
-    const auto log_size = fields.get<"log_cq_size">();
-    if (const auto checked = check_limit(context, "log_cq_size", log_size,
-                                         context.hca.capabilities().current<"log_max_cq_sz">());
-        !checked)
-        return checked;
-    if (in.get<"cq_umem_valid">() != 0)
-        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "completion queues in registered user memory are not supported");
-    const auto entry_size_code = queue.context().get<"cqe_sz">();
-    auto buffer = listed_buffer(context,
-                                {.log_page_size = fields.get<"log_page_size">(),
-                                 .page_offset = fields.get<"page_offset">(),
-                                 .size = buffer_size(entry_size_code, log_size)},
-                                in.bytes<"pas">());
-    if (!buffer)
-        return buffer.error();
-    const auto resized =
-        queue.resize(static_cast<std::uint32_t>(log_size),
-                     static_cast<std::uint32_t>(fields.get<"log_page_size">()),
-                     static_cast<std::uint32_t>(fields.get<"page_offset">()), *std::move(buffer));
-    if (resized)
-        return CommandResult::ok();
-    if (resized.error() == queues::ResizeFault::stopped)
+/// Fails when a selection of fields has bits that mean nothing.
+CommandResult check_selection(CommandContext& context, const hwtab::Enumeration& fields,
+                              std::uint64_t selection) {
+    std::uint64_t known = 0;
+    for (const auto& value : fields.values)
+        known |= value.value;
+    if ((selection & ~known) != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
+                            "{} {:#x} has bits beyond {:#x}", fields.name, selection, known);
+    return CommandResult::ok();
+}
+
+/// The ring that a queue is to have.
+struct Ring {
+    std::uint32_t log_size = 0;
+    std::uint32_t log_page_size = 0; ///< log2 of 4 KiB units
+    std::uint32_t page_offset = 0;   ///< in 1/64 of a page
+};
+
+/// The present ring, with the fields that MODIFY_CQ selects.
+Ring wanted_ring(Fields present, Fields wanted, std::uint64_t selection) {
+    const auto choose = [&](std::uint64_t bit, std::uint64_t old_value, std::uint64_t new_value) {
+        return static_cast<std::uint32_t>((selection & bit) != 0 ? new_value : old_value);
+    };
+    using hwtab::cq_resize_field_select;
+    return {.log_size = choose(hwtab::value<cq_resize_field_select, "log_cq_size">,
+                               present.get<"log_cq_size">(), wanted.get<"log_cq_size">()),
+            .log_page_size = choose(hwtab::value<cq_resize_field_select, "log_page_size">,
+                                    present.get<"log_page_size">(), wanted.get<"log_page_size">()),
+            .page_offset = choose(hwtab::value<cq_resize_field_select, "page_offset">,
+                                  present.get<"page_offset">(), wanted.get<"page_offset">())};
+}
+
+CommandResult refuse_resize(CommandContext& context, CompletionQueue& queue,
+                            queues::ResizeFault fault) {
+    if (fault == queues::ResizeFault::stopped)
         return context.fail(CommandStatus::bad_resource_state, Syndrome::wrong_object_state,
                             "completion queue {:#x} has stopped", queue.number());
     return context.fail(CommandStatus::bad_size_with_outstanding_cqes, Syndrome::bad_ring_geometry,
                         "{} entries are outstanding", queue.outstanding());
 }
 
+CommandResult resize(CommandContext& context, CompletionQueue& queue) {
+    const auto in = context.in<hwtab::modify_cq_in>();
+    const auto selection =
+        in.get<"modify_field_select_resize_field_select.resize_field_select.resize_field_select">();
+    if (const auto checked = check_selection(context, hwtab::cq_resize_field_select, selection);
+        !checked)
+        return checked;
+    const Ring ring =
+        wanted_ring(queue.context(), in.nested<"cq_context", hwtab::cqc>(), selection);
+    if (const auto checked = check_limit(context, "log_cq_size", ring.log_size,
+                                         context.hca.capabilities().current<"log_max_cq_sz">());
+        !checked)
+        return checked;
+    if (in.get<"cq_umem_valid">() != 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "completion queues in registered user memory are not supported");
+    auto buffer =
+        listed_buffer(context,
+                      {.log_page_size = ring.log_page_size,
+                       .page_offset = ring.page_offset,
+                       .size = buffer_size(queue.context().get<"cqe_sz">(), ring.log_size)},
+                      in.bytes<"pas">());
+    if (!buffer)
+        return buffer.error();
+    const auto resized =
+        queue.resize(ring.log_size, ring.log_page_size, ring.page_offset, *std::move(buffer));
+    return resized ? CommandResult::ok() : refuse_resize(context, queue, resized.error());
+}
+
 CommandResult modify(CommandContext& context, CompletionQueue& queue) {
     const auto in = context.in<hwtab::modify_cq_in>();
     const auto fields = in.nested<"cq_context", hwtab::cqc>();
-    constexpr std::uint64_t known = [] {
-        std::uint64_t mask = 0;
-        for (const auto& value : hwtab::cq_modify_field_select.values)
-            mask |= value.value;
-        return mask;
-    }();
     const auto selection =
         in.get<"modify_field_select_resize_field_select.modify_field_select.modify_field_select">();
-    if ((selection & ~known) != 0)
-        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
-                            "modify_field_select {:#x} has bits beyond {:#x}", selection, known);
+    if (const auto checked = check_selection(context, hwtab::cq_modify_field_select, selection);
+        !checked)
+        return checked;
     Reference<EventQueue> events;
     if ((selection & hwtab::value<hwtab::cq_modify_field_select, "c_eqn">) != 0) {
         auto found = refer_to<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());

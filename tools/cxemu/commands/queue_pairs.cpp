@@ -228,21 +228,45 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                        context.hca.capabilities().current<"log_max_msg">());
 }
 
-CommandResult replace_queues(CommandContext& context, QueuePair& queue_pair, std::uint64_t mask,
-                             Fields input) {
+/// Queues that a modification moves a queue pair to.
+struct OtherQueues {
+    Reference<CompletionQueue> completions;
+    Reference<SharedReceiveQueue> shared;
+};
+
+std::expected<OtherQueues, CommandResult> find_other_queues(CommandContext& context,
+                                                            const QueuePair& queue_pair,
+                                                            std::uint64_t mask, Fields input) {
+    OtherQueues found;
     if ((mask & hwtab::value<hwtab::qp_optional_parameters, "cqn_rcv">) != 0) {
-        auto completions = refer_to<CompletionQueue>(context, input.get<"cqn_rcv">());
-        if (!completions)
-            return completions.error();
-        queue_pair.replace_receive_completions(*std::move(completions));
+        if (queue_pair.receive_completions() == nullptr)
+            return std::unexpected(
+                context.fail(CommandStatus::bad_parameter, Syndrome::wrong_object_type,
+                             "queue pair {:#x} receives nothing", queue_pair.number()));
+        if (const auto result = store(refer_to<CompletionQueue>(context, input.get<"cqn_rcv">()),
+                                      found.completions);
+            !result)
+            return std::unexpected(result);
     }
     if ((mask & hwtab::value<hwtab::qp_optional_parameters, "srqn">) != 0) {
-        auto shared = refer_to_shared_receive(context, input.get<"srqn_rmpn_xrqn">());
-        if (!shared)
-            return shared.error();
-        queue_pair.replace_shared_receive(*std::move(shared));
+        if (queue_pair.shared_receive() == nullptr)
+            return std::unexpected(
+                context.fail(CommandStatus::bad_parameter, Syndrome::wrong_object_type,
+                             "queue pair {:#x} has no shared receive queue to be replaced",
+                             queue_pair.number()));
+        if (const auto result = store(
+                refer_to_shared_receive(context, input.get<"srqn_rmpn_xrqn">()), found.shared);
+            !result)
+            return std::unexpected(result);
     }
-    return CommandResult::ok();
+    return found;
+}
+
+void replace_queues(QueuePair& queue_pair, OtherQueues found) {
+    if (found.completions)
+        queue_pair.replace_receive_completions(std::move(found.completions));
+    if (found.shared)
+        queue_pair.replace_shared_receive(std::move(found.shared));
 }
 
 std::expected<QueuePair*, CommandResult> find_queue_pair(CommandContext& context,
@@ -271,9 +295,11 @@ CommandResult modify_qp(CommandContext& context) {
     if (const auto result = check_context(context, *transition, queue_pair, Fields{changed});
         !result)
         return result;
-    if (const auto result = replace_queues(context, queue_pair, mask, input); !result)
-        return result;
+    auto others = find_other_queues(context, queue_pair, mask, input);
+    if (!others)
+        return others.error();
     queue_pair.take_context(changed);
+    replace_queues(queue_pair, *std::move(others));
     if (transition->from == transition->to)
         queue_pair.apply_context();
     else

@@ -15,6 +15,21 @@ constexpr std::uint32_t log_adapter_page = 12;
 constexpr std::uint32_t log_offset_units = 6; ///< a page offset counts 64ths of a page
 constexpr std::uint64_t record_alignment = 4;
 
+CommandResult refuse_buffer(CommandContext& context, const memory::HostBuffer::Fault& fault) {
+    using Kind = memory::HostBuffer::Fault::Kind;
+    switch (fault.kind) {
+    case Kind::bad_geometry:
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_ring_geometry, "{}",
+                            fault.text);
+    case Kind::list_too_short:
+        return context.fail(CommandStatus::bad_parameter, Syndrome::page_list_too_short, "{}",
+                            fault.text);
+    case Kind::bad_address:
+        break;
+    }
+    return context.fail(CommandStatus::bad_parameter, Syndrome::bad_page_address, "{}", fault.text);
+}
+
 } // namespace
 
 std::expected<memory::HostBuffer, CommandResult> listed_buffer(CommandContext& context,
@@ -30,8 +45,7 @@ std::expected<memory::HostBuffer, CommandResult> listed_buffer(CommandContext& c
                                     .size = fields.size},
                                    std::move(addresses));
     if (!buffer)
-        return std::unexpected(context.fail(CommandStatus::bad_parameter,
-                                            Syndrome::bad_page_address, "{}", buffer.error()));
+        return std::unexpected(refuse_buffer(context, buffer.error()));
     return *std::move(buffer);
 }
 
@@ -49,8 +63,7 @@ std::expected<memory::HostBuffer, CommandResult> registered_buffer(CommandContex
                                               .size = size},
                                              memory.pages());
     if (!buffer)
-        return std::unexpected(context.fail(CommandStatus::bad_parameter,
-                                            Syndrome::bad_page_address, "{}", buffer.error()));
+        return std::unexpected(refuse_buffer(context, buffer.error()));
     return *std::move(buffer);
 }
 

@@ -16,25 +16,28 @@ constexpr std::uint64_t address_alignment = 4096;
 
 } // namespace
 
-std::expected<HostBuffer, std::string> HostBuffer::create(const Geometry& geometry,
-                                                          std::vector<std::uint64_t> pages) {
+std::expected<HostBuffer, HostBuffer::Fault> HostBuffer::create(const Geometry& geometry,
+                                                                std::vector<std::uint64_t> pages) {
     if (geometry.log_page_size > most_log_page_size)
-        return std::unexpected(
-            fmt::format("page size 2^{} exceeds 2^{}", geometry.log_page_size, most_log_page_size));
+        return std::unexpected(Fault{Fault::Kind::bad_geometry,
+                                     fmt::format("page size 2^{} exceeds 2^{}",
+                                                 geometry.log_page_size, most_log_page_size)});
     const std::uint64_t page_size = 1ULL << geometry.log_page_size;
     const std::uint64_t end = geometry.offset + geometry.size;
     const std::uint64_t needed = (end + page_size - 1) >> geometry.log_page_size;
     if (pages.size() < needed)
         return std::unexpected(
-            fmt::format("{} pages of {} bytes listed, {} bytes at offset {} need {}", pages.size(),
-                        page_size, geometry.size, geometry.offset, needed));
+            Fault{Fault::Kind::list_too_short,
+                  fmt::format("{} pages of {} bytes listed, {} bytes at offset {} need {}",
+                              pages.size(), page_size, geometry.size, geometry.offset, needed)});
     pages.resize(needed);
     for (const std::uint64_t page : pages) {
         if (page % address_alignment != 0 ||
             page > std::numeric_limits<std::uint64_t>::max() - page_size)
-            return std::unexpected(fmt::format("page address {:#x} is no multiple of {} or too "
-                                               "large",
-                                               page, address_alignment));
+            return std::unexpected(
+                Fault{Fault::Kind::bad_address,
+                      fmt::format("page address {:#x} is no multiple of {} or too large", page,
+                                  address_alignment)});
     }
     HostBuffer buffer;
     buffer.geometry_ = geometry;

@@ -25,10 +25,17 @@ public:
         std::uint64_t size = 0;           ///< bytes
     };
 
+    /// Why a buffer can't be made.
+    struct Fault {
+        enum class Kind : std::uint8_t { bad_geometry, list_too_short, bad_address };
+        Kind kind;
+        std::string text;
+    };
+
     /// \return the buffer, or why the list of \p pages doesn't fit: too short, an address that is
     ///         not a multiple of 4096, or an end beyond 64 bits
-    static std::expected<HostBuffer, std::string> create(const Geometry& geometry,
-                                                         std::vector<std::uint64_t> pages);
+    static std::expected<HostBuffer, Fault> create(const Geometry& geometry,
+                                                   std::vector<std::uint64_t> pages);
 
     [[nodiscard]] std::uint64_t size() const { return geometry_.size; }
     [[nodiscard]] const std::vector<std::uint64_t>& pages() const { return pages_; }

@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::uint64_t page = 4096;
 
-hca::HcaSettings bench_settings() {
-    hca::HcaSettings settings;
-    settings.name = "bench";
-    settings.profile = hca::find_profile("connectx5");
-    return settings;
-}
-
 std::uint64_t pages_for(std::uint64_t size) {
     return (size + page - 1) / page;
 }
@@ -31,11 +24,18 @@ void expect_ok(const hca::CommandResult& result) {
 
 } // namespace
 
-Bench::Bench(EventLoop* loop)
+hca::HcaSettings Bench::default_settings() {
+    hca::HcaSettings settings;
+    settings.name = "bench";
+    settings.profile = hca::find_profile("connectx5");
+    return settings;
+}
+
+Bench::Bench(const hca::HcaSettings& settings, EventLoop* loop)
     : own_loop_([this] { return now_; }), loop_(loop != nullptr ? *loop : own_loop_),
       memory_(memory_size), dma_(make_silent_log()), interrupts_(vectors, make_silent_log()),
-      checker_(make_silent_log()), settings_(bench_settings()), table_(commands::all_commands()),
-      hca_({.loop = loop_, .dma = dma_, .interrupts = interrupts_, .checker = checker_}, settings_,
+      checker_(make_silent_log()), table_(commands::all_commands()),
+      hca_({.loop = loop_, .dma = dma_, .interrupts = interrupts_, .checker = checker_}, settings,
            table_, make_silent_log()) {
     memory_.map_into(dma_, memory_start);
     hca_.add<memory::MemoryKeys>();

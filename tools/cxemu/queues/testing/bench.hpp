@@ -68,9 +68,12 @@ public:
     static constexpr std::size_t memory_size = 8 << 20;     ///< bytes
     static constexpr std::uint32_t vectors = 8;
 
-    Bench() : Bench(nullptr) {}
+    Bench() : Bench(default_settings()) {}
+    explicit Bench(const hca::HcaSettings& settings) : Bench(settings, nullptr) {}
     /// Of several at one loop, whose clock the test moves. \p loop must outlive this.
-    explicit Bench(EventLoop& loop) : Bench(&loop) {}
+    explicit Bench(EventLoop& loop) : Bench(default_settings(), &loop) {}
+
+    [[nodiscard]] static hca::HcaSettings default_settings();
 
     // --- Time and events -------------------------------------------------------------------------
 
@@ -204,7 +207,7 @@ public:
                                                          std::uint32_t index);
 
 private:
-    explicit Bench(EventLoop* loop);
+    Bench(const hca::HcaSettings& settings, EventLoop* loop);
 
     EventLoop::TimePoint now_{std::chrono::seconds(1000)};
     EventLoop own_loop_;
@@ -213,7 +216,6 @@ private:
     vfio_user::DmaSpace dma_;
     vfio_user::InterruptSet interrupts_;
     check::Checker checker_;
-    hca::HcaSettings settings_;
     hca::CommandTable table_;
     hca::Hca hca_;
     std::uint64_t next_address_ = memory_start;

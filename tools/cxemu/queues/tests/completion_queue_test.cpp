@@ -270,6 +270,9 @@ hca::CommandResult resize(Bench& bench, CompletionQueue& queue, std::uint32_t lo
                           std::uint64_t buffer) {
     Call<hwtab::cmd_modify_cq> call((hwtab::cqe64.size << log_size) / 4096 * 8 + 8);
     call.in().set<"cqn">(queue.number());
+    call.in()
+        .set<"modify_field_select_resize_field_select.resize_field_select.resize_field_select">(
+            hwtab::value<hwtab::cq_resize_field_select, "log_cq_size">);
     call.in().set<"cq_context.log_cq_size">(log_size);
     Bench::list_pages(call.in().bytes<"pas">(), buffer);
     return bench.run(call, 1);
