@@ -201,10 +201,10 @@ void set_halves(ExtendedGroup out, std::uint64_t value) {
     out.set<low>(value & 0xffff'ffffU);
 }
 
-/// Data counts are in bytes here.
 void write_group(ExtendedGroup out, const fabric::PortCounters& in) {
-    set_halves<"port_xmit_data_high", "port_xmit_data_low">(out, in.transmit_bytes);
-    set_halves<"port_rcv_data_high", "port_rcv_data_low">(out, in.receive_bytes);
+    constexpr std::uint64_t unit = 4; // bytes, as in the attribute PortCountersExtended
+    set_halves<"port_xmit_data_high", "port_xmit_data_low">(out, in.transmit_bytes / unit);
+    set_halves<"port_rcv_data_high", "port_rcv_data_low">(out, in.receive_bytes / unit);
     set_halves<"port_xmit_pkts_high", "port_xmit_pkts_low">(out, in.transmit_packets);
     set_halves<"port_rcv_pkts_high", "port_rcv_pkts_low">(out, in.receive_packets);
     set_halves<"port_unicast_xmit_pkts_high", "port_unicast_xmit_pkts_low">(
