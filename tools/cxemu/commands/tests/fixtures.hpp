@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// What the tests of command handlers share.
+#pragma once
+
+#include "commands/table.hpp"
+#include "fabric/topology.hpp"
+#include "queues/testing/bench.hpp"
+#include "tables/commands_port.hpp"
+#include "transport/packet_transport.hpp"
+
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
+#include <string>
+
+namespace cxemu::commands::testing {
+
+using queues::testing::Bench;
+using queues::testing::Call;
+
+/// Status and syndrome by name: "OK", "BAD_PARAMETER bad_vector".
+inline std::string outcome(const hca::CommandResult& result) {
+    if (result)
+        return "OK";
+    return fmt::format("{} {}", hca::name_of(result.status), hca::describe(result.syndrome).name);
+}
+
+/// The settings of the bench, with another value for a general capability.
+inline hca::HcaSettings with_capability(std::string name, std::uint64_t value) {
+    hca::HcaSettings settings = Bench::default_settings();
+    settings.overrides.emplace_back(std::move(name), value);
+    return settings;
+}
+
+/// An HCA on the bench, and commands to it.
+class CommandTest : public ::testing::Test {
+protected:
+    explicit CommandTest(const hca::HcaSettings& settings = Bench::default_settings())
+        : bench(settings) {}
+
+    /// A number that no object has.
+    static constexpr std::uint32_t nobody = 0x3ff;
+
+    /// Runs a command whose input \p fill writes. \return what came of it
+    template <const hwtab::Command& command>
+    std::string run(auto fill, std::uint16_t op_mod = 0, std::uint16_t uid = 0) {
+        Call<command> call;
+        fill(call.in());
+        return outcome(bench.run(call, op_mod, uid));
+    }
+
+    /// Runs a command that would succeed, had \p spoil not changed its input.
+    template <const hwtab::Command& command>
+    std::string spoilt(Call<command> good, auto spoil) {
+        spoil(good.in());
+        return outcome(bench.run(good));
+    }
+
+    Bench bench;
+};
+
+/// The same with a port, a switch behind it, and the transport.
+class PortCommandTest : public CommandTest {
+protected:
+    explicit PortCommandTest(const hca::HcaSettings& settings = Bench::default_settings())
+        : CommandTest(settings), fabric(bench.hca().loop(), fabric::SwitchSettings{}) {
+        fabric::HcaPortSettings of_port;
+        of_port.node_guid = node_guid;
+        of_port.port_guid = port_guid;
+        port = *fabric.add(of_port);
+        bench.hca().add_port(*port);
+        bench.hca().add<transport::PacketTransport>();
+    }
+    ~PortCommandTest() override {
+        bench.hca().part<transport::PacketTransport>().release_ports(); // they go first
+    }
+    /// Lets the link be trained.
+    void bring_link_up() {
+        bench.settle();
+        ASSERT_EQ(port->state(), fabric::PortState::init);
+    }
+
+    static constexpr fabric::Guid node_guid = 0x0002'c903'00ce'1000;
+    static constexpr fabric::Guid port_guid = 0x0002'c903'00ce'1001;
+
+    fabric::Fabric fabric;
+    fabric::HcaPort* port = nullptr;
+};
+
+} // namespace cxemu::commands::testing

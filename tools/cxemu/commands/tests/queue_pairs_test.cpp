@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the commands for queue pairs refuse, and what queue pairs keep from being destroyed. States
+// and transitions are tested in queues/.
+#include "commands/tests/fixtures.hpp"
+#include "hca/rules.hpp"
+
+namespace cxemu::commands {
+namespace {
+
+using queues::QueuePair;
+using queues::QueuePairState;
+using queues::ReceiveSource;
+using queues::ServiceType;
+using testing::Bench;
+using testing::Call;
+using testing::CommandTest;
+using testing::outcome;
+using testing::with_capability;
+
+template <hwtab::FixedString name>
+constexpr std::uint64_t option = hwtab::value<hwtab::qp_optional_parameters, name>;
+
+class QueuePairCommandsTest : public CommandTest {
+protected:
+    Call<hwtab::cmd_create_qp> good() {
+        Call<hwtab::cmd_create_qp> call(sizeof(std::uint64_t));
+        const auto fields = call.in().nested<"qpc", hwtab::qpc>();
+        const auto completions = bench.make_completion_queue().number();
+        fields.set<"st">(static_cast<std::uint8_t>(ServiceType::unreliable_datagram));
+        fields.set<"pd">(bench.domain());
+        fields.set<"log_sq_size">(4);
+        fields.set<"log_rq_size">(2);
+        fields.set<"log_rq_stride">(1);
+        fields.set<"cqn_snd">(completions);
+        fields.set<"cqn_rcv">(completions);
+        fields.set<"uar_page">(bench.uar().number());
+        fields.set<"dbr_addr">(bench.allocate(4096));
+        call.in().set_at<"pas">(0, bench.allocate(4096));
+        return call;
+    }
+
+    template <const hwtab::Command& command>
+    std::string simple(std::uint64_t number, std::uint16_t uid = 0) {
+        return run<command>([&](auto in) { in.template set<"qpn">(number); }, 0, uid);
+    }
+    template <const hwtab::Command& command>
+    std::string transit(const QueuePair& queue_pair, std::uint64_t mask, auto spoil) {
+        Call<command> call;
+        call.in().template set<"qpn">(queue_pair.number());
+        call.in().template set<"opt_param_mask">(mask);
+        const auto context = call.in().template nested<"qpc", hwtab::qpc>();
+        Bench::fill_context(context);
+        spoil(context);
+        return outcome(bench.run(call));
+    }
+    QueuePair& ready_to_send() {
+        QueuePair& queue_pair = bench.make_queue_pair();
+        bench.bring_to(queue_pair, QueuePairState::ready_to_send);
+        return queue_pair;
+    }
+};
+
+// --- CREATE_QP -----------------------------------------------------------------------------------
+
+TEST_F(QueuePairCommandsTest, CreateAndDestroyAQueuePair) {
+    auto call = good();
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    const auto number = call.out().get<"qpn">();
+    EXPECT_EQ(simple<hwtab::cmd_destroy_qp>(number), "OK");
+    EXPECT_EQ(simple<hwtab::cmd_destroy_qp>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_query_qp>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_qp_2err>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_qp_2rst>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_rst2init_qp>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(bench.violations(hca::rules::unknown_object), 5U);
+}
+
+TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"input_qpn">(5); }),
+              "BAD_PARAMETER not_supported");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.dbr_umem_valid">(1); }),
+              "BAD_PARAMETER not_supported");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.rq_type">(2); }),
+              "BAD_PARAMETER field_out_of_range");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.st">(0xf); }),
+              "BAD_PARAMETER bad_service_type");
+}
+
+TEST_F(QueuePairCommandsTest, RefuseSizesBeyondTheDevice) {
+    const auto small = with_capability("log_max_qp_sz", 3);
+    Bench limited(small);
+    const auto create = [&](std::uint64_t log_sends, std::uint64_t log_receives) {
+        Call<hwtab::cmd_create_qp> call;
+        call.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::unreliable_datagram));
+        call.in().set<"qpc.log_sq_size">(log_sends);
+        call.in().set<"qpc.log_rq_size">(log_receives);
+        return outcome(limited.run(call));
+    };
+    EXPECT_EQ(create(4, 3), "EXCEEDS_LIMIT exceeds_capability");
+    EXPECT_EQ(create(3, 4), "EXCEEDS_LIMIT exceeds_capability");
+    EXPECT_EQ(create(3, 3), "BAD_RESOURCE unknown_object") << "the next check: there is no domain";
+}
+
+TEST_F(QueuePairCommandsTest, RefuseMemoryThatDoesNotFit) {
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.dbr_addr">(2); }),
+              "BAD_PARAMETER bad_doorbell_record");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.log_sq_size">(6); }),
+              "BAD_PARAMETER page_list_too_short");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"pas">(0, 8); }),
+              "BAD_PARAMETER bad_page_address");
+}
+
+TEST_F(QueuePairCommandsTest, RefuseObjectsThatDoNotExist) {
+    constexpr auto unknown = "BAD_RESOURCE unknown_object";
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.pd">(nobody); }), unknown);
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.cqn_snd">(nobody); }), unknown);
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.cqn_rcv">(nobody); }), unknown);
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.uar_page">(nobody); }), unknown);
+    EXPECT_EQ(spoilt(good(),
+                     [](auto in) {
+                         in.template set<"qpc.rq_type">(1);
+                         in.template set<"qpc.srqn_rmpn_xrqn">(nobody);
+                     }),
+              unknown);
+    EXPECT_EQ(spoilt(good(),
+                     [](auto in) {
+                         in.template set<"qpc.st">(3); // xrc
+                         in.template set<"qpc.xrcd">(nobody);
+                     }),
+              unknown);
+    EXPECT_EQ(spoilt(good(),
+                     [](auto in) {
+                         in.template set<"wq_umem_valid">(1);
+                         in.template set<"wq_umem_id">(nobody);
+                     }),
+              unknown);
+    EXPECT_EQ(bench.hca().objects().count(hca::ObjectKind::queue_pair), 0U);
+}
+
+TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
+    Call<hwtab::cmd_create_umem> umem(sizeof(std::uint64_t));
+    umem.in().set<"umem.num_of_mtt">(1);
+    store_be<std::uint64_t>(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
+    ASSERT_EQ(outcome(bench.run(umem)), "OK");
+    const auto create = [&](std::uint64_t offset) {
+        return spoilt(good(), [&](auto in) {
+            in.template set<"wq_umem_valid">(1);
+            in.template set<"wq_umem_id">(umem.out().get<"umem_id">());
+            in.template set<"wq_umem_offset">(offset);
+        });
+    };
+    EXPECT_EQ(create(4096), "BAD_PARAMETER umem_out_of_range");
+    EXPECT_EQ(create(~0ULL), "BAD_PARAMETER umem_out_of_range");
+    EXPECT_EQ(create(1024), "OK");
+    EXPECT_EQ(run<hwtab::cmd_destroy_umem>(
+                  [&](auto in) { in.template set<"umem_id">(umem.out().get<"umem_id">()); }),
+              "RESOURCE_BUSY object_busy");
+}
+
+TEST_F(QueuePairCommandsTest, EndWhenEveryNumberIsTaken) {
+    Bench small(with_capability("log_max_qp", 6)); // numbers below 0x40 are not given out
+    EXPECT_ANY_THROW(small.make_queue_pair());
+}
+
+// --- References ----------------------------------------------------------------------------------
+
+TEST_F(QueuePairCommandsTest, KeepEverythingThatAQueuePairRefersTo) {
+    const auto xrc_domain = bench.make_xrc_domain();
+    auto& completions = bench.make_completion_queue();
+    auto& pool = bench.make_receive_pool({});
+    const auto& queue_pair =
+        bench.make_queue_pair({.service = ServiceType::extended_reliable_connection,
+                               .receives = ReceiveSource::shared_queue,
+                               .shared_receive = pool.number(),
+                               .xrc_domain = xrc_domain,
+                               .completions = &completions});
+    const auto release_all = [&] {
+        return std::vector{
+            run<hwtab::cmd_dealloc_xrcd>([&](auto in) { in.template set<"xrcd">(xrc_domain); }),
+            run<hwtab::cmd_destroy_cq>(
+                [&](auto in) { in.template set<"cqn">(completions.number()); }),
+            run<hwtab::cmd_destroy_rmp>([&](auto in) { in.template set<"rmpn">(pool.number()); }),
+        };
+    };
+    EXPECT_EQ(release_all(), std::vector<std::string>(3, "RESOURCE_BUSY object_busy"));
+    EXPECT_EQ(simple<hwtab::cmd_destroy_qp>(queue_pair.number()), "OK");
+    EXPECT_EQ(release_all(), std::vector<std::string>(3, "OK"));
+}
+
+TEST_F(QueuePairCommandsTest, LetOnlyTheOwnerChangeAQueuePair) {
+    constexpr auto foreign = "BAD_RESOURCE object_of_other_user_context";
+    const auto number = bench.make_queue_pair().number();
+    EXPECT_EQ(simple<hwtab::cmd_qp_2err>(number, 7), foreign);
+    EXPECT_EQ(simple<hwtab::cmd_rst2init_qp>(number, 7), foreign);
+    EXPECT_EQ(simple<hwtab::cmd_destroy_qp>(number, 7), foreign);
+    EXPECT_EQ(simple<hwtab::cmd_query_qp>(number, 7), "OK") << "the kernel's objects are visible";
+}
+
+// --- Transitions ---------------------------------------------------------------------------------
+
+TEST_F(QueuePairCommandsTest, RefuseATransitionFromAnotherState) {
+    EXPECT_EQ(simple<hwtab::cmd_rtr2rts_qp>(bench.make_queue_pair().number()),
+              "BAD_QP_STATE bad_transition");
+}
+
+TEST_F(QueuePairCommandsTest, RefuseValuesThatAContextCannotHave) {
+    QueuePair& queue_pair = bench.make_queue_pair();
+    EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(
+                  queue_pair, 0,
+                  [](auto qpc) { qpc.template set<"primary_address_path.vhca_port_num">(0); }),
+              "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(
+                  queue_pair, 0, [](auto qpc) { qpc.template set<"log_msg_max">(31); }),
+              "EXCEEDS_LIMIT exceeds_capability");
+    ASSERT_EQ(transit<hwtab::cmd_rst2init_qp>(queue_pair, 0, [](auto) {}), "OK");
+    for (const std::uint64_t mtu : {0U, 6U}) {
+        EXPECT_EQ(transit<hwtab::cmd_init2rtr_qp>(queue_pair, 0,
+                                                  [&](auto qpc) { qpc.template set<"mtu">(mtu); }),
+                  "BAD_PARAMETER field_out_of_range")
+            << mtu;
+    }
+    EXPECT_EQ(queue_pair.state(), QueuePairState::init);
+}
+
+TEST_F(QueuePairCommandsTest, RefuseOptionsThatTheTransitionDoesNotTake) {
+    EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(ready_to_send(), option<"retry_count">, [](auto) {}),
+              "BAD_PARAMETER bad_optional_mask");
+}
+
+TEST_F(QueuePairCommandsTest, MoveADatagramQueuePairToAnotherCompletionQueue) {
+    QueuePair& queue_pair = ready_to_send();
+    const auto& other = bench.make_completion_queue();
+    EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(
+                  queue_pair, option<"cqn_rcv">,
+                  [&](auto qpc) { qpc.template set<"cqn_rcv">(other.number()); }),
+              "OK");
+    EXPECT_EQ(queue_pair.receive_completions(), &other);
+    EXPECT_EQ(queue_pair.context().get<"cqn_rcv">(), other.number()) << "QUERY_QP tells it";
+    EXPECT_EQ(other.references(), 1U);
+}
+
+TEST_F(QueuePairCommandsTest, ChangeNothingWhenOneOfTwoNewQueuesDoesNotExist) {
+    auto& pool = bench.make_receive_pool({});
+    QueuePair& queue_pair = bench.make_queue_pair(
+        {.receives = ReceiveSource::shared_queue, .shared_receive = pool.number()});
+    bench.bring_to(queue_pair, QueuePairState::ready_to_send);
+    const auto* before = queue_pair.receive_completions();
+    const auto& other = bench.make_completion_queue();
+    EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(queue_pair, option<"cqn_rcv"> | option<"srqn">,
+                                             [&](auto qpc) {
+                                                 qpc.template set<"cqn_rcv">(other.number());
+                                                 qpc.template set<"srqn_rmpn_xrqn">(nobody);
+                                             }),
+              "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(queue_pair.receive_completions(), before);
+    EXPECT_EQ(other.references(), 0U);
+}
+
+TEST_F(QueuePairCommandsTest, RefuseASharedReceiveQueueForAQueuePairThatHasItsOwn) {
+    auto& pool = bench.make_receive_pool({});
+    EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(
+                  ready_to_send(), option<"srqn">,
+                  [&](auto qpc) { qpc.template set<"srqn_rmpn_xrqn">(pool.number()); }),
+              "BAD_PARAMETER wrong_object_type");
+    EXPECT_EQ(pool.references(), 0U);
+}
+
+// --- QUERY_QP ------------------------------------------------------------------------------------
+
+TEST_F(QueuePairCommandsTest, TellThePagesBehindTheExtensionWhereItIsAskedFor) {
+    const auto& queue_pair = bench.make_queue_pair();
+    const std::uint64_t first = queue_pair.buffer().pages().front();
+    const auto rest = hwtab::locate(hwtab::query_qp_out, "qp_pas_or_qpc_ext_and_pas").offset / 8;
+    for (const bool extended : {false, true}) {
+        Call<hwtab::cmd_query_qp> call;
+        call.in().set<"qpn">(queue_pair.number());
+        call.in().set<"qpc_ext">(extended ? 1 : 0);
+        std::vector<std::byte> output(hwtab::query_qp_out.size + sizeof(std::uint64_t));
+        hca::CommandContext context{.hca = bench.hca(),
+                                    .input = call.input(),
+                                    .output = output,
+                                    .explanation = {},
+                                    .defer_hook = {}};
+        const auto query = all_commands().find(hwtab::cmd_query_qp.opcode)->handler;
+        ASSERT_EQ(outcome(query(context)), "OK");
+        const auto where = rest + (extended ? hwtab::qp_context_extension.size : 0U);
+        EXPECT_EQ(load_be<std::uint64_t>(std::span<const std::byte>(output).subspan(where)), first);
+    }
+}
+
+} // namespace
+} // namespace cxemu::commands
