@@ -60,6 +60,8 @@ std::expected<MessageReader::Received, std::string> MessageReader::receive(int s
     const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return Received::nothing_now;
+    if (count < 0 && errno == ECONNRESET) // the peer was killed with replies unread
+        return Received::end_of_stream;
     if (count < 0)
         return std::unexpected(fmt::format("receiving failed: {}", std::strerror(errno)));
     auto fds = fds_of(message);

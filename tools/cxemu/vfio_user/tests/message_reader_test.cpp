@@ -129,6 +129,12 @@ TEST_F(Reader, TellsNothingNowFromTheEnd) {
     EXPECT_EQ(receive(), Received::end_of_stream);
 }
 
+TEST_F(Reader, TakesTheEndOfAClientWithUnreadRepliesForAnOrdinaryEnd) {
+    send_with_fds(sockets_.server, bytes_of("a reply"));
+    sockets_.client.reset();
+    EXPECT_EQ(receive(), Received::end_of_stream);
+}
+
 TEST_F(Reader, GivesDescriptorsToTheMessageThatTheyCameWith) {
     const UniqueFd event = make_eventfd();
     send(request(Command::region_read, bytes_of("without")));

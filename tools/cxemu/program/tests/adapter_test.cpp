@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Adapters and the virtual machines that come and go at their sockets.
+#include "program/adapter.hpp"
+#include "program/testing/virtual_machine.hpp"
+#include "tables/commands_objects.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cxemu::program {
+namespace {
+
+using hca::FunctionState;
+using testing::VirtualMachine;
+
+/// Two adapters on one switch, in a process whose clock moves with its work.
+class AdapterTest : public ::testing::Test {
+protected:
+    AdapterTest() : fabric(loop, fabric::SwitchSettings{}) {
+        EXPECT_TRUE(configure_logging(spdlog::level::off, {}));
+        std::string name = (std::filesystem::temp_directory_path() / "cxemu-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("mkdtemp failed");
+        directory = name;
+        for (const char* adapter : {"hca0", "hca1"})
+            adapters.push_back(make(adapter));
+    }
+    ~AdapterTest() override {
+        adapters.clear();
+        std::filesystem::remove_all(directory);
+    }
+
+    std::unique_ptr<Adapter> make(const std::string& name) {
+        hca::HcaSettings settings;
+        settings.name = name;
+        settings.profile = hca::find_profile(std::string_view("connectx5"));
+        settings.node_guid = 0x1000 * (adapters.size() + 1);
+        settings.pages = {.boot = 2, .init = 4, .regular = 0};
+        auto adapter =
+            Adapter::make({.loop = loop, .fabric = fabric, .checker = checker}, settings, {});
+        if (!adapter || !(*adapter)->listen(loop, socket_of(name)))
+            throw std::runtime_error("an adapter can't be made");
+        return *std::move(adapter);
+    }
+    [[nodiscard]] std::filesystem::path socket_of(const std::string& name) const {
+        return directory / name;
+    }
+
+    void work() {
+        now += std::chrono::milliseconds(1);
+        loop.turn({});
+    }
+    VirtualMachine start(const std::string& name = "hca0") {
+        return VirtualMachine(socket_of(name), [this] { work(); });
+    }
+    /// Until the adapter has noticed that its client is gone.
+    void wait_for_end(Adapter& adapter) {
+        for (int i = 0; i < 1000 && adapter.connected(); ++i)
+            work();
+        ASSERT_FALSE(adapter.connected());
+    }
+    static std::uint64_t maps(Adapter& adapter) {
+        return adapter.statistics()["dma"]["maps"].get<std::uint64_t>();
+    }
+    /// Nothing of a virtual machine is left.
+    static void expect_cold(Adapter& adapter) {
+        EXPECT_EQ(adapter.hca().objects().count(), 0U);
+        EXPECT_EQ(adapter.hca().pages().held(), 0U);
+        EXPECT_EQ(adapter.hca().state(), FunctionState::disabled);
+        EXPECT_FALSE(adapter.hca().command_queue().running());
+        EXPECT_EQ(adapter.hca().firmware_dma().map_count(), 0U);
+    }
+
+    EventLoop::TimePoint now{std::chrono::hours(1)};
+    EventLoop loop{[this] { return now; }};
+    check::Checker checker{make_silent_log()};
+    fabric::Fabric fabric;
+    std::filesystem::path directory;
+    std::vector<std::unique_ptr<Adapter>> adapters;
+};
+
+TEST_F(AdapterTest, BringsUpAVirtualMachine) {
+    VirtualMachine machine = start();
+    machine.bring_up();
+    const auto objects = machine.make_objects();
+    EXPECT_EQ(adapters[0]->hca().state(), FunctionState::initialized);
+    machine.take_events(objects);
+    machine.execute<hwtab::cmd_nop>();
+    EXPECT_EQ(machine.take_interrupts(1), 1U) << "the completion of the command";
+    EXPECT_EQ(machine.take_interrupts(0), 0U);
+    EXPECT_EQ(checker.to_text(), "");
+}
+
+TEST_F(AdapterTest, ServesSeveralVirtualMachinesAtOnce) {
+    VirtualMachine first = start("hca0");
+    VirtualMachine second = start("hca1");
+    first.bring_up();
+    second.bring_up();
+    first.make_objects();
+    EXPECT_EQ(adapters[1]->hca().objects().count(), 0U);
+    first.vanish();
+    wait_for_end(*adapters[0]);
+    expect_cold(*adapters[0]);
+    second.make_objects();
+    EXPECT_EQ(adapters[1]->hca().state(), FunctionState::initialized);
+}
+
+TEST_F(AdapterTest, GivesOneVirtualMachineSeveralAdapters) {
+    VirtualMachine first = start("hca0");
+    VirtualMachine second = start("hca1");
+    first.bring_up();
+    second.bring_up();
+    const auto mine = first.make_objects();
+    const auto other = second.make_objects();
+    EXPECT_EQ(mine.queue_pair, other.queue_pair) << "each has numbers of its own";
+}
+
+// --- Resets --------------------------------------------------------------------------------------
+
+TEST_F(AdapterTest, ComesUpAgainAfterABusReset) {
+    VirtualMachine machine = start();
+    for (int i = 0; i < 50; ++i) {
+        machine.bring_up();
+        machine.make_objects();
+        machine.reset();
+        EXPECT_EQ(adapters[0]->hca().objects().count(), 0U);
+    }
+    EXPECT_EQ(checker.to_text(), "");
+}
+
+TEST_F(AdapterTest, ComesUpAgainAfterAFunctionLevelReset) {
+    VirtualMachine machine = start();
+    machine.bring_up();
+    const auto objects = machine.make_objects();
+    machine.take_events(objects);
+    constexpr std::uint16_t initiate = 0x8000;
+    machine.write_config16(pci::reg::device_control, initiate);
+    machine.write_config16(pci::reg::command, 2);
+    EXPECT_NE(machine.read32(0x1fc) >> 31U, 0U) << "it is initializing";
+    EXPECT_EQ(adapters[0]->hca().objects().count(), 0U);
+    machine.write_config16(pci::reg::command, 6);
+    machine.bring_up();
+    EXPECT_EQ(machine.take_interrupts(1), 0U);
+}
+
+// --- Memory --------------------------------------------------------------------------------------
+
+TEST_F(AdapterTest, FollowsMemoryThatIsMappedAnew) {
+    VirtualMachine machine = start();
+    for (int i = 0; i < 6; ++i) { // as often as the firmware of a machine does so at boot
+        machine.unmap_memory();
+        machine.map_memory();
+    }
+    machine.bring_up();
+    machine.unmap_memory();
+    machine.map_memory();
+    machine.make_objects();
+    EXPECT_EQ(maps(*adapters[0]), 9U);
+}
+
+TEST_F(AdapterTest, ReportsAFailureWhenTheCommandQueueIsNoLongerMapped) {
+    VirtualMachine machine = start();
+    machine.bring_up();
+    const auto objects = machine.make_objects();
+    machine.unmap_memory();
+    machine.write32(0x18, 1);
+    machine.take_events(objects);
+    work();
+    EXPECT_NE(machine.read32(0x23c) >> 16U & 0xffU, 0U) << "health syndrome";
+    EXPECT_GE(adapters[0]->statistics()["dma"]["master_aborts"].get<std::uint64_t>(), 1U);
+    machine.map_memory();
+    machine.reset();
+    machine.bring_up();
+}
+
+// --- The end of a virtual machine ----------------------------------------------------------------
+
+TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishes) {
+    VirtualMachine machine = start();
+    machine.bring_up();
+    const auto objects = machine.make_objects();
+    machine.take_events(objects);
+    machine.vanish();
+    wait_for_end(*adapters[0]);
+    expect_cold(*adapters[0]);
+    adapters[0]->hca().interrupts().raise(1);
+    EXPECT_EQ(machine.take_interrupts(1), 0U) << "its eventfd is no longer used";
+}
+
+TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishesInTheMiddleOfAMessage) {
+    for (const std::size_t size : {1U, 15U, 16U, 20U}) {
+        VirtualMachine machine = start();
+        machine.bring_up();
+        machine.make_objects();
+        machine.client().send_part(vfio_user::Command::region_write, vfio_user::testing::Bytes(24),
+                                   size);
+        machine.vanish();
+        wait_for_end(*adapters[0]);
+        expect_cold(*adapters[0]);
+    }
+}
+
+/// What the process holds, when no virtual machine is connected.
+struct Footprint {
+    std::size_t bytes = testing::allocated_bytes();
+    std::size_t descriptors = testing::open_descriptors();
+};
+
+TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
+    constexpr int warm_up = 50;
+    constexpr int machines = 400;
+    std::optional<Footprint> before;
+    for (int i = 0; i < machines; ++i) {
+        if (i == warm_up)
+            before.emplace();
+        VirtualMachine machine = start();
+        machine.bring_up();
+        machine.make_objects();
+        if (i % 2 == 0)
+            machine.client().send_part(vfio_user::Command::dma_map,
+                                       vfio_user::testing::dma_map_body(0, 4096), 17);
+        machine.vanish();
+        wait_for_end(*adapters[0]);
+    }
+    const Footprint after;
+    EXPECT_EQ(after.descriptors, before->descriptors);
+    // One byte for each machine would be more than this.
+    EXPECT_LE(after.bytes, before->bytes + 256);
+    expect_cold(*adapters[0]);
+}
+
+/// A virtual machine in a process of its own, which makes and destroys objects until it is killed.
+[[noreturn]] void run_machine(const std::filesystem::path& socket) {
+    try {
+        VirtualMachine machine(socket);
+        machine.bring_up();
+        const auto objects = machine.make_objects();
+        while (true) {
+            machine.take_events(objects);
+            machine.execute<hwtab::cmd_alloc_pd>();
+            machine.execute<hwtab::cmd_query_hca_cap>(1);
+        }
+    } catch (const std::exception&) {
+        ::_exit(EXIT_FAILURE);
+    }
+}
+
+TEST_F(AdapterTest, ServesTheNextVirtualMachineWhereverTheFormerWasKilled) {
+    std::mt19937 random(20261121);
+    std::uniform_int_distribution<int> turns(0, 400);
+    for (int i = 0; i < 100; ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0)
+            run_machine(socket_of("hca0"));
+        for (int life = turns(random); life > 0; --life) {
+            now += std::chrono::milliseconds(1);
+            loop.turn(std::chrono::milliseconds(1));
+        }
+        ::kill(child, SIGKILL);
+        ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+        for (int turn = 0; turn < 10; ++turn)
+            work(); // it may be in the queue of the listening socket only
+        wait_for_end(*adapters[0]);
+        expect_cold(*adapters[0]);
+    }
+    VirtualMachine machine = start();
+    machine.bring_up();
+    machine.make_objects();
+}
+
+} // namespace
+} // namespace cxemu::program
