@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "program/control_socket.hpp"
 
+#include "base/unix_listener.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <sstream>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <utility>
 
 namespace cxemu::program {
@@ -29,30 +29,12 @@ std::vector<std::string> split(const std::string& line) {
     return words;
 }
 
-std::expected<UniqueFd, std::string> bind_socket(const std::filesystem::path& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string name = path.string();
-    if (name.size() >= sizeof(address.sun_path))
-        return std::unexpected(fmt::format("control socket {}: the path has {} bytes, {} fit", name,
-                                           name.size(), sizeof(address.sun_path) - 1));
-    std::ranges::copy(name, std::begin(address.sun_path));
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    std::error_code ignored;
-    if (std::filesystem::is_socket(path, ignored))
-        std::filesystem::remove(path, ignored);
-    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(fd.get(), ControlSocket::most_clients) != 0)
-        return std::unexpected(fmt::format("control socket {}: {}", name, std::strerror(errno)));
-    return fd;
-}
-
 } // namespace
 
 std::expected<std::unique_ptr<ControlSocket>, std::string>
 ControlSocket::listen(EventLoop& loop, const std::filesystem::path& path, Handler handler,
                       Log log) {
-    auto listener = bind_socket(path);
+    auto listener = listen_on_socket(path, most_clients);
     if (!listener)
         return std::unexpected(listener.error());
     return std::unique_ptr<ControlSocket>(

@@ -28,7 +28,7 @@ public:
     static constexpr std::size_t longest_line = 4096;
     static constexpr std::size_t most_clients = 16;
 
-    /// Listens on \p path. A socket file that is left over is replaced.
+    /// Listens on \p path. A socket file that nobody listens on any more is replaced.
     /// \return an error text that names the path and the cause
     static std::expected<std::unique_ptr<ControlSocket>, std::string>
     listen(EventLoop& loop, const std::filesystem::path& path, Handler handler, Log log);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "vfio_user/server.hpp"
 
+#include "base/unix_listener.hpp"
 #include "vfio_user/connection.hpp"
 #include "vfio_user/session.hpp"
 
@@ -8,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <system_error>
 #include <utility>
 
@@ -18,55 +18,16 @@ namespace {
 constexpr int backlog = 4;
 constexpr std::chrono::milliseconds pause_without_fds{100};
 
-UniqueFd make_socket() {
-    return UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
-/// True when \p path is a socket file whose server is gone.
-bool is_stale(const std::filesystem::path& path, const sockaddr_un& address) {
-    std::error_code ignored;
-    if (!std::filesystem::is_socket(path, ignored))
-        return false;
-    const UniqueFd probe = make_socket();
-    return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
-               0 &&
-           errno == ECONNREFUSED;
-}
-
-bool bind_to(const UniqueFd& socket, const sockaddr_un& address) {
-    return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-}
-
 } // namespace
 
 std::expected<std::unique_ptr<Server>, std::string>
 Server::listen(EventLoop& loop, const std::filesystem::path& path, Device& device, Log log) {
-    const auto refused = [&](const std::string& cause) {
-        return std::unexpected(fmt::format("cannot listen on \"{}\": {}", path.string(), cause));
-    };
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string name = path.string();
-    if (name.empty() || name.size() >= sizeof(address.sun_path))
-        return refused(fmt::format("the path has {} characters, possible are 1..{}", name.size(),
-                                   sizeof(address.sun_path) - 1));
-    std::memcpy(address.sun_path, name.data(), name.size());
-    UniqueFd listener = make_socket();
+    auto listener = listen_on_socket(path, backlog);
     if (!listener)
-        return refused(std::strerror(errno));
-    bool bound = bind_to(listener, address);
-    if (!bound && errno == EADDRINUSE) {
-        if (!is_stale(path, address))
-            return refused("the path exists and is not a socket that a server has left behind");
-        std::error_code ignored;
-        std::filesystem::remove(path, ignored);
-        bound = bind_to(listener, address);
-    }
-    if (!bound || ::listen(listener.get(), backlog) != 0)
-        return refused(std::strerror(errno));
-    log->info("listening on {}", name);
+        return std::unexpected(listener.error());
+    log->info("listening on {}", path.string());
     return std::unique_ptr<Server>(
-        new Server(loop, path, std::move(listener), device, std::move(log)));
+        new Server(loop, path, *std::move(listener), device, std::move(log)));
 }
 
 Server::Server(EventLoop& loop, std::filesystem::path path, UniqueFd listener, Device& device,

@@ -68,6 +68,52 @@ TEST_F(ControlSocketTest, EndsAConnectionThatSendsNoLine) {
     EXPECT_EQ(::recv(client.get(), buffer.data(), 1, 0), 0) << "the connection is still open";
 }
 
+TEST_F(ControlSocketTest, DoesNotTakeAPathAwayFromAnother) {
+    const auto second = ControlSocket::listen(
+        loop, path, [](const auto&) { return nlohmann::json(); }, make_silent_log());
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().find(path.string()), std::string::npos) << second.error();
+    const UniqueFd client = connect();
+    EXPECT_EQ(ask(client, "help\n"), "{\"words\":[\"help\"]}\n") << "the first one still serves";
+}
+
+TEST_F(ControlSocketTest, RefusesMoreClientsThanItHasRoomFor) {
+    std::vector<UniqueFd> clients;
+    for (std::size_t i = 0; i < ControlSocket::most_clients; ++i) {
+        clients.push_back(connect());
+        loop.turn({});
+    }
+    const UniqueFd one_more = connect();
+    EXPECT_EQ(ask(one_more, "help\n"), "");
+    EXPECT_NE(ask(clients.back(), "help\n"), "");
+    clients.pop_back();
+    for (int i = 0; i < 4; ++i)
+        loop.turn({});
+    EXPECT_NE(ask(connect(), "help\n"), "");
+}
+
+TEST_F(ControlSocketTest, WaitsForAClientThatDoesNotTakeItsAnswers) {
+    const UniqueFd client = connect();
+    const std::string line = std::string(4000, 'x') + "\n";
+    int sent = 0;
+    while (::send(client.get(), line.data(), line.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(line.size())) {
+        ++sent;
+        loop.turn({});
+    }
+    const UniqueFd other = connect();
+    EXPECT_NE(ask(other, "help\n"), "") << "the others are served meanwhile";
+    std::size_t answered = 0;
+    std::array<char, 65536> buffer{};
+    for (int i = 0; i < 10'000; ++i) {
+        loop.turn({});
+        const ssize_t count = ::recv(client.get(), buffer.data(), buffer.size(), 0);
+        for (ssize_t at = 0; at < count; ++at)
+            answered += buffer.at(static_cast<std::size_t>(at)) == '\n' ? 1 : 0;
+    }
+    EXPECT_EQ(answered, static_cast<std::size_t>(sent));
+}
+
 TEST_F(ControlSocketTest, RemovesItsFileAtTheEnd) {
     EXPECT_TRUE(std::filesystem::exists(path));
     control.reset();
