@@ -8,11 +8,11 @@
 #include "check/command_log.hpp"
 #include "fabric/topology.hpp"
 #include "program/adapter.hpp"
+#include "program/command_line.hpp"
 #include "program/control_commands.hpp"
 #include "program/control_socket.hpp"
 #include "program/options.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -106,10 +106,9 @@ public:
 
 private:
     static fabric::SwitchSettings switch_settings(const program::Options& options) {
-        constexpr std::size_t fewest_ports = 8;
         constexpr fabric::Guid guid_distance = 0x8000;
         fabric::SwitchSettings settings;
-        settings.ports = static_cast<std::uint8_t>(std::max(fewest_ports, options.hcas.size()));
+        settings.ports = *program::switch_ports_of(options);
         settings.node_guid = program::settings_of(options, 0)->node_guid + guid_distance;
         settings.system_image_guid = settings.node_guid;
         return settings;
@@ -172,7 +171,8 @@ private:
 };
 
 std::expected<void, std::string> serve(const program::Options& options) {
-    if (auto configured = configure_logging(options.log_level, {}); !configured)
+    const auto level = options.log_level.value_or(spdlog::level::info);
+    if (auto configured = configure_logging(level, {}); !configured)
         return configured;
     Service service(options);
     if (auto started = service.start(); !started)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the user wants: the command line, and the configuration file that it may name.
+/// What the user wants, from the command line and the configuration file, and what follows from it.
 #pragma once
 
 #include "fabric/link_rate.hpp"
 #include "hca/profile.hpp"
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <spdlog/spdlog.h>
 #include <string>
@@ -16,6 +18,16 @@
 #include <vector>
 
 namespace cxemu::program {
+
+inline constexpr std::uint32_t most_vectors = 256;
+inline constexpr std::uint32_t most_ports = 2; ///< of an HCA
+inline constexpr std::uint32_t most_pages = 1'000'000;
+inline constexpr std::array link_speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "edr", "hdr", "ndr"};
+inline constexpr std::array link_widths{"1x", "2x", "4x", "8x", "12x"};
+/// "connectx4, connectx5, ..."
+std::string profile_names();
+/// Names of what goes to standard error.
+const std::map<std::string, spdlog::level::level_enum>& log_levels();
 
 /// One HCA, before defaults that depend on its number are filled in.
 struct HcaOptions {
@@ -49,28 +61,21 @@ struct Options {
     std::optional<std::filesystem::path> violations;
     std::optional<std::filesystem::path> allow_list;
     std::optional<std::filesystem::path> packet_capture;
-    spdlog::level::level_enum log_level = spdlog::level::info;
+    std::optional<spdlog::level::level_enum> log_level;
 };
 
-/// Why the program ends before it has begun.
-struct EarlyEnd {
-    int status = 0; ///< exit status: 0 after --help
-};
-
-/// Reads the command line; prints what is wrong with it, or the help.
-std::expected<Options, EarlyEnd> parse_command_line(int argc, char** argv);
-
-/// Reads a configuration file; what \p options has already stays.
-/// \return an error text that names the file, the place and the cause
-std::expected<void, std::string> read_configuration(const std::filesystem::path& file,
-                                                    Options& options);
-
-/// The settings of HCA \p number (counted from 0), complete and checked.
+/// Checks that every HCA can be made, and all of them together.
 /// \return an error text that names the option, its value and what is possible
+std::expected<void, std::string> check(const Options& options);
+
+/// The settings of HCA \p number (counted from 0), complete and checked; errors as check().
 std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
                                                          std::size_t number);
 
-/// What the link of HCA \p number can do at best. \return an error text
+/// What the link of HCA \p number can do at best; errors as check().
 std::expected<LinkSettings, std::string> link_of(const Options& options, std::size_t number);
+
+/// Ports of the switch: one for each port of an HCA, at least 8; errors as check().
+std::expected<std::uint8_t, std::string> switch_ports_of(const Options& options);
 
 } // namespace cxemu::program

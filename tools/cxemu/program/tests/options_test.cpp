@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/write_file.hpp"
-#include "program/options.hpp"
+#include "program/command_line.hpp"
+#include "program/configuration.hpp"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -86,6 +87,48 @@ TEST_F(ConfigurationTest, RefusesANumberOfPortsThatOnlyFitsWhenCutOff) {
     EXPECT_NE(settings.error().find("257 ports: 1 to 2"), std::string::npos) << settings.error();
 }
 
+TEST(Options, TakeNumbersOnlyAsAWhole) {
+    EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp=12x"}));
+    EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp=-1"}));
+    EXPECT_FALSE(parse({"--hca", "/a", "--capability", "log_max_qp="}));
+    EXPECT_TRUE(parse({"--hca", "/a", "--capability", "log_max_qp=0x12"}));
+    EXPECT_FALSE(parse({"--hca", "/a", "--guid", "00000000000000000"})) << "17 digits";
+    EXPECT_FALSE(parse({"--hca", "/a", "--guid", "12 34"}));
+    EXPECT_FALSE(parse({"--hca", "/a", "--device-id", "0x"}));
+}
+
+TEST(Options, RefuseTwoHcasOfOneSocketOrGuid) {
+    EXPECT_FALSE(parse({"--hca", "/a", "--hca", "/a"}));
+    Options options;
+    for (const char* socket : {"/a", "/b"}) {
+        options.hcas.emplace_back().socket = socket;
+        options.hcas.back().guid = 5;
+    }
+    const auto checked = check(options);
+    ASSERT_FALSE(checked);
+    EXPECT_NE(checked.error().find("0x0000000000000005"), std::string::npos) << checked.error();
+}
+
+TEST(Options, GiveTheSwitchAPortForEachPortOfAnHca) {
+    Options options;
+    options.common.ports = 2;
+    const auto add = [&](int count) {
+        for (int i = 0; i < count; ++i) {
+            const auto number = options.hcas.size();
+            options.hcas.emplace_back().socket = fmt::format("/{}", number);
+        }
+    };
+    add(1);
+    EXPECT_EQ(switch_ports_of(options), 8U);
+    add(8);
+    EXPECT_EQ(switch_ports_of(options), 18U);
+    add(118);
+    EXPECT_EQ(switch_ports_of(options), 254U);
+    EXPECT_TRUE(check(options));
+    add(1);
+    EXPECT_FALSE(check(options));
+}
+
 TEST(Options, EndWithSuccessAfterTheHelp) {
     const auto options = parse({"--help"});
     ASSERT_FALSE(options);
@@ -128,6 +171,68 @@ TEST_F(ConfigurationTest, YieldsToTheCommandLine) {
     ASSERT_TRUE(options) << options.error();
     EXPECT_EQ(options->hcas.size(), 1U);
     EXPECT_EQ(settings_of(*options, 0)->profile->name, "connectx7");
+}
+
+TEST_F(ConfigurationTest, TakesIdsAsNumbersOrHexadecimalTexts) {
+    const auto options = read("[defaults]\ndevice_id = '1018'\nguid = 'fedc000000000001'\n"
+                              "[[hca]]\nsocket = '/a'\n[[hca]]\nsocket = '/b'\n"
+                              "device_id = 0x1013\n");
+    ASSERT_TRUE(options) << options.error();
+    EXPECT_EQ(settings_of(*options, 0)->device_id(), 0x1018);
+    EXPECT_EQ(settings_of(*options, 0)->node_guid, 0xfedc'0000'0000'0001U);
+    EXPECT_EQ(settings_of(*options, 1)->device_id(), 0x1013);
+}
+
+TEST_F(ConfigurationTest, NamesTheLineOfAValueOfTheWrongKind) {
+    const auto refused = [&](const std::string& line, const std::string& part) {
+        const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");
+        ASSERT_FALSE(options) << line;
+        EXPECT_NE(options.error().find("line 3"), std::string::npos) << options.error();
+        EXPECT_NE(options.error().find(part), std::string::npos) << options.error();
+    };
+    refused("vectors = '12'", "a number of 0 to 4294967295");
+    refused("vectors = -1", "a number of 0 to 4294967295");
+    refused("vectors = 12.0", "a number");
+    refused("device_id = 65536", "a number of 0 to 65535");
+    refused("device_id = '10180'", "a hexadecimal number of 1 to 4 digits");
+    refused("checksums = 1", "true or false");
+    refused("profile = 5", "a text");
+    refused("capabilities = 5", "a table");
+    refused("capabilities = { xrc = 'no' }", "\"xrc\" is not a number");
+}
+
+TEST_F(ConfigurationTest, NamesTheLineOfATableOfTheWrongKind) {
+    EXPECT_NE(read("hca = 5\n").error().find("line 1: \"hca\" is not a list of tables"),
+              std::string::npos);
+    EXPECT_NE(read("defaults = 5\n").error().find("line 1: \"defaults\" is not a table"),
+              std::string::npos);
+    EXPECT_NE(read("log_level = 'loud'\n").error().find("is not a log level"), std::string::npos);
+}
+
+TEST_F(ConfigurationTest, GivesTheWordForCapabilitiesToTheCommandLine) {
+    Options given;
+    given.common.capabilities.emplace_back("log_max_qp", 10);
+    const auto options = read("[defaults.capabilities]\nlog_max_qp = 12\nlog_max_cq = 9\n"
+                              "[[hca]]\nsocket = '/x'\n",
+                              given);
+    ASSERT_TRUE(options) << options.error();
+    const auto settings = settings_of(*options, 0);
+    EXPECT_EQ(settings->overrides.back(), (std::pair<std::string, std::uint64_t>{"log_max_qp", 10}))
+        << "the last one counts";
+    EXPECT_EQ(settings->overrides.size(), 3U);
+}
+
+TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
+    const auto error = [&](const std::string& line) {
+        const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");
+        if (!options)
+            return options.error();
+        const auto checked = check(*options);
+        return checked ? std::string() : checked.error();
+    };
+    EXPECT_EQ(error("vectors = 257"), "257 vectors: 1 to 256 are possible");
+    EXPECT_EQ(error("boot_pages = 1000001"), "1000001 boot pages: 0 to 1000000 are possible");
+    EXPECT_EQ(error("vectors = 256"), "");
 }
 
 TEST_F(ConfigurationTest, NamesTheLineOfWhatItDoesNotKnow) {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "program/command_line.hpp"
+
+#include "program/configuration.hpp"
+#include "program/numbers.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace cxemu::program {
+
+namespace {
+
+std::string join(auto&& names) {
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// "name=value" of a capability. \return an error text, empty for none
+std::string parse_capability(const std::string& text, HcaOptions& options) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos)
+        return fmt::format("\"{}\" is not NAME=VALUE", text);
+    const auto value = parse_number(std::string_view(text).substr(equals + 1));
+    if (!value)
+        return fmt::format("\"{}\" is not a number", text.substr(equals + 1));
+    options.capabilities.emplace_back(text.substr(0, equals), *value);
+    return {};
+}
+
+CLI::Validator hexadecimal(std::size_t digits) {
+    return CLI::Validator(
+        [digits](const std::string& text) {
+            return parse_hexadecimal(text, digits)
+                       ? std::string()
+                       : fmt::format("\"{}\" is not a hexadecimal number of 1 to {} digits", text,
+                                     digits);
+        },
+        "");
+}
+
+CLI::IsMember one_of(auto&& names) {
+    CLI::IsMember validator(std::vector<std::string>(names.begin(), names.end()));
+    validator.description("");
+    return validator;
+}
+
+void describe_model(CLI::App& app, HcaOptions& hca) {
+    app.add_option("--profile", hca.profile, "Model: " + profile_names())->type_name("MODEL");
+    app.add_option_function<std::string>(
+           "--device-id",
+           [&hca](const std::string& text) {
+               hca.device_id = static_cast<std::uint16_t>(*parse_hexadecimal(text, 4));
+           },
+           "PCI device id, hexadecimal; chooses the model and whether it is a virtual function "
+           "(default 1017, a ConnectX-5)")
+        ->check(hexadecimal(4))
+        ->type_name("ID");
+    app.add_flag("--virtual-function", hca.virtual_function, "The virtual function of the model");
+    app.add_option_function<std::string>(
+           "--guid", [&hca](const std::string& text) { hca.guid = parse_hexadecimal(text, 16); },
+           "Node GUID of the first HCA, hexadecimal; the others follow in steps of 16")
+        ->check(hexadecimal(16))
+        ->type_name("GUID");
+    app.add_option_function<std::vector<std::string>>(
+           "--capability",
+           [&hca](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts)
+                   parse_capability(text, hca);
+           },
+           "Give a general capability this value, for example dct=0")
+        ->check(CLI::Validator(
+            [](const std::string& text) {
+                HcaOptions unused;
+                return parse_capability(text, unused);
+            },
+            ""))
+        ->type_name("NAME=VALUE");
+}
+
+void describe_resources(CLI::App& app, HcaOptions& hca) {
+    app.add_option("--vectors", hca.vectors, "Number of MSI-X vectors (default 64)")
+        ->check(CLI::Range(1U, most_vectors));
+    app.add_option("--ports", hca.ports, "Ports of an HCA (default 1)")
+        ->check(CLI::Range(1U, most_ports));
+    app.add_option("--boot-pages", hca.boot_pages, "Pages that the firmware asks for at boot")
+        ->check(CLI::Range(0U, most_pages));
+    app.add_option("--init-pages", hca.init_pages, "Pages that INIT_HCA needs")
+        ->check(CLI::Range(0U, most_pages));
+    app.add_option("--regular-pages", hca.regular_pages,
+                   "Pages that the firmware asks for at run time")
+        ->check(CLI::Range(0U, most_pages));
+    app.add_option("--link-speed", hca.link_speed, "Speed of the links: " + join(link_speeds))
+        ->check(one_of(link_speeds))
+        ->type_name("SPEED");
+    app.add_option("--link-width", hca.link_width, "Width of the links: " + join(link_widths))
+        ->check(one_of(link_widths))
+        ->type_name("WIDTH");
+    app.add_flag("--checksums", hca.checksums,
+                 "Verify and make the signatures of commands from the start");
+}
+
+void describe_files(CLI::App& app, Options& options) {
+    app.add_option("--pcap", options.packet_capture, "Capture every packet on the wire")
+        ->type_name("FILE");
+    app.add_option("--log", options.command_log, "Log every command by name and field")
+        ->type_name("FILE");
+    app.add_option("--control", options.control,
+                   "Listen on this UNIX socket for commands; \"help\" lists them")
+        ->type_name("SOCKET");
+    app.add_option("--violations", options.violations,
+                   "At the end, write the driver's violations of the interface there")
+        ->type_name("FILE");
+    app.add_option("--allow", options.allow_list, "Violations that are known (TOML)")
+        ->type_name("FILE");
+    app.add_option_function<std::string>(
+           "--log-level",
+           [&options](const std::string& text) { options.log_level = log_levels().at(text); },
+           "What goes to standard error: trace, debug, info, warn, error or off")
+        ->check(CLI::IsMember(&log_levels()).description(""))
+        ->type_name("LEVEL");
+}
+
+/// What the command line is read into.
+struct CommandLine {
+    CommandLine() {
+        app.add_option("--hca", sockets,
+                       "Listen on this UNIX socket for a virtual machine; once for each HCA")
+            ->type_name("SOCKET");
+        app.add_option("--config", configuration, "Read this configuration file (TOML) as well")
+            ->type_name("FILE");
+        describe_model(app, options.common);
+        describe_resources(app, options.common);
+        describe_files(app, options);
+    }
+
+    CLI::App app{"Emulated ConnectX host channel adapters for virtual machines (QEMU's "
+                 "vfio-user-pci)."};
+    Options options;
+    std::vector<std::filesystem::path> sockets;
+    std::optional<std::filesystem::path> configuration;
+};
+
+std::expected<Options, std::string> complete(CommandLine& line) {
+    for (const auto& socket : line.sockets)
+        line.options.hcas.emplace_back().socket = socket;
+    if (line.configuration) {
+        if (auto read = read_configuration(*line.configuration, line.options); !read)
+            return std::unexpected(read.error());
+    }
+    if (auto checked = check(line.options); !checked)
+        return std::unexpected(checked.error());
+    return std::move(line.options);
+}
+
+} // namespace
+
+std::expected<Options, EarlyEnd> parse_command_line(int argc, char** argv) {
+    CommandLine line;
+    try {
+        line.app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return std::unexpected(EarlyEnd{line.app.exit(error)});
+    }
+    auto options = complete(line);
+    if (options)
+        return *std::move(options);
+    fmt::print(stderr, "cxemu: {}\n", options.error());
+    return std::unexpected(EarlyEnd{EXIT_FAILURE});
+}
+
+std::string command_line_help() {
+    return CommandLine().app.help();
+}
+
+} // namespace cxemu::program
