@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace cxemu::check {
@@ -122,6 +124,41 @@ TEST_F(Capture, NamesTheFileThatCannotBeOpened) {
     ASSERT_FALSE(capture);
     EXPECT_THAT(capture.error(), ::testing::HasSubstr("/nonexistent/x.pcap"));
     EXPECT_THAT(capture.error(), ::testing::HasSubstr("No such file"));
+}
+
+/// Lets no file of this process grow beyond a size.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(rlim_t bytes) : former_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &former_);
+        const rlimit limit{.rlim_cur = bytes, .rlim_max = former_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &former_);
+        std::signal(SIGXFSZ, former_handler_);
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+private:
+    rlimit former_{};
+    void (*former_handler_)(int);
+};
+
+TEST_F(Capture, EndsWhenTheFileCannotGrow) {
+    const auto capture = open();
+    capture->write(packet_of(100, 1));
+    capture->flush();
+    {
+        const FileSizeLimit full(std::filesystem::file_size(file));
+        capture->write(packet_of(100, 2));
+        capture->flush();
+    }
+    EXPECT_EQ(capture->packets(), 2U);
+    capture->write(packet_of(100, 3));
+    EXPECT_EQ(capture->packets(), 2U) << "nothing is captured any more";
+    EXPECT_EQ(read_capture(file).packets.size(), 1U);
 }
 
 TEST_F(Capture, RefusesAFileThatCannotBeWritten) {

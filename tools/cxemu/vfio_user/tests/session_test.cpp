@@ -4,11 +4,16 @@
 #include "vfio_user/testing/guest_memory.hpp"
 #include "vfio_user/testing/wire.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <optional>
+#include <spdlog/sinks/ostream_sink.h>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +28,7 @@ using testing::drain;
 using ::testing::ElementsAre;
 using testing::FakeDevice;
 using testing::GuestMemory;
+using ::testing::HasSubstr;
 using testing::irq_body;
 using ::testing::IsEmpty;
 using testing::make_eventfd;
@@ -494,6 +500,57 @@ TEST_F(OtherMessages, EndWithTheSessionThatDropsAllTheClientLent) {
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
     device_.interrupt_set.raise(0);
     EXPECT_EQ(drain(guest), 0U);
+}
+
+// --- The log -------------------------------------------------------------------------------------
+
+/// A session whose log goes to a text.
+class SessionLogTest : public ::testing::Test {
+protected:
+    void handle(Command command, const Bytes& body, std::uint32_t flags = 0) {
+        Header header{.id = 1, .command = command};
+        header.size = static_cast<std::uint32_t>(Header::wire_size + body.size());
+        header.flags = flags;
+        session_.handle({.header = header, .body = body, .fds = {}});
+    }
+    std::size_t lines() {
+        const std::string text = text_.str();
+        return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    }
+
+    std::ostringstream text_;
+    FakeDevice device_;
+    SessionStatistics statistics_;
+    Session session_{device_,
+                     std::make_shared<spdlog::logger>(
+                         "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)),
+                     statistics_};
+};
+
+TEST_F(SessionLogTest, NamesTheMessageThatFailed) {
+    handle(Command::version, version_body());
+    handle(Command::region_read, region_body(0, 8, 4));
+    EXPECT_THAT(text_.str(), HasSubstr("REGION_READ (9) of 32 bytes failed: Invalid argument"));
+}
+
+TEST_F(SessionLogTest, NamesAPostedMessageThatFailed) {
+    handle(Command::version, version_body());
+    handle(Command::region_write, region_body(0, 8, 4, Bytes(4)), header_flag::no_reply);
+    EXPECT_THAT(text_.str(), HasSubstr("failed: Invalid argument"));
+    EXPECT_EQ(statistics_.errors_unanswered, 1U);
+}
+
+TEST_F(SessionLogTest, SaysWhyAVersionIsRefused) {
+    handle(Command::version, bytes_of("x"));
+    EXPECT_THAT(text_.str(), HasSubstr("VERSION refused: a body of 1 bytes is too short"));
+}
+
+TEST_F(SessionLogTest, DoesNotGrowWithTheNumberOfBadMessages) {
+    for (int i = 0; i < 1000; ++i)
+        handle(Command::region_read, {});
+    EXPECT_GE(lines(), 1U);
+    EXPECT_LE(lines(), 100U) << "some for each second that this may take";
+    EXPECT_EQ(statistics_.errors_answered, 1000U);
 }
 
 } // namespace

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of cxemu as a process: its sockets, signals, files and exit status.
+
+usage: test_process.py CXEMU [ARGUMENT of unittest]…
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any, Iterator
+
+PROGRAM = ""
+PATIENCE = 60  # seconds until something counts as hung
+
+VERSION, DMA_MAP, REGION_READ = 1, 2, 9
+LINK_TYPE_ERF = 197  # its records name InfiniBand
+
+
+def message(command: int, body: bytes = b"") -> bytes:
+    """A request of the vfio-user protocol."""
+    return struct.pack("<HHIII", 1, command, 16 + len(body), 0, 0) + body
+
+
+class Machine:
+    """A virtual machine that is connected to an adapter."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(path))
+        self.call(VERSION, struct.pack("<HH", 0, 0) + b'{"capabilities":{}}\0')
+
+    def call(self, command: int, body: bytes, fds: tuple[int, ...] = ()) -> bytes:
+        """Sends a request; returns the body of its reply."""
+        socket.send_fds(self.socket, [message(command, body)], fds)
+        header = self.receive(16)
+        size, error = struct.unpack("<4xI4xI", header)
+        if error:
+            raise OSError(error, os.strerror(error))
+        return self.receive(size - 16)
+
+    def receive(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            if not part:
+                raise EOFError("cxemu has hung up")
+            data += part
+        return data
+
+    def map_memory(self) -> None:
+        memory = os.memfd_create("guest")
+        try:
+            os.ftruncate(memory, 1 << 20)
+            self.call(DMA_MAP, struct.pack("<IIQQQ", 32, 3, 0, 0, 1 << 20), (memory,))
+        finally:
+            os.close(memory)
+
+    def vanish(self) -> None:
+        """Goes in the middle of a message."""
+        self.socket.send(message(DMA_MAP, bytes(32))[:20])
+        self.socket.close()
+
+
+class ProcessTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        self.output = self.directory / "output"
+
+    def wait_for(self, what: str, condition: Any) -> Any:
+        """Asks until the answer is true, and returns it."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            result = condition()
+            if result:
+                return result
+            time.sleep(0.02)
+        return self.fail(f"{what} did not come about; cxemu said:\n{self.output.read_text()}")
+
+    @contextlib.contextmanager
+    def started(self, *arguments: str, hcas: int = 1) -> Iterator[subprocess.Popen[bytes]]:
+        """Runs cxemu with adapters at hca0, hca1, …; ends it and expects success."""
+        sockets = [self.directory / f"hca{number}" for number in range(hcas)]
+        options = [option for path in sockets for option in ("--hca", str(path))]
+        said_before = self.output.stat().st_size if self.output.exists() else 0
+        with self.output.open("ab") as output:
+            process = subprocess.Popen([PROGRAM, *options, *arguments], stderr=output)  # pylint: disable=consider-using-with
+        try:
+            # That the files exist says nothing: they may be those of an earlier process.
+            self.wait_for("the sockets", lambda: self.listens_on(sockets, said_before) or process.poll() is not None)
+            self.assertIsNone(process.poll(), self.output.read_text())
+            yield process
+            if process.poll() is None:
+                process.terminate()
+                self.assertEqual(process.wait(PATIENCE), 0, self.output.read_text())
+        finally:
+            process.kill()
+            process.wait()
+
+    def listens_on(self, sockets: list[pathlib.Path], said_before: int) -> bool:
+        said = self.output.read_text()[said_before:]
+        return all(f"listening on {path}\n" in said for path in sockets)
+
+    def machine(self, hca: str) -> Machine:
+        machine = Machine(self.directory / hca)
+        self.addCleanup(machine.socket.close)
+        return machine
+
+    def ask(self, line: str) -> Any:
+        """A command by the control socket."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(PATIENCE)
+            control.connect(str(self.directory / "control"))
+            control.sendall(line.encode() + b"\n")
+            with control.makefile() as answers:
+                return json.loads(answers.readline())
+
+    def connections(self, hca: str) -> int:
+        return self.ask("stats")["ok"][hca]["session"]["connections"]
+
+    def test_ends_with_success_and_removes_its_sockets(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.started("--control", str(self.directory / "control"), hcas=2) as process:
+                self.assertTrue((self.directory / "control").is_socket())
+                process.send_signal(number)
+                self.assertEqual(process.wait(PATIENCE), 0)
+            self.assertEqual([path.name for path in self.directory.iterdir()], ["output"])
+
+    def test_names_what_is_wrong_with_its_options(self) -> None:
+        for arguments, part in (
+            ((), "--hca"),
+            (("--frobnicate",), "--frobnicate"),
+            (("--hca", "/nonexistent/x"), "/nonexistent/x"),
+            (("--hca", str(self.directory / "x"), "--log", "/nonexistent/log"), "/nonexistent/log"),
+            (("--hca", str(self.directory / "x"), "--pcap", "/nonexistent/pcap"), "/nonexistent/pcap"),
+            (("--hca", str(self.directory / "x"), "--control", "/nonexistent/c"), "/nonexistent/c"),
+            (("--hca", str(self.directory / "x"), "--allow", "/nonexistent/a"), "/nonexistent/a"),
+            (("--config", "/nonexistent/c.toml"), "/nonexistent/c.toml"),
+        ):
+            with self.subTest(arguments=arguments):
+                run = subprocess.run(
+                    [PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+                )
+                self.assertNotEqual(run.returncode, 0)
+                self.assertGreater(run.returncode, 0, "ended by a signal")
+                self.assertIn(part, run.stderr)
+
+    def test_leaves_a_socket_to_the_process_that_has_it(self) -> None:
+        with self.started():
+            run = subprocess.run(
+                [PROGRAM, "--hca", str(self.directory / "hca0")],
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("hca0", run.stderr)
+            self.machine("hca0").map_memory()
+
+    def test_starts_again_after_it_was_killed(self) -> None:
+        with self.started() as process:
+            process.kill()
+            process.wait()
+        self.assertTrue((self.directory / "hca0").is_socket(), "it had no chance to remove it")
+        with self.started("--control", str(self.directory / "control")):
+            self.assertEqual(self.connections("hca0"), 0)
+            self.machine("hca0").map_memory()
+
+    def test_prints_statistics_at_a_signal_and_at_the_end(self) -> None:
+        with self.started() as process:
+            process.send_signal(signal.SIGUSR1)
+            text = self.wait_for("the statistics", lambda: "violations:" in self.output.read_text())
+            self.assertTrue(text)
+            self.assertIn('"command_queue"', self.output.read_text())
+        self.assertEqual(self.output.read_text().count("violations: 0"), 2)
+
+    def test_answers_at_the_control_socket(self) -> None:
+        with self.started("--control", str(self.directory / "control"), hcas=2):
+            self.assertEqual(sorted(self.ask("stats")["ok"]), ["hca0", "hca1"])
+            self.assertIn("error", self.ask("frobnicate"))
+
+    def test_writes_its_files(self) -> None:
+        files = {name: self.directory / name for name in ("pcap", "log", "violations")}
+        arguments = [text for name, path in files.items() for text in (f"--{name}", str(path))]
+        with self.started(*arguments):
+            magic, link_type = struct.unpack("<I16xI", files["pcap"].read_bytes()[:24])
+            self.assertEqual(magic, 0xA1B23C4D, "nanoseconds")
+            self.assertEqual(link_type, LINK_TYPE_ERF)
+            machine = self.machine("hca0")
+            machine.vanish()
+            self.wait_for("the log", lambda: "virtual machine gone" in files["log"].read_text())
+        self.assertEqual(files["violations"].read_text(), "")
+
+    def test_serves_several_machines_that_come_and_go(self) -> None:
+        with self.started("--control", str(self.directory / "control"), hcas=2):
+            other = self.machine("hca1")
+            other.map_memory()
+            for number in range(20):
+                machine = self.machine("hca0")
+                machine.map_memory()
+                self.assertEqual(self.connections("hca0"), number + 1)
+                machine.vanish()
+            config = other.call(REGION_READ, struct.pack("<QII", 0, 7, 4))
+            self.assertEqual(config[16:], bytes.fromhex("b3151710"))
+
+    def test_holds_no_more_after_hundreds_of_machines(self) -> None:
+        def held() -> tuple[int, int]:
+            descriptors = len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir()))
+            maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text(encoding="ascii")
+            return descriptors, maps.count("memfd:guest")
+
+        with self.started("--control", str(self.directory / "control")) as process:
+            before = held()
+            for _ in range(300):
+                machine = self.machine("hca0")
+                machine.map_memory()
+                machine.vanish()
+            self.assertEqual(self.connections("hca0"), 300)
+            self.wait_for("the end of the last machine", lambda: held() == before)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
