@@ -101,7 +101,7 @@ class Guest:
             "LAB_DRIVER": options.driver, "LAB_KERNEL": options.kernel, "LAB_HCAS": options.hcas,
             "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": int(options.sm),
             "lab_token": self.token, "lab_directory": options.directory, "lab_shell": int(options.shell),
-            "lab_kmemleak": int(options.kmemleak), "lab_terminal": options.terminal,
+            "lab_kmemleak": int(options.kmemleak), "lab_reboots": options.reboots, "lab_terminal": options.terminal,
             "lab_terminal_type": options.terminal_type,
         }
         lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()]

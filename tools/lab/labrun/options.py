@@ -64,6 +64,8 @@ def _parser():
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
     add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
+    add("--reboots", type=_count(0, 100), default=0, metavar="N",
+        help="reset a guest that often, with its driver loaded, before COMMAND starts (default: 0)")
     add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")

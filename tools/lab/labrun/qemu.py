@@ -84,7 +84,7 @@ def _hca(index, socket):
 def command_line(machine, kernel, ports, sockets, interactive):
     """The words that start QEMU.
 
-    machine: accelerator, cpus, memory (MiB), iommu; kernel: image, initramfs, arguments; ports: name to descriptor, with
+    machine: accelerator, cpus, memory (MiB), iommu, reboots; kernel: image, initramfs, arguments; ports: name to descriptor, with
     "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is the terminal.
     """
     words = [
@@ -92,10 +92,12 @@ def command_line(machine, kernel, ports, sockets, interactive):
         "-cpu", "max,la57=off", "-smp", str(machine["cpus"]), "-m", f"{machine['memory']}M",
         # The emulator reaches the guest's memory only when it is shared.
         "-object", f"memory-backend-memfd,id=memory,size={machine['memory']}M,share=on",
-        "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+        "-nodefaults", "-no-user-config", "-display", "none",
         "-kernel", str(kernel["image"]), "-initrd", str(kernel["initramfs"]), "-append", kernel["arguments"],
         "-chardev", f"socket,id=console,fd={ports['console']}", "-serial", "chardev:console",
     ]
+    if not machine["reboots"]:
+        words += ["-no-reboot"]
     if machine["iommu"]:
         # Devices that come before it would not be behind it.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on"]

@@ -74,7 +74,7 @@ class Session:
     def _start(self):
         options = self.options
         machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
-                   "iommu": options.iommu}
+                   "iommu": options.iommu, "reboots": options.reboots}
         kernel = {
             "image": TREE / f"boot/vmlinuz-{self.release}",
             "initramfs": initramfs.provide(TREE, self.release, INIT, LOGS),
