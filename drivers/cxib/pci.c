@@ -16,6 +16,7 @@
 
 #include "hw/bus_pci.h"
 #include "hw/hw.h"
+#include "user/user.h"
 #include "verbs/verbs.h"
 
 #define DEVICE_BAR	0
@@ -176,7 +177,7 @@ static int cxib_start(struct cxib_device *device)
 	err = cxib_hw_bring_up(&device->hw);
 	if (err)
 		goto unmap;
-	device->verbs = cxib_verbs_register(&device->hw);
+	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_ops, cxib_user_definitions);
 	if (IS_ERR(device->verbs)) {
 		err = PTR_ERR(device->verbs);
 		goto tear_down;

@@ -36,6 +36,9 @@ struct hw_cmd_hca_cap;
  * @log_max_mcg: log2 of the multicast groups
  * @max_qp_mcg: queue pairs in one group
  * @max_qp_cnt: sets of counters for queue pairs
+ * @out_of_seq_cnt: they count packets out of sequence
+ * @retransmission_q_counters: they count why packets are sent again
+ * @enhanced_error_q_counters: they count errors by their kinds
  * @log_max_ra_req_qp: log2 of the outstanding reads and atomics, as requester
  * @log_max_ra_res_qp: the same as responder
  * @log_max_msg: log2 of the longest message in bytes
@@ -108,6 +111,9 @@ struct cxib_device_caps {
 	u32 log_max_mcg;
 	u32 max_qp_mcg;
 	u32 max_qp_cnt;
+	u32 out_of_seq_cnt;
+	u32 retransmission_q_counters;
+	u32 enhanced_error_q_counters;
 	u32 log_max_ra_req_qp;
 	u32 log_max_ra_res_qp;
 	u32 log_max_msg;

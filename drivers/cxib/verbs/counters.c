@@ -5,40 +5,66 @@
 
 #include "verbs/verbs.h"
 
-/* struct reader - how a counter is read from the device's answer */
-struct reader {
+/**
+ * struct counter - a counter of the device
+ * @name: what tools call it: the name of its field, as with the in-tree driver
+ * @get: reads it from the device's answer
+ * @needs: offset of the capability without which it does not count
+ */
+struct counter {
+	const char *name;
 	u32 (*get)(const struct hw_query_q_counter_out *counters);
+	size_t needs;
 };
 
-/* Tools know a counter by the name of its field: the in-tree driver names them so. */
-#define COUNTER(field)							\
+#define COUNTER_IF(field, capability)					\
 	{								\
 		.name = #field,						\
-		.priv = &(const struct reader){				\
-			hw_query_q_counter_out_get_##field },		\
+		.get = hw_query_q_counter_out_get_##field,		\
+		.needs = offsetof(struct cxib_device_caps, capability),	\
 	}
+#define COUNTER(field)		COUNTER_IF(field, max_qp_cnt)
+#define COUNTER_LOST(field)	COUNTER_IF(field, out_of_seq_cnt)
+#define COUNTER_AGAIN(field)	COUNTER_IF(field, retransmission_q_counters)
+#define COUNTER_ERROR(field)	COUNTER_IF(field, enhanced_error_q_counters)
 
-static const struct rdma_stat_desc descriptions[] = {
+static const struct counter counters[] = {
 	COUNTER(rx_write_requests),
 	COUNTER(rx_read_requests),
 	COUNTER(rx_atomic_requests),
 	COUNTER(rx_dct_connect),
 	COUNTER(out_of_buffer),
-	COUNTER(out_of_sequence),
-	COUNTER(duplicate_request),
-	COUNTER(rnr_nak_retry_err),
-	COUNTER(packet_seq_err),
-	COUNTER(implied_nak_seq_err),
-	COUNTER(local_ack_timeout_err),
-	COUNTER(resp_local_length_error),
-	COUNTER(resp_cqe_error),
-	COUNTER(req_cqe_error),
-	COUNTER(req_remote_invalid_request),
-	COUNTER(req_remote_access_errors),
-	COUNTER(resp_remote_access_errors),
-	COUNTER(resp_cqe_flush_error),
-	COUNTER(req_cqe_flush_error),
+	COUNTER_LOST(out_of_sequence),
+	COUNTER_AGAIN(duplicate_request),
+	COUNTER_AGAIN(rnr_nak_retry_err),
+	COUNTER_AGAIN(packet_seq_err),
+	COUNTER_AGAIN(implied_nak_seq_err),
+	COUNTER_AGAIN(local_ack_timeout_err),
+	COUNTER_ERROR(resp_local_length_error),
+	COUNTER_ERROR(resp_cqe_error),
+	COUNTER_ERROR(req_cqe_error),
+	COUNTER_ERROR(req_remote_invalid_request),
+	COUNTER_ERROR(req_remote_access_errors),
+	COUNTER_ERROR(resp_remote_access_errors),
+	COUNTER_ERROR(resp_cqe_flush_error),
+	COUNTER_ERROR(req_cqe_flush_error),
 };
+
+/* Lists the counters that the device has. */
+static void describe(struct cxib_verbs *verbs)
+{
+	const void *caps = &verbs->hw->caps;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		const u32 *needed = caps + counters[i].needs;
+
+		if (*needed)
+			verbs->counters[verbs->counter_count++] = (struct rdma_stat_desc){
+				.name = counters[i].name, .priv = &counters[i],
+			};
+	}
+}
 
 /**
  * cxib_counters_create() - has the device count
@@ -50,11 +76,15 @@ int cxib_counters_create(struct cxib_verbs *verbs)
 {
 	int err;
 
+	static_assert(ARRAY_SIZE(counters) <= CXIB_COUNTERS_MAX);
 	if (!verbs->hw->caps.max_qp_cnt)
 		return 0;
 	err = cxib_alloc_counter_set(commands_of(verbs), &verbs->counter_set);
-	verbs->has_counters = !err;
-	return err;
+	if (err)
+		return err;
+	verbs->has_counters = true;
+	describe(verbs);
+	return 0;
 }
 
 /**
@@ -69,9 +99,11 @@ void cxib_counters_destroy(struct cxib_verbs *verbs)
 
 struct rdma_hw_stats *cxib_alloc_port_stats(struct ib_device *ib, u32 number)
 {
-	if (!to_verbs(ib)->has_counters)
+	const struct cxib_verbs *verbs = to_verbs(ib);
+
+	if (!verbs->has_counters)
 		return NULL;
-	return rdma_alloc_hw_stats_struct(descriptions, ARRAY_SIZE(descriptions),
+	return rdma_alloc_hw_stats_struct(verbs->counters, verbs->counter_count,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
@@ -86,9 +118,9 @@ int cxib_get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number
 	if (err)
 		return err;
 	for (i = 0; i < stats->num_counters; i++) {
-		const struct reader *reader = stats->descs[i].priv;
+		const struct counter *counter = stats->descs[i].priv;
 
-		stats->value[i] = reader->get(&out);
+		stats->value[i] = counter->get(&out);
 	}
 	return stats->num_counters;
 }

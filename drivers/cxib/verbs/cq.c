@@ -7,9 +7,6 @@
 #include "hw/queues.h"
 #include "verbs/cq.h"
 
-/* The period of moderation has 12 bits. */
-#define MICROSECONDS_MAX	4095
-
 static void invalidate(struct hw_cqe64 *entry)
 {
 	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_INVALID);
@@ -136,9 +133,9 @@ int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
 
 	if (!verbs->hw->caps.cq_moderation)
 		return -EOPNOTSUPP;
-	if (microseconds > MICROSECONDS_MAX) {
+	if (microseconds > CXIB_MODERATION_US_MAX) {
 		ibdev_dbg(ib->device, "a moderation period of %u us is not possible, at most %u us are\n",
-			  microseconds, MICROSECONDS_MAX);
+			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
 	return cxib_moderate_cq(commands_of(verbs), to_cq(ib)->number, count, microseconds);

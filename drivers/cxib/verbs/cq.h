@@ -6,6 +6,9 @@
 #include "hw/completion.h"
 #include "verbs/verbs.h"
 
+/* The period of moderation has 12 bits. */
+#define CXIB_MODERATION_US_MAX	4095
+
 /**
  * struct cxib_cq - a completion queue
  * @ib: as the RDMA core sees it

@@ -11,6 +11,42 @@
 /* Bytes of the longest read request that the device takes. */
 #define LONGEST_READ		512
 
+/* Blocks that any request takes at most, if it has one data segment. */
+#define BLOCKS_OF_REQUEST	4
+
+static struct cxib_verbs *from_device(struct device *dev)
+{
+	return rdma_device_to_drv_device(dev, struct cxib_verbs, ib);
+}
+
+/* ibstat and its like have known these three for as long as there has been InfiniBand. */
+static ssize_t hw_rev_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	return sysfs_emit(text, "%x\n", to_pci_dev(from_device(dev)->hw->bus->dev)->revision);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t hca_type_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	return sysfs_emit(text, "MT%d\n", to_pci_dev(from_device(dev)->hw->bus->dev)->device);
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	return sysfs_emit(text, "%s\n", from_device(dev)->hw->adapter.board_id);
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *attributes[] = {
+	&dev_attr_hw_rev.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_board_id.attr,
+	NULL,
+};
+
+static const struct attribute_group attribute_group = { .attrs = attributes };
+
 static const struct ib_device_ops ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_MLX5,
@@ -25,6 +61,7 @@ static const struct ib_device_ops ops = {
 	.dealloc_pd = cxib_destroy_pd,
 	.dereg_mr = cxib_deregister_mr,
 	.destroy_ah = cxib_destroy_ah,
+	.device_group = &attribute_group,
 	.destroy_cq = cxib_destroy_completion_queue,
 	.destroy_qp = cxib_destroy_queue_pair,
 	.detach_mcast = cxib_detach_multicast,
@@ -125,7 +162,8 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
 	attr->max_qp = BIT(caps->log_max_qp);
-	attr->max_qp_wr = BIT(caps->log_max_qp_sz);
+	/* Of requests of any kind with one data segment. */
+	attr->max_qp_wr = BIT(caps->log_max_qp_sz) / BLOCKS_OF_REQUEST;
 	attr->max_send_sge = (longest_read - sizeof(struct hw_wqe_ctrl_seg) -
 			      sizeof(struct hw_wqe_raddr_seg)) / sizeof(struct hw_wqe_data_seg);
 	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
@@ -141,6 +179,10 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_mcast_grp = BIT(caps->log_max_mcg);
 	attr->max_mcast_qp_attach = caps->max_qp_mcg;
 	attr->max_total_mcast_qp_attach = attr->max_mcast_qp_attach * attr->max_mcast_grp;
+	if (caps->cq_moderation) {
+		attr->cq_caps.max_cq_moderation_count = U16_MAX;
+		attr->cq_caps.max_cq_moderation_period = CXIB_MODERATION_US_MAX;
+	}
 	attr->max_pkeys = 128 << caps->pkey_table_size;
 }
 
@@ -148,8 +190,6 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct 
 {
 	struct cxib_verbs *verbs = to_verbs(ib);
 
-	if (udata && (udata->inlen || udata->outlen))
-		return -EINVAL;
 	*attr = (struct ib_device_attr){};
 	describe_identity(verbs, attr);
 	describe_abilities(verbs, attr);
@@ -206,12 +246,15 @@ static int learn(struct cxib_verbs *verbs)
 /**
  * cxib_verbs_register() - makes an HCA an RDMA device
  * @hw: HCA that is up
+ * @user_ops: what programs need beyond what the kernel does
+ * @user_definitions: objects and methods of the driver's own
  *
  * Context: process context, may sleep.
  * Return: the RDMA device, to be given to cxib_verbs_unregister(), or an
  * ERR_PTR(): then the kernel log says what failed.
  */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw)
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_device_ops *user_ops,
+				       const struct uapi_definition *user_definitions)
 {
 	struct cxib_verbs *verbs = ib_alloc_device(cxib_verbs, ib);
 	int err;
@@ -223,6 +266,8 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw)
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
 	describe(verbs);
+	ib_set_device_ops(&verbs->ib, user_ops);
+	verbs->ib.driver_def = user_definitions;
 
 	err = learn(verbs);
 	if (err)

@@ -153,6 +153,49 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
 	attr->qkey_viol_cntr = vport->q_key_violations;
 }
 
+/* The copy of the table is what the device says now, or has said since the last change. */
+static int load_gids(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+{
+	int err;
+
+	lockdep_assert_held(&port->lock);
+
+	if (port->gids_valid && !again)
+		return 0;
+	err = cxib_query_gids(commands_of(verbs), vport_of(verbs, port), port->gid_count,
+			      port->gids);
+	port->gids_valid = !err;
+	return err;
+}
+
+static int load_pkeys(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+{
+	int err;
+
+	lockdep_assert_held(&port->lock);
+
+	if (port->pkeys_valid && !again)
+		return 0;
+	err = cxib_query_pkeys(commands_of(verbs), vport_of(verbs, port), port->pkey_count,
+			       port->pkeys);
+	port->pkeys_valid = !err;
+	return err;
+}
+
+/* The core would take it from the last GID, which need not be there. */
+static int query_subnet_prefix(struct cxib_verbs *verbs, struct cxib_port *port, u64 *prefix)
+{
+	union ib_gid gid;
+	int err;
+
+	mutex_lock(&port->lock);
+	err = load_gids(verbs, port, false);
+	memcpy(gid.raw, hw_gid_get_gid(&port->gids[0]), sizeof(gid.raw));
+	mutex_unlock(&port->lock);
+	*prefix = be64_to_cpu(gid.global.subnet_prefix);
+	return err;
+}
+
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 {
 	struct cxib_verbs *verbs = to_verbs(ib);
@@ -168,6 +211,8 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 		err = cxib_query_link(commands, number, &link);
 	if (!err)
 		err = cxib_query_mtu(commands, number, &mtu);
+	if (!err)
+		err = query_subnet_prefix(verbs, port, &attr->subnet_prefix);
 	if (err)
 		return err;
 	fill_vport(attr, &vport);
@@ -222,16 +267,12 @@ int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gi
 {
 	struct cxib_verbs *verbs = to_verbs(ib);
 	struct cxib_port *port = port_of(verbs, number);
-	int err = 0;
+	int err;
 
 	if (index < 0 || index >= port->gid_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	if (!index || !port->gids_valid) {
-		err = cxib_query_gids(commands_of(verbs), vport_of(verbs, port), port->gid_count,
-				      port->gids);
-		port->gids_valid = !err;
-	}
+	err = load_gids(verbs, port, !index);
 	memcpy(gid->raw, hw_gid_get_gid(&port->gids[index]), sizeof(gid->raw));
 	mutex_unlock(&port->lock);
 	return err;
@@ -241,16 +282,12 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 {
 	struct cxib_verbs *verbs = to_verbs(ib);
 	struct cxib_port *port = port_of(verbs, number);
-	int err = 0;
+	int err;
 
 	if (index >= port->pkey_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	if (!index || !port->pkeys_valid) {
-		err = cxib_query_pkeys(commands_of(verbs), vport_of(verbs, port),
-				       port->pkey_count, port->pkeys);
-		port->pkeys_valid = !err;
-	}
+	err = load_pkeys(verbs, port, !index);
 	*pkey = port->pkeys[index];
 	mutex_unlock(&port->lock);
 	return err;

@@ -16,7 +16,8 @@
 #include "hw/record.h"
 #include "hw/work_queue.h"
 
-#define CXIB_PORTS_MAX	2
+#define CXIB_PORTS_MAX		2
+#define CXIB_COUNTERS_MAX	24
 
 /**
  * struct cxib_port - a port
@@ -59,6 +60,8 @@ struct cxib_port {
  * @system_image_guid: GUID of what the HCA is part of
  * @counter_set: counters that all its queue pairs have
  * @has_counters: there are such counters
+ * @counters: which ones
+ * @counter_count: their number
  * @key_variant: lower 8 bits of the next memory key
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
@@ -71,6 +74,8 @@ struct cxib_verbs {
 	u64 system_image_guid;
 	u8 counter_set;
 	bool has_counters;
+	struct rdma_stat_desc counters[CXIB_COUNTERS_MAX];
+	unsigned int counter_count;
 	atomic_t key_variant;
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
@@ -161,7 +166,8 @@ static inline void cxib_reference_end(struct cxib_reference *reference)
 }
 
 /* device.c */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw);
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_device_ops *user_ops,
+				       const struct uapi_definition *user_definitions);
 void cxib_verbs_unregister(struct cxib_verbs *verbs);
 int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err);
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);

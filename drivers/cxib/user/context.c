@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Contexts: a program opens the device. */
+#include <linux/cache.h>
+#include <linux/sizes.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "user/user.h"
+
+/* What the library has to know: it asks for pages of doorbells, of 4 KiB each. */
+#define LIBRARY_NEEDED	(MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR)
+
+static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
+{
+	if (request->comp_mask || request->reserved0 || request->reserved1 ||
+	    request->reserved2) {
+		ibdev_dbg(ib, "a context with unknown attributes (comp_mask 0x%x) was asked for\n",
+			  request->comp_mask);
+		return -EOPNOTSUPP;
+	}
+	if (request->flags) {
+		ibdev_dbg(ib, "flags 0x%x of a context are not supported\n", request->flags);
+		return -EOPNOTSUPP;
+	}
+	if (~request->lib_caps & LIBRARY_NEEDED) {
+		ibdev_dbg(ib, "the user library has the abilities 0x%llx, 0x%x are needed; install a newer one\n",
+			  request->lib_caps, LIBRARY_NEEDED);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static void fill_response(const struct cxib_device_caps *caps, u8 cqe_version,
+			  struct mlx5_ib_alloc_ucontext_resp *response)
+{
+	*response = (struct mlx5_ib_alloc_ucontext_resp){
+		.qp_tab_size = BIT(caps->log_max_qp),
+		.bf_reg_size = caps->bf ? BIT(caps->log_bf_reg_size) : 0,
+		/* None: the library allocates pages of doorbells as it needs them. */
+		.tot_bfregs = 0,
+		.cache_line_size = cache_line_size(),
+		.max_sq_desc_sz = caps->max_wqe_sz_sq,
+		.max_rq_desc_sz = caps->max_wqe_sz_rq,
+		.max_send_wqebb = BIT(caps->log_max_qp_sz),
+		.max_recv_wr = BIT(caps->log_max_qp_sz),
+		.max_srq_recv_wr = BIT(caps->log_max_srq_sz),
+		.num_ports = caps->num_ports,
+		.cqe_version = cqe_version,
+		.log_uar_size = CXIB_LOG_UAR_SIZE,
+		.num_uars_per_page = 1,
+	};
+}
+
+static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
+{
+	const struct cxib_device_caps *caps = &to_verbs(ib->device)->hw->caps;
+	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
+	struct mlx5_ib_alloc_ucontext_resp response;
+	int err;
+
+	if (PAGE_SIZE != SZ_4K) {
+		ibdev_dbg(ib->device, "a page of %lu bytes would show a program doorbells of others\n",
+			  PAGE_SIZE);
+		return -EOPNOTSUPP;
+	}
+	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
+	if (!err)
+		err = check_request(ib->device, &request);
+	if (err)
+		return err;
+	fill_response(caps, min_t(u32, caps->cqe_version, request.max_cqe_version), &response);
+	response.response_length = min(sizeof(response), udata->outlen);
+	return ib_copy_to_udata(udata, &response, response.response_length);
+}
+
+/* Everything that a context has is an object of its own. */
+static void destroy_context(struct ib_ucontext *ib)
+{
+}
+
+/* The core has taken the mappings away; programs find out at their next call. */
+static void disassociate_context(struct ib_ucontext *ib)
+{
+}
+
+/* To be added to those of verbs/. */
+const struct ib_device_ops cxib_user_ops = {
+	.alloc_ucontext = create_context,
+	.dealloc_ucontext = destroy_context,
+	.disassociate_ucontext = disassociate_context,
+	.mmap = cxib_map_uar,
+	.mmap_free = cxib_free_uar,
+
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, cxib_context, ib),
+};

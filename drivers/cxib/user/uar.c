@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pages of doorbells (UAR) that programs allocate and map. */
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#include "user/user.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+#define DEVICE_BAR	0
+
+/*
+ * The second byte of a page offset was a command once; the interface gives the
+ * numbers from 9 on to what is allocated.
+ */
+#define FIRST_PAGE_OFFSET	(9UL << 8)
+#define LAST_PAGE_OFFSET	((256UL << 8) - 1)
+
+/**
+ * struct cxib_uar - a page of doorbells
+ * @entry: its place in the offsets that can be mapped
+ * @number: its number
+ */
+struct cxib_uar {
+	struct rdma_user_mmap_entry entry;
+	u32 number;
+};
+
+static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
+{
+	return container_of(entry, struct cxib_uar, entry);
+}
+
+static struct cxib_uar *create_uar(struct ib_ucontext *ib)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_uar *uar;
+	int err;
+
+	uar = kzalloc(sizeof(*uar), GFP_KERNEL);
+	if (!uar)
+		return ERR_PTR(-ENOMEM);
+	err = cxib_alloc_uar(commands_of(verbs), &uar->number);
+	if (err)
+		goto free_uar;
+	err = rdma_user_mmap_entry_insert_range(ib, &uar->entry, PAGE_SIZE, FIRST_PAGE_OFFSET,
+						LAST_PAGE_OFFSET);
+	if (err)
+		goto dealloc_uar;
+	return uar;
+
+dealloc_uar:
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
+free_uar:
+	kfree(uar);
+	return ERR_PTR(err);
+}
+
+/* Nobody has it, and nobody maps it any more. */
+void cxib_free_uar(struct rdma_user_mmap_entry *entry)
+{
+	struct cxib_verbs *verbs = to_verbs(entry->ucontext->device);
+	struct cxib_uar *uar = to_uar(entry);
+
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
+	kfree(uar);
+}
+
+int cxib_map_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
+{
+	struct pci_dev *pdev = to_pci_dev(to_verbs(ib->device)->hw->bus->dev);
+	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ib, vma);
+	phys_addr_t address;
+	int err;
+
+	if (!entry)
+		return -EINVAL;
+	address = pci_resource_start(pdev, DEVICE_BAR) +
+		  ((phys_addr_t)to_uar(entry)->number << CXIB_LOG_UAR_SIZE);
+	err = rdma_user_mmap_io(ib, vma, PHYS_PFN(address), PAGE_SIZE,
+				pgprot_noncached(vma->vm_page_prot), entry);
+	rdma_user_mmap_entry_put(entry);
+	return err;
+}
+
+static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_uar *uar)
+{
+	u64 offset = rdma_user_mmap_get_offset(&uar->entry);
+	u32 length = PAGE_SIZE;
+	int err;
+
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
+			     sizeof(offset));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->number,
+				     sizeof(uar->number));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
+				     sizeof(length));
+	return err;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *object = uverbs_attr_get_uobject(attrs,
+							    MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
+	enum mlx5_ib_uapi_uar_alloc_type type;
+	struct cxib_uar *uar;
+	int err;
+
+	if (IS_ERR(ib))
+		return PTR_ERR(ib);
+	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
+	if (err)
+		return err;
+	/* The library takes the other type when it cannot write requests into the page. */
+	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
+		return -EOPNOTSUPP;
+	uar = create_uar(ib);
+	if (IS_ERR(uar))
+		return PTR_ERR(uar);
+	object->object = uar;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
+	return tell(attrs, uar);
+}
+
+static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
+		       struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_uar *uar = object->object;
+
+	rdma_user_mmap_entry_remove(&uar->entry);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE,
+					    MLX5_IB_OBJECT_UAR, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE,
+						 enum mlx5_ib_uapi_uar_alloc_type,
+						 UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_UAR_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_UAR,
+						    UVERBS_ACCESS_DESTROY,
+						    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
+			    UVERBS_TYPE_ALLOC_IDR(destroy_uar),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
+
+const struct uapi_definition cxib_user_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	{},
+};
