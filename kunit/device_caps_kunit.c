@@ -100,7 +100,7 @@ static const struct lack lacks[] = {
 	{ "too many queue pairs", hw_cmd_hca_cap_set_log_max_qp, 24, 25 },
 	{ "pages too large", hw_cmd_hca_cap_set_log_pg_sz, 12, 13 },
 	{ "unknown completions", hw_cmd_hca_cap_set_cqe_version, 1, 2 },
-	{ "requests too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 192, 191 },
+	{ "requests too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 576, 575 },
 	{ "messages too short", hw_cmd_hca_cap_set_log_max_msg, 30, 11 },
 	{ "too many P_Keys", hw_cmd_hca_cap_set_pkey_table_size, 5, 6 },
 };

@@ -82,7 +82,7 @@ static const struct capability general[] = {
 	CAPABILITY_IN(log_max_ra_req_qp, 0, 7, "reads are counted with 8 bits"),
 	CAPABILITY_IN(log_max_ra_res_qp, 0, 7, "reads are counted with 8 bits"),
 	CAPABILITY_IN(log_max_msg, 12, 31, "InfiniBand messages have 4 KiB to 2 GiB"),
-	CAPABILITY_IN(max_wqe_sz_sq, 192, U16_MAX, "shorter requests cannot hold a datagram"),
+	CAPABILITY_IN(max_wqe_sz_sq, 576, U16_MAX, "shorter requests cannot hold 30 segments"),
 	CAPABILITY_IN(max_wqe_sz_rq, 16, U16_MAX, "shorter requests cannot hold an address"),
 	CAPABILITY_IN(gid_table_size, 0, 4, "InfiniBand ports have 8 to 128 GIDs"),
 	CAPABILITY_IN(pkey_table_size, 0, 5, "InfiniBand ports have 128 to 4096 P_Keys"),

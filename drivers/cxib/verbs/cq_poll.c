@@ -315,6 +315,7 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 
 /* The record is for the device to read, the doorbell makes it read. */
 static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)

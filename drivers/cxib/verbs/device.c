@@ -8,9 +8,6 @@
 /* Version of what user space and driver tell each other: that of the in-tree driver. */
 #define USER_ABI_VERSION	1
 
-/* Bytes of the longest read request that the device takes. */
-#define LONGEST_READ		512
-
 /* Blocks that any request takes at most, if it has one data segment. */
 #define BLOCKS_OF_REQUEST	4
 
@@ -157,15 +154,12 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 
 static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
 {
-	unsigned int longest_read = min_t(u32, caps->max_wqe_sz_sq, LONGEST_READ);
-
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
 	attr->max_qp = BIT(caps->log_max_qp);
 	/* Of requests of any kind with one data segment. */
 	attr->max_qp_wr = BIT(caps->log_max_qp_sz) / BLOCKS_OF_REQUEST;
-	attr->max_send_sge = (longest_read - sizeof(struct hw_wqe_ctrl_seg) -
-			      sizeof(struct hw_wqe_raddr_seg)) / sizeof(struct hw_wqe_data_seg);
+	attr->max_send_sge = CXIB_SEND_SGE_MAX;
 	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
 	attr->max_cq = BIT(caps->log_max_cq);

@@ -11,6 +11,8 @@
 /* The unit of the send queue. */
 #define CXIB_LOG_SEND_BLOCK	6
 #define CXIB_SEND_BLOCK		BIT(CXIB_LOG_SEND_BLOCK)
+/* Data segments of a send request: read requests are no longer than 512 bytes. */
+#define CXIB_SEND_SGE_MAX	30
 /* The unit of requests. */
 #define CXIB_LOG_OCTWORD	4
 #define CXIB_OCTWORD		BIT(CXIB_LOG_OCTWORD)

@@ -5,8 +5,8 @@
 
 #include "verbs/qp.h"
 
-/* Longest send request that the device takes from any service, bytes. */
-#define LONGEST_SEND	512U
+/* Longest send request that the device takes, bytes. */
+#define LONGEST_SEND	1024U
 
 /* What a send request has before its data. */
 static unsigned int send_header(enum ib_qp_type type)
@@ -36,7 +36,8 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	unsigned int header = send_header(qp->ib.qp_type);
 	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
-	unsigned int most = (longest - header) / sizeof(struct hw_wqe_data_seg);
+	unsigned int most = min_t(unsigned int, CXIB_SEND_SGE_MAX,
+				  (longest - header) / sizeof(struct hw_wqe_data_seg));
 	unsigned int blocks, request;
 
 	qp->has_sends = cap->max_send_wr;

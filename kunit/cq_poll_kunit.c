@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Completions: taken in order, matched with requests, and refused when they cannot be. */
+#include "fake_queue_pair.h"
+#include "verbs/cq_poll.h"
+
+static struct fake_queue_pair *with_requests(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake_post_sends(test, fake, 4);
+	fake_post_receives(test, fake, 4);
+	return fake;
+}
+
+static void finds_nothing_in_a_fresh_queue(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void a_send_retires_those_before_it(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc[2];
+
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 4);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 2, wc));
+	KUNIT_EXPECT_EQ(test, 102, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc[0].status);
+	KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc[0].opcode);
+	KUNIT_EXPECT_PTR_EQ(test, &fake->qp.ib, wc[0].qp);
+	KUNIT_EXPECT_EQ(test, 6, fake->qp.sends.consumed);
+	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
+}
+
+static void a_receive_tells_what_has_arrived(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND_IMM);
+	struct ib_wc wc;
+
+	hw_cqe64_set_byte_cnt(entry, 296);
+	hw_cqe64_set_rqpn(entry, 0xabcdef);
+	hw_cqe64_set_slid(entry, 0x1234);
+	hw_cqe64_set_sl(entry, 5);
+	hw_cqe64_set_ml_path(entry, 0x83);
+	hw_cqe64_set_grh(entry, HW_CQE_GRH_LOCATION_BUFFER);
+	hw_cqe64_set_immediate(entry, 0x11223344);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_RECV, wc.opcode);
+	KUNIT_EXPECT_EQ(test, 296, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, 0xabcdef, wc.src_qp);
+	KUNIT_EXPECT_EQ(test, 0x1234, wc.slid);
+	KUNIT_EXPECT_EQ(test, 5, wc.sl);
+	KUNIT_EXPECT_EQ(test, 3, wc.dlid_path_bits);
+	KUNIT_EXPECT_EQ(test, IB_WC_GRH | IB_WC_WITH_IMM, wc.wc_flags);
+	KUNIT_EXPECT_EQ(test, 0x11223344, be32_to_cpu(wc.ex.imm_data));
+}
+
+static void an_error_says_why(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct hw_err_cqe *error = (void *)fake_completion(fake, HW_CQE_OPCODE_RESP_ERR);
+	struct ib_wc wc;
+
+	hw_err_cqe_set_syndrome(error, HW_CQE_SYNDROME_LOCAL_PROT_ERR);
+	hw_err_cqe_set_vendor_err_synd(error, 0x77);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, IB_WC_LOC_PROT_ERR, wc.status);
+	KUNIT_EXPECT_EQ(test, 0x77, wc.vendor_err);
+	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+}
+
+static void every_syndrome_has_a_status(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR,
+			cxib_completion_status(HW_CQE_SYNDROME_WR_FLUSH_ERR));
+	KUNIT_EXPECT_EQ(test, IB_WC_RETRY_EXC_ERR,
+			cxib_completion_status(HW_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR));
+	KUNIT_EXPECT_EQ(test, IB_WC_REM_ABORT_ERR,
+			cxib_completion_status(HW_CQE_SYNDROME_REMOTE_ABORTED_ERR));
+	KUNIT_EXPECT_EQ(test, IB_WC_GENERAL_ERR, cxib_completion_status(0x99));
+}
+
+static void goes_on_behind_the_end_of_the_ring(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 5 * BIT(FAKE_LOG_CQ); i++) {
+		fake_post_receives(test, fake, 1);
+		KUNIT_ASSERT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+		KUNIT_ASSERT_EQ(test, 200, wc.wr_id);
+	}
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct ib_wc wc[8];
+	int i, count;
+
+	count = cxib_poll_cq(&fake->cq.ib, 8, wc);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	/* What is outstanding is flushed. */
+	for (i = 0; i < count; i++)
+		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
+}
+
+static void refuses_a_completion_for_a_queue_pair_that_there_is_not(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_REQ), 0x42);
+	expect_refused(test, fake);
+}
+
+static void refuses_a_completion_of_a_request_that_was_not_posted(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 8);
+	expect_refused(test, fake);
+}
+
+static void refuses_a_completion_in_the_middle_of_a_request(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 3);
+	expect_refused(test, fake);
+}
+
+static void refuses_a_receive_when_none_is_outstanding(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	expect_refused(test, fake);
+}
+
+static void refuses_an_entry_of_an_unknown_kind(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+
+	fake_completion(fake, 9);
+	expect_refused(test, fake);
+}
+
+static void flushes_all_requests_of_a_device_that_was_given_up(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc[16];
+	unsigned int i;
+
+	cxib_health_break(&fake->hw.health, "the case wants it");
+	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
+		KUNIT_EXPECT_EQ(test, i < 4 ? 100 + i : 200 + i - 4, wc[i].wr_id);
+	}
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 16, wc));
+}
+
+static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc[8];
+
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
+	cxib_cq_forget(&fake->cq, 0x42);
+	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(fake->cq_record[0]));
+	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
+	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
+	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void forgets_across_the_end_of_the_ring(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc[8];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		fake_post_receives(test, fake, 1);
+		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
+	}
+	fake_post_receives(test, fake, 2);
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
+	cxib_cq_forget(&fake->cq, 0x42);
+	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
+	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
+	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(finds_nothing_in_a_fresh_queue),
+	KUNIT_CASE(a_send_retires_those_before_it),
+	KUNIT_CASE(a_receive_tells_what_has_arrived),
+	KUNIT_CASE(an_error_says_why),
+	KUNIT_CASE(every_syndrome_has_a_status),
+	KUNIT_CASE(goes_on_behind_the_end_of_the_ring),
+	KUNIT_CASE(refuses_a_completion_for_a_queue_pair_that_there_is_not),
+	KUNIT_CASE(refuses_a_completion_of_a_request_that_was_not_posted),
+	KUNIT_CASE(refuses_a_completion_in_the_middle_of_a_request),
+	KUNIT_CASE(refuses_a_receive_when_none_is_outstanding),
+	KUNIT_CASE(refuses_an_entry_of_an_unknown_kind),
+	KUNIT_CASE(flushes_all_requests_of_a_device_that_was_given_up),
+	KUNIT_CASE(forgets_the_completions_of_one_queue_pair_only),
+	KUNIT_CASE(forgets_across_the_end_of_the_ring),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cq_poll",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fake_queue_pair.h"
+
+#include "verbs/post.h"
+
+static void free_memory(void *data)
+{
+	struct fake_queue_pair *fake = data;
+
+	xa_destroy(&fake->verbs.queue_pairs);
+	cxib_buffer_destroy(&fake->qp.buffer, fake->hca->bus.dev);
+	cxib_buffer_destroy(&fake->cq.buffer, fake->hca->bus.dev);
+	cxib_command_queue_destroy(&fake->hw.commands);
+}
+
+static void make_device(struct kunit *test, struct fake_queue_pair *fake)
+{
+	fake->hca = fake_hca_create(test);
+	fake->hw.bus = &fake->hca->bus;
+	fake->hw.caps.log_max_qp_sz = 15;
+	fake->hw.caps.max_wqe_sz_sq = 1024;
+	fake->hw.caps.max_wqe_sz_rq = 512;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fake->hw.commands, &fake->hca->bus));
+	fake->hw.health.bus = &fake->hca->bus;
+	fake->hw.health.commands = &fake->hw.commands;
+	fake->verbs.hw = &fake->hw;
+	fake->verbs.ib.phys_port_cnt = 1;
+	xa_init_flags(&fake->verbs.queue_pairs, XA_FLAGS_LOCK_IRQ);
+}
+
+static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct cxib_cq *cq = &fake->cq;
+	unsigned int i;
+
+	cq->ib.device = &fake->verbs.ib;
+	cq->log_size = FAKE_LOG_CQ;
+	cq->record.words = fake->cq_record;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&cq->buffer, fake->hca->bus.dev,
+						    sizeof(struct hw_cqe64) << FAKE_LOG_CQ));
+	for (i = 0; i < BIT(FAKE_LOG_CQ); i++)
+		hw_cqe64_set_opcode(cxib_buffer_at(&cq->buffer, i * sizeof(struct hw_cqe64)),
+				    HW_CQE_OPCODE_INVALID);
+}
+
+static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct cxib_qp *qp = &fake->qp;
+
+	qp->ib.device = &fake->verbs.ib;
+	qp->ib.qp_type = IB_QPT_UD;
+	qp->ib.send_cq = &fake->cq.ib;
+	qp->ib.recv_cq = &fake->cq.ib;
+	qp->number = FAKE_QPN;
+	qp->has_sends = true;
+	qp->has_receives = true;
+	qp->receives.log_size = FAKE_LOG_RECEIVES;
+	qp->receives.log_stride = 5;
+	qp->receives.max_sge = 2;
+	qp->sends.offset = BIT(FAKE_LOG_RECEIVES + 5);
+	qp->sends.log_size = FAKE_LOG_BLOCKS;
+	qp->sends.max_sge = 8;
+	qp->record.words = fake->record;
+	spin_lock_init(&qp->sends.lock);
+	spin_lock_init(&qp->receives.lock);
+	qp->sends.entries = kunit_kcalloc(test, BIT(FAKE_LOG_BLOCKS), sizeof(*qp->sends.entries),
+					  GFP_KERNEL);
+	qp->receives.wr_ids = kunit_kcalloc(test, BIT(FAKE_LOG_RECEIVES), sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qp->sends.entries);
+	KUNIT_ASSERT_NOT_NULL(test, qp->receives.wr_ids);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&qp->buffer, fake->hca->bus.dev,
+						    cxib_qp_buffer_size(qp)));
+	list_add_tail(&qp->sender, &fake->cq.senders);
+	list_add_tail(&qp->receiver, &fake->cq.receivers);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.queue_pairs, FAKE_QPN, qp, GFP_KERNEL));
+}
+
+/* Gone with the case. */
+struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
+{
+	struct fake_queue_pair *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	make_device(test, fake);
+	make_completion_queue(test, fake);
+	make_queue_pair(test, fake);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_memory, fake));
+	return fake;
+}
+
+/* The next entry of the completion queue; the case fills it further. */
+struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcode opcode)
+{
+	u32 index = fake->written++;
+	u32 slot = index & (BIT(FAKE_LOG_CQ) - 1);
+	struct hw_cqe64 *entry = cxib_buffer_at(&fake->cq.buffer, slot * sizeof(*entry));
+
+	*entry = (struct hw_cqe64){};
+	hw_cqe64_set_qpn(entry, FAKE_QPN);
+	hw_cqe64_set_opcode(entry, opcode);
+	hw_cqe64_set_owner(entry, index >> FAKE_LOG_CQ & 1);
+	return entry;
+}
+
+/* A block of the send queue. */
+void *fake_block(struct fake_queue_pair *fake, u32 block)
+{
+	size_t slot = block & (BIT(FAKE_LOG_BLOCKS) - 1);
+
+	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sends.offset + slot * CXIB_SEND_BLOCK);
+}
+
+/* Posts requests of one data segment, 2 blocks each; they are called 100, 101, … */
+void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
+{
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
+	const struct hw_wqe_ctrl_seg *control;
+	struct cxib_ah ah = {};
+	struct ib_ud_wr ud = {
+		.wr = { .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_SEND },
+		.ah = &ah.ib,
+	};
+
+	for (ud.wr.wr_id = 100; ud.wr.wr_id < 100 + count; ud.wr.wr_id++)
+		KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, &ud.wr, &control));
+}
+
+/* Posts requests of one data segment; they are called 200, 201, … */
+void fake_post_receives(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
+{
+	struct ib_sge sge = { .addr = 0x2000, .length = 64, .lkey = 6 };
+	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };
+
+	for (wr.wr_id = 200; wr.wr_id < 200 + count; wr.wr_id++)
+		KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ports in the words of ib_verbs, datagrams for agents, static rates. */
+#include <kunit/test.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
+
+#include "hw/registers.h"
+#include "verbs/mad.h"
+#include "verbs/port.h"
+#include "verbs/verbs.h"
+
+static void widths_are_those_of_the_specification(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_1X, cxib_link_width(HW_IB_LINK_WIDTH_1X));
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_2X, cxib_link_width(HW_IB_LINK_WIDTH_2X));
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_4X, cxib_link_width(HW_IB_LINK_WIDTH_4X));
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_8X, cxib_link_width(HW_IB_LINK_WIDTH_8X));
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_12X, cxib_link_width(HW_IB_LINK_WIDTH_12X));
+	KUNIT_EXPECT_EQ(test, IB_WIDTH_4X, cxib_link_width(0));
+}
+
+/* One bit for each speed: those of the device are those of the core. */
+static_assert((int)HW_IB_PROTO_SDR == IB_SPEED_SDR);
+static_assert((int)HW_IB_PROTO_FDR10 == IB_SPEED_FDR10);
+static_assert((int)HW_IB_PROTO_EDR == IB_SPEED_EDR);
+static_assert((int)HW_IB_PROTO_NDR == IB_SPEED_NDR);
+
+static void virtual_lanes_have_a_code(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 1, cxib_vl_code(HW_VL_COUNT_VL0));
+	KUNIT_EXPECT_EQ(test, 3, cxib_vl_code(HW_VL_COUNT_VL0_3));
+	KUNIT_EXPECT_EQ(test, 5, cxib_vl_code(HW_VL_COUNT_VL0_14));
+	KUNIT_EXPECT_EQ(test, 0, cxib_vl_code(HW_VL_COUNT_VL0_2));
+	KUNIT_EXPECT_EQ(test, 0, cxib_vl_code(0));
+}
+
+static void expect_event(struct kunit *test, enum hw_port_change_subtype change,
+			 enum ib_event_type wanted)
+{
+	enum ib_event_type event;
+
+	KUNIT_ASSERT_TRUE(test, cxib_port_event(change, &event));
+	KUNIT_EXPECT_EQ(test, wanted, event);
+}
+
+static void changes_of_ports_are_events(struct kunit *test)
+{
+	enum ib_event_type event;
+
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_DOWN, IB_EVENT_PORT_ERR);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_ACTIVE, IB_EVENT_PORT_ACTIVE);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_INITIALIZED, IB_EVENT_PORT_ERR);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_LID, IB_EVENT_LID_CHANGE);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_PKEY, IB_EVENT_PKEY_CHANGE);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_GUID, IB_EVENT_GID_CHANGE);
+	expect_event(test, HW_PORT_CHANGE_SUBTYPE_CLIENT_REREG, IB_EVENT_CLIENT_REREGISTER);
+	KUNIT_EXPECT_FALSE(test, cxib_port_event(0, &event));
+	KUNIT_EXPECT_FALSE(test, cxib_port_event(0xf, &event));
+}
+
+struct datagram {
+	u8 mgmt_class;
+	u8 method;
+	__be16 attr_id;
+	bool is_for_agent;
+};
+
+static void agents_get_what_is_for_them(struct kunit *test)
+{
+	static const struct datagram datagrams[] = {
+		{ IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_METHOD_GET, IB_SMP_ATTR_PORT_INFO, true },
+		{ IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE, IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO,
+		  true },
+		{ IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_METHOD_TRAP_REPRESS, IB_SMP_ATTR_NOTICE,
+		  true },
+		{ IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_METHOD_GET, IB_SMP_ATTR_SM_INFO, false },
+		{ IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_METHOD_GET_RESP, IB_SMP_ATTR_PORT_INFO,
+		  false },
+		{ IB_MGMT_CLASS_PERF_MGMT, IB_MGMT_METHOD_GET, 0, true },
+		{ IB_MGMT_CLASS_PERF_MGMT, IB_MGMT_METHOD_SET, 0, true },
+		{ IB_MGMT_CLASS_PERF_MGMT, IB_MGMT_METHOD_GET_RESP, 0, false },
+		{ CXIB_MGMT_CLASS_VENDOR_1, IB_MGMT_METHOD_GET, 0, true },
+		{ IB_MGMT_CLASS_SUBN_ADM, IB_MGMT_METHOD_GET, 0, false },
+		{ IB_MGMT_CLASS_CM, IB_MGMT_METHOD_SEND, 0, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(datagrams); i++) {
+		const struct ib_mad_hdr header = {
+			.mgmt_class = datagrams[i].mgmt_class,
+			.method = datagrams[i].method,
+			.attr_id = datagrams[i].attr_id,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, datagrams[i].is_for_agent,
+				    cxib_mad_is_for_agent(&header), "datagram %zu", i);
+	}
+}
+
+static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
+{
+	const struct cxib_device_caps caps = {
+		.stat_rate_support = BIT(IB_RATE_2_5_GBPS + 5) | BIT(IB_RATE_10_GBPS + 5),
+	};
+	const struct cxib_device_caps none = {};
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&caps, IB_RATE_PORT_CURRENT));
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_10_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_400_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_2_5_GBPS + 5, cxib_static_rate(&caps, IB_RATE_2_5_GBPS));
+	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&none, IB_RATE_10_GBPS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 255));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(widths_are_those_of_the_specification),
+	KUNIT_CASE(virtual_lanes_have_a_code),
+	KUNIT_CASE(changes_of_ports_are_events),
+	KUNIT_CASE(agents_get_what_is_for_them),
+	KUNIT_CASE(rates_are_rounded_down_to_what_the_device_can),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "port",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Receive requests in the ring of a receive queue. */
+#include "fake_queue_pair.h"
+#include "verbs/post.h"
+
+static struct hw_wqe_data_seg *request_at(struct fake_queue_pair *fake, unsigned int slot)
+{
+	return cxib_buffer_at(&fake->qp.buffer, slot << fake->qp.receives.log_stride);
+}
+
+static void a_short_list_is_terminated(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+
+	fake_post_receives(test, fake, 1);
+	KUNIT_EXPECT_EQ(test, 64, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, 6, hw_wqe_data_seg_get_lkey(&segment[0]));
+	KUNIT_EXPECT_EQ(test, 0, hw_wqe_data_seg_get_byte_count(&segment[1]));
+	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
+			hw_wqe_data_seg_get_lkey(&segment[1]));
+}
+
+static void a_list_of_full_length_is_not(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_sge sge[2] = { { .length = 1, .lkey = 1 }, { .length = 2, .lkey = 2 } };
+	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
+	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[1]));
+}
+
+static void segments_without_room_are_left_out(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_sge sge[2] = { { .length = 0, .lkey = 1 }, { .length = 2, .lkey = 2 } };
+	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
+	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[0]));
+	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
+			hw_wqe_data_seg_get_lkey(&segment[1]));
+}
+
+static void a_full_ring_takes_nothing(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_recv_wr wr = {};
+
+	fake_post_receives(test, fake, BIT(FAKE_LOG_RECEIVES));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_build_receive(&fake->qp, &wr));
+	fake->qp.receives.consumed++;
+	KUNIT_EXPECT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+}
+
+static void more_segments_than_agreed_are_refused(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_recv_wr wr = { .num_sge = 3 };
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, 0, fake->qp.receives.produced);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_short_list_is_terminated),
+	KUNIT_CASE(a_list_of_full_length_is_not),
+	KUNIT_CASE(segments_without_room_are_left_out),
+	KUNIT_CASE(a_full_ring_takes_nothing),
+	KUNIT_CASE(more_segments_than_agreed_are_refused),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "post_recv",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);

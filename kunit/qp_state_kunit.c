@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Transitions of queue pairs as commands of the device. */
+#include "fake_queue_pair.h"
+#include "hw/commands_queue_pairs.h"
+
+static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_pair *fake,
+					  enum ib_qp_state to, const struct ib_qp_attr *attr,
+					  int mask)
+{
+	struct cxib_qp_transition *transition =
+		kunit_kzalloc(test, sizeof(*transition), GFP_KERNEL);
+	struct ib_qp_attr copy = *attr;
+
+	KUNIT_ASSERT_NOT_NULL(test, transition);
+	copy.qp_state = to;
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_transition(&fake->qp, &copy, mask | IB_QP_STATE,
+						    transition));
+	KUNIT_EXPECT_EQ(test, FAKE_QPN, transition->qpn);
+	fake->qp.state = to;
+	return transition;
+}
+
+static void a_datagram_queue_pair_comes_up(struct kunit *test)
+{
+	const struct ib_qp_attr attr = {
+		.pkey_index = 7, .port_num = 1, .qkey = 0x11111111, .sq_psn = 0x123456,
+	};
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+	const struct hw_ads *path;
+
+	fake->verbs.has_counters = true;
+	fake->verbs.counter_set = 9;
+	transition = transit(test, fake, IB_QPS_INIT, &attr,
+			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	path = hw_qpc_get_primary_address_path(&transition->context);
+	KUNIT_EXPECT_EQ(test, HW_CMD_RST2INIT_QP, transition->opcode);
+	KUNIT_EXPECT_EQ(test, 0, transition->optional);
+	KUNIT_EXPECT_EQ(test, 7, hw_ads_get_pkey_index(path));
+	KUNIT_EXPECT_EQ(test, 1, hw_ads_get_vhca_port_num(path));
+	KUNIT_EXPECT_EQ(test, 0x11111111, hw_qpc_get_q_key(&transition->context));
+	KUNIT_EXPECT_EQ(test, 9, hw_qpc_get_counter_set_id(&transition->context));
+
+	transition = transit(test, fake, IB_QPS_RTR, &attr, 0);
+	KUNIT_EXPECT_EQ(test, HW_CMD_INIT2RTR_QP, transition->opcode);
+	KUNIT_EXPECT_EQ(test, HW_QP_MTU_4K_BYTES, hw_qpc_get_mtu(&transition->context));
+	KUNIT_EXPECT_EQ(test, 12, hw_qpc_get_log_msg_max(&transition->context));
+
+	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_SQ_PSN);
+	KUNIT_EXPECT_EQ(test, HW_CMD_RTR2RTS_QP, transition->opcode);
+	KUNIT_EXPECT_EQ(test, 0x123456, hw_qpc_get_next_send_psn(&transition->context));
+}
+
+static void special_queue_pairs_know_their_port(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.ib.qp_type = IB_QPT_GSI;
+	fake->qp.port = 2;
+	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PKEY_INDEX | IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(hw_qpc_get_primary_address_path(
+							&transition->context)));
+	KUNIT_EXPECT_EQ(test, HW_QP_MTU_256_BYTES, hw_qpc_get_mtu(&transition->context));
+	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_msg_max(&transition->context));
+}
+
+static void what_is_changed_later_is_named(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .pkey_index = 3, .qkey = 5 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.state = IB_QPS_INIT;
+	transition = transit(test, fake, IB_QPS_RTR, &attr, IB_QP_PKEY_INDEX | IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+			      HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
+	fake->qp.state = IB_QPS_RTS;
+	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, HW_CMD_RTS2RTS_QP, transition->opcode);
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
+}
+
+static void a_send_queue_comes_back_from_its_error(struct kunit *test)
+{
+	const struct ib_qp_attr attr = {};
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->qp.state = IB_QPS_SQE;
+	KUNIT_EXPECT_EQ(test, HW_CMD_SQERR2RTS_QP,
+			transit(test, fake, IB_QPS_RTS, &attr, 0)->opcode);
+}
+
+static void the_state_that_the_caller_knows_counts(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQD };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->qp.state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, HW_CMD_SQD_RTS_QP,
+			transit(test, fake, IB_QPS_RTS, &attr, IB_QP_CUR_STATE)->opcode);
+}
+
+static void what_has_no_command_is_refused(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition transition;
+
+	fake->qp.state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			cxib_qp_transition(&fake->qp, &attr, IB_QP_STATE, &transition));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_datagram_queue_pair_comes_up),
+	KUNIT_CASE(special_queue_pairs_know_their_port),
+	KUNIT_CASE(what_is_changed_later_is_named),
+	KUNIT_CASE(a_send_queue_comes_back_from_its_error),
+	KUNIT_CASE(the_state_that_the_caller_knows_counts),
+	KUNIT_CASE(what_has_no_command_is_refused),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp_state",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
