@@ -105,13 +105,14 @@ bool Port::may_carry(std::uint8_t vl) const {
     return vl < data_lanes();
 }
 
-bool Port::fits(std::size_t packet_size) const {
-    return packet_size - vcrc_size <= mtu() + header_allowance;
+/// What is sent fits the neighbor, what is received this port.
+bool Port::fits(std::size_t packet_size, std::size_t payload) {
+    return packet_size - vcrc_size <= payload + header_allowance;
 }
 
 bool Port::transmit(Packet packet, const LocalRoute& local) {
     const bool state_allows = is_management(local) || state_ == PortState::active;
-    if (link_ == nullptr || !state_allows || !may_carry(local.vl) || !fits(packet.size())) {
+    if (link_ == nullptr || !state_allows || !may_carry(local.vl) || !fits(packet.size(), mtu())) {
         ++counters_.transmit_discards;
         ++traffic_.transmit_errors;
         return false;
@@ -122,7 +123,7 @@ bool Port::transmit(Packet packet, const LocalRoute& local) {
 
 void Port::receive(Packet packet) {
     const auto local = parse_local_route(packet);
-    if (!local || !may_carry(local->vl) || !fits(packet.size())) {
+    if (!local || !may_carry(local->vl) || !fits(packet.size(), largest_mtu())) {
         ++counters_.receive_errors;
         ++traffic_.received_errors;
         return;

@@ -161,7 +161,7 @@ private:
     void load_defaults();
     void change_state(PortState state);
     [[nodiscard]] bool may_carry(std::uint8_t vl) const;
-    [[nodiscard]] bool fits(std::size_t packet_size) const;
+    [[nodiscard]] static bool fits(std::size_t packet_size, std::size_t payload);
     void count_received(const Packet& packet, const LocalRoute& local);
     void count_transmitted(const Packet& packet, const LocalRoute& local);
     [[nodiscard]] LinkOffer::Training default_training() const;

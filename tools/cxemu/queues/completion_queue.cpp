@@ -144,13 +144,18 @@ void CompletionQueue::stop(std::uint8_t status, std::uint8_t syndrome) {
 
 // --- Events --------------------------------------------------------------------------------------
 
+/// Entries that software hasn't consumed and no event has told of: those deserve one. Software that
+/// arms before it polls has heard of the others.
 bool CompletionQueue::has_unreported(std::uint32_t consumer_index, bool solicited_only) const {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     const std::uint32_t unseen = (producer - consumer_index) & counter_mask;
+    if (unseen > size())
+        return false; // an index that makes no sense
+    const std::uint32_t unreported = std::min(unseen, (producer - reported_) & counter_mask);
     if (!solicited_only)
-        return unseen != 0 && unseen <= size();
+        return unreported != 0;
     const auto last = static_cast<std::uint32_t>(context().get<"last_solicit_index">());
-    return saw_solicited_ && ((last - consumer_index) & counter_mask) < unseen;
+    return saw_solicited_ && ((producer - 1 - last) & counter_mask) < unreported;
 }
 
 void CompletionQueue::arm(std::uint32_t command) {
@@ -215,7 +220,8 @@ void CompletionQueue::report_event() {
     reported_sequence_ = arm_sequence_;
     if (state() != NotificationState::always_armed)
         fields().set<"st">(static_cast<std::uint8_t>(NotificationState::fired));
-    fields().set<"last_notified_index">((context().get<"producer_counter">() - 1) & counter_mask);
+    reported_ = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    fields().set<"last_notified_index">((reported_ - 1) & counter_mask);
     hca::EventData data{};
     hwtab::View<hwtab::comp_event>{data}.set<"cq_number">(number());
     events_->post(hca::EventType::completion, 0, data);

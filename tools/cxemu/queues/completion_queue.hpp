@@ -40,8 +40,9 @@ enum class ResizeFault : std::uint8_t {
 
 /// Notification: one event for each arming. Software numbers the armings (2 bits) and increases the
 /// number when it has taken the event, so arming with the number of an event that is still under
-/// way changes nothing. Arming while there are entries beyond the given consumer index reports the
-/// event at once; for the solicited kind, if one of them is solicited or an error.
+/// way changes nothing. Arming while there are entries beyond the given consumer index that came
+/// after the last event reports the next one at once; for the solicited kind, if one of them is
+/// solicited or an error.
 class CompletionQueue final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::completion_queue;
@@ -109,6 +110,7 @@ private:
     std::uint32_t arm_sequence_ = 0;                 ///< number of the last arming
     std::optional<std::uint32_t> reported_sequence_; ///< number of the arming of the last event
     bool saw_solicited_ = false;                     ///< last_solicit_index is valid
+    std::uint32_t reported_ = 0;                     ///< producer counter at the last event
     Timer moderation_;
     bool event_due_ = false;      ///< the event waits for the end of the moderation period
     std::uint32_t held_back_ = 0; ///< entries since the last event

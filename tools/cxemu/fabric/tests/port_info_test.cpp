@@ -72,6 +72,13 @@ TEST_F(PortInfoTest, GoesToActiveThroughArmedOnly) {
     EXPECT_TRUE(client.saw(PortEvent::active));
 }
 
+TEST_F(PortInfoTest, BelongsToAManagerThatKnowsExtendedSpeedsToo) {
+    constexpr std::uint32_t knows_extended_speeds = 0x8000'0000;
+    const Mad request = testing::make_smp(MadMethod::get, testing::attribute<"port_info">,
+                                          knows_extended_speeds | 1U);
+    EXPECT_EQ(testing::status_of(**port.process(request, {}, 0)), 0U);
+}
+
 TEST_F(PortInfoTest, RefusesTransitionsThatTheStateMachineDoesNotHave) {
     expect_refused(status_of_set<"port_state">(2));
     expect_refused(status_of_set<"port_state">(5));

@@ -131,6 +131,20 @@ TEST_F(CompletionQueueTest, NeverLosesAnEventBetweenPollingAndArming) {
     }
 }
 
+TEST_F(CompletionQueueTest, ReportsNoEntryTwice) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    queue.arm(arm_command(0, 0));
+    post(queue);
+    EXPECT_EQ(events(), 1U);
+    queue.arm(arm_command(1, 0));
+    EXPECT_EQ(events(), 0U) << "software arms first, then it takes the entry that it knows of";
+    post(queue);
+    EXPECT_EQ(events(), 1U);
+    post(queue);
+    queue.arm(arm_command(2, 1));
+    EXPECT_EQ(events(), 1U) << "the third entry came after the event";
+}
+
 TEST_F(CompletionQueueTest, ReportsOnlySolicitedEntriesWhenArmedForThem) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0) | solicited_only);
