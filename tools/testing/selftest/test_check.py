@@ -97,6 +97,8 @@ class Outcomes(CheckTest):
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # Who runs the tests in the background may have it ignored, and a shell cannot undo that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as run:
             self.wait_until(lambda: running(marker))
             run.send_signal(signal.SIGINT)
