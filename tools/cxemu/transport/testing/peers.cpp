@@ -130,17 +130,29 @@ Peer::~Peer() {
     transport_->release_ports();
 }
 
-void Peer::make_queue_pair(const ConnectionOptions& options) {
-    if (options.shares_receives)
+void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
+    auto receives = queues::ReceiveSource::own_queue;
+    std::uint32_t shared = 0;
+    if (options.shares_receives) {
         pool_ = &bench.make_receive_pool({.log_entries = 6});
-    queue_pair_ =
-        &bench.make_queue_pair({.service = options.service,
-                                .log_sends = options.log_sends,
-                                .log_receives = options.log_receives,
-                                .receives = pool_ != nullptr ? queues::ReceiveSource::shared_queue
-                                                             : queues::ReceiveSource::own_queue,
-                                .shared_receive = pool_ != nullptr ? pool_->number() : 0,
-                                .completions = completions_});
+        receives = queues::ReceiveSource::shared_queue;
+        shared = pool_->number();
+    }
+    if (role != Role::both) {
+        receives = queues::ReceiveSource::none;
+        xrc_domain_ = bench.make_xrc_domain();
+    }
+    if (role == Role::target)
+        xrc_queue_ = &bench.make_xrc_receive_queue(xrc_domain_, *completions_,
+                                                   queues::SharedReceiveQueue::no_user_index);
+    queue_pair_ = &bench.make_queue_pair({.service = options.service,
+                                          .log_sends = options.log_sends,
+                                          .log_receives = options.log_receives,
+                                          .has_sends = role != Role::target,
+                                          .receives = receives,
+                                          .shared_receive = shared,
+                                          .xrc_domain = xrc_domain_,
+                                          .completions = completions_});
 }
 
 void Peer::connect(const ConnectionOptions& options, const Peer& peer) {
@@ -284,8 +296,9 @@ Peers::Peers(const ConnectionOptions& wanted)
     time.settle();
     activate(first, 1);
     activate(second, 2);
-    first.make_queue_pair(options);
-    second.make_queue_pair(options);
+    const bool is_xrc = options.service == ServiceType::extended_reliable_connection;
+    first.make_queue_pair(options, is_xrc ? Role::initiator : Role::both);
+    second.make_queue_pair(options, is_xrc ? Role::target : Role::both);
     first.connect(options, second);
     second.connect(options, first);
     packets_.clear();

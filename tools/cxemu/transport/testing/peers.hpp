@@ -81,6 +81,9 @@ struct ConnectionOptions {
     bool shares_receives = false; ///< receive requests come from a shared queue
 };
 
+/// What of an XRC connection a side has: the initiator sends, the target receives.
+enum class Role : std::uint8_t { both, initiator, target };
+
 /// One side: an HCA, and what its software knows.
 class Peer {
 public:
@@ -92,7 +95,7 @@ public:
     Peer& operator=(const Peer&) = delete;
 
     /// Makes the queue pair, in RESET.
-    void make_queue_pair(const ConnectionOptions& options);
+    void make_queue_pair(const ConnectionOptions& options, Role role);
     /// From RESET to RTR, and to RTS.
     void connect(const ConnectionOptions& options, const Peer& other);
     void to_rts(const ConnectionOptions& options);
@@ -118,6 +121,10 @@ public:
     [[nodiscard]] const queues::QueuePair& queue_pair() const { return *queue_pair_; }
     [[nodiscard]] queues::QueueCounts& counts() { return queue_pair_->counts(); }
     [[nodiscard]] std::uint32_t key() const { return key_; }
+    /// Of an XRC target: the shared receive queue of its domain.
+    [[nodiscard]] queues::XrcSharedReceiveQueue& xrc_queue() { return *xrc_queue_; }
+    [[nodiscard]] std::uint32_t xrc_domain() const { return xrc_domain_; }
+    [[nodiscard]] queues::CompletionQueue& completions() { return *completions_; }
 
     fabric::HcaPort port;
     queues::testing::Bench bench;
@@ -132,6 +139,8 @@ private:
     queues::CompletionQueue* completions_ = nullptr;
     queues::QueuePair* queue_pair_ = nullptr;
     queues::ReceiveMemoryPool* pool_ = nullptr;
+    queues::XrcSharedReceiveQueue* xrc_queue_ = nullptr;
+    std::uint32_t xrc_domain_ = 0;
     std::uint32_t key_ = 0;
     std::uint16_t sent_ = 0;     ///< blocks
     std::uint16_t received_ = 0; ///< entries
