@@ -6,6 +6,7 @@
 #include "queues/event_queues.hpp"
 #include "queues/work_queues.hpp"
 #include "transport/packet_transport.hpp"
+#include "vfio_user/protocol.hpp"
 
 #include <utility>
 
@@ -39,6 +40,29 @@ fabric::HcaPortSettings port_settings(const hca::HcaSettings& settings, const Li
                                                  fabric::mask_of(link.width));
     port.speeds = fabric::speeds_up_to(link.speed);
     return port;
+}
+
+/// Messages that have come, by name.
+nlohmann::json messages(const vfio_user::SessionStatistics& session) {
+    nlohmann::json result = nlohmann::json::object();
+    for (std::size_t number = 0; number < session.messages.size(); ++number) {
+        if (session.messages.at(number) != 0)
+            result[vfio_user::name_of(static_cast<vfio_user::Command>(number))] =
+                session.messages.at(number);
+    }
+    return result;
+}
+
+nlohmann::json to_json(const vfio_user::SessionStatistics& session) {
+    return {{"connections", session.connections},
+            {"connections_dropped", session.connections_dropped},
+            {"connections_refused", session.connections_refused},
+            {"messages", messages(session)},
+            {"errors_answered", session.errors_answered},
+            {"errors_unanswered", session.errors_unanswered},
+            {"unexpected_replies", session.unexpected_replies},
+            {"bytes_received", session.bytes_received},
+            {"bytes_sent", session.bytes_sent}};
 }
 
 } // namespace
@@ -99,15 +123,8 @@ nlohmann::json Adapter::statistics() const {
                           {"unsupported_requests", function.unsupported_requests},
                           {"function_level_resets", function.function_level_resets},
                           {"bus_resets", function.bus_resets}};
-    if (!server_)
-        return result;
-    const auto& session = server_->statistics();
-    result["session"] = {{"connections", session.connections},
-                         {"connections_dropped", session.connections_dropped},
-                         {"errors_answered", session.errors_answered},
-                         {"errors_unanswered", session.errors_unanswered},
-                         {"bytes_received", session.bytes_received},
-                         {"bytes_sent", session.bytes_sent}};
+    if (server_)
+        result["session"] = to_json(server_->statistics());
     return result;
 }
 

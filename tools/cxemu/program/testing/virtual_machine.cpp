@@ -178,13 +178,55 @@ VirtualMachine::MadeObjects VirtualMachine::make_objects() {
     make_event_queue(made);
     made.completion_queue = make_completion_queue(made);
     made.queue_pair = make_queue_pair(made);
-    must<hwtab::cmd_create_mkey>([&](auto in) {
+    made.memory_key = make_memory_key(made);
+    made.counters = static_cast<std::uint32_t>(must<hwtab::cmd_alloc_q_counter>([](auto) {})
+                                                   .view<hwtab::alloc_q_counter_out>()
+                                                   .get<"counter_set_id">());
+    attach_to_group(made.queue_pair);
+    return made;
+}
+
+std::uint32_t VirtualMachine::make_memory_key(const MadeObjects& made) {
+    const auto answer = must<hwtab::cmd_create_mkey>([&](auto in) {
         in.template set<"memory_key_mkey_entry.length64">(1);
         in.template set<"memory_key_mkey_entry.pd">(made.domain);
     });
-    must<hwtab::cmd_alloc_q_counter>([](auto) {});
-    attach_to_group(made.queue_pair);
-    return made;
+    return static_cast<std::uint32_t>(
+        answer.template view<hwtab::create_mkey_out>().template get<"mkey_index">());
+}
+
+void VirtualMachine::destroy_objects(const MadeObjects& objects) {
+    must<hwtab::cmd_detach_from_mcg>([&](auto in) {
+        in.template set<"qpn">(objects.queue_pair);
+        in.template bytes<"multicast_gid">().front() = std::byte{0xff};
+    });
+    must<hwtab::cmd_dealloc_q_counter>(
+        [&](auto in) { in.template set<"counter_set_id">(objects.counters); });
+    must<hwtab::cmd_destroy_mkey>(
+        [&](auto in) { in.template set<"mkey_index">(objects.memory_key); });
+    must<hwtab::cmd_destroy_qp>([&](auto in) { in.template set<"qpn">(objects.queue_pair); });
+    must<hwtab::cmd_destroy_cq>([&](auto in) { in.template set<"cqn">(objects.completion_queue); });
+    must<hwtab::cmd_destroy_eq>(
+        [&](auto in) { in.template set<"eq_number">(objects.event_queue); });
+    must<hwtab::cmd_dealloc_pd>([&](auto in) { in.template set<"pd">(objects.domain); });
+    must<hwtab::cmd_dealloc_uar>([&](auto in) { in.template set<"uar">(objects.uar); });
+}
+
+void VirtualMachine::tear_down() {
+    constexpr std::uint16_t take = hwtab::value<hwtab::manage_pages_op_mod, "hca_return_pages">;
+    must<hwtab::cmd_teardown_hca>([](auto) {});
+    for (std::uint64_t taken = 1; taken != 0;) {
+        constexpr std::uint32_t at_once = 100;
+        auto input = hca::testing::make_input(hwtab::cmd_manage_pages.opcode,
+                                              hwtab::manage_pages_in.size, take);
+        hwtab::View<hwtab::manage_pages_in>{std::span<std::byte>(input)}.set<"input_num_entries">(
+            at_once);
+        taken = execute(input, hwtab::manage_pages_out.size + (at_once * sizeof(std::uint64_t)))
+                    .view<hwtab::manage_pages_out>()
+                    .get<"output_num_entries">();
+    }
+    must<hwtab::cmd_disable_hca>([](auto) {});
+    next_page_ = free_memory;
 }
 
 void VirtualMachine::make_event_queue(MadeObjects& made) {

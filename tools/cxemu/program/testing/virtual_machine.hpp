@@ -39,10 +39,18 @@ public:
         std::uint64_t event_ring = 0; ///< address
         std::uint32_t completion_queue = 0;
         std::uint32_t queue_pair = 0;
+        std::uint32_t memory_key = 0;
+        std::uint32_t counters = 0;
     };
     /// Some of each kind that refer to one another: a queue pair in RTS that is attached to a
     /// multicast group, and what it needs. Completions of commands come as events from then on.
     MadeObjects make_objects();
+
+    /// Destroys what make_objects() has made.
+    void destroy_objects(const MadeObjects& objects);
+    /// Takes the function from INIT_HCA back to where it was before bring_up(); with no objects
+    /// left.
+    void tear_down();
 
     /// Takes all events, and arms the queue: the next one raises vector 1.
     void take_events(const MadeObjects& objects);
@@ -78,6 +86,7 @@ private:
     void make_event_queue(MadeObjects& made);
     std::uint32_t make_completion_queue(const MadeObjects& made);
     std::uint32_t make_queue_pair(const MadeObjects& made);
+    std::uint32_t make_memory_key(const MadeObjects& made);
     void attach_to_group(std::uint32_t queue_pair);
     std::uint64_t allocate();
     /// Runs a command that has to succeed.
