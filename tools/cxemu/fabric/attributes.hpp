@@ -38,6 +38,10 @@ MadStatus p_key_table_attribute(AttributeAccess& access);
 MadStatus sl_to_vl_attribute(AttributeAccess& access);
 MadStatus vl_arbitration_attribute(AttributeAccess& access);
 
+/// The vendor's extension of PortInfo, about FDR10, which infiniband-diags ask adapters of this
+/// vendor for. Can't be changed: PortInfo enables speeds.
+MadStatus extended_port_info_attribute(AttributeAccess& access);
+
 // attributes_switch.cpp
 MadStatus switch_info_attribute(AttributeAccess& access);
 MadStatus linear_forwarding_attribute(AttributeAccess& access);

@@ -18,6 +18,8 @@ struct AttributeEntry {
 template <hwtab::FixedString name>
 constexpr std::uint64_t id = hwtab::value<hwtab::smp_attribute, name>;
 
+constexpr std::uint16_t vendor_extended_port_info = 0xff90;
+
 constexpr std::array attributes{
     AttributeEntry{id<"node_desc">, node_description_attribute},
     AttributeEntry{id<"node_info">, node_info_attribute},
@@ -27,6 +29,7 @@ constexpr std::array attributes{
     AttributeEntry{id<"pkey_table">, p_key_table_attribute},
     AttributeEntry{id<"sl_to_vl_table">, sl_to_vl_attribute},
     AttributeEntry{id<"vl_arb_table">, vl_arbitration_attribute},
+    AttributeEntry{vendor_extended_port_info, extended_port_info_attribute},
     AttributeEntry{id<"linear_forward_table">, linear_forwarding_attribute},
     AttributeEntry{id<"mcast_forward_table">, multicast_forwarding_attribute},
 };

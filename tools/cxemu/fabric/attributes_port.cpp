@@ -51,6 +51,26 @@ MadStatus port_info_attribute(AttributeAccess& access) {
     return MadStatus::ok;
 }
 
+MadStatus extended_port_info_attribute(AttributeAccess& access) {
+    // Bytes of the attribute; each speed field has one bit, for FDR10.
+    constexpr std::size_t speed_supported = 7;
+    constexpr std::size_t speed_enabled = 11;
+    constexpr std::size_t speed_active = 15;
+    const Port* port = port_by_number(access.node, access.modifier);
+    if (is_switch(access.node) || access.set)
+        return MadStatus::unsupported_attribute;
+    if (port == nullptr)
+        return MadStatus::invalid_field;
+    const auto has_fdr10 = [](SpeedMask speeds) {
+        return (speeds & mask_of(LaneSpeed::fdr10)) != 0 ? std::byte{1} : std::byte{0};
+    };
+    std::ranges::fill(access.data, std::byte{0});
+    access.data[speed_supported] = has_fdr10(port->capabilities().speeds);
+    access.data[speed_enabled] = has_fdr10(port->enabled_speeds());
+    access.data[speed_active] = has_fdr10(port->rate() ? mask_of(port->rate()->speed) : 0);
+    return MadStatus::ok;
+}
+
 MadStatus guid_info_attribute(AttributeAccess& access) {
     using View = hwtab::View<hwtab::guid_info>;
     constexpr std::size_t per_block = hwtab::guid_info.fields[0].count;

@@ -207,13 +207,13 @@ void Switch::handle_smp(std::uint8_t arrival, Packet packet, const LocalRoute& l
 
 void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival) {
     const RouteStep step = receive_step(smp, routing_node(arrival));
-    const Lid source = packet.headers.local.slid;
     switch (step.action) {
     case RouteStep::Action::deliver:
         return answer_smp(packet, smp, arrival);
     case RouteStep::Action::forward:
         ++statistics_.relayed_smps;
-        return send_out(arrival, step.port, changed(packet, smp, source, permissive_lid),
+        // Nodes on the directed part answer to where the packet says it came from.
+        return send_out(arrival, step.port, changed(packet, smp, permissive_lid, permissive_lid),
                         packet.headers.local);
     case RouteStep::Action::route_by_lid:
         ++statistics_.relayed_smps;

@@ -25,7 +25,7 @@ struct SwitchSettings {
     Guid node_guid = 0;
     Guid system_image_guid = 0;
     std::uint16_t device_id = 0;
-    std::uint32_t vendor_id = 0x00'02c9;
+    std::uint32_t vendor_id = 0x52'5400; ///< QEMU's: tools ask no vendor's MADs of the switch
     bool enhanced_port0 = true;
     WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
     SpeedMask speeds = speeds_up_to(LaneSpeed::ndr);

@@ -145,6 +145,8 @@ step_kernel() {
 install_kernel() {
 	local release
 	release=$(cat "$1/release")
+	# A kernel that was built before is here before the packages are.
+	mkdir -p "$tree/lib/modules" "$tree/usr/src"
 	rm -rf "$tree/lib/modules/$release" "$tree/usr/src/linux-headers-$release"
 	cp -a "$1/modules" "$tree/lib/modules/$release"
 	cp -a "$1/build" "$tree/usr/src/linux-headers-$release"

@@ -235,6 +235,30 @@ TEST_F(FabricTest, DirectedRouteMayContinueByLid) {
     EXPECT_EQ(ConstDirectedSmp(*answer).get<"hop_pointer">(), 1U);
 }
 
+TEST_F(FabricTest, DirectedRouteMayBeginBehindALid) {
+    bring_up();
+    forget_arrivals();
+    Mad request = make_directed(MadMethod::get, attribute<"node_info">, {2});
+    DirectedSmp(request).set<"dr_slid">(1);
+    const auto answer = exchange_smp(request, 10);
+    ASSERT_TRUE(answer) << "it returns by its path to the switch, and from there by LID";
+    EXPECT_EQ(data_of<hwtab::node_info>(*answer).get<"port_guid">(), ports[1]->port_guid());
+    EXPECT_EQ(ConstDirectedSmp(*answer).get<"hop_pointer">(), 0U);
+}
+
+TEST_F(FabricTest, OnTheDirectedPartBothLidsArePermissive) {
+    bring_up();
+    clients[1].has_qp0 = true;
+    forget_arrivals();
+    Mad request = make_directed(MadMethod::get, attribute<"node_info">, {2});
+    DirectedSmp(request).set<"dr_slid">(1);
+    exchange_smp(request, 10);
+    ASSERT_EQ(clients[1].arrivals.size(), 1U);
+    const auto& local = clients[1].arrivals.front().headers.local;
+    EXPECT_EQ(local.slid, permissive_lid);
+    EXPECT_EQ(local.dlid, permissive_lid);
+}
+
 // --- Data ----------------------------------------------------------------------------------------
 
 TEST_F(FabricTest, NoDataPassesBeforeThePortsAreActive) {

@@ -78,6 +78,15 @@ TEST_F(SubnetAgentTest, AManagerThatKnowsOfExtendedSpeedsSaysSoInThePortNumber) 
     EXPECT_EQ(port.port().mtu(), 4096U);
 }
 
+TEST_F(SubnetAgentTest, TheVendorsPortInfoTellsThatTheLinkIsNoFdr10) {
+    const Mad answer = ask(make_smp(MadMethod::get, 0xff90, 1));
+    EXPECT_EQ(status_of(answer), 0U);
+    const auto data = ConstSmp(answer).bytes<"data">();
+    EXPECT_TRUE(std::ranges::all_of(data, [](std::byte byte) { return byte == std::byte{0}; }));
+    EXPECT_EQ(status(make_smp(MadMethod::get, 0xff90, 2)), code(MadStatus::invalid_field));
+    EXPECT_EQ(status(make_smp(MadMethod::set, 0xff90, 1)), code(MadStatus::unsupported_attribute));
+}
+
 TEST_F(SubnetAgentTest, GuidInfoKeepsTheOwnGuidAndTakesOthers) {
     Mad request = make_smp(MadMethod::set, attribute<"guid_info">);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(0, 1);

@@ -87,6 +87,19 @@ class Discovery(Fabric):
             self.assertEqual(len(re.findall(r"-> switch port", text)), 1, text)
             self.assertRegex(text, rf"(?m)^To ca .* lid {target.lid}-")
 
+    def test_ibportstate_shows_both_ends_of_a_link(self) -> None:
+        for number, port in enumerate(self.ports, 1):
+            text = rdma.run("ibportstate", self.switch_lid(), number, "query")
+            peer = fields(text[text.index("Peer PortInfo:"):])
+            self.assertEqual(int(peer["Lid"]), port.lid)
+
+    def test_ibdiagnet_finds_nothing_wrong(self) -> None:
+        text = rdma.run("ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc")
+        self.assertRegex(text, rf"Discovering .* {len(self.ports) + 1} nodes \(1 Switches & {len(self.ports)} CA-s\)")
+        self.assertNotRegex(text, r"(?m)^-E-")
+        self.assertIn("No bad Guids were found", text)
+        self.assertIn("No bad Links (with logical state = INIT) were found", text)
+
     def test_smpquery_gives_the_same_answer_by_lid_and_by_directed_route(self) -> None:
         by_lid = rdma.run("smpquery", "nodeinfo", self.manager.lid)
         self.assertRegex(fields(by_lid)["PortGuid"], rf"^0x0*{self.manager.guid}$")

@@ -12,7 +12,7 @@ import unittest
 import ipoib
 import rdma
 
-SECONDS = int(os.environ.get("CXEMU_SECONDS", "5"))
+SECONDS = int(os.environ.get("CXEMU_SECONDS", "2"))
 
 
 class Datagram(unittest.TestCase):
