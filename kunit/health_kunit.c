@@ -25,7 +25,7 @@ static int health_init(struct kunit *test)
 	fixture->hca = fake_hca_create(test);
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
-	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue);
+	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue, NULL);
 	/* The cases look themselves. */
 	cxib_health_stop(&fixture->health);
 	test->priv = fixture;

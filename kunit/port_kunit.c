@@ -126,4 +126,5 @@ static struct kunit_suite suite = {
 	.name = "port",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

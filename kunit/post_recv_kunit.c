@@ -78,4 +78,5 @@ static struct kunit_suite suite = {
 	.name = "post_recv",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

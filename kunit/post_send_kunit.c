@@ -199,4 +199,5 @@ static struct kunit_suite suite = {
 	.name = "post_send",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

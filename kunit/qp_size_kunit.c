@@ -99,4 +99,5 @@ static struct kunit_suite suite = {
 	.name = "qp_size",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

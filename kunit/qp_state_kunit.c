@@ -56,12 +56,13 @@ static void special_queue_pairs_know_their_port(struct kunit *test)
 	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
+	const struct hw_ads *path;
 
 	fake->qp.ib.qp_type = IB_QPT_GSI;
 	fake->qp.port = 2;
 	transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PKEY_INDEX | IB_QP_QKEY);
-	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(hw_qpc_get_primary_address_path(
-							&transition->context)));
+	path = hw_qpc_get_primary_address_path(&transition->context);
+	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(path));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_256_BYTES, hw_qpc_get_mtu(&transition->context));
 	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_msg_max(&transition->context));
 }
@@ -127,4 +128,5 @@ static struct kunit_suite suite = {
 	.name = "qp_state",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);

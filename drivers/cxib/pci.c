@@ -1,46 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PCI driver: which devices are ours, probe, remove, shutdown.
+ * The PCI driver: which devices are ours, probe, remove, resets, errors of the bus.
  *
  * A device is never taken unasked. The in-tree driver serves the same ids, so
  * a device comes here only when an administrator has written "cxib" to its
  * driver_override, or its id to new_id.
  */
 #include <linux/debugfs.h>
-#include <linux/dma-mapping.h>
-#include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
-#include <linux/sizes.h>
-#include <linux/slab.h>
 
-#include "hw/bus_pci.h"
-#include "hw/hw.h"
-#include "user/user.h"
-#include "verbs/verbs.h"
+#include "device.h"
 
 #define DEVICE_BAR	0
 
 /* In the table of ids: a virtual function. */
 #define IS_VIRTUAL	1
-
-/**
- * struct cxib_device - one HCA
- * @pdev: the PCI function
- * @is_virtual: it is a virtual one
- * @bar: BAR 0 as a whole: init segment, then pages of doorbells
- * @bus: the way to it
- * @hw: the device behind it
- * @verbs: the RDMA device that is made of it
- */
-struct cxib_device {
-	struct pci_dev *pdev;
-	bool is_virtual;
-	void __iomem *bar;
-	struct cxib_bus_pci bus;
-	struct cxib_hw hw;
-	struct cxib_verbs *verbs;
-};
 
 /* Has a directory for each device. */
 static struct dentry *debugfs_root;
@@ -107,97 +82,6 @@ static int cxib_check_bar(struct pci_dev *pdev)
 	return 0;
 }
 
-static int cxib_set_dma_limits(struct pci_dev *pdev)
-{
-	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
-
-	if (err) {
-		dev_err(&pdev->dev, "the platform offers no 64-bit DMA: error %d\n", err);
-		return err;
-	}
-	/* One data segment of a work request covers at most 2 GiB. */
-	dma_set_max_seg_size(&pdev->dev, SZ_2G);
-	return 0;
-}
-
-static int cxib_map(struct cxib_device *device)
-{
-	struct pci_dev *pdev = device->pdev;
-	int err;
-
-	err = pci_enable_device_mem(pdev);
-	if (err) {
-		dev_err(&pdev->dev, "cannot enable the PCI device: error %d\n", err);
-		return err;
-	}
-	err = cxib_set_dma_limits(pdev);
-	if (err)
-		goto disable_device;
-
-	err = pci_request_region(pdev, DEVICE_BAR, KBUILD_MODNAME);
-	if (err) {
-		dev_err(&pdev->dev,
-			"BAR %d (%pR) is in use by somebody else, error %d; /proc/iomem tells by whom\n",
-			DEVICE_BAR, &pdev->resource[DEVICE_BAR], err);
-		goto disable_device;
-	}
-
-	device->bar = pci_iomap(pdev, DEVICE_BAR, 0);
-	if (!device->bar) {
-		dev_err(&pdev->dev, "cannot map BAR %d (%pR)\n", DEVICE_BAR,
-			&pdev->resource[DEVICE_BAR]);
-		err = -ENOMEM;
-		goto release_region;
-	}
-	return 0;
-
-release_region:
-	pci_release_region(pdev, DEVICE_BAR);
-disable_device:
-	pci_disable_device(pdev);
-	return err;
-}
-
-static void cxib_unmap(struct cxib_device *device)
-{
-	pci_iounmap(device->pdev, device->bar);
-	pci_release_region(device->pdev, DEVICE_BAR);
-	pci_disable_device(device->pdev);
-}
-
-static int cxib_start(struct cxib_device *device)
-{
-	int err = cxib_map(device);
-
-	if (err)
-		return err;
-	cxib_bus_pci_init(&device->bus, device->pdev, device->bar, device->is_virtual);
-	device->hw.bus = &device->bus.bus;
-	device->hw.debugfs_root = debugfs_root;
-	err = cxib_hw_bring_up(&device->hw);
-	if (err)
-		goto unmap;
-	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_ops, cxib_user_definitions);
-	if (IS_ERR(device->verbs)) {
-		err = PTR_ERR(device->verbs);
-		goto tear_down;
-	}
-	return 0;
-
-tear_down:
-	cxib_hw_tear_down(&device->hw);
-unmap:
-	cxib_unmap(device);
-	return err;
-}
-
-static void cxib_stop(struct cxib_device *device)
-{
-	cxib_verbs_unregister(device->verbs);
-	cxib_hw_tear_down(&device->hw);
-	cxib_unmap(device);
-}
-
 static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct cxib_device *device;
@@ -210,19 +94,28 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 
-	device = kzalloc(sizeof(*device), GFP_KERNEL);
+	device = cxib_device_alloc(pdev);
 	if (!device)
 		return -ENOMEM;
-	device->pdev = pdev;
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
+	device->debugfs_root = debugfs_root;
+	INIT_DELAYED_WORK(&device->recovery, cxib_device_recover_later);
 
-	err = cxib_start(device);
-	if (err) {
-		kfree(device);
-		return err;
-	}
+	err = cxib_device_start(device);
+	if (err)
+		goto free_device;
+	err = cxib_device_register(device);
+	if (err)
+		goto stop_device;
 	pci_set_drvdata(pdev, device);
 	return 0;
+
+stop_device:
+	cxib_device_stop(device);
+free_device:
+	cancel_delayed_work_sync(&device->recovery);
+	cxib_device_free(device);
+	return err;
 }
 
 /* After a shutdown nothing is left to remove. */
@@ -232,10 +125,67 @@ static void cxib_remove(struct pci_dev *pdev)
 
 	if (!device)
 		return;
-	cxib_stop(device);
 	pci_set_drvdata(pdev, NULL);
-	kfree(device);
+	cxib_device_unregister(device);
+	cxib_device_stop(device);
+	/* It finds nothing to recover; and it never waits for this thread's lock. */
+	cancel_delayed_work_sync(&device->recovery);
+	cxib_device_free(device);
 }
+
+/* The functions below are called with the device locked, as probe and remove are. */
+
+static void cxib_reset_prepare(struct pci_dev *pdev)
+{
+	struct cxib_device *device = pci_get_drvdata(pdev);
+
+	if (device && !device->bus.resetting)
+		cxib_device_stop(device);
+}
+
+static void cxib_reset_done(struct pci_dev *pdev)
+{
+	struct cxib_device *device = pci_get_drvdata(pdev);
+
+	if (device && !device->bus.resetting)
+		cxib_device_restart(device);
+}
+
+static pci_ers_result_t cxib_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct cxib_device *device = pci_get_drvdata(pdev);
+
+	if (!device)
+		return PCI_ERS_RESULT_DISCONNECT;
+	if (device->is_up)
+		cxib_health_break(&device->hw.health, "the PCI bus reports an error");
+	cxib_device_stop(device);
+	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT :
+						      PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t cxib_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void cxib_resume(struct pci_dev *pdev)
+{
+	struct cxib_device *device = pci_get_drvdata(pdev);
+
+	if (device)
+		cxib_device_restart(device);
+}
+
+static const struct pci_error_handlers cxib_error_handlers = {
+	.error_detected = cxib_error_detected,
+	.slot_reset = cxib_slot_reset,
+	.resume = cxib_resume,
+	.reset_prepare = cxib_reset_prepare,
+	.reset_done = cxib_reset_done,
+};
 
 static struct pci_driver cxib_driver = {
 	.name = KBUILD_MODNAME,
@@ -244,6 +194,7 @@ static struct pci_driver cxib_driver = {
 	.remove = cxib_remove,
 	/* The next kernel must not find a device that writes to the memory of this one. */
 	.shutdown = cxib_remove,
+	.err_handler = &cxib_error_handlers,
 };
 
 static int __init cxib_init(void)

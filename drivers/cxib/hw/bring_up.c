@@ -91,12 +91,14 @@ void cxib_hw_quiesce(struct cxib_hw *hw)
 	mutex_lock(&hw->dma_lock);
 	if (!hw->dma_stopped)
 		hw->bus->ops->set_dma(hw->bus, false);
-	hw->dma_stopped = true;
+	/* Pairs with cxib_hw_is_quiet(). */
+	smp_store_release(&hw->dma_stopped, true);
 	mutex_unlock(&hw->dma_lock);
 }
 
 static int make_workqueue(struct cxib_hw *hw)
 {
+	INIT_WORK(&hw->obituary, cxib_hw_tell_given_up);
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
 	return hw->workqueue ? 0 : -ENOMEM;
 }
@@ -182,9 +184,16 @@ static int start_command_queue(struct cxib_hw *hw)
 	return err ?: await_firmware(hw);
 }
 
+static void announce_given_up(struct cxib_health *health)
+{
+	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
+
+	queue_work(hw->workqueue, &hw->obituary);
+}
+
 static int start_health(struct cxib_hw *hw)
 {
-	cxib_health_start(&hw->health, hw->bus, &hw->commands);
+	cxib_health_start(&hw->health, hw->bus, &hw->commands, announce_given_up);
 	return 0;
 }
 
@@ -220,8 +229,11 @@ static int choose_issi(struct cxib_hw *hw)
 	return -EOPNOTSUPP;
 }
 
+/* A device that was given up is not asked. */
 static void reclaim_pages(struct cxib_hw *hw)
 {
+	if (cxib_command_queue_is_broken(&hw->commands))
+		return;
 	if (cxib_pages_reclaim(&hw->pages))
 		cxib_hw_give_up(hw);
 }
@@ -333,7 +345,8 @@ static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
 
 /**
  * cxib_hw_bring_up() - makes a device ready for use
- * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms
+ * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms,
+ *	@hw->given_up
  *
  * Context: process context, may sleep, also for minutes while the firmware
  * starts.

@@ -35,7 +35,13 @@ static void set_dma(struct cxib_bus *bus, bool enabled)
 /* Probe and remove hold the lock of the device. */
 static int reset_function(struct cxib_bus *bus)
 {
-	return pci_reset_function_locked(to_pci(bus)->pdev);
+	struct cxib_bus_pci *pci = to_pci(bus);
+	int err;
+
+	pci->resetting = true;
+	err = pci_reset_function_locked(pci->pdev);
+	pci->resetting = false;
+	return err;
 }
 
 static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)

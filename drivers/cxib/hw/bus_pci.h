@@ -13,10 +13,13 @@ struct pci_dev;
  * struct cxib_bus_pci - the way to one function
  * @bus: what hw/ uses
  * @pdev: the function
+ * @resetting: it is being reset by hw/, which knows what it does; protected by
+ *	the lock of the device
  */
 struct cxib_bus_pci {
 	struct cxib_bus bus;
 	struct pci_dev *pdev;
+	bool resetting;
 };
 
 void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar,

@@ -84,6 +84,24 @@ static void on_internal_error(void *context)
 	cxib_health_break(&hw->health, "it has sent an event of an internal error");
 }
 
+/**
+ * cxib_hw_tell_given_up() - tells that the device was given up
+ * @work: @obituary of the device
+ *
+ * It has lost its access to memory before anybody knows.
+ */
+void cxib_hw_tell_given_up(struct work_struct *work)
+{
+	struct cxib_hw *hw = container_of(work, struct cxib_hw, obituary);
+	const struct cxib_hw_client *client = client_of(hw);
+
+	cxib_hw_quiesce(hw);
+	if (client)
+		client->handlers->internal_error(client->context);
+	if (hw->given_up)
+		hw->given_up(hw);
+}
+
 static const struct cxib_event_handlers handlers = {
 	.completion = on_completion,
 	.commands_done = on_commands_done,

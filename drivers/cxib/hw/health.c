@@ -62,9 +62,10 @@ void cxib_health_break(struct cxib_health *health, const char *reason)
 {
 	if (atomic_xchg(&health->broken, 1))
 		return;
-	dev_err(health->bus->dev,
-		"device is given up: %s; unbind it and bind it again to recover\n", reason);
+	dev_err(health->bus->dev, "device is given up: %s\n", reason);
 	cxib_command_queue_break(health->commands);
+	if (health->notify)
+		health->notify(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_break);
 
@@ -164,13 +165,16 @@ static void check_regularly(struct work_struct *work)
  * @health: filled
  * @bus: the way to the device
  * @commands: its command queue, which was handed over to it
+ * @notify: told once that the device is beyond hope, in any context; may be NULL
  */
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
-		       struct cxib_command_queue *commands)
+		       struct cxib_command_queue *commands,
+		       void (*notify)(struct cxib_health *health))
 {
 	*health = (struct cxib_health){
 		.bus = bus,
 		.commands = commands,
+		.notify = notify,
 		/* A value that the counter never has: the first look only takes it. */
 		.counter = CXIB_NO_ANSWER,
 	};

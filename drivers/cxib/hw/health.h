@@ -26,6 +26,7 @@ struct dentry;
  * @bus: the way to the device
  * @commands: its command queue
  * @work: looks at the device every %CXIB_HEALTH_PERIOD_MS
+ * @notify: told once that the device is beyond hope, in any context; may be NULL
  * @broken: the device is beyond hope; never cleared
  * @counter: counter of the firmware when last looked at
  * @still: how often it has not moved
@@ -36,6 +37,7 @@ struct cxib_health {
 	struct cxib_bus *bus;
 	struct cxib_command_queue *commands;
 	struct delayed_work work;
+	void (*notify)(struct cxib_health *health);
 	atomic_t broken;
 	u32 counter;
 	unsigned int still;
@@ -44,7 +46,8 @@ struct cxib_health {
 };
 
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
-		       struct cxib_command_queue *commands);
+		       struct cxib_command_queue *commands,
+		       void (*notify)(struct cxib_health *health));
 void cxib_health_stop(struct cxib_health *health);
 void cxib_health_check(struct cxib_health *health);
 void cxib_health_break(struct cxib_health *health, const char *reason);

@@ -23,7 +23,8 @@ struct workqueue_struct;
 /**
  * struct cxib_hw_client - who works with a device that is up
  * @handlers: what it wants to know: @completion, @cq_error, @queue_event,
- *	@port_change; the others have no effect
+ *	@port_change, and as @internal_error that the device was given up; the
+ *	others have no effect
  * @context: what its handlers are called with
  */
 struct cxib_hw_client {
@@ -36,6 +37,8 @@ struct cxib_hw_client {
  * @bus: the way to it
  * @debugfs_root: where its directory in debugfs is made; may be NULL
  * @command_limit_ms: time limit of commands; 0 stands for the usual one
+ * @given_up: told once that the device was given up, in process context; may
+ *	be NULL
  * @firmware: which firmware it runs
  * @commands: its command queue
  * @health: whether it is well
@@ -45,6 +48,7 @@ struct cxib_hw_client {
  * @uar: page of doorbells for its event queues and those of the kernel
  * @doorbells: the page itself
  * @workqueue: where asynchronous events are dispatched, one at a time
+ * @obituary: tells that the device was given up
  * @sink: where its events go
  * @client: who is told of those that hw/ does not serve; may be NULL
  * @vectors: interrupt vectors that it has
@@ -53,14 +57,15 @@ struct cxib_hw_client {
  * @completion_eqs: event queues for completions, one for each further vector
  * @completion_eq_count: their number
  * @records: doorbell records of queues
- * @dma_lock: protects @dma_stopped
- * @dma_stopped: the device cannot access memory any more
+ * @dma_lock: one change of @dma_stopped at a time
+ * @dma_stopped: the device cannot access memory any more; read in any context
  * @debugfs: its directory
  */
 struct cxib_hw {
 	struct cxib_bus *bus;
 	struct dentry *debugfs_root;
 	unsigned int command_limit_ms;
+	void (*given_up)(struct cxib_hw *hw);
 	struct cxib_init_segment firmware;
 	struct cxib_command_queue commands;
 	struct cxib_health health;
@@ -70,6 +75,7 @@ struct cxib_hw {
 	u32 uar;
 	void __iomem *doorbells;
 	struct workqueue_struct *workqueue;
+	struct work_struct obituary;
 	struct cxib_event_sink sink;
 	const struct cxib_hw_client *client;
 	unsigned int vectors;
@@ -89,6 +95,13 @@ void cxib_hw_give_up(struct cxib_hw *hw);
 void cxib_hw_quiesce(struct cxib_hw *hw);
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
+/* The device cannot access memory any more. What it has written before can be read. */
+static inline bool cxib_hw_is_quiet(const struct cxib_hw *hw)
+{
+	/* Pairs with the release in cxib_hw_quiesce(). */
+	return smp_load_acquire(&hw->dma_stopped);
+}
+
 /* event_queues.c: the event queues of a device, as steps of its bring-up */
 int cxib_hw_allocate_vectors(struct cxib_hw *hw);
 void cxib_hw_free_vectors(struct cxib_hw *hw);
@@ -99,5 +112,6 @@ void cxib_hw_destroy_async_eq(struct cxib_hw *hw);
 int cxib_hw_create_completion_eqs(struct cxib_hw *hw);
 void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw);
 unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw);
+void cxib_hw_tell_given_up(struct work_struct *work);
 
 #endif

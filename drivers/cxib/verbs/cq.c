@@ -170,6 +170,27 @@ static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
 	return cq;
 }
 
+/*
+ * Of a device that was given up, requests are flushed when somebody polls. The
+ * handlers are made for interrupts; some leave a softirq behind.
+ */
+void cxib_flush_completion_queues(struct work_struct *work)
+{
+	struct cxib_verbs *verbs = container_of(work, struct cxib_verbs, flush);
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		local_bh_disable();
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		local_bh_enable();
+		cxib_reference_put(&cq->reference);
+	}
+}
+
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 {
 	struct cxib_verbs *verbs = context;

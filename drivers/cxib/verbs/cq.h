@@ -51,6 +51,7 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);
+void cxib_flush_completion_queues(struct work_struct *work);
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
 
 /* cq_poll.c */

@@ -309,7 +309,7 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 		polled++;
 	if (polled)
 		tell_consumer(cq);
-	if (unlikely(cxib_health_is_broken(&verbs->hw->health)))
+	if (cxib_is_dead(verbs))
 		while (polled < count && flush_one(cq, &wc[polled]))
 			polled++;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -343,6 +343,8 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	arm(to_verbs(ib->device), cq, command);
 	missed = is_written(cq, cq->consumer);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	if (cxib_is_dead(to_verbs(ib->device)))
+		cxib_flush_later(to_verbs(ib->device));
 	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
 }
 

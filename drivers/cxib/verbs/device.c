@@ -90,11 +90,26 @@ static const struct ib_device_ops ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, cxib_qp, ib),
 };
 
+/* The users are to let go: everything that they have asked for fails from now on. */
+static void tell_given_up(void *context)
+{
+	struct cxib_verbs *verbs = context;
+	struct ib_event event = {
+		.device = &verbs->ib,
+		.element.port_num = 1,
+		.event = IB_EVENT_DEVICE_FATAL,
+	};
+
+	ib_dispatch_event(&event);
+	cxib_flush_later(verbs);
+}
+
 static const struct cxib_event_handlers event_handlers = {
 	.completion = cxib_completion_event,
 	.cq_error = cxib_cq_error_event,
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,
+	.internal_error = tell_given_up,
 };
 
 /**
@@ -259,6 +274,7 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_devic
 	verbs->client = (struct cxib_hw_client){ &event_handlers, verbs };
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
+	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
 	describe(verbs);
 	ib_set_device_ops(&verbs->ib, user_ops);
 	verbs->ib.driver_def = user_definitions;
@@ -295,6 +311,7 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 {
 	ib_unregister_device(&verbs->ib);
 	cxib_hw_set_client(verbs->hw, NULL);
+	cancel_work_sync(&verbs->flush);
 	cxib_counters_destroy(verbs);
 	cxib_ports_destroy(verbs);
 	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues));

@@ -72,5 +72,7 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 	dma_wmb();
 	WRITE_ONCE(qp->record.words[RECORD_RECEIVES], cpu_to_be32(qp->receives.produced & U16_MAX));
 	spin_unlock_irqrestore(&qp->receives.lock, flags);
+	if (cxib_is_dead(to_verbs(ib->device)))
+		cxib_flush_later(to_verbs(ib->device));
 	return err;
 }

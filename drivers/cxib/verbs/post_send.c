@@ -179,5 +179,7 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 	if (last)
 		ring(verbs, qp, last);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	if (cxib_is_dead(verbs))
+		cxib_flush_later(verbs);
 	return err;
 }

@@ -139,10 +139,18 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 
 static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	bool ends = mask & IB_QP_STATE &&
+		    (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 	struct cxib_qp_transition transition;
 	int err;
 
+	/* Whoever wants to get rid of a queue pair can go on. */
+	if (ends && cxib_command_queue_is_broken(commands)) {
+		cxib_hw_quiesce(verbs->hw);
+		return 0;
+	}
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return cxib_qp_to_error(commands, qp->number);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)

@@ -65,6 +65,7 @@ struct cxib_port {
  * @key_variant: lower 8 bits of the next memory key
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
+ * @flush: has the users of all completion queues look into them
  */
 struct cxib_verbs {
 	struct ib_device ib;
@@ -79,6 +80,7 @@ struct cxib_verbs {
 	atomic_t key_variant;
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
+	struct work_struct flush;
 };
 
 /**
@@ -144,6 +146,21 @@ static inline struct cxib_mr *to_mr(struct ib_mr *ib)
 static inline struct cxib_command_queue *commands_of(struct cxib_verbs *verbs)
 {
 	return &verbs->hw->commands;
+}
+
+/*
+ * The device was given up, and cannot access memory any more: only then may its
+ * requests be flushed, for who gets them back uses their memory again.
+ */
+static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
+{
+	return unlikely(cxib_hw_is_quiet(verbs->hw));
+}
+
+/* For who has posted, or waits, and the device does nothing about it. */
+static inline void cxib_flush_later(struct cxib_verbs *verbs)
+{
+	queue_work(system_unbound_wq, &verbs->flush);
 }
 
 static inline void cxib_reference_init(struct cxib_reference *reference)

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An HCA from the PCI function to the RDMA device.
+ *
+ * A device that was given up is stopped and started again. Its users have let
+ * go by then: they were told, and their requests were flushed.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/pci.h>
+#include <linux/sizes.h>
+#include <net/devlink.h>
+
+#include "device.h"
+#include "user/user.h"
+#include "verbs/verbs.h"
+
+#define DEVICE_BAR	0
+
+/* How often to look whether somebody else still binds, resets or removes the device. */
+#define RETRY_MS	100
+
+static int set_dma_limits(struct pci_dev *pdev)
+{
+	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+
+	if (err) {
+		dev_err(&pdev->dev, "the platform offers no 64-bit DMA: error %d\n", err);
+		return err;
+	}
+	/* One data segment of a work request covers at most 2 GiB. */
+	dma_set_max_seg_size(&pdev->dev, SZ_2G);
+	return 0;
+}
+
+static int map_bar(struct cxib_device *device)
+{
+	struct pci_dev *pdev = device->pdev;
+	int err;
+
+	err = pci_enable_device_mem(pdev);
+	if (err) {
+		dev_err(&pdev->dev, "cannot enable the PCI device: error %d\n", err);
+		return err;
+	}
+	err = set_dma_limits(pdev);
+	if (err)
+		goto disable_device;
+
+	err = pci_request_region(pdev, DEVICE_BAR, KBUILD_MODNAME);
+	if (err) {
+		dev_err(&pdev->dev,
+			"BAR %d (%pR) is in use by somebody else, error %d; /proc/iomem tells by whom\n",
+			DEVICE_BAR, &pdev->resource[DEVICE_BAR], err);
+		goto disable_device;
+	}
+
+	device->bar = pci_iomap(pdev, DEVICE_BAR, 0);
+	if (!device->bar) {
+		dev_err(&pdev->dev, "cannot map BAR %d (%pR)\n", DEVICE_BAR,
+			&pdev->resource[DEVICE_BAR]);
+		err = -ENOMEM;
+		goto release_region;
+	}
+	return 0;
+
+release_region:
+	pci_release_region(pdev, DEVICE_BAR);
+disable_device:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void unmap_bar(struct cxib_device *device)
+{
+	pci_iounmap(device->pdev, device->bar);
+	pci_release_region(device->pdev, DEVICE_BAR);
+	pci_disable_device(device->pdev);
+}
+
+/* The device is stopped or restarted in its own time, not in that of the event. */
+static void given_up(struct cxib_hw *hw)
+{
+	struct cxib_device *device = container_of(hw, struct cxib_device, hw);
+
+	schedule_delayed_work(&device->recovery, 0);
+}
+
+static void prepare(struct cxib_device *device)
+{
+	cxib_bus_pci_init(&device->bus, device->pdev, device->bar, device->is_virtual);
+	device->hw = (struct cxib_hw){
+		.bus = &device->bus.bus,
+		.debugfs_root = device->debugfs_root,
+		.given_up = given_up,
+	};
+}
+
+/**
+ * cxib_device_start() - from the PCI function to the RDMA device
+ * @device: a device that is not up; its PCI function is locked
+ *
+ * Context: process context, may sleep, also for minutes.
+ * Return: 0, or an error: then the kernel log says what failed.
+ */
+int cxib_device_start(struct cxib_device *device)
+{
+	int err = map_bar(device);
+
+	if (err)
+		return err;
+	prepare(device);
+	err = cxib_hw_bring_up(&device->hw);
+	if (err)
+		goto unmap;
+	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_ops, cxib_user_definitions);
+	if (IS_ERR(device->verbs)) {
+		err = PTR_ERR(device->verbs);
+		goto tear_down;
+	}
+	device->is_up = true;
+	return 0;
+
+tear_down:
+	cxib_hw_tear_down(&device->hw);
+unmap:
+	unmap_bar(device);
+	return err;
+}
+
+/* What nobody sees need not be waited for. */
+static void notice_absence(struct cxib_device *device)
+{
+	if (cxib_bus_read(device->hw.bus, 0) == CXIB_NO_ANSWER)
+		cxib_health_check(&device->hw.health);
+}
+
+/**
+ * cxib_device_stop() - the reverse
+ * @device: a device; nothing happens if it is not up. Its PCI function is locked.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_device_stop(struct cxib_device *device)
+{
+	if (!device->is_up)
+		return;
+	notice_absence(device);
+	cxib_verbs_unregister(device->verbs);
+	cxib_hw_tear_down(&device->hw);
+	unmap_bar(device);
+	device->is_up = false;
+}
+
+/**
+ * cxib_device_restart() - stops a device and starts it again
+ * @device: a device; its PCI function is locked
+ *
+ * Context: process context, may sleep, also for minutes.
+ * Return: 0, or the error of cxib_device_start(): then it is not up.
+ */
+int cxib_device_restart(struct cxib_device *device)
+{
+	int err;
+
+	cxib_device_stop(device);
+	err = cxib_device_start(device);
+	if (err)
+		dev_err(&device->pdev->dev,
+			"the device is out of order: error %d; unbind it, repair it, bind it again\n",
+			err);
+	else
+		dev_info(&device->pdev->dev, "the device has recovered\n");
+	return err;
+}
+
+/**
+ * cxib_device_recover_later() - has a device that was given up recovered
+ * @work: @recovery of the device
+ *
+ * Whoever removes the device waits for this, and has it locked.
+ */
+void cxib_device_recover_later(struct work_struct *work)
+{
+	struct cxib_device *device =
+		container_of(to_delayed_work(work), struct cxib_device, recovery);
+	struct device *dev = &device->pdev->dev;
+
+	if (!device_trylock(dev)) {
+		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETRY_MS));
+		return;
+	}
+	if (device->is_up && cxib_health_is_broken(&device->hw.health) &&
+	    devlink_health_report(device->reporter, "the device was given up", device))
+		dev_err(dev, "the device is not recovered by itself; see devlink-health(8)\n");
+	device_unlock(dev);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An HCA from the PCI function to the RDMA device: started, stopped, recovered. */
+#ifndef CXIB_DEVICE_H
+#define CXIB_DEVICE_H
+
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "hw/bus_pci.h"
+#include "hw/hw.h"
+
+struct cxib_verbs;
+struct dentry;
+struct devlink_health_reporter;
+struct pci_dev;
+
+/**
+ * struct cxib_device - one HCA, the private part of its devlink instance
+ * @pdev: the PCI function; its lock protects what follows but @recovery
+ * @is_virtual: it is a virtual one
+ * @debugfs_root: has a directory for each HCA
+ * @reporter: tells of its health, and has it recovered
+ * @is_up: the RDMA device is there
+ * @bar: BAR 0 as a whole: init segment, then pages of doorbells
+ * @bus: the way to it
+ * @hw: the device behind it
+ * @verbs: the RDMA device that is made of it
+ * @recovery: has a device that was given up recovered
+ */
+struct cxib_device {
+	struct pci_dev *pdev;
+	bool is_virtual;
+	struct dentry *debugfs_root;
+	struct devlink_health_reporter *reporter;
+	bool is_up;
+	void __iomem *bar;
+	struct cxib_bus_pci bus;
+	struct cxib_hw hw;
+	struct cxib_verbs *verbs;
+	struct delayed_work recovery;
+};
+
+int cxib_device_start(struct cxib_device *device);
+void cxib_device_stop(struct cxib_device *device);
+int cxib_device_restart(struct cxib_device *device);
+void cxib_device_recover_later(struct work_struct *work);
+
+/* health_reporter.c */
+struct cxib_device *cxib_device_alloc(struct pci_dev *pdev);
+int cxib_device_register(struct cxib_device *device);
+void cxib_device_unregister(struct cxib_device *device);
+void cxib_device_free(struct cxib_device *device);
+
+#endif

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""scripts/cxib-bind: which driver has which HCA, and giving one to cxib and back.
+
+Runs in a guest of tools/testing/module/bind_command: the in-tree driver has two HCAs, cxib.ko is loaded.
+"""
+
+import contextlib
+import pathlib
+import subprocess
+import unittest
+
+import guest
+from guest import MELLANOX, driver_of, find_devices
+
+COMMAND = pathlib.Path(__file__).parents[3] / "scripts/cxib-bind"
+RULES = pathlib.Path("/etc/udev/rules.d")
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
+
+
+class BindCommand(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        guest.load()
+
+    def setUp(self) -> None:
+        self.hca, self.other = find_devices(MELLANOX)
+        self.addCleanup(run, "back", self.hca.name, "--boot", "--force")
+
+    def succeed(self, *words: str) -> str:
+        done = run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refuse(self, *words: str) -> str:
+        done = run(*words)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        return done.stderr
+
+    def test_shows_the_hcas_and_their_drivers(self) -> None:
+        lines = self.succeed().splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertRegex(lines[1], rf"{self.hca.name} +0x1017 +mlx5_core +- +mlx5_0")
+
+    def test_gives_one_to_cxib_and_back(self) -> None:
+        self.succeed("cxib", self.hca.name)
+        self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("cxib", "mlx5_core"))
+        self.assertRegex(self.succeed(), rf"{self.hca.name} +0x1017 +cxib +- +cxib\d")
+        self.succeed("back", self.hca.name)
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+
+    def test_is_content_when_it_is_so_already(self) -> None:
+        self.succeed("cxib", self.hca.name)
+        self.succeed("cxib", self.hca.name)
+        self.assertEqual(driver_of(self.hca), "cxib")
+
+    def test_can_do_it_at_every_boot(self) -> None:
+        self.succeed("cxib", self.hca.name, "--boot")
+        rules = list(RULES.glob("70-cxib-*"))
+        self.assertEqual(len(rules), 1)
+        self.assertIn(f'KERNEL=="{self.hca.name}"', rules[0].read_text())
+        self.succeed("back", self.hca.name, "--boot")
+        self.assertEqual(list(RULES.glob("70-cxib-*")), [])
+
+    def test_refuses_an_hca_that_is_in_use(self) -> None:
+        with contextlib.closing(open("/dev/infiniband/uverbs0", "rb")):
+            self.assertRegex(self.refuse("cxib", self.hca.name), r"is in use: process \d+")
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+
+    def test_refuses_what_is_no_hca(self) -> None:
+        self.assertIn("there is no PCI device", self.refuse("cxib", "0000:ff:00.0"))
+        self.assertIn("is no ConnectX", self.refuse("cxib", "0000:00:00.0"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
