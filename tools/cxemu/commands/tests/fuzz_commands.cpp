@@ -81,6 +81,10 @@ struct Machine {
         host.hca.add<transport::PacketTransport>();
     }
 
+    ~Machine() { host.hca.part<transport::PacketTransport>().release_ports(); } // they go first
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
     void start_anew() {
         host.hca.reset(pci::ResetCause::function_level);
         const UniqueFd file = host.memory.file();
