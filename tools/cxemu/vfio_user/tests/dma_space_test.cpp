@@ -287,6 +287,12 @@ TEST_F(DmaMapRequests, AreRefusedWhenFileOffsetPlusSizeWrapsAround) {
     EXPECT_EQ(map_error(request(0, 2 * page, last_page), memory_.file()), EINVAL);
 }
 
+TEST_F(DmaMapRequests, AreRefusedWhenTheRangeInTheFileEndsAtTheLastByteOf64Bits) {
+    // A file that is mapped already serves all ranges that end within it.
+    ASSERT_TRUE(dma_.map(request(0, page), memory_.file()));
+    EXPECT_EQ(map_error(request(0x10000, page, last_page), memory_.file()), EINVAL);
+}
+
 TEST_F(DmaMapRequests, AreRefusedWhenTheyReachBeyondTheFile) {
     EXPECT_EQ(map_error(request(0, 9 * page), memory_.file()), EINVAL);
     EXPECT_EQ(map_error(request(0, 2 * page, 7 * page), memory_.file()), EINVAL);
