@@ -6,6 +6,7 @@ CXEMU_EXEC ?= tools/lab/exec --
 CXEMU_BUILD ?= build/cxemu
 CXEMU_JOBS ?= 2
 CXEMU_FUZZ_SECONDS ?= 60
+CXEMU_FUZZ_SEED ?= 0
 CXEMU_CLANG ?= clang++
 
 cxemu_configure = $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
@@ -26,4 +27,4 @@ cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each targ
 	@$(cxemu_configure) -B $(CXEMU_BUILD)-fuzz --log-level=NOTICE \
 	    -DCXEMU_FUZZ=ON -DCMAKE_CXX_COMPILER=$(CXEMU_CLANG)
 	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-fuzz -j $(CXEMU_JOBS) --target cxemu_fuzzers
-	@$(CXEMU_EXEC) tools/cxemu/fuzz $(CXEMU_BUILD)-fuzz $(CXEMU_FUZZ_SECONDS)
+	@$(CXEMU_EXEC) tools/cxemu/fuzz $(CXEMU_BUILD)-fuzz $(CXEMU_FUZZ_SECONDS) $(CXEMU_FUZZ_SEED)
