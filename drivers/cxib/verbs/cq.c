@@ -170,10 +170,15 @@ static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
 	return cq;
 }
 
-/*
- * Of a device that was given up, requests are flushed when somebody polls. The
- * handlers are made for interrupts; some leave a softirq behind.
- */
+static void have_polled(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	lockdep_assert_held(&verbs->flush_lock);
+
+	if (!list_empty(&cq->senders) || !list_empty(&cq->receivers))
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/* Of a device that was given up, requests are flushed when somebody polls. */
 void cxib_flush_completion_queues(struct work_struct *work)
 {
 	struct cxib_verbs *verbs = container_of(work, struct cxib_verbs, flush);
@@ -184,9 +189,10 @@ void cxib_flush_completion_queues(struct work_struct *work)
 		cq = get_cq(verbs, number);
 		if (!cq)
 			continue;
-		local_bh_disable();
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
-		local_bh_enable();
+		/* The handlers are made for interrupts. */
+		spin_lock_irq(&verbs->flush_lock);
+		have_polled(verbs, cq);
+		spin_unlock_irq(&verbs->flush_lock);
 		cxib_reference_put(&cq->reference);
 	}
 }

@@ -275,6 +275,7 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_devic
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
+	spin_lock_init(&verbs->flush_lock);
 	describe(verbs);
 	ib_set_device_ops(&verbs->ib, user_ops);
 	verbs->ib.driver_def = user_definitions;

@@ -40,6 +40,10 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_at
 			  init->create_flags, known);
 		return -EOPNOTSUPP;
 	}
+	if (!init->send_cq || !init->recv_cq) {
+		ibdev_dbg(&verbs->ib, "a queue pair needs completion queues for sends and receives\n");
+		return -EINVAL;
+	}
 	if (init->srq || init->rwq_ind_tbl) {
 		ibdev_dbg(&verbs->ib, "datagrams are not received from shared queues\n");
 		return -EOPNOTSUPP;
@@ -157,6 +161,30 @@ static u32 core_number(const struct cxib_qp *qp)
 	}
 }
 
+static void attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	spin_lock_irq(&verbs->flush_lock);
+	spin_lock(&cxib_send_cq(qp)->lock);
+	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
+	spin_unlock(&cxib_send_cq(qp)->lock);
+	spin_lock(&cxib_recv_cq(qp)->lock);
+	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
+	spin_unlock(&cxib_recv_cq(qp)->lock);
+	spin_unlock_irq(&verbs->flush_lock);
+}
+
+static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	spin_lock_irq(&verbs->flush_lock);
+	spin_lock(&cxib_send_cq(qp)->lock);
+	list_del(&qp->sender);
+	spin_unlock(&cxib_send_cq(qp)->lock);
+	spin_lock(&cxib_recv_cq(qp)->lock);
+	list_del(&qp->receiver);
+	spin_unlock(&cxib_recv_cq(qp)->lock);
+	spin_unlock_irq(&verbs->flush_lock);
+}
+
 /* From here on completions and events find the queue pair. */
 static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
@@ -165,12 +193,7 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 	if (err)
 		return err;
 	qp->ib.qp_num = core_number(qp);
-	spin_lock_irq(&cxib_send_cq(qp)->lock);
-	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
-	spin_unlock_irq(&cxib_send_cq(qp)->lock);
-	spin_lock_irq(&cxib_recv_cq(qp)->lock);
-	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
-	spin_unlock_irq(&cxib_recv_cq(qp)->lock);
+	attach_to_completion_queues(verbs, qp);
 	return 0;
 }
 
@@ -178,12 +201,7 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
 	cxib_qp_forget(qp);
-	spin_lock_irq(&cxib_send_cq(qp)->lock);
-	list_del(&qp->sender);
-	spin_unlock_irq(&cxib_send_cq(qp)->lock);
-	spin_lock_irq(&cxib_recv_cq(qp)->lock);
-	list_del(&qp->receiver);
-	spin_unlock_irq(&cxib_recv_cq(qp)->lock);
+	detach_from_completion_queues(verbs, qp);
 	xa_erase_irq(&verbs->queue_pairs, qp->number);
 }
 

@@ -66,6 +66,9 @@ struct cxib_port {
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
  * @flush: has the users of all completion queues look into them
+ * @flush_lock: a completion queue whose user is told to look keeps the queue
+ *	pairs that report there: without any it may be about to be freed, and its
+ *	user has no interest. Taken in process context, before the queues' locks.
  */
 struct cxib_verbs {
 	struct ib_device ib;
@@ -81,6 +84,7 @@ struct cxib_verbs {
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
 	struct work_struct flush;
+	spinlock_t flush_lock; /* see above */
 };
 
 /**

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tools give the same answers under cxib as under the in-tree driver, on the same emulated HCAs.
+
+Runs in a guest of tools/testing/module/answers with two HCAs and no driver. Each driver is loaded in turn, OpenSM makes
+the ports active, and what the tools print becomes fields. DIFFERENCES names the fields that differ, and why.
+"""
+
+import pathlib
+import re
+import subprocess
+import time
+import unittest
+
+import guest
+from guest import MELLANOX, find_devices, override
+
+CLASS = pathlib.Path("/sys/class/infiniband")
+PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+
+NOT_YET = "cxib does not do this yet"
+DIFFERENCES = {
+    r"devinfo/.*/(device_cap_flags|device_cap_flags_ex)$": NOT_YET,
+    r"devinfo/.*/(max_srq|max_srq_wr|max_srq_sge|max_mw|atomic_cap)$": NOT_YET,
+    r"devinfo/.*/(hca_core_clock|completion timestamp_mask)$": NOT_YET,
+    r"devinfo/.*/(AUTO_PATH_MIG|MEM_WINDOW|XRC|MEM_MGT_EXTENSIONS|MEM_WINDOW_TYPE_2B|PCI_WRITE_END_PADDING)$": NOT_YET,
+    r"devinfo/.*/(completion_timestamp_mask not supported|core clock not supported)$": NOT_YET,
+    r"link/.*": "the in-tree driver leaves the prefix to the core, which takes it from the last GID",
+    r"sysfs/.*/(fw_pages|reg_pages)$": "cxib shows the firmware's pages in debugfs",
+}
+
+
+def run(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def devices() -> list[str]:
+    return sorted(path.name for path in CLASS.glob("*"))
+
+
+def ports_are_active() -> bool:
+    return all("ACTIVE" in (CLASS / name / "ports/1/state").read_text() for name in devices())
+
+
+def subnet_manager_is_master() -> bool:
+    return subprocess.run(["sminfo"], capture_output=True, check=False).returncode == 0
+
+
+def plain(text: str) -> str:
+    """Without the drivers' names for their devices."""
+    return re.sub(r"\b(mlx5_|cxib)(?=\d)", "rdma", text)
+
+
+def colon_fields(prefix: str, text: str) -> dict[str, str]:
+    """The `name: value` lines; a line without a colon is a field without a value."""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, value = line.strip().partition(":")
+        if name and not name.startswith("#"):
+            fields[f"{prefix}/{name}"] = value.strip(". ")
+    return fields
+
+
+def sysfs_fields(name: str) -> dict[str, str]:
+    fields = {}
+    directory = CLASS / name
+    wanted = ["*", "ports/1/*", "ports/1/gids/*", "ports/1/pkeys/0", "ports/1/pkeys/1"]
+    for pattern in wanted:
+        for path in directory.glob(pattern):
+            if path.is_file() and path.name != "uevent":
+                fields[f"sysfs/{plain(name)}/{path.relative_to(directory)}"] = path.read_text().strip()
+    return fields
+
+
+def collect() -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for name in devices():
+        fields |= colon_fields(f"devinfo/{plain(name)}", run("ibv_devinfo", "-v", "-d", name))
+        fields |= sysfs_fields(name)
+        for what in ("nodeinfo", "nodedesc", "portinfo", "guidinfo", "pkeys"):
+            fields |= colon_fields(f"smp/{plain(name)}/{what}", run("smpquery", "-C", name, "-D", what, "0"))
+    fields |= colon_fields("ibstat", run("ibstat"))
+    fields |= {f"discover/{line}": "" for line in run("ibnetdiscover").splitlines() if not line.startswith("#")}
+    fields |= {f"link/{line.split()[1]}": line for line in run("rdma", "link").splitlines()}
+    return {plain(name): plain(value) for name, value in fields.items()}
+
+
+class Answers(unittest.TestCase):
+    def collect_under_subnet_manager(self) -> dict[str, str]:
+        with subprocess.Popen(["opensm", "--log_file", "/tmp/opensm.log"], stdout=subprocess.DEVNULL) as manager:
+            deadline = time.monotonic() + PATIENCE
+            while len(devices()) < 2 or not ports_are_active() or not subnet_manager_is_master():
+                self.assertLess(time.monotonic(), deadline, "the subnet is not up")
+                time.sleep(0.5)
+            try:
+                return collect()
+            finally:
+                manager.terminate()
+
+    def in_tree(self) -> dict[str, str]:
+        run("modprobe", "-a", "mlx5_core", "mlx5_ib", "ib_umad", "ib_uverbs")
+        fields = self.collect_under_subnet_manager()
+        run("modprobe", "-r", "mlx5_ib", "mlx5_core")
+        return fields
+
+    def ours(self) -> dict[str, str]:
+        guest.load()
+        self.addCleanup(guest.unload)
+        for hca in find_devices(MELLANOX):
+            with override(hca):
+                self.assertEqual(guest.bind_error(hca), "")
+        return self.collect_under_subnet_manager()
+
+    def test_are_the_same_or_explained(self) -> None:
+        theirs, ours = self.in_tree(), self.ours()
+        self.assertGreater(len(theirs), 300)
+        differing = {name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name)}
+        unexplained = {
+            name: (theirs.get(name), ours.get(name))
+            for name in sorted(differing)
+            if not any(re.fullmatch(pattern, name) for pattern in DIFFERENCES)
+        }
+        self.assertEqual(unexplained, {})
+        for pattern in DIFFERENCES:
+            self.assertTrue(any(re.fullmatch(pattern, name) for name in differing), f"no difference is like {pattern}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
