@@ -153,6 +153,10 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 
+/* restrack.c */
+int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib);
+int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib);
+
 /* post_send.c, post_recv.c */
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What 'rdma resource show -dd' tells of objects beyond what the core knows. */
+#include <net/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/restrack.h>
+
+#include "verbs/qp.h"
+
+struct detail {
+	const char *name;
+	u32 value;
+};
+
+static int put(struct sk_buff *message, const struct detail *details, size_t count)
+{
+	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
+	size_t i;
+
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; i < count; i++)
+		if (rdma_nl_put_driver_u32(message, details[i].name, details[i].value)) {
+			nla_nest_cancel(message, table);
+			return -EMSGSIZE;
+		}
+	nla_nest_end(message, table);
+	return 0;
+}
+
+int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib)
+{
+	const struct cxib_cq *cq = to_cq(ib);
+	const struct detail details[] = {
+		{ "number", cq->number },
+		{ "entries", BIT(cq->log_size) },
+		{ "consumer", READ_ONCE(cq->consumer) },
+		{ "events", READ_ONCE(cq->arm_sequence) },
+		{ "eqn", cq->eq->eqn },
+	};
+
+	return put(message, details, ARRAY_SIZE(details));
+}
+
+int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib)
+{
+	const struct cxib_qp *qp = to_qp(ib);
+	const struct detail details[] = {
+		{ "number", qp->number },
+		{ "send_blocks", qp->has_sends ? BIT(qp->sends.log_size) : 0 },
+		{ "send_produced", READ_ONCE(qp->sends.produced) },
+		{ "send_consumed", READ_ONCE(qp->sends.consumed) },
+		{ "receive_requests", qp->has_receives ? BIT(qp->receives.log_size) : 0 },
+		{ "receive_produced", READ_ONCE(qp->receives.produced) },
+		{ "receive_consumed", READ_ONCE(qp->receives.consumed) },
+	};
+
+	return put(message, details, ARRAY_SIZE(details));
+}
