@@ -218,19 +218,19 @@ class AllocationFailures(HcaTest):
 
     def bind_with_failure(self, hca: pathlib.Path, number: int) -> tuple[str, bool]:
         """Binds while allocation number `number` fails; returns the error, and whether there was such an allocation."""
-        fail_nth = pathlib.Path("/proc/thread-self/fail-nth")
+        # Opening a file allocates too, so both are open before.
+        fail_nth = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
         binding = os.open(guest.DRIVER / "bind", os.O_WRONLY)
         error = ""
+        os.write(fail_nth, str(number).encode())
         try:
-            guest.write_attribute(fail_nth, str(number))
-            try:
-                os.write(binding, hca.name.encode())
-            except OSError as failure:
-                error = os.strerror(failure.errno or 0)
-            happened = fail_nth.read_text().strip() == "0"
-            guest.write_attribute(fail_nth, "0")
-        finally:
-            os.close(binding)
+            os.write(binding, hca.name.encode())
+        except OSError as failure:
+            error = os.strerror(failure.errno or 0)
+        happened = os.pread(fail_nth, 16, 0).strip() == b"0"
+        os.pwrite(fail_nth, b"0", 0)
+        os.close(binding)
+        os.close(fail_nth)
         return error, happened
 
     def test_each_is_survived(self) -> None:
