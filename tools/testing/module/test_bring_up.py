@@ -205,6 +205,7 @@ class BringUp(HcaTest):
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
 @unittest.skipUnless((FAULTS / "failslab").exists(), "this kernel cannot make allocations fail")
+@unittest.skipUnless("CXIB_ALLOCATIONS" in os.environ, "the long form of the checks makes allocations fail")
 class AllocationFailures(HcaTest):
     """Every allocation of binding fails in turn; where nothing is left of it, the next binding works."""
 
@@ -227,14 +228,8 @@ class AllocationFailures(HcaTest):
             os.write(binding, hca.name.encode())
         except OSError as failure:
             error = os.strerror(failure.errno or 0)
-        try:
-            happened = os.pread(fail_nth, 16, 0).strip() == b"0"
-        except OSError:
-            happened = False  # nothing in the driver: the report itself was made to fail
-        try:
-            os.pwrite(fail_nth, b"0", 0)
-        except OSError:  # this access to the program's memory was the one that had to fail
-            os.pwrite(fail_nth, b"0", 0)
+        happened = os.pread(fail_nth, 16, 0).strip() == b"0"
+        os.pwrite(fail_nth, b"0", 0)
         os.close(binding)
         os.close(fail_nth)
         return error, happened
