@@ -20,9 +20,6 @@ TRACING = pathlib.Path("/sys/kernel/tracing")
 VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
-FAULTS = pathlib.Path("/sys/kernel/debug")
-MOST_ALLOCATIONS = 3000
-ALLOCATION_STEP = int(os.environ.get("CXIB_ALLOCATION_STEP", "7"))
 MOST_COMMANDS = 150
 
 
@@ -201,55 +198,6 @@ class BringUp(HcaTest):
         for hca in self.hcas:
             self.assertRegex(trace, rf"cmd_issue: {hca.name} enable_hca \(0x104\) op_mod 0x0 slot \d+ token 0x")
             self.assertRegex(trace, rf"cmd_done: {hca.name} init_hca \(0x102\) slot \d+ .* error 0 after \d+ ns")
-
-
-@unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
-@unittest.skipUnless((FAULTS / "failslab").exists(), "this kernel cannot make allocations fail")
-@unittest.skipUnless("CXIB_ALLOCATIONS" in os.environ, "the long form of the checks makes allocations fail")
-class AllocationFailures(HcaTest):
-    """Every allocation of binding fails in turn; where nothing is left of it, the next binding works."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        for cause in ("failslab", "fail_page_alloc"):
-            directory = FAULTS / cause
-            for name, value in (("ignore-gfp-wait", "N"), ("verbose", "0")):
-                if (directory / name).exists():
-                    guest.write_attribute(directory / name, value)
-
-    def bind_with_failure(self, hca: pathlib.Path, number: int) -> tuple[str, bool]:
-        """Binds while allocation number `number` fails; returns the error, and whether there was such an allocation."""
-        # Opening a file allocates too, so both are open before.
-        fail_nth = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
-        binding = os.open(guest.DRIVER / "bind", os.O_WRONLY)
-        error = ""
-        os.write(fail_nth, str(number).encode())
-        try:
-            os.write(binding, hca.name.encode())
-        except OSError as failure:
-            error = os.strerror(failure.errno or 0)
-        happened = os.pread(fail_nth, 16, 0).strip() == b"0"
-        os.pwrite(fail_nth, b"0", 0)
-        os.close(binding)
-        os.close(fail_nth)
-        return error, happened
-
-    def test_each_is_survived(self) -> None:
-        hca = self.hcas[0]
-        failures = 0
-        for number in range(1, MOST_ALLOCATIONS, ALLOCATION_STEP):
-            error, happened = self.bind_with_failure(hca, number)
-            if driver_of(hca) == "cxib":
-                guest.unbind(hca)
-            else:
-                failures += 1
-                self.assertIn(error, ("Cannot allocate memory", "No such device", "Input/output error"), number)
-            self.assertEqual(driver_interrupts(hca), [], number)
-            self.assertFalse((DEBUGFS / hca.name).exists(), number)
-            if not happened:
-                break
-        self.assertGreater(failures, 10)
-        self.bind()
 
 
 @unittest.skipUnless(REFUSED, "the HCAs of this guest are as they should be")
