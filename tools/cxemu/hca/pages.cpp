@@ -137,17 +137,30 @@ std::vector<std::uint64_t> FirmwarePages::take(std::uint32_t most) {
     return taken;
 }
 
-bool FirmwarePages::request(std::int32_t count) {
-    const auto left = static_cast<std::int64_t>(pages_.size() - offered_);
-    count = static_cast<std::int32_t>(std::max<std::int64_t>(count, -left));
-    if (count == 0)
-        return true;
+bool FirmwarePages::post_request(std::int32_t count) {
     EventData data{};
     const hwtab::View<hwtab::pages_req_event> event{std::span(data)};
     event.set<"num_pages">(static_cast<std::uint32_t>(count));
     if (!hca_.post_event(EventType::page_request, 0, data))
         return false;
     ++requests_;
+    return true;
+}
+
+void FirmwarePages::ask_for_regular() {
+    const std::uint64_t regular = hca_.settings().pages.regular;
+    const std::uint64_t count = std::min(regular, missing(wanted(), pages_.size()));
+    if (count != 0)
+        post_request(limited(count));
+}
+
+bool FirmwarePages::request(std::int32_t count) {
+    const auto left = static_cast<std::int64_t>(pages_.size() - offered_);
+    count = static_cast<std::int32_t>(std::max<std::int64_t>(count, -left));
+    if (count == 0)
+        return true;
+    if (!post_request(count))
+        return false;
     if (count > 0)
         extra_ += count;
     else

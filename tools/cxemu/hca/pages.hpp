@@ -52,6 +52,10 @@ public:
     /// \return false when no event queue takes page requests
     bool request(std::int32_t count);
 
+    /// An event queue takes page requests from now on: asks for the regular pages of the settings
+    /// that are missing.
+    void ask_for_regular();
+
     /// Checks the pattern of all pages, without returning any. \return how many are damaged
     std::size_t verify();
 
@@ -70,6 +74,7 @@ private:
     [[nodiscard]] bool fill(std::uint64_t address, std::uint64_t seed);
     [[nodiscard]] bool intact(std::uint64_t address, std::uint64_t seed);
     void report_damage(std::uint64_t address);
+    bool post_request(std::int32_t count);
     [[nodiscard]] std::uint64_t wanted() const;
     [[nodiscard]] std::int64_t demand() const;
 

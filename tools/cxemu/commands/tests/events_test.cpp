@@ -88,6 +88,20 @@ TEST_F(EventCommandsTest, TellSubscriptionsAndPagesOfAQueue) {
     EXPECT_EQ(query.out().get<"eq_context_entry.page_offset">(), 2U);
 }
 
+TEST_F(EventCommandsTest, LetTheFirmwareAskForItsRegularPages) {
+    auto settings = Bench::default_settings();
+    settings.pages = {.boot = 0, .init = 0, .regular = 5};
+    Bench hungry(settings);
+    hungry.make_event_queue({.events = 1U << 9U});
+    const auto& queue = hungry.make_event_queue({.events = 1U << 0xbU});
+    ASSERT_EQ(queue.context().get<"producer_counter">(), 1U);
+    EXPECT_EQ(hungry.event(queue, 0).get<"event_type">(), 0xbU);
+    EXPECT_EQ(hungry.event(queue, 0).get<"event_data.pages_req_event.num_pages">(), 5U);
+    EXPECT_EQ(bench.make_event_queue({.events = 1U << 0xbU}).context().get<"producer_counter">(),
+              0U)
+        << "it needs none";
+}
+
 TEST_F(EventCommandsTest, RefuseAnEntryForAQueueThatHasStopped) {
     auto& queue = bench.make_event_queue({.log_size = 1});
     const auto generate = [&] {
