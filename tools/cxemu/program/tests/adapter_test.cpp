@@ -235,8 +235,8 @@ struct Footprint {
 };
 
 TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
-    constexpr int warm_up = 50;
-    constexpr int machines = 400;
+    constexpr int warm_up = 20;
+    constexpr int machines = 300;
     std::optional<Footprint> before;
     for (int i = 0; i < machines; ++i) {
         if (i == warm_up)
@@ -275,8 +275,8 @@ TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
 
 TEST_F(AdapterTest, ServesTheNextVirtualMachineWhereverTheFormerWasKilled) {
     std::mt19937 random(20261121);
-    std::uniform_int_distribution<int> turns(0, 400);
-    for (int i = 0; i < 60; ++i) {
+    std::uniform_int_distribution<int> turns(0, 120);
+    for (int i = 0; i < 40; ++i) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0)
