@@ -67,7 +67,7 @@ inline constexpr Field cqc_fields[] = {
     reserved(0x0, 7, 2),
     bits("cqe_compression_layout", 0x0, 1, 0, "Arrangement of compressed completions.",
          &cqe_compression_layout),
-    reserved_bytes(0x4, 0x4),
+    word32("dbr_umem_id", 0x4, "User memory object that holds the doorbell record."),
     reserved(0x8, 31, 12),
     bits("page_offset", 0x8, 11, 6, "Start of the buffer in its first page, in 1/64 page."),
     reserved(0x8, 5, 0),
@@ -251,7 +251,8 @@ inline constexpr Field qpc_fields[] = {
     flag("dbr_umem_valid", 0xd0, 28,
          "The doorbell record lies in a registered user memory object."),
     reserved(0xd0, 27, 0),
-    reserved_bytes(0xd4, 0x14),
+    reserved_bytes(0xd4, 0x10),
+    word32("dbr_umem_id", 0xe4, "User memory object that holds the doorbell record."),
 };
 inline constexpr Layout qpc{"qpc", Kind::context, 0xe8, qpc_fields, "Context of a queue pair."};
 

@@ -27,7 +27,7 @@ std::uint64_t buffer_size(std::uint64_t entry_size_code, std::uint64_t log_size)
     return (small ? small_entry : large_entry) << log_size;
 }
 
-CommandResult check_fields(CommandContext& context, Fields fields, bool in_user_memory) {
+CommandResult check_fields(CommandContext& context, Fields fields) {
     if (const auto checked = check_limit(context, "log_cq_size", fields.get<"log_cq_size">(),
                                          context.hca.capabilities().current<"log_max_cq_sz">());
         !checked)
@@ -38,35 +38,65 @@ CommandResult check_fields(CommandContext& context, Fields fields, bool in_user_
     if (fields.get<"cqe_comp_en">() != 0 || fields.get<"apu_cq">() != 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                             "compressed completions and APU queues are not supported");
-    if (in_user_memory || fields.get<"dbr_umem_valid">() != 0)
-        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "completion queues in registered user memory are not supported");
-    return check_doorbell_record(context, fields.get<"dbr_addr">());
+    return CommandResult::ok();
+}
+
+/// Where a ring lies, and the user memory object that holds it, if one does.
+struct RingMemory {
+    memory::HostBuffer buffer;
+    Reference<UserMemory> object;
+};
+
+/// \param in input of CREATE_CQ or MODIFY_CQ
+std::expected<RingMemory, CommandResult> find_ring(CommandContext& context, auto in,
+                                                   const BufferFields& fields) {
+    if (in.template get<"cq_umem_valid">() == 0) {
+        auto buffer = listed_buffer(context, fields, in.template bytes<"pas">());
+        if (!buffer)
+            return std::unexpected(buffer.error());
+        return RingMemory{.buffer = *std::move(buffer), .object = {}};
+    }
+    auto object = refer_to<UserMemory>(context, in.template get<"cq_umem_id">());
+    if (!object)
+        return std::unexpected(object.error());
+    auto buffer =
+        registered_buffer(context, **object, in.template get<"cq_umem_offset">(), fields.size);
+    if (!buffer)
+        return std::unexpected(buffer.error());
+    return RingMemory{.buffer = *std::move(buffer), .object = *std::move(object)};
 }
 
 CommandResult create_cq(CommandContext& context) {
     const auto in = context.in<hwtab::create_cq_in>();
     const auto fields = in.nested<"cq_context", hwtab::cqc>();
-    if (const auto checked = check_fields(context, fields, in.get<"cq_umem_valid">() != 0);
-        !checked)
+    if (const auto checked = check_fields(context, fields); !checked)
         return checked;
+    auto record = find_record(context, {.registered = fields.get<"dbr_umem_valid">() != 0,
+                                        .memory = fields.get<"dbr_umem_id">(),
+                                        .address = fields.get<"dbr_addr">()});
+    if (!record)
+        return record.error();
     auto uar = refer_to<Uar>(context, fields.get<"uar_page">());
     if (!uar)
         return uar.error();
     auto events = refer_to<EventQueue>(context, fields.get<"c_eqn_or_apu_element">());
     if (!events)
         return events.error();
-    auto buffer =
-        listed_buffer(context,
-                      {.log_page_size = fields.get<"log_page_size">(),
-                       .page_offset = fields.get<"page_offset">(),
-                       .size = buffer_size(fields.get<"cqe_sz">(), fields.get<"log_cq_size">())},
-                      in.bytes<"pas">());
-    if (!buffer)
-        return buffer.error();
+    auto ring =
+        find_ring(context, in,
+                  {.log_page_size = fields.get<"log_page_size">(),
+                   .page_offset = fields.get<"page_offset">(),
+                   .size = buffer_size(fields.get<"cqe_sz">(), fields.get<"log_cq_size">())});
+    if (!ring)
+        return ring.error();
     const auto created = context.objects().of<CompletionQueue>().create(
-        context.uid, context.hca, fields.memory(), *std::move(buffer), *std::move(events),
-        *std::move(uar));
+        context.uid, context.hca, fields.memory(),
+        queues::CompletionQueueResources{.buffer = std::move(ring->buffer),
+                                         .doorbell_record = record->address,
+                                         .events = *std::move(events),
+                                         .uar = *std::move(uar),
+                                         .buffer_memory = std::move(ring->object),
+                                         .record_memory = std::move(record->memory)});
     if (!created)
         return context.refuse(created.error(), CompletionQueue::kind, 0);
     context.out<hwtab::create_cq_out>().set<"cqn">((*created)->number());
@@ -145,19 +175,14 @@ CommandResult resize(CommandContext& context, CompletionQueue& queue) {
                                          context.hca.capabilities().current<"log_max_cq_sz">());
         !checked)
         return checked;
-    if (in.get<"cq_umem_valid">() != 0)
-        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "completion queues in registered user memory are not supported");
-    auto buffer =
-        listed_buffer(context,
-                      {.log_page_size = ring.log_page_size,
-                       .page_offset = ring.page_offset,
-                       .size = buffer_size(queue.context().get<"cqe_sz">(), ring.log_size)},
-                      in.bytes<"pas">());
-    if (!buffer)
-        return buffer.error();
-    const auto resized =
-        queue.resize(ring.log_size, ring.log_page_size, ring.page_offset, *std::move(buffer));
+    auto where = find_ring(context, in,
+                           {.log_page_size = ring.log_page_size,
+                            .page_offset = ring.page_offset,
+                            .size = buffer_size(queue.context().get<"cqe_sz">(), ring.log_size)});
+    if (!where)
+        return where.error();
+    const auto resized = queue.resize(ring.log_size, ring.log_page_size, ring.page_offset,
+                                      std::move(where->buffer), std::move(where->object));
     return resized ? CommandResult::ok() : refuse_resize(context, queue, resized.error());
 }
 

@@ -75,11 +75,6 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
         source != ReceiveSource::none)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
                             "rq_type {} is not supported", fields.get<"rq_type">());
-    if (fields.get<"dbr_umem_valid">() != 0)
-        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "doorbell records in registered user memory are not supported");
-    if (const auto checked = check_doorbell_record(context, fields.get<"dbr_addr">()); !checked)
-        return checked;
     return check_geometry(context, fields);
 }
 
@@ -143,6 +138,17 @@ CommandResult find_domains(CommandContext& context, Fields fields, QueuePairReso
     return store(refer_to<XrcDomain>(context, fields.get<"xrcd">()), found.xrc_domain);
 }
 
+CommandResult find_doorbells(CommandContext& context, Fields fields, QueuePairResources& found) {
+    auto record = find_record(context, {.registered = fields.get<"dbr_umem_valid">() != 0,
+                                        .memory = fields.get<"dbr_umem_id">(),
+                                        .address = fields.get<"dbr_addr">()});
+    if (!record)
+        return record.error();
+    found.doorbell_record = record->address;
+    found.record_memory = std::move(record->memory);
+    return CommandResult::ok();
+}
+
 CommandResult find_buffer(CommandContext& context, Fields fields, QueuePairResources& found) {
     const auto in = context.in<hwtab::create_qp_in>();
     const std::uint64_t size = queues::queue_buffer_size(fields);
@@ -181,6 +187,8 @@ CommandResult create_qp(CommandContext& context) {
             return result;
     }
     if (const auto result = find_queues(context, fields, resources); !result)
+        return result;
+    if (const auto result = find_doorbells(context, fields, resources); !result)
         return result;
     if (const auto result = find_buffer(context, fields, resources); !result)
         return result;

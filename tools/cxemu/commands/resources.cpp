@@ -75,6 +75,22 @@ CommandResult check_doorbell_record(CommandContext& context, std::uint64_t addre
     return CommandResult::ok();
 }
 
+std::expected<DoorbellRecord, CommandResult> find_record(CommandContext& context,
+                                                         const RecordFields& fields) {
+    constexpr std::uint64_t record_size = 8;
+    if (const auto checked = check_doorbell_record(context, fields.address); !checked)
+        return std::unexpected(checked);
+    if (!fields.registered)
+        return DoorbellRecord{.address = fields.address, .memory = {}};
+    auto memory = refer_to<UserMemory>(context, fields.memory);
+    if (!memory)
+        return std::unexpected(memory.error());
+    const auto record = registered_buffer(context, **memory, fields.address, record_size);
+    if (!record)
+        return std::unexpected(record.error());
+    return DoorbellRecord{.address = record->address(0), .memory = *std::move(memory)};
+}
+
 CommandResult check_limit(CommandContext& context, std::string_view field, std::uint64_t value,
                           std::uint64_t limit) {
     if (value > limit)

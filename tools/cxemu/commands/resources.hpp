@@ -46,6 +46,22 @@ registered_buffer(hca::CommandContext& context, const hca::UserMemory& memory, s
 /// Checks the address of a doorbell record.
 hca::CommandResult check_doorbell_record(hca::CommandContext& context, std::uint64_t address);
 
+/// Where contexts say that a doorbell record lies.
+struct RecordFields {
+    bool registered = false;   ///< in a registered user memory object
+    std::uint64_t memory = 0;  ///< number of that object
+    std::uint64_t address = 0; ///< bus address, or offset in that object
+};
+
+struct DoorbellRecord {
+    std::uint64_t address = 0;              ///< bus address
+    hca::Reference<hca::UserMemory> memory; ///< empty unless the record lies in one
+};
+
+/// The doorbell record that \p fields describe, checked.
+std::expected<DoorbellRecord, hca::CommandResult> find_record(hca::CommandContext& context,
+                                                              const RecordFields& fields);
+
 /// Fails unless \p value is at most \p limit, a capability.
 hca::CommandResult check_limit(hca::CommandContext& context, std::string_view field,
                                std::uint64_t value, std::uint64_t limit);

@@ -19,10 +19,10 @@ constexpr std::size_t owner_offset = half_entry - 1;
 } // namespace
 
 CompletionQueue::CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca,
-                                 std::span<const std::byte> context, memory::HostBuffer buffer,
-                                 hca::Reference<EventQueue> events, hca::Reference<hca::Uar> uar)
-    : Object(identity), hca_(hca), buffer_(std::move(buffer)), events_(std::move(events)),
-      uar_(std::move(uar)), moderation_(hca.loop(), [this] { report_event(); }) {
+                                 std::span<const std::byte> context,
+                                 CompletionQueueResources resources)
+    : Object(identity), hca_(hca), resources_(std::move(resources)),
+      moderation_(hca.loop(), [this] { report_event(); }) {
     std::ranges::copy(context.first(context_.size()), context_.begin());
     fields().set<"status">(hwtab::value<hwtab::cq_status, "ok">);
     fields().set<"last_notified_index">(0);
@@ -87,7 +87,7 @@ bool CompletionQueue::has_room() {
 }
 
 void CompletionQueue::refresh() {
-    const auto record = hca_.dma().load_be<std::uint32_t>(context().get<"dbr_addr">());
+    const auto record = hca_.dma().load_be<std::uint32_t>(resources_.doorbell_record);
     if (!record)
         return;
     const std::uint32_t consumer = *record & counter_mask;
@@ -122,11 +122,11 @@ bool CompletionQueue::write(const Completion& completion) {
 
     auto& dma = hca_.dma();
     std::uint64_t offset = std::uint64_t{slot} * entry_size();
-    if (has_first_half() && !buffer_.write(dma, offset, completion.first_half))
+    if (has_first_half() && !buffer().write(dma, offset, completion.first_half))
         return false;
     offset += entry_size() - half_entry;
-    return buffer_.write(dma, offset, std::span(entry).first(owner_offset)) &&
-           dma.store_be<std::uint8_t>(buffer_.address(offset + owner_offset),
+    return buffer().write(dma, offset, std::span(entry).first(owner_offset)) &&
+           dma.store_be<std::uint8_t>(buffer().address(offset + owner_offset),
                                       std::to_integer<std::uint8_t>(entry[owner_offset]));
 }
 
@@ -224,7 +224,7 @@ void CompletionQueue::report_event() {
     fields().set<"last_notified_index">((reported_ - 1) & counter_mask);
     hca::EventData data{};
     hwtab::View<hwtab::comp_event>{data}.set<"cq_number">(number());
-    events_->post(hca::EventType::completion, 0, data);
+    resources_.events->post(hca::EventType::completion, 0, data);
 }
 
 // --- MODIFY_CQ -----------------------------------------------------------------------------------
@@ -242,16 +242,16 @@ void CompletionQueue::modify(hwtab::ConstView<hwtab::cqc> context, std::uint32_t
         fields().set<"cq_period_mode">(context.get<"cq_period_mode">());
     if (events) {
         fields().set<"c_eqn_or_apu_element">(events->number());
-        events_ = std::move(events);
+        resources_.events = std::move(events);
     }
     if (event_due_)
         request_event(false);
 }
 
-std::expected<void, ResizeFault> CompletionQueue::resize(std::uint32_t log_size,
-                                                         std::uint32_t log_page_size,
-                                                         std::uint32_t page_offset,
-                                                         memory::HostBuffer buffer) {
+std::expected<void, ResizeFault>
+CompletionQueue::resize(std::uint32_t log_size, std::uint32_t log_page_size,
+                        std::uint32_t page_offset, memory::HostBuffer buffer,
+                        hca::Reference<hca::UserMemory> buffer_memory) {
     if (stopped_)
         return std::unexpected(ResizeFault::stopped);
     if (outstanding() > (1U << log_size))
@@ -267,7 +267,8 @@ std::expected<void, ResizeFault> CompletionQueue::resize(std::uint32_t log_size,
     fields().set<"log_cq_size">(log_size);
     fields().set<"log_page_size">(log_page_size);
     fields().set<"page_offset">(page_offset);
-    buffer_ = std::move(buffer);
+    resources_.buffer = std::move(buffer);
+    resources_.buffer_memory = std::move(buffer_memory);
     return {};
 }
 

@@ -38,6 +38,16 @@ enum class ResizeFault : std::uint8_t {
     stopped,   ///< the queue is in error
 };
 
+/// What a queue refers to. Unused references are empty.
+struct CompletionQueueResources {
+    memory::HostBuffer buffer;
+    std::uint64_t doorbell_record = 0; ///< bus address
+    hca::Reference<EventQueue> events;
+    hca::Reference<hca::Uar> uar;
+    hca::Reference<hca::UserMemory> buffer_memory;
+    hca::Reference<hca::UserMemory> record_memory;
+};
+
 /// Notification: one event for each arming. Software numbers the armings (2 bits) and increases the
 /// number when it has taken the event, so arming with the number of an event that is still under
 /// way changes nothing. Arming while there are entries beyond the given consumer index that came
@@ -50,8 +60,7 @@ public:
 
     /// \param context of the layout cqc
     CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca, std::span<const std::byte> context,
-                    memory::HostBuffer buffer, hca::Reference<EventQueue> events,
-                    hca::Reference<hca::Uar> uar);
+                    CompletionQueueResources resources);
 
     /// Appends an entry. \return false when the queue has stopped, because of this entry or before
     bool post(const Completion& completion);
@@ -66,8 +75,10 @@ public:
 
     /// MODIFY_CQ: goes on in a ring of 2^log_size entries in \p buffer. The last entry of the old
     /// ring says so.
+    /// \param buffer_memory empty unless the new ring lies in a registered user memory object
     std::expected<void, ResizeFault> resize(std::uint32_t log_size, std::uint32_t log_page_size,
-                                            std::uint32_t page_offset, memory::HostBuffer buffer);
+                                            std::uint32_t page_offset, memory::HostBuffer buffer,
+                                            hca::Reference<hca::UserMemory> buffer_memory);
 
     /// Entries that software hasn't consumed, by its doorbell record.
     [[nodiscard]] std::uint32_t outstanding();
@@ -78,9 +89,9 @@ public:
     [[nodiscard]] std::uint32_t entry_size() const;
     /// True when entries have a first half that can take 64 bytes of data.
     [[nodiscard]] bool has_first_half() const;
-    [[nodiscard]] const memory::HostBuffer& buffer() const { return buffer_; }
-    [[nodiscard]] const hca::Uar* uar() const { return uar_.get(); }
-    [[nodiscard]] EventQueue& events() const { return *events_; }
+    [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
+    [[nodiscard]] const hca::Uar* uar() const { return resources_.uar.get(); }
+    [[nodiscard]] EventQueue& events() const { return *resources_.events; }
     [[nodiscard]] NotificationState state() const;
 
     /// The context as QUERY_CQ shows it, after refresh().
@@ -103,9 +114,7 @@ private:
 
     hca::Hca& hca_;
     std::array<std::byte, hwtab::cqc.size> context_{};
-    memory::HostBuffer buffer_;
-    hca::Reference<EventQueue> events_;
-    hca::Reference<hca::Uar> uar_;
+    CompletionQueueResources resources_;
     bool stopped_ = false;
     std::uint32_t arm_sequence_ = 0;                 ///< number of the last arming
     std::optional<std::uint32_t> reported_sequence_; ///< number of the arming of the last event

@@ -80,7 +80,7 @@ QueuePair::QueuePair(hca::ObjectIdentity identity, WorkQueues& queues,
     const hwtab::ConstView<hwtab::qpc> fields{context_};
     send_queue_ = send_ring(fields, resources_.buffer);
     receive_queue_ =
-        ReceiveQueue(receive_ring(fields, resources_.buffer), fields.get<"dbr_addr">());
+        ReceiveQueue(receive_ring(fields, resources_.buffer), resources_.doorbell_record);
 }
 
 ServiceType QueuePair::service() const {
@@ -548,7 +548,7 @@ void QueuePair::poll_send_doorbell() {
         return;
     auto& hca = queues_.hca();
     const auto record =
-        hca.dma().load_be<std::uint32_t>(context().get<"dbr_addr">() + send_counter_offset);
+        hca.dma().load_be<std::uint32_t>(resources_.doorbell_record + send_counter_offset);
     if ((record && send_queue_.post(static_cast<std::uint16_t>(*record))) ||
         state() == QueuePairState::error)
         return;

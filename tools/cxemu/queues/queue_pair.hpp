@@ -31,11 +31,13 @@ class WorkQueues;
 
 /// What a queue pair refers to. Unused references are empty.
 struct QueuePairResources {
-    memory::HostBuffer buffer; ///< receive queue, then send queue
+    memory::HostBuffer buffer;         ///< receive queue, then send queue
+    std::uint64_t doorbell_record = 0; ///< bus address
     hca::Reference<hca::ProtectionDomain> domain;
     hca::Reference<hca::Uar> uar;
     hca::Reference<hca::XrcDomain> xrc_domain;
     hca::Reference<hca::UserMemory> buffer_memory;
+    hca::Reference<hca::UserMemory> record_memory;
     hca::Reference<CompletionQueue> send_completions;
     hca::Reference<CompletionQueue> receive_completions;
     hca::Reference<SharedReceiveQueue> shared_receive;

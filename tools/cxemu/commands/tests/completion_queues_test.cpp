@@ -58,8 +58,39 @@ TEST_F(CompletionQueueCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.cqe_comp_en">(1); }),
               "BAD_PARAMETER not_supported");
+}
+
+TEST_F(CompletionQueueCommandsTest, FindARingAndARecordInUserMemory) {
+    const std::uint64_t memory = bench.allocate(std::size_t{2} * 4096);
+    Call<hwtab::cmd_create_umem> umem(2 * sizeof(std::uint64_t));
+    umem.in().set<"umem.num_of_mtt">(2);
+    Bench::list_pages(umem.input().subspan(hwtab::create_umem_in.size), memory);
+    ASSERT_EQ(outcome(bench.run(umem)), "OK");
+    const auto number = umem.out().get<"umem_id">();
+    auto call = good();
+    call.in().set<"cq_umem_valid">(1);
+    call.in().set<"cq_umem_id">(number);
+    call.in().set<"cq_umem_offset">(4096);
+    call.in().set<"cq_context.dbr_umem_valid">(1);
+    call.in().set<"cq_context.dbr_umem_id">(number);
+    call.in().set<"cq_context.dbr_addr">(64);
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    auto& queue = *bench.hca().objects().of<queues::CompletionQueue>().find(
+        static_cast<std::uint32_t>(call.out().get<"cqn">()));
+    EXPECT_EQ(queue.buffer().address(0), memory + 4096);
+    queue.post({});
+    EXPECT_EQ(queue.outstanding(), 1U);
+    bench.store32(memory + 64, 1);
+    EXPECT_EQ(queue.outstanding(), 0U);
+    EXPECT_EQ(run<hwtab::cmd_destroy_umem>([&](auto in) { in.template set<"umem_id">(number); }),
+              "RESOURCE_BUSY object_busy");
+}
+
+TEST_F(CompletionQueueCommandsTest, RefuseUserMemoryThatIsNotThere) {
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_umem_valid">(1); }),
-              "BAD_PARAMETER not_supported");
+              "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.dbr_umem_valid">(1); }),
+              "BAD_RESOURCE unknown_object");
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseMemoryThatDoesNotFit) {
@@ -150,7 +181,7 @@ TEST_F(ResizeCommandTest, IsRefusedBeyondTheDevice) {
     EXPECT_EQ(outcome_of(resize(queue, 7)), "BAD_PARAMETER page_list_too_short");
     auto call = resize(queue, 4);
     call.in().set<"cq_umem_valid">(1);
-    EXPECT_EQ(outcome_of(call), "BAD_PARAMETER not_supported");
+    EXPECT_EQ(outcome_of(call), "BAD_RESOURCE unknown_object");
     EXPECT_EQ(outcome_of(resize(queue, 5)), "OK");
     EXPECT_EQ(queue.size(), 32U);
 }

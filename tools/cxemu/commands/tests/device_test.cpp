@@ -132,7 +132,7 @@ TEST_F(DeviceCommandsTest, AnswersCurrentAndMaximumCapabilities) {
     EXPECT_EQ(log_max_qp(1), 17U);
     EXPECT_EQ(set_capability("log_max_qp", 18).status, CommandStatus::ok);
     EXPECT_EQ(log_max_qp(1), 18U);
-    EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(9).status, CommandStatus::bad_parameter)
+    EXPECT_EQ(host.execute<hwtab::cmd_query_hca_cap>(0x15).status, CommandStatus::bad_parameter)
         << "an InfiniBand port has no RoCE page";
 }
 

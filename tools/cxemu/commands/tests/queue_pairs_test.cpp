@@ -80,7 +80,7 @@ TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"input_qpn">(5); }),
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.dbr_umem_valid">(1); }),
-              "BAD_PARAMETER not_supported");
+              "BAD_RESOURCE unknown_object");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.rq_type">(2); }),
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.st">(0xf); }),
