@@ -139,7 +139,9 @@ Check Execution::check_state() {
         return std::unexpected(UmrFault::key_is_free);
     if (has_flag<"check_not_free">(control_) && fields.get<"free">() == 0)
         return std::unexpected(UmrFault::key_is_not_free);
-    if (has_flag<"check_qpn">(control_) && fields.get<"qpn">() != request_.accessor.queue_pair)
+    const auto bound_to = fields.get<"qpn">();
+    if (has_flag<"check_qpn">(control_) && bound_to != MemoryKey::any_queue_pair &&
+        bound_to != request_.accessor.queue_pair)
         return std::unexpected(UmrFault::foreign_queue_pair);
     return {};
 }

@@ -442,6 +442,7 @@ TEST_F(UmrTest, ChecksTheQueuePairThatAKeyIsBoundTo) {
     Umr umr;
     umr.set_flags(flag<"inline"> | flag<"check_qpn">);
     EXPECT_TRUE(execute(make({.changeable = true, .queue_pair = queue_pair}), umr));
+    EXPECT_TRUE(execute(make({.changeable = true}), umr)) << "it is for every queue pair";
     EXPECT_EQ(execute(make({.changeable = true, .queue_pair = 0x99}), umr).error(),
               UmrFault::foreign_queue_pair);
 }
