@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
 
 namespace cxemu::fabric {
 namespace {
@@ -29,11 +30,18 @@ constexpr std::uint8_t operation_mask = 0x1f;
 
 enum class Transport : std::uint8_t { rc = 0x00, uc = 0x20, rd = 0x40, ud = 0x60, xrc = 0xa0 };
 
+/// Opcodes that the table names.
+constexpr auto known_opcodes = [] {
+    std::array<bool, 256> known{};
+    for (const hwtab::Value& value : hwtab::transport_opcode.values)
+        known[value.value] = true;
+    return known;
+}();
+
 bool is_known(std::uint8_t opcode) {
     // A flush needs a header that no table describes; no device of this family sends one.
     constexpr std::uint8_t flush = 0x1c;
-    return (opcode & operation_mask) != flush &&
-           !hwtab::name_of(hwtab::transport_opcode, opcode).empty();
+    return (opcode & operation_mask) != flush && known_opcodes[opcode];
 }
 
 /// Headers of an operation, whatever the transport adds to it.
@@ -382,9 +390,9 @@ PacketDraft::PacketDraft(const PacketHeaders& headers, std::size_t payload) : si
     payload_ = bytes_.size() - out.left();
 }
 
-Packet PacketDraft::finish() && {
-    write_crcs(bytes_);
-    return Packet(std::move(bytes_), {.variant = true, .invariant = true});
+void Packet::seal() const {
+    if (!std::exchange(sealed_, true) && !bytes_.empty())
+        write_crcs(bytes_);
 }
 
 Packet build(const PacketHeaders& headers, std::span<const std::byte> payload) {
@@ -430,8 +438,7 @@ std::expected<ParsedPacket, ParseError> read_packet(std::span<const std::byte> b
         return std::unexpected(next.error());
     if (bytes.size() < hwtab::lrh.size + icrc_size + vcrc_size)
         return std::unexpected(ParseError::truncated_headers);
-    ParsedPacket packet{
-        .headers = {.local = *local, .transport = {}}, .payload = {}, .grh = {}, .bytes = bytes};
+    ParsedPacket packet{.headers = {.local = *local, .transport = {}}, .payload = {}, .grh = {}};
     ConstCursor in(
         bytes.subspan(hwtab::lrh.size, bytes.size() - hwtab::lrh.size - icrc_size - vcrc_size));
     const auto grh = take_grh(in, lrh.get<"lnh">() == lnh_global);
@@ -460,7 +467,7 @@ std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byt
 }
 
 std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet) {
-    return read_local_route(packet.bytes(), packet.known_crcs());
+    return read_local_route(packet.content(), packet.known_crcs());
 }
 
 std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) {
@@ -468,20 +475,21 @@ std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes) 
 }
 
 std::expected<ParsedPacket, ParseError> parse(const Packet& packet) {
-    return read_packet(packet.bytes(), packet.known_crcs());
+    return read_packet(packet.content(), packet.known_crcs());
 }
 
 void set_virtual_lane(Packet& packet, std::uint8_t vl) {
-    if (ConstView<hwtab::lrh>(std::as_const(packet).bytes()).get<"vl">() == vl)
+    const View<hwtab::lrh> lrh(packet.bytes_);
+    if (lrh.get<"vl">() == vl)
         return;
-    const KnownCrcs known = packet.known_crcs();
-    const auto bytes = packet.bytes();
-    View<hwtab::lrh>(bytes).set<"vl">(vl);
-    write_variant_crc(bytes);
-    packet.vouch_for({.variant = true, .invariant = known.invariant});
+    lrh.set<"vl">(vl);
+    if (packet.sealed_)
+        write_variant_crc(packet.bytes_);
+    packet.known_.variant = true;
 }
 
-std::optional<std::uint16_t> peek_p_key(std::span<const std::byte> bytes) {
+std::optional<std::uint16_t> peek_p_key(const Packet& packet) {
+    const auto bytes = packet.content();
     const ConstView<hwtab::lrh> lrh(bytes);
     const auto lnh = lrh.get<"lnh">();
     if (lnh != lnh_local && lnh != lnh_global)

@@ -38,27 +38,44 @@ struct KnownCrcs {
 /// A complete packet, first byte of the LRH to last byte of the variant CRC. What it holds may be
 /// damaged: only parse() says that it is well formed. A packet knows which of its checksums are
 /// right, as long as nobody has had write access to it: on its way through the process it isn't
-/// checked again at every hop.
+/// checked again at every hop. Those of a new packet are computed when somebody looks at its bytes;
+/// most packets never leave the process, and nobody does.
 class Packet {
 public:
     Packet() = default;
     explicit Packet(std::vector<std::byte> bytes, KnownCrcs known = {})
         : bytes_(std::move(bytes)), known_(known) {}
+    /// A packet whose checksums are still to be computed. \pre LRH, BTH and both CRCs fit into it
+    static Packet unsealed(std::vector<std::byte> bytes) {
+        Packet packet(std::move(bytes), {.variant = true, .invariant = true});
+        packet.sealed_ = false;
+        return packet;
+    }
 
-    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+        seal();
+        return bytes_;
+    }
     [[nodiscard]] std::span<std::byte> bytes() {
+        seal();
         known_ = {};
         return bytes_;
     }
     [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+    /// The same bytes for whoever doesn't look at the checksums: those may be missing.
+    [[nodiscard]] std::span<const std::byte> content() const { return bytes_; }
 
     [[nodiscard]] KnownCrcs known_crcs() const { return known_; }
     /// Whoever has changed the packet vouches for its checksums.
     void vouch_for(KnownCrcs known) { known_ = known; }
 
 private:
-    std::vector<std::byte> bytes_;
+    friend void set_virtual_lane(Packet& packet, std::uint8_t vl);
+    void seal() const;
+
+    mutable std::vector<std::byte> bytes_;
     KnownCrcs known_;
+    mutable bool sealed_ = true; ///< the checksums have been written
 };
 
 /// Local route header. Link version, next header and length follow from the packet.
@@ -152,7 +169,6 @@ struct ParsedPacket {
     PacketHeaders headers;
     std::span<const std::byte> payload; ///< without padding
     std::span<const std::byte> grh;     ///< the 40 bytes of the GRH; empty without one
-    std::span<const std::byte> bytes;   ///< the whole packet
 };
 
 /// Why bytes are no well-formed packet, in the order of the checks.
@@ -212,8 +228,7 @@ public:
     [[nodiscard]] std::span<std::byte> payload() {
         return std::span(bytes_).subspan(payload_, size_);
     }
-    /// The packet, with both CRCs.
-    [[nodiscard]] Packet finish() &&;
+    [[nodiscard]] Packet finish() && { return Packet::unsealed(std::move(bytes_)); }
 
 private:
     std::vector<std::byte> bytes_;
@@ -236,7 +251,7 @@ std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet);
 void set_virtual_lane(Packet& packet, std::uint8_t vl);
 
 /// P_Key of the BTH, for switches that enforce partitions; nothing for a raw or short packet.
-std::optional<std::uint16_t> peek_p_key(std::span<const std::byte> bytes);
+std::optional<std::uint16_t> peek_p_key(const Packet& packet);
 
 /// Writes right CRCs into a packet whose headers or payload have been changed on purpose.
 /// \pre at least LRH, BTH and both CRCs fit into the packet

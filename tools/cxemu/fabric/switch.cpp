@@ -103,7 +103,7 @@ void Switch::packet_received(Port& port, Packet packet, const LocalRoute& local)
 
 bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& local) {
     const auto settings = std::as_const(port).settings();
-    const auto p_key = peek_p_key(packet.bytes());
+    const auto p_key = peek_p_key(packet);
     const bool refused =
         p_key ? settings.get<"partition_enforcement_inbound">() != 0 && !port.accepts_p_key(*p_key)
               : settings.get<"filter_raw_inbound">() != 0;
@@ -118,7 +118,7 @@ bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& 
 
 bool Switch::passes_outbound(Port& port, const Packet& packet, const LocalRoute& local) {
     const auto settings = std::as_const(port).settings();
-    const auto p_key = peek_p_key(packet.bytes());
+    const auto p_key = peek_p_key(packet);
     const bool refused =
         p_key ? settings.get<"partition_enforcement_outbound">() != 0 && !port.accepts_p_key(*p_key)
               : settings.get<"filter_raw_outbound">() != 0;

@@ -238,9 +238,9 @@ TEST(Packet, AnotherVirtualLaneKeepsTheInvariantCrc) {
 
 TEST(Packet, ASwitchReadsThePKeyWithAndWithoutGrh) {
     PacketHeaders headers = datagram_headers();
-    EXPECT_EQ(peek_p_key(build(headers, {}).bytes()), 0x8001);
+    EXPECT_EQ(peek_p_key(build(headers, {})), 0x8001);
     headers.global = some_global_route();
-    EXPECT_EQ(peek_p_key(build(headers, {}).bytes()), 0x8001);
+    EXPECT_EQ(peek_p_key(build(headers, {})), 0x8001);
 }
 
 TEST(Packet, WriteAccessMakesThePacketBeCheckedAgain) {
