@@ -43,8 +43,7 @@ inline constexpr Layout query_hca_cap_out{"query_hca_cap_out", Kind::command_out
                                           query_hca_cap_out_fields, "Output of QUERY_HCA_CAP."};
 
 inline constexpr Field query_adapter_in_fields[] = {
-    opcode_field, reserved(0x0, 15, 0),     reserved(0x4, 31, 16),
-    op_mod_field, reserved_bytes(0x8, 0x8),
+    opcode_field, uid_field, reserved(0x4, 31, 16), op_mod_field, reserved_bytes(0x8, 0x8),
 };
 inline constexpr Layout query_adapter_in{"query_adapter_in", Kind::command_input, 0x10,
                                          query_adapter_in_fields, "Input of QUERY_ADAPTER."};
@@ -229,8 +228,7 @@ inline constexpr Layout set_hca_cap_out{"set_hca_cap_out", Kind::command_output,
                                         set_hca_cap_out_fields, "Output of SET_HCA_CAP."};
 
 inline constexpr Field query_issi_in_fields[] = {
-    opcode_field, reserved(0x0, 15, 0),     reserved(0x4, 31, 16),
-    op_mod_field, reserved_bytes(0x8, 0x8),
+    opcode_field, uid_field, reserved(0x4, 31, 16), op_mod_field, reserved_bytes(0x8, 0x8),
 };
 inline constexpr Layout query_issi_in{"query_issi_in", Kind::command_input, 0x10,
                                       query_issi_in_fields, "Input of QUERY_ISSI."};
@@ -291,8 +289,7 @@ inline constexpr Layout set_driver_version_out{"set_driver_version_out", Kind::c
                                                "Output of SET_DRIVER_VERSION."};
 
 inline constexpr Field query_special_contexts_in_fields[] = {
-    opcode_field, reserved(0x0, 15, 0),     reserved(0x4, 31, 16),
-    op_mod_field, reserved_bytes(0x8, 0x8),
+    opcode_field, uid_field, reserved(0x4, 31, 16), op_mod_field, reserved_bytes(0x8, 0x8),
 };
 inline constexpr Layout query_special_contexts_in{"query_special_contexts_in", Kind::command_input,
                                                   0x10, query_special_contexts_in_fields,
@@ -314,8 +311,7 @@ inline constexpr Layout query_special_contexts_out{
     "Output of QUERY_SPECIAL_CONTEXTS."};
 
 inline constexpr Field nop_in_fields[] = {
-    opcode_field, reserved(0x0, 15, 0),     reserved(0x4, 31, 16),
-    op_mod_field, reserved_bytes(0x8, 0x8),
+    opcode_field, uid_field, reserved(0x4, 31, 16), op_mod_field, reserved_bytes(0x8, 0x8),
 };
 inline constexpr Layout nop_in{"nop_in", Kind::command_input, 0x10, nop_in_fields, "Input of NOP."};
 

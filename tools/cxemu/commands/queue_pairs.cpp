@@ -20,6 +20,7 @@ namespace {
 
 using namespace hca;
 using queues::CompletionQueue;
+using queues::QueueCounterSet;
 using queues::QueuePair;
 using queues::QueuePairResources;
 using queues::QueuePairState;
@@ -236,6 +237,18 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                        context.hca.capabilities().current<"log_max_msg">());
 }
 
+/// The set that the context names, empty for 0.
+std::expected<std::shared_ptr<QueueCounterSet>, CommandResult>
+find_counters(CommandContext& context, Fields fields) {
+    const auto number = static_cast<std::uint32_t>(fields.get<"counter_set_id">());
+    if (number == 0)
+        return nullptr;
+    const auto found = context.find<QueueCounterSet>(number);
+    if (!found)
+        return std::unexpected(found.error());
+    return std::static_pointer_cast<QueueCounterSet>((*found)->shared_from_this());
+}
+
 /// Queues that a modification moves a queue pair to.
 struct OtherQueues {
     Reference<CompletionQueue> completions;
@@ -306,7 +319,11 @@ CommandResult modify_qp(CommandContext& context) {
     auto others = find_other_queues(context, queue_pair, mask, input);
     if (!others)
         return others.error();
+    auto counters = find_counters(context, Fields{changed});
+    if (!counters)
+        return counters.error();
     queue_pair.take_context(changed);
+    queue_pair.replace_counters(*std::move(counters));
     replace_queues(queue_pair, *std::move(others));
     if (transition->from == transition->to)
         queue_pair.apply_context();

@@ -35,6 +35,7 @@ constexpr std::array general{
     fixed("log_max_mcg", 21),
     fixed("max_qp_mcg", 48),
     fixed("max_qp_cnt", 255),
+    fixed("rts2rts_qp_counters_set_id", 1),
     fixed("log_max_uctx", 10),
     fixed("log_max_umem", 20),
     fixed("uctx_cap", 0),

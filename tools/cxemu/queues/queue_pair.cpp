@@ -115,9 +115,7 @@ XrcSharedReceiveQueue* QueuePair::find_xrc_queue(std::uint32_t xrc_srq) const {
 }
 
 QueueCounts& QueuePair::counts() {
-    const auto set = static_cast<std::uint32_t>(context().get<"counter_set_id">());
-    auto* found = queues_.hca().objects().of<QueueCounterSet>().find(set);
-    return found != nullptr ? found->counts : uncounted_;
+    return resources_.counters ? resources_.counters->counts : uncounted_;
 }
 
 bool QueuePair::can_receive() const {
@@ -511,6 +509,7 @@ void QueuePair::change_state(QueuePairState to) {
         send_queue_.reset();
         receive_queue_.reset();
         held_back_ = false;
+        resources_.counters.reset();
     }
     if (to == QueuePairState::ready_to_send)
         queues_.schedule(*this);
@@ -535,6 +534,10 @@ void QueuePair::replace_receive_completions(hca::Reference<CompletionQueue> comp
 void QueuePair::replace_shared_receive(hca::Reference<SharedReceiveQueue> queue) {
     context().set<"srqn_rmpn_xrqn">(queue->number());
     resources_.shared_receive = std::move(queue);
+}
+
+void QueuePair::replace_counters(std::shared_ptr<QueueCounterSet> counters) {
+    resources_.counters = std::move(counters);
 }
 
 void QueuePair::post_event(hca::EventType type) {

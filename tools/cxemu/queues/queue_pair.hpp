@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -41,6 +42,7 @@ struct QueuePairResources {
     hca::Reference<CompletionQueue> send_completions;
     hca::Reference<CompletionQueue> receive_completions;
     hca::Reference<SharedReceiveQueue> shared_receive;
+    std::shared_ptr<QueueCounterSet> counters; ///< from RST2INIT on
 };
 
 /// Bytes of the buffer that a context (layout qpc) describes.
@@ -179,6 +181,8 @@ public:
     /// Another completion queue or shared receive queue (RTS2RTS).
     void replace_receive_completions(hca::Reference<CompletionQueue> completions);
     void replace_shared_receive(hca::Reference<SharedReceiveQueue> queue);
+    /// Counts in this set from now on; empty: nowhere.
+    void replace_counters(std::shared_ptr<QueueCounterSet> counters);
 
     /// Looks into the doorbell record for new sends.
     void poll_send_doorbell();

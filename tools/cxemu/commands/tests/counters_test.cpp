@@ -7,6 +7,8 @@ namespace cxemu::commands {
 namespace {
 
 using queues::QueueCounterSet;
+using queues::QueuePair;
+using testing::Bench;
 using testing::Call;
 using testing::outcome;
 using testing::PortCommandTest;
@@ -76,10 +78,63 @@ TEST_F(CountersTest, OfOtherPortsAndSumsAreRefused) {
     EXPECT_EQ(refused.operator()<"aggregate">(), "BAD_PARAMETER not_supported");
 }
 
-class FewCountersTest : public CountersTest {
+class CountedQueuePairTest : public CountersTest {
 protected:
-    FewCountersTest() : CountersTest(with_capability("max_qp_cnt", 2)) {}
+    using CountersTest::CountersTest;
+
+    /// Moves a new queue pair to INIT, counting in \p set.
+    QueuePair& counted_in(std::uint64_t set) {
+        QueuePair& queue_pair = bench.make_queue_pair();
+        Call<hwtab::cmd_rst2init_qp> call;
+        call.in().set<"qpn">(queue_pair.number());
+        const auto context = call.in().nested<"qpc", hwtab::qpc>();
+        Bench::fill_context(context);
+        context.set<"counter_set_id">(set);
+        last = outcome(bench.run(call));
+        return queue_pair;
+    }
 };
+
+class FewCountersTest : public CountedQueuePairTest {
+protected:
+    FewCountersTest() : CountedQueuePairTest(with_capability("max_qp_cnt", 2)) {}
+};
+
+TEST_F(CountedQueuePairTest, CountsInTheSetThatItsContextNames) {
+    const auto set = allocate();
+    ++counted_in(set).counts().out_of_buffer;
+    EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 1U);
+    counted_in(set + 1);
+    EXPECT_EQ(last, "BAD_RESOURCE unknown_object");
+}
+
+TEST_F(CountedQueuePairTest, MovesToAnotherSet) {
+    const auto first = allocate();
+    const auto second = allocate();
+    QueuePair& queue_pair = counted_in(first);
+    const auto move_to = [&](std::uint64_t set) {
+        return run<hwtab::cmd_init2init_qp>([&](auto in) {
+            in.template set<"qpn">(queue_pair.number());
+            in.template set<"opt_param_mask">(
+                hwtab::value<hwtab::qp_optional_parameters, "counter_set_id">);
+            in.template set<"qpc.counter_set_id">(set);
+        });
+    };
+    EXPECT_EQ(move_to(second), "OK");
+    ++queue_pair.counts().out_of_buffer;
+    EXPECT_EQ(query(first).out().get<"out_of_buffer">(), 0U);
+    EXPECT_EQ(query(second).out().get<"out_of_buffer">(), 1U);
+}
+
+TEST_F(FewCountersTest, OfAQueuePairWhoseSetHasEndedGoToNoNewSet) {
+    const auto set = allocate();
+    QueuePair& queue_pair = counted_in(set);
+    EXPECT_EQ(release(set), "OK") << "Linux releases the set first";
+    allocate();
+    ASSERT_EQ(allocate(), set);
+    ++queue_pair.counts().out_of_buffer;
+    EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
+}
 
 TEST_F(FewCountersTest, EndWhenEverySetIsTaken) {
     const auto first = allocate();

@@ -45,5 +45,16 @@ TEST(CommandTable, HasEachCommandInOneSubjectOnly) {
     }
 }
 
+// Linux writes its number into whatever command a user process hands over.
+TEST(CommandTable, KnowsTheUserContextOfEveryCommand) {
+    for (const hwtab::Group* group : hwtab::all_groups) {
+        for (const hwtab::Command* command : group->commands) {
+            const auto target = hwtab::locate(*command->input, "uid");
+            ASSERT_NE(target.field, nullptr) << command->name;
+            EXPECT_EQ(target.field->width, 16U) << command->name;
+        }
+    }
+}
+
 } // namespace
 } // namespace cxemu::commands

@@ -381,6 +381,7 @@ TEST_F(CommandQueueTest, DoesNotTakeTheUserContextForReservedBits) {
     const auto uid = (*host.hca.objects().of<UserContext>().create(0, 0U))->number();
     host.execute<hwtab::cmd_alloc_pd>(0, static_cast<std::uint16_t>(uid));
     EXPECT_EQ(seen.calls, 1);
+    host.execute<hwtab::cmd_nop>(0, static_cast<std::uint16_t>(uid));
     EXPECT_EQ(host.checker.counted(), 0U);
 }
 
