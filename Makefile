@@ -39,7 +39,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long kunit coverage sparse
+.PHONY: check check-fast check-long kunit coverage bench sparse
 check: lab ## everything that CI runs: 35 minutes, 75 with a lab to prepare
 	@tools/testing/check --level check
 
@@ -54,6 +54,9 @@ kunit: ## the KUnit suites in a guest; SUITE=glob chooses
 
 coverage: ## lines and branches of the driver that KUnit reaches; build/coverage/
 	@tools/testing/kunit/run --coverage
+
+bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
+	@tools/bench/run transport
 
 sparse: ## sparse with endian checks over driver and suites
 	@tools/testing/static/sparse

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Turns build/bench/transport.json into a page with a table and a plot below Documentation/performance/."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+PAGES = REPO / "Documentation/performance"
+PEER = "rdma_rxe"
+LICENSE = "SPDX-License" + "-Identifier: GPL-2.0-or-later"
+
+
+def factor(measured: dict) -> float:
+    """How many times better than the peer."""
+    ours, theirs = measured["values"]["cxemu"], measured["values"][PEER]
+    return ours / theirs if measured["better"] == "higher" else theirs / ours
+
+
+def table(rows: list[list[str]]) -> str:
+    """A simple table of reStructuredText, the first row is its heading."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def peers_table(peers: dict) -> str:
+    rows = [["measured", "unit", "cxemu", PEER, "times better"]]
+    for measured in peers.values():
+        values = measured["values"]
+        rows.append([measured["title"], measured["unit"], f"{values['cxemu']:,.0f}", f"{values[PEER]:,.0f}",
+                     f"{factor(measured):.1f}"])
+    return table(rows)
+
+
+def queue_pairs_table(found: dict) -> str:
+    few, many = found["create_at_100_us"], found["create_at_all_us"]
+    return table([
+        ["queue pairs", "messages", "create with 100 others", "create with all others", "ratio"],
+        [f"{found['queue_pairs']:,}", f"{found['messages']:,}", f"{few:.0f} µs", f"{many:.0f} µs", f"{many / few:.2f}"],
+    ])
+
+
+def page(results: dict) -> str:
+    text = textwrap.dedent(f"""\
+        .. {LICENSE}
+
+        ===================================
+        How fast the emulated transport is
+        ===================================
+
+        Two emulated ConnectX-5 HCAs in one guest with two virtual processors, without hardware
+        virtualization (TCG), on a machine with {os.cpu_count()} processors. The guest runs Debian's kernel with its
+        own mlx5 driver. perftest talks from one HCA to the other, then over rdma_rxe in the same guest;
+        both take turns, and the median of three runs counts. ``tools/bench/run transport`` measures and
+        writes this page. Only ratios say something about another machine.
+
+        @PEERS@
+
+        .. image:: transport.svg
+
+        Every connection has a queue pair on either HCA, and one message went in each direction and
+        arrived as it was sent. The times are medians of 101 creations by a user process.
+
+        @QUEUE_PAIRS@
+        """)
+    return text.replace("@PEERS@", peers_table(results["peers"])).replace(
+        "@QUEUE_PAIRS@", queue_pairs_table(results["queue_pairs"]))
+
+
+def plot(peers: dict, target: pathlib.Path) -> None:
+    script = f"""
+        set terminal svg size 640,360 noenhanced font 'sans-serif,13' background 'white'
+        set output '{target}'
+        set title 'Emulated HCAs against {PEER} in the same guest'
+        set ylabel 'times better'
+        set logscale y
+        set yrange [1:*]
+        set offsets 0.5, 0.5, 0, 30
+        set bmargin 4
+        set style fill solid 0.8 border -1
+        set boxwidth 0.5
+        set grid ytics
+        unset key
+        plot '-' using 0:2:xtic(1) with boxes linecolor rgb '#3465a4', '' using 0:2:(sprintf('%.1f', $2)) with labels offset 0,0.7
+    """
+    points = "".join(f'"{measured["title"].replace(", ", chr(92) + "n")}" {factor(measured)}\n' for measured in peers.values())
+    # gnuplot reads inline data once for each of the two drawings.
+    subprocess.run(["gnuplot"], input=f"{script}\n{points}e\n{points}e\n", text=True, check=True)
+    declaration, drawing = target.read_text().split("\n", 1)
+    target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
+
+
+def main() -> int:
+    if sys.argv[1:] != ["transport"]:
+        print("usage: publish.py transport", file=sys.stderr)
+        return 2
+    results = json.loads((REPO / "build/bench/transport.json").read_text())
+    PAGES.mkdir(parents=True, exist_ok=True)
+    (PAGES / "transport.rst").write_text(page(results))
+    plot(results["peers"], PAGES / "transport.svg")
+    print(f"published in {PAGES.relative_to(REPO)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
