@@ -81,7 +81,7 @@ def plot(peers: dict, target: pathlib.Path) -> None:
         set ylabel 'times better'
         set logscale y
         set yrange [1:*]
-        set offsets 0.5, 0.5, 0, 30
+        set offsets graph 0.1, graph 0.1, graph 0.1, 0
         set bmargin 4
         set style fill solid 0.8 border -1
         set boxwidth 0.5
