@@ -9,13 +9,16 @@ CXEMU_FUZZ_SECONDS ?= 60
 CXEMU_FUZZ_SEED ?= 0
 CXEMU_CLANG ?= clang++
 
-cxemu_configure = $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
+# Several checks at a time may want the same program.
+cxemu_lock = mkdir -p $(dir $(CXEMU_BUILD)) && flock $(dir $(CXEMU_BUILD)).cxemu.lock
+
+cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
 
 .PHONY: cxemu cxemu-tests cxemu-fuzz
 
 cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
-	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu
+	@$(cxemu_lock) $(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu
 
 cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan
 	@$(cxemu_configure) -B $(CXEMU_BUILD)-sanitized --log-level=NOTICE \

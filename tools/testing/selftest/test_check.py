@@ -86,6 +86,26 @@ class Outcomes(CheckTest):
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         self.assertEqual(self.check("long|one|sleep 3\n", "--level", "long").returncode, 0)
 
+    def test_steps_with_guests_run_side_by_side(self) -> None:
+        meet = "touch {0}; for n in $(seq 600); do [ -e {1} ] && exit 0; sleep 0.1; done; exit 1"
+        one, two = self.directory / "one", self.directory / "two"
+        steps = f"check|one|{meet.format(one, two)}\ncheck|two|{meet.format(two, one)}\n"
+        self.assertEqual(self.check(steps, "--jobs", "2").returncode, 0)
+
+    def test_no_more_steps_run_than_jobs_allow(self) -> None:
+        alone = f"mkdir {self.directory / 'lock'} && sleep 0.5 && rmdir {self.directory / 'lock'}"
+        steps = "".join(f"check|{name}|{alone}\n" for name in ("one", "two", "three"))
+        self.assertEqual(self.check(steps, "--jobs", "1").returncode, 0)
+
+    def test_fast_steps_run_alone(self) -> None:
+        alone = f"mkdir {self.directory / 'lock'} && sleep 0.5 && rmdir {self.directory / 'lock'}"
+        self.assertEqual(self.check(f"fast|one|{alone}\nfast|two|{alone}\n", "--jobs", "2").returncode, 0)
+
+    def test_each_of_two_steps_has_its_own_outcome(self) -> None:
+        run = self.check("check|one|sleep 1; exit 3\ncheck|two|true\ncheck|three|exit 77\n", "--jobs", "2")
+        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s  one$")
+        self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
+
     def test_a_step_has_no_input(self) -> None:
         self.assertEqual(self.check("fast|one|! read -r line\n").returncode, 0)
 
@@ -145,6 +165,12 @@ class Selection(CheckTest):
         run = self.check(self.STEPS, "--level", "slow")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--level is 'slow', must be fast, check or long", run.stderr)
+
+    def test_a_number_of_jobs_out_of_range_is_an_error(self) -> None:
+        for jobs in ("0", "x", "100"):
+            run = self.check(self.STEPS, "--jobs", jobs)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(f"--jobs is '{jobs}', must be 1 to 99", run.stderr)
 
     def test_a_line_that_is_no_step_is_an_error_with_its_place(self) -> None:
         for line in ("fast|one", "slow|one|true", "fast|One!|true"):
