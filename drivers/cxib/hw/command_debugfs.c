@@ -3,6 +3,7 @@
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/string_choices.h>
 
 #include "hw/command_queue.h"
 #include "hw/names.h"
@@ -70,7 +71,7 @@ static int command_queue_show(struct seq_file *file, void *unused)
 	seq_printf(file,
 		   "slots: %u\nmode: %s\nbroken: %s\nissued: %llu\nlate answers: %llu\nanswers without event: %llu\n",
 		   queue->slot_count, queue->polled ? "polling" : "events",
-		   queue->broken ? "yes" : "no", queue->issued, queue->late_answers,
+		   str_yes_no(queue->broken), queue->issued, queue->late_answers,
 		   queue->missed_events);
 	for (i = 0; i < queue->slot_count; i++)
 		show_slot(file, queue, &queue->slots[i]);

@@ -4,6 +4,7 @@
 #include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/seq_file.h>
+#include <linux/string_choices.h>
 
 #include "hw/bus.h"
 #include "hw/command_interface.h"
@@ -201,7 +202,7 @@ static int health_show(struct seq_file *file, void *unused)
 	struct cxib_health *health = file->private;
 
 	seq_printf(file, "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x %s\ndetected: 0x%x %s\n",
-		   cxib_health_is_broken(health) ? "yes" : "no", health->counter & COUNTER_MASK,
+		   str_yes_no(cxib_health_is_broken(health)), health->counter & COUNTER_MASK,
 		   health->still, health->syndrome,
 		   health->syndrome ? hw_health_syndrome_name(health->syndrome) : "none",
 		   health->detected,

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the kernel's semantic checks (coccicheck) over the module, and remembers which files were clean.
+
+To be run in the lab tree: the checks come with the debug kernel's build directory there. Findings that are no mistakes
+stand in coccicheck_known, each with its reason: "FILE|TEXT|REASON" a line, where TEXT is a part of the finding.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from cache import cache_directory, digest
+from files import REPO, project_files
+
+KNOWN = pathlib.Path(__file__).with_name("coccicheck_known")
+FINDING = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):(?P<text>.*)$")
+
+
+def checks() -> list[pathlib.Path]:
+    """The checks that report; the others only rewrite code. Those with OCaml in them need a compiler for it."""
+    directory = next(pathlib.Path("/usr/src").glob("linux-headers-*-cxib-debug/scripts/coccinelle"))
+    texts = {check: check.read_text() for check in directory.rglob("*.cocci")}
+    return sorted(check for check, text in texts.items() if "virtual report" in text and "script:ocaml" not in text)
+
+
+def fingerprint(scripts: list[pathlib.Path]) -> str:
+    return digest(b"".join(script.read_bytes() for script in scripts))
+
+
+def options(check: pathlib.Path) -> list[str]:
+    """What a check asks for in a comment."""
+    match = re.search(r"^// Options: *(.*)$", check.read_text(), re.MULTILINE)
+    return match[1].split() if match else []
+
+
+def run(check: pathlib.Path, names: list[str]) -> str:
+    """What a check says of some files."""
+    command = ["spatch", "-D", "report", "--very-quiet", "--no-show-diff", "--timeout", "300", "--cocci-file", check,
+               *options(check), *names]
+    done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return f"{check.name}: spatch ended with status {done.returncode}: {done.stderr.strip()[-500:]}"
+    return done.stdout
+
+
+def read_known() -> list[tuple[str, str]]:
+    lines = [line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")]
+    return [(name, text) for name, text, _reason in (line.split("|", 2) for line in lines)]
+
+
+def is_known(finding: str, known: list[tuple[str, str]]) -> bool:
+    return any(finding.startswith(f"{name}:") and text in finding for name, text in known)
+
+
+def main() -> int:
+    names = [name for name in project_files() if name.startswith("drivers/") and name.endswith((".c", ".h"))]
+    scripts = checks()
+    version = fingerprint(scripts)
+    clean = {name: cache_directory("coccicheck") / digest(version.encode() + (REPO / name).read_bytes())
+             for name in names}
+    wanted = [name for name in names if not clean[name].exists()]
+    known = read_known()
+    findings: set[str] = set()
+    if wanted:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for output in pool.map(lambda check: run(check, wanted), scripts):
+                findings.update(line for line in output.splitlines() if line.strip() and not is_known(line, known))
+    for name in wanted:
+        if not any(finding.startswith(f"{name}:") or not FINDING.match(finding) for finding in findings):
+            clean[name].touch()
+    print("\n".join([*sorted(findings), f"{len(scripts)} checks, {len(names)} files, {len(findings)} findings"]))
+    return 1 if findings or not names or not scripts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
