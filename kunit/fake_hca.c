@@ -366,10 +366,18 @@ static u8 carry_out(struct fake_hca *hca, const struct execution *execution)
 {
 	size_t i;
 
+	if (hca->script)
+		return hca->script(hca, execution->in, execution->in_length, execution->out,
+				   execution->out_length);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		if (commands[i].opcode == execution->opcode)
 			return commands[i].run(hca, execution);
 	return HW_COMMAND_STATUS_BAD_OPERATION;
+}
+
+static bool by_chance(struct fake_hca *hca)
+{
+	return prandom_u32_state(&hca->random) % 100 < hca->chance;
 }
 
 /* The fault of the next command. */
@@ -378,12 +386,15 @@ static enum fake_fault fault_of(struct fake_hca *hca, u16 opcode)
 	bool due = hca->always ? hca->commands >= hca->fault_at :
 				 hca->commands == hca->fault_at;
 
+	if (hca->chance && by_chance(hca))
+		return 1 + prandom_u32_state(&hca->random) % (FAKE_FAULTS - 1);
 	if (hca->fault_opcode && hca->fault_opcode != opcode)
 		return FAKE_FAULT_NONE;
 	return due ? hca->fault : FAKE_FAULT_NONE;
 }
 
-static void spoil_output(struct execution *execution, enum fake_fault fault)
+static void spoil_output(struct fake_hca *hca, struct execution *execution,
+			 enum fake_fault fault)
 {
 	switch (fault) {
 	case FAKE_FAULT_STATUS:
@@ -395,6 +406,8 @@ static void spoil_output(struct execution *execution, enum fake_fault fault)
 		break;
 	case FAKE_FAULT_GARBAGE:
 		memset(execution->out, 0xa5, execution->out_length);
+		if (hca->chance)
+			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
 		hw_cmd_out_set_status(execution->out, 0);
 		break;
 	default:
@@ -428,7 +441,7 @@ static void answer(struct fake_hca *hca, struct execution *execution, enum fake_
 	struct hw_cmd_queue_entry *entry = execution->entry;
 	__be32 last;
 
-	spoil_output(execution, fault);
+	spoil_output(hca, execution, fault);
 	memcpy(hw_cmd_queue_entry_command_output_inline_data(entry), execution->out,
 	       INLINE_BYTES);
 	if (execution->out_length > INLINE_BYTES) {
@@ -486,6 +499,8 @@ static void run_slot(struct fake_hca *hca, unsigned int slot)
 	mutex_unlock(&hca->mutex);
 	if (answered)
 		announce(hca, slot);
+	if (hca->chance && by_chance(hca))
+		fake_hca_post_random(hca);
 }
 
 static void run_slot_later(struct work_struct *work)

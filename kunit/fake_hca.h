@@ -9,6 +9,7 @@
 
 #include <kunit/test.h>
 #include <linux/mutex.h>
+#include <linux/prandom.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -95,6 +96,9 @@ struct fake_irq {
  * @fault_opcode: only with this command; 0 stands for any
  * @fault_at: only with the command of this number, from 0 on
  * @always: with every command from then on
+ * @chance: each command goes wrong in a random way with this chance, in percent,
+ *	and each is followed by a random event
+ * @random: decides that
  * @commands: how many there were
  * @log: opcodes of the first ones
  * @complaints: rules that the driver has broken
@@ -114,6 +118,9 @@ struct fake_irq {
  * @vectors_given: vectors that the driver has
  * @uars: UAR pages that are allocated
  * @resets: how often it was reset
+ * @script: carries commands out instead of the device; NULL: it does itself.
+ *	Returns the status.
+ * @script_context: for @script
  */
 struct fake_hca {
 	struct cxib_bus bus;
@@ -136,6 +143,8 @@ struct fake_hca {
 	u16 fault_opcode;
 	unsigned int fault_at;
 	bool always;
+	unsigned int chance;
+	struct rnd_state random;
 	unsigned int commands;
 	u16 log[FAKE_LOG_SIZE];
 	unsigned int complaints;
@@ -155,6 +164,9 @@ struct fake_hca {
 	unsigned int vectors_given;
 	unsigned int uars;
 	unsigned int resets;
+	u8 (*script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		     u32 out_length);
+	void *script_context;
 };
 
 struct fake_hca *fake_hca_create(struct kunit *test);
@@ -173,6 +185,7 @@ void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value);
 bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data, size_t length);
 void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_type,
 		      const void *data, size_t length);
+void fake_hca_post_random(struct fake_hca *hca);
 void fake_hca_request_pages(struct fake_hca *hca, s32 count);
 void fake_hca_unconfigure(struct fake_hca *hca);
 void fake_hca_forget(struct fake_hca *hca);

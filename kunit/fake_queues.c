@@ -133,6 +133,21 @@ void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_ty
 		fire(hca, eq->vector);
 }
 
+/* Something that no event caused, in one of the event queues. */
+void fake_hca_post_random(struct fake_hca *hca)
+{
+	u32 number = prandom_u32_state(&hca->random);
+	unsigned int eqn = number % FAKE_EQS;
+	u8 data[28];
+
+	if (!hca->dma || !hca->eqs[eqn].live)
+		return;
+	prandom_bytes_state(&hca->random, data, sizeof(data));
+	/* Mostly of types that there are. */
+	fake_hca_post_to(hca, eqn, number >> 8 & (number & BIT(31) ? 0xff : 0x1f), number >> 16,
+			 data, sizeof(data));
+}
+
 static int eq_of(struct fake_hca *hca, u8 type)
 {
 	unsigned int eqn;

@@ -36,6 +36,7 @@ int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd)
 	*pd = hw_alloc_pd_out_get_pd(&out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_pd);
 
 /**
  * cxib_dealloc_pd() - DEALLOC_PD: gives a protection domain back
@@ -51,6 +52,7 @@ int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd)
 	hw_dealloc_pd_in_set_pd(&in, pd);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_pd);
 
 static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
 			      unsigned int octwords)
@@ -107,6 +109,7 @@ int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_pa
 	kvfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_mkey);
 
 /**
  * cxib_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
@@ -122,3 +125,4 @@ int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 	hw_destroy_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);

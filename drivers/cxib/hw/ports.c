@@ -92,6 +92,7 @@ int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned in
 	kfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_change_vport_capabilities);
 
 /**
  * cxib_query_gids() - QUERY_HCA_VPORT_GID: the GID table of a port
@@ -212,6 +213,7 @@ int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct 
 	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_link);
 
 /**
  * cxib_query_mtu() - register PMTU: the longest payload of a port's packets
@@ -230,6 +232,7 @@ int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct c
 	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_mtu);
 
 /**
  * cxib_query_vl_capability() - register PVLC: the virtual lanes that a port has
@@ -247,6 +250,7 @@ int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port
 	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_vl_capability);
 
 /**
  * cxib_query_node_description() - register NODE_DESC: what the node is called
@@ -262,6 +266,7 @@ int cxib_query_node_description(struct cxib_command_queue *queue,
 	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_node_description);
 
 /**
  * cxib_set_node_description() - register NODE_DESC: gives the node a name
@@ -276,6 +281,7 @@ int cxib_set_node_description(struct cxib_command_queue *queue,
 	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
 	return access_register(queue, HW_REGISTER_NODE_DESC, true, &data, sizeof(data));
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_set_node_description);
 
 /**
  * cxib_process_mad() - MAD_IFC: has the firmware's agents answer a datagram
@@ -312,6 +318,7 @@ int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *ma
 	kfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_process_mad);
 
 /**
  * cxib_alloc_counter_set() - ALLOC_Q_COUNTER: counters that queue pairs can have
@@ -329,6 +336,7 @@ int cxib_alloc_counter_set(struct cxib_command_queue *queue, u8 *set)
 	*set = hw_alloc_q_counter_out_get_counter_set_id(&out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_counter_set);
 
 /**
  * cxib_dealloc_counter_set() - DEALLOC_Q_COUNTER: the reverse
@@ -344,6 +352,7 @@ int cxib_dealloc_counter_set(struct cxib_command_queue *queue, u8 set)
 	hw_dealloc_q_counter_in_set_counter_set_id(&in, set);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_counter_set);
 
 /**
  * cxib_query_counter_set() - QUERY_Q_COUNTER: what was counted so far
@@ -360,3 +369,4 @@ int cxib_query_counter_set(struct cxib_command_queue *queue, u8 set,
 	hw_query_q_counter_in_set_counter_set_id(&in, set);
 	return cxib_command_execute(queue, in, *counters);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_counter_set);

@@ -50,6 +50,7 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 	kvfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq);
 
 /**
  * cxib_destroy_cq() - DESTROY_CQ: the device does not use it any more
@@ -65,6 +66,7 @@ int cxib_destroy_cq(struct cxib_command_queue *queue, u32 cqn)
 	hw_destroy_cq_in_set_cqn(&in, cqn);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq);
 
 /**
  * cxib_moderate_cq() - MODIFY_CQ: when a completion queue reports an event
@@ -91,6 +93,7 @@ int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 m
 	hw_cqc_set_cq_max_count(hw_modify_cq_in_cq_context(&in), count);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_moderate_cq);
 
 /**
  * cxib_create_qp() - CREATE_QP: a queue pair in the state RST
@@ -121,6 +124,7 @@ int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *contex
 	kvfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_qp);
 
 /**
  * cxib_destroy_qp() - DESTROY_QP: the device does not use it any more
@@ -136,6 +140,7 @@ int cxib_destroy_qp(struct cxib_command_queue *queue, u32 qpn)
 	hw_destroy_qp_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_qp);
 
 /* The commands that carry a context have inputs and outputs of the same layout. */
 static_assert(sizeof(struct hw_rst2init_qp_in) == sizeof(struct hw_init2init_qp_in));
@@ -161,6 +166,7 @@ int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transi
 	*hw_rst2init_qp_in_qpc(&in) = transition->context;
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_qp);
 
 /**
  * cxib_qp_to_error() - 2ERR_QP: all its requests are flushed
@@ -176,6 +182,7 @@ int cxib_qp_to_error(struct cxib_command_queue *queue, u32 qpn)
 	hw_qp_2err_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_error);
 
 /**
  * cxib_qp_to_reset() - 2RST_QP: all its requests are forgotten
@@ -191,6 +198,7 @@ int cxib_qp_to_reset(struct cxib_command_queue *queue, u32 qpn)
 	hw_qp_2rst_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_reset);
 
 /**
  * cxib_query_qp() - QUERY_QP: the context of a queue pair
@@ -211,6 +219,7 @@ int cxib_query_qp(struct cxib_command_queue *queue, u32 qpn, struct hw_qpc *cont
 	*context = *hw_query_qp_out_qpc(&out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);
 
 /**
  * cxib_attach_to_multicast() - ATTACH_TO_MCG: the group's packets come to a queue pair
@@ -228,6 +237,7 @@ int cxib_attach_to_multicast(struct cxib_command_queue *queue, u32 qpn, const u8
 	memcpy(hw_attach_to_mcg_in_multicast_gid(&in), gid, 16);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_attach_to_multicast);
 
 /**
  * cxib_detach_from_multicast() - DETACH_FROM_MCG: the reverse
@@ -245,3 +255,4 @@ int cxib_detach_from_multicast(struct cxib_command_queue *queue, u32 qpn, const 
 	memcpy(hw_detach_from_mcg_in_multicast_gid(&in), gid, 16);
 	return cxib_command_execute(queue, in, out);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_detach_from_multicast);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about protection domains and memory keys: what is sent, what is made of the answers. */
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/objects.h"
+#include "scripted_hca.h"
+
+static int objects_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void a_domain_comes_and_goes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u32 pd;
+
+	hw_alloc_pd_out_set_pd(scripted->out, 0xabcdef);
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, &pd));
+	KUNIT_EXPECT_EQ(test, pd, 0xabcdef);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, pd));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
+}
+
+static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = { .pd = 0x42, .variant = 0x5a, .local_write = true };
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	u32 key;
+
+	hw_create_mkey_out_set_mkey_index(scripted->out, 0x123456);
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, key, 0x1234565a);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_PA, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_length64(context));
+	KUNIT_EXPECT_EQ(test, 0x5a, hw_mkc_get_mkey_7_0(context));
+	KUNIT_EXPECT_EQ(test, 0x42, hw_mkc_get_pd(context));
+	KUNIT_EXPECT_EQ(test, 0xffffff, hw_mkc_get_qpn(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lr(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lw(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rw(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_a(context));
+}
+
+/* The list of pages fills whole octwords, two pages each. */
+static void pages_follow_the_context(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	const __be64 pages[] = { cpu_to_be64(0x1000), cpu_to_be64(0x3000), cpu_to_be64(0x2000) };
+	struct cxib_mkey_params params = {
+		.remote_read = true, .remote_write = true, .remote_atomic = true,
+		.start = 0x7f0000000123ULL, .length = 0x2345, .log_page_size = 12,
+		.pages = pages, .page_count = ARRAY_SIZE(pages),
+	};
+	struct hw_create_mkey_in *in = scripted->in;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 32);
+	KUNIT_EXPECT_EQ(test, 2, hw_create_mkey_in_get_translations_octword_actual_size(in));
+	KUNIT_EXPECT_EQ(test, 2, hw_mkc_get_translations_octword_size(context));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_length64(context));
+	KUNIT_EXPECT_EQ(test, 0x7f0000000123ULL, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 0x2345, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, 12, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rr(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_a(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_lw(context));
+	KUNIT_EXPECT_MEMEQ(test, in->klm_pas_mtt, pages, sizeof(pages));
+}
+
+static void a_key_is_destroyed_by_its_index(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_mkey(&scripted->queue, 0x1234565a));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_MKEY, hw_destroy_mkey_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x123456, hw_destroy_mkey_in_get_mkey_index(scripted->in));
+}
+
+static void errors_are_handed_on(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = {};
+	u32 number;
+
+	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_mkey(&scripted->queue, &params, &number));
+	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_mkey(&scripted->queue, 0x100));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_domain_comes_and_goes),
+	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
+	KUNIT_CASE(pages_follow_the_context),
+	KUNIT_CASE(a_key_is_destroyed_by_its_index),
+	KUNIT_CASE(errors_are_handed_on),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "objects",
+	.init = objects_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about completion queues and queue pairs: what is sent, what is made of the answers. */
+#include <linux/string.h>
+
+#include "hw/buffer.h"
+#include "hw/commands_events.h"
+#include "hw/commands_port.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/queues.h"
+#include "scripted_hca.h"
+
+static int queues_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void expect_pages(struct kunit *test, const struct cxib_buffer *buffer,
+			 const __be64 *addresses)
+{
+	unsigned int i;
+
+	for (i = 0; i < buffer->page_count; i++)
+		KUNIT_EXPECT_EQ(test, buffer->pages[i].dma, be64_to_cpu(addresses[i]));
+}
+
+static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_cq_in *in = scripted->in;
+	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
+	struct cxib_buffer buffer;
+	struct cxib_cq_params params = {
+		.buffer = &buffer, .log_size = 8,
+		.uar = 0x11, .eqn = 0x22, .record = 0x123456780ULL,
+	};
+	u32 cqn;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
+	hw_create_cq_out_set_cqn(scripted->out, 0x777);
+	err = cxib_create_cq(&scripted->queue, &params, &cqn);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, cqn, 0x777);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 4 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, 8, hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, 0x11, hw_cqc_get_uar_page(context));
+	KUNIT_EXPECT_EQ(test, 0x22, hw_cqc_get_c_eqn_or_apu_element(context));
+	KUNIT_EXPECT_EQ(test, 0x123456780ULL, hw_cqc_get_dbr_addr(context));
+	expect_pages(test, &buffer, in->pas);
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void moderation_changes_nothing_else(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_cqc *context = hw_modify_cq_in_cq_context(scripted->in);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_moderate_cq(&scripted->queue, 0x777, 32, 4095));
+	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_MODIFY_CQ,
+			hw_modify_cq_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, 32, hw_cqc_get_cq_max_count(context));
+	KUNIT_EXPECT_EQ(test, 4095, hw_cqc_get_cq_period(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_cqc_get_log_cq_size(context));
+}
+
+static void a_queue_pair_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_qp_in *in = scripted->in;
+	struct cxib_buffer buffer;
+	struct hw_qpc context = {};
+	u32 qpn;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 5000));
+	hw_qpc_set_pd(&context, 0x99);
+	hw_qpc_set_st(&context, HW_QP_SERVICE_TYPE_UD);
+	hw_create_qp_out_set_qpn(scripted->out, 0x12345);
+	err = cxib_create_qp(&scripted->queue, &context, &buffer, &qpn);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, qpn, 0x12345);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, 0x99, hw_qpc_get_pd(hw_create_qp_in_qpc(in)));
+	KUNIT_EXPECT_EQ(test, HW_QP_SERVICE_TYPE_UD, hw_qpc_get_st(hw_create_qp_in_qpc(in)));
+	expect_pages(test, &buffer, in->pas);
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_transition_carries_its_context(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_qp_transition transition = {
+		.opcode = HW_CMD_RTR2RTS_QP, .qpn = 0x12345,
+		.optional = HW_QP_OPTIONAL_PARAMETERS_Q_KEY,
+	};
+	struct hw_qpc *sent = hw_rst2init_qp_in_qpc(scripted->in);
+
+	hw_qpc_set_q_key(&transition.context, 0x80010000);
+	KUNIT_ASSERT_EQ(test, 0, cxib_modify_qp(&scripted->queue, &transition));
+	KUNIT_EXPECT_EQ(test, HW_CMD_RTR2RTS_QP, hw_rst2init_qp_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x12345, hw_rst2init_qp_in_get_qpn(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY,
+			hw_rst2init_qp_in_get_opt_param_mask(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x80010000, hw_qpc_get_q_key(sent));
+}
+
+static void a_queue_pair_is_asked_for_its_context(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_qpc context;
+
+	hw_qpc_set_state(hw_query_qp_out_qpc(scripted->out), HW_QP_STATE_SQD);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_qp(&scripted->queue, 0x12345, &context));
+	KUNIT_EXPECT_EQ(test, 0x12345, hw_query_qp_in_get_qpn(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_QP_STATE_SQD, hw_qpc_get_state(&context));
+}
+
+/* All have their number at the same place. */
+static void each_end_has_its_command(struct kunit *test)
+{
+	static const struct {
+		int (*end)(struct cxib_command_queue *queue, u32 number);
+		u16 opcode;
+	} ends[] = {
+		{ cxib_destroy_cq, HW_CMD_DESTROY_CQ },
+		{ cxib_destroy_qp, HW_CMD_DESTROY_QP },
+		{ cxib_qp_to_error, HW_CMD_2ERR_QP },
+		{ cxib_qp_to_reset, HW_CMD_2RST_QP },
+	};
+	struct scripted_hca *scripted = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		KUNIT_EXPECT_EQ(test, 0, ends[i].end(&scripted->queue, 0xabcdef));
+		KUNIT_EXPECT_EQ(test, ends[i].opcode, hw_cmd_in_get_opcode(scripted->in));
+		KUNIT_EXPECT_EQ(test, 0xabcdef, hw_destroy_qp_in_get_qpn(scripted->in));
+	}
+}
+
+static void a_multicast_group_is_named_by_its_gid(struct kunit *test)
+{
+	static const u8 gid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 0x77 };
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_attach_to_multicast(&scripted->queue, 0x12345, gid));
+	KUNIT_EXPECT_EQ(test, HW_CMD_ATTACH_TO_MCG, hw_attach_to_mcg_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x12345, hw_attach_to_mcg_in_get_qpn(scripted->in));
+	KUNIT_EXPECT_MEMEQ(test, gid, hw_attach_to_mcg_in_get_multicast_gid(scripted->in), 16);
+	KUNIT_ASSERT_EQ(test, 0, cxib_detach_from_multicast(&scripted->queue, 0x12345, gid));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DETACH_FROM_MCG,
+			hw_detach_from_mcg_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in), 16);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_completion_queue_is_described_with_its_memory),
+	KUNIT_CASE(moderation_changes_nothing_else),
+	KUNIT_CASE(a_queue_pair_is_described_with_its_memory),
+	KUNIT_CASE(a_transition_carries_its_context),
+	KUNIT_CASE(a_queue_pair_is_asked_for_its_context),
+	KUNIT_CASE(each_end_has_its_command),
+	KUNIT_CASE(a_multicast_group_is_named_by_its_gid),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "queues",
+	.init = queues_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
