@@ -92,6 +92,7 @@ static void prepare(struct cxib_device *device)
 	device->hw = (struct cxib_hw){
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,
+		.command_limit_ms = READ_ONCE(*device->command_limit_ms),
 		.given_up = given_up,
 	};
 }

@@ -19,6 +19,8 @@ struct pci_dev;
  * @pdev: the PCI function; its lock protects what follows but @recovery
  * @is_virtual: it is a virtual one
  * @debugfs_root: has a directory for each HCA
+ * @command_limit_ms: time limit of commands, for the next start; 0 stands for
+ *	the usual one
  * @reporter: tells of its health, and has it recovered
  * @is_up: the RDMA device is there
  * @bar: BAR 0 as a whole: init segment, then pages of doorbells
@@ -31,6 +33,7 @@ struct cxib_device {
 	struct pci_dev *pdev;
 	bool is_virtual;
 	struct dentry *debugfs_root;
+	const u32 *command_limit_ms;
 	struct devlink_health_reporter *reporter;
 	bool is_up;
 	void __iomem *bar;

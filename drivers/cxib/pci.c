@@ -17,8 +17,11 @@
 /* In the table of ids: a virtual function. */
 #define IS_VIRTUAL	1
 
-/* Has a directory for each device. */
+/* Has a directory for each device, and what holds for all of them. */
 static struct dentry *debugfs_root;
+
+/* The time that firmware may take for a command, of devices that are started from now on. */
+static u32 command_limit_ms = CXIB_COMMAND_LIMIT_MS;
 
 /*
  * override_only: an entry matches only a device whose driver_override names
@@ -95,10 +98,13 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 
 	device = cxib_device_alloc(pdev);
-	if (!device)
+	if (!device) {
+		dev_err(&pdev->dev, "no memory for the books of the device\n");
 		return -ENOMEM;
+	}
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 	device->debugfs_root = debugfs_root;
+	device->command_limit_ms = &command_limit_ms;
 	INIT_DELAYED_WORK(&device->recovery, cxib_device_recover_later);
 
 	err = cxib_device_start(device);
@@ -202,6 +208,7 @@ static int __init cxib_init(void)
 	int err;
 
 	debugfs_root = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_u32("command_limit_ms", 0600, debugfs_root, &command_limit_ms);
 	err = pci_register_driver(&cxib_driver);
 	if (err)
 		debugfs_remove(debugfs_root);

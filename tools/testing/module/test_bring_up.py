@@ -13,71 +13,14 @@ import subprocess
 import unittest
 
 import guest
-from guest import MELLANOX, ModuleTest, driver_of, find_devices
+from guest import MELLANOX, driver_of, find_devices
+from hca import DEBUGFS, HcaTest, driver_interrupts
 
-DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
 TRACING = pathlib.Path("/sys/kernel/tracing")
 VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
 MOST_COMMANDS = 150
-
-
-def driver_interrupts(device: pathlib.Path) -> list[str]:
-    """Names of the interrupts that the driver has for a device."""
-    words = [line.split()[-1] for line in pathlib.Path("/proc/interrupts").read_text().splitlines()]
-    return sorted(word for word in words if re.fullmatch(rf"cxib-\w+@{device.name}", word))
-
-
-def uses_bar(device: pathlib.Path) -> bool:
-    """Whether the driver has claimed the BAR."""
-    lines = pathlib.Path("/proc/iomem").read_text().splitlines()
-    return any(below.strip().endswith(": cxib") and device.name in line for line, below in zip(lines, lines[1:]))
-
-
-class HcaTest(ModuleTest):
-    """All HCAs of the guest may be bound by cxib."""
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.hcas = find_devices(MELLANOX)
-        self.assertEqual(len(self.hcas), int(os.environ["LAB_HCAS"]))
-        for hca in self.hcas:
-            override = guest.override(hca)
-            override.__enter__()
-            self.addCleanup(override.__exit__, None, None, None)
-
-    def bind(self) -> None:
-        for hca in self.hcas:
-            self.assertEqual(guest.bind_error(hca), "")
-
-    def unbind(self) -> None:
-        for hca in self.hcas:
-            guest.unbind(hca)
-
-    def shown(self, hca: pathlib.Path, name: str) -> str:
-        return (DEBUGFS / hca.name / name).read_text()
-
-    def values(self, hca: pathlib.Path, name: str) -> dict[str, str]:
-        """The `name: value` lines of a file in debugfs."""
-        return dict(line.split(": ", 1) for line in self.shown(hca, name).splitlines() if ": " in line)
-
-    def commands(self, hca: pathlib.Path) -> dict[str, list[int]]:
-        """Answers, failures and time-outs by name of the command."""
-        lines = self.shown(hca, "commands").splitlines()[1:]
-        return {words[1]: [int(word) for word in words[2:5]] for words in map(str.split, lines)}
-
-    def assert_nothing_is_left(self) -> None:
-        for hca in self.hcas:
-            self.assertEqual(driver_of(hca), "")
-            self.assertEqual(driver_interrupts(hca), [])
-            self.assertFalse(uses_bar(hca))
-            self.assertFalse((DEBUGFS / hca.name).exists())
-
-    def assert_no_complaints(self) -> None:
-        """The driver has nothing to say that a user would have to act on."""
-        serious = guest.kernel_log("--level=emerg,alert,crit,err,warn").splitlines()
-        self.assertEqual([line for line in serious if "cxib" in line and "taint" not in line], [])
 
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")

@@ -13,34 +13,16 @@ import pathlib
 import subprocess
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import guest
+from control import control, until
 from guest import MELLANOX, find_devices
 
-CONTROL = pathlib.Path(os.environ["CXIB_CONTROL"])
-PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
 
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: has not happened within {PATIENCE:.0f} s")
-        time.sleep(0.2)
-
-
-def control(*words: str) -> None:
+def trouble(*words: str) -> None:
     """Has the emulator do something to the second HCA."""
-    request = CONTROL / f"{time.monotonic_ns()}.request"
-    partial = request.with_suffix(".new")
-    partial.write_text(" ".join([*words, "@hca1"]))
-    partial.rename(request)
-    answer = request.with_suffix(".answer")
-    until(answer.exists, f"the emulator answers '{' '.join(words)}'")
-    text = json.loads(answer.read_text())
-    if "error" in text:
-        raise AssertionError(f"'{' '.join(words)}': {text['error']}")
+    control(*words, "@hca1")
 
 
 class Recovery(unittest.TestCase):
@@ -86,11 +68,11 @@ class Recovery(unittest.TestCase):
 
     def test_from_a_fatal_fault_that_it_reports(self) -> None:
         with self.recovers("it reports a fatal fault"):
-            control("health", "fatal", "1")
+            trouble("health", "fatal", "1")
 
     def test_from_firmware_that_has_stopped(self) -> None:
         with self.recovers("its firmware has stopped"):
-            control("health", "stop")
+            trouble("health", "stop")
 
     def test_from_a_fault_under_load(self) -> None:
         load = subprocess.Popen(
@@ -102,17 +84,17 @@ class Recovery(unittest.TestCase):
         self.addCleanup(os.killpg, load.pid, 9)
         with self.recovers("it reports a fatal fault"):
             time.sleep(2)
-            control("health", "fatal", "1")
+            trouble("health", "fatal", "1")
 
     def test_from_faults_again_and_again(self) -> None:
         for _ in range(3):
             with self.recovers("it reports a fatal fault"):
-                control("health", "fatal", "1")
+                trouble("health", "fatal", "1")
 
     def test_a_fault_that_is_not_fatal_is_only_reported(self) -> None:
-        control("health", "report", "16")
+        trouble("health", "report", "16")
         until(lambda: "HIGH_TEMP" in self.new_messages() or "syndrome 0x10" in self.new_messages(), "it is mentioned")
-        control("health", "clear")
+        trouble("health", "clear")
         self.assertTrue(self.is_active())
 
     def test_a_function_level_reset_while_it_is_used(self) -> None:
@@ -122,10 +104,10 @@ class Recovery(unittest.TestCase):
     def test_without_automatic_recovery_it_waits_for_the_administrator(self) -> None:
         self.set_automatic("false")
         self.addCleanup(self.set_automatic, "true")
-        control("health", "fatal", "1")
+        trouble("health", "fatal", "1")
         until(lambda: "device is given up" in self.new_messages(), "the device is given up")
         until(lambda: self.reporter()["state"] == "error", "devlink shows it")
-        control("health", "clear")
+        trouble("health", "clear")
         subprocess.run(["devlink", "health", "recover", self.name, "reporter", "device"], check=True)
         until(self.is_active, "the port is active again")
 
@@ -134,18 +116,18 @@ class Recovery(unittest.TestCase):
 
     def test_a_device_that_was_given_up_can_be_unbound(self) -> None:
         self.set_automatic("false")
-        control("health", "fatal", "1")
+        trouble("health", "fatal", "1")
         until(lambda: "device is given up" in self.new_messages(), "the device is given up")
-        control("health", "clear")
+        trouble("health", "clear")
         guest.unbind(self.hca)
         self.assertEqual(guest.bind_error(self.hca), "")
         until(self.is_active, "the port is active again")
 
     def test_pages_that_the_firmware_wants_while_it_runs(self) -> None:
         held = self.pages("held")
-        control("pages", "request", "100")
+        trouble("pages", "request", "100")
         until(lambda: self.pages("held") == held + 100, "the pages are given")
-        control("pages", "request", "-100")
+        trouble("pages", "request", "-100")
         until(lambda: self.pages("held") == held, "the pages are taken back")
 
     def pages(self, name: str) -> int:
@@ -153,9 +135,9 @@ class Recovery(unittest.TestCase):
         return int(dict(line.split(": ") for line in lines)[name])
 
     def test_a_link_that_goes_and_comes(self) -> None:
-        control("link", "down")
+        trouble("link", "down")
         until(lambda: "DOWN" in self.port_state(), "the port is down")
-        control("link", "up")
+        trouble("link", "up")
         until(self.is_active, "the port is active again")
 
 

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every allocation of a probe fails in turn: nothing is left of it, the log says why, and the next probe works.
+
+CXIB_ALLOCATIONS is how many are tried of each kind, spread over the probe; without it, all are. The lab looks for
+leaked memory and DMA mappings at the end.
+"""
+
+import os
+import unittest
+from collections.abc import Iterable
+
+import failing_allocations
+import guest
+from control import control
+from guest import driver_of
+from hca import HcaTest
+
+SAMPLE = int(os.environ.get("CXIB_ALLOCATIONS", "0"))
+
+
+def spread(count: int) -> Iterable[int]:
+    """Numbers from 1 to `count`, as many as are wanted."""
+    if not SAMPLE or count <= SAMPLE:
+        return range(1, count + 1)
+    return sorted({1 + number * (count - 1) // (SAMPLE - 1) for number in range(SAMPLE)})
+
+
+@unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+class FailingAllocations(HcaTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.hca = self.hcas[0]
+        failing_allocations.probe_in_this_thread(self.hca)
+
+    def probe(self, number: int) -> failing_allocations.Outcome:
+        descriptor = os.open(guest.DRIVER / "bind", os.O_WRONLY)
+        name = self.hca.name.encode()
+
+        def bind() -> str:
+            try:
+                os.write(descriptor, name)
+            except OSError as failure:
+                return os.strerror(failure.errno or 0)
+            return ""
+
+        try:
+            return failing_allocations.with_failure(number, bind)
+        finally:
+            os.close(descriptor)
+
+    def assert_survives(self, number: int) -> bool:
+        """Returns whether the device came up nevertheless."""
+        self.log_before = guest.kernel_log()
+        outcome = self.probe(number)
+        came_up = driver_of(self.hca) == "cxib"
+        if came_up:
+            guest.unbind(self.hca)
+        else:
+            self.assertIn(outcome.error, ("Cannot allocate memory", "No such device", "Device or resource busy"))
+            self.assert_logged(rf"cxib {self.hca.name}: \S+ .*\w+")
+            self.assert_logged(rf"{self.hca.name}: (bring-up failed at step|cannot |no memory for|BAR 0 .* in use)")
+        self.assert_nothing_is_left()
+        return came_up
+
+    def fail_each(self, kind: str) -> None:
+        failing_allocations.count_only(kind)
+        total = self.probe(failing_allocations.MOST).allocations
+        guest.unbind(self.hca)
+        survived = tried = 0
+        for number in spread(total):
+            with self.subTest(kind=kind, number=number, of=total):
+                tried += 1
+                survived += self.assert_survives(number)
+        print(f"{kind}: {total} allocations, {tried} made to fail, the device came up nevertheless {survived} times")
+        self.assertLess(survived, tried)
+        self.assertEqual(guest.bind_error(self.hca), "")
+        guest.unbind(self.hca)
+        self.assert_device_has_nothing()
+
+    def assert_device_has_nothing(self) -> None:
+        objects = control("objects", "@hca0")["hca0"]
+        self.assertEqual({kind: counts for kind, counts in objects.items() if counts["living"]}, {})
+
+    def test_of_objects(self) -> None:
+        self.fail_each("failslab")
+
+    def test_of_pages(self) -> None:
+        self.fail_each("fail_page_alloc")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
