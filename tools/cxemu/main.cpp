@@ -6,12 +6,15 @@
 #include "check/capture.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
+#include "check/fault_plan.hpp"
 #include "fabric/topology.hpp"
 #include "program/adapter.hpp"
 #include "program/command_line.hpp"
 #include "program/control_commands.hpp"
 #include "program/control_socket.hpp"
+#include "program/device_faults.hpp"
 #include "program/options.hpp"
+#include "program/packet_faults.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -20,7 +23,9 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <sys/signalfd.h>
 #include <vector>
 
@@ -67,8 +72,16 @@ class Service {
 public:
     explicit Service(const program::Options& options)
         : options_(options), log_(make_log("cxemu")), checker_(make_log("checker")),
-          fabric_(loop_, switch_settings(options)), control_commands_(adapters_, fabric_, checker_),
-          signals_(loop_, [this] { print_statistics(); }) {}
+          faults_(loop_, make_log("faults")), fabric_(loop_, switch_settings(options)),
+          control_commands_(adapters_, fabric_, checker_, faults_),
+          signals_(loop_, [this] { print_statistics(); }) {
+        faults_.set_device_handler([this](std::string_view device, const auto& fault) {
+            for (const auto& adapter : adapters_) {
+                if (device.empty() || adapter->name() == device)
+                    program::strike(*adapter, fault);
+            }
+        });
+    }
 
     std::expected<void, std::string> start() {
         if (options_.allow_list) {
@@ -93,7 +106,10 @@ public:
             if (auto started = start_capture(*options_.packet_capture); !started)
                 return started;
         }
-        return start_adapters();
+        if (auto started = start_adapters(); !started)
+            return started;
+        packet_faults_.emplace(loop_, faults_, fabric_);
+        return read_faults();
     }
 
     std::expected<void, std::string> run() {
@@ -122,6 +138,20 @@ private:
         return {};
     }
 
+    std::expected<void, std::string> read_faults() {
+        if (options_.fault_seed)
+            faults_.set_seed(*options_.fault_seed);
+        if (options_.faults) {
+            if (auto read = faults_.read(*options_.faults); !read)
+                return read;
+        }
+        for (const std::string& line : options_.fault) {
+            if (auto added = faults_.add(line); !added)
+                return std::unexpected(fmt::format("--fault \"{}\": {}", line, added.error()));
+        }
+        return {};
+    }
+
     std::expected<void, std::string> start_adapters() {
         for (std::size_t number = 0; number < options_.hcas.size(); ++number) {
             auto settings = program::settings_of(options_, number);
@@ -133,7 +163,8 @@ private:
             auto adapter = program::Adapter::make({.loop = loop_,
                                                    .fabric = fabric_,
                                                    .checker = checker_,
-                                                   .command_log = command_log_.get()},
+                                                   .command_log = command_log_.get(),
+                                                   .faults = &faults_},
                                                   *std::move(settings), *link);
             if (!adapter)
                 return std::unexpected(adapter.error());
@@ -154,6 +185,7 @@ private:
         for (const auto& adapter : adapters_)
             log_->info("{}: {}", adapter->name(), adapter->statistics().dump());
         log_->info("fabric: {}", fabric_.statistics().dump());
+        log_->info("faults: {}", faults_.to_json().dump());
         log_->info("violations: {}", checker_.counted());
     }
 
@@ -163,8 +195,10 @@ private:
     check::Checker checker_;
     std::unique_ptr<check::CommandLog> command_log_;
     std::unique_ptr<check::PacketCapture> capture_;
+    check::FaultPlan faults_;
     fabric::Fabric fabric_;
     std::vector<std::unique_ptr<program::Adapter>> adapters_;
+    std::optional<program::PacketFaults> packet_faults_;
     program::ControlCommands control_commands_;
     std::unique_ptr<program::ControlSocket> control_;
     Signals signals_;

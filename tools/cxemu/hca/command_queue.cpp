@@ -2,6 +2,7 @@
 #include "hca/command_queue.hpp"
 
 #include "base/byte_order.hpp"
+#include "check/fault_plan.hpp"
 #include "check/layout_walk.hpp"
 #include "hca/dispatcher.hpp"
 #include "hca/hca.hpp"
@@ -30,6 +31,8 @@ constexpr std::uint8_t signed_xor = 0xff;
 /// The last word of an entry: token, signature, delivery status, ownership. It is written as a
 /// whole, because ownership must not change before the rest.
 constexpr std::size_t last_word = 0x3c;
+constexpr std::size_t output_length_at =
+    hwtab::locate(cmd_queue_entry, "output_length").offset / hwtab::bits_per_byte;
 constexpr std::size_t inline_output_at =
     hwtab::locate(cmd_queue_entry, "command_output_inline_data").offset / hwtab::bits_per_byte;
 
@@ -64,8 +67,9 @@ public:
     }
 
     void complete(CommandResult result, std::string text) override {
-        if (queue == nullptr)
+        if (queue == nullptr || completed)
             return;
+        completed = true;
         explanation = std::move(text);
         queue->finish(*this, result);
     }
@@ -80,7 +84,26 @@ public:
     std::vector<std::uint64_t> output_mailboxes;
     bool event_mode = false; ///< a queue took completion events when the command was fetched
     std::string explanation;
+    bool completed = false;    ///< the result is known; the answer may have to wait
+    check::CommandFault fault; ///< what goes wrong on purpose
+    std::unique_ptr<Timer> delay;
 };
+
+namespace {
+
+void spoil_output(const check::CommandFault& fault, std::span<std::byte> output) {
+    using Garbage = check::CommandFault::Garbage;
+    constexpr std::size_t header_size = 8;
+    if (fault.garbage != Garbage::none)
+        check::SeededRandom(fault.garbage_seed)
+            .fill(output.subspan(fault.garbage == Garbage::everything ? 0 : header_size));
+    for (const auto& [offset, value] : fault.words) {
+        if (offset + sizeof(value) <= output.size())
+            store_be(output.subspan(offset), value);
+    }
+}
+
+} // namespace
 
 CommandQueue::CommandQueue(Hca& hca, CommandDispatcher& dispatcher)
     : hca_(hca), dispatcher_(dispatcher), alive_(std::make_shared<bool>(true)) {}
@@ -100,8 +123,10 @@ void CommandQueue::stop() {
     completed_ = 0;
     zero_entry_reported_ = false;
     for (auto& execution : executions_) {
-        if (execution)
+        if (execution) {
             execution->queue = nullptr;
+            execution->delay.reset();
+        }
         execution.reset();
     }
 }
@@ -249,7 +274,15 @@ std::optional<DeliveryError> CommandQueue::fetch(Execution& execution) {
 
 void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     ++statistics_.commands;
+    const bool struck = choose_fault(*execution);
+    if (struck && execution->fault.no_answer)
+        return;
     execution->answer.resize(dispatcher_.output_size(execution->input, execution->output_length));
+    if (const auto status = execution->fault.status)
+        return execution->complete(
+            CommandResult::fail(static_cast<CommandStatus>(*status),
+                                static_cast<Syndrome>(execution->fault.syndrome)),
+            "the fault plan says so");
     CommandContext context{.hca = hca_,
                            .input = execution->input,
                            .output = execution->answer,
@@ -260,6 +293,22 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     if (result.deferred)
         return;
     execution->complete(result, std::move(context.explanation));
+}
+
+/// \return whether a fault plan strikes the command
+bool CommandQueue::choose_fault(Execution& execution) {
+    if (hca_.faults() == nullptr)
+        return false;
+    const auto opcode = hwtab::read_bits(execution.input.data(), hwtab::opcode_field.offset,
+                                         hwtab::opcode_field.width);
+    auto fault = hca_.faults()->on_command(hca_.name(), static_cast<std::uint16_t>(opcode));
+    if (!fault)
+        return false;
+    ++statistics_.faults;
+    execution.fault = *std::move(fault);
+    hca_.log()->debug("the fault plan strikes {} in slot {}",
+                      dispatcher_.name_of(static_cast<std::uint16_t>(opcode)), execution.slot);
+    return true;
 }
 
 void CommandQueue::fail_delivery(Execution& execution, const DeliveryError& error) {
@@ -281,8 +330,21 @@ void CommandQueue::finish(Execution& execution, CommandResult result) {
     hwtab::write_bits(execution.answer.data(), hwtab::syndrome_field.offset,
                       hwtab::syndrome_field.width, static_cast<std::uint32_t>(result.syndrome));
     dispatcher_.finished(execution.input, execution.answer, result, execution.explanation);
-    if (!write_answer(execution, DeliveryStatus::ok))
+    spoil_output(execution.fault, execution.answer);
+    if (execution.fault.lost_answer)
+        return;
+    if (execution.fault.delay == EventLoop::Duration::zero())
+        return deliver(execution);
+    execution.delay =
+        std::make_unique<Timer>(hca_.loop(), [this, &execution] { deliver(execution); });
+    execution.delay->start(execution.fault.delay);
+}
+
+void CommandQueue::deliver(Execution& execution) {
+    const auto status = static_cast<DeliveryStatus>(execution.fault.delivery.value_or(0));
+    if (!write_answer(execution, status))
         ++statistics_.answers_lost;
+    execution.event_mode = execution.event_mode && !execution.fault.no_event;
     announce(execution.slot);
 }
 
@@ -290,6 +352,8 @@ void CommandQueue::finish(Execution& execution, CommandResult result) {
 /// everything before it.
 bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
     vfio_user::DmaSpace& dma = hca_.firmware_dma();
+    const check::CommandFault& fault = execution.fault;
+    execution.output_chain.token = fault.mailbox_token.value_or(execution.output_chain.token);
     const auto answer = std::span<const std::byte>(execution.answer);
     const auto head = answer.first(inline_size);
     if (!write_mailboxes(dma, execution.output_chain, execution.output_mailboxes,
@@ -304,8 +368,16 @@ bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
     entry.set<"status">(static_cast<std::uint8_t>(status));
     entry.set<"ownership">(0);
     entry.set<"signature">(0);
+    entry.set<"token">(fault.token.value_or(static_cast<std::uint8_t>(entry.get<"token">())));
+    if (fault.length) {
+        entry.set<"output_length">(*fault.length);
+        if (!dma.store_be<std::uint32_t>(address + output_length_at, *fault.length))
+            return false;
+    }
     if (hca_.capabilities().current<"cmdif_checksum">() != 0)
         entry.set<"signature">(signed_xor ^ xor_of(execution.entry));
+    if (fault.signature)
+        entry.set<"signature">(*fault.signature);
     const auto word = load_be<std::uint32_t>(std::span(execution.entry).subspan(last_word));
     return dma.store_be<std::uint32_t>(address + last_word, word).has_value();
 }

@@ -28,6 +28,7 @@ struct CommandQueueStatistics {
     std::uint64_t answers_lost = 0; ///< the answer could not be written to host memory
     std::uint64_t events = 0;       ///< completion events; one may stand for several commands
     std::uint64_t most_outstanding = 0;
+    std::uint64_t faults = 0; ///< commands that a fault plan has struck
 };
 
 class CommandQueue {
@@ -66,6 +67,8 @@ private:
     std::optional<DeliveryError> check_entry(const Execution& execution) const;
     void fail_delivery(Execution& execution, const DeliveryError& error);
     void finish(Execution& execution, CommandResult result);
+    void deliver(Execution& execution);
+    bool choose_fault(Execution& execution);
     bool write_answer(Execution& execution, DeliveryStatus status);
     void announce(std::uint32_t slot);
     void post_completions();

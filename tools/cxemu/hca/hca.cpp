@@ -35,7 +35,8 @@ nlohmann::json to_json(const CommandQueueStatistics& statistics, std::uint32_t o
             {"answers_lost", statistics.answers_lost},
             {"events", statistics.events},
             {"outstanding", outstanding},
-            {"most_outstanding", statistics.most_outstanding}};
+            {"most_outstanding", statistics.most_outstanding},
+            {"faults", statistics.faults}};
 }
 
 nlohmann::json to_json(const DoorbellStatistics& statistics) {

@@ -46,7 +46,8 @@ class HcaPort;
 }
 namespace cxemu::check {
 class CommandLog;
-}
+class FaultPlan;
+} // namespace cxemu::check
 
 namespace cxemu::hca {
 
@@ -67,6 +68,7 @@ struct HcaEnvironment {
     vfio_user::InterruptSet& interrupts;
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
+    check::FaultPlan* faults = nullptr;       ///< nullptr: nothing goes wrong on purpose
 };
 
 class Hca final : public pci::DeviceModel {
@@ -86,6 +88,7 @@ public:
     [[nodiscard]] vfio_user::DmaSpace& firmware_dma() const { return environment_.dma; }
     [[nodiscard]] vfio_user::InterruptSet& interrupts() const { return environment_.interrupts; }
     [[nodiscard]] check::CommandLog* command_log() const { return environment_.command_log; }
+    [[nodiscard]] check::FaultPlan* faults() const { return environment_.faults; }
     [[nodiscard]] const Log& log() const { return log_; }
     [[nodiscard]] const HcaSettings& settings() const { return settings_; }
     [[nodiscard]] const std::string& name() const { return settings_.name; }

@@ -74,6 +74,8 @@ std::expected<void, int> Function::region_write(std::uint32_t index, std::uint64
 }
 
 bool Function::answers_memory_requests() {
+    if (removed_)
+        return false;
     const bool answers =
         model_ != nullptr && config_space_.memory_enabled() && config_space_.powered();
     if (!answers) {
@@ -112,6 +114,10 @@ void Function::bar_write(std::uint64_t offset, std::span<const std::byte> data) 
 
 void Function::config_read(std::uint64_t offset, std::span<std::byte> out) {
     ++statistics_.config_reads;
+    if (removed_) {
+        std::ranges::fill(out, unsupported);
+        return;
+    }
     const std::uint64_t aborts = dma_.statistics().master_aborts;
     if (std::exchange(master_aborts_noted_, aborts) != aborts)
         config_space_.note_master_abort();
@@ -120,6 +126,8 @@ void Function::config_read(std::uint64_t offset, std::span<std::byte> out) {
 
 void Function::config_write(std::uint64_t offset, std::span<const std::byte> data) {
     ++statistics_.config_writes;
+    if (removed_)
+        return;
     if (config_space_.write(offset, data))
         reset(ResetCause::function_level);
     else
@@ -127,8 +135,9 @@ void Function::config_write(std::uint64_t offset, std::span<const std::byte> dat
 }
 
 void Function::apply_enables() {
-    const bool bus_master = config_space_.bus_master_enabled() && config_space_.powered();
-    const bool msix = config_space_.msix_enabled();
+    const bool bus_master =
+        !removed_ && config_space_.bus_master_enabled() && config_space_.powered();
+    const bool msix = !removed_ && config_space_.msix_enabled();
     dma_.set_bus_master(bus_master);
     if (msix_enabled_ && !msix)
         interrupts_.clear_pending();
@@ -174,7 +183,20 @@ void Function::client_connected() {
         model_->client_connected();
 }
 
+void Function::remove() {
+    log_->info("removed");
+    removed_ = true;
+    reset(ResetCause::bus);
+}
+
+void Function::insert() {
+    log_->info("inserted");
+    removed_ = false;
+    reset(ResetCause::client_gone);
+}
+
 void Function::client_gone() {
+    removed_ = false;
     reset(ResetCause::client_gone);
 }
 

@@ -33,6 +33,14 @@ public:
 
     vfio_user::DmaSpace& dma() override { return dma_; }
     vfio_user::InterruptSet& interrupts() override { return interrupts_; }
+    /// A function level reset that the guest has not asked for.
+    void reset_function() { reset(ResetCause::function_level); }
+    /// Takes the device out without a word: it answers nothing, and does no DMA, until it is put in
+    /// again, or the virtual machine goes.
+    void remove();
+    /// Puts the device in again, cold.
+    void insert();
+
     [[nodiscard]] const ConfigSpace& config() const { return config_space_; }
     [[nodiscard]] const FunctionStatistics& statistics() const { return statistics_; }
 
@@ -66,6 +74,7 @@ private:
     std::uint64_t master_aborts_noted_ = 0; ///< of the DMA statistics
     bool bus_master_ = false;
     bool msix_enabled_ = false;
+    bool removed_ = false;
 };
 
 } // namespace cxemu::pci

@@ -73,8 +73,10 @@ Adapter::Adapter(const AdapterEnvironment& environment, hca::HcaSettings setting
             .dma = function_.dma(),
             .interrupts = function_.interrupts(),
             .checker = environment.checker,
-            .command_log = environment.command_log},
-           std::move(settings), commands::all_commands(), log_) {}
+            .command_log = environment.command_log,
+            .faults = environment.faults},
+           std::move(settings), commands::all_commands(), log_),
+      insertion_(environment.loop, [this] { function_.insert(); }) {}
 
 std::expected<std::unique_ptr<Adapter>, std::string>
 Adapter::make(const AdapterEnvironment& environment, hca::HcaSettings settings,
@@ -113,6 +115,12 @@ std::expected<void, std::string> Adapter::listen(EventLoop& loop,
         return std::unexpected(server.error());
     server_ = *std::move(server);
     return {};
+}
+
+void Adapter::remove(EventLoop::Duration time) {
+    function_.remove();
+    if (time != EventLoop::Duration::zero())
+        insertion_.start(time);
 }
 
 nlohmann::json Adapter::statistics() const {

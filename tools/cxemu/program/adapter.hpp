@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
+#include "check/fault_plan.hpp"
 #include "fabric/topology.hpp"
 #include "hca/hca.hpp"
 #include "pci/function.hpp"
@@ -27,6 +28,7 @@ struct AdapterEnvironment {
     fabric::Fabric& fabric;
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
+    check::FaultPlan* faults = nullptr;       ///< nullptr: nothing goes wrong on purpose
 };
 
 class Adapter {
@@ -42,7 +44,12 @@ public:
 
     [[nodiscard]] const std::string& name() const { return hca_.name(); }
     [[nodiscard]] hca::Hca& hca() { return hca_; }
+    [[nodiscard]] pci::Function& function() { return function_; }
     [[nodiscard]] bool connected() const { return server_ && server_->connected(); }
+
+    /// Takes the device out without a word. \param time until it comes back; zero: with the next
+    /// virtual machine
+    void remove(EventLoop::Duration time);
 
     /// The HCA's statistics, and those of the PCI function and its session.
     [[nodiscard]] nlohmann::json statistics() const;
@@ -55,6 +62,7 @@ private:
     Log log_;
     pci::Function function_;
     hca::Hca hca_;
+    Timer insertion_;
     std::unique_ptr<vfio_user::Server> server_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "program/command_line.hpp"
 
+#include "base/numbers.hpp"
 #include "program/configuration.hpp"
-#include "program/numbers.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -120,6 +120,17 @@ void describe_files(CLI::App& app, Options& options) {
         ->type_name("LEVEL");
 }
 
+void describe_faults(CLI::App& app, Options& options) {
+    app.add_option("--faults", options.faults, "Let go wrong what this fault plan says")
+        ->type_name("FILE");
+    app.add_option("--fault", options.fault,
+                   "A line of a fault plan, such as \"packet drop 1%\"; can be repeated")
+        ->type_name("LINE");
+    app.add_option("--fault-seed", options.fault_seed,
+                   "Seed of what is random in a fault plan (default 1)")
+        ->type_name("NUMBER");
+}
+
 /// What the command line is read into.
 struct CommandLine {
     CommandLine() {
@@ -131,6 +142,7 @@ struct CommandLine {
         describe_model(app, options.common);
         describe_resources(app, options.common);
         describe_files(app, options);
+        describe_faults(app, options);
     }
 
     CLI::App app{"Emulated ConnectX host channel adapters for virtual machines (QEMU's "

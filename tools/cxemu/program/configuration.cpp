@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "program/configuration.hpp"
 
-#include "program/numbers.hpp"
+#include "base/numbers.hpp"
 
 #include <algorithm>
 #include <concepts>
@@ -23,6 +23,8 @@ public:
     void take(std::string_view key, std::filesystem::path& option);
     void take(std::string_view key, std::optional<std::filesystem::path>& option);
     void take(std::string_view key, std::optional<bool>& option);
+    /// A list of texts.
+    void take(std::string_view key, std::vector<std::string>& option);
     template <std::unsigned_integral T>
     void take(std::string_view key, std::optional<T>& option);
     /// A number, or a text of hexadecimal digits (a TOML number has 63 bits only).
@@ -92,6 +94,20 @@ void TableReader::take(std::string_view key, std::optional<bool>& option) {
         return fail(key, *node, "true or false");
     if (!option)
         option = node->value<bool>();
+}
+
+void TableReader::take(std::string_view key, std::vector<std::string>& option) {
+    const toml::node* node = find(key);
+    if (node == nullptr)
+        return;
+    const toml::array* texts = node->as_array();
+    if (texts == nullptr ||
+        !std::ranges::all_of(*texts, [](const auto& item) { return item.is_string(); }))
+        return fail(key, *node, "a list of texts");
+    if (!option.empty())
+        return;
+    for (const toml::node& text : *texts)
+        option.push_back(text.value_or(std::string()));
 }
 
 template <std::unsigned_integral T>
@@ -229,6 +245,9 @@ void take_files(TableReader& reader, Options& options) {
     reader.take("allow", options.allow_list);
     reader.take("pcap", options.packet_capture);
     reader.take("log_level", options.log_level);
+    reader.take("fault_seed", options.fault_seed);
+    reader.take("faults", options.faults);
+    reader.take("fault", options.fault);
 }
 
 std::expected<void, std::string> take_document(const toml::table& document, Options& options) {

@@ -102,8 +102,9 @@ json run_link(fabric::Fabric& fabric, Adapter& adapter, Arguments arguments) {
 } // namespace
 
 ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters,
-                                 fabric::Fabric& fabric, check::Checker& checker)
-    : adapters_(adapters), fabric_(fabric), checker_(checker) {
+                                 fabric::Fabric& fabric, check::Checker& checker,
+                                 check::FaultPlan& faults)
+    : adapters_(adapters), fabric_(fabric), checker_(checker), faults_(faults) {
     add("stats", "all statistics",
         [](Adapter& adapter, Arguments) { return adapter.statistics(); });
     add("objects", "numbers of objects by kind",
@@ -127,6 +128,8 @@ json ControlCommands::help() const {
         result[name] = command.usage;
     result["fabric"] = "ports, links and switch";
     result["violations"] = "what the strict checker has found";
+    result["faults"] = "[clear]: the rules of the fault plan and what they have struck";
+    result["fault"] = "LINE: adds a line to the fault plan";
     result["help"] = "this list; a last word @hca0 chooses one HCA";
     return result;
 }
@@ -138,6 +141,24 @@ json ControlCommands::statistics() const {
     return result;
 }
 
+json ControlCommands::add_fault(Arguments words) {
+    if (words.empty())
+        return error("the argument is a line of a fault plan");
+    if (const auto added = faults_.add(fmt::format("{}", fmt::join(words, " "))); !added)
+        return error(added.error());
+    return {{"ok", faults_.to_json()}};
+}
+
+json ControlCommands::run_faults(Arguments words) {
+    const bool clear = words.size() == 1 && words.front() == "clear";
+    if (!words.empty() && !clear)
+        return error("the arguments are none, or clear");
+    json before = faults_.to_json();
+    if (clear)
+        faults_.clear();
+    return {{"ok", std::move(before)}};
+}
+
 json ControlCommands::run(const std::vector<std::string>& words) {
     if (words.front() == "help")
         return {{"ok", help()}};
@@ -145,6 +166,11 @@ json ControlCommands::run(const std::vector<std::string>& words) {
         return {{"ok", fabric_.statistics()}};
     if (words.front() == "violations")
         return {{"ok", checker_.to_json()}};
+    const Arguments arguments = Arguments(words).subspan(1);
+    if (words.front() == "faults")
+        return run_faults(arguments);
+    if (words.front() == "fault")
+        return add_fault(arguments);
     const auto found = commands_.find(words.front());
     if (found == commands_.end())
         return error(fmt::format("there is no command \"{}\"; help lists them", words.front()));

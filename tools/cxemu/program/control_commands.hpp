@@ -27,7 +27,7 @@ public:
     using AdapterCommand = std::function<nlohmann::json(Adapter&, Arguments)>;
 
     ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters, fabric::Fabric& fabric,
-                    check::Checker& checker);
+                    check::Checker& checker, check::FaultPlan& faults);
 
     /// Adds a command. \param usage its arguments and what it does, one line
     void add(std::string name, std::string usage, AdapterCommand command);
@@ -44,12 +44,15 @@ private:
     };
 
     [[nodiscard]] nlohmann::json help() const;
+    nlohmann::json add_fault(Arguments words);
+    nlohmann::json run_faults(Arguments words);
     [[nodiscard]] nlohmann::json run_for_adapters(const Command& command,
                                                   std::vector<std::string> arguments);
 
     std::vector<std::unique_ptr<Adapter>>& adapters_;
     fabric::Fabric& fabric_;
     check::Checker& checker_;
+    check::FaultPlan& faults_;
     std::map<std::string, Command> commands_;
 };
 

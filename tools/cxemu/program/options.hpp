@@ -62,6 +62,9 @@ struct Options {
     std::optional<std::filesystem::path> allow_list;
     std::optional<std::filesystem::path> packet_capture;
     std::optional<spdlog::level::level_enum> log_level;
+    std::optional<std::uint64_t> fault_seed;
+    std::optional<std::filesystem::path> faults; ///< a fault plan
+    std::vector<std::string> fault;              ///< lines of one, after those of the file
 };
 
 /// Checks that every HCA can be made, and all of them together.

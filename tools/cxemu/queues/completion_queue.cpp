@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/completion_queue.hpp"
 
+#include "check/entry_faults.hpp"
+#include "check/fault_plan.hpp"
 #include "hca/hca.hpp"
 #include "queues/rules.hpp"
 #include "tables/events.hpp"
@@ -15,6 +17,16 @@ namespace {
 
 constexpr std::size_t half_entry = hwtab::cqe64.size;
 constexpr std::size_t owner_offset = half_entry - 1;
+
+/// The entry as it lies in memory, but for the owner bit.
+auto entry_of(const Completion& completion) {
+    auto entry = completion.entry;
+    const hwtab::View<hwtab::cqe64> view{entry};
+    view.set<"opcode">(static_cast<std::uint8_t>(completion.opcode));
+    view.set<"format">(static_cast<std::uint8_t>(completion.format));
+    view.set<"se">(completion.solicited ? 1 : 0);
+    return entry;
+}
 
 } // namespace
 
@@ -50,6 +62,31 @@ NotificationState CompletionQueue::state() const {
 // --- Entries -------------------------------------------------------------------------------------
 
 bool CompletionQueue::post(const Completion& completion) {
+    const auto entry = entry_of(completion);
+    if (hca_.faults() == nullptr)
+        return append(completion, entry);
+    const hwtab::ConstView<hwtab::cqe64> view{entry};
+    const auto fault = hca_.faults()->on_entry(
+        hca_.name(), {.kind = check::EntryKind::completion,
+                      .queue = number(),
+                      .type = static_cast<std::uint8_t>(completion.opcode),
+                      .queue_pair = static_cast<std::uint32_t>(view.get<"qpn">())});
+    return fault ? append_spoilt(completion, entry, *fault) : append(completion, entry);
+}
+
+/// What a fault plan adds must not make the queue overrun.
+bool CompletionQueue::append_spoilt(const Completion& completion, const Entry& entry,
+                                    const check::EntryFault& fault) {
+    const auto entries = check::spoil(check::EntryKind::completion, entry, fault);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const bool is_added = i != 0;
+        if ((!is_added || outstanding() < size() / 2) && !append(completion, entries[i]))
+            return false;
+    }
+    return true; // nobody is to notice that an entry is missing
+}
+
+bool CompletionQueue::append(const Completion& completion, const Entry& entry) {
     if (stopped_)
         return false;
     if (!has_room() && context().get<"oi">() == 0) {
@@ -59,7 +96,7 @@ bool CompletionQueue::post(const Completion& completion) {
              hwtab::value<hwtab::cq_error_syndrome, "cq_overrun">);
         return false;
     }
-    if (!write(completion)) {
+    if (!write(completion, entry)) {
         stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
              hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
         return false;
@@ -110,16 +147,10 @@ std::uint32_t CompletionQueue::outstanding() {
 }
 
 /// The byte with the owner bit goes last: software takes the entry as soon as it sees it.
-bool CompletionQueue::write(const Completion& completion) {
+bool CompletionQueue::write(const Completion& completion, Entry entry) {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     const std::uint32_t slot = context().get<"cc">() != 0 ? 0 : producer & (size() - 1);
-    auto entry = completion.entry;
-    const hwtab::View<hwtab::cqe64> view{entry};
-    view.set<"opcode">(static_cast<std::uint8_t>(completion.opcode));
-    view.set<"format">(static_cast<std::uint8_t>(completion.format));
-    view.set<"se">(completion.solicited ? 1 : 0);
-    view.set<"owner">((producer / size()) & 1);
-
+    hwtab::View<hwtab::cqe64>{entry}.set<"owner">((producer / size()) & 1);
     auto& dma = hca_.dma();
     std::uint64_t offset = std::uint64_t{slot} * entry_size();
     if (has_first_half() && !buffer().write(dma, offset, completion.first_half))
@@ -258,7 +289,8 @@ CompletionQueue::resize(std::uint32_t log_size, std::uint32_t log_page_size,
         return std::unexpected(ResizeFault::too_small);
     if (!has_room())
         return std::unexpected(ResizeFault::no_room);
-    if (!write({.opcode = CompletionOpcode::resize})) {
+    const Completion last{.opcode = CompletionOpcode::resize};
+    if (!write(last, entry_of(last))) {
         stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
              hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
         return std::unexpected(ResizeFault::stopped);

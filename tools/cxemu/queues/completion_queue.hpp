@@ -18,6 +18,9 @@
 #include <optional>
 #include <span>
 
+namespace cxemu::check {
+struct EntryFault;
+}
 namespace cxemu::hca {
 class Hca;
 }
@@ -102,8 +105,13 @@ public:
     void refresh();
 
 private:
+    using Entry = std::array<std::byte, hwtab::cqe64.size>;
+
     bool has_room();
-    bool write(const Completion& completion);
+    bool append(const Completion& completion, const Entry& entry);
+    bool append_spoilt(const Completion& completion, const Entry& entry,
+                       const check::EntryFault& fault);
+    bool write(const Completion& completion, Entry entry);
     void stop(std::uint8_t status, std::uint8_t syndrome);
     void consider_event(const Completion& completion);
     void request_event(bool at_once);

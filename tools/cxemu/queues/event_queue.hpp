@@ -66,6 +66,8 @@ public:
     [[nodiscard]] bool stopped() const { return stopped_; }
     [[nodiscard]] const memory::HostBuffer& buffer() const { return buffer_; }
     [[nodiscard]] std::uint32_t size() const { return 1U << context().get<"log_eq_size">(); }
+    /// Entries that software hasn't consumed.
+    [[nodiscard]] std::uint32_t unconsumed() const;
 
     /// The context as QUERY_EQ shows it: with state and counters of this moment.
     [[nodiscard]] hwtab::ConstView<hwtab::eqc> context() const {
@@ -75,11 +77,11 @@ public:
 private:
     using Entry = std::array<std::byte, hwtab::eqe.size>;
 
-    bool append(Entry& entry);
+    bool append(const Entry& entry);
+    bool append_as_it_is(Entry entry);
     bool write(Entry& entry);
     void stop(std::uint8_t status);
     void fire();
-    [[nodiscard]] std::uint32_t unconsumed() const;
     [[nodiscard]] EventQueueState state() const;
 
     hca::Hca& hca_;

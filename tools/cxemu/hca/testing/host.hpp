@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/byte_order.hpp"
+#include "check/fault_plan.hpp"
 #include "hca/hca.hpp"
 #include "hca/testing/command_driver.hpp"
 
@@ -56,7 +57,11 @@ inline HcaSettings default_settings() {
 class Host final : public CommandDriver {
 public:
     explicit Host(CommandTable table, HcaSettings settings = default_settings())
-        : hca({.loop = loop, .dma = dma, .interrupts = interrupts, .checker = checker},
+        : hca({.loop = loop,
+               .dma = dma,
+               .interrupts = interrupts,
+               .checker = checker,
+               .faults = &faults},
               std::move(settings), std::move(table), make_silent_log()) {
         memory.map_into(dma, base);
         hca.set_event_sink(&events);
@@ -104,6 +109,7 @@ public:
     vfio_user::DmaSpace dma{make_silent_log()};
     vfio_user::InterruptSet interrupts{8, make_silent_log()};
     check::Checker checker{make_silent_log()};
+    check::FaultPlan faults{loop, make_silent_log()};
     RecordedEvents events;
     Hca hca;
 };

@@ -409,5 +409,92 @@ TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {
     EXPECT_EQ(host.checker.counted(rules::input_longer_than_table), 1U);
 }
 
+// --- Fault plans ---------------------------------------------------------------------------------
+
+class FaultyCommandQueueTest : public CommandQueueTest {
+protected:
+    /// One command, struck by \p line.
+    Answer strike(std::string_view line) {
+        const auto added = host.faults.add(line);
+        EXPECT_TRUE(added) << added.error();
+        return host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512);
+    }
+};
+
+TEST_F(FaultyCommandQueueTest, FailsACommandWithoutCarryingItOut) {
+    const Answer answer = strike("command MANAGE_PAGES status=NO_RESOURCES syndrome=0x77");
+    EXPECT_EQ(answer.status, CommandStatus::no_resources);
+    EXPECT_EQ(answer.syndrome, static_cast<Syndrome>(0x77));
+    EXPECT_EQ(answer.output[16], std::byte{0});
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST_F(FaultyCommandQueueTest, NeverAnswersAndGoesOnWithOtherSlots) {
+    EXPECT_FALSE(strike("command MANAGE_PAGES no-answer").completed);
+    EXPECT_EQ(seen.calls, 0);
+    EXPECT_EQ(host.hca.command_queue().outstanding(), 1U);
+    host.submit(1, make_input(hwtab::cmd_nop.opcode, 16), 16);
+    host.ring(0b10);
+    EXPECT_TRUE(host.answer(1).completed);
+}
+
+TEST_F(FaultyCommandQueueTest, LosesTheAnswerOfACommandThatItHasCarriedOut) {
+    EXPECT_FALSE(strike("command MANAGE_PAGES lost-answer").completed);
+    EXPECT_EQ(seen.calls, 1);
+}
+
+TEST_F(FaultyCommandQueueTest, AnswersLate) {
+    EXPECT_FALSE(strike("command * delay=500ms").completed);
+    host.advance(std::chrono::milliseconds(499));
+    EXPECT_FALSE(host.answer(0).completed);
+    host.advance(std::chrono::milliseconds(1));
+    const Answer answer = host.answer(0);
+    EXPECT_TRUE(answer.completed);
+    EXPECT_EQ(answer.output[16], std::byte{1});
+}
+
+TEST_F(FaultyCommandQueueTest, ForgetsALateAnswerWhenTheQueueStops) {
+    strike("command * delay=500ms");
+    host.hca.reset(pci::ResetCause::function_level);
+    host.advance(std::chrono::seconds(1));
+    EXPECT_FALSE(host.answer(0).completed);
+}
+
+TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
+    strike("command * bad-length=7 token=0x11 signature=0x22 delivery=token_error");
+    EXPECT_EQ(host.entry(0).get<"output_length">(), 7U);
+    EXPECT_EQ(host.entry(0).get<"token">(), 0x11U);
+    EXPECT_EQ(host.entry(0).get<"signature">(), 0x22U);
+    EXPECT_EQ(host.entry(0).get<"status">(), 2U);
+    EXPECT_EQ(host.entry(0).get<"ownership">(), 0U);
+}
+
+TEST_F(FaultyCommandQueueTest, ChangesTheTokenOfTheMailboxes) {
+    strike("command * mailbox-token=0x33");
+    EXPECT_EQ(host.entry(0).get<"token">(), Host::token);
+    EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), 0x33U);
+}
+
+TEST_F(FaultyCommandQueueTest, FillsTheOutputBehindItsHeaderWithGarbage) {
+    const Answer answer = strike("command * garbage");
+    EXPECT_EQ(answer.status, CommandStatus::ok);
+    EXPECT_EQ(answer.syndrome, Syndrome::none);
+    EXPECT_NE(answer.output[16], std::byte{1});
+}
+
+TEST_F(FaultyCommandQueueTest, ChangesAWordOfTheOutput) {
+    const Answer answer = strike("command * word=0x10:0xdeadbeef word=0x1000:1");
+    EXPECT_EQ(load_be<std::uint32_t>(std::span(answer.output).subspan(16)), 0xdeadbeefU);
+    EXPECT_EQ(answer.output[20], std::byte{5});
+}
+
+TEST_F(FaultyCommandQueueTest, AnswersWithoutAnEvent) {
+    host.events.subscriptions.insert(EventType::command_completion);
+    EXPECT_TRUE(strike("command MANAGE_PAGES no-event").completed);
+    EXPECT_TRUE(host.events.events.empty());
+    host.execute<hwtab::cmd_nop>();
+    EXPECT_EQ(host.events.events.size(), 1U);
+}
+
 } // namespace
 } // namespace cxemu::hca

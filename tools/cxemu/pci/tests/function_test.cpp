@@ -278,5 +278,39 @@ TEST_F(Reset, ComesWhenTheClientIsGone) {
     EXPECT_FALSE(function_.config().memory_enabled());
 }
 
+TEST_F(Reset, OfTheDevicesOwnAccordIsLikeOneThatTheGuestAsksFor) {
+    enable_memory_and_bus_master();
+    function_.reset_function();
+    EXPECT_THAT(model_.resets, ElementsAre(ResetCause::function_level));
+    EXPECT_EQ(read_config16(reg::command), 0U);
+}
+
+using Removal = FunctionTest;
+
+TEST_F(Removal, LeavesNobodyWhoAnswers) {
+    memory_.map_into(function_.dma(), 0);
+    enable_memory_and_bus_master();
+    EXPECT_TRUE(dma_works());
+    function_.remove();
+    EXPECT_EQ(read_config16(0), 0xffffU);
+    EXPECT_THAT(read_bar(0x1010, 4), Each(std::byte{0xff}));
+    write_bar(0x100020, 8);
+    EXPECT_THAT(model_.writes, IsEmpty());
+    EXPECT_FALSE(dma_works());
+    enable_memory_and_bus_master();
+    EXPECT_FALSE(dma_works()) << "a write to the configuration of nothing";
+}
+
+TEST_F(Removal, EndsWithAColdDevice) {
+    enable_memory_and_bus_master();
+    function_.remove();
+    function_.insert();
+    EXPECT_EQ(read_config16(0), 0x15b3U);
+    EXPECT_EQ(read_config16(reg::command), 0U);
+    function_.remove();
+    function_.client_gone();
+    EXPECT_EQ(read_config16(0), 0x15b3U) << "the next virtual machine finds it";
+}
+
 } // namespace
 } // namespace cxemu::pci

@@ -50,7 +50,8 @@ protected:
     check::Checker checker{make_silent_log()};
     fabric::Fabric fabric;
     std::vector<std::unique_ptr<Adapter>> adapters;
-    ControlCommands commands{adapters, fabric, checker};
+    check::FaultPlan faults{loop, make_silent_log()};
+    ControlCommands commands{adapters, fabric, checker, faults};
 };
 
 TEST_F(ControlCommandsTest, AreListedByHelpAndTheManualPage) {
@@ -122,6 +123,21 @@ TEST_F(ControlCommandsTest, PlugTheLinkOutAndIn) {
     EXPECT_EQ(adapters[0]->hca().port(1)->state(), fabric::PortState::init);
     EXPECT_THAT(error("link sideways"), HasSubstr("down or up"));
     EXPECT_THAT(error("link"), HasSubstr("down or up"));
+}
+
+TEST_F(ControlCommandsTest, AddRulesToTheFaultPlanAndTellWhatTheyHaveStruck) {
+    EXPECT_EQ(ok("fault command NOP nth=2 status=BAD_PARAMETER @hca1")["rules"].size(), 1U);
+    faults.on_command("hca1", 0x80d);
+    faults.on_command("hca1", 0x80d);
+    const json rule = ok("faults")["rules"][0];
+    EXPECT_EQ(rule["line"], "command NOP nth=2 status=BAD_PARAMETER @hca1");
+    EXPECT_EQ(rule["matched"], 2);
+    EXPECT_EQ(rule["struck"], 1);
+    EXPECT_EQ(ok("faults clear")["rules"].size(), 1U) << "what was there until now";
+    EXPECT_EQ(ok("faults")["rules"].size(), 0U);
+    EXPECT_THAT(error("fault command NOP stauts=1"), HasSubstr("stauts=1"));
+    EXPECT_THAT(error("fault"), HasSubstr("line"));
+    EXPECT_THAT(error("faults burn"), HasSubstr("clear"));
 }
 
 TEST_F(ControlCommandsTest, TellAndRequestPages) {

@@ -35,8 +35,12 @@ Bench::Bench(const hca::HcaSettings& settings, EventLoop* loop)
     : own_loop_([this] { return now_; }), loop_(loop != nullptr ? *loop : own_loop_),
       memory_(memory_size), dma_(make_silent_log()), interrupts_(vectors, make_silent_log()),
       checker_(make_silent_log()), table_(commands::all_commands()),
-      hca_({.loop = loop_, .dma = dma_, .interrupts = interrupts_, .checker = checker_}, settings,
-           table_, make_silent_log()) {
+      hca_({.loop = loop_,
+            .dma = dma_,
+            .interrupts = interrupts_,
+            .checker = checker_,
+            .faults = &faults_},
+           settings, table_, make_silent_log()) {
     memory_.map_into(dma_, memory_start);
     hca_.add<memory::MemoryKeys>();
     hca_.add<EventQueues>();
@@ -242,7 +246,7 @@ XrcSharedReceiveQueue& Bench::make_xrc_receive_queue(std::uint32_t xrc_domain,
     const std::uint64_t record = allocate(page);
     Call<hwtab::cmd_create_xrc_srq> call(sizeof(std::uint64_t));
     const auto fields = call.in().nested<"xrc_srq_context_entry", hwtab::xrc_srqc>();
-    fields.set<"log_xrc_srq_size">(2);
+    fields.set<"log_xrc_srq_size">(6);
     fields.set<"log_rq_stride">(2); // 64 bytes
     fields.set<"xrcd">(xrc_domain);
     fields.set<"cqn">(completions.number());

@@ -6,6 +6,7 @@
 
 #include "base/event_loop.hpp"
 #include "check/checker.hpp"
+#include "check/fault_plan.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
 #include "memory/memory_keys.hpp"
@@ -21,7 +22,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace cxemu::queues::testing {
@@ -84,6 +87,8 @@ public:
 
     /// Interrupts since this was last called.
     std::uint64_t take_interrupts();
+    /// A line of the fault plan; it must be right.
+    void add_fault(std::string_view line) { EXPECT_TRUE(faults_.add(line)) << line; }
     [[nodiscard]] std::uint64_t violations(const check::Rule& rule) const {
         return checker_.counted(rule);
     }
@@ -216,6 +221,7 @@ private:
     vfio_user::DmaSpace dma_;
     vfio_user::InterruptSet interrupts_;
     check::Checker checker_;
+    check::FaultPlan faults_{loop_, make_silent_log()};
     hca::CommandTable table_;
     hca::Hca hca_;
     std::uint64_t next_address_ = memory_start;

@@ -372,5 +372,19 @@ TEST_F(CompletionQueueTest, ReportsADoorbellForAQueueThatIsDestroyed) {
     EXPECT_EQ(bench_.violations(rules::completion_queue_doorbell_unknown), 1U);
 }
 
+TEST_F(CompletionQueueTest, WritesWhatAFaultPlanMakesOfAnEntry) {
+    CompletionQueue& queue = bench_.make_completion_queue();
+    bench_.add_fault("cqe nth=1 lie=qpn:0x123456");
+    bench_.add_fault("cqe nth=2 drop");
+    bench_.add_fault("cqe nth=3 duplicate");
+    EXPECT_TRUE(queue.post(ordinary()));
+    EXPECT_TRUE(queue.post(ordinary())) << "the queue pair doesn't notice";
+    EXPECT_TRUE(queue.post(solicited()));
+    EXPECT_EQ(bench_.completion(queue, 0).get<"qpn">(), 0x123456U);
+    EXPECT_EQ(bench_.completion(queue, 1).get<"se">(), 1U);
+    EXPECT_EQ(bench_.completion(queue, 2).get<"se">(), 1U);
+    EXPECT_EQ(queue.context().get<"producer_counter">(), 3U);
+}
+
 } // namespace
 } // namespace cxemu::queues

@@ -214,6 +214,31 @@ TEST(EventQueues, TakeAnEntryThatSoftwareHasComposed) {
     EXPECT_EQ(bench.event(queue, 0).get<"owner">(), 0U);
 }
 
+TEST(EventQueues, WriteWhatAFaultPlanMakesOfAnEntry) {
+    Bench bench;
+    EventQueue& queue = bench.make_event_queue({.log_size = 3});
+    bench.add_fault("eqe nth=1 lie=event_type:0x77");
+    bench.add_fault("eqe nth=2 drop");
+    bench.add_fault("eqe nth=3 unknown");
+    queue.post(EventType::port_change, 0, {});
+    queue.post(EventType::port_change, 0, {});
+    queue.post(EventType::gpio, 0, {});
+    EXPECT_EQ(bench.event(queue, 0).get<"event_type">(), 0x77U);
+    EXPECT_EQ(bench.event(queue, 1).get<"event_type">(), 0x15U);
+    EXPECT_EQ(bench.event(queue, 2).get<"event_type">(), 0xfeU);
+    EXPECT_EQ(bench.event(queue, 2).get<"owner">(), 0U) << "the driver takes it for new";
+}
+
+TEST(EventQueues, DoNotOverrunBecauseOfAFaultPlan) {
+    Bench bench;
+    EventQueue& queue = bench.make_event_queue({.log_size = 2});
+    bench.add_fault("eqe duplicate");
+    for (int i = 0; i < 3; ++i)
+        queue.post(EventType::port_change, 0, {});
+    EXPECT_EQ(queue.context().get<"producer_counter">(), 4U) << "one twice, then half is full";
+    EXPECT_FALSE(queue.stopped());
+}
+
 TEST(EventDoorbell, ReportsAQueueThatBelongsToAnotherPage) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue();

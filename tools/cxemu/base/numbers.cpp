@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "program/numbers.hpp"
+#include "base/numbers.hpp"
 
 #include <charconv>
 #include <system_error>
 
-namespace cxemu::program {
+namespace cxemu {
 namespace {
 
 constexpr std::string_view hexadecimal_prefix = "0x";
@@ -34,4 +34,4 @@ std::optional<std::uint64_t> parse_hexadecimal(std::string_view text, std::size_
     return parse(text, 16);
 }
 
-} // namespace cxemu::program
+} // namespace cxemu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "check/entry_faults.hpp"
+
+#include "check/seeded_random.hpp"
+#include "hwtab/view.hpp"
+#include "tables/completion.hpp"
+
+#include <span>
+
+namespace cxemu::check {
+
+namespace {
+
+/// An entry that is nothing but noise, except that its type is one that no table names.
+QueueEntry unknown_entry(EntryKind kind, SeededRandom& random) {
+    constexpr std::uint8_t no_such_event = 0xfe;
+    constexpr std::uint8_t no_such_completion = 0x9;
+    QueueEntry entry;
+    random.fill(entry);
+    if (kind == EntryKind::event)
+        hwtab::View<hwtab::eqe>{std::span(entry)}.set<"event_type">(no_such_event);
+    else
+        hwtab::View<hwtab::cqe64>{std::span(entry)}.set<"opcode">(no_such_completion);
+    return entry;
+}
+
+} // namespace
+
+std::vector<QueueEntry> spoil(EntryKind kind, const QueueEntry& entry, const EntryFault& fault) {
+    SeededRandom random(fault.seed);
+    std::vector<QueueEntry> entries;
+    if (!fault.drop) {
+        QueueEntry& spoilt = entries.emplace_back(entry);
+        if (fault.random)
+            random.fill(spoilt);
+        for (const EntryFault::Lie& lie : fault.lies)
+            hwtab::write_bits(spoilt.data(), lie.offset, lie.width, lie.value);
+    }
+    switch (fault.companion) {
+    case EntryFault::Companion::none:
+        break;
+    case EntryFault::Companion::same:
+        entries.push_back(entries.empty() ? entry : entries.front());
+        break;
+    case EntryFault::Companion::random:
+        random.fill(entries.emplace_back());
+        break;
+    case EntryFault::Companion::unknown:
+        entries.push_back(unknown_entry(kind, random));
+        break;
+    }
+    return entries;
+}
+
+} // namespace cxemu::check

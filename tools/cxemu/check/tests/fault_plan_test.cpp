@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/write_file.hpp"
+#include "check/entry_faults.hpp"
+#include "check/fault_plan.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace cxemu::check {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint16_t create_cq = 0x400;
+constexpr std::uint16_t nop = 0x80d;
+
+class FaultPlanTest : public ::testing::Test {
+protected:
+    FaultPlanTest() {
+        plan.set_device_handler([this](std::string_view device, const DeviceFault& fault) {
+            struck.emplace_back(device);
+            last = fault;
+        });
+        plan.set_packet_switch([this](bool wanted) { packets_wanted = wanted; });
+    }
+
+    void add(std::string_view line) {
+        const auto added = plan.add(line);
+        EXPECT_TRUE(added) << added.error();
+    }
+    std::string error(std::string_view line) {
+        const auto added = plan.add(line);
+        EXPECT_FALSE(added) << line;
+        return added ? std::string() : added.error();
+    }
+    void advance(EventLoop::Duration time) {
+        now += time;
+        loop.turn({});
+        loop.turn({});
+    }
+    /// Which of \p count packets are struck.
+    std::vector<int> packets_struck(int count) {
+        std::vector<int> numbers;
+        for (int i = 0; i < count; ++i) {
+            if (plan.on_packet({.device = "hca0"}))
+                numbers.push_back(i);
+        }
+        return numbers;
+    }
+
+    EventLoop::TimePoint now{1h};
+    EventLoop loop{[this] { return now; }};
+    FaultPlan plan{loop, make_silent_log()};
+    std::vector<std::string> struck;
+    DeviceFault last;
+    bool packets_wanted = false;
+};
+
+TEST_F(FaultPlanTest, StrikesTheNthCommandOfAName) {
+    add("command CREATE_CQ nth=2 status=BAD_PARAMETER");
+    EXPECT_FALSE(plan.on_command("hca0", create_cq));
+    EXPECT_FALSE(plan.on_command("hca0", nop)) << "another command doesn't count";
+    const auto fault = plan.on_command("hca0", create_cq);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->status, 3);
+    EXPECT_FALSE(plan.on_command("hca0", create_cq));
+}
+
+TEST_F(FaultPlanTest, LeavesOtherDevicesAlone) {
+    add("command * no-answer @hca1");
+    EXPECT_FALSE(plan.on_command("hca0", nop));
+    EXPECT_TRUE(plan.on_command("hca1", nop));
+}
+
+TEST_F(FaultPlanTest, StrikesEveryNthOfALimitedNumber) {
+    add("packet drop from=3 every=4 times=3");
+    EXPECT_THAT(packets_struck(40), ElementsAre(2, 6, 10));
+}
+
+TEST_F(FaultPlanTest, DoesAllThatSeveralRulesSayOfACommand) {
+    add("command * delay=5ms");
+    add("command NOP token=9");
+    const auto fault = plan.on_command("hca0", nop);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->delay, 5ms);
+    EXPECT_EQ(fault->token, 9);
+}
+
+TEST_F(FaultPlanTest, RepeatsItselfWithTheSameSeed) {
+    const auto run = [this](std::string_view seed) {
+        plan.clear();
+        add(seed);
+        add("packet drop 10%");
+        return packets_struck(1000);
+    };
+    const auto first = run("seed 7");
+    EXPECT_EQ(run("seed 7"), first);
+    EXPECT_NE(run("seed 8"), first);
+    EXPECT_GT(first.size(), 50U);
+    EXPECT_LT(first.size(), 200U);
+}
+
+TEST_F(FaultPlanTest, GivesEachRuleRandomNumbersOfItsOwn) {
+    add("packet drop 10%");
+    const auto alone = packets_struck(1000);
+    plan.clear();
+    add("packet drop 10%");
+    add("packet delay=1ms 10% @hca9");
+    EXPECT_EQ(packets_struck(1000), alone);
+}
+
+TEST_F(FaultPlanTest, TakesPacketsByWhatTheyAre) {
+    add("packet drop service=uc direction=out qp=5");
+    const PacketFacts hit{.device = "hca0", .opcode = 0x24, .destination_qp = 5};
+    EXPECT_TRUE(plan.on_packet(hit));
+    EXPECT_FALSE(plan.on_packet({.device = "hca0", .opcode = 0x04, .destination_qp = 5}));
+    EXPECT_FALSE(plan.on_packet({.device = "hca0", .opcode = 0x24, .destination_qp = 6}));
+    EXPECT_FALSE(plan.on_packet({.device = "hca0",
+                                 .direction = PacketDirection::to_hca,
+                                 .opcode = 0x24,
+                                 .destination_qp = 5}));
+}
+
+TEST_F(FaultPlanTest, SparesManagementIfAskedTo) {
+    add("packet drop data");
+    EXPECT_FALSE(plan.on_packet({.device = "hca0", .destination_qp = 0}));
+    EXPECT_FALSE(plan.on_packet({.device = "hca0", .destination_qp = 1}));
+    EXPECT_TRUE(plan.on_packet({.device = "hca0", .destination_qp = 2}));
+}
+
+TEST_F(FaultPlanTest, TellsWhenPacketsAreOfInterest) {
+    EXPECT_FALSE(packets_wanted);
+    add("command * no-answer");
+    EXPECT_FALSE(packets_wanted);
+    add("packet drop 1%");
+    EXPECT_TRUE(packets_wanted);
+    plan.clear();
+    EXPECT_FALSE(packets_wanted);
+}
+
+TEST_F(FaultPlanTest, StrikesTheDeviceInsteadOfACommand) {
+    add("flr on=CREATE_CQ nth=2");
+    EXPECT_FALSE(plan.on_command("hca1", create_cq));
+    const auto fault = plan.on_command("hca1", create_cq);
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->no_answer);
+    EXPECT_TRUE(struck.empty()) << "not from within the command queue";
+    loop.turn({});
+    EXPECT_THAT(struck, ElementsAre("hca1"));
+    EXPECT_EQ(last.kind, DeviceFault::Kind::function_reset);
+}
+
+TEST_F(FaultPlanTest, StrikesTheDeviceAtATime) {
+    add("health syndrome=8 after=2s @hca0");
+    advance(1999ms);
+    EXPECT_TRUE(struck.empty());
+    advance(1ms);
+    EXPECT_THAT(struck, ElementsAre("hca0"));
+    EXPECT_EQ(last.syndrome, 8);
+    advance(10s);
+    EXPECT_EQ(struck.size(), 1U);
+}
+
+TEST_F(FaultPlanTest, StrikesTheDeviceAgainAndAgain) {
+    add("event random period=5ms times=3");
+    for (int i = 0; i < 10; ++i)
+        advance(5ms);
+    EXPECT_EQ(struck.size(), 3U);
+}
+
+TEST_F(FaultPlanTest, MakesARandomDeviceOfOneLine) {
+    add("random-device 50% @hca0");
+    int commands = 0;
+    int events = 0;
+    for (int i = 0; i < 100; ++i) {
+        commands += plan.on_command("hca0", nop) ? 1 : 0;
+        events += plan.on_entry("hca0", {.kind = EntryKind::event}) ? 1 : 0;
+    }
+    EXPECT_GT(commands, 50);
+    EXPECT_GT(events, 50);
+    EXPECT_FALSE(plan.on_command("hca1", nop));
+    EXPECT_THAT(error("random-device often"), HasSubstr("often"));
+}
+
+TEST_F(FaultPlanTest, ReadsAFileAndNamesTheLineThatIsWrong) {
+    const auto file =
+        std::filesystem::temp_directory_path() / fmt::format("fault_plan_test.{}", ::getpid());
+    ASSERT_TRUE(write_file(file, "# a plan\n\nseed 5\ncommand NOP no-answer # now\n"));
+    EXPECT_TRUE(plan.read(file));
+    EXPECT_EQ(plan.to_json()["rules"].size(), 1U);
+    EXPECT_EQ(plan.to_json()["seed"], 5);
+    ASSERT_TRUE(write_file(file, "seed 5\npacket lose\n"));
+    const auto read = plan.read(file);
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error(), HasSubstr("line 2"));
+    EXPECT_THAT(read.error(), HasSubstr("lose"));
+    std::filesystem::remove(file);
+    EXPECT_FALSE(plan.read(file));
+}
+
+TEST_F(FaultPlanTest, RefusesABadSeedAndTooManyRules) {
+    EXPECT_THAT(error("seed x"), HasSubstr("64 bits"));
+    for (std::size_t i = 0; i < FaultPlan::most_rules; ++i)
+        add("packet drop 1%");
+    EXPECT_THAT(error("packet drop 1%"), HasSubstr("1000"));
+}
+
+// --- Entries -------------------------------------------------------------------------------------
+
+EntryFault entry_fault(std::string_view line) {
+    return std::get<EntryRule>(parse_fault(line)->what).fault;
+}
+
+TEST(SpoiltEntries, LieAboutAField) {
+    const auto entries = spoil(EntryKind::completion, {}, entry_fault("cqe lie=qpn:0x123456"));
+    ASSERT_EQ(entries.size(), 1U);
+    EXPECT_EQ(entries[0][0x39], std::byte{0x12});
+    EXPECT_EQ(entries[0][0x3b], std::byte{0x56});
+}
+
+TEST(SpoiltEntries, AreDroppedOrDuplicated) {
+    EXPECT_TRUE(spoil(EntryKind::event, {}, entry_fault("eqe drop")).empty());
+    const auto twice = spoil(EntryKind::event, {}, entry_fault("eqe duplicate set=0:5"));
+    ASSERT_EQ(twice.size(), 2U);
+    EXPECT_EQ(twice[0], twice[1]);
+    EXPECT_EQ(twice[0][0], std::byte{5});
+}
+
+TEST(SpoiltEntries, AreFollowedByOneThatNobodyKnows) {
+    const QueueEntry entry{};
+    const auto entries = spoil(EntryKind::event, entry, entry_fault("eqe unknown"));
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_EQ(entries[0], entry);
+    EXPECT_EQ(entries[1][1], std::byte{0xfe});
+}
+
+TEST(SpoiltEntries, AreRandomByTheirSeed) {
+    EntryFault fault = entry_fault("eqe random");
+    fault.seed = 1;
+    const auto first = spoil(EntryKind::event, {}, fault);
+    EXPECT_EQ(spoil(EntryKind::event, {}, fault), first);
+    fault.seed = 2;
+    EXPECT_NE(spoil(EntryKind::event, {}, fault), first);
+}
+
+} // namespace
+} // namespace cxemu::check
