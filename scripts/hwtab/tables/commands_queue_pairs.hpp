@@ -106,6 +106,8 @@ inline constexpr Field init2init_qp_in_fields[] = {
     word32("ece", 0x14, "Options of enhanced connection establishment."),
     nested("qpc", 0x18, qpc, "Context of the queue pair."),
     reserved_bytes(0x100, 0x10),
+    nested_list("qpc_data_extension", 0x110, qp_context_extension,
+                "Extension of the context: none or one."),
 };
 inline constexpr Layout init2init_qp_in{"init2init_qp_in", Kind::command_input, 0x110,
                                         init2init_qp_in_fields, "Input of INIT2INIT_QP."};

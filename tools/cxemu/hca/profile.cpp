@@ -70,6 +70,10 @@ constexpr std::array general{
     // Signatures.
     fixed("sho", 1),
     fixed("sigerr_cqe", 1),
+    fixed("sigerr_domain_and_sig_type", 1),
+    fixed("sig_block_4048", 1),
+    fixed("sig_crc32c", 1),
+    fixed("sig_crc64_xp10", 1),
     fixed("drain_sigerr", 1),
 
     // Completion queues.
