@@ -23,6 +23,10 @@ std::string_view describe(AccessFault fault) {
         return "the translation has no valid entry for part of the range";
     case AccessFault::nested_too_deep:
         return "keys refer to keys more often than the device follows";
+    case AccessFault::no_signature_state:
+        return "the signature value (PSV) that the key refers to isn't there";
+    case AccessFault::signed_data:
+        return "not possible with a key that has signatures";
     case AccessFault::dma_failed:
         return "host memory refused the access";
     }

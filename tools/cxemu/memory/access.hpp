@@ -22,12 +22,18 @@ constexpr bool writes(AccessRight right) {
     return right != AccessRight::local_read && right != AccessRight::remote_read;
 }
 
+/// True for rights that the peer's requests need.
+constexpr bool is_remote(AccessRight right) {
+    return right != AccessRight::local_read && right != AccessRight::local_write;
+}
+
 /// On whose behalf memory is accessed. A key that is bound to another protection domain or another
 /// queue pair refuses it.
 struct Accessor {
     std::uint32_t protection_domain = 0;
     std::uint32_t queue_pair = 0;
     bool any_domain = false; ///< for queue pairs that register memory of all domains
+    bool responds = false;   ///< to what the peer has sent: scatters what it received
 
     [[nodiscard]] bool is_in(std::uint64_t domain) const {
         return any_domain || domain == protection_domain;
@@ -44,6 +50,8 @@ enum class AccessFault : std::uint8_t {
     out_of_range,       ///< the access begins before or ends behind the key's range
     bad_translation,    ///< the translation has no valid entry for part of the range
     nested_too_deep,    ///< keys refer to keys more often than the device follows
+    no_signature_state, ///< the key's signatures need a PSV that isn't there
+    signed_data,        ///< not possible with a key that has signatures
     dma_failed,         ///< host memory refused the access
 };
 

@@ -6,6 +6,8 @@
 #include "hca/objects.hpp"
 #include "hwtab/view.hpp"
 #include "memory/access.hpp"
+#include "memory/signature_format.hpp"
+#include "memory/signature_transfer.hpp"
 #include "tables/contexts.hpp"
 #include "tables/object_values.hpp"
 #include "tables/work_queue.hpp"
@@ -13,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -75,18 +78,36 @@ public:
     /// \pre offset + entries.size() <= translation_capacity()
     void write_translation(std::uint64_t offset, std::span<const std::byte> entries);
 
-    /// Description of signatures (BSF), empty when there is none.
-    [[nodiscard]] std::span<const std::byte> signature_format() const { return signature_format_; }
-    void set_signature_format(std::span<const std::byte> format) {
-        signature_format_.assign(format.begin(), format.end());
+    // --- Signatures ------------------------------------------------------------------------------
+
+    /// How the data is signed, and where transfers from and to the memory stand.
+    struct Signatures {
+        SignatureFormat format;
+        SignatureProgress sending{};
+        SignatureProgress receiving{};
+    };
+    /// nullptr when the data isn't signed.
+    [[nodiscard]] Signatures* signatures() const {
+        return context().get<"bsf_en">() != 0 ? signatures_.get() : nullptr;
     }
+    void set_signature_format(const SignatureFormat& format);
+    /// The next transfer is as if there had been none.
+    void forget_transfers();
+
+    /// A wrong signature is to be reported. Each report needs a UMR before the next one: it tells
+    /// the device, in a field of one bit, how many errors software has seen.
+    [[nodiscard]] bool reports_signature_errors() const {
+        return context().get<"expected_sigerr_count">() != signature_errors_ % 2;
+    }
+    void count_signature_error() { ++signature_errors_; }
 
 private:
     std::array<std::byte, hwtab::mkc.size> context_{};
     bool entries_have_rights_;
     hca::Reference<hca::ProtectionDomain> domain_;
     std::vector<std::byte> translation_;
-    std::vector<std::byte> signature_format_;
+    std::unique_ptr<Signatures> signatures_;
+    std::uint64_t signature_errors_ = 0; ///< reported so far
 };
 
 } // namespace cxemu::memory

@@ -63,6 +63,8 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
     const auto key = find(access.key);
     if (!key)
         return std::unexpected(key.error());
+    if (depth != 0 && (*key)->signatures() != nullptr)
+        return std::unexpected(AccessFault::signed_data);
     if (const auto allowed = check(**key, accessor, access); !allowed)
         return allowed;
     return walk_translation(**key, access.address, access.length, access.right,
@@ -79,7 +81,7 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
                             });
 }
 
-AccessResult<std::vector<BusRange>> MemoryKeys::translate(Accessor accessor, const Access& access) {
+AccessResult<std::vector<BusRange>> MemoryKeys::locate(Accessor accessor, const Access& access) {
     ++statistics_.translations;
     std::vector<BusRange> ranges;
     if (const auto resolved = resolve(accessor, access, 0, ranges); !resolved) {
@@ -91,10 +93,30 @@ AccessResult<std::vector<BusRange>> MemoryKeys::translate(Accessor accessor, con
     return ranges;
 }
 
+AccessResult<std::vector<BusRange>> MemoryKeys::translate(Accessor accessor, const Access& access) {
+    const MemoryKey* key = find_signed(access.key);
+    return key != nullptr ? locate_signed(*key, accessor, access) : locate(accessor, access);
+}
+
 AccessResult<void> MemoryKeys::read(Accessor accessor, const Access& access,
                                     std::span<std::byte> out) {
     assert(out.size() == access.length);
-    const auto ranges = translate(accessor, access);
+    MemoryKey* key = find_signed(access.key);
+    return key != nullptr ? read_signed(*key, accessor, access, out)
+                          : copy_out(accessor, access, out);
+}
+
+AccessResult<void> MemoryKeys::write(Accessor accessor, const Access& access,
+                                     std::span<const std::byte> data) {
+    assert(data.size() == access.length);
+    MemoryKey* key = find_signed(access.key);
+    return key != nullptr ? write_signed(*key, accessor, access, data)
+                          : copy_in(accessor, access, data);
+}
+
+AccessResult<void> MemoryKeys::copy_out(Accessor accessor, const Access& access,
+                                        std::span<std::byte> out) {
+    const auto ranges = locate(accessor, access);
     if (!ranges)
         return std::unexpected(ranges.error());
     for (const BusRange& range : *ranges) {
@@ -105,10 +127,9 @@ AccessResult<void> MemoryKeys::read(Accessor accessor, const Access& access,
     return {};
 }
 
-AccessResult<void> MemoryKeys::write(Accessor accessor, const Access& access,
-                                     std::span<const std::byte> data) {
-    assert(data.size() == access.length);
-    const auto ranges = translate(accessor, access);
+AccessResult<void> MemoryKeys::copy_in(Accessor accessor, const Access& access,
+                                       std::span<const std::byte> data) {
+    const auto ranges = locate(accessor, access);
     if (!ranges)
         return std::unexpected(ranges.error());
     for (const BusRange& range : *ranges) {
@@ -166,10 +187,12 @@ AccessResult<void> MemoryKeys::scatter(Accessor accessor, std::span<const DataSe
 AccessResult<std::uint64_t>
 MemoryKeys::modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                    const std::function<std::uint64_t(std::uint64_t)>& change) {
-    const auto ranges = translate(accessor, {.key = key,
-                                             .address = address,
-                                             .length = atomic_size,
-                                             .right = AccessRight::remote_atomic});
+    if (find_signed(key) != nullptr)
+        return std::unexpected(AccessFault::signed_data);
+    const auto ranges = locate(accessor, {.key = key,
+                                          .address = address,
+                                          .length = atomic_size,
+                                          .right = AccessRight::remote_atomic});
     if (!ranges)
         return std::unexpected(ranges.error());
     if (ranges->size() != 1 || ranges->front().address % atomic_size != 0)
@@ -208,7 +231,8 @@ nlohmann::json MemoryKeys::statistics() const {
     return {{"translations", statistics_.translations},
             {"faults", statistics_.faults},
             {"umr_executed", statistics_.umr_executed},
-            {"umr_refused", statistics_.umr_refused}};
+            {"umr_refused", statistics_.umr_refused},
+            {"signature_errors", statistics_.signature_errors}};
 }
 
 } // namespace cxemu::memory

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cxemu::memory {
@@ -36,11 +37,20 @@ struct Access {
 template <typename T>
 using AccessResult = std::expected<T, AccessFault>;
 
+/// A signature that was wrong while \p accessor used a key.
+struct SignatureError {
+    Accessor accessor{};
+    AccessRight right = AccessRight::local_read;
+    std::uint32_t key = 0;
+    SignatureFailure failure{};
+};
+
 struct AccessStatistics {
     std::uint64_t translations = 0;
     std::uint64_t faults = 0;
     std::uint64_t umr_executed = 0;
     std::uint64_t umr_refused = 0;
+    std::uint64_t signature_errors = 0; ///< reported and not reported
 };
 
 class MemoryKeys final : public hca::Part {
@@ -48,7 +58,7 @@ public:
     explicit MemoryKeys(hca::Hca& hca) : hca_(hca) {}
 
     /// The bus addresses of a range, in order, neighbours joined. An access of length 0 yields no
-    /// range.
+    /// range. With signatures, these are all that belong to the range.
     AccessResult<std::vector<BusRange>> translate(Accessor accessor, const Access& access);
 
     /// Copies the range into \p out. \pre out.size() == access.length
@@ -85,6 +95,12 @@ public:
     /// The memory key that \p key means. \return unknown_key or stale_key
     AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
+    /// Who hears of wrong signatures, at most once for each UMR of a key. The access goes on: the
+    /// handler must not let go of the work request.
+    void set_signature_error_handler(std::function<void(const SignatureError&)> handler) {
+        signature_error_handler_ = std::move(handler);
+    }
+
     [[nodiscard]] hca::Hca& hca() const { return hca_; }
     AccessStatistics& counters() { return statistics_; }
 
@@ -93,9 +109,34 @@ public:
     [[nodiscard]] nlohmann::json statistics() const override;
 
 private:
+    class SignedMemory;
+    struct SignatureStates {
+        std::uint64_t wire = 0;
+        std::uint64_t memory = 0;
+    };
+
     AccessResult<void> resolve(Accessor accessor, const Access& access, std::uint32_t depth,
                                std::vector<BusRange>& ranges);
+    AccessResult<std::vector<BusRange>> locate(Accessor accessor, const Access& access);
+    AccessResult<void> copy_out(Accessor accessor, const Access& access, std::span<std::byte> out);
+    AccessResult<void> copy_in(Accessor accessor, const Access& access,
+                               std::span<const std::byte> data);
+
+    [[nodiscard]] MemoryKey* find_signed(std::uint32_t key) const;
+    AccessResult<std::vector<BusRange>> locate_signed(const MemoryKey& key, Accessor accessor,
+                                                      const Access& access);
+    AccessResult<void> read_signed(MemoryKey& key, Accessor accessor, const Access& access,
+                                   std::span<std::byte> out);
+    AccessResult<void> write_signed(MemoryKey& key, Accessor accessor, const Access& access,
+                                    std::span<const std::byte> data);
+    AccessResult<void>
+    transfer(MemoryKey& key, Accessor accessor, const Access& access, SignatureProgress& progress,
+             const std::function<AccessResult<void>(SignatureTransfer&, std::uint64_t)>& action);
+    [[nodiscard]] AccessResult<SignatureStates> signature_states(const MemoryKey& key) const;
+    void report(MemoryKey& key, const SignatureError& error);
+
     hca::Hca& hca_;
+    std::function<void(const SignatureError&)> signature_error_handler_;
     AccessStatistics statistics_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace cxemu::memory {
@@ -84,8 +85,9 @@ public:
           segment_(request.body.subspan(key_segment_offset)) {}
 
     Check run() {
-        for (const auto step : {&Execution::find_key, &Execution::check_state,
-                                &Execution::find_domain, &Execution::fetch_translation}) {
+        for (const auto step :
+             {&Execution::find_key, &Execution::check_state, &Execution::find_domain,
+              &Execution::fetch_translation, &Execution::take_signature_format}) {
             if (const Check result = (this->*step)(); !result)
                 return result;
         }
@@ -101,6 +103,7 @@ private:
     Check fetch_inline(std::size_t size);
     Check fetch_pointed(std::size_t size);
     Check check_room();
+    Check take_signature_format();
     void apply();
 
     [[nodiscard]] std::uint64_t translation_offset() const {
@@ -117,7 +120,8 @@ private:
     MemoryKey* key_ = nullptr;
     hca::Reference<hca::ProtectionDomain> domain_; ///< the new one
     std::vector<std::byte> translation_;
-    std::vector<std::byte> signature_format_;
+    std::vector<std::byte> format_bytes_;
+    std::optional<SignatureFormat> signature_format_;
 };
 
 Check Execution::find_key() {
@@ -176,7 +180,7 @@ Check Execution::fetch_inline(std::size_t size) {
     const auto entries = list.first(size);
     const auto format = list.subspan(size, format_size);
     translation_.assign(entries.begin(), entries.end());
-    signature_format_.assign(format.begin(), format.end());
+    format_bytes_.assign(format.begin(), format.end());
     return {};
 }
 
@@ -212,8 +216,21 @@ Check Execution::check_room() {
         translation_.resize(room);
     }
     const auto format_room = key_->context().get<"bsf_octword_size">() * MemoryKey::octword;
-    if (signature_format_.size() > format_room)
+    if (format_bytes_.size() > format_room)
         return std::unexpected(UmrFault::translation_too_long);
+    return {};
+}
+
+Check Execution::take_signature_format() {
+    if (format_bytes_.empty())
+        return {};
+    const auto format = decode_signature_format(format_bytes_);
+    if (!format) {
+        keys_.hca().log()->warn("UMR of key {:#x}, description of signatures: {}", request_.key,
+                                describe(format.error()));
+        return std::unexpected(UmrFault::bad_signature_format);
+    }
+    signature_format_ = *format;
     return {};
 }
 
@@ -230,8 +247,9 @@ void Execution::apply() {
         key_->set_domain(std::move(domain_));
     if (!translation_.empty())
         key_->write_translation(translation_offset(), translation_);
-    if (!signature_format_.empty())
-        key_->set_signature_format(signature_format_);
+    if (signature_format_)
+        key_->set_signature_format(*signature_format_);
+    key_->forget_transfers();
 }
 
 } // namespace
@@ -260,6 +278,8 @@ std::string_view describe(UmrFault fault) {
         return "more entries than the key has room for";
     case UmrFault::unreachable:
         return "the entries could not be read";
+    case UmrFault::bad_signature_format:
+        return "the description of signatures makes no sense";
     }
     return "unknown fault";
 }

@@ -34,6 +34,7 @@ enum class UmrFault : std::uint8_t {
     foreign_queue_pair,   ///< the key is bound to another queue pair
     translation_too_long, ///< more entries than the key has room for
     unreachable,          ///< the entries could not be read
+    bad_signature_format, ///< the description of signatures makes no sense
 };
 
 /// "the request demands a free key", for logs

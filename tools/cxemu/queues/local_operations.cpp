@@ -11,6 +11,7 @@ namespace {
 CompletionError error_of(memory::UmrFault fault) {
     switch (fault) {
     case memory::UmrFault::malformed:
+    case memory::UmrFault::bad_signature_format:
         return CompletionError::local_operation;
     case memory::UmrFault::unreachable:
         return CompletionError::local_protection;

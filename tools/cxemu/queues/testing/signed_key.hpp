@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// A memory key with signatures, as a driver makes and uses it.
+#pragma once
+
+#include "memory/memory_keys.hpp"
+#include "memory/testing/signature_description.hpp"
+#include "memory/umr.hpp"
+#include "queues/testing/bench.hpp"
+
+#include <cstdint>
+#include <expected>
+
+namespace cxemu::queues::testing {
+
+/// The key has every right. Its two PSVs start with all ones.
+class SignedKey {
+public:
+    explicit SignedKey(Bench& bench);
+
+    /// PSVs for descriptions.
+    [[nodiscard]] std::uint32_t wire_variable() const { return wire_; }
+    [[nodiscard]] std::uint32_t memory_variable() const { return memory_; }
+    [[nodiscard]] std::uint32_t key() const { return key_; }
+
+    /// Registers \p length bytes at the bus address \p address with signatures, by a UMR that says
+    /// how many errors have been seen.
+    std::expected<void, memory::UmrFault>
+    configure(std::uint64_t address, std::uint32_t length,
+              memory::testing::SignatureDescription& description);
+    /// The next UMR tells of one more.
+    void error_seen() { ++errors_seen_; }
+
+private:
+    std::uint32_t make_variable();
+
+    Bench& bench_;
+    std::uint32_t whole_memory_;
+    std::uint32_t wire_;
+    std::uint32_t memory_;
+    std::uint32_t key_ = 0;
+    std::uint32_t errors_seen_ = 1; ///< what drivers start with
+};
+
+} // namespace cxemu::queues::testing
