@@ -223,6 +223,7 @@ void QueuePair::check_head(std::span<const std::byte> entry) {
 
 std::optional<SendRequest> QueuePair::next_send() {
     held_back_ = false;
+    drain_after_signature_error();
     while (can_send() && send_queue_.waiting() != 0) {
         auto request = decode_next();
         const bool needs_order = !request || is_local(request->opcode);
@@ -275,6 +276,7 @@ void QueuePair::complete_send(const SendRequest& request, std::uint32_t byte_cou
         attach_data(*completion, data);
     }
     finish_send(request.index, std::move(completion));
+    drain_after_signature_error();
     finish_draining();
     if (held_back_)
         queues_.schedule(*this);
@@ -360,6 +362,64 @@ void QueuePair::finish_draining() {
     post_event(hca::EventType::send_queue_drained);
 }
 
+// --- Signatures ----------------------------------------------------------------------------------
+
+namespace {
+
+std::uint64_t syndrome_of(memory::SignaturePart part) {
+    switch (part) {
+    case memory::SignaturePart::application_tag:
+        return hwtab::value<hwtab::cqe_sig_syndrome, "apptag">;
+    case memory::SignaturePart::reference_tag:
+        return hwtab::value<hwtab::cqe_sig_syndrome, "reftag">;
+    case memory::SignaturePart::guard:
+        break;
+    }
+    return hwtab::value<hwtab::cqe_sig_syndrome, "guard">;
+}
+
+Completion signature_completion(const memory::SignatureError& error, std::uint32_t queue_pair) {
+    constexpr unsigned half = 32;
+    const memory::SignatureFailure& failure = error.failure;
+    Completion completion;
+    completion.opcode = CompletionOpcode::signature_error;
+    const auto fields = completion.signature_fields();
+    fields.set<"expected_trans_sig">(failure.expected >> half);
+    fields.set<"expected_reftag">(static_cast<std::uint32_t>(failure.expected));
+    fields.set<"actual_trans_sig">(failure.found >> half);
+    fields.set<"actual_reftag">(static_cast<std::uint32_t>(failure.found));
+    fields.set<"syndrome">(syndrome_of(failure.part));
+    fields.set<"sig_type">(hwtab::value<hwtab::cqe_sig_type, "block">);
+    fields.set<"domain">(failure.place == memory::SignaturePlace::wire
+                             ? hwtab::value<hwtab::cqe_sig_domain, "wire">
+                             : hwtab::value<hwtab::cqe_sig_domain, "memory">);
+    fields.set<"mkey">(error.key);
+    fields.set<"err_offset">(failure.offset);
+    fields.set<"qpn">(queue_pair);
+    return completion;
+}
+
+} // namespace
+
+/// Called in the middle of a transfer, which must find the queue pair in the state that it had. So
+/// the send queue drains later, and a queue that takes no completion is left to the one that
+/// follows.
+void QueuePair::report_signature_error(const memory::SignatureError& error) {
+    const bool responds = error.accessor.responds || memory::is_remote(error.right);
+    CompletionQueue* queue = responds ? receive_completions() : send_completions();
+    if (queue != nullptr)
+        queue->post(signature_completion(error, number()));
+    if (!responds && context().get<"drain_sigerr">() != 0)
+        must_drain_ = true;
+}
+
+/// All that is under way was started before the signature was looked at, so it comes to its end;
+/// nothing behind it starts.
+void QueuePair::drain_after_signature_error() {
+    if (std::exchange(must_drain_, false))
+        drain_sends();
+}
+
 // --- Receives ------------------------------------------------------------------------------------
 
 std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive() {
@@ -393,6 +453,7 @@ std::optional<std::uint32_t> QueuePair::receive_credits() {
 memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std::uint64_t offset,
                                               std::span<const std::byte> data) {
     memory::Accessor who = accessor();
+    who.responds = true;
     if (request.shared != nullptr)
         who.protection_domain = request.shared->protection_domain();
     return queues_.memory().scatter(who, request.segments, offset, data);
@@ -510,6 +571,7 @@ void QueuePair::change_state(QueuePairState to) {
         receive_queue_.reset();
         held_back_ = false;
         resources_.counters.reset();
+        must_drain_ = false;
     }
     if (to == QueuePairState::ready_to_send)
         queues_.schedule(*this);

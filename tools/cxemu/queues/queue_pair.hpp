@@ -167,6 +167,10 @@ public:
     /// To ERR, if it isn't there, and flushes all work requests.
     void enter_error();
 
+    /// A signature was wrong while the queue pair accessed memory: CQE; and if it is one of the
+    /// sends, and the queue pair was made so, the send queue stops behind it (SQD).
+    void report_signature_error(const memory::SignatureError& error);
+
     /// An event about this queue pair: communication established, access error, ...
     void post_event(hca::EventType type);
 
@@ -214,6 +218,7 @@ private:
     void flush_sends();
     void flush_receives();
     void finish_draining();
+    void drain_after_signature_error();
 
     WorkQueues& queues_;
     std::array<std::byte, hwtab::qpc.size> context_{};
@@ -221,7 +226,8 @@ private:
     SendQueue send_queue_;
     ReceiveQueue receive_queue_;
     QueueCounts uncounted_;
-    bool held_back_ = false; ///< the next send waits for one that is under way
+    bool held_back_ = false;  ///< the next send waits for one that is under way
+    bool must_drain_ = false; ///< a signature was wrong
 };
 
 } // namespace cxemu::queues

@@ -13,10 +13,13 @@ WorkQueues::WorkQueues(hca::Hca& hca)
       run_(hca.loop(), [this] { run_scheduled(); }),
       flush_(hca.loop(), [this] { flush_watched(); }) {
     hca.doorbells().set_handler(this);
+    memory_.set_signature_error_handler(
+        [this](const memory::SignatureError& error) { report_signature_error(error); });
 }
 
 WorkQueues::~WorkQueues() {
     hca_.doorbells().set_handler(nullptr);
+    memory_.set_signature_error_handler(nullptr);
 }
 
 Transport* WorkQueues::transport_of(const QueuePair& queue_pair) const {
@@ -116,6 +119,12 @@ void WorkQueues::run(QueuePair& queue_pair) {
         queue_pair.next_send(); // everything it can do is done there
     else if (transport_ != nullptr && queue_pair.can_send())
         transport_->sends_posted(queue_pair);
+}
+
+void WorkQueues::report_signature_error(const memory::SignatureError& error) {
+    const std::uint32_t number = error.accessor.queue_pair;
+    if (QueuePair* queue_pair = hca_.objects().of<QueuePair>().find(number))
+        queue_pair->report_signature_error(error);
 }
 
 void WorkQueues::watch_for_flushes(QueuePair& queue_pair) {

@@ -82,6 +82,7 @@ private:
     void run_scheduled();
     void run(QueuePair& queue_pair);
     void flush_watched();
+    void report_signature_error(const memory::SignatureError& error);
 
     hca::Hca& hca_;
     memory::MemoryKeys& memory_;
