@@ -3,6 +3,7 @@
 
 #include "transport/ports.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cxemu::transport {
@@ -13,6 +14,10 @@ using Path = hwtab::ConstView<hwtab::ads>;
 
 Path primary_path(const queues::QueuePair& queue_pair) {
     return queue_pair.context().nested<"primary_address_path", hwtab::ads>();
+}
+
+Path alternate_path(const queues::QueuePair& queue_pair) {
+    return queue_pair.context().nested<"secondary_address_path", hwtab::ads>();
 }
 
 fabric::Lid source_lid(Path path, const fabric::HcaPort& port) {
@@ -79,7 +84,8 @@ std::optional<fabric::PacketHeaders> Channel::headers() const {
         .local = {.sl = static_cast<std::uint8_t>(path.get<"sl">()),
                   .dlid = static_cast<fabric::Lid>(path.get<"rlid">()),
                   .slid = source_lid(path, *way)},
-        .transport = {.p_key = way->p_keys()[path.get<"pkey_index">()],
+        .transport = {.migrated = migration_.migrated(),
+                      .p_key = way->p_keys()[path.get<"pkey_index">()],
                       .destination_qp = static_cast<std::uint32_t>(
                           std::as_const(queue_pair_).context().get<"remote_qpn">())}};
     if (path.get<"grh">() != 0)
@@ -97,12 +103,29 @@ void Channel::send(fabric::Packet packet) {
         way->send(std::move(packet));
 }
 
-bool Channel::accepts(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) const {
+/// The peer has migrated; this side does so too if the packet comes on the alternate path.
+bool Channel::follows_peer(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) {
+    const Path path = alternate_path(queue_pair_);
+    const auto number = std::max<std::uint64_t>(path.get<"vhca_port_num">(), 1);
+    const bool fits = arrival.number() == number && is_on_path(path, arrival, packet) &&
+                      has_p_key(path, arrival, packet.headers.transport.p_key);
+    if (fits)
+        migration_.arrived_on_alternate();
+    else
+        migration_.refuse();
+    return fits;
+}
+
+bool Channel::accepts(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) {
+    if (migration_.expects_alternate(packet))
+        return follows_peer(arrival, packet);
     const Path path = primary_path(queue_pair_);
     if (&arrival != port() || !is_on_path(path, arrival, packet))
         return false;
-    if (has_p_key(path, arrival, packet.headers.transport.p_key))
+    if (has_p_key(path, arrival, packet.headers.transport.p_key)) {
+        migration_.arrived_on_primary(packet);
         return true;
+    }
     report_p_key(arrival, packet.headers);
     return false;
 }

@@ -9,6 +9,7 @@
 #include "memory/memory_keys.hpp"
 #include "queues/queue_pair.hpp"
 #include "transport/loopback.hpp"
+#include "transport/path_migration.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +22,12 @@ public:
     /// All must outlive this.
     Channel(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback)
         : hca_(hca), keys_(hca.part<memory::MemoryKeys>()), queue_pair_(queue_pair),
-          loopback_(loopback) {}
+          loopback_(loopback), migration_(queue_pair) {}
 
     [[nodiscard]] queues::QueuePair& queue_pair() const { return queue_pair_; }
     [[nodiscard]] hca::Hca& hca() const { return hca_; }
     [[nodiscard]] memory::MemoryKeys& keys() const { return keys_; }
+    [[nodiscard]] PathMigration& migration() { return migration_; }
 
     /// Bytes of payload of every packet but the last of a message.
     [[nodiscard]] std::uint32_t path_mtu() const;
@@ -38,16 +40,19 @@ public:
     void send(fabric::Packet packet);
 
     /// True for a packet that comes from the peer, on the way that the connection takes. A P_Key
-    /// that doesn't fit is reported to the subnet manager.
-    [[nodiscard]] bool accepts(fabric::HcaPort& port, const fabric::ParsedPacket& packet) const;
+    /// that doesn't fit is reported to the subnet manager. A packet on the alternate path may make
+    /// the connection migrate.
+    [[nodiscard]] bool accepts(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
 
 private:
     [[nodiscard]] fabric::HcaPort* port() const;
+    [[nodiscard]] bool follows_peer(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
 
     hca::Hca& hca_;
     memory::MemoryKeys& keys_;
     queues::QueuePair& queue_pair_;
     Loopback& loopback_;
+    PathMigration migration_;
 };
 
 } // namespace cxemu::transport

@@ -20,9 +20,11 @@ void Connection::state_changed(QueuePairState from) {
     case QueuePairState::init:
         break;
     case QueuePairState::ready_to_receive:
+        channel_.migration().start();
         responder_.start();
         break;
     case QueuePairState::ready_to_send:
+        channel_.migration().attributes_changed();
         if (from == QueuePairState::ready_to_receive)
             requester_.start();
         else

@@ -28,6 +28,8 @@ public:
 
     void state_changed(queues::QueuePairState from);
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
+    /// Software has changed attributes without a change of the state.
+    void attributes_changed() { channel_.migration().attributes_changed(); }
     /// There may be new requests.
     void sends_posted();
     /// Sends what there is to send, as far as one turn goes.

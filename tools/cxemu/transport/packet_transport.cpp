@@ -174,6 +174,11 @@ void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState from) 
         special_.forget(queue_pair.number());
 }
 
+void PacketTransport::attributes_changed(QueuePair& queue_pair) {
+    if (Connection* connection = find_connection(queue_pair.number()))
+        connection->attributes_changed();
+}
+
 void PacketTransport::refresh(QueuePair& queue_pair) {
     if (Connection* connection = find_connection(queue_pair.number()))
         connection->refresh();

@@ -66,6 +66,7 @@ public:
     // --- queues::Transport
     void sends_posted(queues::QueuePair& queue_pair) override;
     void state_changed(queues::QueuePair& queue_pair, queues::QueuePairState from) override;
+    void attributes_changed(queues::QueuePair& queue_pair) override;
     void destroyed(queues::QueuePair& queue_pair) override;
     void refresh(queues::QueuePair& queue_pair) override;
 

@@ -515,11 +515,14 @@ void Requester::not_ready(Psn psn, std::uint8_t timer) {
 }
 
 void Requester::retry() {
-    if (retries_left_ == 0) {
+    if (retries_left_ != 0) {
+        --retries_left_;
+    } else if (channel_.migration().give_up_primary()) {
+        made_progress(); // all retries again, on the alternate path
+    } else {
         ++queue_pair().counts().req_transport_retries_exceeded;
         return fail_front(CompletionError::transport_retries);
     }
-    --retries_left_;
     go_back();
     wake_();
 }
