@@ -343,9 +343,7 @@ void Peers::advance(EventLoop::Duration duration) {
     settle();
 }
 
-void Peers::run() {
-    constexpr auto step = std::chrono::milliseconds(5);
-    constexpr int quiet_steps = 400;
+void Peers::run(EventLoop::Duration step, int quiet_steps) {
     for (int quiet = 0; quiet < quiet_steps; ++quiet) {
         const std::size_t before = activity_;
         advance(step);
@@ -389,6 +387,15 @@ void Peers::make_unreliable(double chance, unsigned seed) {
             link.deliver(direction, packet);
         if (auto late = lottery->late.extract(direction))
             link.deliver(direction, std::move(late.mapped()));
+    });
+}
+
+void Peers::set_filter(fabric::Link::Filter filter) {
+    link_.set_filter([this, filter = std::move(filter)](fabric::Link& link,
+                                                        fabric::LinkDirection direction,
+                                                        fabric::Packet packet) {
+        ++activity_;
+        filter(link, direction, std::move(packet));
     });
 }
 

@@ -112,6 +112,8 @@ public:
     void post_receive(const std::vector<Data>& data, std::optional<std::uint32_t> key = {});
     void post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data);
 
+    /// The index that the next send request will have.
+    [[nodiscard]] std::uint16_t next_send() const { return sent_; }
     /// Completions since the last call.
     std::vector<Result> poll();
     /// Events of a type since the bench was set up.
@@ -157,14 +159,17 @@ public:
     /// Lets everything happen that needs no time.
     void settle();
     void advance(EventLoop::Duration time);
-    /// Lets time pass until nothing has happened for two seconds.
-    void run();
+    /// Lets time pass in steps until nothing has happened for so many of them; without arguments
+    /// for two seconds.
+    void run(EventLoop::Duration step = std::chrono::milliseconds(5), int quiet_steps = 400);
 
     /// Decides about each packet on the link: how often it arrives. The number counts from 0.
     using Fate = std::function<int(std::size_t number, const fabric::ParsedPacket& packet)>;
     void set_fate(Fate fate);
     /// Packets are drawn by lot to be lost, doubled or to change places, each with this chance.
     void make_unreliable(double chance, unsigned seed);
+    /// Takes all packets of the link from now on; it may hold some back. See fabric::Link::Filter.
+    void set_filter(fabric::Link::Filter filter);
     /// Packets that an end has sent since the last call.
     std::vector<fabric::PacketHeaders> take_packets();
 

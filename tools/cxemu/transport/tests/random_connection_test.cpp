@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Random work requests on two connected queue pairs, over links that lose, double, reorder and
+// delay packets, compared with a model that knows only the specification. Each seed makes one
+// script; one that fails is made as short as it can be before it is printed.
+//
+// CXEMU_TRANSPORT_SEEDS=N tries N seeds instead of the few of each build, CXEMU_TRANSPORT_SEED=N
+// only that one.
+#include "check/seeded_random.hpp"
+#include "transport/testing/peers.hpp"
+#include "transport/tests/reference_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cxemu::transport {
+namespace {
+
+using check::SeededRandom;
+using fabric::LinkDirection;
+using model::Defect;
+using model::Direction;
+using model::Kind;
+using model::Request;
+using queues::CompletionOpcode;
+using queues::SendOpcode;
+using queues::ServiceType;
+using testing::ConnectionOptions;
+using testing::Data;
+using testing::Peer;
+using testing::Peers;
+using testing::Result;
+using testing::Send;
+
+// --- Scripts -------------------------------------------------------------------------------------
+
+/// Something that software does, or time that passes.
+struct Step {
+    enum class Kind : std::uint8_t { post, receive, wait };
+    Kind kind = Kind::wait;
+    bool from_second = false; ///< who sends, or whose messages are to be received
+    Request request{};
+    std::uint32_t length = 0; ///< of a receive buffer
+    std::chrono::microseconds time{};
+};
+
+/// How bad the link is, in percent.
+struct LinkQuality {
+    std::uint32_t lost = 0;
+    std::uint32_t doubled = 0;
+    std::uint32_t overtaken = 0;
+    std::uint32_t late = 0;
+};
+
+struct Script {
+    std::uint64_t seed = 0;
+    ConnectionOptions options;
+    LinkQuality link;
+    std::vector<Step> steps;
+};
+
+constexpr std::size_t most_requests = 24; ///< of a side: all fit into its queue
+constexpr std::size_t most_receives = 56; ///< of a side, those that are added at the end as well
+constexpr std::uint32_t longest = 9'000;  ///< bytes of a message
+constexpr std::uint32_t largest_buffer = 9'216;
+
+Kind draw_kind(SeededRandom& random, ServiceType service) {
+    constexpr std::array reliable{
+        Kind::send, Kind::send_immediate, Kind::write,    Kind::write_immediate,
+        Kind::read, Kind::compare_swap,   Kind::fetch_add};
+    constexpr std::array unreliable{Kind::send_immediate, Kind::write, Kind::write_immediate};
+    if (service == ServiceType::unreliable_connection)
+        return unreliable.at(random.below(unreliable.size()));
+    return reliable.at(random.below(reliable.size()));
+}
+
+Request draw_request(SeededRandom& random, ServiceType service, std::uint32_t number) {
+    Request request{.kind = draw_kind(random, service), .number = number};
+    // Short ones, ones about as long as a packet, long ones.
+    constexpr std::array<std::uint32_t, 3> lengths{64, 1100, longest};
+    request.length = static_cast<std::uint32_t>(random.below(lengths.at(random.below(3)) + 1));
+    if (request.kind == Kind::read)
+        request.length = std::max(request.length, 1U);
+    request.offset = static_cast<std::uint32_t>(random.below(Direction::memory_size - longest));
+    if (model::is_atomic(request.kind)) {
+        request.length = 8;
+        request.offset = static_cast<std::uint32_t>(8 * random.below(4)); // they are to meet
+    }
+    request.operand = random.below(3);
+    request.compare = random.below(3);
+    request.fence = random.below(8) == 0;
+    request.signaled = random.below(4) != 0;
+    return request;
+}
+
+/// The quality of links: good, bad, or one thing that goes wrong.
+LinkQuality draw_link(SeededRandom& random) {
+    LinkQuality link;
+    if (random.below(4) == 0)
+        return link;
+    for (std::uint32_t* chance : {&link.lost, &link.doubled, &link.overtaken, &link.late}) {
+        if (random.below(2) != 0)
+            *chance = static_cast<std::uint32_t>(random.below(11));
+    }
+    return link;
+}
+
+ConnectionOptions draw_options(SeededRandom& random) {
+    constexpr std::array services{
+        ServiceType::reliable_connection, ServiceType::reliable_connection,
+        ServiceType::extended_reliable_connection, ServiceType::unreliable_connection};
+    constexpr std::array<std::uint32_t, 3> psns{0, 0xff'fff8, 0x7f'fffc};
+    ConnectionOptions options;
+    options.service = services.at(random.below(services.size()));
+    options.mtu_code = static_cast<std::uint8_t>(1 + random.below(5));
+    options.first_psn = psns.at(random.below(psns.size()));
+    options.not_ready_timer = static_cast<std::uint8_t>(1 + random.below(14));
+    options.log_reads = static_cast<std::uint8_t>(random.below(4));
+    return options;
+}
+
+Step draw_wait(SeededRandom& random) {
+    constexpr std::array<std::uint64_t, 3> longest_waits{20, 2'000, 90'000};
+    return {.time = std::chrono::microseconds(
+                1 + random.below(longest_waits.at(random.below(longest_waits.size()))))};
+}
+
+Script draw_script(std::uint64_t seed) {
+    SeededRandom random(seed);
+    Script script{
+        .seed = seed, .options = draw_options(random), .link = draw_link(random), .steps = {}};
+    const bool both_send = script.options.service != ServiceType::extended_reliable_connection;
+    const std::size_t steps = 4 + random.below(60);
+    std::array<std::uint32_t, 2> posted{};
+    for (std::size_t i = 0; i < steps; ++i) {
+        Step step = draw_wait(random);
+        step.from_second = both_send && random.below(2) != 0;
+        const auto choice = random.below(4);
+        auto& number = posted.at(step.from_second ? 1 : 0);
+        if (choice < 2 && number < most_requests) {
+            step.kind = Step::Kind::post;
+            step.request = draw_request(random, script.options.service, ++number);
+        } else if (choice == 2) {
+            step.kind = Step::Kind::receive;
+            step.length = largest_buffer;
+        }
+        script.steps.push_back(step);
+    }
+    return script;
+}
+
+/// One side sends, over a link that loses nothing, and one of its requests is wrong.
+Script draw_failing_script(std::uint64_t seed) {
+    Script script = draw_script(seed);
+    SeededRandom random(~seed);
+    script.link.lost = 0;
+    if (script.options.service == ServiceType::unreliable_connection)
+        script.options.service = ServiceType::reliable_connection;
+    std::vector<Request*> requests;
+    for (Step& step : script.steps) {
+        step.from_second = false;
+        if (step.kind == Step::Kind::post && requests.size() < most_requests)
+            requests.push_back(&step.request);
+        else if (step.kind == Step::Kind::post)
+            step.kind = Step::Kind::wait;
+    }
+    if (requests.empty())
+        return script;
+    Request& wrong = *requests.at(random.below(requests.size()));
+    wrong.length = std::max(wrong.length, 1U);
+    const bool is_send = wrong.kind == Kind::send || wrong.kind == Kind::send_immediate;
+    const bool has_data =
+        is_send || wrong.kind == Kind::write || wrong.kind == Kind::write_immediate;
+    if (has_data && random.below(2) != 0)
+        wrong.defect = Defect::local_key;
+    else
+        wrong.defect = is_send ? Defect::too_long : Defect::remote_key;
+    if (wrong.defect == Defect::too_long)
+        wrong.length = largest_buffer + 1;
+    return script;
+}
+
+// --- Links ---------------------------------------------------------------------------------------
+
+/// Does to packets what the quality of the link says.
+class Weather {
+public:
+    Weather(EventLoop& loop, LinkQuality quality, std::uint64_t seed)
+        : loop_(loop), quality_(quality), random_(seed) {}
+
+    void take(fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
+        constexpr int most_in_a_row = 3; // or retries would be exhausted, and rightly
+        if (hits(quality_.lost) && lost_in_a_row_ < most_in_a_row) {
+            ++lost_in_a_row_;
+            return;
+        }
+        lost_in_a_row_ = 0;
+        if (hits(quality_.late))
+            return hold(link, direction, std::move(packet), 1 + random_.below(3'000));
+        if (hits(quality_.overtaken))
+            return hold(link, direction, std::move(packet), 1);
+        if (hits(quality_.doubled))
+            link.deliver(direction, packet);
+        link.deliver(direction, std::move(packet));
+    }
+
+private:
+    bool hits(std::uint32_t percent) { return random_.below(100) < percent; }
+
+    void hold(fabric::Link& link, LinkDirection direction, fabric::Packet packet,
+              std::uint64_t microseconds) {
+        auto held = std::make_shared<fabric::Packet>(std::move(packet));
+        timers_.push_back(std::make_unique<Timer>(
+            loop_, [&link, direction, held] { link.deliver(direction, std::move(*held)); }));
+        timers_.back()->start(std::chrono::microseconds(microseconds));
+    }
+
+    EventLoop& loop_;
+    LinkQuality quality_;
+    SeededRandom random_;
+    int lost_in_a_row_ = 0;
+    std::vector<std::unique_ptr<Timer>> timers_;
+};
+
+// --- Carrying a script out -----------------------------------------------------------------------
+
+SendOpcode opcode_of(Kind kind) {
+    constexpr std::array opcodes{SendOpcode::send,       SendOpcode::send_immediate,
+                                 SendOpcode::rdma_write, SendOpcode::rdma_write_immediate,
+                                 SendOpcode::rdma_read,  SendOpcode::compare_swap,
+                                 SendOpcode::fetch_add};
+    return opcodes.at(static_cast<std::size_t>(kind));
+}
+
+model::Status status_of(const Result& result) {
+    using queues::CompletionError;
+    static const std::map<CompletionError, model::Status> statuses{
+        {CompletionError::flushed, model::Status::flushed},
+        {CompletionError::local_length, model::Status::local_length},
+        {CompletionError::local_operation, model::Status::local_operation},
+        {CompletionError::local_protection, model::Status::local_protection},
+        {CompletionError::local_access, model::Status::local_access},
+        {CompletionError::remote_invalid_request, model::Status::remote_invalid_request},
+        {CompletionError::remote_access, model::Status::remote_access}};
+    if (!result.error)
+        return model::Status::success;
+    const auto found = statuses.find(*result.error);
+    return found == statuses.end() ? model::Status::other : found->second;
+}
+
+/// One direction: what has been posted, and where it lies.
+struct Traffic {
+    Traffic(Peer& from, Peer& to, model::Service service, bool shares_receives)
+        : sender(from), receiver(to), expected(service, shares_receives),
+          memory(to.space(Direction::memory_size)) {}
+
+    Peer& sender;
+    Peer& receiver;
+    Direction expected;
+    Data memory;
+    std::vector<Data> answers;                       ///< one for each request
+    std::vector<Data> buffers;                       ///< one for each receive request
+    std::map<std::uint16_t, std::size_t> request_at; ///< by index in the send queue
+    std::size_t receives_wanted = 0;
+    model::Observation seen;
+};
+
+class Run {
+public:
+    explicit Run(const Script& script)
+        : script_(script), peers_(script.options),
+          traffic_{Traffic(peers_.first, peers_.second, model_service(), is_xrc()),
+                   Traffic(peers_.second, peers_.first, model_service(), is_xrc())},
+          weather_(peers_.time.loop, script.link, script.seed) {
+        peers_.connect();
+        peers_.set_filter(
+            [this](fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
+                weather_.take(link, direction, std::move(packet));
+            });
+    }
+
+    /// \return what is wrong
+    std::optional<std::string> operator()() {
+        for (const Step& step : script_.steps)
+            take(step);
+        for (Traffic& traffic : traffic_) {
+            while (traffic.buffers.size() < traffic.receives_wanted)
+                post_receive(traffic, largest_buffer);
+        }
+        peers_.run(std::chrono::milliseconds(20), 10); // longer than any of its timers
+        poll();
+        for (Traffic& traffic : traffic_) {
+            if (auto wrong = check(traffic))
+                return wrong;
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] model::Service model_service() const {
+        return script_.options.service == ServiceType::unreliable_connection
+                   ? model::Service::unreliable
+                   : model::Service::reliable;
+    }
+    [[nodiscard]] bool is_xrc() const {
+        return script_.options.service == ServiceType::extended_reliable_connection;
+    }
+
+    void take(const Step& step) {
+        Traffic& traffic = traffic_.at(step.from_second ? 1 : 0);
+        switch (step.kind) {
+        case Step::Kind::post:
+            post(traffic, step.request);
+            break;
+        case Step::Kind::receive:
+            if (traffic.buffers.size() + most_requests < most_receives)
+                post_receive(traffic, step.length);
+            break;
+        case Step::Kind::wait:
+            peers_.advance(step.time);
+            break;
+        }
+        poll();
+    }
+
+    void post(Traffic& traffic, const Request& request) {
+        Send send{.opcode = opcode_of(request.kind),
+                  .remote = {.address = traffic.memory.address + request.offset},
+                  .immediate = request.number,
+                  .fence = request.fence ? queues::Fence::reads_and_atomics : queues::Fence::none,
+                  .signaled = request.signaled,
+                  .atomic = {.swap_or_add = request.operand, .compare = request.compare}};
+        constexpr std::uint32_t no_such_key = 0xffff00;
+        if (request.defect == Defect::local_key)
+            send.local_key = no_such_key;
+        if (request.defect == Defect::remote_key)
+            send.remote_key = no_such_key;
+        if (is_xrc())
+            send.xrc_srq = peers_.second.xrc_queue().number();
+        const Data data = traffic.sender.space(request.length);
+        const bool is_answered = request.kind == Kind::read || model::is_atomic(request.kind);
+        if (!is_answered)
+            std::ranges::copy(model::data_of(request),
+                              traffic.sender.bench.at(data.address, data.length).begin());
+        if (request.length != 0)
+            send.data = {data};
+        traffic.answers.push_back(is_answered ? data : Data{});
+        traffic.request_at[traffic.sender.next_send()] = traffic.expected.requests().size();
+        traffic.expected.post_send(request);
+        traffic.receives_wanted += model::takes_receive(request.kind) ? 1 : 0;
+        traffic.sender.post(send);
+        peers_.time.loop.turn(EventLoop::Duration::zero());
+    }
+
+    void post_receive(Traffic& traffic, std::uint32_t length) {
+        const Data buffer = traffic.receiver.space(length);
+        const auto slot = static_cast<std::uint16_t>(traffic.buffers.size());
+        if (is_xrc())
+            traffic.receiver.post_shared(traffic.receiver.xrc_queue(), slot, buffer);
+        else
+            traffic.receiver.post_receive({buffer});
+        traffic.buffers.push_back(buffer);
+        traffic.expected.post_receive(length);
+    }
+
+    void poll() {
+        for (Traffic& traffic : traffic_) {
+            for (const Result& result : traffic.sender.poll())
+                note(traffic, result);
+        }
+    }
+
+    /// A completion of the side that sends in \p outgoing; what it receives belongs to the other.
+    void note(Traffic& outgoing, const Result& result) {
+        model::Completion completion{.index = result.index, .status = status_of(result)};
+        if (result.is_send()) {
+            const auto request = outgoing.request_at.find(result.index);
+            completion.index =
+                request == outgoing.request_at.end() ? ~std::size_t{0} : request->second;
+            outgoing.seen.sends.push_back(completion);
+            return;
+        }
+        Traffic& incoming = &outgoing == traffic_.data() ? traffic_[1] : traffic_[0];
+        if (!result.error) {
+            completion.length = result.byte_count;
+            if (result.opcode != CompletionOpcode::send)
+                completion.immediate = result.immediate;
+        }
+        incoming.seen.receives.push_back(completion);
+    }
+
+    std::optional<std::string> check(Traffic& traffic) {
+        traffic.seen.memory = traffic.receiver.contents(traffic.memory);
+        for (const Data& buffer : traffic.buffers)
+            traffic.seen.buffers.push_back(traffic.receiver.contents(buffer));
+        for (const Data& answer : traffic.answers)
+            traffic.seen.answers.push_back(traffic.sender.contents(answer));
+        auto wrong = traffic.expected.check(traffic.seen);
+        if (wrong)
+            wrong->insert(0,
+                          &traffic == traffic_.data() ? "first to second: " : "second to first: ");
+        return wrong;
+    }
+
+    const Script& script_;
+    Peers peers_;
+    std::array<Traffic, 2> traffic_;
+    Weather weather_;
+};
+
+std::optional<std::string> run(const Script& script) {
+    return Run(script)();
+}
+
+// --- Failures ------------------------------------------------------------------------------------
+
+/// Leaves out of the script what it needn't have to fail.
+Script shorten(Script script) {
+    for (std::size_t size = script.steps.size() / 2; size != 0; size /= 2) {
+        for (std::size_t at = 0; at + size <= script.steps.size();) {
+            Script shorter = script;
+            shorter.steps.erase(shorter.steps.begin() + static_cast<std::ptrdiff_t>(at),
+                                shorter.steps.begin() + static_cast<std::ptrdiff_t>(at + size));
+            if (run(shorter))
+                script = std::move(shorter);
+            else
+                at += size;
+        }
+    }
+    return script;
+}
+
+std::string describe(const Step& step) {
+    const std::string_view who = step.from_second ? "second" : "first";
+    const Request& request = step.request;
+    switch (step.kind) {
+    case Step::Kind::post:
+        return fmt::format("{} posts {} {} of {} bytes at {:#x}{}{}, operand {}, compare {}, "
+                           "defect {}",
+                           who, model::name_of(request.kind), request.number, request.length,
+                           request.offset, request.fence ? ", fenced" : "",
+                           request.signaled ? "" : ", unsignaled", request.operand, request.compare,
+                           static_cast<int>(request.defect));
+    case Step::Kind::receive:
+        return fmt::format("a receive of {} bytes for the messages of the {}", step.length, who);
+    case Step::Kind::wait:
+        return fmt::format("{} us pass", step.time.count());
+    }
+    return {};
+}
+
+std::string describe(const Script& script) {
+    const ConnectionOptions& options = script.options;
+    std::string text =
+        fmt::format("seed {}, service {}, MTU code {}, first PSN {:#x}, RNR timer {}, 2^{} reads, "
+                    "lost {}%, doubled {}%, overtaken {}%, late {}%\n",
+                    script.seed, queues::name_of(options.service), options.mtu_code,
+                    options.first_psn, options.not_ready_timer, options.log_reads, script.link.lost,
+                    script.link.doubled, script.link.overtaken, script.link.late);
+    for (const Step& step : script.steps)
+        text += "  " + describe(step) + "\n";
+    return text;
+}
+
+std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+}
+
+void try_seeds(Script (*draw)(std::uint64_t), std::uint64_t usual) {
+    const std::uint64_t only = number_in_environment("CXEMU_TRANSPORT_SEED", 0);
+    const std::uint64_t seeds = number_in_environment("CXEMU_TRANSPORT_SEEDS", usual);
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        if (only != 0 && seed != 1)
+            return;
+        const Script script = draw(only != 0 ? only : seed);
+        if (!run(script))
+            continue;
+        const Script shortest = shorten(script);
+        FAIL() << *run(shortest) << "\n" << describe(shortest);
+    }
+}
+
+TEST(RandomConnection, DoesWhatTheModelOfTheSpecificationDoes) {
+    try_seeds(draw_script, 150);
+}
+
+TEST(RandomConnection, EndsAsTheModelOfTheSpecificationDoes) {
+    try_seeds(draw_failing_script, 100);
+}
+
+} // namespace
+} // namespace cxemu::transport
