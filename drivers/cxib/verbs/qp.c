@@ -258,6 +258,18 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
 
+/*
+ * ib_mad destroys its queue pairs while the handler of its completion queue
+ * may still be posting receive requests, and ends that only afterwards.
+ */
+static void await_mad_handler(const struct cxib_qp *qp)
+{
+	struct ib_cq *cq = qp->ib.recv_cq;
+
+	if (cxib_qp_is_special(qp) && cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
+		flush_work(&cq->work);
+}
+
 /* In reset first: then nothing about it comes any more, and its number is not given again yet. */
 int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 {
@@ -272,6 +284,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 	withdraw(verbs, qp);
+	await_mad_handler(qp);
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
 	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
