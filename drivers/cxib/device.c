@@ -62,6 +62,8 @@ static int map_bar(struct cxib_device *device)
 		err = -ENOMEM;
 		goto release_region;
 	}
+	/* What the function has to be told again when the bus has reset it. */
+	pci_save_state(pdev);
 	return 0;
 
 release_region:

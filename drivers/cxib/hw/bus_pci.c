@@ -32,12 +32,17 @@ static void set_dma(struct cxib_bus *bus, bool enabled)
 	pci_wait_for_pending_transaction(pdev);
 }
 
-/* Probe and remove hold the lock of the device. */
+/*
+ * Probe and remove hold the lock of the device. A function that the bus has
+ * cut off is reset by the bus before it comes back, if it does.
+ */
 static int reset_function(struct cxib_bus *bus)
 {
 	struct cxib_bus_pci *pci = to_pci(bus);
 	int err;
 
+	if (pci_channel_offline(pci->pdev))
+		return 0;
 	pci->resetting = true;
 	err = pci_reset_function_locked(pci->pdev);
 	pci->resetting = false;

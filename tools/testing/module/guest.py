@@ -34,13 +34,17 @@ def driver_of(device: pathlib.Path) -> str:
     return link.resolve().name if link.exists() else ""
 
 
-def write_attribute(path: pathlib.Path, value: str) -> None:
+def write_bytes(path: pathlib.Path, value: bytes) -> None:
     """Writes once. (Python's files write again after an error.)"""
     descriptor = os.open(path, os.O_WRONLY)
     try:
-        os.write(descriptor, value.encode())
+        os.write(descriptor, value)
     finally:
         os.close(descriptor)
+
+
+def write_attribute(path: pathlib.Path, value: str) -> None:
+    write_bytes(path, value.encode())
 
 
 def kernel_log(*options: str) -> str:

@@ -6,66 +6,18 @@ Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one
 The tests make the second one fail.
 """
 
-import contextlib
-import json
 import os
 import pathlib
 import subprocess
 import time
 import unittest
-from collections.abc import Iterator
 
 import guest
 from control import control, until
-from guest import MELLANOX, find_devices
+from recovering import RecoveryTest, trouble
 
 
-def trouble(*words: str) -> None:
-    """Has the emulator do something to the second HCA."""
-    control(*words, "@hca1")
-
-
-class Recovery(unittest.TestCase):
-    def setUp(self) -> None:
-        self.hca = find_devices(MELLANOX)[1]
-        self.log_before = guest.kernel_log()
-        subprocess.run(["devlink", "health", "set", self.name, "reporter", "device", "grace_period", "0"], check=True)
-        until(self.is_active, "the port is active")
-
-    @property
-    def name(self) -> str:
-        return f"pci/{self.hca.name}"
-
-    def port_state(self) -> str:
-        try:
-            return next(self.hca.glob("infiniband/*/ports/1/state")).read_text()
-        except (StopIteration, OSError):
-            return ""
-
-    def is_active(self) -> bool:
-        return "ACTIVE" in self.port_state()
-
-    def reporter(self) -> dict:
-        shown = subprocess.run(
-            ["devlink", "-j", "health", "show", self.name, "reporter", "device"],
-            check=True, capture_output=True, text=True,
-        )
-        return json.loads(shown.stdout)["health"][self.name][0]
-
-    def new_messages(self) -> str:
-        return guest.kernel_log().removeprefix(self.log_before)
-
-    @contextlib.contextmanager
-    def recovers(self, reason: str) -> Iterator[None]:
-        """What happens inside is noticed, and the device is as good as new in the end."""
-        before = self.reporter()["recover"]
-        yield
-        until(lambda: self.reporter()["recover"] == before + 1, "the device recovers")
-        until(self.is_active, "the port is active again")
-        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device is given up: {reason}")
-        self.assertRegex(self.new_messages(), rf"{self.hca.name}: the device has recovered")
-        self.assertEqual(self.reporter()["state"], "healthy")
-
+class Recovery(RecoveryTest):
     def test_from_a_fatal_fault_that_it_reports(self) -> None:
         with self.recovers("it reports a fatal fault"):
             trouble("health", "fatal", "1")
@@ -74,17 +26,75 @@ class Recovery(unittest.TestCase):
         with self.recovers("its firmware has stopped"):
             trouble("health", "stop")
 
-    def test_from_a_fault_under_load(self) -> None:
+    def put_under_load(self) -> None:
+        """Until the end of the test programs send datagrams to the agents of the device."""
         load = subprocess.Popen(
-            ["bash", "-c", "while :; do smpquery -D nodeinfo 0 -C $0; perfquery -x -C $0; done",
-             next(self.hca.glob("infiniband/*")).name],
+            ["bash", "-c", "while :; do smpquery -D nodeinfo 0 -C $0; perfquery -x -C $0; done", self.device_name()],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         self.addCleanup(load.wait)
         self.addCleanup(os.killpg, load.pid, 9)
+        time.sleep(2)
+
+    def device_name(self) -> str:
+        return next(self.hca.glob("infiniband/*")).name
+
+    def test_from_a_fault_under_load(self) -> None:
+        self.put_under_load()
         with self.recovers("it reports a fatal fault"):
-            time.sleep(2)
             trouble("health", "fatal", "1")
+
+    def limit_commands(self, milliseconds: int) -> None:
+        """The device is started again, so that the limit holds."""
+        limit = pathlib.Path("/sys/kernel/debug/cxib/command_limit_ms")
+        usual = limit.read_text()
+        guest.write_attribute(limit, str(milliseconds))
+        self.addCleanup(guest.write_attribute, limit, usual)
+        self.addCleanup(control, "faults", "clear")
+        guest.unbind(self.hca)
+        self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
+    def query_agent(self) -> int:
+        """Asks the agent of the device itself, which its firmware is."""
+        return subprocess.run(["smpquery", "-D", "-C", self.device_name(), "nodeinfo", "0"],
+                              capture_output=True, check=False).returncode
+
+    def test_a_command_that_is_not_answered_costs_one_slot(self) -> None:
+        self.limit_commands(1000)
+        trouble("fault", "command MAD_IFC nth=1 no-answer")
+        while "was not answered within 1000 ms" not in self.new_messages():
+            self.query_agent()
+        self.assertEqual(self.query_agent(), 0)
+        self.assertNotIn("given up", self.new_messages())
+
+    def test_a_late_answer_under_load_gives_the_slot_back(self) -> None:
+        self.limit_commands(1000)
+        self.put_under_load()
+        trouble("fault", "command MAD_IFC nth=5 delay=3s")
+        until(lambda: "mad_ifc (0x50d) came late" in self.new_messages(), "the late answer is absorbed")
+        self.assertEqual(self.query_agent(), 0)
+        self.assertNotIn("given up", self.new_messages())
+
+    def test_from_commands_that_are_never_answered_under_load(self) -> None:
+        self.limit_commands(1000)
+        for _ in range(8):
+            self.put_under_load()
+        with self.recovers("it does not answer commands"):
+            trouble("fault", "command MAD_IFC no-answer")
+            until(lambda: "given up" in self.new_messages(), "the device is given up")
+            control("faults", "clear")
+
+    def test_a_device_that_is_gone_for_a_while(self) -> None:
+        trouble("fault", "surprise-removal for=4s")
+        self.addCleanup(control, "faults", "clear")
+        until(lambda: "given up: it does not answer" in self.new_messages(), "its absence is noticed")
+        until(lambda: "has recovered" in self.new_messages() or "out of order" in self.new_messages(), "it is tried")
+        if "out of order" in self.new_messages():  # it was gone for longer than the kernel waits after a reset
+            guest.unbind(self.hca)
+            time.sleep(5)
+            self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
 
     def test_from_faults_again_and_again(self) -> None:
         for _ in range(3):

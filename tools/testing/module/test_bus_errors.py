@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors that the PCI bus reports (AER) about an HCA, and an HCA that is taken out while it is used.
+
+Runs in a guest of tools/testing/module/recovery.
+"""
+
+import pathlib
+import struct
+import subprocess
+import unittest
+
+import guest
+from control import until
+from guest import MELLANOX, find_devices
+from recovering import RecoveryTest
+
+INJECTOR = pathlib.Path("/dev/aer_inject")
+
+# Bits of the Uncorrectable and the Correctable Error Status Register (PCIe 7.8.4).
+COMPLETION_TIMEOUT = 1 << 14
+MALFORMED_PACKET = 1 << 18
+BAD_PACKET = 1 << 6
+
+
+def inject(device: pathlib.Path, uncorrectable: int = 0, correctable: int = 0) -> None:
+    """Has the kernel believe that the root port has reported an error of the device."""
+    domain, bus, place = device.name.split(":")
+    slot, function = place.split(".")
+    header = (0, 1, 2, 3)
+    error = struct.pack("=BBBxIIIIIII", int(bus, 16), int(slot, 16), int(function), uncorrectable, correctable,
+                        *header, int(domain, 16))
+    guest.write_bytes(INJECTOR, error)
+
+
+class BusErrors(RecoveryTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        subprocess.run(["modprobe", "aer_inject"], check=True)
+        until(INJECTOR.exists, "the kernel can inject errors")
+
+    def comes_back_after(self, error: int) -> None:
+        inject(self.hca, uncorrectable=error)
+        until(lambda: "the device has recovered" in self.new_messages(), "the device recovers")
+        until(self.is_active, "the port is active again")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device is given up: the PCI bus reports an error")
+
+    def test_one_that_leaves_the_link_as_it_is(self) -> None:
+        self.comes_back_after(COMPLETION_TIMEOUT)
+
+    def test_again_after_a_function_level_reset(self) -> None:
+        guest.write_attribute(self.hca / "reset", "1")
+        until(self.is_active, "the port is active again")
+        self.comes_back_after(COMPLETION_TIMEOUT)
+
+    def test_one_that_the_bus_has_corrected(self) -> None:
+        inject(self.hca, correctable=BAD_PACKET)
+        until(lambda: "Correct" in self.new_messages(), "the kernel mentions it")
+        self.assertNotIn("given up", self.new_messages())
+        self.assertTrue(self.is_active())
+
+
+class LinkLost(RecoveryTest):
+    """QEMU's root port resets its link and does not say that it is active again."""
+
+    def test_the_device_can_be_found_again(self) -> None:
+        inject(self.hca, uncorrectable=MALFORMED_PACKET)
+        until(lambda: "device recovery failed" in self.new_messages(), "the kernel gives up")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device is given up: the PCI bus reports an error")
+        self.assertEqual(list(self.hca.glob("infiniband/*")), [])
+        guest.write_attribute(self.hca / "remove", "1")
+        guest.write_attribute(pathlib.Path("/sys/bus/pci/rescan"), "1")
+        guest.write_attribute(self.hca / "driver_override", "cxib\n")
+        self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
+
+class Removal(RecoveryTest):
+    """Taken out by the kernel's hand: QEMU ends with an assertion when it has to unplug a vfio-user device."""
+
+    def test_it_can_be_taken_out_while_it_is_used(self) -> None:
+        name = next(self.hca.glob("infiniband/*")).name
+        with subprocess.Popen(["bash", "-c", f"while perfquery -x -C {name}; do :; done"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as user:
+            guest.write_attribute(self.hca / "remove", "1")
+            until(lambda: len(find_devices(MELLANOX)) == 1, "the device is gone")
+            user.wait()
+        self.assertFalse(pathlib.Path("/sys/class/infiniband", name).exists())
+        self.assertFalse(pathlib.Path("/sys/kernel/debug/cxib", self.hca.name).exists())
+        guest.write_attribute(pathlib.Path("/sys/bus/pci/rescan"), "1")
+        guest.write_attribute(self.hca / "driver_override", "cxib\n")
+        self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
