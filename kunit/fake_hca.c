@@ -408,6 +408,8 @@ static void spoil_output(struct fake_hca *hca, struct execution *execution,
 		memset(execution->out, 0xa5, execution->out_length);
 		if (hca->chance)
 			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
+		/* By the number of another object the driver would end that one. */
+		((u8 *)execution->out)[11] |= 0x80;
 		hw_cmd_out_set_status(execution->out, 0);
 		break;
 	default:
@@ -466,6 +468,12 @@ static void announce(struct fake_hca *hca, unsigned int slot)
 		hca->announce(hca, BIT(slot));
 }
 
+/* What the driver may take for a success has to have happened: not every output has mailboxes. */
+static bool may_succeed(enum fake_fault fault)
+{
+	return !fault || fault == FAKE_FAULT_GARBAGE || fault == FAKE_FAULT_MAILBOX_TOKEN;
+}
+
 static bool execute(struct fake_hca *hca, unsigned int slot)
 {
 	struct execution execution = { .entry = hca->queue + (slot << hca->log_stride) };
@@ -479,7 +487,8 @@ static bool execute(struct fake_hca *hca, unsigned int slot)
 			hca->log[hca->commands] = execution.opcode;
 		hca->commands++;
 		if (fault != FAKE_FAULT_NEVER) {
-			status = fault ? HW_COMMAND_STATUS_OK : carry_out(hca, &execution);
+			status = may_succeed(fault) ? carry_out(hca, &execution) :
+						      HW_COMMAND_STATUS_OK;
 			hw_cmd_out_set_status(execution.out, status);
 			answer(hca, &execution, fault);
 			answered = true;
