@@ -39,7 +39,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long kunit coverage bench sparse
+.PHONY: check check-fast check-long kunit fuzz coverage bench sparse
 check: lab ## everything that CI runs: 35 minutes, 75 with a lab to prepare
 	@tools/testing/check --level check
 
@@ -51,6 +51,9 @@ check-long: lab ## all of it, with the soaks: hours
 
 kunit: ## the KUnit suites in a guest; SUITE=glob chooses
 	@tools/testing/kunit/run $(if $(SUITE),--suite '$(SUITE)')
+
+fuzz: lab cxemu ## a device that does anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
+	@tools/testing/module/faults none $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
 
 coverage: ## lines and branches of the driver that KUnit reaches; build/coverage/
 	@tools/testing/kunit/run --coverage

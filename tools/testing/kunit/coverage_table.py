@@ -17,6 +17,12 @@ def cell(entry: dict[str, Any], what: str) -> str:
     return f"{covered}/{total} {100 * covered // total:3d}%"
 
 
+def total(rows: list[tuple[str, dict[str, Any]]], directory: str) -> dict[str, Any]:
+    """Sums of the files below a directory."""
+    keys = ("line_total", "line_covered", "branch_total", "branch_covered")
+    return {key: sum(entry[key] for name, entry in rows if directory in name) for key in keys}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("summary", help="file written by gcovr --json-summary")
@@ -27,7 +33,8 @@ def main() -> int:
         return 1
     width = max(len(entry["filename"]) for entry in summary["files"])
     print(f"{'file':{width}} {'lines':>16} {'branches':>16}")
-    rows = [(entry["filename"], entry) for entry in summary["files"]] + [("all", summary)]
+    rows = [(entry["filename"], entry) for entry in summary["files"]]
+    rows += [("all of hw/", total(rows, "/hw/")), ("all", summary)]
     for name, entry in rows:
         print(f"{name:{width}} {cell(entry, 'line'):>16} {cell(entry, 'branch'):>16}")
     return 0

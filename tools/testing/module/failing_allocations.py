@@ -18,8 +18,9 @@ FAULTS = pathlib.Path("/sys/kernel/debug")
 KINDS = ("failslab", "fail_page_alloc", "fail_usercopy", "fail_make_request")
 MOST = 1_000_000
 NOWHERE = (0, 0)
-DEPTH = 10
-"""Functions that the kernel looks back for the driver's code. What it does farther away is not the driver's business."""
+DEPTHS = {"failslab": 8, "fail_page_alloc": 10}
+"""Functions that the kernel looks back for the driver's code, by kind. What it does farther away is not the driver's
+business; in there it does not survive all failures either (those of /proc/irq end in warnings)."""
 REJECTED = "ib_mad_post_receive_mads"
 """Allocates a thousand buffers one by one; the driver's own are not different each time."""
 
@@ -62,7 +63,7 @@ def count_only(kind: str) -> None:
             continue
         start, end = driver if other == kind else NOWHERE
         values = {"require-start": start, "require-end": end, "reject-start": rejected[0], "reject-end": rejected[1],
-                  "stacktrace-depth": DEPTH, "probability": 0, "verbose": 0,
+                  "stacktrace-depth": DEPTHS.get(other, 1), "probability": 0, "verbose": 0,
                   "ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": 0}
         for name, value in values.items():
             if (directory / name).exists():

@@ -23,7 +23,7 @@ def spread(count: int) -> Iterable[int]:
     """Numbers from 1 to `count`, as many as are wanted."""
     if not SAMPLE or count <= SAMPLE:
         return range(1, count + 1)
-    return sorted({1 + number * (count - 1) // (SAMPLE - 1) for number in range(SAMPLE)})
+    return sorted({1 + number * (count - 1) // max(SAMPLE - 1, 1) for number in range(SAMPLE)})
 
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
