@@ -154,6 +154,7 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	struct request *request = make_request(test, 1);
 	unsigned int i;
 
+	request->fake->qp.sends.max_blocks = 2;
 	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / 2; i++)
 		KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
@@ -170,14 +171,36 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, request->fake->qp.sends.produced);
 }
 
+static void data_in_the_request_is_copied_across_the_end_of_the_ring(struct kunit *test)
+{
+	struct request *request = make_request(test, 2);
+	struct cxib_send_queue *sends = &request->fake->qp.sends;
+	static const char first[] = "0123456789", second[] = "abcdefghij";
+	const struct hw_wqe_inline_seg *header;
+
+	sends->max_inline = 20;
+	sends->produced = 0x7f;
+	sends->consumed = 0x7f;
+	request->sge[0] = (struct ib_sge){ .addr = (uintptr_t)first, .length = 10 };
+	request->sge[1] = (struct ib_sge){ .addr = (uintptr_t)second, .length = 10 };
+	request->ud.wr.send_flags = IB_SEND_INLINE;
+	KUNIT_ASSERT_EQ(test, 0, build(request));
+	KUNIT_EXPECT_EQ(test, 6, hw_wqe_ctrl_seg_get_ds(fake_block(request->fake, 0x7f)));
+	header = fake_block(request->fake, 0);
+	KUNIT_EXPECT_EQ(test, 1, hw_wqe_inline_seg_get_inline_seg(header));
+	KUNIT_EXPECT_EQ(test, 20, hw_wqe_inline_seg_get_byte_count(header));
+	KUNIT_EXPECT_MEMEQ(test, header + 1, "0123456789abcdefghij", 20);
+	request->sge[1].length = 11;
+	KUNIT_EXPECT_EQ(test, -EINVAL, build(request));
+}
+
 static void operations_that_are_not_for_datagrams_are_refused(struct kunit *test)
 {
 	struct request *request = make_request(test, 1);
 
 	request->ud.wr.opcode = IB_WR_RDMA_WRITE;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, build(request));
-	request->ud.wr.opcode = IB_WR_SEND;
-	request->ud.wr.send_flags = IB_SEND_INLINE;
+	request->ud.wr.opcode = U8_MAX;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, build(request));
 }
 
@@ -191,6 +214,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(goes_on_at_the_start_of_the_ring),
 	KUNIT_CASE(a_full_ring_takes_nothing),
 	KUNIT_CASE(more_segments_than_agreed_are_refused),
+	KUNIT_CASE(data_in_the_request_is_copied_across_the_end_of_the_ring),
 	KUNIT_CASE(operations_that_are_not_for_datagrams_are_refused),
 	{}
 };

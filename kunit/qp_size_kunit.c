@@ -57,7 +57,7 @@ static void what_the_device_cannot_do_is_refused(struct kunit *test)
 		{ .max_send_wr = 16385, .max_send_sge = 1 },
 		{ .max_recv_wr = 32769 },
 		{ .max_recv_wr = 1, .max_recv_sge = 33 },
-		{ .max_send_wr = 1, .max_inline_data = 1 },
+		{ .max_send_wr = 1, .max_inline_data = 1024 },
 		{ .max_send_wr = U32_MAX, .max_send_sge = 1 },
 		{ .max_recv_wr = U32_MAX, .max_recv_sge = 1 },
 	};

@@ -83,6 +83,59 @@ static void what_is_changed_later_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
 }
 
+static void a_reliable_connection_comes_up(struct kunit *test)
+{
+	const struct ib_qp_attr attr = {
+		.port_num = 1, .path_mtu = IB_MTU_2048, .dest_qp_num = 0xabcdef, .rq_psn = 5,
+		.sq_psn = 6, .max_dest_rd_atomic = 5, .max_rd_atomic = 1, .min_rnr_timer = 12,
+		.timeout = 14, .retry_cnt = 7, .rnr_retry = 6,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+		.ah_attr = { .type = RDMA_AH_ATTR_TYPE_IB, .sl = 3, .ib = { .dlid = 0x99 } },
+	};
+	const u32 access = HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE |
+			   HW_QP_OPTIONAL_PARAMETERS_RWE;
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	transition = transit(test, fake, IB_QPS_INIT, &attr,
+			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rwe(&transition->context));
+	/* There is no place yet where reads could be remembered. */
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rre(&transition->context));
+	fake->qp.access = attr.qp_access_flags;
+
+	transition = transit(test, fake, IB_QPS_RTR, &attr,
+			     IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+			     IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, access, transition->optional);
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rre(&transition->context));
+	KUNIT_EXPECT_EQ(test, 3, hw_qpc_get_log_rra_max(&transition->context));
+	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_qpc_get_mtu(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_qpc_get_remote_qpn(&transition->context));
+	KUNIT_EXPECT_EQ(test, 0x99, hw_ads_get_rlid(hw_qpc_get_primary_address_path(
+						   &transition->context)));
+
+	transition = transit(test, fake, IB_QPS_RTS, &attr,
+			     IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			     IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT, transition->optional);
+	KUNIT_EXPECT_EQ(test, 7, hw_qpc_get_retry_count(&transition->context));
+	KUNIT_EXPECT_EQ(test, 14, hw_ads_get_ack_timeout(hw_qpc_get_primary_address_path(
+							 &transition->context)));
+}
+
+static void an_unreliable_connection_has_no_reads(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .qp_access_flags = IB_ACCESS_REMOTE_WRITE };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->qp.ib.qp_type = IB_QPT_UC;
+	fake->qp.state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RWE,
+			transit(test, fake, IB_QPS_RTS, &attr, IB_QP_ACCESS_FLAGS)->optional);
+}
+
 static void a_send_queue_comes_back_from_its_error(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {};
@@ -118,6 +171,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_datagram_queue_pair_comes_up),
 	KUNIT_CASE(special_queue_pairs_know_their_port),
 	KUNIT_CASE(what_is_changed_later_is_named),
+	KUNIT_CASE(a_reliable_connection_comes_up),
+	KUNIT_CASE(an_unreliable_connection_has_no_reads),
 	KUNIT_CASE(a_send_queue_comes_back_from_its_error),
 	KUNIT_CASE(the_state_that_the_caller_knows_counts),
 	KUNIT_CASE(what_has_no_command_is_refused),

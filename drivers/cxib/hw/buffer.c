@@ -21,6 +21,7 @@ int cxib_buffer_create(struct cxib_buffer *buffer, struct device *dev, size_t si
 	unsigned int count = DIV_ROUND_UP(size, PAGE_SIZE);
 
 	buffer->page_count = 0;
+	buffer->offset = 0;
 	buffer->pages = kvcalloc(count, sizeof(*buffer->pages), GFP_KERNEL);
 	if (!buffer->pages)
 		return -ENOMEM;

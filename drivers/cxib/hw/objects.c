@@ -65,6 +65,15 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
 	hw_mkc_set_mkey_7_0(context, params->variant);
 	hw_mkc_set_pd(context, params->pd);
+	if (params->octwords) {
+		hw_mkc_set_free(context, 1);
+		hw_mkc_set_umr_en(context, 1);
+		hw_mkc_set_access_mode_1_0(context, params->indirect ? HW_MKEY_ACCESS_MODE_KLMS :
+								       HW_MKEY_ACCESS_MODE_MTT);
+		hw_mkc_set_log_page_size(context, params->log_page_size);
+		hw_mkc_set_translations_octword_size(context, params->octwords);
+		return;
+	}
 	if (!params->page_count) {
 		hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_PA);
 		hw_mkc_set_length64(context, 1);

@@ -24,7 +24,11 @@ struct cxib_command_queue;
  * @length: its length in bytes
  * @log_page_size: log2 of the bytes of each page in @pages
  * @pages: bus addresses of its pages, the first one that of @start's page
- * @page_count: their number; 0: addresses are bus addresses, all are allowed
+ * @page_count: their number; 0: addresses are bus addresses, all are allowed,
+ *	unless @octwords says otherwise
+ * @octwords: room for translations that requests will write; the key is free
+ *	until then
+ * @indirect: these will be pieces of memory, each with its key
  */
 struct cxib_mkey_params {
 	u32 pd;
@@ -38,6 +42,8 @@ struct cxib_mkey_params {
 	unsigned int log_page_size;
 	const __be64 *pages;
 	unsigned int page_count;
+	unsigned int octwords;
+	bool indirect;
 };
 
 int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd);

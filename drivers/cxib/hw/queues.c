@@ -38,11 +38,13 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 	command.in = in;
 	hw_create_cq_in_set_opcode(in, HW_CMD_CREATE_CQ);
 	context = hw_create_cq_in_cq_context(in);
-	hw_cqc_set_cqe_sz(context, HW_CQE_SIZE_64_BYTES);
+	hw_cqc_set_cqe_sz(context, params->entry_size);
+	hw_cqc_set_oi(context, params->ignore_overrun);
 	hw_cqc_set_log_cq_size(context, params->log_size);
 	hw_cqc_set_uar_page(context, params->uar);
 	hw_cqc_set_c_eqn_or_apu_element(context, params->eqn);
 	hw_cqc_set_log_page_size(context, LOG_PAGE_SIZE);
+	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	hw_cqc_set_dbr_addr(context, params->record);
 	cxib_buffer_list(params->buffer, in->pas);
 	err = cxib_command_run(queue, &command);
@@ -118,6 +120,7 @@ int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *contex
 	hw_create_qp_in_set_opcode(in, HW_CMD_CREATE_QP);
 	*hw_create_qp_in_qpc(in) = *context;
 	hw_qpc_set_log_page_size(hw_create_qp_in_qpc(in), LOG_PAGE_SIZE);
+	hw_qpc_set_page_offset(hw_create_qp_in_qpc(in), buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	cxib_buffer_list(buffer, in->pas);
 	err = cxib_command_run(queue, &command);
 	*qpn = hw_create_qp_out_get_qpn(&out);

@@ -17,7 +17,9 @@ struct cxib_command_queue;
 /**
  * struct cxib_cq_params - what a completion queue shall be like
  * @buffer: its memory, with entries that say that they are invalid
- * @log_size: log2 of its entries, 64 bytes each
+ * @log_size: log2 of its entries
+ * @entry_size: how long they are
+ * @ignore_overrun: entries that were not taken may be overwritten
  * @uar: UAR page with its doorbell
  * @eqn: event queue that is told of completions
  * @record: bus address of its doorbell record
@@ -25,6 +27,8 @@ struct cxib_command_queue;
 struct cxib_cq_params {
 	const struct cxib_buffer *buffer;
 	unsigned int log_size;
+	enum hw_cqe_size entry_size;
+	bool ignore_overrun;
 	u32 uar;
 	u32 eqn;
 	dma_addr_t record;

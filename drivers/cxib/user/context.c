@@ -54,6 +54,7 @@ static void fill_response(const struct cxib_device_caps *caps, u8 cqe_version,
 static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	const struct cxib_device_caps *caps = &to_verbs(ib->device)->hw->caps;
+	struct cxib_context *context = to_context(ib);
 	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
 	struct mlx5_ib_alloc_ucontext_resp response;
 	int err;
@@ -68,7 +69,11 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 		err = check_request(ib->device, &request);
 	if (err)
 		return err;
-	fill_response(caps, min_t(u32, caps->cqe_version, request.max_cqe_version), &response);
+	context->cqe_version = min_t(u32, caps->cqe_version, request.max_cqe_version);
+	xa_init(&context->uars);
+	mutex_init(&context->lock);
+	INIT_LIST_HEAD(&context->record_pages);
+	fill_response(caps, context->cqe_version, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return ib_copy_to_udata(udata, &response, response.response_length);
 }
@@ -76,6 +81,10 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 /* Everything that a context has is an object of its own. */
 static void destroy_context(struct ib_ucontext *ib)
 {
+	struct cxib_context *context = to_context(ib);
+
+	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
+	mutex_destroy(&context->lock);
 }
 
 /* The core has taken the mappings away; programs find out at their next call. */
@@ -86,7 +95,11 @@ static void disassociate_context(struct ib_ucontext *ib)
 /* To be added to those of verbs/. */
 const struct ib_device_ops cxib_user_ops = {
 	.alloc_ucontext = create_context,
+	.create_cq = cxib_create_any_cq,
+	.create_qp = cxib_create_any_qp,
 	.dealloc_ucontext = destroy_context,
+	.destroy_cq = cxib_destroy_any_cq,
+	.destroy_qp = cxib_destroy_any_qp,
 	.disassociate_ucontext = disassociate_context,
 	.mmap = cxib_map_uar,
 	.mmap_free = cxib_free_uar,

@@ -52,6 +52,13 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 						LAST_PAGE_OFFSET);
 	if (err)
 		goto dealloc_uar;
+	err = xa_insert(&to_context(ib)->uars, uar->number,
+			xa_mk_value(uar->entry.start_pgoff), GFP_KERNEL);
+	if (err) {
+		/* That is the end of it. */
+		rdma_user_mmap_entry_remove(&uar->entry);
+		return ERR_PTR(err);
+	}
 	return uar;
 
 dealloc_uar:
@@ -67,8 +74,34 @@ void cxib_free_uar(struct rdma_user_mmap_entry *entry)
 	struct cxib_verbs *verbs = to_verbs(entry->ucontext->device);
 	struct cxib_uar *uar = to_uar(entry);
 
+	xa_erase(&to_context(entry->ucontext)->uars, uar->number);
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
 	kfree(uar);
+}
+
+/**
+ * cxib_hold_uar() - keeps a page of doorbells for a queue
+ * @context: the program's context
+ * @number: what it calls the page
+ *
+ * Return: the page, to be given to rdma_user_mmap_entry_put(); NULL if it is
+ * none of the program's.
+ */
+struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number)
+{
+	void *offset = xa_load(&context->uars, number);
+	struct rdma_user_mmap_entry *entry;
+
+	if (!offset)
+		return NULL;
+	entry = rdma_user_mmap_entry_get_pgoff(&context->ib, xa_to_value(offset));
+	if (!entry)
+		return NULL;
+	/* The offset may be that of another page by now. */
+	if (to_uar(entry)->number == number)
+		return entry;
+	rdma_user_mmap_entry_put(entry);
+	return NULL;
 }
 
 int cxib_map_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
@@ -166,5 +199,6 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
 
 const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
+	UAPI_DEF_CHAIN(cxib_cq_definitions),
 	{},
 };

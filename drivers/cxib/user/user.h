@@ -14,10 +14,54 @@
 /**
  * struct cxib_context - a program's context
  * @ib: as the RDMA core sees it
+ * @cqe_version: format of completions that the library has chosen
+ * @uars: the offset at which a page of doorbells can be mapped, by its number
+ * @lock: protects what follows
+ * @record_pages: struct cxib_record_page that its queues use
  */
 struct cxib_context {
 	struct ib_ucontext ib;
+	u8 cqe_version;
+	struct xarray uars;
+	struct mutex lock; /* pages of records */
+	struct list_head record_pages;
 };
+
+static inline struct cxib_context *to_context(struct ib_ucontext *ib)
+{
+	return container_of(ib, struct cxib_context, ib);
+}
+
+/**
+ * struct cxib_user_memory - where a program has put a queue
+ * @buffer: address of the queue; a multiple of %CXIB_BUFFER_ALIGNMENT
+ * @size: its bytes; 0 if there is none
+ * @record: address of its doorbell record
+ */
+struct cxib_user_memory {
+	u64 buffer;
+	size_t size;
+	u64 record;
+};
+
+/* request.c */
+int cxib_get_request(struct ib_udata *udata, void *request, size_t size, size_t least);
+int cxib_put_response(struct ib_udata *udata, const void *response, size_t size);
+
+/* queue_memory.c */
+int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
+		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record);
+void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
+
+/* cq.c */
+int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs);
+int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
+extern const struct uapi_definition cxib_cq_definitions[];
+
+/* qp.c */
+int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);
 
 /* context.c */
 extern const struct ib_device_ops cxib_user_ops;
@@ -26,5 +70,6 @@ extern const struct ib_device_ops cxib_user_ops;
 extern const struct uapi_definition cxib_user_definitions[];
 int cxib_map_uar(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void cxib_free_uar(struct rdma_user_mmap_entry *entry);
+struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number);
 
 #endif

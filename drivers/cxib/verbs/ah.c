@@ -29,6 +29,12 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_static_rate);
 
+/* The reverse. */
+u8 cxib_core_rate(u32 code)
+{
+	return code > RATE_OFFSET ? code - RATE_OFFSET : IB_RATE_PORT_CURRENT;
+}
+
 static void fill_route(struct hw_av *vector, const struct ib_global_route *route)
 {
 	hw_av_set_grh(vector, 1);
@@ -67,13 +73,12 @@ int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_u
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
 	const struct hw_av *vector = &to_ah(ib)->vector;
-	u32 rate = hw_av_get_stat_rate(vector);
 
 	*attr = (struct rdma_ah_attr){ .type = ib->type };
 	rdma_ah_set_dlid(attr, hw_av_get_rlid(vector));
 	rdma_ah_set_sl(attr, hw_av_get_sl(vector));
 	rdma_ah_set_path_bits(attr, hw_av_get_mlid(vector));
-	rdma_ah_set_static_rate(attr, rate ? rate - RATE_OFFSET : IB_RATE_PORT_CURRENT);
+	rdma_ah_set_static_rate(attr, cxib_core_rate(hw_av_get_stat_rate(vector)));
 	if (!hw_av_get_grh(vector))
 		return 0;
 	rdma_ah_set_grh(attr, NULL, hw_av_get_flow_label(vector),

@@ -4,7 +4,6 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "hw/names.h"
-#include "hw/queues.h"
 #include "verbs/cq.h"
 
 static void invalidate(struct hw_cqe64 *entry)
@@ -22,11 +21,6 @@ static void invalidate_entries(struct cxib_cq *cq)
 
 static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_attr *attr)
 {
-	if (attr->flags) {
-		ibdev_dbg(&verbs->ib, "flags 0x%x of a completion queue are not supported\n",
-			  attr->flags);
-		return -EOPNOTSUPP;
-	}
 	if (!attr->cqe || attr->cqe > verbs->ib.attrs.max_cqe) {
 		ibdev_dbg(&verbs->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
 			  attr->cqe, verbs->ib.attrs.max_cqe);
@@ -38,19 +32,6 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_at
 		return -EINVAL;
 	}
 	return 0;
-}
-
-static int create_in_device(struct cxib_verbs *verbs, struct cxib_cq *cq)
-{
-	struct cxib_cq_params params = {
-		.buffer = &cq->buffer,
-		.log_size = cq->log_size,
-		.uar = verbs->hw->uar,
-		.eqn = cq->eq->eqn,
-		.record = cq->record.dma,
-	};
-
-	return cxib_create_cq(commands_of(verbs), &params, &cq->number);
 }
 
 static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
@@ -74,15 +55,19 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
 	cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
 }
 
-int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-				 struct uverbs_attr_bundle *attrs)
+/**
+ * cxib_cq_prepare() - the first half of making a completion queue
+ * @ib: as the RDMA core has made it
+ * @attr: what is wanted; all but its flags is checked
+ *
+ * Return: 0; -EINVAL when more is wanted than the device can do.
+ */
+int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
-	if (attrs)
-		return -EOPNOTSUPP;
 	err = check_attributes(verbs, attr);
 	if (err)
 		return err;
@@ -94,22 +79,58 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
 	cxib_reference_init(&cq->reference);
+	return 0;
+}
 
+/**
+ * cxib_cq_start() - the second half: the device uses the queue
+ * @cq: completion queue with memory
+ * @params: what the memory does not say; the rest is filled
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_cq(); -ENOMEM.
+ */
+int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	int err;
+
+	params->buffer = &cq->buffer;
+	params->log_size = cq->log_size;
+	params->eqn = cq->eq->eqn;
+	params->record = cq->record.dma;
+	err = cxib_create_cq(commands_of(verbs), params, &cq->number);
+	if (err)
+		return err;
+	err = xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
+	if (err)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
+	return err;
+}
+
+/* For the kernel. */
+int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq_params params = { .uar = verbs->hw->uar };
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	if (attr->flags) {
+		ibdev_dbg(ib->device, "flags 0x%x of a completion queue are not supported\n",
+			  attr->flags);
+		return -EOPNOTSUPP;
+	}
+	err = cxib_cq_prepare(ib, attr);
+	if (err)
+		return err;
 	err = make_memory(verbs, cq);
 	if (err)
 		return err;
-	err = create_in_device(verbs, cq);
+	err = cxib_cq_start(cq, &params);
 	if (err)
-		goto free_memory;
-	err = xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
-	if (err)
-		goto destroy_in_device;
-	return 0;
-
-destroy_in_device:
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
-free_memory:
-	free_memory(verbs, cq);
+		free_memory(verbs, cq);
 	return err;
 }
 
@@ -123,7 +144,8 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
 	cxib_event_queue_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
-	free_memory(verbs, cq);
+	if (!cq->is_user)
+		free_memory(verbs, cq);
 	return 0;
 }
 

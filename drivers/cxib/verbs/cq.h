@@ -4,6 +4,7 @@
 #define CXIB_VERBS_CQ_H
 
 #include "hw/completion.h"
+#include "hw/queues.h"
 #include "verbs/verbs.h"
 
 /* The period of moderation has 12 bits. */
@@ -13,6 +14,8 @@
  * struct cxib_cq - a completion queue
  * @ib: as the RDMA core sees it
  * @number: as the device sees it
+ * @user: what the program that it belongs to has brought for it
+ * @is_user: a program reads it, not the kernel
  * @log_size: log2 of its entries
  * @buffer: its memory
  * @record: tells the device what was taken, and what is wanted
@@ -28,6 +31,8 @@
 struct cxib_cq {
 	struct ib_cq ib;
 	u32 number;
+	struct cxib_user_queue user;
+	bool is_user;
 	unsigned int log_size;
 	struct cxib_buffer buffer;
 	struct cxib_record record;
@@ -46,6 +51,8 @@ static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 }
 
 /* cq.c */
+int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
+int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params);
 int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 				 struct uverbs_attr_bundle *attrs);
 int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);

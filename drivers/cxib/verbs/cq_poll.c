@@ -170,6 +170,7 @@ static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, st
 
 static bool take_send(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
+	wc->byte_len = hw_cqe64_get_byte_cnt(entry);
 	return cxib_retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
 }
 

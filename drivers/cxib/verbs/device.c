@@ -3,6 +3,7 @@
 #include <linux/pci.h>
 #include <rdma/ib_verbs.h>
 
+#include "hw/capabilities.h"
 #include "verbs/qp.h"
 
 /* Version of what user space and driver tell each other: that of the in-tree driver. */
@@ -50,17 +51,14 @@ static const struct ib_device_ops ops = {
 	.uverbs_abi_ver = USER_ABI_VERSION,
 
 	.alloc_hw_port_stats = cxib_alloc_port_stats,
+	.alloc_mr = cxib_alloc_mr,
 	.alloc_pd = cxib_create_pd,
 	.attach_mcast = cxib_attach_multicast,
 	.create_ah = cxib_create_ah,
-	.create_cq = cxib_create_completion_queue,
-	.create_qp = cxib_create_queue_pair,
 	.dealloc_pd = cxib_destroy_pd,
 	.dereg_mr = cxib_deregister_mr,
 	.destroy_ah = cxib_destroy_ah,
 	.device_group = &attribute_group,
-	.destroy_cq = cxib_destroy_completion_queue,
-	.destroy_qp = cxib_destroy_queue_pair,
 	.detach_mcast = cxib_detach_multicast,
 	.fill_res_cq_entry = cxib_describe_cq,
 	.fill_res_qp_entry = cxib_describe_qp,
@@ -69,6 +67,7 @@ static const struct ib_device_ops ops = {
 	.get_hw_stats = cxib_get_stats,
 	.get_link_layer = cxib_get_link_layer,
 	.get_port_immutable = cxib_get_port_immutable,
+	.map_mr_sg = cxib_map_mr,
 	.modify_cq = cxib_modify_completion_queue,
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
@@ -150,22 +149,37 @@ static void describe_identity(struct cxib_verbs *verbs, struct ib_device_attr *a
 	attr->hw_ver = pdev->revision;
 }
 
+static bool has_atomics(const struct cxib_device_caps *caps)
+{
+	const u32 operations = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
+
+	return caps->atomic && (caps->atomic_operations & operations) == operations &&
+	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
+}
+
 static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
+	if (caps->imaicl)
+		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
 	if (caps->pkv)
 		attr->device_cap_flags |= IB_DEVICE_BAD_PKEY_CNTR;
 	if (caps->qkv)
 		attr->device_cap_flags |= IB_DEVICE_BAD_QKEY_CNTR;
 	if (caps->block_lb_mc)
 		attr->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
+	if (caps->imaicl)
+		attr->kernel_cap_flags |= IBK_SG_GAPS_REG;
 	if (verbs->hw->bus->is_virtual)
 		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->local_ca_ack_delay = caps->local_ca_ack_delay;
-	attr->atomic_cap = IB_ATOMIC_NONE;
+	if (has_atomics(caps))
+		attr->atomic_cap = IB_ATOMIC_HCA;
+	else
+		attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 }
 
@@ -182,6 +196,7 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_cq = BIT(caps->log_max_cq);
 	attr->max_cqe = BIT(caps->log_max_cq_sz) - 1;
 	attr->max_mr = BIT(caps->log_max_mkey);
+	attr->max_fast_reg_page_list_len = CXIB_REGISTRATION_MAX;
 	attr->max_pd = BIT(caps->log_max_pd);
 	attr->max_ah = INT_MAX;
 	attr->max_qp_rd_atom = BIT(caps->log_max_ra_req_qp);

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory regions: all memory for the kernel, pinned pages of programs. */
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
 #include <linux/overflow.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
 #include "hw/objects.h"
+#include "hw/work_queue.h"
 #include "verbs/verbs.h"
 
 /* What a memory key can be made to allow. */
 #define ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+/* Lists of translations are read in such units. */
+#define LIST_UNIT	64
+
+/* What a translation allows, in the low bits of the page's address. */
+#define PAGE_READ	BIT(0)
+#define PAGE_WRITE	BIT(1)
 
 static void fill_access(struct cxib_mkey_params *params, int access)
 {
@@ -131,6 +141,122 @@ free_mr:
 	return ERR_PTR(err);
 }
 
+static int make_list(struct ib_device *ib, struct cxib_mr *mr)
+{
+	struct device *dev = to_verbs(ib)->hw->bus->dev;
+
+	/* A power of two is aligned, and ends where a unit of the device's does. */
+	mr->list_size = roundup_pow_of_two(max_t(size_t, mr->entry_most * mr->entry_size,
+						 LIST_UNIT));
+	mr->list = kzalloc(mr->list_size, GFP_KERNEL);
+	if (!mr->list)
+		return -ENOMEM;
+	mr->list_dma = dma_map_single(dev, mr->list, mr->list_size, DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, mr->list_dma)) {
+		kfree(mr->list);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_list(struct ib_device *ib, struct cxib_mr *mr)
+{
+	dma_unmap_single(to_verbs(ib)->hw->bus->dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
+	kfree(mr->list);
+}
+
+/* A region that requests register: its key is free until then. */
+struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
+{
+	struct cxib_mkey_params params = {
+		.indirect = type == IB_MR_TYPE_SG_GAPS,
+		.log_page_size = PAGE_SHIFT,
+	};
+	struct cxib_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!most || most > CXIB_REGISTRATION_MAX) {
+		ibdev_dbg(ib->device, "a region of %u pages is not possible, 1 to %u are\n", most,
+			  CXIB_REGISTRATION_MAX);
+		return ERR_PTR(-EINVAL);
+	}
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->is_indirect = params.indirect;
+	mr->entry_size = mr->is_indirect ? sizeof(struct hw_klm) : sizeof(struct hw_mtt);
+	mr->entry_most = most;
+	err = make_list(ib->device, mr);
+	if (err)
+		goto free_mr;
+	params.octwords = ALIGN(most * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+	err = create_key(mr, ib, &params);
+	if (err)
+		goto free_list;
+	return &mr->ib;
+
+free_list:
+	free_list(ib->device, mr);
+free_mr:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+static int add_page(struct ib_mr *ib, u64 address)
+{
+	struct cxib_mr *mr = to_mr(ib);
+	__be64 *pages = mr->list;
+
+	if (mr->entry_count == mr->entry_most)
+		return -ENOMEM;
+	pages[mr->entry_count++] = cpu_to_be64(address | PAGE_READ | PAGE_WRITE);
+	return 0;
+}
+
+/* Pieces of any length; only the first one may begin somewhere within. */
+static int map_pieces(struct cxib_mr *mr, struct scatterlist *list, int count,
+		      unsigned int *offset)
+{
+	unsigned int skip = offset ? *offset : 0;
+	struct hw_klm *entries = mr->list;
+	struct scatterlist *piece;
+	int i;
+
+	mr->ib.iova = sg_dma_address(list) + skip;
+	mr->ib.length = 0;
+	for_each_sg(list, piece, min_t(int, count, mr->entry_most), i) {
+		unsigned int length = sg_dma_len(piece) - skip;
+
+		hw_klm_pack(&entries[i], length, mr->ib.pd->local_dma_lkey,
+			    sg_dma_address(piece) + skip);
+		mr->ib.length += length;
+		skip = 0;
+	}
+	mr->entry_count = i;
+	if (offset)
+		*offset = 0;
+	return i;
+}
+
+int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset)
+{
+	struct device *dev = to_verbs(ib->device)->hw->bus->dev;
+	struct cxib_mr *mr = to_mr(ib);
+	int mapped;
+
+	if (count <= 0)
+		return -EINVAL;
+	dma_sync_single_for_cpu(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
+	memset(mr->list, 0, mr->list_size);
+	mr->entry_count = 0;
+	mapped = mr->is_indirect ? map_pieces(mr, list, count, offset) :
+				   ib_sg_to_pages(ib, list, count, offset, add_page);
+	dma_sync_single_for_device(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
+	return mapped;
+}
+
 int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
@@ -142,6 +268,8 @@ int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
 		return err;
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	if (mr->list)
+		free_list(ib->device, mr);
 	kfree(mr);
 	return 0;
 }

@@ -16,10 +16,38 @@
 /* Word of a queue pair's doorbell record. */
 #define RECORD_SENDS	1
 
-#define OCTWORDS_IN_BLOCK	(CXIB_SEND_BLOCK / CXIB_OCTWORD)
+/* Data that a request carries begins behind the word that says how much it is. */
+#define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
-/* An octword of the send queue, counted like the blocks. */
-static void *octword_at(const struct cxib_qp *qp, u32 octword)
+/* What each operation is for the device, and in completions. */
+static const struct {
+	u8 opcode;
+	u8 completion;
+} operations[] = {
+	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE },
+	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND },
+	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD },
+	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND },
+	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
+					      IB_WC_MASKED_COMP_SWAP },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
+						IB_WC_MASKED_FETCH_ADD },
+	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR },
+};
+
+/**
+ * cxib_send_octword() - an octword of the send queue
+ * @qp: queue pair
+ * @octword: its number, counted on when the ring begins anew
+ *
+ * Return: where it is.
+ */
+void *cxib_send_octword(const struct cxib_qp *qp, u32 octword)
 {
 	size_t mask = BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK) - 1;
 
@@ -27,62 +55,185 @@ static void *octword_at(const struct cxib_qp *qp, u32 octword)
 			      qp->sends.offset + (((size_t)octword << CXIB_LOG_OCTWORD) & mask));
 }
 
-/* The vector of the address, completed by what the request brings. */
-static void write_address(struct hw_wqe_datagram_seg *segment, const struct ib_ud_wr *ud)
+static __be32 immediate_word(const struct ib_send_wr *wr)
 {
-	struct hw_av *vector = hw_wqe_datagram_seg_av(segment);
-
-	*vector = to_ah(ud->ah)->vector;
-	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
-	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
+	switch (wr->opcode) {
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return wr->ex.imm_data;
+	case IB_WR_SEND_WITH_INV:
+	case IB_WR_LOCAL_INV:
+		return hw_wqe_ctrl_seg_pack_0c(wr->ex.invalidate_rkey);
+	case IB_WR_REG_MR:
+		return hw_wqe_ctrl_seg_pack_0c(reg_wr(wr)->key);
+	default:
+		return 0;
+	}
 }
 
-static void write_control(const struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
-			  const struct ib_send_wr *wr, enum hw_wqe_opcode opcode, u32 octwords)
+/* Whoever uses a memory key has to find what an earlier request has made of it. */
+static enum hw_fence_mode choose_fence(struct cxib_send_queue *sends, const struct ib_send_wr *wr)
+{
+	bool after_key = sends->key_changed;
+
+	sends->key_changed = wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV;
+	if (sends->key_changed)
+		return sends->key_fence;
+	if (wr->send_flags & IB_SEND_FENCE)
+		return after_key ? HW_FENCE_MODE_SMALL_AND_FENCE : HW_FENCE_MODE_FENCE;
+	return after_key ? HW_FENCE_MODE_INITIATOR_SMALL : HW_FENCE_MODE_NONE;
+}
+
+static void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
+			  const struct ib_send_wr *wr, u32 octwords)
 {
 	bool signalled = qp->signal_all || wr->send_flags & IB_SEND_SIGNALED;
 	bool solicited = wr->send_flags & IB_SEND_SOLICITED;
-	bool immediate = wr->opcode == IB_WR_SEND_WITH_IMM;
 	enum hw_completion_mode completion = HW_COMPLETION_MODE_ONLY_ERROR;
-	enum hw_fence_mode fence = HW_FENCE_MODE_NONE;
+	enum hw_fence_mode fence = choose_fence(&qp->sends, wr);
 
 	if (signalled)
 		completion = HW_COMPLETION_MODE_CQ_UPDATE;
-	if (wr->send_flags & IB_SEND_FENCE)
-		fence = HW_FENCE_MODE_FENCE;
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX, opcode);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX,
+						 operations[wr->opcode].opcode);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence, completion, solicited);
-	control->dw[3] = immediate ? wr->ex.imm_data : 0;
+	control->dw[3] = immediate_word(wr);
 }
 
 /* An entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end. */
-static u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+static u32 write_pointers(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
 {
-	u32 first = qp->sends.produced * OCTWORDS_IN_BLOCK;
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++) {
 		const struct ib_sge *sge = &wr->sg_list[i];
 
 		if (sge->length)
-			hw_wqe_data_seg_pack(octword_at(qp, first + octwords++), 0, sge->length,
-					     sge->lkey, sge->addr);
+			hw_wqe_data_seg_pack(cxib_send_octword(qp, first + octwords++), 0,
+					     sge->length, sge->lkey, sge->addr);
 	}
 	return octwords;
 }
 
-static int opcode_of(const struct ib_send_wr *wr)
+/* Copies to what follows a place in the send queue, octword by octword. */
+static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
+			  const struct ib_sge *sge)
 {
+	const void *from = (const void *)(uintptr_t)sge->addr;
+	size_t left = sge->length;
+
+	while (left) {
+		size_t within = offset & (CXIB_OCTWORD - 1);
+		size_t count = min(left, CXIB_OCTWORD - within);
+
+		memcpy(cxib_send_octword(qp, first + (offset >> CXIB_LOG_OCTWORD)) + within, from,
+		       count);
+		from += count;
+		offset += count;
+		left -= count;
+	}
+	return offset;
+}
+
+static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+{
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK + octwords;
+	struct hw_wqe_inline_seg *header = cxib_send_octword(qp, first);
+	size_t offset = INLINE_HEADER;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		offset = copy_inline(qp, first, offset, &wr->sg_list[i]);
+	if (offset == INLINE_HEADER)
+		return octwords;
+	header->dw[0] = hw_wqe_inline_seg_pack_00(1, offset - INLINE_HEADER);
+	return octwords + DIV_ROUND_UP(offset, CXIB_OCTWORD);
+}
+
+static u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+{
+	return wr->send_flags & IB_SEND_INLINE ? write_inline(qp, wr, octwords) :
+						 write_pointers(qp, wr, octwords);
+}
+
+static bool fits_inline(const struct cxib_send_queue *sends, const struct ib_send_wr *wr)
+{
+	size_t length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return length <= sends->max_inline;
+}
+
+/* The vector of the address, completed by what the request brings. */
+u32 cxib_write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
+	struct hw_wqe_datagram_seg *segment = cxib_send_octword(qp, first + 1);
+	struct hw_av *vector = hw_wqe_datagram_seg_av(segment);
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	*vector = to_ah(ud->ah)->vector;
+	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
+	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
+	return write_data(qp, wr, CXIB_OCTWORDS_IN_BLOCK);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_write_datagram);
+
+static u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
+	const struct ib_atomic_wr *atomic = atomic_wr(wr);
+	void *operands = cxib_send_octword(qp, first + 2);
+
+	hw_wqe_raddr_seg_pack(cxib_send_octword(qp, first + 1), atomic->remote_addr, atomic->rkey);
 	switch (wr->opcode) {
-	case IB_WR_SEND:
-		return HW_WQE_OPCODE_SEND;
-	case IB_WR_SEND_WITH_IMM:
-		return HW_WQE_OPCODE_SEND_IMM;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		hw_wqe_atomic_seg_pack(operands, atomic->swap, atomic->compare_add);
+		return write_pointers(qp, wr, 3);
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		hw_wqe_atomic_seg_pack(operands, atomic->compare_add, 0);
+		return write_pointers(qp, wr, 3);
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		hw_wqe_masked_atomic_seg_pack(operands, atomic->swap, atomic->compare_add,
+					      atomic->swap_mask, atomic->compare_add_mask);
+		return write_pointers(qp, wr, 4);
 	default:
-		return -EOPNOTSUPP;
+		/* The mask says where carries end. */
+		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
+					      atomic->compare_add_mask, 0);
+		return write_pointers(qp, wr, 4);
 	}
 }
+
+/* Control, address and operands are in the first block, so none of them goes over the end. */
+u32 cxib_write_connected(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
+
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+	case IB_WR_SEND_WITH_INV:
+		return write_data(qp, wr, 1);
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+		hw_wqe_raddr_seg_pack(cxib_send_octword(qp, first + 1), rdma_wr(wr)->remote_addr,
+				      rdma_wr(wr)->rkey);
+		return write_data(qp, wr, 2);
+	case IB_WR_REG_MR:
+		return cxib_write_registration(qp, reg_wr(wr));
+	case IB_WR_LOCAL_INV:
+		return cxib_write_invalidation(qp);
+	default:
+		return write_atomic(qp, wr);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_write_connected);
 
 /*
  * The entries of the blocks are written before anybody can see that they are
@@ -99,48 +250,46 @@ static void remember(struct cxib_qp *qp, const struct ib_send_wr *wr, u32 blocks
 	sends->entries[sends->produced & mask] = (struct cxib_send_entry){
 		.wr_id = wr->wr_id,
 		.blocks = blocks,
-		.opcode = IB_WC_SEND,
+		.opcode = operations[wr->opcode].completion,
 	};
 	/* Pairs with cxib_retire_send(). */
 	smp_store_release(&sends->produced, sends->produced + blocks);
 }
 
 /**
- * cxib_build_send() - writes a datagram request into the send queue
- * @qp: queue pair for datagrams; its send queue is locked
+ * cxib_build_send() - writes a request into the send queue
+ * @qp: queue pair; its send queue is locked
  * @wr: the request
  * @control: filled: where its control segment is
  *
  * Return: 0, or
  *	-EOPNOTSUPP when the queue pair cannot do the operation,
- *	-EINVAL when there are more data segments than it was made for,
+ *	-EINVAL when there are more data segments, or there is more inline data,
+ *	than it was made for,
  *	-ENOMEM when the send queue has no room.
  */
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		    const struct hw_wqe_ctrl_seg **control)
 {
 	struct cxib_send_queue *sends = &qp->sends;
-	u32 first = sends->produced * OCTWORDS_IN_BLOCK;
+	u32 first = sends->produced * CXIB_OCTWORDS_IN_BLOCK;
 	struct hw_wqe_ctrl_seg *begin;
-	int opcode = opcode_of(wr);
-	u32 octwords, blocks, used;
+	u32 octwords, used;
 
-	if (opcode < 0 || wr->send_flags & IB_SEND_INLINE)
+	if (wr->opcode >= ARRAY_SIZE(operations) || !(sends->operations & BIT_ULL(wr->opcode)))
 		return -EOPNOTSUPP;
 	if (wr->num_sge > sends->max_sge)
 		return -EINVAL;
-	octwords = OCTWORDS_IN_BLOCK + wr->num_sge;
-	blocks = DIV_ROUND_UP(octwords, OCTWORDS_IN_BLOCK);
+	if (wr->send_flags & IB_SEND_INLINE && !fits_inline(sends, wr))
+		return -EINVAL;
 	used = sends->produced - READ_ONCE(sends->consumed);
-	if (used + blocks > BIT(sends->log_size))
+	if (used + sends->max_blocks > BIT(sends->log_size))
 		return -ENOMEM;
 
-	/* Control and address fill the first block. */
-	begin = octword_at(qp, first);
-	write_address(octword_at(qp, first + 1), ud_wr(wr));
-	octwords = write_data(qp, wr, OCTWORDS_IN_BLOCK);
-	write_control(qp, begin, wr, opcode, octwords);
-	remember(qp, wr, DIV_ROUND_UP(octwords, OCTWORDS_IN_BLOCK));
+	begin = cxib_send_octword(qp, first);
+	octwords = sends->write(qp, wr);
+	write_control(qp, begin, wr, octwords);
+	remember(qp, wr, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
 	*control = begin;
 	return 0;
 }

@@ -5,10 +5,11 @@
 
 #include "hw/names.h"
 #include "hw/queues.h"
+#include "verbs/post.h"
 #include "verbs/qp.h"
 
-/* No user has given the queue pair an index of its own. */
-#define NO_USER_INDEX	0xffffff
+/* Packets between those that ask for an acknowledge, at most. */
+#define LOG_ACK_REQUEST_FREQUENCY	8
 
 /* The device's code for the bytes of a receive request. */
 #define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_OCTWORD)
@@ -22,6 +23,10 @@ static int service_type(enum ib_qp_type type)
 		return HW_QP_SERVICE_TYPE_QP1;
 	case IB_QPT_UD:
 		return HW_QP_SERVICE_TYPE_UD;
+	case IB_QPT_RC:
+		return HW_QP_SERVICE_TYPE_RC;
+	case IB_QPT_UC:
+		return HW_QP_SERVICE_TYPE_UC;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -45,7 +50,7 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_at
 		return -EINVAL;
 	}
 	if (init->srq || init->rwq_ind_tbl) {
-		ibdev_dbg(&verbs->ib, "datagrams are not received from shared queues\n");
+		ibdev_dbg(&verbs->ib, "queue pairs do not receive from shared queues\n");
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -130,8 +135,9 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 	hw_qpc_set_st(&context, service_type(init->qp_type));
 	hw_qpc_set_pm_state(&context, HW_QP_MIGRATION_STATE_MIGRATED);
 	hw_qpc_set_pd(&context, to_pd(qp->ib.pd)->number);
-	hw_qpc_set_uar_page(&context, verbs->hw->uar);
-	hw_qpc_set_user_index(&context, NO_USER_INDEX);
+	hw_qpc_set_uar_page(&context, qp->uar);
+	hw_qpc_set_user_index(&context, qp->user_index);
+	hw_qpc_set_log_ack_req_freq(&context, LOG_ACK_REQUEST_FREQUENCY);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(&context, 1);
 	fill_queues(&context, qp);
@@ -193,7 +199,8 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 	if (err)
 		return err;
 	qp->ib.qp_num = core_number(qp);
-	attach_to_completion_queues(verbs, qp);
+	if (!qp->is_user)
+		attach_to_completion_queues(verbs, qp);
 	return 0;
 }
 
@@ -201,10 +208,106 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
 	cxib_qp_forget(qp);
-	detach_from_completion_queues(verbs, qp);
+	if (!qp->is_user)
+		detach_from_completion_queues(verbs, qp);
 	xa_erase_irq(&verbs->queue_pairs, qp->number);
 }
 
+/**
+ * cxib_qp_prepare() - the first half of making a queue pair
+ * @qp: as the RDMA core has made it
+ * @init: what is wanted; all but its sizes is checked
+ *
+ * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible.
+ */
+int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	int err = check_attributes(to_verbs(qp->ib.device), init);
+
+	if (!err)
+		set_up(qp, init);
+	return err;
+}
+
+/**
+ * cxib_qp_start() - the second half: the device knows the queue pair
+ * @qp: queue pair with sizes and memory
+ * @init: what was wanted, and what there is
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_qp(); -ENOMEM.
+ */
+int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	int err;
+
+	qp->cap = init->cap;
+	err = create_in_device(verbs, qp, init);
+	if (err)
+		return err;
+	err = publish(verbs, qp);
+	if (err)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), qp->number));
+	return err;
+}
+
+/* How a request that changes a memory key waits, by what the device needs. */
+static enum hw_fence_mode key_fence(const struct cxib_device_caps *caps)
+{
+	switch (caps->umr_fence) {
+	case HW_UMR_FENCE_NONE:
+		return HW_FENCE_MODE_NONE;
+	case HW_UMR_FENCE_SMALL:
+		return HW_FENCE_MODE_INITIATOR_SMALL;
+	default:
+		return HW_FENCE_MODE_STRONG_ORDERING;
+	}
+}
+
+static u64 atomic_operations(const struct cxib_device_caps *caps)
+{
+	u64 operations = 0;
+
+	if (!caps->atomic)
+		return 0;
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_CMP_SWAP)
+		operations |= BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_FETCH_ADD)
+		operations |= BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP)
+		operations |= BIT_ULL(IB_WR_MASKED_ATOMIC_CMP_AND_SWP);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD)
+		operations |= BIT_ULL(IB_WR_MASKED_ATOMIC_FETCH_AND_ADD);
+	return operations;
+}
+
+static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	const u64 sends = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
+	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	qp->sends.key_fence = key_fence(caps);
+	qp->sends.write = cxib_write_connected;
+	switch (qp->ib.qp_type) {
+	case IB_QPT_RC:
+		qp->sends.operations = sends | writes | BIT_ULL(IB_WR_RDMA_READ) |
+				       atomic_operations(caps);
+		if (caps->imaicl)
+			qp->sends.operations |= BIT_ULL(IB_WR_SEND_WITH_INV) |
+						BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
+		break;
+	case IB_QPT_UC:
+		qp->sends.operations = sends | writes;
+		break;
+	default:
+		qp->sends.operations = sends;
+		qp->sends.write = cxib_write_datagram;
+	}
+}
+
+/* For the kernel. */
 int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
@@ -212,31 +315,21 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
-	if (udata)
-		return -EOPNOTSUPP;
-	err = check_attributes(verbs, init);
+	err = cxib_qp_prepare(qp, init);
 	if (err)
 		return err;
-	set_up(qp, init);
+	qp->uar = verbs->hw->uar;
+	qp->user_index = CXIB_NO_USER_INDEX;
+	choose_operations(verbs, qp);
 	err = cxib_qp_size(verbs, qp, init);
 	if (err)
 		return err;
-	qp->cap = init->cap;
 	err = make_memory(verbs, qp);
 	if (err)
 		return err;
-	err = create_in_device(verbs, qp, init);
+	err = cxib_qp_start(qp, init);
 	if (err)
-		goto free_memory;
-	err = publish(verbs, qp);
-	if (err)
-		goto destroy_in_device;
-	return 0;
-
-destroy_in_device:
-	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), qp->number));
-free_memory:
-	free_memory(verbs, qp);
+		free_memory(verbs, qp);
 	return err;
 }
 
@@ -244,15 +337,18 @@ free_memory:
  * cxib_qp_forget() - the queues of a queue pair begin anew
  * @qp: queue pair in the state RST: the device does nothing about it
  *
- * Completions that are not taken yet go.
+ * Completions that are not taken yet go. A program does that for itself.
  */
 void cxib_qp_forget(struct cxib_qp *qp)
 {
+	if (qp->is_user)
+		return;
 	cxib_cq_forget(cxib_send_cq(qp), qp->number);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_forget(cxib_recv_cq(qp), qp->number);
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
+	qp->sends.key_changed = false;
 	qp->receives.produced = 0;
 	qp->receives.consumed = 0;
 	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
@@ -288,7 +384,8 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
 	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
-	free_memory(verbs, qp);
+	if (!qp->is_user)
+		free_memory(verbs, qp);
 	return 0;
 }
 
@@ -327,32 +424,91 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 	};
 }
 
+static enum ib_mig_state core_migration_state(u32 state)
+{
+	switch (state) {
+	case HW_QP_MIGRATION_STATE_ARMED:
+		return IB_MIG_ARMED;
+	case HW_QP_MIGRATION_STATE_REARM:
+		return IB_MIG_REARM;
+	default:
+		return IB_MIG_MIGRATED;
+	}
+}
+
+static void describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
+{
+	u32 rate = hw_ads_get_stat_rate(path);
+
+	attr->type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_dlid(attr, hw_ads_get_rlid(path));
+	rdma_ah_set_sl(attr, hw_ads_get_sl(path));
+	rdma_ah_set_path_bits(attr, hw_ads_get_mlid(path));
+	rdma_ah_set_port_num(attr, hw_ads_get_vhca_port_num(path));
+	rdma_ah_set_static_rate(attr, cxib_core_rate(rate));
+	if (!hw_ads_get_grh(path))
+		return;
+	rdma_ah_set_grh(attr, NULL, hw_ads_get_flow_label(path), hw_ads_get_src_addr_index(path),
+			hw_ads_get_hop_limit(path), hw_ads_get_tclass(path));
+	memcpy(rdma_ah_retrieve_grh(attr)->dgid.raw, hw_ads_get_rgid_rip(path),
+	       sizeof(union ib_gid));
+}
+
+static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *context,
+				struct ib_qp_attr *attr)
+{
+	const struct hw_ads *primary = hw_qpc_get_primary_address_path(context);
+	const struct hw_ads *alternate = hw_qpc_get_secondary_address_path(context);
+
+	attr->dest_qp_num = hw_qpc_get_remote_qpn(context);
+	attr->rq_psn = hw_qpc_get_next_rcv_psn(context);
+	attr->min_rnr_timer = hw_qpc_get_min_rnr_nak(context);
+	attr->retry_cnt = hw_qpc_get_retry_count(context);
+	attr->rnr_retry = hw_qpc_get_rnr_retry(context);
+	attr->max_rd_atomic = qp->initiator_depth;
+	attr->max_dest_rd_atomic = qp->responder_depth;
+	attr->qp_access_flags = qp->access;
+	attr->path_mig_state = core_migration_state(hw_qpc_get_pm_state(context));
+	attr->timeout = hw_ads_get_ack_timeout(primary);
+	describe_path(primary, &attr->ah_attr);
+	describe_path(alternate, &attr->alt_ah_attr);
+	attr->alt_pkey_index = hw_ads_get_pkey_index(alternate);
+	attr->alt_port_num = hw_ads_get_vhca_port_num(alternate);
+	attr->alt_timeout = hw_ads_get_ack_timeout(alternate);
+}
+
+static void describe(const struct cxib_qp *qp, const struct hw_qpc *context,
+		     struct ib_qp_attr *attr)
+{
+	const struct hw_ads *path = hw_qpc_get_primary_address_path(context);
+
+	*attr = (struct ib_qp_attr){ .cap = qp->cap };
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING;
+	attr->path_mtu = hw_qpc_get_mtu(context);
+	attr->qkey = hw_qpc_get_q_key(context);
+	attr->sq_psn = hw_qpc_get_next_send_psn(context);
+	attr->pkey_index = hw_ads_get_pkey_index(path);
+	attr->port_num = hw_ads_get_vhca_port_num(path);
+	if (qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC)
+		describe_connection(qp, context, attr);
+}
+
 int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_qp_init_attr *init)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	struct hw_qpc context;
-	const struct hw_ads *path;
 	int err;
 
-	mutex_lock(&qp->mutex);
+	guard(mutex)(&qp->mutex);
 	err = cxib_query_qp(commands_of(verbs), qp->number, &context);
-	if (!err)
-		WRITE_ONCE(qp->state, core_state(hw_qpc_get_state(&context)));
-	mutex_unlock(&qp->mutex);
 	if (err)
 		return err;
-	path = hw_qpc_get_primary_address_path(&context);
-	*attr = (struct ib_qp_attr){ .cap = qp->cap };
-	attr->qp_state = qp->state;
-	attr->cur_qp_state = qp->state;
-	attr->sq_draining = hw_qpc_get_state(&context) == HW_QP_STATE_SQ_DRAINING;
-	attr->path_mtu = hw_qpc_get_mtu(&context);
-	attr->qkey = hw_qpc_get_q_key(&context);
-	attr->sq_psn = hw_qpc_get_next_send_psn(&context);
-	attr->pkey_index = hw_ads_get_pkey_index(path);
-	attr->port_num = hw_ads_get_vhca_port_num(path);
+	WRITE_ONCE(qp->state, core_state(hw_qpc_get_state(&context)));
+	describe(qp, &context, attr);
 	fill_init(qp, init);
 	return 0;
 }

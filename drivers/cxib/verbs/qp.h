@@ -16,6 +16,9 @@
 /* The unit of requests. */
 #define CXIB_LOG_OCTWORD	4
 #define CXIB_OCTWORD		BIT(CXIB_LOG_OCTWORD)
+#define CXIB_OCTWORDS_IN_BLOCK	(CXIB_SEND_BLOCK / CXIB_OCTWORD)
+
+struct cxib_qp;
 
 /**
  * struct cxib_send_entry - what was posted at a block of the send queue
@@ -34,8 +37,14 @@ struct cxib_send_entry {
  * @offset: where it begins in the buffer of the queue pair
  * @log_size: log2 of its blocks
  * @max_sge: data segments that a request can have
+ * @max_inline: bytes that a request can carry itself
+ * @max_blocks: what the longest request takes
+ * @operations: bit for each enum ib_wr_opcode that it can do
+ * @key_fence: how requests that change memory keys wait for earlier ones
+ * @write: writes the body of a request; returns its octwords
  * @entries: one for each block
  * @lock: one poster at a time; protects @produced. Taken in any context.
+ * @key_changed: the last request has changed a memory key; protected by @lock
  * @produced: blocks posted so far
  * @consumed: blocks whose requests are done; protected by the lock of the
  *	completion queue, read without it
@@ -44,8 +53,14 @@ struct cxib_send_queue {
 	size_t offset;
 	unsigned int log_size;
 	unsigned int max_sge;
+	unsigned int max_inline;
+	unsigned int max_blocks;
+	u64 operations;
+	enum hw_fence_mode key_fence;
+	u32 (*write)(struct cxib_qp *qp, const struct ib_send_wr *wr);
 	struct cxib_send_entry *entries;
 	spinlock_t lock; /* posters */
+	bool key_changed;
 	u32 produced;
 	u32 consumed;
 };
@@ -76,6 +91,10 @@ struct cxib_receive_queue {
  * @ib: as the RDMA core sees it
  * @number: as the device sees it; the core calls special ones 0 and 1
  * @port: port of a special one
+ * @user: what the program that it belongs to has brought for it
+ * @is_user: a program posts to it, not the kernel
+ * @uar: number of the page of doorbells that it uses
+ * @user_index: what its completions call it, for a program
  * @signal_all: every send request has a completion
  * @has_sends: there is a send queue
  * @has_receives: there is a receive queue
@@ -89,11 +108,18 @@ struct cxib_receive_queue {
  * @cap: sizes of its queues, as the core has been told
  * @mutex: one change at a time; protects what follows
  * @state: enum ib_qp_state; read without the mutex
+ * @access: IB_ACCESS_REMOTE_…: what the other end may do
+ * @responder_depth: reads and atomics of the other end that can be outstanding
+ * @initiator_depth: the same for this end
  */
 struct cxib_qp {
 	struct ib_qp ib;
 	u32 number;
 	u32 port;
+	struct cxib_user_queue user;
+	bool is_user;
+	u32 uar;
+	u32 user_index;
 	bool signal_all;
 	bool has_sends;
 	bool has_receives;
@@ -107,6 +133,9 @@ struct cxib_qp {
 	struct ib_qp_cap cap;
 	struct mutex mutex; /* changes */
 	u8 state;
+	u8 access;
+	u8 responder_depth;
+	u8 initiator_depth;
 };
 
 static inline struct cxib_qp *to_qp(struct ib_qp *ib)
@@ -129,7 +158,12 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 	return to_cq(qp->ib.recv_cq);
 }
 
+/* No user has given the queue pair an index of its own. */
+#define CXIB_NO_USER_INDEX	0xffffff
+
 /* qp.c */
+int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
+int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata);
 int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata);

@@ -24,6 +24,26 @@ static unsigned int send_header(enum ib_qp_type type)
 	}
 }
 
+/* What memory keys are changed with. */
+static unsigned int key_request(enum ib_qp_type type)
+{
+	if (type != IB_QPT_RC)
+		return 0;
+	return sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_umr_ctrl_seg) +
+	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
+}
+
+/* Bytes of a request with what was wanted of data. */
+static unsigned int request_size(enum ib_qp_type type, const struct ib_qp_cap *cap)
+{
+	unsigned int inlined = cap->max_inline_data ?
+			       ALIGN(sizeof(struct hw_wqe_inline_seg) + cap->max_inline_data,
+				     CXIB_OCTWORD) : 0;
+	unsigned int pointers = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
+
+	return max(send_header(type) + max(inlined, pointers), key_request(type));
+}
+
 static int refuse(const struct cxib_verbs *verbs, const char *name, u32 value, u32 limit)
 {
 	ibdev_dbg(&verbs->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
@@ -38,22 +58,29 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct
 	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
 	unsigned int most = min_t(unsigned int, CXIB_SEND_SGE_MAX,
 				  (longest - header) / sizeof(struct hw_wqe_data_seg));
-	unsigned int blocks, request;
+	unsigned int blocks, request, most_inline;
 
 	qp->has_sends = cap->max_send_wr;
 	if (!qp->has_sends) {
 		cap->max_send_sge = 0;
+		cap->max_inline_data = 0;
 		return 0;
 	}
 	if (cap->max_send_sge > most)
 		return refuse(verbs, "max_send_sge", cap->max_send_sge, most);
-	request = DIV_ROUND_UP(header + cap->max_send_sge * sizeof(struct hw_wqe_data_seg),
-			       CXIB_SEND_BLOCK);
+	most_inline = longest - header - sizeof(struct hw_wqe_inline_seg);
+	if (cap->max_inline_data > most_inline)
+		return refuse(verbs, "max_inline_data", cap->max_inline_data, most_inline);
+	request = DIV_ROUND_UP(request_size(qp->ib.qp_type, cap), CXIB_SEND_BLOCK);
 	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
 		return refuse(verbs, "max_send_wr", cap->max_send_wr,
 			      BIT(caps->log_max_qp_sz) / request);
 	blocks = roundup_pow_of_two(cap->max_send_wr * request);
 	qp->sends.log_size = ilog2(blocks);
+	qp->sends.max_blocks = request;
+	qp->sends.max_inline = min(request * CXIB_SEND_BLOCK - header -
+				   (unsigned int)sizeof(struct hw_wqe_inline_seg), most_inline);
+	cap->max_inline_data = qp->sends.max_inline;
 	qp->sends.max_sge = (request * CXIB_SEND_BLOCK - header) / sizeof(struct hw_wqe_data_seg);
 	qp->sends.max_sge = min(qp->sends.max_sge, most);
 	cap->max_send_sge = qp->sends.max_sge;
@@ -102,8 +129,6 @@ int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_q
 	struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	if (cap->max_inline_data)
-		return refuse(verbs, "max_inline_data", cap->max_inline_data, 0);
 	err = size_receives(verbs, qp, cap);
 	if (!err)
 		err = size_sends(verbs, qp, cap);

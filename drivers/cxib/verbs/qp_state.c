@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Changing queue pairs: from what ib_verbs wants to transitions of the device. */
 #include <kunit/visibility.h>
+#include <linux/log2.h>
 
 #include "hw/commands_queue_pairs.h"
 #include "hw/names.h"
@@ -10,6 +11,19 @@
 /* Special queue pairs send the packets that every port can take. */
 #define LOG_SPECIAL_MESSAGE	8
 #define LOG_DATAGRAM		12
+
+/* What fields of contexts can hold. */
+#define SL_MAX			15
+#define PATH_BITS_MAX		127
+#define FLOW_LABEL_MAX		GENMASK(19, 0)
+#define TIMER_MAX		31
+#define RETRIES_MAX		7
+#define PSN_MASK		GENMASK(23, 0)
+
+#define QP_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+#define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
+				 HW_QP_OPTIONAL_PARAMETERS_RWE)
 
 /* The command that takes a queue pair from one state to another; 0: none that has a context. */
 static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
@@ -34,63 +48,218 @@ static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
 	}
 }
 
-/* What a datagram queue pair may be given beyond what its transition always takes. */
-static u32 optional_parameters(u16 opcode, int mask)
-{
-	u32 wanted = 0;
+/* Which fields of the context change with attributes that a transition may have, but need not. */
+static const struct {
+	int attribute;
+	u32 parameters;
+} choices[] = {
+	{ IB_QP_ACCESS_FLAGS, ACCESS_PARAMETERS },
+	{ IB_QP_MAX_DEST_RD_ATOMIC, ACCESS_PARAMETERS },
+	{ IB_QP_ALT_PATH, HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH },
+	{ IB_QP_MIN_RNR_TIMER, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT },
+	{ IB_QP_PATH_MIG_STATE, HW_QP_OPTIONAL_PARAMETERS_PM_STATE },
+	{ IB_QP_PKEY_INDEX, HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX },
+	{ IB_QP_PORT, HW_QP_OPTIONAL_PARAMETERS_PRI_PORT },
+	{ IB_QP_QKEY, HW_QP_OPTIONAL_PARAMETERS_Q_KEY },
+};
 
-	if (mask & IB_QP_QKEY)
-		wanted |= HW_QP_OPTIONAL_PARAMETERS_Q_KEY;
+/* The fields that a connection of one kind or another lets a transition choose. */
+static u32 possible_for_connections(u16 opcode, u32 access)
+{
+	const u32 migration = HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
+			      HW_QP_OPTIONAL_PARAMETERS_PM_STATE;
+	const u32 timer = access & HW_QP_OPTIONAL_PARAMETERS_RRE ?
+			  HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT : 0;
+
 	switch (opcode) {
-	case HW_CMD_RST2INIT_QP:
+	case HW_CMD_INIT2INIT_QP:
+		return access | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_PRI_PORT;
+	case HW_CMD_INIT2RTR_QP:
+		return access | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH;
+	case HW_CMD_RTR2RTS_QP:
+	case HW_CMD_RTS2RTS_QP:
+	case HW_CMD_SQD_RTS_QP:
+		return access | timer | migration;
+	case HW_CMD_SQERR2RTS_QP:
+		return access | timer;
+	default:
 		/* It takes everything. */
 		return 0;
-	case HW_CMD_INIT2INIT_QP:
-		if (mask & IB_QP_PORT)
-			wanted |= HW_QP_OPTIONAL_PARAMETERS_PRI_PORT;
-		fallthrough;
-	case HW_CMD_INIT2RTR_QP:
-		if (mask & IB_QP_PKEY_INDEX)
-			wanted |= HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX;
-		return wanted;
-	default:
-		return wanted;
 	}
+}
+
+static u32 possible_for_datagrams(u16 opcode)
+{
+	switch (opcode) {
+	case HW_CMD_RST2INIT_QP:
+		return 0;
+	case HW_CMD_INIT2INIT_QP:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_PRI_PORT;
+	case HW_CMD_INIT2RTR_QP:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX;
+	default:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY;
+	}
+}
+
+static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
+{
+	u32 wanted = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(choices); i++)
+		if (mask & choices[i].attribute)
+			wanted |= choices[i].parameters;
+	switch (qp->ib.qp_type) {
+	case IB_QPT_RC:
+		return wanted & possible_for_connections(opcode, ACCESS_PARAMETERS);
+	case IB_QPT_UC:
+		return wanted & possible_for_connections(opcode,
+							 HW_QP_OPTIONAL_PARAMETERS_RWE);
+	default:
+		return wanted & possible_for_datagrams(opcode);
+	}
+}
+
+static u32 migration_state(enum ib_mig_state state)
+{
+	switch (state) {
+	case IB_MIG_ARMED:
+		return HW_QP_MIGRATION_STATE_ARMED;
+	case IB_MIG_REARM:
+		return HW_QP_MIGRATION_STATE_REARM;
+	default:
+		return HW_QP_MIGRATION_STATE_MIGRATED;
+	}
+}
+
+/* What the other end may do. Reads and atomics need a place to be remembered in. */
+static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			struct hw_qpc *context)
+{
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
+	u8 depth = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
+						     qp->responder_depth;
+
+	hw_qpc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
+	if (!depth)
+		return;
+	hw_qpc_set_rre(context, !!(access & IB_ACCESS_REMOTE_READ));
+	if (access & IB_ACCESS_REMOTE_ATOMIC && caps->atomic) {
+		hw_qpc_set_rae(context, 1);
+		hw_qpc_set_atomic_mode(context, HW_ATOMIC_MODE_IB_SPEC);
+	}
+}
+
+static void fill_path(const struct cxib_verbs *verbs, struct hw_ads *path,
+		      const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *route = rdma_ah_read_grh(attr);
+
+	hw_ads_set_rlid(path, rdma_ah_get_dlid(attr));
+	hw_ads_set_mlid(path, rdma_ah_get_path_bits(attr));
+	hw_ads_set_sl(path, rdma_ah_get_sl(attr));
+	hw_ads_set_stat_rate(path, cxib_static_rate(&verbs->hw->caps,
+						    rdma_ah_get_static_rate(attr)));
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return;
+	hw_ads_set_grh(path, 1);
+	hw_ads_set_src_addr_index(path, route->sgid_index);
+	hw_ads_set_flow_label(path, route->flow_label);
+	hw_ads_set_tclass(path, route->traffic_class);
+	hw_ads_set_hop_limit(path, route->hop_limit);
+	memcpy(hw_ads_rgid_rip(path), route->dgid.raw, sizeof(route->dgid.raw));
+}
+
+static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct hw_qpc *context)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct hw_ads *primary = hw_qpc_primary_address_path(context);
+	struct hw_ads *alternate = hw_qpc_secondary_address_path(context);
+
+	if (mask & IB_QP_AV)
+		fill_path(verbs, primary, &attr->ah_attr);
+	if (mask & IB_QP_PKEY_INDEX)
+		hw_ads_set_pkey_index(primary, attr->pkey_index);
+	if (mask & IB_QP_PORT)
+		hw_ads_set_vhca_port_num(primary, attr->port_num);
+	else if (cxib_qp_is_special(qp))
+		hw_ads_set_vhca_port_num(primary, qp->port);
+	if (mask & IB_QP_TIMEOUT)
+		hw_ads_set_ack_timeout(primary, attr->timeout);
+	if (mask & IB_QP_ALT_PATH) {
+		fill_path(verbs, alternate, &attr->alt_ah_attr);
+		hw_ads_set_pkey_index(alternate, attr->alt_pkey_index);
+		hw_ads_set_vhca_port_num(alternate, attr->alt_port_num);
+		hw_ads_set_ack_timeout(alternate, attr->alt_timeout);
+	}
+}
+
+static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			      struct hw_qpc *context)
+{
+	if (cxib_qp_is_special(qp)) {
+		hw_qpc_set_mtu(context, HW_QP_MTU_256_BYTES);
+		hw_qpc_set_log_msg_max(context, LOG_SPECIAL_MESSAGE);
+	} else if (qp->ib.qp_type == IB_QPT_UD) {
+		hw_qpc_set_mtu(context, HW_QP_MTU_4K_BYTES);
+		hw_qpc_set_log_msg_max(context, LOG_DATAGRAM);
+	} else {
+		if (mask & IB_QP_PATH_MTU)
+			hw_qpc_set_mtu(context, attr->path_mtu);
+		hw_qpc_set_log_msg_max(context, to_verbs(qp->ib.device)->hw->caps.log_max_msg);
+	}
+}
+
+/* What only connections have. */
+static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_qpc *context)
+{
+	if (mask & IB_QP_DEST_QPN)
+		hw_qpc_set_remote_qpn(context, attr->dest_qp_num);
+	if (mask & IB_QP_RQ_PSN)
+		hw_qpc_set_next_rcv_psn(context, attr->rq_psn & PSN_MASK);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		hw_qpc_set_min_rnr_nak(context, attr->min_rnr_timer);
+	if (mask & IB_QP_RETRY_CNT)
+		hw_qpc_set_retry_count(context, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		hw_qpc_set_rnr_retry(context, attr->rnr_retry);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic)
+		hw_qpc_set_log_rra_max(context, order_base_2(attr->max_dest_rd_atomic));
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic)
+		hw_qpc_set_log_sra_max(context, order_base_2(attr->max_rd_atomic));
 }
 
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_qpc *context)
 {
 	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
-	struct hw_ads *path = hw_qpc_primary_address_path(context);
 
-	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
+	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
+						     attr->path_mig_state : IB_MIG_MIGRATED));
 	if (verbs->has_counters)
 		hw_qpc_set_counter_set_id(context, verbs->counter_set);
-	if (cxib_qp_is_special(qp)) {
-		hw_qpc_set_mtu(context, HW_QP_MTU_256_BYTES);
-		hw_qpc_set_log_msg_max(context, LOG_SPECIAL_MESSAGE);
-	} else {
-		hw_qpc_set_mtu(context, HW_QP_MTU_4K_BYTES);
-		hw_qpc_set_log_msg_max(context, LOG_DATAGRAM);
-	}
-	if (mask & IB_QP_PKEY_INDEX)
-		hw_ads_set_pkey_index(path, attr->pkey_index);
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
 	if (mask & IB_QP_SQ_PSN)
-		hw_qpc_set_next_send_psn(context, attr->sq_psn & GENMASK(23, 0));
-	if (mask & IB_QP_PORT)
-		hw_ads_set_vhca_port_num(path, attr->port_num);
-	else if (cxib_qp_is_special(qp))
-		hw_ads_set_vhca_port_num(path, qp->port);
+		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
+	fill_message_size(qp, attr, mask, context);
+	fill_access(qp, attr, mask, context);
+	fill_paths(qp, attr, mask, context);
+	fill_connection(attr, mask, context);
 }
 
 /**
  * cxib_qp_transition() - the command for a change
- * @qp: queue pair for datagrams, in the state that it is changed from
+ * @qp: queue pair in the state that it is changed from
  * @attr: attributes, of which @mask counts
- * @mask: IB_QP_…; ib_verbs allows it for the transition
+ * @mask: IB_QP_…; ib_verbs allows it for the transition, and the values are
+ *	possible
  * @transition: filled
  *
  * Return: 0, or -EOPNOTSUPP when the device has no command for it.
@@ -107,11 +276,99 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	};
 	if (!transition->opcode)
 		return -EOPNOTSUPP;
-	transition->optional = optional_parameters(transition->opcode, mask);
+	transition->optional = optional_parameters(qp, transition->opcode, mask);
 	fill_context(qp, attr, mask, &transition->context);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);
+
+static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 least, u32 most)
+{
+	ibdev_dbg(qp->ib.device, "%s %u of a queue pair is not possible, %u to %u are\n", name,
+		  value, least, most);
+	return -EINVAL;
+}
+
+/* Of the addresses the core has looked at the GIDs only. */
+static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+
+	if (rdma_ah_get_dlid(attr) > U16_MAX)
+		return refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
+	if (rdma_ah_get_sl(attr) > SL_MAX)
+		return refuse(qp, "sl", rdma_ah_get_sl(attr), 0, SL_MAX);
+	if (rdma_ah_get_path_bits(attr) > PATH_BITS_MAX)
+		return refuse(qp, "src_path_bits", rdma_ah_get_path_bits(attr), 0,
+			      PATH_BITS_MAX);
+	if (cxib_static_rate(&verbs->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
+		return refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
+			      IB_RATE_800_GBPS);
+	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH &&
+	    rdma_ah_read_grh(attr)->flow_label > FLOW_LABEL_MAX)
+		return refuse(qp, "flow_label", rdma_ah_read_grh(attr)->flow_label, 0,
+			      FLOW_LABEL_MAX);
+	return 0;
+}
+
+static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err = 0;
+
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
+	    !to_verbs(qp->ib.device)->hw->caps.apm) {
+		ibdev_dbg(qp->ib.device, "the device has no path migration\n");
+		return -EOPNOTSUPP;
+	}
+	if (mask & IB_QP_AV)
+		err = check_path(qp, &attr->ah_attr);
+	if (!err && mask & IB_QP_ALT_PATH)
+		err = check_path(qp, &attr->alt_ah_attr);
+	return err;
+}
+
+static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	const struct ib_device_attr *most = &to_verbs(qp->ib.device)->ib.attrs;
+	const struct {
+		int attribute;
+		const char *name;
+		u32 value, least, most;
+	} ranges[] = {
+		{ IB_QP_PORT, "port_num", attr->port_num, 1, qp->ib.device->phys_port_cnt },
+		{ IB_QP_ALT_PATH, "alt_port_num", attr->alt_port_num, 1,
+		  qp->ib.device->phys_port_cnt },
+		{ IB_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, most->max_pkeys - 1 },
+		{ IB_QP_ALT_PATH, "alt_pkey_index", attr->alt_pkey_index, 0,
+		  most->max_pkeys - 1 },
+		{ IB_QP_PATH_MTU, "path_mtu", attr->path_mtu, IB_MTU_256, IB_MTU_4096 },
+		{ IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, 0, GENMASK(23, 0) },
+		{ IB_QP_TIMEOUT, "timeout", attr->timeout, 0, TIMER_MAX },
+		{ IB_QP_ALT_PATH, "alt_timeout", attr->alt_timeout, 0, TIMER_MAX },
+		{ IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer, 0, TIMER_MAX },
+		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, RETRIES_MAX },
+		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, RETRIES_MAX },
+		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic, 0,
+		  most->max_qp_init_rd_atom },
+		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic, 0,
+		  most->max_qp_rd_atom },
+		{ IB_QP_PATH_MIG_STATE, "path_mig_state", attr->path_mig_state, IB_MIG_MIGRATED,
+		  IB_MIG_ARMED },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (mask & ranges[i].attribute &&
+		    (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most))
+			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].least,
+				      ranges[i].most);
+	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) {
+		ibdev_dbg(qp->ib.device, "access flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+			  attr->qp_access_flags, QP_ACCESS);
+		return -EOPNOTSUPP;
+	}
+	return check_paths(qp, attr, mask);
+}
 
 static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -124,17 +381,7 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 			  qp->number, from, to, mask);
 		return -EINVAL;
 	}
-	if (mask & IB_QP_PORT && (!attr->port_num || attr->port_num > verbs->ib.phys_port_cnt)) {
-		ibdev_dbg(&verbs->ib, "port_num %u of a queue pair is not possible, 1 to %u are\n",
-			  attr->port_num, verbs->ib.phys_port_cnt);
-		return -EINVAL;
-	}
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= verbs->ib.attrs.max_pkeys) {
-		ibdev_dbg(&verbs->ib, "pkey_index %u of a queue pair is not possible, 0 to %u are\n",
-			  attr->pkey_index, verbs->ib.attrs.max_pkeys - 1);
-		return -EINVAL;
-	}
-	return 0;
+	return check_values(qp, attr, mask);
 }
 
 static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -159,6 +406,27 @@ static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	return err ?: cxib_modify_qp(commands, &transition);
 }
 
+static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	lockdep_assert_held(&qp->mutex);
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access = attr->qp_access_flags;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		qp->responder_depth = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		qp->initiator_depth = attr->max_rd_atomic;
+	if (!(mask & IB_QP_STATE))
+		return;
+	if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET) {
+		cxib_qp_forget(qp);
+		qp->access = 0;
+		qp->responder_depth = 0;
+		qp->initiator_depth = 0;
+	}
+	WRITE_ONCE(qp->state, attr->qp_state);
+}
+
 int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
@@ -167,15 +435,15 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	/* The library may want what the driver has not heard of. */
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EOPNOTSUPP;
 	mutex_lock(&qp->mutex);
 	err = check(qp, attr, mask);
 	if (!err)
 		err = change(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE) {
-		if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET)
-			cxib_qp_forget(qp);
-		WRITE_ONCE(qp->state, attr->qp_state);
-	}
+	if (!err)
+		remember(qp, attr, mask);
 	mutex_unlock(&qp->mutex);
 	return err;
 }

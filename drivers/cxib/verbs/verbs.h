@@ -19,6 +19,9 @@
 #define CXIB_PORTS_MAX		2
 #define CXIB_COUNTERS_MAX	24
 
+/* Entries of a region that requests register: lists of 64 KiB with the largest ones. */
+#define CXIB_REGISTRATION_MAX	4096
+
 /**
  * struct cxib_port - a port
  * @number: counted from 1
@@ -97,6 +100,20 @@ struct cxib_reference {
 	struct completion gone;
 };
 
+struct cxib_record_page;
+
+/**
+ * struct cxib_user_queue - what a program has brought for a queue
+ * @umem: its memory; NULL if it has none, and for queues of the kernel
+ * @record_page: the page with its doorbell record; NULL for queues of the kernel
+ * @uar: its page of doorbells; NULL for queues of the kernel
+ */
+struct cxib_user_queue {
+	struct ib_umem *umem;
+	struct cxib_record_page *record_page;
+	struct rdma_user_mmap_entry *uar;
+};
+
 /**
  * struct cxib_pd - a protection domain
  * @ib: as the RDMA core sees it
@@ -120,11 +137,25 @@ struct cxib_ah {
 /**
  * struct cxib_mr - a memory region
  * @ib: as the RDMA core sees it
- * @umem: pages of the program's memory; NULL for a key of all memory
+ * @umem: pages of the program's memory; NULL for memory of the kernel
+ * @list: entries of a region that requests register; NULL for others
+ * @list_dma: the same as the device sees it
+ * @list_size: bytes that it takes
+ * @entry_size: bytes of an entry
+ * @entry_most: entries that it has room for
+ * @entry_count: entries that are filled
+ * @is_indirect: entries are pieces of any length, not pages
  */
 struct cxib_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
+	void *list;
+	dma_addr_t list_dma;
+	size_t list_size;
+	unsigned int entry_size;
+	unsigned int entry_most;
+	unsigned int entry_count;
+	bool is_indirect;
 };
 
 static inline struct cxib_verbs *to_verbs(struct ib_device *ib)
@@ -225,12 +256,15 @@ int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata);
 int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
+u8 cxib_core_rate(u32 code);
 int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
 
 /* mr.c */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
 struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				    int access, struct ib_udata *udata);
+struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
+int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
 int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
 
 #endif

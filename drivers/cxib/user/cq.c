@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Completion queues of programs. */
+#include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "user/user.h"
+#include "verbs/cq.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+/* What every library sends: up to the length of the entries. */
+#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format)
+
+#define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
+static int entry_size(u32 bytes, enum hw_cqe_size *size)
+{
+	switch (bytes) {
+	case 64:
+		*size = HW_CQE_SIZE_64_BYTES;
+		return 0;
+	case 128:
+		*size = HW_CQE_SIZE_128_BYTES;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *attr,
+			 const struct mlx5_ib_create_cq *request)
+{
+	u32 flags = attr->flags;
+
+	if (flags & ~CQ_FLAGS) {
+		ibdev_dbg(ib, "flags 0x%x of a completion queue: only those of 0x%x are supported\n",
+			  flags, CQ_FLAGS);
+		return -EOPNOTSUPP;
+	}
+	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN && !to_verbs(ib)->hw->caps.cq_oi)
+		return -EOPNOTSUPP;
+	if (request->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
+		ibdev_dbg(ib, "the library wants a completion queue with the flags 0x%x, only those of 0x%x are supported\n",
+			  request->flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX);
+		return -EOPNOTSUPP;
+	}
+	if (request->cqe_comp_en || request->reserved0 || request->reserved1)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int hold_uar(struct cxib_cq *cq, struct cxib_context *context,
+		    struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
+		    u32 *number)
+{
+	int err;
+
+	*number = request->uar_page_index;
+	err = uverbs_copy_from(number, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+	if (err == -ENOENT)
+		err = request->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ? 0 : -EINVAL;
+	if (err)
+		return err;
+	cq->user.uar = cxib_hold_uar(context, *number);
+	if (!cq->user.uar) {
+		ibdev_dbg(cq->ib.device, "the program has no page of doorbells 0x%x\n", *number);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int start(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_params *params)
+{
+	struct mlx5_ib_create_cq_resp response = {};
+	int err;
+
+	err = cxib_cq_start(cq, params);
+	if (err)
+		return err;
+	response.cqn = cq->number;
+	err = cxib_put_response(udata, &response, sizeof(response.cqn));
+	if (err)
+		cxib_destroy_completion_queue(&cq->ib, NULL);
+	return err;
+}
+
+static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr,
+			  struct uverbs_attr_bundle *attrs)
+{
+	struct ib_udata *udata = &attrs->driver_udata;
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_cq_params params = {
+		.ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
+	};
+	struct mlx5_ib_create_cq request;
+	struct cxib_user_memory memory;
+	int err;
+
+	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	if (!err)
+		err = check_request(cq->ib.device, attr, &request);
+	if (!err)
+		err = entry_size(request.cqe_size, &params.entry_size);
+	if (!err)
+		err = cxib_cq_prepare(&cq->ib, attr);
+	if (err)
+		return err;
+	cq->is_user = true;
+	memory = (struct cxib_user_memory){
+		.buffer = request.buf_addr,
+		.size = (size_t)request.cqe_size << cq->log_size,
+		.record = request.db_addr,
+	};
+	err = cxib_pin_queue(context, &memory, &cq->user, &cq->buffer, &cq->record.dma);
+	if (err)
+		return err;
+	err = hold_uar(cq, context, attrs, &request, &params.uar);
+	if (!err)
+		err = start(cq, udata, &params);
+	if (err)
+		cxib_unpin_queue(&cq->user, &cq->buffer);
+	return err;
+}
+
+int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct uverbs_attr_bundle *attrs)
+{
+	if (!attrs)
+		return cxib_create_completion_queue(ib, attr, NULL);
+	return create_user_cq(to_cq(ib), attr, attrs);
+}
+
+int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	err = cxib_destroy_completion_queue(ib, udata);
+	if (!err && cq->is_user)
+		cxib_unpin_queue(&cq->user, &cq->buffer);
+	return err;
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(cxib_create_cq_attributes, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
+			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
+						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+
+const struct uapi_definition cxib_cq_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &cxib_create_cq_attributes),
+	{},
+};

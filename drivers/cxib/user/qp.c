@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queue pairs of programs. */
+#include <linux/log2.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "user/user.h"
+#include "verbs/qp.h"
+
+/* What every library sends: up to the page of doorbells. */
+#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_qp, bfreg_index)
+
+/* That data may come in completions is an offer, which is not taken. */
+#define OFFERS		(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+#define QP_FLAGS	(OFFERS | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+
+static int check_request(struct ib_device *ib, const struct cxib_context *context,
+			 const struct mlx5_ib_create_qp *request)
+{
+	if (request->flags & ~QP_FLAGS) {
+		ibdev_dbg(ib, "the library wants a queue pair with the flags 0x%x, only those of 0x%x are supported\n",
+			  request->flags, QP_FLAGS);
+		return -EOPNOTSUPP;
+	}
+	if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)) {
+		ibdev_dbg(ib, "the library does not say which page of doorbells a queue pair has\n");
+		return -EINVAL;
+	}
+	if (request->sq_buf_addr || request->ece_options)
+		return -EOPNOTSUPP;
+	if (request->uidx > CXIB_NO_USER_INDEX ||
+	    (!context->cqe_version && request->uidx != CXIB_NO_USER_INDEX)) {
+		ibdev_dbg(ib, "user index 0x%x of a queue pair is not possible\n", request->uidx);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int refuse(struct ib_device *ib, const char *name, u32 value, u32 limit)
+{
+	ibdev_dbg(ib, "%s %u of a queue pair: only powers of two up to %u are possible\n", name,
+		  value, limit);
+	return -EINVAL;
+}
+
+static int size_sends(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
+{
+	u32 most = BIT(to_verbs(qp->ib.device)->hw->caps.log_max_qp_sz);
+
+	qp->has_sends = request->sq_wqe_count;
+	if (!qp->has_sends)
+		return 0;
+	if (request->sq_wqe_count > most || !is_power_of_2(request->sq_wqe_count))
+		return refuse(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, most);
+	qp->sends.log_size = ilog2(request->sq_wqe_count);
+	return 0;
+}
+
+static int size_receives(struct cxib_qp *qp, const struct ib_qp_cap *cap,
+			 const struct mlx5_ib_create_qp *request)
+{
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	u32 most = BIT(caps->log_max_qp_sz);
+
+	qp->has_receives = cap->max_recv_wr;
+	if (!qp->has_receives)
+		return 0;
+	if (request->rq_wqe_count > most || !is_power_of_2(request->rq_wqe_count))
+		return refuse(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, most);
+	if (request->rq_wqe_shift < CXIB_LOG_OCTWORD ||
+	    request->rq_wqe_shift > ilog2(caps->max_wqe_sz_rq)) {
+		ibdev_dbg(qp->ib.device, "rq_wqe_shift %u of a queue pair is not possible, %u to %u are\n",
+			  request->rq_wqe_shift, CXIB_LOG_OCTWORD, ilog2(caps->max_wqe_sz_rq));
+		return -EINVAL;
+	}
+	qp->receives.log_size = ilog2(request->rq_wqe_count);
+	qp->receives.log_stride = request->rq_wqe_shift;
+	qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
+	if (qp->has_sends && !IS_ALIGNED(qp->sends.offset, CXIB_SEND_BLOCK)) {
+		ibdev_dbg(qp->ib.device, "a receive queue of %zu bytes leaves no place for the send queue\n",
+			  qp->sends.offset);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int hold_uar(struct cxib_qp *qp, struct cxib_context *context, u32 number)
+{
+	qp->uar = number;
+	qp->user.uar = cxib_hold_uar(context, number);
+	if (!qp->user.uar) {
+		ibdev_dbg(qp->ib.device, "the program has no page of doorbells 0x%x\n", number);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	/* The number of a doorbell register: only for libraries that do not name a page. */
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = U32_MAX };
+	int err;
+
+	err = cxib_qp_start(qp, init);
+	if (err)
+		return err;
+	err = cxib_put_response(udata, &response, sizeof(response));
+	if (err)
+		cxib_destroy_queue_pair(&qp->ib, NULL);
+	return err;
+}
+
+static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		   const struct cxib_context *context, const struct mlx5_ib_create_qp *request)
+{
+	int err;
+
+	err = check_request(qp->ib.device, context, request);
+	if (!err)
+		err = cxib_qp_prepare(qp, init);
+	if (!err)
+		err = size_sends(qp, request);
+	if (!err)
+		err = size_receives(qp, &init->cap, request);
+	qp->is_user = true;
+	qp->user_index = request->uidx;
+	return err;
+}
+
+static int create_user_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+			  struct ib_udata *udata)
+{
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct mlx5_ib_create_qp request;
+	struct cxib_user_memory memory;
+	int err;
+
+	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	if (!err)
+		err = prepare(qp, init, context, &request);
+	if (err)
+		return err;
+	memory = (struct cxib_user_memory){
+		.buffer = request.buf_addr,
+		.size = cxib_qp_buffer_size(qp),
+		.record = request.db_addr,
+	};
+	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->record.dma);
+	if (err)
+		return err;
+	err = hold_uar(qp, context, request.bfreg_index);
+	if (!err)
+		err = start(qp, init, udata);
+	if (err)
+		cxib_unpin_queue(&qp->user, &qp->buffer);
+	return err;
+}
+
+int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	if (!udata)
+		return cxib_create_queue_pair(ib, init, NULL);
+	return create_user_qp(to_qp(ib), init, udata);
+}
+
+int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct cxib_qp *qp = to_qp(ib);
+	int err;
+
+	err = cxib_destroy_queue_pair(ib, udata);
+	if (!err && qp->is_user)
+		cxib_unpin_queue(&qp->user, &qp->buffer);
+	return err;
+}

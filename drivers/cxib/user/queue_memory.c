@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queues in the memory of programs: pinned, accounted, and told to the device.
+ *
+ * A page holds the doorbell records of many queues, so it is pinned once for
+ * all that are there.
+ */
+#include <linux/sched/mm.h>
+#include <rdma/ib_umem.h>
+#include <rdma/iter.h>
+
+#include "user/user.h"
+
+/**
+ * struct cxib_record_page - a page with doorbell records
+ * @node: in the context's list
+ * @context: the context
+ * @umem: the pinned page
+ * @users: queues that have a record there; protected by the context's lock
+ */
+struct cxib_record_page {
+	struct list_head node;
+	struct cxib_context *context;
+	struct ib_umem *umem;
+	unsigned int users;
+};
+
+static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
+{
+	struct ib_block_iter block;
+
+	buffer->offset = offset_in_page(umem->address);
+	buffer->page_count = 0;
+	buffer->pages = kvcalloc(ib_umem_num_pages(umem), sizeof(*buffer->pages), GFP_KERNEL);
+	if (!buffer->pages)
+		return -ENOMEM;
+	rdma_umem_for_each_dma_block(umem, &block, PAGE_SIZE)
+		buffer->pages[buffer->page_count++].dma = rdma_block_iter_dma_address(&block);
+	return 0;
+}
+
+static int pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
+		      struct cxib_user_queue *user, struct cxib_buffer *buffer)
+{
+	int err;
+
+	if (!memory->size)
+		return 0;
+	if (!IS_ALIGNED(memory->buffer, CXIB_BUFFER_ALIGNMENT)) {
+		ibdev_dbg(ib, "a queue at 0x%llx is not possible, only at multiples of %lu\n",
+			  memory->buffer, CXIB_BUFFER_ALIGNMENT);
+		return -EINVAL;
+	}
+	user->umem = ib_umem_get(ib, memory->buffer, memory->size, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(user->umem)) {
+		err = PTR_ERR(user->umem);
+		user->umem = NULL;
+		return err;
+	}
+	err = list_pages(user->umem, buffer);
+	if (err) {
+		ib_umem_release(user->umem);
+		user->umem = NULL;
+	}
+	return err;
+}
+
+static struct cxib_record_page *find_page(struct cxib_context *context, u64 address)
+{
+	struct cxib_record_page *page;
+
+	lockdep_assert_held(&context->lock);
+
+	/* A child of the program that opened the device has other pages at the same addresses. */
+	list_for_each_entry(page, &context->record_pages, node)
+		if (page->umem->address == address && page->umem->owning_mm == current->mm)
+			return page;
+	return NULL;
+}
+
+static struct cxib_record_page *pin_page(struct cxib_context *context, u64 address)
+{
+	struct cxib_record_page *page;
+	int err;
+
+	lockdep_assert_held(&context->lock);
+
+	page = kzalloc(sizeof(*page), GFP_KERNEL);
+	if (!page)
+		return ERR_PTR(-ENOMEM);
+	page->context = context;
+	page->umem = ib_umem_get(context->ib.device, address, PAGE_SIZE, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(page->umem)) {
+		err = PTR_ERR(page->umem);
+		kfree(page);
+		return ERR_PTR(err);
+	}
+	list_add(&page->node, &context->record_pages);
+	return page;
+}
+
+static int pin_record(struct cxib_context *context, u64 address, struct cxib_user_queue *user,
+		      dma_addr_t *record)
+{
+	struct cxib_record_page *page;
+
+	if (!IS_ALIGNED(address, sizeof(u64))) {
+		ibdev_dbg(context->ib.device,
+			  "a doorbell record at 0x%llx is not possible, only at multiples of 8\n",
+			  address);
+		return -EINVAL;
+	}
+	guard(mutex)(&context->lock);
+	page = find_page(context, address & PAGE_MASK);
+	if (!page)
+		page = pin_page(context, address & PAGE_MASK);
+	if (IS_ERR(page))
+		return PTR_ERR(page);
+	page->users++;
+	user->record_page = page;
+	*record = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(address);
+	return 0;
+}
+
+static void unpin_record(struct cxib_record_page *page)
+{
+	struct cxib_context *context = page->context;
+
+	guard(mutex)(&context->lock);
+	if (--page->users)
+		return;
+	list_del(&page->node);
+	ib_umem_release(page->umem);
+	kfree(page);
+}
+
+/**
+ * cxib_pin_queue() - takes a queue that a program has made
+ * @context: the program's context
+ * @memory: where it is
+ * @user: filled, but for the page of doorbells
+ * @buffer: filled: its pages
+ * @record: filled: bus address of its doorbell record
+ *
+ * Context: process context of the program, may sleep.
+ * Return: 0, or
+ *	-EINVAL when the queue or its record cannot be where it is,
+ *	-ENOMEM when there is no memory, or the program may not pin more,
+ *	-EFAULT when there is nothing at these addresses.
+ */
+int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
+		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record)
+{
+	int err;
+
+	err = pin_buffer(context->ib.device, memory, user, buffer);
+	if (err)
+		return err;
+	err = pin_record(context, memory->record, user, record);
+	if (err)
+		cxib_unpin_queue(user, buffer);
+	return err;
+}
+
+/**
+ * cxib_unpin_queue() - lets go of what a program has brought for a queue
+ * @user: what it has brought; empty afterwards
+ * @buffer: the pages; empty afterwards. The device does not use them any more.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
+{
+	if (user->uar)
+		rdma_user_mmap_entry_put(user->uar);
+	if (user->record_page)
+		unpin_record(user->record_page);
+	kvfree(buffer->pages);
+	if (user->umem)
+		ib_umem_release(user->umem);
+	*buffer = (struct cxib_buffer){};
+	*user = (struct cxib_user_queue){};
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Send requests of connections: every operation as the device wants it. */
+#include "fake_queue_pair.h"
+#include "verbs/post.h"
+
+static struct fake_queue_pair *make_connection(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	fake->qp.sends.operations = U64_MAX;
+	fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
+	fake->qp.sends.write = cxib_write_connected;
+	return fake;
+}
+
+static void build(struct kunit *test, struct fake_queue_pair *fake, const struct ib_send_wr *wr)
+{
+	const struct hw_wqe_ctrl_seg *control;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, wr, &control));
+}
+
+static u32 fence_of(struct fake_queue_pair *fake, u32 block)
+{
+	return hw_wqe_ctrl_seg_get_fm(fake_block(fake, block));
+}
+
+static void writes_and_reads_name_the_remote_memory(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM, .num_sge = 1, .sg_list = &sge,
+			.ex.imm_data = cpu_to_be32(0x1234) },
+		.remote_addr = 0xdeadbeef00ULL, .rkey = 0x77,
+	};
+	struct hw_wqe_ctrl_seg *control = fake_block(fake, 0);
+	struct hw_wqe_raddr_seg *remote = (void *)(control + 1);
+
+	build(test, fake, &wr.wr);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE_IMM, hw_wqe_ctrl_seg_get_opcode(control));
+	KUNIT_EXPECT_EQ(test, 0x1234, hw_wqe_ctrl_seg_get_imm(control));
+	KUNIT_EXPECT_EQ(test, 3, hw_wqe_ctrl_seg_get_ds(control));
+	KUNIT_EXPECT_EQ(test, 0xdeadbeef00ULL, hw_wqe_raddr_seg_get_raddr(remote));
+	KUNIT_EXPECT_EQ(test, 0x77, hw_wqe_raddr_seg_get_rkey(remote));
+	wr.wr.opcode = IB_WR_RDMA_READ;
+	build(test, fake, &wr.wr);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_READ,
+			hw_wqe_ctrl_seg_get_opcode(fake_block(fake, 1)));
+	KUNIT_EXPECT_EQ(test, IB_WC_RDMA_READ, fake->qp.sends.entries[1].opcode);
+}
+
+static void atomics_have_operands(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_atomic_wr wr = {
+		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP, .compare_add = 1, .swap = 2,
+		.compare_add_mask = 3, .swap_mask = 4,
+	};
+	struct hw_wqe_masked_atomic_seg *operands;
+
+	build(test, fake, &wr.wr);
+	operands = fake_block(fake, 0) + 32;
+	KUNIT_EXPECT_EQ(test, 2, hw_wqe_masked_atomic_seg_get_swap_add(operands));
+	KUNIT_EXPECT_EQ(test, 1, hw_wqe_masked_atomic_seg_get_compare(operands));
+	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
+	build(test, fake, &wr.wr);
+	operands = fake_block(fake, 1) + 32;
+	KUNIT_EXPECT_EQ(test, 1, hw_wqe_masked_atomic_seg_get_swap_add(operands));
+	wr.wr.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP;
+	build(test, fake, &wr.wr);
+	operands = fake_block(fake, 2) + 32;
+	KUNIT_EXPECT_EQ(test, 4, hw_wqe_masked_atomic_seg_get_swap_add_mask(operands));
+	KUNIT_EXPECT_EQ(test, 3, hw_wqe_masked_atomic_seg_get_compare_mask(operands));
+	KUNIT_EXPECT_EQ(test, 4, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 2)));
+}
+
+static void a_registration_describes_the_key(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_pd pd = { .local_dma_lkey = 0x42 };
+	struct cxib_mr mr = {
+		.ib = { .iova = 0x5000, .length = 0x3000, .page_size = SZ_4K },
+		.list_dma = 0x8000, .entry_size = 8, .entry_count = 3,
+	};
+	struct ib_reg_wr wr = {
+		.wr.opcode = IB_WR_REG_MR, .mr = &mr.ib, .key = 0x1207,
+		.access = IB_ACCESS_REMOTE_READ,
+	};
+	struct hw_mkey_seg *key;
+	struct hw_wqe_data_seg *list;
+
+	fake->qp.ib.pd = &pd;
+	build(test, fake, &wr.wr);
+	key = fake_block(fake, 1);
+	list = fake_block(fake, 2);
+	KUNIT_EXPECT_EQ(test, 0x1207, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, 9, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, 7, hw_mkey_seg_get_mkey_7_0(key));
+	KUNIT_EXPECT_EQ(test, 0x5000, hw_mkey_seg_get_start_addr(key));
+	KUNIT_EXPECT_EQ(test, 0x3000, hw_mkey_seg_get_len(key));
+	KUNIT_EXPECT_EQ(test, 12, hw_mkey_seg_get_log_page_size(key));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(key));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(key));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(key));
+	KUNIT_EXPECT_EQ(test, 64, hw_wqe_data_seg_get_byte_count(list));
+	KUNIT_EXPECT_EQ(test, 0x42, hw_wqe_data_seg_get_lkey(list));
+}
+
+static void whoever_comes_after_a_key_waits_for_it(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = 9 };
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+
+	build(test, fake, &invalidate);
+	KUNIT_EXPECT_EQ(test, 9, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_free(fake_block(fake, 1)));
+	build(test, fake, &send);
+	build(test, fake, &send);
+	send.send_flags = IB_SEND_FENCE;
+	build(test, fake, &send);
+	build(test, fake, &invalidate);
+	build(test, fake, &send);
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_STRONG_ORDERING, fence_of(fake, 0));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, fence_of(fake, 2));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_NONE, fence_of(fake, 3));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_FENCE, fence_of(fake, 4));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_SMALL_AND_FENCE, fence_of(fake, 7));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(writes_and_reads_name_the_remote_memory),
+	KUNIT_CASE(atomics_have_operands),
+	KUNIT_CASE(a_registration_describes_the_key),
+	KUNIT_CASE(whoever_comes_after_a_key_waits_for_it),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "post_connected",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

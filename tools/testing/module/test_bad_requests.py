@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Requests that no library would send: each is refused with the right error and changes nothing."""
+
+import errno
+import struct
+import unittest
+from collections.abc import Callable
+
+import raw_verbs
+import rdma
+
+UNMAPPED = 0x10000
+
+
+class BadRequests(unittest.TestCase):
+    def setUp(self) -> None:
+        self.device = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(self.device.close)
+
+    def assert_refused(self, error: int, act: Callable[..., object], *arguments: object, **changes: int) -> None:
+        with self.subTest(act=act.__name__, arguments=arguments, changes=changes):
+            with self.assertRaises(OSError) as caught:
+                act(*arguments, **changes)
+            self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[error])
+
+    def test_contexts(self) -> None:
+        sound = [16, 4, 0, 0, 1, 0, 0, 0, 0, 3]
+        for place, value in ((2, 1), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1), (9, 0), (9, 1)):
+            request = list(sound)
+            request[place] = value
+            driver = struct.pack("<IIIIBBHIQ", *request[:6], request[6], request[7], request[9])
+            self.assert_refused(errno.EOPNOTSUPP, self.device.open_context, driver)
+
+    def test_pages_of_doorbells(self) -> None:
+        self.device.make_basics()
+        self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 0)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.allocate_uar, 2)
+
+    def test_completion_queues(self) -> None:
+        self.device.make_basics()
+        self.device.create_cq()
+        for changes in ({"cqe": 0}, {"cqe": 1 << 30}, {"cqe": 0xFFFFFFFF}, {"vector": 1000}, {"cqe_size": 0},
+                        {"cqe_size": 32}, {"cqe_size": 256}, {"flags": 0}, {"uar": 0xFFFF}, {"uar": 0},
+                        {"buffer": self.device.queue.address + 8}, {"record": self.device.record.address + 4}):
+            self.assert_refused(errno.EINVAL, self.device.create_cq, **changes)
+        for changes in ({"flags": 3}, {"flags": 0x8002}, {"compress": 1}, {"reserved0": 1}, {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_cq, **changes)
+        for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
+            self.assert_refused(errno.EFAULT, self.device.create_cq, **changes)
+
+    def test_queue_pairs(self) -> None:
+        self.device.make_basics()
+        cq = self.device.create_cq()
+        self.device.create_qp(cq)
+        for changes in ({"sq_count": 3}, {"sq_count": 1 << 31}, {"sq_count": 1 << 17}, {"rq_count": 3},
+                        {"rq_count": 0}, {"rq_count": 1 << 31}, {"rq_shift": 0}, {"rq_shift": 3}, {"rq_shift": 31},
+                        {"rq_shift": 0xFFFFFFFF}, {"rq_count": 1}, {"flags": 0}, {"uidx": 1 << 24},
+                        {"bfreg": 0xFFFF}, {"bfreg": 0}, {"buffer": self.device.queue.address + 16},
+                        {"record": self.device.record.address + 4}):
+            self.assert_refused(errno.EINVAL, self.device.create_qp, cq, **changes)
+        for changes in ({"pd": 77}, {"send_cq": 77}, {"recv_cq": 77}):
+            self.assert_refused(errno.ENOENT, self.device.create_qp, cq, **changes)
+        for changes in ({"flags": 0x401}, {"flags": 0x410}, {"flags": 0x80000400}, {"access_key": 1}, {"ece": 1},
+                        {"type": 8}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_qp, cq, **changes)
+        for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
+            self.assert_refused(errno.EFAULT, self.device.create_qp, cq, **changes)
+
+    def test_a_page_of_doorbells_of_another_program(self) -> None:
+        self.device.make_basics()
+        other = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(other.close)
+        other.make_basics()
+        self.assert_refused(errno.EINVAL, self.device.create_cq, uar=other.uar)
+
+    def test_memory_regions(self) -> None:
+        self.device.make_basics()
+        address = self.device.queue.address
+        self.device.register(address, 8192, address, 7)
+        self.assert_refused(errno.EFAULT, self.device.register, UNMAPPED, 4096, UNMAPPED, 1)
+        self.assert_refused(errno.EINVAL, self.device.register, address, 4096, address + 1, 1)
+        self.assert_refused(errno.EINVAL, self.device.register, address, 4096, address, 2)
+        self.assert_refused(errno.EINVAL, self.device.register, address, 2**64 - 4096, address, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

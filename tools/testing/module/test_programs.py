@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that know nothing of cxib, on two devices of one switch with a subnet manager."""
+
+import itertools
+import os
+import pathlib
+import re
+import subprocess
+import time
+import unittest
+
+import rdma
+
+ROUNDS = int(os.environ.get("CXIB_ROUNDS", "200"))
+TCP_PORTS = itertools.count(18515)
+
+
+def resources(kind: str) -> int:
+    """Objects of a kind that all devices have together."""
+    summary = rdma.run("rdma", "resource")
+    return sum(int(count) for count in re.findall(rf"\b{kind} (\d+)", summary))
+
+
+class ProgramTest(unittest.TestCase):
+    """Every program leaves as many objects as there were before."""
+
+    KINDS = ("pd", "cq", "qp", "mr", "ctx", "srq")
+
+    def setUp(self) -> None:
+        self.first, self.second = rdma.ports()[:2]
+        before = {kind: resources(kind) for kind in self.KINDS}
+        self.addCleanup(self.assert_as_before, before)
+
+    def assert_as_before(self, before: dict[str, int]) -> None:
+        rdma.until(lambda: {kind: resources(kind) for kind in self.KINDS} == before, "all objects are gone")
+
+    def exchange(self, *program: str | int) -> tuple[str, str]:
+        """Runs server and client of a program on the two ports; returns what both printed."""
+        tcp_port = next(TCP_PORTS)
+        words = [*program, "-p", tcp_port]
+        with rdma.background(*words, "-d", self.first.device) as server:
+            rdma.await_listener(tcp_port, server)
+            client = rdma.run(*words, "-d", self.second.device, "127.0.0.1")
+            return rdma.finish(server), client
+
+
+class PingPong(ProgramTest):
+    """The examples of rdma-core, with the data that arrives checked (-c)."""
+
+    def check(self, kind: str, *options: str | int) -> None:
+        for output in self.exchange(f"ibv_{kind}_pingpong", "-c", "-n", ROUNDS, *options):
+            self.assertNotIn("invalid data", output)
+            self.assertRegex(output, rf"\b{ROUNDS} iters in")
+
+    def test_reliable_connections(self) -> None:
+        self.check("rc")
+
+    def test_reliable_connections_with_events(self) -> None:
+        self.check("rc", "-e", "-s", 65536)
+
+    def test_reliable_connections_with_a_global_route_header(self) -> None:
+        self.check("rc", "-g", 0, "-m", 2048)
+
+    def test_unreliable_connections(self) -> None:
+        self.check("uc")
+
+    def test_unreliable_datagrams(self) -> None:
+        self.check("ud", "-s", 2048)
+
+
+class Perftest(ProgramTest):
+    """Each operation; figures are not judged."""
+
+    def check(self, program: str, *options: str | int) -> None:
+        _, client = self.exchange(program, "-F", "-n", ROUNDS, *options)
+        self.assertRegex(client, r"(?m)^ *\d+ +\d+ +[\d.]+ ")
+
+    def test_sends(self) -> None:
+        self.check("ib_send_bw", "-s", 4096)
+
+    def test_sends_with_inline_data(self) -> None:
+        self.check("ib_send_lat", "-s", 64, "-I", 64)
+
+    def test_writes(self) -> None:
+        self.check("ib_write_bw", "-q", 4)
+
+    def test_reads(self) -> None:
+        self.check("ib_read_bw")
+
+    def test_atomics(self) -> None:
+        self.check("ib_atomic_bw")
+        self.check("ib_atomic_lat", "-A", "CMP_AND_SWAP")
+
+
+class ConnectionManager(ProgramTest):
+    """Programs that find each other through the RDMA connection manager, over IPoIB."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        rdma.run("modprobe", "rdma_ucm")
+        for number, port in enumerate(rdma.ports(), 1):
+            interface = port.interface
+            rdma.run("ip", "address", "replace", f"192.0.2.{number}/24", "dev", interface)
+            rdma.run("ip", "link", "set", interface, "up")
+            rdma.until(lambda name=interface: "LOWER_UP" in rdma.run("ip", "link", "show", name), "the link is up")
+
+    def check(self, server_words: list[str | int], client_words: list[str | int]) -> None:
+        with rdma.background(*server_words) as server:
+            rdma.until(lambda: resources("cm_id") > 0, "the server listens")
+            rdma.run(*client_words)
+            rdma.finish(server)
+
+    def test_rping(self) -> None:
+        common: list[str | int] = ["rping", "-a", "192.0.2.1", "-C", ROUNDS, "-V"]
+        self.check([*common, "-s"], [*common, "-c"])
+
+    def test_ucmatose(self) -> None:
+        common: list[str | int] = ["ucmatose", "-c", 8, "-C", 10]
+        self.check(common, [*common, "-s", "192.0.2.1"])
+
+
+class Killed(ProgramTest):
+    """A program that is killed leaves nothing behind, whatever it was doing."""
+
+    def test_in_the_middle_of_traffic(self) -> None:
+        tcp_port = next(TCP_PORTS)
+        words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
+        with rdma.background(*words, "-d", self.first.device) as server:
+            rdma.await_listener(tcp_port, server)
+            with rdma.background(*words, "-d", self.second.device, "127.0.0.1") as client:
+                rdma.until(lambda: resources("qp") >= 12, "both sides have their queue pairs")
+                time.sleep(1)
+                client.kill()
+                server.kill()
+
+    def test_while_it_makes_objects(self) -> None:
+        for delay in (0.05, 0.1, 0.2, 0.4):
+            child = subprocess.Popen(["ibv_rc_pingpong", "-d", self.first.device], stdout=subprocess.DEVNULL)
+            time.sleep(delay)
+            child.kill()
+            child.wait()
+
+
+class PinnedMemory(ProgramTest):
+    """What a device can access is accounted to the program, and limited."""
+
+    def test_a_program_cannot_pin_more_than_it_may(self) -> None:
+        command = f"ulimit -l 64; exec setpriv --reuid=nobody --regid=nogroup --clear-groups --bounding-set=-all " \
+                  f"ibv_rc_pingpong -d {self.first.device} -s 1000000"
+        for device in pathlib.Path("/dev/infiniband").glob("uverbs*"):
+            device.chmod(0o666)
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("Couldn't register MR", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
