@@ -55,8 +55,8 @@ kunit: ## the KUnit suites in a guest; SUITE=glob chooses
 fuzz: lab cxemu ## a device that does anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
 	@tools/testing/module/faults none $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
 
-coverage: ## lines and branches of the driver that KUnit reaches; build/coverage/
-	@tools/testing/kunit/run --coverage
+coverage: cxemu ## lines and branches of the driver that KUnit and guests reach; build/coverage/
+	@tools/testing/coverage
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
 	@tools/bench/run transport
