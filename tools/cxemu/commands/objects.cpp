@@ -32,6 +32,18 @@ CommandResult deallocate(CommandContext& context) {
     return context.destroy<T>(static_cast<std::uint32_t>(in.template get<number>()));
 }
 
+/// A program may close its device before its queues are gone, and libmlx5 gives the UARs back
+/// first. The kernel passes that on, so it is allowed to user contexts: later doorbells to the
+/// page are lost. The kernel itself has no reason to.
+CommandResult dealloc_uar(CommandContext& context) {
+    const auto in = context.in<hwtab::dealloc_uar_in>();
+    const auto number = static_cast<std::uint32_t>(in.get<"uar">());
+    if (context.uid == kernel_uid)
+        return context.destroy<Uar>(number);
+    const auto released = context.objects().of<Uar>().release(number, context.uid);
+    return released ? CommandResult::ok() : context.refuse(released.error(), Uar::kind, number);
+}
+
 CommandResult create_uctx(CommandContext& context) {
     const auto rights = context.in<hwtab::create_uctx_in>().get<"uctx.cap">();
     const auto possible = context.hca.capabilities().current<"uctx_cap">();
@@ -110,7 +122,7 @@ constexpr std::array entries{
     CommandEntry{&hwtab::cmd_alloc_pd, allocate<ProtectionDomain, hwtab::alloc_pd_out, "pd">},
     CommandEntry{&hwtab::cmd_dealloc_pd, deallocate<ProtectionDomain, hwtab::dealloc_pd_in, "pd">},
     CommandEntry{&hwtab::cmd_alloc_uar, allocate<Uar, hwtab::alloc_uar_out, "uar">},
-    CommandEntry{&hwtab::cmd_dealloc_uar, deallocate<Uar, hwtab::dealloc_uar_in, "uar">},
+    CommandEntry{&hwtab::cmd_dealloc_uar, dealloc_uar},
     CommandEntry{&hwtab::cmd_alloc_xrcd, allocate<XrcDomain, hwtab::alloc_xrcd_out, "xrcd">},
     CommandEntry{&hwtab::cmd_dealloc_xrcd, deallocate<XrcDomain, hwtab::dealloc_xrcd_in, "xrcd">},
     CommandEntry{&hwtab::cmd_alloc_transport_domain,

@@ -226,6 +226,16 @@ public:
         return std::move(objects_.extract(number).mapped());
     }
 
+    /// Takes the object out of the table as erase() does, whoever refers to it: its number is
+    /// free, its memory lives until the last reference goes. \return the object, `unknown` or
+    /// `foreign`
+    std::expected<std::shared_ptr<T>, TableError> release(std::uint32_t number, std::uint16_t uid) {
+        const auto found = find_owned(number, uid);
+        if (!found)
+            return std::unexpected(found.error());
+        return std::move(objects_.extract(number).mapped());
+    }
+
     /// Calls \p visit for each object, by number. It must not create or erase objects.
     template <class Visit>
     void for_each(Visit visit) const {

@@ -29,6 +29,16 @@ protected:
         return host.execute<hwtab::cmd_dealloc_pd>(
             [pd](const hwtab::View<hwtab::dealloc_pd_in>& in) { in.set<"pd">(pd); }, 0, uid);
     }
+    std::uint32_t alloc_uar(std::uint16_t uid) {
+        const Answer answer = host.execute<hwtab::cmd_alloc_uar>(0, uid);
+        EXPECT_EQ(answer.status, CommandStatus::ok);
+        return static_cast<std::uint32_t>(answer.view<hwtab::alloc_uar_out>().get<"uar">());
+    }
+    Answer dealloc_uar(std::uint32_t number, std::uint16_t uid) {
+        return host.execute<hwtab::cmd_dealloc_uar>(
+            [number](const hwtab::View<hwtab::dealloc_uar_in>& in) { in.set<"uar">(number); }, 0,
+            uid);
+    }
     std::uint16_t create_uctx() {
         const Answer answer = host.execute<hwtab::cmd_create_uctx>();
         EXPECT_EQ(answer.status, CommandStatus::ok);
@@ -80,6 +90,23 @@ TEST_F(ObjectCommandsTest, RefusesToReleaseWhatIsReferredTo) {
 TEST_F(ObjectCommandsTest, GivesUarsBehindTheOtherPages) {
     const Answer answer = host.execute<hwtab::cmd_alloc_uar>();
     EXPECT_GE(answer.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
+}
+
+TEST_F(ObjectCommandsTest, TakesUarsBackFromProgramsWhoseQueuesStillUseThem) {
+    const auto uid = create_uctx();
+    const auto number = alloc_uar(uid);
+    const Reference<Uar> queue_refers(*host.hca.objects().of<Uar>().find(number));
+    EXPECT_EQ(dealloc_uar(number, uid).status, CommandStatus::ok);
+    EXPECT_EQ(destroy_uctx(uid).status, CommandStatus::ok) << "nothing of it is left";
+    EXPECT_EQ(dealloc_uar(number, 0).syndrome, Syndrome::unknown_object);
+    EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 0U);
+}
+
+TEST_F(ObjectCommandsTest, RefusesTheKernelsUarsWhileQueuesUseThem) {
+    const auto number = alloc_uar(0);
+    const Reference<Uar> queue_refers(*host.hca.objects().of<Uar>().find(number));
+    EXPECT_EQ(dealloc_uar(number, 0).status, CommandStatus::resource_busy);
+    EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 1U);
 }
 
 TEST_F(ObjectCommandsTest, GivesAsManyUarsAsTheBarHasPages) {
