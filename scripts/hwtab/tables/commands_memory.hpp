@@ -168,6 +168,78 @@ inline constexpr Layout page_fault_resume_out{"page_fault_resume_out", Kind::com
                                               page_fault_resume_out_fields,
                                               "Output of PAGE_FAULT_RESUME."};
 
+inline constexpr Field alloc_memic_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x4),
+    reserved(0xc, 31, 8),
+    bits("log_memic_addr_alignment", 0xc, 7, 0, "Alignment of the address in 64 bytes, log2."),
+    word64("range_start_addr", 0x10, "Where to look for room: address in the BAR."),
+    word32("range_size", 0x18, "Where to look for room: bytes."),
+    word32("memic_size", 0x1c, "Memory that is wanted, bytes."),
+};
+inline constexpr Layout alloc_memic_in{"alloc_memic_in", Kind::command_input, 0x20,
+                                       alloc_memic_in_fields, "Input of ALLOC_MEMIC."};
+
+inline constexpr Field alloc_memic_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    word64("memic_start_addr", 0x8, "Address of the memory in the BAR."),
+};
+inline constexpr Layout alloc_memic_out{"alloc_memic_out", Kind::command_output, 0x10,
+                                        alloc_memic_out_fields, "Output of ALLOC_MEMIC."};
+
+inline constexpr Field dealloc_memic_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x8),
+    word64("memic_start_addr", 0x10, "Address of the memory in the BAR."),
+    word32("memic_size", 0x18, "Its size, bytes."),
+    reserved_bytes(0x1c, 0x4),
+};
+inline constexpr Layout dealloc_memic_in{"dealloc_memic_in", Kind::command_input, 0x20,
+                                         dealloc_memic_in_fields, "Input of DEALLOC_MEMIC."};
+
+inline constexpr Field dealloc_memic_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout dealloc_memic_out{"dealloc_memic_out", Kind::command_output, 0x10,
+                                          dealloc_memic_out_fields, "Output of DEALLOC_MEMIC."};
+
+inline constexpr Field modify_memic_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x4),
+    reserved(0xc, 31, 8),
+    bits("memic_operation_type", 0xc, 7, 0, "Operation that gets or loses an address.",
+         &memic_operation_type),
+    word64("memic_start_addr", 0x10, "Address of the memory in the BAR."),
+    reserved_bytes(0x18, 0x28),
+};
+inline constexpr Layout modify_memic_in{"modify_memic_in", Kind::command_input, 0x40,
+                                        modify_memic_in_fields, "Input of MODIFY_MEMIC."};
+
+inline constexpr Field modify_memic_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+    word64("memic_operation_addr", 0x10, "Address in the BAR whose access is the operation."),
+    reserved_bytes(0x18, 0x28),
+};
+inline constexpr Layout modify_memic_out{"modify_memic_out", Kind::command_output, 0x40,
+                                         modify_memic_out_fields, "Output of MODIFY_MEMIC."};
+
 inline constexpr Command cmd_create_mkey{"create_mkey", 0x200, &create_mkey_in, &create_mkey_out,
                                          "Creates a memory key."};
 inline constexpr Command cmd_query_mkey{"query_mkey", 0x201, &query_mkey_in, &query_mkey_out,
@@ -181,19 +253,38 @@ inline constexpr Command cmd_destroy_psv{"destroy_psv", 0x601, &destroy_psv_in, 
 inline constexpr Command cmd_page_fault_resume{"page_fault_resume", 0x204, &page_fault_resume_in,
                                                &page_fault_resume_out,
                                                "Lets the device go on after a page fault."};
+inline constexpr Command cmd_alloc_memic{"alloc_memic", 0x205, &alloc_memic_in, &alloc_memic_out,
+                                         "Allocates memory on the device."};
+inline constexpr Command cmd_dealloc_memic{"dealloc_memic", 0x206, &dealloc_memic_in,
+                                           &dealloc_memic_out, "Gives memory on the device back."};
+inline constexpr Command cmd_modify_memic{
+    "modify_memic",
+    0x207,
+    &modify_memic_in,
+    &modify_memic_out,
+    "Gives operations on memory of the device an address, or takes it.",
+    &modify_memic_op_mod};
 
 inline constexpr std::array commands_memory_layouts{
-    &create_mkey_in,  &create_mkey_out,  &query_mkey_in,        &query_mkey_out,
-    &destroy_mkey_in, &destroy_mkey_out, &create_psv_in,        &create_psv_out,
-    &destroy_psv_in,  &destroy_psv_out,  &page_fault_resume_in, &page_fault_resume_out};
-inline constexpr std::array commands_memory_commands{&cmd_create_mkey,  &cmd_query_mkey,
-                                                     &cmd_destroy_mkey, &cmd_create_psv,
-                                                     &cmd_destroy_psv,  &cmd_page_fault_resume};
+    &create_mkey_in,       &create_mkey_out,       &query_mkey_in,   &query_mkey_out,
+    &destroy_mkey_in,      &destroy_mkey_out,      &create_psv_in,   &create_psv_out,
+    &destroy_psv_in,       &destroy_psv_out,       &alloc_memic_in,  &alloc_memic_out,
+    &dealloc_memic_in,     &dealloc_memic_out,     &modify_memic_in, &modify_memic_out,
+    &page_fault_resume_in, &page_fault_resume_out,
+};
+inline constexpr std::array commands_memory_commands{
+    &cmd_create_mkey, &cmd_query_mkey,    &cmd_destroy_mkey,
+    &cmd_create_psv,  &cmd_destroy_psv,   &cmd_page_fault_resume,
+    &cmd_alloc_memic, &cmd_dealloc_memic, &cmd_modify_memic,
+};
+inline constexpr std::array commands_memory_enumerations{&modify_memic_op_mod,
+                                                         &memic_operation_type};
 inline constexpr Group commands_memory_group{
     .name = "commands_memory",
     .title = "Commands: memory",
     .meaning = "Commands for memory keys, signature holders and page faults.",
     .layouts = commands_memory_layouts,
+    .enumerations = commands_memory_enumerations,
     .commands = commands_memory_commands};
 
 } // namespace hwtab

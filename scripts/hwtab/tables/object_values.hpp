@@ -468,6 +468,29 @@ inline constexpr std::array modify_cq_op_mod_values{
 inline constexpr Enumeration modify_cq_op_mod{"modify_cq_op_mod", modify_cq_op_mod_values,
                                               "What MODIFY_CQ changes."};
 
+inline constexpr std::array modify_memic_op_mod_values{
+    Value{"alloc", 0x0, "Gives an operation an address."},
+    Value{"dealloc", 0x1, "Takes its address."},
+};
+inline constexpr Enumeration modify_memic_op_mod{"modify_memic_op_mod", modify_memic_op_mod_values,
+                                                 "What MODIFY_MEMIC does."};
+
+inline constexpr std::array memic_operation_type_values{
+    Value{"increment", 0x0, "A write adds what it carries."},
+    Value{"test_and_set", 0x1, "A read sets the memory to one and yields what it was."},
+};
+inline constexpr Enumeration memic_operation_type{
+    "memic_operation_type", memic_operation_type_values,
+    "Operation of the device on its memory that an access of an address triggers."};
+
+inline constexpr std::array qp_send_dbr_mode_values{
+    Value{"dbr_valid", 0x0, "The doorbell record has the counter."},
+    Value{"no_dbr_ext", 0x1, "There is none; a doorbell in the UAR page carries the index."},
+    Value{"no_dbr_int", 0x2, "There is none; a doorbell of the device carries the index."},
+};
+inline constexpr Enumeration qp_send_dbr_mode{"qp_send_dbr_mode", qp_send_dbr_mode_values,
+                                              "How a send queue learns how far it is filled."};
+
 inline constexpr std::array qp_optional_parameters_values{
     Value{"alt_addr_path", 0x1, "The alternate path."},
     Value{"rre", 0x2, "Permission for RDMA reads by the peer."},
