@@ -27,6 +27,16 @@ AccessMode access_mode(Fields fields) {
                                    fields.get<"access_mode_1_0">());
 }
 
+CommandResult check_device_memory(CommandContext& context, Fields fields) {
+    const auto start = fields.get<"start_addr">();
+    const auto length = fields.get<"len">();
+    if (!context.hca.device_memory().holds(start, length))
+        return context.fail(CommandStatus::bad_parameter, Syndrome::no_device_memory,
+                            "{} bytes at {:#x} are not in one piece of memory on the device",
+                            length, start);
+    return CommandResult::ok();
+}
+
 CommandResult check_mode(CommandContext& context, Fields fields) {
     switch (access_mode(fields)) {
     case AccessMode::physical:
@@ -37,6 +47,8 @@ CommandResult check_mode(CommandContext& context, Fields fields) {
         return check_limit(context, "translations_octword_size",
                            fields.get<"translations_octword_size">(),
                            1ULL << context.hca.capabilities().current<"log_max_klm_list_size">());
+    case AccessMode::device_memory:
+        return check_device_memory(context, fields);
     }
     return context.fail(CommandStatus::bad_parameter, Syndrome::bad_access_mode,
                         "access mode {} is not supported",

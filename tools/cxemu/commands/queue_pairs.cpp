@@ -66,6 +66,19 @@ CommandResult check_geometry(CommandContext& context, Fields fields) {
     return check_limit(context, "log_sq_size", fields.get<"log_sq_size">(), limit);
 }
 
+CommandResult check_send_record(CommandContext& context, Fields fields) {
+    using hwtab::qp_send_dbr_mode;
+    const auto mode = fields.get<"send_dbr_mode">();
+    if (mode == hwtab::value<qp_send_dbr_mode, "dbr_valid">)
+        return CommandResult::ok();
+    if (mode != hwtab::value<qp_send_dbr_mode, "no_dbr_ext"> ||
+        context.hca.capabilities().general_2<"send_dbr_mode_no_dbr_ext">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "send_dbr_mode {} is not supported", mode);
+    return check_limit(context, "log_sq_size", fields.get<"log_sq_size">(),
+                       context.hca.capabilities().general_2<"log_max_send_dbr_less_qp_sq">());
+}
+
 CommandResult check_fields(CommandContext& context, Fields fields) {
     if (!known_service(fields.get<"st">()))
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_service_type,
@@ -76,6 +89,8 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
         source != ReceiveSource::none)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
                             "rq_type {} is not supported", fields.get<"rq_type">());
+    if (const auto checked = check_send_record(context, fields); !checked)
+        return checked;
     return check_geometry(context, fields);
 }
 

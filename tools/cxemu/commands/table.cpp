@@ -10,6 +10,7 @@ hca::CommandTable all_commands() {
     table.add(event_commands());
     table.add(completion_queue_commands());
     table.add(memory_commands());
+    table.add(device_memory_commands());
     table.add(queue_pair_commands());
     table.add(receive_queue_commands());
     table.add(multicast_commands());

@@ -15,6 +15,7 @@ std::span<const hca::CommandEntry> object_commands();
 std::span<const hca::CommandEntry> event_commands();
 std::span<const hca::CommandEntry> completion_queue_commands();
 std::span<const hca::CommandEntry> memory_commands();
+std::span<const hca::CommandEntry> device_memory_commands();
 std::span<const hca::CommandEntry> receive_queue_commands();
 std::span<const hca::CommandEntry> queue_pair_commands();
 std::span<const hca::CommandEntry> multicast_commands();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hca/capabilities.hpp"
 
+#include "hca/device_memory.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t smallest_uar_size = 4096;
 constexpr std::uint64_t mebibyte = 1024 * 1024;
+constexpr std::uint64_t smallest_bar_with_memory = 4 * mebibyte;
 
 const hwtab::Layout& layout_of(CapabilityPage page) {
     switch (page) {
@@ -21,6 +24,10 @@ const hwtab::Layout& layout_of(CapabilityPage page) {
         return hwtab::odp_cap;
     case CapabilityPage::atomic:
         return hwtab::atomic_caps;
+    case CapabilityPage::device_memory:
+        return hwtab::device_mem_cap;
+    case CapabilityPage::general_2:
+        return hwtab::cmd_hca_cap_2;
     }
     return hwtab::cmd_hca_cap;
 }
@@ -42,16 +49,19 @@ bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
 
 } // namespace
 
-Capabilities::Capabilities(const HcaSettings& settings) : bar_size_(settings.bar_size) {
+Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_size) {
     for (const CapabilityValue& value : common_general_capabilities())
         store(general_, hwtab::cmd_hca_cap, value);
     for (const CapabilityValue& value : settings.profile->general)
         store(general_, hwtab::cmd_hca_cap, value);
+    for (const CapabilityValue& value : settings.profile->general_2)
+        store(general_2_, hwtab::cmd_hca_cap_2, value);
     for (const CapabilityValue& value : common_atomic_capabilities())
         store(atomic_, hwtab::atomic_caps, value);
     apply_settings(settings);
-    for (Page* page : {&general_, &atomic_, &on_demand_paging_})
-        page->current = page->initial;
+    if (hwtab::View<hwtab::cmd_hca_cap>{general_.maximum}.get<"device_memory">() != 0)
+        describe_device_memory(settings.bar_size);
+    reset();
 }
 
 void Capabilities::apply_settings(const HcaSettings& settings) {
@@ -65,6 +75,28 @@ void Capabilities::apply_settings(const HcaSettings& settings) {
         store(general_, hwtab::cmd_hca_cap, {"cmdif_checksum", 3, 3});
     for (const auto& [field, value] : settings.overrides)
         fix(field, value);
+}
+
+/// The memory takes the end of the BAR; one that is too small for it leaves the device without.
+void Capabilities::describe_device_memory(std::uint64_t bar_size) {
+    if (bar_size < smallest_bar_with_memory) {
+        store(general_, hwtab::cmd_hca_cap, {"device_memory", 0, 0});
+        return;
+    }
+    const auto fix = [this](std::string_view field, std::uint64_t value) {
+        store(device_memory_, hwtab::device_mem_cap, {field, value, value});
+    };
+    uar_end_ = DeviceMemory::start_in(bar_size);
+    fix("memic", 1);
+    fix("log_min_memic_alloc_size", std::bit_width(DeviceMemory::granularity) - 1U);
+    fix("log_max_memic_addr_alignment", DeviceMemory::log_max_alignment);
+    fix("memic_bar_start_addr", uar_end_);
+    fix("memic_bar_size", DeviceMemory::size);
+    fix("max_memic_size", DeviceMemory::size);
+    fix("memic_operations", (1U << DeviceMemory::operations) - 1);
+    constexpr std::uint64_t single_bytes = 1;
+    fix("increment_size_sup", single_bytes);
+    fix("test_and_set_size_sup", single_bytes);
 }
 
 void Capabilities::store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value) {
@@ -87,6 +119,10 @@ const Capabilities::Page* Capabilities::find(CapabilityPage page) const {
         return &on_demand_paging_;
     case CapabilityPage::atomic:
         return &atomic_;
+    case CapabilityPage::device_memory:
+        return &device_memory_;
+    case CapabilityPage::general_2:
+        return &general_2_;
     }
     return nullptr;
 }
@@ -98,6 +134,8 @@ Capabilities::Page* Capabilities::settable(CapabilityPage page) {
     case CapabilityPage::atomic:
         return &atomic_;
     case CapabilityPage::on_demand_paging:
+    case CapabilityPage::device_memory:
+    case CapabilityPage::general_2:
         break;
     }
     return nullptr;
@@ -134,7 +172,7 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
 }
 
 void Capabilities::reset() {
-    for (Page* page : {&general_, &atomic_, &on_demand_paging_})
+    for (Page* page : {&general_, &atomic_, &on_demand_paging_, &device_memory_, &general_2_})
         page->current = page->initial;
 }
 

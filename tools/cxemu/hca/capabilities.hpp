@@ -22,6 +22,8 @@ enum class CapabilityPage : std::uint8_t {
     general = 0x00,
     on_demand_paging = 0x02,
     atomic = 0x03,
+    device_memory = 0x0f,
+    general_2 = 0x20,
 };
 
 /// Why SET_HCA_CAP was refused.
@@ -51,11 +53,17 @@ public:
         return hwtab::ConstView<hwtab::atomic_caps>{atomic_.current}.get<path>();
     }
 
+    /// A field of the second general page; it can't be chosen.
+    template <hwtab::FixedString path>
+    [[nodiscard]] std::uint64_t general_2() const {
+        return hwtab::ConstView<hwtab::cmd_hca_cap_2>{general_2_.current}.get<path>();
+    }
+
     /// Distance of UAR pages in BAR 0, bytes: that of the host's pages, unless software has chosen
     /// 4 KiB. Doorbells are in the first 4 KiB of each.
     [[nodiscard]] std::uint64_t uar_size() const;
     /// UAR pages in BAR 0, the ones that hold other things included.
-    [[nodiscard]] std::uint64_t uar_pages() const { return bar_size_ / uar_size(); }
+    [[nodiscard]] std::uint64_t uar_pages() const { return uar_end_ / uar_size(); }
 
     /// The bytes of a page; the rest of the block in a command is zero.
     /// \return empty for a page that the device doesn't have
@@ -79,11 +87,14 @@ private:
     [[nodiscard]] Page* settable(CapabilityPage page);
     static void store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value);
     void apply_settings(const HcaSettings& settings);
+    void describe_device_memory(std::uint64_t bar_size);
 
     Page general_;
     Page atomic_;
     Page on_demand_paging_;
-    std::uint64_t bar_size_; ///< bytes
+    Page device_memory_;
+    Page general_2_;
+    std::uint64_t uar_end_; ///< offset in BAR 0 of what lies behind the UAR pages
 };
 
 } // namespace cxemu::hca

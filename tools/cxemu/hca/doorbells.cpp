@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t cq_doorbell = 0x20;
 constexpr std::uint32_t eq_doorbell_arm = 0x40;
 constexpr std::uint32_t eq_doorbell_update = 0x48;
+constexpr std::uint32_t recordless_doorbell = 0x600; ///< of send queues without doorbell record
 constexpr std::uint32_t blue_field_area = 0x800;
 constexpr std::uint32_t blue_field_registers = 4;
 constexpr std::size_t pair_size = 8;
@@ -45,7 +46,8 @@ void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
         return undecoded(*uar, offset, data.size());
     if (offset == eq_doorbell_arm || offset == eq_doorbell_update)
         return ring_event_queue(*uar, offset, data);
-    if (offset == cq_doorbell || offset == cq_doorbell + 4)
+    if (offset == cq_doorbell || offset == cq_doorbell + 4 || offset == recordless_doorbell ||
+        offset == recordless_doorbell + 4)
         return ring_pair(*uar, offset, data);
     const std::uint32_t area_end = blue_field_area + (blue_field_registers << log_bf_reg_size);
     if (offset < blue_field_area || offset >= area_end)

@@ -89,14 +89,17 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
       doorbells_(objects_,
                  [this](std::string_view reason, std::uint32_t page, std::uint32_t offset,
                         std::size_t size) { report_doorbell(reason, page, offset, size); }),
+      device_memory_(settings_.bar_size, capabilities_.current<"device_memory">() != 0),
       dispatcher_(*this, std::move(table)), command_queue_(*this, dispatcher_),
       initializing_(environment.loop, [this] { init_segment_.set_initializing(false); }) {
+    environment_.dma.set_local_memory(device_memory_.bytes());
     begin_initializing();
 }
 
 /// Objects may refer to parts, parts to those that were added before them, and all to this, so they
 /// go in this order.
 Hca::~Hca() {
+    environment_.dma.set_local_memory({});
     command_queue_.stop();
     objects_.clear();
     while (!parts_.empty())
@@ -142,6 +145,7 @@ void Hca::stop_parts() {
     for (const auto& [type, part] : parts_)
         part->function_torn_down();
     objects_.clear();
+    device_memory_.reset();
 }
 
 void Hca::report_left_objects() {
@@ -150,6 +154,8 @@ void Hca::report_left_objects() {
         if (const std::size_t count = objects_.count(kind); count != 0)
             violation(rules::objects_left_at_teardown, "{} ({})", hca::name_of(kind), count);
     }
+    if (const std::size_t count = device_memory_.allocations(); count != 0)
+        violation(rules::objects_left_at_teardown, "memory on the device ({})", count);
 }
 
 void Hca::fail_fatally(const HealthReport& report) {
@@ -194,6 +200,7 @@ void Hca::drop_everything(pci::ResetCause cause) {
         part->reset(cause);
     capabilities_.reset();
     objects_.clear();
+    device_memory_.reset();
     pages_.reset();
     health_.reset();
     init_segment_.reset();
@@ -216,11 +223,18 @@ void Hca::bar_read(std::uint64_t offset, std::span<std::byte> out) {
     std::ranges::fill(out, std::byte{0});
     if (offset + out.size() <= InitSegment::size)
         init_segment_.read(offset, out);
+    else if (device_memory_.decodes(offset) && !device_memory_.read(offset, out))
+        report_device_memory(offset, out.size());
 }
 
 void Hca::bar_write(std::uint64_t offset, std::span<const std::byte> data) {
     if (offset + data.size() <= InitSegment::size)
         return init_segment_write(offset, data);
+    if (device_memory_.decodes(offset)) {
+        if (!device_memory_.write(offset, data))
+            report_device_memory(offset, data.size());
+        return;
+    }
     const std::uint64_t uar_size = capabilities_.uar_size();
     doorbells_.write(static_cast<std::uint32_t>(offset / uar_size),
                      static_cast<std::uint32_t>(offset % uar_size), data,
@@ -250,6 +264,12 @@ void Hca::report_doorbell(std::string_view reason, std::uint32_t page, std::uint
     const bool known = objects_.of<Uar>().find(page) != nullptr;
     violation(known ? rules::doorbell_undecoded : rules::doorbell_of_unknown_uar,
               "{} bytes at {:#x} of page {:#x}: {}", size, offset, page, reason);
+}
+
+void Hca::report_device_memory(std::uint64_t offset, std::size_t size) {
+    if (state_ != FunctionState::disabled)
+        violation(rules::bar_access_undecoded, "{} bytes at {:#x}, memory on the device", size,
+                  offset);
 }
 
 void Hca::vectors_changed(std::uint32_t first, std::uint32_t count) {

@@ -21,6 +21,7 @@
 #include "check/checker.hpp"
 #include "hca/capabilities.hpp"
 #include "hca/command_queue.hpp"
+#include "hca/device_memory.hpp"
 #include "hca/dispatcher.hpp"
 #include "hca/doorbells.hpp"
 #include "hca/events.hpp"
@@ -111,6 +112,7 @@ public:
     [[nodiscard]] FirmwarePages& pages() { return pages_; }
     [[nodiscard]] CommandQueue& command_queue() { return command_queue_; }
     [[nodiscard]] DoorbellRouter& doorbells() { return doorbells_; }
+    [[nodiscard]] DeviceMemory& device_memory() { return device_memory_; }
 
     /// Adds a block of another room: makes T(Hca&, arguments...) and keeps it.
     template <std::derived_from<Part> T, class... Arguments>
@@ -179,6 +181,7 @@ private:
     void report_left_objects();
     void report_doorbell(std::string_view reason, std::uint32_t page, std::uint32_t offset,
                          std::size_t size);
+    void report_device_memory(std::uint64_t offset, std::size_t size);
 
     HcaEnvironment environment_;
     HcaSettings settings_;
@@ -189,6 +192,7 @@ private:
     InitSegment init_segment_;
     FirmwarePages pages_;
     DoorbellRouter doorbells_;
+    DeviceMemory device_memory_;
     CommandDispatcher dispatcher_;
     CommandQueue command_queue_;
     std::vector<std::pair<std::type_index, std::unique_ptr<Part>>> parts_; ///< in order of addition

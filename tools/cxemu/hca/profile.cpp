@@ -114,7 +114,24 @@ constexpr std::array atomic{
     fixed("atomic_size_qp", 0x3c),
 };
 
-constexpr std::array uar_4k{CapabilityValue{"uar_4k", 1, 0}};
+constexpr std::array since_connectx5{
+    CapabilityValue{"uar_4k", 1, 0},
+    fixed("device_memory", 1),
+    fixed("cqe_128_always", 1),
+};
+
+constexpr std::array since_connectx7{
+    CapabilityValue{"uar_4k", 1, 0},
+    fixed("device_memory", 1),
+    fixed("cqe_128_always", 1),
+    fixed("hca_cap_2", 1),
+};
+
+/// The second page.
+constexpr std::array second_page{
+    fixed("send_dbr_mode_no_dbr_ext", 1),
+    fixed("log_max_send_dbr_less_qp_sq", 15),
+};
 
 constexpr std::array profiles{
     DeviceProfile{.name = "connectx4",
@@ -140,7 +157,7 @@ constexpr std::array profiles{
                   .board_id = "CXE_0000000005",
                   .default_speed = "edr",
                   .pci_generation = 3,
-                  .general = uar_4k},
+                  .general = since_connectx5},
     DeviceProfile{.name = "connectx6",
                   .title = "ConnectX-6",
                   .physical_function_id = 0x101b,
@@ -152,7 +169,7 @@ constexpr std::array profiles{
                   .board_id = "CXE_0000000006",
                   .default_speed = "hdr",
                   .pci_generation = 4,
-                  .general = uar_4k},
+                  .general = since_connectx5},
     DeviceProfile{.name = "connectx7",
                   .title = "ConnectX-7",
                   .physical_function_id = 0x1021,
@@ -164,7 +181,8 @@ constexpr std::array profiles{
                   .board_id = "CXE_0000000007",
                   .default_speed = "ndr",
                   .pci_generation = 5,
-                  .general = uar_4k},
+                  .general = since_connectx7,
+                  .general_2 = second_page},
 };
 
 } // namespace

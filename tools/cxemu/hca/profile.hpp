@@ -33,6 +33,7 @@ struct DeviceProfile {
     std::string_view default_speed; ///< name of an InfiniBand speed: "edr"
     std::uint8_t pci_generation;
     std::span<const CapabilityValue> general; ///< what differs from common_general_capabilities()
+    std::span<const CapabilityValue> general_2{}; ///< second general page
 };
 
 /// All models.

@@ -48,8 +48,8 @@ inline constexpr check::Rule doorbell_of_unknown_uar{
     "doorbell_of_unknown_uar", "A doorbell page was written that is no allocated UAR."};
 inline constexpr check::Rule doorbell_undecoded{
     "doorbell_undecoded", "A write to a doorbell page that no doorbell takes."};
-inline constexpr check::Rule bar_access_undecoded{"bar_access_undecoded",
-                                                  "A write to BAR 0 that no register takes."};
+inline constexpr check::Rule bar_access_undecoded{
+    "bar_access_undecoded", "An access of BAR 0 that no register and no memory takes."};
 inline constexpr check::Rule dma_outside_service{
     "dma_outside_service",
     "The device was made to access host memory before INIT_HCA or after TEARDOWN_HCA."};

@@ -55,6 +55,8 @@ enum class Syndrome : std::uint32_t {
     bad_access_mode = 0x00C0'0501,
     bad_access_rights,
     bad_translation_list,
+    no_device_memory,
+    no_memory_operation,
 
     // Queues and queue pairs.
     bad_ring_geometry = 0x00C0'0601,

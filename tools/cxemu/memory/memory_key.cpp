@@ -45,7 +45,8 @@ bool MemoryKey::allows(AccessRight right) const {
 bool MemoryKey::contains(std::uint64_t address, std::uint64_t length) const {
     if (context().get<"length64">() != 0)
         return length <= std::numeric_limits<std::uint64_t>::max() - address;
-    const std::uint64_t start = context().get<"start_addr">();
+    const std::uint64_t start =
+        mode() == AccessMode::device_memory ? 0 : context().get<"start_addr">();
     const std::uint64_t size = context().get<"len">();
     return address >= start && address - start <= size && length <= size - (address - start);
 }

@@ -27,6 +27,7 @@ enum class AccessMode : std::uint8_t {
     pages = hwtab::value<hwtab::mkey_access_mode, "mtt">,
     ranges = hwtab::value<hwtab::mkey_access_mode, "klms">,      ///< pieces of other keys
     fixed_ranges = hwtab::value<hwtab::mkey_access_mode, "ksm">, ///< pieces of equal length
+    device_memory = hwtab::value<hwtab::mkey_access_mode, "memic">,
 };
 
 /// The context is kept as the bytes that software wrote, so that it can be queried. Translation
@@ -60,7 +61,8 @@ public:
     [[nodiscard]] bool entries_have_rights() const { return entries_have_rights_; }
     [[nodiscard]] bool allows(AccessRight right) const;
 
-    /// True when [address, address + length) lies within the key.
+    /// True when [address, address + length) lies within the key. A key of memory on the device
+    /// begins at 0: its start address is where the memory lies.
     [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t length) const;
 
     /// Room for translation entries, in bytes.

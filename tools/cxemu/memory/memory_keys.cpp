@@ -67,6 +67,8 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
         return std::unexpected(AccessFault::signed_data);
     if (const auto allowed = check(**key, accessor, access); !allowed)
         return allowed;
+    if ((*key)->mode() == AccessMode::device_memory)
+        return resolve_on_device(**key, access, ranges);
     return walk_translation(**key, access.address, access.length, access.right,
                             [&](const Piece& piece) -> AccessResult<void> {
                                 if (!piece.on_bus)
@@ -76,9 +78,25 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
                                                     .length = piece.length,
                                                     .right = nested_right(access.right)},
                                                    depth + 1, ranges);
+                                if (piece.address >= vfio_user::DmaSpace::local_start)
+                                    return std::unexpected(AccessFault::dma_failed);
                                 append(ranges, piece);
                                 return {};
                             });
+}
+
+/// Memory on the device: the key's start address is that of the memory in the BAR.
+AccessResult<void> MemoryKeys::resolve_on_device(const MemoryKey& key, const Access& access,
+                                                 std::vector<BusRange>& ranges) {
+    const hca::DeviceMemory& memory = hca_.device_memory();
+    const std::uint64_t address = key.context().get<"start_addr">() + access.address;
+    if (!memory.holds(address, access.length))
+        return std::unexpected(AccessFault::bad_translation);
+    if (access.length != 0)
+        append(ranges, {.address = vfio_user::DmaSpace::local_start + address - memory.start(),
+                        .length = access.length,
+                        .on_bus = true});
+    return {};
 }
 
 AccessResult<std::vector<BusRange>> MemoryKeys::locate(Accessor accessor, const Access& access) {

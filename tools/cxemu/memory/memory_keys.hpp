@@ -117,6 +117,8 @@ private:
 
     AccessResult<void> resolve(Accessor accessor, const Access& access, std::uint32_t depth,
                                std::vector<BusRange>& ranges);
+    AccessResult<void> resolve_on_device(const MemoryKey& key, const Access& access,
+                                         std::vector<BusRange>& ranges);
     AccessResult<std::vector<BusRange>> locate(Accessor accessor, const Access& access);
     AccessResult<void> copy_out(Accessor accessor, const Access& access, std::span<std::byte> out);
     AccessResult<void> copy_in(Accessor accessor, const Access& access,

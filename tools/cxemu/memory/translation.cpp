@@ -195,6 +195,8 @@ Result walk_translation(const MemoryKey& key, std::uint64_t address, std::uint64
         return walk_ranges(walk, address);
     case AccessMode::fixed_ranges:
         return walk_fixed_ranges(walk, address);
+    case AccessMode::device_memory:
+        break; // is no list
     }
     return fault(AccessFault::bad_translation);
 }

@@ -609,19 +609,27 @@ void QueuePair::post_event(hca::EventType type) {
 }
 
 void QueuePair::poll_send_doorbell() {
-    if (!send_queue_.exists())
+    if (!send_queue_.exists() || !has_send_record())
         return;
-    auto& hca = queues_.hca();
-    const auto record =
-        hca.dma().load_be<std::uint32_t>(resources_.doorbell_record + send_counter_offset);
-    if ((record && send_queue_.post(static_cast<std::uint16_t>(*record))) ||
-        state() == QueuePairState::error)
-        return;
+    const auto record = queues_.hca().dma().load_be<std::uint32_t>(resources_.doorbell_record +
+                                                                   send_counter_offset);
     if (record)
-        hca.violation(rules::send_doorbell_beyond_ring,
-                      "queue pair {:#x}: posted up to {:#x}, next is {:#x}, room for {:#x} blocks",
-                      number(), static_cast<std::uint16_t>(*record), send_queue_.next(),
-                      send_queue_.blocks());
+        post_sends(static_cast<std::uint16_t>(*record));
+    else if (state() != QueuePairState::error)
+        fail_send_queue();
+}
+
+void QueuePair::post_sends(std::uint16_t counter) {
+    if (send_queue_.post(counter) || state() == QueuePairState::error)
+        return;
+    queues_.hca().violation(rules::send_doorbell_beyond_ring,
+                            "queue pair {:#x}: posted up to {:#x}, next is {:#x}, room for {:#x} "
+                            "blocks",
+                            number(), counter, send_queue_.next(), send_queue_.blocks());
+    fail_send_queue();
+}
+
+void QueuePair::fail_send_queue() {
     post_event(hca::EventType::work_queue_catastrophic_error);
     enter_error();
 }

@@ -190,6 +190,15 @@ public:
 
     /// Looks into the doorbell record for new sends.
     void poll_send_doorbell();
+
+    /// Whether the doorbell record says what is posted to the send queue; otherwise doorbells do.
+    [[nodiscard]] bool has_send_record() const {
+        return context().get<"send_dbr_mode">() ==
+               hwtab::value<hwtab::qp_send_dbr_mode, "dbr_valid">;
+    }
+    /// Everything up to block \p counter is posted. The queue pair fails where the ring has no room
+    /// for that.
+    void post_sends(std::uint16_t counter);
     /// In ERR: flushes what has been posted since.
     void flush_posted();
 
@@ -199,6 +208,7 @@ public:
     void refresh();
 
 private:
+    void fail_send_queue();
     std::expected<SendRequest, DecodeError> decode_next();
     void check_head(std::span<const std::byte> entry);
     void skip_undecodable(DecodeError error);

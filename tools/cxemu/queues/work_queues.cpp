@@ -3,10 +3,24 @@
 
 #include "queues/rules.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
 namespace cxemu::queues {
+
+namespace {
+
+/// The block behind the entry whose control segment begins with \p control.
+std::uint16_t end_of_entry(std::span<const std::byte, 8> control) {
+    std::array<std::byte, hwtab::wqe_ctrl_seg.size> segment{};
+    std::ranges::copy(control, segment.begin());
+    const SendEntryHead head = decode_head(segment);
+    return static_cast<std::uint16_t>(head.index + head.blocks());
+}
+
+} // namespace
 
 WorkQueues::WorkQueues(hca::Hca& hca)
     : hca_(hca), memory_(hca.part<memory::MemoryKeys>()),
@@ -83,6 +97,8 @@ void WorkQueues::send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> cont
                        number, name_of(queue_pair->state()));
         return;
     }
+    if (!queue_pair->has_send_record())
+        queue_pair->post_sends(end_of_entry(control));
     schedule(*queue_pair);
 }
 

@@ -65,6 +65,10 @@ const DmaSpace::Map* DmaSpace::find(std::uint64_t iova) const {
 
 std::expected<std::span<std::byte>, DmaFault>
 DmaSpace::piece_at(std::uint64_t iova, std::uint64_t size, DmaAccess access) const {
+    if (iova >= local_start && iova - local_start < local_memory_.size()) {
+        const auto rest = local_memory_.subspan(iova - local_start);
+        return rest.first(std::min<std::uint64_t>(size, rest.size()));
+    }
     const auto next = maps_.upper_bound(iova);
     if (next == maps_.begin())
         return std::unexpected(DmaFault::not_mapped);

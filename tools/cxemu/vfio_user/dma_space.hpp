@@ -112,6 +112,11 @@ public:
     DmaResult<std::vector<std::span<std::byte>>> spans(std::uint64_t iova, std::uint64_t size,
                                                        DmaAccess access);
 
+    /// Memory of the device itself, which its transfers reach at local_start and beyond, without
+    /// the bus. Must stay where it is; empty: there is none. Initially empty.
+    static constexpr std::uint64_t local_start = 0xffff'ff00'0000'0000;
+    void set_local_memory(std::span<std::byte> memory) { local_memory_ = memory; }
+
     /// True when samples of the file that backs \p iova hold nothing but zeros. No guest that runs
     /// leaves its memory like that: its writes go to private copies (a memory backend with
     /// share=off), and the device will never see them. Meant to be asked when the first command
@@ -162,6 +167,7 @@ private:
 
     Log log_;
     LogLimiter limiter_;
+    std::span<std::byte> local_memory_;
     std::map<std::uint64_t, Map> maps_; ///< by first iova; no two overlap
     std::vector<std::weak_ptr<MappedFile>> files_;
     DmaStatistics statistics_;

@@ -58,7 +58,11 @@ TEST_F(MemoryKeyCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"data_direct">(1); }),
               "BAD_PARAMETER not_supported");
-    EXPECT_EQ(with_context([](auto key) { key.template set<"access_mode_4_2">(1); }),
+    constexpr auto other_function = hwtab::value<hwtab::mkey_access_mode, "crossing">;
+    EXPECT_EQ(with_context([](auto key) {
+                  key.template set<"access_mode_1_0">(other_function & 3U);
+                  key.template set<"access_mode_4_2">(other_function >> 2U);
+              }),
               "BAD_PARAMETER bad_access_mode");
 }
 

@@ -190,6 +190,7 @@ QueuePair& Bench::make_queue_pair(const QueuePairOptions& options) {
     fields.set<"cqn_rcv">(completions.number());
     fields.set<"uar_page">(uar().number());
     fields.set<"user_index">(options.user_index);
+    fields.set<"send_dbr_mode">(options.send_record_mode);
     fields.set<"dbr_addr">(allocate(page));
     list_pages(call.in().bytes<"pas">(), allocate(pages * page));
     expect_ok(run(call));

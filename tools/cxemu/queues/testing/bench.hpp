@@ -146,6 +146,7 @@ public:
         std::uint32_t xrc_domain = 0;
         CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
         std::uint32_t user_index = SharedReceiveQueue::no_user_index;
+        std::uint8_t send_record_mode = 0; ///< send_dbr_mode
     };
     QueuePair& make_queue_pair(const QueuePairOptions& options);
     QueuePair& make_queue_pair() { return make_queue_pair({}); }

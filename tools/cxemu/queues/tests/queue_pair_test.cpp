@@ -261,6 +261,50 @@ TEST_F(QueuePairTest, ExecutesWhatTheDoorbellRecordSaysNotWhatTheDoorbellDoes) {
     EXPECT_EQ(completions(queue_pair), 3U);
 }
 
+class RecordlessSendTest : public ::testing::Test {
+protected:
+    static hca::HcaSettings newest_model() {
+        hca::HcaSettings settings = Bench::default_settings();
+        settings.profile = hca::find_profile("connectx7");
+        return settings;
+    }
+    RecordlessSendTest() {
+        bench_.queues().set_transport(&transport_);
+        bench_.bring_to(queue_pair_, QueuePairState::ready_to_send);
+    }
+    ~RecordlessSendTest() override { bench_.queues().set_transport(nullptr); }
+
+    /// Rings the doorbell of the entry at block \p index.
+    void ring(std::uint16_t index) {
+        const auto entry = Bench::nop(queue_pair_, index);
+        bench_.write_send(queue_pair_, index, entry);
+        bench_.hca().bar_write((std::uint64_t{bench_.uar().number()} * 4096) + 0x600,
+                               std::span(entry).first<8>());
+        bench_.settle();
+    }
+    std::uint64_t completions() {
+        return queue_pair_.send_completions()->context().get<"producer_counter">();
+    }
+
+    Bench bench_{newest_model()};
+    TransportStub transport_;
+    QueuePair& queue_pair_ = bench_.make_queue_pair({.send_record_mode = 1});
+};
+
+TEST_F(RecordlessSendTest, ExecutesWhatTheDoorbellSaysAndNotTheRecord) {
+    bench_.store32(queue_pair_.context().get<"dbr_addr">() + 4, 7);
+    ring(0);
+    EXPECT_EQ(completions(), 1U);
+    ring(1);
+    EXPECT_EQ(completions(), 2U);
+}
+
+TEST_F(RecordlessSendTest, GoesToErrorWhenTheDoorbellExceedsTheRing) {
+    ring(0x20);
+    EXPECT_EQ(queue_pair_.state(), QueuePairState::error);
+    EXPECT_EQ(bench_.violations(rules::send_doorbell_beyond_ring), 1U);
+}
+
 TEST_F(QueuePairTest, ReportsSendsInTheOrderOfTheRing) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
