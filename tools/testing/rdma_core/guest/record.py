@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs rdma-core's run_tests.py as it is, and writes down what became of each test.
+
+usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
+"""
+
+import json
+import pathlib
+import runpy
+import sys
+import time
+import unittest
+
+TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
+
+
+class Recorder(unittest.TextTestResult):
+    """The result that unittest prints, which keeps the outcomes as well."""
+
+    outcomes: dict[str, dict[str, object]] = {}
+    began = 0.0
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802  (unittest's name)
+        Recorder.began = time.monotonic()
+        super().startTest(test)
+
+    def note(self, test: unittest.TestCase, outcome: str, text: str = "") -> None:
+        # What goes wrong outside a test (in setUpClass, while a module loads) has a name, too.
+        Recorder.outcomes[test.id().removeprefix("tests.")] = {
+            "outcome": outcome, "text": text, "seconds": time.monotonic() - Recorder.began}
+
+    def addSuccess(self, test):  # noqa: N802
+        super().addSuccess(test)
+        self.note(test, "passed")
+
+    def addSkip(self, test, reason):  # noqa: N802
+        super().addSkip(test, reason)
+        self.note(test, "skipped", reason)
+
+    def addFailure(self, test, err):  # noqa: N802
+        super().addFailure(test, err)
+        self.note(test, "failed", str(err[1]))
+
+    def addError(self, test, err):  # noqa: N802
+        super().addError(test, err)
+        self.note(test, "error", str(err[1]))
+
+    def addSubTest(self, test, subtest, err):  # noqa: N802
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.note(test, "failed", str(err[1]))
+
+    def addUnexpectedSuccess(self, test):  # noqa: N802
+        super().addUnexpectedSuccess(test)
+        self.note(test, "failed", "unexpected success")
+
+
+def main() -> int:
+    file = pathlib.Path(sys.argv[1])
+    sys.argv[:2] = [str(TESTS / "run_tests.py")]
+    sys.path.insert(0, str(TESTS))
+    unittest.TextTestRunner.resultclass = Recorder
+    try:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        return 0
+    finally:
+        file.write_text(json.dumps(Recorder.outcomes), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
