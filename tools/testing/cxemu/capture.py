@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks a packet capture of cxemu: Wireshark's opinion, and both checksums of every packet, computed here.
+"""Checks a packet capture of cxemu: Wireshark's opinion, both checksums of every packet, computed here, and the order
+of opcodes and sequence numbers of connections.
 
 usage: capture.py FILE [KIND…]
 KINDs (names below) are what the capture must contain.
@@ -21,6 +22,13 @@ MAGIC_NANOSECONDS = 0xA1B23C4D
 
 LRH, GRH, BTH, DETH = 8, 40, 12, 8
 UD_SEND, UD_SEND_IMMEDIATE = 0x64, 0x65
+SERVICES = {0: "rc", 1: "uc", 5: "xrc"}  # upper three bits of the opcode
+# Lower five bits: how messages of several packets begin, go on and end.
+MESSAGES = {"send": (0x00, 0x01, (0x02, 0x03, 0x16)), "write": (0x06, 0x07, (0x08, 0x09)),
+            "read-response": (0x0D, 0x0E, (0x0F,))}
+READ_REQUEST, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, COMPARE_SWAP, FETCH_ADD = 0x0C, 0x11, 0x12, 0x13, 0x14
+RESPONSES = (0x0D, 0x0E, 0x0F, 0x10, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE)
+PSN_MODULUS = 1 << 24
 LOCAL, GLOBAL = 2, 3  # LRH.LNH
 
 KINDS = {
@@ -30,6 +38,13 @@ KINDS = {
     "datagram": "datagrams of ordinary queue pairs",
     "multicast": "packets to multicast LIDs",
     "global": "packets with a global route header",
+    "rc": "packets of reliable connections",
+    "uc": "packets of unreliable connections",
+    "xrc": "packets of extended reliable connections",
+    "long": "messages of several packets",
+    "read": "RDMA reads",
+    "atomic": "atomic operations",
+    "acknowledge": "acknowledgements",
 }
 
 
@@ -128,6 +143,74 @@ def kinds_of(packet: bytes) -> Iterator[str]:
         yield "datagram"
 
 
+def transport_of(packet: bytes) -> int:
+    """Where the base transport header begins."""
+    return LRH + (GRH if packet[1] & 3 == GLOBAL else 0)
+
+
+def kinds_of_connection(packet: bytes) -> Iterator[str]:
+    opcode = packet[transport_of(packet)]
+    if opcode >> 5 not in SERVICES:
+        return
+    yield SERVICES[opcode >> 5]
+    operation = opcode & 0x1F
+    if operation in (first for first, _, _ in MESSAGES.values()):
+        yield "long"
+    if operation == READ_REQUEST:
+        yield "read"
+    elif operation in (COMPARE_SWAP, FETCH_ADD):
+        yield "atomic"
+    elif operation == ACKNOWLEDGE:
+        yield "acknowledge"
+
+
+class Flow:
+    """Requests, or responses, of one connection in one direction, in the order in which they were on the wire."""
+
+    def __init__(self) -> None:
+        self.psn = -1  # of the packet before
+        self.operation = 0
+
+    def check(self, service: str, operation: int, psn: int) -> None:
+        """Within a message each packet continues the one before; requests skip no sequence number."""
+        follows = psn == (self.psn + 1) % PSN_MODULUS
+        ahead = 0 < (psn - self.psn) % PSN_MODULUS < PSN_MODULUS // 2
+        known = self.psn >= 0
+        if known and not ahead and service == "uc":
+            raise CaptureError(f"PSN {psn:#x} of an unreliable connection comes after {self.psn:#x}")
+        if known and ahead and not follows and operation not in RESPONSES and self.operation != READ_REQUEST:
+            raise CaptureError(f"PSN {psn:#x} comes after {self.psn:#x}")
+        for name, (first, middle, ends) in MESSAGES.items():
+            inside = known and follows and self.operation in (first, middle)
+            if inside and operation not in (middle, *ends):
+                raise CaptureError(f"opcode {operation:#x} within a {name}, PSN {psn:#x}")
+            if known and follows and not inside and operation in (middle, *ends):
+                raise CaptureError(f"opcode {operation:#x} without the start of a {name}, PSN {psn:#x}")
+        self.psn, self.operation = psn, operation
+
+
+class Flows:
+    """All connections. A packet is captured on the link to the switch and on the one behind it; the first one counts."""
+
+    def __init__(self) -> None:
+        self.at_switch: set[bytes] = set()
+        self.flows: dict[tuple[bytes, bytes, bool], Flow] = collections.defaultdict(Flow)
+
+    def check(self, packet: bytes) -> None:
+        start = transport_of(packet)
+        service = SERVICES.get(packet[start] >> 5)
+        if service is None:
+            return
+        if packet in self.at_switch:
+            self.at_switch.remove(packet)
+            return
+        self.at_switch.add(packet)
+        operation = packet[start] & 0x1F
+        psn = struct.unpack_from(">I", packet, start + 8)[0] & 0xFFFFFF
+        key = (packet[2:4] + packet[6:8], packet[start + 5:start + 8], operation in RESPONSES)
+        self.flows[key].check(service, operation, psn)
+
+
 def tshark(file: pathlib.Path, *arguments: str) -> list[str]:
     command = ["tshark", "-r", str(file), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -149,13 +232,16 @@ def check_dissection(file: pathlib.Path, count: int) -> None:
 def check_file(file: pathlib.Path, wanted: list[str]) -> collections.Counter[str]:
     """Checks a capture; returns how many packets of each kind it has."""
     found: collections.Counter[str] = collections.Counter()
+    flows = Flows()
     count = 0
     for count, packet in enumerate(packets(file), 1):
         try:
             check(packet)
+            flows.check(packet)
         except CaptureError as error:
             raise CaptureError(f"packet {count} of {file}: {error}") from error
         found.update(kinds_of(packet))
+        found.update(kinds_of_connection(packet))
     found["all"] = count
     for kind in wanted:
         if not found[kind]:

@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import pathlib
 import re
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 120.0  # seconds; only ends a test that has failed anyway
+TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +103,16 @@ def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
     if child.returncode != 0:
         raise AssertionError(f"{child.args} ended with {child.returncode}: {output}")
     return output
+
+
+def exchange(program: list[str | int], source: Port, target: Port, timeout: float = PATIENCE) -> tuple[str, str]:
+    """Runs server and client of a program on two ports; returns what both printed."""
+    tcp_port = next(TCP_PORTS)
+    words = [*program, "-p", tcp_port]
+    with background(*words, "-d", target.device, "-i", target.number) as server:
+        await_listener(tcp_port, server)
+        client = run(*words, "-d", source.device, "-i", source.number, "127.0.0.1", timeout=timeout)
+        return finish(server), client
 
 
 def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE) -> None:

@@ -4,7 +4,6 @@
 Needs a subnet manager and two devices on one switch.
 """
 
-import itertools
 import os
 import re
 import unittest
@@ -12,17 +11,6 @@ import unittest
 import rdma
 
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "200"))
-TCP_PORTS = itertools.count(18515)
-
-
-def exchange(program: list[str | int], source: rdma.Port, target: rdma.Port) -> tuple[str, str]:
-    """Runs server and client of a program on two ports; returns what both printed."""
-    tcp_port = next(TCP_PORTS)
-    words = [*program, "-p", tcp_port]
-    with rdma.background(*words, "-d", target.device, "-i", target.number) as server:
-        rdma.await_listener(tcp_port, server)
-        client = rdma.run(*words, "-d", source.device, "-i", source.number, "127.0.0.1")
-        return rdma.finish(server), client
 
 
 class PingPong(unittest.TestCase):
@@ -34,7 +22,7 @@ class PingPong(unittest.TestCase):
 
     def check(self, source: rdma.Port, target: rdma.Port, size: int, *options: str | int) -> None:
         program = ["ibv_ud_pingpong", "-c", "-n", ROUNDS, "-s", size, *options]
-        for output in exchange(program, source, target):
+        for output in rdma.exchange(program, source, target):
             self.assertNotIn("invalid data", output)
             self.assertRegex(output, rf"\b{ROUNDS} iters in")
 
@@ -70,7 +58,7 @@ class Perftest(unittest.TestCase):
 
     def result(self, program: list[str | int]) -> list[str]:
         """The columns of the last line of results."""
-        _, client = exchange(program, self.first, self.second)
+        _, client = rdma.exchange(program, self.first, self.second)
         lines = re.findall(r"^ *(\d+(?:[ \t]+[\d.]+)+)[ \t]*$", client, re.MULTILINE)
         self.assertTrue(lines, client)
         print(f"\n    {' '.join(str(word) for word in program)}: {lines[-1]}", flush=True)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that connect through the RDMA connection manager; most of them check the data they get.
+
+Needs a subnet manager and two devices on one switch. The servers have a network namespace of their own with the
+first device's interface, so that the kernel does not take the two addresses for one and the same machine.
+"""
+
+import contextlib
+import itertools
+import os
+import unittest
+
+import ipoib
+import rdma
+
+SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
+ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "20"))
+NUMBERS = itertools.count(7500)
+
+
+class TwoMachines(unittest.TestCase):
+    """Servers in a namespace, clients outside."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        server, client = rdma.ports()[:2]
+        rdma.run("modprobe", "-a", "ib_ipoib", "rdma_ucm")
+        ipoib.set_up(client, f"{CLIENT}/24")
+        cls.namespace = cls.enterClassContext(ipoib.namespace("servers", server, f"{SERVER}/24"))
+        rdma.run("ip", "-n", cls.namespace, "link", "set", "lo", "up")
+        rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, SERVER), f"{SERVER} answers")
+
+    def listening(self, number: int) -> bool:
+        """Whether somebody listens for connections to a port of the connection manager."""
+        identifiers = rdma.run("ip", "netns", "exec", self.namespace, "rdma", "resource", "show", "cm_id")
+        return any("state LISTEN" in line and f":{number} " in f"{line} " for line in identifiers.splitlines())
+
+    def exchange(self, server: list[str | int], client: list[str | int], lasting: bool = False) -> tuple[str, str]:
+        """Runs a server and its client, both with "-p" and a port; returns what both printed.
+
+        :param lasting: the server goes on when the client has left
+        """
+        number = next(NUMBERS)
+        with rdma.background("ip", "netns", "exec", self.namespace, *server, "-p", number) as child:
+            rdma.until(lambda: self.listening(number) or child.poll() is not None, f"{server} listens")
+            output = rdma.run(*client, "-p", number)
+            with contextlib.suppress(ProcessLookupError):
+                if lasting:
+                    child.terminate()
+            return (child.communicate()[0] if lasting else rdma.finish(child)), output
+
+
+class Examples(TwoMachines):
+    """The example programs of librdmacm."""
+
+    def test_rping_validates_what_it_reads_and_writes(self) -> None:
+        for size in (64, 4095, 65535):
+            with self.subTest(size):
+                common = ["rping", "-a", SERVER, "-V", "-C", ROUNDS, "-S", size]
+                for output in self.exchange([*common, "-s"], [*common, "-c"]):
+                    self.assertNotIn("error", output)
+
+    def test_ucmatose(self) -> None:
+        for connections in (1, 8):
+            with self.subTest(connections):
+                common = ["ucmatose", "-c", connections, "-C", ROUNDS, "-S", 8192]
+                for output in self.exchange([*common, "-b", SERVER], [*common, "-s", SERVER]):
+                    self.assertIn("return status 0", output)
+
+    def test_rstream_verifies_its_data(self) -> None:
+        for size in (64, 65536, 1 << 20):
+            with self.subTest(size):
+                common = ["rstream", "-T", "v", "-S", size, "-C", ROUNDS, "-I", 1]
+                self.exchange([*common, "-b", SERVER], [*common, "-s", SERVER])
+
+    def test_riostream_verifies_its_data(self) -> None:
+        common = ["riostream", "-T", "v", "-S", 65536, "-C", ROUNDS, "-I", 1]
+        self.exchange([*common, "-b", SERVER], [*common, "-s", SERVER])
+
+    def test_cmtime_connects_often(self) -> None:
+        _, output = self.exchange(["cmtime", "-b", SERVER, "-c", 50], ["cmtime", "-s", SERVER, "-c", 50], lasting=True)
+        self.assertIn("connect", output)
+
+    def test_rdma_xclient_over_both_services(self) -> None:
+        for service in ("r", "x"):
+            with self.subTest(service):
+                self.exchange(["rdma_xserver", "-c", service], ["rdma_xclient", "-s", SERVER, "-c", service])
+
+
+class Perftest(TwoMachines):
+    """perftest -R"""
+
+    def check(self, program: str, *options: str | int) -> None:
+        common = [program, "-R", "-F", "-n", 100, *options]
+        _, output = self.exchange(common, [*common, SERVER])
+        self.assertRegex(output, r"(?m)^ *\d+ +100 ")
+
+    def test_send(self) -> None:
+        self.check("ib_send_bw", "-s", 65536)
+
+    def test_write(self) -> None:
+        self.check("ib_write_lat", "-s", 4096)
+
+    def test_read(self) -> None:
+        self.check("ib_read_bw", "-s", 65536)
+
+    def test_atomic(self) -> None:
+        self.check("ib_atomic_lat")
+
+    def test_datagrams(self) -> None:
+        self.check("ib_send_lat", "-s", 1024, "-c", "UD")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
