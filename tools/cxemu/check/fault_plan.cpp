@@ -17,12 +17,12 @@ constexpr std::string_view seed_word = "seed";
 constexpr std::string_view random_device_word = "random-device";
 
 /// A device that lies in whatever it says: of a share of its commands the output is random, header
-/// or not, some are never answered or claim a wrong token; events are random, and some come that
-/// nothing caused.
+/// or not, or the length, token or delivery status is wrong; events are random, and some come that
+/// nothing caused. It answers every command: who fuzzes a driver doesn't want to wait for it.
 constexpr std::array random_device_rules{
     "command * garbage",
     "command * garbage=all",
-    "command * garbage lost-answer",
+    "command * mailbox-token=0",
     "command * token=0",
     "command * delivery=0x7f",
     "command * bad-length",
