@@ -184,7 +184,10 @@ Check Execution::fetch_inline(std::size_t size) {
     return {};
 }
 
+/// By pointers: the entries only. Nobody has said where a description of signatures would be.
 Check Execution::fetch_pointed(std::size_t size) {
+    if (!has_flag<"translation_offset_en">(control_) && control_.get<"bsf_octowords">() != 0)
+        return std::unexpected(UmrFault::malformed);
     std::vector<DataSegment> list;
     std::uint64_t listed = 0;
     auto rest = request_.body.subspan(list_offset);

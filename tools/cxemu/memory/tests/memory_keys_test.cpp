@@ -502,6 +502,13 @@ TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {
     EXPECT_EQ(execute(key, umr).error(), UmrFault::unreachable);
 }
 
+TEST_F(UmrTest, TakesADescriptionOfSignaturesFromTheEntryOnly) {
+    const MemoryKey& key = make({.changeable = true});
+    Umr umr;
+    umr.control().set<"bsf_octowords">(4);
+    EXPECT_EQ(execute(key, umr).error(), UmrFault::malformed);
+}
+
 TEST_F(UmrTest, LeavesTheKeyAloneWhenTheTranslationIsTooLong) {
     const MemoryKey& key = make({.length = 5, .octwords = 1, .changeable = true});
     Umr umr;
