@@ -44,8 +44,8 @@ struct QueueCounts {
 };
 
 /// The set that the context of a queue pair names by counter_set_id; 0 is no set. A set may end
-/// while queue pairs name it, for Linux releases the set of a queue pair before the queue pair: they
-/// count on where nobody reads, also when the number belongs to a new set.
+/// while queue pairs name it, for Linux releases the set of a queue pair before the queue pair:
+/// they count on where nobody reads, also when the number belongs to a new set.
 class QueueCounterSet final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::queue_counter_set;
