@@ -3,6 +3,9 @@
 #include "fake_queue_pair.h"
 #include "verbs/cq_poll.h"
 
+/* A queue pair that is gone, but for its completions. */
+static struct cxib_qp gone = { .number = 0x42 };
+
 static struct fake_queue_pair *with_requests(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -175,7 +178,7 @@ static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_forget(&fake->cq, 0x42);
+	cxib_cq_forget(&fake->cq, &gone);
 	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(fake->cq_record[0]));
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
@@ -198,7 +201,7 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_forget(&fake->cq, 0x42);
+	cxib_cq_forget(&fake->cq, &gone);
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);

@@ -96,6 +96,7 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 			   HW_QP_OPTIONAL_PARAMETERS_RWE;
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
+	const struct hw_ads *path;
 
 	fake->qp.ib.qp_type = IB_QPT_RC;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
@@ -113,16 +114,16 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, hw_qpc_get_log_rra_max(&transition->context));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_qpc_get_mtu(&transition->context));
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_qpc_get_remote_qpn(&transition->context));
-	KUNIT_EXPECT_EQ(test, 0x99, hw_ads_get_rlid(hw_qpc_get_primary_address_path(
-						   &transition->context)));
+	path = hw_qpc_get_primary_address_path(&transition->context);
+	KUNIT_EXPECT_EQ(test, 0x99, hw_ads_get_rlid(path));
 
 	transition = transit(test, fake, IB_QPS_RTS, &attr,
 			     IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 			     IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT, transition->optional);
 	KUNIT_EXPECT_EQ(test, 7, hw_qpc_get_retry_count(&transition->context));
-	KUNIT_EXPECT_EQ(test, 14, hw_ads_get_ack_timeout(hw_qpc_get_primary_address_path(
-							 &transition->context)));
+	path = hw_qpc_get_primary_address_path(&transition->context);
+	KUNIT_EXPECT_EQ(test, 14, hw_ads_get_ack_timeout(path));
 }
 
 static void an_unreliable_connection_has_no_reads(struct kunit *test)

@@ -56,13 +56,13 @@ static int size_sends(struct cxib_qp *qp, const struct mlx5_ib_create_qp *reques
 	return 0;
 }
 
-static int size_receives(struct cxib_qp *qp, const struct ib_qp_cap *cap,
+static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *request)
 {
 	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
 	u32 most = BIT(caps->log_max_qp_sz);
 
-	qp->has_receives = cap->max_recv_wr;
+	qp->has_receives = init->cap.max_recv_wr && !init->srq;
 	if (!qp->has_receives)
 		return 0;
 	if (request->rq_wqe_count > most || !is_power_of_2(request->rq_wqe_count))
@@ -121,7 +121,7 @@ static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	if (!err)
 		err = size_sends(qp, request);
 	if (!err)
-		err = size_receives(qp, &init->cap, request);
+		err = size_receives(qp, init, request);
 	qp->is_user = true;
 	qp->user_index = request->uidx;
 	return err;

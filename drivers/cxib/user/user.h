@@ -59,6 +59,10 @@ int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];
 
+/* srq.c */
+int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata);
+
 /* qp.c */
 int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);

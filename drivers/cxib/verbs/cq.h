@@ -10,6 +10,8 @@
 /* The period of moderation has 12 bits. */
 #define CXIB_MODERATION_US_MAX	4095
 
+struct cxib_qp;
+
 /**
  * struct cxib_cq - a completion queue
  * @ib: as the RDMA core sees it
@@ -64,6 +66,6 @@ void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
-void cxib_cq_forget(struct cxib_cq *cq, u32 qpn);
+void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);
 
 #endif

@@ -13,6 +13,7 @@
 #include "hw/names.h"
 #include "verbs/cq_poll.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 
 #define COUNTER_MASK	GENMASK(23, 0)
 #define PATH_BITS	0x7f
@@ -174,9 +175,17 @@ static bool take_send(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct i
 	return cxib_retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
 }
 
+static bool retire_any_receive(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	if (qp->ib.srq)
+		return cxib_retire_shared_receive(to_srq(qp->ib.srq),
+						  hw_cqe64_get_wqe_counter(entry), wc);
+	return cxib_retire_receive(qp, wc);
+}
+
 static bool take_receive(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
-	if (!cxib_retire_receive(qp, wc))
+	if (!retire_any_receive(qp, entry, wc))
 		return false;
 	cxib_decode_receive(entry, wc);
 	find_pkey_index(qp, entry, wc);
@@ -207,7 +216,7 @@ static bool take_by_opcode(struct cxib_qp *qp, const struct hw_cqe64 *entry, str
 	case HW_CQE_OPCODE_RESP_ERR:
 		fill_error(entry, wc);
 		wc->opcode = IB_WC_RECV;
-		return cxib_retire_receive(qp, wc);
+		return retire_any_receive(qp, entry, wc);
 	default:
 		return false;
 	}
@@ -359,14 +368,25 @@ static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 	hw_cqe64_set_owner(target, owner);
 }
 
+/* What nobody will poll any more was received into a request that others can have. */
+static void free_shared_request(struct cxib_qp *qp, const struct hw_cqe64 *entry)
+{
+	u32 opcode = hw_cqe64_get_opcode(entry);
+	struct ib_wc unused;
+
+	if (qp->ib.srq && opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR)
+		cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+					   &unused);
+}
+
 /**
  * cxib_cq_forget() - removes completions of a queue pair
  * @cq: completion queue
- * @qpn: queue pair for which the device writes no completions any more
+ * @qp: queue pair for which the device writes no completions any more
  *
  * Context: process context.
  */
-void cxib_cq_forget(struct cxib_cq *cq, u32 qpn)
+void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
 {
 	u32 end, from, kept;
 
@@ -377,7 +397,9 @@ void cxib_cq_forget(struct cxib_cq *cq, u32 qpn)
 	/* From the youngest to the oldest, those that stay move up to the end. */
 	kept = end;
 	for (from = end; from != cq->consumer; from--)
-		if (hw_cqe64_get_qpn(entry_at(cq, from - 1)) != qpn && --kept != from - 1)
+		if (hw_cqe64_get_qpn(entry_at(cq, from - 1)) == qp->number)
+			free_shared_request(qp, entry_at(cq, from - 1));
+		else if (--kept != from - 1)
 			move_entry(cq, from - 1, kept);
 	if (kept != cq->consumer) {
 		cq->consumer = kept;

@@ -5,6 +5,7 @@
 
 #include "hw/capabilities.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 
 /* Version of what user space and driver tell each other: that of the in-tree driver. */
 #define USER_ABI_VERSION	1
@@ -72,9 +73,11 @@ static const struct ib_device_ops ops = {
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
 	.modify_qp = cxib_modify_queue_pair,
+	.modify_srq = cxib_modify_srq,
 	.poll_cq = cxib_poll_cq,
 	.post_recv = cxib_post_recv,
 	.post_send = cxib_post_send,
+	.post_srq_recv = cxib_post_srq_recv,
 	.process_mad = cxib_answer_mad,
 	.query_ah = cxib_query_ah,
 	.query_device = cxib_query_device,
@@ -82,6 +85,7 @@ static const struct ib_device_ops ops = {
 	.query_pkey = cxib_query_pkey,
 	.query_port = cxib_query_port,
 	.query_qp = cxib_query_queue_pair,
+	.query_srq = cxib_query_srq,
 	.reg_user_mr = cxib_register_user_mr,
 	.req_notify_cq = cxib_request_notification,
 
@@ -89,6 +93,7 @@ static const struct ib_device_ops ops = {
 	INIT_RDMA_OBJ_SIZE(ib_cq, cxib_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, cxib_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, cxib_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_srq, cxib_srq, ib),
 };
 
 /* The users are to let go: everything that they have asked for fails from now on. */
@@ -202,6 +207,10 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_qp_rd_atom = BIT(caps->log_max_ra_req_qp);
 	attr->max_qp_init_rd_atom = BIT(caps->log_max_ra_res_qp);
 	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+	attr->max_srq = BIT(caps->log_max_rmp);
+	attr->max_srq_wr = BIT(min(caps->log_max_wq_sz, caps->log_max_srq_sz)) - 1;
+	attr->max_srq_sge = (caps->max_wqe_sz_rq - sizeof(struct hw_wqe_srq_next_seg)) /
+			    sizeof(struct hw_wqe_data_seg);
 	attr->max_mcast_grp = BIT(caps->log_max_mcg);
 	attr->max_mcast_qp_attach = caps->max_qp_mcg;
 	attr->max_total_mcast_qp_attach = attr->max_mcast_qp_attach * attr->max_mcast_grp;
@@ -291,6 +300,7 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_devic
 	verbs->client = (struct cxib_hw_client){ &event_handlers, verbs };
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
 	spin_lock_init(&verbs->flush_lock);
 	describe(verbs);
@@ -332,6 +342,7 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 	cancel_work_sync(&verbs->flush);
 	cxib_counters_destroy(verbs);
 	cxib_ports_destroy(verbs);
-	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues));
+	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||
+		!xa_empty(&verbs->shared_queues));
 	ib_dealloc_device(&verbs->ib);
 }

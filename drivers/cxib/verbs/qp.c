@@ -7,6 +7,7 @@
 #include "hw/queues.h"
 #include "verbs/post.h"
 #include "verbs/qp.h"
+#include "verbs/srq.h"
 
 /* Packets between those that ask for an acknowledge, at most. */
 #define LOG_ACK_REQUEST_FREQUENCY	8
@@ -49,8 +50,11 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_at
 		ibdev_dbg(&verbs->ib, "a queue pair needs completion queues for sends and receives\n");
 		return -EINVAL;
 	}
-	if (init->srq || init->rwq_ind_tbl) {
-		ibdev_dbg(&verbs->ib, "queue pairs do not receive from shared queues\n");
+	if (init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD) {
+		ibdev_dbg(&verbs->ib, "queue pairs of type %d do not receive from shared queues\n",
+			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -115,7 +119,10 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp)
 		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
 	else
 		hw_qpc_set_no_sq(context, 1);
-	if (qp->has_receives) {
+	if (qp->ib.srq) {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
+	} else if (qp->has_receives) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_NON_ZERO_RQ);
 		hw_qpc_set_log_rq_size(context, qp->receives.log_size);
 		hw_qpc_set_log_rq_stride(context, STRIDE_CODE(qp->receives.log_stride));
@@ -343,9 +350,9 @@ void cxib_qp_forget(struct cxib_qp *qp)
 {
 	if (qp->is_user)
 		return;
-	cxib_cq_forget(cxib_send_cq(qp), qp->number);
+	cxib_cq_forget(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
-		cxib_cq_forget(cxib_recv_cq(qp), qp->number);
+		cxib_cq_forget(cxib_recv_cq(qp), qp);
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
 	qp->sends.key_changed = false;
@@ -417,6 +424,7 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 		.qp_context = qp->ib.qp_context,
 		.send_cq = qp->ib.send_cq,
 		.recv_cq = qp->ib.recv_cq,
+		.srq = qp->ib.srq,
 		.cap = qp->cap,
 		.qp_type = qp->ib.qp_type,
 		.port_num = qp->port,
@@ -565,6 +573,10 @@ void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queu
 	struct ib_event event = { .device = &verbs->ib };
 	struct cxib_qp *qp;
 
+	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_ERR);
 	if (kind != HW_EVENT_QUEUE_TYPE_QP || !core_event(type, &event.event)) {
 		ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
 				       hw_event_type_name(type), number, kind);

@@ -89,14 +89,16 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct
 }
 
 static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
-			 struct ib_qp_cap *cap)
+			 struct ib_qp_init_attr *init)
 {
+	struct ib_qp_cap *cap = &init->cap;
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	unsigned int most = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
 	unsigned int stride, count;
 
-	qp->has_receives = cap->max_recv_wr;
+	qp->has_receives = cap->max_recv_wr && !init->srq;
 	if (!qp->has_receives) {
+		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 		return 0;
 	}
@@ -129,7 +131,7 @@ int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_q
 	struct ib_qp_cap *cap = &init->cap;
 	int err;
 
-	err = size_receives(verbs, qp, cap);
+	err = size_receives(verbs, qp, init);
 	if (!err)
 		err = size_sends(verbs, qp, cap);
 	if (!err && qp->has_receives)

@@ -68,6 +68,7 @@ struct cxib_port {
  * @key_variant: lower 8 bits of the next memory key
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
+ * @shared_queues: struct cxib_srq by number
  * @flush: has the users of all completion queues look into them
  * @flush_lock: a completion queue whose user is told to look keeps the queue
  *	pairs that report there: without any it may be about to be freed, and its
@@ -86,6 +87,7 @@ struct cxib_verbs {
 	atomic_t key_variant;
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
+	struct xarray shared_queues;
 	struct work_struct flush;
 	spinlock_t flush_lock; /* see above */
 };

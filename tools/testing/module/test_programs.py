@@ -61,6 +61,9 @@ class PingPong(ProgramTest):
     def test_reliable_connections_with_a_global_route_header(self) -> None:
         self.check("rc", "-g", 0, "-m", 2048)
 
+    def test_shared_receive_queues(self) -> None:
+        self.exchange("ibv_srq_pingpong", "-c", "-n", ROUNDS, "-q", 4)
+
     def test_unreliable_connections(self) -> None:
         self.check("uc")
 
@@ -77,6 +80,9 @@ class Perftest(ProgramTest):
 
     def test_sends(self) -> None:
         self.check("ib_send_bw", "-s", 4096)
+
+    def test_sends_to_a_shared_receive_queue(self) -> None:
+        self.check("ib_send_bw", "--use-srq", "-r", 64)
 
     def test_sends_with_inline_data(self) -> None:
         self.check("ib_send_lat", "-s", 64, "-I", 64)

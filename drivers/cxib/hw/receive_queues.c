@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about shared receive queues. */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "hw/buffer.h"
+#include "hw/command_queue.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/contexts.h"
+#include "hw/receive_queues.h"
+
+static void fill_context(struct hw_rmpc *context, const struct cxib_shared_queue_params *params)
+{
+	struct hw_wq *queue = hw_rmpc_wq(context);
+
+	hw_rmpc_set_state(context, HW_RMP_STATE_RDY);
+	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
+	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
+	hw_wq_set_pd(queue, params->pd);
+	hw_wq_set_dbr_addr(queue, params->record);
+	hw_wq_set_log_wq_stride(queue, params->log_stride);
+	hw_wq_set_log_wq_pg_sz(queue, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
+	hw_wq_set_log_wq_sz(queue, params->log_size);
+}
+
+/**
+ * cxib_create_shared_queue() - CREATE_RMP: a shared receive queue
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_shared_queue(struct cxib_command_queue *queue,
+			     const struct cxib_shared_queue_params *params, u32 *number)
+{
+	size_t list = params->buffer->page_count * sizeof(__be64);
+	struct cxib_command command = {};
+	struct hw_create_rmp_out out;
+	struct hw_create_rmp_in *in;
+	int err;
+
+	command.in_length = size_add(sizeof(*in), list);
+	command.out = &out;
+	command.out_length = sizeof(out);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
+	fill_context(hw_create_rmp_in_ctx(in), params);
+	/* The context ends with the list of pages. */
+	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_rmp_out_get_rmpn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_shared_queue);
+
+/**
+ * cxib_destroy_shared_queue() - DESTROY_RMP: the device does not use it any more
+ * @queue: command queue
+ * @number: number of a shared receive queue that no queue pair refers to
+ */
+int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u32 number)
+{
+	struct hw_destroy_rmp_in in = {};
+	struct hw_destroy_rmp_out out;
+
+	hw_destroy_rmp_in_set_opcode(&in, HW_CMD_DESTROY_RMP);
+	hw_destroy_rmp_in_set_rmpn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_shared_queue);
+
+/**
+ * cxib_arm_shared_queue() - MODIFY_RMP: an event when requests get few
+ * @queue: command queue
+ * @number: number of the shared receive queue
+ * @limit: the event comes once, when there are fewer; 0: no event
+ */
+int cxib_arm_shared_queue(struct cxib_command_queue *queue, u32 number, u16 limit)
+{
+	struct hw_modify_rmp_in in = {};
+	struct hw_modify_rmp_out out;
+	struct hw_rmpc *context = hw_modify_rmp_in_ctx(&in);
+
+	hw_modify_rmp_in_set_opcode(&in, HW_CMD_MODIFY_RMP);
+	hw_modify_rmp_in_set_rmpn(&in, number);
+	hw_modify_rmp_in_set_rmp_state(&in, HW_RMP_STATE_RDY);
+	hw_rmp_bitmask_set_lwm(hw_modify_rmp_in_bitmask(&in), 1);
+	hw_rmpc_set_state(context, HW_RMP_STATE_RDY);
+	hw_wq_set_lwm(hw_rmpc_wq(context), limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_shared_queue);
+
+/**
+ * cxib_query_shared_queue() - QUERY_RMP: when the event comes
+ * @queue: command queue
+ * @number: number of the shared receive queue
+ * @limit: filled: as in cxib_arm_shared_queue(); 0 when it has come
+ */
+int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *limit)
+{
+	struct hw_query_rmp_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_rmp_out out;
+	int err;
+
+	hw_query_rmp_in_set_opcode(&in, HW_CMD_QUERY_RMP);
+	hw_query_rmp_in_set_rmpn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_wq_get_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(&out)));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_shared_queue);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about shared receive queues, which the device calls receive memory
+ * pools: one function for each, parameters in, results out. Errors are those of
+ * cxib_command_run() unless another is named; all of them sleep.
+ */
+#ifndef CXIB_HW_RECEIVE_QUEUES_H
+#define CXIB_HW_RECEIVE_QUEUES_H
+
+#include <linux/types.h>
+
+struct cxib_buffer;
+struct cxib_command_queue;
+
+/**
+ * struct cxib_shared_queue_params - what a shared receive queue shall be like
+ * @buffer: its memory: requests that name the next one
+ * @log_size: log2 of its requests
+ * @log_stride: log2 of the bytes of one
+ * @pd: protection domain of the memory that its requests name
+ * @record: bus address of its doorbell record
+ */
+struct cxib_shared_queue_params {
+	const struct cxib_buffer *buffer;
+	unsigned int log_size;
+	unsigned int log_stride;
+	u32 pd;
+	dma_addr_t record;
+};
+
+int cxib_create_shared_queue(struct cxib_command_queue *queue,
+			     const struct cxib_shared_queue_params *params, u32 *number);
+int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u32 number);
+int cxib_arm_shared_queue(struct cxib_command_queue *queue, u32 number, u16 limit);
+int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *limit);
+
+#endif

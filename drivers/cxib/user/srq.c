@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shared receive queues of programs. */
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "user/user.h"
+#include "verbs/srq.h"
+
+/* What every library sends: up to the flags. */
+#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_srq, flags)
+
+static int check_request(struct ib_device *ib, const struct mlx5_ib_create_srq *request)
+{
+	if (request->flags || request->reserved0 || request->reserved1) {
+		ibdev_dbg(ib, "the library wants a shared receive queue with the flags 0x%x, none is supported\n",
+			  request->flags);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int start(struct cxib_srq *srq, struct ib_udata *udata)
+{
+	struct mlx5_ib_create_srq_resp response = {};
+	int err;
+
+	err = cxib_srq_start(srq);
+	if (err)
+		return err;
+	response.srqn = srq->number;
+	err = cxib_put_response(udata, &response, sizeof(response.srqn));
+	if (err)
+		cxib_destroy_shared_receive_queue(&srq->ib, NULL);
+	return err;
+}
+
+static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct mlx5_ib_create_srq request;
+	struct cxib_user_memory memory;
+	int err;
+
+	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	if (!err)
+		err = check_request(srq->ib.device, &request);
+	if (!err)
+		err = cxib_srq_prepare(srq, init);
+	if (err)
+		return err;
+	srq->is_user = true;
+	memory = (struct cxib_user_memory){
+		.buffer = request.buf_addr,
+		.size = BIT(srq->log_size + srq->log_stride),
+		.record = request.db_addr,
+	};
+	err = cxib_pin_queue(context, &memory, &srq->user, &srq->buffer, &srq->record.dma);
+	if (err)
+		return err;
+	err = start(srq, udata);
+	if (err)
+		cxib_unpin_queue(&srq->user, &srq->buffer);
+	init->attr.max_wr = BIT(srq->log_size) - 1;
+	return err;
+}
+
+int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
+{
+	if (!udata)
+		return cxib_create_shared_receive_queue(ib, init);
+	return create_user_srq(to_srq(ib), init, udata);
+}
+
+int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct cxib_srq *srq = to_srq(ib);
+	int err;
+
+	err = cxib_destroy_shared_receive_queue(ib, udata);
+	if (!err && srq->is_user)
+		cxib_unpin_queue(&srq->user, &srq->buffer);
+	return err;
+}

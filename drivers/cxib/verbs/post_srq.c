@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Posting to shared receive queues.
+ *
+ * Requests get free in any order, so each names the one after it. The device
+ * goes along these links as well: the free requests are the rest of its list.
+ */
+#include <kunit/visibility.h>
+
+#include "hw/work_queue.h"
+#include "verbs/srq.h"
+
+#define RECORD_RECEIVES	0
+
+static struct hw_wqe_srq_next_seg *request_at(const struct cxib_srq *srq, u16 index)
+{
+	return cxib_buffer_at(&srq->buffer, (size_t)index << srq->log_stride);
+}
+
+/**
+ * cxib_link_requests() - all requests of a new queue are free
+ * @srq: shared receive queue with memory
+ */
+void cxib_link_requests(struct cxib_srq *srq)
+{
+	const u32 mask = BIT(srq->log_size) - 1;
+	u32 i;
+
+	for (i = 0; i <= mask; i++)
+		hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, i), (i + 1) & mask);
+	srq->head = 0;
+	srq->tail = mask;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_link_requests);
+
+static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
+{
+	struct hw_wqe_srq_next_seg *request = request_at(srq, srq->head);
+	struct hw_wqe_data_seg *segment = (struct hw_wqe_data_seg *)(request + 1);
+	int i, used = 0;
+
+	lockdep_assert_held(&srq->lock);
+
+	if (wr->num_sge > srq->max_sge)
+		return -EINVAL;
+	if (srq->head == srq->tail)
+		return -ENOMEM;
+	/* An entry of no bytes would mean 2 GiB. */
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length)
+			hw_wqe_data_seg_pack(&segment[used++], 0, wr->sg_list[i].length,
+					     wr->sg_list[i].lkey, wr->sg_list[i].addr);
+	if (used < srq->max_sge)
+		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
+				     0);
+	srq->wr_ids[srq->head] = wr->wr_id;
+	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
+	srq->posted++;
+	return 0;
+}
+
+int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad)
+{
+	struct cxib_srq *srq = to_srq(ib);
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr && !err; wr = wr->next) {
+		err = build(srq, wr);
+		if (err)
+			*bad = wr;
+	}
+	/* The requests are there when the device sees how many there are. */
+	dma_wmb();
+	WRITE_ONCE(srq->record.words[RECORD_RECEIVES], cpu_to_be32(srq->posted));
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
+
+/**
+ * cxib_retire_shared_receive() - a request is done, and free again
+ * @srq: shared receive queue
+ * @index: the request, as in the completion
+ * @wc: filled: what the poster calls it
+ *
+ * Return: false when there is no such request.
+ */
+bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *wc)
+{
+	unsigned long flags;
+
+	if (index >= BIT(srq->log_size))
+		return false;
+	spin_lock_irqsave(&srq->lock, flags);
+	wc->wr_id = srq->wr_ids[index];
+	hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
+	srq->tail = index;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_shared_receive);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shared receive queues: made, changed, queried, destroyed; their events. */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "hw/receive_queues.h"
+#include "hw/work_queue.h"
+#include "verbs/srq.h"
+
+static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, u32 most)
+{
+	ibdev_dbg(srq->ib.device, "%s %u of a shared receive queue is not possible, %u to %u are\n",
+		  name, value, least, most);
+	return -EINVAL;
+}
+
+/**
+ * cxib_srq_prepare() - the first half of making a shared receive queue
+ * @srq: as the RDMA core has made it
+ * @init: what is wanted
+ *
+ * Return: 0, -EOPNOTSUPP or -EINVAL when that is not possible.
+ */
+int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
+{
+	const struct ib_device_attr *most = &srq->ib.device->attrs;
+	u32 stride;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!init->attr.max_wr || init->attr.max_wr > most->max_srq_wr)
+		return refuse(srq, "max_wr", init->attr.max_wr, 1, most->max_srq_wr);
+	if (init->attr.max_sge > most->max_srq_sge)
+		return refuse(srq, "max_sge", init->attr.max_sge, 0, most->max_srq_sge);
+	/* One request is never posted: the next one that gets free is linked to it. */
+	srq->log_size = order_base_2(init->attr.max_wr + 1);
+	stride = sizeof(struct hw_wqe_srq_next_seg) +
+		 max(init->attr.max_sge, 1U) * sizeof(struct hw_wqe_data_seg);
+	srq->log_stride = order_base_2(stride);
+	srq->max_sge = (BIT(srq->log_stride) - sizeof(struct hw_wqe_srq_next_seg)) /
+		       sizeof(struct hw_wqe_data_seg);
+	spin_lock_init(&srq->lock);
+	cxib_reference_init(&srq->reference);
+	return 0;
+}
+
+/**
+ * cxib_srq_start() - the second half: the device knows the queue
+ * @srq: shared receive queue with memory
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_shared_queue(); -ENOMEM.
+ */
+int cxib_srq_start(struct cxib_srq *srq)
+{
+	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
+	const struct cxib_shared_queue_params params = {
+		.buffer = &srq->buffer,
+		.log_size = srq->log_size,
+		.log_stride = srq->log_stride,
+		.pd = to_pd(srq->ib.pd)->number,
+		.record = srq->record.dma,
+	};
+	int err;
+
+	err = cxib_create_shared_queue(commands_of(verbs), &params, &srq->number);
+	if (err)
+		return err;
+	err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+	if (err)
+		cxib_end_in_device(verbs, NULL,
+				   cxib_destroy_shared_queue(commands_of(verbs), srq->number));
+	return err;
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	struct device *dev = verbs->hw->bus->dev;
+	int err = -ENOMEM;
+
+	srq->wr_ids = kvcalloc(BIT(srq->log_size), sizeof(*srq->wr_ids), GFP_KERNEL);
+	if (!srq->wr_ids)
+		return err;
+	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
+	if (err)
+		goto free_wr_ids;
+	err = cxib_record_create(verbs->hw, &srq->record);
+	if (err)
+		goto destroy_buffer;
+	cxib_link_requests(srq);
+	return 0;
+
+destroy_buffer:
+	cxib_buffer_destroy(&srq->buffer, dev);
+free_wr_ids:
+	kvfree(srq->wr_ids);
+	return err;
+}
+
+static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	cxib_record_destroy(verbs->hw, &srq->record);
+	cxib_buffer_destroy(&srq->buffer, verbs->hw->bus->dev);
+	kvfree(srq->wr_ids);
+}
+
+/* For the kernel. */
+int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_srq *srq = to_srq(ib);
+	int err;
+
+	err = cxib_srq_prepare(srq, init);
+	if (err)
+		return err;
+	err = make_memory(verbs, srq);
+	if (err)
+		return err;
+	err = cxib_srq_start(srq);
+	if (err) {
+		free_memory(verbs, srq);
+		return err;
+	}
+	init->attr.max_wr = BIT(srq->log_size) - 1;
+	init->attr.max_sge = srq->max_sge;
+	return 0;
+}
+
+int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_srq *srq = to_srq(ib);
+
+	/* Before the device can give its number to another one. */
+	xa_erase_irq(&verbs->shared_queues, srq->number);
+	cxib_end_in_device(verbs, NULL,
+			   cxib_destroy_shared_queue(commands_of(verbs), srq->number));
+	cxib_reference_end(&srq->reference);
+	if (!srq->is_user)
+		free_memory(verbs, srq);
+	return 0;
+}
+
+int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata)
+{
+	struct cxib_srq *srq = to_srq(ib);
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit >= BIT(srq->log_size))
+		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
+	return cxib_arm_shared_queue(commands_of(to_verbs(ib->device)), srq->number,
+				     attr->srq_limit);
+}
+
+int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	struct cxib_srq *srq = to_srq(ib);
+	u16 limit;
+	int err;
+
+	err = cxib_query_shared_queue(commands_of(to_verbs(ib->device)), srq->number, &limit);
+	if (err)
+		return err;
+	attr->srq_limit = limit;
+	attr->max_wr = BIT(srq->log_size) - 1;
+	attr->max_sge = srq->max_sge;
+	return 0;
+}
+
+/* In process context. */
+void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type)
+{
+	struct ib_event event = { .device = &verbs->ib, .event = type };
+	struct cxib_srq *srq;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->shared_queues, flags);
+	srq = xa_load(&verbs->shared_queues, number);
+	if (srq)
+		refcount_inc(&srq->reference.count);
+	xa_unlock_irqrestore(&verbs->shared_queues, flags);
+	if (!srq)
+		return;
+	event.element.srq = &srq->ib;
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+	cxib_reference_put(&srq->reference);
+}

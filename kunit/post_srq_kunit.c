@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Requests of a shared receive queue: posted in order, free again in any. */
+#include "fake_queue_pair.h"
+#include "hw/work_queue.h"
+#include "verbs/srq.h"
+
+#define LOG_SIZE	2
+
+struct fake_srq {
+	struct fake_queue_pair *fake;
+	struct cxib_srq srq;
+	__be32 record[2];
+	u64 wr_ids[BIT(LOG_SIZE)];
+};
+
+static void free_buffer(void *data)
+{
+	struct fake_srq *shared = data;
+
+	cxib_buffer_destroy(&shared->srq.buffer, shared->fake->hca->bus.dev);
+}
+
+static struct fake_srq *make_queue(struct kunit *test)
+{
+	struct fake_srq *shared = kunit_kzalloc(test, sizeof(*shared), GFP_KERNEL);
+	struct cxib_srq *srq;
+
+	KUNIT_ASSERT_NOT_NULL(test, shared);
+	shared->fake = fake_queue_pair_create(test);
+	srq = &shared->srq;
+	srq->log_size = LOG_SIZE;
+	srq->log_stride = 6;
+	srq->max_sge = 3;
+	srq->wr_ids = shared->wr_ids;
+	srq->record.words = shared->record;
+	spin_lock_init(&srq->lock);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, shared->fake->hca->bus.dev,
+						    BIT(LOG_SIZE + 6)));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_buffer, shared));
+	cxib_link_requests(srq);
+	return shared;
+}
+
+static int post(struct fake_srq *shared, u64 wr_id)
+{
+	struct ib_sge sge = { .addr = 0x1000, .length = 64, .lkey = 9 };
+	struct ib_recv_wr wr = { .wr_id = wr_id, .num_sge = 1, .sg_list = &sge };
+	const struct ib_recv_wr *bad;
+
+	return cxib_post_srq_recv(&shared->srq.ib, &wr, &bad);
+}
+
+static void takes_one_less_than_its_size(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 1));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 4));
+	KUNIT_EXPECT_EQ(test, 3, be32_to_cpu(shared->record[0]));
+}
+
+static void requests_get_free_in_any_order(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+	struct ib_wc wc;
+	u64 id;
+
+	for (id = 1; id <= 3; id++)
+		KUNIT_ASSERT_EQ(test, 0, post(shared, id));
+	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 2, wc.wr_id);
+	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+	KUNIT_EXPECT_EQ(test, 1, wc.wr_id);
+	/* The last place comes first, then those that got free, in that order. */
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 5));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 6));
+	KUNIT_EXPECT_EQ(test, 4, shared->wr_ids[3]);
+	KUNIT_EXPECT_EQ(test, 5, shared->wr_ids[1]);
+}
+
+static void a_completion_of_no_request_is_noticed(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, BIT(LOG_SIZE), &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, U16_MAX, &wc));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(takes_one_less_than_its_size),
+	KUNIT_CASE(requests_get_free_in_any_order),
+	KUNIT_CASE(a_completion_of_no_request_is_noticed),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "post_srq",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
