@@ -59,7 +59,7 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 	@tools/testing/coverage
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
-	@tools/bench/run transport
+	@tools/bench/run transport bring-up
 
 sparse: ## sparse with endian checks over driver and suites
 	@tools/testing/static/sparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns build/bench/transport.json into a page with a table and a plot below Documentation/performance/."""
+"""Turns build/bench/NAME.json into a page below Documentation/performance/."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import textwrap
 REPO = pathlib.Path(__file__).resolve().parents[2]
 PAGES = REPO / "Documentation/performance"
 PEER = "rdma_rxe"
+IN_TREE = "mlx5_core + mlx5_ib"
 LICENSE = "SPDX-License" + "-Identifier: GPL-2.0-or-later"
 
 
@@ -96,14 +97,54 @@ def plot(peers: dict, target: pathlib.Path) -> None:
     target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
 
 
-def main() -> int:
-    if sys.argv[1:] != ["transport"]:
-        print("usage: publish.py transport", file=sys.stderr)
-        return 2
-    results = json.loads((REPO / "build/bench/transport.json").read_text())
-    PAGES.mkdir(parents=True, exist_ok=True)
+def publish_transport(results: dict) -> None:
     (PAGES / "transport.rst").write_text(page(results))
     plot(results["peers"], PAGES / "transport.svg")
+
+
+BRING_UP = {
+    "load_us": ("from loading to a registered device", "µs"),
+    "commands": ("commands until nothing more comes", ""),
+    "memory_kib": ("memory that is not free any more", "KiB"),
+    "modules_kib": ("of these, the modules", "KiB"),
+    "unload_us": ("until it is gone again", "µs"),
+}
+
+
+def publish_bring_up(results: dict) -> None:
+    ours, theirs = results["cxib"], results[IN_TREE]
+    rows = [["measured", "unit", "cxib", IN_TREE, "ratio"]]
+    for key, (title, unit) in BRING_UP.items():
+        rows.append([title, unit, f"{ours[key]:,.0f}", f"{theirs[key]:,.0f}", f"{ours[key] / theirs[key]:.3f}"])
+    text = textwrap.dedent(f"""\
+        .. {LICENSE}
+
+        ===========================
+        What it takes to bring up
+        ===========================
+
+        One emulated ConnectX-5 HCA in a guest with two virtual processors, without hardware virtualization
+        (TCG), on a machine with {os.cpu_count()} processors. Both drivers take turns in the same guest with Debian's
+        kernel; the RDMA core and what else both need is loaded before; the median of three rounds counts.
+        Memory is what /proc/meminfo counts as free before and after, the firmware's pages included.
+        ``tools/bench/run bring-up`` measures and writes this page. Times of another machine are others,
+        ratios and commands are not.
+
+        @TABLE@
+        """)
+    (PAGES / "bring-up.rst").write_text(text.replace("@TABLE@", table(rows)))
+
+
+PUBLISHERS = {"transport": publish_transport, "bring-up": publish_bring_up}
+
+
+def main() -> int:
+    name = sys.argv[1] if len(sys.argv) == 2 else ""
+    if name not in PUBLISHERS:
+        print(f"usage: publish.py {'|'.join(PUBLISHERS)}", file=sys.stderr)
+        return 2
+    PAGES.mkdir(parents=True, exist_ok=True)
+    PUBLISHERS[name](json.loads((REPO / f"build/bench/{name}.json").read_text()))
     print(f"published in {PAGES.relative_to(REPO)}")
     return 0
 
