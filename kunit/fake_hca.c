@@ -406,10 +406,11 @@ static void spoil_output(struct fake_hca *hca, struct execution *execution,
 		break;
 	case FAKE_FAULT_GARBAGE:
 		memset(execution->out, 0xa5, execution->out_length);
-		if (hca->chance)
+		if (hca->chance) {
 			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
-		/* By the number of another object the driver would end that one. */
-		((u8 *)execution->out)[11] |= 0x80;
+			/* By the number of another object the driver would end that one. */
+			((u8 *)execution->out)[11] |= 0x80;
+		}
 		hw_cmd_out_set_status(execution->out, 0);
 		break;
 	default:
@@ -468,9 +469,14 @@ static void announce(struct fake_hca *hca, unsigned int slot)
 		hca->announce(hca, BIT(slot));
 }
 
-/* What the driver may take for a success has to have happened: not every output has mailboxes. */
-static bool may_succeed(enum fake_fault fault)
+/*
+ * A random device has done what the driver may take for a success: not every
+ * output has mailboxes.
+ */
+static bool may_succeed(const struct fake_hca *hca, enum fake_fault fault)
 {
+	if (!hca->chance)
+		return !fault;
 	return !fault || fault == FAKE_FAULT_GARBAGE || fault == FAKE_FAULT_MAILBOX_TOKEN;
 }
 
@@ -487,8 +493,9 @@ static bool execute(struct fake_hca *hca, unsigned int slot)
 			hca->log[hca->commands] = execution.opcode;
 		hca->commands++;
 		if (fault != FAKE_FAULT_NEVER) {
-			status = may_succeed(fault) ? carry_out(hca, &execution) :
-						      HW_COMMAND_STATUS_OK;
+			status = HW_COMMAND_STATUS_OK;
+			if (may_succeed(hca, fault))
+				status = carry_out(hca, &execution);
 			hw_cmd_out_set_status(execution.out, status);
 			answer(hca, &execution, fault);
 			answered = true;
