@@ -4,7 +4,6 @@
 import unittest
 
 import rdma
-import test_datagrams
 
 
 class TwoPorts(unittest.TestCase):
@@ -38,7 +37,7 @@ class TwoPorts(unittest.TestCase):
 
     def test_datagrams_go_from_port_to_port(self) -> None:
         for source, target in (self.ports, self.ports[::-1]):
-            for output in test_datagrams.exchange(["ibv_ud_pingpong", "-c", "-n", 100, "-s", 1024], source, target):
+            for output in rdma.exchange(["ibv_ud_pingpong", "-c", "-n", 100, "-s", 1024], source, target):
                 self.assertNotIn("invalid data", output)
                 self.assertRegex(output, r"\b100 iters in")
 
