@@ -22,6 +22,7 @@ NOT_YET = "cxib does not do this yet"
 DIFFERENCES = {
     r"devinfo/.*/(device_cap_flags|device_cap_flags_ex)$": NOT_YET,
     r"devinfo/.*/(max_srq|max_srq_wr|max_srq_sge|max_mw|atomic_cap)$": NOT_YET,
+    r"devinfo/.*/maximum available device memory$": NOT_YET,
     r"devinfo/.*/(hca_core_clock|completion timestamp_mask)$": NOT_YET,
     r"devinfo/.*/(AUTO_PATH_MIG|MEM_WINDOW|XRC|MEM_MGT_EXTENSIONS|MEM_WINDOW_TYPE_2B|PCI_WRITE_END_PADDING)$": NOT_YET,
     r"devinfo/.*/(completion_timestamp_mask not supported|core clock not supported)$": NOT_YET,
