@@ -4,8 +4,10 @@
 import os
 import pathlib
 import re
+from collections.abc import Iterable
 
 import guest
+from control import control
 from guest import MELLANOX, ModuleTest, driver_of, find_devices
 
 DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
@@ -21,6 +23,13 @@ def uses_bar(device: pathlib.Path) -> bool:
     """Whether the driver has claimed the BAR."""
     lines = pathlib.Path("/proc/iomem").read_text().splitlines()
     return any(below.strip().endswith(": cxib") and device.name in line for line, below in zip(lines, lines[1:]))
+
+
+def spread(count: int, sample: int) -> Iterable[int]:
+    """Numbers from 1 to `count`: `sample` of them, or all when that is 0."""
+    if not sample or count <= sample:
+        return range(1, count + 1)
+    return sorted({1 + number * (count - 1) // max(sample - 1, 1) for number in range(sample)})
 
 
 class HcaTest(ModuleTest):
@@ -61,6 +70,12 @@ class HcaTest(ModuleTest):
             self.assertEqual(driver_interrupts(hca), [])
             self.assertFalse(uses_bar(hca))
             self.assertFalse((DEBUGFS / hca.name).exists())
+
+    def assert_device_has_nothing(self, index: int) -> None:
+        """The emulated device with this index has no objects."""
+        name = f"hca{index}"
+        objects = control("objects", f"@{name}")[name]
+        self.assertEqual({kind: counts for kind, counts in objects.items() if counts["living"]}, {})
 
     def assert_no_complaints(self) -> None:
         """The driver has nothing to say that a user would have to act on."""

@@ -8,22 +8,13 @@ leaked memory and DMA mappings at the end.
 
 import os
 import unittest
-from collections.abc import Iterable
 
 import failing_allocations
 import guest
-from control import control
 from guest import driver_of
-from hca import HcaTest
+from hca import HcaTest, spread
 
 SAMPLE = int(os.environ.get("CXIB_ALLOCATIONS", "0"))
-
-
-def spread(count: int) -> Iterable[int]:
-    """Numbers from 1 to `count`, as many as are wanted."""
-    if not SAMPLE or count <= SAMPLE:
-        return range(1, count + 1)
-    return sorted({1 + number * (count - 1) // max(SAMPLE - 1, 1) for number in range(SAMPLE)})
 
 
 @unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
@@ -68,7 +59,7 @@ class FailingAllocations(HcaTest):
         total = self.probe(failing_allocations.MOST).allocations
         guest.unbind(self.hca)
         survived = tried = 0
-        for number in spread(total):
+        for number in spread(total, SAMPLE):
             with self.subTest(kind=kind, number=number, of=total):
                 tried += 1
                 survived += self.assert_survives(number)
@@ -76,11 +67,7 @@ class FailingAllocations(HcaTest):
         self.assertLess(survived, tried)
         self.assertEqual(guest.bind_error(self.hca), "")
         guest.unbind(self.hca)
-        self.assert_device_has_nothing()
-
-    def assert_device_has_nothing(self) -> None:
-        objects = control("objects", "@hca0")["hca0"]
-        self.assertEqual({kind: counts for kind, counts in objects.items() if counts["living"]}, {})
+        self.assert_device_has_nothing(0)
 
     def test_of_objects(self) -> None:
         self.fail_each("failslab")

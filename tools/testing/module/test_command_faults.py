@@ -8,12 +8,11 @@ CXIB_COMMANDS is how many commands are tried in each way, spread over the probe;
 
 import os
 import unittest
-from collections.abc import Iterable
 
 import guest
 from control import control
 from guest import driver_of
-from hca import DEBUGFS, HcaTest
+from hca import DEBUGFS, HcaTest, spread
 
 SAMPLE = int(os.environ.get("CXIB_COMMANDS", "0"))
 LIMIT_MS = 2000
@@ -21,13 +20,6 @@ USUAL_LIMIT_MS = 60000
 
 NO_ANSWER = r"was not answered within|no further command|found no free slot"
 MALFORMED = r"makes no sense: "
-
-
-def spread(count: int) -> Iterable[int]:
-    """Numbers from 1 to `count`, as many as are wanted."""
-    if not SAMPLE or count <= SAMPLE:
-        return range(1, count + 1)
-    return sorted({1 + number * (count - 1) // max(SAMPLE - 1, 1) for number in range(SAMPLE)})
 
 
 class CommandFaults(HcaTest):
@@ -60,17 +52,13 @@ class CommandFaults(HcaTest):
 
     def fail_each(self, fault: str, message: str = ".*") -> None:
         count = self.commands_of_probe()
-        for number in spread(count):
+        for number in spread(count, SAMPLE):
             with self.subTest(command=number, of=count):
                 said = self.probe_with(number, fault)
                 self.assertRegex(said, message)
         self.assertEqual(guest.bind_error(self.hca), "")
         guest.unbind(self.hca)
-        self.assert_device_has_nothing()
-
-    def assert_device_has_nothing(self) -> None:
-        objects = control("objects", "@hca0")["hca0"]
-        self.assertEqual({kind: counts for kind, counts in objects.items() if counts["living"]}, {})
+        self.assert_device_has_nothing(0)
 
     def test_status(self) -> None:
         self.fail_each("status=NO_RESOURCES syndrome=0x5ca1ab", r"failed: .*, syndrome 0x5ca1ab|status 0x0?f, syndrome 0x5ca1ab")
