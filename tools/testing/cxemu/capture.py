@@ -29,6 +29,11 @@ MESSAGES = {"send": (0x00, 0x01, (0x02, 0x03, 0x16)), "write": (0x06, 0x07, (0x0
 READ_REQUEST, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE, COMPARE_SWAP, FETCH_ADD = 0x0C, 0x11, 0x12, 0x13, 0x14
 RESPONSES = (0x0D, 0x0E, 0x0F, 0x10, ACKNOWLEDGE, ATOMIC_ACKNOWLEDGE)
 PSN_MODULUS = 1 << 24
+# What Wireshark takes a payload for by its looks. Random bytes look like any of these now and then, and are then
+# "malformed"; Ethernet types, by which it knows IPoIB, are not among them.
+GUESSES = ("smcr_infiniband", "smb_direct_infiniband", "rpcrdma_infiniband", "nvme_rdma", "nvme_rdma_cm_private",
+           "lnet_ib", "lnet_ib_cm_private", "iser_infiniband", "iser_ib_private", "mellanox_eoib", "sdp_infiniband",
+           "sdp_ib_private", "fc_infiniband")
 LOCAL, GLOBAL = 2, 3  # LRH.LNH
 
 KINDS = {
@@ -212,7 +217,8 @@ class Flows:
 
 
 def tshark(file: pathlib.Path, *arguments: str) -> list[str]:
-    command = ["tshark", "-r", str(file), *arguments]
+    guesses = [word for name in GUESSES for word in ("--disable-heuristic", name)]
+    command = ["tshark", "-r", str(file), *guesses, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CaptureError(f"tshark ended with {done.returncode}: {done.stderr}")
