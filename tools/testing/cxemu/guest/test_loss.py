@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Links that lose, double and reorder packets: RC and XRC lose nothing, UC and UD whole messages only.
+"""Links that lose, double, reorder, spoil and delay packets: RC and XRC lose nothing, UC and UD whole messages only.
 
 Needs a subnet manager and four devices, whose links are bad; those of the second pair are worse.
 """
@@ -149,7 +149,7 @@ class Transfer(unittest.TestCase):
             verbs.await_completions(sender, 1)
             numbers += self.take_some(receiver, messages)
         arrived = set(numbers) - {END}
-        self.assertGreater(len(arrived), MESSAGES // 4)
+        self.assertGreater(len(arrived), MESSAGES // 20)
         self.lost += MESSAGES - len(arrived)
 
     def take_some(self, receiver: verbs.Side, messages: list[bytes]) -> list[int]:
