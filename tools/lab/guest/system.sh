@@ -14,6 +14,8 @@ set_up_system() {
 	ln -sf /proc/self/fd/1 /dev/stdout
 	ln -sf /proc/self/fd/2 /dev/stderr
 	mount -t debugfs debugfs /sys/kernel/debug
+	# The checker of DMA mappings ends after its first finding, unless it is told otherwise.
+	[ ! -e /sys/kernel/debug/dma-api/all_errors ] || echo 1 > /sys/kernel/debug/dma-api/all_errors
 	mount -t tracefs tracefs /sys/kernel/tracing 2> /dev/null
 	mount -t configfs configfs /sys/kernel/config 2> /dev/null ||
 		{ modprobe configfs && mount -t configfs configfs /sys/kernel/config; }

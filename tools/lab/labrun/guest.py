@@ -10,7 +10,7 @@ import time
 from . import qemu
 from .output import EndMark, Plain, Prefixed
 from .processes import Child
-from .reports import Scanner
+from .reports import Scanner, complaints
 from .rundir import shown
 
 # After a report that the guest does not survive: time for the rest of it to reach the log.
@@ -206,7 +206,7 @@ class Guest:
         if self.options.shell and self.stage is Stage.COMMAND and self.child.status == 0:
             # Ctrl-A X, or the user has powered the guest off.
             self.status = 0
-        elif self.stage in (Stage.BOOT, Stage.COMMAND) and not self.scanner.reports and not self.failures:
+        elif self.stage in (Stage.BOOT, Stage.COMMAND) and not complaints(self.scanner.reports) and not self.failures:
             what = "before it was ready" if self.stage is Stage.BOOT else "while the command ran"
             self.fail(f"{self.name}: QEMU {self.child.describe_end()} {what}")
         elif self.child.status != 0:

@@ -50,6 +50,15 @@ KASAN = """
     [   12.041900] Disabling lock debugging due to kernel taint
 """
 
+MAPPED_TWICE = """
+    [  178.177291] ------------[ cut here ]------------
+    [  178.177905] DMA-API: mlx5_core 0000:02:00.0: cacheline tracking EEXIST, overlapping mappings aren't supported
+    [  178.178545] WARNING: CPU: 1 PID: 314 at kernel/dma/debug.c:601 add_dma_entry+0x3c7/0x520
+    [  178.183095] Call Trace:
+    [  178.184281]  CALLER+0x593/0x8f0
+    [  178.190000] ---[ end trace 0000000000000000 ]---
+"""
+
 LOCKDEP = """
     [   33.101010] ======================================================
     [   33.101320] WARNING: possible circular locking dependency detected
@@ -245,6 +254,14 @@ class Judgement(unittest.TestCase):
     def test_another_report_stays_a_failure(self):
         unexpected, missing = judge(scan(KASAN + LIST_CORRUPTION), ["BUG: KASAN"])
         self.assertEqual((["list corruption"], []), ([r.kind for r in unexpected], missing))
+
+    def test_memory_that_a_program_registers_twice_is_no_failure(self):
+        unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", "ib_umem_get")), [])
+        self.assertEqual(([], []), (unexpected, missing))
+
+    def test_memory_that_a_driver_maps_twice_is_one(self):
+        unexpected, _ = judge(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
+        self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
 
 if __name__ == "__main__":
