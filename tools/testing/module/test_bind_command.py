@@ -65,6 +65,30 @@ class BindCommand(unittest.TestCase):
         self.succeed("back", self.hca.name, "--boot")
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
 
+    def test_gives_all_back(self) -> None:
+        self.addCleanup(run, "back", "all", "--boot", "--force")
+        self.succeed("cxib", self.hca.name)
+        self.succeed("cxib", self.other.name, "--boot")
+        self.succeed("back", "all", "--boot")
+        self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("mlx5_core", "mlx5_core"))
+        self.assertEqual(list(RULES.glob("70-cxib-*")), [])
+
+    def test_gives_the_others_back_when_one_is_in_use(self) -> None:
+        self.succeed("cxib", self.hca.name)
+        self.succeed("cxib", self.other.name)
+        self.addCleanup(run, "back", "all", "--force")
+        node = next((self.hca / "infiniband_verbs").iterdir()).name
+        with contextlib.closing(open(f"/dev/infiniband/{node}", "rb")):
+            self.assertIn(f"{self.hca.name} is in use", self.refuse("back", "all"))
+        self.assertEqual((driver_of(self.hca), driver_of(self.other)), ("cxib", "mlx5_core"))
+
+    def test_forgets_the_rule_of_an_hca_that_is_gone(self) -> None:
+        RULES.mkdir(parents=True, exist_ok=True)
+        rule = RULES / "70-cxib-0000-fe-00-0.rules"
+        rule.write_text('ACTION=="add", SUBSYSTEM=="pci", KERNEL=="0000:fe:00.0", ATTR{driver_override}="cxib"\n')
+        self.assertIn("0000:fe:00.0: is not there", self.succeed("back", "all", "--boot"))
+        self.assertFalse(rule.exists())
+
     def test_refuses_an_hca_that_is_in_use(self) -> None:
         with contextlib.closing(open("/dev/infiniband/uverbs0", "rb")):
             self.assertRegex(self.refuse("cxib", self.hca.name), r"is in use: process \d+")

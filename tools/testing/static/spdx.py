@@ -33,7 +33,7 @@ RULES: list[tuple[str, set[str]]] = [
 ]
 
 # Files that are data in somebody else's format, or that have no room for a comment.
-EXEMPT = [".gitignore", ".clang-format", ".clang-tidy", "LICENSES/*", "*.json", "*.pcap", "*.bin", "*.kmsg"]
+EXEMPT = [".gitignore", ".clang-format", ".clang-tidy", "LICENSES/*", "debian/changelog", "debian/copyright", "debian/source/format", "*.json", "*.pcap", "*.bin", "*.kmsg"]
 
 
 def allowed_licenses(name: str) -> set[str]:
