@@ -71,7 +71,7 @@ class Guest:
 
     def start(self, machine, kernel, sockets):
         """Writes what the guest reads and starts its QEMU."""
-        self._write_orders()
+        self._write_orders(kernel["initramfs"])
         handlers = {
             "console": self._take_console,
             "control": self._take_control,
@@ -95,13 +95,14 @@ class Guest:
         for end in theirs.values():
             end.close()
 
-    def _write_orders(self):
+    def _write_orders(self, initramfs):
         options = self.options
         settings = {
             "LAB_DRIVER": options.driver, "LAB_KERNEL": options.kernel, "LAB_HCAS": options.hcas,
             "LAB_VM": self.number, "LAB_VMS": options.vms, "LAB_SM": int(options.sm),
             "lab_token": self.token, "lab_directory": options.directory, "lab_shell": int(options.shell),
-            "lab_kmemleak": int(options.kmemleak), "lab_reboots": options.reboots, "lab_terminal": options.terminal,
+            "lab_kmemleak": int(options.kmemleak), "lab_reboots": options.reboots, "lab_reboot_by": options.reboot_by,
+            "lab_initramfs": initramfs, "lab_terminal": options.terminal,
             "lab_terminal_type": options.terminal_type,
         }
         lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()]

@@ -65,7 +65,9 @@ def _parser():
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
     add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
     add("--reboots", type=_count(0, 100), default=0, metavar="N",
-        help="reset a guest that often, with its driver loaded, before COMMAND starts (default: 0)")
+        help="start a guest's kernel again that often, with its driver loaded, before COMMAND starts (default: 0)")
+    add("--reboot-by", choices=("reset", "reboot", "kexec"), default="reset",
+        help="how: by a reset of the machine, or by the kernel, which shuts devices down before (default: reset)")
     add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")
