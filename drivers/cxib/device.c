@@ -20,6 +20,10 @@
 /* How often to look whether somebody else still binds, resets or removes the device. */
 #define RETRY_MS	100
 
+/* How often, and for how long, to look whether a device that is gone has come back. */
+#define RETURN_PERIOD_MS	1000
+#define RETURN_LIMIT_MS		60000
+
 static int set_dma_limits(struct pci_dev *pdev)
 {
 	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
@@ -122,6 +126,7 @@ int cxib_device_start(struct cxib_device *device)
 		goto tear_down;
 	}
 	device->is_up = true;
+	device->is_gone = false;
 	return 0;
 
 tear_down:
@@ -155,19 +160,22 @@ void cxib_device_stop(struct cxib_device *device)
 	device->is_up = false;
 }
 
-/**
- * cxib_device_restart() - stops a device and starts it again
- * @device: a device; its PCI function is locked
- *
- * Context: process context, may sleep, also for minutes.
- * Return: 0, or the error of cxib_device_start(): then it is not up.
- */
-int cxib_device_restart(struct cxib_device *device)
+/* Looked for now and then, so that it can be removed meanwhile. */
+static int await_return(struct cxib_device *device)
 {
-	int err;
+	dev_err(&device->pdev->dev,
+		"the device is gone; it is started if it comes back within %u s\n",
+		RETURN_LIMIT_MS / 1000);
+	device->is_gone = true;
+	device->gone_until = jiffies + msecs_to_jiffies(RETURN_LIMIT_MS);
+	schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
+	return -ENODEV;
+}
 
-	cxib_device_stop(device);
-	err = cxib_device_start(device);
+static int start_again(struct cxib_device *device)
+{
+	int err = cxib_device_start(device);
+
 	if (err)
 		dev_err(&device->pdev->dev,
 			"the device is out of order: error %d; unbind it, repair it, bind it again\n",
@@ -175,6 +183,50 @@ int cxib_device_restart(struct cxib_device *device)
 	else
 		dev_info(&device->pdev->dev, "the device has recovered\n");
 	return err;
+}
+
+/**
+ * cxib_device_restart() - stops a device and starts it again
+ * @device: a device; its PCI function is locked
+ *
+ * Context: process context, may sleep, also for minutes.
+ * Return: 0, -ENODEV when the function does not answer: then it is started if
+ * it comes back soon, or the error of cxib_device_start(). It is not up then.
+ */
+int cxib_device_restart(struct cxib_device *device)
+{
+	cxib_device_stop(device);
+	if (!pci_device_is_present(device->pdev))
+		return await_return(device);
+	return start_again(device);
+}
+
+/* It was not reset when it was stopped, and may know addresses from before. */
+static void welcome_back(struct cxib_device *device)
+{
+	struct pci_dev *pdev = device->pdev;
+	int err;
+
+	device->is_gone = false;
+	pci_restore_state(pdev);
+	err = device->bus.bus.ops->reset(&device->bus.bus);
+	if (err)
+		dev_err(&pdev->dev, "cannot reset the device: error %d\n", err);
+	if (!start_again(device))
+		cxib_device_tell_recovered(device);
+}
+
+static void look_for(struct cxib_device *device)
+{
+	if (pci_device_is_present(device->pdev)) {
+		welcome_back(device);
+	} else if (time_before(jiffies, device->gone_until)) {
+		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
+	} else {
+		device->is_gone = false;
+		dev_err(&device->pdev->dev,
+			"the device has not come back; unbind it, or have devlink recover it when it is there\n");
+	}
 }
 
 /**
@@ -193,8 +245,10 @@ void cxib_device_recover_later(struct work_struct *work)
 		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETRY_MS));
 		return;
 	}
-	if (device->is_up && cxib_health_is_broken(&device->hw.health) &&
-	    devlink_health_report(device->reporter, "the device was given up", device))
+	if (device->is_gone)
+		look_for(device);
+	else if (device->is_up && cxib_health_is_broken(&device->hw.health) &&
+		 devlink_health_report(device->reporter, "the device was given up", device))
 		dev_err(dev, "the device is not recovered by itself; see devlink-health(8)\n");
 	device_unlock(dev);
 }

@@ -23,11 +23,13 @@ struct pci_dev;
  *	the usual one
  * @reporter: tells of its health, and has it recovered
  * @is_up: the RDMA device is there
+ * @is_gone: the function does not answer, @recovery looks whether it comes back
+ * @gone_until: when @recovery ceases to look, in jiffies
  * @bar: BAR 0 as a whole: init segment, then pages of doorbells
  * @bus: the way to it
  * @hw: the device behind it
  * @verbs: the RDMA device that is made of it
- * @recovery: has a device that was given up recovered
+ * @recovery: has a device that was given up recovered, and one that was gone
  */
 struct cxib_device {
 	struct pci_dev *pdev;
@@ -36,6 +38,8 @@ struct cxib_device {
 	const u32 *command_limit_ms;
 	struct devlink_health_reporter *reporter;
 	bool is_up;
+	bool is_gone;
+	unsigned long gone_until;
 	void __iomem *bar;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
@@ -49,6 +53,7 @@ int cxib_device_restart(struct cxib_device *device);
 void cxib_device_recover_later(struct work_struct *work);
 
 /* health_reporter.c */
+void cxib_device_tell_recovered(struct cxib_device *device);
 struct cxib_device *cxib_device_alloc(struct pci_dev *pdev);
 int cxib_device_register(struct cxib_device *device);
 void cxib_device_unregister(struct cxib_device *device);

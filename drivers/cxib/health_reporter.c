@@ -72,6 +72,16 @@ static const struct devlink_health_reporter_ops reporter_ops = {
 	.dump = dump,
 };
 
+/**
+ * cxib_device_tell_recovered() - devlink is told what it has not done itself
+ * @device: a device that has recovered after recovery had failed
+ */
+void cxib_device_tell_recovered(struct cxib_device *device)
+{
+	devlink_health_reporter_state_update(device->reporter,
+					     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
+}
+
 static const struct devlink_ops devlink_ops = {};
 
 /**

@@ -43,6 +43,9 @@ static int reset_function(struct cxib_bus *bus)
 
 	if (pci_channel_offline(pci->pdev))
 		return 0;
+	/* The PCI core would wait a minute for it, with the device locked. */
+	if (!pci_device_is_present(pci->pdev))
+		return -ENODEV;
 	pci->resetting = true;
 	err = pci_reset_function_locked(pci->pdev);
 	pci->resetting = false;
