@@ -294,8 +294,10 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_devic
 	struct cxib_verbs *verbs = ib_alloc_device(cxib_verbs, ib);
 	int err;
 
-	if (!verbs)
+	if (!verbs) {
+		dev_err(hw->bus->dev, "no memory for an RDMA device\n");
 		return ERR_PTR(-ENOMEM);
+	}
 	verbs->hw = hw;
 	verbs->client = (struct cxib_hw_client){ &event_handlers, verbs };
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
