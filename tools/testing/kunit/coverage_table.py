@@ -23,11 +23,17 @@ def total(rows: list[tuple[str, dict[str, Any]]], directory: str) -> dict[str, A
     return {key: sum(entry[key] for name, entry in rows if directory in name) for key in keys}
 
 
+def read(path: str) -> dict[str, Any]:
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("summary", help="file written by gcovr --json-summary")
-    with open(parser.parse_args().summary, encoding="utf-8") as file:
-        summary = json.load(file)
+    parser.add_argument("summary", help="file written by gcovr --json-summary: branches of lines that decide something")
+    parser.add_argument("every_branch", help="the same with all branches that the compiler has made")
+    options = parser.parse_args()
+    summary, every_branch = read(options.summary), read(options.every_branch)
     if not summary["files"]:
         print("no file of the driver has counts", file=sys.stderr)
         return 1
@@ -37,6 +43,8 @@ def main() -> int:
     rows += [("all of hw/", total(rows, "/hw/")), ("all", summary)]
     for name, entry in rows:
         print(f"{name:{width}} {cell(entry, 'line'):>16} {cell(entry, 'branch'):>16}")
+    made = total([(entry["filename"], entry) for entry in every_branch["files"]], "/hw/")
+    print(f"{'hw/, with what the compiler has added':{width + 16}} {cell(made, 'branch'):>17}")
     return 0
 
 
