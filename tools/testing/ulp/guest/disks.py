@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Disks: in the server's memory, and what a client does with one that it has got over the wire."""
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import json
+import pathlib
+import random
+from collections.abc import Iterator
+
+import rdma
+
+BLOCKS = pathlib.Path("/sys/block")
+SIZE = 64 << 20
+MODULES = pathlib.Path("/sys/module")
+
+
+@functools.cache
+def _memory_disks() -> list[str]:
+    rdma.run("modprobe", "brd", "rd_nr=8", f"rd_size={SIZE >> 10}")
+    return [f"/dev/ram{number}" for number in range(8)]
+
+
+def in_memory(number: int) -> str:
+    """The device of one of eight disks in the memory of this guest."""
+    return _memory_disks()[number]
+
+
+def names(pattern: str) -> set[str]:
+    return {path.name for path in BLOCKS.glob(pattern)}
+
+
+@contextlib.contextmanager
+def appearing(pattern: str) -> Iterator[list[str]]:
+    """Waits at the end for a disk that was not there at the beginning; fills in its device."""
+    before, found = names(pattern), []
+    yield found
+    rdma.until(lambda: bool(names(pattern) - before), f"a disk {pattern} appears")
+    found.extend(f"/dev/{name}" for name in sorted(names(pattern) - before))
+
+
+def fio(disk: str, *options: str, size: str = "4m", timeout: float = 300) -> dict:
+    """Runs fio on a disk; returns its report. It ends with an error when what it reads is not what it wrote."""
+    text = rdma.run("fio", "--name=job", f"--filename={disk}", f"--size={size}", "--direct=1", "--ioengine=libaio",
+                    "--group_reporting", "--output-format=json", *options, timeout=timeout)
+    job = json.loads(text[text.index("{"):])["jobs"][0]
+    if job["error"]:
+        raise AssertionError(f"fio ended with error {job['error']}: {text}")
+    return job
+
+
+def verify(disk: str, block: str, depth: int = 16, size: str = "4m") -> None:
+    """Writes blocks in random order, reads all of them and compares."""
+    job = fio(disk, "--rw=randwrite", f"--bs={block}", f"--iodepth={depth}", "--verify=crc32c", "--verify_fatal=1",
+              "--verify_state_save=0", size=size)
+    if job["read"]["io_bytes"] != job["write"]["io_bytes"] or not job["read"]["io_bytes"]:
+        raise AssertionError(f"{job['read']['io_bytes']} of {job['write']['io_bytes']} bytes were compared")
+
+
+@dataclasses.dataclass(frozen=True)
+class FileSystem:
+    """A mounted file system, or a directory in one."""
+
+    directory: pathlib.Path
+
+    def write_files(self, count: int, size: int, seed: int = 1) -> dict[str, str]:
+        """Files of random length and contents; returns their digests."""
+        generator = random.Random(seed)  # noqa: S311
+        digests = {}
+        for number in range(count):
+            data = generator.randbytes(generator.randrange(1, size))
+            (self.directory / f"file{number}").write_bytes(data)
+            digests[f"file{number}"] = hashlib.sha256(data).hexdigest()
+        return digests
+
+    def digests(self) -> dict[str, str]:
+        """What is in the files now, read from the disk and not from memory."""
+        rdma.run("sync", "-f", self.directory)
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self.directory.glob("file*")}
+
+
+@contextlib.contextmanager
+def mounted(disk: str, directory: str) -> Iterator[FileSystem]:
+    """An ext4 file system, made anew on a disk."""
+    rdma.run("mkfs.ext4", "-q", "-F", disk)
+    rdma.run("mkdir", "-p", directory)
+    rdma.run("mount", disk, directory)
+    try:
+        yield FileSystem(pathlib.Path(directory))
+    finally:
+        rdma.run("umount", directory)
+
+
+def unload(*modules: str) -> None:
+    """Unloads modules that nobody should be using any more, in that order."""
+    for module in modules:
+        if (MODULES / module).exists():
+            rdma.run("modprobe", "-r", module)
+
+
+def write(path: pathlib.Path, value: str | int) -> None:
+    """Writes an attribute; the error names it."""
+    try:
+        path.write_text(f"{value}\n")
+    except OSError as error:
+        raise AssertionError(f"cannot write '{value}' to {path}: {error}") from error

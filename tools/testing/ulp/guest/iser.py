@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""iSCSI extensions for RDMA: the kernel's target and open-iscsi's initiator, over the RDMA connection manager."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+import disks
+import rdma
+import scsi_target
+import wire
+
+TARGET = "iqn.2026-01.com.lab:disk"
+INITIATOR = "iqn.2026-01.com.lab:initiator"
+PORTAL = f"{wire.SERVER}:3260"
+FABRIC = scsi_target.CONFIG / "iscsi"
+INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
+
+
+@contextlib.contextmanager
+def target(disk: str) -> Iterator[None]:
+    rdma.run("modprobe", "-a", "iscsi_target_mod", "ib_isert")
+    group = FABRIC / TARGET / "tpgt_1"
+    unit, portal = group / "lun/lun_0", group / "np" / PORTAL
+    with contextlib.ExitStack() as stack:
+        backstore = stack.enter_context(scsi_target.backstore("iser", disk))
+        stack.enter_context(scsi_target.made(FABRIC, FABRIC / TARGET, group, unit))
+        settings = {"authentication": 0, "generate_node_acls": 1, "cache_dynamic_acls": 1, "demo_mode_write_protect": 0}
+        for name, value in settings.items():
+            disks.write(group / "attrib" / name, value)
+        stack.enter_context(scsi_target.linked(unit / "disk", backstore))
+        stack.enter_context(scsi_target.made(portal))
+        disks.write(portal / "iser", 1)
+        disks.write(group / "enable", 1)
+        yield
+        disks.write(group / "enable", 0)
+
+
+def _prepare_initiator() -> None:
+    rdma.run("modprobe", "-a", "ib_iser", "sd_mod")
+    if not rdma.succeeds("pidof", "iscsid"):
+        pathlib.Path("/etc/iscsi/initiatorname.iscsi").write_text(f"InitiatorName={INITIATOR}\n")
+        rdma.run("iscsid")
+    if not rdma.succeeds("iscsiadm", "-m", "iface", "-I", INTERFACE):
+        rdma.run("iscsiadm", "-m", "iface", "-I", INTERFACE, "-o", "new")
+        for name, value in {"transport_name": "iser", "ipaddress": wire.CLIENT}.items():
+            rdma.run("iscsiadm", "-m", "iface", "-I", INTERFACE, "-o", "update", "-n", f"iface.{name}", "-v", value)
+
+
+@contextlib.contextmanager
+def connection(sessions: int = 1) -> Iterator[list[str]]:
+    """Logs in, if wanted several times; the disks that it has, one a session."""
+    _prepare_initiator()
+    node = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
+    rdma.run(*node, "-o", "new")
+    rdma.run(*node, "-o", "update", "-n", "node.session.nr_sessions", "-v", sessions)
+    before = disks.names("sd*")
+    rdma.run(*node, "--login")
+    rdma.until(lambda: len(disks.names("sd*") - before) == sessions, f"{sessions} disks appear")
+    try:
+        yield [f"/dev/{name}" for name in sorted(disks.names("sd*") - before)]
+    finally:
+        rdma.run(*node, "--logout")
+        rdma.run(*node, "-o", "delete")

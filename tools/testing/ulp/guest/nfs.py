@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NFS over RDMA: the kernel's server and client, NFS 4.2."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+import disks
+import rdma
+import wire
+
+PORT = 20049
+EXPORTED = "/srv/lab"
+CONTROL = pathlib.Path("/proc/fs/nfsd")
+PIPES = "/var/lib/nfs/rpc_pipefs"
+
+
+@contextlib.contextmanager
+def server(disk: str) -> Iterator[None]:
+    """Serves a file system that is made anew on a disk."""
+    rdma.run("modprobe", "-a", "nfsd", "rpcrdma")
+    rdma.run("mkdir", "-p", PIPES)
+    with disks.mounted(disk, EXPORTED):
+        rdma.run("mount", "-t", "nfsd", "nfsd", CONTROL)
+        rdma.run("mount", "-t", "rpc_pipefs", "rpc_pipefs", PIPES)
+        rdma.run("exportfs", "-o", "rw,no_root_squash,insecure,fsid=0,no_subtree_check", f"*:{EXPORTED}")
+        rdma.run("rpc.mountd", "-N", 2, "-N", 3)
+        rdma.run("rpc.nfsd", "-N", 3, "-V", "4.2", 4)
+        disks.write(CONTROL / "portlist", f"rdma {PORT}")
+        # No client was there before that might want its locks back.
+        disks.write(CONTROL / "v4_end_grace", "Y")
+        try:
+            yield
+        finally:
+            rdma.run("rpc.nfsd", 0)
+            rdma.run("exportfs", "-ua")
+            rdma.run("killall", "rpc.mountd")
+            rdma.run("umount", PIPES, CONTROL)
+            rdma.until(lambda: not rdma.succeeds("pidof", "rpc.mountd"), "the mount daemon ends")
+
+
+@contextlib.contextmanager
+def mounted(directory: str = "/mnt/nfs") -> Iterator[disks.FileSystem]:
+    rdma.run("modprobe", "-a", "nfsv4", "rpcrdma")
+    rdma.run("mkdir", "-p", directory)
+    rdma.run("mount", "-t", "nfs4", "-o", f"rdma,port={PORT},vers=4.2,clientaddr={wire.CLIENT}", f"{wire.SERVER}:/",
+             directory)
+    try:
+        yield disks.FileSystem(pathlib.Path(directory))
+    finally:
+        rdma.run("umount", directory)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reliable Datagram Sockets: messages, and what goes with them: RDMA and atomic operations (linux/rds.h)."""
+
+import ctypes
+import dataclasses
+import mmap
+import socket
+import struct
+
+PATIENCE = 60
+SOL_RDS = 276
+RDMA_ARGUMENTS, RDMA_DESTINATION, RDMA_MAP, RDMA_STATUS = 1, 2, 3, 4
+FETCH_ADD, COMPARE_SWAP, MASKED_FETCH_ADD, MASKED_COMPARE_SWAP = 6, 7, 8, 9
+FLAG_WRITE, FLAG_NOTIFY = 0x01, 0x20
+
+
+class Memory:
+    """Memory that is at the same place as long as it lives."""
+
+    def __init__(self, size: int) -> None:
+        self.bytes = mmap.mmap(-1, size)
+        self.size = size
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.bytes))
+
+    def word(self, offset: int) -> int:
+        return struct.unpack_from("=Q", self.bytes, offset)[0]
+
+    def set_word(self, offset: int, value: int) -> None:
+        struct.pack_into("=Q", self.bytes, offset, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Received:
+    """A message and what came with it."""
+
+    data: bytes
+    source: tuple[str, int]
+    control: dict[int, bytes]
+
+
+class Socket:
+    """An RDS socket; what is sent from it goes to its peer."""
+
+    def __init__(self, address: str, port: int, peer: tuple[str, int]) -> None:
+        self.socket = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
+        self.socket.bind((address, port))
+        self.socket.settimeout(PATIENCE)
+        self.peer = peer
+        self.token = 0
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes, kind: int = 0, control: bytes = b"") -> None:
+        more = [(SOL_RDS, kind, control)] if kind else []
+        self.socket.sendmsg([data], more, 0, self.peer)
+
+    def receive(self) -> Received:
+        data, control, _, source = self.socket.recvmsg(1 << 21, 512)
+        return Received(data, source, {kind: value for level, kind, value in control if level == SOL_RDS})
+
+    def ping(self) -> None:
+        """Port 0 of every address answers an empty message; so does the kernel of the peer here."""
+        self.socket.sendto(b"", (self.peer[0], 0))
+        answer = self.receive()
+        if answer.data or answer.source != (self.peer[0], 0):
+            raise AssertionError(f"unexpected answer {answer}")
+
+    def offer(self, memory: Memory) -> None:
+        """Sends a message that gives the peer the right to read and write some memory."""
+        cookie = ctypes.c_uint64(0)
+        self.send(b"memory", RDMA_MAP,
+                  struct.pack("=4Q", memory.address, memory.size, ctypes.addressof(cookie), FLAG_WRITE))
+
+    def accept_offer(self) -> int:
+        """The other side of it: the cookie that names the peer's memory."""
+        return struct.unpack("=Q", self.receive().control[RDMA_DESTINATION])[0]
+
+    def transfer(self, cookie: int, offset: int, pieces: list[tuple[int, int]], *, write: bool) -> int:
+        """Reads or writes memory of the peer, from or to pieces (address, length) of memory here.
+
+        Sends a message behind it, which the peer has to take. The result is the status, 0 if all is well.
+        """
+        vector = ctypes.create_string_buffer(b"".join(struct.pack("=2Q", *piece) for piece in pieces))
+        flags = FLAG_NOTIFY | (FLAG_WRITE if write else 0)
+        self.token += 1
+        length = sum(length for _, length in pieces)
+        self.send(b"transfer", RDMA_ARGUMENTS,
+                  struct.pack("=7Q", cookie, offset, length, ctypes.addressof(vector), len(pieces), flags, self.token))
+        return self._status()
+
+    def atomic(self, kind: int, cookie: int, offset: int, result: int, *operands: int) -> int:
+        """An atomic operation on eight bytes of the peer's memory; what was there goes to the address RESULT.
+
+        :param operands: add | compare, swap | add, mask of no carry | compare, swap, their masks
+        """
+        words = (*operands, 0, 0, 0)[:4]
+        self.token += 1
+        self.send(b"atomic", kind, struct.pack("=9Q", cookie, result, offset, *words, FLAG_NOTIFY, self.token))
+        return self._status()
+
+    def _status(self) -> int:
+        token, status = struct.unpack("=Qi4x", self.receive().control[RDMA_STATUS])
+        if token != self.token:
+            raise AssertionError(f"the status is of operation {token}, not {self.token}")
+        return status

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's SCSI target: what its fabrics, iSER and SRP, have in common."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+import disks
+import rdma
+
+CONFIG = pathlib.Path("/sys/kernel/config/target")
+
+
+@contextlib.contextmanager
+def backstore(name: str, disk: str) -> Iterator[pathlib.Path]:
+    """A disk of this guest as the target offers it."""
+    rdma.run("modprobe", "-a", "target_core_mod", "target_core_iblock", "sd_mod")
+    pathlib.Path("/var/target/pr").mkdir(parents=True, exist_ok=True)
+    adapter = CONFIG / "core/iblock_0"
+    directory = adapter / name
+    directory.mkdir(parents=True)
+    disks.write(directory / "control", f"udev_path={disk}")
+    disks.write(directory / "enable", 1)
+    try:
+        yield directory
+    finally:
+        directory.rmdir()
+        # Goes when the last disk of it has gone.
+        with contextlib.suppress(OSError):
+            adapter.rmdir()
+
+
+@contextlib.contextmanager
+def linked(link: pathlib.Path, target: pathlib.Path) -> Iterator[None]:
+    link.symlink_to(target)
+    try:
+        yield
+    finally:
+        link.unlink()
+
+
+@contextlib.contextmanager
+def made(*directories: pathlib.Path) -> Iterator[None]:
+    """Directories of the configuration, whose making and removal are what does something."""
+    with contextlib.ExitStack() as stack:
+        for directory in directories:
+            directory.mkdir()
+            stack.callback(directory.rmdir)
+        yield

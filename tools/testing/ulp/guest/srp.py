@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The SCSI RDMA protocol: the kernel's target and initiator, over either connection manager.
+
+Over InfiniBand's own, the initiator finds the target through the subnet manager and the device management agent of
+the target's node (srp_daemon); over the RDMA connection manager it is told an address.
+"""
+
+import contextlib
+import pathlib
+import re
+from collections.abc import Iterator
+
+import disks
+import rdma
+import scsi_target
+import wire
+
+FABRIC = scsi_target.CONFIG / "srpt"
+PORT = 5555
+CLASS = pathlib.Path("/sys/class/infiniband_srp")
+REMOTE_PORTS = pathlib.Path("/sys/class/srp_remote_ports")
+HOSTS = pathlib.Path("/sys/class/scsi_host")
+RULES = pathlib.Path("/run/srp_daemon.rules")
+# Extends the initiator's identifier, so that its two sessions do not end each other.
+OVER_IP = 1
+
+
+def gid(device: str) -> str:
+    return rdma.Port(device).attribute("gids/0").replace(":", "")
+
+
+def _initiator(client_guid: str, extension: int) -> str:
+    return f"0x{extension:016x}{client_guid}"
+
+
+@contextlib.contextmanager
+def target(disk: str, client_guid: str) -> Iterator[None]:
+    """Offers a disk to the initiator with that GUID: 16 hexadecimal digits."""
+    rdma.run("modprobe", "ib_srpt")
+    name = f"0x{gid(wire.ends()[0].device)}"
+    group = FABRIC / name / name
+    unit = group / "lun/lun_0"
+    with contextlib.ExitStack() as stack:
+        backstore = stack.enter_context(scsi_target.backstore("srp", disk))
+        stack.enter_context(scsi_target.made(FABRIC))
+        disks.write(FABRIC / "discovery_auth/rdma_cm_port", PORT)
+        stack.enter_context(scsi_target.made(FABRIC / name, group, unit))
+        stack.enter_context(scsi_target.linked(unit / "disk", backstore))
+        for extension in (0, OVER_IP):
+            acl = group / "acls" / _initiator(client_guid, extension)
+            stack.enter_context(scsi_target.made(acl, acl / "lun_0"))
+            stack.enter_context(scsi_target.linked(acl / "lun_0/disk", unit))
+        disks.write(group / "enable", 1)
+        yield
+        disks.write(group / "enable", 0)
+
+
+def service_guid() -> str:
+    """What a target of this guest goes by: 16 hexadecimal digits."""
+    text = pathlib.Path("/sys/module/ib_srpt/parameters/srpt_service_guid").read_text().strip()
+    return f"{int(text, 16):016x}"
+
+
+def _device() -> str:
+    return wire.ends()[-1].device
+
+
+def discover() -> dict[str, str]:
+    """What ibsrpdm finds in the fabric: the strings to log in with, by the GID of the target's port."""
+    number = next(path.name.removeprefix("umad") for path in pathlib.Path("/sys/class/infiniband_mad").glob("umad*")
+                  if (path / "ibdev").read_text().strip() == _device())
+    lines = rdma.run("ibsrpdm", "-c", "-d", f"/dev/infiniband/umad{number}").split()
+    return {found[1]: line for line in lines if (found := re.search(r"dgid=([0-9a-f]{32})", line))}
+
+
+@contextlib.contextmanager
+def _session() -> Iterator[list[str]]:
+    """Waits for the disk of a session that is begun meanwhile; ends it afterwards."""
+    before = set(REMOTE_PORTS.glob("*"))
+    with disks.appearing("sd*") as found:
+        yield found
+    new = set(REMOTE_PORTS.glob("*")) - before
+    if len(new) != 1:
+        raise AssertionError(f"sessions have been made: {sorted(new)}")
+
+
+def _end_all() -> None:
+    for path in REMOTE_PORTS.glob("*/delete"):
+        disks.write(path, 1)
+    rdma.until(lambda: not any(REMOTE_PORTS.glob("*")), "the sessions end")
+
+
+@contextlib.contextmanager
+def native_connection(target_gid: str) -> Iterator[str]:
+    """Lets srp_daemon log in to a target that it finds; the disk."""
+    rdma.run("modprobe", "-a", "ib_srp", "sd_mod")
+    RULES.write_text(f"a dgid={target_gid}\nd\n")
+    with _session() as found:
+        rdma.run("srp_daemon", "-o", "-e", "-a", "-i", _device(), "-p", 1, "-f", RULES)
+    try:
+        yield found[0]
+    finally:
+        _end_all()
+
+
+@contextlib.contextmanager
+def ip_connection(target_guid: str) -> Iterator[str]:
+    """Logs in over the RDMA connection manager; the disk."""
+    rdma.run("modprobe", "-a", "ib_srp", "sd_mod")
+    words = (f"id_ext={target_guid}", f"ioc_guid={target_guid}", f"dest={wire.SERVER}:{PORT}", f"src={wire.CLIENT}",
+             f"initiator_ext={OVER_IP:x}")
+    with _session() as found:
+        disks.write(CLASS / f"srp-{_device()}-1/add_target", ",".join(words))
+    try:
+        yield found[0]
+    finally:
+        _end_all()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""iSER: what an initiator writes to a disk of the target over the wire is what it reads."""
+
+import contextlib
+import unittest
+
+import disks
+import iser
+import ulp
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return iser.target(disks.in_memory(1))
+
+
+def unload() -> None:
+    disks.unload("ib_iser", "ib_isert", "iscsi_target_mod")
+
+
+class Disk(ulp.Protocol):
+    def test_blocks_of_every_size(self) -> None:
+        with iser.connection() as (disk,):
+            for block in ("4k", "64k", "256k", "1m"):
+                with self.subTest(block):
+                    disks.verify(disk, block)
+
+    def test_several_sessions(self) -> None:
+        with iser.connection(sessions=3) as found:
+            for disk in found:
+                disks.verify(disk, "16k", size="1m")
+
+    def test_a_file_system_keeps_its_files(self) -> None:
+        with iser.connection() as (disk,), disks.mounted(disk, "/mnt/iser") as files:
+            written = files.write_files(20, 1 << 18)
+            self.assertEqual(files.digests(), written)
+
+
+if __name__ == "__main__":
+    unittest.main()

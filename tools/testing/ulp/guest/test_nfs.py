@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NFS over RDMA: files that a client writes are those that it reads, and those that the server has."""
+
+import contextlib
+import pathlib
+import unittest
+
+import disks
+import nfs
+import rdma
+import ulp
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return nfs.server(disks.in_memory(3))
+
+
+def unload() -> None:
+    disks.unload("rpcrdma")
+
+
+class Files(ulp.Protocol):
+    def setUp(self) -> None:
+        self.files = self.enterContext(nfs.mounted())
+
+    def test_mount_uses_rdma(self) -> None:
+        self.assertIn("proto=rdma", pathlib.Path("/proc/mounts").read_text())
+
+    def test_files_of_any_length(self) -> None:
+        written = self.files.write_files(20, 1 << 19)
+        self.assertEqual(self.files.digests(), written)
+
+    @ulp.ALONE_ONLY
+    def test_server_has_what_the_client_wrote(self) -> None:
+        written = self.files.write_files(5, 1 << 20, seed=2)
+        rdma.run("sync", "-f", self.files.directory)
+        served = disks.FileSystem(pathlib.Path(nfs.EXPORTED)).digests()
+        self.assertEqual({name: served[name] for name in written}, written)
+
+    def test_random_writes_are_verified(self) -> None:
+        for block in ("4k", "64k", "1m"):
+            with self.subTest(block):
+                disks.verify(str(self.files.directory / "random"), block)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""NVMe over Fabrics: what a host writes to a disk of the target over the wire is what it reads."""
+
+import contextlib
+import unittest
+
+import disks
+import nvme
+import ulp
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return nvme.target(disks.in_memory(0))
+
+
+def unload() -> None:
+    disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
+
+
+class Disk(ulp.Protocol):
+    def test_blocks_of_every_size(self) -> None:
+        with nvme.connection() as disk:
+            for block in ("512", "4k", "64k", "256k", "1m"):
+                with self.subTest(block):
+                    disks.verify(disk, block)
+
+    def test_several_queues(self) -> None:
+        for queues in (1, 4 if ulp.WHOLE else 2):
+            with self.subTest(queues), nvme.connection(queues) as disk:
+                disks.fio(disk, "--rw=randwrite", "--bs=16k", "--iodepth=8", "--numjobs=4", "--offset_increment=4m",
+                          "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0")
+
+    def test_a_file_system_keeps_its_files(self) -> None:
+        with nvme.connection() as disk, disks.mounted(disk, "/mnt/nvme") as files:
+            written = files.write_files(20, 1 << 18)
+            self.assertEqual(files.digests(), written)
+
+    def test_many_connections_one_after_the_other(self) -> None:
+        for _ in range(20 if ulp.WHOLE else 3):
+            with nvme.connection() as disk:
+                disks.verify(disk, "4k", size="64k")
+
+
+if __name__ == "__main__":
+    unittest.main()

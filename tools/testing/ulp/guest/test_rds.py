@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reliable Datagram Sockets: messages arrive whole and in order; RDMA and atomic operations do what they should."""
+
+import contextlib
+import itertools
+import random
+import unittest
+from collections.abc import Iterator
+
+import disks
+import rdma
+import rds
+import ulp
+import wire
+
+PORTS = itertools.count(5000)
+MEMORY = 1 << 20
+
+
+@contextlib.contextmanager
+def serve() -> Iterator[None]:
+    rdma.run("modprobe", "rds_rdma")
+    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0):
+        yield
+
+
+def unload() -> None:
+    disks.unload("rds_rdma", "rds")
+
+
+class Messages(ulp.Protocol):
+    def exercise(self, mode: str, count: int, size: int) -> None:
+        print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
+                                "--count", count, "--size", size).strip(), flush=True)
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        rdma.run("modprobe", "rds_rdma")
+
+    def test_kernel_answers_pings(self) -> None:
+        pinging = rds.Socket(wire.CLIENT, next(PORTS), (wire.SERVER, 1))
+        self.addCleanup(pinging.close)
+        for _ in range(10):
+            pinging.ping()
+
+    def test_round_trips(self) -> None:
+        self.exercise("ping", 50, 64)
+
+    def test_streams_of_verified_messages(self) -> None:
+        for size in (0, 1, 4095, 65536, 100000):
+            with self.subTest(size):
+                self.exercise("stream", 20000 if ulp.WHOLE else 128, size)
+
+
+@ulp.ALONE_ONLY
+class RemoteMemory(ulp.Protocol):
+    """A server offers memory; a client works on it."""
+
+    def setUp(self) -> None:
+        number = next(PORTS)
+        self.server = rds.Socket(wire.SERVER, number, (wire.CLIENT, number))
+        self.client = rds.Socket(wire.CLIENT, number, (wire.SERVER, number))
+        for socket in (self.server, self.client):
+            self.addCleanup(socket.close)
+        self.random = random.Random(number)  # noqa: S311
+        self.remote, self.local = rds.Memory(MEMORY), rds.Memory(MEMORY)
+        self.remote.bytes[:] = self.random.randbytes(MEMORY)
+        self.client.ping()
+        self.server.offer(self.remote)
+        self.cookie = self.client.accept_offer()
+
+    def transfer(self, offset: int, pieces: list[tuple[int, int]], *, write: bool) -> None:
+        addressed = [(self.local.address + start, length) for start, length in pieces]
+        self.assertEqual(self.client.transfer(self.cookie, offset, addressed, write=write), 0)
+        self.assertEqual(self.server.receive().data, b"transfer")
+
+    def test_read(self) -> None:
+        for offset, length in ((0, MEMORY), (1, 1), (4095, 2), (100001, 300007)):
+            with self.subTest(offset=offset, length=length):
+                self.local.bytes[:] = bytes(MEMORY)
+                self.transfer(offset, [(0, length)], write=False)
+                self.assertEqual(self.local.bytes[:length], self.remote.bytes[offset : offset + length])
+                self.assertEqual(self.local.bytes[length:], bytes(MEMORY - length))
+
+    def test_write(self) -> None:
+        for offset, length in ((0, MEMORY), (1, 1), (4095, 2), (100001, 300007)):
+            with self.subTest(offset=offset, length=length):
+                expected = bytearray(self.remote.bytes[:])
+                self.local.bytes[:] = self.random.randbytes(MEMORY)
+                expected[offset : offset + length] = self.local.bytes[:length]
+                self.transfer(offset, [(0, length)], write=True)
+                self.assertEqual(self.remote.bytes[:], bytes(expected))
+
+    def test_write_from_pieces(self) -> None:
+        self.local.bytes[:] = self.random.randbytes(MEMORY)
+        pieces = [(17, 5000), (300000, 1), (8192, 4096), (70001, 99999)]
+        self.transfer(12345, pieces, write=True)
+        expected = b"".join(self.local.bytes[start : start + length] for start, length in pieces)
+        self.assertEqual(self.remote.bytes[12345 : 12345 + len(expected)], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

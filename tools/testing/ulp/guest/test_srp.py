@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""SRP: what an initiator writes to a disk of the target over the wire is what it reads, over both managers."""
+
+import contextlib
+import unittest
+
+import disks
+import rdma
+import srp
+import ulp
+import wire
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return srp.target(disks.in_memory(2), wire.client_guid())
+
+
+def unload() -> None:
+    disks.unload("ib_srp", "ib_srpt")
+
+
+class Disk(ulp.Protocol):
+    """The initiator finds the target's identifiers in the fabric."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        own = srp.gid(wire.ends()[-1].device)
+        found = {gid: line for gid, line in srp.discover().items() if gid != own}
+        cls.target_gid, line = next(iter(found.items()))
+        cls.target_guid = line.split("ioc_guid=")[1].split(",")[0]
+
+    def test_target_is_found_in_the_fabric(self) -> None:
+        self.assertIn(self.target_gid[16:], rdma.run("saquery", "NodeRecord").replace("0x", ""))
+
+    def test_blocks_of_every_size_over_the_native_connection_manager(self) -> None:
+        with srp.native_connection(self.target_gid) as disk:
+            for block in ("4k", "64k", "256k", "1m"):
+                with self.subTest(block):
+                    disks.verify(disk, block)
+
+    def test_blocks_of_every_size_over_the_rdma_connection_manager(self) -> None:
+        with srp.ip_connection(self.target_guid) as disk:
+            for block in ("4k", "64k", "256k", "1m"):
+                with self.subTest(block):
+                    disks.verify(disk, block)
+
+    def test_a_file_system_keeps_its_files(self) -> None:
+        with srp.native_connection(self.target_gid) as disk, disks.mounted(disk, "/mnt/srp") as files:
+            written = files.write_files(20, 1 << 18)
+            self.assertEqual(files.digests(), written)
+
+
+if __name__ == "__main__":
+    unittest.main()
