@@ -21,6 +21,11 @@ The lab has kernels of its own: make modules KERNEL=stock
 endef
 export no_headers
 
+##@ See
+.PHONY: demo
+demo: lab ## everything that runs on cxib, shown in a guest with two emulated HCAs; KEEP=1 leaves a shell in it
+	@tools/demo/run $(if $(KEEP),--keep)
+
 ##@ Build
 .PHONY: module modules clean headers
 module: | headers ## cxib.ko for the running kernel, or for KDIR=directory
@@ -39,7 +44,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long kunit fuzz coverage bench sparse
+.PHONY: check check-fast check-long kunit fuzz coverage bench bench-ulps sparse
 check: lab ## everything that CI runs: 40 minutes, 75 with a lab to prepare
 	@tools/testing/check --level check
 
@@ -60,6 +65,9 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
 	@tools/bench/run transport bring-up
+
+bench-ulps: lab ## the kernel's protocols over cxib, mlx5_ib and rdma_rxe; 5 minutes, on a quiet machine
+	@tools/bench/run ulps
 
 sparse: ## sparse with endian checks over driver and suites
 	@tools/testing/static/sparse

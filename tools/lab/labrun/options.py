@@ -72,7 +72,7 @@ def _parser():
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression); may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")
-    add("--shell", action="store_true", help="an interactive shell instead of COMMAND; Ctrl-A X or exit ends it")
+    add("--shell", action="store_true", help="an interactive shell, after COMMAND if there is one; Ctrl-A X or exit ends it")
     add("--verbose", "-v", action="store_true", help="show the guest's kernel log and how long things took")
     add("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
@@ -95,8 +95,6 @@ def _choose_hcas(parser, options):
 
 
 def _check(parser, options):
-    if options.shell and options.command:
-        parser.error("--shell takes no COMMAND")
     if not options.shell and not options.command:
         parser.error("no COMMAND given (after --)")
     if options.shell and options.vms > 1:

@@ -58,8 +58,9 @@ class CommandLine(unittest.TestCase):
     def test_a_number_that_is_none_is_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 
-    def test_a_shell_takes_no_command(self):
-        self.assertIn("--shell takes no COMMAND", self.refuse("--shell", "--", "true"))
+    def test_a_shell_may_follow_a_command(self):
+        self.assertEqual("true", self.parse("--shell", "--", "true")[0].command)
+        self.assertEqual("", self.parse("--shell")[0].command)
 
 
 if __name__ == "__main__":
