@@ -135,7 +135,71 @@ def publish_bring_up(results: dict) -> None:
     (PAGES / "bring-up.rst").write_text(text.replace("@TABLE@", table(rows)))
 
 
-PUBLISHERS = {"transport": publish_transport, "bring-up": publish_bring_up}
+ULP_DRIVERS = {"cxib": "cxib", "mlx5": "mlx5_ib", "rxe": PEER}
+
+
+def ulp_values(results: dict) -> dict[tuple[str, str, str], dict[str, float]]:
+    """Values by driver, for each protocol, measurement and unit."""
+    values: dict[tuple[str, str, str], dict[str, float]] = {}
+    for driver, rows in results.items():
+        for row in rows:
+            values.setdefault((row["protocol"], row["what"], row["unit"]), {})[driver] = row["value"]
+    return values
+
+
+def plot_ulps(values: dict, target: pathlib.Path) -> None:
+    script = f"""
+        set terminal svg size 720,380 noenhanced font 'sans-serif,13' background 'white'
+        set output '{target}'
+        set title 'Random reads of 4 KiB, 16 at a time'
+        set ylabel 'IOPS'
+        set yrange [0:*]
+        set style data histogram
+        set style histogram clustered gap 1
+        set style fill solid 0.8 border -1
+        set grid ytics
+        set key outside right
+    """
+    lines = [" ".join(["protocol", *ULP_DRIVERS.values()])]
+    for (protocol, what, unit), found in values.items():
+        if unit == "IOPS" and what.startswith("read"):
+            lines.append(" ".join([protocol, *(f"{found.get(driver, 0):.0f}" for driver in ULP_DRIVERS)]))
+    data = "\n".join(["$found << END", *lines, "END"])
+    columns = ", ".join(f"$found using {number}:xtic(1) title columnheader" for number in range(2, 2 + len(ULP_DRIVERS)))
+    subprocess.run(["gnuplot"], input=f"{script}\n{data}\nplot {columns}\n", text=True, check=True)
+    declaration, drawing = target.read_text().split("\n", 1)
+    target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
+
+
+def publish_ulps(results: dict) -> None:
+    values = ulp_values(results)
+    rows = [["protocol", "measured", "unit", *ULP_DRIVERS.values()]]
+    for (protocol, what, unit), found in values.items():
+        figures = [f"{found[driver]:,.0f}" if driver in found else "-" for driver in ULP_DRIVERS]
+        rows.append([protocol, what, unit, *figures])
+    text = textwrap.dedent(f"""\
+        .. {LICENSE}
+
+        =======================================
+        The kernel's protocols over each driver
+        =======================================
+
+        One guest with two virtual processors, without hardware virtualization (TCG), on a machine with
+        {os.cpu_count()} processors, has both ends: targets with disks in memory on the first device, clients on the
+        second one. cxib and mlx5_ib drive two emulated ConnectX-5 HCAs on a switch; rdma_rxe runs over a pair
+        of virtual Ethernet interfaces, without an HCA. One guest after the other, each measurement once, for
+        four seconds. Processor time is that of the whole guest, target and fio included.
+        ``make bench-ulps`` measures and writes this page. Only ratios say something about another machine.
+
+        @TABLE@
+
+        .. image:: ulps.svg
+        """)
+    (PAGES / "ulps.rst").write_text(text.replace("@TABLE@", table(rows)))
+    plot_ulps(values, PAGES / "ulps.svg")
+
+
+PUBLISHERS = {"transport": publish_transport, "bring-up": publish_bring_up, "ulps": publish_ulps}
 
 
 def main() -> int:
