@@ -10,16 +10,16 @@
 
 namespace hwtab::emit {
 
-/// include/hw/<group>.h
+/// `include/hw/<group>.h`
 [[nodiscard]] std::vector<File> emit_headers(const Catalogue& catalogue);
 
 /// include/hw/names.h and names.c: texts for numbers.
 [[nodiscard]] std::vector<File> emit_names(const Catalogue& catalogue);
 
-/// kunit/generated/<group>_kunit.c: what the accessors of each field must do.
+/// `kunit/generated/<group>_kunit.c`: what the accessors of each field must do.
 [[nodiscard]] std::vector<File> emit_expectations(const Catalogue& catalogue);
 
-/// Documentation/hardware/<group>.rst and index.rst
+/// `Documentation/hardware/<group>.rst` and `index.rst`
 [[nodiscard]] std::vector<File> emit_reference(const Catalogue& catalogue);
 
 } // namespace hwtab::emit
