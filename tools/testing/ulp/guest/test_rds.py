@@ -3,6 +3,7 @@
 
 import contextlib
 import itertools
+import os
 import random
 import unittest
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import wire
 
 PORTS = itertools.count(5000)
 MEMORY = 1 << 20
+ONES = 0xFFFFFFFFFFFFFFFF
 
 
 @contextlib.contextmanager
@@ -53,9 +55,8 @@ class Messages(ulp.Protocol):
                 self.exercise("stream", 20000 if ulp.WHOLE else 128, size)
 
 
-@ulp.ALONE_ONLY
 class RemoteMemory(ulp.Protocol):
-    """A server offers memory; a client works on it."""
+    """A server offers memory to a client."""
 
     def setUp(self) -> None:
         number = next(PORTS)
@@ -70,6 +71,9 @@ class RemoteMemory(ulp.Protocol):
         self.server.offer(self.remote)
         self.cookie = self.client.accept_offer()
 
+
+@ulp.ALONE_ONLY
+class Transfer(RemoteMemory):
     def transfer(self, offset: int, pieces: list[tuple[int, int]], *, write: bool) -> None:
         addressed = [(self.local.address + start, length) for start, length in pieces]
         self.assertEqual(self.client.transfer(self.cookie, offset, addressed, write=write), 0)
@@ -98,6 +102,51 @@ class RemoteMemory(ulp.Protocol):
         self.transfer(12345, pieces, write=True)
         expected = b"".join(self.local.bytes[start : start + length] for start, length in pieces)
         self.assertEqual(self.remote.bytes[12345 : 12345 + len(expected)], expected)
+
+
+@ulp.ALONE_ONLY
+@unittest.skipUnless("ULP_RDS_ATOMIC" in os.environ, "other drivers do not post masked atomic operations for the kernel")
+class Atomic(RemoteMemory):
+    """RDS posts every atomic operation as a masked one."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        # Registrations of RDS itself lack the right; so its own peer would refuse.
+        rdma.run("insmod", os.environ["ULP_RDS_ATOMIC"])
+        cls.addClassCleanup(rdma.run, "rmmod", "rds_atomic")
+
+    def check(self, kind: int, before: int, operands: tuple[int, ...], after: int) -> None:
+        """Applies an operation to a word of the server's memory: only that changes, the client gets what it was."""
+        place, result = 4096 + 8, 64
+        self.remote.set_word(place, before)
+        expected = bytearray(self.remote.bytes[:])
+        expected[place : place + 8] = after.to_bytes(8, "little")
+        self.local.bytes[:] = bytes(MEMORY)
+        status = self.client.atomic(kind, self.cookie, place, self.local.address + result, *operands)
+        self.assertEqual(status, 0)
+        self.assertEqual(self.server.receive().data, b"atomic")
+        self.assertEqual(f"{self.local.word(result):#x}", f"{before:#x}")
+        self.assertEqual(f"{self.remote.word(place):#x}", f"{after:#x}")
+        self.assertEqual(self.remote.bytes[:], bytes(expected))
+
+    def test_fetch_and_add(self) -> None:
+        self.check(rds.FETCH_ADD, 0x100, (5,), 0x105)
+        self.check(rds.FETCH_ADD, ONES, (2,), 1)
+
+    def test_compare_and_swap(self) -> None:
+        self.check(rds.COMPARE_SWAP, 0x105, (0x105, 0xFEDCBA9876543210), 0xFEDCBA9876543210)
+        self.check(rds.COMPARE_SWAP, 0x105, (0x104, 0x77), 0x105)
+
+    def test_masked_fetch_and_add_keeps_carries_within_fields(self) -> None:
+        # The mask has the highest bit of each field.
+        self.check(rds.MASKED_FETCH_ADD, 0x00000001_FFFFFFFF, (1, 0x80000000), 0x00000001_00000000)
+        self.check(rds.MASKED_FETCH_ADD, 0xFF7F_00FF_0102_0304, (0x0101010101010101, 0x8080808080808080),
+                   0x0080_0100_0203_0405)
+
+    def test_masked_compare_and_swap_looks_at_and_changes_only_what_its_masks_say(self) -> None:
+        self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF78, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_AAAA)
+        self.check(rds.MASKED_COMPARE_SWAP, 0x1234_5678, (0xFF79, 0xAAAA_AAAA, 0xFF, 0xFFFF), 0x1234_5678)
 
 
 if __name__ == "__main__":
