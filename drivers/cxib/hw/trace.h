@@ -12,6 +12,12 @@
 #include "hw/command_queue.h"
 #include "hw/names.h"
 
+#ifdef CXIB_LACKS_ONE_STRING_ARGUMENT
+#define cxib_assign_str(field, ...)	__assign_str(field, __VA_ARGS__)
+#else
+#define cxib_assign_str(field, ...)	__assign_str(field)
+#endif
+
 TRACE_EVENT(cmd_issue,
 	    TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot,
 		     size_t length),
@@ -23,8 +29,8 @@ TRACE_EVENT(cmd_issue,
 			     __field(u8, slot)
 			     __field(u8, token)
 			     __field(u32, length)),
-	    TP_fast_assign(__assign_str(device);
-			   __assign_str(name);
+	    TP_fast_assign(cxib_assign_str(device, dev_name(dev));
+			   cxib_assign_str(name, hw_cmd_name(slot->opcode));
 			   __entry->opcode = slot->opcode;
 			   __entry->op_mod = slot->op_mod;
 			   __entry->slot = slot->number;
@@ -49,9 +55,9 @@ TRACE_EVENT(cmd_done,
 			     __field(u32, syndrome)
 			     __field(int, err)
 			     __field(s64, nanoseconds)),
-	    TP_fast_assign(__assign_str(device);
-			   __assign_str(name);
-			   __assign_str(status_name);
+	    TP_fast_assign(cxib_assign_str(device, dev_name(dev));
+			   cxib_assign_str(name, hw_cmd_name(slot->opcode));
+			   cxib_assign_str(status_name, hw_command_status_name(status));
 			   __entry->opcode = slot->opcode;
 			   __entry->slot = slot->number;
 			   __entry->token = slot->token;

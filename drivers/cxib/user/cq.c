@@ -52,6 +52,15 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	return 0;
 }
 
+static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
+{
+#ifdef CXIB_LACKS_CQ_UAR_ATTRIBUTE
+	return -ENOENT;
+#else
+	return uverbs_copy_from(number, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+#endif
+}
+
 static int hold_uar(struct cxib_cq *cq, struct cxib_context *context,
 		    struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
 		    u32 *number)
@@ -59,7 +68,7 @@ static int hold_uar(struct cxib_cq *cq, struct cxib_context *context,
 	int err;
 
 	*number = request->uar_page_index;
-	err = uverbs_copy_from(number, attrs, MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX);
+	err = uar_attribute(attrs, number);
 	if (err == -ENOENT)
 		err = request->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ? 0 : -EINVAL;
 	if (err)
@@ -125,6 +134,16 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	return err;
 }
 
+#ifdef CXIB_LACKS_CQ_ATTRIBUTES
+/* What the library has sent lies in the bundle of all attributes. */
+int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+{
+	if (!udata)
+		return cxib_create_completion_queue(ib, attr, NULL);
+	return create_user_cq(to_cq(ib), attr,
+			      container_of(udata, struct uverbs_attr_bundle, driver_udata));
+}
+#else
 int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs)
 {
@@ -132,6 +151,7 @@ int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		return cxib_create_completion_queue(ib, attr, NULL);
 	return create_user_cq(to_cq(ib), attr, attrs);
 }
+#endif
 
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
@@ -144,11 +164,15 @@ int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
 	return err;
 }
 
+#ifndef CXIB_LACKS_CQ_UAR_ATTRIBUTE
 ADD_UVERBS_ATTRIBUTES_SIMPLE(cxib_create_cq_attributes, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE,
 			     UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_CREATE_CQ_UAR_INDEX,
 						UVERBS_ATTR_TYPE(u32), UA_OPTIONAL));
+#endif
 
 const struct uapi_definition cxib_cq_definitions[] = {
+#ifndef CXIB_LACKS_CQ_UAR_ATTRIBUTE
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_CQ, &cxib_create_cq_attributes),
+#endif
 	{},
 };

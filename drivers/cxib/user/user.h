@@ -54,8 +54,13 @@ int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
 
 /* cq.c */
+#ifdef CXIB_LACKS_CQ_ATTRIBUTES
+int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		       struct ib_udata *udata);
+#else
 int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs);
+#endif
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];
 

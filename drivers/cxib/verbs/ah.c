@@ -20,7 +20,7 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 {
 	if (rate == IB_RATE_PORT_CURRENT)
 		return 0;
-	if (rate < IB_RATE_2_5_GBPS || rate > IB_RATE_800_GBPS)
+	if (rate < IB_RATE_2_5_GBPS || rate > CXIB_RATE_MAX)
 		return -EINVAL;
 	for (; rate >= IB_RATE_2_5_GBPS; rate--)
 		if (caps->stat_rate_support & BIT(rate + RATE_OFFSET))

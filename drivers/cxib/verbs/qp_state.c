@@ -303,7 +303,7 @@ static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 			      PATH_BITS_MAX);
 	if (cxib_static_rate(&verbs->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
 		return refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
-			      IB_RATE_800_GBPS);
+			      CXIB_RATE_MAX);
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH &&
 	    rdma_ah_read_grh(attr)->flow_label > FLOW_LABEL_MAX)
 		return refuse(qp, "flow_label", rdma_ah_read_grh(attr)->flow_label, 0,

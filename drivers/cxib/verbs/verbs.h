@@ -259,6 +259,12 @@ int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_u
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
 u8 cxib_core_rate(u32 code);
+/* The last rate that the kernel knows. */
+#ifdef CXIB_LACKS_RATE_800
+#define CXIB_RATE_MAX	IB_RATE_600_GBPS
+#else
+#define CXIB_RATE_MAX	IB_RATE_800_GBPS
+#endif
 int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
 
 /* mr.c */
