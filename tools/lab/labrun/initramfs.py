@@ -10,6 +10,8 @@ import subprocess
 from pathlib import Path
 
 _MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
+# For guests that keep what they change on a disk.
+_LAYER_MODULES = ("virtio_blk", "ext4")
 
 
 class _Archive:
@@ -37,10 +39,10 @@ class _Archive:
         return data + b"\0" * (-len(data) % 4)
 
 
-def _module_files(tree, release):
+def _module_files(tree, release, wanted):
     """Paths, in loading order, of what the kernel has as modules."""
     files = []
-    for module in _MODULES:
+    for module in wanted:
         listed = subprocess.run(
             ["modprobe", "--dirname", str(tree), "--set-version", release, "--show-depends", module],
             check=True, capture_output=True, text=True).stdout
@@ -72,10 +74,13 @@ def _build(busybox, init, modules):
     return archive.bytes()
 
 
-def provide(tree, release, init, cache):
-    """The initial RAM disk for a kernel, from the cache directory or made now."""
+def provide(tree, release, init, cache, on_disk=False):
+    """The initial RAM disk for a kernel, from the cache directory or made now.
+
+    on_disk: the guest keeps what it changes on a disk.
+    """
     busybox = tree / "usr/bin/busybox"
-    modules = _module_files(tree, release)
+    modules = _module_files(tree, release, _MODULES + _LAYER_MODULES if on_disk else _MODULES)
     inputs = hashlib.sha256()
     for path in (Path(__file__), init, busybox, *modules):
         inputs.update(path.read_bytes())

@@ -17,6 +17,8 @@ from .options import LAB_FAILED, TIMED_OUT
 
 LOGS = Path("/repo/build/lab")
 TREE = Path("/run/lab/tree")
+# Kernel and modules of the guests: below the tree in a directory of their own where a test boots an update.
+BOOT = TREE / os.environ.get("LAB_GUEST_BOOT", "")
 INIT = Path("/repo/tools/lab/guest/init")
 _SHOWN_REPORTS = 3
 _SHOWN_LINES = 40
@@ -76,8 +78,8 @@ class Session:
         machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
                    "iommu": options.iommu, "reboots": options.reboots}
         kernel = {
-            "image": TREE / f"boot/vmlinuz-{self.release}",
-            "initramfs": initramfs.provide(TREE, self.release, INIT, LOGS),
+            "image": BOOT / f"boot/vmlinuz-{self.release}",
+            "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in options.append),
         }
         sockets = []
         if options.hcas:
