@@ -66,11 +66,51 @@ static void describe(struct cxib_verbs *verbs)
 	}
 }
 
+static struct rdma_hw_stats *alloc_port_stats(struct ib_device *ib, u32 number)
+{
+	const struct cxib_verbs *verbs = to_verbs(ib);
+
+	return rdma_alloc_hw_stats_struct(verbs->counters, verbs->counter_count,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static bool is_registered(struct ib_device *ib)
+{
+	if (!ib_device_try_get(ib))
+		return false;
+	ib_device_put(ib);
+	return true;
+}
+
+/* One command reads all of them, so it is of no use to ask which one is wanted. */
+static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct hw_query_q_counter_out out;
+	int err, i;
+
+	err = cxib_query_counter_set(commands_of(verbs), verbs->counter_set, &out);
+	/* The core loses memory when it is told of an error while it registers the device. */
+	if (err)
+		return is_registered(ib) ? err : stats->num_counters;
+	for (i = 0; i < stats->num_counters; i++) {
+		const struct counter *counter = stats->descs[i].priv;
+
+		stats->value[i] = counter->get(&out);
+	}
+	return stats->num_counters;
+}
+
+static const struct ib_device_ops ops = {
+	.alloc_hw_port_stats = alloc_port_stats,
+	.get_hw_stats = get_stats,
+};
+
 /**
  * cxib_counters_create() - has the device count
  * @verbs: RDMA device
  *
- * A device without counters does without.
+ * A device without counters does without. The RDMA device is not registered yet.
  */
 int cxib_counters_create(struct cxib_verbs *verbs)
 {
@@ -84,6 +124,7 @@ int cxib_counters_create(struct cxib_verbs *verbs)
 		return err;
 	verbs->has_counters = true;
 	describe(verbs);
+	ib_set_device_ops(&verbs->ib, &ops);
 	return 0;
 }
 
@@ -95,32 +136,4 @@ void cxib_counters_destroy(struct cxib_verbs *verbs)
 {
 	if (verbs->has_counters && cxib_dealloc_counter_set(commands_of(verbs), verbs->counter_set))
 		cxib_hw_give_up(verbs->hw);
-}
-
-struct rdma_hw_stats *cxib_alloc_port_stats(struct ib_device *ib, u32 number)
-{
-	const struct cxib_verbs *verbs = to_verbs(ib);
-
-	if (!verbs->has_counters)
-		return NULL;
-	return rdma_alloc_hw_stats_struct(verbs->counters, verbs->counter_count,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
-}
-
-/* One command reads all of them, so it is of no use to ask which one is wanted. */
-int cxib_get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
-{
-	struct cxib_verbs *verbs = to_verbs(ib);
-	struct hw_query_q_counter_out out;
-	int err, i;
-
-	err = cxib_query_counter_set(commands_of(verbs), verbs->counter_set, &out);
-	if (err)
-		return err;
-	for (i = 0; i < stats->num_counters; i++) {
-		const struct counter *counter = stats->descs[i].priv;
-
-		stats->value[i] = counter->get(&out);
-	}
-	return stats->num_counters;
 }

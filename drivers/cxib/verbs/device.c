@@ -51,7 +51,6 @@ static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_MLX5,
 	.uverbs_abi_ver = USER_ABI_VERSION,
 
-	.alloc_hw_port_stats = cxib_alloc_port_stats,
 	.alloc_mr = cxib_alloc_mr,
 	.alloc_pd = cxib_create_pd,
 	.attach_mcast = cxib_attach_multicast,
@@ -65,7 +64,6 @@ static const struct ib_device_ops ops = {
 	.fill_res_qp_entry = cxib_describe_qp,
 	.get_dev_fw_str = cxib_get_firmware_string,
 	.get_dma_mr = cxib_get_dma_mr,
-	.get_hw_stats = cxib_get_stats,
 	.get_link_layer = cxib_get_link_layer,
 	.get_port_immutable = cxib_get_port_immutable,
 	.map_mr_sg = cxib_map_mr,

@@ -247,8 +247,6 @@ int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib
 /* counters.c */
 int cxib_counters_create(struct cxib_verbs *verbs);
 void cxib_counters_destroy(struct cxib_verbs *verbs);
-struct rdma_hw_stats *cxib_alloc_port_stats(struct ib_device *ib, u32 number);
-int cxib_get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index);
 
 /* pd.c */
 int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata);
