@@ -59,6 +59,26 @@ class BringUp(HcaTest):
             queue = self.values(hca, "command_queue")
             self.assertEqual((queue["mode"], queue["broken"], queue["late answers"]), ("events", "no", "0"))
 
+    def test_latencies_of_commands_are_shown(self) -> None:
+        for hca in self.hcas:
+            for line in self.shown(hca, "commands").splitlines()[1:]:
+                words = line.split()
+                self.assertGreater(int(words[2]), 0, line)
+                self.assertLessEqual(int(words[5]), int(words[6]), line)
+
+    def test_the_slots_of_the_command_queue_can_be_looked_at(self) -> None:
+        for hca in self.hcas:
+            slots = re.findall(r"^slot \d+: free\n(?:    (?:[0-9a-f]{8} ?){8}\n){2}", self.shown(hca, "command_queue"), re.M)
+            self.assertEqual(len(slots), int(self.values(hca, "command_queue")["slots"]))
+
+    def test_the_core_describes_the_queues_of_its_own(self) -> None:
+        for hca in self.hcas:
+            name = next((hca / "infiniband").iterdir()).name
+            for kind, detail in (("qp", "send_blocks"), ("cq", "consumer")):
+                shown = subprocess.run(["rdma", "-dd", "resource", "show", kind, "dev" if kind == "cq" else "link", name],
+                                       check=True, capture_output=True, text=True).stdout
+                self.assertIn(f"drv_{detail}", shown)
+
     def test_there_is_an_interrupt_for_each_purpose_and_each_processor(self) -> None:
         processors = os.cpu_count() or 1
         for hca in self.hcas:

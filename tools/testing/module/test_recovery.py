@@ -6,6 +6,7 @@ Runs in a guest of tools/testing/module/recovery: cxib has bound two HCAs on one
 The tests make the second one fail.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -21,6 +22,21 @@ class Recovery(RecoveryTest):
     def test_from_a_fatal_fault_that_it_reports(self) -> None:
         with self.recovers("it reports a fatal fault"):
             trouble("health", "fatal", "1")
+
+    def devlink_health(self, *words: str) -> dict:
+        shown = subprocess.run(["devlink", "-j", "health", *words, self.name, "reporter", "device"],
+                               check=True, capture_output=True, text=True)
+        return json.loads(shown.stdout)
+
+    def test_what_was_wrong_can_be_read_afterwards(self) -> None:
+        subprocess.run(["devlink", "health", "dump", "clear", self.name, "reporter", "device"], check=True)
+        with self.recovers("it reports a fatal fault"):
+            trouble("health", "fatal", "1")
+        then, now = self.devlink_health("dump", "show"), self.devlink_health("diagnose")
+        self.assertTrue(then["given up"])
+        self.assertGreater(then["commands issued"], 0)
+        self.assertFalse(now["given up"])
+        self.assertEqual(now["syndrome"], "none")
 
     def test_from_firmware_that_has_stopped(self) -> None:
         with self.recovers("its firmware has stopped"):
