@@ -62,6 +62,13 @@ def colon_fields(prefix: str, text: str) -> dict[str, str]:
     return fields
 
 
+def counter_fields(prefix: str, text: str) -> dict[str, str]:
+    """Counters by name; of those that traffic moves only that they are there and have counted."""
+    fields = colon_fields(prefix, text)
+    return {name: "counts" if re.search(r"(Data|Pkts)$", name) and value != "0" else value
+            for name, value in fields.items()}
+
+
 def sysfs_fields(name: str) -> dict[str, str]:
     fields = {}
     directory = CLASS / name
@@ -80,8 +87,10 @@ def collect() -> dict[str, str]:
         fields |= sysfs_fields(name)
         for what in ("nodeinfo", "nodedesc", "portinfo", "guidinfo", "pkeys"):
             fields |= colon_fields(f"smp/{plain(name)}/{what}", run("smpquery", "-C", name, "-D", what, "0"))
+        fields |= counter_fields(f"perf/{plain(name)}", run("perfquery", "-x", "-C", name))
     fields |= colon_fields("ibstat", run("ibstat"))
     fields |= {f"discover/{line}": "" for line in run("ibnetdiscover").splitlines() if not line.startswith("#")}
+    fields |= {f"dev/{plain(line.split()[1])}": line.split(": ", 2)[2] for line in run("rdma", "dev").splitlines()}
     fields |= {f"link/{line.split()[1]}": line for line in run("rdma", "link").splitlines()}
     return {plain(name): plain(value) for name, value in fields.items()}
 
