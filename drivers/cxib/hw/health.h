@@ -14,6 +14,16 @@ struct cxib_bus;
 struct cxib_command_queue;
 struct dentry;
 
+/*
+ * How soon a device that has failed is given up, its users are told and its
+ * recovery begins: at the next look when it reports a fatal fault, when its
+ * interface was taken away and when it is gone; after 8 looks without a step
+ * of its counter, 16 to 18 s, when its firmware has stopped; at once when the
+ * bus reports an error; and when every slot of the command queue holds a
+ * command whose time limit is over, at the next look. Recovery is a reset and
+ * a bring-up. A device that is gone is looked for every second, for a minute.
+ */
+
 /* Time between two looks at the device. */
 #define CXIB_HEALTH_PERIOD_MS		2000
 /* The counter may stand still this many times before it is mentioned. */
