@@ -120,7 +120,7 @@ int cxib_device_start(struct cxib_device *device)
 	err = cxib_hw_bring_up(&device->hw);
 	if (err)
 		goto unmap;
-	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_ops, cxib_user_definitions);
+	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_interface);
 	if (IS_ERR(device->verbs)) {
 		err = PTR_ERR(device->verbs);
 		goto tear_down;

@@ -159,6 +159,25 @@ int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode 
 	return err;
 }
 
+/**
+ * cxib_query_device_memory_caps() - QUERY_HCA_CAP: the page of memory on the device
+ * @queue: command queue of a device that has such memory
+ * @caps: filled
+ */
+int cxib_query_device_memory_caps(struct cxib_command_queue *queue,
+				  struct hw_device_mem_cap *caps)
+{
+	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = query_caps(queue, HW_HCA_CAP_TYPE_DEVICE_MEMORY, CXIB_CAP_CURRENT, out);
+	*caps = *hw_query_hca_cap_out_get_capability_device_mem_cap(out);
+	kvfree(out);
+	return err;
+}
+
 static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 		    struct hw_set_hca_cap_in *in)
 {

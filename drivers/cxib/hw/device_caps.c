@@ -6,10 +6,12 @@
 #include <linux/device.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/overflow.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
 
+#include "hw/bus.h"
 #include "hw/capabilities.h"
 #include "hw/device.h"
 #include "hw/device_caps.h"
@@ -127,6 +129,14 @@ static const struct capability general[] = {
 	CAPABILITY(release_all_pages),
 	SIZE(log_max_uctx),
 	SIZE(log_max_umem),
+	CAPABILITY(uctx_cap),
+	CAPABILITY(cqe_128_always),
+	CAPABILITY(relaxed_ordering_write),
+	CAPABILITY(relaxed_ordering_read),
+	CAPABILITY(relaxed_ordering_read_pci_enabled),
+	CAPABILITY(device_frequency_khz),
+	CAPABILITY(qp_packet_based),
+	CAPABILITY(device_memory),
 };
 
 /* What is not on the general page. */
@@ -237,6 +247,41 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	return err;
 }
 
+/* What makes no sense is no memory. */
+static bool memic_is_possible(const struct cxib_command_queue *queue,
+			      const struct cxib_device_caps *caps)
+{
+	u64 end = size_add(caps->memic_bar_start, caps->memic_bar_size);
+
+	return caps->memic_bar_size && end <= queue->bus->bar_size &&
+	       IS_ALIGNED(caps->memic_bar_start, PAGE_SIZE) && caps->memic_log_min_size < 32 &&
+	       caps->memic_max_size && caps->memic_max_size <= caps->memic_bar_size;
+}
+
+static int learn_device_memory(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_device_mem_cap page;
+	int err;
+
+	if (!caps->device_memory)
+		return 0;
+	err = cxib_query_device_memory_caps(queue, &page);
+	if (err || !hw_device_mem_cap_get_memic(&page))
+		return err;
+	caps->memic_bar_start = hw_device_mem_cap_get_memic_bar_start_addr(&page);
+	caps->memic_bar_size = hw_device_mem_cap_get_memic_bar_size(&page);
+	caps->memic_max_size = hw_device_mem_cap_get_max_memic_size(&page);
+	caps->memic_log_min_size = hw_device_mem_cap_get_log_min_memic_alloc_size(&page);
+	caps->memic_log_max_alignment = hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
+	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
+	caps->memic = memic_is_possible(queue, caps);
+	if (!caps->memic)
+		dev_warn(queue->dev,
+			 "its memory for programs (0x%x bytes at 0x%llx of BAR 0, at most 0x%x in one piece) is not usable\n",
+			 caps->memic_bar_size, caps->memic_bar_start, caps->memic_max_size);
+	return 0;
+}
+
 /**
  * cxib_device_caps_configure() - configures the device and learns what it can
  * @queue: command queue; INIT_HCA comes later
@@ -256,6 +301,8 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	err = configure_general(queue, pages, caps);
 	if (!err)
 		err = configure_atomic(queue, caps);
+	if (!err)
+		err = learn_device_memory(queue, caps);
 	kvfree(pages);
 	return err;
 }

@@ -85,9 +85,24 @@ struct hw_cmd_hca_cap;
  * @release_all_pages: a page request can mean all pages
  * @log_max_uctx: log2 of the user contexts
  * @log_max_umem: log2 of the registered user memories
+ * @uctx_cap: rights that user contexts can be given, one bit for each
+ * @cqe_128_always: completions can take 128 bytes whatever the cache line
+ * @relaxed_ordering_write: writes may pass each other on the bus
+ * @relaxed_ordering_read: reads may, whatever the function's configuration
+ * @relaxed_ordering_read_pci_enabled: reads may where the bus allows it
+ * @device_frequency_khz: of the device's clock
+ * @qp_packet_based: credits can be counted in packets
+ * @device_memory: memory on the device can be allocated
  * @atomic_operations: kinds of atomic operations, one bit for each
  * @atomic_size_qp: their sizes, one bit for each power of two
  * @atomic_host_endian: operands are in the order of the host
+ * @memic: programs can allocate memory on the device; else what follows is 0
+ * @memic_bar_start: where in BAR 0 that begins
+ * @memic_bar_size: how long it is there
+ * @memic_max_size: the most that one can allocate
+ * @memic_log_min_size: log2 of the least, and of the granularity
+ * @memic_log_max_alignment: log2 of the largest alignment
+ * @memic_operations: operations on it, one bit for each
  */
 struct cxib_device_caps {
 	u32 log_max_qp;
@@ -160,9 +175,24 @@ struct cxib_device_caps {
 	u32 release_all_pages;
 	u32 log_max_uctx;
 	u32 log_max_umem;
+	u32 uctx_cap;
+	u32 cqe_128_always;
+	u32 relaxed_ordering_write;
+	u32 relaxed_ordering_read;
+	u32 relaxed_ordering_read_pci_enabled;
+	u32 device_frequency_khz;
+	u32 qp_packet_based;
+	u32 device_memory;
 	u32 atomic_operations;
 	u32 atomic_size_qp;
 	u32 atomic_host_endian;
+	bool memic;
+	u64 memic_bar_start;
+	u32 memic_bar_size;
+	u32 memic_max_size;
+	u32 memic_log_min_size;
+	u32 memic_log_max_alignment;
+	u32 memic_operations;
 };
 
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps);

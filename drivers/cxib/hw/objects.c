@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about protection domains and memory keys. */
+/* Commands about protection domains, XRC domains and memory keys. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -54,32 +54,86 @@ int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_pd);
 
-static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
-			      unsigned int octwords)
+/**
+ * cxib_alloc_xrcd() - ALLOC_XRCD: an XRC domain
+ * @queue: command queue
+ * @xrcd: filled: its number
+ */
+int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd)
+{
+	struct hw_alloc_xrcd_in in = {};
+	struct hw_alloc_xrcd_out out;
+	int err;
+
+	hw_alloc_xrcd_in_set_opcode(&in, HW_CMD_ALLOC_XRCD);
+	err = cxib_command_execute(queue, in, out);
+	*xrcd = hw_alloc_xrcd_out_get_xrcd(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_xrcd);
+
+/**
+ * cxib_dealloc_xrcd() - DEALLOC_XRCD: gives an XRC domain back
+ * @queue: command queue
+ * @xrcd: its number; no object belongs to it any more
+ */
+int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
+{
+	struct hw_dealloc_xrcd_in in = {};
+	struct hw_dealloc_xrcd_out out;
+
+	hw_dealloc_xrcd_in_set_opcode(&in, HW_CMD_DEALLOC_XRCD);
+	hw_dealloc_xrcd_in_set_xrcd(&in, xrcd);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
+
+static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
+{
+	hw_mkc_set_access_mode_1_0(context, mode & 3);
+	hw_mkc_set_access_mode_4_2(context, mode >> 2);
+}
+
+static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_params *params)
 {
 	hw_mkc_set_lr(context, 1);
 	hw_mkc_set_lw(context, params->local_write);
 	hw_mkc_set_rr(context, params->remote_read);
 	hw_mkc_set_rw(context, params->remote_write);
 	hw_mkc_set_a(context, params->remote_atomic);
+	hw_mkc_set_en_rinval(context, params->remote_invalidate);
+	hw_mkc_set_relaxed_ordering_write(context, params->relaxed_write);
+	hw_mkc_set_relaxed_ordering_read(context, params->relaxed_read);
+}
+
+static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
+			      unsigned int octwords)
+{
+	fill_mkey_access(context, params);
 	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
 	hw_mkc_set_mkey_7_0(context, params->variant);
 	hw_mkc_set_pd(context, params->pd);
 	if (params->octwords) {
 		hw_mkc_set_free(context, 1);
 		hw_mkc_set_umr_en(context, 1);
-		hw_mkc_set_access_mode_1_0(context, params->indirect ? HW_MKEY_ACCESS_MODE_KLMS :
-								       HW_MKEY_ACCESS_MODE_MTT);
+		set_access_mode(context, params->indirect ? HW_MKEY_ACCESS_MODE_KLMS :
+							    HW_MKEY_ACCESS_MODE_MTT);
 		hw_mkc_set_log_page_size(context, params->log_page_size);
 		hw_mkc_set_translations_octword_size(context, params->octwords);
 		return;
 	}
+	if (params->on_device) {
+		set_access_mode(context, HW_MKEY_ACCESS_MODE_MEMIC);
+		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_len(context, params->length);
+		return;
+	}
 	if (!params->page_count) {
-		hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_PA);
+		set_access_mode(context, HW_MKEY_ACCESS_MODE_PA);
 		hw_mkc_set_length64(context, 1);
 		return;
 	}
-	hw_mkc_set_access_mode_1_0(context, HW_MKEY_ACCESS_MODE_MTT);
+	set_access_mode(context, HW_MKEY_ACCESS_MODE_MTT);
 	hw_mkc_set_start_addr(context, params->start);
 	hw_mkc_set_len(context, params->length);
 	hw_mkc_set_log_page_size(context, params->log_page_size);

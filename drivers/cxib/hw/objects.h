@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about protection domains and memory keys: one function for each,
- * parameters in, results out. Errors are those of cxib_command_run() unless
+ * Commands about protection domains, XRC domains and memory keys: one function
+ * for each, parameters in, results out. Errors are those of cxib_command_run() unless
  * another is named; all of them sleep.
  */
 #ifndef CXIB_HW_OBJECTS_H
@@ -29,6 +29,11 @@ struct cxib_command_queue;
  * @octwords: room for translations that requests will write; the key is free
  *	until then
  * @indirect: these will be pieces of memory, each with its key
+ * @remote_invalidate: the other end may invalidate the key
+ * @on_device: the region is memory on the device, @start bytes from the
+ *	beginning of BAR 0; addresses in requests begin with 0
+ * @relaxed_write: writes may pass each other on the bus
+ * @relaxed_read: reads may
  */
 struct cxib_mkey_params {
 	u32 pd;
@@ -44,10 +49,16 @@ struct cxib_mkey_params {
 	unsigned int page_count;
 	unsigned int octwords;
 	bool indirect;
+	bool remote_invalidate;
+	bool on_device;
+	bool relaxed_write;
+	bool relaxed_read;
 };
 
 int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd);
 int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd);
+int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
+int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key);
 int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);

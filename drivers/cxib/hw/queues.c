@@ -98,6 +98,48 @@ int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 m
 EXPORT_SYMBOL_IF_KUNIT(cxib_moderate_cq);
 
 /**
+ * cxib_resize_cq() - MODIFY_CQ: entries go to another buffer from now on
+ * @queue: command queue
+ * @cqn: number of the completion queue
+ * @params: @buffer, @log_size and @entry_size count
+ *
+ * The last entry in the old buffer says so: it is of the kind RESIZE_CQ.
+ */
+int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params)
+{
+	struct hw_modify_cq_out out;
+	struct hw_modify_cq_in *in;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	struct hw_resize_field_select *select;
+	struct hw_cqc *context;
+	int err;
+
+	command.in_length = struct_size(in, pas, params->buffer->page_count);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_modify_cq_in_set_opcode(in, HW_CMD_MODIFY_CQ);
+	hw_modify_cq_in_set_op_mod(in, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ);
+	hw_modify_cq_in_set_cqn(in, cqn);
+	select = hw_modify_cq_in_modify_field_select_resize_field_select_resize_field_select(in);
+	hw_resize_field_select_set_resize_field_select(select,
+						       HW_CQ_RESIZE_FIELD_SELECT_LOG_CQ_SIZE |
+						       HW_CQ_RESIZE_FIELD_SELECT_PAGE_OFFSET |
+						       HW_CQ_RESIZE_FIELD_SELECT_LOG_PAGE_SIZE);
+	context = hw_modify_cq_in_cq_context(in);
+	hw_cqc_set_cqe_sz(context, params->entry_size);
+	hw_cqc_set_log_cq_size(context, params->log_size);
+	hw_cqc_set_log_page_size(context, LOG_PAGE_SIZE);
+	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
+	cxib_buffer_list(params->buffer, in->pas);
+	err = cxib_command_run(queue, &command);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq);
+
+/**
  * cxib_create_qp() - CREATE_QP: a queue pair in the state RST
  * @queue: command queue
  * @context: what it shall be like, except for its memory

@@ -117,3 +117,108 @@ int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *l
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_shared_queue);
+
+/* The context leaves out the low bits of the record's address, and counts strides in octwords. */
+#define RECORD_LOW_BITS	2
+#define LOG_OCTWORD	4
+
+static void fill_xrc_context(struct hw_xrc_srqc *context,
+			     const struct cxib_shared_queue_params *params)
+{
+	hw_xrc_srqc_set_log_xrc_srq_size(context, params->log_size);
+	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_OCTWORD);
+	hw_xrc_srqc_set_log_page_size(context, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
+	hw_xrc_srqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
+	hw_xrc_srqc_set_pd(context, params->pd);
+	hw_xrc_srqc_set_xrcd(context, params->xrcd);
+	hw_xrc_srqc_set_cqn(context, params->cqn);
+	hw_xrc_srqc_set_user_index(context, params->user_index);
+	hw_xrc_srqc_set_db_record_addr_h(context, upper_32_bits(params->record));
+	hw_xrc_srqc_set_db_record_addr_l(context,
+					 lower_32_bits(params->record) >> RECORD_LOW_BITS);
+}
+
+/**
+ * cxib_create_xrc_queue() - CREATE_XRC_SRQ: a shared receive queue of an XRC domain
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_xrc_queue(struct cxib_command_queue *queue,
+			  const struct cxib_shared_queue_params *params, u32 *number)
+{
+	struct hw_create_xrc_srq_out out;
+	struct hw_create_xrc_srq_in *in;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	int err;
+
+	command.in_length = struct_size(in, pas, params->buffer->page_count);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_xrc_srq_in_set_opcode(in, HW_CMD_CREATE_XRC_SRQ);
+	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
+	cxib_buffer_list(params->buffer, in->pas);
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_xrc_srq_out_get_xrc_srqn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_xrc_queue);
+
+/**
+ * cxib_destroy_xrc_queue() - DESTROY_XRC_SRQ: the device does not use it any more
+ * @queue: command queue
+ * @number: number of a shared receive queue of an XRC domain
+ */
+int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u32 number)
+{
+	struct hw_destroy_xrc_srq_in in = {};
+	struct hw_destroy_xrc_srq_out out;
+
+	hw_destroy_xrc_srq_in_set_opcode(&in, HW_CMD_DESTROY_XRC_SRQ);
+	hw_destroy_xrc_srq_in_set_xrc_srqn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_xrc_queue);
+
+/**
+ * cxib_arm_xrc_queue() - ARM_XRC_SRQ: an event when requests get few
+ * @queue: command queue
+ * @number: number of a shared receive queue of an XRC domain
+ * @limit: as for cxib_arm_shared_queue()
+ */
+int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 limit)
+{
+	struct hw_arm_xrc_srq_in in = {};
+	struct hw_arm_xrc_srq_out out;
+
+	hw_arm_xrc_srq_in_set_opcode(&in, HW_CMD_ARM_XRC_SRQ);
+	hw_arm_xrc_srq_in_set_op_mod(&in, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ);
+	hw_arm_xrc_srq_in_set_xrc_srqn(&in, number);
+	hw_arm_xrc_srq_in_set_lwm(&in, limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_xrc_queue);
+
+/**
+ * cxib_query_xrc_queue() - QUERY_XRC_SRQ: when the event comes
+ * @queue: command queue
+ * @number: number of a shared receive queue of an XRC domain
+ * @limit: filled: as for cxib_query_shared_queue()
+ */
+int cxib_query_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 *limit)
+{
+	struct hw_query_xrc_srq_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_xrc_srq_out out;
+	int err;
+
+	hw_query_xrc_srq_in_set_opcode(&in, HW_CMD_QUERY_XRC_SRQ);
+	hw_query_xrc_srq_in_set_xrc_srqn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_xrc_srqc_get_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(&out));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_xrc_queue);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about shared receive queues, which the device calls receive memory
- * pools: one function for each, parameters in, results out. Errors are those of
- * cxib_command_run() unless another is named; all of them sleep.
+ * pools, and about those of XRC domains: one function for each, parameters in,
+ * results out. Errors are those of cxib_command_run() unless another is named;
+ * all of them sleep.
  */
 #ifndef CXIB_HW_RECEIVE_QUEUES_H
 #define CXIB_HW_RECEIVE_QUEUES_H
@@ -19,6 +20,9 @@ struct cxib_command_queue;
  * @log_stride: log2 of the bytes of one
  * @pd: protection domain of the memory that its requests name
  * @record: bus address of its doorbell record
+ * @xrcd: XRC domain, for cxib_create_xrc_queue()
+ * @cqn: completion queue for what it receives, for cxib_create_xrc_queue()
+ * @user_index: what its completions call it, for cxib_create_xrc_queue()
  */
 struct cxib_shared_queue_params {
 	const struct cxib_buffer *buffer;
@@ -26,6 +30,9 @@ struct cxib_shared_queue_params {
 	unsigned int log_stride;
 	u32 pd;
 	dma_addr_t record;
+	u32 xrcd;
+	u32 cqn;
+	u32 user_index;
 };
 
 int cxib_create_shared_queue(struct cxib_command_queue *queue,
@@ -33,5 +40,11 @@ int cxib_create_shared_queue(struct cxib_command_queue *queue,
 int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u32 number);
 int cxib_arm_shared_queue(struct cxib_command_queue *queue, u32 number, u16 limit);
 int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *limit);
+
+int cxib_create_xrc_queue(struct cxib_command_queue *queue,
+			  const struct cxib_shared_queue_params *params, u32 *number);
+int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u32 number);
+int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 limit);
+int cxib_query_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 *limit);
 
 #endif

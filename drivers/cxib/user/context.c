@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Contexts: a program opens the device. */
+#include <linux/bitmap.h>
 #include <linux/cache.h>
 #include <linux/sizes.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "user/clock.h"
+#include "user/device_memory.h"
 #include "user/user.h"
 
 /* What the library has to know: it asks for pages of doorbells, of 4 KiB each. */
@@ -30,9 +33,12 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 	return 0;
 }
 
-static void fill_response(const struct cxib_device_caps *caps, u8 cqe_version,
+static void fill_response(const struct cxib_verbs *verbs, u8 cqe_version,
 			  struct mlx5_ib_alloc_ucontext_resp *response)
 {
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	bool has_clock = cxib_clock_page(verbs);
+
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
 		.bf_reg_size = caps->bf ? BIT(caps->log_bf_reg_size) : 0,
@@ -46,6 +52,12 @@ static void fill_response(const struct cxib_device_caps *caps, u8 cqe_version,
 		.max_srq_recv_wr = BIT(caps->log_max_srq_sz),
 		.num_ports = caps->num_ports,
 		.cqe_version = cqe_version,
+		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
+			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS,
+		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
+		.clock_info_versions = has_clock ? BIT(MLX5_IB_CLOCK_INFO_V1) : 0,
+		/* The clock begins a page of the init segment. */
+		.hca_core_clock_offset = 0,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
 	};
@@ -71,9 +83,10 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 		return err;
 	context->cqe_version = min_t(u32, caps->cqe_version, request.max_cqe_version);
 	xa_init(&context->uars);
+	mutex_init(&context->resize_lock);
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
-	fill_response(caps, context->cqe_version, &response);
+	fill_response(to_verbs(ib->device), context->cqe_version, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return ib_copy_to_udata(udata, &response, response.response_length);
 }
@@ -85,6 +98,7 @@ static void destroy_context(struct ib_ucontext *ib)
 
 	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
 	mutex_destroy(&context->lock);
+	mutex_destroy(&context->resize_lock);
 }
 
 /* The core has taken the mappings away; programs find out at their next call. */
@@ -92,19 +106,49 @@ static void disassociate_context(struct ib_ucontext *ib)
 {
 }
 
-/* To be added to those of verbs/. */
-const struct ib_device_ops cxib_user_ops = {
+static int start(struct cxib_verbs *verbs)
+{
+	unsigned int pages = verbs->hw->caps.memic_bar_size >> PAGE_SHIFT;
+
+	mutex_init(&verbs->device_memory_lock);
+	verbs->device_memory_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
+	if (!verbs->device_memory_pages)
+		return -ENOMEM;
+	cxib_clock_start(verbs);
+	return 0;
+}
+
+static void stop(struct cxib_verbs *verbs)
+{
+	cxib_clock_stop(verbs);
+	bitmap_free(verbs->device_memory_pages);
+	mutex_destroy(&verbs->device_memory_lock);
+}
+
+static const struct ib_device_ops ops = {
+	.alloc_dm = cxib_create_device_memory,
 	.alloc_ucontext = create_context,
 	.create_cq = cxib_create_any_cq,
 	.create_qp = cxib_create_any_qp,
 	.create_srq = cxib_create_any_srq,
+	.dealloc_dm = cxib_destroy_device_memory,
 	.dealloc_ucontext = destroy_context,
 	.destroy_cq = cxib_destroy_any_cq,
 	.destroy_qp = cxib_destroy_any_qp,
 	.destroy_srq = cxib_destroy_any_srq,
 	.disassociate_ucontext = disassociate_context,
-	.mmap = cxib_map_uar,
-	.mmap_free = cxib_free_uar,
+	.mmap = cxib_map,
+	.mmap_free = cxib_free_mapping,
+	.query_device = cxib_query_device_for_program,
+	.reg_dm_mr = cxib_register_piece,
+	.resize_cq = cxib_resize_any_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, cxib_context, ib),
+};
+
+const struct cxib_user_interface cxib_user_interface = {
+	.ops = &ops,
+	.definitions = cxib_user_definitions,
+	.start = start,
+	.stop = stop,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Completion queues of programs. */
+#include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -16,8 +17,12 @@
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
-static int entry_size(u32 bytes, enum hw_cqe_size *size)
+static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 {
+	if (padded) {
+		*size = HW_CQE_SIZE_128_BYTES_PAD;
+		return bytes == 128 ? 0 : -EINVAL;
+	}
 	switch (bytes) {
 	case 64:
 		*size = HW_CQE_SIZE_64_BYTES;
@@ -33,6 +38,7 @@ static int entry_size(u32 bytes, enum hw_cqe_size *size)
 static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *attr,
 			 const struct mlx5_ib_create_cq *request)
 {
+	u32 known = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
 	u32 flags = attr->flags;
 
 	if (flags & ~CQ_FLAGS) {
@@ -42,9 +48,11 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	}
 	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN && !to_verbs(ib)->hw->caps.cq_oi)
 		return -EOPNOTSUPP;
-	if (request->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
+	if (to_verbs(ib)->hw->caps.cqe_128_always)
+		known |= MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
+	if (request->flags & ~known) {
 		ibdev_dbg(ib, "the library wants a completion queue with the flags 0x%x, only those of 0x%x are supported\n",
-			  request->flags, MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX);
+			  request->flags, known);
 		return -EOPNOTSUPP;
 	}
 	if (request->cqe_comp_en || request->reserved0 || request->reserved1)
@@ -112,12 +120,15 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	if (!err)
 		err = check_request(cq->ib.device, attr, &request);
 	if (!err)
-		err = entry_size(request.cqe_size, &params.entry_size);
+		err = entry_size(request.cqe_size,
+				 request.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
+				 &params.entry_size);
 	if (!err)
 		err = cxib_cq_prepare(&cq->ib, attr);
 	if (err)
 		return err;
 	cq->is_user = true;
+	cq->user_entry = params.entry_size;
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,
 		.size = (size_t)request.cqe_size << cq->log_size,
@@ -162,6 +173,88 @@ int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
 	if (!err && cq->is_user)
 		cxib_unpin_queue(&cq->user, &cq->buffer);
 	return err;
+}
+
+static u32 bytes_of_entry(const struct cxib_cq *cq)
+{
+	return cq->user_entry == HW_CQE_SIZE_64_BYTES ? 64 : 128;
+}
+
+static int check_resize(const struct cxib_cq *cq, int entries,
+			const struct mlx5_ib_resize_cq *request)
+{
+	struct ib_device *ib = cq->ib.device;
+
+	if (request->reserved0 || request->reserved1)
+		return -EOPNOTSUPP;
+	if (request->cqe_size != bytes_of_entry(cq)) {
+		ibdev_dbg(ib, "entries of %u bytes cannot become entries of %u bytes\n",
+			  bytes_of_entry(cq), request->cqe_size);
+		return -EINVAL;
+	}
+	if (entries < 1 || entries > ib->attrs.max_cqe) {
+		ibdev_dbg(ib, "a completion queue of %d entries is not possible, 1 to %d are\n",
+			  entries, ib->attrs.max_cqe);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The program copies the entries that it has not taken yet; the device marks where they end. */
+static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	const struct cxib_user_memory memory = {
+		.buffer = address,
+		.size = (size_t)bytes_of_entry(cq) << log_size,
+	};
+	struct cxib_user_queue user = {};
+	struct cxib_buffer buffer = {};
+	const struct cxib_cq_params params = {
+		.buffer = &buffer,
+		.log_size = log_size,
+		.entry_size = cq->user_entry,
+	};
+	int err;
+
+	err = cxib_pin_buffer(cq->ib.device, &memory, &user, &buffer);
+	if (err)
+		return err;
+	err = cxib_resize_cq(commands_of(verbs), cq->number, &params);
+	if (!err) {
+		swap(cq->user.umem, user.umem);
+		swap(cq->buffer, buffer);
+		cq->log_size = log_size;
+		cq->ib.cqe = BIT(log_size) - 1;
+	}
+	cxib_unpin_queue(&user, &buffer);
+	return err;
+}
+
+static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udata)
+{
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	unsigned int log_size;
+	struct mlx5_ib_resize_cq request;
+	int err;
+
+	if (!to_verbs(cq->ib.device)->hw->caps.cq_resize)
+		return -EOPNOTSUPP;
+	err = cxib_get_request(udata, &request, sizeof(request), sizeof(request));
+	if (!err)
+		err = check_resize(cq, entries, &request);
+	if (err)
+		return err;
+	log_size = order_base_2(entries + 1);
+	guard(mutex)(&context->resize_lock);
+	return log_size == cq->log_size ? 0 : move_queue(cq, request.buf_addr, log_size);
+}
+
+int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
+{
+	if (!udata)
+		return -EOPNOTSUPP;
+	return resize_user_cq(to_cq(ib), entries, udata);
 }
 
 #ifndef CXIB_LACKS_CQ_UAR_ATTRIBUTE

@@ -62,7 +62,7 @@ static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
 	u32 most = BIT(caps->log_max_qp_sz);
 
-	qp->has_receives = init->cap.max_recv_wr && !init->srq;
+	qp->has_receives = init->cap.max_recv_wr && !init->srq && !cxib_qp_is_xrc(qp);
 	if (!qp->has_receives)
 		return 0;
 	if (request->rq_wqe_count > most || !is_power_of_2(request->rq_wqe_count))
@@ -156,10 +156,27 @@ static int create_user_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
+/* It has neither queues nor doorbells, whatever the library has made for it. */
+static int create_xrc_receiver(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			       struct ib_udata *udata)
+{
+	int err;
+
+	err = cxib_qp_prepare(qp, init);
+	if (err)
+		return err;
+	qp->is_user = true;
+	qp->uar = to_verbs(qp->ib.device)->hw->uar;
+	qp->user_index = CXIB_NO_USER_INDEX;
+	return start(qp, init, udata);
+}
+
 int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_create_queue_pair(ib, init, NULL);
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return create_xrc_receiver(to_qp(ib), init, udata);
 	return create_user_qp(to_qp(ib), init, udata);
 }
 

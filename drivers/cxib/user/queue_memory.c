@@ -39,8 +39,17 @@ static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
 	return 0;
 }
 
-static int pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
-		      struct cxib_user_queue *user, struct cxib_buffer *buffer)
+/**
+ * cxib_pin_buffer() - takes the memory of a queue that a program has made
+ * @ib: RDMA device
+ * @memory: where it is; the record does not count
+ * @user: its memory is filled
+ * @buffer: filled: its pages
+ *
+ * Return: as cxib_pin_queue().
+ */
+int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
+		    struct cxib_user_queue *user, struct cxib_buffer *buffer)
 {
 	int err;
 
@@ -153,7 +162,7 @@ int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *
 {
 	int err;
 
-	err = pin_buffer(context->ib.device, memory, user, buffer);
+	err = cxib_pin_buffer(context->ib.device, memory, user, buffer);
 	if (err)
 		return err;
 	err = pin_record(context, memory->record, user, record);

@@ -4,17 +4,27 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/user.h"
+#include "verbs/qp.h"
 #include "verbs/srq.h"
 
 /* What every library sends: up to the flags. */
 #define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_srq, flags)
 
-static int check_request(struct ib_device *ib, const struct mlx5_ib_create_srq *request)
+static int check_request(const struct cxib_srq *srq, const struct cxib_context *context,
+			 const struct mlx5_ib_create_srq *request)
 {
+	struct ib_device *ib = srq->ib.device;
+
 	if (request->flags || request->reserved0 || request->reserved1) {
 		ibdev_dbg(ib, "the library wants a shared receive queue with the flags 0x%x, none is supported\n",
 			  request->flags);
 		return -EOPNOTSUPP;
+	}
+	if (srq->ib.srq_type == IB_SRQT_XRC && context->cqe_version &&
+	    request->uidx > CXIB_NO_USER_INDEX) {
+		ibdev_dbg(ib, "user index 0x%x of a shared receive queue is not possible\n",
+			  request->uidx);
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -44,12 +54,13 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 
 	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
 	if (!err)
-		err = check_request(srq->ib.device, &request);
+		err = check_request(srq, context, &request);
 	if (!err)
 		err = cxib_srq_prepare(srq, init);
 	if (err)
 		return err;
 	srq->is_user = true;
+	srq->user_index = context->cqe_version ? request.uidx : CXIB_NO_USER_INDEX;
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,
 		.size = BIT(srq->log_size + srq->log_stride),

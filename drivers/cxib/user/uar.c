@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pages of doorbells (UAR) that programs allocate and map. */
-#include <linux/pci.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
-#include "user/user.h"
+#include "user/device_memory.h"
+#include "user/mapping.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-#define DEVICE_BAR	0
-
-/*
- * The second byte of a page offset was a command once; the interface gives the
- * numbers from 9 on to what is allocated.
- */
-#define FIRST_PAGE_OFFSET	(9UL << 8)
-#define LAST_PAGE_OFFSET	((256UL << 8) - 1)
-
 /**
  * struct cxib_uar - a page of doorbells
- * @entry: its place in the offsets that can be mapped
+ * @mapping: how it is mapped
  * @number: its number
  */
 struct cxib_uar {
-	struct rdma_user_mmap_entry entry;
+	struct cxib_mapping mapping;
 	u32 number;
 };
 
 static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 {
-	return container_of(entry, struct cxib_uar, entry);
+	return container_of(to_mapping(entry), struct cxib_uar, mapping);
+}
+
+/* Nobody has it, and nobody maps it any more. */
+static void free_uar(struct cxib_mapping *mapping)
+{
+	struct ib_ucontext *ib = mapping->entry.ucontext;
+	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	xa_erase(&to_context(ib)->uars, uar->number);
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
+	kfree(uar);
 }
 
 static struct cxib_uar *create_uar(struct ib_ucontext *ib)
@@ -48,15 +51,20 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 	err = cxib_alloc_uar(commands_of(verbs), &uar->number);
 	if (err)
 		goto free_uar;
-	err = rdma_user_mmap_entry_insert_range(ib, &uar->entry, PAGE_SIZE, FIRST_PAGE_OFFSET,
-						LAST_PAGE_OFFSET);
+	uar->mapping = (struct cxib_mapping){
+		.kind = CXIB_MAPPING_DOORBELLS,
+		.address = (u64)uar->number << CXIB_LOG_UAR_SIZE,
+		.length = PAGE_SIZE,
+		.free = free_uar,
+	};
+	err = cxib_mapping_offer(ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
 	err = xa_insert(&to_context(ib)->uars, uar->number,
-			xa_mk_value(uar->entry.start_pgoff), GFP_KERNEL);
+			xa_mk_value(uar->mapping.entry.start_pgoff), GFP_KERNEL);
 	if (err) {
 		/* That is the end of it. */
-		rdma_user_mmap_entry_remove(&uar->entry);
+		rdma_user_mmap_entry_remove(&uar->mapping.entry);
 		return ERR_PTR(err);
 	}
 	return uar;
@@ -66,17 +74,6 @@ dealloc_uar:
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
-}
-
-/* Nobody has it, and nobody maps it any more. */
-void cxib_free_uar(struct rdma_user_mmap_entry *entry)
-{
-	struct cxib_verbs *verbs = to_verbs(entry->ucontext->device);
-	struct cxib_uar *uar = to_uar(entry);
-
-	xa_erase(&to_context(entry->ucontext)->uars, uar->number);
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
-	kfree(uar);
 }
 
 /**
@@ -98,32 +95,15 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 	if (!entry)
 		return NULL;
 	/* The offset may be that of another page by now. */
-	if (to_uar(entry)->number == number)
+	if (to_mapping(entry)->kind == CXIB_MAPPING_DOORBELLS && to_uar(entry)->number == number)
 		return entry;
 	rdma_user_mmap_entry_put(entry);
 	return NULL;
 }
 
-int cxib_map_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
-{
-	struct pci_dev *pdev = to_pci_dev(to_verbs(ib->device)->hw->bus->dev);
-	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ib, vma);
-	phys_addr_t address;
-	int err;
-
-	if (!entry)
-		return -EINVAL;
-	address = pci_resource_start(pdev, DEVICE_BAR) +
-		  ((phys_addr_t)to_uar(entry)->number << CXIB_LOG_UAR_SIZE);
-	err = rdma_user_mmap_io(ib, vma, PHYS_PFN(address), PAGE_SIZE,
-				pgprot_noncached(vma->vm_page_prot), entry);
-	rdma_user_mmap_entry_put(entry);
-	return err;
-}
-
 static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_uar *uar)
 {
-	u64 offset = rdma_user_mmap_get_offset(&uar->entry);
+	u64 offset = rdma_user_mmap_get_offset(&uar->mapping.entry);
 	u32 length = PAGE_SIZE;
 	int err;
 
@@ -168,7 +148,7 @@ static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
 {
 	struct cxib_uar *uar = object->object;
 
-	rdma_user_mmap_entry_remove(&uar->entry);
+	rdma_user_mmap_entry_remove(&uar->mapping.entry);
 	return 0;
 }
 
@@ -200,5 +180,6 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
 const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
 	UAPI_DEF_CHAIN(cxib_cq_definitions),
+	UAPI_DEF_CHAIN(cxib_dm_definitions),
 	{},
 };

@@ -16,6 +16,7 @@
  * @ib: as the RDMA core sees it
  * @cqe_version: format of completions that the library has chosen
  * @uars: the offset at which a page of doorbells can be mapped, by its number
+ * @resize_lock: one completion queue is resized at a time
  * @lock: protects what follows
  * @record_pages: struct cxib_record_page that its queues use
  */
@@ -23,6 +24,7 @@ struct cxib_context {
 	struct ib_ucontext ib;
 	u8 cqe_version;
 	struct xarray uars;
+	struct mutex resize_lock; /* see above */
 	struct mutex lock; /* pages of records */
 	struct list_head record_pages;
 };
@@ -52,6 +54,8 @@ int cxib_put_response(struct ib_udata *udata, const void *response, size_t size)
 int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
 		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record);
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
+int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
+		    struct cxib_user_queue *user, struct cxib_buffer *buffer);
 
 /* cq.c */
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
@@ -62,6 +66,7 @@ int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs);
 #endif
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
+int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];
 
 /* srq.c */
@@ -73,12 +78,18 @@ int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);
 
 /* context.c */
-extern const struct ib_device_ops cxib_user_ops;
+extern const struct cxib_user_interface cxib_user_interface;
+
+/* mapping.c */
+int cxib_map(struct ib_ucontext *ib, struct vm_area_struct *vma);
+void cxib_free_mapping(struct rdma_user_mmap_entry *entry);
+
+/* query.c */
+int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
+				  struct ib_udata *udata);
 
 /* uar.c */
 extern const struct uapi_definition cxib_user_definitions[];
-int cxib_map_uar(struct ib_ucontext *ib, struct vm_area_struct *vma);
-void cxib_free_uar(struct rdma_user_mmap_entry *entry);
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number);
 
 #endif

@@ -52,10 +52,15 @@ static const struct ib_device_ops ops = {
 	.uverbs_abi_ver = USER_ABI_VERSION,
 
 	.alloc_mr = cxib_alloc_mr,
+	.alloc_mw = cxib_create_mw,
 	.alloc_pd = cxib_create_pd,
+	.alloc_xrcd = cxib_create_xrcd,
 	.attach_mcast = cxib_attach_multicast,
 	.create_ah = cxib_create_ah,
+	.create_user_ah = cxib_create_ah,
+	.dealloc_mw = cxib_destroy_mw,
 	.dealloc_pd = cxib_destroy_pd,
+	.dealloc_xrcd = cxib_destroy_xrcd,
 	.dereg_mr = cxib_deregister_mr,
 	.destroy_ah = cxib_destroy_ah,
 	.device_group = &attribute_group,
@@ -78,7 +83,6 @@ static const struct ib_device_ops ops = {
 	.post_srq_recv = cxib_post_srq_recv,
 	.process_mad = cxib_answer_mad,
 	.query_ah = cxib_query_ah,
-	.query_device = cxib_query_device,
 	.query_gid = cxib_query_gid,
 	.query_pkey = cxib_query_pkey,
 	.query_port = cxib_query_port,
@@ -86,12 +90,15 @@ static const struct ib_device_ops ops = {
 	.query_srq = cxib_query_srq,
 	.reg_user_mr = cxib_register_user_mr,
 	.req_notify_cq = cxib_request_notification,
+	.rereg_user_mr = cxib_reregister_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, cxib_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, cxib_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, cxib_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, cxib_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, cxib_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, cxib_srq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, cxib_xrcd, ib),
 };
 
 /* The users are to let go: everything that they have asked for fails from now on. */
@@ -167,7 +174,11 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
 	if (caps->imaicl)
-		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
+		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS |
+					  IB_DEVICE_MEM_WINDOW |
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	if (caps->xrc)
+		attr->device_cap_flags |= IB_DEVICE_XRC;
 	if (caps->pkv)
 		attr->device_cap_flags |= IB_DEVICE_BAD_PKEY_CNTR;
 	if (caps->qkv)
@@ -199,6 +210,10 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_cq = BIT(caps->log_max_cq);
 	attr->max_cqe = BIT(caps->log_max_cq_sz) - 1;
 	attr->max_mr = BIT(caps->log_max_mkey);
+	attr->max_mw = caps->imaicl ? attr->max_mr : 0;
+	attr->hca_core_clock = caps->device_frequency_khz;
+	attr->timestamp_mask = CXIB_TIMESTAMP_MASK;
+	attr->max_dm_size = caps->memic ? caps->memic_max_size : 0;
 	attr->max_fast_reg_page_list_len = CXIB_REGISTRATION_MAX;
 	attr->max_pd = BIT(caps->log_max_pd);
 	attr->max_ah = INT_MAX;
@@ -279,15 +294,13 @@ static int learn(struct cxib_verbs *verbs)
 /**
  * cxib_verbs_register() - makes an HCA an RDMA device
  * @hw: HCA that is up
- * @user_ops: what programs need beyond what the kernel does
- * @user_definitions: objects and methods of the driver's own
+ * @user: what programs need
  *
  * Context: process context, may sleep.
  * Return: the RDMA device, to be given to cxib_verbs_unregister(), or an
  * ERR_PTR(): then the kernel log says what failed.
  */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_device_ops *user_ops,
-				       const struct uapi_definition *user_definitions)
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
 {
 	struct cxib_verbs *verbs = ib_alloc_device(cxib_verbs, ib);
 	int err;
@@ -303,10 +316,15 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_devic
 	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
 	spin_lock_init(&verbs->flush_lock);
+	mutex_init(&verbs->xrc.lock);
 	describe(verbs);
-	ib_set_device_ops(&verbs->ib, user_ops);
-	verbs->ib.driver_def = user_definitions;
+	verbs->user = user;
+	ib_set_device_ops(&verbs->ib, user->ops);
+	verbs->ib.driver_def = user->definitions;
 
+	err = user->start(verbs);
+	if (err)
+		goto dealloc_device;
 	err = learn(verbs);
 	if (err)
 		goto destroy_ports;
@@ -324,6 +342,8 @@ unset_client:
 	cxib_counters_destroy(verbs);
 destroy_ports:
 	cxib_ports_destroy(verbs);
+	user->stop(verbs);
+dealloc_device:
 	ib_dealloc_device(&verbs->ib);
 	dev_err(hw->bus->dev, "cannot register an RDMA device: error %d\n", err);
 	return ERR_PTR(err);
@@ -340,8 +360,10 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 	ib_unregister_device(&verbs->ib);
 	cxib_hw_set_client(verbs->hw, NULL);
 	cancel_work_sync(&verbs->flush);
+	cxib_xrc_destroy(verbs);
 	cxib_counters_destroy(verbs);
 	cxib_ports_destroy(verbs);
+	verbs->user->stop(verbs);
 	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||
 		!xa_empty(&verbs->shared_queues));
 	ib_dealloc_device(&verbs->ib);

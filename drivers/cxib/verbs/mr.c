@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory regions: all memory for the kernel, pinned pages of programs. */
+/* Memory regions: all memory for the kernel, pinned pages of programs, memory on the device. */
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
 #include <linux/overflow.h>
+#include <linux/pci.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
@@ -14,6 +15,9 @@
 #define ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
+/* The same for regions of programs, and for pages and windows behind them. */
+#define USER_ACCESS	(ACCESS_SUPPORTED | IB_ACCESS_MW_BIND)
+
 /* Lists of translations are read in such units. */
 #define LIST_UNIT	64
 
@@ -21,15 +25,31 @@
 #define PAGE_READ	BIT(0)
 #define PAGE_WRITE	BIT(1)
 
-static void fill_access(struct cxib_mkey_params *params, int access)
+static void fill_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
+{
+	params->relaxed_write = hw->caps.relaxed_ordering_write;
+	params->relaxed_read = hw->caps.relaxed_ordering_read ||
+			       (hw->caps.relaxed_ordering_read_pci_enabled &&
+				pcie_relaxed_ordering_enabled(to_pci_dev(hw->bus->dev)));
+}
+
+static void fill_access(const struct cxib_hw *hw, struct cxib_mkey_params *params, int access)
 {
 	params->local_write = access & IB_ACCESS_LOCAL_WRITE;
 	params->remote_read = access & IB_ACCESS_REMOTE_READ;
 	params->remote_write = access & IB_ACCESS_REMOTE_WRITE;
 	params->remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC;
+	if (access & IB_ACCESS_RELAXED_ORDERING)
+		fill_ordering(hw, params);
 }
 
-static u8 next_variant(struct cxib_verbs *verbs)
+/**
+ * cxib_next_key_variant() - the lower 8 bits of the next memory key
+ * @verbs: RDMA device
+ *
+ * Return: another value each time, so that keys of the past are refused.
+ */
+u8 cxib_next_key_variant(struct cxib_verbs *verbs)
 {
 	return atomic_inc_return(&verbs->key_variant);
 }
@@ -40,7 +60,7 @@ static int create_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_par
 	int err;
 
 	params->pd = to_pd(pd)->number;
-	params->variant = next_variant(verbs);
+	params->variant = cxib_next_key_variant(verbs);
 	err = cxib_create_mkey(commands_of(verbs), params, &mr->ib.lkey);
 	mr->ib.rkey = mr->ib.lkey;
 	return err;
@@ -56,7 +76,7 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	fill_access(&params, access);
+	fill_access(to_verbs(ib->device)->hw, &params, access);
 	err = create_key(mr, ib, &params);
 	if (err) {
 		kfree(mr);
@@ -84,28 +104,40 @@ static int list_pages(struct ib_umem *umem, unsigned long page_size,
 }
 
 /* Makes a key of the pages of a program's memory that is pinned. */
-static int register_pages(struct cxib_mr *mr, struct ib_pd *pd, u64 address, int access)
+static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd, u64 address)
 {
-	const struct cxib_device_caps *caps = &to_verbs(pd->device)->hw->caps;
-	struct cxib_mkey_params params = { .start = address, .length = mr->umem->length };
+	const struct cxib_hw *hw = to_verbs(pd->device)->hw;
+	struct cxib_mkey_params params = { .start = address, .length = umem->length };
 	unsigned long page_size;
 	int err;
 
 	/* Five bits say how large a page is; the device cannot do less than its own pages. */
-	page_size = ib_umem_find_best_pgsz(mr->umem, GENMASK(31, caps->log_pg_sz), address);
+	page_size = ib_umem_find_best_pgsz(umem, GENMASK(31, hw->caps.log_pg_sz), address);
 	if (!page_size) {
 		ibdev_dbg(pd->device,
 			  "memory at 0x%lx cannot be registered as 0x%llx: they differ within a page\n",
-			  mr->umem->address, address);
+			  umem->address, address);
 		return -EINVAL;
 	}
-	err = list_pages(mr->umem, page_size, &params);
+	err = list_pages(umem, page_size, &params);
 	if (err)
 		return err;
-	fill_access(&params, access);
+	fill_access(hw, &params, mr->access);
 	err = create_key(mr, pd, &params);
 	kvfree(params.pages);
+	mr->ib.iova = address;
+	mr->ib.length = umem->length;
 	return err;
+}
+
+static int check_access(struct ib_device *ib, int access)
+{
+	/* What is optional may be ignored. */
+	if (!(access & ~(USER_ACCESS | IB_ACCESS_OPTIONAL)))
+		return 0;
+	ibdev_dbg(ib, "access flags 0x%x: only those of 0x%x are supported\n", access,
+		  (u32)(USER_ACCESS | IB_ACCESS_OPTIONAL));
+	return -EOPNOTSUPP;
 }
 
 struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
@@ -114,22 +146,19 @@ struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64
 	struct cxib_mr *mr;
 	int err;
 
-	/* What is optional may be ignored. */
-	access &= ~IB_ACCESS_OPTIONAL;
-	if (access & ~ACCESS_SUPPORTED) {
-		ibdev_dbg(ib->device, "access flags 0x%x: only those of 0x%x are supported\n",
-			  access, ACCESS_SUPPORTED);
-		return ERR_PTR(-EOPNOTSUPP);
-	}
+	err = check_access(ib->device, access);
+	if (err)
+		return ERR_PTR(err);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
+	mr->access = access;
 	mr->umem = ib_umem_get(ib->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto free_mr;
 	}
-	err = register_pages(mr, ib, address, access);
+	err = register_pages(mr, mr->umem, ib, address);
 	if (err)
 		goto release_umem;
 	return &mr->ib;
@@ -139,6 +168,91 @@ release_umem:
 free_mr:
 	kfree(mr);
 	return ERR_PTR(err);
+}
+
+/* Pages that were pinned for reading cannot be written to. */
+static bool pages_will_do(const struct ib_umem *umem, int access)
+{
+	return umem->writable || !ib_access_writable(access);
+}
+
+/* Another key of the pages that @old has, which go over to it. */
+static struct ib_mr *take_over(struct cxib_mr *old, struct ib_pd *pd, int access)
+{
+	struct cxib_mr *mr;
+	int err;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	err = register_pages(mr, old->umem, pd, old->ib.iova);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	mr->umem = old->umem;
+	old->umem = NULL;
+	return &mr->ib;
+}
+
+/* The core destroys the old region when it gets a new one. Its keys end with it. */
+struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+				      u64 address, int access, struct ib_pd *pd,
+				      struct ib_udata *udata)
+{
+	const int known = IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS;
+	struct cxib_mr *old = to_mr(ib);
+	int err;
+
+	if (flags & ~known || !old->umem) {
+		ibdev_dbg(ib->device,
+			  "a region of %s cannot be registered again (flags 0x%x of 0x%x)\n",
+			  old->umem ? "pages" : "memory on the device", flags, known);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	if (!(flags & IB_MR_REREG_PD))
+		pd = ib->pd;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = old->access;
+	if (flags & IB_MR_REREG_TRANS)
+		return cxib_register_user_mr(pd, start, length, address, access, udata);
+	err = check_access(ib->device, access);
+	if (err)
+		return ERR_PTR(err);
+	if (pages_will_do(old->umem, access))
+		return take_over(old, pd, access);
+	return cxib_register_user_mr(pd, old->umem->address, old->umem->length, ib->iova, access,
+				     udata);
+}
+
+/**
+ * cxib_register_device_memory() - a region of memory on the device
+ * @ib: protection domain
+ * @start: where it begins in BAR 0
+ * @length: its bytes
+ * @access: IB_ACCESS_…; addresses in requests begin with 0
+ *
+ * Return: the region, or an ERR_PTR().
+ */
+struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 length, int access)
+{
+	struct cxib_mkey_params params = { .on_device = true, .start = start, .length = length };
+	struct cxib_mr *mr;
+	int err;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	mr->ib.length = length;
+	fill_access(to_verbs(ib->device)->hw, &params, access);
+	err = create_key(mr, ib, &params);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ib;
 }
 
 static int make_list(struct ib_device *ib, struct cxib_mr *mr)

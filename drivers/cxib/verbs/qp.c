@@ -28,9 +28,24 @@ static int service_type(enum ib_qp_type type)
 		return HW_QP_SERVICE_TYPE_RC;
 	case IB_QPT_UC:
 		return HW_QP_SERVICE_TYPE_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return HW_QP_SERVICE_TYPE_XRC;
 	default:
 		return -EOPNOTSUPP;
 	}
+}
+
+static int check_completion_queues(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+{
+	bool sends = init->qp_type != IB_QPT_XRC_TGT;
+	bool receives = sends && init->qp_type != IB_QPT_XRC_INI;
+
+	if ((init->send_cq || !sends) && (init->recv_cq || !receives))
+		return 0;
+	ibdev_dbg(&verbs->ib, "a queue pair of type %d needs completion queues for %s\n",
+		  init->qp_type, receives ? "sends and receives" : "sends");
+	return -EINVAL;
 }
 
 static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
@@ -46,18 +61,23 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_at
 			  init->create_flags, known);
 		return -EOPNOTSUPP;
 	}
-	if (!init->send_cq || !init->recv_cq) {
-		ibdev_dbg(&verbs->ib, "a queue pair needs completion queues for sends and receives\n");
-		return -EINVAL;
-	}
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
+	if (init->qp_type == IB_QPT_XRC_TGT && !init->xrcd) {
+		ibdev_dbg(&verbs->ib, "a receiving XRC queue pair needs an XRC domain\n");
+		return -EINVAL;
+	}
 	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD) {
 		ibdev_dbg(&verbs->ib, "queue pairs of type %d do not receive from shared queues\n",
 			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
-	return 0;
+	if (init->srq && init->srq->srq_type != IB_SRQT_BASIC) {
+		ibdev_dbg(&verbs->ib, "a shared receive queue of type %d does not belong to queue pairs\n",
+			  init->srq->srq_type);
+		return -EINVAL;
+	}
+	return check_completion_queues(verbs, init);
 }
 
 static int make_entries(struct cxib_qp *qp)
@@ -113,12 +133,20 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
 	free_entries(qp);
 }
 
-static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp)
+/* What arrives says which shared receive queue of the domain it is for. */
+static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
+		     const struct ib_qp_init_attr *init)
 {
-	if (qp->has_sends)
-		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
-	else
-		hw_qpc_set_no_sq(context, 1);
+	const struct cxib_xrc *xrc = &to_verbs(qp->ib.device)->xrc;
+
+	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->number : xrc->xrcd);
+	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
+	hw_qpc_set_cqn_rcv(context, xrc->cqn);
+}
+
+static void fill_receives(struct hw_qpc *context, const struct cxib_qp *qp)
+{
 	if (qp->ib.srq) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
@@ -129,9 +157,29 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp)
 	} else {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_ZERO_LEN_RQ);
 	}
-	hw_qpc_set_dbr_addr(context, qp->record.dma);
-	hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->number);
 	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->number);
+}
+
+static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
+			const struct ib_qp_init_attr *init)
+{
+	if (qp->has_sends)
+		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
+	else
+		hw_qpc_set_no_sq(context, 1);
+	if (qp->ib.send_cq)
+		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->number);
+	if (cxib_qp_is_xrc(qp))
+		fill_xrc(context, qp, init);
+	else
+		fill_receives(context, qp);
+	hw_qpc_set_dbr_addr(context, qp->record.dma);
+}
+
+/* A receiving XRC queue pair belongs to no protection domain. */
+static u32 domain_of(const struct cxib_qp *qp)
+{
+	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_verbs(qp->ib.device)->xrc.pd;
 }
 
 static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
@@ -141,13 +189,13 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 
 	hw_qpc_set_st(&context, service_type(init->qp_type));
 	hw_qpc_set_pm_state(&context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_pd(&context, to_pd(qp->ib.pd)->number);
+	hw_qpc_set_pd(&context, domain_of(qp));
 	hw_qpc_set_uar_page(&context, qp->uar);
 	hw_qpc_set_user_index(&context, qp->user_index);
 	hw_qpc_set_log_ack_req_freq(&context, LOG_ACK_REQUEST_FREQUENCY);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(&context, 1);
-	fill_queues(&context, qp);
+	fill_queues(&context, qp, init);
 	return cxib_create_qp(commands_of(verbs), &context, &qp->buffer, &qp->number);
 }
 
@@ -176,6 +224,9 @@ static u32 core_number(const struct cxib_qp *qp)
 
 static void attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
+	/* What a receiving XRC queue pair gets is told to those of the shared receive queues. */
+	if (cxib_qp_is_xrc(qp))
+		return;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
 	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
@@ -188,6 +239,8 @@ static void attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp
 
 static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
+	if (cxib_qp_is_xrc(qp))
+		return;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
 	list_del(&qp->sender);
@@ -225,12 +278,17 @@ static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
  * @qp: as the RDMA core has made it
  * @init: what is wanted; all but its sizes is checked
  *
- * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible.
+ * Context: process context, may sleep.
+ * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible; for XRC also as
+ * cxib_xrc_prepare().
  */
 int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	int err = check_attributes(to_verbs(qp->ib.device), init);
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	int err = check_attributes(verbs, init);
 
+	if (!err && cxib_qp_is_xrc(qp))
+		err = cxib_xrc_prepare(verbs);
 	if (!err)
 		set_up(qp, init);
 	return err;
@@ -322,6 +380,9 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
+	/* Requests of the kernel do not say which shared receive queue they are for. */
+	if (init->qp_type == IB_QPT_XRC_INI)
+		return -EOPNOTSUPP;
 	err = cxib_qp_prepare(qp, init);
 	if (err)
 		return err;
@@ -348,7 +409,7 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
  */
 void cxib_qp_forget(struct cxib_qp *qp)
 {
-	if (qp->is_user)
+	if (qp->is_user || cxib_qp_is_xrc(qp))
 		return;
 	cxib_cq_forget(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
@@ -499,7 +560,7 @@ static void describe(const struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->sq_psn = hw_qpc_get_next_send_psn(context);
 	attr->pkey_index = hw_ads_get_pkey_index(path);
 	attr->port_num = hw_ads_get_vhca_port_num(path);
-	if (qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC)
+	if (cxib_qp_is_connection(qp))
 		describe_connection(qp, context, attr);
 }
 

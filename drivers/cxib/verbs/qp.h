@@ -148,6 +148,16 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
 }
 
+static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_XRC_INI || qp->ib.qp_type == IB_QPT_XRC_TGT;
+}
+
+static inline bool cxib_qp_is_connection(const struct cxib_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC || cxib_qp_is_xrc(qp);
+}
+
 static inline struct cxib_cq *cxib_send_cq(const struct cxib_qp *qp)
 {
 	return to_cq(qp->ib.send_cq);

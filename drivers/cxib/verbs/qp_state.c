@@ -115,6 +115,8 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 			wanted |= choices[i].parameters;
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
 		return wanted & possible_for_connections(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
 		return wanted & possible_for_connections(opcode,

@@ -6,6 +6,7 @@
 
 #include "hw/receive_queues.h"
 #include "hw/work_queue.h"
+#include "verbs/qp.h"
 #include "verbs/srq.h"
 
 static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, u32 most)
@@ -27,10 +28,15 @@ int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	const struct ib_device_attr *most = &srq->ib.device->attrs;
 	u32 stride;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC) {
+		ibdev_dbg(srq->ib.device, "shared receive queues of type %d are not supported\n",
+			  init->srq_type);
 		return -EOPNOTSUPP;
-	if (!init->attr.max_wr || init->attr.max_wr > most->max_srq_wr)
-		return refuse(srq, "max_wr", init->attr.max_wr, 1, most->max_srq_wr);
+	}
+	if (init->srq_type == IB_SRQT_XRC && !to_verbs(srq->ib.device)->hw->caps.xrc)
+		return -EOPNOTSUPP;
+	if (init->attr.max_wr > most->max_srq_wr)
+		return refuse(srq, "max_wr", init->attr.max_wr, 0, most->max_srq_wr);
 	if (init->attr.max_sge > most->max_srq_sge)
 		return refuse(srq, "max_sge", init->attr.max_sge, 0, most->max_srq_sge);
 	/* One request is never posted: the next one that gets free is linked to it. */
@@ -45,6 +51,42 @@ int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	return 0;
 }
 
+static bool is_xrc(const struct cxib_srq *srq)
+{
+	return srq->ib.srq_type == IB_SRQT_XRC;
+}
+
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	struct cxib_shared_queue_params params = {
+		.buffer = &srq->buffer,
+		.log_size = srq->log_size,
+		.log_stride = srq->log_stride,
+		.pd = to_pd(srq->ib.pd)->number,
+		.record = srq->record.dma,
+	};
+	int err;
+
+	if (!is_xrc(srq))
+		return cxib_create_shared_queue(commands_of(verbs), &params, &srq->number);
+	params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->number;
+	params.cqn = to_cq(srq->ib.ext.cq)->number;
+	params.user_index = srq->user_index;
+	err = cxib_create_xrc_queue(commands_of(verbs), &params, &srq->number);
+	srq->ib.ext.xrc.srq_num = srq->number;
+	return err;
+}
+
+static void destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq)
+{
+	struct cxib_command_queue *commands = commands_of(verbs);
+	int err;
+
+	err = is_xrc(srq) ? cxib_destroy_xrc_queue(commands, srq->number) :
+			    cxib_destroy_shared_queue(commands, srq->number);
+	cxib_end_in_device(verbs, NULL, err);
+}
+
 /**
  * cxib_srq_start() - the second half: the device knows the queue
  * @srq: shared receive queue with memory
@@ -55,22 +97,14 @@ int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 int cxib_srq_start(struct cxib_srq *srq)
 {
 	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
-	const struct cxib_shared_queue_params params = {
-		.buffer = &srq->buffer,
-		.log_size = srq->log_size,
-		.log_stride = srq->log_stride,
-		.pd = to_pd(srq->ib.pd)->number,
-		.record = srq->record.dma,
-	};
 	int err;
 
-	err = cxib_create_shared_queue(commands_of(verbs), &params, &srq->number);
+	err = create_in_device(verbs, srq);
 	if (err)
 		return err;
 	err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
 	if (err)
-		cxib_end_in_device(verbs, NULL,
-				   cxib_destroy_shared_queue(commands_of(verbs), srq->number));
+		destroy_in_device(verbs, srq);
 	return err;
 }
 
@@ -115,6 +149,7 @@ int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr 
 	err = cxib_srq_prepare(srq, init);
 	if (err)
 		return err;
+	srq->user_index = CXIB_NO_USER_INDEX;
 	err = make_memory(verbs, srq);
 	if (err)
 		return err;
@@ -135,8 +170,7 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 
 	/* Before the device can give its number to another one. */
 	xa_erase_irq(&verbs->shared_queues, srq->number);
-	cxib_end_in_device(verbs, NULL,
-			   cxib_destroy_shared_queue(commands_of(verbs), srq->number));
+	destroy_in_device(verbs, srq);
 	cxib_reference_end(&srq->reference);
 	if (!srq->is_user)
 		free_memory(verbs, srq);
@@ -154,17 +188,22 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 		return 0;
 	if (attr->srq_limit >= BIT(srq->log_size))
 		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
+	if (is_xrc(srq))
+		return cxib_arm_xrc_queue(commands_of(to_verbs(ib->device)), srq->number,
+					  attr->srq_limit);
 	return cxib_arm_shared_queue(commands_of(to_verbs(ib->device)), srq->number,
 				     attr->srq_limit);
 }
 
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
+	struct cxib_command_queue *commands = commands_of(to_verbs(ib->device));
 	struct cxib_srq *srq = to_srq(ib);
 	u16 limit;
 	int err;
 
-	err = cxib_query_shared_queue(commands_of(to_verbs(ib->device)), srq->number, &limit);
+	err = is_xrc(srq) ? cxib_query_xrc_queue(commands, srq->number, &limit) :
+			    cxib_query_shared_queue(commands, srq->number, &limit);
 	if (err)
 		return err;
 	attr->srq_limit = limit;

@@ -11,6 +11,7 @@
  * @number: as the device sees it
  * @user: what the program that it belongs to has brought for it
  * @is_user: a program posts to it, not the kernel
+ * @user_index: what completions call it, for a program
  * @log_size: log2 of its requests; one is never posted
  * @log_stride: log2 of the bytes of one
  * @max_sge: data segments that a request can have
@@ -30,6 +31,7 @@ struct cxib_srq {
 	u32 number;
 	struct cxib_user_queue user;
 	bool is_user;
+	u32 user_index;
 	unsigned int log_size;
 	unsigned int log_stride;
 	unsigned int max_sge;

@@ -22,6 +22,9 @@
 /* Entries of a region that requests register: lists of 64 KiB with the largest ones. */
 #define CXIB_REGISTRATION_MAX	4096
 
+/* Bits of the device's clock that completions have, and that can be mapped. */
+#define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
+
 /**
  * struct cxib_port - a port
  * @number: counted from 1
@@ -54,6 +57,31 @@ struct cxib_port {
 	bool pkeys_valid;
 };
 
+struct cxib_clock;
+struct cxib_user_interface;
+
+/**
+ * struct cxib_xrc - what XRC queue pairs have where others have something of their users'
+ * @lock: protects what follows
+ * @ready: it is there; made for the first XRC queue pair
+ * @pd: number of the protection domain of receiving queue pairs
+ * @xrcd: number of the XRC domain of sending queue pairs
+ * @cqn: completion queue that gets nothing
+ * @srqn: shared receive queue that gets nothing, in @xrcd
+ * @buffer: memory of both queues
+ * @records: their doorbell records
+ */
+struct cxib_xrc {
+	struct mutex lock; /* see above */
+	bool ready;
+	u32 pd;
+	u32 xrcd;
+	u32 cqn;
+	u32 srqn;
+	struct cxib_buffer buffer;
+	struct cxib_record records[2];
+};
+
 /**
  * struct cxib_verbs - the RDMA device of an HCA
  * @ib: as the RDMA core sees it
@@ -69,10 +97,15 @@ struct cxib_port {
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
  * @shared_queues: struct cxib_srq by number
+ * @user: what programs need
  * @flush: has the users of all completion queues look into them
  * @flush_lock: a completion queue whose user is told to look keeps the queue
  *	pairs that report there: without any it may be about to be freed, and its
  *	user has no interest. Taken in process context, before the queues' locks.
+ * @xrc: what XRC queue pairs share
+ * @clock: tells programs the time; NULL if there is none
+ * @device_memory_lock: protects @device_memory_pages
+ * @device_memory_pages: bit n: a program has memory on page n of the device's
  */
 struct cxib_verbs {
 	struct ib_device ib;
@@ -88,8 +121,13 @@ struct cxib_verbs {
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
 	struct xarray shared_queues;
+	const struct cxib_user_interface *user;
 	struct work_struct flush;
 	spinlock_t flush_lock; /* see above */
+	struct cxib_xrc xrc;
+	struct cxib_clock *clock;
+	struct mutex device_memory_lock; /* see above */
+	unsigned long *device_memory_pages;
 };
 
 /**
@@ -137,9 +175,28 @@ struct cxib_ah {
 };
 
 /**
+ * struct cxib_xrcd - an XRC domain
+ * @ib: as the RDMA core sees it
+ * @number: as the device sees it
+ */
+struct cxib_xrcd {
+	struct ib_xrcd ib;
+	u32 number;
+};
+
+/**
+ * struct cxib_mw - a memory window
+ * @ib: as the RDMA core sees it; its key is all there is to it
+ */
+struct cxib_mw {
+	struct ib_mw ib;
+};
+
+/**
  * struct cxib_mr - a memory region
  * @ib: as the RDMA core sees it
- * @umem: pages of the program's memory; NULL for memory of the kernel
+ * @umem: pages of the program's memory; NULL for memory of the kernel or the device
+ * @access: IB_ACCESS_… of a program's region
  * @list: entries of a region that requests register; NULL for others
  * @list_dma: the same as the device sees it
  * @list_size: bytes that it takes
@@ -151,6 +208,7 @@ struct cxib_ah {
 struct cxib_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
+	u32 access;
 	void *list;
 	dma_addr_t list_dma;
 	size_t list_size;
@@ -173,6 +231,11 @@ static inline struct cxib_pd *to_pd(struct ib_pd *ib)
 static inline struct cxib_ah *to_ah(struct ib_ah *ib)
 {
 	return container_of(ib, struct cxib_ah, ib);
+}
+
+static inline struct cxib_xrcd *to_xrcd(struct ib_xrcd *ib)
+{
+	return container_of(ib, struct cxib_xrcd, ib);
 }
 
 static inline struct cxib_mr *to_mr(struct ib_mr *ib)
@@ -219,9 +282,24 @@ static inline void cxib_reference_end(struct cxib_reference *reference)
 	wait_for_completion(&reference->gone);
 }
 
+/**
+ * struct cxib_user_interface - what programs need beyond what the kernel does
+ * @ops: to be added to those of verbs/
+ * @definitions: objects and methods of the driver's own
+ * @start: called before there can be programs; leaves nothing behind if it
+ *	returns an error
+ * @stop: called when there cannot be any more
+ */
+struct cxib_user_interface {
+	const struct ib_device_ops *ops;
+	const struct uapi_definition *definitions;
+	int (*start)(struct cxib_verbs *verbs);
+	void (*stop)(struct cxib_verbs *verbs);
+};
+
 /* device.c */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct ib_device_ops *user_ops,
-				       const struct uapi_definition *user_definitions);
+struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw,
+				       const struct cxib_user_interface *user);
 void cxib_verbs_unregister(struct cxib_verbs *verbs);
 int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err);
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);
@@ -269,8 +347,23 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
 struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				    int access, struct ib_udata *udata);
+struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+				      u64 address, int access, struct ib_pd *pd,
+				      struct ib_udata *udata);
+struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 length, int access);
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
 int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
 int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
+u8 cxib_next_key_variant(struct cxib_verbs *verbs);
+
+/* mw.c */
+int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata);
+int cxib_destroy_mw(struct ib_mw *ib);
+
+/* xrcd.c */
+int cxib_create_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+int cxib_destroy_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+int cxib_xrc_prepare(struct cxib_verbs *verbs);
+void cxib_xrc_destroy(struct cxib_verbs *verbs);
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The device's clock and the host's: a page that tells programs how they go together. */
+#ifndef CXIB_USER_CLOCK_H
+#define CXIB_USER_CLOCK_H
+
+struct cxib_clock;
+struct cxib_verbs;
+struct page;
+
+void cxib_clock_start(struct cxib_verbs *verbs);
+void cxib_clock_stop(struct cxib_verbs *verbs);
+struct page *cxib_clock_page(const struct cxib_verbs *verbs);
+
+#endif
