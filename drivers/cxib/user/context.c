@@ -33,9 +33,15 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 	return 0;
 }
 
-static void fill_response(const struct cxib_verbs *verbs, u8 cqe_version,
-			  struct mlx5_ib_alloc_ucontext_resp *response)
+/**
+ * cxib_describe_context() - what the library has to know of a context
+ * @context: the context
+ * @response: filled, but for its length
+ */
+void cxib_describe_context(const struct cxib_context *context,
+			   struct mlx5_ib_alloc_ucontext_resp *response)
 {
+	const struct cxib_verbs *verbs = to_verbs(context->ib.device);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	bool has_clock = cxib_clock_page(verbs);
 
@@ -51,7 +57,7 @@ static void fill_response(const struct cxib_verbs *verbs, u8 cqe_version,
 		.max_recv_wr = BIT(caps->log_max_qp_sz),
 		.max_srq_recv_wr = BIT(caps->log_max_srq_sz),
 		.num_ports = caps->num_ports,
-		.cqe_version = cqe_version,
+		.cqe_version = context->cqe_version,
 		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET |
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
@@ -86,7 +92,7 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	mutex_init(&context->resize_lock);
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
-	fill_response(to_verbs(ib->device), context->cqe_version, &response);
+	cxib_describe_context(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return ib_copy_to_udata(udata, &response, response.response_length);
 }
@@ -140,6 +146,7 @@ static const struct ib_device_ops ops = {
 	.mmap = cxib_map,
 	.mmap_free = cxib_free_mapping,
 	.query_device = cxib_query_device_for_program,
+	.query_ucontext = cxib_query_context,
 	.reg_dm_mr = cxib_register_piece,
 	.resize_cq = cxib_resize_any_cq,
 

@@ -104,6 +104,8 @@ static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct 
 	err = cxib_qp_start(qp, init);
 	if (err)
 		return err;
+	if (qp->has_receives)
+		qp->cap.max_recv_wr = BIT(qp->receives.log_size);
 	err = cxib_put_response(udata, &response, sizeof(response));
 	if (err)
 		cxib_destroy_queue_pair(&qp->ib, NULL);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the user library wants to know of the device beyond what the RDMA core knows. */
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
 
 #include "user/user.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
 
 static u32 response_flags(const struct cxib_device_caps *caps)
 {
@@ -32,3 +39,75 @@ int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *a
 	response.response_length = min(sizeof(response), udata->outlen);
 	return cxib_put_response(udata, &response, response.response_length);
 }
+
+/* For programs that were given an open context: what was told to who opened it. */
+int cxib_query_context(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_alloc_ucontext_resp response;
+
+	cxib_describe_context(to_context(ib), &response);
+	response.response_length = sizeof(response);
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+					     &response, sizeof(response));
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
+
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_pd(pd)->number,
+			      sizeof(to_pd(pd)->number));
+}
+
+/* It is about ports of an embedded switch: those of InfiniBand have none of that. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
+{
+	const struct mlx5_ib_uapi_query_port response = {};
+	struct ib_ucontext *context = ib_uverbs_get_ucontext(attrs);
+	u32 number;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&number, attrs, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM);
+	if (err)
+		return err;
+	if (!rdma_is_port_valid(context->device, number)) {
+		ibdev_dbg(context->device, "there is no port %u\n", number);
+		return -EINVAL;
+	}
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &response,
+					     sizeof(response));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_QUERY_PORT,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_PORT,
+						UVERBS_ATTR_STRUCT(struct mlx5_ib_uapi_query_port,
+								   reg_c0),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(cxib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_METHOD_PD_QUERY));
+ADD_UVERBS_METHODS(cxib_device_methods, UVERBS_OBJECT_DEVICE,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(cxib_query_context_attributes, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+						 UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp,
+								    dump_fill_mkey),
+						 UA_MANDATORY));
+
+const struct uapi_definition cxib_query_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &cxib_pd_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &cxib_device_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &cxib_query_context_attributes),
+	{},
+};

@@ -181,5 +181,6 @@ const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
 	UAPI_DEF_CHAIN(cxib_cq_definitions),
 	UAPI_DEF_CHAIN(cxib_dm_definitions),
+	UAPI_DEF_CHAIN(cxib_query_definitions),
 	{},
 };

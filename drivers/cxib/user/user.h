@@ -11,6 +11,8 @@
 
 #include "verbs/verbs.h"
 
+struct mlx5_ib_alloc_ucontext_resp;
+
 /**
  * struct cxib_context - a program's context
  * @ib: as the RDMA core sees it
@@ -78,6 +80,8 @@ int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib
 int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);
 
 /* context.c */
+void cxib_describe_context(const struct cxib_context *context,
+			   struct mlx5_ib_alloc_ucontext_resp *response);
 extern const struct cxib_user_interface cxib_user_interface;
 
 /* mapping.c */
@@ -87,6 +91,8 @@ void cxib_free_mapping(struct rdma_user_mmap_entry *entry);
 /* query.c */
 int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
 				  struct ib_udata *udata);
+int cxib_query_context(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs);
+extern const struct uapi_definition cxib_query_definitions[];
 
 /* uar.c */
 extern const struct uapi_definition cxib_user_definitions[];
