@@ -44,7 +44,7 @@ headers:
 	@test -e $(KDIR)/Makefile || { printf '%s\n' "$$no_headers" >&2; exit 1; }
 
 ##@ Test
-.PHONY: check check-fast check-long kunit fuzz coverage bench bench-ulps sparse
+.PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-ulps sparse
 check: lab ## everything that CI runs: 40 minutes, 75 with a lab to prepare
 	@tools/testing/check --level check
 
@@ -59,6 +59,11 @@ kunit: ## the KUnit suites in a guest; SUITE=glob chooses
 
 fuzz: lab cxemu ## a device that does anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
 	@tools/testing/module/faults none $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
+
+compare-tests: lab ## rdma-core's tests on the kernel's own driver and on cxib; writes the page that compares them
+	@tools/testing/rdma_core/run
+	@tools/testing/rdma_core/run --driver cxib || true
+	@tools/lab/exec -- python3 tools/testing/rdma_core/compare.py --write
 
 coverage: cxemu ## lines and branches of the driver that KUnit and guests reach; build/coverage/
 	@tools/testing/coverage

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs rdma-core's test suite in this guest, a part on each of its HCAs at the same time, and judges the outcomes.
 
-usage: suite.py [NAME…]    NAMEs as run_tests.py takes them
+usage: suite.py FILE [NAME…]    FILE gets what became of each test; NAMEs as run_tests.py takes them
 """
 
 import json
@@ -76,10 +76,11 @@ def report(outcomes: verdict.Outcomes, expected: verdict.Expectations) -> None:
           f"{counts['failed'] + counts['error']} failed; {counts['skipped']} skipped")
 
 
-def main(names: list[str]) -> int:
+def main(file: pathlib.Path, names: list[str]) -> int:
     ports = rdma.ports()
     prepare(ports)
     outcomes = run(ports, names)
+    file.write_text(json.dumps(outcomes, indent=1, sort_keys=True), encoding="utf-8")
     expected = verdict.load(HERE.parent / "skips.toml")
     whole = not names and os.environ.get("LAB_DRIVER") == "mlx5"
     complaints = verdict.complaints(outcomes, expected) if whole else verdict.failures(outcomes)
@@ -90,4 +91,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2:]))

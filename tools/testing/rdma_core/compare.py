@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares what became of rdma-core's tests on cxib with what became of them on the kernel's own driver.
+
+usage: compare.py [--write]
+
+Reads build/rdma-core/mlx5.json and cxib.json. Fails where cxib is behind (a test that passes on the kernel's own driver
+does not pass, or one fails that did not) without being named in exceptions.toml, and on an exception that is none.
+Without --write it fails as well when Documentation/rdma-core-tests.rst says something else; with it, it writes the page.
+"""
+
+import collections
+import fnmatch
+import json
+import pathlib
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPO = HERE.parents[2]
+RESULTS = REPO / "build" / "rdma-core"
+PAGE = REPO / "Documentation" / "rdma-core-tests.rst"
+
+Outcomes = dict[str, str]  # "passed", "failed", "error" or "skipped" by test
+Exceptions = list[tuple[str, str]]  # pattern and reason
+
+RANK = {"passed": 2, "skipped": 1, "failed": 0, "error": 0}
+
+HEAD = """.. SPDX-License-Identifier: GPL-2.0-or-later
+
+==================
+rdma-core's tests
+==================
+
+What became of each test of rdma-core's own suite on an emulated ConnectX-7 HCA, under the kernel's own
+driver (mlx5_ib) and under cxib. ``make compare-tests`` runs both and writes this page; it fails where
+cxib is behind. Tests that neither driver runs are counted, not listed:
+``tools/testing/rdma_core/skips.toml`` says why.
+
+"""
+
+
+def load(driver: str) -> Outcomes:
+    content = json.loads((RESULTS / f"{driver}.json").read_text(encoding="utf-8"))
+    return {name: one["outcome"] for name, one in content.items()}
+
+
+def load_exceptions(file: pathlib.Path) -> Exceptions:
+    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("exception", [])
+    return [(pattern, entry["why"]) for entry in entries for pattern in entry["tests"]]
+
+
+def behind(reference: Outcomes, ours: Outcomes) -> list[str]:
+    """Tests that do better on the reference. One that did not run at all counts as failed."""
+    return sorted(name for name in reference.keys() | ours.keys()
+                  if RANK[ours.get(name, "failed")] < RANK[reference.get(name, "skipped")])
+
+
+def ahead(reference: Outcomes, ours: Outcomes) -> list[str]:
+    return behind(ours, reference)
+
+
+def reason_for(name: str, exceptions: Exceptions) -> str:
+    return next((why for pattern, why in exceptions if fnmatch.fnmatchcase(name, pattern)), "")
+
+
+def complaints(reference: Outcomes, ours: Outcomes, exceptions: Exceptions) -> list[str]:
+    names = behind(reference, ours)
+    found = [f"{name}: {ours.get(name, 'not run')}, and {reference.get(name, 'not run')} on the kernel's own driver"
+             for name in names if not reason_for(name, exceptions)]
+    found += [f"exceptions.toml: cxib is not behind in any test like '{pattern}'" for pattern, _ in exceptions
+              if not fnmatch.filter(names, pattern)]
+    return found
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """A simple table of reStructuredText; the first row is its head."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
+
+
+def counts(reference: Outcomes, ours: Outcomes) -> str:
+    rows = [("", "in-tree", "cxib")]
+    both = collections.Counter(reference.values()), collections.Counter(ours.values())
+    rows += [(outcome, *(str(count[outcome]) for count in both)) for outcome in ("passed", "skipped", "failed", "error")]
+    return table(rows)
+
+
+def page(reference: Outcomes, ours: Outcomes, exceptions: Exceptions) -> str:
+    names = [name for name in sorted(reference.keys() | ours.keys())
+             if {reference.get(name, ""), ours.get(name, "")} != {"skipped"}]
+    rows = [("test", "in-tree", "cxib"), *((name, reference.get(name, "not run"), ours.get(name, "not run")) for name in names)]
+    parts = [HEAD, counts(reference, ours), "\n", table(rows)]
+    listed = sorted({why for name in behind(reference, ours) if (why := reason_for(name, exceptions))})
+    if listed:
+        parts += ["\nWhere cxib is behind:\n\n", *(f"* {why}\n" for why in listed)]
+    return "".join(parts)
+
+
+def main(arguments: list[str]) -> int:
+    if not (RESULTS / "mlx5.json").exists():
+        print("compare: there is no build/rdma-core/mlx5.json; tools/testing/rdma_core/run makes it", file=sys.stderr)
+        return 2
+    reference, ours = load("mlx5"), load("cxib")
+    exceptions = load_exceptions(HERE / "exceptions.toml")
+    found = complaints(reference, ours, exceptions)
+    text = page(reference, ours, exceptions)
+    if "--write" in arguments:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        found.append(f"{PAGE.relative_to(REPO)} says something else; 'make compare-tests' writes it")
+    print(f"compare: {len(behind(reference, ours))} tests behind, {len(ahead(reference, ours))} ahead")
+    for complaint in found:
+        print(f"compare: {complaint}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

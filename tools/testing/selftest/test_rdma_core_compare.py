@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""When cxib is behind the kernel's own driver: tools/testing/rdma_core/compare.py."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "rdma_core"))
+
+import compare  # noqa: E402  (found through the path above)
+
+REFERENCE = {"test_qp.QP.test_one": "passed", "test_odp.Odp.test_rc": "skipped", "test_mr.MR.test_rereg": "passed"}
+
+
+def complaints(exceptions: compare.Exceptions, **changes: str) -> str:
+    """About the outcomes of the reference with some changed; the names are those of methods."""
+    ours = {name: changes.get(name.rsplit(".", 1)[1], outcome) for name, outcome in REFERENCE.items()}
+    return "\n".join(compare.complaints(REFERENCE, ours, exceptions))
+
+
+class Compare(unittest.TestCase):
+    def test_equal_is_not_behind(self) -> None:
+        self.assertEqual(complaints([]), "")
+
+    def test_more_than_the_reference_is_not_behind(self) -> None:
+        self.assertEqual(complaints([], test_rc="passed"), "")
+
+    def test_a_skip_is_behind_a_pass(self) -> None:
+        self.assertIn("test_mr.MR.test_rereg: skipped, and passed", complaints([], test_rereg="skipped"))
+
+    def test_a_failure_is_behind_a_skip(self) -> None:
+        self.assertIn("test_odp.Odp.test_rc: failed, and skipped", complaints([], test_rc="failed"))
+
+    def test_an_exception_excuses(self) -> None:
+        self.assertEqual(complaints([("test_mr.*", "not yet")], test_rereg="error"), "")
+
+    def test_an_exception_that_is_none_is_told(self) -> None:
+        self.assertIn("'test_mr.*'", complaints([("test_mr.*", "not yet")]))
+
+    def test_a_test_that_did_not_run_is_behind(self) -> None:
+        self.assertIn("not run", "\n".join(compare.complaints(REFERENCE, {}, [])))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
