@@ -29,6 +29,8 @@ std::string_view describe(AccessFault fault) {
         return "not possible with a key that has signatures";
     case AccessFault::dma_failed:
         return "host memory refused the access";
+    case AccessFault::page_absent:
+        return "a page is not present";
     }
     return "unknown fault";
 }

@@ -53,6 +53,7 @@ enum class AccessFault : std::uint8_t {
     no_signature_state, ///< the key's signatures need a PSV that isn't there
     signed_data,        ///< not possible with a key that has signatures
     dma_failed,         ///< host memory refused the access
+    page_absent,        ///< software has not brought in a page yet, or has taken it away
 };
 
 /// "the key is free", for logs

@@ -58,7 +58,10 @@ public:
         return number() << 8 | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
     }
     [[nodiscard]] AccessMode mode() const;
+    /// A page without the right that an access needs is absent then: software can bring it in.
     [[nodiscard]] bool entries_have_rights() const { return entries_have_rights_; }
+    /// From now on entries say what their page allows.
+    void give_entries_rights() { entries_have_rights_ = true; }
     [[nodiscard]] bool allows(AccessRight right) const;
 
     /// True when [address, address + length) lies within the key. A key of memory on the device

@@ -60,6 +60,10 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
                                        std::vector<BusRange>& ranges) {
     if (depth > hca_.capabilities().current<"max_indirection">())
         return std::unexpected(AccessFault::nested_too_deep);
+    if (access.key == SpecialKeys::absent_memory && depth != 0) {
+        absent_ = {.key = access.key, .address = access.address, .length = access.length};
+        return std::unexpected(AccessFault::page_absent);
+    }
     const auto key = find(access.key);
     if (!key)
         return std::unexpected(key.error());
@@ -69,20 +73,31 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
         return allowed;
     if ((*key)->mode() == AccessMode::device_memory)
         return resolve_on_device(**key, access, ranges);
-    return walk_translation(**key, access.address, access.length, access.right,
-                            [&](const Piece& piece) -> AccessResult<void> {
-                                if (!piece.on_bus)
-                                    return resolve(accessor,
-                                                   {.key = piece.key,
-                                                    .address = piece.address,
-                                                    .length = piece.length,
-                                                    .right = nested_right(access.right)},
-                                                   depth + 1, ranges);
-                                if (piece.address >= vfio_user::DmaSpace::local_start)
-                                    return std::unexpected(AccessFault::dma_failed);
-                                append(ranges, piece);
-                                return {};
-                            });
+    return walk(**key, accessor, access, depth, ranges);
+}
+
+AccessResult<void> MemoryKeys::walk(const MemoryKey& key, Accessor accessor, const Access& access,
+                                    std::uint32_t depth, std::vector<BusRange>& ranges) {
+    std::uint64_t found = 0; ///< bytes
+    const auto visit = [&](const Piece& piece) -> AccessResult<void> {
+        if (!piece.on_bus)
+            return resolve(accessor,
+                           {.key = piece.key,
+                            .address = piece.address,
+                            .length = piece.length,
+                            .right = nested_right(access.right)},
+                           depth + 1, ranges);
+        if (piece.address >= vfio_user::DmaSpace::local_start)
+            return std::unexpected(AccessFault::dma_failed);
+        found += piece.length;
+        append(ranges, piece);
+        return {};
+    };
+    const auto walked = walk_translation(key, access.address, access.length, access.right, visit);
+    if (!walked && walked.error() == AccessFault::page_absent && key.mode() == AccessMode::pages)
+        absent_ = {
+            .key = access.key, .address = access.address + found, .length = access.length - found};
+    return walked;
 }
 
 /// Memory on the device: the key's start address is that of the memory in the BAR.

@@ -24,6 +24,8 @@ namespace cxemu::memory {
 struct SpecialKeys {
     static constexpr std::uint32_t terminate_scatter_list =
         hwtab::value<hwtab::special_lkey, "terminate_scatter_list">;
+    /// Stands for parts of a region that software has made no key for yet: its pages are absent.
+    static constexpr std::uint32_t absent_memory = 0x200;
 };
 
 /// A range behind a key, and what shall be done with it.
@@ -43,6 +45,13 @@ struct SignatureError {
     AccessRight right = AccessRight::local_read;
     std::uint32_t key = 0;
     SignatureFailure failure{};
+};
+
+/// The part of an access that met a page which isn't present.
+struct AbsentMemory {
+    std::uint32_t key = 0;     ///< whose translation lacks the page
+    std::uint64_t address = 0; ///< in that key's address space
+    std::uint64_t length = 0;  ///< bytes that the access needs from there on
 };
 
 struct AccessStatistics {
@@ -95,6 +104,9 @@ public:
     /// The memory key that \p key means. \return unknown_key or stale_key
     AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
+    /// What the last access lacked that failed with page_absent.
+    [[nodiscard]] const AbsentMemory& absent_memory() const { return absent_; }
+
     /// Who hears of wrong signatures, at most once for each UMR of a key. The access goes on: the
     /// handler must not let go of the work request.
     void set_signature_error_handler(std::function<void(const SignatureError&)> handler) {
@@ -117,6 +129,8 @@ private:
 
     AccessResult<void> resolve(Accessor accessor, const Access& access, std::uint32_t depth,
                                std::vector<BusRange>& ranges);
+    AccessResult<void> walk(const MemoryKey& key, Accessor accessor, const Access& access,
+                            std::uint32_t depth, std::vector<BusRange>& ranges);
     AccessResult<void> resolve_on_device(const MemoryKey& key, const Access& access,
                                          std::vector<BusRange>& ranges);
     AccessResult<std::vector<BusRange>> locate(Accessor accessor, const Access& access);
@@ -139,6 +153,7 @@ private:
 
     hca::Hca& hca_;
     std::function<void(const SignatureError&)> signature_error_handler_;
+    AbsentMemory absent_;
     AccessStatistics statistics_;
 };
 

@@ -119,6 +119,7 @@ AccessResult<void> MemoryKeys::transfer(
             key,
             {.accessor = accessor, .right = access.right, .key = access.key, .failure = failure});
     };
+    const SignatureProgress before = progress;
     SignedMemory memory(*this, key, accessor, access);
     SignatureTransfer transfer({.format = key.signatures()->format,
                                 .wire_state = states->wire,
@@ -127,8 +128,8 @@ AccessResult<void> MemoryKeys::transfer(
                                 .report = report_failure},
                                progress);
     const auto done = action(transfer, access.address - key.context().get<"start_addr">());
-    if (!done)
-        progress = SignatureProgress();
+    if (!done) // what waits for a page comes again
+        progress = done.error() == AccessFault::page_absent ? before : SignatureProgress();
     return done;
 }
 

@@ -58,7 +58,9 @@ Result walk_pages(Walk& walk, std::uint64_t address) {
                                                                         << low_bits;
         const bool allowed = !walk.key.entries_have_rights() ||
                              (writes(walk.right) ? page.get<"wr_en">() : page.get<"rd_en">()) != 0;
-        if (bus == 0 || !allowed)
+        if (!allowed)
+            return fault(AccessFault::page_absent);
+        if (bus == 0)
             return fault(AccessFault::bad_translation);
         const Piece piece{.address = bus + entries.offset,
                           .length = std::min(entries.size - entries.offset, walk.left),

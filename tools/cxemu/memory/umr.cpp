@@ -45,6 +45,7 @@ consteval MaskedField page_size(bool high) {
 /// Everything but the protection domain.
 constexpr std::array masked_fields{
     masked<"len", "len">(),
+    masked<"len", "length64">(),
     page_size(false),
     page_size(true),
     masked<"start_addr", "start_addr">(),
@@ -248,8 +249,11 @@ void Execution::apply() {
     }
     if (domain_)
         key_->set_domain(std::move(domain_));
-    if (!translation_.empty())
+    if (!translation_.empty()) {
         key_->write_translation(translation_offset(), translation_);
+        if (keys_.hca().capabilities().current<"pg">() != 0)
+            key_->give_entries_rights();
+    }
     if (signature_format_)
         key_->set_signature_format(*signature_format_);
     key_->forget_transfers();

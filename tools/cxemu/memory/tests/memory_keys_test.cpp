@@ -197,9 +197,8 @@ TEST_F(MemoryKeysTest, ObservesTheRightsOfPagesOnlyWhereEntriesHaveThem) {
     const std::vector<Entry> entries{pages(0x10'0000 | readable, 0x20'0000)};
     const MemoryKey& strict = make({.length = 0x2000, .rights_in_entries = true}, entries);
     EXPECT_TRUE(translate(strict, 0, 1));
-    EXPECT_EQ(translate(strict, 0, 1, AccessRight::local_write).error(),
-              AccessFault::bad_translation);
-    EXPECT_EQ(translate(strict, 0x1000, 1).error(), AccessFault::bad_translation);
+    EXPECT_EQ(translate(strict, 0, 1, AccessRight::local_write).error(), AccessFault::page_absent);
+    EXPECT_EQ(translate(strict, 0x1000, 1).error(), AccessFault::page_absent);
     const MemoryKey& lenient = make({.length = 0x2000}, entries);
     EXPECT_TRUE(translate(lenient, 0x1000, 1, AccessRight::local_write));
 }
@@ -393,6 +392,9 @@ protected:
     }
 };
 
+/// Entries that UMR writes say what their page allows: reads and writes.
+constexpr std::uint64_t present = 3;
+
 TEST_F(UmrTest, RegistersPagesInAFreeKey) {
     const MemoryKey& key = make({.free = true, .changeable = true, .rights = ""});
     Umr umr;
@@ -406,7 +408,7 @@ TEST_F(UmrTest, RegistersPagesInAFreeKey) {
     umr.key().set<"mkey_7_0">(0x42);
     umr.key().set<"lr">(1);
     umr.key().set<"lw">(1);
-    umr.add(pages(0x10'0000, 0x20'0000));
+    umr.add(pages(0x10'0000 | present, 0x20'0000 | present));
     ASSERT_TRUE(execute(key, umr));
     EXPECT_EQ(key.key() & 0xffU, 0x42U);
     EXPECT_EQ(translate(key, 0x9000, 0x1800).value(),
@@ -473,8 +475,8 @@ TEST_F(UmrTest, ChangesTheDomainForPrivilegedQueuePairsOnly) {
 TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
     const std::uint32_t data_key = bench_.make_physical_key();
     const std::uint64_t list = bench_.allocate(4096);
-    store_be<std::uint64_t>(bench_.at(list, 8), 0x70'0000);
-    const std::vector<Entry> entries{pages(0x10'0000, 0x20'0000)};
+    store_be<std::uint64_t>(bench_.at(list, 8), 0x70'0000 | present);
+    const std::vector<Entry> entries{pages(0x10'0000 | present, 0x20'0000 | present)};
     const MemoryKey& key = make({.length = 0x6000, .octwords = 8, .changeable = true}, entries);
     Umr umr;
     umr.set_flags(flag<"check_free"> | flag<"translation_offset_en">);
@@ -527,11 +529,41 @@ TEST_F(UmrTest, NeedsNoRoomForTheZerosThatFillUpAList) {
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.control().set<"xlt_octowords">(4);
-    umr.add(pages(0x10'0000, 0));
+    umr.add(pages(0x10'0000 | present, 0));
     for (int i = 0; i < 3; ++i)
         umr.add(pages(0, 0));
     ASSERT_TRUE(execute(key, umr));
     EXPECT_EQ(translate(key, 0, 1).value(), (Ranges{{0x10'0000, 1}}));
+}
+
+TEST_F(UmrTest, TakesPagesAwayAndBringsThemBack) {
+    const std::vector<Entry> entries{pages(0x10'0000 | present, 0x20'0000 | present)};
+    const MemoryKey& key =
+        make({.length = 0x2000, .changeable = true, .rights_in_entries = true}, entries);
+    const auto update = [&](std::uint64_t first, std::uint64_t second) {
+        Umr umr;
+        umr.set_flags(flag<"inline"> | flag<"check_free">);
+        umr.control().set<"xlt_octowords">(1);
+        umr.add(pages(first, second));
+        ASSERT_TRUE(execute(key, umr));
+    };
+    update(0x10'0000 | present, 0);
+    EXPECT_EQ(translate(key, 0x800, 0x1000).error(), AccessFault::page_absent);
+    EXPECT_EQ(bench_.keys().absent_memory().key, key.key());
+    EXPECT_EQ(bench_.keys().absent_memory().address, 0x1000);
+    EXPECT_EQ(bench_.keys().absent_memory().length, 0x800);
+    update(0x10'0000 | present, 0x30'0000 | present);
+    EXPECT_EQ(translate(key, 0x1000, 1).value(), (Ranges{{0x30'0000, 1}}));
+}
+
+TEST_F(UmrTest, MakesAKeyCoverEverything) {
+    const MemoryKey& key = make({.length = 0x1000, .changeable = true});
+    Umr umr;
+    umr.set_flags(flag<"inline">);
+    umr.set_mask(mask<"len">);
+    umr.key().set<"length64">(1);
+    ASSERT_TRUE(execute(key, umr));
+    EXPECT_TRUE(key.contains(0x7fff'0000'0000, 0x1000));
 }
 
 TEST_F(UmrTest, RefusesABodyThatIsCutOff) {
