@@ -5,6 +5,7 @@
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
 #include "hca/rules.hpp"
+#include "memory/memory_keys.hpp"
 #include "tables/commands_device.hpp"
 #include "tables/commands_port.hpp"
 
@@ -80,8 +81,11 @@ CommandResult query_adapter(CommandContext& context) {
     return CommandResult::ok();
 }
 
-CommandResult query_special_contexts(CommandContext& /*context*/) {
-    // Each of these keys has a capability of its own, none of which the profiles set: all zero.
+/// Each of these keys has a capability of its own; the others that profiles don't set are zero.
+CommandResult query_special_contexts(CommandContext& context) {
+    if (context.hca.capabilities().current<"null_mkey">() != 0)
+        context.out<hwtab::query_special_contexts_out>().set<"null_mkey">(
+            memory::SpecialKeys::absent_memory);
     return CommandResult::ok();
 }
 

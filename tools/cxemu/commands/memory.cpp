@@ -6,10 +6,12 @@
 #include "hca/hca.hpp"
 #include "memory/memory_key.hpp"
 #include "memory/signature_variable.hpp"
+#include "queues/work_queues.hpp"
 #include "tables/commands_memory.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace cxemu::commands {
 
@@ -161,12 +163,39 @@ CommandResult destroy_psv(CommandContext& context) {
     return context.destroy<SignatureVariable>(static_cast<std::uint32_t>(in.get<"psvn">()));
 }
 
+CommandResult refuse(CommandContext& context, queues::ResumeFault fault, std::uint64_t token,
+                     std::uint64_t work_queue) {
+    if (fault == queues::ResumeFault::unknown_token)
+        return context.fail(CommandStatus::bad_resource, Syndrome::unknown_object,
+                            "no page fault has the token {:#x}", token);
+    return context.fail(CommandStatus::bad_resource, Syndrome::unknown_object,
+                        "page fault {:#x} is none of work queue {:#x}", token, work_queue);
+}
+
+/// Which form the answer has depends on how the device reports page faults.
+CommandResult page_fault_resume(CommandContext& context) {
+    const auto in = context.in<hwtab::page_fault_resume_in>();
+    const auto memory = in.nested<"page_fault_info", hwtab::mem_page_fault_info>();
+    const auto transport = in.nested<"page_fault_info", hwtab::trans_page_fault_info>();
+    const bool by_memory = context.hca.capabilities().on_demand_paging<"mem_page_fault">() != 0;
+    constexpr unsigned half = 32;
+    const auto token =
+        by_memory ? memory.get<"fault_token_47_32">() << half | memory.get<"fault_token_31_0">()
+                  : transport.get<"fault_token">();
+    const auto work_queue = static_cast<std::uint32_t>(transport.get<"wq_number">());
+    const bool resolved = (by_memory ? memory.get<"error">() : transport.get<"error">()) == 0;
+    const auto resumed = context.hca.part<queues::WorkQueues>().page_faults().resume(
+        token, by_memory ? std::nullopt : std::optional(work_queue), resolved);
+    return resumed ? CommandResult::ok() : refuse(context, resumed.error(), token, work_queue);
+}
+
 constexpr std::array entries{
     CommandEntry{&hwtab::cmd_create_mkey, create_mkey},
     CommandEntry{&hwtab::cmd_query_mkey, query_mkey},
     CommandEntry{&hwtab::cmd_destroy_mkey, destroy_mkey},
     CommandEntry{&hwtab::cmd_create_psv, create_psv},
     CommandEntry{&hwtab::cmd_destroy_psv, destroy_psv},
+    CommandEntry{&hwtab::cmd_page_fault_resume, page_fault_resume},
 };
 
 } // namespace

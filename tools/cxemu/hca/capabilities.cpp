@@ -44,8 +44,43 @@ bool is_number(const hwtab::Field& field) {
 
 /// Of the atomic page only the byte order of requests is a choice; software leaves the rest zero.
 bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
-    return page == CapabilityPage::general || field.name == "atomic_req_8B_endianness_mode";
+    return page == CapabilityPage::general || page == CapabilityPage::on_demand_paging ||
+           field.name == "atomic_req_8B_endianness_mode";
 }
+
+/// What software chooses of a page.
+struct Choice {
+    CapabilityPage page;
+    std::span<const std::byte> block;
+    std::span<const std::byte> maximum;
+    std::array<std::byte, hwtab::cmd_hca_cap.size> wanted;
+
+    /// Takes over the fields of a structure that begins \p base bits behind the start of the page.
+    std::expected<void, CapabilityError> take(const hwtab::Layout& layout, std::uint32_t base) {
+        for (const hwtab::Field& field : layout.fields) {
+            auto taken = std::expected<void, CapabilityError>();
+            if (field.layout != nullptr && page == CapabilityPage::on_demand_paging)
+                taken = take(*field.layout, base + field.offset);
+            else if (is_number(field) && is_choosable(page, field))
+                taken = take(field, base + field.offset);
+            if (!taken)
+                return taken;
+        }
+        return {};
+    }
+
+private:
+    std::expected<void, CapabilityError> take(const hwtab::Field& field, std::uint32_t offset) {
+        const auto value = hwtab::read_bits(block.data(), offset, field.width);
+        const auto most = hwtab::read_bits(maximum.data(), offset, field.width);
+        if (!within(field, value, most))
+            return std::unexpected(CapabilityError{
+                Syndrome::capability_above_maximum,
+                fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, most)});
+        hwtab::write_bits(wanted.data(), offset, field.width, value);
+        return {};
+    }
+};
 
 } // namespace
 
@@ -58,6 +93,10 @@ Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_
         store(general_2_, hwtab::cmd_hca_cap_2, value);
     for (const CapabilityValue& value : common_atomic_capabilities())
         store(atomic_, hwtab::atomic_caps, value);
+    for (const CapabilityValue& value : common_paging_capabilities())
+        store(on_demand_paging_, hwtab::odp_cap, value);
+    for (const CapabilityValue& value : settings.profile->on_demand_paging)
+        store(on_demand_paging_, hwtab::odp_cap, value);
     apply_settings(settings);
     if (hwtab::View<hwtab::cmd_hca_cap>{general_.maximum}.get<"device_memory">() != 0)
         describe_device_memory(settings.bar_size);
@@ -100,10 +139,10 @@ void Capabilities::describe_device_memory(std::uint64_t bar_size) {
 }
 
 void Capabilities::store(Page& page, const hwtab::Layout& layout, const CapabilityValue& value) {
-    const hwtab::Field* field = layout.find(value.field);
-    assert(field != nullptr && "a profile names a capability that the tables don't have");
-    hwtab::write_bits(page.maximum.data(), field->offset, field->width, value.maximum);
-    hwtab::write_bits(page.initial.data(), field->offset, field->width, value.current);
+    const hwtab::Target target = hwtab::locate(layout, value.field);
+    assert(target.field != nullptr && "a profile names a capability that the tables don't have");
+    hwtab::write_bits(page.maximum.data(), target.offset, target.width, value.maximum);
+    hwtab::write_bits(page.initial.data(), target.offset, target.width, value.current);
 }
 
 std::uint64_t Capabilities::uar_size() const {
@@ -134,6 +173,7 @@ Capabilities::Page* Capabilities::settable(CapabilityPage page) {
     case CapabilityPage::atomic:
         return &atomic_;
     case CapabilityPage::on_demand_paging:
+        return &on_demand_paging_;
     case CapabilityPage::device_memory:
     case CapabilityPage::general_2:
         break;
@@ -155,19 +195,11 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
         return std::unexpected(CapabilityError{
             Syndrome::capability_read_only,
             fmt::format("capability page {:#x} can't be set", static_cast<unsigned>(page))});
-    auto wanted = target->current;
-    for (const hwtab::Field& field : layout_of(page).fields) {
-        if (!is_number(field) || !is_choosable(page, field))
-            continue;
-        const auto value = hwtab::read_bits(block.data(), field.offset, field.width);
-        const auto maximum = hwtab::read_bits(target->maximum.data(), field.offset, field.width);
-        if (!within(field, value, maximum))
-            return std::unexpected(CapabilityError{
-                Syndrome::capability_above_maximum,
-                fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, maximum)});
-        hwtab::write_bits(wanted.data(), field.offset, field.width, value);
-    }
-    target->current = wanted;
+    Choice choice{
+        .page = page, .block = block, .maximum = target->maximum, .wanted = {target->current}};
+    if (const auto taken = choice.take(layout_of(page), 0); !taken)
+        return taken;
+    target->current = choice.wanted;
     return {};
 }
 

@@ -53,6 +53,12 @@ public:
         return hwtab::ConstView<hwtab::atomic_caps>{atomic_.current}.get<path>();
     }
 
+    /// A field of the page for on-demand paging as it is in force.
+    template <hwtab::FixedString path>
+    [[nodiscard]] std::uint64_t on_demand_paging() const {
+        return hwtab::ConstView<hwtab::odp_cap>{on_demand_paging_.current}.get<path>();
+    }
+
     /// A field of the second general page; it can't be chosen.
     template <hwtab::FixedString path>
     [[nodiscard]] std::uint64_t general_2() const {

@@ -46,9 +46,13 @@ constexpr std::array general{
     fixed("max_indirection", 4),
     fixed("log_max_mrw_sz", 64),
     fixed("log_max_bsf_list_size", 16),
-    fixed("log_max_klm_list_size", 16),
+    fixed("log_max_klm_list_size", 18), // a key for all memory of a process: 2^17 ranges
     fixed("imaicl", 1),
     fixed("umr_fence", 2),
+    fixed("umr_extended_translation_offset", 1),
+    fixed("fixed_buffer_size", 1),
+    fixed("null_mkey", 1),
+    fixed("pg", 1),
 
     // Queue pairs.
     fixed("log_max_ra_req_qp", 4),
@@ -112,6 +116,42 @@ constexpr std::array atomic{
     fixed("supported_atomic_req_8B_endianness_mode_1", 1),
     fixed("atomic_operations", 0xf),
     fixed("atomic_size_qp", 0x3c),
+};
+
+/// Software chooses what came with later firmware.
+constexpr std::array paging{
+    fixed("transport_page_fault_scheme_cap.sig", 1),
+    fixed("transport_page_fault_scheme_cap.ud_odp_caps.send", 1),
+    fixed("transport_page_fault_scheme_cap.rc_odp_caps.send", 1),
+    fixed("transport_page_fault_scheme_cap.rc_odp_caps.receive", 1),
+    fixed("transport_page_fault_scheme_cap.rc_odp_caps.write", 1),
+    fixed("transport_page_fault_scheme_cap.rc_odp_caps.read", 1),
+    fixed("transport_page_fault_scheme_cap.rc_odp_caps.atomic", 1),
+    CapabilityValue{"transport_page_fault_scheme_cap.rc_odp_caps.srq_receive", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.send", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.write", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.read", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1, 0},
+};
+
+/// Faults that name the memory, if software wants them. Other pages than those that are missing are
+/// never suggested: there is no prefetch.
+constexpr std::array paging_by_memory{
+    CapabilityValue{"mem_page_fault", 1, 0},
+    fixed("memory_page_fault_scheme_cap.sig", 1),
+    fixed("memory_page_fault_scheme_cap.ud_odp_caps.send", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.send", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.receive", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.write", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.read", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.atomic", 1),
+    fixed("memory_page_fault_scheme_cap.rc_odp_caps.srq_receive", 1),
+    fixed("memory_page_fault_scheme_cap.xrc_odp_caps.send", 1),
+    fixed("memory_page_fault_scheme_cap.xrc_odp_caps.write", 1),
+    fixed("memory_page_fault_scheme_cap.xrc_odp_caps.read", 1),
+    fixed("memory_page_fault_scheme_cap.xrc_odp_caps.atomic", 1),
+    fixed("memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1),
 };
 
 constexpr std::array since_connectx5{
@@ -182,7 +222,8 @@ constexpr std::array profiles{
                   .default_speed = "ndr",
                   .pci_generation = 5,
                   .general = since_connectx7,
-                  .general_2 = second_page},
+                  .general_2 = second_page,
+                  .on_demand_paging = paging_by_memory},
 };
 
 } // namespace
@@ -210,6 +251,10 @@ std::span<const CapabilityValue> common_general_capabilities() {
 
 std::span<const CapabilityValue> common_atomic_capabilities() {
     return atomic;
+}
+
+std::span<const CapabilityValue> common_paging_capabilities() {
+    return paging;
 }
 
 } // namespace cxemu::hca

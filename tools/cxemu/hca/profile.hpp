@@ -34,6 +34,8 @@ struct DeviceProfile {
     std::uint8_t pci_generation;
     std::span<const CapabilityValue> general; ///< what differs from common_general_capabilities()
     std::span<const CapabilityValue> general_2{}; ///< second general page
+    /// What differs from common_paging_capabilities().
+    std::span<const CapabilityValue> on_demand_paging{};
 };
 
 /// All models.
@@ -46,6 +48,7 @@ const DeviceProfile* find_profile(std::uint16_t device_id);
 /// General capabilities of every model, unless its profile has other values.
 std::span<const CapabilityValue> common_general_capabilities();
 std::span<const CapabilityValue> common_atomic_capabilities();
+std::span<const CapabilityValue> common_paging_capabilities();
 
 /// Pages that the firmware asks the host for.
 struct PageDemand {

@@ -608,6 +608,10 @@ void QueuePair::post_event(hca::EventType type) {
     queues_.hca().post_event(type, 0, data);
 }
 
+std::optional<std::uint32_t> QueuePair::raise_page_fault(const PageFault& fault) {
+    return queues_.page_faults().raise(*this, fault);
+}
+
 void QueuePair::poll_send_doorbell() {
     if (!send_queue_.exists() || !has_send_record())
         return;

@@ -9,6 +9,7 @@
 #include "memory/host_buffer.hpp"
 #include "memory/memory_keys.hpp"
 #include "queues/completion_queue.hpp"
+#include "queues/page_faults.hpp"
 #include "queues/qp_values.hpp"
 #include "queues/queue_counters.hpp"
 #include "queues/receive_queue.hpp"
@@ -173,6 +174,9 @@ public:
 
     /// An event about this queue pair: communication established, access error, ...
     void post_event(hca::EventType type);
+
+    /// An access has met a page that isn't present: tells software. See PageFaults::raise().
+    std::optional<std::uint32_t> raise_page_fault(const PageFault& fault);
 
     // --- For commands and doorbells --------------------------------------------------------------
 

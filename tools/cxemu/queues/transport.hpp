@@ -5,6 +5,8 @@
 
 #include "queues/qp_values.hpp"
 
+#include <cstdint>
+
 namespace cxemu::queues {
 
 class QueuePair;
@@ -31,6 +33,12 @@ public:
     /// Writes the transport's numbers of this moment into the context of the queue pair, for
     /// QUERY_QP.
     virtual void refresh(QueuePair& /*queue_pair*/) {}
+
+    /// Software has answered a page fault of the queue pair, maybe one from before a reset.
+    /// \param token of the fault (PageFaults::raise)
+    /// \param resolved the access may be tried again; otherwise what needed it fails
+    virtual void page_fault_resumed(QueuePair& /*queue_pair*/, std::uint32_t /*token*/,
+                                    bool /*resolved*/) {}
 
     /// The queue pair is about to go. No state_changed() comes before.
     virtual void destroyed(QueuePair& queue_pair) = 0;

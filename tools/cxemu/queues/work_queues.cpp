@@ -164,6 +164,7 @@ void WorkQueues::flush_watched() {
 void WorkQueues::forget(QueuePair& queue_pair) {
     scheduled_.erase(queue_pair.number());
     watched_.erase(queue_pair.number());
+    page_faults_.forget(queue_pair);
     if (Transport* transport = transport_of(queue_pair))
         transport->destroyed(queue_pair);
 }
@@ -177,6 +178,7 @@ void WorkQueues::reset(pci::ResetCause /*cause*/) {
 void WorkQueues::function_torn_down() {
     scheduled_.clear();
     watched_.clear();
+    page_faults_.clear();
     run_.stop();
     flush_.stop();
 }
@@ -190,6 +192,7 @@ nlohmann::json WorkQueues::statistics() const {
             {"receives_completed", statistics_.receives_completed},
             {"receive_errors", statistics_.receive_errors},
             {"receives_flushed", statistics_.receives_flushed},
+            {"page_faults", page_faults_.raised()},
             {"stray_doorbells", statistics_.stray_doorbells}};
 }
 

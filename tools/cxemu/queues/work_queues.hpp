@@ -8,6 +8,7 @@
 #include "hca/hca.hpp"
 #include "hca/part.hpp"
 #include "memory/memory_keys.hpp"
+#include "queues/page_faults.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/transport.hpp"
 
@@ -56,6 +57,7 @@ public:
 
     [[nodiscard]] hca::Hca& hca() const { return hca_; }
     [[nodiscard]] memory::MemoryKeys& memory() const { return memory_; }
+    [[nodiscard]] PageFaults& page_faults() { return page_faults_; }
     [[nodiscard]] WorkQueueStatistics& counters() { return statistics_; }
 
     /// Lets \p queue_pair send what is posted, in a deferred call.
@@ -87,6 +89,7 @@ private:
     hca::Hca& hca_;
     memory::MemoryKeys& memory_;
     Transport* transport_ = nullptr;
+    PageFaults page_faults_{*this};
     std::set<std::uint32_t> scheduled_; ///< numbers of queue pairs
     std::set<std::uint32_t> watched_;   ///< numbers of queue pairs in ERR
     Timer run_;

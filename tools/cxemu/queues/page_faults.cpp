@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/page_faults.hpp"
+
+#include "base/byte_order.hpp"
+#include "queues/work_queues.hpp"
+#include "tables/events.hpp"
+#include "tables/object_values.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace cxemu::queues {
+
+namespace {
+
+template <hwtab::FixedString name>
+constexpr auto form = static_cast<std::uint8_t>(hwtab::value<hwtab::page_fault_subtype, name>);
+
+bool is_remote(FaultPlace place) {
+    return place == FaultPlace::remote_write || place == FaultPlace::remote_read;
+}
+bool is_requester(FaultPlace place) {
+    return place == FaultPlace::send_or_write || place == FaultPlace::read_or_atomic;
+}
+
+/// The public interface calls the middle of this form reserved, but software takes the token from
+/// there.
+constexpr std::size_t token_offset = 0xc;
+
+void fill_request_form(hca::EventData& data, const PageFault& fault, std::uint32_t work_queue,
+                       std::uint32_t token) {
+    const bool is_shared = fault.place == FaultPlace::receive && fault.shared_receive;
+    const hwtab::View<hwtab::wqe_associated_page_fault_event> event{data};
+    event.set<"bytes_committed">(fault.committed);
+    event.set<"wqe_index">(fault.index);
+    event.set<"len">(fault.packet);
+    event.set<"requestor">(is_requester(fault.place) ? 1 : 0);
+    event.set<"write_read">(fault.place != FaultPlace::send_or_write && !is_shared ? 1 : 0);
+    event.set<"qpn">(work_queue);
+    store_be(std::span(data).subspan(token_offset), token);
+}
+
+void fill_remote_form(hca::EventData& data, const PageFault& fault, std::uint32_t token) {
+    const hwtab::View<hwtab::rdma_page_fault_event> event{data};
+    event.set<"bytes_committed">(fault.committed);
+    event.set<"r_key">(fault.key);
+    event.set<"packet_len">(fault.packet);
+    event.set<"rdma_op_len">(fault.length);
+    event.set<"rdma_va">(fault.address);
+    event.set<"rdma">(1);
+    event.set<"write">(fault.place == FaultPlace::remote_write ? 1 : 0);
+    event.set<"qp_number">(token);
+}
+
+/// The public interface doesn't list this form; software knows it as follows. Lengths count pages
+/// of 4 KiB from the page of the address on. No other pages are suggested.
+void fill_memory_form(hca::EventData& data, const memory::AbsentMemory& absent,
+                      std::uint32_t token) {
+    constexpr std::byte last_of_fault{0x80};
+    constexpr std::size_t token_at = 0x8;
+    constexpr std::size_t pages_at = 0xc;
+    constexpr std::size_t key_at = 0x10;
+    constexpr std::size_t address_at = 0x14;
+    constexpr unsigned log_page = 12;
+    constexpr std::uint64_t page = 1ULL << log_page;
+    constexpr std::uint64_t most_pages = (1ULL << 20U) - 1;
+    const std::uint64_t bytes = absent.address % page + absent.length;
+    const auto pages = std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, most_pages);
+    const std::span bytes_of_event(data);
+    data[0] = last_of_fault;
+    store_be(bytes_of_event.subspan(token_at), token);
+    store_be(bytes_of_event.subspan(pages_at), static_cast<std::uint32_t>(pages << log_page));
+    store_be(bytes_of_event.subspan(key_at), absent.key);
+    store_be(bytes_of_event.subspan(address_at), absent.address);
+}
+
+} // namespace
+
+bool PageFaults::pages_by_memory() const {
+    return queues_.hca().capabilities().on_demand_paging<"mem_page_fault">() != 0;
+}
+
+std::uint32_t PageFaults::next_token() {
+    do
+        last_token_ = (last_token_ + 1) & token_mask;
+    while (last_token_ == 0 || waiting_.contains(last_token_));
+    return last_token_;
+}
+
+bool PageFaults::post(hca::EventData& data, const QueuePair& queue_pair, const PageFault& fault,
+                      std::uint32_t token) {
+    hca::Hca& hca = queues_.hca();
+    hca.log()->debug("queue pair {:#x}: page fault {:#x} ({} bytes done)", queue_pair.number(),
+                     token, fault.committed);
+    if (pages_by_memory()) {
+        fill_memory_form(data, queues_.memory().absent_memory(), token);
+        return hca.post_event(hca::EventType::page_fault, form<"memory">, data);
+    }
+    if (is_remote(fault.place)) {
+        fill_remote_form(data, fault, token);
+        return hca.post_event(hca::EventType::page_fault, form<"rdma">, data);
+    }
+    fill_request_form(data, fault, fault.shared_receive.value_or(queue_pair.number()), token);
+    return hca.post_event(hca::EventType::page_fault, form<"wqe">, data);
+}
+
+std::optional<std::uint32_t> PageFaults::raise(const QueuePair& queue_pair,
+                                               const PageFault& fault) {
+    if (queues_.hca().capabilities().current<"pg">() == 0)
+        return std::nullopt;
+    const std::uint32_t token = next_token();
+    hca::EventData data{};
+    if (!post(data, queue_pair, fault, token))
+        return std::nullopt;
+    const std::uint32_t work_queue =
+        is_remote(fault.place) ? token : fault.shared_receive.value_or(queue_pair.number());
+    waiting_.emplace(token, Waiting{.queue_pair = queue_pair.number(), .work_queue = work_queue});
+    ++raised_;
+    return token;
+}
+
+std::expected<void, ResumeFault>
+PageFaults::resume(std::uint64_t token, std::optional<std::uint32_t> work_queue, bool resolved) {
+    const auto found = waiting_.find(static_cast<std::uint32_t>(token));
+    if (token > token_mask || found == waiting_.end())
+        return std::unexpected(ResumeFault::unknown_token);
+    if (work_queue && *work_queue != found->second.work_queue)
+        return std::unexpected(ResumeFault::other_queue);
+    QueuePair* queue_pair = queues_.hca().objects().of<QueuePair>().find(found->second.queue_pair);
+    waiting_.erase(found);
+    if (queue_pair == nullptr)
+        return std::unexpected(ResumeFault::unknown_token);
+    if (Transport* transport = queues_.transport_of(*queue_pair))
+        transport->page_fault_resumed(*queue_pair, static_cast<std::uint32_t>(token), resolved);
+    return {};
+}
+
+void PageFaults::forget(const QueuePair& queue_pair) {
+    std::erase_if(waiting_, [&](const auto& entry) {
+        return entry.second.queue_pair == queue_pair.number();
+    });
+}
+
+} // namespace cxemu::queues
