@@ -61,6 +61,11 @@ void Connection::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacke
         responder_.request_arrived(port, packet, *operation);
 }
 
+void Connection::page_fault_resumed(std::uint32_t token, bool resolved) {
+    requester_.page_fault_resumed(token, resolved);
+    responder_.page_fault_resumed(token, resolved);
+}
+
 void Connection::ask_for_turn() {
     if (!std::exchange(has_asked_, true))
         turns_.ask(queue_pair().number());

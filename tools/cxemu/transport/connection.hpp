@@ -30,6 +30,8 @@ public:
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     /// Software has changed attributes without a change of the state.
     void attributes_changed() { channel_.migration().attributes_changed(); }
+    /// See queues::Transport::page_fault_resumed().
+    void page_fault_resumed(std::uint32_t token, bool resolved);
     /// There may be new requests.
     void sends_posted();
     /// Sends what there is to send, as far as one turn goes.

@@ -106,6 +106,8 @@ std::string_view describe(SendFault fault) {
         return "longer than a packet may be";
     case SendFault::unreadable_data:
         return "data that a memory key refuses to read";
+    case SendFault::absent_data:
+        return "data in a page that isn't present";
     }
     return "unknown";
 }
@@ -115,6 +117,7 @@ queues::CompletionError completion_error(SendFault fault) {
     case SendFault::message_too_long:
         return queues::CompletionError::local_length;
     case SendFault::unreadable_data:
+    case SendFault::absent_data:
         return queues::CompletionError::local_protection;
     default:
         return queues::CompletionError::local_operation;
@@ -170,8 +173,10 @@ std::expected<Datagram, SendFault> make_datagram(QueuePair& queue_pair, const Se
     if (request.length > longest_datagram(queue_pair, port))
         return std::unexpected(SendFault::message_too_long);
     std::vector<std::byte> payload(request.length);
-    if (!queue_pair.gather(request, 0, payload))
-        return std::unexpected(SendFault::unreadable_data);
+    if (const auto data = queue_pair.gather(request, 0, payload); !data)
+        return std::unexpected(data.error() == memory::AccessFault::page_absent
+                                   ? SendFault::absent_data
+                                   : SendFault::unreadable_data);
     queue_pair.context().set<"next_send_psn">((headers->transport.psn + 1) & psn_mask);
     return Datagram{.headers = *std::move(headers), .payload = std::move(payload)};
 }

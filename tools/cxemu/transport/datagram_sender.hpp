@@ -23,6 +23,7 @@ enum class SendFault : std::uint8_t {
     bad_source_gid_index,  ///< the source GID index is beyond the table of the port
     message_too_long,      ///< longer than a packet on this path may be
     unreadable_data,       ///< a memory key refused the access
+    absent_data,           ///< a page isn't present, and software can't or won't bring it in
 };
 
 /// "longer than a packet may be"

@@ -66,12 +66,17 @@ void PacketTransport::sends_posted(QueuePair& queue_pair) {
 }
 
 void PacketTransport::send_datagrams(QueuePair& queue_pair) {
+    if (stalled_.contains(queue_pair.number()))
+        return;
     for (int i = 0; i < sends_per_turn; ++i) {
         const auto request = queue_pair.next_send();
         if (!request)
             return;
-        if (const auto sent = send(queue_pair, *request); !sent)
-            return fail(queue_pair, *request, sent.error());
+        if (const auto sent = send(queue_pair, *request); !sent) {
+            if (sent.error() != SendFault::absent_data || !stall(queue_pair, *request))
+                fail(queue_pair, *request, sent.error());
+            return;
+        }
         queue_pair.complete_send(*request);
     }
     queues_.schedule(queue_pair);
@@ -142,6 +147,33 @@ void PacketTransport::fail(QueuePair& queue_pair, const SendRequest& request, Se
     queue_pair.fail_send(request, completion_error(fault), static_cast<std::uint8_t>(fault));
 }
 
+/// The request goes back to its queue. \return false when software can't be told
+bool PacketTransport::stall(QueuePair& queue_pair, const SendRequest& request) {
+    const auto token =
+        queue_pair.raise_page_fault({.place = queues::FaultPlace::send_or_write,
+                                     .packet = static_cast<std::uint32_t>(request.length),
+                                     .index = request.index});
+    if (!token)
+        return false;
+    queue_pair.return_send(request);
+    stalled_[queue_pair.number()] = *token;
+    return true;
+}
+
+void PacketTransport::page_fault_resumed(QueuePair& queue_pair, std::uint32_t token,
+                                         bool resolved) {
+    if (Connection* connection = find_connection(queue_pair.number()))
+        return connection->page_fault_resumed(token, resolved);
+    const auto found = stalled_.find(queue_pair.number());
+    if (found == stalled_.end() || found->second != token)
+        return;
+    stalled_.erase(found);
+    if (resolved)
+        queues_.schedule(queue_pair);
+    else if (const auto request = queue_pair.next_send())
+        fail(queue_pair, *request, SendFault::absent_data);
+}
+
 // --- Packets that arrive -------------------------------------------------------------------------
 
 void PacketTransport::receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
@@ -166,6 +198,8 @@ void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState from) 
             connections_.erase(queue_pair.number());
         return;
     }
+    if (!queue_pair.can_receive())
+        stalled_.erase(queue_pair.number());
     if (!is_special(queue_pair.service()))
         return;
     if (queue_pair.state() == QueuePairState::init)
@@ -186,6 +220,7 @@ void PacketTransport::refresh(QueuePair& queue_pair) {
 
 void PacketTransport::destroyed(QueuePair& queue_pair) {
     special_.forget(queue_pair.number());
+    stalled_.erase(queue_pair.number());
     connections_.erase(queue_pair.number());
     if (const std::size_t left = groups_.forget(queue_pair.number()); left != 0)
         hca_.violation(rules::destroyed_while_attached,
@@ -207,6 +242,7 @@ void PacketTransport::forget_everything() {
     loopback_.clear();
     turns_.clear();
     connections_.clear();
+    stalled_.clear();
     special_.clear();
     groups_.clear();
 }

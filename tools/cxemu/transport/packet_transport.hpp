@@ -69,6 +69,8 @@ public:
     void attributes_changed(queues::QueuePair& queue_pair) override;
     void destroyed(queues::QueuePair& queue_pair) override;
     void refresh(queues::QueuePair& queue_pair) override;
+    void page_fault_resumed(queues::QueuePair& queue_pair, std::uint32_t token,
+                            bool resolved) override;
 
     // --- PacketReceiver
     void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
@@ -90,6 +92,7 @@ private:
     bool ask_own_agent(fabric::HcaPort& port, const queues::QueuePair& queue_pair,
                        const Datagram& datagram);
     void fail(queues::QueuePair& queue_pair, const queues::SendRequest& request, SendFault fault);
+    bool stall(queues::QueuePair& queue_pair, const queues::SendRequest& request);
     void forget_everything();
 
     hca::Hca& hca_;
@@ -100,6 +103,8 @@ private:
     Loopback loopback_;
     Turns turns_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
+    /// Queue pairs whose next datagram waits for a page: the tokens of the faults.
+    std::unordered_map<std::uint32_t, std::uint32_t> stalled_;
     std::vector<std::unique_ptr<PortBinding>> bindings_;
     SendStatistics sends_;
 };

@@ -101,6 +101,7 @@ void Requester::stop() {
     sent_ = unacknowledged_ = next_psn_;
     going_back_ = false;
     pausing_ = false;
+    stall_.reset();
     timer_.stop();
 }
 
@@ -126,7 +127,7 @@ void Requester::refresh() {
 // --- Sending -------------------------------------------------------------------------------------
 
 bool Requester::send(int& budget) {
-    while (active_ && !pausing_) {
+    while (active_ && !pausing_ && !stall_) {
         if (cursor_ == under_way_.size() && !start_next())
             return false;
         if (!may_send())
@@ -249,8 +250,10 @@ bool Requester::send_part(UnderWay& next) {
     if (operation.invalidate)
         headers->invalidate = next.request.immediate;
     fabric::PacketDraft draft(*headers, size);
-    if (!queue_pair().gather(next.request, offset, draft.payload())) {
-        fail_locally(next, CompletionError::local_protection);
+    if (const auto data = queue_pair().gather(next.request, offset, draft.payload()); !data) {
+        if (data.error() != memory::AccessFault::page_absent ||
+            !stall(next, queues::FaultPlace::send_or_write, offset, size))
+            fail_locally(next, CompletionError::local_protection);
         return false;
     }
     channel_.send(std::move(draft).finish());
@@ -329,6 +332,51 @@ void Requester::fail_locally(UnderWay& next, CompletionError error) {
 void Requester::report_local_failure() {
     if (active_ && !under_way_.empty() && under_way_.front().failure)
         fail_front(*under_way_.front().failure);
+}
+
+// --- Page faults ---------------------------------------------------------------------------------
+
+/// \param done bytes of the request before the packet of \p size bytes that needs the page
+/// \return false when software can't be told
+bool Requester::stall(const UnderWay& request, queues::FaultPlace place, std::uint64_t done,
+                      std::size_t size) {
+    const auto token = queue_pair().raise_page_fault({.place = place,
+                                                      .committed = static_cast<std::uint32_t>(done),
+                                                      .packet = static_cast<std::uint32_t>(size),
+                                                      .index = request.request.index});
+    if (token)
+        stall_ = Stall{.token = *token, .index = request.request.index};
+    return token.has_value();
+}
+
+/// An answer can't be stored. It is dropped, with all that follow, and asked for again once the
+/// page is there. If a page is waited for already, this one is found missing then.
+bool Requester::waits_for_page(memory::AccessFault fault, const UnderWay& answered,
+                               std::size_t size) {
+    const std::uint64_t done = std::uint64_t{answered.arrived} * channel_.path_mtu();
+    if (fault != memory::AccessFault::page_absent ||
+        (!stall_ && !stall(answered, queues::FaultPlace::read_or_atomic, done, size)))
+        return false;
+    stall_->repeats = true;
+    going_back_ = true;
+    return true;
+}
+
+void Requester::page_fault_resumed(std::uint32_t token, bool resolved) {
+    if (!stall_ || stall_->token != token)
+        return;
+    const Stall stall = *std::exchange(stall_, std::nullopt);
+    if (!active_)
+        return;
+    last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
+    if (stall.repeats && !under_way_.empty())
+        go_back();
+    const auto waiting = std::ranges::find(
+        under_way_, stall.index, [](const UnderWay& request) { return request.request.index; });
+    if (!resolved && waiting != under_way_.end())
+        fail_locally(*waiting, CompletionError::local_protection);
+    if (active_)
+        wake_();
 }
 
 // --- Answers -------------------------------------------------------------------------------------
@@ -413,8 +461,13 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
         data = value;
     }
     UnderWay& front = under_way_.front();
-    if (const auto taken = take_answer(front, operation, data); !taken)
-        return fail_front(taken.error());
+    if (!is_answer_to(front, operation, data.size()))
+        return fail_front(CompletionError::bad_response);
+    if (const auto stored = store_answer(front, data); !stored) {
+        if (waits_for_page(stored.error(), front, data.size()))
+            return;
+        return fail_front(CompletionError::local_protection);
+    }
     made_progress();
     unacknowledged_ = psn + 1;
     ++front.arrived;
@@ -424,24 +477,26 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
         complete_front(data);
 }
 
-/// The next answer to the oldest request.
-std::expected<void, CompletionError> Requester::take_answer(const UnderWay& oldest,
-                                                            const Operation& operation,
-                                                            std::span<const std::byte> data) {
+/// Whether \p size bytes that came with \p operation are the next answer to the oldest request.
+bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
+                             std::size_t size) const {
     const SendRequest& request = oldest.request;
     const Verb wanted =
         queues::is_atomic(request.opcode) ? Verb::atomic_acknowledge : Verb::read_response;
     const std::uint32_t mtu = channel_.path_mtu();
     const std::uint64_t offset = std::uint64_t{oldest.arrived} * mtu;
     const bool is_last = oldest.arrived + 1 == oldest.packets;
-    if (!oldest.is_answered() || operation.verb != wanted || operation.last != is_last ||
-        data.size() != std::min<std::uint64_t>(request.length - offset, mtu))
-        return std::unexpected(CompletionError::bad_response);
+    return oldest.is_answered() && operation.verb == wanted && operation.last == is_last &&
+           size == std::min<std::uint64_t>(request.length - offset, mtu);
+}
+
+memory::AccessResult<void> Requester::store_answer(const UnderWay& oldest,
+                                                   std::span<const std::byte> data) {
+    const SendRequest& request = oldest.request;
     if (queue_pair().response_fits_in_completion(request, request.length))
         return {};
-    if (!queue_pair().scatter_response(request, offset, data))
-        return std::unexpected(CompletionError::local_protection);
-    return {};
+    return queue_pair().scatter_response(request,
+                                         std::uint64_t{oldest.arrived} * channel_.path_mtu(), data);
 }
 
 Requester::UnderWay Requester::take_front() {
@@ -555,6 +610,8 @@ void Requester::timer_expired() {
     const auto timeout = answer_timeout();
     if (!has_packets_in_flight() || !timeout)
         return;
+    if (stall_)
+        return timer_.start(*timeout); // not the peer is waited for
     const auto waited = channel_.hca().loop().now() - last_progress_;
     if (waited < *timeout)
         return timer_.start(*timeout - waited);

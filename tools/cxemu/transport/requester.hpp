@@ -53,6 +53,9 @@ public:
 
     void response_arrived(const fabric::ParsedPacket& packet, const Operation& operation);
 
+    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    void page_fault_resumed(std::uint32_t token, bool resolved);
+
     /// Writes numbers and counters of this moment into the context.
     void refresh();
 
@@ -71,6 +74,13 @@ private:
         [[nodiscard]] bool takes_receive() const;
     };
 
+    /// Nothing is sent until software has brought in a page.
+    struct Stall {
+        std::uint32_t token = 0;
+        std::uint16_t index = 0; ///< of the request
+        bool repeats = false;    ///< answers have been dropped: they are asked for again
+    };
+
     bool start_next();
     [[nodiscard]] bool may_send() const;
     [[nodiscard]] bool is_credited(const UnderWay& next) const;
@@ -85,6 +95,9 @@ private:
                                              const Operation& operation) const;
     void advance();
     void fail_locally(UnderWay& next, queues::CompletionError error);
+    bool stall(const UnderWay& request, queues::FaultPlace place, std::uint64_t done,
+               std::size_t size);
+    bool waits_for_page(memory::AccessFault fault, const UnderWay& answered, std::size_t size);
 
     [[nodiscard]] bool is_in_flight(Psn psn) const;
     [[nodiscard]] bool has_packets_in_flight() const { return sent_ != unacknowledged_; }
@@ -93,9 +106,10 @@ private:
     void not_ready(Psn psn, std::uint8_t timer);
     void refused(Psn psn, std::uint8_t code);
     void answered(const fabric::ParsedPacket& packet, const Operation& operation);
-    std::expected<void, queues::CompletionError> take_answer(const UnderWay& oldest,
-                                                             const Operation& operation,
-                                                             std::span<const std::byte> data);
+    [[nodiscard]] bool is_answer_to(const UnderWay& oldest, const Operation& operation,
+                                    std::size_t size) const;
+    memory::AccessResult<void> store_answer(const UnderWay& oldest,
+                                            std::span<const std::byte> data);
     void take_credits(const fabric::AcknowledgeHeader& header);
     void made_progress();
     UnderWay take_front();
@@ -130,6 +144,7 @@ private:
     std::uint32_t not_ready_left_ = 0;
     bool going_back_ = false; ///< packets are being repeated; later signs of the same loss are none
     bool pausing_ = false;    ///< the peer asked for a pause
+    std::optional<Stall> stall_;
 };
 
 } // namespace cxemu::transport

@@ -4,6 +4,7 @@
 #include "transport/acknowledgement.hpp"
 #include "transport/atomic_operand.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cxemu::transport {
@@ -16,7 +17,7 @@ using queues::QueuePairState;
 using queues::ServiceType;
 
 constexpr std::uint64_t longest_message = 1ULL << 31U; ///< bytes
-constexpr std::uint64_t atomic_size = 8;
+constexpr std::uint32_t atomic_size = 8;
 
 CompletionOpcode completion_opcode(const Operation& operation) {
     if (operation.verb == Verb::write)
@@ -59,6 +60,7 @@ void Responder::reset() {
     message_.reset();
     receive_.reset();
     receive_owner_.reset();
+    stall_.reset();
     failure_.reset();
     refused_ = false;
 }
@@ -248,10 +250,11 @@ Responder::Outcome Responder::execute_send(const Arrival& arrival) {
     }
     if (message_->arrived + payload.size() > receive_->length)
         return std::unexpected(Refusal::too_long);
-    const bool in_completion = arrival.operation.first && arrival.operation.last &&
-                               queue_pair().fits_in_completion(*receive_, payload.size());
-    if (!in_completion && !queue_pair().scatter(*receive_, message_->arrived, payload))
-        return std::unexpected(Refusal::operation);
+    if (const auto stored = store_send(arrival); !stored) {
+        if (arrival.operation.first)
+            message_.reset(); // if the packet is repeated, it begins anew
+        return stored;
+    }
     message_->arrived += payload.size();
     if (const auto key = arrival.packet.headers.invalidate) {
         const auto who = accessor(arrival);
@@ -259,6 +262,24 @@ Responder::Outcome Responder::execute_send(const Arrival& arrival) {
             return std::unexpected(Refusal::access);
     }
     return {};
+}
+
+Responder::Outcome Responder::store_send(const Arrival& arrival) {
+    const auto payload = arrival.packet.payload;
+    const std::uint64_t done = message_->arrived;
+    if (arrival.operation.first && arrival.operation.last &&
+        queue_pair().fits_in_completion(*receive_, payload.size()))
+        return {};
+    const auto stored = queue_pair().scatter(*receive_, done, payload);
+    if (stored)
+        return {};
+    queues::PageFault fault{.place = queues::FaultPlace::receive,
+                            .committed = static_cast<std::uint32_t>(done),
+                            .packet = static_cast<std::uint32_t>(payload.size()),
+                            .index = receive_->index};
+    if (receive_->shared != nullptr)
+        fault.shared_receive = receive_->shared->number();
+    return std::unexpected(refusal_of(stored.error(), Refusal::operation, fault));
 }
 
 Responder::Outcome Responder::begin_write(const Arrival& arrival) {
@@ -290,22 +311,38 @@ Responder::Outcome Responder::execute_write(const Arrival& arrival) {
             return provided;
         }
     }
-    const auto who = accessor(arrival);
-    if (!payload.empty() &&
-        (!who || !channel_.keys().write(*who,
-                                        {.key = message.memory.r_key,
-                                         .address = message.memory.address + message.arrived,
-                                         .length = payload.size(),
-                                         .right = memory::AccessRight::remote_write},
-                                        payload)))
-        return std::unexpected(Refusal::access);
+    if (const auto stored = store_write(arrival); !stored) {
+        if (operation.first)
+            message_.reset();
+        return stored;
+    }
     message_->arrived = end;
     return {};
 }
 
-/// Nothing is checked where nothing is to be transferred.
+Responder::Outcome Responder::store_write(const Arrival& arrival) {
+    const auto payload = arrival.packet.payload;
+    const fabric::RdmaHeader& memory = message_->memory;
+    if (payload.empty())
+        return {};
+    const auto who = accessor(arrival);
+    if (!who)
+        return std::unexpected(Refusal::access);
+    const auto stored = channel_.keys().write(*who,
+                                              {.key = memory.r_key,
+                                               .address = memory.address + message_->arrived,
+                                               .length = payload.size(),
+                                               .right = memory::AccessRight::remote_write},
+                                              payload);
+    if (!stored)
+        return std::unexpected(refusal_of(stored.error(), arrival, memory));
+    return {};
+}
+
+/// Nothing is checked where nothing is to be transferred. Pages that are absent come when a write
+/// gets to them; a read has them all brought in first.
 Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
-                                           memory::AccessRight right) const {
+                                           memory::AccessRight right) {
     if (memory.length > longest_message)
         return std::unexpected(Refusal::invalid_request);
     if (memory.length == 0)
@@ -313,12 +350,13 @@ Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric:
     const auto who = accessor(arrival);
     if (!who)
         return std::unexpected(Refusal::invalid_request);
-    if (!channel_.keys().translate(*who, {.key = memory.r_key,
-                                          .address = memory.address,
-                                          .length = memory.length,
-                                          .right = right}))
-        return std::unexpected(Refusal::access);
-    return {};
+    const auto found = channel_.keys().translate(
+        *who,
+        {.key = memory.r_key, .address = memory.address, .length = memory.length, .right = right});
+    if (found || (found.error() == memory::AccessFault::page_absent &&
+                  right == memory::AccessRight::remote_write))
+        return {};
+    return std::unexpected(refusal_of(found.error(), arrival, memory));
 }
 
 /// With XRC the protection domain is that of the shared receive queue that the packet names (IBA
@@ -367,7 +405,9 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
             return reorder_for_memory(hca, apply(request, reorder_for_memory(hca, big_endian)));
         });
     if (!before)
-        return std::unexpected(Refusal::access);
+        return std::unexpected(
+            refusal_of(before.error(), arrival,
+                       {.address = header.address, .r_key = header.r_key, .length = atomic_size}));
     expected_ += 1;
     messages_ += 1;
     responses_.answer_atomic(arrival.psn(), messages_, reorder_for_memory(hca, *before));
@@ -399,6 +439,62 @@ void Responder::complete_message(const Arrival& arrival) {
     queue_pair().complete_receive(receive, completion);
 }
 
+// --- Page faults ---------------------------------------------------------------------------------
+
+/// What becomes of a packet whose memory can't be accessed. Software is told once that a page is
+/// absent, however often the packet comes before that has been answered.
+Responder::Refusal Responder::refusal_of(memory::AccessFault fault, Refusal otherwise,
+                                         const queues::PageFault& page_fault) {
+    if (fault != memory::AccessFault::page_absent || !is_reliable(queue_pair().service()))
+        return otherwise;
+    if (!stall_) {
+        const auto token = queue_pair().raise_page_fault(page_fault);
+        if (!token)
+            return otherwise;
+        stall_ = Stall{.token = *token, .psn = expected_, .otherwise = otherwise};
+    }
+    return Refusal::page_absent;
+}
+
+/// The same for memory that the peer has named.
+Responder::Refusal Responder::refusal_of(memory::AccessFault fault, const Arrival& arrival,
+                                         const fabric::RdmaHeader& memory) {
+    const bool is_read = arrival.operation.verb == Verb::read;
+    const std::uint64_t done = message_ ? message_->arrived : 0;
+    return refusal_of(
+        fault, Refusal::access,
+        {.place = is_read ? queues::FaultPlace::remote_read : queues::FaultPlace::remote_write,
+         .committed = static_cast<std::uint32_t>(done),
+         .packet = static_cast<std::uint32_t>(arrival.packet.payload.size()),
+         .key = memory.r_key,
+         .address = memory.address,
+         .length = memory.length});
+}
+
+void Responder::page_fault_resumed(std::uint32_t token, bool resolved) {
+    responses_.page_fault_resumed(token, resolved);
+    if (stall_ && stall_->token == token) {
+        const Stall stall = *std::exchange(stall_, std::nullopt);
+        if (!resolved && stall.psn == expected_ && queue_pair().can_receive())
+            refuse(stall.otherwise);
+    }
+    wake_();
+}
+
+/// As if nothing were posted. Each time the peer shall wait four times as long, so that it doesn't
+/// run out of retries soon.
+void Responder::put_off() {
+    constexpr unsigned four_times = 4;
+    constexpr unsigned longest = 28; ///< 164 ms
+    auto timer = static_cast<unsigned>(std::as_const(queue_pair()).context().get<"min_rnr_nak">());
+    if (timer != 0 && timer < longest) // 0 is the longest of all
+        timer = std::min(timer + four_times * stall_->refusals, longest);
+    if (timer < longest)
+        ++stall_->refusals;
+    responses_.refuse(expected_, messages_, not_ready_syndrome(static_cast<std::uint8_t>(timer)));
+    wake_();
+}
+
 // --- Refusals ------------------------------------------------------------------------------------
 
 /// All but "not ready" end the connection, once the answers before them and they themselves have
@@ -408,6 +504,8 @@ void Responder::refuse(Refusal refusal) {
     const auto timer =
         static_cast<std::uint8_t>(std::as_const(queue_pair()).context().get<"min_rnr_nak">());
     switch (refusal) {
+    case Refusal::page_absent:
+        return put_off();
     case Refusal::receiver_not_ready:
         responses_.refuse(expected_, messages_, not_ready_syndrome(timer));
         return wake_();

@@ -43,6 +43,9 @@ public:
     /// \return true when there is more to send
     bool send(int& budget);
 
+    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    void page_fault_resumed(std::uint32_t token, bool resolved);
+
     /// Writes numbers of this moment into the context.
     void refresh();
 
@@ -55,6 +58,7 @@ private:
         access,             ///< key, range or right don't fit
         operation,          ///< the memory of the receive request can't be written
         queue_failed,       ///< the receive queue is in error; its own queue pair then, too
+        page_absent,        ///< software has been asked for a page: may be repeated
     };
     using Outcome = std::expected<void, Refusal>;
     using Receive = std::expected<queues::ReceiveRequest, Refusal>;
@@ -73,6 +77,14 @@ private:
         [[nodiscard]] Psn psn() const { return Psn(packet.headers.transport.psn); }
     };
 
+    /// Packets are put off until software has brought in a page.
+    struct Stall {
+        std::uint32_t token = 0;
+        Psn psn;                             ///< of the packet that needs the page
+        Refusal otherwise = Refusal::access; ///< if there is none
+        std::uint8_t refusals = 0;           ///< how often the peer was put off
+    };
+
     void take_reliable(const Arrival& arrival);
     void take_expected(const Arrival& arrival);
     void repeat(const Arrival& arrival);
@@ -83,17 +95,24 @@ private:
     [[nodiscard]] Outcome check_sequence(const Arrival& arrival) const;
     [[nodiscard]] Outcome execute(const Arrival& arrival);
     [[nodiscard]] Outcome execute_send(const Arrival& arrival);
+    [[nodiscard]] Outcome store_send(const Arrival& arrival);
     [[nodiscard]] Outcome execute_write(const Arrival& arrival);
     [[nodiscard]] Outcome begin_write(const Arrival& arrival);
+    [[nodiscard]] Outcome store_write(const Arrival& arrival);
     [[nodiscard]] Outcome execute_read(const Arrival& arrival);
     [[nodiscard]] Outcome execute_atomic(const Arrival& arrival);
     [[nodiscard]] Outcome provide_receive(const Arrival& arrival);
     [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
-                                       memory::AccessRight right) const;
+                                       memory::AccessRight right);
     [[nodiscard]] std::optional<memory::Accessor> accessor(const Arrival& arrival) const;
     [[nodiscard]] bool has_room_for_answer() const;
     void complete_message(const Arrival& arrival);
 
+    [[nodiscard]] Refusal refusal_of(memory::AccessFault fault, Refusal otherwise,
+                                     const queues::PageFault& page_fault);
+    [[nodiscard]] Refusal refusal_of(memory::AccessFault fault, const Arrival& arrival,
+                                     const fabric::RdmaHeader& memory);
+    void put_off();
     void refuse(Refusal refusal);
     void fail();
     void count(const Operation& operation);
@@ -109,7 +128,8 @@ private:
     std::optional<queues::ReceiveRequest>
         receive_;                                ///< in use, or spared by a message that was lost
     std::shared_ptr<hca::Object> receive_owner_; ///< keeps the queue of receive_ in memory
-    std::optional<Refusal> failure_;             ///< what the queue pair ends with
+    std::optional<Stall> stall_;
+    std::optional<Refusal> failure_; ///< what the queue pair ends with
     bool refused_ = false;     ///< what comes behind a packet that was refused isn't refused again
     bool established_ = false; ///< the first packet has arrived
 };

@@ -30,6 +30,7 @@ void Responses::reset(std::size_t most) {
     unanswered_ = 0;
     repetitions_ = 0;
     closing_ = false;
+    stalled_.reset();
 }
 
 // --- What is to be sent --------------------------------------------------------------------------
@@ -116,7 +117,7 @@ void Responses::repeat_read(const ReadJob& job, Msn messages) {
 // --- Sending -------------------------------------------------------------------------------------
 
 bool Responses::send(int& budget) {
-    while (!waiting_.empty()) {
+    while (!waiting_.empty() && !stalled_) {
         if (budget == 0)
             return true;
         --budget;
@@ -158,22 +159,54 @@ void Responses::send_read(Response& response) {
         headers->transport.psn = (job.first + response.sent).value();
         headers->ack = {.syndrome = positive_syndrome(), .msn = response.messages.value()};
         fabric::PacketDraft draft(*headers, size);
-        if (!channel_.keys().read(job.accessor,
-                                  {.key = job.memory.r_key,
-                                   .address = job.memory.address + offset,
-                                   .length = size,
-                                   .right = memory::AccessRight::remote_read},
-                                  draft.payload())) {
-            const Psn psn = job.first + response.sent;
-            const Msn messages = response.messages;
-            waiting_.clear();
-            closing_ = false;
-            return close(psn, messages, refusal_syndrome(NakCode::remote_access));
-        }
+        const auto data = channel_.keys().read(job.accessor,
+                                               {.key = job.memory.r_key,
+                                                .address = job.memory.address + offset,
+                                                .length = size,
+                                                .right = memory::AccessRight::remote_read},
+                                               draft.payload());
+        if (!data)
+            return read_failed(response, data.error());
         channel_.send(std::move(draft).finish());
     }
     if (++response.sent == packets)
         finish_front();
+}
+
+void Responses::read_failed(const Response& response, memory::AccessFault fault) {
+    if (fault != memory::AccessFault::page_absent || !stall(response))
+        give_up(response);
+}
+
+/// \return false when software can't be told that a page is missing
+bool Responses::stall(const Response& response) {
+    const ReadJob& job = response.read;
+    const std::uint32_t mtu = channel_.path_mtu();
+    const std::uint32_t offset = response.sent * mtu;
+    stalled_ =
+        channel_.queue_pair().raise_page_fault({.place = queues::FaultPlace::remote_read,
+                                                .committed = offset,
+                                                .packet = std::min(mtu, job.memory.length - offset),
+                                                .key = job.memory.r_key,
+                                                .address = job.memory.address,
+                                                .length = job.memory.length});
+    return stalled_.has_value();
+}
+
+void Responses::give_up(const Response& response) {
+    const Psn psn = response.read.first + response.sent;
+    const Msn messages = response.messages;
+    waiting_.clear();
+    closing_ = false;
+    close(psn, messages, refusal_syndrome(NakCode::remote_access));
+}
+
+void Responses::page_fault_resumed(std::uint32_t token, bool resolved) {
+    if (stalled_ != token)
+        return;
+    stalled_.reset();
+    if (!resolved)
+        give_up(waiting_.front());
 }
 
 void Responses::send_other(const Response& response) {

@@ -58,9 +58,12 @@ public:
     // --- Sending ---------------------------------------------------------------------------------
 
     /// Sends at most \p budget packets, which it takes from the budget. A read whose memory can't
-    /// be read any more ends in a refusal, as close() makes it.
+    /// be read any more ends in a refusal, as close() makes it; one that needs a page waits for it.
     /// \return true when there is more to send
     bool send(int& budget);
+
+    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    void page_fault_resumed(std::uint32_t token, bool resolved);
 
     /// Nothing more will be accepted.
     [[nodiscard]] bool is_closing() const { return closing_; }
@@ -89,6 +92,9 @@ private:
     void remember(const Answered& answered);
     void send_next();
     void send_read(Response& response);
+    void read_failed(const Response& response, memory::AccessFault fault);
+    bool stall(const Response& response);
+    void give_up(const Response& response);
     void send_other(const Response& response);
     [[nodiscard]] std::size_t& count_of(const Response& response);
     [[nodiscard]] std::uint8_t positive_syndrome() const;
@@ -101,6 +107,7 @@ private:
     std::size_t unanswered_ = 0;
     std::size_t repetitions_ = 0; ///< that wait; more than are remembered make no sense
     bool closing_ = false;
+    std::optional<std::uint32_t> stalled_; ///< token of a page fault that the front waits for
 };
 
 } // namespace cxemu::transport

@@ -236,12 +236,13 @@ void Peer::post_receive(const std::vector<Data>& data, std::optional<std::uint32
 }
 
 /// The slots of the pool are chained in their order.
-void Peer::post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data) {
+void Peer::post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data,
+                       std::optional<std::uint32_t> key) {
     Segment<hwtab::wqe_srq_next_seg> link;
     link.view.set<"next_wqe_index">(slot + 1U);
     std::vector<std::byte> bytes;
     append(bytes, link.view);
-    append_data(bytes, data, key_);
+    append_data(bytes, data, key.value_or(key_));
     append_terminator(bytes);
     const std::uint64_t offset = std::uint64_t{slot} * shared_stride;
     std::ranges::copy(bytes, bench.at(queue.buffer().address(offset), bytes.size()).begin());
@@ -278,6 +279,11 @@ std::size_t Peer::events(hca::EventType type) {
         count +=
             bench.event(*events_, i).get<"event_type">() == static_cast<unsigned>(type) ? 1 : 0;
     return count;
+}
+
+hwtab::ConstView<hwtab::eqe> Peer::last_event() {
+    const auto produced = static_cast<std::uint32_t>(events_->context().get<"producer_counter">());
+    return bench.event(*events_, produced - 1);
 }
 
 // --- Both ----------------------------------------------------------------------------------------

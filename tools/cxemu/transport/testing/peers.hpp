@@ -110,7 +110,8 @@ public:
     void post(std::span<const Send> sends);
     void post(const Send& send) { post(std::span(&send, 1)); }
     void post_receive(const std::vector<Data>& data, std::optional<std::uint32_t> key = {});
-    void post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data);
+    void post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data,
+                     std::optional<std::uint32_t> key = {});
 
     /// The index that the next send request will have.
     [[nodiscard]] std::uint16_t next_send() const { return sent_; }
@@ -118,6 +119,9 @@ public:
     std::vector<Result> poll();
     /// Events of a type since the bench was set up.
     std::size_t events(hca::EventType type);
+    /// The newest event of all. \pre there is one
+    [[nodiscard]] hwtab::ConstView<hwtab::eqe> last_event();
+    [[nodiscard]] queues::EventQueue& event_queue() { return *events_; }
 
     [[nodiscard]] queues::QueuePair& queue_pair() { return *queue_pair_; }
     [[nodiscard]] const queues::QueuePair& queue_pair() const { return *queue_pair_; }

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// On-demand paging: what waits for a page, what software hears of it, and what it can answer.
+#include "base/byte_order.hpp"
+#include "tables/events.hpp"
+#include "transport/testing/peers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cxemu::transport {
+namespace {
+
+using memory::MemoryKey;
+using queues::CompletionError;
+using queues::CompletionOpcode;
+using queues::SendOpcode;
+using queues::testing::Call;
+using testing::ConnectionOptions;
+using testing::Data;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Peer;
+using testing::Peers;
+using testing::Result;
+using testing::Send;
+
+constexpr std::uint32_t mtu = 256;
+constexpr std::uint32_t page_size = 4096;
+constexpr std::uint64_t start = 0x4000'0000;
+
+Result success(std::uint16_t index, std::uint32_t bytes = 0) {
+    return {.index = index, .byte_count = bytes};
+}
+Result failure(std::uint16_t index, CompletionError error) {
+    return {.opcode = CompletionOpcode::requester_error, .error = error, .index = index};
+}
+Result received(std::uint32_t bytes) {
+    return {.opcode = CompletionOpcode::send, .byte_count = bytes};
+}
+Result receive_failure(CompletionError error) {
+    return {.opcode = CompletionOpcode::responder_error, .error = error};
+}
+
+/// Memory whose pages come and go. None of them is there at first.
+class PagedMemory {
+public:
+    static constexpr std::uint32_t pages = 4;
+
+    explicit PagedMemory(Peer& peer) : peer_(peer), real_(peer.fill(pages * page_size, 3)) {
+        Call<hwtab::cmd_create_mkey> call;
+        const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+        fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(memory::AccessMode::pages));
+        fields.set<"start_addr">(start);
+        fields.set<"len">(pages * page_size);
+        fields.set<"log_page_size">(12);
+        fields.set<"translations_octword_size">(pages / 2);
+        fields.set<"lr">(1);
+        fields.set<"lw">(1);
+        fields.set<"rr">(1);
+        fields.set<"rw">(1);
+        fields.set<"a">(1);
+        fields.set<"qpn">(MemoryKey::any_queue_pair);
+        fields.set<"pd">(peer.bench.domain());
+        call.in().set<"pg_access">(1);
+        EXPECT_TRUE(peer.bench.run(call));
+        number_ = static_cast<std::uint32_t>(call.out().get<"mkey_index">());
+    }
+
+    [[nodiscard]] std::uint32_t key() const { return number_ << 8U; }
+    /// As requests name it.
+    [[nodiscard]] static Data at(std::uint64_t offset, std::uint32_t length) {
+        return {.address = start + offset, .length = length};
+    }
+    /// Where it really is.
+    [[nodiscard]] Data real(std::uint64_t offset, std::uint32_t length) const {
+        return {.address = real_.address + offset, .length = length};
+    }
+
+    void bring_in(std::uint32_t page, bool writable = true) {
+        constexpr std::uint64_t readable_bit = 1;
+        constexpr std::uint64_t writable_bit = 2;
+        write_entry(page, (real_.address + page * page_size) | readable_bit |
+                              (writable ? writable_bit : 0));
+    }
+    void bring_in_all() {
+        for (std::uint32_t page = 0; page < pages; ++page)
+            bring_in(page);
+    }
+    void take_away(std::uint32_t page) { write_entry(page, 0); }
+
+private:
+    void write_entry(std::uint32_t page, std::uint64_t entry) {
+        std::array<std::byte, hwtab::mtt.size> bytes{};
+        store_be(std::span(bytes), entry);
+        peer_.bench.hca().objects().of<MemoryKey>().find(number_)->write_translation(
+            page * hwtab::mtt.size, bytes);
+    }
+
+    Peer& peer_;
+    Data real_;
+    std::uint32_t number_ = 0;
+};
+
+using RequestEvent = hwtab::ConstView<hwtab::wqe_associated_page_fault_event>;
+using RemoteEvent = hwtab::ConstView<hwtab::rdma_page_fault_event>;
+
+/// What software finds in the event of a fault, and its answer.
+struct Fault {
+    std::uint8_t form = 0;
+    std::uint32_t type = 0;
+    std::uint32_t token = 0;
+    std::uint32_t work_queue = 0;
+    hwtab::ConstView<hwtab::eqe> event;
+
+    explicit Fault(Peer& peer) : event(peer.last_event()) {
+        form = static_cast<std::uint8_t>(event.get<"event_sub_type">());
+        const auto last = load_be<std::uint32_t>(data().subspan(0x18));
+        type = last >> 24U;
+        work_queue = last & 0xff'ffff;
+        token = form == 0 ? load_be<std::uint32_t>(data().subspan(0xc)) : work_queue;
+    }
+    [[nodiscard]] std::span<const std::byte> data() const { return event.bytes<"event_data">(); }
+    [[nodiscard]] RequestEvent request() const { return RequestEvent{data()}; }
+    [[nodiscard]] RemoteEvent remote() const { return RemoteEvent{data()}; }
+
+    hca::CommandResult answer(Peer& peer, bool resolved = true) const {
+        Call<hwtab::cmd_page_fault_resume> call;
+        const auto fields = call.in().nested<"page_fault_info", hwtab::trans_page_fault_info>();
+        fields.set<"error">(resolved ? 0 : 1);
+        fields.set<"page_fault_type">(type);
+        fields.set<"wq_number">(work_queue);
+        fields.set<"fault_token">(token);
+        return peer.bench.run(call);
+    }
+};
+
+struct Paged : Peers {
+    explicit Paged(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
+
+    /// Faults that a side has told.
+    static std::size_t faults(Peer& peer) { return peer.events(hca::EventType::page_fault); }
+    void send(std::uint32_t offset, std::uint32_t length, const Data& target) {
+        second.post_receive({target});
+        first.post({.data = {PagedMemory::at(offset, length)}, .local_key = here.key()});
+        settle();
+    }
+    /// \return where the first side's data is
+    Data transfer(SendOpcode opcode, std::uint32_t offset, std::uint32_t length) {
+        const Data data = first.fill(length, 9);
+        first.post({.opcode = opcode,
+                    .data = {data},
+                    .remote = PagedMemory::at(offset, length),
+                    .remote_key = there.key()});
+        settle();
+        return data;
+    }
+
+    PagedMemory here{first};
+    PagedMemory there{second};
+};
+
+// --- The sender's memory -------------------------------------------------------------------------
+
+TEST(PageFault, HoldsASendUntilSoftwareHasBroughtInThePage) {
+    Paged peers;
+    const Data target = peers.second.space(1000);
+    peers.send(100, 1000, target);
+    peers.advance(std::chrono::seconds(10));
+    ASSERT_EQ(Paged::faults(peers.first), 1);
+    EXPECT_THAT(peers.first.poll(), IsEmpty());
+    const Fault fault(peers.first);
+    EXPECT_EQ(fault.form, 0);
+    EXPECT_EQ(fault.type, 1) << "the requester, reading";
+    EXPECT_EQ(fault.work_queue, peers.first.queue_pair().number());
+    EXPECT_EQ(fault.request().get<"wqe_index">(), 0);
+    EXPECT_EQ(fault.request().get<"bytes_committed">(), 0);
+    peers.here.bring_in(0);
+    EXPECT_TRUE(fault.answer(peers.first));
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_THAT(peers.second.poll(), ElementsAre(received(1000)));
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(peers.here.real(100, 1000)));
+}
+
+TEST(PageFault, TellsHowMuchOfTheMessageIsDone) {
+    Paged peers;
+    peers.here.bring_in(0);
+    const Data target = peers.second.space(2 * page_size);
+    peers.send(0, 2 * page_size, target);
+    const Fault fault(peers.first);
+    EXPECT_EQ(fault.request().get<"bytes_committed">(), page_size);
+    peers.here.bring_in(1);
+    peers.advance(std::chrono::seconds(10)); // what was sent stays acknowledged
+    EXPECT_TRUE(fault.answer(peers.first));
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_EQ(peers.second.contents(target),
+              peers.first.contents(peers.here.real(0, 2 * page_size)));
+}
+
+TEST(PageFault, MeetsAPageAgainThatWasTakenAwayMeanwhile) {
+    Paged peers;
+    peers.send(0, 10, peers.second.space(10));
+    const Fault fault(peers.first);
+    peers.here.bring_in(0);
+    peers.here.take_away(0);
+    EXPECT_TRUE(fault.answer(peers.first));
+    peers.settle();
+    EXPECT_EQ(Paged::faults(peers.first), 2);
+    const Fault again(peers.first);
+    EXPECT_NE(again.token, fault.token);
+    peers.here.bring_in(0);
+    EXPECT_TRUE(again.answer(peers.first));
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+}
+
+TEST(PageFault, AsksAgainForAnAnswerThatCouldNotBeStored) {
+    for (const SendOpcode opcode : {SendOpcode::rdma_read, SendOpcode::fetch_add}) {
+        Paged peers;
+        const std::uint32_t length = opcode == SendOpcode::rdma_read ? 3 * mtu : 8;
+        const Data source = peers.second.fill(length, 5);
+        const auto before = peers.second.contents(source);
+        peers.here.bring_in(0, false); // may be read only
+        peers.first.post({.opcode = opcode,
+                          .data = {PagedMemory::at(0, length)},
+                          .remote = source,
+                          .local_key = peers.here.key(),
+                          .atomic = {.swap_or_add = 1}});
+        peers.advance(std::chrono::seconds(10));
+        EXPECT_THAT(peers.first.poll(), IsEmpty());
+        ASSERT_EQ(Paged::faults(peers.first), 1);
+        const Fault fault(peers.first);
+        EXPECT_EQ(fault.type, 3) << "the requester, writing";
+        peers.here.bring_in(0);
+        EXPECT_TRUE(fault.answer(peers.first));
+        peers.run();
+        EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, length)));
+        EXPECT_EQ(peers.first.contents(peers.here.real(0, length)), before);
+    }
+}
+
+TEST(PageFault, FailsTheRequestWhosePageDoesNotCome) {
+    for (const SendOpcode opcode : {SendOpcode::send, SendOpcode::rdma_read}) {
+        Paged peers;
+        peers.second.post_receive({peers.second.space(100)});
+        peers.first.post({.opcode = opcode,
+                          .data = {PagedMemory::at(0, 100)},
+                          .remote = peers.second.space(100),
+                          .local_key = peers.here.key()});
+        peers.settle();
+        EXPECT_TRUE(Fault(peers.first).answer(peers.first, false));
+        peers.settle();
+        EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
+        EXPECT_EQ(peers.first.queue_pair().state(), queues::QueuePairState::error);
+    }
+}
+
+// --- The receiver's memory -----------------------------------------------------------------------
+
+TEST(PageFault, PutsTheSenderOffWhileAReceiveWaits) {
+    Paged peers;
+    const Data source = peers.first.fill(1000, 1);
+    peers.second.post_receive({PagedMemory::at(0, 1000)}, peers.there.key());
+    peers.first.post({.data = {source}});
+    peers.advance(std::chrono::seconds(1));
+    ASSERT_EQ(Paged::faults(peers.second), 1) << "however often the sender tries";
+    const Fault fault(peers.second);
+    EXPECT_EQ(fault.form, 0);
+    EXPECT_EQ(fault.type, 2) << "the responder, writing";
+    EXPECT_EQ(fault.work_queue, peers.second.queue_pair().number());
+    EXPECT_EQ(fault.request().get<"wqe_index">(), 0);
+    peers.there.bring_in(0);
+    EXPECT_TRUE(fault.answer(peers.second));
+    peers.run();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_THAT(peers.second.poll(), ElementsAre(received(1000)));
+    EXPECT_EQ(peers.second.contents(peers.there.real(0, 1000)), peers.first.contents(source));
+}
+
+TEST(PageFault, IsPatientWithASenderOfFewRetries) {
+    Paged peers({.not_ready_retries = 3});
+    peers.second.post_receive({PagedMemory::at(0, 10)}, peers.there.key());
+    peers.first.post({.data = {peers.first.fill(10, 1)}});
+    peers.advance(std::chrono::milliseconds(40));
+    peers.there.bring_in(0);
+    EXPECT_TRUE(Fault(peers.second).answer(peers.second));
+    peers.run();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+}
+
+TEST(PageFault, NamesTheSharedQueueOfAReceive) {
+    Paged peers({.shares_receives = true});
+    queues::SharedReceiveQueue& queue = *peers.second.queue_pair().shared_receive();
+    peers.second.post_shared(queue, 0, PagedMemory::at(0, 10), peers.there.key());
+    peers.first.post({.data = {peers.first.fill(10, 1)}});
+    peers.settle();
+    ASSERT_EQ(Paged::faults(peers.second), 1);
+    const Fault fault(peers.second);
+    EXPECT_EQ(fault.type, 0) << "a shared queue";
+    EXPECT_EQ(fault.work_queue, queue.number());
+    peers.there.bring_in(0);
+    EXPECT_TRUE(fault.answer(peers.second));
+    peers.run();
+    EXPECT_THAT(peers.second.poll(), ElementsAre(received(10)));
+}
+
+TEST(PageFault, PutsThePeerOffThatAccessesAbsentMemory) {
+    struct Case {
+        SendOpcode opcode;
+        std::uint32_t length;
+        std::uint32_t type;
+    };
+    for (const Case& each :
+         {Case{SendOpcode::rdma_write, 1000, 6}, Case{SendOpcode::rdma_read, 1000, 4},
+          Case{SendOpcode::fetch_add, 8, 6}}) {
+        Paged peers;
+        peers.there.bring_in(0);
+        const std::uint32_t offset = page_size - 2 * mtu;
+        const std::uint32_t where = each.length == 8 ? page_size : offset;
+        const Data data = peers.transfer(each.opcode, where, each.length);
+        EXPECT_THAT(peers.first.poll(), IsEmpty());
+        ASSERT_EQ(Paged::faults(peers.second), 1);
+        const Fault fault(peers.second);
+        EXPECT_EQ(fault.form, 1);
+        EXPECT_EQ(fault.type, each.type);
+        EXPECT_EQ(fault.remote().get<"r_key">(), peers.there.key());
+        EXPECT_EQ(fault.remote().get<"rdma_va">(), start + where);
+        EXPECT_EQ(fault.remote().get<"rdma_op_len">(), each.length);
+        EXPECT_EQ(fault.remote().get<"bytes_committed">(),
+                  each.opcode == SendOpcode::rdma_write ? 2 * mtu : 0);
+        peers.there.bring_in(1);
+        EXPECT_TRUE(fault.answer(peers.second));
+        peers.run();
+        ASSERT_THAT(
+            peers.first.poll(),
+            ElementsAre(success(0, each.opcode == SendOpcode::rdma_write ? 0 : each.length)));
+        if (each.opcode != SendOpcode::fetch_add) {
+            EXPECT_EQ(peers.first.contents(data),
+                      peers.second.contents(peers.there.real(where, each.length)));
+        }
+    }
+}
+
+TEST(PageFault, RefusesThePeerWhosePageDoesNotCome) {
+    Paged send;
+    send.second.post_receive({PagedMemory::at(0, 10)}, send.there.key());
+    send.first.post({.data = {send.first.fill(10, 1)}});
+    send.settle();
+    EXPECT_TRUE(Fault(send.second).answer(send.second, false));
+    send.run();
+    EXPECT_THAT(send.first.poll(), ElementsAre(failure(0, CompletionError::remote_operation)));
+    EXPECT_THAT(send.second.poll(),
+                ElementsAre(receive_failure(CompletionError::local_protection)));
+
+    Paged write;
+    write.transfer(SendOpcode::rdma_write, 0, 10);
+    EXPECT_TRUE(Fault(write.second).answer(write.second, false));
+    write.run();
+    EXPECT_THAT(write.first.poll(), ElementsAre(failure(0, CompletionError::remote_access)));
+    EXPECT_EQ(write.second.queue_pair().state(), queues::QueuePairState::error);
+}
+
+TEST(PageFault, StopsTheAnswersToAReadWhosePagesWereTakenAway) {
+    Paged peers({.mtu_code = 5, .timeout_code = 0});
+    peers.there.bring_in_all();
+    const Data target = peers.first.space(4 * page_size);
+    peers.first.post({.opcode = SendOpcode::rdma_read,
+                      .data = {target},
+                      .remote = PagedMemory::at(0, 4 * page_size),
+                      .remote_key = peers.there.key()});
+    std::size_t answers = 0;
+    peers.set_fate([&](std::size_t, const fabric::ParsedPacket& packet) {
+        const auto operation = operation_of(packet.headers.transport.opcode);
+        if (operation->verb == Verb::read)
+            peers.time.loop.defer([&] { peers.there.take_away(2); });
+        answers += operation->verb == Verb::read_response ? 1 : 0;
+        return 1;
+    });
+    peers.settle();
+    if (Paged::faults(peers.second) == 1) {
+        EXPECT_LT(answers, 4);
+        const Fault fault(peers.second);
+        EXPECT_EQ(fault.type, 4);
+        peers.there.bring_in(2);
+        EXPECT_TRUE(fault.answer(peers.second));
+        peers.run();
+    }
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4 * page_size)));
+}
+
+// --- Answers that don't fit ----------------------------------------------------------------------
+
+TEST(PageFault, IsAnsweredOnceAndForTheQueueThatWaits) {
+    Paged peers;
+    peers.send(0, 10, peers.second.space(10));
+    const Fault fault(peers.first);
+    Fault other = fault;
+    other.token = fault.token + 1;
+    EXPECT_EQ(other.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
+    other = fault;
+    other.work_queue = fault.work_queue + 1;
+    EXPECT_EQ(other.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
+    EXPECT_TRUE(fault.answer(peers.first));
+    peers.here.bring_in(0);
+    EXPECT_FALSE(fault.answer(peers.first)) << "again";
+}
+
+TEST(PageFault, IsForgottenWhenTheQueuePairStops) {
+    Paged peers;
+    peers.send(0, 10, peers.second.space(10));
+    const Fault fault(peers.first);
+    peers.first.queue_pair().change_state(queues::QueuePairState::error);
+    EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::flushed)));
+    EXPECT_TRUE(fault.answer(peers.first, false)) << "software answers in any case";
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), IsEmpty());
+}
+
+TEST(PageFault, OfADestroyedQueuePairIsUnknown) {
+    Paged peers;
+    peers.send(0, 10, peers.second.space(10));
+    const Fault fault(peers.first);
+    auto& bench = peers.first.bench;
+    Call<hwtab::cmd_destroy_qp> call;
+    peers.first.queue_pair().change_state(queues::QueuePairState::reset);
+    call.in().set<"qpn">(peers.first.queue_pair().number());
+    EXPECT_TRUE(bench.run(call));
+    EXPECT_EQ(fault.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
+}
+
+TEST(PageFault, IsAFailedAccessWhereNobodyListens) {
+    Paged peers;
+    peers.first.bench.hca().objects().of<queues::EventQueue>().erase(
+        peers.first.event_queue().number(), 0);
+    peers.send(0, 10, peers.second.space(10));
+    EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
+}
+
+TEST(PageFault, DoesNotWaitForAnEventThatFindsNoRoom) {
+    Paged peers;
+    hca::Hca& hca = peers.first.bench.hca();
+    for (std::uint32_t i = 0; i < peers.first.event_queue().size(); ++i)
+        hca.post_event(hca::EventType::path_migrated, 0, {});
+    peers.send(0, 10, peers.second.space(10));
+    EXPECT_EQ(peers.first.bench.queues().page_faults().raised(), 0);
+    EXPECT_EQ(hca.state(), hca::FunctionState::disabled) << "an overrun is fatal";
+}
+
+} // namespace
+} // namespace cxemu::transport
