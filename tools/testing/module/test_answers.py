@@ -25,6 +25,7 @@ DIFFERENCES = {
     r"devinfo/.*/maximum available device memory$": NOT_YET,
     r"devinfo/.*/(hca_core_clock|completion timestamp_mask)$": NOT_YET,
     r"devinfo/.*/(AUTO_PATH_MIG|MEM_WINDOW|XRC|MEM_MGT_EXTENSIONS|MEM_WINDOW_TYPE_2B|PCI_WRITE_END_PADDING)$": NOT_YET,
+    r"devinfo/.*/(ODP_SUPPORT.*|SUPPORT_.*)$": NOT_YET,
     r"devinfo/.*/(completion_timestamp_mask not supported|core clock not supported)$": NOT_YET,
     r"link/.*": "the in-tree driver leaves the prefix to the core, which takes it from the last GID",
     r"sysfs/.*/(fw_pages|reg_pages)$": "cxib shows the firmware's pages in debugfs",
