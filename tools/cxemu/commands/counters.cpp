@@ -90,6 +90,7 @@ void write_flow(QueryOut out, const QueueCounts& counts) {
     out.set<"rx_write_requests">(counts.rx_write_requests);
     out.set<"rx_read_requests">(counts.rx_read_requests);
     out.set<"rx_atomic_requests">(counts.rx_atomic_requests);
+    out.set<"rx_dct_connect">(counts.rx_dct_connect);
     out.set<"out_of_buffer">(counts.out_of_buffer);
     out.set<"out_of_sequence">(counts.out_of_sequence);
     out.set<"duplicate_request">(counts.duplicate_request);

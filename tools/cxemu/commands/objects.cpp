@@ -111,11 +111,40 @@ CommandResult create_umem(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// No type of general object is among the capabilities.
-CommandResult general_object(CommandContext& context) {
+// --- General objects -----------------------------------------------------------------------------
+
+/// Which queue pair's congestion control counts for an address. There is none in this fabric, so
+/// the object has no effect; libmlx5 makes it for mlx5dv_map_ah_to_qp().
+constexpr std::uint64_t address_mapping = 0x3a;
+
+CommandResult unknown_type(CommandContext& context) {
     const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
     return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                         "general object type {:#x}", type);
+}
+
+bool is_known_type(CommandContext& context) {
+    const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
+    const auto types = context.hca.capabilities().current<"general_obj_types">();
+    return type == address_mapping && ((types >> type) & 1U) != 0;
+}
+
+CommandResult create_general_object(CommandContext& context) {
+    if (!is_known_type(context))
+        return unknown_type(context);
+    const auto created =
+        context.objects().of<GeneralObject>().create(context.uid, std::uint16_t{address_mapping});
+    if (!created)
+        return context.refuse(created.error(), GeneralObject::kind, 0);
+    context.out<hwtab::general_obj_out_cmd_hdr>().set<"obj_id">((*created)->number());
+    return CommandResult::ok();
+}
+
+CommandResult destroy_general_object(CommandContext& context) {
+    if (!is_known_type(context))
+        return unknown_type(context);
+    const auto in = context.in<hwtab::general_obj_in_cmd_hdr>();
+    return context.destroy<GeneralObject>(static_cast<std::uint32_t>(in.get<"obj_id">()));
 }
 
 constexpr std::array entries{
@@ -135,10 +164,10 @@ constexpr std::array entries{
     CommandEntry{&hwtab::cmd_create_umem, create_umem},
     CommandEntry{&hwtab::cmd_destroy_umem,
                  deallocate<UserMemory, hwtab::destroy_umem_in, "umem_id">},
-    CommandEntry{&hwtab::cmd_create_general_object, general_object},
-    CommandEntry{&hwtab::cmd_modify_general_object, general_object},
-    CommandEntry{&hwtab::cmd_query_general_object, general_object},
-    CommandEntry{&hwtab::cmd_destroy_general_object, general_object},
+    CommandEntry{&hwtab::cmd_create_general_object, create_general_object},
+    CommandEntry{&hwtab::cmd_modify_general_object, unknown_type},
+    CommandEntry{&hwtab::cmd_query_general_object, unknown_type},
+    CommandEntry{&hwtab::cmd_destroy_general_object, destroy_general_object},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Queue pairs.
+#include "base/byte_order.hpp"
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -39,10 +40,13 @@ std::optional<ServiceType> known_service(std::uint64_t number) {
     case ServiceType::unreliable_connection:
     case ServiceType::unreliable_datagram:
     case ServiceType::extended_reliable_connection:
+    case ServiceType::dynamic_initiator:
     case ServiceType::subnet_management:
     case ServiceType::general_services:
     case ServiceType::memory_registration:
         return service;
+    case ServiceType::dynamic_target: // CREATE_DCT makes them
+        break;
     }
     return std::nullopt;
 }
@@ -79,6 +83,23 @@ CommandResult check_send_record(CommandContext& context, Fields fields) {
                        context.hca.capabilities().general_2<"log_max_send_dbr_less_qp_sq">());
 }
 
+CommandResult check_streams(CommandContext& context, Fields fields) {
+    if (static_cast<ServiceType>(fields.get<"st">()) != ServiceType::dynamic_initiator)
+        return CommandResult::ok();
+    const auto& capabilities = context.hca.capabilities();
+    if (capabilities.current<"dct">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the device has no dynamically connected transport");
+    if (const auto checked = check_limit(context, "log_num_dci_stream_channels",
+                                         fields.get<"log_num_dci_stream_channels">(),
+                                         capabilities.current<"log_max_dci_stream_channels">());
+        !checked)
+        return checked;
+    return check_limit(context, "log_num_dci_errored_streams",
+                       fields.get<"log_num_dci_errored_streams">(),
+                       capabilities.current<"log_max_dci_errored_streams">());
+}
+
 CommandResult check_fields(CommandContext& context, Fields fields) {
     if (!known_service(fields.get<"st">()))
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_service_type,
@@ -91,22 +112,9 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
                             "rq_type {} is not supported", fields.get<"rq_type">());
     if (const auto checked = check_send_record(context, fields); !checked)
         return checked;
+    if (const auto checked = check_streams(context, fields); !checked)
+        return checked;
     return check_geometry(context, fields);
-}
-
-/// A shared receive queue of any of the three kinds, which share their numbers.
-std::expected<Reference<SharedReceiveQueue>, CommandResult>
-refer_to_shared_receive(CommandContext& context, std::uint64_t number) {
-    const auto wanted = static_cast<std::uint32_t>(number);
-    auto& objects = context.objects();
-    if (const auto pool = objects.of<queues::ReceiveMemoryPool>().find(wanted, context.uid))
-        return Reference<SharedReceiveQueue>(**pool);
-    if (const auto xrc = objects.of<queues::XrcSharedReceiveQueue>().find(wanted, context.uid))
-        return Reference<SharedReceiveQueue>(**xrc);
-    const auto basic = context.find<queues::BasicSharedReceiveQueue>(wanted);
-    if (!basic)
-        return std::unexpected(basic.error());
-    return Reference<SharedReceiveQueue>(**basic);
 }
 
 /// Stores a reference where one is wanted. \return the failure, or ok
@@ -264,6 +272,42 @@ find_counters(CommandContext& context, Fields fields) {
     return std::static_pointer_cast<QueueCounterSet>((*found)->shared_from_this());
 }
 
+/// What RTS2RTS may carry behind the context that the tables describe: a second mask, and an
+/// extension of the context.
+struct Extension {
+    static constexpr std::size_t mask = 0x108; ///< 8 bytes
+    static constexpr std::size_t fields = 0x110;
+    static constexpr std::size_t size = 0xc0;
+    static constexpr std::size_t stream = fields + 2; ///< 2 bytes
+    static constexpr std::uint64_t stream_bit = 1;    ///< of the mask
+};
+
+/// Lets a failed stream of a dynamic initiator go on, if the input asks for that.
+CommandResult forgive_stream(CommandContext& context, const Transition& transition,
+                             QueuePair& queue_pair) {
+    constexpr std::byte extended{0x80}; ///< bit 31 of the word with the number
+    constexpr std::size_t number = 0x8;
+    if (transition.command != &hwtab::cmd_rts2rts_qp ||
+        (context.input[number] & extended) == std::byte{})
+        return CommandResult::ok();
+    if (context.input.size() < Extension::fields + Extension::size)
+        return context.fail(CommandStatus::bad_input_length, Syndrome::input_too_short,
+                            "{} bytes have no room for the extension", context.input.size());
+    const auto mask = load_be<std::uint64_t>(context.input.subspan(Extension::mask));
+    if (mask == 0)
+        return CommandResult::ok();
+    if (mask != Extension::stream_bit || !queue_pair.streams().exist())
+        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
+                            "opt_param_mask_95_32 {:#x} is not supported for queue pair {:#x}",
+                            mask, queue_pair.number());
+    const auto stream = load_be<std::uint16_t>(context.input.subspan(Extension::stream));
+    if (!queue_pair.streams().forgive(stream))
+        return context.fail(CommandStatus::bad_resource_state, Syndrome::wrong_object_state,
+                            "stream {} of queue pair {:#x} has not failed", stream,
+                            queue_pair.number());
+    return CommandResult::ok();
+}
+
 /// Queues that a modification moves a queue pair to.
 struct OtherQueues {
     Reference<CompletionQueue> completions;
@@ -305,9 +349,20 @@ void replace_queues(QueuePair& queue_pair, OtherQueues found) {
         queue_pair.replace_shared_receive(std::move(found.shared));
 }
 
+/// Dynamically connected targets have commands of their own.
+std::expected<QueuePair*, CommandResult>
+refuse_target(CommandContext& context, std::expected<QueuePair*, CommandResult> found) {
+    if (found && (*found)->service() == ServiceType::dynamic_target)
+        return std::unexpected(
+            context.fail(CommandStatus::bad_resource, Syndrome::wrong_object_type,
+                         "{:#x} is a dynamically connected target", (*found)->number()));
+    return found;
+}
+
 std::expected<QueuePair*, CommandResult> find_queue_pair(CommandContext& context,
                                                          std::uint64_t number) {
-    return context.find_owned<QueuePair>(static_cast<std::uint32_t>(number));
+    return refuse_target(context,
+                         context.find_owned<QueuePair>(static_cast<std::uint32_t>(number)));
 }
 
 /// All commands that carry a context. Their inputs have the same layout.
@@ -337,6 +392,8 @@ CommandResult modify_qp(CommandContext& context) {
     auto counters = find_counters(context, Fields{changed});
     if (!counters)
         return counters.error();
+    if (const auto result = forgive_stream(context, *transition, queue_pair); !result)
+        return result;
     queue_pair.take_context(changed);
     queue_pair.replace_counters(*std::move(counters));
     replace_queues(queue_pair, *std::move(others));
@@ -365,6 +422,8 @@ CommandResult qp_2rst(CommandContext& context) {
 
 CommandResult destroy_qp(CommandContext& context) {
     const auto number = static_cast<std::uint32_t>(context.in<hwtab::destroy_qp_in>().get<"qpn">());
+    if (const auto found = find_queue_pair(context, number); !found)
+        return found.error();
     const auto taken = context.take<QueuePair>(number);
     if (!taken)
         return taken.error();
@@ -374,7 +433,8 @@ CommandResult destroy_qp(CommandContext& context) {
 
 CommandResult query_qp(CommandContext& context) {
     const auto in = context.in<hwtab::query_qp_in>();
-    const auto found = context.find<QueuePair>(static_cast<std::uint32_t>(in.get<"qpn">()));
+    const auto found = refuse_target(
+        context, context.find<QueuePair>(static_cast<std::uint32_t>(in.get<"qpn">())));
     if (!found)
         return found.error();
     QueuePair& queue_pair = **found;

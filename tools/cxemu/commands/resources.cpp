@@ -106,4 +106,18 @@ void list_pages(std::span<std::byte> list, const memory::HostBuffer& buffer) {
         store_be<std::uint64_t>(list.subspan(i * sizeof(std::uint64_t)), buffer.pages()[i]);
 }
 
+std::expected<hca::Reference<queues::SharedReceiveQueue>, hca::CommandResult>
+refer_to_shared_receive(hca::CommandContext& context, std::uint64_t number) {
+    const auto wanted = static_cast<std::uint32_t>(number);
+    auto& objects = context.objects();
+    if (const auto pool = objects.of<queues::ReceiveMemoryPool>().find(wanted, context.uid))
+        return hca::Reference<queues::SharedReceiveQueue>(**pool);
+    if (const auto xrc = objects.of<queues::XrcSharedReceiveQueue>().find(wanted, context.uid))
+        return hca::Reference<queues::SharedReceiveQueue>(**xrc);
+    const auto basic = context.find<queues::BasicSharedReceiveQueue>(wanted);
+    if (!basic)
+        return std::unexpected(basic.error());
+    return hca::Reference<queues::SharedReceiveQueue>(**basic);
+}
+
 } // namespace cxemu::commands

@@ -5,6 +5,7 @@
 
 #include "hca/command.hpp"
 #include "memory/host_buffer.hpp"
+#include "queues/shared_receive_queue.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,10 @@ std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContex
         return std::unexpected(found.error());
     return hca::Reference<T>(**found);
 }
+
+/// A shared receive queue of any of the three kinds, which share their numbers.
+std::expected<hca::Reference<queues::SharedReceiveQueue>, hca::CommandResult>
+refer_to_shared_receive(hca::CommandContext& context, std::uint64_t number);
 
 /// Where contexts say that a buffer lies.
 struct BufferFields {

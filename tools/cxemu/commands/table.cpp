@@ -12,6 +12,7 @@ hca::CommandTable all_commands() {
     table.add(memory_commands());
     table.add(device_memory_commands());
     table.add(queue_pair_commands());
+    table.add(dynamic_target_commands());
     table.add(receive_queue_commands());
     table.add(multicast_commands());
     table.add(port_commands());

@@ -18,6 +18,7 @@ std::span<const hca::CommandEntry> memory_commands();
 std::span<const hca::CommandEntry> device_memory_commands();
 std::span<const hca::CommandEntry> receive_queue_commands();
 std::span<const hca::CommandEntry> queue_pair_commands();
+std::span<const hca::CommandEntry> dynamic_target_commands();
 std::span<const hca::CommandEntry> multicast_commands();
 std::span<const hca::CommandEntry> port_commands();
 std::span<const hca::CommandEntry> counter_commands();

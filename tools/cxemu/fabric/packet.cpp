@@ -28,7 +28,16 @@ constexpr auto grh_next = hwtab::value<hwtab::grh_next_header, "iba_transport">;
 constexpr std::uint8_t transport_mask = 0xe0;
 constexpr std::uint8_t operation_mask = 0x1f;
 
-enum class Transport : std::uint8_t { rc = 0x00, uc = 0x20, rd = 0x40, ud = 0x60, xrc = 0xa0 };
+enum class Transport : std::uint8_t {
+    rc = 0x00,
+    uc = 0x20,
+    rd = 0x40,
+    ud = 0x60,
+    xrc = 0xa0,
+    dc = dynamic_opcodes
+};
+
+constexpr std::size_t dceth_size = 24;
 
 /// Opcodes that the table names.
 constexpr auto known_opcodes = [] {
@@ -41,7 +50,11 @@ constexpr auto known_opcodes = [] {
 bool is_known(std::uint8_t opcode) {
     // A flush needs a header that no table describes; no device of this family sends one.
     constexpr std::uint8_t flush = 0x1c;
-    return (opcode & operation_mask) != flush && known_opcodes[opcode];
+    if (opcode == dynamic_connect_opcode || opcode == dynamic_disconnect_opcode)
+        return true;
+    const bool is_dynamic = (opcode & transport_mask) == dynamic_opcodes;
+    return (opcode & operation_mask) != flush &&
+           known_opcodes[is_dynamic ? opcode & operation_mask : opcode];
 }
 
 /// Headers of an operation, whatever the transport adds to it.
@@ -151,6 +164,12 @@ void write_atomic(View<hwtab::atomiceth> eth, const AtomicHeader& atomic) {
     eth.set<"cmp_dt">(atomic.compare);
 }
 
+void write_dynamic(std::span<std::byte> dceth, const DynamicConnectionHeader& dynamic) {
+    store_be(dceth.subspan<0, 8>(), dynamic.access_key);
+    store_be(dceth.subspan<8, 8>(), dynamic.connection);
+    store_be(dceth.subspan<16, 4>(), dynamic.source_qp);
+}
+
 void write_extended(Cursor<std::byte>& out, ExtendedHeaders which, const PacketHeaders& headers) {
     if (which.rdeth)
         out.take<hwtab::rdeth>().set<"ee_context">(headers.ee_context.value_or(0));
@@ -162,6 +181,8 @@ void write_extended(Cursor<std::byte>& out, ExtendedHeaders which, const PacketH
     }
     if (which.xrceth)
         out.take<hwtab::xrceth>().set<"xrcsrq">(headers.xrc_srq.value_or(0));
+    if (which.dceth)
+        write_dynamic(out.take(dceth_size), headers.dynamic.value_or(DynamicConnectionHeader{}));
     if (which.reth)
         write_rdma(out.take<hwtab::reth>(), headers.rdma.value_or(RdmaHeader{}));
     if (which.atomiceth)
@@ -232,6 +253,12 @@ AtomicHeader read_atomic(ConstView<hwtab::atomiceth> eth) {
             .compare = eth.get<"cmp_dt">()};
 }
 
+DynamicConnectionHeader read_dynamic(std::span<const std::byte> dceth) {
+    return {.access_key = load_be<std::uint64_t>(dceth.subspan<0, 8>()),
+            .connection = load_be<std::uint64_t>(dceth.subspan<8, 8>()),
+            .source_qp = load_be<std::uint32_t>(dceth.subspan<16, 4>())};
+}
+
 using ConstCursor = Cursor<const std::byte>;
 
 void read_extended(ConstCursor& in, ExtendedHeaders which, PacketHeaders& headers) {
@@ -244,6 +271,8 @@ void read_extended(ConstCursor& in, ExtendedHeaders which, PacketHeaders& header
     }
     if (which.xrceth)
         headers.xrc_srq = in.take<hwtab::xrceth>().get<"xrcsrq">();
+    if (which.dceth)
+        headers.dynamic = read_dynamic(in.take(dceth_size));
     if (which.reth)
         headers.rdma = read_rdma(in.take<hwtab::reth>());
     if (which.atomiceth)
@@ -344,10 +373,10 @@ std::string_view name_of(ParseError error) {
 
 std::size_t ExtendedHeaders::size() const {
     return (rdeth ? hwtab::rdeth.size : 0) + (deth ? hwtab::deth.size : 0) +
-           (xrceth ? hwtab::xrceth.size : 0) + (reth ? hwtab::reth.size : 0) +
-           (atomiceth ? hwtab::atomiceth.size : 0) + (aeth ? hwtab::aeth.size : 0) +
-           (atomicacketh ? hwtab::atomicacketh.size : 0) + (immdt ? hwtab::immdt.size : 0) +
-           (ieth ? hwtab::ieth.size : 0);
+           (xrceth ? hwtab::xrceth.size : 0) + (dceth ? dceth_size : 0) +
+           (reth ? hwtab::reth.size : 0) + (atomiceth ? hwtab::atomiceth.size : 0) +
+           (aeth ? hwtab::aeth.size : 0) + (atomicacketh ? hwtab::atomicacketh.size : 0) +
+           (immdt ? hwtab::immdt.size : 0) + (ieth ? hwtab::ieth.size : 0);
 }
 
 std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode) {
@@ -365,6 +394,9 @@ std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode) {
         break;
     case Transport::xrc:
         headers.xrceth = !is_response(operation);
+        break;
+    case Transport::dc:
+        headers.dceth = !is_response(operation);
         break;
     default:
         break;

@@ -29,6 +29,12 @@ inline constexpr std::size_t grh_size = 40;      ///< bytes
 inline constexpr std::size_t icrc_size = 4;
 inline constexpr std::size_t vcrc_size = 2;
 
+/// Opcodes of dynamically connected transport, in the range that IBA volume 1, 9.2.1 leaves to
+/// manufacturers: those of RC with these bits in front, and two to connect and to disconnect.
+inline constexpr std::uint8_t dynamic_opcodes = 0xc0;
+inline constexpr std::uint8_t dynamic_connect_opcode = dynamic_opcodes | 0x18;
+inline constexpr std::uint8_t dynamic_disconnect_opcode = dynamic_opcodes | 0x19;
+
 /// Which checksums of a packet are known to be right without looking.
 struct KnownCrcs {
     bool variant = false;
@@ -145,21 +151,32 @@ struct AcknowledgeHeader {
     bool operator==(const AcknowledgeHeader&) const = default;
 };
 
+/// Extended header of requests to dynamically connected targets (DCETH). Its bytes are cxemu's own:
+/// the adapter's are not published.
+struct DynamicConnectionHeader {
+    std::uint64_t access_key = 0;
+    std::uint64_t connection = 0; ///< a later connection of the initiator has a greater number
+    std::uint32_t source_qp = 0;  ///< the initiator
+
+    bool operator==(const DynamicConnectionHeader&) const = default;
+};
+
 /// All headers of a packet. Which extended headers there are is decided by the opcode: build()
 /// writes exactly those (a missing one as zeros) and parse() sets exactly those.
 struct PacketHeaders {
     LocalRoute local;
     std::optional<GlobalRoute> global = std::nullopt;
     BaseTransport transport;
-    std::optional<std::uint32_t> ee_context = std::nullopt; ///< RDETH
-    std::optional<DatagramHeader> datagram = std::nullopt;  ///< DETH
-    std::optional<std::uint32_t> xrc_srq = std::nullopt;    ///< XRCETH
-    std::optional<RdmaHeader> rdma = std::nullopt;          ///< RETH
-    std::optional<AtomicHeader> atomic = std::nullopt;      ///< AtomicETH
-    std::optional<AcknowledgeHeader> ack = std::nullopt;    ///< AETH
-    std::optional<std::uint64_t> atomic_ack = std::nullopt; ///< AtomicAckETH
-    std::optional<std::uint32_t> immediate = std::nullopt;  ///< ImmDt, in host order
-    std::optional<std::uint32_t> invalidate = std::nullopt; ///< IETH, R_Key
+    std::optional<std::uint32_t> ee_context = std::nullopt;        ///< RDETH
+    std::optional<DatagramHeader> datagram = std::nullopt;         ///< DETH
+    std::optional<std::uint32_t> xrc_srq = std::nullopt;           ///< XRCETH
+    std::optional<DynamicConnectionHeader> dynamic = std::nullopt; ///< DCETH
+    std::optional<RdmaHeader> rdma = std::nullopt;                 ///< RETH
+    std::optional<AtomicHeader> atomic = std::nullopt;             ///< AtomicETH
+    std::optional<AcknowledgeHeader> ack = std::nullopt;           ///< AETH
+    std::optional<std::uint64_t> atomic_ack = std::nullopt;        ///< AtomicAckETH
+    std::optional<std::uint32_t> immediate = std::nullopt;         ///< ImmDt, in host order
+    std::optional<std::uint32_t> invalidate = std::nullopt;        ///< IETH, R_Key
 
     bool operator==(const PacketHeaders&) const = default;
 };
@@ -199,6 +216,7 @@ struct ExtendedHeaders {
     bool rdeth = false;
     bool deth = false;
     bool xrceth = false;
+    bool dceth = false;
     bool reth = false;
     bool atomiceth = false;
     bool aeth = false;

@@ -6,6 +6,7 @@
 #include "hca/hca.hpp"
 #include "hca/rules.hpp"
 #include "tables/commands_device.hpp"
+#include "tables/commands_queue_pairs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -30,6 +31,15 @@ bool has_open_end(const hwtab::Layout& layout) {
     if (last.is_list() || !last.alternatives.empty())
         return true;
     return last.layout != nullptr && has_open_end(*last.layout);
+}
+
+/// libmlx5 extends the context of RTS2RTS, which the interface header of the kernel doesn't know: a
+/// flag beside the number says so, and the extension follows what the table describes.
+bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
+    constexpr std::size_t word_with_number = 0x8;
+    constexpr std::byte flag{0x80};
+    return entry.command == &hwtab::cmd_rts2rts_qp &&
+           (input[word_with_number] & flag) != std::byte{};
 }
 
 /// The user context on whose behalf a command runs. What is made for all of them is the kernel's:
@@ -117,7 +127,8 @@ CommandResult CommandDispatcher::check_lengths(CommandContext& context,
                             "the input has {} bytes instead of {}", context.input.size(),
                             layout.size);
     }
-    if (context.input.size() > layout.size && !has_open_end(layout))
+    if (context.input.size() > layout.size && !has_open_end(layout) &&
+        !is_extended(entry, context.input))
         hca_.violation(rules::input_longer_than_table, "{}: {} bytes instead of {}", layout.name,
                        context.input.size(), layout.size);
     return CommandResult::ok();
@@ -126,6 +137,8 @@ CommandResult CommandDispatcher::check_lengths(CommandContext& context,
 void CommandDispatcher::check_reserved(const CommandContext& context,
                                        const CommandEntry& entry) const {
     const hwtab::Layout& layout = *entry.command->input;
+    if (is_extended(entry, context.input))
+        return;
     const auto choose = [&](const hwtab::Field& field) {
         return check::choose_by_op_mod(field, entry.command->opcode, context.op_mod);
     };

@@ -142,4 +142,17 @@ private:
     std::vector<std::uint64_t> pages_; ///< I/O virtual addresses
 };
 
+/// An object whose kind is a number in its command. The device only keeps it.
+class GeneralObject final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::general_object;
+
+    GeneralObject(ObjectIdentity identity, std::uint16_t type) : Object(identity), type_(type) {}
+
+    [[nodiscard]] std::uint16_t type() const { return type_; }
+
+private:
+    std::uint16_t type_;
+};
+
 } // namespace cxemu::hca

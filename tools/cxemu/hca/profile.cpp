@@ -66,6 +66,10 @@ constexpr std::array general{
     fixed("uc", 1),
     fixed("ud", 1),
     fixed("xrc", 1),
+    fixed("dct", 1),
+    fixed("dc_req_scat_data_cqe", 1),
+    fixed("log_max_ra_req_dc", 4),
+    fixed("log_max_ra_res_dc", 4),
     fixed("apm", 1),
     fixed("atomic", 1),
     fixed("block_lb_mc", 1),
@@ -165,6 +169,9 @@ constexpr std::array since_connectx7{
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
     fixed("hca_cap_2", 1),
+    fixed("log_max_dci_stream_channels", 4),
+    fixed("log_max_dci_errored_streams", 4),
+    fixed("general_obj_types", std::uint64_t{1} << 0x3aU), // address mappings
 };
 
 /// The second page.

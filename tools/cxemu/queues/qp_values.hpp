@@ -33,6 +33,8 @@ enum class ServiceType : std::uint8_t {
     unreliable_connection = hwtab::value<hwtab::qp_service_type, "uc">,
     unreliable_datagram = hwtab::value<hwtab::qp_service_type, "ud">,
     extended_reliable_connection = hwtab::value<hwtab::qp_service_type, "xrc">,
+    dynamic_initiator = hwtab::value<hwtab::qp_service_type, "dci">,
+    dynamic_target = hwtab::value<hwtab::qp_service_type, "dct">,
     subnet_management = hwtab::value<hwtab::qp_service_type, "qp0">,
     general_services = hwtab::value<hwtab::qp_service_type, "qp1">,
     memory_registration = hwtab::value<hwtab::qp_service_type, "reg_umr">,
@@ -46,6 +48,11 @@ inline std::string_view name_of(ServiceType service) {
 constexpr bool is_datagram(ServiceType service) {
     return service == ServiceType::unreliable_datagram ||
            service == ServiceType::subnet_management || service == ServiceType::general_services;
+}
+
+/// Both kinds of dynamically connected transport: whoever sends, and whoever receives.
+constexpr bool is_dynamic(ServiceType service) {
+    return service == ServiceType::dynamic_initiator || service == ServiceType::dynamic_target;
 }
 
 /// Where receive work requests come from.

@@ -14,6 +14,7 @@ struct QueueCounts {
     std::uint32_t rx_write_requests = 0;
     std::uint32_t rx_read_requests = 0;
     std::uint32_t rx_atomic_requests = 0;
+    std::uint32_t rx_dct_connect = 0;
     std::uint32_t out_of_buffer = 0;
     std::uint32_t out_of_sequence = 0;
     std::uint32_t duplicate_request = 0;

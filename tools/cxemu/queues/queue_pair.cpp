@@ -43,6 +43,14 @@ SendQueue send_ring(hwtab::ConstView<hwtab::qpc> context, const memory::HostBuff
     return {buffer, send_start(receive_ring(context, buffer)), blocks};
 }
 
+FailedStreams streams_of(hwtab::ConstView<hwtab::qpc> context) {
+    const bool has_streams = context.get<"st">() == hwtab::value<hwtab::qp_service_type, "dci"> &&
+                             context.get<"log_num_dci_stream_channels">() != 0;
+    if (!has_streams)
+        return {};
+    return FailedStreams(std::size_t{1} << context.get<"log_num_dci_errored_streams">());
+}
+
 CompletionError error_of(DecodeError error) {
     return error == DecodeError::message_too_long || error == DecodeError::bad_atomic_length
                ? CompletionError::local_length
@@ -81,6 +89,7 @@ QueuePair::QueuePair(hca::ObjectIdentity identity, WorkQueues& queues,
     send_queue_ = send_ring(fields, resources_.buffer);
     receive_queue_ =
         ReceiveQueue(receive_ring(fields, resources_.buffer), resources_.doorbell_record);
+    streams_ = streams_of(fields);
 }
 
 ServiceType QueuePair::service() const {
@@ -254,7 +263,8 @@ void QueuePair::skip_undecodable(DecodeError error) {
     hca.violation(rules::send_entry_malformed, "queue pair {:#x}, entry {:#x}: {}", number(),
                   request.index, describe(error));
     send_queue_.start_undecodable(hca.dma());
-    fail_send(request, error_of(error), static_cast<std::uint8_t>(error));
+    report_failed_send(request, error_of(error), static_cast<std::uint8_t>(error));
+    stop_sends();
 }
 
 void QueuePair::finish_local(const SendRequest& request) {
@@ -287,13 +297,33 @@ void QueuePair::finish_send(std::uint16_t index, std::optional<Completion> compl
         report(send_completions(), ready);
 }
 
-void QueuePair::fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor) {
+void QueuePair::report_failed_send(const SendRequest& request, CompletionError error,
+                                   std::uint8_t vendor) {
     ++queues_.counters().send_errors;
     queues_.hca().log()->debug(
         "queue pair {:#x}, send {:#x} failed: {}", number(), request.index,
         hwtab::name_of(hwtab::cqe_syndrome, static_cast<std::uint8_t>(error)));
     finish_send(request.index, send_error(request.index, static_cast<std::uint8_t>(request.opcode),
                                           error, vendor));
+}
+
+void QueuePair::fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor) {
+    report_failed_send(request, error, vendor);
+    if (!can_receive() || !streams_.exist() || !streams_.add(request.stream))
+        return stop_sends();
+    finish_draining();
+    queues_.schedule(*this);
+}
+
+void QueuePair::flush_send(const SendRequest& request) {
+    ++queues_.counters().sends_flushed;
+    finish_send(request.index, send_error(request.index, static_cast<std::uint8_t>(request.opcode),
+                                          CompletionError::flushed, 0));
+    finish_draining();
+}
+
+/// A send has failed: the others are flushed.
+void QueuePair::stop_sends() {
     if (!can_receive())
         return;
     const bool receives_go_on =
@@ -496,14 +526,25 @@ void QueuePair::flush_receive(const ReceiveRequest& request) {
     report(completions_of(request.shared), receive_error(request, CompletionError::flushed, 0));
 }
 
-void QueuePair::fail_receive(const ReceiveRequest& request, CompletionError error,
-                             std::uint8_t vendor) {
+void QueuePair::report_failed_receive(const ReceiveRequest& request, CompletionError error,
+                                      std::uint8_t vendor) {
     ++queues_.counters().receive_errors;
     queues_.hca().log()->debug(
         "queue pair {:#x}, receive {:#x} failed: {}", number(), request.index,
         hwtab::name_of(hwtab::cqe_syndrome, static_cast<std::uint8_t>(error)));
     report(completions_of(request.shared), receive_error(request, error, vendor));
+}
+
+void QueuePair::fail_receive(const ReceiveRequest& request, CompletionError error,
+                             std::uint8_t vendor) {
+    report_failed_receive(request, error, vendor);
     enter_error();
+}
+
+void QueuePair::count_key_violation() {
+    ++key_violations_.count;
+    if (std::exchange(key_violations_.armed, false))
+        post_target_event(hca::EventType::dct_key_violation);
 }
 
 // --- State ---------------------------------------------------------------------------------------
@@ -522,7 +563,8 @@ void QueuePair::stop(QueuePairState to) {
     if (to != QueuePairState::error)
         return;
     flush_receives();
-    if (resources_.shared_receive && service() != ServiceType::extended_reliable_connection)
+    if (resources_.shared_receive && !is_dynamic(service()) &&
+        service() != ServiceType::extended_reliable_connection)
         post_event(hca::EventType::srq_last_wqe_reached);
     queues_.watch_for_flushes(*this);
 }
@@ -572,6 +614,7 @@ void QueuePair::change_state(QueuePairState to) {
         held_back_ = false;
         resources_.counters.reset();
         must_drain_ = false;
+        streams_.clear();
     }
     if (to == QueuePairState::ready_to_send)
         queues_.schedule(*this);
@@ -610,6 +653,12 @@ void QueuePair::post_event(hca::EventType type) {
 
 std::optional<std::uint32_t> QueuePair::raise_page_fault(const PageFault& fault) {
     return queues_.page_faults().raise(*this, fault);
+}
+
+void QueuePair::post_target_event(hca::EventType type) {
+    hca::EventData data{};
+    hwtab::View<hwtab::dct_events>{data}.set<"dct_number">(number());
+    queues_.hca().post_event(type, 0, data);
 }
 
 void QueuePair::poll_send_doorbell() {

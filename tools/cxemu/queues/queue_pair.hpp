@@ -9,6 +9,7 @@
 #include "memory/host_buffer.hpp"
 #include "memory/memory_keys.hpp"
 #include "queues/completion_queue.hpp"
+#include "queues/dynamic_connections.hpp"
 #include "queues/page_faults.hpp"
 #include "queues/qp_values.hpp"
 #include "queues/queue_counters.hpp"
@@ -97,8 +98,13 @@ public:
                        std::span<const std::byte> data = {});
 
     /// The request has failed: error CQE; the queue pair goes to ERR (SQER for datagrams and UC),
-    /// everything else is flushed. Requests before this one must have ended.
+    /// everything else is flushed. Requests before this one must have ended. Of a dynamic initiator
+    /// with streams only the stream fails, unless too many have.
     void fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor = 0);
+
+    /// Ends a request without executing it: its stream has failed.
+    void flush_send(const SendRequest& request);
+    [[nodiscard]] FailedStreams& streams() { return streams_; }
 
     /// Copies bytes [offset, offset + out.size()) of the message that \p request sends.
     memory::AccessResult<void> gather(const SendRequest& request, std::uint64_t offset,
@@ -148,8 +154,17 @@ public:
     void fail_receive(const ReceiveRequest& request, CompletionError error,
                       std::uint8_t vendor = 0);
 
-    /// The queue pair is in ERR, and a request that was taken is not used any more.
+    /// The same, but the queue pair goes on: a target has lost one of its connections.
+    void report_failed_receive(const ReceiveRequest& request, CompletionError error,
+                               std::uint8_t vendor = 0);
+
+    /// The queue pair is in ERR, or a target has lost a connection, and a request that was taken is
+    /// not used any more.
     void flush_receive(const ReceiveRequest& request);
+
+    /// A packet presented a wrong access key to this target.
+    void count_key_violation();
+    [[nodiscard]] KeyViolations& key_violations() { return key_violations_; }
 
     [[nodiscard]] const ReceiveQueue& receive_queue() const { return receive_queue_; }
     [[nodiscard]] SharedReceiveQueue* shared_receive() const {
@@ -174,6 +189,8 @@ public:
 
     /// An event about this queue pair: communication established, access error, ...
     void post_event(hca::EventType type);
+    /// An event about this target: drained, key violation.
+    void post_target_event(hca::EventType type);
 
     /// An access has met a page that isn't present: tells software. See PageFaults::raise().
     std::optional<std::uint32_t> raise_page_fault(const PageFault& fault);
@@ -218,6 +235,8 @@ private:
     void skip_undecodable(DecodeError error);
     void finish_local(const SendRequest& request);
     void finish_send(std::uint16_t index, std::optional<Completion> completion);
+    void report_failed_send(const SendRequest& request, CompletionError error, std::uint8_t vendor);
+    void stop_sends();
     void report(CompletionQueue* queue, const Completion& completion);
     [[nodiscard]] CompletionQueue* completions_of(const SharedReceiveQueue* shared) const;
     [[nodiscard]] Completion send_completion(std::uint16_t index, std::uint8_t opcode) const;
@@ -240,8 +259,10 @@ private:
     SendQueue send_queue_;
     ReceiveQueue receive_queue_;
     QueueCounts uncounted_;
-    bool held_back_ = false;  ///< the next send waits for one that is under way
-    bool must_drain_ = false; ///< a signature was wrong
+    bool held_back_ = false;       ///< the next send waits for one that is under way
+    bool must_drain_ = false;      ///< a signature was wrong
+    FailedStreams streams_;        ///< of a dynamic initiator
+    KeyViolations key_violations_; ///< of a dynamic target
 };
 
 } // namespace cxemu::queues

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/send_request.hpp"
 
+#include "base/byte_order.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -41,7 +43,10 @@ bool is_allowed(ServiceType service, SendOpcode opcode) {
     switch (service) {
     case ServiceType::reliable_connection:
     case ServiceType::extended_reliable_connection:
+    case ServiceType::dynamic_initiator:
         return true;
+    case ServiceType::dynamic_target:
+        return false;
     case ServiceType::unreliable_connection:
         return opcode != SendOpcode::rdma_read && !is_atomic(opcode);
     case ServiceType::unreliable_datagram:
@@ -92,6 +97,7 @@ private:
 AddressVector short_address(hwtab::ConstView<hwtab::base_av> fields) {
     AddressVector address;
     address.queue_key = static_cast<std::uint32_t>(fields.get<"qkey">());
+    address.access_key = fields.get<"dc_key">();
     address.destination_qp = static_cast<std::uint32_t>(fields.get<"dqp_dct">());
     address.remote_lid = static_cast<std::uint16_t>(fields.get<"rlid">());
     address.path_bits = static_cast<std::uint8_t>(fields.get<"mlid">());
@@ -205,7 +211,7 @@ Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
             return std::unexpected(xrc.error());
         request.xrc_srq = static_cast<std::uint32_t>(xrc->get<"xrc_srqn">());
     }
-    if (is_datagram(context.service)) {
+    if (is_datagram(context.service) || context.service == ServiceType::dynamic_initiator) {
         auto address = take_address(segments);
         if (!address)
             return std::unexpected(address.error());
@@ -237,6 +243,12 @@ bool signature_is_right(std::span<const std::byte> entry) {
     return sum == std::byte{0xff};
 }
 
+/// Stream of a dynamic initiator, in bits that other services leave reserved.
+std::uint16_t stream_of(Control control) {
+    constexpr std::size_t offset = 9;
+    return load_be<std::uint16_t>(control.memory().subspan(offset));
+}
+
 void take_control(Control control, SendRequest& request) {
     request.index = static_cast<std::uint16_t>(control.get<"wqe_index">());
     request.blocks = decode_head(control.memory()).blocks();
@@ -245,6 +257,7 @@ void take_control(Control control, SendRequest& request) {
     request.completion = static_cast<CompletionMode>(control.get<"ce">());
     request.solicited = control.get<"se">() != 0;
     request.immediate = static_cast<std::uint32_t>(control.get<"imm">());
+    request.stream = stream_of(control);
 }
 
 } // namespace

@@ -65,6 +65,7 @@ enum class CompletionMode : std::uint8_t {
 /// Where a datagram goes.
 struct AddressVector {
     std::uint32_t queue_key = 0;
+    std::uint64_t access_key = 0;     ///< of a dynamically connected target, instead of the Q_Key
     std::uint32_t destination_qp = 0; ///< 24 bits
     std::uint16_t remote_lid = 0;
     std::uint8_t path_bits = 0; ///< added to the base LID of the port
@@ -111,7 +112,8 @@ struct SendRequest {
     bool solicited = false;
     std::uint32_t immediate = 0; ///< immediate data, R_Key to invalidate, or memory key of a UMR
     std::optional<std::uint32_t> xrc_srq; ///< shared receive queue at the responder
-    std::optional<AddressVector> address; ///< datagrams only
+    std::optional<AddressVector> address; ///< datagrams and dynamic connections
+    std::uint16_t stream = 0;             ///< of a dynamic initiator
     std::optional<RemoteAddress> remote;  ///< RDMA and atomic operations
     std::optional<AtomicOperands> atomic;
     std::vector<DataPiece> data;  ///< to send; where the response goes for reads and atomics

@@ -27,7 +27,7 @@ struct OptionalField {
 
 /// Services with the same rules.
 enum class ServiceGroup : std::uint8_t {
-    reliable,    ///< RC, XRC
+    reliable,    ///< RC, XRC, DC initiators
     unreliable,  ///< UC
     datagram,    ///< UD, QP0, QP1
     registration ///< memory registration

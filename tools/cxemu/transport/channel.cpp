@@ -73,21 +73,43 @@ fabric::HcaPort* Channel::port() const {
     return hca_.port(port_number(queue_pair_));
 }
 
+std::uint32_t Channel::remote_queue_pair() const {
+    if (queues::is_dynamic(queue_pair_.service()))
+        return peer_ ? peer_->queue_pair : 0;
+    return static_cast<std::uint32_t>(std::as_const(queue_pair_).context().get<"remote_qpn">());
+}
+
+std::optional<fabric::PacketHeaders> Channel::headers_to_peer() const {
+    const auto index = primary_path(queue_pair_).get<"pkey_index">();
+    const fabric::HcaPort* const way = port();
+    if (!peer_ || way == nullptr || way->lid() == fabric::unassigned_lid ||
+        index >= way->p_keys().size())
+        return std::nullopt;
+    const auto path_mask = static_cast<fabric::Lid>((1U << way->lmc()) - 1);
+    return fabric::PacketHeaders{
+        .local = {.sl = peer_->service_level,
+                  .dlid = peer_->lid,
+                  .slid = static_cast<fabric::Lid>(way->lid() | (peer_->path_bits & path_mask))},
+        .global = peer_->global,
+        .transport = {.p_key = way->p_keys()[index], .destination_qp = peer_->queue_pair},
+        .dynamic = peer_->header};
+}
+
 std::optional<fabric::PacketHeaders> Channel::headers() const {
+    if (queues::is_dynamic(queue_pair_.service()))
+        return headers_to_peer();
     const Path path = primary_path(queue_pair_);
     const fabric::HcaPort* const way = port();
     if (way == nullptr || way->lid() == fabric::unassigned_lid ||
         path.get<"pkey_index">() >= way->p_keys().size() ||
         path.get<"src_addr_index">() >= way->gid_count())
         return std::nullopt;
-    fabric::PacketHeaders headers{
-        .local = {.sl = static_cast<std::uint8_t>(path.get<"sl">()),
-                  .dlid = static_cast<fabric::Lid>(path.get<"rlid">()),
-                  .slid = source_lid(path, *way)},
-        .transport = {.migrated = migration_.migrated(),
-                      .p_key = way->p_keys()[path.get<"pkey_index">()],
-                      .destination_qp = static_cast<std::uint32_t>(
-                          std::as_const(queue_pair_).context().get<"remote_qpn">())}};
+    fabric::PacketHeaders headers{.local = {.sl = static_cast<std::uint8_t>(path.get<"sl">()),
+                                            .dlid = static_cast<fabric::Lid>(path.get<"rlid">()),
+                                            .slid = source_lid(path, *way)},
+                                  .transport = {.migrated = migration_.migrated(),
+                                                .p_key = way->p_keys()[path.get<"pkey_index">()],
+                                                .destination_qp = remote_queue_pair()}};
     if (path.get<"grh">() != 0)
         headers.global = global_route(path, *way);
     return headers;
@@ -97,10 +119,20 @@ void Channel::send(fabric::Packet packet) {
     fabric::HcaPort* const way = port();
     if (way == nullptr)
         return;
-    if (primary_path(queue_pair_).get<"fl">() != 0)
+    if (peer_ ? peer_->force_loopback : primary_path(queue_pair_).get<"fl">() != 0)
         loopback_.send(*way, queue_pair_.number(), std::move(packet));
     else
         way->send(std::move(packet));
+}
+
+bool Channel::is_from_peer(const fabric::HcaPort& arrival,
+                           const fabric::ParsedPacket& packet) const {
+    const auto& global = packet.headers.global;
+    if (!peer_ || &arrival != port() || packet.headers.local.slid != peer_->lid ||
+        global.has_value() != peer_->global.has_value())
+        return false;
+    return !global ||
+           (arrival.has_gid(global->destination) && global->source == peer_->global->destination);
 }
 
 /// The peer has migrated; this side does so too if the packet comes on the alternate path.
@@ -117,17 +149,21 @@ bool Channel::follows_peer(fabric::HcaPort& arrival, const fabric::ParsedPacket&
 }
 
 bool Channel::accepts(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) {
-    if (migration_.expects_alternate(packet))
+    const bool is_dynamic = queues::is_dynamic(queue_pair_.service());
+    if (is_dynamic && !is_from_peer(arrival, packet))
+        return false;
+    if (!is_dynamic && migration_.expects_alternate(packet))
         return follows_peer(arrival, packet);
     const Path path = primary_path(queue_pair_);
-    if (&arrival != port() || !is_on_path(path, arrival, packet))
+    if (!is_dynamic && (&arrival != port() || !is_on_path(path, arrival, packet)))
         return false;
-    if (has_p_key(path, arrival, packet.headers.transport.p_key)) {
-        migration_.arrived_on_primary(packet);
-        return true;
+    if (!has_p_key(path, arrival, packet.headers.transport.p_key)) {
+        report_p_key(arrival, packet.headers);
+        return false;
     }
-    report_p_key(arrival, packet.headers);
-    return false;
+    if (!is_dynamic)
+        migration_.arrived_on_primary(packet);
+    return true;
 }
 
 } // namespace cxemu::transport

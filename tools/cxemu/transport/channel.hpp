@@ -14,8 +14,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace cxemu::transport {
+
+/// The other end of a dynamic connection: it isn't in the context of the queue pair.
+struct DynamicPeer {
+    std::uint32_t queue_pair = 0;
+    fabric::Lid lid = fabric::unassigned_lid;
+    std::uint8_t path_bits = 0;
+    std::uint8_t service_level = 0;
+    bool force_loopback = false;
+    std::optional<fabric::GlobalRoute> global;
+    fabric::DynamicConnectionHeader header; ///< of requests to it
+
+    bool operator==(const DynamicPeer&) const = default;
+};
 
 class Channel {
 public:
@@ -29,11 +43,19 @@ public:
     [[nodiscard]] memory::MemoryKeys& keys() const { return keys_; }
     [[nodiscard]] PathMigration& migration() { return migration_; }
 
+    /// The port through which the queue pair sends and receives; nullptr when there is none.
+    [[nodiscard]] fabric::HcaPort* port() const;
+    /// For dynamic connections: who the peer is from now on, if anybody.
+    void set_peer(std::optional<DynamicPeer> peer) { peer_ = std::move(peer); }
+    [[nodiscard]] const std::optional<DynamicPeer>& peer() const { return peer_; }
+    /// Number of the queue pair at the other end.
+    [[nodiscard]] std::uint32_t remote_queue_pair() const;
+
     /// Bytes of payload of every packet but the last of a message.
     [[nodiscard]] std::uint32_t path_mtu() const;
 
     /// Headers for a packet to the peer, without operation and number. Nothing while the port can't
-    /// send it: no LID yet, or an index beyond one of its tables.
+    /// send it: no LID yet, or an index beyond one of its tables; and while there is no peer.
     [[nodiscard]] std::optional<fabric::PacketHeaders> headers() const;
 
     /// Sends a packet; one that the port can't carry is lost.
@@ -45,7 +67,9 @@ public:
     [[nodiscard]] bool accepts(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
 
 private:
-    [[nodiscard]] fabric::HcaPort* port() const;
+    [[nodiscard]] std::optional<fabric::PacketHeaders> headers_to_peer() const;
+    [[nodiscard]] bool is_from_peer(const fabric::HcaPort& port,
+                                    const fabric::ParsedPacket& packet) const;
     [[nodiscard]] bool follows_peer(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
 
     hca::Hca& hca_;
@@ -53,6 +77,7 @@ private:
     queues::QueuePair& queue_pair_;
     Loopback& loopback_;
     PathMigration migration_;
+    std::optional<DynamicPeer> peer_;
 };
 
 } // namespace cxemu::transport

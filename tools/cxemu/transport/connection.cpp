@@ -10,9 +10,9 @@ namespace cxemu::transport {
 using queues::QueuePairState;
 
 Connection::Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback,
-                       Turns& turns)
+                       Turns& turns, ConnectionNumbers& numbers)
     : channel_(hca, queue_pair, loopback), turns_(turns),
-      requester_(channel_, [this] { ask_for_turn(); }),
+      requester_(channel_, numbers, [this] { ask_for_turn(); }),
       responder_(channel_, [this] { ask_for_turn(); }) {}
 
 void Connection::state_changed(QueuePairState from) {
@@ -52,12 +52,12 @@ void Connection::state_changed(QueuePairState from) {
 void Connection::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
     const auto opcode = packet.headers.transport.opcode;
     const auto operation = operation_of(opcode);
-    if (!operation || connected_service_of(opcode) != queue_pair().service() ||
-        !queue_pair().can_receive() || !channel_.accepts(port, packet))
+    if (!operation || !belongs_to(queue_pair().service(), opcode) || !queue_pair().can_receive() ||
+        !channel_.accepts(port, packet))
         return;
     if (is_response(operation->verb))
         requester_.response_arrived(packet, *operation);
-    else
+    else if (!queues::is_dynamic(queue_pair().service()))
         responder_.request_arrived(port, packet, *operation);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the transport knows of a queue pair of a connected service (RC, UC, XRC).
+/// What the transport knows of a queue pair of a connected service (RC, UC, XRC), or an
+/// initiator of dynamic connections.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -20,7 +21,8 @@ public:
     static constexpr int packets_per_turn = 64;
 
     /// All must outlive this.
-    Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns);
+    Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns,
+               ConnectionNumbers& numbers);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
@@ -36,6 +38,8 @@ public:
     void sends_posted();
     /// Sends what there is to send, as far as one turn goes.
     void take_turn();
+    /// The queue pair is about to go.
+    void close() { requester_.stop(); }
     /// Writes numbers and counters of this moment into the context.
     void refresh();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "transport/operation.hpp"
 
+#include "fabric/packet.hpp"
 #include "hwtab/view.hpp"
 #include "tables/packet_headers.hpp"
 
@@ -60,6 +61,8 @@ constexpr std::array entries{
     Entry{code<"rc_atomic_acknowledge">, packet(Verb::atomic_acknowledge, true, true)},
     Entry{code<"rc_compare_swap">, packet(Verb::compare_swap, true, true)},
     Entry{code<"rc_fetch_add">, packet(Verb::fetch_add, true, true)},
+    Entry{fabric::dynamic_connect_opcode & operation_bits, packet(Verb::connect, true, true)},
+    Entry{fabric::dynamic_disconnect_opcode & operation_bits, packet(Verb::disconnect, true, true)},
     Entry{code<"rc_send_last_with_invalidate">, with_invalidate(false)},
     Entry{code<"rc_send_only_with_invalidate">, with_invalidate(true)},
 };
@@ -80,6 +83,9 @@ std::uint8_t opcodes_of(ServiceType service) {
         return uc_opcodes;
     case ServiceType::extended_reliable_connection:
         return xrc_opcodes;
+    case ServiceType::dynamic_initiator:
+    case ServiceType::dynamic_target:
+        return fabric::dynamic_opcodes;
     default:
         return rc_opcodes;
     }
@@ -91,17 +97,14 @@ std::optional<Operation> operation_of(std::uint8_t opcode) {
     return operations[opcode & operation_bits];
 }
 
-std::optional<ServiceType> connected_service_of(std::uint8_t opcode) {
-    switch (opcode & service_bits) {
-    case rc_opcodes:
-        return ServiceType::reliable_connection;
-    case uc_opcodes:
-        return ServiceType::unreliable_connection;
-    case xrc_opcodes:
-        return ServiceType::extended_reliable_connection;
-    default:
-        return std::nullopt;
-    }
+bool is_of_connection(std::uint8_t opcode) {
+    const std::uint8_t service = opcode & service_bits;
+    return service == rc_opcodes || service == uc_opcodes || service == xrc_opcodes ||
+           service == fabric::dynamic_opcodes;
+}
+
+bool belongs_to(ServiceType service, std::uint8_t opcode) {
+    return (opcode & service_bits) == opcodes_of(service);
 }
 
 std::uint8_t opcode_of(ServiceType service, const Operation& operation) {

@@ -16,6 +16,8 @@ enum class Verb : std::uint8_t {
     read, ///< request
     compare_swap,
     fetch_add,
+    connect,    ///< dynamic connections only
+    disconnect, ///< dynamic connections only
     read_response,
     acknowledge,
     atomic_acknowledge,
@@ -43,22 +45,24 @@ struct Operation {
 /// What \p opcode (of any connected service) means; nothing for one that RC doesn't have.
 std::optional<Operation> operation_of(std::uint8_t opcode);
 
-/// RC, UC or XRC; nothing for others.
-std::optional<queues::ServiceType> connected_service_of(std::uint8_t opcode);
+/// Whether \p opcode belongs to a connected service: RC, UC, XRC or DC.
+bool is_of_connection(std::uint8_t opcode);
+/// Whether packets of \p service have opcodes like this one. \pre the service is connected
+bool belongs_to(queues::ServiceType service, std::uint8_t opcode);
 
 /// \pre the service is connected and has the operation
 std::uint8_t opcode_of(queues::ServiceType service, const Operation& operation);
 
-/// RC, UC and XRC.
+/// RC, UC, XRC and DC.
 constexpr bool is_connected(queues::ServiceType service) {
     return service == queues::ServiceType::reliable_connection ||
            service == queues::ServiceType::unreliable_connection ||
-           service == queues::ServiceType::extended_reliable_connection;
+           service == queues::ServiceType::extended_reliable_connection ||
+           queues::is_dynamic(service);
 }
-/// RC and XRC.
+/// RC, XRC and DC.
 constexpr bool is_reliable(queues::ServiceType service) {
-    return service == queues::ServiceType::reliable_connection ||
-           service == queues::ServiceType::extended_reliable_connection;
+    return is_connected(service) && service != queues::ServiceType::unreliable_connection;
 }
 
 } // namespace cxemu::transport

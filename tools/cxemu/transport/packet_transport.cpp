@@ -38,10 +38,8 @@ bool is_for_own_port(const Datagram& datagram, const fabric::Mad& mad) {
 PacketTransport::PacketTransport(hca::Hca& hca)
     : hca_(hca), queues_(hca.part<queues::WorkQueues>()), groups_(multicast_limits(hca)),
       receiver_(hca, special_, groups_), loopback_(hca.loop(), *this),
-      turns_(hca.loop(), [this](std::uint32_t number) {
-          if (Connection* connection = find_connection(number))
-              connection->take_turn();
-      }) {
+      turns_(hca.loop(), [this](std::uint32_t number) { give_turn(number); }),
+      numbers_(hca.loop()) {
     for (std::uint32_t number = 1; number <= hca.port_count(); ++number)
         bindings_.push_back(std::make_unique<PortBinding>(hca, *hca.port(number), *this, special_));
     queues_.set_transport(this);
@@ -49,6 +47,13 @@ PacketTransport::PacketTransport(hca::Hca& hca)
 
 PacketTransport::~PacketTransport() {
     queues_.set_transport(nullptr);
+}
+
+void PacketTransport::give_turn(std::uint32_t queue_pair) {
+    if (Connection* connection = find_connection(queue_pair))
+        connection->take_turn();
+    else if (const auto target = targets_.find(queue_pair); target != targets_.end())
+        target->second->take_turn();
 }
 
 // --- Sends ---------------------------------------------------------------------------------------
@@ -179,19 +184,32 @@ void PacketTransport::page_fault_resumed(QueuePair& queue_pair, std::uint32_t to
 void PacketTransport::receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
                               std::optional<std::uint32_t> sender) {
     const auto& transport = packet.headers.transport;
-    if (!connected_service_of(transport.opcode))
+    if (!is_of_connection(transport.opcode))
         return receiver_.receive(port, packet, sender);
     if (Connection* connection = find_connection(transport.destination_qp))
-        connection->packet_arrived(port, packet);
+        return connection->packet_arrived(port, packet);
+    const auto target = targets_.find(transport.destination_qp);
+    if (target != targets_.end() && packet.headers.dynamic)
+        target->second->packet_arrived(port, packet);
 }
 
 // --- Queue pairs ---------------------------------------------------------------------------------
 
+void PacketTransport::target_changed(QueuePair& queue_pair) {
+    if (queue_pair.state() == QueuePairState::ready_to_receive)
+        targets_[queue_pair.number()] =
+            std::make_unique<DynamicTarget>(hca_, queue_pair, loopback_, turns_);
+    else if (const auto target = targets_.find(queue_pair.number()); target != targets_.end())
+        target->second->stop();
+}
+
 void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState from) {
+    if (queue_pair.service() == ServiceType::dynamic_target)
+        return target_changed(queue_pair);
     if (is_connected(queue_pair.service())) {
         if (queue_pair.state() == QueuePairState::ready_to_receive)
             connections_[queue_pair.number()] =
-                std::make_unique<Connection>(hca_, queue_pair, loopback_, turns_);
+                std::make_unique<Connection>(hca_, queue_pair, loopback_, turns_, numbers_);
         if (Connection* connection = find_connection(queue_pair.number()))
             connection->state_changed(from);
         if (queue_pair.state() == QueuePairState::reset)
@@ -221,7 +239,10 @@ void PacketTransport::refresh(QueuePair& queue_pair) {
 void PacketTransport::destroyed(QueuePair& queue_pair) {
     special_.forget(queue_pair.number());
     stalled_.erase(queue_pair.number());
+    if (Connection* connection = find_connection(queue_pair.number()))
+        connection->close();
     connections_.erase(queue_pair.number());
+    targets_.erase(queue_pair.number());
     if (const std::size_t left = groups_.forget(queue_pair.number()); left != 0)
         hca_.violation(rules::destroyed_while_attached,
                        "queue pair {:#x} is attached to {} multicast groups", queue_pair.number(),
@@ -243,6 +264,7 @@ void PacketTransport::forget_everything() {
     turns_.clear();
     connections_.clear();
     stalled_.clear();
+    targets_.clear();
     special_.clear();
     groups_.clear();
 }
@@ -257,6 +279,7 @@ nlohmann::json PacketTransport::statistics() const {
             {"looped_back", loopback_.packets()},
             {"received", receiver_.statistics().to_json()},
             {"connections", connections_.size()},
+            {"dynamic_targets", targets_.size()},
             {"multicast_groups", groups_.size()}};
 }
 

@@ -13,7 +13,8 @@
 /// ```
 ///
 /// Datagrams (UD and the special queue pairs 0 and 1) need no state here; each queue pair of a
-/// connected service (RC, UC, XRC) has a Connection from RTR on.
+/// connected service (RC, UC, XRC) and each initiator of dynamic connections has a Connection from
+/// RTR on, each target of those a DynamicTarget with a connection per initiator.
 #pragma once
 
 #include "hca/hca.hpp"
@@ -23,6 +24,7 @@
 #include "transport/connection.hpp"
 #include "transport/datagram_receiver.hpp"
 #include "transport/datagram_sender.hpp"
+#include "transport/dynamic_target.hpp"
 #include "transport/loopback.hpp"
 #include "transport/multicast_groups.hpp"
 #include "transport/port_binding.hpp"
@@ -83,6 +85,8 @@ public:
     [[nodiscard]] nlohmann::json statistics() const override;
 
 private:
+    void give_turn(std::uint32_t queue_pair);
+    void target_changed(queues::QueuePair& queue_pair);
     void send_datagrams(queues::QueuePair& queue_pair);
     [[nodiscard]] Connection* find_connection(std::uint32_t queue_pair) const;
     std::expected<void, SendFault> send(queues::QueuePair& queue_pair,
@@ -102,9 +106,11 @@ private:
     DatagramReceiver receiver_;
     Loopback loopback_;
     Turns turns_;
+    ConnectionNumbers numbers_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
     /// Queue pairs whose next datagram waits for a page: the tokens of the faults.
     std::unordered_map<std::uint32_t, std::uint32_t> stalled_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<DynamicTarget>> targets_;
     std::vector<std::unique_ptr<PortBinding>> bindings_;
     SendStatistics sends_;
 };

@@ -71,12 +71,12 @@ bool Requester::UnderWay::is_answered() const {
 }
 
 bool Requester::UnderWay::takes_receive() const {
-    return verb_of(request.opcode) == Verb::send ||
+    return (verb_of(request.opcode) == Verb::send && !connects) ||
            request.opcode == SendOpcode::rdma_write_immediate;
 }
 
-Requester::Requester(Channel& channel, std::function<void()> wake)
-    : channel_(channel), wake_(std::move(wake)),
+Requester::Requester(Channel& channel, ConnectionNumbers& numbers, std::function<void()> wake)
+    : channel_(channel), numbers_(numbers), wake_(std::move(wake)),
       timer_(channel.hca().loop(), [this] { timer_expired(); }) {}
 
 // --- State ---------------------------------------------------------------------------------------
@@ -94,6 +94,7 @@ void Requester::start() {
 
 void Requester::stop() {
     active_ = false;
+    disconnect();
     under_way_.clear();
     cursor_ = 0;
     cursor_packet_ = 0;
@@ -108,6 +109,8 @@ void Requester::stop() {
 void Requester::hold_back() {
     if (under_way_.empty() || under_way_.back().first != sent_ || under_way_.back().failure)
         return;
+    if (under_way_.back().connects)
+        return; // its request hasn't come yet
     const UnderWay& last = under_way_.back();
     next_psn_ = last.first;
     next_number_ = last.number;
@@ -143,19 +146,128 @@ bool Requester::send(int& budget) {
 
 bool Requester::start_next() {
     auto request = queue_pair().next_send();
+    while (request && queue_pair().streams().contain(request->stream)) {
+        queue_pair().flush_send(*request);
+        request = queue_pair().next_send();
+    }
     if (!request)
         return false;
-    const std::uint32_t packets = packets_of(*request, channel_.path_mtu());
-    under_way_.push_back({.request = *std::move(request),
+    if (queues::is_dynamic(queue_pair().service()))
+        return reach_target(*request);
+    add(*std::move(request), std::nullopt);
+    return true;
+}
+
+/// Puts a request behind those that are under way.
+void Requester::add(SendRequest request, std::optional<CompletionError> failure) {
+    const std::uint32_t packets = packets_of(request, channel_.path_mtu());
+    under_way_.push_back({.request = std::move(request),
                           .first = next_psn_,
                           .packets = packets,
                           .arrived = 0,
                           .number = next_number_,
-                          .failure = std::nullopt});
+                          .failure = failure});
     next_psn_ += packets;
     next_number_ += 1;
-    return true;
 }
+
+// --- Dynamic connections -------------------------------------------------------------------------
+
+namespace {
+
+/// Where \p address leads, for a connection that has no number yet.
+DynamicPeer peer_at(const queues::AddressVector& address, const fabric::HcaPort& port) {
+    DynamicPeer peer{.queue_pair = address.destination_qp,
+                     .lid = address.remote_lid,
+                     .path_bits = address.path_bits,
+                     .service_level = address.service_level,
+                     .force_loopback = address.force_loopback,
+                     .global = std::nullopt,
+                     .header = {.access_key = address.access_key}};
+    if (address.has_grh)
+        peer.global = fabric::GlobalRoute{.traffic_class = address.traffic_class,
+                                          .flow_label = address.flow_label,
+                                          .hop_limit = address.hop_limit,
+                                          .source = port.gid(address.source_gid_index),
+                                          .destination = fabric::Gid(address.remote_gid)};
+    return peer;
+}
+
+bool is_possible(const queues::AddressVector& address, const fabric::HcaPort* port) {
+    return port != nullptr && fabric::is_unicast(address.remote_lid) &&
+           (!address.has_grh || address.source_gid_index < port->gid_count());
+}
+
+} // namespace
+
+bool Requester::is_connected_for(const SendRequest& request) const {
+    if (!channel_.peer() || stream_ != request.stream)
+        return false;
+    DynamicPeer wanted = peer_at(*request.address, *channel_.port());
+    wanted.header = channel_.peer()->header;
+    return wanted == *channel_.peer() && wanted.header.access_key == request.address->access_key;
+}
+
+/// \return false when the request has to wait, or can't go anywhere
+bool Requester::reach_target(const SendRequest& request) {
+    const bool possible = is_possible(*request.address, channel_.port());
+    if (possible && is_connected_for(request)) {
+        add(request, std::nullopt);
+        return true;
+    }
+    if (!under_way_.empty()) {
+        queue_pair().return_send(request);
+        return false;
+    }
+    disconnect();
+    if (possible)
+        connect(request);
+    add(request, possible ? std::nullopt : std::optional(CompletionError::local_operation));
+    report_local_failure();
+    return active_ && possible;
+}
+
+/// Begins a connection. Targets take receive requests from queues that they share, so there are no
+/// credits to wait for.
+void Requester::connect(const SendRequest& request) {
+    DynamicPeer peer = peer_at(*request.address, *channel_.port());
+    peer.header.connection = numbers_.next();
+    peer.header.source_qp = queue_pair().number();
+    channel_.set_peer(peer);
+    stream_ = request.stream;
+    next_number_ = Msn(1);
+    last_credited_ = std::nullopt;
+    under_way_.push_back({.request = {},
+                          .first = next_psn_,
+                          .number = {},
+                          .connects = true,
+                          .failure = std::nullopt});
+    next_psn_ += 1;
+    made_progress();
+}
+
+/// Nobody answers: should it get lost, the target keeps the connection until the next one.
+void Requester::disconnect() {
+    auto headers = channel_.peer() ? channel_.headers() : std::nullopt;
+    if (headers) {
+        headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::disconnect});
+        headers->transport.psn = next_psn_.value();
+        channel_.send(fabric::build(*headers, {}));
+    }
+    channel_.set_peer(std::nullopt);
+}
+
+void Requester::send_connect(const UnderWay& next) {
+    auto headers = channel_.headers();
+    if (!headers)
+        return;
+    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::connect});
+    headers->transport.acknowledge_request = true;
+    headers->transport.psn = next.first.value();
+    channel_.send(fabric::build(*headers, {}));
+}
+
+// --- Packets -------------------------------------------------------------------------------------
 
 Psn Requester::cursor_psn() const {
     return cursor_ == under_way_.size() ? next_psn_ : under_way_[cursor_].first + cursor_packet_;
@@ -194,6 +306,11 @@ bool Requester::may_use_receive(const UnderWay& next) const {
 /// \return false when nothing more can be sent
 bool Requester::send_packet() {
     UnderWay& next = under_way_[cursor_];
+    if (next.connects) {
+        send_connect(next);
+        advance();
+        return true;
+    }
     switch (verb_of(next.request.opcode)) {
     case Verb::read:
         send_read(next);
@@ -330,8 +447,12 @@ void Requester::fail_locally(UnderWay& next, CompletionError error) {
 }
 
 void Requester::report_local_failure() {
-    if (active_ && !under_way_.empty() && under_way_.front().failure)
-        fail_front(*under_way_.front().failure);
+    if (!active_ || under_way_.empty())
+        return;
+    const bool behind_connect = under_way_.front().connects && under_way_.size() > 1;
+    const UnderWay& oldest = under_way_[behind_connect ? 1 : 0];
+    if (oldest.failure)
+        fail_front(*oldest.failure);
 }
 
 // --- Page faults ---------------------------------------------------------------------------------
@@ -514,6 +635,8 @@ Requester::UnderWay Requester::take_front() {
 /// \param data of the answer, if it goes into the completion
 void Requester::complete_front(std::span<const std::byte> data) {
     const UnderWay done = take_front();
+    if (done.connects)
+        return;
     const auto length = static_cast<std::uint32_t>(done.is_answered() ? done.request.length : 0);
     const bool attached =
         done.is_answered() && queue_pair().response_fits_in_completion(done.request, length);
@@ -522,8 +645,25 @@ void Requester::complete_front(std::span<const std::byte> data) {
 }
 
 void Requester::fail_front(CompletionError error) {
-    const UnderWay failed = take_front();
+    UnderWay failed = take_front();
+    if (failed.connects) {
+        if (under_way_.empty())
+            return disconnect(); // the request has been held back: it tries again
+        failed = take_front();
+    }
     queue_pair().fail_send(failed.request, error);
+    if (active_)
+        give_up_stream();
+}
+
+/// A stream of a dynamic initiator has failed. All that is under way is of this stream.
+void Requester::give_up_stream() {
+    const auto rest = std::exchange(under_way_, {});
+    stop();
+    active_ = true;
+    for (const UnderWay& behind : rest)
+        queue_pair().flush_send(behind.request);
+    wake_();
 }
 
 void Requester::made_progress() {

@@ -9,6 +9,7 @@
 #include "queues/queue_pair.hpp"
 #include "transport/acknowledgement.hpp"
 #include "transport/channel.hpp"
+#include "transport/connection_numbers.hpp"
 #include "transport/operation.hpp"
 #include "transport/sequence_number.hpp"
 
@@ -32,16 +33,20 @@ namespace cxemu::transport {
 /// ```
 ///
 /// Requests of UC end with their last packet.
+///
+/// A dynamic initiator has a connection to one target at a time. A request to another one, or of
+/// another stream, waits until nothing is under way; then a packet that connects goes ahead of it.
 class Requester {
 public:
+    /// \param numbers for dynamic connections
     /// \param wake asks for a call of send() soon
-    Requester(Channel& channel, std::function<void()> wake);
+    Requester(Channel& channel, ConnectionNumbers& numbers, std::function<void()> wake);
 
     /// RTR to RTS: the numbers begin as the context says.
     void start();
     /// To RTS from a state in which sends had stopped.
     void resume() { active_ = true; }
-    /// Forgets everything that is under way.
+    /// Forgets everything that is under way, and ends a dynamic connection.
     void stop();
     /// The send queue drains: a request that has not been started goes back to its queue.
     void hold_back();
@@ -66,6 +71,7 @@ private:
         std::uint32_t packets = 1; ///< PSNs: of its packets, for reads of the responses
         std::uint32_t arrived = 0; ///< responses to a read
         Msn number;                ///< SSN
+        bool connects = false;     ///< no request: the packet that begins a dynamic connection
         /// Found out here; reported when all requests before it have ended.
         std::optional<queues::CompletionError> failure;
 
@@ -82,6 +88,12 @@ private:
     };
 
     bool start_next();
+    void add(queues::SendRequest request, std::optional<queues::CompletionError> failure);
+    bool reach_target(const queues::SendRequest& request);
+    [[nodiscard]] bool is_connected_for(const queues::SendRequest& request) const;
+    void connect(const queues::SendRequest& request);
+    void disconnect();
+    void send_connect(const UnderWay& next);
     [[nodiscard]] bool may_send() const;
     [[nodiscard]] bool is_credited(const UnderWay& next) const;
     [[nodiscard]] bool may_use_receive(const UnderWay& next) const;
@@ -115,6 +127,7 @@ private:
     UnderWay take_front();
     void complete_front(std::span<const std::byte> data);
     void fail_front(queues::CompletionError error);
+    void give_up_stream();
     void report_local_failure();
 
     void responses_missing();
@@ -126,8 +139,10 @@ private:
     [[nodiscard]] queues::QueuePair& queue_pair() const { return channel_.queue_pair(); }
 
     Channel& channel_;
+    ConnectionNumbers& numbers_;
     std::function<void()> wake_;
-    Timer timer_; ///< for acknowledgements, or the end of the pause
+    std::uint16_t stream_ = 0; ///< that the dynamic connection serves
+    Timer timer_;              ///< for acknowledgements, or the end of the pause
     EventLoop::TimePoint last_progress_;
     bool active_ = false;
     bool reliable_ = true;

@@ -47,6 +47,25 @@ void Responder::start() {
     established_ = false;
 }
 
+void Responder::connect(Psn first) {
+    const auto context = std::as_const(queue_pair()).context();
+    reset();
+    responses_.reset(std::size_t{1} << context.get<"log_rra_max">());
+    ended_ = false;
+    expected_ = first + 1;
+    messages_ = Msn(0);
+    established_ = true; // no event tells of these
+    ++queue_pair().counts().rx_dct_connect;
+    responses_.acknowledge(first, messages_);
+    wake_();
+}
+
+void Responder::repeat_connect() {
+    ++queue_pair().counts().duplicate_request;
+    responses_.acknowledge(expected_ - 1, messages_);
+    wake_();
+}
+
 void Responder::stop() {
     const auto unused = std::exchange(receive_, std::nullopt);
     const auto owner = std::exchange(receive_owner_, nullptr);
@@ -428,8 +447,7 @@ void Responder::complete_message(const Arrival& arrival) {
         .byte_count = static_cast<std::uint32_t>(message.arrived),
         .immediate = headers.immediate.value_or(headers.invalidate.value_or(0)),
         .solicited = headers.transport.solicited_event,
-        .source_qp =
-            static_cast<std::uint32_t>(std::as_const(queue_pair()).context().get<"remote_qpn">()),
+        .source_qp = channel_.remote_queue_pair(),
         .source_lid = headers.local.slid,
         .path_bits = path_bits(arrival.port, headers.local.dlid),
         .service_level = headers.local.sl};
@@ -550,10 +568,20 @@ void Responder::fail() {
     default:
         error = CompletionError::remote_invalid_request;
     }
+    if (queues::is_dynamic(queue_pair().service()))
+        return end_connection(receive, error);
     if (receive)
         return queue_pair().fail_receive(*receive, error);
     queue_pair().post_event(event);
     queue_pair().enter_error();
+}
+
+/// A target outlives its connections.
+void Responder::end_connection(const std::optional<queues::ReceiveRequest>& receive,
+                               CompletionError error) {
+    ended_ = true;
+    if (receive)
+        queue_pair().report_failed_receive(*receive, error);
 }
 
 bool Responder::send(int& budget) {

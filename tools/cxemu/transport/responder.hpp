@@ -30,6 +30,13 @@ public:
 
     /// INIT to RTR: the numbers begin as the context says.
     void start();
+    /// A dynamic connection begins, with a packet of this number.
+    void connect(Psn first);
+    /// ... and is asked for again.
+    void repeat_connect();
+    /// The connection of a target has ended, with the answers that say so sent: it is to be
+    /// forgotten.
+    [[nodiscard]] bool has_ended() const { return ended_; }
     /// To ERR: forgets everything. A receive request that is in use is flushed.
     void stop();
     /// To RST: forgets everything.
@@ -115,6 +122,8 @@ private:
     void put_off();
     void refuse(Refusal refusal);
     void fail();
+    void end_connection(const std::optional<queues::ReceiveRequest>& receive,
+                        queues::CompletionError error);
     void count(const Operation& operation);
     void establish();
     [[nodiscard]] queues::QueuePair& queue_pair() const { return channel_.queue_pair(); }
@@ -132,6 +141,7 @@ private:
     std::optional<Refusal> failure_; ///< what the queue pair ends with
     bool refused_ = false;     ///< what comes behind a packet that was refused isn't refused again
     bool established_ = false; ///< the first packet has arrived
+    bool ended_ = false;       ///< a dynamic connection has failed
 };
 
 } // namespace cxemu::transport

@@ -28,6 +28,8 @@ hca::HcaSettings Bench::default_settings() {
     hca::HcaSettings settings;
     settings.name = "bench";
     settings.profile = hca::find_profile("connectx5");
+    for (const char* const field : {"log_max_dci_stream_channels", "log_max_dci_errored_streams"})
+        settings.overrides.emplace_back(field, 4);
     return settings;
 }
 
@@ -191,6 +193,8 @@ QueuePair& Bench::make_queue_pair(const QueuePairOptions& options) {
     fields.set<"uar_page">(uar().number());
     fields.set<"user_index">(options.user_index);
     fields.set<"send_dbr_mode">(options.send_record_mode);
+    fields.set<"log_num_dci_stream_channels">(options.log_streams);
+    fields.set<"log_num_dci_errored_streams">(options.log_failed);
     fields.set<"dbr_addr">(allocate(page));
     list_pages(call.in().bytes<"pas">(), allocate(pages * page));
     expect_ok(run(call));

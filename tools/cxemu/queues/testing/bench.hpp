@@ -147,6 +147,8 @@ public:
         CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
         std::uint32_t user_index = SharedReceiveQueue::no_user_index;
         std::uint8_t send_record_mode = 0; ///< send_dbr_mode
+        std::uint32_t log_streams = 0;     ///< of a dynamic initiator; 0: none
+        std::uint32_t log_failed = 0;      ///< streams that may fail
     };
     QueuePair& make_queue_pair(const QueuePairOptions& options);
     QueuePair& make_queue_pair() { return make_queue_pair({}); }

@@ -201,10 +201,41 @@ TEST(SendRequest, RefusesInlineDataAsThePlaceOfAResponse) {
     EXPECT_EQ(entry.error(), DecodeError::inline_not_allowed);
 }
 
+TEST(SendRequest, DecodesTheTargetAndTheStreamOfADynamicInitiator) {
+    Entry entry(SendOpcode::send);
+    const hwtab::View<hwtab::av> address{entry.add(hwtab::av.size)};
+    address.set<"dc_key">(0x0123'4567'89ab'cdef);
+    address.set<"extended">(1);
+    address.set<"dqp_dct">(0x4711);
+    entry.pointer(8, 1, 0);
+    auto bytes = entry.bytes();
+    bytes[9] = std::byte{0x12};
+    bytes[10] = std::byte{0x34};
+    const auto request = decode({.service = ServiceType::dynamic_initiator}, bytes);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->address->access_key, 0x0123'4567'89ab'cdefU);
+    EXPECT_EQ(request->address->destination_qp, 0x4711U);
+    EXPECT_EQ(request->stream, 0x1234U);
+    EXPECT_EQ(request->length, 8U);
+}
+
 TEST(SendRequest, RefusesAMessageThatIsTooLong) {
     Entry entry(SendOpcode::send);
     entry.pointer((1U << 20U) + 1, 1, 0);
     EXPECT_EQ(entry.error(), DecodeError::message_too_long);
+}
+
+TEST(SendRequest, TakesMessagesOfTwoGibibytesInOnePieceAndInSeveral) {
+    constexpr std::uint32_t half = 1U << 30U;
+    const DecodeContext context{.log_max_message = 31};
+    Entry whole(SendOpcode::send);
+    whole.pointer(0, 1, 0); // the code for 2 GiB
+    EXPECT_EQ(decode(context, whole.bytes())->length, 2ULL * half);
+    Entry halves(SendOpcode::send);
+    halves.pointer(half, 1, 0).pointer(half, 1, 0);
+    EXPECT_EQ(decode(context, halves.bytes())->length, 2ULL * half);
+    halves.pointer(1, 1, 0);
+    EXPECT_EQ(decode(context, halves.bytes()).error(), DecodeError::message_too_long);
 }
 
 TEST(SendRequest, RefusesAnAtomicResponseThatIsNotEightBytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "transport/testing/peers.hpp"
 
+#include "base/byte_order.hpp"
 #include "tables/work_queue.hpp"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ void fill_context(Context context, const ConnectionOptions& options, const Peer&
     context.set<"min_rnr_nak">(options.not_ready_timer);
     context.set<"log_sra_max">(options.log_reads);
     context.set<"log_rra_max">(options.log_reads);
+    context.set<"q_key">(queue_key);
     context.set<"rre">(options.may_read ? 1 : 0);
     context.set<"rwe">(options.may_write ? 1 : 0);
     context.set<"rae">(options.may_atomic ? 1 : 0);
@@ -121,7 +123,7 @@ Peer::Peer(EventLoop& loop, unsigned number)
     : port(loop, fabric::testing::port_settings(number)), bench(loop) {
     bench.hca().add_port(port);
     transport_ = &bench.hca().add<PacketTransport>();
-    events_ = &bench.make_event_queue({.log_size = 10, .events = 0x1f'ffff});
+    events_ = &bench.make_event_queue({.log_size = 10, .events = 0x301f'ffff});
     completions_ = &bench.make_completion_queue({.log_size = log_completions});
     key_ = bench.make_physical_key();
 }
@@ -138,7 +140,7 @@ void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
         receives = queues::ReceiveSource::shared_queue;
         shared = pool_->number();
     }
-    if (role != Role::both) {
+    if (role != Role::both && !queues::is_dynamic(options.service)) {
         receives = queues::ReceiveSource::none;
         xrc_domain_ = bench.make_xrc_domain();
     }
@@ -152,7 +154,33 @@ void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
                                           .receives = receives,
                                           .shared_receive = shared,
                                           .xrc_domain = xrc_domain_,
-                                          .completions = completions_});
+                                          .completions = completions_,
+                                          .log_streams = options.log_streams,
+                                          .log_failed = options.log_failed});
+}
+
+queues::QueuePair& Peer::make_target(const ConnectionOptions& options) {
+    if (pool_ == nullptr)
+        pool_ = &bench.make_receive_pool({.log_entries = 6});
+    Call<hwtab::cmd_create_dct> call;
+    const auto fields = call.in().nested<"dct_context_entry", hwtab::dctc>();
+    fields.set<"pd">(bench.domain());
+    fields.set<"cqn">(completions_->number());
+    fields.set<"srqn_xrqn">(pool_->number());
+    fields.set<"user_index">(queues::SharedReceiveQueue::no_user_index);
+    fields.set<"dc_access_key">(dynamic_access_key);
+    fields.set<"mtu">(options.mtu_code);
+    fields.set<"port">(1);
+    fields.set<"min_rnr_nak">(options.not_ready_timer);
+    fields.set<"rre">(options.may_read ? 1 : 0);
+    fields.set<"rwe">(options.may_write ? 1 : 0);
+    fields.set<"rae">(options.may_atomic ? 1 : 0);
+    expect_ok(bench.run(call));
+    auto& made = *bench.hca().objects().of<queues::QueuePair>().find(
+        static_cast<std::uint32_t>(call.out().get<"dctn">()));
+    if (queue_pair_ == nullptr)
+        queue_pair_ = &made;
+    return made;
 }
 
 void Peer::connect(const ConnectionOptions& options, const Peer& peer) {
@@ -163,6 +191,19 @@ void Peer::connect(const ConnectionOptions& options, const Peer& peer) {
 
 void Peer::to_rts(const ConnectionOptions& options) {
     transit<hwtab::cmd_rtr2rts_qp>(*this, options);
+}
+
+void Peer::resume_sends(const ConnectionOptions& options) {
+    transit<hwtab::cmd_sqd2rts_qp>(*this, options);
+}
+
+void Peer::reset_queue_pair() {
+    Call<hwtab::cmd_qp_2rst> call;
+    call.in().set<"qpn">(queue_pair_->number());
+    expect_ok(bench.run(call));
+    sent_ = 0;
+    received_ = 0;
+    bench.ring_sends(*queue_pair_, 0);
 }
 
 Data Peer::fill(std::size_t size, unsigned seed) {
@@ -188,6 +229,21 @@ std::vector<std::byte> Peer::encode(const Send& send) const {
         Segment<hwtab::wqe_xrc_seg> segment;
         segment.view.set<"xrc_srqn">(send.xrc_srq);
         append(bytes, segment.view);
+    }
+    const ServiceType service = queue_pair_->service();
+    if (service == ServiceType::dynamic_initiator || service == ServiceType::unreliable_datagram) {
+        Segment<hwtab::av> segment;
+        if (service == ServiceType::dynamic_initiator)
+            segment.view.set<"dc_key">(send.access_key);
+        else
+            segment.view.set<"qkey">(queue_key);
+        segment.view.set<"extended">(1);
+        const auto& target = send.target != nullptr ? *send.target : other->queue_pair();
+        segment.view.set<"dqp_dct">(target.number());
+        segment.view.set<"rlid">(destination_lid.value_or(other->port.lid()));
+        append(bytes, segment.view);
+        constexpr std::size_t stream = 9; // in the control segment
+        store_be(std::span(bytes).subspan(stream), send.stream);
     }
     if (is_rdma(send.opcode)) {
         Segment<hwtab::wqe_raddr_seg> segment;
@@ -304,15 +360,21 @@ Peers::Peers(const ConnectionOptions& wanted)
     activate(second, 2);
     const bool is_xrc = options.service == ServiceType::extended_reliable_connection;
     first.make_queue_pair(options, is_xrc ? Role::initiator : Role::both);
-    second.make_queue_pair(options, is_xrc ? Role::target : Role::both);
+    const bool is_dynamic = options.service == ServiceType::dynamic_initiator;
+    if (is_dynamic)
+        second.make_target(options);
+    else
+        second.make_queue_pair(options, is_xrc ? Role::target : Role::both);
     first.connect(options, second);
-    second.connect(options, first);
+    if (!is_dynamic)
+        second.connect(options, first);
     packets_.clear();
 }
 
 void Peers::connect() {
     first.to_rts(options);
-    second.to_rts(options);
+    if (options.service != ServiceType::dynamic_initiator)
+        second.to_rts(options);
 }
 
 void Peers::activate(Peer& peer, fabric::Lid lid) {

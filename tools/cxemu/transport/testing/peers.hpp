@@ -31,6 +31,11 @@ struct Data {
     std::uint32_t length = 0;
 };
 
+/// Of all datagram queue pairs.
+inline constexpr std::uint32_t queue_key = 0x1234'5678;
+/// Of all dynamically connected targets.
+inline constexpr std::uint64_t dynamic_access_key = 0x0123'4567'89ab'cdef;
+
 /// A send request as software describes it.
 struct Send {
     queues::SendOpcode opcode = queues::SendOpcode::send;
@@ -44,6 +49,10 @@ struct Send {
     bool signaled = true;
     bool solicited = false;
     queues::AtomicOperands atomic{};
+    const queues::QueuePair* target =
+        nullptr; ///< of a dynamic initiator; nullptr: the peer's first
+    std::uint64_t access_key = dynamic_access_key;
+    std::uint16_t stream = 0;
 };
 
 /// What software finds in a completion queue.
@@ -78,7 +87,9 @@ struct ConnectionOptions {
     bool may_atomic = true;
     std::uint32_t log_sends = 8;
     std::uint32_t log_receives = 6;
-    bool shares_receives = false; ///< receive requests come from a shared queue
+    bool shares_receives = false;  ///< receive requests come from a shared queue
+    std::uint32_t log_streams = 0; ///< of a dynamic initiator
+    std::uint32_t log_failed = 0;  ///< of its streams
 };
 
 /// What of an XRC connection a side has: the initiator sends, the target receives.
@@ -96,9 +107,18 @@ public:
 
     /// Makes the queue pair, in RESET.
     void make_queue_pair(const ConnectionOptions& options, Role role);
+    /// Makes a dynamically connected target, which is the queue pair of this side if it has none.
+    /// Its receive requests come from the pool of the side.
+    queues::QueuePair& make_target(const ConnectionOptions& options);
+    /// Posts to the pool.
+    void post_to_pool(const Data& data) { post_shared(*pool_, pooled_++, data); }
     /// From RESET to RTR, and to RTS.
     void connect(const ConnectionOptions& options, const Peer& other);
     void to_rts(const ConnectionOptions& options);
+    /// SQD to RTS. \pre the send queue has drained
+    void resume_sends(const ConnectionOptions& options);
+    /// Back to RESET: software begins anew with its queues.
+    void reset_queue_pair();
 
     /// Memory with bytes that count up from \p seed.
     Data fill(std::size_t size, unsigned seed);
@@ -135,6 +155,7 @@ public:
     fabric::HcaPort port;
     queues::testing::Bench bench;
     const Peer* other = nullptr;
+    std::optional<fabric::Lid> destination_lid; ///< of dynamic connections, instead of the peer's
 
 private:
     friend class Peers;
@@ -150,6 +171,7 @@ private:
     std::uint32_t key_ = 0;
     std::uint16_t sent_ = 0;     ///< blocks
     std::uint16_t received_ = 0; ///< entries
+    std::uint16_t pooled_ = 0;   ///< entries
     std::uint32_t polled_ = 0;
 };
 

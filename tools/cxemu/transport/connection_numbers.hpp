@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Numbers that tell the dynamic connections of an adapter apart.
+#pragma once
+
+#include "base/event_loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace cxemu::transport {
+
+/// Each is greater than all before it, also those that were given before a reset of the function or
+/// by an earlier process: they come from the clock.
+class ConnectionNumbers {
+public:
+    explicit ConnectionNumbers(const EventLoop& loop) : loop_(loop) {}
+
+    std::uint64_t next() {
+        const auto now = std::chrono::nanoseconds(loop_.now().time_since_epoch()).count();
+        last_ = std::max(last_ + 1, static_cast<std::uint64_t>(now));
+        return last_;
+    }
+
+private:
+    const EventLoop& loop_;
+    std::uint64_t last_ = 0;
+};
+
+} // namespace cxemu::transport

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/dynamic_target.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cxemu::transport {
+
+namespace {
+
+constexpr int packets_per_turn = 64;
+
+} // namespace
+
+/// Answers go back the way that the request has come.
+DynamicPeer DynamicTarget::peer_of(const fabric::ParsedPacket& packet) const {
+    const auto& headers = packet.headers;
+    const auto context = std::as_const(queue_pair_).context();
+    DynamicPeer peer{.queue_pair = headers.dynamic->source_qp,
+                     .lid = headers.local.slid,
+                     .path_bits = static_cast<std::uint8_t>(headers.local.dlid & 0x7fU),
+                     .service_level = headers.local.sl,
+                     .force_loopback = headers.local.slid == headers.local.dlid,
+                     .global = std::nullopt,
+                     .header = {}};
+    if (headers.global)
+        peer.global = fabric::GlobalRoute{
+            .traffic_class =
+                static_cast<std::uint8_t>(context.get<"primary_address_path.tclass">()),
+            .flow_label =
+                static_cast<std::uint32_t>(context.get<"primary_address_path.flow_label">()),
+            .hop_limit = static_cast<std::uint8_t>(context.get<"primary_address_path.hop_limit">()),
+            .source = headers.global->destination,
+            .destination = headers.global->source};
+    return peer;
+}
+
+/// The connection that \p header names, not an earlier or later one of the same initiator.
+DynamicTarget::Incoming* DynamicTarget::find(const Initiator& initiator,
+                                             const fabric::DynamicConnectionHeader& header) const {
+    const auto found = connections_.find(initiator);
+    return found != connections_.end() && found->second->number == header.connection &&
+                   !found->second->closed
+               ? found->second.get()
+               : nullptr;
+}
+
+void DynamicTarget::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+    const auto operation = operation_of(packet.headers.transport.opcode);
+    if (!operation || is_response(operation->verb) || !queue_pair_.can_receive())
+        return;
+    const auto& header = *packet.headers.dynamic;
+    const Initiator initiator{packet.headers.local.slid, header.source_qp};
+    if (operation->verb == Verb::connect)
+        return connect(port, packet);
+    Incoming* connection = find(initiator, header);
+    if (connection == nullptr || !connection->channel.accepts(port, packet))
+        return;
+    if (operation->verb == Verb::disconnect)
+        disconnect(initiator, header);
+    else
+        connection->responder.request_arrived(port, packet, *operation);
+}
+
+void DynamicTarget::connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+    const auto& header = *packet.headers.dynamic;
+    if (header.access_key != std::as_const(queue_pair_).context().get<"dc_access_key">()) {
+        queue_pair_.count_key_violation();
+        return refuse(packet, NakCode::remote_access);
+    }
+    const Initiator initiator{packet.headers.local.slid, header.source_qp};
+    auto& connection = connections_[initiator];
+    if (!connection)
+        connection = std::make_unique<Incoming>(hca_, queue_pair_, loopback_,
+                                                [this, initiator] { ask_for_turn(initiator); });
+    if (header.connection > connection->number)
+        return begin(*connection, port, packet);
+    if (header.connection == connection->number && !connection->closed)
+        connection->responder.repeat_connect();
+}
+
+void DynamicTarget::begin(Incoming& connection, fabric::HcaPort& port,
+                          const fabric::ParsedPacket& packet) {
+    connection.responder.stop();
+    connection.number = packet.headers.dynamic->connection;
+    connection.channel.set_peer(peer_of(packet));
+    connection.closed = !connection.channel.accepts(port, packet);
+    if (!connection.closed)
+        connection.responder.connect(Psn(packet.headers.transport.psn));
+}
+
+void DynamicTarget::disconnect(const Initiator& initiator,
+                               const fabric::DynamicConnectionHeader& header) {
+    if (Incoming* connection = find(initiator, header)) {
+        connection->responder.stop();
+        connection->closed = true;
+    }
+}
+
+/// Refuses a connection that hasn't begun.
+void DynamicTarget::refuse(const fabric::ParsedPacket& packet, NakCode code) {
+    Channel channel(hca_, queue_pair_, loopback_);
+    channel.set_peer(peer_of(packet));
+    auto headers = channel.headers();
+    if (!headers)
+        return;
+    headers->transport.opcode = opcode_of(queue_pair_.service(), {.verb = Verb::acknowledge});
+    headers->transport.psn = packet.headers.transport.psn;
+    headers->ack = {.syndrome = refusal_syndrome(code), .msn = 0};
+    channel.send(fabric::build(*headers, {}));
+}
+
+void DynamicTarget::ask_for_turn(const Initiator& initiator) {
+    if (waiting_.empty())
+        turns_.ask(queue_pair_.number());
+    waiting_.insert(initiator);
+}
+
+void DynamicTarget::take_turn() {
+    for (const Initiator& initiator : std::exchange(waiting_, {})) {
+        const auto found = connections_.find(initiator);
+        if (found == connections_.end())
+            continue;
+        int budget = packets_per_turn;
+        if (found->second->responder.send(budget))
+            ask_for_turn(initiator);
+        if (found->second->responder.has_ended())
+            found->second->closed = true;
+    }
+}
+
+std::size_t DynamicTarget::connections() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        connections_, [](const auto& entry) { return !entry.second->closed; }));
+}
+
+void DynamicTarget::stop() {
+    for (auto& [initiator, connection] : connections_)
+        connection->responder.stop();
+}
+
+} // namespace cxemu::transport
