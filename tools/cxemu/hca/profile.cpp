@@ -58,7 +58,7 @@ constexpr std::array general{
     fixed("log_max_ra_req_qp", 4),
     fixed("log_max_ra_res_qp", 4),
     fixed("end_pad", 1),
-    fixed("log_max_msg", 30),
+    fixed("log_max_msg", 31),
     fixed("max_wqe_sz_sq", 1024),
     fixed("max_wqe_sz_rq", 512),
     fixed("compact_address_vector", 1),

@@ -199,6 +199,21 @@ TEST_F(QueuePairCommandsTest, LetOnlyTheOwnerChangeAQueuePair) {
 
 // --- Transitions ---------------------------------------------------------------------------------
 
+struct QueuePairsOfShortMessages : CommandTest {
+    QueuePairsOfShortMessages() : CommandTest(with_capability("log_max_msg", 30)) {}
+};
+
+TEST_F(QueuePairsOfShortMessages, RefuseLongOnes) {
+    Call<hwtab::cmd_rst2init_qp> call;
+    call.in().set<"qpn">(bench.make_queue_pair().number());
+    const auto context = call.in().nested<"qpc", hwtab::qpc>();
+    Bench::fill_context(context);
+    context.set<"log_msg_max">(31);
+    EXPECT_EQ(outcome(bench.run(call)), "EXCEEDS_LIMIT exceeds_capability");
+    context.set<"log_msg_max">(30);
+    EXPECT_EQ(outcome(bench.run(call)), "OK");
+}
+
 TEST_F(QueuePairCommandsTest, RefuseATransitionFromAnotherState) {
     EXPECT_EQ(simple<hwtab::cmd_rtr2rts_qp>(bench.make_queue_pair().number()),
               "BAD_QP_STATE bad_transition");
@@ -210,9 +225,6 @@ TEST_F(QueuePairCommandsTest, RefuseValuesThatAContextCannotHave) {
                   queue_pair, 0,
                   [](auto qpc) { qpc.template set<"primary_address_path.vhca_port_num">(0); }),
               "BAD_PARAMETER wrong_port");
-    EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(
-                  queue_pair, 0, [](auto qpc) { qpc.template set<"log_msg_max">(31); }),
-              "EXCEEDS_LIMIT exceeds_capability");
     ASSERT_EQ(transit<hwtab::cmd_rst2init_qp>(queue_pair, 0, [](auto) {}), "OK");
     for (const std::uint64_t mtu : {0U, 6U}) {
         EXPECT_EQ(transit<hwtab::cmd_init2rtr_qp>(queue_pair, 0,
