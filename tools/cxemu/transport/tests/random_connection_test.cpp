@@ -43,7 +43,7 @@ using testing::Send;
 
 /// Something that software does, or time that passes.
 struct Step {
-    enum class Kind : std::uint8_t { post, receive, wait };
+    enum class Kind : std::uint8_t { post, receive, wait, drain, resume };
     Kind kind = Kind::wait;
     bool from_second = false; ///< who sends, or whose messages are to be received
     Request request{};
@@ -70,24 +70,29 @@ constexpr std::size_t most_requests = 24; ///< of a side: all fit into its queue
 constexpr std::size_t most_receives = 56; ///< of a side, those that are added at the end as well
 constexpr std::uint32_t longest = 9'000;  ///< bytes of a message
 constexpr std::uint32_t largest_buffer = 9'216;
+constexpr std::uint32_t grh_size = 40; ///< bytes in front of a datagram
 
 Kind draw_kind(SeededRandom& random, ServiceType service) {
     constexpr std::array reliable{
         Kind::send, Kind::send_immediate, Kind::write,    Kind::write_immediate,
         Kind::read, Kind::compare_swap,   Kind::fetch_add};
+    if (service == ServiceType::unreliable_datagram)
+        return Kind::send_immediate;
     constexpr std::array unreliable{Kind::send_immediate, Kind::write, Kind::write_immediate};
     if (service == ServiceType::unreliable_connection)
         return unreliable.at(random.below(unreliable.size()));
     return reliable.at(random.below(reliable.size()));
 }
 
-Request draw_request(SeededRandom& random, ServiceType service, std::uint32_t number) {
-    Request request{.kind = draw_kind(random, service), .number = number};
+Request draw_request(SeededRandom& random, const ConnectionOptions& options, std::uint32_t number) {
+    Request request{.kind = draw_kind(random, options.service), .number = number};
     // Short ones, ones about as long as a packet, long ones.
     constexpr std::array<std::uint32_t, 3> lengths{64, 1100, longest};
     request.length = static_cast<std::uint32_t>(random.below(lengths.at(random.below(3)) + 1));
     if (request.kind == Kind::read)
         request.length = std::max(request.length, 1U);
+    if (options.service == ServiceType::unreliable_datagram)
+        request.length = std::min(request.length, 128U << options.mtu_code);
     request.offset = static_cast<std::uint32_t>(random.below(Direction::memory_size - longest));
     if (model::is_atomic(request.kind)) {
         request.length = 8;
@@ -112,10 +117,17 @@ LinkQuality draw_link(SeededRandom& random) {
     return link;
 }
 
+/// Only the first side sends, and receives are shared on the other.
+bool is_one_way(ServiceType service) {
+    return service == ServiceType::extended_reliable_connection ||
+           service == ServiceType::dynamic_initiator;
+}
+
 ConnectionOptions draw_options(SeededRandom& random) {
     constexpr std::array services{
-        ServiceType::reliable_connection, ServiceType::reliable_connection,
-        ServiceType::extended_reliable_connection, ServiceType::unreliable_connection};
+        ServiceType::reliable_connection,          ServiceType::reliable_connection,
+        ServiceType::extended_reliable_connection, ServiceType::unreliable_connection,
+        ServiceType::unreliable_datagram,          ServiceType::dynamic_initiator};
     constexpr std::array<std::uint32_t, 3> psns{0, 0xff'fff8, 0x7f'fffc};
     ConnectionOptions options;
     options.service = services.at(random.below(services.size()));
@@ -123,6 +135,7 @@ ConnectionOptions draw_options(SeededRandom& random) {
     options.first_psn = psns.at(random.below(psns.size()));
     options.not_ready_timer = static_cast<std::uint8_t>(1 + random.below(14));
     options.log_reads = static_cast<std::uint8_t>(random.below(4));
+    options.shares_receives = !is_one_way(options.service) && random.below(3) == 0;
     return options;
 }
 
@@ -136,32 +149,33 @@ Script draw_script(std::uint64_t seed) {
     SeededRandom random(seed);
     Script script{
         .seed = seed, .options = draw_options(random), .link = draw_link(random), .steps = {}};
-    const bool both_send = script.options.service != ServiceType::extended_reliable_connection;
+    const bool both_send = !is_one_way(script.options.service);
     const std::size_t steps = 4 + random.below(60);
     std::array<std::uint32_t, 2> posted{};
     for (std::size_t i = 0; i < steps; ++i) {
         Step step = draw_wait(random);
         step.from_second = both_send && random.below(2) != 0;
-        const auto choice = random.below(4);
+        const auto choice = random.below(8);
         auto& number = posted.at(step.from_second ? 1 : 0);
-        if (choice < 2 && number < most_requests) {
+        if (choice < 4 && number < most_requests) {
             step.kind = Step::Kind::post;
-            step.request = draw_request(random, script.options.service, ++number);
-        } else if (choice == 2) {
+            step.request = draw_request(random, script.options, ++number);
+        } else if (choice == 4 || choice == 5) {
             step.kind = Step::Kind::receive;
             step.length = largest_buffer;
+        } else if (choice == 6) {
+            step.kind = random.below(2) != 0 ? Step::Kind::drain : Step::Kind::resume;
         }
         script.steps.push_back(step);
     }
     return script;
 }
 
-/// One side sends, over a link that loses nothing, and one of its requests is wrong.
+/// One side sends, and one of its requests is wrong.
 Script draw_failing_script(std::uint64_t seed) {
     Script script = draw_script(seed);
     SeededRandom random(~seed);
-    script.link.lost = 0;
-    if (script.options.service == ServiceType::unreliable_connection)
+    if (!is_reliable(script.options.service))
         script.options.service = ServiceType::reliable_connection;
     std::vector<Request*> requests;
     for (Step& step : script.steps) {
@@ -276,9 +290,13 @@ class Run {
 public:
     explicit Run(const Script& script)
         : script_(script), peers_(script.options),
-          traffic_{Traffic(peers_.first, peers_.second, model_service(), is_xrc()),
-                   Traffic(peers_.second, peers_.first, model_service(), is_xrc())},
+          traffic_{Traffic(peers_.first, peers_.second, model_service(), shares()),
+                   Traffic(peers_.second, peers_.first, model_service(), shares())},
           weather_(peers_.time.loop, script.link, script.seed) {
+        if (script.options.service == ServiceType::dynamic_initiator)
+            other_target_ = &peers_.second.make_target(script.options);
+        if (script.link.lost != 0)
+            traffic_[0].expected.may_lose_answers();
         peers_.connect();
         peers_.set_filter(
             [this](fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
@@ -294,8 +312,7 @@ public:
             while (traffic.buffers.size() < traffic.receives_wanted)
                 post_receive(traffic, largest_buffer);
         }
-        peers_.run(std::chrono::milliseconds(20), 10); // longer than any of its timers
-        poll();
+        finish();
         for (Traffic& traffic : traffic_) {
             if (auto wrong = check(traffic))
                 return wrong;
@@ -305,12 +322,33 @@ public:
 
 private:
     [[nodiscard]] model::Service model_service() const {
-        return script_.options.service == ServiceType::unreliable_connection
-                   ? model::Service::unreliable
-                   : model::Service::reliable;
+        return is_reliable(script_.options.service) ? model::Service::reliable
+                                                    : model::Service::unreliable;
+    }
+    [[nodiscard]] bool shares() const {
+        return script_.options.shares_receives || is_one_way(script_.options.service);
+    }
+    [[nodiscard]] std::uint32_t skipped() const {
+        return script_.options.service == ServiceType::unreliable_datagram ? grh_size : 0;
     }
     [[nodiscard]] bool is_xrc() const {
         return script_.options.service == ServiceType::extended_reliable_connection;
+    }
+
+    /// Sends that are held back go on, until nothing is left to do.
+    void finish() {
+        constexpr int rounds = 2;
+        for (int round = 0; round < rounds; ++round) {
+            for (Traffic& traffic : traffic_)
+                resume(traffic.sender);
+            peers_.run(std::chrono::milliseconds(20), 10); // longer than any of its timers
+        }
+        poll();
+    }
+
+    void resume(Peer& sender) {
+        if (sender.queue_pair().state() == queues::QueuePairState::send_queue_drained)
+            sender.resume_sends(script_.options);
     }
 
     void take(const Step& step) {
@@ -325,6 +363,12 @@ private:
             break;
         case Step::Kind::wait:
             peers_.advance(step.time);
+            break;
+        case Step::Kind::drain:
+            traffic.sender.queue_pair().drain_sends();
+            break;
+        case Step::Kind::resume:
+            resume(traffic.sender);
             break;
         }
         poll();
@@ -344,6 +388,8 @@ private:
             send.remote_key = no_such_key;
         if (is_xrc())
             send.xrc_srq = peers_.second.xrc_queue().number();
+        if (request.number % 3 == 0)
+            send.target = other_target_;
         const Data data = traffic.sender.space(request.length);
         const bool is_answered = request.kind == Kind::read || model::is_atomic(request.kind);
         if (!is_answered)
@@ -360,10 +406,12 @@ private:
     }
 
     void post_receive(Traffic& traffic, std::uint32_t length) {
-        const Data buffer = traffic.receiver.space(length);
+        const Data buffer = traffic.receiver.space(length + skipped());
         const auto slot = static_cast<std::uint16_t>(traffic.buffers.size());
         if (is_xrc())
             traffic.receiver.post_shared(traffic.receiver.xrc_queue(), slot, buffer);
+        else if (shares())
+            traffic.receiver.post_to_pool(buffer);
         else
             traffic.receiver.post_receive({buffer});
         traffic.buffers.push_back(buffer);
@@ -389,7 +437,7 @@ private:
         }
         Traffic& incoming = &outgoing == traffic_.data() ? traffic_[1] : traffic_[0];
         if (!result.error) {
-            completion.length = result.byte_count;
+            completion.length = result.byte_count - skipped();
             if (result.opcode != CompletionOpcode::send)
                 completion.immediate = result.immediate;
         }
@@ -399,7 +447,8 @@ private:
     std::optional<std::string> check(Traffic& traffic) {
         traffic.seen.memory = traffic.receiver.contents(traffic.memory);
         for (const Data& buffer : traffic.buffers)
-            traffic.seen.buffers.push_back(traffic.receiver.contents(buffer));
+            traffic.seen.buffers.push_back(traffic.receiver.contents(
+                {.address = buffer.address + skipped(), .length = buffer.length - skipped()}));
         for (const Data& answer : traffic.answers)
             traffic.seen.answers.push_back(traffic.sender.contents(answer));
         auto wrong = traffic.expected.check(traffic.seen);
@@ -413,6 +462,7 @@ private:
     Peers peers_;
     std::array<Traffic, 2> traffic_;
     Weather weather_;
+    const queues::QueuePair* other_target_ = nullptr; ///< of a dynamic initiator
 };
 
 std::optional<std::string> run(const Script& script) {
@@ -450,6 +500,10 @@ std::string describe(const Step& step) {
                            static_cast<int>(request.defect));
     case Step::Kind::receive:
         return fmt::format("a receive of {} bytes for the messages of the {}", step.length, who);
+    case Step::Kind::drain:
+        return fmt::format("the {} drains its sends", who);
+    case Step::Kind::resume:
+        return fmt::format("the {} sends again", who);
     case Step::Kind::wait:
         return fmt::format("{} us pass", step.time.count());
     }
@@ -458,12 +512,13 @@ std::string describe(const Step& step) {
 
 std::string describe(const Script& script) {
     const ConnectionOptions& options = script.options;
-    std::string text =
-        fmt::format("seed {}, service {}, MTU code {}, first PSN {:#x}, RNR timer {}, 2^{} reads, "
-                    "lost {}%, doubled {}%, overtaken {}%, late {}%\n",
-                    script.seed, queues::name_of(options.service), options.mtu_code,
-                    options.first_psn, options.not_ready_timer, options.log_reads, script.link.lost,
-                    script.link.doubled, script.link.overtaken, script.link.late);
+    std::string text = fmt::format(
+        "seed {}, service {}{}, MTU code {}, first PSN {:#x}, RNR timer {}, 2^{} reads, "
+        "lost {}%, doubled {}%, overtaken {}%, late {}%\n",
+        script.seed, queues::name_of(options.service),
+        options.shares_receives ? " with shared receives" : "", options.mtu_code, options.first_psn,
+        options.not_ready_timer, options.log_reads, script.link.lost, script.link.doubled,
+        script.link.overtaken, script.link.late);
     for (const Step& step : script.steps)
         text += "  " + describe(step) + "\n";
     return text;

@@ -208,8 +208,31 @@ void Direction::flush(Expectation& result) const {
         result.receives.push_back({.index = i, .status = Status::flushed});
 }
 
+/// The sender gave up at a request that the peer may have carried out.
+void Direction::fail_unheard(Expectation& result, const Observation& seen) const {
+    const auto first = std::ranges::find_if(seen.sends, [](const Completion& completion) {
+        return completion.status != Status::success;
+    });
+    if (!loses_answers_ || !result.peer_failed || first == seen.sends.end() ||
+        first->status != Status::other || first->index > *result.failed)
+        return;
+    const std::size_t given_up = first->index;
+    result.sends.clear();
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (i >= given_up)
+            result.sends.push_back(
+                {.index = i, .status = i == given_up ? Status::other : Status::flushed});
+        else if (requests_[i].signaled)
+            result.sends.push_back({.index = i});
+        if (i >= given_up)
+            result.answers[i].clear(); // it may have arrived in part
+    }
+}
+
 std::optional<std::string> Direction::check_reliable(const Observation& seen) const {
-    const Expectation expected = expect();
+    Expectation expected = expect();
+    if (expected.failed)
+        fail_unheard(expected, seen);
     if (auto wrong = compare("send", seen.sends, expected.sends))
         return wrong;
     if (auto wrong = check_received(seen, expected))

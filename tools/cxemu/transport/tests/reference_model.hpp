@@ -96,6 +96,9 @@ public:
     Direction(Service service, bool shares_receives);
 
     void post_send(const Request& request) { requests_.push_back(request); }
+    /// The link may lose what the peer says of a failure: then the sender finds out by itself, at
+    /// a request whose success it hasn't heard of either.
+    void may_lose_answers() { loses_answers_ = true; }
     /// \param length of its buffer
     void post_receive(std::uint32_t length) { receives_.push_back(length); }
 
@@ -127,6 +130,7 @@ private:
     void flush(Expectation& result) const;
     void take_receive(Expectation& result, const Request& request) const;
     void write(Expectation& result, const Request& request) const;
+    void fail_unheard(Expectation& result, const Observation& seen) const;
     void spoil_reads(Expectation& result, std::size_t index) const;
     void change_atomically(Expectation& result, std::size_t index) const;
 
@@ -139,6 +143,7 @@ private:
 
     Service service_;
     bool shares_receives_;
+    bool loses_answers_ = false;
     std::vector<Request> requests_;
     std::vector<std::uint32_t> receives_;
 };
