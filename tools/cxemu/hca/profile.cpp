@@ -169,6 +169,7 @@ constexpr std::array since_connectx7{
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
     fixed("hca_cap_2", 1),
+    fixed("qpc_extension", 1),
     fixed("log_max_dci_stream_channels", 4),
     fixed("log_max_dci_errored_streams", 4),
     fixed("general_obj_types", std::uint64_t{1} << 0x3aU), // address mappings

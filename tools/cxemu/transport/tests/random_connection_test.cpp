@@ -295,7 +295,8 @@ public:
           weather_(peers_.time.loop, script.link, script.seed) {
         if (script.options.service == ServiceType::dynamic_initiator)
             other_target_ = &peers_.second.make_target(script.options);
-        if (script.link.lost != 0)
+        // An answer that a refusal overtakes is as good as lost: it is asked for again.
+        if (script.link.lost != 0 || script.link.overtaken != 0 || script.link.late != 0)
             traffic_[0].expected.may_lose_answers();
         peers_.connect();
         peers_.set_filter(
