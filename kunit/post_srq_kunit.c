@@ -11,6 +11,7 @@ struct fake_srq {
 	struct cxib_srq srq;
 	__be32 record[2];
 	u64 wr_ids[BIT(LOG_SIZE)];
+	unsigned long outstanding;
 };
 
 static void free_buffer(void *data)
@@ -32,6 +33,7 @@ static struct fake_srq *make_queue(struct kunit *test)
 	srq->log_stride = 6;
 	srq->max_sge = 3;
 	srq->wr_ids = shared->wr_ids;
+	srq->outstanding = &shared->outstanding;
 	srq->record.words = shared->record;
 	spin_lock_init(&srq->lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, shared->fake->hca->bus.dev,
@@ -88,12 +90,29 @@ static void a_completion_of_no_request_is_noticed(struct kunit *test)
 
 	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, BIT(LOG_SIZE), &wc));
 	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, U16_MAX, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+}
+
+/* Otherwise the list of free requests would go in a circle. */
+static void a_request_is_done_once(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
+	KUNIT_EXPECT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
+	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 5));
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(takes_one_less_than_its_size),
 	KUNIT_CASE(requests_get_free_in_any_order),
 	KUNIT_CASE(a_completion_of_no_request_is_noticed),
+	KUNIT_CASE(a_request_is_done_once),
 	{}
 };
 

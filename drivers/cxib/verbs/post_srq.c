@@ -6,6 +6,7 @@
  * goes along these links as well: the free requests are the rest of its list.
  */
 #include <kunit/visibility.h>
+#include <linux/bitops.h>
 
 #include "hw/work_queue.h"
 #include "verbs/srq.h"
@@ -54,6 +55,7 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 				     0);
 	srq->wr_ids[srq->head] = wr->wr_id;
+	__set_bit(srq->head, srq->outstanding);
 	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
 	srq->posted++;
 	return 0;
@@ -86,19 +88,19 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
  * @index: the request, as in the completion
  * @wc: filled: what the poster calls it
  *
- * Return: false when there is no such request.
+ * Return: false when no such request is outstanding.
  */
 bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *wc)
 {
-	unsigned long flags;
-
 	if (index >= BIT(srq->log_size))
 		return false;
-	spin_lock_irqsave(&srq->lock, flags);
+	guard(spinlock_irqsave)(&srq->lock);
+	/* A request that is free must not get into the list of the free ones again. */
+	if (!__test_and_clear_bit(index, srq->outstanding))
+		return false;
 	wc->wr_id = srq->wr_ids[index];
 	hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
 	srq->tail = index;
-	spin_unlock_irqrestore(&srq->lock, flags);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_shared_receive);

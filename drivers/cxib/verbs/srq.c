@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shared receive queues: made, changed, queried, destroyed; their events. */
+#include <linux/bitmap.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -116,9 +117,12 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	srq->wr_ids = kvcalloc(BIT(srq->log_size), sizeof(*srq->wr_ids), GFP_KERNEL);
 	if (!srq->wr_ids)
 		return err;
+	srq->outstanding = bitmap_zalloc(BIT(srq->log_size), GFP_KERNEL);
+	if (!srq->outstanding)
+		goto free_wr_ids;
 	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
 	if (err)
-		goto free_wr_ids;
+		goto free_bitmap;
 	err = cxib_record_create(verbs->hw, &srq->record);
 	if (err)
 		goto destroy_buffer;
@@ -127,6 +131,8 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 
 destroy_buffer:
 	cxib_buffer_destroy(&srq->buffer, dev);
+free_bitmap:
+	bitmap_free(srq->outstanding);
 free_wr_ids:
 	kvfree(srq->wr_ids);
 	return err;
@@ -136,6 +142,7 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 {
 	cxib_record_destroy(verbs->hw, &srq->record);
 	cxib_buffer_destroy(&srq->buffer, verbs->hw->bus->dev);
+	bitmap_free(srq->outstanding);
 	kvfree(srq->wr_ids);
 }
 

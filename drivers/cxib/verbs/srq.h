@@ -18,6 +18,8 @@
  * @buffer: its memory
  * @record: tells the device what was posted
  * @wr_ids: what the poster calls each request
+ * @outstanding: bit for each request that is posted and not done; protected by
+ *	@lock
  * @reference: keeps it while an event is told
  * @lock: protects what follows, and the links of the free requests. Taken in
  *	any context, also with the lock of a completion queue held.
@@ -38,6 +40,7 @@ struct cxib_srq {
 	struct cxib_buffer buffer;
 	struct cxib_record record;
 	u64 *wr_ids;
+	unsigned long *outstanding;
 	struct cxib_reference reference;
 	spinlock_t lock; /* posters, and who frees requests */
 	u16 head;
