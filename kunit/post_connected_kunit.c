@@ -11,6 +11,7 @@ static struct fake_queue_pair *make_connection(struct kunit *test)
 	fake->qp.sends.operations = U64_MAX;
 	fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
 	fake->qp.sends.write = cxib_write_connected;
+	fake->qp.sends.address_octwords = 0;
 	return fake;
 }
 
@@ -49,6 +50,28 @@ static void writes_and_reads_name_the_remote_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_READ,
 			hw_wqe_ctrl_seg_get_opcode(fake_block(fake, 1)));
 	KUNIT_EXPECT_EQ(test, IB_WC_RDMA_READ, fake->qp.sends.entries[1].opcode);
+}
+
+static void what_is_brought_is_not_inline(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
+	struct ib_atomic_wr wr = {
+		.wr = { .num_sge = 1, .sg_list = &sge, .send_flags = IB_SEND_INLINE },
+	};
+	static const enum ib_wr_opcode opcodes[] = {
+		IB_WR_RDMA_READ, IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD,
+		IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
+	};
+	const struct hw_wqe_ctrl_seg *control;
+	size_t i;
+
+	fake->qp.sends.max_inline = 64;
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		wr.wr.opcode = opcodes[i];
+		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send(&fake->qp, &wr.wr, &control));
+	}
+	KUNIT_EXPECT_EQ(test, 0, fake->qp.sends.produced);
 }
 
 static void atomics_have_operands(struct kunit *test)
@@ -132,6 +155,7 @@ static void whoever_comes_after_a_key_waits_for_it(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(writes_and_reads_name_the_remote_memory),
+	KUNIT_CASE(what_is_brought_is_not_inline),
 	KUNIT_CASE(atomics_have_operands),
 	KUNIT_CASE(a_registration_describes_the_key),
 	KUNIT_CASE(whoever_comes_after_a_key_waits_for_it),

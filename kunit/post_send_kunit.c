@@ -154,13 +154,25 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	struct request *request = make_request(test, 1);
 	unsigned int i;
 
-	request->fake->qp.sends.max_blocks = 2;
 	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / 2; i++)
 		KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
 	request->fake->qp.sends.consumed = 2;
 	KUNIT_EXPECT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
+}
+
+/* What is left at the end counts, not what the longest request would take. */
+static void a_request_takes_the_blocks_that_it_needs(struct kunit *test)
+{
+	struct request *request = make_request(test, 5);
+	struct cxib_send_queue *sends = &request->fake->qp.sends;
+
+	sends->produced = BIT(FAKE_LOG_BLOCKS) - 2;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
+	request->ud.wr.num_sge = 4;
+	KUNIT_EXPECT_EQ(test, 0, build(request));
+	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_BLOCKS), sends->produced);
 }
 
 static void more_segments_than_agreed_are_refused(struct kunit *test)
@@ -213,6 +225,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(each_request_begins_at_a_block),
 	KUNIT_CASE(goes_on_at_the_start_of_the_ring),
 	KUNIT_CASE(a_full_ring_takes_nothing),
+	KUNIT_CASE(a_request_takes_the_blocks_that_it_needs),
 	KUNIT_CASE(more_segments_than_agreed_are_refused),
 	KUNIT_CASE(data_in_the_request_is_copied_across_the_end_of_the_ring),
 	KUNIT_CASE(operations_that_are_not_for_datagrams_are_refused),

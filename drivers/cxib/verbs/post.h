@@ -11,6 +11,10 @@ struct ib_recv_wr;
 struct ib_reg_wr;
 struct ib_send_wr;
 
+/* Octwords of requests that change memory keys. */
+#define CXIB_REGISTRATION_OCTWORDS	9
+#define CXIB_INVALIDATION_OCTWORDS	8
+
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		    const struct hw_wqe_ctrl_seg **control);
 /* How the body of a request is written; return its octwords. */

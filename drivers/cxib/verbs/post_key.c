@@ -64,7 +64,7 @@ u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 	fill_key(cxib_send_octword(qp, first + KEY_SEGMENT), mr, wr, octwords);
 	hw_wqe_data_seg_pack(cxib_send_octword(qp, first + LIST_SEGMENT), 0, length,
 			     qp->ib.pd->local_dma_lkey, mr->list_dma);
-	return LIST_SEGMENT + 1;
+	return CXIB_REGISTRATION_OCTWORDS;
 }
 
 /**
@@ -82,5 +82,5 @@ u32 cxib_write_invalidation(struct cxib_qp *qp)
 				 HW_MKEY_MASK_FREE, 0);
 	*segment = (struct hw_mkey_seg){};
 	hw_mkey_seg_set_free(segment, 1);
-	return LIST_SEGMENT;
+	return CXIB_INVALIDATION_OCTWORDS;
 }

@@ -19,25 +19,30 @@
 /* Data that a request carries begins behind the word that says how much it is. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
-/* What each operation is for the device, and in completions. */
+/*
+ * What each operation is for the device, and in completions; octwords that a
+ * connection's request has before its data; whether it can carry data itself.
+ */
 static const struct {
 	u8 opcode;
 	u8 completion;
+	u8 octwords;
+	bool sends_data;
 } operations[] = {
-	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE },
-	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND },
-	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ },
-	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP },
-	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD },
-	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND },
-	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV },
+	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, true },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE, 2, true },
+	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, true },
+	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND, 1, true },
+	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ, 2 },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP, 3 },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD, 3 },
+	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, true },
+	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_INVALIDATION_OCTWORDS },
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
-					      IB_WC_MASKED_COMP_SWAP },
+					      IB_WC_MASKED_COMP_SWAP, 4 },
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
-						IB_WC_MASKED_FETCH_ADD },
-	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR },
+						IB_WC_MASKED_FETCH_ADD, 4 },
+	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REGISTRATION_OCTWORDS },
 };
 
 /**
@@ -158,14 +163,21 @@ static u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32
 						 write_pointers(qp, wr, octwords);
 }
 
-static bool fits_inline(const struct cxib_send_queue *sends, const struct ib_send_wr *wr)
+/* Octwords that the data of a request take, at most. */
+static int data_octwords(const struct cxib_send_queue *sends, const struct ib_send_wr *wr)
 {
 	size_t length = 0;
 	int i;
 
+	if (wr->num_sge > sends->max_sge)
+		return -EINVAL;
+	if (!(wr->send_flags & IB_SEND_INLINE))
+		return wr->num_sge;
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
-	return length <= sends->max_inline;
+	if (length > sends->max_inline || !operations[wr->opcode].sends_data)
+		return -EINVAL;
+	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_OCTWORD);
 }
 
 /* The vector of the address, completed by what the request brings. */
@@ -265,7 +277,7 @@ static void remember(struct cxib_qp *qp, const struct ib_send_wr *wr, u32 blocks
  * Return: 0, or
  *	-EOPNOTSUPP when the queue pair cannot do the operation,
  *	-EINVAL when there are more data segments, or there is more inline data,
- *	than it was made for,
+ *	than it was made for, or the operation brings data and they are inline,
  *	-ENOMEM when the send queue has no room.
  */
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
@@ -275,15 +287,16 @@ int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	u32 first = sends->produced * CXIB_OCTWORDS_IN_BLOCK;
 	struct hw_wqe_ctrl_seg *begin;
 	u32 octwords, used;
+	int data;
 
 	if (wr->opcode >= ARRAY_SIZE(operations) || !(sends->operations & BIT_ULL(wr->opcode)))
 		return -EOPNOTSUPP;
-	if (wr->num_sge > sends->max_sge)
-		return -EINVAL;
-	if (wr->send_flags & IB_SEND_INLINE && !fits_inline(sends, wr))
-		return -EINVAL;
+	data = data_octwords(sends, wr);
+	if (data < 0)
+		return data;
+	octwords = sends->address_octwords + operations[wr->opcode].octwords + data;
 	used = sends->produced - READ_ONCE(sends->consumed);
-	if (used + sends->max_blocks > BIT(sends->log_size))
+	if (used + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK) > BIT(sends->log_size))
 		return -ENOMEM;
 
 	begin = cxib_send_octword(qp, first);

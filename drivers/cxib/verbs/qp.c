@@ -369,6 +369,7 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 	default:
 		qp->sends.operations = sends;
 		qp->sends.write = cxib_write_datagram;
+		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_OCTWORD;
 	}
 }
 

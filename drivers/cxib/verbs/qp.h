@@ -38,7 +38,7 @@ struct cxib_send_entry {
  * @log_size: log2 of its blocks
  * @max_sge: data segments that a request can have
  * @max_inline: bytes that a request can carry itself
- * @max_blocks: what the longest request takes
+ * @address_octwords: what each request takes for the address of a datagram
  * @operations: bit for each enum ib_wr_opcode that it can do
  * @key_fence: how requests that change memory keys wait for earlier ones
  * @write: writes the body of a request; returns its octwords
@@ -54,7 +54,7 @@ struct cxib_send_queue {
 	unsigned int log_size;
 	unsigned int max_sge;
 	unsigned int max_inline;
-	unsigned int max_blocks;
+	unsigned int address_octwords;
 	u64 operations;
 	enum hw_fence_mode key_fence;
 	u32 (*write)(struct cxib_qp *qp, const struct ib_send_wr *wr);
