@@ -167,6 +167,16 @@ static bool has_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
+/* The operands of 8 bytes that requests of the kernel have. */
+static bool has_masked_atomics(const struct cxib_device_caps *caps)
+{
+	const u32 operations = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
+			       HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+
+	return caps->atomic && (caps->atomic_operations & operations) == operations &&
+	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
+}
+
 static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
@@ -194,7 +204,7 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 		attr->atomic_cap = IB_ATOMIC_HCA;
 	else
 		attr->atomic_cap = IB_ATOMIC_NONE;
-	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = has_masked_atomics(caps) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 }
 
 static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
