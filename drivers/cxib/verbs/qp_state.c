@@ -456,3 +456,4 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	mutex_unlock(&qp->mutex);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_queue_pair);

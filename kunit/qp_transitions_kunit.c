@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every transition of every service with every attribute, against the table of
+ * the specification (InfiniBand Architecture Specification volume 1, table 91,
+ * QP state transition properties).
+ */
+#include "fake_queue_pair.h"
+#include "hw/command_queue.h"
+
+#define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+#define MIGRATION	(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
+
+static const struct {
+	enum ib_qp_type type;
+	enum ib_qp_state from, to;
+	int required, optional;
+} transitions[] = {
+	{ IB_QPT_RC, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_ACCESS_FLAGS, 0 },
+	{ IB_QPT_RC, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_RC, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+	  IB_QP_MIN_RNR_TIMER,
+	  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC |
+	  IB_QP_SQ_PSN,
+	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPT_RC, IB_QPS_RTS, IB_QPS_RTS, 0,
+	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, 0,
+	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+
+	{ IB_QPT_UC, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_ACCESS_FLAGS, 0 },
+	{ IB_QPT_UC, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
+	  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPT_UC, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN,
+	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_SQE, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_SQD, IB_QPS_RTS, 0, IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
+
+	{ IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_QKEY, 0 },
+	{ IB_QPT_UD, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_INIT, IB_QPS_RTR, 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_SQE, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_SQD, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+};
+
+static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
+
+/* All that an attribute mask can name. */
+static const int attributes[] = {
+	IB_QP_CUR_STATE, IB_QP_EN_SQD_ASYNC_NOTIFY, IB_QP_ACCESS_FLAGS, IB_QP_PKEY_INDEX,
+	IB_QP_PORT, IB_QP_QKEY, IB_QP_AV, IB_QP_PATH_MTU, IB_QP_TIMEOUT, IB_QP_RETRY_CNT,
+	IB_QP_RNR_RETRY, IB_QP_RQ_PSN, IB_QP_MAX_QP_RD_ATOMIC, IB_QP_ALT_PATH,
+	IB_QP_MIN_RNR_TIMER, IB_QP_SQ_PSN, IB_QP_MAX_DEST_RD_ATOMIC, IB_QP_PATH_MIG_STATE,
+	IB_QP_CAP, IB_QP_DEST_QPN,
+};
+
+static u8 accept(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+{
+	return 0;
+}
+
+static int transitions_init(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake->hca->script = accept;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake->hw.caps.apm = 1;
+	fake->verbs.ib.attrs.max_pkeys = 128;
+	fake->verbs.ib.attrs.max_qp_rd_atom = 16;
+	fake->verbs.ib.attrs.max_qp_init_rd_atom = 16;
+	mutex_init(&fake->qp.mutex);
+	test->priv = fake;
+	return 0;
+}
+
+/* What the device would do with it is another question: the values are all possible. */
+static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_qp_state from,
+		   enum ib_qp_state to, int mask)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = to,
+		.cur_qp_state = from,
+		.path_mtu = IB_MTU_2048,
+		.path_mig_state = IB_MIG_REARM,
+		.port_num = 1,
+		.alt_port_num = 1,
+		.ah_attr.type = RDMA_AH_ATTR_TYPE_IB,
+		.alt_ah_attr.type = RDMA_AH_ATTR_TYPE_IB,
+	};
+
+	fake->qp.ib.qp_type = type;
+	fake->qp.state = from;
+	return cxib_modify_queue_pair(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
+}
+
+static void what_is_required_suffices(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		KUNIT_EXPECT_EQ_MSG(test, 0,
+				    transit(fake, transitions[i].type, transitions[i].from,
+					    transitions[i].to, transitions[i].required),
+				    "transition %zu", i);
+}
+
+static void each_attribute_is_as_the_table_says(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		for (k = 0; k < ARRAY_SIZE(attributes); k++) {
+			int required = transitions[i].required;
+			int possible = required | transitions[i].optional;
+			int err = transit(fake, transitions[i].type, transitions[i].from,
+					  transitions[i].to, required ^ attributes[k]);
+			bool expected = attributes[k] & possible && !(attributes[k] & required);
+
+			KUNIT_EXPECT_EQ_MSG(test, expected ? 0 : -EINVAL, err,
+					    "transition %zu, attribute 0x%x", i, attributes[k]);
+		}
+}
+
+static void all_that_is_possible_goes_at_once(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		KUNIT_EXPECT_EQ_MSG(test, 0,
+				    transit(fake, transitions[i].type, transitions[i].from,
+					    transitions[i].to,
+					    transitions[i].required | transitions[i].optional),
+				    "transition %zu", i);
+}
+
+static bool is_in_table(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		if (transitions[i].type == type && transitions[i].from == from &&
+		    transitions[i].to == to)
+			return true;
+	return false;
+}
+
+static void try_without_attributes(struct kunit *test, enum ib_qp_type type,
+				   enum ib_qp_state from, enum ib_qp_state to)
+{
+	int err = transit(test->priv, type, from, to, 0);
+
+	/* The RDMA core knows no way from reset to the error state. */
+	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET))
+		KUNIT_EXPECT_EQ_MSG(test, 0, err, "type %d, from %d to %d", type, from, to);
+	else if (!is_in_table(type, from, to))
+		KUNIT_EXPECT_NE_MSG(test, 0, err, "type %d, from %d to %d", type, from, to);
+}
+
+/* To reset and to the error state from anywhere, to others only as the table says. */
+static void there_are_no_other_transitions(struct kunit *test)
+{
+	enum ib_qp_state from, to;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		for (from = IB_QPS_RESET; from <= IB_QPS_ERR; from++)
+			for (to = IB_QPS_RESET; to <= IB_QPS_ERR; to++)
+				try_without_attributes(test, types[i], from, to);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_is_required_suffices),
+	KUNIT_CASE(each_attribute_is_as_the_table_says),
+	KUNIT_CASE(all_that_is_possible_goes_at_once),
+	KUNIT_CASE(there_are_no_other_transitions),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp_transitions",
+	.init = transitions_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
