@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test module in the guest: loads it and runs its cases."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+MODULE = pathlib.Path(os.environ.get("CXIB_ULP_MODULE", "cxib_ulp.ko"))
+DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib_ulp")
+
+
+def cases() -> list[str]:
+    return (DEBUGFS / "cases").read_text().split()
+
+
+def run_case(name: str, seed: int = 1, rounds: int = 1) -> str:
+    """Runs a case; returns what is wrong, nothing if all is right."""
+    descriptor = os.open(DEBUGFS / "run", os.O_WRONLY)
+    try:
+        os.write(descriptor, f"{name} seed={seed} rounds={rounds}".encode())
+    except OSError as error:
+        return (DEBUGFS / "report").read_text().strip() or os.strerror(error.errno or 0)
+    finally:
+        os.close(descriptor)
+    return ""
+
+
+class UlpTest(unittest.TestCase):
+    """The module is loaded while the tests run."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        subprocess.run(["insmod", MODULE], check=True)
+        cls.addClassCleanup(subprocess.run, ["rmmod", "cxib_ulp"], check=True)
+
+    def assert_right(self, name: str, seed: int = 1, rounds: int = 1) -> None:
+        with self.subTest(case=name, seed=seed):
+            found = run_case(name, seed, rounds)
+            if found:
+                self.fail(found)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What posting and polling cost, in steps of the time stamp counter. With
+ * `-icount shift=0` QEMU makes that the number of instructions, exactly.
+ */
+#include <asm/msr.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "single.h"
+
+#define SAMPLES	101
+#define LENGTH	64
+
+struct samples {
+	u32 post[SAMPLES];
+	u32 poll[SAMPLES];
+};
+
+static int compare(const void *one, const void *other)
+{
+	return *(const u32 *)one < *(const u32 *)other ? -1 : *(const u32 *)one > *(const u32 *)other;
+}
+
+static u32 median(u32 *values)
+{
+	sort(values, SAMPLES, sizeof(*values), compare, NULL);
+	return values[SAMPLES / 2];
+}
+
+/* What measuring itself takes. */
+static u32 measure_nothing(void)
+{
+	u64 begin;
+	u32 took;
+
+	local_irq_disable();
+	begin = rdtsc_ordered();
+	took = rdtsc_ordered() - begin;
+	local_irq_enable();
+	return took;
+}
+
+static int measure_post(struct ulp_end *end, struct ulp_single *single, u32 *took)
+{
+	const struct ib_send_wr *bad;
+	u64 begin;
+	int err;
+
+	local_irq_disable();
+	begin = rdtsc_ordered();
+	err = ib_post_send(end->qp, &single->send, &bad);
+	*took = rdtsc_ordered() - begin;
+	local_irq_enable();
+	return err;
+}
+
+static int measure_poll(struct ulp_end *end, u32 *took)
+{
+	struct ib_wc wc;
+	u64 begin;
+	int polled;
+
+	local_irq_disable();
+	begin = rdtsc_ordered();
+	polled = ib_poll_cq(end->send_cq, 1, &wc);
+	*took = rdtsc_ordered() - begin;
+	local_irq_enable();
+	if (polled == 1 && wc.status != IB_WC_SUCCESS)
+		return -EIO;
+	return polled;
+}
+
+/* One request that is posted, and its completion once it is there. */
+static int sample(struct ulp_pair *pair, struct ulp_single *single, u32 *post, u32 *poll)
+{
+	struct ulp_end *end = &pair->ends[0];
+	const unsigned long limit = jiffies + ULP_PATIENCE;
+	int events = atomic_read(&end->completion_events);
+	int err;
+
+	ib_req_notify_cq(end->send_cq, IB_CQ_NEXT_COMP);
+	err = measure_post(end, single, post);
+	while (!err && atomic_read(&end->completion_events) == events) {
+		usleep_range(100, 200);
+		if (time_after(jiffies, limit))
+			err = -ETIMEDOUT;
+	}
+	if (!err)
+		err = measure_poll(end, poll);
+	if (err == 1)
+		return 0;
+	return ulp_fail(pair->report, "opcode %d cannot be measured: error %d", single->send.opcode,
+			err);
+}
+
+static int measure_messages(struct ulp_pair *pair, enum ib_wr_opcode opcode,
+			    struct samples *samples)
+{
+	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct ulp_single single;
+	int i, err = 0;
+
+	for (i = 0; i < SAMPLES && !err; i++) {
+		ulp_single_write(&single, end, i, peer->dma + ULP_EXPOSED,
+				 peer->pd->unsafe_global_rkey, LENGTH);
+		single.send.opcode = opcode;
+		if (opcode == IB_WR_SEND)
+			err = ulp_post_slot(pair, peer, i, LENGTH);
+		if (!err)
+			err = sample(pair, &single, &samples->post[i], &samples->poll[i]);
+		if (!err && opcode == IB_WR_SEND)
+			err = ulp_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
+	}
+	return err;
+}
+
+static int measure_keys(struct ulp_pair *pair, struct samples *registrations,
+			struct samples *invalidations)
+{
+	struct ulp_end *end = &pair->ends[0];
+	struct ulp_single single;
+	int i, err = 0;
+
+	for (i = 0; i < SAMPLES && !err; i++) {
+		err = ulp_map_key(end->local_key, end->dma, ULP_AREA_SIZE);
+		if (err)
+			break;
+		single = (struct ulp_single){};
+		single.send.opcode = IB_WR_REG_MR;
+		single.send.send_flags = IB_SEND_SIGNALED;
+		single.reg.mr = end->local_key;
+		single.reg.key = end->local_key->rkey;
+		single.reg.access = IB_ACCESS_LOCAL_WRITE;
+		err = sample(pair, &single, &registrations->post[i], &registrations->poll[i]);
+		if (err)
+			break;
+		single = (struct ulp_single){};
+		single.send.opcode = IB_WR_LOCAL_INV;
+		single.send.send_flags = IB_SEND_SIGNALED;
+		single.send.ex.invalidate_rkey = end->local_key->rkey;
+		err = sample(pair, &single, &invalidations->post[i], &invalidations->poll[i]);
+	}
+	return err;
+}
+
+static void say(struct ulp_pair *pair, const char *name, struct samples *samples)
+{
+	u32 nothing = measure_nothing();
+
+	ulp_say(pair->report, "%s post %u poll %u", name, median(samples->post) - nothing,
+		median(samples->poll) - nothing);
+}
+
+static int measure(struct ulp_pair *pair)
+{
+	struct samples *samples = kcalloc(4, sizeof(*samples), GFP_KERNEL);
+	const struct ib_device_ops *ops = &pair->ends[0].device->ops;
+	int err;
+
+	if (!samples)
+		return -ENOMEM;
+	err = measure_messages(pair, IB_WR_SEND, &samples[0]);
+	if (!err)
+		err = measure_messages(pair, IB_WR_RDMA_WRITE, &samples[1]);
+	if (!err)
+		err = measure_keys(pair, &samples[2], &samples[3]);
+	if (!err) {
+		say(pair, "SEND", &samples[0]);
+		say(pair, "RDMA_WRITE", &samples[1]);
+		say(pair, "REG_MR", &samples[2]);
+		say(pair, "LOCAL_INV", &samples[3]);
+		ulp_say(pair->report, "bytes QP %zu CQ %zu SRQ %zu PD %zu AH %zu", ops->size_ib_qp,
+			ops->size_ib_cq, ops->size_ib_srq, ops->size_ib_pd, ops->size_ib_ah);
+	}
+	kfree(samples);
+	return err;
+}
+
+static int run(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return ulp_with_pair(report, &ulp_usual, measure);
+}
+
+const struct ulp_case ulp_cost_cases[] = {
+	{ "cost", run },
+	{}
+};

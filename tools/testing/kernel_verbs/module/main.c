@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The module: finds two HCAs, and runs the cases by name.
+ *
+ * In debugfs, below cxib_ulp/: `cases` lists the names; writing
+ * "NAME [seed=N] [rounds=N]" to `run` runs a case and fails where it fails;
+ * `report` says then what was wrong.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "ulp.h"
+
+#define DEVICES		2
+#define COMMAND_SIZE	128
+#define REPORT_SIZE	SZ_16K
+
+static DEFINE_MUTEX(lock); /* all that follows */
+static struct ib_device *devices[DEVICES];
+static struct ulp_report report;
+static struct dentry *directory;
+
+static const struct ulp_case *const suites[] = {
+	ulp_traffic_cases,
+	ulp_key_cases,
+	ulp_error_cases,
+	ulp_arming_cases,
+	ulp_cost_cases,
+};
+
+static void add_line(struct ulp_report *to, const char *format, va_list values)
+{
+	to->length += vscnprintf(to->text + to->length, to->size - to->length, format, values);
+	to->length += scnprintf(to->text + to->length, to->size - to->length, "\n");
+}
+
+/**
+ * ulp_fail() - says what is wrong
+ * @to: report
+ * @format: text without end of line
+ *
+ * Return: -EBADMSG.
+ */
+int ulp_fail(struct ulp_report *to, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	add_line(to, format, values);
+	va_end(values);
+	return -EBADMSG;
+}
+
+/**
+ * ulp_say() - says what was found
+ * @to: report
+ * @format: text without end of line
+ */
+void ulp_say(struct ulp_report *to, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	add_line(to, format, values);
+	va_end(values);
+}
+
+/**
+ * ulp_device() - an HCA
+ * @index: 0 or 1
+ *
+ * Return: the HCA, or NULL if there are fewer.
+ */
+struct ib_device *ulp_device(unsigned int index)
+{
+	return devices[index];
+}
+
+static const struct ulp_case *find_case(const char *name)
+{
+	const struct ulp_case *test;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		for (test = suites[i]; test->name; test++)
+			if (!strcmp(test->name, name))
+				return test;
+	return NULL;
+}
+
+static int parse_setting(char *word, struct ulp_settings *settings)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return ulp_fail(&report, "setting '%s' has no value", word);
+	*value++ = '\0';
+	if (!strcmp(word, "seed"))
+		return kstrtou64(value, 0, &settings->seed);
+	if (!strcmp(word, "rounds"))
+		return kstrtou32(value, 0, &settings->rounds);
+	return ulp_fail(&report, "there is no setting '%s', there are seed and rounds", word);
+}
+
+static int run_command(char *command)
+{
+	struct ulp_settings settings = { .seed = 1, .rounds = 1 };
+	const struct ulp_case *test;
+	char *word;
+	int err;
+
+	lockdep_assert_held(&lock);
+
+	report.length = 0;
+	report.text[0] = '\0';
+	test = find_case(strsep(&command, " "));
+	if (!test)
+		return ulp_fail(&report, "there is no such case");
+	while ((word = strsep(&command, " "))) {
+		err = parse_setting(word, &settings);
+		if (err)
+			return err;
+	}
+	if (!devices[0] || !devices[1])
+		return ulp_fail(&report, "there are not two HCAs");
+	return test->run(&report, &settings);
+}
+
+static ssize_t run_write(struct file *file, const char __user *text, size_t size, loff_t *offset)
+{
+	char command[COMMAND_SIZE];
+	int err;
+
+	if (size >= sizeof(command))
+		return -EINVAL;
+	if (copy_from_user(command, text, size))
+		return -EFAULT;
+	command[size] = '\0';
+	mutex_lock(&lock);
+	err = run_command(strim(command));
+	mutex_unlock(&lock);
+	return err ?: size;
+}
+
+static const struct file_operations run_operations = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = run_write,
+};
+
+static int report_show(struct seq_file *file, void *unused)
+{
+	guard(mutex)(&lock);
+	seq_puts(file, report.text);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(report);
+
+static int cases_show(struct seq_file *file, void *unused)
+{
+	const struct ulp_case *test;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(suites); i++)
+		for (test = suites[i]; test->name; test++)
+			seq_printf(file, "%s\n", test->name);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(cases);
+
+static int add_device(struct ib_device *device)
+{
+	unsigned int i;
+
+	guard(mutex)(&lock);
+	for (i = 0; i < DEVICES; i++)
+		if (!devices[i]) {
+			devices[i] = device;
+			return 0;
+		}
+	return -EOPNOTSUPP;
+}
+
+static void remove_device(struct ib_device *device, void *unused)
+{
+	unsigned int i;
+
+	guard(mutex)(&lock);
+	for (i = 0; i < DEVICES; i++)
+		if (devices[i] == device)
+			devices[i] = NULL;
+}
+
+static struct ib_client client = {
+	.name = "cxib_ulp",
+	.add = add_device,
+	.remove = remove_device,
+};
+
+static int __init start(void)
+{
+	int err;
+
+	report.size = REPORT_SIZE;
+	report.text = kzalloc(report.size, GFP_KERNEL);
+	if (!report.text)
+		return -ENOMEM;
+	err = ib_register_client(&client);
+	if (err) {
+		kfree(report.text);
+		return err;
+	}
+	directory = debugfs_create_dir("cxib_ulp", NULL);
+	debugfs_create_file("run", 0200, directory, NULL, &run_operations);
+	debugfs_create_file("report", 0400, directory, NULL, &report_fops);
+	debugfs_create_file("cases", 0400, directory, NULL, &cases_fops);
+	return 0;
+}
+module_init(start);
+
+static void __exit stop(void)
+{
+	debugfs_remove(directory);
+	ib_unregister_client(&client);
+	kfree(report.text);
+}
+module_exit(stop);
+
+MODULE_DESCRIPTION("tests kernel verbs between two HCAs");
+MODULE_LICENSE("GPL");

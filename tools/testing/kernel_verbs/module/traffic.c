@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Random requests, and what they do to the model. */
+#include "traffic.h"
+
+/* Datagrams are no longer than any port's packets. */
+#define DATAGRAM_MOST	2048
+/* Each so many requests have a completion at least. */
+#define SIGNALLED_EVERY	8
+#define OPCODES		(IB_WR_REG_MR + 1)
+
+static const enum ib_wc_opcode completions[OPCODES] = {
+	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = IB_WC_RDMA_WRITE,
+	[IB_WR_SEND] = IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM] = IB_WC_SEND,
+	[IB_WR_RDMA_READ] = IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP] = IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = IB_WC_FETCH_ADD,
+	[IB_WR_SEND_WITH_INV] = IB_WC_SEND,
+	[IB_WR_LOCAL_INV] = IB_WC_LOCAL_INV,
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = IB_WC_MASKED_COMP_SWAP,
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = IB_WC_MASKED_FETCH_ADD,
+	[IB_WR_REG_MR] = IB_WC_REG_MR,
+};
+
+/**
+ * ulp_random() - a random number
+ * @traffic: with their source
+ * @below: what it is less than, not 0
+ */
+u32 ulp_random(struct ulp_traffic *traffic, u32 below)
+{
+	return prandom_u32_state(&traffic->random) % below;
+}
+
+static u64 random64(struct ulp_traffic *traffic)
+{
+	return (u64)prandom_u32_state(&traffic->random) << 32 |
+	       prandom_u32_state(&traffic->random);
+}
+
+static void note_range(struct ulp_ranges *ranges, u32 from, u32 length)
+{
+	ranges->pieces[ranges->count].from = from;
+	ranges->pieces[ranges->count++].to = from + length;
+}
+
+static bool overlaps(const struct ulp_ranges *ranges, u32 from, u32 length)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranges->count; i++)
+		if (from < ranges->pieces[i].to && ranges->pieces[i].from < from + length)
+			return true;
+	return false;
+}
+
+/* The request waits for all reads and atomic operations before it. */
+static void fence(struct ulp_flow *flow, struct ulp_request *request)
+{
+	request->send.send_flags |= IB_SEND_FENCE;
+	flow->brought.count = 0;
+	flow->fetched.count = 0;
+}
+
+static u32 choose_length(struct ulp_flow *flow, u32 most)
+{
+	struct ulp_traffic *traffic = flow->traffic;
+
+	if (!ulp_random(traffic, 8))
+		return 0;
+	if (!ulp_random(traffic, 3))
+		return min(ulp_random(traffic, 128), most);
+	return ulp_random(traffic, most + 1);
+}
+
+static u32 local_key(struct ulp_flow *flow)
+{
+	if (flow->has_local_key && ulp_random(flow->traffic, 2))
+		return flow->from->local_key->lkey;
+	return flow->from->pd->local_dma_lkey;
+}
+
+/* Each segment is somewhere in a part of the local area of its own. */
+static void choose_segments(struct ulp_flow *flow, struct ulp_request *request, u32 length)
+{
+	const u32 count = 1 + ulp_random(flow->traffic, flow->traffic->pair.spec.max_sge);
+	const u32 part = ULP_AREA_SIZE / count;
+	u32 i;
+
+	request->send.sg_list = request->sges;
+	request->send.num_sge = count;
+	for (i = 0; i < count; i++) {
+		u32 piece = i == count - 1 ? length : ulp_random(flow->traffic, length + 1);
+
+		request->sges[i] = (struct ib_sge){
+			.addr = i * part + ulp_random(flow->traffic, part - piece),
+			.length = piece,
+			.lkey = local_key(flow),
+		};
+		length -= piece;
+	}
+}
+
+/* From places in the local area to addresses, of the processor for data that the request carries. */
+static void address_segments(struct ulp_flow *flow, struct ulp_request *request)
+{
+	u8 *data = request->data;
+	int i;
+
+	for (i = 0; i < request->send.num_sge; i++) {
+		struct ib_sge *sge = &request->sges[i];
+
+		if (request->send.send_flags & IB_SEND_INLINE) {
+			memcpy(data, flow->own + ULP_LOCAL + sge->addr, sge->length);
+			sge->addr = (uintptr_t)data;
+			data += sge->length;
+		} else {
+			sge->addr += flow->from->dma + ULP_LOCAL;
+		}
+	}
+}
+
+static void wait_for_sources(struct ulp_flow *flow, struct ulp_request *request)
+{
+	int i;
+
+	for (i = 0; i < request->send.num_sge; i++)
+		if (overlaps(&flow->brought, request->sges[i].addr, request->sges[i].length))
+			return fence(flow, request);
+}
+
+static void gather(struct ulp_flow *flow, const struct ulp_request *request, u8 *to)
+{
+	int i;
+
+	for (i = 0; i < request->send.num_sge; i++) {
+		memcpy(to, flow->own + ULP_LOCAL + request->sges[i].addr,
+		       request->sges[i].length);
+		to += request->sges[i].length;
+	}
+}
+
+static u32 remote_key(struct ulp_flow *flow)
+{
+	if (flow->to->exposed_key)
+		return flow->to->exposed_key->rkey;
+	return flow->to->pd->unsafe_global_rkey;
+}
+
+static u64 remote_address(struct ulp_flow *flow, u32 place)
+{
+	return flow->to->dma + ULP_EXPOSED + place;
+}
+
+static void maybe_inline(struct ulp_flow *flow, struct ulp_request *request, u32 length)
+{
+	if (length > flow->traffic->pair.spec.max_inline || !ulp_random(flow->traffic, 4))
+		return;
+	request->send.send_flags |= IB_SEND_INLINE;
+}
+
+static struct ulp_message *next_message(struct ulp_flow *flow, struct ulp_request *request,
+					enum ib_wc_opcode opcode)
+{
+	struct ulp_message *message = &flow->messages[flow->sent++ % ULP_SLOTS];
+
+	message->opcode = opcode;
+	message->flags = 0;
+	message->has_data = opcode == IB_WC_RECV;
+	if (request->send.opcode == IB_WR_SEND_WITH_INV) {
+		message->flags = IB_WC_WITH_INVALIDATE;
+		message->word = request->send.ex.invalidate_rkey;
+	} else if (request->send.opcode != IB_WR_SEND) {
+		message->flags = IB_WC_WITH_IMM;
+		message->word = prandom_u32_state(&flow->traffic->random);
+		request->send.ex.imm_data = cpu_to_be32(message->word);
+	}
+	return message;
+}
+
+static void build_send(struct ulp_flow *flow, struct ulp_request *request)
+{
+	const bool is_datagram = flow->traffic->pair.spec.type == IB_QPT_UD;
+	u32 length = choose_length(flow, is_datagram ? DATAGRAM_MOST : ULP_SLOT_SIZE);
+	struct ulp_message *message = next_message(flow, request, IB_WC_RECV);
+
+	if (is_datagram) {
+		request->ud.ah = flow->from->ah;
+		request->ud.remote_qpn = flow->to->qp->qp_num;
+		request->ud.remote_qkey = ULP_QKEY;
+	}
+	choose_segments(flow, request, length);
+	wait_for_sources(flow, request);
+	message->length = length;
+	gather(flow, request, message->data);
+	maybe_inline(flow, request, length);
+	address_segments(flow, request);
+}
+
+static void build_write(struct ulp_flow *flow, struct ulp_request *request)
+{
+	u32 length = choose_length(flow, ULP_SLOT_SIZE);
+	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE - length);
+
+	if (request->send.opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+		next_message(flow, request, IB_WC_RECV_RDMA_WITH_IMM)->length = length;
+	choose_segments(flow, request, length);
+	wait_for_sources(flow, request);
+	if (overlaps(&flow->fetched, place, length))
+		fence(flow, request);
+	request->rdma.remote_addr = remote_address(flow, place);
+	request->rdma.rkey = remote_key(flow);
+	gather(flow, request, flow->remote + ULP_EXPOSED + place);
+	maybe_inline(flow, request, length);
+	address_segments(flow, request);
+}
+
+static void build_read(struct ulp_flow *flow, struct ulp_request *request)
+{
+	u32 length = choose_length(flow, ULP_SLOT_SIZE);
+	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE - length);
+	const u8 *from = flow->remote + ULP_EXPOSED + place;
+	int i;
+
+	choose_segments(flow, request, length);
+	request->rdma.remote_addr = remote_address(flow, place);
+	request->rdma.rkey = remote_key(flow);
+	note_range(&flow->fetched, place, length);
+	for (i = 0; i < request->send.num_sge; i++) {
+		const struct ib_sge *sge = &request->sges[i];
+
+		note_range(&flow->brought, sge->addr, sge->length);
+		memcpy(flow->own + ULP_LOCAL + sge->addr, from, sge->length);
+		from += sge->length;
+	}
+	address_segments(flow, request);
+}
+
+/* Sums of fields; no carry goes beyond a field, whose highest bit is in @ends. */
+static u64 add_fields(u64 one, u64 other, u64 ends)
+{
+	return ((one & ~ends) + (other & ~ends)) ^ ((one ^ other) & ends);
+}
+
+static u64 atomic_result(u64 old, const struct ib_atomic_wr *wr)
+{
+	switch (wr->wr.opcode) {
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return old == wr->compare_add ? wr->swap : old;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return old + wr->compare_add;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		if ((old ^ wr->compare_add) & wr->compare_add_mask)
+			return old;
+		return (old & ~wr->swap_mask) | (wr->swap & wr->swap_mask);
+	default:
+		return add_fields(old, wr->compare_add, wr->compare_add_mask);
+	}
+}
+
+/* What it compares with is right every other time. */
+static void choose_operands(struct ulp_flow *flow, struct ulp_request *request, u64 old)
+{
+	struct ulp_traffic *traffic = flow->traffic;
+
+	request->atomic.swap = random64(traffic);
+	request->atomic.swap_mask = random64(traffic);
+	request->atomic.compare_add = random64(traffic);
+	request->atomic.compare_add_mask = random64(traffic);
+	if (request->send.opcode != IB_WR_ATOMIC_FETCH_AND_ADD &&
+	    request->send.opcode != IB_WR_MASKED_ATOMIC_FETCH_AND_ADD && ulp_random(traffic, 2))
+		request->atomic.compare_add = old;
+}
+
+static void build_atomic(struct ulp_flow *flow, struct ulp_request *request)
+{
+	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE / sizeof(u64)) * sizeof(u64);
+	u32 result = ulp_random(flow->traffic, ULP_AREA_SIZE / sizeof(u64)) * sizeof(u64);
+	u64 *remote = (u64 *)(flow->remote + ULP_EXPOSED + place);
+
+	choose_operands(flow, request, *remote);
+	if (overlaps(&flow->fetched, place, sizeof(u64)))
+		fence(flow, request);
+	request->atomic.remote_addr = remote_address(flow, place);
+	request->atomic.rkey = remote_key(flow);
+	request->sges[0] = (struct ib_sge){ result, sizeof(u64), local_key(flow) };
+	request->send.sg_list = request->sges;
+	request->send.num_sge = 1;
+	note_range(&flow->brought, result, sizeof(u64));
+	*(u64 *)(flow->own + ULP_LOCAL + result) = *remote;
+	*remote = atomic_result(*remote, &request->atomic);
+	address_segments(flow, request);
+}
+
+static void number(struct ulp_flow *flow, struct ulp_request *request)
+{
+	request->send.wr_id = flow->posted++;
+}
+
+/* The next completion has to say so. */
+static void signal(struct ulp_flow *flow, struct ulp_request *request)
+{
+	request->send.send_flags |= IB_SEND_SIGNALED;
+	flow->expected[flow->expected_posted++ % ULP_EXPECTED] = (struct ulp_completion){
+		.number = request->send.wr_id,
+		.opcode = completions[request->send.opcode],
+	};
+}
+
+static bool takes_receive(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_IMM ||
+	       opcode == IB_WR_SEND_WITH_INV || opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Returns false when nothing can be posted now. */
+static bool choose_operation(struct ulp_flow *flow, enum ib_wr_opcode *opcode)
+{
+	const bool can_receive = flow->receives > flow->sent;
+	u64 possible = flow->traffic->operations;
+	u32 chosen;
+
+	if (flow->posted - flow->done >= flow->traffic->pair.spec.max_wr)
+		return false;
+	for (chosen = 0; chosen < OPCODES; chosen++)
+		if (!can_receive && takes_receive(chosen))
+			possible &= ~BIT_ULL(chosen);
+	if (!possible)
+		return false;
+	do
+		chosen = ulp_random(flow->traffic, OPCODES);
+	while (!(possible & BIT_ULL(chosen)));
+	*opcode = chosen;
+	return true;
+}
+
+static void build(struct ulp_flow *flow, struct ulp_request *request)
+{
+	bool is_full = flow->brought.count + ULP_SGE_MOST > ULP_RANGES_MOST;
+
+	if (is_full || !ulp_random(flow->traffic, 16))
+		fence(flow, request);
+	if (!ulp_random(flow->traffic, 4))
+		request->send.send_flags |= IB_SEND_SOLICITED;
+	switch (request->send.opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_IMM:
+		return build_send(flow, request);
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return build_write(flow, request);
+	case IB_WR_RDMA_READ:
+		return build_read(flow, request);
+	default:
+		return build_atomic(flow, request);
+	}
+}
+
+static int post(struct ulp_flow *flow, struct ulp_request *requests)
+{
+	const struct ib_send_wr *bad;
+	int err;
+
+	err = ib_post_send(flow->from->qp, &requests[0].send, &bad);
+	if (!err)
+		return 0;
+	return ulp_fail(flow->traffic->pair.report, "request %llu (opcode %d) is refused with error %d",
+			bad->wr_id, bad->opcode, err);
+}
+
+/**
+ * ulp_post_list() - posts a random list
+ * @flow: direction; nothing happens when its queues are full
+ *
+ * Return: 0, or an error after ulp_fail().
+ */
+int ulp_post_list(struct ulp_flow *flow)
+{
+	struct ulp_request *requests = flow->requests;
+	u32 count = 1 + ulp_random(flow->traffic, ULP_LIST_MOST);
+	enum ib_wr_opcode opcode;
+	u32 i;
+
+	memset(requests, 0, sizeof(flow->requests));
+	for (i = 0; i < count && choose_operation(flow, &opcode); i++) {
+		requests[i].send.opcode = opcode;
+		if (i)
+			requests[i - 1].send.next = &requests[i].send;
+		build(flow, &requests[i]);
+		number(flow, &requests[i]);
+		if (!ulp_random(flow->traffic, 3) || !(flow->posted % SIGNALLED_EVERY))
+			signal(flow, &requests[i]);
+	}
+	if (!i)
+		return 0;
+	/* When all completions are there, all requests are done, those of a list cut short, too. */
+	if (!(requests[i - 1].send.send_flags & IB_SEND_SIGNALED))
+		signal(flow, &requests[i - 1]);
+	return post(flow, requests);
+}
+
+/**
+ * ulp_post_key() - posts a request that changes a memory key
+ * @flow: direction
+ * @opcode: IB_WR_REG_MR, IB_WR_LOCAL_INV or IB_WR_SEND_WITH_INV
+ * @mr: the key, of the other end for IB_WR_SEND_WITH_INV
+ *
+ * Return: 0, or an error after ulp_fail().
+ */
+int ulp_post_key(struct ulp_flow *flow, enum ib_wr_opcode opcode, struct ib_mr *mr)
+{
+	struct ulp_request *request = &flow->requests[0];
+
+	memset(request, 0, sizeof(*request));
+	request->send.opcode = opcode;
+	request->send.ex.invalidate_rkey = mr->rkey;
+	if (opcode == IB_WR_REG_MR) {
+		request->reg.mr = mr;
+		request->reg.key = mr->rkey;
+		request->reg.access = flow->traffic->pair.spec.access;
+	} else if (opcode == IB_WR_SEND_WITH_INV) {
+		build_send(flow, request);
+	}
+	number(flow, request);
+	signal(flow, request);
+	return post(flow, request);
+}
+
+/* A receive request of a slot, in some pieces. */
+static void build_receive(struct ulp_flow *flow, struct ib_sge *sges, struct ib_recv_wr *wr)
+{
+	u32 count = 1 + ulp_random(flow->traffic, flow->traffic->pair.spec.max_sge);
+	u32 slot = flow->receives++ % ULP_SLOTS;
+	u32 used = 0, i;
+
+	*wr = (struct ib_recv_wr){ .wr_id = slot, .sg_list = sges, .num_sge = count };
+	for (i = 0; i < count; i++) {
+		u32 left = ULP_SLOT_SIZE - used;
+		u32 length = i == count - 1 ? left : ulp_random(flow->traffic, left);
+
+		sges[i] = (struct ib_sge){
+			.addr = flow->to->dma + ULP_RECEIVES + slot * ULP_SLOT_SIZE + used,
+			.length = length,
+			.lkey = flow->to->pd->local_dma_lkey,
+		};
+		used += length;
+	}
+}
+
+/**
+ * ulp_fill_receives() - posts receive requests until all slots are used
+ * @flow: direction
+ *
+ * Return: 0, or an error after ulp_fail().
+ */
+int ulp_fill_receives(struct ulp_flow *flow)
+{
+	struct ib_sge sges[ULP_LIST_MOST][ULP_SGE_MOST];
+	struct ib_recv_wr list[ULP_LIST_MOST];
+	const struct ib_recv_wr *bad;
+	u32 count, i;
+	int err;
+
+	for (;;) {
+		count = min_t(u64, 1 + ulp_random(flow->traffic, ULP_LIST_MOST),
+			      ULP_SLOTS - (flow->receives - flow->received));
+		if (!count)
+			return 0;
+		for (i = 0; i < count; i++) {
+			build_receive(flow, sges[i], &list[i]);
+			if (i)
+				list[i - 1].next = &list[i];
+		}
+		err = ulp_post_receive(flow->to, list, &bad);
+		if (err)
+			return ulp_fail(flow->traffic->pair.report, "a receive request is refused with error %d", err);
+	}
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each case of the test module: completions come once, in order and with the right status, and the data is right.
+
+ULP_SEEDS is how many seeds the random ones are tried with, ULP_FIRST_SEED the first, ULP_ROUNDS the rounds of each,
+ULP_CASES a regular expression that chooses.
+"""
+
+import os
+import re
+import unittest
+
+from guest import UlpTest, cases
+
+SEEDS = int(os.environ.get("ULP_SEEDS", "3"))
+FIRST_SEED = int(os.environ.get("ULP_FIRST_SEED", "1"))
+ROUNDS = int(os.environ.get("ULP_ROUNDS", "2"))
+CHOSEN = re.compile(os.environ.get("ULP_CASES", ""))
+RANDOM = re.compile("(rc|uc|ud|arming)_")
+MEASURES = {"cost"}
+
+
+class Cases(UlpTest):
+    def test_are_right(self) -> None:
+        for name in filter(CHOSEN.search, [name for name in cases() if name not in MEASURES]):
+            seeds = range(FIRST_SEED, FIRST_SEED + SEEDS) if RANDOM.match(name) else [1]
+            for seed in seeds:
+                print(f"{name}, seed {seed}", flush=True)
+                self.assert_right(name, seed, ROUNDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
