@@ -69,7 +69,7 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 	@tools/testing/coverage
 
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
-	@tools/bench/run transport bring-up
+	@tools/bench/run transport bring-up verbs
 
 bench-ulps: lab ## the kernel's protocols over cxib, mlx5_ib and rdma_rxe; 5 minutes, on a quiet machine
 	@tools/bench/run ulps
