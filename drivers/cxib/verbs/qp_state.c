@@ -385,7 +385,9 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
-	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask)) {
+	/* The core lets reliable connections out of a state that they never get into. */
+	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask) ||
+	    (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)) {
 		ibdev_dbg(&verbs->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
 			  qp->number, from, to, mask);
 		return -EINVAL;
