@@ -236,14 +236,29 @@ static void survives_events_that_nobody_knows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
 }
 
+static const enum hw_event_type known_types[] = {
+	HW_EVENT_TYPE_COMP, HW_EVENT_TYPE_CMD, HW_EVENT_TYPE_PAGE_REQUEST,
+	HW_EVENT_TYPE_PORT_CHANGE, HW_EVENT_TYPE_CQ_ERROR, HW_EVENT_TYPE_SRQ_LAST_WQE,
+};
+
+static void describe_type(const enum hw_event_type *type, char *description)
+{
+	snprintf(description, KUNIT_PARAM_DESC_SIZE, "type 0x%02x", *type);
+}
+
+KUNIT_ARRAY_PARAM(type, known_types, describe_type);
+
 static void counts_events_that_nobody_wants(struct kunit *test)
 {
+	static const struct cxib_event_handlers nobody = {};
+	const enum hw_event_type *type = test->param_value;
 	struct fixture *fixture = test->priv;
-	struct hw_cmd_inter_comp_event data = {};
+	u8 data[28] = {};
 
-	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_CMD, 0, &data,
-			 sizeof(data));
+	fixture->sink.handlers = &nobody;
+	fake_hca_post_to(fixture->hca, fixture->eq.eqn, *type, 0, data, sizeof(data));
 	KUNIT_EXPECT_EQ(test, atomic64_read(&fixture->sink.unhandled), 1);
+	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
 static void decodes_port_events(struct kunit *test)
@@ -329,7 +344,7 @@ static struct kunit_case event_queue_cases[] = {
 	KUNIT_CASE_PARAM(takes_all_that_has_come_meanwhile, backlog_gen_params),
 	KUNIT_CASE(goes_on_when_the_counter_wraps),
 	KUNIT_CASE(survives_events_that_nobody_knows),
-	KUNIT_CASE(counts_events_that_nobody_wants),
+	KUNIT_CASE_PARAM(counts_events_that_nobody_wants, type_gen_params),
 	KUNIT_CASE(decodes_port_events),
 	KUNIT_CASE(ignores_events_of_ports_that_cannot_be),
 	KUNIT_CASE(decodes_page_requests),

@@ -138,6 +138,7 @@ int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
 	kvfree(out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_general_caps);
 
 /**
  * cxib_query_atomic_caps() - QUERY_HCA_CAP: the page of atomic operations
@@ -158,6 +159,7 @@ int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode 
 	kvfree(out);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_atomic_caps);
 
 /**
  * cxib_query_device_memory_caps() - QUERY_HCA_CAP: the page of memory on the device
@@ -205,6 +207,7 @@ int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_
 	kvfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_set_general_caps);
 
 /**
  * cxib_set_atomic_caps() - SET_HCA_CAP: configures the page of atomic operations
@@ -223,6 +226,7 @@ int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomi
 	kvfree(in);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_set_atomic_caps);
 
 /**
  * cxib_init_hca() - INIT_HCA: starts the device's operation

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about shared receive queues: what is sent, what is made of the answers. */
+#include "hw/buffer.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/contexts.h"
+#include "hw/receive_queues.h"
+#include "scripted_hca.h"
+
+static int receive_queues_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void a_queue_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_rmp_in *in = scripted->in;
+	struct hw_wq *described = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
+	const __be64 *addresses = (const __be64 *)(in + 1);
+	struct cxib_buffer buffer;
+	struct cxib_shared_queue_params params = {
+		.buffer = &buffer, .log_size = 7, .log_stride = 6,
+		.pd = 0x123, .record = 0x123456780ULL,
+	};
+	u32 number;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	hw_create_rmp_out_set_rmpn(scripted->out, 0x4321);
+	err = cxib_create_shared_queue(&scripted->queue, &params, &number);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, number, 0x4321);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, HW_WQ_TYPE_LINKED_LIST, hw_wq_get_wq_type(described));
+	KUNIT_EXPECT_EQ(test, 7, hw_wq_get_log_wq_sz(described));
+	KUNIT_EXPECT_EQ(test, 6, hw_wq_get_log_wq_stride(described));
+	KUNIT_EXPECT_EQ(test, 0x123, hw_wq_get_pd(described));
+	KUNIT_EXPECT_EQ(test, 0x123456780ULL, hw_wq_get_dbr_addr(described));
+	KUNIT_EXPECT_EQ(test, buffer.pages[0].dma, be64_to_cpu(addresses[0]));
+	KUNIT_EXPECT_EQ(test, buffer.pages[1].dma, be64_to_cpu(addresses[1]));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_limit_is_all_that_arming_changes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_modify_rmp_in *in = scripted->in;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_shared_queue(&scripted->queue, 0x4321, 9));
+	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_RMP, hw_modify_rmp_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_modify_rmp_in_get_rmpn(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_rmp_bitmask_get_lwm(hw_modify_rmp_in_bitmask(in)));
+	KUNIT_EXPECT_EQ(test, 9, hw_wq_get_lwm(hw_rmpc_wq(hw_modify_rmp_in_ctx(in))));
+}
+
+static void the_device_is_asked_for_the_limit(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u16 limit;
+
+	hw_wq_set_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(scripted->out)), 17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_shared_queue(&scripted->queue, 0x4321, &limit));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_rmp_in_get_rmpn(scripted->in));
+	KUNIT_EXPECT_EQ(test, limit, 17);
+}
+
+static void a_queue_that_ends_is_named(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_shared_queue(&scripted->queue, 0x4321));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_RMP, hw_destroy_rmp_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_rmp_in_get_rmpn(scripted->in));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_queue_is_described_with_its_memory),
+	KUNIT_CASE(a_limit_is_all_that_arming_changes),
+	KUNIT_CASE(the_device_is_asked_for_the_limit),
+	KUNIT_CASE(a_queue_that_ends_is_named),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "receive_queues",
+	.init = receive_queues_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
