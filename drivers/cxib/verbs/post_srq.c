@@ -92,15 +92,20 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
  */
 bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *wc)
 {
+	unsigned long flags;
+	bool outstanding;
+
 	if (index >= BIT(srq->log_size))
 		return false;
-	guard(spinlock_irqsave)(&srq->lock);
+	spin_lock_irqsave(&srq->lock, flags);
 	/* A request that is free must not get into the list of the free ones again. */
-	if (!__test_and_clear_bit(index, srq->outstanding))
-		return false;
-	wc->wr_id = srq->wr_ids[index];
-	hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
-	srq->tail = index;
-	return true;
+	outstanding = __test_and_clear_bit(index, srq->outstanding);
+	if (outstanding) {
+		wc->wr_id = srq->wr_ids[index];
+		hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
+		srq->tail = index;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return outstanding;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_shared_receive);
