@@ -98,12 +98,14 @@ ADD_UVERBS_METHODS(cxib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_MET
 ADD_UVERBS_METHODS(cxib_device_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
 
+/* Every library has room for this much. */
+#define CONTEXT_RESPONSE	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, \
+						   dump_fill_mkey)
+
 ADD_UVERBS_ATTRIBUTES_SIMPLE(cxib_query_context_attributes, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
-						 UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp,
-								    dump_fill_mkey),
-						 UA_MANDATORY));
+						 CONTEXT_RESPONSE, UA_MANDATORY));
 
 const struct uapi_definition cxib_query_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &cxib_pd_methods),

@@ -387,6 +387,9 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = cxib_qp_prepare(qp, init);
 	if (err)
 		return err;
+	/* It has no queues of its own, whatever was asked for. */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		init->cap = (struct ib_qp_cap){};
 	qp->uar = verbs->hw->uar;
 	qp->user_index = CXIB_NO_USER_INDEX;
 	choose_operations(verbs, qp);
