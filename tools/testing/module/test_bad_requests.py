@@ -2,6 +2,7 @@
 """Requests that no library would send: each is refused with the right error and changes nothing."""
 
 import errno
+import mmap
 import struct
 import unittest
 from collections.abc import Callable
@@ -82,6 +83,77 @@ class BadRequests(unittest.TestCase):
         self.assert_refused(errno.EINVAL, self.device.register, address, 4096, address + 1, 1)
         self.assert_refused(errno.EINVAL, self.device.register, address, 4096, address, 2)
         self.assert_refused(errno.EINVAL, self.device.register, address, 2**64 - 4096, address, 1)
+
+    def test_regions_that_are_registered_again(self) -> None:
+        self.device.make_basics()
+        address = self.device.queue.address
+        for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS, raw_verbs.REREG_PD | raw_verbs.REREG_TRANS):
+            self.device.reregister(self.device.register(address, 8192, address, 1), flags, access=7)
+        region = self.device.register(address, 8192, address, 1)
+        self.assert_refused(errno.EINVAL, self.device.reregister, region, 0)
+        self.assert_refused(errno.EINVAL, self.device.reregister, region, raw_verbs.REREG_ACCESS, access=2)
+        self.assert_refused(errno.EINVAL, self.device.reregister, region, raw_verbs.REREG_TRANS, address=address + 1)
+        self.assert_refused(errno.EFAULT, self.device.reregister, region, raw_verbs.REREG_TRANS, start=UNMAPPED,
+                            address=UNMAPPED)
+        self.device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
+
+    def test_memory_windows(self) -> None:
+        self.device.make_basics()
+        for kind in (raw_verbs.MW_TYPE_1, raw_verbs.MW_TYPE_2):
+            self.device.create_mw(kind)
+            self.device.create_mw(kind, pieces=255)
+            for changes in ({"comp_mask": 1}, {"reserved1": 1}, {"reserved2": 1}):
+                self.assert_refused(errno.EOPNOTSUPP, self.device.create_mw, kind, **changes)
+        self.assert_refused(errno.EINVAL, self.device.create_mw, 3)
+
+    def test_completion_queues_that_are_resized(self) -> None:
+        self.device.make_basics()
+        cq = self.device.create_cq()
+        for changes in ({"cqe": 0}, {"cqe": 1 << 30}, {"cqe": 0xFFFFFFFF}, {"cqe_size": 0}, {"cqe_size": 128},
+                        {"buffer": self.device.queue.address + 8}):
+            self.assert_refused(errno.EINVAL, self.device.resize_cq, cq, **changes)
+        for changes in ({"reserved0": 1}, {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.resize_cq, cq, **changes)
+        self.assert_refused(errno.EFAULT, self.device.resize_cq, cq, buffer=UNMAPPED)
+        self.assertEqual(self.device.resize_cq(cq, cqe=100), 127)
+        self.assertEqual(self.device.resize_cq(cq, cqe=63), 63)
+
+    def test_shared_receive_queues(self) -> None:
+        self.device.make_basics()
+        srq = self.device.create_srq()
+        for changes in ({"max_wr": 1 << 30}, {"max_wr": 0xFFFFFFFF}, {"max_sge": 1 << 20}, {"max_sge": 0xFFFFFFFF},
+                        {"buffer": self.device.queue.address + 8}, {"record": self.device.record.address + 4}):
+            self.assert_refused(errno.EINVAL, self.device.create_srq, **changes)
+        for changes in ({"flags": 1}, {"flags": 1 << 31}, {"reserved0": 1}, {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_srq, **changes)
+        for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
+            self.assert_refused(errno.EFAULT, self.device.create_srq, **changes)
+        self.device.modify_srq(srq, 2, 0, 15)
+        self.assert_refused(errno.EINVAL, self.device.modify_srq, srq, 2, 0, 16)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.modify_srq, srq, 1, 31, 0)
+
+    def test_xrc(self) -> None:
+        self.device.make_basics()
+        cq, xrcd = self.device.create_cq(), self.device.open_xrcd()
+        srq = self.device.create_xrc_srq(cq, xrcd)
+        for changes in ({"uidx": 1 << 24}, {"max_wr": 1 << 30}, {"buffer": self.device.queue.address + 8}):
+            self.assert_refused(errno.EINVAL, self.device.create_xrc_srq, cq, xrcd, **changes)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.create_xrc_srq, cq, xrcd, flags=1)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.create_xrc_srq, cq, xrcd, type=2)
+        self.device.modify_srq(srq, 2, 0, 15)
+        self.assert_refused(errno.EINVAL, self.device.modify_srq, srq, 2, 0, 16)
+        self.device.create_qp(cq, type=raw_verbs.XRC_TGT, pd=xrcd)
+        self.device.create_qp(cq, type=raw_verbs.XRC_INI)
+        self.assert_refused(errno.EINVAL, self.device.create_qp, cq, type=raw_verbs.XRC_INI, sq_count=3)
+
+    def test_pages_that_only_the_kernel_writes(self) -> None:
+        self.device.make_basics()
+        for offset in (raw_verbs.CLOCK_PAGE, raw_verbs.CLOCK_INFO_PAGE):
+            self.device.map(offset).close()
+            self.assert_refused(errno.EPERM, self.device.map, offset, mmap.PROT_READ | mmap.PROT_WRITE)
+            self.assert_refused(errno.EINVAL, self.device.map, offset, pages=2)
+        for offset in (0, 1 << 8, 2 << 8, 6 << 8, 8 << 8, 200 << 8):
+            self.assert_refused(errno.EINVAL, self.device.map, offset)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs that know nothing of cxib, on two devices of one switch with a subnet manager."""
 
+import errno
 import itertools
 import os
 import pathlib
@@ -9,6 +10,8 @@ import subprocess
 import time
 import unittest
 
+import guest
+import raw_verbs
 import rdma
 
 ROUNDS = int(os.environ.get("CXIB_ROUNDS", "200"))
@@ -145,6 +148,50 @@ class Killed(ProgramTest):
             time.sleep(delay)
             child.kill()
             child.wait()
+
+
+class Removed(ProgramTest):
+    """A device goes away while programs have it open, map its doorbells and send."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.hca = (pathlib.Path("/sys/class/infiniband") / self.first.device / "device").resolve()
+
+    def take_away(self) -> None:
+        guest.unbind(self.hca)
+        self.assertNotIn(self.first.device, rdma.devices())
+
+    def give_back(self) -> None:
+        self.assertEqual(guest.bind_error(self.hca), "")
+        rdma.until(lambda: len(rdma.ports()) == 2, "the device is back")
+        rdma.until(lambda: all(port.state == "ACTIVE" for port in rdma.ports()), "its port is active")
+
+    def test_while_programs_send(self) -> None:
+        tcp_port = next(TCP_PORTS)
+        words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
+        with rdma.background(*words, "-d", self.first.device) as server:
+            rdma.await_listener(tcp_port, server)
+            with rdma.background(*words, "-d", self.second.device, "127.0.0.1") as client:
+                rdma.until(lambda: resources("qp") >= 12, "both sides have their queue pairs")
+                time.sleep(1)
+                self.take_away()
+                client.kill()
+                server.kill()
+        self.give_back()
+
+    def test_with_an_open_context(self) -> None:
+        device = raw_verbs.Device(self.first.device)
+        self.addCleanup(device.close)
+        device.make_basics()
+        cq = device.create_cq()
+        clock = device.map(raw_verbs.CLOCK_INFO_PAGE)
+        self.addCleanup(clock.close)
+        self.take_away()
+        for act in (device.create_cq, lambda: device.create_qp(cq), lambda: device.map(raw_verbs.CLOCK_PAGE)):
+            with self.assertRaises(OSError) as caught:
+                act()
+            self.assertEqual(caught.exception.errno, errno.EIO)
+        self.give_back()
 
 
 class PinnedMemory(ProgramTest):

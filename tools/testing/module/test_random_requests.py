@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Requests with random contents: each works or is refused, none hurts the kernel or leaves anything behind.
+
+CXIB_SEED and CXIB_REQUESTS choose which, and how many. A run that fails names its seed.
+"""
+
+import os
+import random
+import unittest
+from collections.abc import Callable
+
+import raw_verbs
+import rdma
+from test_programs import ProgramTest
+
+SEED = int(os.environ.get("CXIB_SEED", "1"))
+REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
+REQUESTS_OF_A_PROGRAM = 200
+PIECE = 1 << 16  # bytes; more than any sound queue takes
+
+INTERESTING = (0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 63, 64, 127, 128, 255, 0x400, 0xFFF, 0x1000, 0x7FFF, 0xFFFF, 0x10000,
+               0xFFFFFF, 0x1000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, (1 << 64) - 1)
+
+
+class Program:
+    """A program that has one of everything and asks for anything."""
+
+    def __init__(self, device: raw_verbs.Device, choice: random.Random) -> None:
+        self.device = device
+        self.choice = choice
+        self.refused = self.granted = 0
+        # The debug kernel counts how often a page is mapped, so every request has memory of its own.
+        device.queue = raw_verbs.Memory(4 * REQUESTS_OF_A_PROGRAM * PIECE)
+        self.pieces = iter(range(device.queue.address + 4 * PIECE, device.queue.address + len(device.queue.map), PIECE))
+        device.make_basics()
+        self.cq = device.create_cq()
+        self.xrcd = device.open_xrcd()
+        self.srq = device.create_srq()
+        self.region = device.register(device.queue.address, 8192, device.queue.address, 7)
+
+    def number(self) -> int:
+        """A number that somebody may have forgotten."""
+        if self.choice.random() < 0.3:
+            return self.choice.getrandbits(self.choice.choice((3, 8, 16, 32, 64)))
+        if self.choice.random() < 0.3:
+            return next(self.pieces) + self.choice.choice((0, 1, 8, 16, 64, 4095, 4096))
+        return self.choice.choice(INTERESTING)
+
+    def changes(self, *names: str) -> dict[str, int]:
+        place = {"buffer": next(self.pieces)} if "buffer" in names else {}
+        return place | {name: self.number() for name in self.choice.sample(names, self.choice.randint(1, min(3, len(names))))}
+
+    def handle(self, sound: int) -> int:
+        return sound if self.choice.random() < 0.8 else self.number() & 0xFFFFFFFF
+
+    def bytes(self) -> bytes:
+        return self.choice.randbytes(4 * self.choice.randint(0, 30))
+
+    def create_cq(self) -> None:
+        self.device.create_cq(**self.changes("cqe", "vector", "buffer", "record", "cqe_size", "compress", "format",
+                                             "flags", "uar", "reserved0", "reserved1"))
+
+    def resize_cq(self) -> None:
+        self.device.resize_cq(self.handle(self.cq), **self.changes("cqe", "buffer", "cqe_size", "reserved0", "reserved1"))
+
+    def create_qp(self) -> None:
+        kind = self.choice.choice((raw_verbs.RC, raw_verbs.XRC_INI, raw_verbs.XRC_TGT, 3, 4, 8, 255))
+        changes = self.changes("srq", "max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline",
+                               "is_srq", "buffer", "record", "sq_count", "rq_count", "rq_shift", "flags", "uidx",
+                               "bfreg", "access_key", "ece")
+        if kind == raw_verbs.XRC_TGT:
+            changes |= {"pd": self.handle(self.xrcd)}
+        self.device.create_qp(self.handle(self.cq), **({"type": kind} | changes))
+
+    def create_srq(self) -> None:
+        self.device.create_srq(**self.changes("pd", "max_wr", "max_sge", "limit", "buffer", "record", "flags",
+                                              "reserved0", "uidx", "reserved1"))
+
+    def create_xrc_srq(self) -> None:
+        self.device.create_xrc_srq(self.handle(self.cq), self.handle(self.xrcd),
+                                   **self.changes("type", "max_wr", "max_sge", "limit", "buffer", "record", "flags",
+                                                  "reserved0", "uidx", "reserved1"))
+
+    def modify_srq(self) -> None:
+        self.device.modify_srq(self.handle(self.srq), self.choice.randint(0, 7), self.number() & 0xFFFFFFFF,
+                               self.number() & 0xFFFFFFFF)
+
+    def register(self) -> None:
+        piece = next(self.pieces)
+        sound = [piece, 8192, piece, 7]
+        sound[self.choice.randrange(4)] = self.number()
+        sound[3] &= 0xFFFFFFFF
+        self.device.register(*sound)
+
+    def reregister(self) -> None:
+        piece = next(self.pieces)
+        self.device.reregister(self.handle(self.region), self.choice.randint(0, 15),
+                               **{"start": piece, "address": piece} | self.changes("start", "length", "address", "pd", "access"))
+
+    def create_mw(self) -> None:
+        self.device.create_mw(self.choice.randint(0, 3), **self.changes("pd", "comp_mask", "pieces", "reserved1",
+                                                                        "reserved2"))
+
+    def map(self) -> None:
+        self.device.map(self.choice.choice((5, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
+                        self.choice.choice((0, 1, 255)), self.choice.randint(1, 3), self.choice.randint(1, 4)).close()
+
+    def send_bytes(self) -> None:
+        """Any command with any contents, but for those that would wait."""
+        number = self.choice.choice((0, 3, 5, 9, 11, 14, 18, 19, 24, 26, 32, 33, 34, 37, 39))
+        self.device.command(number, self.bytes(), 4 * self.choice.randint(0, 24))
+
+    def act(self) -> None:
+        acts: tuple[Callable[[], None], ...] = (
+            self.create_cq, self.resize_cq, self.create_qp, self.create_srq, self.create_xrc_srq, self.modify_srq,
+            self.register, self.reregister, self.create_mw, self.map, self.send_bytes)
+        try:
+            self.choice.choice(acts)()
+            self.granted += 1
+        except (OSError, ValueError):
+            self.refused += 1
+
+
+class RandomRequests(ProgramTest):
+    def run_program(self, seed: int) -> tuple[int, int]:
+        device = raw_verbs.Device(rdma.devices()[0])
+        try:
+            program = Program(device, random.Random(seed))
+            for _ in range(REQUESTS_OF_A_PROGRAM):
+                program.act()
+            return program.granted, program.refused
+        finally:
+            device.close()
+
+    def test_each_is_granted_or_refused(self) -> None:
+        granted = refused = 0
+        for seed in range(SEED, SEED + max(1, REQUESTS // REQUESTS_OF_A_PROGRAM)):
+            with self.subTest(seed=seed):
+                more, less = self.run_program(seed)
+                granted, refused = granted + more, refused + less
+        print(f"{granted} requests were granted, {refused} refused")
+        self.assertGreater(granted, 0)
+        self.assertGreater(refused, granted)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
