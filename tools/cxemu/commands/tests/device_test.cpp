@@ -145,8 +145,8 @@ TEST_F(DeviceCommandsTest, RefusesCapabilitiesThatItCannotTakeOver) {
     host.execute<hwtab::cmd_enable_hca>();
     EXPECT_EQ(set_capability("log_max_qp", 24).syndrome, Syndrome::capability_above_maximum);
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(1).syndrome, Syndrome::unknown_op_mod);
-    constexpr std::uint16_t on_demand_paging = 2;
-    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(on_demand_paging << 1U).syndrome,
+    constexpr std::uint16_t device_memory = 0xf;
+    EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(device_memory << 1U).syndrome,
               Syndrome::capability_read_only);
     const auto of_other = [](const auto& in) { in.template set<"other_function">(1); };
     EXPECT_EQ(host.execute<hwtab::cmd_set_hca_cap>(of_other).syndrome, Syndrome::wrong_function);

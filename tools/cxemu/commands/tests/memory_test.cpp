@@ -81,7 +81,7 @@ TEST_F(MemoryKeyCommandsTest, RefuseTranslationsThatDoNotFit) {
     EXPECT_EQ(with_context([](auto key) {
                   key.template set<"access_mode_1_0">(
                       hwtab::value<hwtab::mkey_access_mode, "klms">);
-                  key.template set<"translations_octword_size">((1U << 16U) + 1);
+                  key.template set<"translations_octword_size">((1U << 18U) + 1);
               }),
               "EXCEEDS_LIMIT exceeds_capability");
 }

@@ -63,6 +63,10 @@ PacketHeaders headers_for(std::uint8_t code, bool global) {
         headers.datagram = DatagramHeader{.q_key = 0xdead'beef, .source_qp = 0x11'2233};
     if (which.xrceth)
         headers.xrc_srq = 0x24'6810;
+    if (which.dceth)
+        headers.dynamic = DynamicConnectionHeader{.access_key = 0x0011'2233'4455'6677,
+                                                  .connection = 0x8899'aabb'ccdd'eeff,
+                                                  .source_qp = 0x11'2233};
     if (which.reth)
         headers.rdma = RdmaHeader{.address = 0x0123'4567'89ab'cdef, .r_key = 7, .length = 99};
     if (which.atomiceth)
@@ -218,6 +222,7 @@ TEST(Packet, HeadersAreThoseOfTheSpecification) {
     EXPECT_EQ(extended_headers(opcode<"rc_compare_swap">)->size(), 28U);
     EXPECT_EQ(extended_headers(opcode<"rc_atomic_acknowledge">)->size(), 12U);
     EXPECT_EQ(extended_headers(opcode<"xrc_rdma_read_request">)->size(), 20U);
+    EXPECT_EQ(extended_headers(dynamic_connect_opcode)->size(), 24U);
     EXPECT_EQ(extended_headers(opcode<"xrc_rdma_read_response_middle">)->size(), 0U);
     EXPECT_EQ(extended_headers(opcode<"rd_send_only">)->size(), 12U);
     EXPECT_EQ(extended_headers(opcode<"rd_acknowledge">)->size(), 8U);

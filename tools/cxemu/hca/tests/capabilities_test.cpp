@@ -52,7 +52,7 @@ TEST_F(CapabilitiesTest, CarriesWhatInfiniBandVerbsNeed) {
     EXPECT_EQ(capabilities.current<"xrc">(), 1U);
     EXPECT_EQ(capabilities.current<"uar_sz">(), 5U) << "32 MiB";
     EXPECT_EQ(capabilities.current<"log_bf_reg_size">(), 9U);
-    EXPECT_EQ(capabilities.current<"pg">(), 0U);
+    EXPECT_EQ(capabilities.current<"pg">(), 1U);
 }
 
 TEST_F(CapabilitiesTest, TakesAChoiceWithinTheMaximum) {
