@@ -35,8 +35,9 @@ class CommandQueue {
 public:
     static constexpr std::uint32_t slots = 32;
     static constexpr std::uint32_t entry_size = 64;
-    /// Inputs and outputs beyond this are refused, bytes.
-    static constexpr std::uint32_t max_length = 4 * 1024 * 1024;
+    /// Inputs and outputs beyond this are refused, bytes: a memory key of 16 GiB lists 32 MiB
+    /// of page addresses.
+    static constexpr std::uint32_t max_length = 33 * 1024 * 1024;
 
     CommandQueue(Hca& hca, CommandDispatcher& dispatcher);
     ~CommandQueue();

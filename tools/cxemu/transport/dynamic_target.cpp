@@ -129,6 +129,11 @@ void DynamicTarget::take_turn() {
     }
 }
 
+void DynamicTarget::page_fault_resumed(std::uint32_t token, bool resolved) {
+    for (auto& [initiator, connection] : connections_)
+        connection->responder.page_fault_resumed(token, resolved);
+}
+
 std::size_t DynamicTarget::connections() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         connections_, [](const auto& entry) { return !entry.second->closed; }));

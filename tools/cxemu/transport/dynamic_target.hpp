@@ -42,6 +42,8 @@ public:
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     /// Sends what there is to send, as far as one turn goes.
     void take_turn();
+    /// Software has answered a page fault of one of the connections.
+    void page_fault_resumed(std::uint32_t token, bool resolved);
     /// The target is drained or has failed: all connections end.
     void stop();
 

@@ -169,6 +169,8 @@ void PacketTransport::page_fault_resumed(QueuePair& queue_pair, std::uint32_t to
                                          bool resolved) {
     if (Connection* connection = find_connection(queue_pair.number()))
         return connection->page_fault_resumed(token, resolved);
+    if (const auto target = targets_.find(queue_pair.number()); target != targets_.end())
+        return target->second->page_fault_resumed(token, resolved);
     const auto found = stalled_.find(queue_pair.number());
     if (found == stalled_.end() || found->second != token)
         return;
