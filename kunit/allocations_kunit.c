@@ -151,6 +151,7 @@ static int ask_for_tables(struct scripted_hca *scripted)
 	struct hw_gid gids[4];
 	u16 pkeys[128];
 
+	hw_query_hca_vport_gid_out_set_gids_num(scripted->out, ARRAY_SIZE(gids));
 	return cxib_query_gids(&scripted->queue, 1, ARRAY_SIZE(gids), gids) ?:
 	       cxib_query_pkeys(&scripted->queue, 1, ARRAY_SIZE(pkeys), pkeys);
 }
