@@ -43,7 +43,8 @@ class BindCommand(unittest.TestCase):
     def test_shows_the_hcas_and_their_drivers(self) -> None:
         lines = self.succeed().splitlines()
         self.assertEqual(len(lines), 3)
-        self.assertRegex(lines[1], rf"{self.hca.name} +0x1017 +mlx5_core +- +mlx5_0")
+        name = next((self.hca / "infiniband").iterdir()).name
+        self.assertRegex(lines[1], rf"{self.hca.name} +0x1017 +mlx5_core +- +{name}$")
 
     def test_gives_one_to_cxib_and_back(self) -> None:
         self.succeed("cxib", self.hca.name)
