@@ -80,7 +80,7 @@ class Hosts:
 
     def test_ping_with_packets_of_every_kind_of_length(self) -> None:
         for size in (0, 1, 700, self.mtu - 28, self.mtu - 27, 60000):
-            text = self.near("ping", "-n", "-i", "0.02", "-c", 5, "-s", size, "-p", "a5", FAR)
+            text = self.near("ping", "-n", "-i", "0.02", "-w", 120, "-c", 5, "-s", size, "-p", "a5", FAR)
             self.assertRegex(text, r" 0% packet loss")
             self.assertNotIn("wrong data byte", text)
 
