@@ -51,6 +51,18 @@ class LicenseLines(unittest.TestCase):
         text = "\n\n\n# SPDX-License-Identifier: GPL-2.0-or-later\n"
         self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", text))
 
+    def test_the_last_pattern_of_debian_copyright_that_matches_holds(self) -> None:
+        rules = spdx.copyright_rules(
+            "Format: x\n\nFiles: *\nCopyright: us\nLicense: GPL-2.0-or-later\n\n"
+            "Files: include/hw/*\n       kunit/generated/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
+            "License: GPL-2.0-or-later\n The text of it.\n")
+        for name in ("include/hw/events.h", "kunit/generated/events.c"):
+            self.complaint(name, "/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */\n")
+            self.assertEqual(spdx.copyright_complaint(name, rules, self.repo), "")
+        self.complaint("drivers/cxib/pci.c", "/* SPDX-License-Identifier: GPL-2.0-only */\n")
+        self.assertIn('is "GPL-2.0-or-later" there, and says of itself "GPL-2.0-only"',
+                      spdx.copyright_complaint("drivers/cxib/pci.c", rules, self.repo))
+
     def test_every_kind_of_comment_is_understood(self) -> None:
         for begin, end in (("# ", ""), ("// ", ""), ("/* ", " */"), (".. ", ""), ("<!-- ", " -->")):
             line = f"{begin}SPDX-License-Identifier: GPL-2.0-or-later{end}\n"

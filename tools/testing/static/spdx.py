@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks that every file names its license in its first lines, and the right one for its place."""
+"""Checks that every file names its license in its first lines, the right one for its place.
+
+And that debian/copyright says the same of it.
+"""
 
 import fnmatch
 import pathlib
@@ -67,9 +70,29 @@ def complaint(name: str, repo: pathlib.Path = REPO) -> str:
     return f'{name}: the license is "{found}", must be {wanted} here'
 
 
+def copyright_rules(text: str) -> list[tuple[str, str]]:
+    """Patterns and licenses of debian/copyright, in its order: the last one that matches a file holds."""
+    rules = []
+    for paragraph in text.split("\n\n"):
+        fields = dict(re.findall(r"^(Files|License): (.*(?:\n .*)*)", paragraph, re.MULTILINE))
+        rules += [(pattern, fields["License"]) for pattern in fields.get("Files", "").split()]
+    return rules
+
+
+def copyright_complaint(name: str, rules: list[tuple[str, str]], repo: pathlib.Path = REPO) -> str:
+    """Where debian/copyright, whose "or" is in small letters, says something else than the file; empty if nowhere."""
+    found = license_of(repo / name)
+    said = [license for pattern, license in rules if fnmatch.fnmatch(name, pattern)][-1]
+    if is_exempt(name) or not found or found.replace(" OR ", " or ") == said:
+        return ""
+    return f'debian/copyright: {name} is "{said}" there, and says of itself "{found}"'
+
+
 def main() -> int:
     names = project_files()
     complaints = [text for name in names if (text := complaint(name))]
+    rules = copyright_rules((REPO / "debian/copyright").read_text(encoding="utf-8"))
+    complaints += [text for name in names if (text := copyright_complaint(name, rules))]
     print("\n".join(complaints + [f"{len(names)} files, {len(complaints)} complaints"]))
     return 1 if complaints else 0
 
