@@ -61,12 +61,20 @@ def service_guid() -> str:
     return f"{int(text, 16):016x}"
 
 
+def _load() -> None:
+    rdma.run("modprobe", "-a", "ib_srp", "sd_mod")
+
+
 def _device() -> str:
     return wire.ends()[-1].device
 
 
 def discover() -> dict[str, str]:
-    """What ibsrpdm finds in the fabric: the strings to log in with, by the GID of the target's port."""
+    """What ibsrpdm finds in the fabric: the strings to log in with, by the GID of the target's port.
+
+    It finds nothing before a SCSI host can be looked for in sysfs.
+    """
+    _load()
     number = next(path.name.removeprefix("umad") for path in pathlib.Path("/sys/class/infiniband_mad").glob("umad*")
                   if (path / "ibdev").read_text().strip() == _device())
     lines = rdma.run("ibsrpdm", "-c", "-d", f"/dev/infiniband/umad{number}").split()
@@ -93,7 +101,7 @@ def _end_all() -> None:
 @contextlib.contextmanager
 def native_connection(target_gid: str) -> Iterator[str]:
     """Lets srp_daemon log in to a target that it finds; the disk."""
-    rdma.run("modprobe", "-a", "ib_srp", "sd_mod")
+    _load()
     RULES.write_text(f"a dgid={target_gid}\nd\n")
     with _session() as found:
         rdma.run("srp_daemon", "-o", "-e", "-a", "-i", _device(), "-p", 1, "-f", RULES)
@@ -106,7 +114,7 @@ def native_connection(target_gid: str) -> Iterator[str]:
 @contextlib.contextmanager
 def ip_connection(target_guid: str) -> Iterator[str]:
     """Logs in over the RDMA connection manager; the disk."""
-    rdma.run("modprobe", "-a", "ib_srp", "sd_mod")
+    _load()
     words = (f"id_ext={target_guid}", f"ioc_guid={target_guid}", f"dest={wire.SERVER}:{PORT}", f"src={wire.CLIENT}",
              f"initiator_ext={OVER_IP:x}")
     with _session() as found:
