@@ -20,11 +20,12 @@ cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
 	@$(cxemu_lock) $(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu
 
-cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan
+cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=commands chooses
 	@$(cxemu_configure) -B $(CXEMU_BUILD)-sanitized --log-level=NOTICE \
 	    -DCXEMU_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
-	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-sanitized -j $(CXEMU_JOBS)
-	@$(CXEMU_EXEC) ctest --test-dir $(CXEMU_BUILD)-sanitized --output-on-failure
+	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-sanitized -j $(CXEMU_JOBS) \
+	    $(if $(ROOM),--target cxemu_$(ROOM)_tests)
+	@$(CXEMU_EXEC) ctest --test-dir $(CXEMU_BUILD)-sanitized --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
 
 cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each target
 	@$(cxemu_configure) -B $(CXEMU_BUILD)-fuzz --log-level=NOTICE \
