@@ -23,6 +23,7 @@ static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fake->hw.commands, &fake->hca->bus));
 	fake->hw.health.bus = &fake->hca->bus;
 	fake->hw.health.commands = &fake->hw.commands;
+	fake->hw.doorbells = (void __iomem *)fake->doorbells;
 	fake->verbs.hw = &fake->hw;
 	fake->verbs.ib.phys_port_cnt = 1;
 	xa_init_flags(&fake->verbs.queue_pairs, XA_FLAGS_LOCK_IRQ);
@@ -36,6 +37,7 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 	cq->ib.device = &fake->verbs.ib;
 	cq->log_size = FAKE_LOG_CQ;
 	cq->record.words = fake->cq_record;
+	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
@@ -98,13 +100,13 @@ struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
 struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcode opcode)
 {
 	u32 index = fake->written++;
-	u32 slot = index & (BIT(FAKE_LOG_CQ) - 1);
+	u32 slot = index & (BIT(fake->cq.log_size) - 1);
 	struct hw_cqe64 *entry = cxib_buffer_at(&fake->cq.buffer, slot * sizeof(*entry));
 
 	*entry = (struct hw_cqe64){};
 	hw_cqe64_set_qpn(entry, FAKE_QPN);
 	hw_cqe64_set_opcode(entry, opcode);
-	hw_cqe64_set_owner(entry, index >> FAKE_LOG_CQ & 1);
+	hw_cqe64_set_owner(entry, index >> fake->cq.log_size & 1);
 	return entry;
 }
 

@@ -15,6 +15,7 @@
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
 #define FAKE_LOG_RECEIVES	2
+#define FAKE_DOORBELL_WORDS	512
 
 /**
  * struct fake_queue_pair - queue pair, its completion queue and device
@@ -23,6 +24,7 @@
  * @verbs: its RDMA device, not registered
  * @cq: completion queue of both queues, 8 entries
  * @qp: queue pair: 128 blocks for sends, 4 receive requests of 2 segments
+ * @doorbells: page of doorbells
  * @record: doorbell record of @qp
  * @cq_record: doorbell record of @cq
  * @written: entries that the cases have written into @cq
@@ -33,6 +35,7 @@ struct fake_queue_pair {
 	struct cxib_verbs verbs;
 	struct cxib_cq cq;
 	struct cxib_qp qp;
+	u64 doorbells[FAKE_DOORBELL_WORDS];
 	__be32 record[2];
 	__be32 cq_record[2];
 	u32 written;

@@ -27,6 +27,7 @@ static const struct {
 	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
 	{ IB_QPT_RC, IB_QPS_RTS, IB_QPS_RTS, 0,
 	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPT_RC, IB_QPS_RTS, IB_QPS_SQD, 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 	{ IB_QPT_RC, IB_QPS_SQD, IB_QPS_RTS, 0,
 	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS | IB_QP_MIN_RNR_TIMER },
 
@@ -39,6 +40,7 @@ static const struct {
 	  IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
 	{ IB_QPT_UC, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
 	{ IB_QPT_UC, IB_QPS_SQE, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_RTS, IB_QPS_SQD, 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 	{ IB_QPT_UC, IB_QPS_SQD, IB_QPS_RTS, 0, IB_QP_CUR_STATE | MIGRATION | IB_QP_ACCESS_FLAGS },
 
 	{ IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_QKEY, 0 },
@@ -47,6 +49,7 @@ static const struct {
 	{ IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN, IB_QP_CUR_STATE | IB_QP_QKEY },
 	{ IB_QPT_UD, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
 	{ IB_QPT_UD, IB_QPS_SQE, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_RTS, IB_QPS_SQD, 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
 	{ IB_QPT_UD, IB_QPS_SQD, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
 };
 
@@ -98,6 +101,7 @@ static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_q
 
 	fake->qp.ib.qp_type = type;
 	fake->qp.state = from;
+	fake->qp.sends.held = false;
 	return cxib_modify_queue_pair(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 

@@ -253,7 +253,7 @@ static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udat
 int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 {
 	if (!udata)
-		return -EOPNOTSUPP;
+		return cxib_resize_completion_queue(ib, entries);
 	return resize_user_cq(to_cq(ib), entries, udata);
 }
 

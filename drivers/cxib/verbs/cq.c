@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Completion queues: made, changed, destroyed; their events. */
+#include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -11,13 +12,19 @@ static void invalidate(struct hw_cqe64 *entry)
 	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_INVALID);
 }
 
-static void invalidate_entries(struct cxib_cq *cq)
+/**
+ * cxib_cq_invalidate() - says that a new ring has no entries
+ * @ring: its memory
+ * @log_size: log2 of its entries
+ */
+void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
 {
 	size_t i;
 
-	for (i = 0; i < BIT(cq->log_size); i++)
-		invalidate(cxib_buffer_at(&cq->buffer, i * sizeof(struct hw_cqe64)));
+	for (i = 0; i < BIT(log_size); i++)
+		invalidate(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
 
 static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_attr *attr)
 {
@@ -42,7 +49,7 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
 				 sizeof(struct hw_cqe64) << cq->log_size);
 	if (err)
 		return err;
-	invalidate_entries(cq);
+	cxib_cq_invalidate(&cq->buffer, cq->log_size);
 	err = cxib_record_create(verbs->hw, &cq->record);
 	if (err)
 		cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
@@ -75,6 +82,7 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	cq->log_size = order_base_2(attr->cqe + 1);
 	cq->eq = &verbs->hw->completion_eqs[attr->comp_vector];
 	ib->cqe = BIT(cq->log_size) - 1;
+	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
@@ -144,6 +152,7 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
 	cxib_event_queue_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
+	mutex_destroy(&cq->ring_lock);
 	if (!cq->is_user)
 		free_memory(verbs, cq);
 	return 0;

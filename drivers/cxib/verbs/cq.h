@@ -25,8 +25,11 @@ struct cxib_qp;
  * @eq: is told of completions
  * @reference: keeps it while an event is told
  * @arm_sequence: counts events that were told of it; written in interrupts
+ * @ring_lock: one change of the ring at a time; taken before @lock, in process
+ *	context
  * @lock: one reader at a time; protects what follows, and what the queue pairs
  *	that report here have outstanding in their queues. Taken in any context.
+ * @resizing: the last entry of the old ring may be there
  * @consumer: entries taken so far
  * @senders: struct cxib_qp whose send queues report here
  * @receivers: struct cxib_qp whose receive queues report here
@@ -43,7 +46,9 @@ struct cxib_cq {
 	struct cxib_event_queue *eq;
 	struct cxib_reference reference;
 	u32 arm_sequence;
+	struct mutex ring_lock; /* see above */
 	spinlock_t lock; /* the reader */
+	bool resizing;
 	u32 consumer;
 	struct list_head senders;
 	struct list_head receivers;
@@ -64,6 +69,11 @@ int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);
 void cxib_flush_completion_queues(struct work_struct *work);
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
+void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
+
+/* cq_resize.c */
+int cxib_resize_completion_queue(struct ib_cq *ib, int entries);
+void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);

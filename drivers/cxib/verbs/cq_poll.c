@@ -15,33 +15,8 @@
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
-#define COUNTER_MASK	GENMASK(23, 0)
 #define PATH_BITS	0x7f
 #define SEQUENCE_MASK	3
-
-/* Words of a completion queue's doorbell record. */
-#define RECORD_CONSUMER	0
-#define RECORD_ARM	1
-
-static struct hw_cqe64 *entry_at(const struct cxib_cq *cq, u32 index)
-{
-	return cxib_buffer_at(&cq->buffer,
-			      (index & (BIT(cq->log_size) - 1)) * sizeof(struct hw_cqe64));
-}
-
-/* Whether the device has written the entry in the pass of the ring that @index belongs to. */
-static bool is_written(const struct cxib_cq *cq, u32 index)
-{
-	const struct hw_cqe64 *entry = entry_at(cq, index);
-	const size_t last = ARRAY_SIZE(entry->dw) - 1;
-	struct hw_cqe64 copy;
-
-	copy.dw[last] = READ_ONCE(entry->dw[last]);
-	/* The rest of the entry may be read only after its owner bit. */
-	dma_rmb();
-	return hw_cqe64_get_opcode(&copy) != HW_CQE_OPCODE_INVALID &&
-	       hw_cqe64_get_owner(&copy) == (index >> cq->log_size & 1);
-}
 
 /**
  * cxib_completion_status() - the status of ib_verbs for a syndrome
@@ -245,7 +220,7 @@ static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
 }
 
 /* Takes the next entry. Returns false if there is none that makes sense. */
-static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
+static bool take_one(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
 	struct hw_cqe64 entry;
@@ -253,24 +228,64 @@ static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
 
 	lockdep_assert_held(&cq->lock);
 
-	if (!is_written(cq, cq->consumer))
+	if (!cxib_cq_is_written(cq, cq->consumer))
 		return false;
-	memcpy(&entry, entry_at(cq, cq->consumer), sizeof(entry));
+	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
 	/* It stays: it has to take this lock before it goes. */
 	qp = xa_load(&verbs->queue_pairs, hw_cqe64_get_qpn(&entry));
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(qp, &entry, wc)) {
-		say_impossible(cq, &entry);
+		if (hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing)
+			cq->consumer--;
+		else
+			say_impossible(cq, &entry);
 		return false;
 	}
 	wc->qp = &qp->ib;
 	return true;
 }
 
+/* That a mark has completed is for the driver only. */
+static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	do {
+		if (!take_one(cq, wc))
+			return false;
+	} while (unlikely(wc->opcode == (enum ib_wc_opcode)CXIB_WC_MARK));
+	return true;
+}
+
+/**
+ * cxib_cq_has_send() - a send request has completed, and was not polled yet
+ * @cq: completion queue, locked
+ * @qpn: number of the queue pair
+ * @index: block that the request begins at
+ */
+bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index)
+{
+	const u32 end = cq->consumer + BIT(cq->log_size);
+	u32 at;
+
+	lockdep_assert_held(&cq->lock);
+
+	for (at = cq->consumer; at != end && cxib_cq_is_written(cq, at); at++) {
+		const struct hw_cqe64 *entry = cxib_cq_entry(cq, at);
+		u32 opcode = hw_cqe64_get_opcode(entry);
+
+		if (hw_cqe64_get_qpn(entry) == qpn && hw_cqe64_get_wqe_counter(entry) == index &&
+		    (opcode == HW_CQE_OPCODE_REQ || opcode == HW_CQE_OPCODE_REQ_ERR))
+			return true;
+	}
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
+
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	return cxib_retire_send(qp, qp->sends.consumed, wc);
+	if (!cxib_retire_send(qp, qp->sends.consumed, wc))
+		return false;
+	return wc->opcode != CXIB_WC_MARK || cxib_retire_send(qp, qp->sends.consumed, wc);
 }
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
@@ -300,25 +315,20 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 	return false;
 }
 
-static void tell_consumer(struct cxib_cq *cq)
-{
-	/* The entries were read before the device may write there again. */
-	dma_mb();
-	WRITE_ONCE(cq->record.words[RECORD_CONSUMER], cpu_to_be32(cq->consumer & COUNTER_MASK));
-}
-
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned long flags;
 	int polled = 0;
+	u32 before;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	before = cq->consumer;
 	while (polled < count && poll_one(cq, &wc[polled]))
 		polled++;
-	if (polled)
-		tell_consumer(cq);
+	if (cq->consumer != before)
+		cxib_cq_tell_consumer(cq);
 	if (cxib_is_dead(verbs))
 		while (polled < count && flush_one(cq, &wc[polled]))
 			polled++;
@@ -331,12 +341,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
 	u32 sequence = READ_ONCE(cq->arm_sequence) & SEQUENCE_MASK;
-	u32 consumer = cq->consumer & COUNTER_MASK;
+	u32 consumer = cq->consumer & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
 	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
 	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->number);
-	WRITE_ONCE(cq->record.words[RECORD_ARM], doorbell.words[0]);
+	WRITE_ONCE(cq->record.words[CXIB_CQ_RECORD_ARM], doorbell.words[0]);
 	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
 }
 
@@ -351,7 +361,7 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	arm(to_verbs(ib->device), cq, command);
-	missed = is_written(cq, cq->consumer);
+	missed = cxib_cq_is_written(cq, cq->consumer);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	if (cxib_is_dead(to_verbs(ib->device)))
 		cxib_flush_later(to_verbs(ib->device));
@@ -361,10 +371,10 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 /* Moves an entry to another place, which keeps the owner bit of its own pass. */
 static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 {
-	struct hw_cqe64 *target = entry_at(cq, to);
+	struct hw_cqe64 *target = cxib_cq_entry(cq, to);
 	u32 owner = hw_cqe64_get_owner(target);
 
-	memcpy(target, entry_at(cq, from), sizeof(*target));
+	memcpy(target, cxib_cq_entry(cq, from), sizeof(*target));
 	hw_cqe64_set_owner(target, owner);
 }
 
@@ -390,20 +400,22 @@ void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
 {
 	u32 end, from, kept;
 
+	/* All its completions are in one ring. */
+	guard(mutex)(&cq->ring_lock);
 	spin_lock_irq(&cq->lock);
-	for (end = cq->consumer; is_written(cq, end); end++)
+	for (end = cq->consumer; cxib_cq_is_written(cq, end); end++)
 		if (end - cq->consumer == BIT(cq->log_size))
 			break;
 	/* From the youngest to the oldest, those that stay move up to the end. */
 	kept = end;
 	for (from = end; from != cq->consumer; from--)
-		if (hw_cqe64_get_qpn(entry_at(cq, from - 1)) == qp->number)
-			free_shared_request(qp, entry_at(cq, from - 1));
+		if (hw_cqe64_get_qpn(cxib_cq_entry(cq, from - 1)) == qp->number)
+			free_shared_request(qp, cxib_cq_entry(cq, from - 1));
 		else if (--kept != from - 1)
 			move_entry(cq, from - 1, kept);
 	if (kept != cq->consumer) {
 		cq->consumer = kept;
-		tell_consumer(cq);
+		cxib_cq_tell_consumer(cq);
 	}
 	spin_unlock_irq(&cq->lock);
 }

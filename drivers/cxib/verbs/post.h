@@ -24,6 +24,10 @@ u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr);
 u32 cxib_write_invalidation(struct cxib_qp *qp);
 void *cxib_send_octword(const struct cxib_qp *qp, u32 octword);
 
+/* For draining; the send queue is locked. */
+bool cxib_post_mark(struct cxib_qp *qp);
+void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control);
+
 int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr);
 
 #endif

@@ -308,16 +308,55 @@ int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
 
-/* The last request's first two words are the doorbell. */
-static void ring(struct cxib_verbs *verbs, struct cxib_qp *qp,
-		 const struct hw_wqe_ctrl_seg *control)
+/**
+ * cxib_ring_sends() - tells the device what was posted
+ * @qp: queue pair; its send queue is locked
+ * @control: control segment of the last request; its first two words are the
+ *	doorbell
+ */
+void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control)
 {
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
 	union cxib_doorbell doorbell = { .words = { control->dw[0], control->dw[1] } };
 
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
 	WRITE_ONCE(qp->record.words[RECORD_SENDS], cpu_to_be32(qp->sends.produced & U16_MAX));
 	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME, doorbell);
+}
+
+/**
+ * cxib_post_mark() - posts a request that does nothing but complete
+ * @qp: queue pair; its send queue is locked
+ *
+ * Nobody sees its completion.
+ *
+ * Return: false when the send queue has no room.
+ */
+bool cxib_post_mark(struct cxib_qp *qp)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	const u32 mask = BIT(sends->log_size) - 1;
+	struct hw_wqe_ctrl_seg *control;
+
+	lockdep_assert_held(&sends->lock);
+
+	if (sends->produced - READ_ONCE(sends->consumed) > mask)
+		return false;
+	control = cxib_send_octword(qp, sends->produced * CXIB_OCTWORDS_IN_BLOCK);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, 1);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_NONE,
+						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
+	control->dw[3] = 0;
+	sends->entries[sends->produced & mask] = (struct cxib_send_entry){
+		.blocks = 1,
+		.opcode = CXIB_WC_MARK,
+	};
+	/* Pairs with cxib_retire_send(). */
+	smp_store_release(&sends->produced, sends->produced + 1);
+	cxib_ring_sends(qp, control);
+	return true;
 }
 
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
@@ -338,10 +377,13 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 		if (err)
 			*bad = wr;
 	}
-	if (last)
-		ring(verbs, qp, last);
+	if (unlikely(qp->sends.held) && last)
+		qp->drain->pending = last;
+	else if (last)
+		cxib_ring_sends(qp, last);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 	if (cxib_is_dead(verbs))
 		cxib_flush_later(verbs);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

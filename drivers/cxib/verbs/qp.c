@@ -421,6 +421,7 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
 	qp->sends.key_changed = false;
+	qp->sends.held = false;
 	qp->receives.produced = 0;
 	qp->receives.consumed = 0;
 	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
@@ -453,6 +454,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 		return err;
 	withdraw(verbs, qp);
 	await_mad_handler(qp);
+	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
 	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
@@ -550,7 +552,7 @@ static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *c
 	attr->alt_timeout = hw_ads_get_ack_timeout(alternate);
 }
 
-static void describe(const struct cxib_qp *qp, const struct hw_qpc *context,
+static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 		     struct ib_qp_attr *attr)
 {
 	const struct hw_ads *path = hw_qpc_get_primary_address_path(context);
@@ -558,7 +560,9 @@ static void describe(const struct cxib_qp *qp, const struct hw_qpc *context,
 	*attr = (struct ib_qp_attr){ .cap = qp->cap };
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
-	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING;
+	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
+			    (qp->state == IB_QPS_SQD && qp->sends.held &&
+			     !cxib_sends_are_drained(qp));
 	attr->path_mtu = hw_qpc_get_mtu(context);
 	attr->qkey = hw_qpc_get_q_key(context);
 	attr->sq_psn = hw_qpc_get_next_send_psn(context);
@@ -566,6 +570,21 @@ static void describe(const struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->port_num = hw_ads_get_vhca_port_num(path);
 	if (cxib_qp_is_connection(qp))
 		describe_connection(qp, context, attr);
+}
+
+/* Of a send queue that the driver holds the device knows nothing. */
+static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context)
+{
+	enum ib_qp_state state = core_state(hw_qpc_get_state(context));
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (state == IB_QPS_RTS && qp->sends.held)
+		return IB_QPS_SQD;
+	/* What was posted meanwhile gets flushed. */
+	if (state == IB_QPS_ERR)
+		cxib_resume_sends(qp);
+	return state;
 }
 
 int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
@@ -580,7 +599,7 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	err = cxib_query_qp(commands_of(verbs), qp->number, &context);
 	if (err)
 		return err;
-	WRITE_ONCE(qp->state, core_state(hw_qpc_get_state(&context)));
+	WRITE_ONCE(qp->state, state_of(qp, &context));
 	describe(qp, &context, attr);
 	fill_init(qp, init);
 	return 0;
@@ -650,6 +669,9 @@ void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queu
 	qp = get_qp(verbs, number);
 	if (!qp)
 		return;
+	/* By itself, because of a signature: the way out of there is another one. */
+	if (type == HW_EVENT_TYPE_SQ_DRAINED)
+		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
 	event.element.qp = &qp->ib;
 	if (qp->ib.event_handler)
 		qp->ib.event_handler(&event, qp->ib.qp_context);

@@ -19,6 +19,10 @@
 #define CXIB_OCTWORDS_IN_BLOCK	(CXIB_SEND_BLOCK / CXIB_OCTWORD)
 
 struct cxib_qp;
+struct hw_wqe_ctrl_seg;
+
+/* What the completion of a mark would say, if anybody saw it. */
+#define CXIB_WC_MARK	U8_MAX
 
 /**
  * struct cxib_send_entry - what was posted at a block of the send queue
@@ -45,6 +49,7 @@ struct cxib_send_entry {
  * @entries: one for each block
  * @lock: one poster at a time; protects @produced. Taken in any context.
  * @key_changed: the last request has changed a memory key; protected by @lock
+ * @held: the device is not told of what is posted; protected by @lock
  * @produced: blocks posted so far
  * @consumed: blocks whose requests are done; protected by the lock of the
  *	completion queue, read without it
@@ -61,6 +66,7 @@ struct cxib_send_queue {
 	struct cxib_send_entry *entries;
 	spinlock_t lock; /* posters */
 	bool key_changed;
+	bool held;
 	u32 produced;
 	u32 consumed;
 };
@@ -87,6 +93,27 @@ struct cxib_receive_queue {
 };
 
 /**
+ * struct cxib_drain - of a send queue that has been drained by the driver
+ * @work: looks whether it is drained
+ * @qp: queue pair
+ *
+ * What follows is protected by the lock of the send queue.
+ *
+ * @notify: its user waits for an event
+ * @last: block that the last request begins at that the device knows of
+ * @end: the block behind it
+ * @pending: the last request that the device does not know of; NULL: none
+ */
+struct cxib_drain {
+	struct delayed_work work;
+	struct cxib_qp *qp;
+	bool notify;
+	u16 last;
+	u32 end;
+	const struct hw_wqe_ctrl_seg *pending;
+};
+
+/**
  * struct cxib_qp - a queue pair
  * @ib: as the RDMA core sees it
  * @number: as the device sees it; the core calls special ones 0 and 1
@@ -109,6 +136,7 @@ struct cxib_receive_queue {
  * @mutex: one change at a time; protects what follows
  * @state: enum ib_qp_state; read without the mutex
  * @access: IB_ACCESS_REMOTE_…: what the other end may do
+ * @drain: NULL until the send queue is drained for the first time
  * @responder_depth: reads and atomics of the other end that can be outstanding
  * @initiator_depth: the same for this end
  */
@@ -132,6 +160,7 @@ struct cxib_qp {
 	struct list_head receiver;
 	struct ib_qp_cap cap;
 	struct mutex mutex; /* changes */
+	struct cxib_drain *drain;
 	u8 state;
 	u8 access;
 	u8 responder_depth;
@@ -192,6 +221,12 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata);
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition);
+
+/* qp_drain.c */
+int cxib_drain_sends(struct cxib_qp *qp, bool notify);
+void cxib_resume_sends(struct cxib_qp *qp);
+bool cxib_sends_are_drained(struct cxib_qp *qp);
+void cxib_drain_destroy(struct cxib_qp *qp);
 
 /* multicast.c */
 int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);

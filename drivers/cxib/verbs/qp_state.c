@@ -385,6 +385,9 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
+	/* Where the driver has brought it, it is. */
+	if (qp->sends.held && from != IB_QPS_SQD)
+		return -EINVAL;
 	/* The core lets reliable connections out of a state that they never get into. */
 	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask) ||
 	    (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)) {
@@ -395,26 +398,94 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	return check_values(qp, attr, mask);
 }
 
+/* What can be changed of a queue pair that the device takes for one in RTS. */
+#define CHANGES_WHILE_HELD	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
+				 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
+				 IB_QP_QKEY)
+
+static int change_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_qp_transition transition;
+	int err;
+
+	err = cxib_qp_transition(qp, attr, mask, &transition);
+	return err ?: cxib_modify_qp(commands_of(to_verbs(qp->ib.device)), &transition);
+}
+
+/* The device has stopped as well, because of a signature: then it has to be told to go on. */
+static int query_stopped(struct cxib_qp *qp, bool *stopped)
+{
+	struct hw_qpc context;
+	int err;
+
+	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), qp->number, &context);
+	*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
+	return err;
+}
+
+/* From SQD, where the driver has brought it, to RTS or to SQD. */
+static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr in_device = *attr;
+	bool stopped;
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (mask & ~CHANGES_WHILE_HELD) {
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x is drained, attributes 0x%x cannot change there\n",
+			  qp->number, mask & ~CHANGES_WHILE_HELD);
+		return -EOPNOTSUPP;
+	}
+	if (!cxib_sends_are_drained(qp)) {
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->number);
+		return -EBUSY;
+	}
+	err = query_stopped(qp, &stopped);
+	if (err)
+		return err;
+	in_device.cur_qp_state = stopped ? IB_QPS_SQD : IB_QPS_RTS;
+	in_device.qp_state = IB_QPS_RTS;
+	if (stopped || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
+		err = change_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
+	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS)
+		cxib_resume_sends(qp);
+	return err;
+}
+
+/* What was posted while it was held is flushed like the rest. */
+static int change_to_error(struct cxib_qp *qp)
+{
+	int err = cxib_qp_to_error(commands_of(to_verbs(qp->ib.device)), qp->number);
+
+	if (!err)
+		cxib_resume_sends(qp);
+	return err;
+}
+
 static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
 	struct cxib_command_queue *commands = commands_of(verbs);
 	bool ends = mask & IB_QP_STATE &&
 		    (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
-	struct cxib_qp_transition transition;
-	int err;
 
 	/* Whoever wants to get rid of a queue pair can go on. */
 	if (ends && cxib_command_queue_is_broken(commands)) {
 		cxib_hw_quiesce(verbs->hw);
+		cxib_resume_sends(qp);
 		return 0;
 	}
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
-		return cxib_qp_to_error(commands, qp->number);
+		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return cxib_qp_to_reset(commands, qp->number);
-	err = cxib_qp_transition(qp, attr, mask, &transition);
-	return err ?: cxib_modify_qp(commands, &transition);
+	if (qp->sends.held)
+		return change_held(qp, attr, mask);
+	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		return cxib_drain_sends(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+					attr->en_sqd_async_notify);
+	return change_in_device(qp, attr, mask);
 }
 
 static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)

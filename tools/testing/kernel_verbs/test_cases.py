@@ -16,7 +16,7 @@ SEEDS = int(os.environ.get("ULP_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("ULP_FIRST_SEED", "1"))
 ROUNDS = int(os.environ.get("ULP_ROUNDS", "2"))
 CHOSEN = re.compile(os.environ.get("ULP_CASES", ""))
-RANDOM = re.compile("(rc|uc|ud|arming)_")
+RANDOM = re.compile("(rc|uc|ud|arming|resizing)_")
 MEASURES = {"cost"}
 
 

@@ -29,6 +29,8 @@ static const struct ulp_case *const suites[] = {
 	ulp_key_cases,
 	ulp_error_cases,
 	ulp_arming_cases,
+	ulp_drain_cases,
+	ulp_resize_cases,
 	ulp_cost_cases,
 };
 

@@ -11,6 +11,7 @@
  * @rdma: reads and writes
  * @atomic: atomic operations
  * @reg: registrations
+ * @ud: datagrams
  * @sge: data segment
  */
 struct ulp_single {
@@ -19,6 +20,7 @@ struct ulp_single {
 		struct ib_rdma_wr rdma;
 		struct ib_atomic_wr atomic;
 		struct ib_reg_wr reg;
+		struct ib_ud_wr ud;
 	};
 	struct ib_sge sge;
 };

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Another ring for completions: nothing is lost, nothing comes twice. */
+#include "fake_queue_pair.h"
+#include "verbs/cq_poll.h"
+
+static void receive(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
+{
+	fake_post_receives(test, fake, 1);
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), bytes);
+}
+
+static void change_ring(struct kunit *test, struct fake_queue_pair *fake, unsigned int log_size)
+{
+	struct device *dev = fake->hca->bus.dev;
+	struct cxib_buffer ring;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&ring, dev,
+						    sizeof(struct hw_cqe64) << log_size));
+	cxib_cq_invalidate(&ring, log_size);
+	cxib_cq_change_ring(&fake->cq, &ring, log_size);
+	cxib_buffer_destroy(&ring, dev);
+}
+
+/* The device says where it leaves the old ring, then the driver follows. */
+static void resize(struct kunit *test, struct fake_queue_pair *fake, unsigned int log_size)
+{
+	fake->cq.resizing = true;
+	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
+	change_ring(test, fake, log_size);
+}
+
+static void expect_received(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
+{
+	struct ib_wc wc = {};
+
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, bytes, wc.byte_len);
+}
+
+static void expect_nothing(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void what_was_not_polled_moves(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	receive(test, fake, 1);
+	receive(test, fake, 2);
+	resize(test, fake, FAKE_LOG_CQ + 2);
+	receive(test, fake, 3);
+	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_CQ + 2) - 1, fake->cq.ib.cqe);
+	expect_received(test, fake, 1);
+	expect_received(test, fake, 2);
+	expect_received(test, fake, 3);
+	expect_nothing(test, fake);
+	/* The entry that was the last one counts. */
+	KUNIT_EXPECT_EQ(test, 4, be32_to_cpu(fake->cq_record[0]));
+}
+
+static void an_empty_ring_changes(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	resize(test, fake, FAKE_LOG_CQ - 1);
+	expect_nothing(test, fake);
+	receive(test, fake, 9);
+	expect_received(test, fake, 9);
+	expect_nothing(test, fake);
+}
+
+static void polling_stops_at_the_last_entry(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc[4];
+
+	receive(test, fake, 1);
+	fake->cq.resizing = true;
+	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
+	KUNIT_EXPECT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 4, wc));
+	expect_nothing(test, fake);
+	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
+	change_ring(test, fake, FAKE_LOG_CQ + 1);
+	receive(test, fake, 2);
+	expect_received(test, fake, 2);
+	expect_nothing(test, fake);
+}
+
+/* From anywhere in one ring to anywhere in another, with all that a ring can hold. */
+static void goes_on_from_any_place(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	u32 sent = 0, received = 0, round, i;
+
+	for (round = 0; round < 200; round++) {
+		u32 count = round % (BIT(FAKE_LOG_RECEIVES) + 1);
+
+		for (i = 0; i < count; i++)
+			receive(test, fake, ++sent);
+		resize(test, fake, FAKE_LOG_RECEIVES + round % 5);
+		for (i = 0; i < count; i++)
+			expect_received(test, fake, ++received);
+		receive(test, fake, ++sent);
+		expect_received(test, fake, ++received);
+		expect_nothing(test, fake);
+	}
+}
+
+static void a_ring_that_ends_unasked_breaks_the_device(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc;
+
+	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void a_ring_without_end_breaks_the_device(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	receive(test, fake, 1);
+	change_ring(test, fake, FAKE_LOG_CQ + 1);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static void more_than_fits_breaks_the_device(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		receive(test, fake, i);
+	resize(test, fake, 1);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_was_not_polled_moves),
+	KUNIT_CASE(an_empty_ring_changes),
+	KUNIT_CASE(polling_stops_at_the_last_entry),
+	KUNIT_CASE(goes_on_from_any_place),
+	KUNIT_CASE(a_ring_that_ends_unasked_breaks_the_device),
+	KUNIT_CASE(a_ring_without_end_breaks_the_device),
+	KUNIT_CASE(more_than_fits_breaks_the_device),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cq_resize",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

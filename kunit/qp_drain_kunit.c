@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Draining: what was begun ends, nothing begins, nothing is lost. */
+#include "fake_queue_pair.h"
+#include "verbs/cq_poll.h"
+
+#define BLOCKS_OF_SEND	2
+
+static unsigned int events;
+
+static void count_event(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_SQ_DRAINED)
+		events++;
+}
+
+static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count, bool signalled)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	events = 0;
+	mutex_init(&fake->qp.mutex);
+	fake->qp.ib.event_handler = count_event;
+	fake->qp.state = IB_QPS_RTS;
+	fake->qp.signal_all = signalled;
+	fake_post_sends(test, fake, count);
+	return fake;
+}
+
+static int drain(struct fake_queue_pair *fake, bool notify)
+{
+	guard(mutex)(&fake->qp.mutex);
+	return cxib_drain_sends(&fake->qp, notify);
+}
+
+static u32 told(const struct fake_queue_pair *fake)
+{
+	return be32_to_cpu(fake->record[1]);
+}
+
+/* Posts one more, as a user does. */
+static void post(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
+	const struct ib_send_wr *bad;
+	struct cxib_ah ah = {};
+	struct ib_ud_wr ud = {
+		.wr = { .wr_id = 300, .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_SEND },
+		.ah = &ah.ib,
+	};
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fake->qp.ib, &ud.wr, &bad));
+}
+
+static void an_idle_queue_is_drained(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 0, false);
+
+	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
+	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 2, true);
+	struct ib_wc wc[2];
+
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
+	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
+	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 2, wc));
+	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void a_mark_follows_requests_without_completion(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 2, false);
+	const struct hw_wqe_ctrl_seg *mark = fake_block(fake, 2 * BLOCKS_OF_SEND);
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
+	KUNIT_EXPECT_EQ(test, 2 * BLOCKS_OF_SEND + 1, told(fake));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(mark));
+	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * BLOCKS_OF_SEND);
+	/* Nobody has asked for it, so nobody sees it, but its place can be used again. */
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
+	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void what_comes_behind_a_mark_is_polled_at_once(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 1, false);
+	struct ib_wc wc;
+
+	fake_post_receives(test, fake, 1);
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
+	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void a_mark_needs_room(struct kunit *test)
+{
+	struct fake_queue_pair *fake =
+		with_sends(test, BIT(FAKE_LOG_BLOCKS) / BLOCKS_OF_SEND, false);
+
+	KUNIT_EXPECT_EQ(test, -ENOMEM, drain(fake, false));
+	KUNIT_EXPECT_FALSE(test, fake->qp.sends.held);
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void the_device_hears_of_later_requests_when_it_goes_on(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 0, false);
+
+	post(test, fake);
+	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND, told(fake));
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
+	post(test, fake);
+	post(test, fake);
+	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND + 1, told(fake));
+	cxib_resume_sends(&fake->qp);
+	KUNIT_EXPECT_EQ(test, 3 * BLOCKS_OF_SEND + 1, told(fake));
+	post(test, fake);
+	KUNIT_EXPECT_EQ(test, 4 * BLOCKS_OF_SEND + 1, told(fake));
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void who_asks_is_told_once(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 1, true);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
+	flush_delayed_work(&fake->qp.drain->work);
+	KUNIT_EXPECT_EQ(test, 0, events);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
+	for (i = 0; i < 3; i++) {
+		mod_delayed_work(system_wq, &fake->qp.drain->work, 0);
+		flush_delayed_work(&fake->qp.drain->work);
+	}
+	KUNIT_EXPECT_EQ(test, 1, events);
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void who_goes_on_is_not_told(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 1, true);
+
+	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
+	cxib_resume_sends(&fake->qp);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
+	mod_delayed_work(system_wq, &fake->qp.drain->work, 0);
+	flush_delayed_work(&fake->qp.drain->work);
+	KUNIT_EXPECT_EQ(test, 0, events);
+	cxib_drain_destroy(&fake->qp);
+}
+
+static void a_program_rings_its_doorbell_itself(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_sends(test, 0, false);
+
+	fake->qp.is_user = true;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, drain(fake, true));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(an_idle_queue_is_drained),
+	KUNIT_CASE(the_last_completion_counts_before_it_is_polled),
+	KUNIT_CASE(a_mark_follows_requests_without_completion),
+	KUNIT_CASE(what_comes_behind_a_mark_is_polled_at_once),
+	KUNIT_CASE(a_mark_needs_room),
+	KUNIT_CASE(the_device_hears_of_later_requests_when_it_goes_on),
+	KUNIT_CASE(who_asks_is_told_once),
+	KUNIT_CASE(who_goes_on_is_not_told),
+	KUNIT_CASE(a_program_rings_its_doorbell_itself),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp_drain",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

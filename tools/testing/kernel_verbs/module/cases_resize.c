@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Completion queues get other sizes: with completions in them, and while more come. */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+
+#include "single.h"
+
+#define LENGTH		64
+#define WINDOW		16
+#define MESSAGES	500
+/* Rings have room for at least as many completions as can be there. */
+#define LEAST_ENTRIES	(2 * WINDOW)
+#define LOG_MOST	6
+
+static int resize(struct ulp_pair *pair, struct ib_cq *cq, int entries)
+{
+	int err = ib_resize_cq(cq, entries);
+
+	if (err)
+		return ulp_fail(pair->report, "a completion queue of %d entries cannot become one of %d: error %d",
+				cq->cqe, entries, err);
+	if (cq->cqe < entries)
+		return ulp_fail(pair->report, "a completion queue that was resized to %d entries has %d",
+				entries, cq->cqe);
+	return 0;
+}
+
+static int send_and_wait(struct ulp_pair *pair, u64 number)
+{
+	struct ulp_end *end = &pair->ends[0];
+	struct ulp_single single;
+	int err;
+
+	err = ulp_post_slot(pair, &pair->ends[1], number % ULP_SLOTS, LENGTH);
+	if (err)
+		return err;
+	ulp_single_send(&single, end, number, LENGTH);
+	err = ulp_post_single(pair, end, &single);
+	return err ?: ulp_await_status(pair, end->send_cq, number, IB_WC_SUCCESS);
+}
+
+/* Completions of the receiver that nobody has polled yet are there afterwards. */
+static int with_completions(struct ulp_pair *pair)
+{
+	const int sizes[] = { 500, 20, 100, 4000, 17, 64 };
+	struct ib_cq *cq = pair->ends[1].recv_cq;
+	u64 sent = 0, received = 0;
+	int i, k, err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(sizes) && !err; i++) {
+		for (k = 0; k < WINDOW - i && !err; k++)
+			err = send_and_wait(pair, sent++);
+		if (!err)
+			err = resize(pair, cq, sizes[i]);
+		for (k = 0; k < WINDOW - 2 * i && !err; k++)
+			err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
+		while (!err && sent - received > WINDOW - 3)
+			err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
+	}
+	while (!err && received < sent)
+		err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
+	return err ?: ulp_await_nothing(pair);
+}
+
+/* What does not fit is refused, and nothing is lost. */
+static int too_small(struct ulp_pair *pair)
+{
+	struct ib_cq *cq = pair->ends[1].recv_cq;
+	int i, err = 0, size = cq->cqe;
+
+	for (i = 0; i < WINDOW && !err; i++)
+		err = send_and_wait(pair, i);
+	if (err)
+		return err;
+	if (!ib_resize_cq(cq, 3) || cq->cqe != size)
+		return ulp_fail(pair->report, "a completion queue with %d completions gets %d entries",
+				WINDOW, cq->cqe);
+	if (ib_resize_cq(cq, 0) != -EINVAL || ib_resize_cq(cq, INT_MAX) != -EINVAL)
+		return ulp_fail(pair->report, "a size that is impossible is not refused as such");
+	for (i = 0; i < WINDOW && !err; i++)
+		err = ulp_await_status(pair, cq, i, IB_WC_SUCCESS);
+	return err ?: ulp_await_nothing(pair);
+}
+
+/**
+ * struct resizer - changes the queues of a receiver and a sender at random
+ * @pair: two ends, the first one sends
+ * @random: numbers
+ * @changes: how often it did
+ * @result: 0 or an error
+ */
+struct resizer {
+	struct ulp_pair *pair;
+	struct rnd_state random;
+	u32 changes;
+	int result;
+};
+
+static int resize_at_random(void *data)
+{
+	struct resizer *resizer = data;
+	struct ulp_pair *pair = resizer->pair;
+
+	while (!kthread_should_stop()) {
+		u32 number = prandom_u32_state(&resizer->random);
+		struct ib_cq *cq = number & 1 ? pair->ends[1].recv_cq : pair->ends[0].send_cq;
+
+		if (!resizer->result)
+			resizer->result = resize(pair, cq, LEAST_ENTRIES <<
+						 (number >> 1) % LOG_MOST);
+		resizer->changes++;
+		usleep_range(50, 500);
+	}
+	return 0;
+}
+
+static int exchange(struct ulp_pair *pair, u32 messages)
+{
+	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	u32 sent = 0, received = 0;
+	struct ulp_single single;
+	int err = 0;
+
+	while (received < messages && !err) {
+		while (sent < messages && sent - received < WINDOW && !err) {
+			err = ulp_post_slot(pair, peer, sent % ULP_SLOTS, LENGTH);
+			ulp_single_send(&single, end, sent++, LENGTH);
+			if (!err)
+				err = ulp_post_single(pair, end, &single);
+		}
+		if (!err)
+			err = ulp_await_status(pair, peer->recv_cq, received % ULP_SLOTS,
+					       IB_WC_SUCCESS);
+		if (!err)
+			err = ulp_await_status(pair, end->send_cq, received, IB_WC_SUCCESS);
+		received++;
+	}
+	return err ?: ulp_await_nothing(pair);
+}
+
+static int run_traffic(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	struct ulp_pair pair;
+	struct resizer resizer = { .pair = &pair };
+	struct task_struct *thread;
+	int err;
+
+	prandom_seed_state(&resizer.random, settings->seed);
+	err = ulp_pair_create(&pair, &ulp_usual, report);
+	if (err)
+		goto destroy;
+	thread = kthread_run(resize_at_random, &resizer, "cxib_ulp");
+	err = PTR_ERR_OR_ZERO(thread);
+	if (err)
+		goto destroy;
+	err = exchange(&pair, MESSAGES * settings->rounds);
+	kthread_stop(thread);
+	if (!err)
+		err = resizer.result;
+	if (!err && resizer.changes < 2)
+		err = ulp_fail(report, "the queues were resized %u times only", resizer.changes);
+
+destroy:
+	ulp_pair_destroy(&pair);
+	return err;
+}
+
+static int run_completions(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return ulp_with_pair(report, &ulp_usual, with_completions);
+}
+
+static int run_small(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return ulp_with_pair(report, &ulp_usual, too_small);
+}
+
+const struct ulp_case ulp_resize_cases[] = {
+	{ "resize_with_completions", run_completions },
+	{ "resize_too_small", run_small },
+	{ "resizing_traffic", run_traffic },
+	{}
+};
