@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What scripts/probe_kernel makes of a kernel that lacks something."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+REPO = pathlib.Path(__file__).resolve().parents[3]
+LIST = """
+need-rdma | CONFIG_INFINIBAND |                      | a configuration with RDMA | the RDMA core
+need-lock | include/guard.h   | DEFINE_GUARD         | Linux 6.5                 | locks
+rate-800  | include/verbs.h   | RATE_800             | Linux 6.12                | rates of 800 Gbit/s
+argument  | include/verbs.h   | bundle in [(]create[)] | Linux 6.12              | attributes
+"""
+WHOLE = {
+    "include/generated/autoconf.h": "#define CONFIG_INFINIBAND_MODULE 1\n",
+    "include/config/kernel.release": "6.99.0-test\n",
+    "include/guard.h": "#define DEFINE_GUARD(name)\n",
+    "include/verbs.h": "enum { RATE_800 };\nint (create)(int a,\n\tstruct bundle *b);\nint destroy(void);\n",
+}
+
+
+class ProbeTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.kernel = pathlib.Path(directory.name, "kernel")
+        self.module = pathlib.Path(directory.name, "module")
+        self.write(self.module, "scripts/kernel_symbols", LIST)
+        for name, text in WHOLE.items():
+            self.write(self.kernel, name, text)
+
+    def write(self, root: pathlib.Path, name: str, text: str) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+    def probe(self) -> subprocess.CompletedProcess[str]:
+        command = [REPO / "scripts/probe_kernel", self.kernel, self.kernel, self.module, "--explain"]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def test_a_kernel_that_has_everything_needs_nothing(self) -> None:
+        done = self.probe()
+        self.assertEqual((done.returncode, done.stdout.split(), done.stderr), (0, [], ""))
+
+    def test_what_can_be_done_without_is_named_with_what_that_costs(self) -> None:
+        self.write(self.kernel, "include/verbs.h", WHOLE["include/verbs.h"].replace("RATE_800", "RATE_400"))
+        done = self.probe()
+        self.assertEqual((done.returncode, done.stdout.split()), (0, ["-DCXIB_LACKS_RATE_800"]))
+        self.assertIn("kernel 6.99.0-test lacks RATE_800; what that costs: rates of 800 Gbit/s; Linux 6.12 has it", done.stderr)
+
+    def test_a_symbol_counts_only_in_its_statement(self) -> None:
+        text = "enum { RATE_800 };\nint (create)(int a);\nint destroy(struct bundle *b);\n"
+        self.write(self.kernel, "include/verbs.h", text)
+        self.assertEqual(self.probe().stdout.split(), ["-DCXIB_LACKS_ARGUMENT"])
+
+    def test_what_is_indispensable_ends_the_build_and_says_which_kernel_has_it(self) -> None:
+        (self.kernel / "include/guard.h").unlink()
+        self.write(self.kernel, "include/generated/autoconf.h", "")
+        done = self.probe()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("lacks DEFINE_GUARD, without which there is no cxib: locks; Linux 6.5 has it", done.stderr)
+        self.assertIn("lacks CONFIG_INFINIBAND, without which there is no cxib: the RDMA core; a configuration with RDMA has it",
+                      done.stderr)
+
+    def test_what_the_driver_asks_for_is_in_the_list_and_the_other_way_round(self) -> None:
+        used = set()
+        for path in (REPO / "drivers").rglob("*.[ch]"):
+            used |= set(re.findall(r"CXIB_LACKS_(\w+)", path.read_text(encoding="utf-8")))
+        listed = re.findall(r"^(?!need-|#)([a-z0-9-]+) +\|", (REPO / "scripts/kernel_symbols").read_text("utf-8"), re.MULTILINE)
+        directories = {path.name for path in (REPO / "drivers/cxib/compat").iterdir()}
+        self.assertEqual(used | {name.upper().replace("-", "_") for name in directories},
+                         {name.upper().replace("-", "_") for name in listed})
+
+
+if __name__ == "__main__":
+    unittest.main()
