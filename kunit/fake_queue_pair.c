@@ -8,6 +8,8 @@ static void free_memory(void *data)
 	struct fake_queue_pair *fake = data;
 
 	xa_destroy(&fake->verbs.queue_pairs);
+	xa_destroy(&fake->verbs.shared_queues);
+	xa_destroy(&fake->verbs.completion_queues);
 	cxib_buffer_destroy(&fake->qp.buffer, fake->hca->bus.dev);
 	cxib_buffer_destroy(&fake->cq.buffer, fake->hca->bus.dev);
 	cxib_command_queue_destroy(&fake->hw.commands);
@@ -27,6 +29,8 @@ static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 	fake->verbs.hw = &fake->hw;
 	fake->verbs.ib.phys_port_cnt = 1;
 	xa_init_flags(&fake->verbs.queue_pairs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&fake->verbs.shared_queues, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&fake->verbs.completion_queues, XA_FLAGS_LOCK_IRQ);
 }
 
 static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fake)

@@ -228,6 +228,31 @@ void cxib_flush_completion_queues(struct work_struct *work)
 	}
 }
 
+/**
+ * cxib_forget_xrc_completions() - removes completions of a receiving XRC queue pair
+ * @verbs: RDMA device
+ * @qp: queue pair for which the device writes no completions any more
+ *
+ * They can be in the queue of any XRC shared receive queue.
+ *
+ * Context: process context.
+ */
+void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		if (!cq->is_user && READ_ONCE(cq->shared_queues))
+			cxib_cq_forget(cq, qp);
+		cxib_reference_put(&cq->reference);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_forget_xrc_completions);
+
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 {
 	struct cxib_verbs *verbs = context;

@@ -31,6 +31,9 @@ struct cxib_qp;
  *	that report here have outstanding in their queues. Taken in any context.
  * @resizing: the last entry of the old ring may be there
  * @consumer: entries taken so far
+ * @shared_queues: XRC shared receive queues that report here
+ * @shared_queues_going: those of them that nobody can find any more, and whose
+ *	completions may still be here
  * @senders: struct cxib_qp whose send queues report here
  * @receivers: struct cxib_qp whose receive queues report here
  */
@@ -50,6 +53,8 @@ struct cxib_cq {
 	spinlock_t lock; /* the reader */
 	bool resizing;
 	u32 consumer;
+	u32 shared_queues;
+	u32 shared_queues_going;
 	struct list_head senders;
 	struct list_head receivers;
 };
@@ -68,6 +73,7 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);
 void cxib_flush_completion_queues(struct work_struct *work);
+void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp);
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
 void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
 
@@ -79,5 +85,6 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);
+void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn);
 
 #endif

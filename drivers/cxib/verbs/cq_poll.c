@@ -150,17 +150,40 @@ static bool take_send(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct i
 	return cxib_retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
 }
 
-static bool retire_any_receive(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+/*
+ * Who sends to a receiving XRC queue pair says which shared receive queue it is
+ * for. It stays: it has to take the lock of the completion queue before it goes.
+ */
+static struct cxib_srq *find_xrc_queue(const struct cxib_cq *cq, const struct hw_cqe64 *entry)
 {
-	if (qp->ib.srq)
-		return cxib_retire_shared_receive(to_srq(qp->ib.srq),
-						  hw_cqe64_get_wqe_counter(entry), wc);
-	return cxib_retire_receive(qp, wc);
+	struct cxib_srq *srq = xa_load(&to_verbs(cq->ib.device)->shared_queues,
+				       hw_cqe64_get_srqn(entry));
+
+	lockdep_assert_held(&cq->lock);
+
+	if (!srq || srq->is_user || srq->ib.srq_type != IB_SRQT_XRC || to_cq(srq->ib.ext.cq) != cq)
+		return NULL;
+	return srq;
 }
 
-static bool take_receive(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+			       const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
-	if (!retire_any_receive(qp, entry, wc))
+	struct cxib_srq *srq;
+
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		srq = find_xrc_queue(cq, entry);
+	else if (qp->ib.srq)
+		srq = to_srq(qp->ib.srq);
+	else
+		return cxib_retire_receive(qp, wc);
+	return srq && cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), wc);
+}
+
+static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			 struct ib_wc *wc)
+{
+	if (!retire_any_receive(cq, qp, entry, wc))
 		return false;
 	cxib_decode_receive(entry, wc);
 	find_pkey_index(qp, entry, wc);
@@ -175,7 +198,8 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
 	wc->vendor_err = hw_err_cqe_get_vendor_err_synd(error);
 }
 
-static bool take_by_opcode(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			   struct ib_wc *wc)
 {
 	switch (hw_cqe64_get_opcode(entry)) {
 	case HW_CQE_OPCODE_REQ:
@@ -184,14 +208,14 @@ static bool take_by_opcode(struct cxib_qp *qp, const struct hw_cqe64 *entry, str
 	case HW_CQE_OPCODE_RESP_SEND:
 	case HW_CQE_OPCODE_RESP_SEND_IMM:
 	case HW_CQE_OPCODE_RESP_SEND_INV:
-		return take_receive(qp, entry, wc);
+		return take_receive(cq, qp, entry, wc);
 	case HW_CQE_OPCODE_REQ_ERR:
 		fill_error(entry, wc);
 		return take_send(qp, entry, wc);
 	case HW_CQE_OPCODE_RESP_ERR:
 		fill_error(entry, wc);
 		wc->opcode = IB_WC_RECV;
-		return retire_any_receive(qp, entry, wc);
+		return retire_any_receive(cq, qp, entry, wc);
 	default:
 		return false;
 	}
@@ -204,7 +228,8 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 
 	if (opcode == HW_CQE_OPCODE_REQ || opcode == HW_CQE_OPCODE_REQ_ERR)
 		return cxib_send_cq(qp) == cq;
-	return cxib_recv_cq(qp) == cq;
+	/* The shared receive queue that it names says where. */
+	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
 }
 
 static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
@@ -219,8 +244,28 @@ static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
 	cxib_health_break(&verbs->hw->health, "it reports completions of what was not requested");
 }
 
-/* Takes the next entry. Returns false if there is none that makes sense. */
-static bool take_one(struct cxib_cq *cq, struct ib_wc *wc)
+/* What has become of an entry. */
+enum outcome {
+	OUTCOME_TAKEN,
+	OUTCOME_PASSED_OVER,
+	OUTCOME_NONE,
+};
+
+/* What cannot be taken: the end of a ring, what is about to be forgotten, or a lie. */
+static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
+			   const struct hw_cqe64 *entry)
+{
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing) {
+		cq->consumer--;
+		return OUTCOME_NONE;
+	}
+	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
+		return OUTCOME_PASSED_OVER;
+	say_impossible(cq, entry);
+	return OUTCOME_NONE;
+}
+
+static enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
 	struct hw_cqe64 entry;
@@ -229,31 +274,28 @@ static bool take_one(struct cxib_cq *cq, struct ib_wc *wc)
 	lockdep_assert_held(&cq->lock);
 
 	if (!cxib_cq_is_written(cq, cq->consumer))
-		return false;
+		return OUTCOME_NONE;
 	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
 	/* It stays: it has to take this lock before it goes. */
 	qp = xa_load(&verbs->queue_pairs, hw_cqe64_get_qpn(&entry));
-	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(qp, &entry, wc)) {
-		if (hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing)
-			cq->consumer--;
-		else
-			say_impossible(cq, &entry);
-		return false;
-	}
+	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
+		return refuse(cq, qp, &entry);
 	wc->qp = &qp->ib;
-	return true;
+	/* That a mark has completed is for the driver only. */
+	return wc->opcode == CXIB_WC_MARK ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
-/* That a mark has completed is for the driver only. */
+/* Takes the next entry that is somebody's. Returns false if there is none that makes sense. */
 static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
 {
-	do {
-		if (!take_one(cq, wc))
-			return false;
-	} while (unlikely(wc->opcode == (enum ib_wc_opcode)CXIB_WC_MARK));
-	return true;
+	enum outcome outcome;
+
+	do
+		outcome = take_next(cq, wc);
+	while (outcome == OUTCOME_PASSED_OVER);
+	return outcome == OUTCOME_TAKEN;
 }
 
 /**
@@ -378,15 +420,68 @@ static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 	hw_cqe64_set_owner(target, owner);
 }
 
-/* What nobody will poll any more was received into a request that others can have. */
-static void free_shared_request(struct cxib_qp *qp, const struct hw_cqe64 *entry)
+static bool is_receive(const struct hw_cqe64 *entry)
 {
 	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	return opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR;
+}
+
+/* What nobody will poll any more was received into a request that others can have. */
+static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
+				const struct hw_cqe64 *entry)
+{
+	struct cxib_srq *srq = NULL;
 	struct ib_wc unused;
 
-	if (qp->ib.srq && opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR)
-		cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
-					   &unused);
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		srq = find_xrc_queue(cq, entry);
+	else if (qp->ib.srq)
+		srq = to_srq(qp->ib.srq);
+	if (srq && is_receive(entry))
+		cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), &unused);
+}
+
+/**
+ * struct whose - whose completions are removed
+ * @qp: queue pair; NULL: those of a shared receive queue
+ * @srqn: number of that
+ */
+struct whose {
+	struct cxib_qp *qp;
+	u32 srqn;
+};
+
+/* Returns false if it is another one's. */
+static bool drop(struct cxib_cq *cq, const struct whose *whose, const struct hw_cqe64 *entry)
+{
+	if (!whose->qp)
+		return is_receive(entry) && hw_cqe64_get_srqn(entry) == whose->srqn;
+	if (hw_cqe64_get_qpn(entry) != whose->qp->number)
+		return false;
+	free_shared_request(cq, whose->qp, entry);
+	return true;
+}
+
+static void remove_completions(struct cxib_cq *cq, const struct whose *whose)
+{
+	u32 end, from, kept;
+
+	lockdep_assert_held(&cq->ring_lock);
+	lockdep_assert_held(&cq->lock);
+
+	for (end = cq->consumer; cxib_cq_is_written(cq, end); end++)
+		if (end - cq->consumer == BIT(cq->log_size))
+			break;
+	/* From the youngest to the oldest, those that stay move up to the end. */
+	kept = end;
+	for (from = end; from != cq->consumer; from--)
+		if (!drop(cq, whose, cxib_cq_entry(cq, from - 1)) && --kept != from - 1)
+			move_entry(cq, from - 1, kept);
+	if (kept != cq->consumer) {
+		cq->consumer = kept;
+		cxib_cq_tell_consumer(cq);
+	}
 }
 
 /**
@@ -398,25 +493,31 @@ static void free_shared_request(struct cxib_qp *qp, const struct hw_cqe64 *entry
  */
 void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
 {
-	u32 end, from, kept;
+	const struct whose whose = { .qp = qp };
 
 	/* All its completions are in one ring. */
 	guard(mutex)(&cq->ring_lock);
-	spin_lock_irq(&cq->lock);
-	for (end = cq->consumer; cxib_cq_is_written(cq, end); end++)
-		if (end - cq->consumer == BIT(cq->log_size))
-			break;
-	/* From the youngest to the oldest, those that stay move up to the end. */
-	kept = end;
-	for (from = end; from != cq->consumer; from--)
-		if (hw_cqe64_get_qpn(cxib_cq_entry(cq, from - 1)) == qp->number)
-			free_shared_request(qp, cxib_cq_entry(cq, from - 1));
-		else if (--kept != from - 1)
-			move_entry(cq, from - 1, kept);
-	if (kept != cq->consumer) {
-		cq->consumer = kept;
-		cxib_cq_tell_consumer(cq);
-	}
-	spin_unlock_irq(&cq->lock);
+	guard(spinlock_irq)(&cq->lock);
+	remove_completions(cq, &whose);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);
+
+/**
+ * cxib_cq_forget_srq() - removes completions of an XRC shared receive queue
+ * @cq: its completion queue
+ * @srqn: its number; the device writes no completions for it any more
+ *
+ * Ends what made polling pass over them.
+ *
+ * Context: process context.
+ */
+void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn)
+{
+	const struct whose whose = { .srqn = srqn };
+
+	guard(mutex)(&cq->ring_lock);
+	guard(spinlock_irq)(&cq->lock);
+	remove_completions(cq, &whose);
+	cq->shared_queues_going--;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget_srq);

@@ -413,6 +413,8 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
  */
 void cxib_qp_forget(struct cxib_qp *qp)
 {
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		return cxib_forget_xrc_completions(to_verbs(qp->ib.device), qp);
 	if (qp->is_user || cxib_qp_is_xrc(qp))
 		return;
 	cxib_cq_forget(cxib_send_cq(qp), qp);

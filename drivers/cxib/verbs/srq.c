@@ -78,6 +78,35 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	return err;
 }
 
+static bool reports_to_kernel(const struct cxib_srq *srq)
+{
+	return is_xrc(srq) && !srq->is_user;
+}
+
+/* From here on polling of its completion queue finds it. */
+static int publish(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+
+	if (!err && reports_to_kernel(srq))
+		scoped_guard(spinlock_irq, &to_cq(srq->ib.ext.cq)->lock)
+			to_cq(srq->ib.ext.cq)->shared_queues++;
+	return err;
+}
+
+/* Nobody finds it any more: its number can be another one's from now on. */
+static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	if (!reports_to_kernel(srq)) {
+		xa_erase_irq(&verbs->shared_queues, srq->number);
+		return;
+	}
+	guard(spinlock_irq)(&to_cq(srq->ib.ext.cq)->lock);
+	to_cq(srq->ib.ext.cq)->shared_queues--;
+	to_cq(srq->ib.ext.cq)->shared_queues_going++;
+	xa_erase(&verbs->shared_queues, srq->number);
+}
+
 static void destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
@@ -103,7 +132,7 @@ int cxib_srq_start(struct cxib_srq *srq)
 	err = create_in_device(verbs, srq);
 	if (err)
 		return err;
-	err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+	err = publish(verbs, srq);
 	if (err)
 		destroy_in_device(verbs, srq);
 	return err;
@@ -176,8 +205,10 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 	struct cxib_srq *srq = to_srq(ib);
 
 	/* Before the device can give its number to another one. */
-	xa_erase_irq(&verbs->shared_queues, srq->number);
+	withdraw(verbs, srq);
 	destroy_in_device(verbs, srq);
+	if (reports_to_kernel(srq))
+		cxib_cq_forget_srq(to_cq(srq->ib.ext.cq), srq->number);
 	cxib_reference_end(&srq->reference);
 	if (!srq->is_user)
 		free_memory(verbs, srq);
