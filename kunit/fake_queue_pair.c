@@ -68,10 +68,10 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	qp->receives.max_sge = 2;
 	qp->sends.offset = BIT(FAKE_LOG_RECEIVES + 5);
 	qp->sends.log_size = FAKE_LOG_BLOCKS;
+	qp->sends.mask = BIT(FAKE_LOG_BLOCKS) - 1;
 	qp->sends.max_sge = 8;
 	qp->sends.address_octwords = 3;
 	qp->sends.operations = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
-	qp->sends.write = cxib_write_datagram;
 	qp->record.words = fake->record;
 	spin_lock_init(&qp->sends.lock);
 	spin_lock_init(&qp->receives.lock);

@@ -10,7 +10,6 @@ static struct fake_queue_pair *make_connection(struct kunit *test)
 	fake->qp.ib.qp_type = IB_QPT_RC;
 	fake->qp.sends.operations = U64_MAX;
 	fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
-	fake->qp.sends.write = cxib_write_connected;
 	fake->qp.sends.address_octwords = 0;
 	return fake;
 }

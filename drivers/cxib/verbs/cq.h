@@ -29,6 +29,7 @@ struct cxib_qp;
  *	context
  * @lock: one reader at a time; protects what follows, and what the queue pairs
  *	that report here have outstanding in their queues. Taken in any context.
+ * @last_qp: struct cxib_qp that the last completion was of; NULL if it may be gone
  * @resizing: the last entry of the old ring may be there
  * @consumer: entries taken so far
  * @shared_queues: XRC shared receive queues that report here
@@ -52,6 +53,7 @@ struct cxib_cq {
 	struct mutex ring_lock; /* see above */
 	spinlock_t lock; /* the reader */
 	bool resizing;
+	struct cxib_qp *last_qp;
 	u32 consumer;
 	u32 shared_queues;
 	u32 shared_queues_going;

@@ -16,6 +16,11 @@
 #include "verbs/srq.h"
 
 #define PATH_BITS	0x7f
+
+/* Words of an entry. */
+#define LENGTH_WORD	11
+#define QPN_WORD	14
+#define LAST_WORD	15
 #define SEQUENCE_MASK	3
 
 /**
@@ -59,6 +64,25 @@ enum ib_wc_status cxib_completion_status(u32 syndrome)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
 
+static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u32 consumed = sends->consumed;
+	u16 ahead = index - (u16)consumed;
+	const struct cxib_send_entry *entry;
+
+	/* Pairs with the release of the poster, who has written the entry before. */
+	if (unlikely(ahead >= smp_load_acquire(&sends->produced) - consumed))
+		return false;
+	entry = &sends->entries[index & sends->mask];
+	if (unlikely(!entry->blocks))
+		return false;
+	wc->wr_id = entry->wr_id;
+	wc->opcode = entry->opcode;
+	WRITE_ONCE(sends->consumed, consumed + ahead + entry->blocks);
+	return true;
+}
+
 /**
  * cxib_retire_send() - a send request is done, and with it all before it
  * @qp: queue pair; its completion queue is locked
@@ -69,20 +93,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
  */
 bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
-	struct cxib_send_queue *sends = &qp->sends;
-	u16 ahead = index - (u16)sends->consumed;
-	const struct cxib_send_entry *entry;
-
-	/* Pairs with the release of the poster, who has written the entry before. */
-	if (!qp->has_sends || ahead >= smp_load_acquire(&sends->produced) - sends->consumed)
-		return false;
-	entry = &sends->entries[index & (BIT(sends->log_size) - 1)];
-	if (!entry->blocks)
-		return false;
-	wc->wr_id = entry->wr_id;
-	wc->opcode = entry->opcode;
-	WRITE_ONCE(sends->consumed, sends->consumed + ahead + entry->blocks);
-	return true;
+	return retire_send(qp, index, wc);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send);
 
@@ -144,12 +155,6 @@ static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, st
 				    &wc->pkey_index);
 }
 
-static bool take_send(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
-{
-	wc->byte_len = hw_cqe64_get_byte_cnt(entry);
-	return cxib_retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
-}
-
 /*
  * Who sends to a receiving XRC queue pair says which shared receive queue it is
  * for. It stays: it has to take the lock of the completion queue before it goes.
@@ -202,8 +207,6 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 			   struct ib_wc *wc)
 {
 	switch (hw_cqe64_get_opcode(entry)) {
-	case HW_CQE_OPCODE_REQ:
-		return take_send(qp, entry, wc);
 	case HW_CQE_OPCODE_RESP_WR_IMM:
 	case HW_CQE_OPCODE_RESP_SEND:
 	case HW_CQE_OPCODE_RESP_SEND_IMM:
@@ -211,7 +214,7 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 		return take_receive(cq, qp, entry, wc);
 	case HW_CQE_OPCODE_REQ_ERR:
 		fill_error(entry, wc);
-		return take_send(qp, entry, wc);
+		return retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
 	case HW_CQE_OPCODE_RESP_ERR:
 		fill_error(entry, wc);
 		wc->opcode = IB_WC_RECV;
@@ -226,7 +229,7 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 {
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
-	if (opcode == HW_CQE_OPCODE_REQ || opcode == HW_CQE_OPCODE_REQ_ERR)
+	if (opcode == HW_CQE_OPCODE_REQ_ERR)
 		return cxib_send_cq(qp) == cq;
 	/* The shared receive queue that it names says where. */
 	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
@@ -265,36 +268,94 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	return OUTCOME_NONE;
 }
 
-static enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
+/*
+ * It stays: it has to take this lock before it goes. Mostly it is the same one
+ * as the last time.
+ */
+static __always_inline struct cxib_qp *find_qp(struct cxib_cq *cq, u32 qpn)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_qp *qp = cq->last_qp;
+
+	if (unlikely(!qp || qp->number != qpn))
+		qp = xa_load(&to_verbs(cq->ib.device)->queue_pairs, qpn);
+	return qp;
+}
+
+/* All but completions of sends without error. */
+static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
+{
 	struct hw_cqe64 entry;
 	struct cxib_qp *qp;
 
-	lockdep_assert_held(&cq->lock);
-
-	if (!cxib_cq_is_written(cq, cq->consumer))
-		return OUTCOME_NONE;
 	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
-	/* It stays: it has to take this lock before it goes. */
-	qp = xa_load(&verbs->queue_pairs, hw_cqe64_get_qpn(&entry));
+	qp = find_qp(cq, hw_cqe64_get_qpn(&entry));
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
 		return refuse(cq, qp, &entry);
+	if (qp->ib.qp_type != IB_QPT_XRC_TGT)
+		cq->last_qp = qp;
 	wc->qp = &qp->ib;
 	/* That a mark has completed is for the driver only. */
 	return wc->opcode == CXIB_WC_MARK ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
+static noinline enum outcome refuse_send(struct cxib_cq *cq)
+{
+	struct hw_cqe64 entry;
+
+	memcpy(&entry, cxib_cq_entry(cq, cq->consumer - 1), sizeof(entry));
+	return refuse(cq, NULL, &entry);
+}
+
+/* Each word is read once: what was checked is what is used. */
+static __always_inline enum outcome take_send(struct cxib_cq *cq, const struct hw_cqe64 *place,
+					      u32 counter, struct ib_wc *wc)
+{
+	struct hw_cqe64 entry;
+	struct cxib_qp *qp;
+
+	entry.dw[QPN_WORD] = READ_ONCE(place->dw[QPN_WORD]);
+	entry.dw[LENGTH_WORD] = READ_ONCE(place->dw[LENGTH_WORD]);
+	cq->consumer++;
+	qp = find_qp(cq, hw_cqe64_get_qpn(&entry));
+	if (unlikely(!qp || qp->ib.send_cq != &cq->ib || !retire_send(qp, counter, wc)))
+		return refuse_send(cq);
+	cq->last_qp = qp;
+	wc->status = IB_WC_SUCCESS;
+	wc->vendor_err = 0;
+	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
+	wc->qp = &qp->ib;
+	wc->wc_flags = 0;
+	return unlikely(wc->opcode == CXIB_WC_MARK) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+}
+
+static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	const struct hw_cqe64 *place = cxib_cq_entry(cq, cq->consumer);
+	struct hw_cqe64 entry;
+
+	lockdep_assert_held(&cq->lock);
+
+	entry.dw[LAST_WORD] = READ_ONCE(place->dw[LAST_WORD]);
+	if (hw_cqe64_get_owner(&entry) != (cq->consumer >> cq->log_size & 1) ||
+	    hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
+		return OUTCOME_NONE;
+	/* The rest of the entry may be read only after its owner bit. */
+	dma_rmb();
+	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
+		return take_send(cq, place, hw_cqe64_get_wqe_counter(&entry), wc);
+	return take_other(cq, wc);
+}
+
 /* Takes the next entry that is somebody's. Returns false if there is none that makes sense. */
-static bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
+static __always_inline bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	enum outcome outcome;
 
 	do
 		outcome = take_next(cq, wc);
-	while (outcome == OUTCOME_PASSED_OVER);
+	while (unlikely(outcome == OUTCOME_PASSED_OVER));
 	return outcome == OUTCOME_TAKEN;
 }
 
@@ -357,6 +418,15 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 	return false;
 }
 
+static noinline int flush(struct cxib_cq *cq, int count, struct ib_wc *wc)
+{
+	int flushed = 0;
+
+	while (flushed < count && flush_one(cq, &wc[flushed]))
+		flushed++;
+	return flushed;
+}
+
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
@@ -372,8 +442,7 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	if (cq->consumer != before)
 		cxib_cq_tell_consumer(cq);
 	if (cxib_is_dead(verbs))
-		while (polled < count && flush_one(cq, &wc[polled]))
-			polled++;
+		polled += flush(cq, count - polled, wc + polled);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
 }

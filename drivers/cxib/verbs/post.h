@@ -3,26 +3,26 @@
 #ifndef CXIB_VERBS_POST_H
 #define CXIB_VERBS_POST_H
 
-#include <linux/types.h>
-
-struct cxib_qp;
-struct hw_wqe_ctrl_seg;
-struct ib_recv_wr;
-struct ib_reg_wr;
-struct ib_send_wr;
+#include "verbs/qp.h"
 
 /* Octwords of requests that change memory keys. */
 #define CXIB_REGISTRATION_OCTWORDS	9
 #define CXIB_INVALIDATION_OCTWORDS	8
 
+/* A block of the send queue, counted on when the ring begins anew. */
+static __always_inline void *cxib_send_block(const struct cxib_qp *qp, u32 block)
+{
+	size_t at = (size_t)(block & qp->sends.mask) << CXIB_LOG_SEND_BLOCK;
+
+	return cxib_buffer_at(&qp->buffer, qp->sends.offset + at);
+}
+
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		    const struct hw_wqe_ctrl_seg **control);
-/* How the body of a request is written; return its octwords. */
-u32 cxib_write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr);
-u32 cxib_write_connected(struct cxib_qp *qp, const struct ib_send_wr *wr);
-u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr);
-u32 cxib_write_invalidation(struct cxib_qp *qp);
-void *cxib_send_octword(const struct cxib_qp *qp, u32 octword);
+/* Requests that change memory keys: all but the control segment. Return their octwords. */
+u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
+			    struct hw_wqe_ctrl_seg *control);
+u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
 
 /* For draining; the send queue is locked. */
 bool cxib_post_mark(struct cxib_qp *qp);

@@ -13,56 +13,65 @@
 /* Lists of translations are read in such units. */
 #define LIST_UNIT	64
 
-#define KEY_SEGMENT	4
-#define LIST_SEGMENT	8
-
-static void fill_access(struct hw_mkey_seg *segment, int access)
-{
-	hw_mkey_seg_set_lr(segment, 1);
-	hw_mkey_seg_set_lw(segment, !!(access & IB_ACCESS_LOCAL_WRITE));
-	hw_mkey_seg_set_rr(segment, !!(access & IB_ACCESS_REMOTE_READ));
-	hw_mkey_seg_set_rw(segment, !!(access & IB_ACCESS_REMOTE_WRITE));
-	hw_mkey_seg_set_a(segment, !!(access & IB_ACCESS_REMOTE_ATOMIC));
-	hw_mkey_seg_set_umr_en(segment, 1);
-}
-
 static void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
 		     const struct ib_reg_wr *wr, u32 octwords)
 {
-	*segment = (struct hw_mkey_seg){};
-	fill_access(segment, wr->access);
-	hw_mkey_seg_set_access_mode_1_0(segment, mr->is_indirect ? HW_MKEY_ACCESS_MODE_KLMS :
-								   HW_MKEY_ACCESS_MODE_MTT);
+	const u32 access = wr->access;
+
+	segment->dw[0] = hw_mkey_seg_pack_00(0, 0, 0, 0, 1, !!(access & IB_ACCESS_REMOTE_ATOMIC),
+					     !!(access & IB_ACCESS_REMOTE_WRITE),
+					     !!(access & IB_ACCESS_REMOTE_READ),
+					     !!(access & IB_ACCESS_LOCAL_WRITE), 1,
+					     mr->is_indirect ? HW_MKEY_ACCESS_MODE_KLMS :
+							       HW_MKEY_ACCESS_MODE_MTT, 0);
 	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, wr->key & VARIANT_MASK);
-	hw_mkey_seg_set_en_rinval(segment, 1);
-	hw_mkey_seg_set_start_addr(segment, mr->ib.iova);
-	hw_mkey_seg_set_len(segment, mr->ib.length);
+	segment->dw[2] = 0;
+	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 1, 0);
+	hw_set_u64(&segment->dw[4], mr->ib.iova);
+	hw_set_u64(&segment->dw[6], mr->ib.length);
+	hw_set_u64(&segment->dw[8], 0);
+	hw_set_u64(&segment->dw[10], 0);
+	segment->dw[12] = 0;
 	segment->dw[13] = hw_mkey_seg_pack_34(octwords);
-	hw_mkey_seg_set_log_page_size(segment, ilog2(mr->ib.page_size));
+	segment->dw[14] = hw_mkey_seg_pack_38(0, ilog2(mr->ib.page_size));
+	segment->dw[15] = 0;
+}
+
+/* Words that were written before cannot be left as they are. */
+static void fill_free_key(struct hw_mkey_seg *segment)
+{
+	size_t i;
+
+	segment->dw[0] = hw_mkey_seg_pack_00(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	segment->dw[1] = 0;
+	for (i = 2; i < ARRAY_SIZE(segment->dw); i += 2)
+		hw_set_u64(&segment->dw[i], 0);
 }
 
 /**
  * cxib_write_registration() - what a request that registers memory consists of
  * @qp: queue pair; its send queue is locked
  * @wr: the request
+ * @control: where it begins
  *
  * Return: octwords of the request.
  */
-u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
+u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
+			    struct hw_wqe_ctrl_seg *control)
 {
 	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
 			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
 			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
 			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE | HW_MKEY_MASK_A;
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
 	const struct cxib_mr *mr = to_mr(wr->mr);
 	size_t length = ALIGN(mr->entry_count * mr->entry_size, LIST_UNIT);
 	u32 octwords = length / CXIB_OCTWORD;
+	u32 block = qp->sends.produced;
 
-	hw_wqe_umr_ctrl_seg_pack(cxib_send_octword(qp, first + 1), HW_UMR_FLAGS_CHECK_NOT_FREE,
-				 octwords, 0, mask, 0);
-	fill_key(cxib_send_octword(qp, first + KEY_SEGMENT), mr, wr, octwords);
-	hw_wqe_data_seg_pack(cxib_send_octword(qp, first + LIST_SEGMENT), 0, length,
+	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
+				 HW_UMR_FLAGS_CHECK_NOT_FREE, octwords, 0, mask, 0);
+	fill_key(cxib_send_block(qp, block + 1), mr, wr, octwords);
+	hw_wqe_data_seg_pack(cxib_send_block(qp, block + 2), 0, length,
 			     qp->ib.pd->local_dma_lkey, mr->list_dma);
 	return CXIB_REGISTRATION_OCTWORDS;
 }
@@ -70,17 +79,14 @@ u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 /**
  * cxib_write_invalidation() - what a request that invalidates a key consists of
  * @qp: queue pair; its send queue is locked
+ * @control: where it begins
  *
  * Return: octwords of the request.
  */
-u32 cxib_write_invalidation(struct cxib_qp *qp)
+u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
-	struct hw_mkey_seg *segment = cxib_send_octword(qp, first + KEY_SEGMENT);
-
-	hw_wqe_umr_ctrl_seg_pack(cxib_send_octword(qp, first + 1), HW_UMR_FLAGS_INLINE, 0, 0,
-				 HW_MKEY_MASK_FREE, 0);
-	*segment = (struct hw_mkey_seg){};
-	hw_mkey_seg_set_free(segment, 1);
+	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1), HW_UMR_FLAGS_INLINE,
+				 0, 0, HW_MKEY_MASK_FREE, 0);
+	fill_free_key(cxib_send_block(qp, qp->sends.produced + 1));
 	return CXIB_INVALIDATION_OCTWORDS;
 }

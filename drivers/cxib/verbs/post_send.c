@@ -19,105 +19,134 @@
 /* Data that a request carries begins behind the word that says how much it is. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
+/* What a request has between its control segment, or the address, and its data. */
+enum body {
+	BODY_DATA,
+	BODY_REMOTE,
+	BODY_ATOMIC,
+	BODY_REGISTRATION,
+	BODY_INVALIDATION,
+};
+
+/* What the last word of the control segment is. */
+enum extra {
+	EXTRA_NONE,
+	EXTRA_IMMEDIATE,
+	EXTRA_RKEY,
+	EXTRA_KEY,
+};
+
 /*
  * What each operation is for the device, and in completions; octwords that a
- * connection's request has before its data; whether it can carry data itself.
+ * connection's request has before its data; whether it can carry data itself,
+ * and whether it changes a memory key.
  */
-static const struct {
+static const struct operation {
 	u8 opcode;
 	u8 completion;
 	u8 octwords;
+	u8 body;
+	u8 extra;
 	bool sends_data;
-} operations[] = {
-	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, true },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE, 2, true },
-	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, true },
-	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND, 1, true },
-	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ, 2 },
-	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP, 3 },
-	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD, 3 },
-	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, true },
-	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_INVALIDATION_OCTWORDS },
+	bool changes_key;
+} __aligned(8) operations[] = {
+	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, BODY_REMOTE,
+			       .sends_data = true },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE, 2,
+					BODY_REMOTE, EXTRA_IMMEDIATE, .sends_data = true },
+	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, .sends_data = true },
+	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND, 1, BODY_DATA,
+				  EXTRA_IMMEDIATE, .sends_data = true },
+	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ, 2, BODY_REMOTE },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP, 3, BODY_ATOMIC },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD, 3,
+					 BODY_ATOMIC },
+	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, BODY_DATA, EXTRA_RKEY,
+				  .sends_data = true },
+	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_INVALIDATION_OCTWORDS,
+			      BODY_INVALIDATION, EXTRA_RKEY, .changes_key = true },
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
-					      IB_WC_MASKED_COMP_SWAP, 4 },
+					      IB_WC_MASKED_COMP_SWAP, 4, BODY_ATOMIC },
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
-						IB_WC_MASKED_FETCH_ADD, 4 },
-	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REGISTRATION_OCTWORDS },
+						IB_WC_MASKED_FETCH_ADD, 4, BODY_ATOMIC },
+	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REGISTRATION_OCTWORDS,
+			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
 };
 
-/**
- * cxib_send_octword() - an octword of the send queue
- * @qp: queue pair
- * @octword: its number, counted on when the ring begins anew
- *
- * Return: where it is.
- */
-void *cxib_send_octword(const struct cxib_qp *qp, u32 octword)
+static void *octword_at(const struct cxib_qp *qp, u32 octword)
 {
-	size_t mask = BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK) - 1;
-
-	return cxib_buffer_at(&qp->buffer,
-			      qp->sends.offset + (((size_t)octword << CXIB_LOG_OCTWORD) & mask));
+	return cxib_send_block(qp, octword / CXIB_OCTWORDS_IN_BLOCK) +
+	       octword % CXIB_OCTWORDS_IN_BLOCK * CXIB_OCTWORD;
 }
 
-static __be32 immediate_word(const struct ib_send_wr *wr)
+static __always_inline __be32 extra_word(const struct operation *operation,
+					 const struct ib_send_wr *wr)
 {
-	switch (wr->opcode) {
-	case IB_WR_SEND_WITH_IMM:
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		return wr->ex.imm_data;
-	case IB_WR_SEND_WITH_INV:
-	case IB_WR_LOCAL_INV:
-		return hw_wqe_ctrl_seg_pack_0c(wr->ex.invalidate_rkey);
-	case IB_WR_REG_MR:
-		return hw_wqe_ctrl_seg_pack_0c(reg_wr(wr)->key);
-	default:
+	if (likely(operation->extra == EXTRA_NONE))
 		return 0;
+	switch (operation->extra) {
+	case EXTRA_IMMEDIATE:
+		return wr->ex.imm_data;
+	case EXTRA_RKEY:
+		return hw_wqe_ctrl_seg_pack_0c(wr->ex.invalidate_rkey);
+	default:
+		return hw_wqe_ctrl_seg_pack_0c(reg_wr(wr)->key);
 	}
 }
 
 /* Whoever uses a memory key has to find what an earlier request has made of it. */
-static enum hw_fence_mode choose_fence(struct cxib_send_queue *sends, const struct ib_send_wr *wr)
+static __always_inline enum hw_fence_mode choose_fence(struct cxib_send_queue *sends,
+						       const struct operation *operation,
+						       const struct ib_send_wr *wr)
 {
-	bool after_key = sends->key_changed;
+	enum hw_fence_mode fence = sends->next_fence;
 
-	sends->key_changed = wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV;
-	if (sends->key_changed)
+	if (unlikely(operation->changes_key)) {
+		sends->next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 		return sends->key_fence;
-	if (wr->send_flags & IB_SEND_FENCE)
-		return after_key ? HW_FENCE_MODE_SMALL_AND_FENCE : HW_FENCE_MODE_FENCE;
-	return after_key ? HW_FENCE_MODE_INITIATOR_SMALL : HW_FENCE_MODE_NONE;
+	}
+	sends->next_fence = HW_FENCE_MODE_NONE;
+	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
+		return fence;
+	return fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_FENCE : HW_FENCE_MODE_SMALL_AND_FENCE;
 }
 
-static void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
-			  const struct ib_send_wr *wr, u32 octwords)
+static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
+					  const struct operation *operation,
+					  const struct ib_send_wr *wr, u32 block, u32 octwords)
 {
 	bool signalled = qp->signal_all || wr->send_flags & IB_SEND_SIGNALED;
 	bool solicited = wr->send_flags & IB_SEND_SOLICITED;
-	enum hw_completion_mode completion = HW_COMPLETION_MODE_ONLY_ERROR;
-	enum hw_fence_mode fence = choose_fence(&qp->sends, wr);
+	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
 
-	if (signalled)
-		completion = HW_COMPLETION_MODE_CQ_UPDATE;
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX,
-						 operations[wr->opcode].opcode);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
-	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence, completion, solicited);
-	control->dw[3] = immediate_word(wr);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence,
+						 signalled ? HW_COMPLETION_MODE_CQ_UPDATE :
+							     HW_COMPLETION_MODE_ONLY_ERROR,
+						 solicited);
+	control->dw[3] = extra_word(operation, wr);
 }
 
-/* An entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end. */
-static u32 write_pointers(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+/*
+ * From an octword of a request on, which is at @at. Blocks lie anywhere. An
+ * entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end.
+ */
+static __always_inline u32 write_pointers(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+					  void *at, u32 octwords)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
-	int i;
+	const struct ib_sge *sge = wr->sg_list;
+	const struct ib_sge *end = sge + wr->num_sge;
 
-	for (i = 0; i < wr->num_sge; i++) {
-		const struct ib_sge *sge = &wr->sg_list[i];
-
-		if (sge->length)
-			hw_wqe_data_seg_pack(cxib_send_octword(qp, first + octwords++), 0,
-					     sge->length, sge->lkey, sge->addr);
+	for (; sge != end; sge++) {
+		if (unlikely(!sge->length))
+			continue;
+		if (unlikely(octwords % CXIB_OCTWORDS_IN_BLOCK == 0))
+			at = cxib_send_block(qp, qp->sends.produced +
+						 octwords / CXIB_OCTWORDS_IN_BLOCK);
+		hw_wqe_data_seg_pack(at, 0, sge->length, sge->lkey, sge->addr);
+		at += CXIB_OCTWORD;
+		octwords++;
 	}
 	return octwords;
 }
@@ -133,7 +162,7 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 		size_t within = offset & (CXIB_OCTWORD - 1);
 		size_t count = min(left, CXIB_OCTWORD - within);
 
-		memcpy(cxib_send_octword(qp, first + (offset >> CXIB_LOG_OCTWORD)) + within, from,
+		memcpy(octword_at(qp, first + (offset >> CXIB_LOG_OCTWORD)) + within, from,
 		       count);
 		from += count;
 		offset += count;
@@ -145,7 +174,7 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
 {
 	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK + octwords;
-	struct hw_wqe_inline_seg *header = cxib_send_octword(qp, first);
+	struct hw_wqe_inline_seg *header = octword_at(qp, first);
 	size_t offset = INLINE_HEADER;
 	int i;
 
@@ -157,115 +186,156 @@ static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u
 	return octwords + DIV_ROUND_UP(offset, CXIB_OCTWORD);
 }
 
-static u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+				      void *at, u32 octwords)
 {
-	return wr->send_flags & IB_SEND_INLINE ? write_inline(qp, wr, octwords) :
-						 write_pointers(qp, wr, octwords);
+	if (unlikely(wr->send_flags & IB_SEND_INLINE))
+		return write_inline(qp, wr, octwords);
+	return write_pointers(qp, wr, at, octwords);
 }
 
-/* Octwords that the data of a request take, at most. */
-static int data_octwords(const struct cxib_send_queue *sends, const struct ib_send_wr *wr)
+static u32 inline_length(const struct ib_send_wr *wr)
 {
 	size_t length = 0;
 	int i;
 
-	if (wr->num_sge > sends->max_sge)
-		return -EINVAL;
-	if (!(wr->send_flags & IB_SEND_INLINE))
-		return wr->num_sge;
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
-	if (length > sends->max_inline || !operations[wr->opcode].sends_data)
+	return min_t(size_t, length, U32_MAX);
+}
+
+/* Octwords that the data of a request take, at most. */
+static __always_inline int data_octwords(const struct cxib_send_queue *sends,
+					 const struct operation *operation,
+					 const struct ib_send_wr *wr)
+{
+	u32 length;
+
+	if (unlikely(wr->num_sge > sends->max_sge))
+		return -EINVAL;
+	if (likely(!(wr->send_flags & IB_SEND_INLINE)))
+		return wr->num_sge;
+	length = inline_length(wr);
+	if (length > sends->max_inline || !operation->sends_data)
 		return -EINVAL;
 	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_OCTWORD);
 }
 
 /* The vector of the address, completed by what the request brings. */
-u32 cxib_write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr)
+static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				   struct hw_wqe_ctrl_seg *control)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
-	struct hw_wqe_datagram_seg *segment = cxib_send_octword(qp, first + 1);
+	struct hw_wqe_datagram_seg *segment = (struct hw_wqe_datagram_seg *)(control + 1);
 	struct hw_av *vector = hw_wqe_datagram_seg_av(segment);
 	const struct ib_ud_wr *ud = ud_wr(wr);
 
 	*vector = to_ah(ud->ah)->vector;
 	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
 	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
-	return write_data(qp, wr, CXIB_OCTWORDS_IN_BLOCK);
+	return write_data(qp, wr, control, CXIB_OCTWORDS_IN_BLOCK);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_write_datagram);
 
-static u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr)
+static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				 struct hw_wqe_ctrl_seg *control)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
 	const struct ib_atomic_wr *atomic = atomic_wr(wr);
-	void *operands = cxib_send_octword(qp, first + 2);
+	struct hw_wqe_raddr_seg *remote = (struct hw_wqe_raddr_seg *)(control + 1);
+	void *operands = remote + 1;
 
-	hw_wqe_raddr_seg_pack(cxib_send_octword(qp, first + 1), atomic->remote_addr, atomic->rkey);
+	hw_wqe_raddr_seg_pack(remote, atomic->remote_addr, atomic->rkey);
 	switch (wr->opcode) {
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 		hw_wqe_atomic_seg_pack(operands, atomic->swap, atomic->compare_add);
-		return write_pointers(qp, wr, 3);
+		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		hw_wqe_atomic_seg_pack(operands, atomic->compare_add, 0);
-		return write_pointers(qp, wr, 3);
+		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
 	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->swap, atomic->compare_add,
 					      atomic->swap_mask, atomic->compare_add_mask);
-		return write_pointers(qp, wr, 4);
+		return write_pointers(qp, wr, NULL, 4);
 	default:
 		/* The mask says where carries end. */
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
 					      atomic->compare_add_mask, 0);
-		return write_pointers(qp, wr, 4);
+		return write_pointers(qp, wr, NULL, 4);
 	}
 }
 
 /* Control, address and operands are in the first block, so none of them goes over the end. */
-u32 cxib_write_connected(struct cxib_qp *qp, const struct ib_send_wr *wr)
+static __always_inline u32 write_connected(struct cxib_qp *qp, const struct operation *operation,
+					   const struct ib_send_wr *wr,
+					   struct hw_wqe_ctrl_seg *control)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK;
+	struct hw_wqe_raddr_seg *remote = (struct hw_wqe_raddr_seg *)(control + 1);
 
-	switch (wr->opcode) {
-	case IB_WR_SEND:
-	case IB_WR_SEND_WITH_IMM:
-	case IB_WR_SEND_WITH_INV:
-		return write_data(qp, wr, 1);
-	case IB_WR_RDMA_WRITE:
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-	case IB_WR_RDMA_READ:
-		hw_wqe_raddr_seg_pack(cxib_send_octword(qp, first + 1), rdma_wr(wr)->remote_addr,
-				      rdma_wr(wr)->rkey);
-		return write_data(qp, wr, 2);
-	case IB_WR_REG_MR:
-		return cxib_write_registration(qp, reg_wr(wr));
-	case IB_WR_LOCAL_INV:
-		return cxib_write_invalidation(qp);
+	switch (operation->body) {
+	case BODY_DATA:
+		return write_data(qp, wr, remote, 1);
+	case BODY_REMOTE:
+		hw_wqe_raddr_seg_pack(remote, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
+		return write_data(qp, wr, remote + 1, 2);
+	case BODY_REGISTRATION:
+		return cxib_write_registration(qp, reg_wr(wr), control);
+	case BODY_INVALIDATION:
+		return cxib_write_invalidation(qp, control);
 	default:
-		return write_atomic(qp, wr);
+		return write_atomic(qp, wr, control);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_write_connected);
 
 /*
  * The entries of the blocks are written before anybody can see that they are
  * used. Only the first one says that a request begins there.
  */
-static void remember(struct cxib_qp *qp, const struct ib_send_wr *wr, u32 blocks)
+static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
+				     const struct ib_send_wr *wr, u32 first, u32 blocks)
 {
 	struct cxib_send_queue *sends = &qp->sends;
-	const u32 mask = BIT(sends->log_size) - 1;
 	u32 i;
 
 	for (i = 1; i < blocks; i++)
-		sends->entries[(sends->produced + i) & mask].blocks = 0;
-	sends->entries[sends->produced & mask] = (struct cxib_send_entry){
+		sends->entries[(first + i) & sends->mask].blocks = 0;
+	sends->entries[first & sends->mask] = (struct cxib_send_entry){
 		.wr_id = wr->wr_id,
 		.blocks = blocks,
-		.opcode = operations[wr->opcode].completion,
+		.opcode = operation->completion,
 	};
-	/* Pairs with cxib_retire_send(). */
-	smp_store_release(&sends->produced, sends->produced + blocks);
+	/* Pairs with retire_send(). */
+	smp_store_release(&sends->produced, first + blocks);
+}
+
+static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				 const struct hw_wqe_ctrl_seg **control)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	const struct operation *operation;
+	struct hw_wqe_ctrl_seg *begin;
+	const u32 first = sends->produced;
+	u32 octwords, used;
+	int data;
+
+	if (unlikely(wr->opcode >= ARRAY_SIZE(operations) ||
+		     !(sends->operations & BIT_ULL(wr->opcode))))
+		return -EOPNOTSUPP;
+	operation = &operations[wr->opcode];
+	data = data_octwords(sends, operation, wr);
+	if (unlikely(data < 0))
+		return data;
+	octwords = sends->address_octwords + operation->octwords + data;
+	used = first - READ_ONCE(sends->consumed);
+	if (unlikely(used + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK) > sends->mask + 1))
+		return -ENOMEM;
+
+	begin = cxib_send_block(qp, first);
+	if (unlikely(sends->address_octwords))
+		octwords = write_datagram(qp, wr, begin);
+	else
+		octwords = write_connected(qp, operation, wr, begin);
+	write_control(qp, begin, operation, wr, first, octwords);
+	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
+	*control = begin;
+	return 0;
 }
 
 /**
@@ -283,28 +353,7 @@ static void remember(struct cxib_qp *qp, const struct ib_send_wr *wr, u32 blocks
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		    const struct hw_wqe_ctrl_seg **control)
 {
-	struct cxib_send_queue *sends = &qp->sends;
-	u32 first = sends->produced * CXIB_OCTWORDS_IN_BLOCK;
-	struct hw_wqe_ctrl_seg *begin;
-	u32 octwords, used;
-	int data;
-
-	if (wr->opcode >= ARRAY_SIZE(operations) || !(sends->operations & BIT_ULL(wr->opcode)))
-		return -EOPNOTSUPP;
-	data = data_octwords(sends, wr);
-	if (data < 0)
-		return data;
-	octwords = sends->address_octwords + operations[wr->opcode].octwords + data;
-	used = sends->produced - READ_ONCE(sends->consumed);
-	if (used + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK) > BIT(sends->log_size))
-		return -ENOMEM;
-
-	begin = cxib_send_octword(qp, first);
-	octwords = sends->write(qp, wr);
-	write_control(qp, begin, wr, octwords);
-	remember(qp, wr, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
-	*control = begin;
-	return 0;
+	return build(qp, wr, control);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
 
@@ -336,24 +385,23 @@ void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control)
 bool cxib_post_mark(struct cxib_qp *qp)
 {
 	struct cxib_send_queue *sends = &qp->sends;
-	const u32 mask = BIT(sends->log_size) - 1;
 	struct hw_wqe_ctrl_seg *control;
 
 	lockdep_assert_held(&sends->lock);
 
-	if (sends->produced - READ_ONCE(sends->consumed) > mask)
+	if (sends->produced - READ_ONCE(sends->consumed) > sends->mask)
 		return false;
-	control = cxib_send_octword(qp, sends->produced * CXIB_OCTWORDS_IN_BLOCK);
+	control = cxib_send_block(qp, sends->produced);
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, 1);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_NONE,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = 0;
-	sends->entries[sends->produced & mask] = (struct cxib_send_entry){
+	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
 		.blocks = 1,
 		.opcode = CXIB_WC_MARK,
 	};
-	/* Pairs with cxib_retire_send(). */
+	/* Pairs with retire_send(). */
 	smp_store_release(&sends->produced, sends->produced + 1);
 	cxib_ring_sends(qp, control);
 	return true;
@@ -373,8 +421,8 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 	}
 	spin_lock_irqsave(&qp->sends.lock, flags);
 	for (; wr && !err; wr = wr->next) {
-		err = cxib_build_send(qp, wr, &last);
-		if (err)
+		err = build(qp, wr, &last);
+		if (unlikely(err))
 			*bad = wr;
 	}
 	if (unlikely(qp->sends.held) && last)

@@ -243,9 +243,11 @@ static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_
 		return;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
+	cxib_send_cq(qp)->last_qp = NULL;
 	list_del(&qp->sender);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
+	cxib_recv_cq(qp)->last_qp = NULL;
 	list_del(&qp->receiver);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&verbs->flush_lock);
@@ -268,9 +270,10 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
 {
 	cxib_qp_forget(qp);
+	/* Nobody finds it any more when it ends to be the last one that somebody has found. */
+	xa_erase_irq(&verbs->queue_pairs, qp->number);
 	if (!qp->is_user)
 		detach_from_completion_queues(verbs, qp);
-	xa_erase_irq(&verbs->queue_pairs, qp->number);
 }
 
 /**
@@ -354,7 +357,6 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
 	qp->sends.key_fence = key_fence(caps);
-	qp->sends.write = cxib_write_connected;
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
 		qp->sends.operations = sends | writes | BIT_ULL(IB_WR_RDMA_READ) |
@@ -368,7 +370,6 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 		break;
 	default:
 		qp->sends.operations = sends;
-		qp->sends.write = cxib_write_datagram;
 		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_OCTWORD;
 	}
 }
@@ -422,7 +423,7 @@ void cxib_qp_forget(struct cxib_qp *qp)
 		cxib_cq_forget(cxib_recv_cq(qp), qp);
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
-	qp->sends.key_changed = false;
+	qp->sends.next_fence = HW_FENCE_MODE_NONE;
 	qp->sends.held = false;
 	qp->receives.produced = 0;
 	qp->receives.consumed = 0;

@@ -40,15 +40,17 @@ struct cxib_send_entry {
  * struct cxib_send_queue - a ring of blocks
  * @offset: where it begins in the buffer of the queue pair
  * @log_size: log2 of its blocks
+ * @mask: their number less one; for the kernel only
  * @max_sge: data segments that a request can have
  * @max_inline: bytes that a request can carry itself
- * @address_octwords: what each request takes for the address of a datagram
+ * @address_octwords: what each request takes for the address of a datagram; 0:
+ *	there are connections only
  * @operations: bit for each enum ib_wr_opcode that it can do
  * @key_fence: how requests that change memory keys wait for earlier ones
- * @write: writes the body of a request; returns its octwords
  * @entries: one for each block
  * @lock: one poster at a time; protects @produced. Taken in any context.
- * @key_changed: the last request has changed a memory key; protected by @lock
+ * @next_fence: how the next request waits for earlier ones: the last one may have
+ *	changed a memory key; protected by @lock
  * @held: the device is not told of what is posted; protected by @lock
  * @produced: blocks posted so far
  * @consumed: blocks whose requests are done; protected by the lock of the
@@ -57,15 +59,15 @@ struct cxib_send_entry {
 struct cxib_send_queue {
 	size_t offset;
 	unsigned int log_size;
+	u32 mask;
 	unsigned int max_sge;
 	unsigned int max_inline;
 	unsigned int address_octwords;
 	u64 operations;
 	enum hw_fence_mode key_fence;
-	u32 (*write)(struct cxib_qp *qp, const struct ib_send_wr *wr);
 	struct cxib_send_entry *entries;
 	spinlock_t lock; /* posters */
-	bool key_changed;
+	u8 next_fence;
 	bool held;
 	u32 produced;
 	u32 consumed;

@@ -99,15 +99,14 @@ static u32 find_last(const struct cxib_send_queue *sends)
 	lockdep_assert_held(&sends->lock);
 
 	for (at = READ_ONCE(sends->consumed); at != sends->produced;
-	     at += sends->entries[at & (BIT(sends->log_size) - 1)].blocks)
+	     at += sends->entries[at & sends->mask].blocks)
 		last = at;
 	return last;
 }
 
 static bool is_signalled(const struct cxib_qp *qp, u32 block)
 {
-	const struct hw_wqe_ctrl_seg *control =
-		cxib_send_octword(qp, block * CXIB_OCTWORDS_IN_BLOCK);
+	const struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, block);
 
 	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
 }

@@ -77,6 +77,7 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct
 			      BIT(caps->log_max_qp_sz) / request);
 	blocks = roundup_pow_of_two(cap->max_send_wr * request);
 	qp->sends.log_size = ilog2(blocks);
+	qp->sends.mask = blocks - 1;
 	qp->sends.max_inline = min(request * CXIB_SEND_BLOCK - header -
 				   (unsigned int)sizeof(struct hw_wqe_inline_seg), most_inline);
 	cap->max_inline_data = qp->sends.max_inline;

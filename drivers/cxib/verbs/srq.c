@@ -88,10 +88,11 @@ static int publish(struct cxib_verbs *verbs, struct cxib_srq *srq)
 {
 	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
 
-	if (!err && reports_to_kernel(srq))
-		scoped_guard(spinlock_irq, &to_cq(srq->ib.ext.cq)->lock)
-			to_cq(srq->ib.ext.cq)->shared_queues++;
-	return err;
+	if (err || !reports_to_kernel(srq))
+		return err;
+	guard(spinlock_irq)(&to_cq(srq->ib.ext.cq)->lock);
+	to_cq(srq->ib.ext.cq)->shared_queues++;
+	return 0;
 }
 
 /* Nobody finds it any more: its number can be another one's from now on. */
