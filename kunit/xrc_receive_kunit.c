@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What receiving XRC queue pairs get: each message is for the shared receive queue that it names. */
+/* What receiving XRC queue pairs get: each message is for the shared receive queue named in it. */
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
 #include "verbs/cq_poll.h"

@@ -187,6 +187,7 @@ void cxib_completion_event(void *context, u32 cqn)
 	WRITE_ONCE(cq->arm_sequence, cq->arm_sequence + 1);
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
 static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
 {

@@ -478,6 +478,7 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		cxib_flush_later(to_verbs(ib->device));
 	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_request_notification);
 
 /* Moves an entry to another place, which keeps the owner bit of its own pass. */
 static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
