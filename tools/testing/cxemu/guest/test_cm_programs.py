@@ -8,6 +8,7 @@ first device's interface, so that the kernel does not take the two addresses for
 import contextlib
 import itertools
 import os
+import re
 import unittest
 
 import ipoib
@@ -15,6 +16,11 @@ import rdma
 
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 ROUNDS = int(os.environ.get("CXEMU_ROUNDS", "20"))
+WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
+# The services that perftest has over the connection manager, and the log2 of the longest message, up to which "-a" goes.
+OPERATIONS = {"RC": ("send", "write", "read", "atomic"), "UD": ("send",)}
+LARGEST = {"RC": 23, "UD": 12}
+PATIENCE = 600.0
 NUMBERS = itertools.count(7500)
 
 
@@ -43,7 +49,7 @@ class TwoMachines(unittest.TestCase):
         number = next(NUMBERS)
         with rdma.background("ip", "netns", "exec", self.namespace, *server, "-p", number) as child:
             rdma.until(lambda: self.listening(number) or child.poll() is not None, f"{server} listens")
-            output = rdma.run(*client, "-p", number)
+            output = rdma.run(*client, "-p", number, timeout=PATIENCE)
             with contextlib.suppress(ProcessLookupError):
                 if lasting:
                     child.terminate()
@@ -90,10 +96,10 @@ class Examples(TwoMachines):
 class Perftest(TwoMachines):
     """perftest -R"""
 
-    def check(self, program: str, *options: str | int) -> None:
-        common = [program, "-R", "-F", "-n", 100, *options]
+    def check(self, program: str, *options: str | int, rounds: int = 100, sizes: int = 1) -> None:
+        common = [program, "-R", "-F", "-n", rounds, *options]
         _, output = self.exchange(common, [*common, SERVER])
-        self.assertRegex(output, r"(?m)^ *\d+ +100 ")
+        self.assertEqual(len(re.findall(rf"(?m)^ *\d+ +{rounds} ", output)), sizes, output)
 
     def test_send(self) -> None:
         self.check("ib_send_bw", "-s", 65536)
@@ -109,6 +115,17 @@ class Perftest(TwoMachines):
 
     def test_datagrams(self) -> None:
         self.check("ib_send_lat", "-s", 1024, "-c", "UD")
+
+    @unittest.skipUnless(WHOLE, "only the whole matrix has all operations, services and sizes")
+    def test_matrix(self) -> None:
+        for service, operations in OPERATIONS.items():
+            for operation, measure, events in itertools.product(operations, ("bw", "lat"), ((), ("-e",))):
+                if operation == "write" and events:
+                    continue  # it looks at memory
+                options, sizes = ((), 1) if operation == "atomic" else (("-a",), LARGEST[service])
+                with self.subTest(service=service, operation=operation, measure=measure, events=events):
+                    program = f"ib_{operation}_{measure}"
+                    self.check(program, "-c", service, *options, *events, rounds=10, sizes=sizes)
 
 
 if __name__ == "__main__":
