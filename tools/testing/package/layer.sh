@@ -23,6 +23,10 @@ prepare_layer() {
 	exec 7> "$layer.lock"
 	flock 7
 	[ -e "$layer/ready" ] && return
+	# Guest trees and layers share the downloaded packages, which apt wants for itself.
+	mkdir -p "$cache/guests"
+	exec 8> "$cache/guests/lock"
+	flock 8
 	rm -rf "$layer"
 	in_layer sh -c 'apt-get update && tools/lab/recipe/inside/install tools/testing/package/packages.build - 9> /dev/null' \
 		> "$layer.log" 2>&1 || {
@@ -30,4 +34,5 @@ prepare_layer() {
 		die "what packages take cannot be installed; all of it is in $layer.log"
 	}
 	touch "$layer/ready"
+	exec 8>&-
 }
