@@ -120,6 +120,8 @@ def check(packet: bytes) -> None:
     length = (struct.unpack_from(">H", packet, 4)[0] & 0x7FF) * 4 + 2
     if length != len(packet):
         raise CaptureError(f"PktLen says {length} bytes, the packet has {len(packet)}")
+    if length < transport_of(packet) + BTH + 6:
+        raise CaptureError(f"{length} bytes are too few for the headers")
     if packet[-6:-2] != invariant_crc(packet):
         raise CaptureError(f"ICRC is {packet[-6:-2].hex()}, not {invariant_crc(packet).hex()}")
     if packet[-2:] != variant_crc(packet):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tools/testing/cxemu/capture.py makes of the order of packets in a connection."""
+"""What tools/testing/cxemu/capture.py makes of packets: checksums, Wireshark's opinion, the order in a connection."""
 
 import pathlib
 import struct
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -13,6 +14,11 @@ import capture  # noqa: E402  (found through the path above)
 
 RC, UC = 0x00, 0x20
 FIRST, MIDDLE, LAST, ONLY, READ = 0x00, 0x01, 0x02, 0x04, 0x0C
+
+
+# The RDMA write that the specification has as an example, with its invariant CRC.
+SAMPLE = bytes.fromhex("7012375c000e17d2 0a20248700 87b1b3 000dec2a 01710a1c015d4002 38f27a05 0000000e"
+                       "bb884d85fd5cfba4728bc0690ed40000 9625b75a 45fa")
 
 
 def packet(opcode: int, psn: int) -> bytes:
@@ -25,6 +31,71 @@ def check(*packets: tuple[int, int]) -> None:
     for opcode, psn in packets:
         flows.check(packet(opcode, psn))  # to the switch
         flows.check(packet(opcode, psn))  # and behind it
+
+
+def with_checksums(content: bytes) -> bytes:
+    """A packet of which only the content may be wrong."""
+    draft = content + bytes(6)
+    draft = draft[:-6] + capture.invariant_crc(draft) + bytes(2)
+    return draft[:-2] + capture.variant_crc(draft)
+
+
+def pcap(*packets: bytes) -> bytes:
+    data = struct.pack("=IHHiIII", capture.MAGIC_NANOSECONDS, 2, 4, 0, 0, 65535, capture.DLT_ERF)
+    for content in packets:
+        size = capture.ERF_HEADER + len(content)
+        record = bytes(8) + struct.pack(">BBHHH", capture.ERF_INFINIBAND, 4, size, 0, len(content)) + content
+        data += struct.pack("=IIII", 1, 0, size, size) + record
+    return data
+
+
+class Packets(unittest.TestCase):
+    def test_the_sample_of_the_specification_is_right(self) -> None:
+        capture.check(SAMPLE)
+
+    def test_each_wrong_bit_is_found(self) -> None:
+        for bit in range(8 * len(SAMPLE)):
+            wrong = bytearray(SAMPLE)
+            wrong[bit // 8] ^= 1 << bit % 8
+            with self.subTest(bit=bit), self.assertRaises(capture.CaptureError):
+                capture.check(bytes(wrong))
+
+    def test_a_wrong_invariant_crc_is_found_behind_a_right_variant_crc(self) -> None:
+        wrong = SAMPLE[:-6] + bytes(4) + bytes(2)
+        with self.assertRaisesRegex(capture.CaptureError, "ICRC is 00000000, not 9625b75a"):
+            capture.check(wrong[:-2] + capture.variant_crc(wrong))
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        self.file = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "capture.pcap"
+
+    def test_packets_are_counted_by_kind(self) -> None:
+        self.file.write_bytes(pcap(SAMPLE, SAMPLE))
+        self.assertEqual(capture.check_file(self.file, ["rc"]), {"rc": 2, "all": 2})
+
+    def test_a_kind_that_is_missing(self) -> None:
+        self.file.write_bytes(pcap(SAMPLE))
+        with self.assertRaisesRegex(capture.CaptureError, "no RDMA reads"):
+            capture.check_file(self.file, ["read"])
+
+    def test_a_file_that_is_cut_off(self) -> None:
+        self.file.write_bytes(pcap(SAMPLE)[:-1])
+        with self.assertRaisesRegex(capture.CaptureError, "cut off"):
+            capture.check_file(self.file, [])
+
+    def test_the_number_of_a_wrong_packet(self) -> None:
+        self.file.write_bytes(pcap(SAMPLE, SAMPLE[:-1] + b"?"))
+        with self.assertRaisesRegex(capture.CaptureError, "packet 2 of .*VCRC"):
+            capture.check_file(self.file, [])
+
+    def test_what_only_wireshark_finds(self) -> None:
+        """A write without the header that says where to."""
+        content = bytearray(SAMPLE[:20])
+        content[4:6] = struct.pack(">H", (len(content) + 4) // 4)
+        self.file.write_bytes(pcap(with_checksums(bytes(content))))
+        with self.assertRaisesRegex(capture.CaptureError, "tshark finds 1 packets malformed"):
+            capture.check_file(self.file, [])
 
 
 class OrderOfPackets(unittest.TestCase):
