@@ -183,11 +183,55 @@ static void there_are_no_other_transitions(struct kunit *test)
 				try_without_attributes(test, types[i], from, to);
 }
 
+static void be_quiet(struct fake_queue_pair *fake)
+{
+	mutex_init(&fake->hw.dma_lock);
+	fake->hw.dma_stopped = true;
+}
+
+/* ib_mad, too, which after each datagram that has failed has the next ones sent. */
+static void who_ends_a_queue_pair_of_a_broken_device_goes_on(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+
+	be_quiet(fake);
+	cxib_command_queue_break(&fake->hw.commands);
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_RESET, 0));
+	KUNIT_EXPECT_EQ(test, 0,
+			transit(fake, IB_QPT_GSI, IB_QPS_SQE, IB_QPS_RTS, IB_QP_CUR_STATE));
+	KUNIT_EXPECT_NE(test, 0,
+			transit(fake, IB_QPT_UD, IB_QPS_SQE, IB_QPS_RTS, IB_QP_CUR_STATE));
+	KUNIT_EXPECT_NE(test, 0, transit(fake, IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN));
+}
+
+static struct cxib_command_queue *dying;
+
+static u8 die(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+{
+	cxib_command_queue_break(dying);
+	return HW_COMMAND_STATUS_INTERNAL_ERROR;
+}
+
+static void who_ends_a_queue_pair_while_the_device_breaks_goes_on(struct kunit *test)
+{
+	struct fake_queue_pair *fake = test->priv;
+
+	be_quiet(fake);
+	dying = &fake->hw.commands;
+	fake->hca->script = die;
+	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_required_suffices),
 	KUNIT_CASE(each_attribute_is_as_the_table_says),
 	KUNIT_CASE(all_that_is_possible_goes_at_once),
 	KUNIT_CASE(there_are_no_other_transitions),
+	KUNIT_CASE(who_ends_a_queue_pair_of_a_broken_device_goes_on),
+	KUNIT_CASE(who_ends_a_queue_pair_while_the_device_breaks_goes_on),
 	{}
 };
 

@@ -206,7 +206,7 @@ static void have_polled(struct cxib_verbs *verbs, struct cxib_cq *cq)
 {
 	lockdep_assert_held(&verbs->flush_lock);
 
-	if (!list_empty(&cq->senders) || !list_empty(&cq->receivers))
+	if (cxib_cq_is_awaited(cq))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 

@@ -35,6 +35,7 @@ struct cxib_qp;
  * @shared_queues: XRC shared receive queues that report here
  * @shared_queues_going: those of them that nobody can find any more, and whose
  *	completions may still be here
+ * @is_armed: somebody wants to be told of the next completion
  * @senders: struct cxib_qp whose send queues report here
  * @receivers: struct cxib_qp whose receive queues report here
  */
@@ -57,6 +58,7 @@ struct cxib_cq {
 	u32 consumer;
 	u32 shared_queues;
 	u32 shared_queues_going;
+	bool is_armed;
 	struct list_head senders;
 	struct list_head receivers;
 };
@@ -85,6 +87,7 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
+bool cxib_cq_is_awaited(struct cxib_cq *cq);
 int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);
 void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn);

@@ -384,8 +384,14 @@ bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
 
+/*
+ * The connection manager takes the end of a datagram with a flush error for its
+ * own doing, and says nothing about it to those who wait for the answer: nobody
+ * would ever be told that a connection has ended. Any other error it reports.
+ */
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
+	wc->status = cxib_qp_is_special(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
 	if (!cxib_retire_send(qp, qp->sends.consumed, wc))
 		return false;
 	return wc->opcode != CXIB_WC_MARK || cxib_retire_send(qp, qp->sends.consumed, wc);
@@ -393,6 +399,7 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 {
+	wc->status = IB_WC_WR_FLUSH_ERR;
 	wc->opcode = IB_WC_RECV;
 	return cxib_retire_receive(qp, wc);
 }
@@ -404,7 +411,7 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 
 	lockdep_assert_held(&cq->lock);
 
-	*wc = (struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR };
+	*wc = (struct ib_wc){};
 	list_for_each_entry(qp, &cq->senders, sender) {
 		wc->qp = &qp->ib;
 		if (flush_send(qp, wc))
@@ -448,6 +455,58 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 
+static bool has_sends(const struct cxib_qp *qp)
+{
+	return qp->has_sends && READ_ONCE(qp->sends.produced) != qp->sends.consumed;
+}
+
+static bool has_receives(const struct cxib_qp *qp)
+{
+	return qp->has_receives && READ_ONCE(qp->receives.produced) != qp->receives.consumed;
+}
+
+static bool has_completions(struct cxib_cq *cq)
+{
+	struct cxib_qp *qp;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (cxib_cq_is_written(cq, cq->consumer))
+		return true;
+	list_for_each_entry(qp, &cq->senders, sender)
+		if (has_sends(qp))
+			return true;
+	list_for_each_entry(qp, &cq->receivers, receiver)
+		if (has_receives(qp))
+			return true;
+	return false;
+}
+
+/**
+ * cxib_cq_is_awaited() - whether an event of a completion queue is due
+ * @cq: completion queue of a device that is quiet
+ *
+ * As the device would have it: one event for each time that somebody has asked
+ * for it, and none for a queue that is only polled.
+ *
+ * Context: any.
+ * Return: true if there is something to poll, and who polls waits for it; not
+ * again until he has asked again.
+ */
+bool cxib_cq_is_awaited(struct cxib_cq *cq)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	due = cq->is_armed && has_completions(cq);
+	if (due)
+		cq->is_armed = false;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return due;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_is_awaited);
+
 /* The record is for the device to read, the doorbell makes it read. */
 static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
@@ -471,6 +530,7 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
+	cq->is_armed = true;
 	arm(to_verbs(ib->device), cq, command);
 	missed = cxib_cq_is_written(cq, cq->consumer);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);

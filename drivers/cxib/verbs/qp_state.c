@@ -463,19 +463,23 @@ static int change_to_error(struct cxib_qp *qp)
 	return err;
 }
 
-static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool ends(const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
-	struct cxib_command_queue *commands = commands_of(verbs);
-	bool ends = mask & IB_QP_STATE &&
-		    (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+	return mask & IB_QP_STATE &&
+	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+}
 
-	/* Whoever wants to get rid of a queue pair can go on. */
-	if (ends && cxib_command_queue_is_broken(commands)) {
-		cxib_hw_quiesce(verbs->hw);
-		cxib_resume_sends(qp);
-		return 0;
-	}
+/* ib_mad does this after each datagram that has failed. */
+static bool resumes_sending(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS &&
+	       mask & IB_QP_CUR_STATE && attr->cur_qp_state == IB_QPS_SQE;
+}
+
+static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
@@ -486,6 +490,29 @@ static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 		return cxib_drain_sends(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 					attr->en_sqd_async_notify);
 	return change_in_device(qp, attr, mask);
+}
+
+/*
+ * Of a device that was given up, perhaps while the command was under way,
+ * whoever wants to get rid of a queue pair can go on. Datagrams can be posted
+ * again, and fail again.
+ */
+static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	int err = -EIO;
+
+	if (!cxib_command_queue_is_broken(commands))
+		err = execute(qp, attr, mask);
+	if (!err || !cxib_command_queue_is_broken(commands))
+		return err;
+	if (ends(attr, mask)) {
+		cxib_hw_quiesce(verbs->hw);
+		cxib_resume_sends(qp);
+		return 0;
+	}
+	return cxib_qp_is_special(qp) && resumes_sending(attr, mask) ? 0 : err;
 }
 
 static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
