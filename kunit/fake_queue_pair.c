@@ -41,6 +41,7 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 	cq->ib.device = &fake->verbs.ib;
 	cq->log_size = FAKE_LOG_CQ;
 	cq->record.words = fake->cq_record;
+	cq->last_qpn = CXIB_NO_QPN;
 	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->senders);
@@ -68,6 +69,7 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	qp->receives.max_sge = 2;
 	qp->sends.offset = BIT(FAKE_LOG_RECEIVES + 5);
 	qp->sends.log_size = FAKE_LOG_BLOCKS;
+	qp->sends.doorbell = fake->hw.doorbells + HW_UAR_OFFSET_BLUE_FLAME;
 	qp->sends.mask = BIT(FAKE_LOG_BLOCKS) - 1;
 	qp->sends.max_sge = 8;
 	qp->sends.address_octwords = 3;

@@ -98,7 +98,7 @@ static void a_queue_pair_can_signal_all(struct kunit *test)
 	struct request *request = make_request(test, 1);
 
 	request->ud.wr.send_flags = 0;
-	request->fake->qp.signal_all = true;
+	request->fake->qp.sends.flags = IB_SEND_SIGNALED;
 	KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_CQ_UPDATE,
 			hw_wqe_ctrl_seg_get_ce(fake_block(request->fake, 0)));

@@ -21,7 +21,7 @@ static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count
 	mutex_init(&fake->qp.mutex);
 	fake->qp.ib.event_handler = count_event;
 	fake->qp.state = IB_QPS_RTS;
-	fake->qp.signal_all = signalled;
+	fake->qp.sends.flags = signalled ? IB_SEND_SIGNALED : 0;
 	fake_post_sends(test, fake, count);
 	return fake;
 }

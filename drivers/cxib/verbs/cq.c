@@ -82,6 +82,7 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	cq->log_size = order_base_2(attr->cqe + 1);
 	cq->eq = &verbs->hw->completion_eqs[attr->comp_vector];
 	ib->cqe = BIT(cq->log_size) - 1;
+	cq->last_qpn = CXIB_NO_QPN;
 	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->senders);

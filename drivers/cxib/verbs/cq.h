@@ -12,6 +12,9 @@
 
 struct cxib_qp;
 
+/* No queue pair has this number: they have 24 bits. */
+#define CXIB_NO_QPN		U32_MAX
+
 /**
  * struct cxib_cq - a completion queue
  * @ib: as the RDMA core sees it
@@ -29,7 +32,9 @@ struct cxib_qp;
  *	context
  * @lock: one reader at a time; protects what follows, and what the queue pairs
  *	that report here have outstanding in their queues. Taken in any context.
- * @last_qp: struct cxib_qp that the last completion was of; NULL if it may be gone
+ * @last_qpn: number of the queue pair that the last completion was of;
+ *	%CXIB_NO_QPN if it may be gone
+ * @last_qp: the same
  * @resizing: the last entry of the old ring may be there
  * @consumer: entries taken so far
  * @shared_queues: XRC shared receive queues that report here
@@ -54,6 +59,7 @@ struct cxib_cq {
 	struct mutex ring_lock; /* see above */
 	spinlock_t lock; /* the reader */
 	bool resizing;
+	u32 last_qpn;
 	struct cxib_qp *last_qp;
 	u32 consumer;
 	u32 shared_queues;

@@ -70,16 +70,18 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 	u32 consumed = sends->consumed;
 	u16 ahead = index - (u16)consumed;
 	const struct cxib_send_entry *entry;
+	u32 blocks;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
 	if (unlikely(ahead >= smp_load_acquire(&sends->produced) - consumed))
 		return false;
 	entry = &sends->entries[index & sends->mask];
-	if (unlikely(!entry->blocks))
+	blocks = entry->blocks;
+	if (unlikely(!blocks))
 		return false;
 	wc->wr_id = entry->wr_id;
 	wc->opcode = entry->opcode;
-	WRITE_ONCE(sends->consumed, consumed + ahead + entry->blocks);
+	WRITE_ONCE(sends->consumed, consumed + ahead + blocks);
 	return true;
 }
 
@@ -268,17 +270,25 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	return OUTCOME_NONE;
 }
 
-/*
- * It stays: it has to take this lock before it goes. Mostly it is the same one
- * as the last time.
- */
-static __always_inline struct cxib_qp *find_qp(struct cxib_cq *cq, u32 qpn)
+/* It stays: it has to take this lock before it goes. */
+static struct cxib_qp *find_qp(struct cxib_cq *cq, u32 qpn)
 {
-	struct cxib_qp *qp = cq->last_qp;
+	return xa_load(&to_verbs(cq->ib.device)->queue_pairs, qpn);
+}
 
-	if (unlikely(!qp || qp->number != qpn))
-		qp = xa_load(&to_verbs(cq->ib.device)->queue_pairs, qpn);
-	return qp;
+/*
+ * Mostly it is the same one as the last time. One that does not report here is
+ * not remembered: nobody would say here that it goes.
+ */
+static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
+{
+	struct cxib_qp *qp = find_qp(cq, qpn);
+
+	if (!qp || (qp->ib.send_cq != &cq->ib && qp->ib.recv_cq != &cq->ib))
+		return false;
+	cq->last_qpn = qpn;
+	cq->last_qp = qp;
+	return true;
 }
 
 /* All but completions of sends without error. */
@@ -286,15 +296,15 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
 	struct cxib_qp *qp;
+	u32 qpn;
 
 	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
-	qp = find_qp(cq, hw_cqe64_get_qpn(&entry));
+	qpn = hw_cqe64_get_qpn(&entry);
+	qp = cq->last_qpn == qpn || change_qp(cq, qpn) ? cq->last_qp : find_qp(cq, qpn);
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
 		return refuse(cq, qp, &entry);
-	if (qp->ib.qp_type != IB_QPT_XRC_TGT)
-		cq->last_qp = qp;
 	wc->qp = &qp->ib;
 	/* That a mark has completed is for the driver only. */
 	return wc->opcode == CXIB_WC_MARK ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
@@ -309,19 +319,23 @@ static noinline enum outcome refuse_send(struct cxib_cq *cq)
 }
 
 /* Each word is read once: what was checked is what is used. */
-static __always_inline enum outcome take_send(struct cxib_cq *cq, const struct hw_cqe64 *place,
-					      u32 counter, struct ib_wc *wc)
+static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
+					      const struct hw_cqe64 *place, u32 counter,
+					      struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
 	struct cxib_qp *qp;
+	u32 qpn;
 
 	entry.dw[QPN_WORD] = READ_ONCE(place->dw[QPN_WORD]);
 	entry.dw[LENGTH_WORD] = READ_ONCE(place->dw[LENGTH_WORD]);
-	cq->consumer++;
-	qp = find_qp(cq, hw_cqe64_get_qpn(&entry));
-	if (unlikely(!qp || qp->ib.send_cq != &cq->ib || !retire_send(qp, counter, wc)))
+	cq->consumer = consumer + 1;
+	qpn = hw_cqe64_get_qpn(&entry);
+	if (unlikely(cq->last_qpn != qpn) && !change_qp(cq, qpn))
 		return refuse_send(cq);
-	cq->last_qp = qp;
+	qp = cq->last_qp;
+	if (unlikely(qp->ib.send_cq != &cq->ib || !retire_send(qp, counter, wc)))
+		return refuse_send(cq);
 	wc->status = IB_WC_SUCCESS;
 	wc->vendor_err = 0;
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
@@ -332,19 +346,20 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, const struct h
 
 static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
 {
-	const struct hw_cqe64 *place = cxib_cq_entry(cq, cq->consumer);
+	const u32 consumer = cq->consumer;
+	const struct hw_cqe64 *place = cxib_cq_entry(cq, consumer);
 	struct hw_cqe64 entry;
 
 	lockdep_assert_held(&cq->lock);
 
 	entry.dw[LAST_WORD] = READ_ONCE(place->dw[LAST_WORD]);
-	if (hw_cqe64_get_owner(&entry) != (cq->consumer >> cq->log_size & 1) ||
+	if (hw_cqe64_get_owner(&entry) != (consumer >> cq->log_size & 1) ||
 	    hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
 		return OUTCOME_NONE;
 	/* The rest of the entry may be read only after its owner bit. */
 	dma_rmb();
 	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
-		return take_send(cq, place, hw_cqe64_get_wqe_counter(&entry), wc);
+		return take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
 	return take_other(cq, wc);
 }
 

@@ -115,8 +115,9 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 					  const struct operation *operation,
 					  const struct ib_send_wr *wr, u32 block, u32 octwords)
 {
-	bool signalled = qp->signal_all || wr->send_flags & IB_SEND_SIGNALED;
-	bool solicited = wr->send_flags & IB_SEND_SOLICITED;
+	const u32 flags = wr->send_flags | qp->sends.flags;
+	bool signalled = flags & IB_SEND_SIGNALED;
+	bool solicited = flags & IB_SEND_SOLICITED;
 	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
@@ -136,9 +137,9 @@ static __always_inline u32 write_pointers(const struct cxib_qp *qp, const struct
 					  void *at, u32 octwords)
 {
 	const struct ib_sge *sge = wr->sg_list;
-	const struct ib_sge *end = sge + wr->num_sge;
+	int left = wr->num_sge;
 
-	for (; sge != end; sge++) {
+	for (; left > 0; left--, sge++) {
 		if (unlikely(!sge->length))
 			continue;
 		if (unlikely(octwords % CXIB_OCTWORDS_IN_BLOCK == 0))
@@ -305,6 +306,13 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 	smp_store_release(&sends->produced, first + blocks);
 }
 
+/* What the poller has written is read only when it counts. Returns false if there is no room. */
+static noinline bool make_room(struct cxib_send_queue *sends, u32 end)
+{
+	sends->limit = READ_ONCE(sends->consumed) + sends->mask + 1;
+	return (s32)(end - sends->limit) <= 0;
+}
+
 static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				 const struct hw_wqe_ctrl_seg **control)
 {
@@ -312,19 +320,19 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 	const struct operation *operation;
 	struct hw_wqe_ctrl_seg *begin;
 	const u32 first = sends->produced;
-	u32 octwords, used;
+	u32 octwords, end;
 	int data;
 
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations) ||
-		     !(sends->operations & BIT_ULL(wr->opcode))))
+		     !(sends->operations >> wr->opcode & 1)))
 		return -EOPNOTSUPP;
 	operation = &operations[wr->opcode];
 	data = data_octwords(sends, operation, wr);
 	if (unlikely(data < 0))
 		return data;
 	octwords = sends->address_octwords + operation->octwords + data;
-	used = first - READ_ONCE(sends->consumed);
-	if (unlikely(used + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK) > sends->mask + 1))
+	end = first + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK);
+	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(sends, end))
 		return -ENOMEM;
 
 	begin = cxib_send_block(qp, first);
@@ -365,13 +373,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
  */
 void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
 	union cxib_doorbell doorbell = { .words = { control->dw[0], control->dw[1] } };
 
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
 	WRITE_ONCE(qp->record.words[RECORD_SENDS], cpu_to_be32(qp->sends.produced & U16_MAX));
-	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME, doorbell);
+	cxib_doorbell_ring(qp->sends.doorbell, doorbell);
 }
 
 /**
@@ -415,7 +422,7 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 	unsigned long flags;
 	int err = 0;
 
-	if (READ_ONCE(qp->state) < IB_QPS_RTS || !qp->has_sends) {
+	if (unlikely(READ_ONCE(qp->state) < IB_QPS_RTS || !qp->has_sends)) {
 		*bad = wr;
 		return -EINVAL;
 	}

@@ -203,7 +203,7 @@ static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->state = IB_QPS_RESET;
 	qp->port = init->port_num;
-	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->sends.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
 	spin_lock_init(&qp->sends.lock);
 	spin_lock_init(&qp->receives.lock);
 	mutex_init(&qp->mutex);
@@ -243,11 +243,11 @@ static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_
 		return;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
-	cxib_send_cq(qp)->last_qp = NULL;
+	cxib_send_cq(qp)->last_qpn = CXIB_NO_QPN;
 	list_del(&qp->sender);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
-	cxib_recv_cq(qp)->last_qp = NULL;
+	cxib_recv_cq(qp)->last_qpn = CXIB_NO_QPN;
 	list_del(&qp->receiver);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&verbs->flush_lock);
@@ -393,6 +393,7 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		init->cap = (struct ib_qp_cap){};
 	qp->uar = verbs->hw->uar;
 	qp->user_index = CXIB_NO_USER_INDEX;
+	qp->sends.doorbell = verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME;
 	choose_operations(verbs, qp);
 	err = cxib_qp_size(verbs, qp, init);
 	if (err)
@@ -421,6 +422,7 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	cxib_cq_forget(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_forget(cxib_recv_cq(qp), qp);
+	qp->sends.limit = 0;
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
 	qp->sends.next_fence = HW_FENCE_MODE_NONE;
@@ -498,7 +500,8 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 		.cap = qp->cap,
 		.qp_type = qp->ib.qp_type,
 		.port_num = qp->port,
-		.sq_sig_type = qp->signal_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.sq_sig_type = qp->sends.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
+							    IB_SIGNAL_REQ_WR,
 	};
 }
 

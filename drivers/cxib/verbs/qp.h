@@ -45,13 +45,17 @@ struct cxib_send_entry {
  * @max_inline: bytes that a request can carry itself
  * @address_octwords: what each request takes for the address of a datagram; 0:
  *	there are connections only
+ * @flags: IB_SEND_…: what all requests have
  * @operations: bit for each enum ib_wr_opcode that it can do
  * @key_fence: how requests that change memory keys wait for earlier ones
  * @entries: one for each block
+ * @doorbell: to ring
  * @lock: one poster at a time; protects @produced. Taken in any context.
  * @next_fence: how the next request waits for earlier ones: the last one may have
  *	changed a memory key; protected by @lock
  * @held: the device is not told of what is posted; protected by @lock
+ * @limit: blocks can be posted up to here for all that the poster knows; protected
+ *	by @lock
  * @produced: blocks posted so far
  * @consumed: blocks whose requests are done; protected by the lock of the
  *	completion queue, read without it
@@ -63,12 +67,15 @@ struct cxib_send_queue {
 	unsigned int max_sge;
 	unsigned int max_inline;
 	unsigned int address_octwords;
+	u32 flags;
 	u64 operations;
 	enum hw_fence_mode key_fence;
 	struct cxib_send_entry *entries;
+	void __iomem *doorbell;
 	spinlock_t lock; /* posters */
 	u8 next_fence;
 	bool held;
+	u32 limit;
 	u32 produced;
 	u32 consumed;
 };
@@ -124,7 +131,6 @@ struct cxib_drain {
  * @is_user: a program posts to it, not the kernel
  * @uar: number of the page of doorbells that it uses
  * @user_index: what its completions call it, for a program
- * @signal_all: every send request has a completion
  * @has_sends: there is a send queue
  * @has_receives: there is a receive queue
  * @buffer: memory of its queues: the receive queue, then the send queue
@@ -150,7 +156,6 @@ struct cxib_qp {
 	bool is_user;
 	u32 uar;
 	u32 user_index;
-	bool signal_all;
 	bool has_sends;
 	bool has_receives;
 	struct cxib_buffer buffer;
