@@ -14,13 +14,18 @@ def cases() -> list[str]:
     return (DEBUGFS / "cases").read_text().split()
 
 
+def report() -> str:
+    """What the last case has said."""
+    return (DEBUGFS / "report").read_text().strip()
+
+
 def run_case(name: str, seed: int = 1, rounds: int = 1) -> str:
     """Runs a case; returns what is wrong, nothing if all is right."""
     descriptor = os.open(DEBUGFS / "run", os.O_WRONLY)
     try:
         os.write(descriptor, f"{name} seed={seed} rounds={rounds}".encode())
     except OSError as error:
-        return (DEBUGFS / "report").read_text().strip() or os.strerror(error.errno or 0)
+        return report() or os.strerror(error.errno or 0)
     finally:
         os.close(descriptor)
     return ""

@@ -31,6 +31,7 @@ static const struct ulp_case *const suites[] = {
 	ulp_arming_cases,
 	ulp_drain_cases,
 	ulp_resize_cases,
+	ulp_xrc_cases,
 	ulp_cost_cases,
 };
 

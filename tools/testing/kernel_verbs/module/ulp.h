@@ -142,6 +142,7 @@ extern const struct ulp_case ulp_error_cases[];
 extern const struct ulp_case ulp_arming_cases[];
 extern const struct ulp_case ulp_drain_cases[];
 extern const struct ulp_case ulp_resize_cases[];
+extern const struct ulp_case ulp_xrc_cases[];
 extern const struct ulp_case ulp_cost_cases[];
 
 /* main.c */
