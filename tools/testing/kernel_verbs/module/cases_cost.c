@@ -42,6 +42,23 @@ static u32 measure_nothing(void)
 	return took;
 }
 
+/* What both of them have to do: nobody else may be there, not even an interrupt. */
+static u32 measure_lock(void)
+{
+	DEFINE_SPINLOCK(lock);
+	unsigned long flags;
+	u64 begin;
+	u32 took;
+
+	local_irq_disable();
+	begin = rdtsc_ordered();
+	spin_lock_irqsave(&lock, flags);
+	spin_unlock_irqrestore(&lock, flags);
+	took = rdtsc_ordered() - begin;
+	local_irq_enable();
+	return took - measure_nothing();
+}
+
 static int measure_post(struct ulp_end *end, struct ulp_single *single, u32 *took)
 {
 	const struct ib_send_wr *bad;
@@ -171,6 +188,7 @@ static int measure(struct ulp_pair *pair)
 		say(pair, "RDMA_WRITE", &samples[1]);
 		say(pair, "REG_MR", &samples[2]);
 		say(pair, "LOCAL_INV", &samples[3]);
+		ulp_say(pair->report, "lock pair %u", measure_lock());
 		ulp_say(pair->report, "bytes QP %zu CQ %zu SRQ %zu PD %zu AH %zu", ops->size_ib_qp,
 			ops->size_ib_cq, ops->size_ib_srq, ops->size_ib_pd, ops->size_ib_ah);
 	}
