@@ -7,6 +7,7 @@ CXEMU_BUILD ?= build/cxemu
 CXEMU_JOBS ?= 2
 CXEMU_FUZZ_SECONDS ?= 60
 CXEMU_FUZZ_SEED ?= 0
+CXEMU_TRANSPORT_SEEDS ?= 5000
 CXEMU_CLANG ?= clang++
 
 # Several checks at a time may want the same program.
@@ -14,7 +15,7 @@ cxemu_lock = mkdir -p $(dir $(CXEMU_BUILD)) && flock $(dir $(CXEMU_BUILD)).cxemu
 
 cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
 
-.PHONY: cxemu cxemu-tests cxemu-fuzz
+.PHONY: cxemu cxemu-tests cxemu-connections cxemu-fuzz
 
 cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
@@ -26,6 +27,12 @@ cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=co
 	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-sanitized -j $(CXEMU_JOBS) \
 	    $(if $(ROOM),--target cxemu_$(ROOM)_tests)
 	@$(CXEMU_EXEC) ctest --test-dir $(CXEMU_BUILD)-sanitized --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
+
+cxemu-connections: ## random connections against a model of the specification, CXEMU_TRANSPORT_SEEDS= of them
+	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
+	@$(cxemu_lock) $(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu_transport_tests
+	@$(CXEMU_EXEC) env CXEMU_TRANSPORT_SEEDS=$(CXEMU_TRANSPORT_SEEDS) \
+	    $(CXEMU_BUILD)/transport/cxemu_transport_tests --gtest_filter='RandomConnection.*'
 
 cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each target
 	@$(cxemu_configure) -B $(CXEMU_BUILD)-fuzz --log-level=NOTICE \

@@ -3,6 +3,7 @@
 
 #include "memory/signature_variable.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace cxemu::queues::testing {
@@ -51,8 +52,11 @@ std::uint32_t SignedKey::make_variable() {
 std::expected<void, memory::UmrFault>
 SignedKey::configure(std::uint64_t address, std::uint32_t length,
                      memory::testing::SignatureDescription& description) {
-    std::vector<std::byte> body(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size);
-    body.resize(body.size() + 4 * memory::MemoryKey::octword);
+    constexpr std::size_t format_begin =
+        hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size + (4 * memory::MemoryKey::octword);
+    const auto format = description.bytes();
+    std::vector<std::byte> body(format_begin + format.size());
+    std::ranges::copy(format, std::span(body).subspan(format_begin).begin());
     const hwtab::View<hwtab::wqe_umr_ctrl_seg> control{body};
     control.set<"flags">(hwtab::value<hwtab::umr_flags, "inline">);
     control.set<"xlt_octowords">(4);
@@ -69,8 +73,6 @@ SignedKey::configure(std::uint64_t address, std::uint32_t length,
     range.set<"bcount">(length);
     range.set<"key">(whole_memory_);
     range.set<"va">(address);
-    const auto format = description.bytes();
-    body.insert(body.end(), format.begin(), format.end());
     return memory::execute_umr(
         bench_.keys(),
         {.accessor = {.protection_domain = bench_.domain()}, .key = key_, .body = body});
