@@ -27,6 +27,34 @@ std::uint64_t buffer_size(std::uint64_t entry_size_code, std::uint64_t log_size)
     return (small ? small_entry : large_entry) << log_size;
 }
 
+/// Formats of mini entries that the device has, one bit each.
+std::uint64_t mini_formats(const Capabilities& capabilities) {
+    const std::uint64_t with_stride = capabilities.current<"mini_cqe_resp_stride_index">();
+    return 1U << hwtab::value<hwtab::mini_cqe_format, "hash"> |
+           1U << hwtab::value<hwtab::mini_cqe_format, "csum"> |
+           with_stride << hwtab::value<hwtab::mini_cqe_format, "csum_stridx">;
+}
+
+CommandResult check_compression(CommandContext& context, Fields fields) {
+    const Capabilities& capabilities = context.hca.capabilities();
+    const bool small = fields.get<"cqe_sz">() == hwtab::value<hwtab::cqe_size, "64_bytes">;
+    if ((small ? capabilities.current<"cqe_compression">()
+               : capabilities.current<"cqe_compression_128">()) == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the device does not compress completions of {} bytes",
+                            small ? small_entry : large_entry);
+    if (fields.get<"cqe_compression_layout">() !=
+        hwtab::value<hwtab::cqe_compression_layout, "basic">)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "cqe_compression_layout {} is not supported",
+                            fields.get<"cqe_compression_layout">());
+    const auto format = fields.get<"mini_cqe_res_format">();
+    if ((mini_formats(capabilities) >> format & 1U) == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "mini_cqe_res_format {} is not supported", format);
+    return CommandResult::ok();
+}
+
 CommandResult check_fields(CommandContext& context, Fields fields) {
     if (const auto checked = check_limit(context, "log_cq_size", fields.get<"log_cq_size">(),
                                          context.hca.capabilities().current<"log_max_cq_sz">());
@@ -35,10 +63,11 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
     if (fields.get<"cqe_sz">() > hwtab::value<hwtab::cqe_size, "128_bytes_pad">)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
                             "cqe_sz {} names no size", fields.get<"cqe_sz">());
-    if (fields.get<"cqe_comp_en">() != 0 || fields.get<"apu_cq">() != 0)
+    if (fields.get<"apu_cq">() != 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
-                            "compressed completions and APU queues are not supported");
-    return CommandResult::ok();
+                            "APU queues are not supported");
+    return fields.get<"cqe_comp_en">() == 0 ? CommandResult::ok()
+                                            : check_compression(context, fields);
 }
 
 /// Where a ring lies, and the user memory object that holds it, if one does.
@@ -113,6 +142,7 @@ CommandResult query_cq(CommandContext& context) {
     const auto found = context.find<CompletionQueue>(static_cast<std::uint32_t>(in.get<"cqn">()));
     if (!found)
         return found.error();
+    (*found)->end_run();
     (*found)->refresh();
     const auto out = context.out<hwtab::query_cq_out>();
     std::ranges::copy((*found)->context().memory(), out.bytes<"cq_context">().begin());

@@ -241,7 +241,13 @@ CommandResult create_xrc_srq(CommandContext& context) {
 
 CommandResult destroy_xrc_srq(CommandContext& context) {
     const auto in = context.in<hwtab::destroy_xrc_srq_in>();
-    return context.destroy<XrcSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrc_srqn">()));
+    const auto taken =
+        context.take<XrcSharedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrc_srqn">()));
+    if (!taken)
+        return taken.error();
+    if ((*taken)->completions() != nullptr)
+        (*taken)->completions()->end_run();
+    return CommandResult::ok();
 }
 
 CommandResult query_xrc_srq(CommandContext& context) {

@@ -92,6 +92,8 @@ constexpr std::array general{
     fixed("cq_moderation", 1),
     fixed("cq_eq_remap", 1),
     fixed("cqe_version", 1),
+    fixed("cqe_compression", 1),
+    fixed("cqe_compression_max_num", 64),
 
     // Ports.
     fixed("port_type", 0),
@@ -162,12 +164,16 @@ constexpr std::array since_connectx5{
     CapabilityValue{"uar_4k", 1, 0},
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
+    fixed("cqe_compression_128", 1),
+    fixed("mini_cqe_resp_stride_index", 1),
 };
 
 constexpr std::array since_connectx7{
     CapabilityValue{"uar_4k", 1, 0},
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
+    fixed("cqe_compression_128", 1),
+    fixed("mini_cqe_resp_stride_index", 1),
     fixed("hca_cap_2", 1),
     fixed("qpc_extension", 1),
     fixed("log_max_dci_stream_channels", 4),

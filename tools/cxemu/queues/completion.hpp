@@ -47,6 +47,7 @@ enum class CompletionFormat : std::uint8_t {
     no_data = hwtab::value<hwtab::cqe_format, "no_inline_data">,
     data_in_entry = hwtab::value<hwtab::cqe_format, "inline_data32_seg">,      ///< 32 bytes
     data_in_first_half = hwtab::value<hwtab::cqe_format, "inline_data64_seg">, ///< 64 bytes
+    compressed = hwtab::value<hwtab::cqe_format, "compressed">, ///< mini entries follow
 };
 
 /// Where the GRH of a received packet is.

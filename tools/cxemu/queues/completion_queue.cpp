@@ -34,6 +34,9 @@ CompletionQueue::CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca,
                                  std::span<const std::byte> context,
                                  CompletionQueueResources resources)
     : Object(identity), hca_(hca), resources_(std::move(resources)),
+      run_(static_cast<MiniFormat>(
+          hwtab::ConstView<hwtab::cqc>{context}.get<"mini_cqe_res_format">())),
+      end_of_run_(hca.loop(), [this] { end_run(); }),
       moderation_(hca.loop(), [this] { report_event(); }) {
     std::ranges::copy(context.first(context_.size()), context_.begin());
     fields().set<"status">(hwtab::value<hwtab::cq_status, "ok">);
@@ -64,14 +67,16 @@ NotificationState CompletionQueue::state() const {
 bool CompletionQueue::post(const Completion& completion) {
     const auto entry = entry_of(completion);
     if (hca_.faults() == nullptr)
-        return append(completion, entry);
+        return hold_back(completion);
     const hwtab::ConstView<hwtab::cqe64> view{entry};
     const auto fault = hca_.faults()->on_entry(
         hca_.name(), {.kind = check::EntryKind::completion,
                       .queue = number(),
                       .type = static_cast<std::uint8_t>(completion.opcode),
                       .queue_pair = static_cast<std::uint32_t>(view.get<"qpn">())});
-    return fault ? append_spoilt(completion, entry, *fault) : append(completion, entry);
+    if (!fault)
+        return hold_back(completion);
+    return end_run() && append_spoilt(completion, entry, *fault);
 }
 
 /// What a fault plan adds must not make the queue overrun.
@@ -86,10 +91,50 @@ bool CompletionQueue::append_spoilt(const Completion& completion, const Entry& e
     return true; // nobody is to notice that an entry is missing
 }
 
+/// Only for this turn: completions of one message are never late because of the next one.
+bool CompletionQueue::hold_back(const Completion& completion) {
+    const bool compresses = context().get<"cqe_comp_en">() != 0 && context().get<"cc">() == 0;
+    if (!compresses)
+        return append(completion, entry_of(completion));
+    if (stopped_)
+        return false;
+    if (!CompressedRun::can_hold(completion) || (!has_room(run_.size() + 1) && !ignores_overrun()))
+        return end_run() && append(completion, entry_of(completion));
+    if (!run_.empty() && !run_.continues_with(completion) && !end_run())
+        return false;
+    run_.add(completion);
+    if (!end_of_run_.active())
+        end_of_run_.start(EventLoop::Duration::zero());
+    return true;
+}
+
+bool CompletionQueue::end_run() {
+    end_of_run_.stop();
+    const auto run = std::exchange(run_, CompressedRun(run_.format()));
+    if (stopped_ || run.empty())
+        return !stopped_;
+    if (run.size() > 1)
+        return append_run(run);
+    const Completion& single = run.completions().front();
+    return append(single, entry_of(single));
+}
+
+/// \pre there is room
+bool CompletionQueue::append_run(const CompressedRun& run) {
+    const Completion title = run.title();
+    if (!write_arrays(run) || !write(title, entry_of(title))) {
+        stop_unwritable();
+        return false;
+    }
+    for (const Completion& completion : run.completions())
+        account_for(completion);
+    return true;
+}
+
 bool CompletionQueue::append(const Completion& completion, const Entry& entry) {
     if (stopped_)
         return false;
-    if (!has_room() && context().get<"oi">() == 0) {
+    if (!has_room() && !ignores_overrun()) {
         hca_.violation(rules::completion_queue_overrun, "completion queue {:#x}: {} entries",
                        number(), size());
         stop(hwtab::value<hwtab::cq_status, "cq_overflow">,
@@ -97,10 +142,15 @@ bool CompletionQueue::append(const Completion& completion, const Entry& entry) {
         return false;
     }
     if (!write(completion, entry)) {
-        stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
-             hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
+        stop_unwritable();
         return false;
     }
+    account_for(completion);
+    return true;
+}
+
+/// An entry has been written: counts it, and reports it if software wants that.
+void CompletionQueue::account_for(const Completion& completion) {
     const auto producer = fields().get<"producer_counter">();
     if (completion.solicited || completion.is_error()) {
         fields().set<"last_solicit_index">(producer);
@@ -108,19 +158,18 @@ bool CompletionQueue::append(const Completion& completion, const Entry& entry) {
     }
     fields().set<"producer_counter">((producer + 1) & counter_mask);
     consider_event(completion);
-    return true;
 }
 
 /// The consumer index in host memory is only looked at when the one that is known leaves no room.
-bool CompletionQueue::has_room() {
+bool CompletionQueue::has_room(std::size_t entries) {
     const auto used = [this] {
         return (fields().get<"producer_counter">() - fields().get<"consumer_counter">()) &
                counter_mask;
     };
-    if (used() < size())
+    if (used() + entries <= size())
         return true;
     refresh();
-    return used() < size();
+    return used() + entries <= size();
 }
 
 void CompletionQueue::refresh() {
@@ -146,13 +195,29 @@ std::uint32_t CompletionQueue::outstanding() {
            counter_mask;
 }
 
+/// Where in the ring the slot for entry number \p position begins.
+std::uint64_t CompletionQueue::offset_of(std::uint32_t position) const {
+    const std::uint32_t slot = context().get<"cc">() != 0 ? 0 : position & (size() - 1);
+    return std::uint64_t{slot} * entry_size();
+}
+
+/// In slots of 128 bytes an array is where the entry would be.
+bool CompletionQueue::write_arrays(const CompressedRun& run) {
+    const auto title = static_cast<std::uint32_t>(context().get<"producer_counter">());
+    for (std::size_t i = 0; i < run.arrays(); ++i) {
+        const auto offset = offset_of(title + CompressedRun::slot_of_array(i));
+        if (!buffer().write(hca_.dma(), offset + entry_size() - half_entry, run.array(i)))
+            return false;
+    }
+    return true;
+}
+
 /// The byte with the owner bit goes last: software takes the entry as soon as it sees it.
 bool CompletionQueue::write(const Completion& completion, Entry entry) {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
-    const std::uint32_t slot = context().get<"cc">() != 0 ? 0 : producer & (size() - 1);
     hwtab::View<hwtab::cqe64>{entry}.set<"owner">((producer / size()) & 1);
     auto& dma = hca_.dma();
-    std::uint64_t offset = std::uint64_t{slot} * entry_size();
+    std::uint64_t offset = offset_of(producer);
     if (has_first_half() && !buffer().write(dma, offset, completion.first_half))
         return false;
     offset += entry_size() - half_entry;
@@ -161,8 +226,14 @@ bool CompletionQueue::write(const Completion& completion, Entry entry) {
                                       std::to_integer<std::uint8_t>(entry[owner_offset]));
 }
 
+void CompletionQueue::stop_unwritable() {
+    stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
+         hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
+}
+
 void CompletionQueue::stop(std::uint8_t status, std::uint8_t syndrome) {
     stopped_ = true;
+    end_of_run_.stop();
     moderation_.stop();
     fields().set<"status">(status);
     hca_.log()->warn("completion queue {:#x} stopped, syndrome {}", number(), syndrome);
@@ -283,7 +354,7 @@ std::expected<void, ResizeFault>
 CompletionQueue::resize(std::uint32_t log_size, std::uint32_t log_page_size,
                         std::uint32_t page_offset, memory::HostBuffer buffer,
                         hca::Reference<hca::UserMemory> buffer_memory) {
-    if (stopped_)
+    if (!end_run())
         return std::unexpected(ResizeFault::stopped);
     if (outstanding() > (1U << log_size))
         return std::unexpected(ResizeFault::too_small);
@@ -291,8 +362,7 @@ CompletionQueue::resize(std::uint32_t log_size, std::uint32_t log_page_size,
         return std::unexpected(ResizeFault::no_room);
     const Completion last{.opcode = CompletionOpcode::resize};
     if (!write(last, entry_of(last))) {
-        stop(hwtab::value<hwtab::cq_status, "cq_write_fail">,
-             hwtab::value<hwtab::cq_error_syndrome, "cq_access_violation_error">);
+        stop_unwritable();
         return std::unexpected(ResizeFault::stopped);
     }
     fields().set<"producer_counter">((context().get<"producer_counter">() + 1) & counter_mask);

@@ -8,6 +8,7 @@
 #include "hwtab/view.hpp"
 #include "memory/host_buffer.hpp"
 #include "queues/completion.hpp"
+#include "queues/compressed_run.hpp"
 #include "queues/event_queue.hpp"
 #include "tables/contexts.hpp"
 
@@ -65,8 +66,15 @@ public:
     CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca, std::span<const std::byte> context,
                     CompletionQueueResources resources);
 
-    /// Appends an entry. \return false when the queue has stopped, because of this entry or before
+    /// Appends an entry. A queue that compresses may hold it back for the rest of this turn of the
+    /// event loop, to see whether others like it follow.
+    /// \return false when the queue has stopped, because of this entry or before
     bool post(const Completion& completion);
+
+    /// Writes what is held back. To be called before software may rely on having seen all entries
+    /// of a queue pair: because that is reset or destroyed, or because the ring is looked at.
+    /// \return false when the queue has stopped
+    bool end_run();
 
     /// Doorbell: first word of the UAR write.
     void arm(std::uint32_t command);
@@ -107,11 +115,18 @@ public:
 private:
     using Entry = std::array<std::byte, hwtab::cqe64.size>;
 
-    bool has_room();
+    [[nodiscard]] bool ignores_overrun() const { return context().get<"oi">() != 0; }
+    bool has_room(std::size_t entries = 1);
+    bool hold_back(const Completion& completion);
+    bool append_run(const CompressedRun& run);
     bool append(const Completion& completion, const Entry& entry);
     bool append_spoilt(const Completion& completion, const Entry& entry,
                        const check::EntryFault& fault);
+    void account_for(const Completion& completion);
+    [[nodiscard]] std::uint64_t offset_of(std::uint32_t position) const;
     bool write(const Completion& completion, Entry entry);
+    bool write_arrays(const CompressedRun& run);
+    void stop_unwritable();
     void stop(std::uint8_t status, std::uint8_t syndrome);
     void consider_event(const Completion& completion);
     void request_event(bool at_once);
@@ -128,6 +143,8 @@ private:
     std::optional<std::uint32_t> reported_sequence_; ///< number of the arming of the last event
     bool saw_solicited_ = false;                     ///< last_solicit_index is valid
     std::uint32_t reported_ = 0;                     ///< producer counter at the last event
+    CompressedRun run_;
+    Timer end_of_run_;
     Timer moderation_;
     bool event_due_ = false;      ///< the event waits for the end of the moderation period
     std::uint32_t held_back_ = 0; ///< entries since the last event

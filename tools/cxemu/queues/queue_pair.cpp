@@ -609,6 +609,7 @@ void QueuePair::change_state(QueuePairState to) {
     set_state(to);
     queues_.notify(*this, from);
     if (to == QueuePairState::reset) {
+        publish_completions();
         send_queue_.reset();
         receive_queue_.reset();
         held_back_ = false;
@@ -645,7 +646,15 @@ void QueuePair::replace_counters(std::shared_ptr<QueueCounterSet> counters) {
     resources_.counters = std::move(counters);
 }
 
+void QueuePair::publish_completions() {
+    for (CompletionQueue* queue : {send_completions(), receive_completions()}) {
+        if (queue != nullptr)
+            queue->end_run();
+    }
+}
+
 void QueuePair::post_event(hca::EventType type) {
+    publish_completions(); // whoever hears of the event may look for them
     hca::EventData data{};
     hwtab::View<hwtab::qp_events>{data}.set<"qpn_rqn_sqn">(number());
     queues_.hca().post_event(type, 0, data);

@@ -187,6 +187,9 @@ public:
     /// sends, and the queue pair was made so, the send queue stops behind it (SQD).
     void report_signature_error(const memory::SignatureError& error);
 
+    /// Writes completions that are held back to be compressed: software may look for them now.
+    void publish_completions();
+
     /// An event about this queue pair: communication established, access error, ...
     void post_event(hca::EventType type);
     /// An event about this target: drained, key violation.

@@ -165,6 +165,7 @@ void WorkQueues::forget(QueuePair& queue_pair) {
     scheduled_.erase(queue_pair.number());
     watched_.erase(queue_pair.number());
     page_faults_.forget(queue_pair);
+    queue_pair.publish_completions();
     if (Transport* transport = transport_of(queue_pair))
         transport->destroyed(queue_pair);
 }

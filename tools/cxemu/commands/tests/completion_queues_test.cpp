@@ -56,8 +56,33 @@ TEST_F(CompletionQueueCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "EXCEEDS_LIMIT exceeds_capability");
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.cqe_sz">(3); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.cqe_comp_en">(1); }),
+    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.apu_cq">(1); }),
               "BAD_PARAMETER not_supported");
+}
+
+TEST_F(CompletionQueueCommandsTest, CompressInTheFormatsThatTheDeviceHas) {
+    const auto compressing = [this](std::uint64_t format) {
+        auto call = good();
+        call.in().set<"cq_context.cqe_comp_en">(1);
+        call.in().set<"cq_context.mini_cqe_res_format">(format);
+        return call;
+    };
+    for (const std::uint64_t format : {0, 1, 3}) {
+        auto call = compressing(format);
+        EXPECT_EQ(outcome(bench.run(call)), "OK") << format;
+    }
+    auto without_name = compressing(2);
+    EXPECT_EQ(outcome(bench.run(without_name)), "BAD_PARAMETER not_supported");
+    EXPECT_EQ(spoilt(compressing(0),
+                     [](auto in) { in.template set<"cq_context.cqe_compression_layout">(1); }),
+              "BAD_PARAMETER not_supported");
+}
+
+TEST_F(CompletionQueueCommandsTest, RefuseToCompressWhereTheDeviceCannot) {
+    Bench without(with_capability("cqe_compression", 0));
+    Call<hwtab::cmd_create_cq> call(sizeof(std::uint64_t));
+    call.in().set<"cq_context.cqe_comp_en">(1);
+    EXPECT_EQ(outcome(without.run(call)), "BAD_PARAMETER not_supported");
 }
 
 TEST_F(CompletionQueueCommandsTest, FindARingAndARecordInUserMemory) {

@@ -160,6 +160,11 @@ CompletionQueue& Bench::make_completion_queue(const CompletionQueueOptions& opti
     call.in().set<"cq_context.cq_max_count">(options.max_count);
     call.in().set<"cq_context.cq_period_mode">(options.period_mode);
     call.in().set<"cq_context.oi">(options.overrun_ignored ? 1 : 0);
+    if (options.mini_format) {
+        call.in().set<"cq_context.cqe_comp_en">(1);
+        call.in().set<"cq_context.mini_cqe_res_format">(
+            static_cast<std::uint8_t>(*options.mini_format));
+    }
     call.in().set<"cq_context.uar_page">(uar().number());
     call.in().set<"cq_context.c_eqn_or_apu_element">(event_queue().number());
     call.in().set<"cq_context.dbr_addr">(allocate(page));

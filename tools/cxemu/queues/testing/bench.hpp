@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -132,6 +133,7 @@ public:
         std::uint32_t max_count = 0;
         std::uint8_t period_mode = 0;
         bool overrun_ignored = false;
+        std::optional<MiniFormat> mini_format = std::nullopt; ///< compresses
     };
     CompletionQueue& make_completion_queue(const CompletionQueueOptions& options);
     CompletionQueue& make_completion_queue() { return make_completion_queue({}); }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Compression of completions: a run of entries that differ little is one title entry and, in the
+/// slots behind it, arrays of mini entries of 8 bytes.
+#pragma once
+
+#include "queues/completion.hpp"
+#include "tables/contexts.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cxemu::queues {
+
+/// What a mini entry of a receive carries beside the number of bytes.
+enum class MiniFormat : std::uint8_t {
+    hash = hwtab::value<hwtab::mini_cqe_format, "hash">,
+    checksum = hwtab::value<hwtab::mini_cqe_format, "csum">,
+    checksum_and_stride = hwtab::value<hwtab::mini_cqe_format, "csum_stridx">,
+};
+
+/// Completions that share a title. It is the first of them, with their number in the place of its
+/// byte count; what the number of bytes was is in its mini entry. Sends carry their counter and
+/// opcode in the mini entry, receives count on from the title. A run takes as many slots as its
+/// entries would, though the device writes only those of the title and of the arrays.
+class CompressedRun {
+public:
+    static constexpr std::size_t longest = 64; ///< capability cqe_compression_max_num
+    static constexpr std::size_t minis_in_array = 8;
+
+    using Array = std::array<std::byte, hwtab::mini_cqe_array.size>;
+
+    explicit CompressedRun(MiniFormat format) : format_(format) {}
+
+    [[nodiscard]] MiniFormat format() const { return format_; }
+
+    /// Entries of this sort can be compressed: successes, whose data is where it belongs.
+    [[nodiscard]] static bool can_hold(const Completion& completion);
+
+    /// \p next can be told by a mini entry behind those that are here.
+    /// \pre can_hold(next)
+    [[nodiscard]] bool continues_with(const Completion& next) const;
+
+    /// \pre empty() or continues_with(next)
+    void add(const Completion& next) { completions_.push_back(next); }
+
+    [[nodiscard]] bool empty() const { return completions_.empty(); }
+    [[nodiscard]] std::size_t size() const { return completions_.size(); }
+    [[nodiscard]] const std::vector<Completion>& completions() const { return completions_; }
+
+    /// \pre size() > 1
+    [[nodiscard]] Completion title() const;
+
+    [[nodiscard]] std::size_t arrays() const {
+        return (size() + minis_in_array - 1) / minis_in_array;
+    }
+    [[nodiscard]] Array array(std::size_t index) const;
+    /// Slot of an array, counted from that of the title. The first one takes the place of entry 1,
+    /// each other that of the first entry it describes.
+    static constexpr std::uint32_t slot_of_array(std::size_t index) {
+        return index == 0 ? 1 : static_cast<std::uint32_t>(index * minis_in_array);
+    }
+
+private:
+    [[nodiscard]] Completion common_part(Completion completion) const;
+    void fill(hwtab::View<hwtab::mini_cqe8> mini, const Completion& completion) const;
+
+    MiniFormat format_;
+    std::vector<Completion> completions_;
+};
+
+} // namespace cxemu::queues
