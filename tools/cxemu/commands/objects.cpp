@@ -2,6 +2,7 @@
 //
 // Objects without behaviour of their own: protection domains, UARs, XRC and transport domains, user
 // contexts and their registered memory.
+#include "commands/scheduling_elements.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
 #include "tables/commands_objects.hpp"
@@ -116,6 +117,8 @@ CommandResult create_umem(CommandContext& context) {
 /// Which queue pair's congestion control counts for an address. There is none in this fabric, so
 /// the object has no effect; libmlx5 makes it for mlx5dv_map_ah_to_qp().
 constexpr std::uint64_t address_mapping = 0x3a;
+/// Numbers of queue pairs; the public interface of the kernel doesn't list the type.
+constexpr std::uint64_t reserved_numbers = 0x2c;
 
 CommandResult unknown_type(CommandContext& context) {
     const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
@@ -123,15 +126,15 @@ CommandResult unknown_type(CommandContext& context) {
                         "general object type {:#x}", type);
 }
 
-bool is_known_type(CommandContext& context) {
+/// \return the type that a command names, or 0 when the device does not have it
+std::uint64_t supported_type(CommandContext& context) {
     const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
     const auto types = context.hca.capabilities().current<"general_obj_types">();
-    return type == address_mapping && ((types >> type) & 1U) != 0;
+    const bool supported = type < 64 && ((types >> type) & 1U) != 0;
+    return supported ? type : 0;
 }
 
-CommandResult create_general_object(CommandContext& context) {
-    if (!is_known_type(context))
-        return unknown_type(context);
+CommandResult create_address_mapping(CommandContext& context) {
     const auto created =
         context.objects().of<GeneralObject>().create(context.uid, std::uint16_t{address_mapping});
     if (!created)
@@ -140,11 +143,58 @@ CommandResult create_general_object(CommandContext& context) {
     return CommandResult::ok();
 }
 
-CommandResult destroy_general_object(CommandContext& context) {
-    if (!is_known_type(context))
-        return unknown_type(context);
+CommandResult reserve_numbers(CommandContext& context) {
     const auto in = context.in<hwtab::general_obj_in_cmd_hdr>();
-    return context.destroy<GeneralObject>(static_cast<std::uint32_t>(in.get<"obj_id">()));
+    const auto log_size =
+        in.nested<"op_param", hwtab::general_obj_create_param>().get<"log_obj_range">();
+    if (log_size != ReservedNumberRange::log_size)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "log_obj_range is {}, ranges have 2^{} numbers", log_size,
+                            ReservedNumberRange::log_size);
+    const auto created = context.objects().of<ReservedNumberRange>().create(context.uid);
+    if (!created)
+        return context.refuse(created.error(), ReservedNumberRange::kind, 0);
+    context.out<hwtab::general_obj_out_cmd_hdr>().set<"obj_id">((*created)->start());
+    return CommandResult::ok();
+}
+
+CommandResult release_numbers(CommandContext& context, std::uint32_t start) {
+    if (start % (1U << ReservedNumberRange::log_size) != 0)
+        return context.refuse(TableError::unknown, ReservedNumberRange::kind, start);
+    return context.destroy<ReservedNumberRange>(ReservedNumberRange::table_number(start));
+}
+
+CommandResult create_general_object(CommandContext& context) {
+    switch (supported_type(context)) {
+    case address_mapping:
+        return create_address_mapping(context);
+    case reserved_numbers:
+        return reserve_numbers(context);
+    case scheduling_element_type:
+        return create_scheduling_element(context);
+    default:
+        return unknown_type(context);
+    }
+}
+
+CommandResult modify_general_object(CommandContext& context) {
+    return supported_type(context) == scheduling_element_type ? modify_scheduling_element(context)
+                                                              : unknown_type(context);
+}
+
+CommandResult destroy_general_object(CommandContext& context) {
+    const auto in = context.in<hwtab::general_obj_in_cmd_hdr>();
+    const auto number = static_cast<std::uint32_t>(in.get<"obj_id">());
+    switch (supported_type(context)) {
+    case address_mapping:
+        return context.destroy<GeneralObject>(number);
+    case reserved_numbers:
+        return release_numbers(context, number);
+    case scheduling_element_type:
+        return destroy_scheduling_element(context, number);
+    default:
+        return unknown_type(context);
+    }
 }
 
 constexpr std::array entries{
@@ -165,7 +215,7 @@ constexpr std::array entries{
     CommandEntry{&hwtab::cmd_destroy_umem,
                  deallocate<UserMemory, hwtab::destroy_umem_in, "umem_id">},
     CommandEntry{&hwtab::cmd_create_general_object, create_general_object},
-    CommandEntry{&hwtab::cmd_modify_general_object, unknown_type},
+    CommandEntry{&hwtab::cmd_modify_general_object, modify_general_object},
     CommandEntry{&hwtab::cmd_query_general_object, unknown_type},
     CommandEntry{&hwtab::cmd_destroy_general_object, destroy_general_object},
 };

@@ -272,40 +272,85 @@ find_counters(CommandContext& context, Fields fields) {
     return std::static_pointer_cast<QueueCounterSet>((*found)->shared_from_this());
 }
 
-/// What RTS2RTS may carry behind the context that the tables describe: a second mask, and an
-/// extension of the context.
+/// What INIT2INIT and RTS2RTS may carry behind the context that the tables describe: a second mask,
+/// and an extension of the context.
 struct Extension {
     static constexpr std::size_t mask = 0x108; ///< 8 bytes
     static constexpr std::size_t fields = 0x110;
     static constexpr std::size_t size = 0xc0;
-    static constexpr std::size_t stream = fields + 2; ///< 2 bytes
-    static constexpr std::uint64_t stream_bit = 1;    ///< of the mask
+    static constexpr std::size_t stream = fields + 2;          ///< 2 bytes
+    static constexpr std::size_t requester_group = fields + 4; ///< 4 bytes
+    static constexpr std::size_t responder_group = fields + 8; ///< 4 bytes
+    static constexpr std::uint64_t stream_bit = 1;             ///< of the mask
+    static constexpr std::uint64_t groups_bit = 2;
 };
 
-/// Lets a failed stream of a dynamic initiator go on, if the input asks for that.
-CommandResult forgive_stream(CommandContext& context, const Transition& transition,
-                             QueuePair& queue_pair) {
-    constexpr std::byte extended{0x80}; ///< bit 31 of the word with the number
-    constexpr std::size_t number = 0x8;
-    if (transition.command != &hwtab::cmd_rts2rts_qp ||
-        (context.input[number] & extended) == std::byte{})
-        return CommandResult::ok();
-    if (context.input.size() < Extension::fields + Extension::size)
-        return context.fail(CommandStatus::bad_input_length, Syndrome::input_too_short,
-                            "{} bytes have no room for the extension", context.input.size());
-    const auto mask = load_be<std::uint64_t>(context.input.subspan(Extension::mask));
-    if (mask == 0)
-        return CommandResult::ok();
-    if (mask != Extension::stream_bit || !queue_pair.streams().exist())
-        return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
-                            "opt_param_mask_95_32 {:#x} is not supported for queue pair {:#x}",
-                            mask, queue_pair.number());
+/// Lets a failed stream of a dynamic initiator go on.
+CommandResult forgive_stream(CommandContext& context, QueuePair& queue_pair) {
     const auto stream = load_be<std::uint16_t>(context.input.subspan(Extension::stream));
     if (!queue_pair.streams().forgive(stream))
         return context.fail(CommandStatus::bad_resource_state, Syndrome::wrong_object_state,
                             "stream {} of queue pair {:#x} has not failed", stream,
                             queue_pair.number());
     return CommandResult::ok();
+}
+
+/// The group of queue pairs that the input names, empty for 0.
+std::expected<Reference<SchedulingElement>, CommandResult> find_group(CommandContext& context,
+                                                                      std::size_t offset) {
+    const auto number = load_be<std::uint32_t>(context.input.subspan(offset));
+    if (number == 0)
+        return Reference<SchedulingElement>();
+    auto group = refer_to<SchedulingElement>(context, number);
+    if (group && (*group)->type() != SchedulingElement::Type::group)
+        return std::unexpected(
+            context.fail(CommandStatus::bad_parameter, Syndrome::wrong_object_type,
+                         "scheduling element {:#x} is no group of queue pairs", number));
+    return group;
+}
+
+/// Moves the queue pair to other groups, one for its requests and one for its answers.
+CommandResult replace_groups(CommandContext& context, QueuePair& queue_pair) {
+    const bool answers = queue_pair.service() != ServiceType::unreliable_connection &&
+                         queue_pair.service() != ServiceType::unreliable_datagram;
+    auto requester = find_group(context, Extension::requester_group);
+    if (!requester)
+        return requester.error();
+    auto responder = find_group(context, Extension::responder_group);
+    if (!responder)
+        return responder.error();
+    if (*responder && !answers)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "queue pair {:#x} has no answers that a group could send",
+                            queue_pair.number());
+    queue_pair.replace_groups(
+        {.requester = *std::move(requester), .responder = *std::move(responder)});
+    return CommandResult::ok();
+}
+
+/// Does what the extension of the context says, if the input has one.
+CommandResult apply_extension(CommandContext& context, const Transition& transition,
+                              QueuePair& queue_pair) {
+    constexpr std::byte extended{0x80}; ///< bit 31 of the word with the number
+    constexpr std::size_t number = 0x8;
+    const bool can_be = transition.command == &hwtab::cmd_init2init_qp ||
+                        transition.command == &hwtab::cmd_rts2rts_qp;
+    if (!can_be || (context.input[number] & extended) == std::byte{})
+        return CommandResult::ok();
+    if (context.input.size() < Extension::fields + Extension::size)
+        return context.fail(CommandStatus::bad_input_length, Syndrome::input_too_short,
+                            "{} bytes have no room for the extension", context.input.size());
+    const auto mask = load_be<std::uint64_t>(context.input.subspan(Extension::mask));
+    const bool has_groups = context.hca.capabilities().current<"qos">() != 0;
+    if (mask == 0)
+        return CommandResult::ok();
+    if (mask == Extension::stream_bit && queue_pair.streams().exist())
+        return forgive_stream(context, queue_pair);
+    if (mask == Extension::groups_bit && has_groups)
+        return replace_groups(context, queue_pair);
+    return context.fail(CommandStatus::bad_parameter, Syndrome::bad_optional_mask,
+                        "opt_param_mask_95_32 {:#x} is not supported for queue pair {:#x}", mask,
+                        queue_pair.number());
 }
 
 /// Queues that a modification moves a queue pair to.
@@ -392,7 +437,7 @@ CommandResult modify_qp(CommandContext& context) {
     auto counters = find_counters(context, Fields{changed});
     if (!counters)
         return counters.error();
-    if (const auto result = forgive_stream(context, *transition, queue_pair); !result)
+    if (const auto result = apply_extension(context, *transition, queue_pair); !result)
         return result;
     queue_pair.take_context(changed);
     queue_pair.replace_counters(*std::move(counters));

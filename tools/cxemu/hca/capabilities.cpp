@@ -2,6 +2,7 @@
 #include "hca/capabilities.hpp"
 
 #include "hca/device_memory.hpp"
+#include "hca/objects.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,7 @@ constexpr std::uint64_t smallest_bar_with_memory = 4 * mebibyte;
 const hwtab::Layout& layout_of(CapabilityPage page) {
     switch (page) {
     case CapabilityPage::general:
+    case CapabilityPage::quality_of_service: // no table has it
         break;
     case CapabilityPage::on_demand_paging:
         return hwtab::odp_cap;
@@ -82,6 +84,44 @@ private:
     }
 };
 
+/// A capability that no table has.
+struct UnlistedValue {
+    std::uint32_t offset; ///< bits
+    std::uint32_t width;  ///< bits
+    std::uint64_t value;
+};
+
+/// How numbers of queue pairs can be reserved. The kernel's public interface doesn't list the
+/// fields; libmlx5 knows them: log2 of all, of the smallest and of the largest range.
+constexpr std::array reserved_number_values{
+    UnlistedValue{0x8b, 5, ReservedNumberRange::log_total},
+    UnlistedValue{0x93, 5, ReservedNumberRange::log_size},
+    UnlistedValue{0x9b, 5, ReservedNumberRange::log_size},
+};
+
+/// Queue pairs can be scheduled, with shares and limits: nodes that take their elements in turn by
+/// weight, and groups of queue pairs.
+constexpr std::array scheduling_values{
+    UnlistedValue{0x08, 1, 1},  // nic_sq_scheduling, without which libmlx5 ignores the next two
+    UnlistedValue{0x09, 1, 1},  // nic_bw_share
+    UnlistedValue{0x0a, 1, 1},  // nic_rate_limit
+    UnlistedValue{0x21, 1, 1},  // nic_qp_scheduling
+    UnlistedValue{0x2b, 5, 15}, // log_max_qos_nic_queue_group
+    UnlistedValue{0xe0, 32, SchedulingElement::largest_share},
+    UnlistedValue{0x100, 16,
+                  1U << static_cast<unsigned>(SchedulingElement::Type::node) |
+                      1U << static_cast<unsigned>(SchedulingElement::Type::group)},
+    UnlistedValue{0x110, 16, 1}, // weighted round robin
+};
+
+void store_unlisted(std::span<const UnlistedValue> values, std::span<std::byte> maximum,
+                    std::span<std::byte> initial) {
+    for (const UnlistedValue& value : values) {
+        hwtab::write_bits(maximum.data(), value.offset, value.width, value.value);
+        hwtab::write_bits(initial.data(), value.offset, value.width, value.value);
+    }
+}
+
 } // namespace
 
 Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_size) {
@@ -91,6 +131,8 @@ Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_
         store(general_, hwtab::cmd_hca_cap, value);
     for (const CapabilityValue& value : settings.profile->general_2)
         store(general_2_, hwtab::cmd_hca_cap_2, value);
+    if (!settings.profile->general_2.empty())
+        store_unlisted(reserved_number_values, general_2_.maximum, general_2_.initial);
     for (const CapabilityValue& value : common_atomic_capabilities())
         store(atomic_, hwtab::atomic_caps, value);
     for (const CapabilityValue& value : common_paging_capabilities())
@@ -98,7 +140,10 @@ Capabilities::Capabilities(const HcaSettings& settings) : uar_end_(settings.bar_
     for (const CapabilityValue& value : settings.profile->on_demand_paging)
         store(on_demand_paging_, hwtab::odp_cap, value);
     apply_settings(settings);
-    if (hwtab::View<hwtab::cmd_hca_cap>{general_.maximum}.get<"device_memory">() != 0)
+    const hwtab::ConstView<hwtab::cmd_hca_cap> general{general_.maximum};
+    if (general.get<"qos">() != 0)
+        store_unlisted(scheduling_values, quality_of_service_.maximum, quality_of_service_.initial);
+    if (general.get<"device_memory">() != 0)
         describe_device_memory(settings.bar_size);
     reset();
 }
@@ -160,6 +205,8 @@ const Capabilities::Page* Capabilities::find(CapabilityPage page) const {
         return &atomic_;
     case CapabilityPage::device_memory:
         return &device_memory_;
+    case CapabilityPage::quality_of_service:
+        return &quality_of_service_;
     case CapabilityPage::general_2:
         return &general_2_;
     }
@@ -175,6 +222,7 @@ Capabilities::Page* Capabilities::settable(CapabilityPage page) {
     case CapabilityPage::on_demand_paging:
         return &on_demand_paging_;
     case CapabilityPage::device_memory:
+    case CapabilityPage::quality_of_service:
     case CapabilityPage::general_2:
         break;
     }
@@ -204,7 +252,8 @@ std::expected<void, CapabilityError> Capabilities::set(CapabilityPage page,
 }
 
 void Capabilities::reset() {
-    for (Page* page : {&general_, &atomic_, &on_demand_paging_, &device_memory_, &general_2_})
+    for (Page* page : {&general_, &atomic_, &on_demand_paging_, &device_memory_,
+                       &quality_of_service_, &general_2_})
         page->current = page->initial;
 }
 

@@ -22,6 +22,7 @@ enum class CapabilityPage : std::uint8_t {
     general = 0x00,
     on_demand_paging = 0x02,
     atomic = 0x03,
+    quality_of_service = 0x0c,
     device_memory = 0x0f,
     general_2 = 0x20,
 };
@@ -99,6 +100,7 @@ private:
     Page atomic_;
     Page on_demand_paging_;
     Page device_memory_;
+    Page quality_of_service_;
     Page general_2_;
     std::uint64_t uar_end_; ///< offset in BAR 0 of what lies behind the UAR pages
 };

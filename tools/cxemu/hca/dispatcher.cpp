@@ -33,13 +33,15 @@ bool has_open_end(const hwtab::Layout& layout) {
     return last.layout != nullptr && has_open_end(*last.layout);
 }
 
-/// libmlx5 extends the context of RTS2RTS, which the interface header of the kernel doesn't know: a
-/// flag beside the number says so, and the extension follows what the table describes.
+/// libmlx5 extends the context of INIT2INIT and RTS2RTS, which the interface header of the kernel
+/// doesn't know: a flag beside the number says so, and the extension follows what the table
+/// describes.
 bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
     constexpr std::size_t word_with_number = 0x8;
     constexpr std::byte flag{0x80};
-    return entry.command == &hwtab::cmd_rts2rts_qp &&
-           (input[word_with_number] & flag) != std::byte{};
+    const bool can_be =
+        entry.command == &hwtab::cmd_init2init_qp || entry.command == &hwtab::cmd_rts2rts_qp;
+    return can_be && (input[word_with_number] & flag) != std::byte{};
 }
 
 /// The user context on whose behalf a command runs. What is made for all of them is the kernel's:

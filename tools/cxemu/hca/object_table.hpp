@@ -32,8 +32,10 @@ enum class ObjectKind : std::uint8_t {
     dynamically_connected_target,
     queue_counter_set,
     general_object,
+    reserved_number_range,
+    scheduling_element,
 };
-inline constexpr std::size_t object_kinds = 17;
+inline constexpr std::size_t object_kinds = 19;
 
 /// User context of the kernel itself.
 inline constexpr std::uint16_t kernel_uid = 0;

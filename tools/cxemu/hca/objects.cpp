@@ -79,6 +79,10 @@ std::string_view name_of(ObjectKind kind) {
         return "queue counter set";
     case ObjectKind::general_object:
         return "general object";
+    case ObjectKind::reserved_number_range:
+        return "range of reserved numbers";
+    case ObjectKind::scheduling_element:
+        return "scheduling element";
     }
     return "object";
 }
@@ -122,7 +126,11 @@ NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
         return {1, static_cast<std::uint32_t>(
                        std::min<std::uint64_t>(capabilities.current<"max_qp_cnt">(), 0xff))};
     case ObjectKind::general_object:
+    case ObjectKind::scheduling_element:
         return {1, std::numeric_limits<std::uint16_t>::max()};
+    case ObjectKind::reserved_number_range:
+        return {ReservedNumberRange::table_number(ReservedNumberRange::first),
+                1U << (ReservedNumberRange::log_total - ReservedNumberRange::log_size)};
     }
     return {};
 }

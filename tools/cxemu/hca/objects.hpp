@@ -16,6 +16,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cxemu::hca {
@@ -153,6 +154,54 @@ public:
 
 private:
     std::uint16_t type_;
+};
+
+/// Numbers of queue pairs that software takes without making queue pairs: it tells them to peers
+/// whose connections end at something else, a DCT for example. All ranges have the same size and
+/// lie behind the numbers that queue pairs can have.
+class ReservedNumberRange final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::reserved_number_range;
+    static constexpr std::uint32_t first = 0x80'0000;
+    static constexpr std::uint32_t log_size = 6;   ///< of a range
+    static constexpr std::uint32_t log_total = 20; ///< of all ranges
+
+    using Object::Object;
+
+    /// The range that begins with \p number would have this number in its table.
+    static constexpr std::uint32_t table_number(std::uint32_t number) { return number >> log_size; }
+
+    /// The first number of the range, by which commands know it.
+    [[nodiscard]] std::uint32_t start() const { return number() << log_size; }
+};
+
+/// By which queue pairs share the bandwidth of the adapter: nodes, and below them groups of queue
+/// pairs. The device keeps the tree and refuses what makes no sense in it. It slows nobody down:
+/// rates of links are told here, not kept.
+class SchedulingElement final : public Object {
+public:
+    static constexpr ObjectKind kind = ObjectKind::scheduling_element;
+    static constexpr std::uint32_t largest_share = 100;
+
+    enum class Type : std::uint8_t { node = 0, group = 4 };
+
+    /// \param parent empty for a root
+    SchedulingElement(ObjectIdentity identity, Type type, Reference<SchedulingElement> parent)
+        : Object(identity), type_(type), parent_(std::move(parent)) {}
+
+    [[nodiscard]] Type type() const { return type_; }
+    /// Weight beside the other elements of the parent; 0: that of all who have none.
+    [[nodiscard]] std::uint32_t share() const { return share_; }
+    void set_share(std::uint32_t share) { share_ = share; }
+    /// Average bandwidth that it may have, Mbit/s; 0: any.
+    [[nodiscard]] std::uint32_t limit() const { return limit_; }
+    void set_limit(std::uint32_t limit) { limit_ = limit; }
+
+private:
+    Type type_;
+    Reference<SchedulingElement> parent_;
+    std::uint32_t share_ = 0;
+    std::uint32_t limit_ = 0;
 };
 
 } // namespace cxemu::hca

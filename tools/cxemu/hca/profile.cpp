@@ -178,7 +178,10 @@ constexpr std::array since_connectx7{
     fixed("qpc_extension", 1),
     fixed("log_max_dci_stream_channels", 4),
     fixed("log_max_dci_errored_streams", 4),
-    fixed("general_obj_types", std::uint64_t{1} << 0x3aU), // address mappings
+    fixed("qos", 1),
+    // Address mappings, reserved numbers of queue pairs, and scheduling elements.
+    fixed("general_obj_types",
+          std::uint64_t{1} << 0x3aU | std::uint64_t{1} << 0x2cU | std::uint64_t{1} << 0x26U),
 };
 
 /// The second page.

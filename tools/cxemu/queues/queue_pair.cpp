@@ -614,6 +614,7 @@ void QueuePair::change_state(QueuePairState to) {
         receive_queue_.reset();
         held_back_ = false;
         resources_.counters.reset();
+        resources_.groups = {};
         must_drain_ = false;
         streams_.clear();
     }

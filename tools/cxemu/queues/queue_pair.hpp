@@ -27,10 +27,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace cxemu::queues {
 
 class WorkQueues;
+
+/// Groups that share out bandwidth among queue pairs; empty: none.
+struct SchedulingGroups {
+    hca::Reference<hca::SchedulingElement> requester;
+    hca::Reference<hca::SchedulingElement> responder;
+};
 
 /// What a queue pair refers to. Unused references are empty.
 struct QueuePairResources {
@@ -45,6 +52,7 @@ struct QueuePairResources {
     hca::Reference<CompletionQueue> receive_completions;
     hca::Reference<SharedReceiveQueue> shared_receive;
     std::shared_ptr<QueueCounterSet> counters; ///< from RST2INIT on
+    SchedulingGroups groups{};
 };
 
 /// Bytes of the buffer that a context (layout qpc) describes.
@@ -211,6 +219,9 @@ public:
     void replace_shared_receive(hca::Reference<SharedReceiveQueue> queue);
     /// Counts in this set from now on; empty: nowhere.
     void replace_counters(std::shared_ptr<QueueCounterSet> counters);
+
+    /// Belongs to these groups until it is reset.
+    void replace_groups(SchedulingGroups groups) { resources_.groups = std::move(groups); }
 
     /// Looks into the doorbell record for new sends.
     void poll_send_doorbell();

@@ -168,5 +168,84 @@ TEST_F(ObjectCommandsTest, HasNoGeneralObjects) {
     EXPECT_EQ(host.execute<hwtab::cmd_create_general_object>().syndrome, Syndrome::not_supported);
 }
 
+/// Types that ConnectX-7 has.
+class GeneralObjectsTest : public ObjectCommandsTest {
+protected:
+    static constexpr std::uint64_t reserved_numbers = 0x2c;
+
+    void SetUp() override {
+        seven.start_queue();
+        seven.hca.initialize_function();
+    }
+    Answer create(std::uint64_t type, std::uint64_t log_range = 0, std::uint16_t uid = 0) {
+        return seven.execute<hwtab::cmd_create_general_object>(
+            [=](const hwtab::View<hwtab::general_obj_in_cmd_hdr>& in) {
+                in.set<"obj_type">(type);
+                in.nested<"op_param", hwtab::general_obj_create_param>().set<"log_obj_range">(
+                    log_range);
+            },
+            0, uid);
+    }
+    Answer destroy(std::uint64_t type, std::uint64_t number, std::uint16_t uid = 0) {
+        return seven.execute<hwtab::cmd_destroy_general_object>(
+            [=](const hwtab::View<hwtab::general_obj_in_cmd_hdr>& in) {
+                in.set<"obj_type">(type);
+                in.set<"obj_id">(number);
+            },
+            0, uid);
+    }
+    static std::uint64_t number_in(const Answer& answer) {
+        return answer.view<hwtab::general_obj_out_cmd_hdr>().get<"obj_id">();
+    }
+    static HcaSettings settings_of_seven() {
+        HcaSettings settings = testing::default_settings();
+        settings.profile = find_profile("connectx7");
+        return settings;
+    }
+
+    Host seven{CommandTable(object_commands()), settings_of_seven()};
+};
+
+TEST_F(GeneralObjectsTest, ReservesNumbersBehindThoseOfQueuePairs) {
+    const auto first = create(reserved_numbers, ReservedNumberRange::log_size);
+    const auto second = create(reserved_numbers, ReservedNumberRange::log_size);
+    ASSERT_EQ(first.status, CommandStatus::ok);
+    EXPECT_GE(number_in(first), 1U << seven.hca.capabilities().maximum<"log_max_qp">());
+    EXPECT_EQ(number_in(second) - number_in(first), 1U << ReservedNumberRange::log_size);
+    EXPECT_EQ(destroy(reserved_numbers, number_in(first) + 1).syndrome, Syndrome::unknown_object)
+        << "a range is known by its first number";
+    EXPECT_EQ(destroy(reserved_numbers, number_in(first)).status, CommandStatus::ok);
+    EXPECT_EQ(destroy(reserved_numbers, number_in(first)).syndrome, Syndrome::unknown_object);
+}
+
+TEST_F(GeneralObjectsTest, TellsHowNumbersAreReserved) {
+    const auto page = seven.hca.capabilities().bytes(CapabilityPage::general_2, false);
+    EXPECT_EQ(hwtab::read_bits(page.data(), 0x8b, 5), ReservedNumberRange::log_total);
+    EXPECT_EQ(hwtab::read_bits(page.data(), 0x93, 5), ReservedNumberRange::log_size);
+    EXPECT_EQ(hwtab::read_bits(page.data(), 0x9b, 5), ReservedNumberRange::log_size);
+}
+
+TEST_F(GeneralObjectsTest, RefusesRangesOfOtherSizes) {
+    EXPECT_EQ(create(reserved_numbers, ReservedNumberRange::log_size - 1).syndrome,
+              Syndrome::field_out_of_range);
+    EXPECT_EQ(create(reserved_numbers, ReservedNumberRange::log_size + 1).syndrome,
+              Syndrome::field_out_of_range);
+}
+
+TEST_F(GeneralObjectsTest, KeepsReservedNumbersOfUserContextsApart) {
+    const auto context = seven.execute<hwtab::cmd_create_uctx>();
+    const auto uid =
+        static_cast<std::uint16_t>(context.view<hwtab::create_uctx_out>().get<"uid">());
+    const auto range = create(reserved_numbers, ReservedNumberRange::log_size, uid);
+    EXPECT_EQ(destroy(reserved_numbers, number_in(range)).syndrome,
+              Syndrome::object_of_other_user_context);
+    EXPECT_EQ(destroy(reserved_numbers, number_in(range), uid).status, CommandStatus::ok);
+}
+
+TEST_F(GeneralObjectsTest, RefusesTypesThatItDoesNotHave) {
+    for (const std::uint64_t type : {0x0, 0x25, 0x3f, 0xffff})
+        EXPECT_EQ(create(type).syndrome, Syndrome::not_supported) << type;
+}
+
 } // namespace
 } // namespace cxemu::commands
