@@ -139,10 +139,15 @@ constexpr std::array paging{
     CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.read", 1, 0},
     CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.atomic", 1, 0},
     CapabilityValue{"transport_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.send", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.write", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.read", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.atomic", 1, 0},
+    CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, 0},
 };
 
-/// Faults that name the memory, if software wants them. Other pages than those that are missing are
-/// never suggested: there is no prefetch.
+/// Faults that name the memory, if software wants them. Linux doesn't, because the device does not
+/// suggest pages beyond those that are missing (page_prefetch).
 constexpr std::array paging_by_memory{
     CapabilityValue{"mem_page_fault", 1, 0},
     fixed("memory_page_fault_scheme_cap.sig", 1),
@@ -158,6 +163,11 @@ constexpr std::array paging_by_memory{
     fixed("memory_page_fault_scheme_cap.xrc_odp_caps.read", 1),
     fixed("memory_page_fault_scheme_cap.xrc_odp_caps.atomic", 1),
     fixed("memory_page_fault_scheme_cap.xrc_odp_caps.srq_receive", 1),
+    fixed("memory_page_fault_scheme_cap.dc_odp_caps.send", 1),
+    fixed("memory_page_fault_scheme_cap.dc_odp_caps.write", 1),
+    fixed("memory_page_fault_scheme_cap.dc_odp_caps.read", 1),
+    fixed("memory_page_fault_scheme_cap.dc_odp_caps.atomic", 1),
+    fixed("memory_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1),
 };
 
 constexpr std::array since_connectx5{
