@@ -58,7 +58,9 @@ private:
         void operator()(pcap_t* handle) const { pcap_close(handle); }
     };
     struct CloseStream {
-        void operator()(std::FILE* stream) const { std::fclose(stream); }
+        void operator()(std::FILE* stream) const {
+            std::fclose(stream); // NOLINT(cppcoreguidelines-owning-memory): libpcap wants a stream
+        }
     };
     struct CloseDumper {
         void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
