@@ -32,6 +32,7 @@ static const struct ulp_case *const suites[] = {
 	ulp_drain_cases,
 	ulp_resize_cases,
 	ulp_xrc_cases,
+	ulp_cq_cases,
 	ulp_cost_cases,
 };
 

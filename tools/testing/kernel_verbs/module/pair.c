@@ -28,6 +28,8 @@ static void note_event(struct ib_event *event, void *context)
 {
 	struct ulp_end *end = context;
 
+	if (event->event == IB_EVENT_CQ_ERR)
+		atomic_inc(&end->cq_errors);
 	WRITE_ONCE(end->last_event, event->event);
 }
 

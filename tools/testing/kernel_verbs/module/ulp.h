@@ -88,6 +88,7 @@ struct ulp_spec {
  * @exposed_key: the same for the exposed area
  * @cap: what the queue pair can do
  * @completion_events: told of either completion queue
+ * @cq_errors: how often a completion queue has stopped
  * @last_event: enum ib_event_type of the queue pair or the shared receive queue; -1: none
  */
 struct ulp_end {
@@ -105,6 +106,7 @@ struct ulp_end {
 	struct ib_mr *exposed_key;
 	struct ib_qp_cap cap;
 	atomic_t completion_events;
+	atomic_t cq_errors;
 	int last_event;
 };
 
@@ -143,6 +145,7 @@ extern const struct ulp_case ulp_arming_cases[];
 extern const struct ulp_case ulp_drain_cases[];
 extern const struct ulp_case ulp_resize_cases[];
 extern const struct ulp_case ulp_xrc_cases[];
+extern const struct ulp_case ulp_cq_cases[];
 extern const struct ulp_case ulp_cost_cases[];
 
 /* main.c */
