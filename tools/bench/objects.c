@@ -8,7 +8,7 @@
  * Prints one line of JSON:
  *   {"create_us": {"100": T, "1000": T, "10000": T}, "registrations": {"4096": N, ...}}
  * where the times are medians of the 101 creations up to that many queue pairs, and the numbers are registrations a
- * second of so many bytes, each with its deregistration.
+ * second of so many bytes, each with its deregistration: as many as the median of their times allows.
  */
 #include <infiniband/verbs.h>
 
@@ -23,7 +23,8 @@
 enum {
 	WINDOW = 101, /* creations whose median is taken */
 	MOST = 10000,
-	LEAST_ROUNDS = 3,
+	LEAST_ROUNDS = 5,
+	MOST_ROUNDS = 1001,
 };
 
 static const size_t lengths[] = {4ul << 10, 64ul << 10, 1ul << 20, 16ul << 20, 256ul << 20, 1ul << 30};
@@ -105,18 +106,21 @@ static void measure_queue_pairs(struct ibv_context *context, struct ibv_pd *doma
 
 static double registrations_a_second(struct ibv_pd *domain, void *memory, size_t length)
 {
-	const double enough = 1e6;
-	double begin = microseconds(), took = 0;
+	const double enough = 2e6;
+	static double times[MOST_ROUNDS];
+	double first = microseconds();
 	unsigned int rounds;
 
-	for (rounds = 0; rounds < LEAST_ROUNDS || took < enough; rounds++) {
+	for (rounds = 0; rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && microseconds() - first < enough); rounds++) {
+		double begin = microseconds();
 		struct ibv_mr *region = ibv_reg_mr(domain, memory, length, IBV_ACCESS_LOCAL_WRITE);
 
 		if (!region || ibv_dereg_mr(region))
 			fail("memory cannot be registered");
-		took = microseconds() - begin;
+		times[rounds] = microseconds() - begin;
 	}
-	return rounds * 1e6 / took;
+	qsort(times, rounds, sizeof(*times), compare);
+	return 1e6 / times[rounds / 2];
 }
 
 static void measure_registrations(struct ibv_pd *domain)

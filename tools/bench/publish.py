@@ -325,7 +325,8 @@ def publish_objects(results: dict) -> None:
 
         @WAITS@
 
-        How often a second it can register memory that is there, and give that up again:
+        How often a second it can register memory that is there, and give that up again, by the median of
+        their times:
 
         @RATES@
         """)
