@@ -642,8 +642,9 @@ void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
 
 	/* All its completions are in one ring. */
 	guard(mutex)(&cq->ring_lock);
-	guard(spinlock_irq)(&cq->lock);
+	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &whose);
+	spin_unlock_irq(&cq->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);
 
@@ -661,8 +662,9 @@ void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn)
 	const struct whose whose = { .srqn = srqn };
 
 	guard(mutex)(&cq->ring_lock);
-	guard(spinlock_irq)(&cq->lock);
+	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &whose);
 	cq->shared_queues_going--;
+	spin_unlock_irq(&cq->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget_srq);

@@ -23,10 +23,13 @@
 static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
 {
 	struct cxib_cq *cq = cxib_send_cq(qp);
+	unsigned long flags;
+	bool done;
 
-	guard(spinlock_irqsave)(&cq->lock);
-	return (s32)(qp->sends.consumed - end) >= 0 ||
-	       cxib_cq_has_send(cq, qp->number, last);
+	spin_lock_irqsave(&cq->lock, flags);
+	done = (s32)(qp->sends.consumed - end) >= 0 || cxib_cq_has_send(cq, qp->number, last);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return done;
 }
 
 /**
@@ -53,11 +56,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_sends_are_drained);
 /* Each time that draining was asked for there is one event. */
 static bool take_notice(struct cxib_qp *qp)
 {
+	unsigned long flags;
 	bool wanted;
 
-	guard(spinlock_irqsave)(&qp->sends.lock);
+	spin_lock_irqsave(&qp->sends.lock, flags);
 	wanted = qp->sends.held && qp->drain->notify;
 	qp->drain->notify = false;
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
 	return wanted;
 }
 
@@ -111,14 +116,12 @@ static bool is_signalled(const struct cxib_qp *qp, u32 block)
 	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
 }
 
-/* Stops posting in its tracks. Returns -ENOMEM if there is no room for a mark. */
-static int hold(struct cxib_qp *qp, bool notify)
+/* Says what is waited for. Returns -ENOMEM if there is no room for a mark. */
+static int choose_last(struct cxib_qp *qp)
 {
 	struct cxib_send_queue *sends = &qp->sends;
-	u32 last;
+	u32 last = find_last(sends);
 
-	guard(spinlock_irqsave)(&sends->lock);
-	last = find_last(sends);
 	if (last != sends->produced && !is_signalled(qp, last)) {
 		last = sends->produced;
 		if (!cxib_post_mark(qp))
@@ -126,10 +129,24 @@ static int hold(struct cxib_qp *qp, bool notify)
 	}
 	qp->drain->end = sends->produced;
 	qp->drain->last = last;
-	qp->drain->pending = NULL;
-	qp->drain->notify = notify;
-	sends->held = true;
 	return 0;
+}
+
+/* Stops posting in its tracks. */
+static int hold(struct cxib_qp *qp, bool notify)
+{
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	err = choose_last(qp);
+	if (!err) {
+		qp->drain->pending = NULL;
+		qp->drain->notify = notify;
+		qp->sends.held = true;
+	}
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	return err;
 }
 
 /**
@@ -168,13 +185,15 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_drain_sends);
  */
 void cxib_resume_sends(struct cxib_qp *qp)
 {
-	guard(spinlock_irqsave)(&qp->sends.lock);
-	if (!qp->sends.held)
-		return;
-	qp->sends.held = false;
-	if (qp->drain->pending)
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	if (qp->sends.held && qp->drain->pending) {
 		cxib_ring_sends(qp, qp->drain->pending);
-	qp->drain->pending = NULL;
+		qp->drain->pending = NULL;
+	}
+	qp->sends.held = false;
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_resume_sends);
 

@@ -87,25 +87,32 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
 static int publish(struct cxib_verbs *verbs, struct cxib_srq *srq)
 {
 	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+	struct cxib_cq *cq;
 
 	if (err || !reports_to_kernel(srq))
 		return err;
-	guard(spinlock_irq)(&to_cq(srq->ib.ext.cq)->lock);
-	to_cq(srq->ib.ext.cq)->shared_queues++;
+	cq = to_cq(srq->ib.ext.cq);
+	spin_lock_irq(&cq->lock);
+	cq->shared_queues++;
+	spin_unlock_irq(&cq->lock);
 	return 0;
 }
 
 /* Nobody finds it any more: its number can be another one's from now on. */
 static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
 {
+	struct cxib_cq *cq;
+
 	if (!reports_to_kernel(srq)) {
 		xa_erase_irq(&verbs->shared_queues, srq->number);
 		return;
 	}
-	guard(spinlock_irq)(&to_cq(srq->ib.ext.cq)->lock);
-	to_cq(srq->ib.ext.cq)->shared_queues--;
-	to_cq(srq->ib.ext.cq)->shared_queues_going++;
+	cq = to_cq(srq->ib.ext.cq);
+	spin_lock_irq(&cq->lock);
+	cq->shared_queues--;
+	cq->shared_queues_going++;
 	xa_erase(&verbs->shared_queues, srq->number);
+	spin_unlock_irq(&cq->lock);
 }
 
 static void destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq)
