@@ -80,6 +80,7 @@ static int use_for_cq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 	u32 cqn;
 
 	return cxib_create_cq(&scripted->queue, &params, &cqn) ?:
+	       cxib_resize_cq(&scripted->queue, cqn, &params) ?:
 	       cxib_destroy_cq(&scripted->queue, cqn);
 }
 
@@ -118,6 +119,21 @@ static int use_for_shared_queue(struct scripted_hca *scripted, struct cxib_buffe
 static int create_shared_queue(struct scripted_hca *scripted)
 {
 	return with_buffer(scripted, use_for_shared_queue);
+}
+
+static int use_for_xrc_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
+{
+	struct cxib_shared_queue_params params = { .buffer = buffer, .log_size = 5,
+						   .log_stride = 6 };
+	u32 number;
+
+	return cxib_create_xrc_queue(&scripted->queue, &params, &number) ?:
+	       cxib_destroy_xrc_queue(&scripted->queue, number);
+}
+
+static int create_xrc_queue(struct scripted_hca *scripted)
+{
+	return with_buffer(scripted, use_for_xrc_queue);
 }
 
 static int create_mkey(struct scripted_hca *scripted)
@@ -203,6 +219,7 @@ static const struct action actions[] = {
 	{ "completion queue", create_cq },
 	{ "queue pair", create_qp },
 	{ "shared receive queue", create_shared_queue },
+	{ "shared receive queue of XRC", create_xrc_queue },
 	{ "memory key", create_mkey },
 	{ "port", ask_the_port },
 	{ "tables of the port", ask_for_tables },

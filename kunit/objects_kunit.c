@@ -78,6 +78,69 @@ static void pages_follow_the_context(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, in->klm_pas_mtt, pages, sizeof(pages));
 }
 
+static void an_xrc_domain_comes_and_goes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u32 xrcd;
+
+	hw_alloc_xrcd_out_set_xrcd(scripted->out, 0xfedcba);
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_xrcd(&scripted->queue, &xrcd));
+	KUNIT_EXPECT_EQ(test, xrcd, 0xfedcba);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_xrcd(&scripted->queue, xrcd));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_XRCD, hw_dealloc_xrcd_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0xfedcba, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
+}
+
+/* Requests will fill it, so there is nothing behind the context. */
+static void a_key_with_room_for_translations_is_free(struct kunit *test)
+{
+	static const struct {
+		bool indirect;
+		enum hw_mkey_access_mode mode;
+	} kinds[] = {
+		{ false, HW_MKEY_ACCESS_MODE_MTT },
+		{ true, HW_MKEY_ACCESS_MODE_KLMS },
+	};
+	struct scripted_hca *scripted = test->priv;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	size_t i;
+	u32 key;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct cxib_mkey_params params = {
+			.octwords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
+		};
+
+		KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+		KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
+		KUNIT_EXPECT_EQ(test, 24, hw_mkc_get_translations_octword_size(context));
+		KUNIT_EXPECT_EQ(test, kinds[i].mode, hw_mkc_get_access_mode_1_0(context));
+	}
+}
+
+static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = {
+		.on_device = true, .start = 0x2100040, .length = 0x180,
+		.relaxed_read = true, .relaxed_write = true, .remote_invalidate = true,
+	};
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MEMIC,
+			hw_mkc_get_access_mode_4_2(context) << 2 |
+			hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0x2100040, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 0x180, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_read(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_write(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_en_rinval(context));
+}
+
 static void a_key_is_destroyed_by_its_index(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -96,15 +159,20 @@ static void errors_are_handed_on(struct kunit *test)
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_mkey(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_xrcd(&scripted->queue, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&scripted->queue, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_mkey(&scripted->queue, 0x100));
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_domain_comes_and_goes),
+	KUNIT_CASE(an_xrc_domain_comes_and_goes),
 	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
 	KUNIT_CASE(pages_follow_the_context),
+	KUNIT_CASE(a_key_with_room_for_translations_is_free),
+	KUNIT_CASE(a_key_may_be_for_memory_on_the_device),
 	KUNIT_CASE(a_key_is_destroyed_by_its_index),
 	KUNIT_CASE(errors_are_handed_on),
 	{}

@@ -154,14 +154,69 @@ static void a_multicast_group_is_named_by_its_gid(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in), 16);
 }
 
+static void a_completion_queue_moves_to_other_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_modify_cq_in *in = scripted->in;
+	struct hw_cqc *context = hw_modify_cq_in_cq_context(in);
+	struct hw_resize_field_select *select =
+		hw_modify_cq_in_modify_field_select_resize_field_select_resize_field_select(in);
+	struct cxib_buffer buffer;
+	struct cxib_cq_params params = {
+		.buffer = &buffer, .log_size = 8, .entry_size = HW_CQE_SIZE_128_BYTES,
+	};
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 128));
+	err = cxib_resize_cq(&scripted->queue, 0x777, &params);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 8 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_CQ, hw_modify_cq_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ, hw_modify_cq_in_get_op_mod(in));
+	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(in));
+	KUNIT_EXPECT_EQ(test, 8, hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, HW_CQE_SIZE_128_BYTES, hw_cqc_get_cqe_sz(context));
+	KUNIT_EXPECT_TRUE(test, hw_resize_field_select_get_resize_field_select(select) &
+				HW_CQ_RESIZE_FIELD_SELECT_LOG_CQ_SIZE);
+	expect_pages(test, &buffer, in->pas);
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void refusals_are_handed_on(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_qp_transition transition = { .opcode = HW_CMD_RST2INIT_QP };
+	struct cxib_cq_params params = { .log_size = 8 };
+	struct cxib_buffer buffer;
+	struct hw_qpc context = {};
+	u32 number;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
+	params.buffer = &buffer;
+	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_cq(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_create_qp(&scripted->queue, &context, &buffer, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_resize_cq(&scripted->queue, 1, &params));
+	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_cq(&scripted->queue, 1));
+	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_moderate_cq(&scripted->queue, 1, 1, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_modify_qp(&scripted->queue, &transition));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_qp(&scripted->queue, 1, &context));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_completion_queue_is_described_with_its_memory),
 	KUNIT_CASE(moderation_changes_nothing_else),
+	KUNIT_CASE(a_completion_queue_moves_to_other_memory),
 	KUNIT_CASE(a_queue_pair_is_described_with_its_memory),
 	KUNIT_CASE(a_transition_carries_its_context),
 	KUNIT_CASE(a_queue_pair_is_asked_for_its_context),
 	KUNIT_CASE(each_end_has_its_command),
 	KUNIT_CASE(a_multicast_group_is_named_by_its_gid),
+	KUNIT_CASE(refusals_are_handed_on),
 	{}
 };
 
