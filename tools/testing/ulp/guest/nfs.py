@@ -15,6 +15,12 @@ CONTROL = pathlib.Path("/proc/fs/nfsd")
 PIPES = "/var/lib/nfs/rpc_pipefs"
 
 
+def start_threads() -> None:
+    """Begins to serve what is exported."""
+    rdma.run("rpc.nfsd", "-N", 3, "-V", "4.2", 4)
+    disks.write(CONTROL / "portlist", f"rdma {PORT}")
+
+
 @contextlib.contextmanager
 def server(disk: str) -> Iterator[None]:
     """Serves a file system that is made anew on a disk."""
@@ -25,8 +31,7 @@ def server(disk: str) -> Iterator[None]:
         rdma.run("mount", "-t", "rpc_pipefs", "rpc_pipefs", PIPES)
         rdma.run("exportfs", "-o", "rw,no_root_squash,insecure,fsid=0,no_subtree_check", f"*:{EXPORTED}")
         rdma.run("rpc.mountd", "-N", 2, "-N", 3)
-        rdma.run("rpc.nfsd", "-N", 3, "-V", "4.2", 4)
-        disks.write(CONTROL / "portlist", f"rdma {PORT}")
+        start_threads()
         # No client was there before that might want its locks back.
         disks.write(CONTROL / "v4_end_grace", "Y")
         try:

@@ -6,6 +6,7 @@ the target's node (srp_daemon); over the RDMA connection manager it is told an a
 """
 
 import contextlib
+import itertools
 import pathlib
 import re
 from collections.abc import Iterator
@@ -34,8 +35,8 @@ def _initiator(client_guid: str, extension: int) -> str:
 
 
 @contextlib.contextmanager
-def target(disk: str, client_guid: str) -> Iterator[None]:
-    """Offers a disk to the initiator with that GUID: 16 hexadecimal digits."""
+def target(disk: str, *client_guids: str) -> Iterator[None]:
+    """Offers a disk to the initiators with these GUIDs: 16 hexadecimal digits each."""
     rdma.run("modprobe", "ib_srpt")
     name = f"0x{gid(wire.ends()[0].device)}"
     group = FABRIC / name / name
@@ -46,8 +47,8 @@ def target(disk: str, client_guid: str) -> Iterator[None]:
         disks.write(FABRIC / "discovery_auth/rdma_cm_port", PORT)
         stack.enter_context(scsi_target.made(FABRIC / name, group, unit))
         stack.enter_context(scsi_target.linked(unit / "disk", backstore))
-        for extension in (0, OVER_IP):
-            acl = group / "acls" / _initiator(client_guid, extension)
+        for extension, guid in itertools.product((0, OVER_IP), client_guids):
+            acl = group / "acls" / _initiator(guid, extension)
             stack.enter_context(scsi_target.made(acl, acl / "lun_0"))
             stack.enter_context(scsi_target.linked(acl / "lun_0/disk", unit))
         disks.write(group / "enable", 1)
@@ -92,23 +93,49 @@ def _session() -> Iterator[list[str]]:
         raise AssertionError(f"sessions have been made: {sorted(new)}")
 
 
-def _end_all() -> None:
+def end_all() -> None:
+    """Ends all sessions of this guest."""
     for path in REMOTE_PORTS.glob("*/delete"):
         disks.write(path, 1)
     rdma.until(lambda: not any(REMOTE_PORTS.glob("*")), "the sessions end")
 
 
-@contextlib.contextmanager
-def native_connection(target_gid: str) -> Iterator[str]:
-    """Lets srp_daemon log in to a target that it finds; the disk."""
+def log_in(target_gid: str, device: str = "") -> str:
+    """Lets srp_daemon log in, from the client's device or another one, to a target that it finds; the disk.
+
+    A target that still knows the session before refuses the first login after it.
+    """
     _load()
     RULES.write_text(f"a dgid={target_gid}\nd\n")
+    before = set(REMOTE_PORTS.glob("*"))
+
+    def has_session() -> bool:
+        rdma.run("srp_daemon", "-o", "-e", "-a", "-i", device or _device(), "-p", 1, "-f", RULES)
+        return bool(set(REMOTE_PORTS.glob("*")) - before)
+
     with _session() as found:
-        rdma.run("srp_daemon", "-o", "-e", "-a", "-i", _device(), "-p", 1, "-f", RULES)
+        rdma.until(has_session, "the target accepts a login")
+    return found[0]
+
+
+def never_reconnect() -> None:
+    """Has the sessions of this guest end their I/O as soon as their connections end, and leave it at that.
+
+    When ib_srp connects again on a device that is about to go, it cannot make a new queue pair, takes all its send
+    buffers for free nevertheless, and frees them once more when the requests of the old queue pair are flushed.
+    """
+    for path in REMOTE_PORTS.glob("*"):
+        disks.write(path / "reconnect_delay", "off")
+        disks.write(path / "fast_io_fail_tmo", 1)
+
+
+@contextlib.contextmanager
+def native_connection(target_gid: str) -> Iterator[str]:
+    disk = log_in(target_gid)
     try:
-        yield found[0]
+        yield disk
     finally:
-        _end_all()
+        end_all()
 
 
 @contextlib.contextmanager
@@ -122,4 +149,4 @@ def ip_connection(target_guid: str) -> Iterator[str]:
     try:
         yield found[0]
     finally:
-        _end_all()
+        end_all()

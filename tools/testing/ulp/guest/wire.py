@@ -26,6 +26,7 @@ ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
 SERVES = ALONE or NUMBER == 0
 CALLS = ALONE or NUMBER == 1
+TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, by rules of the same priority
 MEETING = (SERVER, 18700)  # where the guests tell each other how far they are
 
 
@@ -54,22 +55,27 @@ def _find_devices() -> list[tuple[str, str]]:
     return _make_rxe() if RXE else [(port.device, port.interface) for port in rdma.ports()]
 
 
-def _send_out(address: str, source: End, table: int) -> None:
+def _send_out(address: str, source: End) -> None:
     """What this guest has for ADDRESS leaves at the interface of SOURCE, although the guest has that address."""
+    table = TABLES[address]
     rdma.run("ip", "rule", "add", "pref", table, "iif", "lo", "to", address, "lookup", table)
     rdma.run("ip", "route", "add", address, "dev", source.interface, "src", source.address, "table", table)
 
 
+def _accept_own(interface: str) -> None:
+    settings = pathlib.Path("/proc/sys/net/ipv4/conf") / interface
+    for name, value in {"accept_local": 1, "rp_filter": 0, "arp_ignore": 1, "arp_announce": 2}.items():
+        (settings / name).write_text(str(value))
+
+
 def _part(ends: list[End]) -> None:
     for interface in ("all", *(end.interface for end in ends)):
-        settings = pathlib.Path("/proc/sys/net/ipv4/conf") / interface
-        for name, value in {"accept_local": 1, "rp_filter": 0, "arp_ignore": 1, "arp_announce": 2}.items():
-            (settings / name).write_text(str(value))
+        _accept_own(interface)
     rdma.run("ip", "rule", "add", "pref", 100, "lookup", "local")
     rdma.run("ip", "rule", "delete", "pref", 0)
     server, client = ends
-    _send_out(client.address, server, 10)
-    _send_out(server.address, client, 11)
+    _send_out(client.address, server)
+    _send_out(server.address, client)
 
 
 def answers(source: str, target: str) -> bool:
@@ -90,6 +96,27 @@ def ends() -> tuple[End, ...]:
         _part(found)
         rdma.until(lambda: answers(CLIENT, SERVER) and answers(SERVER, CLIENT), "the two ends reach each other")
     return tuple(found)
+
+
+def _restore(end: End) -> None:
+    port = rdma.Port(end.device)
+    if port.interface != end.interface:
+        raise AssertionError(f"{end.device} has the interface {port.interface} now, not {end.interface}")
+    server, client = ends()
+    other = client if end == server else server
+    rdma.run("ip", "address", "add", f"{end.address}/24", "dev", end.interface)
+    rdma.run("ip", "link", "set", end.interface, "up")
+    _accept_own(end.interface)
+    ipoib.await_carrier(end.interface)
+    rdma.run("ip", "route", "add", other.address, "dev", end.interface, "src", end.address,
+             "table", TABLES[other.address])
+
+
+def restore(*returned: End) -> None:
+    """Gives interfaces that have come back what the ones before them had."""
+    for end in returned:
+        _restore(end)
+    rdma.until(lambda: answers(CLIENT, SERVER) and answers(SERVER, CLIENT), "the two ends reach each other again")
 
 
 def sent(device: str) -> int:

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An HCA of this guest that goes away and comes back, by what an administrator, the slot or the firmware does."""
+
+import os
+import pathlib
+
+import disks
+import rdma
+import wire
+from control import control
+
+PATIENCE = 300
+PCI = pathlib.Path("/sys/bus/pci")
+MODULE, REPORTER = {"mlx5": ("mlx5_core", "fw_fatal")}.get(os.environ["ULP_DRIVER"], ("cxib", "device"))
+
+
+class Hca:
+    """The emulator numbers the HCAs in the order of their devices; the first two are the ends of the wire."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.device = rdma.devices()[number]
+        self.name = (rdma.CLASS / self.device / "device").resolve().name
+
+    @property
+    def directory(self) -> pathlib.Path:
+        return PCI / "devices" / self.name
+
+    def is_active(self) -> bool:
+        try:
+            return "ACTIVE" in next(self.directory.glob("infiniband/*/ports/1/state")).read_text()
+        except (StopIteration, OSError):
+            return False
+
+    def registration(self) -> int:
+        """Differs from one RDMA device to the next one."""
+        try:
+            return next(self.directory.glob("infiniband/*")).stat().st_ino
+        except (StopIteration, OSError):
+            return 0
+
+    def unbind(self) -> None:
+        disks.write(PCI / "drivers" / MODULE / "unbind", self.name)
+
+    def bind(self) -> None:
+        disks.write(self.directory / "driver_override", MODULE)
+        disks.write(PCI / "drivers_probe", self.name)
+
+    def driver_lets_it_go_and_takes_it_again(self) -> None:
+        self.unbind()
+        self.bind()
+
+    def is_pulled_and_plugged_in_again(self) -> None:
+        disks.write(self.directory / "remove", 1)
+        disks.write(PCI / "rescan", 1)
+        rdma.until(self.directory.exists, "the device is there again")
+        self.bind()
+
+    def reports_a_fatal_fault(self) -> None:
+        # It may have done so a moment ago.
+        rdma.run("devlink", "health", "set", f"pci/{self.name}", "reporter", REPORTER, "grace_period", 0)
+        before = self.registration()
+        control("health", "fatal", "1", f"@hca{self.number}")
+        rdma.until(lambda: self.registration() != before, "the device that has failed goes")
+
+
+def come_back(*hcas: Hca) -> None:
+    """Waits until they are there again; their users have everything that they need."""
+    for hca in hcas:
+        rdma.until(hca.is_active, f"the port of {hca.name} is active again", PATIENCE)
+    if returned := [wire.ends()[hca.number] for hca in hcas if hca.number < len(wire.ends())]:
+        wire.restore(*returned)
