@@ -7,6 +7,7 @@ cxib has bound two HCAs on one switch, OpenSM runs on the first one. The tests m
 import contextlib
 import json
 import subprocess
+import time
 import unittest
 from collections.abc import Iterator
 
@@ -52,13 +53,23 @@ class RecoveryTest(unittest.TestCase):
     def new_messages(self) -> str:
         return guest.kernel_log().removeprefix(self.log_before)
 
+    def failures(self) -> int:
+        return self.new_messages().count("device is given up")
+
     @contextlib.contextmanager
     def recovers(self, reason: str) -> Iterator[None]:
         """What happens inside is noticed, and the device is as good as new in the end."""
         before = self.reporter()["recover"]
+        start, failures = time.monotonic(), self.failures()
         yield
+        until(lambda: self.failures() > failures, "the device is given up")
+        given_up = time.monotonic()
         until(lambda: self.reporter()["recover"] == before + 1, "the device recovers")
+        recovered = time.monotonic()
         until(self.is_active, "the port is active again")
+        # To be compared with Documentation/tuning.rst; the guest has no processor of its own, so it is no assertion.
+        print(f"\n    {reason}: given up after {given_up - start:.1f} s, restarted {recovered - given_up:.1f} s later, "
+              f"active {time.monotonic() - recovered:.1f} s later", flush=True)
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: device is given up: {reason}")
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: the device has recovered")
         self.assertEqual(self.reporter()["state"], "healthy")
