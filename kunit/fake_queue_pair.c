@@ -7,6 +7,7 @@ static void free_memory(void *data)
 {
 	struct fake_queue_pair *fake = data;
 
+	cxib_drain_destroy(&fake->qp);
 	xa_destroy(&fake->verbs.queue_pairs);
 	xa_destroy(&fake->verbs.shared_queues);
 	xa_destroy(&fake->verbs.completion_queues);
