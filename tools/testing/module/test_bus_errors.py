@@ -17,6 +17,7 @@ from recovering import RecoveryTest
 
 INJECTOR = pathlib.Path("/dev/aer_inject")
 EXTENDED_CONFIGURATION = 4096  # bytes of configuration space, 256 without it
+POWER_MANAGEMENT = pathlib.Path("/sys/module/pcie_aspm")
 
 # Bits of the Uncorrectable and the Correctable Error Status Register (PCIe 7.8.4).
 COMPLETION_TIMEOUT = 1 << 14
@@ -47,6 +48,8 @@ class BusErrorTest(RecoveryTest):
         super().setUp()
         if (self.hca / "config").stat().st_size < EXTENDED_CONFIGURATION:
             self.skipTest("this kernel does not reach the AER capability (no CONFIG_PCI_MMCONFIG)")
+        if not POWER_MANAGEMENT.exists():
+            self.skipTest("this kernel does not ask the firmware for AER (no CONFIG_PCIEASPM)")
 
 
 class BusErrors(BusErrorTest):
