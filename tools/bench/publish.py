@@ -147,12 +147,13 @@ def ulp_values(results: dict) -> dict[tuple[str, str, str], dict[str, float]]:
     return values
 
 
-def plot_ulps(values: dict, target: pathlib.Path) -> None:
+def plot_columns(title: str, unit: str, lines: list[str], target: pathlib.Path) -> None:
+    """Groups of columns: the first of the lines names them, each further one is a group, its name and their heights."""
     script = f"""
         set terminal svg size 720,380 noenhanced font 'sans-serif,13' background 'white'
         set output '{target}'
-        set title 'Random reads of 4 KiB, 16 at a time'
-        set ylabel 'IOPS'
+        set title '{title}'
+        set ylabel '{unit}'
         set yrange [0:*]
         set style data histogram
         set style histogram clustered gap 1
@@ -160,15 +161,20 @@ def plot_ulps(values: dict, target: pathlib.Path) -> None:
         set grid ytics
         set key outside right
     """
+    data = "\n".join(["$found << END", *lines, "END"])
+    last = len(lines[0].split())
+    columns = ", ".join(f"$found using {number}:xtic(1) title columnheader" for number in range(2, last + 1))
+    subprocess.run(["gnuplot"], input=f"{script}\n{data}\nplot {columns}\n", text=True, check=True)
+    declaration, drawing = target.read_text().split("\n", 1)
+    target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
+
+
+def plot_ulps(values: dict, target: pathlib.Path) -> None:
     lines = [" ".join(["protocol", *ULP_DRIVERS.values()])]
     for (protocol, what, unit), found in values.items():
         if unit == "IOPS" and what.startswith("read"):
             lines.append(" ".join([protocol, *(f"{found.get(driver, 0):.0f}" for driver in ULP_DRIVERS)]))
-    data = "\n".join(["$found << END", *lines, "END"])
-    columns = ", ".join(f"$found using {number}:xtic(1) title columnheader" for number in range(2, 2 + len(ULP_DRIVERS)))
-    subprocess.run(["gnuplot"], input=f"{script}\n{data}\nplot {columns}\n", text=True, check=True)
-    declaration, drawing = target.read_text().split("\n", 1)
-    target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
+    plot_columns("Random reads of 4 KiB, 16 at a time", "IOPS", lines, target)
 
 
 def publish_ulps(results: dict) -> None:
@@ -229,27 +235,11 @@ def objects_table(ours: dict, theirs: dict) -> str:
 
 
 def plot_verbs(ours: dict, theirs: dict, target: pathlib.Path) -> None:
-    script = f"""
-        set terminal svg size 720,380 noenhanced font 'sans-serif,13' background 'white'
-        set output '{target}'
-        set title 'Posting a request and polling its completion'
-        set ylabel 'instructions'
-        set yrange [0:*]
-        set style data histogram
-        set style histogram clustered gap 1
-        set style fill solid 0.8 border -1
-        set grid ytics
-        set key outside right
-    """
     lines = ["request cxib mlx5_ib goal"]
     for name in REQUESTS:
         both = sum(theirs[name].values())
         lines.append(f"{name} {sum(ours[name].values())} {both} {COST_GOAL * both:.0f}")
-    data = "\n".join(["$found << END", *lines, "END"])
-    columns = ", ".join(f"$found using {number}:xtic(1) title columnheader" for number in (2, 3, 4))
-    subprocess.run(["gnuplot"], input=f"{script}\n{data}\nplot {columns}\n", text=True, check=True)
-    declaration, drawing = target.read_text().split("\n", 1)
-    target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
+    plot_columns("Posting a request and polling its completion", "instructions", lines, target)
 
 
 def publish_verbs(results: dict) -> None:

@@ -419,7 +419,8 @@ static int query_stopped(struct cxib_qp *qp, bool *stopped)
 	int err;
 
 	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), qp->number, &context);
-	*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
+	if (!err)
+		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
 	return err;
 }
 
