@@ -39,6 +39,21 @@ static void a_send_retires_those_before_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
+/* The other queue pair is one of general services, for which this one has another P_Key. */
+static void a_send_for_another_queue_pair_is_reported_as_its(struct kunit *test)
+{
+	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc[2];
+
+	KUNIT_ASSERT_NOT_NULL(test, service);
+	fake->qp.service = service;
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
+	KUNIT_EXPECT_PTR_EQ(test, &service->ib, wc[0].qp);
+	KUNIT_EXPECT_EQ(test, 100, wc[0].wr_id);
+}
+
 static void a_receive_tells_what_has_arrived(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
@@ -241,6 +256,7 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(finds_nothing_in_a_fresh_queue),
 	KUNIT_CASE(a_send_retires_those_before_it),
+	KUNIT_CASE(a_send_for_another_queue_pair_is_reported_as_its),
 	KUNIT_CASE(a_receive_tells_what_has_arrived),
 	KUNIT_CASE(an_error_says_why),
 	KUNIT_CASE(every_syndrome_has_a_status),

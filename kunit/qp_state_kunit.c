@@ -67,6 +67,26 @@ static void special_queue_pairs_know_their_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_msg_max(&transition->context));
 }
 
+/* The receiver shall not see that it is another queue pair which has the P_Key. */
+static void what_sends_for_general_services_is_queue_pair_1_for_receivers(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .pkey_index = 3, .port_num = 1, .qkey = 0x80010000 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
+	struct cxib_qp_transition *transition;
+
+	KUNIT_ASSERT_NOT_NULL(test, service);
+	fake->qp.service = service;
+	transition = transit(test, fake, IB_QPS_INIT, &attr,
+			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_deth_sqpn(&transition->context));
+	fake->qp.service = NULL;
+	fake->qp.state = IB_QPS_RESET;
+	transition = transit(test, fake, IB_QPS_INIT, &attr,
+			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_deth_sqpn(&transition->context));
+}
+
 static void what_is_changed_later_is_named(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .pkey_index = 3, .qkey = 5 };
@@ -171,6 +191,7 @@ static void what_has_no_command_is_refused(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_datagram_queue_pair_comes_up),
 	KUNIT_CASE(special_queue_pairs_know_their_port),
+	KUNIT_CASE(what_sends_for_general_services_is_queue_pair_1_for_receivers),
 	KUNIT_CASE(what_is_changed_later_is_named),
 	KUNIT_CASE(a_reliable_connection_comes_up),
 	KUNIT_CASE(an_unreliable_connection_has_no_reads),

@@ -226,6 +226,12 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 	}
 }
 
+/* Who has posted the request. */
+static struct ib_qp *user_of(struct cxib_qp *qp)
+{
+	return unlikely(qp->service) ? &qp->service->ib : &qp->ib;
+}
+
 static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 			 const struct hw_cqe64 *entry)
 {
@@ -305,7 +311,7 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	qp = cq->last_qpn == qpn || change_qp(cq, qpn) ? cq->last_qp : find_qp(cq, qpn);
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
 		return refuse(cq, qp, &entry);
-	wc->qp = &qp->ib;
+	wc->qp = user_of(qp);
 	/* That a mark has completed is for the driver only. */
 	return wc->opcode == CXIB_WC_MARK ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
@@ -339,7 +345,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->status = IB_WC_SUCCESS;
 	wc->vendor_err = 0;
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
-	wc->qp = &qp->ib;
+	wc->qp = user_of(qp);
 	wc->wc_flags = 0;
 	return unlikely(wc->opcode == CXIB_WC_MARK) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
@@ -428,7 +434,7 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 
 	*wc = (struct ib_wc){};
 	list_for_each_entry(qp, &cq->senders, sender) {
-		wc->qp = &qp->ib;
+		wc->qp = user_of(qp);
 		if (flush_send(qp, wc))
 			return true;
 	}

@@ -6,6 +6,7 @@
 
 #include "hw/names.h"
 #include "hw/registers.h"
+#include "verbs/gsi.h"
 #include "verbs/port.h"
 #include "verbs/verbs.h"
 
@@ -130,6 +131,9 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 		return;
 	}
 	forget_tables(port_of(verbs, number));
+	if (change == HW_PORT_CHANGE_SUBTYPE_PKEY &&
+	    cxib_gsi_tells_of_pkeys(port_of(verbs, number)))
+		return;
 	if (cxib_port_event(change, &event.event))
 		ib_dispatch_event(&event);
 	else

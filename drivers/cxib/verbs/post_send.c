@@ -10,6 +10,7 @@
 
 #include "hw/doorbell.h"
 #include "hw/work_queue.h"
+#include "verbs/gsi.h"
 #include "verbs/post.h"
 #include "verbs/qp.h"
 
@@ -414,11 +415,20 @@ bool cxib_post_mark(struct cxib_qp *qp)
 	return true;
 }
 
-int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+/**
+ * cxib_qp_post_send() - posts to a queue pair, whatever it is for
+ * @qp: queue pair
+ * @wr: requests
+ * @bad: filled: the first one that was not taken
+ *
+ * Return: 0; -EINVAL when the queue pair is in no state to send; otherwise as
+ * cxib_build_send().
+ */
+int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
 	const struct hw_wqe_ctrl_seg *last = NULL;
-	struct cxib_qp *qp = to_qp(ib);
 	unsigned long flags;
 	int err = 0;
 
@@ -440,5 +450,14 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 	if (cxib_is_dead(verbs))
 		cxib_flush_later(verbs);
 	return err;
+}
+
+int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	struct cxib_qp *qp = to_qp(ib);
+
+	if (unlikely(qp->gsi))
+		return cxib_gsi_post_send(qp, wr, bad);
+	return cxib_qp_post_send(qp, wr, bad);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

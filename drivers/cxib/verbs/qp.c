@@ -5,8 +5,8 @@
 
 #include "hw/names.h"
 #include "hw/queues.h"
+#include "verbs/gsi.h"
 #include "verbs/post.h"
-#include "verbs/qp.h"
 #include "verbs/srq.h"
 
 /* Packets between those that ask for an acknowledge, at most. */
@@ -216,7 +216,7 @@ static u32 core_number(const struct cxib_qp *qp)
 	case IB_QPT_SMI:
 		return 0;
 	case IB_QPT_GSI:
-		return 1;
+		return CXIB_GSI_NUMBER;
 	default:
 		return qp->number;
 	}
@@ -401,9 +401,21 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = make_memory(verbs, qp);
 	if (err)
 		return err;
+	if (init->qp_type == IB_QPT_GSI) {
+		err = cxib_gsi_create(qp);
+		if (err)
+			goto free_memory;
+	}
 	err = cxib_qp_start(qp, init);
 	if (err)
-		free_memory(verbs, qp);
+		goto stop_gsi;
+	return 0;
+
+stop_gsi:
+	cxib_gsi_stop(qp);
+	cxib_gsi_destroy(qp);
+free_memory:
+	free_memory(verbs, qp);
 	return err;
 }
 
@@ -452,6 +464,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	struct cxib_qp *qp = to_qp(ib);
 	int err = 0;
 
+	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
 		err = cxib_qp_to_reset(commands, qp->number);
 	err = cxib_end_in_device(verbs, udata, err);
@@ -463,6 +476,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
 	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
+	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(verbs, qp);
 	return 0;

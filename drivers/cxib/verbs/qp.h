@@ -141,6 +141,8 @@ struct cxib_drain {
  * @sender: in the list of the completion queue for sends
  * @receiver: in the list of the completion queue for receives
  * @cap: sizes of its queues, as the core has been told
+ * @gsi: what one of general services sends with other P_Keys by; NULL for others
+ * @service: the queue pair of general services that this one sends for; NULL for others
  * @mutex: one change at a time; protects what follows
  * @state: enum ib_qp_state; read without the mutex
  * @access: IB_ACCESS_REMOTE_…: what the other end may do
@@ -166,6 +168,8 @@ struct cxib_qp {
 	struct list_head sender;
 	struct list_head receiver;
 	struct ib_qp_cap cap;
+	struct cxib_gsi *gsi;
+	struct cxib_qp *service;
 	struct mutex mutex; /* changes */
 	struct cxib_drain *drain;
 	u8 state;
@@ -203,6 +207,9 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 {
 	return to_cq(qp->ib.recv_cq);
 }
+
+/* What the fabric calls the queue pair of general services. */
+#define CXIB_GSI_NUMBER		1
 
 /* No user has given the queue pair an index of its own. */
 #define CXIB_NO_USER_INDEX	0xffffff
@@ -244,6 +251,8 @@ int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib);
 int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib);
 
 /* post_send.c, post_recv.c */
+int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad);
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 

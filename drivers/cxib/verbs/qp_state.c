@@ -6,7 +6,7 @@
 #include "hw/commands_queue_pairs.h"
 #include "hw/names.h"
 #include "hw/queues.h"
-#include "verbs/qp.h"
+#include "verbs/gsi.h"
 
 /* Special queue pairs send the packets that every port can take. */
 #define LOG_SPECIAL_MESSAGE	8
@@ -255,6 +255,8 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_qpc_set_counter_set_id(context, verbs->counter_set);
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
+	if (qp->service)
+		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)
 		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
 	fill_message_size(qp, attr, mask, context);
@@ -537,6 +539,12 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	WRITE_ONCE(qp->state, attr->qp_state);
 }
 
+static bool is_resumption(const struct ib_qp_attr *attr, int mask)
+{
+	return mask == (IB_QP_STATE | IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
+	       attr->qp_state == IB_QPS_RTS;
+}
+
 int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
@@ -548,6 +556,8 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	/* The library may want what the driver has not heard of. */
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EOPNOTSUPP;
+	if (qp->gsi && is_resumption(attr, mask) && !cxib_gsi_resume(qp))
+		return 0;
 	mutex_lock(&qp->mutex);
 	err = check(qp, attr, mask);
 	if (!err)
@@ -555,6 +565,8 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	if (!err)
 		remember(qp, attr, mask);
 	mutex_unlock(&qp->mutex);
+	if (!err && qp->gsi)
+		cxib_gsi_follow(qp, attr, mask);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_modify_queue_pair);

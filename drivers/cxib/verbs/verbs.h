@@ -25,6 +25,8 @@
 /* Bits of the device's clock that completions have, and that can be mapped. */
 #define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
 
+struct cxib_gsi;
+
 /**
  * struct cxib_port - a port
  * @number: counted from 1
@@ -38,6 +40,7 @@
  * @pkeys: copy of the P_Key table
  * @gids_valid: @gids is what the device has said last
  * @pkeys_valid: @pkeys is what the device has said last
+ * @gsi: what its general services send by; NULL without such services
  *
  * The RDMA core reads the tables entry by entry, beginning with the first; the
  * device gives them as a whole. So a copy is taken whenever the first entry is
@@ -55,6 +58,7 @@ struct cxib_port {
 	u16 *pkeys;
 	bool gids_valid;
 	bool pkeys_valid;
+	struct cxib_gsi *gsi;
 };
 
 struct cxib_clock;
