@@ -10,7 +10,7 @@ import os
 import re
 import unittest
 
-from guest import UlpTest, cases
+from exerciser import UlpTest, cases
 
 SEEDS = int(os.environ.get("ULP_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("ULP_FIRST_SEED", "1"))

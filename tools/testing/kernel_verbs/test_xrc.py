@@ -6,7 +6,7 @@ import time
 import unittest
 
 import pyverbs.enums as e
-from guest import UlpTest, run_case, report
+from exerciser import UlpTest, run_case, report
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
 from pyverbs.device import Context
