@@ -2,6 +2,7 @@
 /* Contexts: a program opens the device. */
 #include <linux/bitmap.h>
 #include <linux/cache.h>
+#include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -69,7 +70,7 @@ void cxib_describe_context(const struct cxib_context *context,
 	};
 }
 
-static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
+static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	const struct cxib_device_caps *caps = &to_verbs(ib->device)->hw->caps;
 	struct cxib_context *context = to_context(ib);
@@ -95,6 +96,28 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	cxib_describe_context(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return ib_copy_to_udata(udata, &response, response.response_length);
+}
+
+/*
+ * The core remembers who asks for a context. Where that was refused to an
+ * ioctl, it frees the context and keeps the reference to the task
+ * (UVERBS_METHOD_GET_CONTEXT; the older command gives it back): any program
+ * could use up memory that way.
+ */
+static void forget_task(struct ib_ucontext *ib)
+{
+	if (ib->res.task)
+		put_task_struct(ib->res.task);
+	ib->res.task = NULL;
+}
+
+static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
+{
+	int err = fill_context(ib, udata);
+
+	if (err)
+		forget_task(ib);
+	return err;
 }
 
 /* Everything that a context has is an object of its own. */

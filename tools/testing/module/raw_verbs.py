@@ -14,7 +14,9 @@ import struct
 GET_CONTEXT, ALLOC_PD, REG_MR, REREG_MR, ALLOC_MW, CREATE_CQ, RESIZE_CQ = 0, 3, 9, 11, 14, 18, 19
 CREATE_QP, MODIFY_QP, CREATE_SRQ, MODIFY_SRQ, OPEN_XRCD, CREATE_XSRQ = 24, 26, 32, 33, 37, 39
 IOCTL_CMD = 0xC0181B01
+DEVICE_OBJECT, DEVICE_GET_CONTEXT = 0, 3
 UAR_OBJECT, UAR_ALLOC = 0x1008, 0x1000
+DRIVER_INPUT, DRIVER_OUTPUT = 0x1000, 0x1001
 DRIVER_MLX5 = 1
 RC, XRC_INI, XRC_TGT = 2, 9, 10
 SRQ_XRC = 1
@@ -69,6 +71,17 @@ class Device:
             driver = struct.pack("<IIIIB3xIQ", 16, 4, 0, 0, 1, 0, 3)
         self.command(GET_CONTEXT, driver, 8 + 72)
 
+    def ioctl(self, kind: int, method: int, *attributes: tuple[int, int, int]) -> None:
+        """Calls a method; an attribute is its number, its size, and its value or address."""
+        body = b"".join(struct.pack("<HHHHQ", number, size, 1, 0, data) for number, size, data in attributes)
+        header = struct.pack("<HHHHQII", 24 + len(body), kind, method, len(attributes), 0, DRIVER_MLX5, 0)
+        fcntl.ioctl(self.file, IOCTL_CMD, bytearray(header + body), True)
+
+    def open_context_by_ioctl(self, driver: bytes) -> None:
+        request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)
+        self.ioctl(DEVICE_OBJECT, DEVICE_GET_CONTEXT, (DRIVER_INPUT, len(driver), ctypes.addressof(request)),
+                   (DRIVER_OUTPUT, 72, ctypes.addressof(response)))
+
     def make_basics(self) -> None:
         self.open_context()
         (self.pd,) = struct.unpack("<I", self.command(ALLOC_PD, b"", 8)[:4])
@@ -76,16 +89,14 @@ class Device:
 
     def allocate_uar(self, kind: int) -> int:
         page, length, offset = ctypes.c_uint32(), ctypes.c_uint32(), ctypes.c_uint64()
-        attributes = [
+        self.ioctl(
+            UAR_OBJECT, UAR_ALLOC,
             (0x1000, 0, 0),
             (0x1001, 8, kind),
             (0x1002, 8, ctypes.addressof(offset)),
             (0x1003, 4, ctypes.addressof(length)),
             (0x1004, 4, ctypes.addressof(page)),
-        ]
-        body = b"".join(struct.pack("<HHHHQ", number, size, 1, 0, data) for number, size, data in attributes)
-        header = struct.pack("<HHHHQII", 24 + len(body), UAR_OBJECT, UAR_ALLOC, len(attributes), 0, DRIVER_MLX5, 0)
-        fcntl.ioctl(self.file, IOCTL_CMD, bytearray(header + body), True)
+        )
         return page.value
 
     def create_cq(self, **changes: int) -> int:

@@ -6,9 +6,12 @@ import itertools
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import time
+import traceback
 import unittest
+from collections.abc import Callable
 
 import guest
 import raw_verbs
@@ -192,6 +195,55 @@ class Removed(ProgramTest):
                 act()
             self.assertEqual(caught.exception.errno, errno.EIO)
         self.give_back()
+
+
+def tasks() -> int:
+    """Tasks that the kernel has memory for, those that have ended among them."""
+    for line in pathlib.Path("/proc/slabinfo").read_text().splitlines():
+        name, active = line.split()[:2]
+        if name == "task_struct":
+            return int(active)
+    raise AssertionError("this kernel does not count its tasks")
+
+
+def in_a_program_of_its_own(action: Callable[[], None]) -> None:
+    """Runs an action in a child, and expects that it raises no error."""
+    child = os.fork()
+    if not child:
+        try:
+            action()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        raise AssertionError("a program has failed")
+
+
+class Refused(ProgramTest):
+    """A context with a flag that does not exist; the library opens a device by such trials, too."""
+
+    PROGRAMS = 300
+    REQUEST = struct.pack("<IIIIB3xIQ", 16, 4, 1 << 31, 0, 1, 0, 3)
+
+    def be_refused(self) -> None:
+        device = raw_verbs.Device(self.first.device)
+        try:
+            device.open_context_by_ioctl(self.REQUEST)
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                return
+            raise
+        raise AssertionError("such a context was created")
+
+    def test_a_program_that_was_refused_a_context_is_forgotten(self) -> None:
+        before = tasks()
+        for _ in range(self.PROGRAMS):
+            in_a_program_of_its_own(self.be_refused)
+        if os.environ["LAB_KERNEL"] == "debug":
+            return  # it keeps what was freed for a while, and looks for leaks itself
+        # Those of the kernel's own come and go.
+        rdma.until(lambda: tasks() < before + self.PROGRAMS // 3, "the tasks of the programs are gone")
 
 
 class PinnedMemory(ProgramTest):
