@@ -60,7 +60,7 @@ static void a_receive_tells_what_has_arrived(struct kunit *test)
 	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND_IMM);
 	struct ib_wc wc;
 
-	hw_cqe64_set_byte_cnt(entry, 296);
+	hw_cqe64_set_byte_cnt(entry, FAKE_RECEIVE_ROOM);
 	hw_cqe64_set_rqpn(entry, 0xabcdef);
 	hw_cqe64_set_slid(entry, 0x1234);
 	hw_cqe64_set_sl(entry, 5);
@@ -70,7 +70,7 @@ static void a_receive_tells_what_has_arrived(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_RECV, wc.opcode);
-	KUNIT_EXPECT_EQ(test, 296, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, FAKE_RECEIVE_ROOM, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, 0xabcdef, wc.src_qp);
 	KUNIT_EXPECT_EQ(test, 0x1234, wc.slid);
 	KUNIT_EXPECT_EQ(test, 5, wc.sl);
@@ -159,6 +159,34 @@ static void refuses_a_receive_when_none_is_outstanding(struct kunit *test)
 
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	expect_refused(test, fake);
+}
+
+/* The request completes all the same, and nobody reads behind its memory. */
+static void a_message_longer_than_its_request_fails(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	struct ib_wc wc[2];
+
+	hw_cqe64_set_byte_cnt(entry, FAKE_RECEIVE_ROOM + 1);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 2, wc));
+	KUNIT_EXPECT_EQ(test, 200, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_LOC_LEN_ERR, wc[0].status);
+	KUNIT_EXPECT_EQ(test, 0, wc[0].byte_len);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+/* Its bytes are where the other end has said. */
+static void a_write_may_be_longer_than_the_request_that_it_ends(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+	struct ib_wc wc;
+
+	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_WR_IMM), SZ_1M);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
+	KUNIT_EXPECT_EQ(test, SZ_1M, wc.byte_len);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
 }
 
 static void refuses_an_entry_of_an_unknown_kind(struct kunit *test)
@@ -265,6 +293,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(refuses_a_completion_of_a_request_that_was_not_posted),
 	KUNIT_CASE(refuses_a_completion_in_the_middle_of_a_request),
 	KUNIT_CASE(refuses_a_receive_when_none_is_outstanding),
+	KUNIT_CASE(a_message_longer_than_its_request_fails),
+	KUNIT_CASE(a_write_may_be_longer_than_the_request_that_it_ends),
 	KUNIT_CASE(refuses_an_entry_of_an_unknown_kind),
 	KUNIT_CASE(flushes_all_requests_of_a_device_that_is_quiet),
 	KUNIT_CASE(fails_management_datagrams_of_a_device_that_is_quiet),

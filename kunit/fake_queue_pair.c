@@ -80,9 +80,10 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	spin_lock_init(&qp->receives.lock);
 	qp->sends.entries = kunit_kcalloc(test, BIT(FAKE_LOG_BLOCKS), sizeof(*qp->sends.entries),
 					  GFP_KERNEL);
-	qp->receives.wr_ids = kunit_kcalloc(test, BIT(FAKE_LOG_RECEIVES), sizeof(u64), GFP_KERNEL);
+	qp->receives.entries = kunit_kcalloc(test, BIT(FAKE_LOG_RECEIVES),
+					     sizeof(*qp->receives.entries), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, qp->sends.entries);
-	KUNIT_ASSERT_NOT_NULL(test, qp->receives.wr_ids);
+	KUNIT_ASSERT_NOT_NULL(test, qp->receives.entries);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&qp->buffer, fake->hca->bus.dev,
 						    cxib_qp_buffer_size(qp)));
 	list_add_tail(&qp->sender, &fake->cq.senders);
@@ -143,7 +144,7 @@ void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned 
 /* Posts requests of one data segment; they are called 200, 201, … */
 void fake_post_receives(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
-	struct ib_sge sge = { .addr = 0x2000, .length = 64, .lkey = 6 };
+	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECEIVE_ROOM, .lkey = 6 };
 	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };
 
 	for (wr.wr_id = 200; wr.wr_id < 200 + count; wr.wr_id++)

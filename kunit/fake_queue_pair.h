@@ -15,6 +15,7 @@
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
 #define FAKE_LOG_RECEIVES	2
+#define FAKE_RECEIVE_ROOM	296
 #define FAKE_DOORBELL_WORDS	512
 
 /**

@@ -10,7 +10,7 @@ struct fake_srq {
 	struct fake_queue_pair *fake;
 	struct cxib_srq srq;
 	__be32 record[2];
-	u64 wr_ids[BIT(LOG_SIZE)];
+	struct cxib_receive_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
 
@@ -32,7 +32,7 @@ static struct fake_srq *make_queue(struct kunit *test)
 	srq->log_size = LOG_SIZE;
 	srq->log_stride = 6;
 	srq->max_sge = 3;
-	srq->wr_ids = shared->wr_ids;
+	srq->entries = shared->entries;
 	srq->outstanding = &shared->outstanding;
 	srq->record.words = shared->record;
 	spin_lock_init(&srq->lock);
@@ -66,42 +66,42 @@ static void takes_one_less_than_its_size(struct kunit *test)
 static void requests_get_free_in_any_order(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct ib_wc wc;
+	struct cxib_receive_entry entry;
 	u64 id;
 
 	for (id = 1; id <= 3; id++)
 		KUNIT_ASSERT_EQ(test, 0, post(shared, id));
-	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 1, &wc));
-	KUNIT_EXPECT_EQ(test, 2, wc.wr_id);
-	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
-	KUNIT_EXPECT_EQ(test, 1, wc.wr_id);
+	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 1, &entry));
+	KUNIT_EXPECT_EQ(test, 2, entry.wr_id);
+	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
+	KUNIT_EXPECT_EQ(test, 1, entry.wr_id);
 	/* The last place comes first, then those that got free, in that order. */
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 5));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 6));
-	KUNIT_EXPECT_EQ(test, 4, shared->wr_ids[3]);
-	KUNIT_EXPECT_EQ(test, 5, shared->wr_ids[1]);
+	KUNIT_EXPECT_EQ(test, 4, shared->entries[3].wr_id);
+	KUNIT_EXPECT_EQ(test, 5, shared->entries[1].wr_id);
 }
 
 static void a_completion_of_no_request_is_noticed(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct ib_wc wc;
+	struct cxib_receive_entry entry;
 
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, BIT(LOG_SIZE), &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, U16_MAX, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, BIT(LOG_SIZE), &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, U16_MAX, &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
 }
 
 /* Otherwise the list of free requests would go in a circle. */
 static void a_request_is_done_once(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct ib_wc wc;
+	struct cxib_receive_entry entry;
 
 	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
-	KUNIT_EXPECT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &wc));
+	KUNIT_EXPECT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));

@@ -12,7 +12,7 @@
 struct fake_xrc_queue {
 	struct cxib_srq srq;
 	__be32 record[2];
-	u64 wr_ids[BIT(LOG_SIZE)];
+	struct cxib_receive_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
 
@@ -42,7 +42,7 @@ static void make_queue(struct kunit *test, struct fake_xrc *xrc, unsigned int in
 	srq->log_size = LOG_SIZE;
 	srq->log_stride = 6;
 	srq->max_sge = 3;
-	srq->wr_ids = queue->wr_ids;
+	srq->entries = queue->entries;
 	srq->outstanding = &queue->outstanding;
 	srq->record.words = queue->record;
 	spin_lock_init(&srq->lock);

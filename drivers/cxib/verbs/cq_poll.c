@@ -102,18 +102,18 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send);
 /**
  * cxib_retire_receive() - the oldest receive request is done
  * @qp: queue pair; its completion queue is locked
- * @wc: filled: what the poster calls it
+ * @entry: filled: what the driver knows of it
  *
  * Return: false when none is outstanding.
  */
-bool cxib_retire_receive(struct cxib_qp *qp, struct ib_wc *wc)
+bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry)
 {
 	struct cxib_receive_queue *receives = &qp->receives;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
 	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
 		return false;
-	wc->wr_id = receives->wr_ids[receives->consumed & (BIT(receives->log_size) - 1)];
+	*entry = receives->entries[receives->consumed & (BIT(receives->log_size) - 1)];
 	WRITE_ONCE(receives->consumed, receives->consumed + 1);
 	return true;
 }
@@ -174,7 +174,7 @@ static struct cxib_srq *find_xrc_queue(const struct cxib_cq *cq, const struct hw
 }
 
 static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
-			       const struct hw_cqe64 *entry, struct ib_wc *wc)
+			       const struct hw_cqe64 *entry, struct cxib_receive_entry *request)
 {
 	struct cxib_srq *srq;
 
@@ -183,18 +183,9 @@ static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 	else if (qp->ib.srq)
 		srq = to_srq(qp->ib.srq);
 	else
-		return cxib_retire_receive(qp, wc);
-	return srq && cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), wc);
-}
-
-static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
-			 struct ib_wc *wc)
-{
-	if (!retire_any_receive(cq, qp, entry, wc))
-		return false;
-	cxib_decode_receive(entry, wc);
-	find_pkey_index(qp, entry, wc);
-	return true;
+		return cxib_retire_receive(qp, request);
+	return srq &&
+	       cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), request);
 }
 
 static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
@@ -203,6 +194,52 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
 
 	wc->status = cxib_completion_status(hw_err_cqe_get_syndrome(error));
 	wc->vendor_err = hw_err_cqe_get_vendor_err_synd(error);
+}
+
+/*
+ * Whose message it is reads as many bytes as it is told that there are. The
+ * request is gone, so its end has to be reported all the same.
+ */
+static noinline void report_too_long(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
+				     struct ib_wc *wc)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	ibdev_err_ratelimited(&verbs->ib,
+			      "completion queue 0x%x: an entry for queue pair 0x%x makes no sense: %u bytes have arrived where there is room for %llu\n",
+			      cq->number, hw_cqe64_get_qpn(entry), wc->byte_len, room);
+	cxib_health_break(&verbs->hw->health, "it reports messages longer than their requests");
+	wc->status = IB_WC_LOC_LEN_ERR;
+	wc->byte_len = 0;
+}
+
+static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			 struct ib_wc *wc)
+{
+	struct cxib_receive_entry request;
+
+	if (!retire_any_receive(cq, qp, entry, &request))
+		return false;
+	wc->wr_id = request.wr_id;
+	cxib_decode_receive(entry, wc);
+	find_pkey_index(qp, entry, wc);
+	/* An RDMA write with immediate data has its bytes elsewhere. */
+	if (unlikely(wc->byte_len > request.room) && wc->opcode == IB_WC_RECV)
+		report_too_long(cq, entry, request.room, wc);
+	return true;
+}
+
+static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+				const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	struct cxib_receive_entry request;
+
+	if (!retire_any_receive(cq, qp, entry, &request))
+		return false;
+	wc->wr_id = request.wr_id;
+	wc->opcode = IB_WC_RECV;
+	fill_error(entry, wc);
+	return true;
 }
 
 static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
@@ -218,9 +255,7 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 		fill_error(entry, wc);
 		return retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
 	case HW_CQE_OPCODE_RESP_ERR:
-		fill_error(entry, wc);
-		wc->opcode = IB_WC_RECV;
-		return retire_any_receive(cq, qp, entry, wc);
+		return take_failed_receive(cq, qp, entry, wc);
 	default:
 		return false;
 	}
@@ -420,9 +455,14 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 {
+	struct cxib_receive_entry request;
+
+	if (!cxib_retire_receive(qp, &request))
+		return false;
+	wc->wr_id = request.wr_id;
 	wc->status = IB_WC_WR_FLUSH_ERR;
 	wc->opcode = IB_WC_RECV;
-	return cxib_retire_receive(qp, wc);
+	return true;
 }
 
 /* A device that was given up reports nothing any more: its requests are flushed here. */
@@ -583,7 +623,7 @@ static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
 				const struct hw_cqe64 *entry)
 {
 	struct cxib_srq *srq = NULL;
-	struct ib_wc unused;
+	struct cxib_receive_entry unused;
 
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		srq = find_xrc_queue(cq, entry);

@@ -43,7 +43,7 @@ static inline void cxib_cq_tell_consumer(struct cxib_cq *cq)
 
 enum ib_wc_status cxib_completion_status(u32 syndrome);
 bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc);
-bool cxib_retire_receive(struct cxib_qp *qp, struct ib_wc *wc);
+bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry);
 bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index);
 void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc);
 

@@ -29,6 +29,7 @@ static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
 int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 {
 	struct cxib_receive_queue *receives = &qp->receives;
+	struct cxib_receive_entry *entry;
 	struct hw_wqe_data_seg *segment;
 	int i, used = 0;
 
@@ -37,15 +38,18 @@ int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 	if (receives->produced - READ_ONCE(receives->consumed) >= BIT(receives->log_size))
 		return -ENOMEM;
 	segment = request_at(qp, receives->produced);
+	entry = &receives->entries[receives->produced & (BIT(receives->log_size) - 1)];
+	*entry = (struct cxib_receive_entry){ .wr_id = wr->wr_id };
 	/* An entry of no bytes would mean 2 GiB. */
-	for (i = 0; i < wr->num_sge; i++)
+	for (i = 0; i < wr->num_sge; i++) {
+		entry->room += wr->sg_list[i].length;
 		if (wr->sg_list[i].length)
 			hw_wqe_data_seg_pack(&segment[used++], 0, wr->sg_list[i].length,
 					     wr->sg_list[i].lkey, wr->sg_list[i].addr);
+	}
 	if (used < receives->max_sge)
 		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 				     0);
-	receives->wr_ids[receives->produced & (BIT(receives->log_size) - 1)] = wr->wr_id;
 	/* Pairs with cxib_retire_receive(). */
 	smp_store_release(&receives->produced, receives->produced + 1);
 	return 0;

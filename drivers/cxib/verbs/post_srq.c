@@ -38,6 +38,7 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 {
 	struct hw_wqe_srq_next_seg *request = request_at(srq, srq->head);
 	struct hw_wqe_data_seg *segment = (struct hw_wqe_data_seg *)(request + 1);
+	struct cxib_receive_entry *entry = &srq->entries[srq->head];
 	int i, used = 0;
 
 	lockdep_assert_held(&srq->lock);
@@ -46,15 +47,17 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	if (srq->head == srq->tail)
 		return -ENOMEM;
+	*entry = (struct cxib_receive_entry){ .wr_id = wr->wr_id };
 	/* An entry of no bytes would mean 2 GiB. */
-	for (i = 0; i < wr->num_sge; i++)
+	for (i = 0; i < wr->num_sge; i++) {
+		entry->room += wr->sg_list[i].length;
 		if (wr->sg_list[i].length)
 			hw_wqe_data_seg_pack(&segment[used++], 0, wr->sg_list[i].length,
 					     wr->sg_list[i].lkey, wr->sg_list[i].addr);
+	}
 	if (used < srq->max_sge)
 		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 				     0);
-	srq->wr_ids[srq->head] = wr->wr_id;
 	__set_bit(srq->head, srq->outstanding);
 	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
 	srq->posted++;
@@ -86,11 +89,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
  * cxib_retire_shared_receive() - a request is done, and free again
  * @srq: shared receive queue
  * @index: the request, as in the completion
- * @wc: filled: what the poster calls it
+ * @entry: filled: what the driver knows of it
  *
  * Return: false when no such request is outstanding.
  */
-bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *wc)
+bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct cxib_receive_entry *entry)
 {
 	unsigned long flags;
 	bool outstanding;
@@ -101,7 +104,7 @@ bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *w
 	/* A request that is free must not get into the list of the free ones again. */
 	outstanding = __test_and_clear_bit(index, srq->outstanding);
 	if (outstanding) {
-		wc->wr_id = srq->wr_ids[index];
+		*entry = srq->entries[index];
 		hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
 		srq->tail = index;
 	}

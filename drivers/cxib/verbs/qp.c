@@ -89,9 +89,9 @@ static int make_entries(struct cxib_qp *qp)
 			return -ENOMEM;
 	}
 	if (qp->has_receives) {
-		qp->receives.wr_ids = kvcalloc(BIT(qp->receives.log_size),
-					       sizeof(*qp->receives.wr_ids), GFP_KERNEL);
-		if (!qp->receives.wr_ids)
+		qp->receives.entries = kvcalloc(BIT(qp->receives.log_size),
+						sizeof(*qp->receives.entries), GFP_KERNEL);
+		if (!qp->receives.entries)
 			return -ENOMEM;
 	}
 	return 0;
@@ -100,7 +100,7 @@ static int make_entries(struct cxib_qp *qp)
 static void free_entries(struct cxib_qp *qp)
 {
 	kvfree(qp->sends.entries);
-	kvfree(qp->receives.wr_ids);
+	kvfree(qp->receives.entries);
 }
 
 static int make_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)

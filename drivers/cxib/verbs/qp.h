@@ -85,7 +85,7 @@ struct cxib_send_queue {
  * @log_size: log2 of its requests
  * @log_stride: log2 of the bytes of one
  * @max_sge: data segments that a request can have
- * @wr_ids: what the poster calls them
+ * @entries: what the driver knows of each
  * @lock: one poster at a time; protects @produced. Taken in any context.
  * @produced: requests posted so far
  * @consumed: requests that are done; protected by the lock of the completion
@@ -95,7 +95,7 @@ struct cxib_receive_queue {
 	unsigned int log_size;
 	unsigned int log_stride;
 	unsigned int max_sge;
-	u64 *wr_ids;
+	struct cxib_receive_entry *entries;
 	spinlock_t lock; /* posters */
 	u32 produced;
 	u32 consumed;

@@ -151,12 +151,12 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	struct device *dev = verbs->hw->bus->dev;
 	int err = -ENOMEM;
 
-	srq->wr_ids = kvcalloc(BIT(srq->log_size), sizeof(*srq->wr_ids), GFP_KERNEL);
-	if (!srq->wr_ids)
+	srq->entries = kvcalloc(BIT(srq->log_size), sizeof(*srq->entries), GFP_KERNEL);
+	if (!srq->entries)
 		return err;
 	srq->outstanding = bitmap_zalloc(BIT(srq->log_size), GFP_KERNEL);
 	if (!srq->outstanding)
-		goto free_wr_ids;
+		goto free_entries;
 	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
 	if (err)
 		goto free_bitmap;
@@ -170,8 +170,8 @@ destroy_buffer:
 	cxib_buffer_destroy(&srq->buffer, dev);
 free_bitmap:
 	bitmap_free(srq->outstanding);
-free_wr_ids:
-	kvfree(srq->wr_ids);
+free_entries:
+	kvfree(srq->entries);
 	return err;
 }
 
@@ -180,7 +180,7 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	cxib_record_destroy(verbs->hw, &srq->record);
 	cxib_buffer_destroy(&srq->buffer, verbs->hw->bus->dev);
 	bitmap_free(srq->outstanding);
-	kvfree(srq->wr_ids);
+	kvfree(srq->entries);
 }
 
 /* For the kernel. */

@@ -17,7 +17,7 @@
  * @max_sge: data segments that a request can have
  * @buffer: its memory
  * @record: tells the device what was posted
- * @wr_ids: what the poster calls each request
+ * @entries: what the driver knows of each request
  * @outstanding: bit for each request that is posted and not done; protected by
  *	@lock
  * @reference: keeps it while an event is told
@@ -39,7 +39,7 @@ struct cxib_srq {
 	unsigned int max_sge;
 	struct cxib_buffer buffer;
 	struct cxib_record record;
-	u64 *wr_ids;
+	struct cxib_receive_entry *entries;
 	unsigned long *outstanding;
 	struct cxib_reference reference;
 	spinlock_t lock; /* posters, and who frees requests */
@@ -65,7 +65,7 @@ void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type typ
 /* post_srq.c */
 int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct ib_wc *wc);
+bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct cxib_receive_entry *entry);
 void cxib_link_requests(struct cxib_srq *srq);
 
 #endif

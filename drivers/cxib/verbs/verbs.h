@@ -147,6 +147,16 @@ struct cxib_reference {
 struct cxib_record_page;
 
 /**
+ * struct cxib_receive_entry - what the driver knows of a request to receive
+ * @wr_id: what the poster calls it
+ * @room: bytes that a message may have
+ */
+struct cxib_receive_entry {
+	u64 wr_id;
+	u64 room;
+};
+
+/**
  * struct cxib_user_queue - what a program has brought for a queue
  * @umem: its memory; NULL if it has none, and for queues of the kernel
  * @record_page: the page with its doorbell record; NULL for queues of the kernel
