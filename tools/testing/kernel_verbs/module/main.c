@@ -19,6 +19,10 @@
 #define COMMAND_SIZE	128
 #define REPORT_SIZE	SZ_16K
 
+unsigned int ulp_patience = 120;
+module_param_named(patience, ulp_patience, uint, 0600);
+MODULE_PARM_DESC(patience, "seconds that a case waits for something, for example a completion");
+
 static DEFINE_MUTEX(lock); /* all that follows */
 static struct ib_device *devices[DEVICES];
 static struct ulp_report report;

@@ -21,8 +21,8 @@
 
 #define ULP_PORT	1
 #define ULP_QKEY	0x11111111
-/* Only ends a test that has failed anyway. */
-#define ULP_PATIENCE	(120 * HZ)
+/* Only ends a case that has failed anyway. */
+#define ULP_PATIENCE	(READ_ONCE(ulp_patience) * HZ)
 
 /**
  * struct ulp_report - what a case has found
@@ -151,6 +151,7 @@ extern const struct ulp_case ulp_cost_cases[];
 /* main.c */
 __printf(2, 3) int ulp_fail(struct ulp_report *report, const char *format, ...);
 __printf(2, 3) void ulp_say(struct ulp_report *report, const char *format, ...);
+extern unsigned int ulp_patience;
 struct ib_device *ulp_device(unsigned int index);
 
 /* pair.c */

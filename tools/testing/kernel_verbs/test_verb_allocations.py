@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Allocations of the driver fail while a kernel user makes objects and works with them: the verb fails, or does without
+the memory; nothing is left in the kernel or in the device, and the next time all is right.
+
+ULP_ALLOCATIONS is how many allocations of each case are tried, spread over it; without it, all are. ULP_CASES is a
+regular expression that chooses cases. The lab looks for leaked memory and DMA mappings at the end.
+"""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import failing_allocations
+from control import control
+from exerciser import UlpTest, cases, run_case
+from hca import spread
+
+SAMPLE = int(os.environ.get("ULP_ALLOCATIONS", "0"))
+CHOSEN = re.compile(os.environ.get("ULP_CASES", ""))
+OTHERS = re.compile("cost$|xrc_")
+"""They measure, or are steps of a test that has more to it than the module."""
+
+
+def kernel_objects() -> dict[str, dict[str, int]]:
+    """How many objects of each kind the RDMA core knows, by device."""
+    shown = subprocess.run(["rdma", "-j", "resource", "show"], check=True, capture_output=True, text=True).stdout
+    kinds = ("pd", "cq", "qp", "mr", "srq", "ctx")
+    return {device["ifname"]: {kind: device[kind] for kind in kinds if kind in device} for device in json.loads(shown)}
+
+
+def device_objects() -> dict[str, dict[str, int]]:
+    """How many objects of each kind live in the devices."""
+    return {hca: {kind: counts["living"] for kind, counts in objects.items() if counts["living"]}
+            for hca, objects in control("objects").items()}
+
+
+@unittest.skipUnless(failing_allocations.available(), "this kernel cannot make allocations fail where the driver is")
+class FailingAllocations(UlpTest):
+    def fail_each(self, kind: str) -> None:
+        failing_allocations.count_only(kind)
+        for name in filter(CHOSEN.search, cases()):
+            if not OTHERS.match(name):
+                self.fail_each_of(name)
+
+    def fail_each_of(self, name: str) -> None:
+        def run() -> str:
+            return run_case(name)
+
+        before = kernel_objects(), device_objects()
+        total = failing_allocations.count(run)
+        tried = list(spread(total, SAMPLE))
+        failed = 0
+        for number in tried:
+            with self.subTest(case=name, number=number, of=total):
+                failed += bool(failing_allocations.with_failure(number, run).error)
+                self.assertEqual((kernel_objects(), device_objects()), before)
+        self.assert_right(name)
+        print(f"{name}: {total} allocations, {len(tried)} made to fail, the case failed {failed} times", flush=True)
+        self.assertGreater(failed, 0)
+
+    def test_of_objects(self) -> None:
+        self.fail_each("failslab")
+
+    def test_of_pages(self) -> None:
+        self.fail_each("fail_page_alloc")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
