@@ -158,7 +158,7 @@ void PacketFaults::hold(const Place& place, Packet packet) {
 }
 
 /// This may run from the timer of one of them, which must outlive its handler.
-void PacketFaults::release(const Place& place) {
+void PacketFaults::release(Place place) {
     const auto found = held_.find(place);
     if (found == held_.end())
         return;

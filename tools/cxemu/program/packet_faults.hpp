@@ -44,7 +44,7 @@ private:
                    fabric::Packet packet);
     void pass(const Place& place, fabric::Packet packet);
     void hold(const Place& place, fabric::Packet packet);
-    void release(const Place& place);
+    void release(Place place);
     void delay(const Place& place, fabric::Packet packet, EventLoop::Duration time);
 
     EventLoop& loop_;
