@@ -16,7 +16,7 @@ argument  | include/verbs.h   | bundle in [(]create[)] | Linux 6.12             
 """
 WHOLE = {
     "include/generated/autoconf.h": "#define CONFIG_INFINIBAND_MODULE 1\n",
-    "include/config/kernel.release": "6.99.0-test\n",
+    "include/generated/utsrelease.h": '#define UTS_RELEASE "6.99.0-test"\n',
     "include/guard.h": "#define DEFINE_GUARD(name)\n",
     "include/verbs.h": "enum { RATE_800 };\nint (create)(int a,\n\tstruct bundle *b);\nint destroy(void);\n",
 }
