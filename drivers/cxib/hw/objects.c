@@ -12,6 +12,7 @@
 #include "hw/commands_objects.h"
 #include "hw/contexts.h"
 #include "hw/objects.h"
+#include "hw/work_queue.h"
 
 /* A memory key that queue pairs of its domain may use, whichever they are. */
 #define ANY_QUEUE_PAIR	0xffffff
@@ -120,6 +121,10 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 							    HW_MKEY_ACCESS_MODE_MTT);
 		hw_mkc_set_log_page_size(context, params->log_page_size);
 		hw_mkc_set_translations_octword_size(context, params->octwords);
+		if (params->is_signed) {
+			hw_mkc_set_bsf_en(context, 1);
+			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTWORD);
+		}
 		return;
 	}
 	if (params->on_device) {
@@ -189,3 +194,41 @@ int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 	return cxib_command_execute(queue, in, out);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);
+
+/**
+ * cxib_create_psv() - CREATE_PSV: where the device keeps two signatures
+ * @queue: command queue
+ * @pd: number of the protection domain
+ * @numbers: filled: two
+ */
+int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
+{
+	struct hw_create_psv_in in = {};
+	struct hw_create_psv_out out;
+	int err;
+
+	hw_create_psv_in_set_opcode(&in, HW_CMD_CREATE_PSV);
+	hw_create_psv_in_set_num_psv(&in, CXIB_PSV_COUNT);
+	hw_create_psv_in_set_pd(&in, pd);
+	err = cxib_command_execute(queue, in, out);
+	numbers[0] = hw_create_psv_out_get_psv0_index(&out);
+	numbers[1] = hw_create_psv_out_get_psv1_index(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_psv);
+
+/**
+ * cxib_destroy_psv() - DESTROY_PSV: gives one of them back
+ * @queue: command queue
+ * @number: its number; no request or key uses it any more
+ */
+int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number)
+{
+	struct hw_destroy_psv_in in = {};
+	struct hw_destroy_psv_out out;
+
+	hw_destroy_psv_in_set_opcode(&in, HW_CMD_DESTROY_PSV);
+	hw_destroy_psv_in_set_psvn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_psv);

@@ -11,6 +11,9 @@
 
 struct cxib_command_queue;
 
+/* Signatures that CREATE_PSV makes room for: one on the wire, one in memory. */
+#define CXIB_PSV_COUNT	2
+
 /**
  * struct cxib_mkey_params - what a memory key shall allow
  * @pd: protection domain that it belongs to
@@ -32,6 +35,7 @@ struct cxib_command_queue;
  * @remote_invalidate: the other end may invalidate the key
  * @on_device: the region is memory on the device, @start bytes from the
  *	beginning of BAR 0; addresses in requests begin with 0
+ * @is_signed: requests will say how the data is signed, too
  * @relaxed_write: writes may pass each other on the bus
  * @relaxed_read: reads may
  */
@@ -51,6 +55,7 @@ struct cxib_mkey_params {
 	bool indirect;
 	bool remote_invalidate;
 	bool on_device;
+	bool is_signed;
 	bool relaxed_write;
 	bool relaxed_read;
 };
@@ -62,5 +67,7 @@ int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key);
 int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);
+int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
+int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number);
 
 #endif

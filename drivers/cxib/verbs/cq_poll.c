@@ -12,6 +12,7 @@
 #include "hw/doorbell.h"
 #include "hw/names.h"
 #include "verbs/cq_poll.h"
+#include "verbs/integrity.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
@@ -242,6 +243,27 @@ static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 	return true;
 }
 
+/* The parts behind one that has failed are flushed: the request has completed by then. */
+static void hide_rest(struct cxib_send_queue *sends)
+{
+	u32 at = sends->consumed;
+
+	while (sends->entries[at & sends->mask].opcode == CXIB_WC_PART)
+		at += sends->entries[at & sends->mask].blocks;
+	sends->entries[at & sends->mask].opcode = CXIB_WC_MARK;
+}
+
+static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	if (!retire_send(qp, index, wc))
+		return false;
+	if (wc->opcode == CXIB_WC_PART && wc->status != IB_WC_WR_FLUSH_ERR) {
+		hide_rest(&qp->sends);
+		wc->opcode = IB_WC_REG_MR;
+	}
+	return true;
+}
+
 static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
 			   struct ib_wc *wc)
 {
@@ -253,7 +275,7 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 		return take_receive(cq, qp, entry, wc);
 	case HW_CQE_OPCODE_REQ_ERR:
 		fill_error(entry, wc);
-		return retire_send(qp, hw_cqe64_get_wqe_counter(entry), wc);
+		return retire_failed(qp, hw_cqe64_get_wqe_counter(entry), wc);
 	case HW_CQE_OPCODE_RESP_ERR:
 		return take_failed_receive(cq, qp, entry, wc);
 	default:
@@ -297,13 +319,21 @@ enum outcome {
 	OUTCOME_NONE,
 };
 
-/* What cannot be taken: the end of a ring, what is about to be forgotten, or a lie. */
+/*
+ * What is no completion: the end of a ring, a wrong signature, what is about to be
+ * forgotten, or a lie.
+ */
 static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 			   const struct hw_cqe64 *entry)
 {
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing) {
 		cq->consumer--;
 		return OUTCOME_NONE;
+	}
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
+		cxib_note_signature_error(to_verbs(cq->ib.device),
+					  (const struct hw_sig_err_cqe *)entry);
+		return OUTCOME_PASSED_OVER;
 	}
 	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return OUTCOME_PASSED_OVER;
@@ -332,6 +362,12 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 	return true;
 }
 
+/* That it has completed is for the driver only. */
+static __always_inline bool is_hidden(const struct ib_wc *wc)
+{
+	return wc->opcode >= CXIB_WC_PART;
+}
+
 /* All but completions of sends without error. */
 static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
@@ -347,8 +383,7 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
 		return refuse(cq, qp, &entry);
 	wc->qp = user_of(qp);
-	/* That a mark has completed is for the driver only. */
-	return wc->opcode == CXIB_WC_MARK ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
 static noinline enum outcome refuse_send(struct cxib_cq *cq)
@@ -382,7 +417,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
 	wc->qp = user_of(qp);
 	wc->wc_flags = 0;
-	return unlikely(wc->opcode == CXIB_WC_MARK) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	return unlikely(is_hidden(wc)) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
 static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
@@ -448,9 +483,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
 	wc->status = cxib_qp_is_special(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
-	if (!cxib_retire_send(qp, qp->sends.consumed, wc))
-		return false;
-	return wc->opcode != CXIB_WC_MARK || cxib_retire_send(qp, qp->sends.consumed, wc);
+	do {
+		if (!cxib_retire_send(qp, qp->sends.consumed, wc))
+			return false;
+	} while (is_hidden(wc));
+	return true;
 }
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
@@ -615,7 +652,8 @@ static bool is_receive(const struct hw_cqe64 *entry)
 {
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
-	return opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR;
+	return opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR &&
+	       opcode != HW_CQE_OPCODE_SIG_ERR;
 }
 
 /* What nobody will poll any more was received into a request that others can have. */
@@ -650,6 +688,10 @@ static bool drop(struct cxib_cq *cq, const struct whose *whose, const struct hw_
 		return is_receive(entry) && hw_cqe64_get_srqn(entry) == whose->srqn;
 	if (hw_cqe64_get_qpn(entry) != whose->qp->number)
 		return false;
+	/* The region stays, and the device counts its errors. */
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
+		cxib_note_signature_error(to_verbs(cq->ib.device),
+					  (const struct hw_sig_err_cqe *)entry);
 	free_shared_request(cq, whose->qp, entry);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "hw/capabilities.h"
+#include "verbs/integrity.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
 
@@ -52,10 +53,12 @@ static const struct ib_device_ops ops = {
 	.uverbs_abi_ver = USER_ABI_VERSION,
 
 	.alloc_mr = cxib_alloc_mr,
+	.alloc_mr_integrity = cxib_alloc_signed_mr,
 	.alloc_mw = cxib_create_mw,
 	.alloc_pd = cxib_create_pd,
 	.alloc_xrcd = cxib_create_xrcd,
 	.attach_mcast = cxib_attach_multicast,
+	.check_mr_status = cxib_check_mr_status,
 	.create_ah = cxib_create_ah,
 	.create_user_ah = cxib_create_ah,
 	.dealloc_mw = cxib_destroy_mw,
@@ -72,6 +75,7 @@ static const struct ib_device_ops ops = {
 	.get_link_layer = cxib_get_link_layer,
 	.get_port_immutable = cxib_get_port_immutable,
 	.map_mr_sg = cxib_map_mr,
+	.map_mr_sg_pi = cxib_map_signed_mr,
 	.modify_cq = cxib_modify_completion_queue,
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
@@ -207,6 +211,17 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 	attr->masked_atomic_cap = has_masked_atomics(caps) ? IB_ATOMIC_HCA : IB_ATOMIC_NONE;
 }
 
+static void describe_signatures(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
+{
+	if (!caps->sho)
+		return;
+	attr->kernel_cap_flags |= IBK_INTEGRITY_HANDOVER;
+	attr->sig_prot_cap = IB_PROT_T10DIF_TYPE_1 | IB_PROT_T10DIF_TYPE_2 |
+			     IB_PROT_T10DIF_TYPE_3;
+	attr->sig_guard_cap = IB_GUARD_T10DIF_CRC | IB_GUARD_T10DIF_CSUM;
+	attr->max_pi_fast_reg_page_list_len = CXIB_SIGNED_PIECES_MAX;
+}
+
 static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
 {
 	attr->max_mr_size = U64_MAX;
@@ -251,6 +266,7 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct 
 	*attr = (struct ib_device_attr){};
 	describe_identity(verbs, attr);
 	describe_abilities(verbs, attr);
+	describe_signatures(&verbs->hw->caps, attr);
 	describe_limits(&verbs->hw->caps, attr);
 	return 0;
 }
@@ -324,6 +340,7 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&verbs->signed_regions, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
 	spin_lock_init(&verbs->flush_lock);
 	mutex_init(&verbs->xrc.lock);
@@ -375,6 +392,6 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 	cxib_ports_destroy(verbs);
 	verbs->user->stop(verbs);
 	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||
-		!xa_empty(&verbs->shared_queues));
+		!xa_empty(&verbs->shared_queues) || !xa_empty(&verbs->signed_regions));
 	ib_dealloc_device(&verbs->ib);
 }

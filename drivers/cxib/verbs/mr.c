@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Memory regions: all memory for the kernel, pinned pages of programs, memory on the device. */
+#include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
 #include <linux/overflow.h>
@@ -9,7 +10,7 @@
 
 #include "hw/objects.h"
 #include "hw/work_queue.h"
-#include "verbs/verbs.h"
+#include "verbs/integrity.h"
 
 /* What a memory key can be made to allow. */
 #define ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -255,7 +256,15 @@ struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 lengt
 	return &mr->ib;
 }
 
-static int make_list(struct ib_device *ib, struct cxib_mr *mr)
+/**
+ * cxib_make_key_list() - memory for the translations that a request registers
+ * @ib: RDMA device
+ * @mr: with entry_size and entry_most
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or -ENOMEM.
+ */
+int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr)
 {
 	struct device *dev = to_verbs(ib)->hw->bus->dev;
 
@@ -272,12 +281,15 @@ static int make_list(struct ib_device *ib, struct cxib_mr *mr)
 	}
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_make_key_list);
 
-static void free_list(struct ib_device *ib, struct cxib_mr *mr)
+/* No request reads the list any more. */
+void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr)
 {
 	dma_unmap_single(to_verbs(ib)->hw->bus->dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
 	kfree(mr->list);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_free_key_list);
 
 /* A region that requests register: its key is free until then. */
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
@@ -302,7 +314,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	mr->is_indirect = params.indirect;
 	mr->entry_size = mr->is_indirect ? sizeof(struct hw_klm) : sizeof(struct hw_mtt);
 	mr->entry_most = most;
-	err = make_list(ib->device, mr);
+	err = cxib_make_key_list(ib->device, mr);
 	if (err)
 		goto free_mr;
 	params.octwords = ALIGN(most * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
@@ -312,7 +324,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	return &mr->ib;
 
 free_list:
-	free_list(ib->device, mr);
+	cxib_free_key_list(ib->device, mr);
 free_mr:
 	kfree(mr);
 	return ERR_PTR(err);
@@ -377,13 +389,17 @@ int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
 	struct cxib_mr *mr = to_mr(ib);
 	int err;
 
+	if (ib->type == IB_MR_TYPE_INTEGRITY) {
+		cxib_free_signed_mr(to_signed_mr(ib));
+		return 0;
+	}
 	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	if (mr->list)
-		free_list(ib->device, mr);
+		cxib_free_key_list(ib->device, mr);
 	kfree(mr);
 	return 0;
 }

@@ -9,6 +9,12 @@
 #define CXIB_REGISTRATION_OCTWORDS	9
 #define CXIB_INVALIDATION_OCTWORDS	8
 
+/*
+ * Blocks that the registration of a region with signatures takes at most: for the
+ * pieces, for the region, and for the state of its two signatures.
+ */
+#define CXIB_SIGNED_REGISTRATION_BLOCKS	(3 + 4 + 1 + 1)
+
 /* A block of the send queue, counted on when the ring begins anew. */
 static __always_inline void *cxib_send_block(const struct cxib_qp *qp, u32 block)
 {
@@ -22,7 +28,13 @@ int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 /* Requests that change memory keys: all but the control segment. Return their octwords. */
 u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control);
+u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
+		      struct hw_wqe_ctrl_seg *control);
 u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
+
+/* Requests that are several for the device. */
+int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
+				   const struct hw_wqe_ctrl_seg **control);
 
 /* For draining; the send queue is locked. */
 bool cxib_post_mark(struct cxib_qp *qp);

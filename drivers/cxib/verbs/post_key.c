@@ -13,18 +13,16 @@
 /* Lists of translations are read in such units. */
 #define LIST_UNIT	64
 
-static void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
-		     const struct ib_reg_wr *wr, u32 octwords)
+static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
+				     u32 access, u32 key, u32 octwords)
 {
-	const u32 access = wr->access;
-
 	segment->dw[0] = hw_mkey_seg_pack_00(0, 0, 0, 0, 1, !!(access & IB_ACCESS_REMOTE_ATOMIC),
 					     !!(access & IB_ACCESS_REMOTE_WRITE),
 					     !!(access & IB_ACCESS_REMOTE_READ),
 					     !!(access & IB_ACCESS_LOCAL_WRITE), 1,
 					     mr->is_indirect ? HW_MKEY_ACCESS_MODE_KLMS :
 							       HW_MKEY_ACCESS_MODE_MTT, 0);
-	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, wr->key & VARIANT_MASK);
+	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 1, 0);
 	hw_set_u64(&segment->dw[4], mr->ib.iova);
@@ -48,6 +46,27 @@ static void fill_free_key(struct hw_mkey_seg *segment)
 		hw_set_u64(&segment->dw[i], 0);
 }
 
+/* @check: enum hw_umr_flags: what is demanded of the key */
+static __always_inline u32 write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
+					      u32 access, u32 key, u32 check,
+					      struct hw_wqe_ctrl_seg *control)
+{
+	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
+			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
+			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
+			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE | HW_MKEY_MASK_A;
+	size_t length = ALIGN(mr->entry_count * mr->entry_size, LIST_UNIT);
+	u32 octwords = length / CXIB_OCTWORD;
+	u32 block = qp->sends.produced;
+
+	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
+				 check, octwords, 0, mask, 0);
+	fill_key(cxib_send_block(qp, block + 1), mr, access, key, octwords);
+	hw_wqe_data_seg_pack(cxib_send_block(qp, block + 2), 0, length,
+			     qp->ib.pd->local_dma_lkey, mr->list_dma);
+	return CXIB_REGISTRATION_OCTWORDS;
+}
+
 /**
  * cxib_write_registration() - what a request that registers memory consists of
  * @qp: queue pair; its send queue is locked
@@ -59,21 +78,25 @@ static void fill_free_key(struct hw_mkey_seg *segment)
 u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control)
 {
-	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
-			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
-			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
-			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE | HW_MKEY_MASK_A;
-	const struct cxib_mr *mr = to_mr(wr->mr);
-	size_t length = ALIGN(mr->entry_count * mr->entry_size, LIST_UNIT);
-	u32 octwords = length / CXIB_OCTWORD;
-	u32 block = qp->sends.produced;
+	return write_registration(qp, to_mr(wr->mr), wr->access, wr->key,
+				  HW_UMR_FLAGS_CHECK_NOT_FREE, control);
+}
 
-	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
-				 HW_UMR_FLAGS_CHECK_NOT_FREE, octwords, 0, mask, 0);
-	fill_key(cxib_send_block(qp, block + 1), mr, wr, octwords);
-	hw_wqe_data_seg_pack(cxib_send_block(qp, block + 2), 0, length,
-			     qp->ib.pd->local_dma_lkey, mr->list_dma);
-	return CXIB_REGISTRATION_OCTWORDS;
+/**
+ * cxib_write_pieces() - what a request that lists pieces of memory consists of
+ * @qp: queue pair; its send queue is locked
+ * @mr: with the list
+ * @key: key that stands for all of them; it may be in use, but not by a transfer
+ * @control: where it begins
+ *
+ * Only other keys refer to this one, so it allows what is done here.
+ *
+ * Return: octwords of the request.
+ */
+u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
+		      struct hw_wqe_ctrl_seg *control)
+{
+	return write_registration(qp, mr, IB_ACCESS_LOCAL_WRITE, key, 0, control);
 }
 
 /**

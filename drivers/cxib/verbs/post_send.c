@@ -314,6 +314,15 @@ static noinline bool make_room(struct cxib_send_queue *sends, u32 end)
 	return (s32)(end - sends->limit) <= 0;
 }
 
+/* What no queue pair does unless it was made for it. */
+static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				const struct hw_wqe_ctrl_seg **control)
+{
+	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
+		return cxib_build_signed_registration(qp, reg_wr(wr), control);
+	return -EOPNOTSUPP;
+}
+
 static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				 const struct hw_wqe_ctrl_seg **control)
 {
@@ -326,7 +335,7 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations) ||
 		     !(sends->operations >> wr->opcode & 1)))
-		return -EOPNOTSUPP;
+		return build_other(qp, wr, control);
 	operation = &operations[wr->opcode];
 	data = data_octwords(sends, operation, wr);
 	if (unlikely(data < 0))
@@ -356,7 +365,8 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  * Return: 0, or
  *	-EOPNOTSUPP when the queue pair cannot do the operation,
  *	-EINVAL when there are more data segments, or there is more inline data,
- *	than it was made for, or the operation brings data and they are inline,
+ *	than it was made for, or the operation brings data and they are inline;
+ *	also as cxib_build_signed_registration(),
  *	-ENOMEM when the send queue has no room.
  */
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,

@@ -48,9 +48,20 @@ static int check_completion_queues(struct cxib_verbs *verbs, const struct ib_qp_
 	return -EINVAL;
 }
 
+static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
+{
+	u32 flags = 0;
+
+	if (caps->block_lb_mc)
+		flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	if (caps->sho && type == IB_QPT_RC)
+		flags |= IB_QP_CREATE_INTEGRITY_EN;
+	return flags;
+}
+
 static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
 {
-	const u32 known = verbs->hw->caps.block_lb_mc ? IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
+	const u32 known = known_flags(&verbs->hw->caps, init->qp_type);
 
 	if (service_type(init->qp_type) < 0) {
 		ibdev_dbg(&verbs->ib, "queue pairs of type %d are not supported\n", init->qp_type);
@@ -514,6 +525,7 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 		.cap = qp->cap,
 		.qp_type = qp->ib.qp_type,
 		.port_num = qp->port,
+		.create_flags = qp->ib.integrity_en ? IB_QP_CREATE_INTEGRITY_EN : 0,
 		.sq_sig_type = qp->sends.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
 							    IB_SIGNAL_REQ_WR,
 	};

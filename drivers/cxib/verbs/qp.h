@@ -21,8 +21,13 @@
 struct cxib_qp;
 struct hw_wqe_ctrl_seg;
 
-/* What the completion of a mark would say, if anybody saw it. */
+/*
+ * What completions that nobody sees would say: that of a mark, and that of a part
+ * of a request which is several for the device, but for the last one. A part that
+ * fails is seen.
+ */
 #define CXIB_WC_MARK	U8_MAX
+#define CXIB_WC_PART	(U8_MAX - 1)
 
 /**
  * struct cxib_send_entry - what was posted at a block of the send queue

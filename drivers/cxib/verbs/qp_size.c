@@ -3,6 +3,7 @@
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
+#include "verbs/post.h"
 #include "verbs/qp.h"
 
 /* Longest send request that the device takes, bytes. */
@@ -25,23 +26,27 @@ static unsigned int send_header(enum ib_qp_type type)
 }
 
 /* What memory keys are changed with. */
-static unsigned int key_request(enum ib_qp_type type)
+static unsigned int key_request(enum ib_qp_type type, u32 flags)
 {
 	if (type != IB_QPT_RC)
 		return 0;
+	if (flags & IB_QP_CREATE_INTEGRITY_EN)
+		return CXIB_SIGNED_REGISTRATION_BLOCKS * CXIB_SEND_BLOCK;
 	return sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_umr_ctrl_seg) +
 	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
 }
 
 /* Bytes of a request with what was wanted of data. */
-static unsigned int request_size(enum ib_qp_type type, const struct ib_qp_cap *cap)
+static unsigned int request_size(const struct ib_qp_init_attr *init)
 {
+	const struct ib_qp_cap *cap = &init->cap;
 	unsigned int inlined = cap->max_inline_data ?
 			       ALIGN(sizeof(struct hw_wqe_inline_seg) + cap->max_inline_data,
 				     CXIB_OCTWORD) : 0;
 	unsigned int pointers = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
 
-	return max(send_header(type) + max(inlined, pointers), key_request(type));
+	return max(send_header(init->qp_type) + max(inlined, pointers),
+		   key_request(init->qp_type, init->create_flags));
 }
 
 static int refuse(const struct cxib_verbs *verbs, const char *name, u32 value, u32 limit)
@@ -51,8 +56,10 @@ static int refuse(const struct cxib_verbs *verbs, const char *name, u32 value, u
 	return -EINVAL;
 }
 
-static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_cap *cap)
+static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp,
+		      struct ib_qp_init_attr *init)
 {
+	struct ib_qp_cap *cap = &init->cap;
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	unsigned int header = send_header(qp->ib.qp_type);
 	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
@@ -71,7 +78,7 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct
 	most_inline = longest - header - sizeof(struct hw_wqe_inline_seg);
 	if (cap->max_inline_data > most_inline)
 		return refuse(verbs, "max_inline_data", cap->max_inline_data, most_inline);
-	request = DIV_ROUND_UP(request_size(qp->ib.qp_type, cap), CXIB_SEND_BLOCK);
+	request = DIV_ROUND_UP(request_size(init), CXIB_SEND_BLOCK);
 	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
 		return refuse(verbs, "max_send_wr", cap->max_send_wr,
 			      BIT(caps->log_max_qp_sz) / request);
@@ -128,12 +135,11 @@ static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
  */
 int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
-	struct ib_qp_cap *cap = &init->cap;
 	int err;
 
 	err = size_receives(verbs, qp, init);
 	if (!err)
-		err = size_sends(verbs, qp, cap);
+		err = size_sends(verbs, qp, init);
 	if (!err && qp->has_receives)
 		qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
 	return err;

@@ -101,6 +101,7 @@ struct cxib_xrc {
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
  * @shared_queues: struct cxib_srq by number
+ * @signed_regions: struct cxib_signed_mr by index of its key; read in interrupts
  * @user: what programs need
  * @flush: has the users of all completion queues look into them
  * @flush_lock: a completion queue whose user is told to look keeps the queue
@@ -125,6 +126,7 @@ struct cxib_verbs {
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
 	struct xarray shared_queues;
+	struct xarray signed_regions;
 	const struct cxib_user_interface *user;
 	struct work_struct flush;
 	spinlock_t flush_lock; /* see above */
@@ -369,6 +371,8 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
 int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
 int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
 u8 cxib_next_key_variant(struct cxib_verbs *verbs);
+int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr);
+void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr);
 
 /* mw.c */
 int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata);

@@ -108,6 +108,7 @@ static int make_queue_pair(struct ulp_end *end, const struct ulp_spec *spec)
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = spec->type,
+		.create_flags = spec->is_signed ? IB_QP_CREATE_INTEGRITY_EN : 0,
 	};
 
 	end->qp = ib_create_qp(end->pd, &attr);

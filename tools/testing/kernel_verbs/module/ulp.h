@@ -50,6 +50,7 @@ struct ulp_settings {
  * struct ulp_spec - what a pair of ends shall be like
  * @type: of the queue pairs
  * @shared: they receive from a shared receive queue
+ * @is_signed: they register regions with signatures
  * @max_wr: requests of each queue
  * @max_sge: data segments of each request
  * @max_inline: bytes that a send request can carry
@@ -62,6 +63,7 @@ struct ulp_settings {
 struct ulp_spec {
 	enum ib_qp_type type;
 	bool shared;
+	bool is_signed;
 	u32 max_wr;
 	u32 max_sge;
 	u32 max_inline;
@@ -147,6 +149,7 @@ extern const struct ulp_case ulp_resize_cases[];
 extern const struct ulp_case ulp_xrc_cases[];
 extern const struct ulp_case ulp_cq_cases[];
 extern const struct ulp_case ulp_cost_cases[];
+extern const struct ulp_case ulp_signature_cases[];
 
 /* main.c */
 __printf(2, 3) int ulp_fail(struct ulp_report *report, const char *format, ...);

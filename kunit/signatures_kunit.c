@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Regions with signatures: how they are described and registered, and what becomes of errors. */
+#include <linux/scatterlist.h>
+
+#include "fake_queue_pair.h"
+#include "hw/commands_memory.h"
+#include "hw/objects.h"
+#include "scripted_hca.h"
+#include "verbs/cq.h"
+#include "verbs/integrity.h"
+#include "verbs/post.h"
+
+#define REGION_KEY	0x123400
+#define PIECES_KEY	0x567800
+#define LOCAL_KEY	0x42
+
+/**
+ * struct region - a region of 16 blocks of 512 bytes on a connection
+ * @fake: queue pair
+ * @pd: protection domain
+ * @mr: the region
+ * @attrs: of the region
+ * @data: pieces
+ * @metadata: pieces
+ */
+struct region {
+	struct fake_queue_pair *fake;
+	struct ib_pd pd;
+	struct cxib_signed_mr mr;
+	struct ib_sig_attrs attrs;
+	struct scatterlist data[2];
+	struct scatterlist metadata;
+};
+
+static struct ib_sig_domain dif_of(u16 interval)
+{
+	return (struct ib_sig_domain){
+		.sig_type = IB_SIG_TYPE_T10_DIF,
+		.sig.dif = {
+			.pi_interval = interval, .app_tag = 0x1234, .ref_tag = 0x56789abc,
+			.ref_remap = true, .apptag_check_mask = 0xff00,
+		},
+	};
+}
+
+static void forget_region(void *data)
+{
+	struct region *region = data;
+
+	xa_destroy(&region->fake->verbs.signed_regions);
+	cxib_free_key_list(&region->fake->verbs.ib, &region->mr.mr);
+}
+
+static struct region *make_region(struct kunit *test)
+{
+	struct region *region = kunit_kzalloc(test, sizeof(*region), GFP_KERNEL);
+	struct cxib_signed_mr *mr = &region->mr;
+
+	KUNIT_ASSERT_NOT_NULL(test, region);
+	region->fake = fake_queue_pair_create(test);
+	region->fake->qp.ib.qp_type = IB_QPT_RC;
+	region->fake->qp.ib.integrity_en = true;
+	region->fake->qp.ib.pd = &region->pd;
+	region->fake->qp.sends.address_octwords = 0;
+	region->fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
+	region->pd.local_dma_lkey = LOCAL_KEY;
+	region->attrs = (struct ib_sig_attrs){
+		.check_mask = 0xff, .wire = dif_of(512), .mem = dif_of(512),
+	};
+	mr->mr.ib = (struct ib_mr){
+		.device = &region->fake->verbs.ib, .pd = &region->pd, .lkey = REGION_KEY,
+		.rkey = REGION_KEY, .type = IB_MR_TYPE_INTEGRITY, .page_size = SZ_4K,
+		.sig_attrs = &region->attrs,
+	};
+	mr->mr.is_indirect = true;
+	mr->mr.entry_size = sizeof(struct hw_klm);
+	mr->mr.entry_most = 3;
+	mr->pieces_key = PIECES_KEY;
+	mr->wire_variable = 0x11;
+	mr->memory_variable = 0x22;
+	mr->expected_errors = 1;
+	spin_lock_init(&mr->lock);
+	KUNIT_ASSERT_EQ(test, 0, cxib_make_key_list(&region->fake->verbs.ib, &mr->mr));
+	xa_init_flags(&region->fake->verbs.signed_regions, XA_FLAGS_LOCK_IRQ);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&region->fake->verbs.signed_regions,
+					       REGION_KEY >> 8, mr, GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, forget_region, region));
+	return region;
+}
+
+static int map(struct region *region, int pieces, int metadata)
+{
+	int i;
+
+	sg_init_table(region->data, ARRAY_SIZE(region->data));
+	sg_init_table(&region->metadata, 1);
+	for (i = 0; i < pieces; i++) {
+		sg_dma_address(&region->data[i]) = 0x10000 * (i + 1);
+		sg_dma_len(&region->data[i]) = 16 * 512 / pieces;
+	}
+	sg_dma_address(&region->metadata) = 0x80000;
+	sg_dma_len(&region->metadata) = 16 * 8;
+	return cxib_map_signed_mr(&region->mr.mr.ib, region->data, pieces, NULL, &region->metadata,
+				  metadata, NULL);
+}
+
+static int post(struct region *region, u64 wr_id)
+{
+	struct ib_reg_wr wr = {
+		.wr = { .opcode = IB_WR_REG_MR_INTEGRITY, .wr_id = wr_id,
+			.send_flags = IB_SEND_SIGNALED },
+		.mr = &region->mr.mr.ib, .key = REGION_KEY + 5,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ,
+	};
+	struct cxib_qp *qp = &region->fake->qp;
+	const struct hw_wqe_ctrl_seg *control;
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	err = cxib_build_send(qp, &wr.wr, &control);
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	return err;
+}
+
+static void check(struct kunit *test, struct region *region, struct ib_mr_status *status)
+{
+	KUNIT_ASSERT_EQ(test, 0, cxib_check_mr_status(&region->mr.mr.ib, IB_MR_CHECK_SIG_STATUS,
+						      status));
+}
+
+static u32 opcode_at(struct region *region, u32 block)
+{
+	return hw_wqe_ctrl_seg_get_opcode(fake_block(region->fake, block));
+}
+
+static u32 fence_at(struct region *region, u32 block)
+{
+	return hw_wqe_ctrl_seg_get_fm(fake_block(region->fake, block));
+}
+
+static void what_is_the_same_in_both_forms_is_copied(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	const struct hw_bsf_inl *wire, *memory;
+	const struct hw_bsf_basic *basic;
+	struct hw_bsf format;
+
+	region->attrs.mem.sig.dif.bg_type = IB_T10DIF_CSUM;
+	region->attrs.mem.sig.dif.app_escape = true;
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_signature_format(&format, &region->mr));
+	basic = hw_bsf_get_basic(&format);
+	wire = hw_bsf_get_w_inl(&format);
+	memory = hw_bsf_get_m_inl(&format);
+	KUNIT_EXPECT_EQ(test, HW_BSF_SIZE_WITH_INLINE, hw_bsf_basic_get_bsf_size(basic));
+	KUNIT_EXPECT_EQ(test, 1, hw_bsf_basic_get_sbs(basic));
+	KUNIT_EXPECT_EQ(test, HW_BSF_DIF_BYTES_APP | HW_BSF_DIF_BYTES_REF,
+			hw_bsf_basic_get_wire_copy_byte_mask(basic));
+	KUNIT_EXPECT_EQ(test, 0xff, hw_bsf_basic_get_check_byte_mask(basic));
+	KUNIT_EXPECT_EQ(test, HW_BSF_BLOCK_SIZE_BLOCK_512, hw_bsf_basic_get_mem_bs_selector(basic));
+	KUNIT_EXPECT_EQ(test, 16 * 512, hw_bsf_basic_get_raw_data_size(basic));
+	KUNIT_EXPECT_EQ(test, 0x11, hw_bsf_basic_get_w_psv(basic));
+	KUNIT_EXPECT_EQ(test, 0x22, hw_bsf_basic_get_m_psv(basic));
+	KUNIT_EXPECT_EQ(test, HW_BSF_SIG_TYPE_DIF_CRC, hw_bsf_inl_get_sig_type(wire));
+	KUNIT_EXPECT_EQ(test, HW_BSF_SIG_TYPE_DIF_IPCS, hw_bsf_inl_get_sig_type(memory));
+	KUNIT_EXPECT_EQ(test, HW_BSF_ESCAPE_NONE, hw_bsf_inl_get_escape(wire));
+	KUNIT_EXPECT_EQ(test, HW_BSF_ESCAPE_APPTAG, hw_bsf_inl_get_escape(memory));
+	KUNIT_EXPECT_EQ(test, 0x1234, hw_bsf_inl_get_dif_apptag(wire));
+	KUNIT_EXPECT_EQ(test, 0x56789abc, hw_bsf_inl_get_dif_reftag(memory));
+	KUNIT_EXPECT_EQ(test, 1, hw_bsf_inl_get_inc_reftag(wire));
+	KUNIT_EXPECT_EQ(test, 0xff00, hw_bsf_inl_get_dif_app_bitmask_check(wire));
+	KUNIT_EXPECT_EQ(test, 1, hw_bsf_inl_get_repeat_block(wire));
+}
+
+static void a_form_can_be_without_information(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	const struct hw_bsf_basic *basic;
+	struct hw_bsf format;
+
+	region->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 0));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_signature_format(&format, &region->mr));
+	basic = hw_bsf_get_basic(&format);
+	KUNIT_EXPECT_EQ(test, 0, hw_bsf_basic_get_sbs(basic));
+	KUNIT_EXPECT_EQ(test, HW_BSF_BLOCK_SIZE_BLOCK_512,
+			hw_bsf_basic_get_wire_bs_selector(basic));
+	KUNIT_EXPECT_EQ(test, 0, hw_bsf_basic_get_mem_bs_selector(basic));
+	KUNIT_EXPECT_EQ(test, 0, hw_bsf_inl_get_valid(hw_bsf_get_m_inl(&format)));
+}
+
+static void blocks_have_one_of_five_sizes(struct kunit *test)
+{
+	static const struct {
+		u16 interval;
+		u32 code;
+	} sizes[] = {
+		{ 512, HW_BSF_BLOCK_SIZE_BLOCK_512 }, { 520, HW_BSF_BLOCK_SIZE_BLOCK_520 },
+		{ 4048, HW_BSF_BLOCK_SIZE_BLOCK_4048 }, { 4096, HW_BSF_BLOCK_SIZE_BLOCK_4096 },
+		{ 4160, HW_BSF_BLOCK_SIZE_BLOCK_4160 }, { 0, 0 }, { 511, 0 }, { 1024, 0 },
+	};
+	struct region *region = make_region(test);
+	const struct hw_bsf_basic *basic;
+	struct hw_bsf format;
+	size_t i;
+
+	region->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 0));
+	basic = hw_bsf_get_basic(&format);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		region->attrs.wire = dif_of(sizes[i].interval);
+		KUNIT_EXPECT_EQ(test, sizes[i].code ? 0 : -EINVAL,
+				cxib_fill_signature_format(&format, &region->mr));
+		if (sizes[i].code)
+			KUNIT_EXPECT_EQ(test, sizes[i].code,
+					hw_bsf_basic_get_wire_bs_selector(basic));
+	}
+}
+
+static void what_cannot_be_signed_is_refused(struct kunit *test)
+{
+	struct region *region = make_region(test);
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
+	region->attrs.wire.sig.dif.bg = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
+	region->attrs.wire.sig.dif.bg = 0;
+	region->attrs.mem.sig.dif.pi_interval = 4096;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
+	region->attrs.mem = dif_of(512);
+	region->attrs.wire.sig_type = IB_SIG_TYPE_T10_DIF + 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
+	region->attrs.wire = dif_of(512);
+	region->mr.mr.ib.type = IB_MR_TYPE_MEM_REG;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
+	region->mr.mr.ib.type = IB_MR_TYPE_INTEGRITY;
+	region->fake->qp.ib.integrity_en = false;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post(region, 1));
+	KUNIT_EXPECT_EQ(test, 0, region->fake->qp.sends.produced);
+	region->fake->qp.ib.integrity_en = true;
+	KUNIT_EXPECT_EQ(test, 0, post(region, 1));
+}
+
+static void a_region_has_room_for_so_many_pieces(struct kunit *test)
+{
+	struct region *region = make_region(test);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, map(region, 0, 1));
+	region->mr.mr.entry_most = 2;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, map(region, 2, 1));
+	KUNIT_EXPECT_EQ(test, 0, map(region, 2, 0));
+	KUNIT_EXPECT_EQ(test, 16 * 512, region->mr.mr.ib.length);
+}
+
+static void pieces_are_registered_before_the_region(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct fake_queue_pair *fake = region->fake;
+	const struct hw_stride_block_entry *entry;
+	const struct hw_mkey_seg *key;
+	const struct hw_klm *pieces = region->mr.mr.list;
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	KUNIT_EXPECT_EQ(test, 9, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 0));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 3));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 7));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 8));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_STRONG_ORDERING, fence_at(region, 3));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, fake->qp.sends.next_fence);
+	KUNIT_EXPECT_EQ(test, PIECES_KEY, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, 0x80000, hw_klm_get_va(&pieces[2]));
+	KUNIT_EXPECT_EQ(test, 16, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 3)));
+	KUNIT_EXPECT_EQ(test, REGION_KEY + 5, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 3)));
+	key = fake_block(fake, 4);
+	KUNIT_EXPECT_EQ(test, 5, hw_mkey_seg_get_mkey_7_0(key));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_bsf_en(key));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_expected_sigerr_count(key));
+	KUNIT_EXPECT_EQ(test, 16 * 520, hw_mkey_seg_get_len(key));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(key));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(key));
+	entry = fake_block(fake, 5) + sizeof(struct hw_stride_block_ctrl_seg);
+	KUNIT_EXPECT_EQ(test, 512, hw_stride_block_entry_get_bcount(&entry[0]));
+	KUNIT_EXPECT_EQ(test, PIECES_KEY, hw_stride_block_entry_get_key(&entry[1]));
+	KUNIT_EXPECT_EQ(test, 16 * 512, hw_stride_block_entry_get_va(&entry[1]));
+}
+
+static void one_piece_needs_no_list(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct fake_queue_pair *fake = region->fake;
+	const struct hw_stride_block_entry *entry;
+	const struct hw_seg_set_psv *state;
+
+	region->attrs.wire.sig.dif.bg = 0xffff;
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	KUNIT_EXPECT_EQ(test, 6, fake->qp.sends.produced);
+	entry = fake_block(fake, 2) + sizeof(struct hw_stride_block_ctrl_seg);
+	KUNIT_EXPECT_EQ(test, LOCAL_KEY, hw_stride_block_entry_get_key(&entry[0]));
+	KUNIT_EXPECT_EQ(test, 0x10000, hw_stride_block_entry_get_va(&entry[0]));
+	KUNIT_EXPECT_EQ(test, 0x80000, hw_stride_block_entry_get_va(&entry[1]));
+	state = fake_block(fake, 5) + sizeof(struct hw_wqe_ctrl_seg);
+	KUNIT_EXPECT_EQ(test, 0x11, hw_seg_set_psv_get_psv_num(state));
+	KUNIT_EXPECT_EQ(test, 0xffff1234, hw_seg_set_psv_get_transient_sig(state));
+	KUNIT_EXPECT_EQ(test, 0x56789abc, hw_seg_set_psv_get_ref_tag(state));
+	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_ONLY_ERROR,
+			hw_wqe_ctrl_seg_get_ce(fake_block(fake, 4)));
+	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_CQ_UPDATE,
+			hw_wqe_ctrl_seg_get_ce(fake_block(fake, 5)));
+}
+
+static void a_registration_completes_once(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_wc wc[2];
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	hw_cqe64_set_wqe_counter(fake_completion(region->fake, HW_CQE_OPCODE_REQ), 8);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 2, wc));
+	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_REG_MR, wc[0].opcode);
+	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sends.consumed);
+}
+
+static void fail_part(struct region *region, u32 block, enum hw_cqe_syndrome syndrome)
+{
+	struct hw_cqe64 *entry = fake_completion(region->fake, HW_CQE_OPCODE_REQ_ERR);
+
+	hw_cqe64_set_wqe_counter(entry, block);
+	hw_err_cqe_set_syndrome((struct hw_err_cqe *)entry, syndrome);
+}
+
+static void a_part_that_fails_is_the_request(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_wc wc[4];
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	fail_part(region, 3, HW_CQE_SYNDROME_MW_BIND_ERR);
+	fail_part(region, 7, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_part(region, 8, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 4, wc));
+	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_MW_BIND_ERR, wc[0].status);
+	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sends.consumed);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+}
+
+static void parts_are_flushed_as_one(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_wc wc[4];
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	fail_part(region, 0, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_part(region, 4, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_part(region, 5, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 4, wc));
+	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[0].status);
+}
+
+static void a_full_queue_takes_no_registration(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_mr_status status;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
+	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / CXIB_SIGNED_REGISTRATION_BLOCKS; i++) {
+		KUNIT_ASSERT_EQ(test, 0, post(region, i));
+		check(test, region, &status);
+	}
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post(region, i));
+}
+
+static struct hw_sig_err_cqe *tell_error(struct region *region, u32 syndrome)
+{
+	struct hw_sig_err_cqe *entry = (void *)fake_completion(region->fake,
+							       HW_CQE_OPCODE_SIG_ERR);
+
+	hw_sig_err_cqe_set_mkey(entry, REGION_KEY + 5);
+	hw_sig_err_cqe_set_syndrome(entry, syndrome);
+	hw_sig_err_cqe_set_expected_trans_sig(entry, 0x11112222);
+	hw_sig_err_cqe_set_actual_trans_sig(entry, 0x33334444);
+	hw_sig_err_cqe_set_expected_reftag(entry, 0x55555555);
+	hw_sig_err_cqe_set_actual_reftag(entry, 0x66666666);
+	hw_sig_err_cqe_set_err_offset(entry, 0x123456789aULL);
+	return entry;
+}
+
+static void an_error_is_told_once(struct kunit *test)
+{
+	static const struct {
+		u32 syndrome;
+		enum ib_sig_err_type type;
+		u32 expected, actual;
+	} errors[] = {
+		{ HW_CQE_SIG_SYNDROME_GUARD, IB_SIG_BAD_GUARD, 0x1111, 0x3333 },
+		{ HW_CQE_SIG_SYNDROME_APPTAG, IB_SIG_BAD_APPTAG, 0x2222, 0x4444 },
+		{ HW_CQE_SIG_SYNDROME_REFTAG, IB_SIG_BAD_REFTAG, 0x55555555, 0x66666666 },
+	};
+	struct region *region = make_region(test);
+	struct ib_mr_status status;
+	struct ib_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		tell_error(region, errors[i].syndrome);
+		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_EQ(test, i % 2, region->mr.expected_errors);
+		check(test, region, &status);
+		KUNIT_EXPECT_EQ(test, IB_MR_CHECK_SIG_STATUS, status.fail_status);
+		KUNIT_EXPECT_EQ(test, errors[i].type, status.sig_err.err_type);
+		KUNIT_EXPECT_EQ(test, errors[i].expected, status.sig_err.expected);
+		KUNIT_EXPECT_EQ(test, errors[i].actual, status.sig_err.actual);
+		KUNIT_EXPECT_EQ(test, 0x123456789aULL, status.sig_err.sig_err_offset);
+		check(test, region, &status);
+		KUNIT_EXPECT_EQ(test, 0, status.fail_status);
+	}
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+}
+
+static void an_error_of_a_region_that_is_gone_is_nothing(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_wc wc;
+
+	hw_sig_err_cqe_set_mkey(tell_error(region, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, region->mr.has_error);
+}
+
+static void an_error_is_known_even_if_its_queue_pair_goes(struct kunit *test)
+{
+	struct region *region = make_region(test);
+
+	tell_error(region, HW_CQE_SIG_SYNDROME_GUARD);
+	cxib_cq_forget(&region->fake->cq, &region->fake->qp);
+	KUNIT_EXPECT_TRUE(test, region->mr.has_error);
+	KUNIT_EXPECT_EQ(test, 0, region->mr.expected_errors);
+}
+
+static void who_has_not_checked_cannot_register(struct kunit *test)
+{
+	struct region *region = make_region(test);
+	struct ib_mr_status status;
+
+	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(region, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 2));
+	check(test, region, &status);
+	KUNIT_EXPECT_EQ(test, 0, post(region, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_check_mr_status(&region->mr.mr.ib, 2, &status));
+}
+
+static void send_queues_are_sized_for_registrations(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_RC, .create_flags = IB_QP_CREATE_INTEGRITY_EN,
+		.cap = { .max_send_wr = 100, .max_send_sge = 1 },
+	};
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_size(&fake->verbs, &fake->qp, &init));
+	KUNIT_EXPECT_GE(test, BIT(fake->qp.sends.log_size),
+			init.cap.max_send_wr * CXIB_SIGNED_REGISTRATION_BLOCKS);
+	KUNIT_EXPECT_GE(test, init.cap.max_send_wr, 100);
+}
+
+static void variables_come_in_pairs(struct kunit *test)
+{
+	struct scripted_hca *scripted = scripted_hca_create(test);
+	u32 numbers[CXIB_PSV_COUNT];
+
+	hw_create_psv_out_set_psv0_index(scripted->out, 0x123456);
+	hw_create_psv_out_set_psv1_index(scripted->out, 0x234567);
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_psv(&scripted->queue, 0x42, numbers));
+	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_PSV, hw_create_psv_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 2, hw_create_psv_in_get_num_psv(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x42, hw_create_psv_in_get_pd(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x123456, numbers[0]);
+	KUNIT_EXPECT_EQ(test, 0x234567, numbers[1]);
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_psv(&scripted->queue, numbers[1]));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV, hw_destroy_psv_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x234567, hw_destroy_psv_in_get_psvn(scripted->in));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(what_is_the_same_in_both_forms_is_copied),
+	KUNIT_CASE(a_form_can_be_without_information),
+	KUNIT_CASE(blocks_have_one_of_five_sizes),
+	KUNIT_CASE(what_cannot_be_signed_is_refused),
+	KUNIT_CASE(a_region_has_room_for_so_many_pieces),
+	KUNIT_CASE(pieces_are_registered_before_the_region),
+	KUNIT_CASE(one_piece_needs_no_list),
+	KUNIT_CASE(a_registration_completes_once),
+	KUNIT_CASE(a_part_that_fails_is_the_request),
+	KUNIT_CASE(parts_are_flushed_as_one),
+	KUNIT_CASE(a_full_queue_takes_no_registration),
+	KUNIT_CASE(an_error_is_told_once),
+	KUNIT_CASE(an_error_of_a_region_that_is_gone_is_nothing),
+	KUNIT_CASE(an_error_is_known_even_if_its_queue_pair_goes),
+	KUNIT_CASE(who_has_not_checked_cannot_register),
+	KUNIT_CASE(send_queues_are_sized_for_registrations),
+	KUNIT_CASE(variables_come_in_pairs),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "signatures",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
