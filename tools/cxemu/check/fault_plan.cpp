@@ -192,9 +192,12 @@ std::expected<void, std::string> FaultPlan::read(const std::filesystem::path& fi
     return {};
 }
 
-void FaultPlan::clear() {
-    rules_.clear();
-    rules_made_ = 0;
+void FaultPlan::clear(std::string_view device) {
+    std::erase_if(rules_, [device](const auto& rule) {
+        return device.empty() || rule->said.device == device;
+    });
+    if (device.empty())
+        rules_made_ = 0;
     announce_packets();
 }
 

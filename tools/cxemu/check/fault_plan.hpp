@@ -53,11 +53,16 @@ public:
     /// \return an error text that names the file, the line and the cause
     std::expected<void, std::string> read(const std::filesystem::path& file);
 
-    /// The seed of the rules that are added from now on.
-    void set_seed(std::uint64_t seed) { seed_ = seed; }
+    /// The seed of the rules that are added from now on: the same rules after the same seed strike
+    /// alike, whatever was added before.
+    void set_seed(std::uint64_t seed) {
+        seed_ = seed;
+        rules_made_ = 0;
+    }
 
-    /// Forgets all rules. What is under way, such as a late answer, goes on.
-    void clear();
+    /// Forgets the rules of one device, "hca0" for example, or all rules if \p device is empty.
+    /// What is under way, such as a late answer, goes on.
+    void clear(std::string_view device = {});
 
     /// A device has taken a command. \return what is to happen to it; nothing: what it asks for
     std::optional<CommandFault> on_command(std::string_view device, std::uint16_t opcode);

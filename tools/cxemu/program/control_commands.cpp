@@ -128,7 +128,7 @@ json ControlCommands::help() const {
         result[name] = command.usage;
     result["fabric"] = "ports, links and switch";
     result["violations"] = "what the strict checker has found";
-    result["faults"] = "[clear]: the rules of the fault plan and what they have struck";
+    result["faults"] = "[clear [@hca0]]: the rules of the fault plan and what they have struck";
     result["fault"] = "LINE: adds a line to the fault plan";
     result["help"] = "this list; a last word @hca0 chooses one HCA";
     return result;
@@ -150,12 +150,17 @@ json ControlCommands::add_fault(Arguments words) {
 }
 
 json ControlCommands::run_faults(Arguments words) {
+    std::string_view device;
+    if (words.size() == 2 && words.back().starts_with('@')) {
+        device = std::string_view(words.back()).substr(1);
+        words = words.first(1);
+    }
     const bool clear = words.size() == 1 && words.front() == "clear";
     if (!words.empty() && !clear)
-        return error("the arguments are none, or clear");
+        return error("the arguments are none, clear, or clear @hca0");
     json before = faults_.to_json();
     if (clear)
-        faults_.clear();
+        faults_.clear(device);
     return {{"ok", std::move(before)}};
 }
 

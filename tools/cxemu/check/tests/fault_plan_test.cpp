@@ -105,6 +105,26 @@ TEST_F(FaultPlanTest, RepeatsItselfWithTheSameSeed) {
     EXPECT_LT(first.size(), 200U);
 }
 
+TEST_F(FaultPlanTest, RepeatsItselfWhateverItWasToldBefore) {
+    const auto run = [this] {
+        plan.clear("hca0");
+        add("seed 7");
+        add("packet drop 10% @hca0");
+        return packets_struck(1000);
+    };
+    const auto first = run();
+    add("command * garbage 1% @hca1");
+    EXPECT_EQ(run(), first);
+}
+
+TEST_F(FaultPlanTest, ForgetsTheRulesOfOneDevice) {
+    add("command * no-answer @hca0");
+    add("command * no-answer @hca1");
+    plan.clear("hca0");
+    EXPECT_FALSE(plan.on_command("hca0", nop));
+    EXPECT_TRUE(plan.on_command("hca1", nop));
+}
+
 TEST_F(FaultPlanTest, GivesEachRuleRandomNumbersOfItsOwn) {
     add("packet drop 10%");
     const auto alone = packets_struck(1000);

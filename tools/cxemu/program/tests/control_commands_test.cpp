@@ -135,6 +135,11 @@ TEST_F(ControlCommandsTest, AddRulesToTheFaultPlanAndTellWhatTheyHaveStruck) {
     EXPECT_EQ(rule["struck"], 1);
     EXPECT_EQ(ok("faults clear")["rules"].size(), 1U) << "what was there until now";
     EXPECT_EQ(ok("faults")["rules"].size(), 0U);
+    ok("fault command NOP no-answer @hca0");
+    ok("fault command NOP no-answer @hca1");
+    ok("faults clear @hca1");
+    EXPECT_EQ(ok("faults")["rules"][0]["line"], "command NOP no-answer @hca0");
+    EXPECT_EQ(ok("faults")["rules"].size(), 1U);
     EXPECT_THAT(error("fault command NOP stauts=1"), HasSubstr("stauts=1"));
     EXPECT_THAT(error("fault"), HasSubstr("line"));
     EXPECT_THAT(error("faults burn"), HasSubstr("clear"));
