@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,14 +23,19 @@ def until(condition: Callable[[], bool], what: str, pause: float = 0.2) -> None:
 
 def control(*words: str) -> Any:
     """Has the emulator do something; a last word @hca1 chooses one HCA. Returns what it answers."""
-    request = DIRECTORY / f"{time.monotonic_ns()}.request"
+    return control_lines(" ".join(words))
+
+
+def control_lines(*lines: str) -> Any:
+    """Has the emulator do several things, with nothing between them; returns what it answers to the last one."""
+    request = DIRECTORY / f"{time.monotonic_ns()}-{threading.get_native_id()}.request"
     partial = request.with_suffix(".new")
-    partial.write_text(" ".join(words))
+    partial.write_text("\n".join(lines))
     partial.rename(request)
     answer = request.with_suffix(".answer")
-    until(answer.exists, f"the emulator answers '{' '.join(words)}'", 0.02)
+    until(answer.exists, f"the emulator answers {lines}", 0.02)
     text = json.loads(answer.read_text())
     answer.unlink()
     if "error" in text:
-        raise AssertionError(f"'{' '.join(words)}': {text['error']}")
+        raise AssertionError(f"{lines}: {text['error']}")
     return text["ok"]

@@ -3,33 +3,41 @@
 """Carries words from a guest to the emulator's control socket, through files that both see.
 
 A guest cannot reach a socket of its host. It writes NAME.request into a directory of the checkout; this program sends
-the line to the socket and writes the answer to NAME.answer. Runs in the lab tree until it is ended:
+its lines to the socket, with those of no other request between them, and writes the answer to the last one to
+NAME.answer; lines after an error are not sent. Runs in the lab tree until it is ended:
 
     control_relay.py SOCKET DIRECTORY
 """
 
+import json
 import pathlib
 import socket
 import sys
 import time
 
 
-def ask(address: pathlib.Path, line: str) -> str:
+def ask(address: pathlib.Path, lines: list[str]) -> str:
+    answer = ""
     with socket.socket(socket.AF_UNIX) as control:
         control.connect(str(address))
-        control.sendall(line.strip().encode() + b"\n")
-        return control.makefile().readline()
+        answers = control.makefile()
+        for line in lines:
+            control.sendall(line.strip().encode() + b"\n")
+            answer = answers.readline()
+            if "error" in json.loads(answer):
+                break
+    return answer
 
 
 def serve(address: pathlib.Path, directory: pathlib.Path) -> None:
     while True:
         for request in sorted(directory.glob("*.request")):
-            answer = ask(address, request.read_text())
+            answer = ask(address, request.read_text().splitlines())
             request.unlink()
             partial = request.with_suffix(".partial")
             partial.write_text(answer)
             partial.rename(request.with_suffix(".answer"))
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 if __name__ == "__main__":

@@ -64,12 +64,16 @@ class HcaTest(ModuleTest):
         lines = self.shown(hca, "commands").splitlines()[1:]
         return {words[1]: [int(word) for word in words[2:5]] for words in map(str.split, lines)}
 
+    def assert_has_let_go(self, hca: pathlib.Path) -> None:
+        """The driver has nothing of an HCA any more."""
+        self.assertEqual(driver_of(hca), "")
+        self.assertEqual(driver_interrupts(hca), [])
+        self.assertFalse(uses_bar(hca))
+        self.assertFalse((DEBUGFS / hca.name).exists())
+
     def assert_nothing_is_left(self) -> None:
         for hca in self.hcas:
-            self.assertEqual(driver_of(hca), "")
-            self.assertEqual(driver_interrupts(hca), [])
-            self.assertFalse(uses_bar(hca))
-            self.assertFalse((DEBUGFS / hca.name).exists())
+            self.assert_has_let_go(hca)
 
     def assert_device_has_nothing(self, index: int) -> None:
         """The emulated device with this index has no objects."""

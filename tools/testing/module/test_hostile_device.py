@@ -1,29 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A device that answers, reports and does anything, from a seed: the kernel has nothing to report, the driver can be
+"""Devices that answer, report and do anything, each from a seed: the kernel has nothing to report, the driver can be
 unbound and unloaded, and a device that behaves again works.
 
-With an even seed it does so from the first command on, with an odd one as soon as it is up. CXIB_SEEDS is how many seeds
-are tried on each HCA, CXIB_FIRST_SEED the first one (default: 1).
+With an even seed a device does so from the first command on, with an odd one as soon as it is up. All HCAs do so at the
+same time, each with a seed of its own: they wait for answers that do not come most of the time.
+
+CXIB_SEEDS is how many seeds are tried, CXIB_FIRST_SEED the first one (default: 1). The kernel log tells which device
+has had which seed.
 """
 
+import contextlib
 import os
 import pathlib
 import subprocess
 import threading
+import time
+import traceback
 import unittest
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import guest
-from control import control
+from control import control, control_lines
 from guest import driver_of
 from hca import DEBUGFS, HcaTest
 
 FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
-SEEDS = int(os.environ.get("CXIB_SEEDS", "5"))
+SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
 LIMIT_MS = 300
 USUAL_LIMIT_MS = 60000
-# In percent, of each of a dozen ways to do wrong. A probe has some 50 commands: with 0.2 % half of all devices come up.
+# In percent, of each of a dozen ways to do wrong. A probe has some 20 commands: with 0.2 % half of all devices come up.
 CHANCES_FROM_THE_START = (0.05, 0.1, 0.2, 0.5, 2)
 CHANCES_WHEN_UP = (0.5, 2, 10)
 
@@ -40,11 +46,12 @@ def read_all(directory: pathlib.Path) -> None:
 
 def run(*words: str) -> None:
     """Whatever comes of it."""
-    subprocess.run(["timeout", "--signal=KILL", "60", *words],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=60)
 
 
 def use(hca: pathlib.Path) -> None:
+    """As long as it is there: it may be given up, and come back under another name, at any time."""
     for port in hca.glob("infiniband/*/ports"):
         read_all(port)
     for device in hca.glob("infiniband/*"):
@@ -53,10 +60,26 @@ def use(hca: pathlib.Path) -> None:
     run("devlink", "health", "diagnose", f"pci/{hca.name}", "reporter", "device")
 
 
-def misbehave(seed: int) -> None:
-    chances = CHANCES_WHEN_UP if seed % 2 else CHANCES_FROM_THE_START
-    control("fault", f"seed {seed}")
-    control("fault", f"random-device {chances[seed // 2 % len(chances)]}%")
+class Seeds:
+    """What is tried, and how it went; shared by the threads of all HCAs."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.left = iter(range(FIRST, FIRST + SEEDS))
+        self.came_up = 0
+        self.failures: list[str] = []
+        self.seconds: dict[str, float] = {}
+
+    def next(self) -> int | None:
+        with self.lock:
+            return next(self.left, None)
+
+    @contextlib.contextmanager
+    def measure(self, what: str) -> Iterator[None]:
+        start = time.monotonic()
+        yield
+        with self.lock:
+            self.seconds[what] = self.seconds.get(what, 0) + time.monotonic() - start
 
 
 class HostileDevice(HcaTest):
@@ -65,39 +88,54 @@ class HostileDevice(HcaTest):
         guest.write_attribute(DEBUGFS / "command_limit_ms", str(LIMIT_MS))
         self.addCleanup(guest.write_attribute, DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
         self.addCleanup(control, "faults", "clear")
-        self.came_up = 0
+        self.seeds = Seeds()
 
-    def in_parallel(self, action: Callable[[pathlib.Path], None]) -> None:
-        """Does something with all HCAs at once; whatever fails may fail."""
-        threads = [threading.Thread(target=action, args=(hca,)) for hca in self.hcas]
+    def behave(self, index: int) -> None:
+        control("faults", "clear", f"@hca{index}")
+
+    def misbehave(self, index: int, seed: int) -> None:
+        chances = CHANCES_WHEN_UP if seed % 2 else CHANCES_FROM_THE_START
+        chance = chances[seed // 2 % len(chances)]
+        control_lines(f"fault seed {seed}", f"fault random-device {chance}% @hca{index}")
+
+    def endure(self, index: int, seed: int) -> None:
+        hca = self.hcas[index]
+        guest.write_attribute(pathlib.Path("/dev/kmsg"), f"{hca.name}: seed {seed}")
+        if seed % 2:
+            with self.seeds.measure("bound"):
+                guest.bind_error(hca)
+            self.misbehave(index, seed)
+        else:
+            self.misbehave(index, seed)
+            with self.seeds.measure("bound"):
+                guest.bind_error(hca)
+        if driver_of(hca) == "cxib":
+            self.seeds.came_up += 1
+            with self.seeds.measure("used"):
+                use(hca)
+            with self.seeds.measure("unbound"):
+                guest.unbind(hca)
+        self.behave(index)
+        self.assert_has_let_go(hca)
+
+    def endure_all(self, index: int) -> None:
+        while (seed := self.seeds.next()) is not None:
+            try:
+                self.endure(index, seed)
+            except Exception:
+                self.seeds.failures.append(f"seed {seed}: {traceback.format_exc()}")
+                return
+
+    def test_is_survived(self) -> None:
+        threads = [threading.Thread(target=self.endure_all, args=(index,)) for index in range(len(self.hcas))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-
-    def use_and_unbind(self, hca: pathlib.Path) -> None:
-        if driver_of(hca) == "cxib":
-            self.came_up += 1
-            use(hca)
-            guest.unbind(hca)
-
-    def endure(self, seed: int) -> None:
-        control("faults", "clear")
-        if seed % 2:
-            self.in_parallel(guest.bind_error)
-            misbehave(seed)
-        else:
-            misbehave(seed)
-            self.in_parallel(guest.bind_error)
-        self.in_parallel(self.use_and_unbind)
-
-    def test_is_survived(self) -> None:
-        for seed in range(FIRST, FIRST + SEEDS):
-            self.endure(seed)
-            with self.subTest(seed=seed):
-                self.assert_nothing_is_left()
-        print(f"{SEEDS} seeds on {len(self.hcas)} HCAs, which came up {self.came_up} times")
-        control("faults", "clear")
+        shares = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in self.seeds.seconds.items())
+        print(f"{SEEDS} seeds from {FIRST} on, on {len(self.hcas)} HCAs, which came up {self.seeds.came_up} times; "
+              f"together they were {shares}")
+        self.assertEqual("\n".join(self.seeds.failures), "")
         guest.write_attribute(DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
         self.bind()
         self.unbind()
