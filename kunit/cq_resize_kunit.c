@@ -140,6 +140,60 @@ static void more_than_fits_breaks_the_device(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
 }
 
+static u8 answer(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+{
+	return *(u8 *)hca->script_context;
+}
+
+/* Resizes by a command, which ends with a status, if at all. */
+static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u8 status)
+{
+	fake->hca->script = answer;
+	fake->hca->script_context = &status;
+	fake->hw.caps.cq_resize = true;
+	fake->verbs.ib.attrs.max_cqe = 1000;
+	fake->hw.commands.limit_ms = 10;
+	mutex_init(&fake->hw.dma_lock);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	return cxib_resize_completion_queue(&fake->cq.ib, 100);
+}
+
+static void what_the_device_refuses_changes_nothing(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, resize_by_command(test, fake,
+							 HW_COMMAND_STATUS_BAD_PARAMETER));
+	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
+	KUNIT_EXPECT_FALSE(test, fake->cq.resizing);
+	KUNIT_EXPECT_FALSE(test, cxib_hw_is_quiet(&fake->hw));
+	receive(test, fake, 1);
+	expect_received(test, fake, 1);
+	expect_nothing(test, fake);
+}
+
+static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	fake_hca_fail(fake->hca, fault, 0);
+	KUNIT_EXPECT_EQ(test, err, resize_by_command(test, fake, HW_COMMAND_STATUS_OK));
+	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_hw_is_quiet(&fake->hw));
+	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
+}
+
+static void without_an_answer_the_device_writes_nowhere(struct kunit *test)
+{
+	expect_no_access(test, FAKE_FAULT_NEVER, -ETIMEDOUT);
+}
+
+static void nor_after_one_that_makes_no_sense(struct kunit *test)
+{
+	expect_no_access(test, FAKE_FAULT_TOKEN, -EBADMSG);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(what_was_not_polled_moves),
 	KUNIT_CASE(an_empty_ring_changes),
@@ -148,6 +202,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_ring_that_ends_unasked_breaks_the_device),
 	KUNIT_CASE(a_ring_without_end_breaks_the_device),
 	KUNIT_CASE(more_than_fits_breaks_the_device),
+	KUNIT_CASE(what_the_device_refuses_changes_nothing),
+	KUNIT_CASE(without_an_answer_the_device_writes_nowhere),
+	KUNIT_CASE(nor_after_one_that_makes_no_sense),
 	{}
 };
 

@@ -226,6 +226,8 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 		swap(cq->buffer, buffer);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
+	} else {
+		cxib_resize_failed(cq, err);
 	}
 	cxib_unpin_queue(&user, &buffer);
 	return err;

@@ -71,6 +71,29 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_change_ring);
 
+/**
+ * cxib_resize_failed() - before the new ring of a queue is freed
+ * @cq: completion queue; its lock is not held
+ * @err: how the command ended
+ *
+ * A command whose answer did not come, or makes no sense, may have been carried
+ * out, or may be carried out later. Then nobody knows into which ring the device
+ * writes, so it must not write any more, and is started again.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_resize_failed(struct cxib_cq *cq, int err)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	if (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO)
+		return;
+	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, or was not: error %d\n",
+		  cq->number, err);
+	cxib_health_break(&verbs->hw->health, "it does not say where a completion queue goes on");
+	cxib_hw_quiesce(verbs->hw);
+}
+
 static int change_size(struct cxib_cq *cq, unsigned int log_size)
 {
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
@@ -90,6 +113,8 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 	err = cxib_resize_cq(commands_of(verbs), cq->number, &params);
 	if (!err)
 		cxib_cq_change_ring(cq, &ring, log_size);
+	else
+		cxib_resize_failed(cq, err);
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = false;
 	cxib_buffer_destroy(&ring, dev);
@@ -124,3 +149,4 @@ int cxib_resize_completion_queue(struct ib_cq *ib, int entries)
 	guard(mutex)(&cq->ring_lock);
 	return log_size == cq->log_size ? 0 : change_size(cq, log_size);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_resize_completion_queue);
