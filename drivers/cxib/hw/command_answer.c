@@ -60,10 +60,11 @@ static int malformed(struct cxib_command_queue *queue, const struct cxib_command
 	va_start(args, format);
 	text.fmt = format;
 	text.va = &args;
-	dev_err_ratelimited(queue->dev,
-			    "answer to command %s (0x%03x, op_mod 0x%x) in slot %u makes no sense: %pV\n",
-			    hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
-			    &text);
+	if (__ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"answer to command %s (0x%03x, op_mod 0x%x) in slot %u makes no sense: %pV\n",
+			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
+			&text);
 	va_end(args);
 	return -EBADMSG;
 }
@@ -75,10 +76,11 @@ static int check_delivery(struct cxib_command_queue *queue, const struct cxib_co
 
 	if (!delivery)
 		return 0;
-	dev_err_ratelimited(queue->dev,
-			    "command %s (0x%03x, op_mod 0x%x) in slot %u was not delivered: %s (delivery status 0x%x)\n",
-			    hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
-			    hw_command_delivery_status_name(delivery), delivery);
+	if (__ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"command %s (0x%03x, op_mod 0x%x) in slot %u was not delivered: %s (delivery status 0x%x)\n",
+			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
+			hw_command_delivery_status_name(delivery), delivery);
 	return -EIO;
 }
 
@@ -118,12 +120,12 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 
 	command->status = hw_cmd_out_get_status(out);
 	command->syndrome = hw_cmd_out_get_syndrome(out);
-	if (command->status && !command->quiet)
-		dev_err_ratelimited(queue->dev,
-				    "command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
-				    hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod,
-				    hw_command_status_name(command->status), command->status,
-				    command->syndrome);
+	if (command->status && !command->quiet && __ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
+			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod,
+			hw_command_status_name(command->status), command->status,
+			command->syndrome);
 	return cxib_command_status_to_errno(command->status);
 }
 

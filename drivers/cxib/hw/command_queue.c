@@ -42,6 +42,9 @@
 /* Who waits for a slot looks for late answers this often. */
 #define SLOT_RECHECK_MS		100
 
+/* Then it is silent about commands for a few seconds. */
+#define MESSAGES_AT_ONCE	30
+
 /* Makes the exclusive or of all bytes of an entry 0xff. */
 static u8 signature_of(const struct hw_cmd_queue_entry *entry)
 {
@@ -318,10 +321,11 @@ static bool all_abandoned(const struct cxib_command_queue *queue)
 static void say_abandoned(struct cxib_command_queue *queue,
 			  const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
-	dev_err_ratelimited(queue->dev,
-			    "command %s (0x%03x, op_mod 0x%x) was not answered within %u ms; its slot %u is set aside until the answer comes or the device is reset\n",
-			    hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, limit_ms,
-			    slot->number);
+	if (__ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"command %s (0x%03x, op_mod 0x%x) was not answered within %u ms; its slot %u is set aside until the answer comes or the device is reset\n",
+			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, limit_ms,
+			slot->number);
 }
 
 /*
@@ -440,9 +444,10 @@ int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *comm
 		return run_in_slot(queue, slot, command, limit_ms);
 	if (READ_ONCE(queue->broken))
 		return -EIO;
-	dev_err_ratelimited(queue->dev,
-			    "command %s (0x%03x) found no free slot within %u ms\n",
-			    hw_cmd_name(opcode), opcode, limit_ms);
+	if (__ratelimit(&queue->messages))
+		dev_err(queue->dev,
+			"command %s (0x%03x) found no free slot within %u ms\n",
+			hw_cmd_name(opcode), opcode, limit_ms);
 	return -ETIMEDOUT;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_run);
@@ -503,10 +508,11 @@ unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
 	unsigned int count = 0;
 
 	while ((slot = find_late(queue))) {
-		dev_warn_ratelimited(queue->dev,
-				     "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
-				     hw_cmd_name(slot->opcode), slot->opcode,
-				     ktime_ms_delta(ktime_get(), slot->issued), slot->number);
+		if (__ratelimit(&queue->messages))
+			dev_warn(queue->dev,
+				 "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
+				 hw_cmd_name(slot->opcode), slot->opcode,
+				 ktime_ms_delta(ktime_get(), slot->issued), slot->number);
 		release_slot(queue, slot);
 		count++;
 	}
@@ -635,6 +641,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 		.polled = true,
 	};
 	spin_lock_init(&queue->lock);
+	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGES_AT_ONCE);
 	xa_init(&queue->statistics);
 	init_slots(queue);
 

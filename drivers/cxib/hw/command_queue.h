@@ -13,6 +13,7 @@
 #define CXIB_HW_COMMAND_QUEUE_H
 
 #include <linux/ktime.h>
+#include <linux/ratelimit.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -124,6 +125,8 @@ struct cxib_slot_class {
  *	commands in all other slots
  * @statistics: struct cxib_command_statistics by opcode
  * @limit_ms: time limit of commands that do not set their own
+ * @messages: how often the kernel log gets something about commands of this
+ *	device, whatever others have to say
  * @lock: protects what follows, the state of every slot and the contents of
  *	@statistics. Taken in interrupts.
  * @slots: the slots
@@ -146,6 +149,7 @@ struct cxib_command_queue {
 	struct cxib_slot_class pages;
 	struct xarray statistics;
 	unsigned int limit_ms;
+	struct ratelimit_state messages;
 
 	spinlock_t lock; /* slots, see above */
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
