@@ -51,6 +51,29 @@ def kernel_log(*options: str) -> str:
     return subprocess.run(["dmesg", "--notime", *options], check=True, capture_output=True, text=True).stdout
 
 
+class LogTail:
+    """What the kernel log says from now on."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.descriptor, 0, os.SEEK_END)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def read(self) -> list[str]:
+        """The messages since the last call."""
+        messages = []
+        while True:
+            try:
+                record = os.read(self.descriptor, 8192)
+            except BlockingIOError:
+                return messages
+            except BrokenPipeError:
+                continue  # the oldest ones were overwritten
+            messages.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
+
+
 def load() -> None:
     """Loads the module and what it needs, as modprobe would if it were installed."""
     needed = subprocess.run(["modinfo", "-F", "depends", MODULE], check=True, capture_output=True, text=True).stdout

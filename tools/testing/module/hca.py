@@ -4,7 +4,10 @@
 import os
 import pathlib
 import re
-from collections.abc import Iterable
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import guest
 from control import control
@@ -51,6 +54,32 @@ class HcaTest(ModuleTest):
     def unbind(self) -> None:
         for hca in self.hcas:
             guest.unbind(hca)
+
+    def share_out(self, items: Iterable[Any], act: Callable[[int, Any], None]) -> None:
+        """Does something with each item, on all HCAs at the same time: each takes the next item, with which the action
+        is called together with the number of the HCA. All failures are reported; a failure ends the work on its HCA."""
+        left = iter(list(items))
+        lock = threading.Lock()
+        failures = []
+
+        def work(index: int) -> None:
+            while True:
+                with lock:
+                    item = next(left, None)
+                if item is None:
+                    return
+                try:
+                    act(index, item)
+                except Exception:
+                    failures.append(f"{item}: {traceback.format_exc()}")
+                    return
+
+        threads = [threading.Thread(target=work, args=(index,)) for index in range(len(self.hcas))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual("\n".join(failures), "")
 
     def shown(self, hca: pathlib.Path, name: str) -> str:
         return (DEBUGFS / hca.name / name).read_text()

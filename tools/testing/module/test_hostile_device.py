@@ -16,7 +16,6 @@ import pathlib
 import subprocess
 import threading
 import time
-import traceback
 import unittest
 from collections.abc import Iterator
 
@@ -60,19 +59,13 @@ def use(hca: pathlib.Path) -> None:
     run("devlink", "health", "diagnose", f"pci/{hca.name}", "reporter", "device")
 
 
-class Seeds:
-    """What is tried, and how it went; shared by the threads of all HCAs."""
+class Record:
+    """How it went; shared by the threads of all HCAs."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.left = iter(range(FIRST, FIRST + SEEDS))
         self.came_up = 0
-        self.failures: list[str] = []
         self.seconds: dict[str, float] = {}
-
-    def next(self) -> int | None:
-        with self.lock:
-            return next(self.left, None)
 
     @contextlib.contextmanager
     def measure(self, what: str) -> Iterator[None]:
@@ -88,7 +81,7 @@ class HostileDevice(HcaTest):
         guest.write_attribute(DEBUGFS / "command_limit_ms", str(LIMIT_MS))
         self.addCleanup(guest.write_attribute, DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
         self.addCleanup(control, "faults", "clear")
-        self.seeds = Seeds()
+        self.record = Record()
 
     def behave(self, index: int) -> None:
         control("faults", "clear", f"@hca{index}")
@@ -102,40 +95,27 @@ class HostileDevice(HcaTest):
         hca = self.hcas[index]
         guest.write_attribute(pathlib.Path("/dev/kmsg"), f"{hca.name}: seed {seed}")
         if seed % 2:
-            with self.seeds.measure("bound"):
+            with self.record.measure("bound"):
                 guest.bind_error(hca)
             self.misbehave(index, seed)
         else:
             self.misbehave(index, seed)
-            with self.seeds.measure("bound"):
+            with self.record.measure("bound"):
                 guest.bind_error(hca)
         if driver_of(hca) == "cxib":
-            self.seeds.came_up += 1
-            with self.seeds.measure("used"):
+            self.record.came_up += 1
+            with self.record.measure("used"):
                 use(hca)
-            with self.seeds.measure("unbound"):
+            with self.record.measure("unbound"):
                 guest.unbind(hca)
         self.behave(index)
         self.assert_has_let_go(hca)
 
-    def endure_all(self, index: int) -> None:
-        while (seed := self.seeds.next()) is not None:
-            try:
-                self.endure(index, seed)
-            except Exception:
-                self.seeds.failures.append(f"seed {seed}: {traceback.format_exc()}")
-                return
-
     def test_is_survived(self) -> None:
-        threads = [threading.Thread(target=self.endure_all, args=(index,)) for index in range(len(self.hcas))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        shares = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in self.seeds.seconds.items())
-        print(f"{SEEDS} seeds from {FIRST} on, on {len(self.hcas)} HCAs, which came up {self.seeds.came_up} times; "
+        self.share_out(range(FIRST, FIRST + SEEDS), self.endure)
+        shares = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in self.record.seconds.items())
+        print(f"{SEEDS} seeds from {FIRST} on, on {len(self.hcas)} HCAs, which came up {self.record.came_up} times; "
               f"together they were {shares}")
-        self.assertEqual("\n".join(self.seeds.failures), "")
         guest.write_attribute(DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
         self.bind()
         self.unbind()
