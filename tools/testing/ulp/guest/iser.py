@@ -18,22 +18,32 @@ INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the
 
 
 @contextlib.contextmanager
-def target(disk: str) -> Iterator[None]:
+def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protected: bool) -> Iterator[None]:
     rdma.run("modprobe", "-a", "iscsi_target_mod", "ib_isert")
     group = FABRIC / TARGET / "tpgt_1"
     unit, portal = group / "lun/lun_0", group / "np" / PORTAL
     with contextlib.ExitStack() as stack:
-        backstore = stack.enter_context(scsi_target.backstore("iser", disk))
+        disk = stack.enter_context(backstore)
         stack.enter_context(scsi_target.made(FABRIC, FABRIC / TARGET, group, unit))
-        settings = {"authentication": 0, "generate_node_acls": 1, "cache_dynamic_acls": 1, "demo_mode_write_protect": 0}
+        settings = {"authentication": 0, "generate_node_acls": 1, "cache_dynamic_acls": 1, "demo_mode_write_protect": 0,
+                    "t10_pi": int(protected)}
         for name, value in settings.items():
             disks.write(group / "attrib" / name, value)
-        stack.enter_context(scsi_target.linked(unit / "disk", backstore))
+        stack.enter_context(scsi_target.linked(unit / "disk", disk))
         stack.enter_context(scsi_target.made(portal))
         disks.write(portal / "iser", 1)
         disks.write(group / "enable", 1)
         yield
         disks.write(group / "enable", 0)
+
+
+def target(disk: str) -> contextlib.AbstractContextManager[None]:
+    return _target(scsi_target.backstore("iser", disk), protected=False)
+
+
+def protected_target() -> contextlib.AbstractContextManager[None]:
+    """Offers a disk whose blocks have protection information, which goes over the wire with them."""
+    return _target(scsi_target.protected_backstore("iser"), protected=True)
 
 
 def _prepare_initiator() -> None:

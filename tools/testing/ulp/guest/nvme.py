@@ -16,13 +16,15 @@ IDENTITY = "00000000-0000-4000-8000-000000000001"
 
 
 @contextlib.contextmanager
-def target(disk: str) -> Iterator[None]:
+def target(disk: str, protected: bool = False) -> Iterator[None]:
     rdma.run("modprobe", "nvmet_rdma")
     subsystem, port = CONFIG / "subsystems" / SUBSYSTEM, CONFIG / "ports/1"
     namespace = subsystem / "namespaces/1"
     for directory in (subsystem, namespace, port):
         directory.mkdir()
     disks.write(subsystem / "attr_allow_any_host", 1)
+    disks.write(subsystem / "attr_pi_enable", int(protected))
+    disks.write(port / "param_pi_enable", int(protected))
     disks.write(namespace / "device_path", disk)
     disks.write(namespace / "enable", 1)
     for name, value in {"trtype": "rdma", "adrfam": "ipv4", "traddr": wire.SERVER, "trsvcid": SERVICE}.items():

@@ -12,14 +12,13 @@ CONFIG = pathlib.Path("/sys/kernel/config/target")
 
 
 @contextlib.contextmanager
-def backstore(name: str, disk: str) -> Iterator[pathlib.Path]:
-    """A disk of this guest as the target offers it."""
+def _backstore(kind: str, name: str, control: str) -> Iterator[pathlib.Path]:
     rdma.run("modprobe", "-a", "target_core_mod", "target_core_iblock", "sd_mod")
     pathlib.Path("/var/target/pr").mkdir(parents=True, exist_ok=True)
-    adapter = CONFIG / "core/iblock_0"
+    adapter = CONFIG / f"core/{kind}_0"
     directory = adapter / name
     directory.mkdir(parents=True)
-    disks.write(directory / "control", f"udev_path={disk}")
+    disks.write(directory / "control", control)
     disks.write(directory / "enable", 1)
     try:
         yield directory
@@ -28,6 +27,19 @@ def backstore(name: str, disk: str) -> Iterator[pathlib.Path]:
         # Goes when the last disk of it has gone.
         with contextlib.suppress(OSError):
             adapter.rmdir()
+
+
+def backstore(name: str, disk: str) -> contextlib.AbstractContextManager[pathlib.Path]:
+    """A disk of this guest as the target offers it."""
+    return _backstore("iblock", name, f"udev_path={disk}")
+
+
+@contextlib.contextmanager
+def protected_backstore(name: str, pages: int = 8192) -> Iterator[pathlib.Path]:
+    """A disk in the memory of the target, whose blocks have protection information of type 1."""
+    with _backstore("rd_mcp", name, f"rd_pages={pages}") as directory:
+        disks.write(directory / "attrib/pi_prot_type", 1)
+        yield directory
 
 
 @contextlib.contextmanager

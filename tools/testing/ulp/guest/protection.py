@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Disks whose blocks have protection information, and data that goes bad before it gets to the HCA."""
+
+import contextlib
+import errno
+import mmap
+import os
+import pathlib
+import random
+from collections.abc import Iterator
+
+import disks
+import rdma
+import ulp
+
+MODULE = os.environ.get("ULP_CORRUPTION", "corruption.ko")
+PARAMETERS = pathlib.Path("/sys/module/corruption/parameters")
+# Where data comes from: the function that is handed it, and which of its arguments it is.
+CLIENT, TARGET = ("ib_map_mr_sg_pi", 1), ("rdma_rw_ctx_signature_init", 3)
+PLACE, SIZE = 1 << 20, 16 << 10
+
+
+@contextlib.contextmanager
+def corruption(place: tuple[str, int]) -> Iterator[None]:
+    """The next transfer of one side has a byte that is not what its protection information was computed for."""
+    function, argument = place
+    rdma.run("insmod", MODULE, f"symbol={function}", f"argument={argument}", "armed=1")
+    try:
+        yield
+        if int((PARAMETERS / "armed").read_text()):
+            raise AssertionError(f"{function} was not called")
+    finally:
+        rdma.run("rmmod", "corruption")
+
+
+@contextlib.contextmanager
+def _opened(disk: str) -> Iterator[int]:
+    descriptor = os.open(disk, os.O_RDWR | os.O_DIRECT)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def write(disk: str, data: bytes) -> None:
+    with _opened(disk) as descriptor, mmap.mmap(-1, len(data)) as memory:
+        memory[:] = data
+        os.pwritev(descriptor, [memory], PLACE)
+
+
+def read(disk: str) -> bytes:
+    with _opened(disk) as descriptor, mmap.mmap(-1, SIZE) as memory:
+        os.preadv(descriptor, [memory], PLACE)
+        return memory[:]
+
+
+@contextlib.contextmanager
+def left_to_the_hca(disk: str) -> Iterator[None]:
+    """The client's kernel neither computes nor checks the information itself."""
+    integrity = disks.BLOCKS / pathlib.Path(disk).name / "integrity"
+    names = ("write_generate", "read_verify")
+    for name in names:
+        disks.write(integrity / name, 0)
+    try:
+        yield
+    finally:
+        for name in names:
+            disks.write(integrity / name, 1)
+
+
+def messages() -> str:
+    return rdma.run("dmesg")
+
+
+@ulp.ALONE_ONLY
+class Protected(ulp.Protocol):
+    """A disk with protection information; a subclass says what connects to it, and how an error is reported."""
+
+    ERROR = ""  # what the kernel log says of one
+
+    def connection(self) -> contextlib.AbstractContextManager[str]:
+        raise NotImplementedError
+
+    def assert_fails(self, action, *arguments, said: str) -> None:
+        before = len(messages())
+        with self.assertRaises(OSError) as raised:
+            action(*arguments)
+        self.assertEqual(raised.exception.errno, errno.EILSEQ)
+        self.assertIn(said, messages()[before:])
+
+    def test_intact_blocks_pass(self) -> None:
+        before = len(messages())
+        with self.connection() as disk:
+            for block in ("512", "4k", "64k", "256k") if ulp.WHOLE else ("4k", "64k"):
+                with self.subTest(block):
+                    disks.verify(disk, block, size="1m")
+        self.assertNotRegex(messages()[before:], "(?i)guard|I/O error|PI error")
+
+    def test_the_hca_inserts_and_strips(self) -> None:
+        with self.connection() as disk, left_to_the_hca(disk):
+            disks.verify(disk, "64k", size="1m")
+
+    def test_what_the_hca_inserts_is_right(self) -> None:
+        data = random.Random(1).randbytes(SIZE)  # noqa: S311
+        with self.connection() as disk:
+            with left_to_the_hca(disk):
+                write(disk, data)
+            self.assertEqual(read(disk), data)
+            write(disk, data[::-1])
+            with left_to_the_hca(disk):
+                self.assertEqual(read(disk), data[::-1])
+
+    def assert_not_written(self, disk: str, before: bytes) -> None:
+        """What was there has stayed, where the target sees that the block is bad."""
+
+    def test_a_block_that_goes_bad_is_reported_to_who_writes(self) -> None:
+        before, data = bytes(SIZE), b"x" * SIZE
+        with self.connection() as disk:
+            write(disk, before)
+            with corruption(CLIENT):
+                self.assert_fails(write, disk, data, said=self.ERROR)
+            self.assert_not_written(disk, before)
+            write(disk, data)
+            self.assertEqual(read(disk), data)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""iSER with T10 protection information: the HCAs insert, strip and check it.
+
+The initiator's kernel guards blocks with checksums, which its HCA turns into the CRCs of the wire: the target cannot
+see that a block was bad before that. The initiator can, and reports it, but the block is written.
+"""
+
+import contextlib
+from collections.abc import Iterator
+
+import disks
+import iser
+import protection
+import rdma
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return iser.protected_target()
+
+
+def unload() -> None:
+    # Linux's target keeps a session for ever that has had such an error, whatever the driver: it cannot be unloaded.
+    disks.unload("ib_iser")
+
+
+class Disk(protection.Protected):
+    ERROR = "Logical block guard check failed"
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[str]:
+        rdma.run("modprobe", "ib_iser", "pi_enable=1")
+        with iser.connection() as (disk,):
+            yield disk
+
+    def test_a_block_that_goes_bad_is_reported_to_who_reads(self) -> None:
+        good = b"y" * protection.SIZE
+        with self.connection() as disk:
+            protection.write(disk, good)
+            with protection.corruption(protection.TARGET):
+                self.assert_fails(protection.read, disk, said=self.ERROR)
+            self.assertEqual(protection.read(disk), good)
