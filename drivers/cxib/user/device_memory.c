@@ -48,9 +48,9 @@ struct cxib_device_memory {
 
 /**
  * struct cxib_operation - an operation on memory on the device
- * @mapping: the page that has its address
+ * @mapping: the pages of its address, as many as of the memory
  * @memory: the memory
- * @address: where it is in BAR 0
+ * @address: where it begins in BAR 0
  * @number: enum hw_memic_operation_type
  */
 struct cxib_operation {
@@ -70,9 +70,15 @@ static unsigned int first_page(const struct cxib_device_memory *memory)
 	return (memory->address - memory->verbs->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
+/* Of memory, or of an operation on it, that begins there. */
+static unsigned int pages_at(const struct cxib_device_memory *memory, u64 address)
+{
+	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
+}
+
 static unsigned int pages_of(const struct cxib_device_memory *memory)
 {
-	return DIV_ROUND_UP(offset_in_page(memory->address) + memory->size, PAGE_SIZE);
+	return pages_at(memory, memory->address);
 }
 
 static void release_pages_of(const struct cxib_device_memory *memory)
@@ -299,10 +305,10 @@ static struct cxib_operation *make_operation(struct ib_ucontext *context,
 	operation->mapping = (struct cxib_mapping){
 		.kind = CXIB_MAPPING_OPERATION,
 		.address = operation->address & PAGE_MASK,
-		.length = PAGE_SIZE,
+		.length = pages_at(memory, operation->address) << PAGE_SHIFT,
 		.free = free_operation,
 	};
-	if (operation->address >= verbs->hw->bus->bar_size) {
+	if (operation->address > verbs->hw->bus->bar_size - memory->size) {
 		err = -EBADMSG;
 		goto unmap_operation;
 	}
