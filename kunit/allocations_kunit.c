@@ -81,7 +81,7 @@ static int use_for_cq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 
 	return cxib_create_cq(&scripted->queue, &params, &cqn) ?:
 	       cxib_resize_cq(&scripted->queue, cqn, &params) ?:
-	       cxib_destroy_cq(&scripted->queue, cqn);
+	       cxib_destroy_cq(&scripted->queue, 0, cqn);
 }
 
 static int create_cq(struct scripted_hca *scripted)
@@ -94,8 +94,8 @@ static int use_for_qp(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 	struct hw_qpc context = {};
 	u32 qpn;
 
-	return cxib_create_qp(&scripted->queue, &context, buffer, &qpn) ?:
-	       cxib_destroy_qp(&scripted->queue, qpn);
+	return cxib_create_qp(&scripted->queue, 0, &context, buffer, &qpn) ?:
+	       cxib_destroy_qp(&scripted->queue, 0, qpn);
 }
 
 static int create_qp(struct scripted_hca *scripted)
@@ -111,9 +111,9 @@ static int use_for_shared_queue(struct scripted_hca *scripted, struct cxib_buffe
 	u16 limit;
 
 	return cxib_create_shared_queue(&scripted->queue, &params, &number) ?:
-	       cxib_arm_shared_queue(&scripted->queue, number, 1) ?:
-	       cxib_query_shared_queue(&scripted->queue, number, &limit) ?:
-	       cxib_destroy_shared_queue(&scripted->queue, number);
+	       cxib_arm_shared_queue(&scripted->queue, 0, number, 1) ?:
+	       cxib_query_shared_queue(&scripted->queue, 0, number, &limit) ?:
+	       cxib_destroy_shared_queue(&scripted->queue, 0, number);
 }
 
 static int create_shared_queue(struct scripted_hca *scripted)

@@ -18,9 +18,9 @@ static void a_domain_comes_and_goes(struct kunit *test)
 	u32 pd;
 
 	hw_alloc_pd_out_set_pd(scripted->out, 0xabcdef);
-	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, &pd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, 0, &pd));
 	KUNIT_EXPECT_EQ(test, pd, 0xabcdef);
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, pd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, 0, pd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
 }
@@ -157,11 +157,11 @@ static void errors_are_handed_on(struct kunit *test)
 	u32 number;
 
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, 0, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_mkey(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_xrcd(&scripted->queue, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 0, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&scripted->queue, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_mkey(&scripted->queue, 0x100));
 }

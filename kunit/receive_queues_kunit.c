@@ -47,7 +47,7 @@ static void a_limit_is_all_that_arming_changes(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct hw_modify_rmp_in *in = scripted->in;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_arm_shared_queue(&scripted->queue, 0x4321, 9));
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_shared_queue(&scripted->queue, 0, 0x4321, 9));
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_RMP, hw_modify_rmp_in_get_opcode(in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_modify_rmp_in_get_rmpn(in));
 	KUNIT_EXPECT_EQ(test, 1, hw_rmp_bitmask_get_lwm(hw_modify_rmp_in_bitmask(in)));
@@ -60,7 +60,7 @@ static void the_device_is_asked_for_the_limit(struct kunit *test)
 	u16 limit;
 
 	hw_wq_set_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(scripted->out)), 17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_shared_queue(&scripted->queue, 0x4321, &limit));
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_shared_queue(&scripted->queue, 0, 0x4321, &limit));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_rmp_in_get_rmpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, limit, 17);
 }
@@ -69,7 +69,7 @@ static void a_queue_that_ends_is_named(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_shared_queue(&scripted->queue, 0x4321));
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_shared_queue(&scripted->queue, 0, 0x4321));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_RMP, hw_destroy_rmp_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_rmp_in_get_rmpn(scripted->in));
 }
@@ -152,10 +152,10 @@ static void refusals_are_handed_on(struct kunit *test)
 			cxib_create_shared_queue(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_xrc_queue(&scripted->queue, &params, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_shared_queue(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_shared_queue(&scripted->queue, 0, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_xrc_queue(&scripted->queue, 1));
 	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_shared_queue(&scripted->queue, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_shared_queue(&scripted->queue, 0, 1, &limit));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_xrc_queue(&scripted->queue, 1, 2));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_xrc_queue(&scripted->queue, 1, &limit));
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);

@@ -291,7 +291,7 @@ static int meet_adapter(struct cxib_hw *hw)
 
 static int allocate_uar(struct cxib_hw *hw)
 {
-	int err = cxib_alloc_uar(&hw->commands, &hw->uar);
+	int err = cxib_alloc_uar(&hw->commands, 0, &hw->uar);
 
 	if (!err && hw->bus->registers)
 		hw->doorbells = hw->bus->registers + ((size_t)hw->uar << CXIB_LOG_UAR_SIZE);
@@ -300,7 +300,7 @@ static int allocate_uar(struct cxib_hw *hw)
 
 static void free_uar(struct cxib_hw *hw)
 {
-	if (cxib_dealloc_uar(&hw->commands, hw->uar))
+	if (cxib_dealloc_uar(&hw->commands, 0, hw->uar))
 		cxib_hw_give_up(hw);
 }
 

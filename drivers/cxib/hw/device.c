@@ -315,38 +315,42 @@ static int check_uar(struct cxib_command_queue *queue, u32 uar)
 /**
  * cxib_alloc_uar() - ALLOC_UAR: a page of doorbells
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @uar: filled: its number; it is at this many times 4 KiB in BAR 0
  *
  * Return: -EBADMSG when it is not in BAR 0.
  */
-int cxib_alloc_uar(struct cxib_command_queue *queue, u32 *uar)
+int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 {
 	struct hw_alloc_uar_in in = {};
 	struct hw_alloc_uar_out out;
 	int err;
 
 	hw_alloc_uar_in_set_opcode(&in, HW_CMD_ALLOC_UAR);
+	hw_alloc_uar_in_set_uid(&in, uid);
 	err = cxib_command_execute(queue, in, out);
 	if (err)
 		return err;
 	*uar = hw_alloc_uar_out_get_uar(&out);
 	err = check_uar(queue, *uar);
 	if (err)
-		cxib_dealloc_uar(queue, *uar);
+		cxib_dealloc_uar(queue, uid, *uar);
 	return err;
 }
 
 /**
  * cxib_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @uar: its number; no object refers to it any more
  */
-int cxib_dealloc_uar(struct cxib_command_queue *queue, u32 uar)
+int cxib_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
 {
 	struct hw_dealloc_uar_in in = {};
 	struct hw_dealloc_uar_out out;
 
 	hw_dealloc_uar_in_set_opcode(&in, HW_CMD_DEALLOC_UAR);
+	hw_dealloc_uar_in_set_uid(&in, uid);
 	hw_dealloc_uar_in_set_uar(&in, uar);
 	return cxib_command_execute(queue, in, out);
 }

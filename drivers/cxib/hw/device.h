@@ -55,7 +55,7 @@ int cxib_init_hca(struct cxib_command_queue *queue);
 int cxib_teardown_hca(struct cxib_command_queue *queue);
 int cxib_set_driver_version(struct cxib_command_queue *queue, const char *version);
 int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter);
-int cxib_alloc_uar(struct cxib_command_queue *queue, u32 *uar);
-int cxib_dealloc_uar(struct cxib_command_queue *queue, u32 uar);
+int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar);
+int cxib_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar);
 
 #endif

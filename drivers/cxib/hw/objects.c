@@ -24,15 +24,17 @@
 /**
  * cxib_alloc_pd() - ALLOC_PD: a protection domain
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @pd: filled: its number
  */
-int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd)
+int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
 {
 	struct hw_alloc_pd_in in = {};
 	struct hw_alloc_pd_out out;
 	int err;
 
 	hw_alloc_pd_in_set_opcode(&in, HW_CMD_ALLOC_PD);
+	hw_alloc_pd_in_set_uid(&in, uid);
 	err = cxib_command_execute(queue, in, out);
 	*pd = hw_alloc_pd_out_get_pd(&out);
 	return err;
@@ -42,14 +44,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_pd);
 /**
  * cxib_dealloc_pd() - DEALLOC_PD: gives a protection domain back
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @pd: its number; no object belongs to it any more
  */
-int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd)
+int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
 {
 	struct hw_dealloc_pd_in in = {};
 	struct hw_dealloc_pd_out out;
 
 	hw_dealloc_pd_in_set_opcode(&in, HW_CMD_DEALLOC_PD);
+	hw_dealloc_pd_in_set_uid(&in, uid);
 	hw_dealloc_pd_in_set_pd(&in, pd);
 	return cxib_command_execute(queue, in, out);
 }

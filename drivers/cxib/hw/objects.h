@@ -60,8 +60,8 @@ struct cxib_mkey_params {
 	bool relaxed_read;
 };
 
-int cxib_alloc_pd(struct cxib_command_queue *queue, u32 *pd);
-int cxib_dealloc_pd(struct cxib_command_queue *queue, u32 pd);
+int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd);
+int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd);
 int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
 int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,

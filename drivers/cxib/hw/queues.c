@@ -37,6 +37,7 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 		return -ENOMEM;
 	command.in = in;
 	hw_create_cq_in_set_opcode(in, HW_CMD_CREATE_CQ);
+	hw_create_cq_in_set_uid(in, params->uid);
 	context = hw_create_cq_in_cq_context(in);
 	hw_cqc_set_cqe_sz(context, params->entry_size);
 	hw_cqc_set_oi(context, params->ignore_overrun);
@@ -57,14 +58,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq);
 /**
  * cxib_destroy_cq() - DESTROY_CQ: the device does not use it any more
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @cqn: number of a completion queue that no queue pair refers to
  */
-int cxib_destroy_cq(struct cxib_command_queue *queue, u32 cqn)
+int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn)
 {
 	struct hw_destroy_cq_in in = {};
 	struct hw_destroy_cq_out out;
 
 	hw_destroy_cq_in_set_opcode(&in, HW_CMD_DESTROY_CQ);
+	hw_destroy_cq_in_set_uid(&in, uid);
 	hw_destroy_cq_in_set_cqn(&in, cqn);
 	return cxib_command_execute(queue, in, out);
 }
@@ -73,12 +76,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq);
 /**
  * cxib_moderate_cq() - MODIFY_CQ: when a completion queue reports an event
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @cqn: its number
  * @count: after this many completions
  * @microseconds: or this time after the first one; at most 4095. When both
  *	are 0 or 1, every completion is reported.
  */
-int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 microseconds)
+int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
+		     u16 microseconds)
 {
 	struct hw_modify_cq_in in = {};
 	struct hw_modify_cq_out out;
@@ -86,6 +91,7 @@ int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 m
 		hw_modify_cq_in_modify_field_select_resize_field_select_modify_field_select(&in);
 
 	hw_modify_cq_in_set_opcode(&in, HW_CMD_MODIFY_CQ);
+	hw_modify_cq_in_set_uid(&in, uid);
 	hw_modify_cq_in_set_op_mod(&in, HW_MODIFY_CQ_OP_MOD_MODIFY_CQ);
 	hw_modify_cq_in_set_cqn(&in, cqn);
 	hw_modify_field_select_set_modify_field_select(select,
@@ -120,6 +126,7 @@ int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_
 		return -ENOMEM;
 	command.in = in;
 	hw_modify_cq_in_set_opcode(in, HW_CMD_MODIFY_CQ);
+	hw_modify_cq_in_set_uid(in, params->uid);
 	hw_modify_cq_in_set_op_mod(in, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ);
 	hw_modify_cq_in_set_cqn(in, cqn);
 	select = hw_modify_cq_in_modify_field_select_resize_field_select_resize_field_select(in);
@@ -142,11 +149,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq);
 /**
  * cxib_create_qp() - CREATE_QP: a queue pair in the state RST
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @context: what it shall be like, except for its memory
  * @buffer: its memory: receive queue, then send queue
  * @qpn: filled: its number
  */
-int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *context,
+int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
 		   const struct cxib_buffer *buffer, u32 *qpn)
 {
 	struct hw_create_qp_out out;
@@ -160,6 +168,7 @@ int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *contex
 		return -ENOMEM;
 	command.in = in;
 	hw_create_qp_in_set_opcode(in, HW_CMD_CREATE_QP);
+	hw_create_qp_in_set_uid(in, uid);
 	*hw_create_qp_in_qpc(in) = *context;
 	hw_qpc_set_log_page_size(hw_create_qp_in_qpc(in), LOG_PAGE_SIZE);
 	hw_qpc_set_page_offset(hw_create_qp_in_qpc(in), buffer->offset / CXIB_BUFFER_ALIGNMENT);
@@ -174,14 +183,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_qp);
 /**
  * cxib_destroy_qp() - DESTROY_QP: the device does not use it any more
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_destroy_qp(struct cxib_command_queue *queue, u32 qpn)
+int cxib_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_destroy_qp_in in = {};
 	struct hw_destroy_qp_out out;
 
 	hw_destroy_qp_in_set_opcode(&in, HW_CMD_DESTROY_QP);
+	hw_destroy_qp_in_set_uid(&in, uid);
 	hw_destroy_qp_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
@@ -206,6 +217,7 @@ int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transi
 	struct hw_rst2init_qp_out out;
 
 	hw_rst2init_qp_in_set_opcode(&in, transition->opcode);
+	hw_rst2init_qp_in_set_uid(&in, transition->uid);
 	hw_rst2init_qp_in_set_qpn(&in, transition->qpn);
 	hw_rst2init_qp_in_set_opt_param_mask(&in, transition->optional);
 	*hw_rst2init_qp_in_qpc(&in) = transition->context;
@@ -216,14 +228,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_modify_qp);
 /**
  * cxib_qp_to_error() - 2ERR_QP: all its requests are flushed
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_qp_to_error(struct cxib_command_queue *queue, u32 qpn)
+int cxib_qp_to_error(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_qp_2err_in in = {};
 	struct hw_qp_2err_out out;
 
 	hw_qp_2err_in_set_opcode(&in, HW_CMD_2ERR_QP);
+	hw_qp_2err_in_set_uid(&in, uid);
 	hw_qp_2err_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
@@ -232,14 +246,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_error);
 /**
  * cxib_qp_to_reset() - 2RST_QP: all its requests are forgotten
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_qp_to_reset(struct cxib_command_queue *queue, u32 qpn)
+int cxib_qp_to_reset(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_qp_2rst_in in = {};
 	struct hw_qp_2rst_out out;
 
 	hw_qp_2rst_in_set_opcode(&in, HW_CMD_2RST_QP);
+	hw_qp_2rst_in_set_uid(&in, uid);
 	hw_qp_2rst_in_set_qpn(&in, qpn);
 	return cxib_command_execute(queue, in, out);
 }
@@ -248,10 +264,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_reset);
 /**
  * cxib_query_qp() - QUERY_QP: the context of a queue pair
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @context: filled
  */
-int cxib_query_qp(struct cxib_command_queue *queue, u32 qpn, struct hw_qpc *context)
+int cxib_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context)
 {
 	struct hw_query_qp_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -259,6 +276,7 @@ int cxib_query_qp(struct cxib_command_queue *queue, u32 qpn, struct hw_qpc *cont
 	int err;
 
 	hw_query_qp_in_set_opcode(&in, HW_CMD_QUERY_QP);
+	hw_query_qp_in_set_uid(&in, uid);
 	hw_query_qp_in_set_qpn(&in, qpn);
 	err = cxib_command_execute(queue, in, out);
 	*context = *hw_query_qp_out_qpc(&out);
@@ -269,15 +287,17 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);
 /**
  * cxib_attach_to_multicast() - ATTACH_TO_MCG: the group's packets come to a queue pair
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @gid: GID of the group
  */
-int cxib_attach_to_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16])
+int cxib_attach_to_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16])
 {
 	struct hw_attach_to_mcg_in in = {};
 	struct hw_attach_to_mcg_out out;
 
 	hw_attach_to_mcg_in_set_opcode(&in, HW_CMD_ATTACH_TO_MCG);
+	hw_attach_to_mcg_in_set_uid(&in, uid);
 	hw_attach_to_mcg_in_set_qpn(&in, qpn);
 	memcpy(hw_attach_to_mcg_in_multicast_gid(&in), gid, 16);
 	return cxib_command_execute(queue, in, out);
@@ -287,15 +307,18 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_attach_to_multicast);
 /**
  * cxib_detach_from_multicast() - DETACH_FROM_MCG: the reverse
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @gid: GID of the group
  */
-int cxib_detach_from_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16])
+int cxib_detach_from_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn,
+			       const u8 gid[16])
 {
 	struct hw_detach_from_mcg_in in = {};
 	struct hw_detach_from_mcg_out out;
 
 	hw_detach_from_mcg_in_set_opcode(&in, HW_CMD_DETACH_FROM_MCG);
+	hw_detach_from_mcg_in_set_uid(&in, uid);
 	hw_detach_from_mcg_in_set_qpn(&in, qpn);
 	memcpy(hw_detach_from_mcg_in_multicast_gid(&in), gid, 16);
 	return cxib_command_execute(queue, in, out);

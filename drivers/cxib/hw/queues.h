@@ -16,6 +16,7 @@ struct cxib_command_queue;
 
 /**
  * struct cxib_cq_params - what a completion queue shall be like
+ * @uid: user context that it belongs to; 0: the kernel's
  * @buffer: its memory, with entries that say that they are invalid
  * @log_size: log2 of its entries
  * @entry_size: how long they are
@@ -25,6 +26,7 @@ struct cxib_command_queue;
  * @record: bus address of its doorbell record
  */
 struct cxib_cq_params {
+	u16 uid;
 	const struct cxib_buffer *buffer;
 	unsigned int log_size;
 	enum hw_cqe_size entry_size;
@@ -36,6 +38,7 @@ struct cxib_cq_params {
 
 /**
  * struct cxib_qp_transition - a change of a queue pair's state or attributes
+ * @uid: user context that the queue pair belongs to; 0: the kernel's
  * @opcode: the command, %HW_CMD_RST2INIT_QP and its like
  * @qpn: the queue pair
  * @optional: HW_QP_OPTIONAL_PARAMETERS_…: fields of @context that are changed
@@ -43,6 +46,7 @@ struct cxib_cq_params {
  * @context: the fields
  */
 struct cxib_qp_transition {
+	u16 uid;
 	u16 opcode;
 	u32 qpn;
 	u32 optional;
@@ -51,19 +55,21 @@ struct cxib_qp_transition {
 
 int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
 		   u32 *cqn);
-int cxib_destroy_cq(struct cxib_command_queue *queue, u32 cqn);
-int cxib_moderate_cq(struct cxib_command_queue *queue, u32 cqn, u16 count, u16 microseconds);
+int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn);
+int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
+		     u16 microseconds);
 int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params);
 
-int cxib_create_qp(struct cxib_command_queue *queue, const struct hw_qpc *context,
+int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
 		   const struct cxib_buffer *buffer, u32 *qpn);
-int cxib_destroy_qp(struct cxib_command_queue *queue, u32 qpn);
+int cxib_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
 int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition);
-int cxib_qp_to_error(struct cxib_command_queue *queue, u32 qpn);
-int cxib_qp_to_reset(struct cxib_command_queue *queue, u32 qpn);
-int cxib_query_qp(struct cxib_command_queue *queue, u32 qpn, struct hw_qpc *context);
+int cxib_qp_to_error(struct cxib_command_queue *queue, u16 uid, u32 qpn);
+int cxib_qp_to_reset(struct cxib_command_queue *queue, u16 uid, u32 qpn);
+int cxib_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context);
 
-int cxib_attach_to_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16]);
-int cxib_detach_from_multicast(struct cxib_command_queue *queue, u32 qpn, const u8 gid[16]);
+int cxib_attach_to_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16]);
+int cxib_detach_from_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn,
+			       const u8 gid[16]);
 
 #endif

@@ -49,6 +49,7 @@ int cxib_create_shared_queue(struct cxib_command_queue *queue,
 		return -ENOMEM;
 	command.in = in;
 	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
+	hw_create_rmp_in_set_uid(in, params->uid);
 	fill_context(hw_create_rmp_in_ctx(in), params);
 	/* The context ends with the list of pages. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
@@ -62,14 +63,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_shared_queue);
 /**
  * cxib_destroy_shared_queue() - DESTROY_RMP: the device does not use it any more
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of a shared receive queue that no queue pair refers to
  */
-int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u32 number)
+int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_rmp_in in = {};
 	struct hw_destroy_rmp_out out;
 
 	hw_destroy_rmp_in_set_opcode(&in, HW_CMD_DESTROY_RMP);
+	hw_destroy_rmp_in_set_uid(&in, uid);
 	hw_destroy_rmp_in_set_rmpn(&in, number);
 	return cxib_command_execute(queue, in, out);
 }
@@ -78,16 +81,18 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_shared_queue);
 /**
  * cxib_arm_shared_queue() - MODIFY_RMP: an event when requests get few
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of the shared receive queue
  * @limit: the event comes once, when there are fewer; 0: no event
  */
-int cxib_arm_shared_queue(struct cxib_command_queue *queue, u32 number, u16 limit)
+int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
 	struct hw_modify_rmp_in in = {};
 	struct hw_modify_rmp_out out;
 	struct hw_rmpc *context = hw_modify_rmp_in_ctx(&in);
 
 	hw_modify_rmp_in_set_opcode(&in, HW_CMD_MODIFY_RMP);
+	hw_modify_rmp_in_set_uid(&in, uid);
 	hw_modify_rmp_in_set_rmpn(&in, number);
 	hw_modify_rmp_in_set_rmp_state(&in, HW_RMP_STATE_RDY);
 	hw_rmp_bitmask_set_lwm(hw_modify_rmp_in_bitmask(&in), 1);
@@ -100,10 +105,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_arm_shared_queue);
 /**
  * cxib_query_shared_queue() - QUERY_RMP: when the event comes
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of the shared receive queue
  * @limit: filled: as in cxib_arm_shared_queue(); 0 when it has come
  */
-int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *limit)
+int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_rmp_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -111,6 +117,7 @@ int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *l
 	int err;
 
 	hw_query_rmp_in_set_opcode(&in, HW_CMD_QUERY_RMP);
+	hw_query_rmp_in_set_uid(&in, uid);
 	hw_query_rmp_in_set_rmpn(&in, number);
 	err = cxib_command_execute(queue, in, out);
 	*limit = hw_wq_get_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(&out)));

@@ -15,6 +15,8 @@ struct cxib_command_queue;
 
 /**
  * struct cxib_shared_queue_params - what a shared receive queue shall be like
+ * @uid: user context that it belongs to, for cxib_create_shared_queue(); 0: the
+ *	kernel's
  * @buffer: its memory: requests that name the next one
  * @log_size: log2 of its requests
  * @log_stride: log2 of the bytes of one
@@ -25,6 +27,7 @@ struct cxib_command_queue;
  * @user_index: what its completions call it, for cxib_create_xrc_queue()
  */
 struct cxib_shared_queue_params {
+	u16 uid;
 	const struct cxib_buffer *buffer;
 	unsigned int log_size;
 	unsigned int log_stride;
@@ -37,9 +40,9 @@ struct cxib_shared_queue_params {
 
 int cxib_create_shared_queue(struct cxib_command_queue *queue,
 			     const struct cxib_shared_queue_params *params, u32 *number);
-int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u32 number);
-int cxib_arm_shared_queue(struct cxib_command_queue *queue, u32 number, u16 limit);
-int cxib_query_shared_queue(struct cxib_command_queue *queue, u32 number, u16 *limit);
+int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number);
+int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
 int cxib_create_xrc_queue(struct cxib_command_queue *queue,
 			  const struct cxib_shared_queue_params *params, u32 *number);

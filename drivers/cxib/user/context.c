@@ -9,6 +9,7 @@
 
 #include "user/clock.h"
 #include "user/device_memory.h"
+#include "user/devx.h"
 #include "user/user.h"
 
 /* What the library has to know: it asks for pages of doorbells, of 4 KiB each. */
@@ -22,7 +23,7 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 			  request->comp_mask);
 		return -EOPNOTSUPP;
 	}
-	if (request->flags) {
+	if (request->flags & ~MLX5_IB_ALLOC_UCTX_DEVX) {
 		ibdev_dbg(ib, "flags 0x%x of a context are not supported\n", request->flags);
 		return -EOPNOTSUPP;
 	}
@@ -89,13 +90,23 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 	context->cqe_version = min_t(u32, caps->cqe_version, request.max_cqe_version);
+	if (request.flags & MLX5_IB_ALLOC_UCTX_DEVX)
+		err = cxib_devx_open(context);
+	if (err)
+		return err;
+	xa_init(&context->domains);
+	xa_init(&context->devx_objects);
+	init_rwsem(&context->references);
 	xa_init(&context->uars);
 	mutex_init(&context->resize_lock);
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
 	cxib_describe_context(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
-	return ib_copy_to_udata(udata, &response, response.response_length);
+	err = ib_copy_to_udata(udata, &response, response.response_length);
+	if (err)
+		cxib_devx_close(context);
+	return err;
 }
 
 /*
@@ -126,6 +137,8 @@ static void destroy_context(struct ib_ucontext *ib)
 	struct cxib_context *context = to_context(ib);
 
 	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
+	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
+	cxib_devx_close(context);
 	mutex_destroy(&context->lock);
 	mutex_destroy(&context->resize_lock);
 }
@@ -156,11 +169,13 @@ static void stop(struct cxib_verbs *verbs)
 
 static const struct ib_device_ops ops = {
 	.alloc_dm = cxib_create_device_memory,
+	.alloc_pd = cxib_create_any_pd,
 	.alloc_ucontext = create_context,
 	.create_cq = cxib_create_any_cq,
 	.create_qp = cxib_create_any_qp,
 	.create_srq = cxib_create_any_srq,
 	.dealloc_dm = cxib_destroy_device_memory,
+	.dealloc_pd = cxib_destroy_any_pd,
 	.dealloc_ucontext = destroy_context,
 	.destroy_cq = cxib_destroy_any_cq,
 	.destroy_qp = cxib_destroy_any_qp,

@@ -128,6 +128,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	if (err)
 		return err;
 	cq->is_user = true;
+	cq->uid = context->uid;
 	cq->user_entry = params.entry_size;
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,
@@ -166,11 +167,16 @@ int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
+	struct cxib_context *context;
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
+	if (!cq->is_user)
+		return cxib_destroy_completion_queue(ib, udata);
+	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	guard(rwsem_write)(&context->references);
 	err = cxib_destroy_completion_queue(ib, udata);
-	if (!err && cq->is_user)
+	if (!err)
 		cxib_unpin_queue(&cq->user, &cq->buffer);
 	return err;
 }
@@ -211,6 +217,7 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 	struct cxib_user_queue user = {};
 	struct cxib_buffer buffer = {};
 	const struct cxib_cq_params params = {
+		.uid = cq->uid,
 		.buffer = &buffer,
 		.log_size = log_size,
 		.entry_size = cq->user_entry,

@@ -85,11 +85,16 @@ int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct
 
 int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
+	struct cxib_context *context;
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
+	if (!srq->is_user)
+		return cxib_destroy_shared_receive_queue(ib, udata);
+	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	guard(rwsem_write)(&context->references);
 	err = cxib_destroy_shared_receive_queue(ib, udata);
-	if (!err && srq->is_user)
+	if (!err)
 		cxib_unpin_queue(&srq->user, &srq->buffer);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <rdma/uverbs_types.h>
 
 #include "user/device_memory.h"
+#include "user/devx.h"
 #include "user/mapping.h"
 
 #define UVERBS_MODULE_NAME cxib
@@ -33,22 +34,25 @@ static void free_uar(struct cxib_mapping *mapping)
 	struct ib_ucontext *ib = mapping->entry.ucontext;
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
 	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_context *context = to_context(ib);
 
-	xa_erase(&to_context(ib)->uars, uar->number);
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
+	xa_erase(&context->uars, uar->number);
+	cxib_end_in_device(verbs, NULL,
+			   cxib_dealloc_uar(commands_of(verbs), context->uid, uar->number));
 	kfree(uar);
 }
 
 static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_context *context = to_context(ib);
 	struct cxib_uar *uar;
 	int err;
 
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_alloc_uar(commands_of(verbs), &uar->number);
+	err = cxib_alloc_uar(commands_of(verbs), context->uid, &uar->number);
 	if (err)
 		goto free_uar;
 	uar->mapping = (struct cxib_mapping){
@@ -60,7 +64,7 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 	err = cxib_mapping_offer(ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
-	err = xa_insert(&to_context(ib)->uars, uar->number,
+	err = xa_insert(&context->uars, uar->number,
 			xa_mk_value(uar->mapping.entry.start_pgoff), GFP_KERNEL);
 	if (err) {
 		/* That is the end of it. */
@@ -70,7 +74,8 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 	return uar;
 
 dealloc_uar:
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), uar->number));
+	cxib_end_in_device(verbs, NULL,
+			   cxib_dealloc_uar(commands_of(verbs), context->uid, uar->number));
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
@@ -180,6 +185,7 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
 const struct uapi_definition cxib_user_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
 	UAPI_DEF_CHAIN(cxib_cq_definitions),
+	UAPI_DEF_CHAIN(cxib_devx_definitions),
 	UAPI_DEF_CHAIN(cxib_dm_definitions),
 	UAPI_DEF_CHAIN(cxib_query_definitions),
 	{},

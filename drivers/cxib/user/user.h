@@ -7,6 +7,7 @@
 #ifndef CXIB_USER_USER_H
 #define CXIB_USER_USER_H
 
+#include <linux/rwsem.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "verbs/verbs.h"
@@ -16,7 +17,12 @@ struct mlx5_ib_alloc_ucontext_resp;
 /**
  * struct cxib_context - a program's context
  * @ib: as the RDMA core sees it
+ * @uid: what the device calls it, for commands of the program; 0: it may issue none
  * @cqe_version: format of completions that the library has chosen
+ * @domains: numbers of its protection domains
+ * @devx_objects: kinds and numbers of what its commands have made
+ * @references: held for reading while a command refers to an object of the
+ *	program, for writing while one of these ends
  * @uars: the offset at which a page of doorbells can be mapped, by its number
  * @resize_lock: one completion queue is resized at a time
  * @lock: protects what follows
@@ -24,7 +30,11 @@ struct mlx5_ib_alloc_ucontext_resp;
  */
 struct cxib_context {
 	struct ib_ucontext ib;
+	u16 uid;
 	u8 cqe_version;
+	struct xarray domains;
+	struct xarray devx_objects;
+	struct rw_semaphore references; /* see above */
 	struct xarray uars;
 	struct mutex resize_lock; /* see above */
 	struct mutex lock; /* pages of records */
@@ -70,6 +80,10 @@ int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];
+
+/* pd.c */
+int cxib_create_any_pd(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_destroy_any_pd(struct ib_pd *ib, struct ib_udata *udata);
 
 /* srq.c */
 int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata);

@@ -104,6 +104,7 @@ int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
 	int err;
 
+	params->uid = cq->uid;
 	params->buffer = &cq->buffer;
 	params->log_size = cq->log_size;
 	params->eqn = cq->eq->eqn;
@@ -113,7 +114,8 @@ int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
 		return err;
 	err = xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
+		cxib_end_in_device(verbs, NULL,
+				   cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
 	return err;
 }
 
@@ -143,14 +145,28 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 	return err;
 }
 
+/* A queue that commands of the program have made still reports here. */
+static void put_back(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	xa_store_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL | __GFP_NOFAIL);
+	/* For an event that has not found it. */
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
 int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
+	int err;
 
 	/* Before the device can give its number to another one. */
 	xa_erase_irq(&verbs->completion_queues, cq->number);
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), cq->number));
+	err = cxib_end_in_device(verbs, udata,
+				 cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+	if (err) {
+		put_back(verbs, cq);
+		return err;
+	}
 	cxib_event_queue_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
 	mutex_destroy(&cq->ring_lock);
@@ -162,6 +178,7 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
 
 	if (!verbs->hw->caps.cq_moderation)
 		return -EOPNOTSUPP;
@@ -170,7 +187,7 @@ int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
-	return cxib_moderate_cq(commands_of(verbs), to_cq(ib)->number, count, microseconds);
+	return cxib_moderate_cq(commands_of(verbs), cq->uid, cq->number, count, microseconds);
 }
 
 /*

@@ -21,6 +21,7 @@ struct cxib_qp;
  * @number: as the device sees it
  * @user: what the program that it belongs to has brought for it
  * @is_user: a program reads it, not the kernel
+ * @uid: the program's user context
  * @user_entry: the entries of a program's
  * @log_size: log2 of its entries
  * @buffer: its memory
@@ -49,6 +50,7 @@ struct cxib_cq {
 	u32 number;
 	struct cxib_user_queue user;
 	bool is_user;
+	u16 uid;
 	enum hw_cqe_size user_entry;
 	unsigned int log_size;
 	struct cxib_buffer buffer;

@@ -273,7 +273,7 @@ static bool has_stopped(struct cxib_qp *qp)
 {
 	struct hw_qpc context;
 
-	return !cxib_query_qp(commands_of(to_verbs(qp->ib.device)), qp->number, &context) &&
+	return !cxib_query_qp(commands_of(to_verbs(qp->ib.device)), 0, qp->number, &context) &&
 	       hw_qpc_get_state(&context) == HW_QP_STATE_SQER;
 }
 

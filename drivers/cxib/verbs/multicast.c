@@ -5,15 +5,19 @@
 
 int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
-	return cxib_attach_to_multicast(commands_of(to_verbs(ib->device)), to_qp(ib)->number,
-					gid->raw);
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
+
+	return cxib_attach_to_multicast(commands_of(verbs), cxib_qp_uid(qp), qp->number, gid->raw);
 }
 
 int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
 
 	if (cxib_command_queue_is_broken(commands_of(verbs)))
 		return 0;
-	return cxib_detach_from_multicast(commands_of(verbs), to_qp(ib)->number, gid->raw);
+	return cxib_detach_from_multicast(commands_of(verbs), cxib_qp_uid(qp), qp->number,
+					  gid->raw);
 }

@@ -207,7 +207,8 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(&context, 1);
 	fill_queues(&context, qp, init);
-	return cxib_create_qp(commands_of(verbs), &context, &qp->buffer, &qp->number);
+	return cxib_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
+			      &qp->number);
 }
 
 static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
@@ -327,7 +328,8 @@ int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		return err;
 	err = publish(verbs, qp);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), qp->number));
+		cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), cxib_qp_uid(qp),
+								qp->number));
 	return err;
 }
 
@@ -477,7 +479,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 
 	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
-		err = cxib_qp_to_reset(commands, qp->number);
+		err = cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
 	err = cxib_end_in_device(verbs, udata, err);
 	if (err)
 		return err;
@@ -486,7 +488,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
-	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, qp->number));
+	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(verbs, qp);
@@ -628,7 +630,7 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	int err;
 
 	guard(mutex)(&qp->mutex);
-	err = cxib_query_qp(commands_of(verbs), qp->number, &context);
+	err = cxib_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, state_of(qp, &context));

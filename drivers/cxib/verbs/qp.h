@@ -198,6 +198,12 @@ static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_XRC_INI || qp->ib.qp_type == IB_QPT_XRC_TGT;
 }
 
+/* The user context that it belongs to. Any program can have a receiving XRC queue pair. */
+static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
+{
+	return qp->ib.pd ? to_pd(qp->ib.pd)->uid : 0;
+}
+
 static inline bool cxib_qp_is_connection(const struct cxib_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC || cxib_qp_is_xrc(qp);

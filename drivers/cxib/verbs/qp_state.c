@@ -282,6 +282,7 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
 	*transition = (struct cxib_qp_transition){
+		.uid = cxib_qp_uid(qp),
 		.opcode = transition_opcode(from, to),
 		.qpn = qp->number,
 	};
@@ -420,7 +421,8 @@ static int query_stopped(struct cxib_qp *qp, bool *stopped)
 	struct hw_qpc context;
 	int err;
 
-	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), qp->number, &context);
+	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), cxib_qp_uid(qp), qp->number,
+			    &context);
 	if (!err)
 		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
 	return err;
@@ -459,7 +461,8 @@ static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 /* What was posted while it was held is flushed like the rest. */
 static int change_to_error(struct cxib_qp *qp)
 {
-	int err = cxib_qp_to_error(commands_of(to_verbs(qp->ib.device)), qp->number);
+	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+	int err = cxib_qp_to_error(commands, cxib_qp_uid(qp), qp->number);
 
 	if (!err)
 		cxib_resume_sends(qp);
@@ -486,7 +489,7 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
-		return cxib_qp_to_reset(commands, qp->number);
+		return cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
 	if (qp->sends.held)
 		return change_held(qp, attr, mask);
 	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)

@@ -57,9 +57,16 @@ static bool is_xrc(const struct cxib_srq *srq)
 	return srq->ib.srq_type == IB_SRQT_XRC;
 }
 
+/* Any program can have those of XRC domains. */
+static u16 uid_of(const struct cxib_srq *srq)
+{
+	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
+}
+
 static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
 {
 	struct cxib_shared_queue_params params = {
+		.uid = uid_of(srq),
 		.buffer = &srq->buffer,
 		.log_size = srq->log_size,
 		.log_stride = srq->log_stride,
@@ -115,14 +122,15 @@ static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	spin_unlock_irq(&cq->lock);
 }
 
-static void destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq)
+static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq,
+			     const struct ib_udata *udata)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
 	int err;
 
 	err = is_xrc(srq) ? cxib_destroy_xrc_queue(commands, srq->number) :
-			    cxib_destroy_shared_queue(commands, srq->number);
-	cxib_end_in_device(verbs, NULL, err);
+			    cxib_destroy_shared_queue(commands, uid_of(srq), srq->number);
+	return cxib_end_in_device(verbs, udata, err);
 }
 
 /**
@@ -142,7 +150,7 @@ int cxib_srq_start(struct cxib_srq *srq)
 		return err;
 	err = publish(verbs, srq);
 	if (err)
-		destroy_in_device(verbs, srq);
+		destroy_in_device(verbs, srq, NULL);
 	return err;
 }
 
@@ -211,10 +219,16 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
+	int err;
 
 	/* Before the device can give its number to another one. */
 	withdraw(verbs, srq);
-	destroy_in_device(verbs, srq);
+	err = destroy_in_device(verbs, srq, udata);
+	if (err) {
+		/* A queue that commands of the program have made still receives from it. */
+		xa_store_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL | __GFP_NOFAIL);
+		return err;
+	}
 	if (reports_to_kernel(srq))
 		cxib_cq_forget_srq(to_cq(srq->ib.ext.cq), srq->number);
 	cxib_reference_end(&srq->reference);
@@ -237,7 +251,7 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 	if (is_xrc(srq))
 		return cxib_arm_xrc_queue(commands_of(to_verbs(ib->device)), srq->number,
 					  attr->srq_limit);
-	return cxib_arm_shared_queue(commands_of(to_verbs(ib->device)), srq->number,
+	return cxib_arm_shared_queue(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
 				     attr->srq_limit);
 }
 
@@ -249,7 +263,7 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	int err;
 
 	err = is_xrc(srq) ? cxib_query_xrc_queue(commands, srq->number, &limit) :
-			    cxib_query_shared_queue(commands, srq->number, &limit);
+			    cxib_query_shared_queue(commands, uid_of(srq), srq->number, &limit);
 	if (err)
 		return err;
 	attr->srq_limit = limit;

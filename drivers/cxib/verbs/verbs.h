@@ -174,10 +174,12 @@ struct cxib_user_queue {
  * struct cxib_pd - a protection domain
  * @ib: as the RDMA core sees it
  * @number: as the device sees it
+ * @uid: user context of the program that it belongs to; 0: the kernel's
  */
 struct cxib_pd {
 	struct ib_pd ib;
 	u32 number;
+	u16 uid;
 };
 
 /**

@@ -114,7 +114,7 @@ static int make_queues(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 		return err;
 	err = create_srq(verbs, xrc);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), xrc->cqn));
+		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), 0, xrc->cqn));
 	return err;
 }
 
@@ -128,7 +128,7 @@ static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 	err = make_memory(verbs, xrc);
 	if (err)
 		return err;
-	err = cxib_alloc_pd(commands, &xrc->pd);
+	err = cxib_alloc_pd(commands, 0, &xrc->pd);
 	if (err)
 		goto free_memory;
 	err = cxib_alloc_xrcd(commands, &xrc->xrcd);
@@ -142,7 +142,7 @@ static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 dealloc_xrcd:
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
 dealloc_pd:
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, xrc->pd));
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
 	free_memory(verbs, xrc);
 	return err;
@@ -184,8 +184,8 @@ void cxib_xrc_destroy(struct cxib_verbs *verbs)
 	if (!xrc->ready)
 		return;
 	cxib_end_in_device(verbs, NULL, cxib_destroy_xrc_queue(commands, xrc->srqn));
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, xrc->cqn));
+	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, xrc->cqn));
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, xrc->pd));
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
 	free_memory(verbs, xrc);
 }

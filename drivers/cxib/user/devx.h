@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Commands of programs to the device (DEVX): what the files about them share. */
+#ifndef CXIB_USER_DEVX_H
+#define CXIB_USER_DEVX_H
+
+#include "user/user.h"
+
+/* Header of the shortest input and output. */
+#define CXIB_DEVX_LEAST		16
+
+/* devx_context.c */
+int cxib_devx_open(struct cxib_context *context);
+void cxib_devx_close(struct cxib_context *context);
+struct cxib_context *cxib_devx_context(struct uverbs_attr_bundle *attrs);
+int cxib_devx_run(struct cxib_context *context, void *in, size_t in_length, void *out,
+		  size_t out_length);
+int cxib_devx_tell(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
+		   int err);
+extern const struct uapi_definition cxib_devx_definitions[];
+
+/* devx_object.c */
+extern const struct uapi_definition cxib_devx_object_definitions[];
+
+/* devx_memory.c */
+extern const struct uapi_definition cxib_devx_memory_definitions[];
+
+#endif

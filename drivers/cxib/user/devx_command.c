@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which commands a program may have the device carry out (DEVX), and on which objects. */
+#include <kunit/visibility.h>
+#include <linux/array_size.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/minmax.h>
+
+#include "hw/command_interface.h"
+#include "hw/commands_device.h"
+#include "hw/commands_events.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/commands_port.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/commands_receive_queues.h"
+#include "user/devx_command.h"
+
+/*
+ * General objects that programs make: the library reserves numbers of queue
+ * pairs for connection managers, makes scheduling elements, and says which
+ * queue pair's congestion control counts for an address. The kernel's interface
+ * names none of them.
+ */
+#define OBJECT_SCHEDULING_ELEMENT	0x26
+#define OBJECT_RESERVED_NUMBERS		0x2c
+#define OBJECT_ADDRESS_MAPPING		0x3a
+
+/* Words of inputs and outputs that name an object. */
+#define NUMBER_WORD	2
+#define NUMBER_MASK	GENMASK(23, 0)
+
+/*
+ * From here on the answers of queries list the addresses of pages on the bus,
+ * which are none of a program's business.
+ */
+#define PAGES_OF_QUERY	0x110
+
+/* Of the input of a transition, up to the end of the context. */
+#define LEAST_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
+				 sizeof(struct hw_qpc))
+
+static u32 word_of(const void *message, unsigned int index)
+{
+	return be32_to_cpu(((const __be32 *)message)[index]);
+}
+
+static u16 opcode_of(const void *in)
+{
+	return hw_cmd_in_get_opcode(in);
+}
+
+/**
+ * cxib_devx_is_question() - a command that changes nothing, and is about no object
+ * @in: its input
+ */
+bool cxib_devx_is_question(const void *in)
+{
+	switch (opcode_of(in)) {
+	case HW_CMD_NOP:
+	case HW_CMD_QUERY_ADAPTER:
+	case HW_CMD_QUERY_HCA_CAP:
+	case HW_CMD_QUERY_HCA_VPORT_CONTEXT:
+	case HW_CMD_QUERY_HCA_VPORT_GID:
+	case HW_CMD_QUERY_HCA_VPORT_PKEY:
+	case HW_CMD_QUERY_ISSI:
+	case HW_CMD_QUERY_VPORT_STATE:
+		return true;
+	default:
+		return false;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_question);
+
+/*
+ * A key of addresses on the bus would be one of all memory. Pages come from
+ * registered memory, and no request may put others in their place.
+ */
+static int admit_mkey(void *in, struct cxib_devx_needs *needs)
+{
+	const struct hw_mkc *context = hw_create_mkey_in_get_memory_key_mkey_entry(in);
+	u32 mode = hw_mkc_get_access_mode_1_0(context) |
+		   hw_mkc_get_access_mode_4_2(context) << 2;
+
+	needs->has_pd = true;
+	needs->pd = hw_mkc_get_pd(context);
+	switch (mode) {
+	case HW_MKEY_ACCESS_MODE_KLMS:
+	case HW_MKEY_ACCESS_MODE_KSM:
+		return 0;
+	case HW_MKEY_ACCESS_MODE_MTT:
+		if (hw_mkc_get_umr_en(context))
+			return -EPERM;
+		hw_create_mkey_in_set_mkey_umem_valid(in, 1);
+		return 0;
+	default:
+		return -EPERM;
+	}
+}
+
+/* One command destroys one only. */
+static int admit_psv(void *in, struct cxib_devx_needs *needs)
+{
+	needs->has_pd = true;
+	needs->pd = hw_create_psv_in_get_pd(in);
+	return hw_create_psv_in_get_num_psv(in) == 1 ? 0 : -EINVAL;
+}
+
+static int admit_cq(void *in, struct cxib_devx_needs *needs)
+{
+	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
+
+	if (hw_cqc_get_apu_cq(context))
+		return -EPERM;
+	hw_create_cq_in_set_cq_umem_valid(in, 1);
+	hw_cqc_set_dbr_umem_valid(context, 1);
+	needs->has_uar = true;
+	needs->uar = hw_cqc_get_uar_page(context);
+	needs->has_eqn = true;
+	needs->eqn = hw_cqc_get_c_eqn_or_apu_element(context);
+	return 0;
+}
+
+/* The reserved key is that of all memory, and fast registration writes addresses of pages. */
+static bool has_rights_of_kernel(const struct hw_qpc *context)
+{
+	return hw_qpc_get_rlky(context) || hw_qpc_get_fre(context);
+}
+
+static int admit_qp(void *in, struct cxib_devx_needs *needs)
+{
+	struct hw_qpc *context = hw_create_qp_in_qpc(in);
+
+	switch (hw_qpc_get_st(context)) {
+	case HW_QP_SERVICE_TYPE_RC:
+	case HW_QP_SERVICE_TYPE_UC:
+	case HW_QP_SERVICE_TYPE_UD:
+	case HW_QP_SERVICE_TYPE_DCI:
+		break;
+	default:
+		return -EPERM;
+	}
+	if (has_rights_of_kernel(context))
+		return -EPERM;
+	hw_create_qp_in_set_wq_umem_valid(in, 1);
+	hw_qpc_set_dbr_umem_valid(context, 1);
+	*needs = (struct cxib_devx_needs){
+		.has_uar = true,
+		.uar = hw_qpc_get_uar_page(context),
+		.has_pd = true,
+		.pd = hw_qpc_get_pd(context),
+		.cq_count = 2,
+		.cqs = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) },
+		.has_srq = hw_qpc_get_rq_type(context) == HW_QP_RQ_TYPE_SRQ_RQ,
+		.srq = hw_qpc_get_srqn_rmpn_xrqn(context),
+	};
+	return 0;
+}
+
+static int admit_rmp(void *in, struct cxib_devx_needs *needs)
+{
+	struct hw_wq *queue = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
+
+	needs->has_pd = true;
+	needs->pd = hw_wq_get_pd(queue);
+	hw_wq_set_wq_umem_valid(queue, 1);
+	hw_wq_set_dbr_umem_valid(queue, 1);
+	return 0;
+}
+
+static int admit_general(void *in, struct cxib_devx_needs *needs)
+{
+	switch (hw_general_obj_in_cmd_hdr_get_obj_type(in)) {
+	case OBJECT_SCHEDULING_ELEMENT:
+	case OBJECT_RESERVED_NUMBERS:
+	case OBJECT_ADDRESS_MAPPING:
+		return 0;
+	default:
+		return -EPERM;
+	}
+}
+
+/**
+ * struct kind - the commands for objects of a kind
+ * @create: makes one
+ * @destroy: ends one
+ * @query: reads one; 0: none
+ * @least: bytes of the input that makes one
+ * @number_word: word of the output that says which one it is
+ * @admit: looks at the input, and changes it
+ */
+static const struct kind {
+	u16 create;
+	u16 destroy;
+	u16 query;
+	u16 least;
+	u16 number_word;
+	int (*admit)(void *in, struct cxib_devx_needs *needs);
+} kinds[] = {
+	[CXIB_DEVX_MKEY] = {
+		HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, HW_CMD_QUERY_MKEY,
+		sizeof(struct hw_create_mkey_in), NUMBER_WORD, admit_mkey,
+	},
+	[CXIB_DEVX_PSV] = {
+		HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, 0,
+		sizeof(struct hw_create_psv_in), 4, admit_psv,
+	},
+	[CXIB_DEVX_CQ] = {
+		HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, HW_CMD_QUERY_CQ,
+		sizeof(struct hw_create_cq_in), NUMBER_WORD, admit_cq,
+	},
+	[CXIB_DEVX_QP] = {
+		HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, HW_CMD_QUERY_QP,
+		sizeof(struct hw_create_qp_in), NUMBER_WORD, admit_qp,
+	},
+	[CXIB_DEVX_RMP] = {
+		HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, HW_CMD_QUERY_RMP,
+		sizeof(struct hw_create_rmp_in), NUMBER_WORD, admit_rmp,
+	},
+	[CXIB_DEVX_GENERAL] = {
+		HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT,
+		HW_CMD_QUERY_GENERAL_OBJECT,
+		sizeof(struct hw_general_obj_in_cmd_hdr), NUMBER_WORD, admit_general,
+	},
+};
+
+static_assert(ARRAY_SIZE(kinds) == CXIB_DEVX_KINDS);
+
+/**
+ * cxib_devx_admit_create() - whether a program may make what it wants
+ * @in: input of the command; changed so that all memory in it is registered
+ * @length: its bytes, 16 at least
+ * @object: filled, but for its number
+ * @needs: filled: what has to be the program's own
+ *
+ * Return: 0, or
+ *	-EINVAL when it is no command that makes an object, or too short for it,
+ *	-EPERM when it asks for what only the kernel may have.
+ */
+int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
+			   struct cxib_devx_needs *needs)
+{
+	const u16 opcode = opcode_of(in);
+	unsigned int i;
+
+	*needs = (struct cxib_devx_needs){};
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (kinds[i].create != opcode)
+			continue;
+		if (length < kinds[i].least)
+			return -EINVAL;
+		*object = (struct cxib_devx_identity){ .kind = i };
+		if (i == CXIB_DEVX_GENERAL)
+			object->type = hw_general_obj_in_cmd_hdr_get_obj_type(in);
+		return kinds[i].admit(in, needs);
+	}
+	return -EINVAL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_create);
+
+/**
+ * cxib_devx_learn_number() - which object was made
+ * @out: the output of the command
+ * @length: room for it that there was; 0 stands in place of what does not fit
+ * @object: its number is filled
+ */
+void cxib_devx_learn_number(const void *out, size_t length, struct cxib_devx_identity *object)
+{
+	const unsigned int word = kinds[object->kind].number_word;
+
+	object->number = length < (word + 1) * sizeof(__be32) ? 0 : word_of(out, word);
+	if (object->kind != CXIB_DEVX_GENERAL)
+		object->number &= NUMBER_MASK;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_learn_number);
+
+/**
+ * cxib_devx_compose_destroy() - the command that ends an object
+ * @object: the object
+ * @in: filled, but for the user context
+ */
+void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
+			       struct hw_general_obj_in_cmd_hdr *in)
+{
+	*in = (struct hw_general_obj_in_cmd_hdr){};
+	hw_general_obj_in_cmd_hdr_set_opcode(in, kinds[object->kind].destroy);
+	hw_general_obj_in_cmd_hdr_set_obj_type(in, object->type);
+	hw_general_obj_in_cmd_hdr_set_obj_id(in, object->number);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_compose_destroy);
+
+/* The upper bits are options of some commands. */
+static bool is_about(const struct cxib_devx_identity *object, const void *in)
+{
+	const u32 number = word_of(in, NUMBER_WORD);
+
+	if (object->kind == CXIB_DEVX_GENERAL)
+		return number == object->number &&
+		       hw_general_obj_in_cmd_hdr_get_obj_type(in) == object->type;
+	return (number & NUMBER_MASK) == object->number;
+}
+
+/**
+ * cxib_devx_admit_query() - whether a program may read what it wants
+ * @object: an object of the program's
+ * @in: input of the command, 16 bytes at least
+ *
+ * Return: 0; -EINVAL when it is about another object, or no such command.
+ */
+int cxib_devx_admit_query(const struct cxib_devx_identity *object, const void *in)
+{
+	const u16 query = kinds[object->kind].query;
+
+	return query && opcode_of(in) == query && is_about(object, in) ? 0 : -EINVAL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_query);
+
+/**
+ * cxib_devx_room_of_query() - how much of the answer the device is to write
+ * @object: object that is read
+ * @room: bytes that the program has room for
+ *
+ * Return: @room, or less.
+ */
+size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room)
+{
+	return object->kind == CXIB_DEVX_GENERAL ? room : min_t(size_t, room, PAGES_OF_QUERY);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_room_of_query);
+
+/* What a queue pair belongs to does not change, but the context has places for it. */
+static void mention(const struct hw_qpc *context, struct cxib_devx_needs *needs)
+{
+	const u32 cqs[] = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) };
+	unsigned int i;
+
+	needs->pd = hw_qpc_get_pd(context);
+	needs->has_pd = needs->pd;
+	needs->srq = hw_qpc_get_srqn_rmpn_xrqn(context);
+	needs->has_srq = needs->srq;
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		if (cqs[i])
+			needs->cqs[needs->cq_count++] = cqs[i];
+}
+
+/* Queue pairs of verbs keep their state, of which the kernel has a copy. */
+static int admit_transition(const struct cxib_devx_identity *object, const void *in, size_t length,
+			    struct cxib_devx_needs *needs)
+{
+	const struct hw_qpc *context = hw_rst2init_qp_in_get_qpc(in);
+
+	if (object->from_verbs && opcode_of(in) != HW_CMD_INIT2INIT_QP &&
+	    opcode_of(in) != HW_CMD_RTS2RTS_QP)
+		return -EPERM;
+	if (length < LEAST_TRANSITION)
+		return -EINVAL;
+	if (has_rights_of_kernel(context) || hw_qpc_get_dbr_addr(context))
+		return -EPERM;
+	mention(context, needs);
+	return 0;
+}
+
+static int admit_qp_modify(const struct cxib_devx_identity *object, const void *in, size_t length,
+			   struct cxib_devx_needs *needs)
+{
+	switch (opcode_of(in)) {
+	case HW_CMD_RST2INIT_QP:
+	case HW_CMD_INIT2INIT_QP:
+	case HW_CMD_INIT2RTR_QP:
+	case HW_CMD_RTR2RTS_QP:
+	case HW_CMD_RTS2RTS_QP:
+	case HW_CMD_SQERR2RTS_QP:
+	case HW_CMD_SQD_RTS_QP:
+		return admit_transition(object, in, length, needs);
+	case HW_CMD_2ERR_QP:
+	case HW_CMD_2RST_QP:
+		return object->from_verbs ? -EPERM : 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* When it tells of completions, not where they go or whom it tells. */
+static int admit_cq_modify(const struct cxib_devx_identity *object, const void *in, size_t length)
+{
+	const u32 harmless = HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD |
+			     HW_CQ_MODIFY_FIELD_SELECT_CQ_MAX_COUNT |
+			     HW_CQ_MODIFY_FIELD_SELECT_OI |
+			     HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD_MODE;
+
+	if (opcode_of(in) != HW_CMD_MODIFY_CQ || length < sizeof(struct hw_modify_cq_in))
+		return -EINVAL;
+	if (object->from_verbs || hw_modify_cq_in_get_op_mod(in) != HW_MODIFY_CQ_OP_MOD_MODIFY_CQ ||
+	    word_of(in, 3) & ~harmless)
+		return -EPERM;
+	return 0;
+}
+
+static int admit_rmp_modify(const struct cxib_devx_identity *object, void *in, size_t length,
+			    struct cxib_devx_needs *needs)
+{
+	if (opcode_of(in) != HW_CMD_MODIFY_RMP || length < sizeof(struct hw_modify_rmp_in))
+		return -EINVAL;
+	static_assert(sizeof(struct hw_modify_rmp_in) == sizeof(struct hw_create_rmp_in));
+	return object->from_verbs ? -EPERM : admit_rmp(in, needs);
+}
+
+/**
+ * cxib_devx_admit_modify() - whether a program may change what it wants
+ * @object: an object of the program's
+ * @in: input of the command; changed so that all memory in it is registered
+ * @length: its bytes, 16 at least
+ * @needs: filled: what has to be the program's own
+ *
+ * Return: 0, or
+ *	-EINVAL when it is about another object, no such command, or too short,
+ *	-EPERM when it asks for what only the kernel may do.
+ */
+int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, size_t length,
+			   struct cxib_devx_needs *needs)
+{
+	*needs = (struct cxib_devx_needs){};
+	if (!is_about(object, in))
+		return -EINVAL;
+	switch (object->kind) {
+	case CXIB_DEVX_CQ:
+		return admit_cq_modify(object, in, length);
+	case CXIB_DEVX_QP:
+		return admit_qp_modify(object, in, length, needs);
+	case CXIB_DEVX_RMP:
+		return admit_rmp_modify(object, in, length, needs);
+	case CXIB_DEVX_GENERAL:
+		return opcode_of(in) == HW_CMD_MODIFY_GENERAL_OBJECT ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_modify);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which commands a program may have the device carry out (DEVX), and on which
+ * objects. What is not listed is refused.
+ *
+ * A command runs in the name of the program's user context, so the device
+ * itself keeps it away from objects of other programs. What is checked here is
+ * what would get around that: addresses on the bus, the rights of the kernel's
+ * own queue pairs, and references to objects of the kernel, which the device may
+ * take for everybody's.
+ */
+#ifndef CXIB_USER_DEVX_COMMAND_H
+#define CXIB_USER_DEVX_COMMAND_H
+
+#include <linux/types.h>
+
+struct hw_general_obj_in_cmd_hdr;
+
+/**
+ * enum cxib_devx_kind - what objects programs can make, or have from verbs
+ */
+enum cxib_devx_kind {
+	CXIB_DEVX_MKEY,
+	CXIB_DEVX_PSV,
+	CXIB_DEVX_CQ,
+	CXIB_DEVX_QP,
+	CXIB_DEVX_RMP,
+	CXIB_DEVX_GENERAL,
+	CXIB_DEVX_KINDS,
+};
+
+/**
+ * struct cxib_devx_identity - an object, as commands name it
+ * @kind: what it is
+ * @type: enum hw_object_type of a general object; 0 for others
+ * @number: its number
+ * @from_verbs: it was made by a verb: the kernel knows its state, which only
+ *	verbs change
+ */
+struct cxib_devx_identity {
+	enum cxib_devx_kind kind;
+	u16 type;
+	u32 number;
+	bool from_verbs;
+};
+
+/**
+ * struct cxib_devx_needs - what a command refers to: it has to be the program's own
+ * @has_uar: there is a page of doorbells
+ * @uar: its number
+ * @has_eqn: there is an event queue, which has to be one of completions
+ * @eqn: its number
+ * @has_pd: there is a protection domain
+ * @pd: its number
+ * @cq_count: completion queues
+ * @cqs: their numbers
+ * @has_srq: there is a shared receive queue
+ * @srq: its number
+ */
+struct cxib_devx_needs {
+	bool has_uar;
+	u32 uar;
+	bool has_eqn;
+	u32 eqn;
+	bool has_pd;
+	u32 pd;
+	unsigned int cq_count;
+	u32 cqs[2];
+	bool has_srq;
+	u32 srq;
+};
+
+bool cxib_devx_is_question(const void *in);
+int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
+			   struct cxib_devx_needs *needs);
+void cxib_devx_learn_number(const void *out, size_t length, struct cxib_devx_identity *object);
+void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
+			       struct hw_general_obj_in_cmd_hdr *in);
+int cxib_devx_admit_query(const struct cxib_devx_identity *object, const void *in);
+size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room);
+int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, size_t length,
+			   struct cxib_devx_needs *needs);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Programs that have the device carry out commands of their own (DEVX): their
+ * user contexts, and commands that are about no object.
+ */
+#include <linux/capability.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hw/commands_objects.h"
+#include "hw/names.h"
+#include "hw/user_contexts.h"
+#include "user/devx.h"
+#include "user/devx_command.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+/* Rights that user contexts can have: the kernel's interface does not list the bits. */
+#define RIGHT_RAW_PACKETS	BIT(0)
+#define RIGHT_INTERNAL_RESOURCES BIT(2)
+
+static u32 rights_of_caller(const struct cxib_device_caps *caps)
+{
+	u32 rights = 0;
+
+	if (caps->uctx_cap & RIGHT_RAW_PACKETS && capable(CAP_NET_RAW))
+		rights |= RIGHT_RAW_PACKETS;
+	if (caps->uctx_cap & RIGHT_INTERNAL_RESOURCES && capable(CAP_SYS_RAWIO))
+		rights |= RIGHT_INTERNAL_RESOURCES;
+	return rights;
+}
+
+/**
+ * cxib_devx_open() - a program wants to have commands carried out
+ * @context: its context; @uid is filled
+ *
+ * Context: process context of the program, may sleep.
+ * Return: 0; -EOPNOTSUPP when the device has no user contexts; otherwise as
+ * cxib_create_user_context().
+ */
+int cxib_devx_open(struct cxib_context *context)
+{
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	if (!caps->log_max_uctx) {
+		ibdev_dbg(&verbs->ib, "the device has no user contexts\n");
+		return -EOPNOTSUPP;
+	}
+	return cxib_create_user_context(commands_of(verbs), rights_of_caller(caps), &context->uid);
+}
+
+/**
+ * cxib_devx_close() - the end of cxib_devx_open()
+ * @context: context of the program, without objects
+ */
+void cxib_devx_close(struct cxib_context *context)
+{
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+
+	if (!context->uid)
+		return;
+	cxib_end_in_device(verbs, NULL,
+			   cxib_destroy_user_context(commands_of(verbs), context->uid));
+}
+
+/**
+ * cxib_devx_context() - who has a command carried out
+ * @attrs: what was asked for
+ *
+ * Return: the program's context, or an ERR_PTR(): -EPERM when it was opened
+ * without commands.
+ */
+struct cxib_context *cxib_devx_context(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
+
+	if (IS_ERR(ib))
+		return ERR_CAST(ib);
+	if (to_context(ib)->uid)
+		return to_context(ib);
+	ibdev_dbg(ib->device, "the program has not asked for commands when it opened the device\n");
+	return ERR_PTR(-EPERM);
+}
+
+/**
+ * cxib_devx_run() - carries out a command of a program
+ * @context: its context, in whose name the command is
+ * @in: input that was looked at
+ * @in_length: its bytes
+ * @out: filled; only status and syndrome if the device has refused
+ * @out_length: room for it
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_command_run(), but -EREMOTEIO when the device has refused:
+ * the program finds out why in @out.
+ */
+int cxib_devx_run(struct cxib_context *context, void *in, size_t in_length, void *out,
+		  size_t out_length)
+{
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_command command = {
+		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
+		.quiet = true,
+	};
+	int err;
+
+	hw_general_obj_in_cmd_hdr_set_uid(in, context->uid);
+	err = cxib_command_run(commands_of(verbs), &command);
+	if (!command.status)
+		return err;
+	ibdev_dbg(&verbs->ib, "command %s of a program failed: %s (status 0x%x), syndrome 0x%x\n",
+		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_command_status_name(command.status),
+		  command.status, command.syndrome);
+	hw_cmd_out_set_status(out, command.status);
+	hw_cmd_out_set_syndrome(out, command.syndrome);
+	return -EREMOTEIO;
+}
+
+/**
+ * cxib_devx_tell() - gives a program what the device has answered
+ * @attrs: what was asked for
+ * @attribute: where it goes
+ * @out: the answer
+ * @length: its bytes
+ * @err: what cxib_devx_run() has returned
+ *
+ * Return: @err, or -EFAULT when it cannot be written.
+ */
+int cxib_devx_tell(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
+		   int err)
+{
+	int copied;
+
+	if (err && err != -EREMOTEIO)
+		return err;
+	copied = uverbs_copy_to(attrs, attribute, out, length);
+	return err ?: copied;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *attrs)
+{
+	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
+	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
+	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
+	struct cxib_context *context = cxib_devx_context(attrs);
+	void *out;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	if (!cxib_devx_is_question(in)) {
+		ibdev_dbg(context->ib.device, "command %s (0x%03x) is not one that any program may use\n",
+			  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in));
+		return -EINVAL;
+	}
+	out = uverbs_zalloc(attrs, out_length);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	err = cxib_devx_run(context, in, in_length, out, out_length);
+	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_length, err);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_context *context = cxib_devx_context(attrs);
+	const struct cxib_hw *hw;
+	u32 vector, eqn;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&vector, attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC);
+	if (err)
+		return err;
+	hw = to_verbs(context->ib.device)->hw;
+	if (vector >= hw->completion_eq_count) {
+		ibdev_dbg(context->ib.device, "completion vector %u is not possible, 0 to %u are\n",
+			  vector, hw->completion_eq_count - 1);
+		return -EINVAL;
+	}
+	eqn = hw->completion_eqs[vector].eqn;
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX,
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER),
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN));
+
+const struct uapi_definition cxib_devx_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
+	UAPI_DEF_CHAIN(cxib_devx_object_definitions),
+	UAPI_DEF_CHAIN(cxib_devx_memory_definitions),
+	{},
+};

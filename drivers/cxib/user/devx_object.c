@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Objects of the device that programs make by commands (DEVX). */
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
+
+#include "hw/command_interface.h"
+#include "hw/commands_objects.h"
+#include "hw/names.h"
+#include "user/devx.h"
+#include "user/devx_command.h"
+#include "verbs/cq.h"
+#include "verbs/qp.h"
+#include "verbs/srq.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+/* Of what queues and keys are called by. */
+#define NUMBER_BITS	24
+
+/**
+ * struct cxib_devx_object - an object that a program has made
+ * @context: the program's context
+ * @identity: what it is
+ * @uar: page of doorbells that it uses; NULL if it has none
+ */
+struct cxib_devx_object {
+	struct cxib_context *context;
+	struct cxib_devx_identity identity;
+	struct rdma_user_mmap_entry *uar;
+};
+
+static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
+{
+	unsigned int i;
+
+	for (i = 0; i < hw->completion_eq_count; i++)
+		if (hw->completion_eqs[i].eqn == eqn)
+			return true;
+	return false;
+}
+
+/* Where a context keeps an object of its commands that others can refer to. */
+static unsigned long place_of(enum cxib_devx_kind kind, u32 number)
+{
+	return (unsigned long)kind << NUMBER_BITS | number;
+}
+
+static bool has_made(struct cxib_context *context, enum cxib_devx_kind kind, u32 number)
+{
+	return xa_load(&context->devx_objects, place_of(kind, number));
+}
+
+static bool has_cq(struct cxib_context *context, u32 number)
+{
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	const struct cxib_cq *cq;
+	bool is_own;
+
+	xa_lock_irq(&verbs->completion_queues);
+	cq = xa_load(&verbs->completion_queues, number);
+	is_own = cq && cq->uid == context->uid;
+	xa_unlock_irq(&verbs->completion_queues);
+	return is_own || has_made(context, CXIB_DEVX_CQ, number);
+}
+
+static bool has_srq(struct cxib_context *context, u32 number)
+{
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	const struct cxib_srq *srq;
+	bool is_own;
+
+	xa_lock_irq(&verbs->shared_queues);
+	srq = xa_load(&verbs->shared_queues, number);
+	is_own = srq && srq->ib.srq_type == IB_SRQT_BASIC &&
+		 to_pd(srq->ib.pd)->uid == context->uid;
+	xa_unlock_irq(&verbs->shared_queues);
+	return is_own || has_made(context, CXIB_DEVX_RMP, number);
+}
+
+static int lacks(const struct cxib_context *context, const char *name, u32 number)
+{
+	ibdev_dbg(context->ib.device, "the program has no %s 0x%x\n", name, number);
+	return -EINVAL;
+}
+
+/* The device is not relied upon to know what is the kernel's. */
+static int check_needs(struct cxib_context *context, const struct cxib_devx_needs *needs)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&context->references);
+
+	if (needs->has_eqn && !is_completion_eq(to_verbs(context->ib.device)->hw, needs->eqn))
+		return lacks(context, "event queue", needs->eqn);
+	if (needs->has_pd && !xa_load(&context->domains, needs->pd))
+		return lacks(context, "protection domain", needs->pd);
+	for (i = 0; i < needs->cq_count; i++)
+		if (!has_cq(context, needs->cqs[i]))
+			return lacks(context, "completion queue", needs->cqs[i]);
+	if (needs->has_srq && !has_srq(context, needs->srq))
+		return lacks(context, "shared receive queue", needs->srq);
+	return 0;
+}
+
+static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_needs *needs)
+{
+	if (!needs->has_uar)
+		return 0;
+	object->uar = cxib_hold_uar(object->context, needs->uar);
+	return object->uar ? 0 : lacks(object->context, "page of doorbells", needs->uar);
+}
+
+static void free_object(struct cxib_devx_object *object)
+{
+	if (object->uar)
+		rdma_user_mmap_entry_put(object->uar);
+	kfree(object);
+}
+
+static int refuse(const struct cxib_context *context, const void *in, int err)
+{
+	ibdev_dbg(context->ib.device, "command %s (0x%03x) is refused to a program: error %d\n",
+		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in), err);
+	return err;
+}
+
+static struct cxib_devx_object *prepare_object(struct cxib_context *context, void *in,
+					       size_t length)
+{
+	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL);
+	struct cxib_devx_needs needs;
+	int err;
+
+	if (!object)
+		return ERR_PTR(-ENOMEM);
+	object->context = context;
+	err = cxib_devx_admit_create(in, length, &object->identity, &needs);
+	if (!err)
+		err = check_needs(context, &needs);
+	if (!err)
+		err = hold_uar(object, &needs);
+	if (err) {
+		refuse(context, in, err);
+		free_object(object);
+		return ERR_PTR(err);
+	}
+	return object;
+}
+
+/* Others can refer to it from now on. */
+static int publish(struct cxib_devx_object *object)
+{
+	const struct cxib_devx_identity *identity = &object->identity;
+
+	if (identity->kind != CXIB_DEVX_CQ && identity->kind != CXIB_DEVX_RMP)
+		return 0;
+	return xa_err(xa_store(&object->context->devx_objects,
+			       place_of(identity->kind, identity->number), object, GFP_KERNEL));
+}
+
+static void withdraw(struct cxib_devx_object *object)
+{
+	const struct cxib_devx_identity *identity = &object->identity;
+
+	if (identity->kind == CXIB_DEVX_CQ || identity->kind == CXIB_DEVX_RMP)
+		xa_erase(&object->context->devx_objects,
+			 place_of(identity->kind, identity->number));
+}
+
+static int destroy_in_device(struct cxib_devx_object *object, const struct ib_udata *udata)
+{
+	struct hw_general_obj_in_cmd_hdr in;
+	struct hw_general_obj_out_cmd_hdr out;
+	int err;
+
+	cxib_devx_compose_destroy(&object->identity, &in);
+	err = cxib_devx_run(object->context, &in, sizeof(in), &out, sizeof(out));
+	return cxib_end_in_device(to_verbs(object->context->ib.device), udata, err);
+}
+
+static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
+			    size_t out_length)
+{
+	int err;
+
+	err = cxib_devx_run(object->context, in, in_length, out, out_length);
+	if (err)
+		return err;
+	cxib_devx_learn_number(out, out_length, &object->identity);
+	err = publish(object);
+	if (err)
+		destroy_in_device(object, NULL);
+	return err;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
+	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
+	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
+	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_devx_object *object;
+	void *out;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	out = uverbs_zalloc(attrs, out_length);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	guard(rwsem_read)(&context->references);
+	object = prepare_object(context, in, in_length);
+	if (IS_ERR(object))
+		return PTR_ERR(object);
+	err = create_in_device(object, in, in_length, out, out_length);
+	if (err) {
+		free_object(object);
+	} else {
+		uobject->object = object;
+		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
+	}
+	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, out_length, err);
+}
+
+/* Others that refer to it are ended first: the core tries again after them. */
+static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
+			  struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_devx_object *object = uobject->object;
+	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
+	int err;
+
+	guard(rwsem_write)(&object->context->references);
+	err = destroy_in_device(object, is_last_call ? NULL : &attrs->driver_udata);
+	if (err)
+		return err;
+	withdraw(object);
+	free_object(object);
+	return 0;
+}
+
+/* An object of a verb, or of a command. */
+static int identify(struct ib_uobject *uobject, struct cxib_devx_identity *identity)
+{
+	const struct cxib_devx_object *object = uobject->object;
+	struct ib_srq *srq = uobject->object;
+
+	*identity = (struct cxib_devx_identity){ .from_verbs = true };
+	switch (uobj_get_object_id(uobject)) {
+	case MLX5_IB_OBJECT_DEVX_OBJ:
+		*identity = object->identity;
+		return 0;
+	case UVERBS_OBJECT_CQ:
+		identity->kind = CXIB_DEVX_CQ;
+		identity->number = to_cq(uobject->object)->number;
+		return 0;
+	case UVERBS_OBJECT_QP:
+		identity->kind = CXIB_DEVX_QP;
+		identity->number = to_qp(uobject->object)->number;
+		return 0;
+	case UVERBS_OBJECT_SRQ:
+		identity->kind = CXIB_DEVX_RMP;
+		identity->number = to_srq(srq)->number;
+		return srq->srq_type == IB_SRQT_BASIC ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE);
+	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
+	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
+	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_devx_identity identity;
+	struct cxib_devx_needs needs;
+	void *out;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	guard(rwsem_read)(&context->references);
+	err = identify(uobject, &identity);
+	if (!err)
+		err = cxib_devx_admit_modify(&identity, in, in_length, &needs);
+	if (!err)
+		err = check_needs(context, &needs);
+	if (err)
+		return refuse(context, in, err);
+	out = uverbs_zalloc(attrs, out_length);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	err = cxib_devx_run(context, in, in_length, out, out_length);
+	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length, err);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE);
+	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
+	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
+	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_devx_identity identity;
+	void *out;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = identify(uobject, &identity);
+	if (!err)
+		err = cxib_devx_admit_query(&identity, in);
+	if (err)
+		return refuse(context, in, err);
+	out = uverbs_zalloc(attrs, out_length);
+	if (IS_ERR(out))
+		return PTR_ERR(out);
+	err = cxib_devx_run(context, in, in_length, out,
+			    cxib_devx_room_of_query(&identity, out_length));
+	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE,
+						    MLX5_IB_OBJECT_DEVX_OBJ,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_WRITE,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UA_MANDATORY, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT,
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ,
+			    UVERBS_TYPE_ALLOC_IDR(destroy_object),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_DESTROY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY));
+
+const struct uapi_definition cxib_devx_object_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_OBJ),
+	{},
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Protection domains of programs. */
+#include <rdma/uverbs_ioctl.h>
+
+#include "user/user.h"
+
+static int create_user_pd(struct ib_pd *ib, struct cxib_context *context, struct ib_udata *udata)
+{
+	struct cxib_pd *pd = to_pd(ib);
+	int err;
+
+	pd->uid = context->uid;
+	err = cxib_create_pd(ib, udata);
+	if (err)
+		return err;
+	err = xa_insert(&context->domains, pd->number, pd, GFP_KERNEL);
+	if (err)
+		cxib_destroy_pd(ib, NULL);
+	return err;
+}
+
+int cxib_create_any_pd(struct ib_pd *ib, struct ib_udata *udata)
+{
+	if (!udata)
+		return cxib_create_pd(ib, NULL);
+	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_context, ib), udata);
+}
+
+int cxib_destroy_any_pd(struct ib_pd *ib, struct ib_udata *udata)
+{
+	struct cxib_context *context;
+	int err;
+
+	if (!udata)
+		return cxib_destroy_pd(ib, NULL);
+	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	guard(rwsem_write)(&context->references);
+	err = cxib_destroy_pd(ib, udata);
+	if (!err)
+		xa_erase(&context->domains, to_pd(ib)->number);
+	return err;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which commands programs may have the device carry out, and what becomes of them. */
+#include <kunit/test.h>
+
+#include "hw/commands_device.h"
+#include "hw/commands_events.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/commands_port.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/commands_receive_queues.h"
+#include "user/devx_command.h"
+
+#define RESERVED_NUMBERS	0x2c
+
+/* The longest of the inputs below. */
+union input {
+	struct hw_cmd_in any;
+	struct hw_general_obj_in_cmd_hdr general;
+	struct hw_create_mkey_in mkey;
+	struct hw_create_psv_in psv;
+	struct hw_create_cq_in cq;
+	struct hw_create_qp_in qp;
+	struct hw_create_rmp_in rmp;
+	struct hw_modify_cq_in modify_cq;
+	struct hw_rst2init_qp_in transition;
+	u8 bytes[0x200];
+};
+
+static union input *command(struct kunit *test, u16 opcode)
+{
+	union input *in = kunit_kzalloc(test, sizeof(*in), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	hw_general_obj_in_cmd_hdr_set_opcode(&in->general, opcode);
+	return in;
+}
+
+static int admit(union input *in, struct cxib_devx_identity *object,
+		 struct cxib_devx_needs *needs)
+{
+	return cxib_devx_admit_create(in, sizeof(*in), object, needs);
+}
+
+static void questions_change_nothing(struct kunit *test)
+{
+	static const u16 questions[] = {
+		HW_CMD_QUERY_HCA_CAP, HW_CMD_QUERY_HCA_VPORT_CONTEXT, HW_CMD_QUERY_ISSI, HW_CMD_NOP,
+	};
+	static const u16 others[] = {
+		HW_CMD_SET_HCA_CAP, HW_CMD_TEARDOWN_HCA, HW_CMD_MANAGE_PAGES,
+		HW_CMD_ACCESS_REGISTER, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_EQ, HW_CMD_QUERY_QP,
+		HW_CMD_MODIFY_HCA_VPORT_CONTEXT, HW_CMD_MAD_IFC, 0, 0xffff,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(questions); i++)
+		KUNIT_EXPECT_TRUE(test, cxib_devx_is_question(command(test, questions[i])));
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		KUNIT_EXPECT_FALSE(test, cxib_devx_is_question(command(test, others[i])));
+}
+
+static void only_listed_objects_are_made(struct kunit *test)
+{
+	static const u16 others[] = {
+		HW_CMD_CREATE_EQ, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_XRC_SRQ,
+		HW_CMD_ALLOC_PD, HW_CMD_ALLOC_UAR, HW_CMD_ALLOC_MEMIC, HW_CMD_DESTROY_QP, 0,
+	};
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		KUNIT_EXPECT_EQ(test, -EINVAL, admit(command(test, others[i]), &object, &needs));
+}
+
+static void an_input_has_its_length(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_QP);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	size_t length;
+
+	for (length = 16; length < sizeof(in->qp); length++)
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				cxib_devx_admit_create(in, length, &object, &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_create(in, sizeof(in->qp), &object, &needs));
+}
+
+static int admit_key(struct kunit *test, u32 mode, bool by_requests, bool *is_registered)
+{
+	union input *in = command(test, HW_CMD_CREATE_MKEY);
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(&in->mkey);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	int err;
+
+	hw_mkc_set_access_mode_1_0(context, mode & 3);
+	hw_mkc_set_access_mode_4_2(context, mode >> 2);
+	hw_mkc_set_umr_en(context, by_requests);
+	hw_mkc_set_pd(context, 0x42);
+	err = admit(in, &object, &needs);
+	KUNIT_EXPECT_TRUE(test, needs.has_pd);
+	KUNIT_EXPECT_EQ(test, 0x42, needs.pd);
+	*is_registered = hw_create_mkey_in_get_mkey_umem_valid(&in->mkey);
+	return err;
+}
+
+static void no_key_is_of_bus_addresses(struct kunit *test)
+{
+	bool is_registered;
+
+	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_KLMS, true, &is_registered));
+	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_KSM, true, &is_registered));
+	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_MTT, false, &is_registered));
+	KUNIT_EXPECT_TRUE(test, is_registered);
+	KUNIT_EXPECT_EQ(test, -EPERM,
+			admit_key(test, HW_MKEY_ACCESS_MODE_MTT, true, &is_registered));
+	KUNIT_EXPECT_EQ(test, -EPERM,
+			admit_key(test, HW_MKEY_ACCESS_MODE_PA, false, &is_registered));
+	KUNIT_EXPECT_EQ(test, -EPERM,
+			admit_key(test, HW_MKEY_ACCESS_MODE_MEMIC, false, &is_registered));
+}
+
+/* The command that destroys names one. */
+static void signature_values_are_made_one_by_one(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_PSV);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	__be32 out[8] = {};
+
+	hw_create_psv_in_set_num_psv(&in->psv, 2);
+	KUNIT_EXPECT_EQ(test, -EINVAL, admit(in, &object, &needs));
+	hw_create_psv_in_set_num_psv(&in->psv, 1);
+	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	out[4] = cpu_to_be32(0x123456);
+	cxib_devx_learn_number(out, sizeof(out), &object);
+	KUNIT_EXPECT_EQ(test, 0x123456, object.number);
+	cxib_devx_compose_destroy(&object, &in->general);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV, hw_general_obj_in_cmd_hdr_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(in));
+}
+
+static void a_number_behind_the_room_is_not_read(struct kunit *test)
+{
+	struct cxib_devx_identity object = { .kind = CXIB_DEVX_PSV };
+	__be32 out[8] = { [4] = cpu_to_be32(0x123456) };
+
+	cxib_devx_learn_number(out, 16, &object);
+	KUNIT_EXPECT_EQ(test, 0, object.number);
+}
+
+static void queues_lie_in_registered_memory(struct kunit *test)
+{
+	union input *cq = command(test, HW_CMD_CREATE_CQ);
+	union input *qp = command(test, HW_CMD_CREATE_QP);
+	union input *rmp = command(test, HW_CMD_CREATE_RMP);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	const struct hw_wq *queue;
+
+	KUNIT_ASSERT_EQ(test, 0, admit(cq, &object, &needs));
+	KUNIT_EXPECT_EQ(test, 1, hw_create_cq_in_get_cq_umem_valid(&cq->cq));
+	KUNIT_EXPECT_EQ(test, 1, hw_cqc_get_dbr_umem_valid(hw_create_cq_in_cq_context(&cq->cq)));
+	KUNIT_ASSERT_EQ(test, 0, admit(qp, &object, &needs));
+	KUNIT_EXPECT_EQ(test, 1, hw_create_qp_in_get_wq_umem_valid(&qp->qp));
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_dbr_umem_valid(hw_create_qp_in_qpc(&qp->qp)));
+	KUNIT_ASSERT_EQ(test, 0, admit(rmp, &object, &needs));
+	queue = hw_rmpc_wq(hw_create_rmp_in_ctx(&rmp->rmp));
+	KUNIT_EXPECT_EQ(test, 1, hw_wq_get_wq_umem_valid(queue));
+	KUNIT_EXPECT_EQ(test, 1, hw_wq_get_dbr_umem_valid(queue));
+}
+
+static void what_a_queue_pair_refers_to_is_named(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_QP);
+	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+
+	hw_qpc_set_uar_page(context, 7);
+	hw_qpc_set_pd(context, 8);
+	hw_qpc_set_cqn_snd(context, 9);
+	hw_qpc_set_cqn_rcv(context, 10);
+	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	KUNIT_EXPECT_TRUE(test, needs.has_uar && needs.uar == 7);
+	KUNIT_EXPECT_TRUE(test, needs.has_pd && needs.pd == 8);
+	KUNIT_EXPECT_TRUE(test, needs.cq_count == 2 && needs.cqs[0] == 9 && needs.cqs[1] == 10);
+	KUNIT_EXPECT_FALSE(test, needs.has_srq);
+	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+	hw_qpc_set_srqn_rmpn_xrqn(context, 11);
+	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	KUNIT_EXPECT_TRUE(test, needs.has_srq && needs.srq == 11);
+}
+
+static int admit_service(struct kunit *test, u32 type, bool reserved_key, bool fast_registration)
+{
+	union input *in = command(test, HW_CMD_CREATE_QP);
+	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+
+	hw_qpc_set_st(context, type);
+	hw_qpc_set_rlky(context, reserved_key);
+	hw_qpc_set_fre(context, fast_registration);
+	return admit(in, &object, &needs);
+}
+
+static void no_queue_pair_has_the_rights_of_the_kernel(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, admit_service(test, HW_QP_SERVICE_TYPE_RC, false, false));
+	KUNIT_EXPECT_EQ(test, 0, admit_service(test, HW_QP_SERVICE_TYPE_UD, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_RC, true, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_RC, false, true));
+	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_QP0, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_QP1, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM,
+			admit_service(test, HW_QP_SERVICE_TYPE_REG_UMR, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_XRC, false, false));
+}
+
+static void general_objects_have_a_type(struct kunit *test)
+{
+	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+	__be32 out[4] = { 0, 0, cpu_to_be32(0xfedcba98) };
+
+	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, HW_OBJECT_TYPE_SW_ICM);
+	KUNIT_EXPECT_EQ(test, -EPERM, admit(in, &object, &needs));
+	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, RESERVED_NUMBERS);
+	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	cxib_devx_learn_number(out, sizeof(out), &object);
+	cxib_devx_compose_destroy(&object, &in->general);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_GENERAL_OBJECT,
+			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
+	KUNIT_EXPECT_EQ(test, RESERVED_NUMBERS,
+			hw_general_obj_in_cmd_hdr_get_obj_type(&in->general));
+	KUNIT_EXPECT_EQ(test, 0xfedcba98, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
+}
+
+static void a_query_is_about_its_object(struct kunit *test)
+{
+	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_identity value = { .kind = CXIB_DEVX_PSV, .number = 0x321 };
+	union input *in = command(test, HW_CMD_QUERY_QP);
+
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_query(&queue, in));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&value, in));
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x322);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&queue, in));
+	in = command(test, HW_CMD_QUERY_CQ);
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&queue, in));
+}
+
+static void answers_end_before_addresses_on_the_bus(struct kunit *test)
+{
+	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP };
+
+	KUNIT_EXPECT_EQ(test, 16, cxib_devx_room_of_query(&queue, 16));
+	KUNIT_EXPECT_EQ(test, 0x110, cxib_devx_room_of_query(&queue, 0xffff));
+}
+
+static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_needs *needs)
+{
+	const struct cxib_devx_identity queue = {
+		.kind = CXIB_DEVX_QP, .number = 0x321, .from_verbs = from_verbs,
+	};
+	union input *in = command(test, opcode);
+
+	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
+	hw_qpc_set_pd(hw_rst2init_qp_in_qpc(&in->transition), 5);
+	return cxib_devx_admit_modify(&queue, in, sizeof(*in), needs);
+}
+
+static void the_state_of_queue_pairs_of_verbs_is_theirs(struct kunit *test)
+{
+	static const u16 changes_of_state[] = {
+		HW_CMD_RST2INIT_QP, HW_CMD_INIT2RTR_QP, HW_CMD_RTR2RTS_QP, HW_CMD_SQERR2RTS_QP,
+		HW_CMD_SQD_RTS_QP, HW_CMD_2ERR_QP, HW_CMD_2RST_QP,
+	};
+	struct cxib_devx_needs needs;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(changes_of_state); i++) {
+		KUNIT_EXPECT_EQ(test, -EPERM, modify(test, true, changes_of_state[i], &needs));
+		KUNIT_EXPECT_EQ(test, 0, modify(test, false, changes_of_state[i], &needs));
+	}
+	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_INIT2INIT_QP, &needs));
+	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_RTS2RTS_QP, &needs));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(test, true, HW_CMD_DESTROY_QP, &needs));
+}
+
+static void what_a_transition_mentions_is_named(struct kunit *test)
+{
+	struct cxib_devx_needs needs;
+
+	KUNIT_ASSERT_EQ(test, 0, modify(test, false, HW_CMD_RST2INIT_QP, &needs));
+	KUNIT_EXPECT_TRUE(test, needs.has_pd && needs.pd == 5);
+	KUNIT_EXPECT_EQ(test, 0, needs.cq_count);
+	KUNIT_EXPECT_FALSE(test, needs.has_srq);
+}
+
+static void a_transition_brings_no_rights(struct kunit *test)
+{
+	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	union input *in = command(test, HW_CMD_RST2INIT_QP);
+	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
+	struct cxib_devx_needs needs;
+
+	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_modify(&queue, in, 0xff, &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, 0x100, &needs));
+	hw_qpc_set_rlky(context, 1);
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	hw_qpc_set_rlky(context, 0);
+	hw_qpc_set_dbr_addr(context, 0x1000);
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+}
+
+static void a_completion_queue_stays_where_it_is(struct kunit *test)
+{
+	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_CQ, .number = 0x321 };
+	union input *in = command(test, HW_CMD_MODIFY_CQ);
+	struct cxib_devx_needs needs;
+
+	hw_modify_cq_in_set_cqn(&in->modify_cq, 0x321);
+	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD);
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_C_EQN);
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	in->modify_cq.dw[3] = 0;
+	hw_modify_cq_in_set_op_mod(&in->modify_cq, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ);
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(questions_change_nothing),
+	KUNIT_CASE(only_listed_objects_are_made),
+	KUNIT_CASE(an_input_has_its_length),
+	KUNIT_CASE(no_key_is_of_bus_addresses),
+	KUNIT_CASE(signature_values_are_made_one_by_one),
+	KUNIT_CASE(a_number_behind_the_room_is_not_read),
+	KUNIT_CASE(queues_lie_in_registered_memory),
+	KUNIT_CASE(what_a_queue_pair_refers_to_is_named),
+	KUNIT_CASE(no_queue_pair_has_the_rights_of_the_kernel),
+	KUNIT_CASE(general_objects_have_a_type),
+	KUNIT_CASE(a_query_is_about_its_object),
+	KUNIT_CASE(answers_end_before_addresses_on_the_bus),
+	KUNIT_CASE(the_state_of_queue_pairs_of_verbs_is_theirs),
+	KUNIT_CASE(what_a_transition_mentions_is_named),
+	KUNIT_CASE(a_transition_brings_no_rights),
+	KUNIT_CASE(a_completion_queue_stays_where_it_is),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "devx_command",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
