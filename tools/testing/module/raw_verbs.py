@@ -11,12 +11,19 @@ import os
 import pathlib
 import struct
 
-GET_CONTEXT, ALLOC_PD, REG_MR, REREG_MR, ALLOC_MW, CREATE_CQ, RESIZE_CQ = 0, 3, 9, 11, 14, 18, 19
+GET_CONTEXT, ALLOC_PD, DEALLOC_PD, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 9, 11, 14
+CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, CREATE_SRQ, MODIFY_SRQ, OPEN_XRCD, CREATE_XSRQ = 24, 26, 32, 33, 37, 39
 IOCTL_CMD = 0xC0181B01
 DEVICE_OBJECT, DEVICE_GET_CONTEXT = 0, 3
-UAR_OBJECT, UAR_ALLOC = 0x1008, 0x1000
 DRIVER_INPUT, DRIVER_OUTPUT = 0x1000, 0x1001
+DEVX, DEVX_OBJECT, DEVX_MEMORY, UAR_OBJECT = 0x1000, 0x1001, 0x1002, 0x1008
+DEVX_OTHER, DEVX_QUERY_EQN = 0x1000, 0x1002
+DEVX_CREATE, DEVX_DESTROY, DEVX_MODIFY, DEVX_QUERY = 0x1000, 0x1001, 0x1002, 0x1003
+MEMORY_REGISTER, MEMORY_DEREGISTER = 0x1000, 0x1001
+UAR_ALLOC = 0x1000
+MANDATORY = 1
+CONTEXT_WITH_COMMANDS = 1
 DRIVER_MLX5 = 1
 RC, XRC_INI, XRC_TGT = 2, 9, 10
 SRQ_XRC = 1
@@ -66,26 +73,31 @@ class Device:
         os.write(self.file, struct.pack("<IHH", number, (8 + len(body)) // 4, response_size // 4) + body)
         return response.raw
 
-    def open_context(self, driver: bytes | None = None) -> None:
-        if driver is None:
-            driver = struct.pack("<IIIIB3xIQ", 16, 4, 0, 0, 1, 0, 3)
-        self.command(GET_CONTEXT, driver, 8 + 72)
-
-    def ioctl(self, kind: int, method: int, *attributes: tuple[int, int, int]) -> None:
-        """Calls a method; an attribute is its number, its size, and its value or address."""
-        body = b"".join(struct.pack("<HHHHQ", number, size, 1, 0, data) for number, size, data in attributes)
+    def ioctl(self, kind: int, method: int, *attributes: tuple[int, int, int]) -> list[int]:
+        """Calls a method; an attribute is its number, its size, and its value or address. Returns the values: handles are new."""
+        body = b"".join(pack("<HHHHQ", number, size, MANDATORY, 0, data) for number, size, data in attributes)
         header = struct.pack("<HHHHQII", 24 + len(body), kind, method, len(attributes), 0, DRIVER_MLX5, 0)
-        fcntl.ioctl(self.file, IOCTL_CMD, bytearray(header + body), True)
+        request = bytearray(header + body)
+        fcntl.ioctl(self.file, IOCTL_CMD, request, True)
+        return [struct.unpack_from("<Q", request, 24 + 16 * place + 8)[0] for place in range(len(attributes))]
+
+    def open_context(self, driver: bytes | None = None, flags: int = 0) -> None:
+        if driver is None:
+            driver = struct.pack("<IIIIB3xIQ", 16, 4, flags, 0, 1, 0, 3)
+        self.command(GET_CONTEXT, driver, 8 + 72)
 
     def open_context_by_ioctl(self, driver: bytes) -> None:
         request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)
         self.ioctl(DEVICE_OBJECT, DEVICE_GET_CONTEXT, (DRIVER_INPUT, len(driver), ctypes.addressof(request)),
                    (DRIVER_OUTPUT, 72, ctypes.addressof(response)))
 
-    def make_basics(self) -> None:
-        self.open_context()
-        (self.pd,) = struct.unpack("<I", self.command(ALLOC_PD, b"", 8)[:4])
+    def make_basics(self, flags: int = 0) -> None:
+        self.open_context(flags=flags)
+        self.pd, self.pd_number = struct.unpack("<II", self.command(ALLOC_PD, b"", 8))
         self.uar = self.allocate_uar(1)
+
+    def deallocate_pd(self) -> None:
+        os.write(self.file, struct.pack("<IHHI", DEALLOC_PD, 3, 0, self.pd))
 
     def allocate_uar(self, kind: int) -> int:
         page, length, offset = ctypes.c_uint32(), ctypes.c_uint32(), ctypes.c_uint64()
@@ -105,7 +117,11 @@ class Device:
                   "record": self.record.address, "cqe_size": 64, "compress": 0, "format": 0,
                   "flags": CQ_UAR_PAGE_INDEX, "uar": self.uar, "reserved0": 0, "reserved1": 0} | changes
         request = pack("<QIIiIQQIBBHHHI", 0, *fields.values())
-        return struct.unpack("<I", self.command(CREATE_CQ, request, 16)[:4])[0]
+        handle, _, self.cq_number = struct.unpack("<III", self.command(CREATE_CQ, request, 16)[:12])
+        return handle
+
+    def destroy_cq(self, cq: int) -> None:
+        self.command(DESTROY_CQ, struct.pack("<II", cq, 0), 8)
 
     def create_qp(self, cq: int, **changes: int) -> int:
         """A queue pair for connections; each field of the request can be changed."""
@@ -115,7 +131,8 @@ class Device:
                   "sq_count": 16, "rq_count": 4, "rq_shift": 4, "flags": QP_UAR_PAGE_INDEX, "uidx": 1,
                   "bfreg": self.uar, "access_key": 0, "ece": 0} | changes
         request = pack("<QIIIIIIIIIBBBBQQIIIIIIQI4x", 0, *fields.values())
-        return struct.unpack("<I", self.command(CREATE_QP, request, 32 + 32)[:4])[0]
+        handle, self.qp_number = struct.unpack("<II", self.command(CREATE_QP, request, 32 + 32)[:8])
+        return handle
 
     def register(self, start: int, length: int, address: int, access: int) -> int:
         request = pack("<QQQII", start, length, address, self.pd, access)
@@ -170,3 +187,45 @@ class Device:
     def map(self, offset: int, protection: int = mmap.PROT_READ, pages: int = 1) -> mmap.mmap:
         """Maps pages of the device by their page offset."""
         return mmap.mmap(self.file, pages * mmap.PAGESIZE, mmap.MAP_SHARED, protection, offset=offset * mmap.PAGESIZE)
+
+    def _run(self, kind: int, method: int, first: list[tuple[int, int, int]], request: bytes, room: int) -> \
+            tuple[list[int], bytes]:
+        """A method that carries a command to the device; its attributes follow the first ones."""
+        sent, answer = ctypes.create_string_buffer(request, len(request)), ctypes.create_string_buffer(room)
+        place = 0x1000 + len(first)
+        values = self.ioctl(kind, method, *first, (place, len(request), ctypes.addressof(sent)),
+                            (place + 1, room, ctypes.addressof(answer)))
+        return values, answer.raw
+
+    def ask_device(self, request: bytes, room: int = 16) -> bytes:
+        """A command that is about no object."""
+        return self._run(DEVX, DEVX_OTHER, [], request, room)[1]
+
+    def create_object(self, request: bytes, room: int = 64) -> tuple[int, bytes]:
+        """A command that makes an object: its handle and the answer."""
+        values, answer = self._run(DEVX_OBJECT, DEVX_CREATE, [(0x1000, 0, 0)], request, room)
+        return values[0] & 0xFFFFFFFF, answer
+
+    def modify_object(self, handle: int, request: bytes, room: int = 16) -> bytes:
+        return self._run(DEVX_OBJECT, DEVX_MODIFY, [(0x1000, 0, handle)], request, room)[1]
+
+    def query_object(self, handle: int, request: bytes, room: int = 0x200) -> bytes:
+        return self._run(DEVX_OBJECT, DEVX_QUERY, [(0x1000, 0, handle)], request, room)[1]
+
+    def destroy_object(self, handle: int) -> None:
+        self.ioctl(DEVX_OBJECT, DEVX_DESTROY, (0x1000, 0, handle))
+
+    def query_eqn(self, vector: int) -> int:
+        eqn = ctypes.c_uint32()
+        self.ioctl(DEVX, DEVX_QUERY_EQN, (0x1000, 4, vector), (0x1001, 4, ctypes.addressof(eqn)))
+        return eqn.value
+
+    def register_memory(self, address: int, length: int, access: int = 1) -> tuple[int, int]:
+        """Memory that commands can name: its handle and its number."""
+        number = ctypes.c_uint32()
+        values = self.ioctl(DEVX_MEMORY, MEMORY_REGISTER, (0x1000, 0, 0), (0x1001, 8, address), (0x1002, 8, length),
+                            (0x1003, 4, access), (0x1004, 4, ctypes.addressof(number)))
+        return values[0] & 0xFFFFFFFF, number.value
+
+    def deregister_memory(self, handle: int) -> None:
+        self.ioctl(DEVX_MEMORY, MEMORY_DEREGISTER, (0x1000, 0, handle))

@@ -26,7 +26,7 @@ class BadRequests(unittest.TestCase):
 
     def test_contexts(self) -> None:
         sound = [16, 4, 0, 0, 1, 0, 0, 0, 0, 3]
-        for place, value in ((2, 1), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1), (9, 0), (9, 1)):
+        for place, value in ((2, 2), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1), (9, 0), (9, 1)):
             request = list(sound)
             request[place] = value
             driver = struct.pack("<IIIIBBHIQ", *request[:6], request[6], request[7], request[9])

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Commands that programs send to the device (DEVX): what is refused, what ends with what, and who is kept apart."""
+
+import contextlib
+import errno
+import struct
+import unittest
+from collections.abc import Iterator
+
+import raw_verbs
+import rdma
+
+QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_MKEY, QUERY_MKEY, CREATE_EQ = 0x100, 0x103, 0x200, 0x201, 0x301
+CREATE_QP, QUERY_QP, RST2INIT_QP, TO_ERROR_QP = 0x500, 0x50B, 0x502, 0x507
+CREATE_PSV, CREATE_GENERAL_OBJECT = 0x600, 0xA00
+GENERAL_CAPABILITIES, CAPABILITIES_BYTES = 1, 0x1010
+RESERVED_NUMBERS, DEVICE_MEMORY_FOR_TABLES = 0x2C, 0x08
+KEY_OF_BUS_ADDRESSES, KEY_OF_PAGES, KEY_OF_PIECES = 0, 1, 2
+PAGE = 4096
+
+
+def command(opcode: int, length: int = 16, **words: int) -> bytes:
+    """An input; w2=7 makes 7 of its third word."""
+    values = [opcode << 16] + [0] * (length // 4 - 1)
+    for name, value in words.items():
+        values[int(name[1:])] = value
+    return struct.pack(f">{len(values)}I", *values)
+
+
+def word(answer: bytes, index: int) -> int:
+    return struct.unpack_from(">I", answer, 4 * index)[0]
+
+
+def key(pd: int, mode: int = KEY_OF_PIECES) -> bytes:
+    """A key that requests lay out: it is free until then."""
+    return command(CREATE_MKEY, 0x110, w4=1 << 30 | 1 << 15 | 1 << 10 | mode << 8, w5=0xFFFFFF << 8, w7=pd, w17=4)
+
+
+class DeviceCommands(unittest.TestCase):
+    def setUp(self) -> None:
+        self.device = self.open_device()
+
+    def open_device(self, flags: int = raw_verbs.CONTEXT_WITH_COMMANDS) -> raw_verbs.Device:
+        device = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(device.close)
+        device.make_basics(flags)
+        return device
+
+    @contextlib.contextmanager
+    def refused(self, error: int) -> Iterator[None]:
+        with self.assertRaises(OSError) as caught:
+            yield
+        self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[error])
+
+    def make_signature_value(self, device: raw_verbs.Device) -> int:
+        return device.create_object(command(CREATE_PSV, w2=1 << 28 | device.pd_number))[0]
+
+    def queue_pair(self, device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
+        """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
+        place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0} | changes
+        return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
+                       w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=3 << 24, w58=1 << 28,
+                       w63=memory, w66=memory, w67=1 << 31)
+
+    def test_only_who_has_asked_for_it_may(self) -> None:
+        other = self.open_device(flags=0)
+        with self.refused(errno.EPERM):
+            other.ask_device(command(QUERY_HCA_CAP, w1=GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
+        with self.refused(errno.EPERM):
+            self.make_signature_value(other)
+        with self.refused(errno.EPERM):
+            other.register_memory(other.queue.address, PAGE)
+        with self.refused(errno.EPERM):
+            other.query_eqn(0)
+
+    def test_questions(self) -> None:
+        answer = self.device.ask_device(command(QUERY_HCA_CAP, w1=GENERAL_CAPABILITIES), CAPABILITIES_BYTES)
+        self.assertEqual(answer[0], 0)
+        self.assertTrue(any(answer[16:]))
+        for opcode in (TEARDOWN_HCA, CREATE_EQ, QUERY_QP, CREATE_PSV, 0, 0xFFFF):
+            with self.subTest(opcode=opcode), self.refused(errno.EINVAL):
+                self.device.ask_device(command(opcode))
+        with self.refused(errno.EINVAL):
+            self.device.ask_device(command(QUERY_HCA_CAP)[:12], CAPABILITIES_BYTES)
+
+    def test_event_queues(self) -> None:
+        self.assertGreater(self.device.query_eqn(0), 0)
+        for vector in (1000, 0xFFFFFFFF):
+            with self.refused(errno.EINVAL):
+                self.device.query_eqn(vector)
+
+    def test_what_is_not_made(self) -> None:
+        for opcode in (CREATE_EQ, QUERY_HCA_CAP, 0xA04, 0xA08, 0x800, 0x802, 0, 0xFFFF):
+            with self.subTest(opcode=opcode), self.refused(errno.EINVAL):
+                self.device.create_object(command(opcode, 0x110))
+        with self.refused(errno.EINVAL):
+            self.device.create_object(key(self.device.pd_number)[:0x80])
+        with self.refused(errno.EINVAL):
+            self.device.create_object(command(CREATE_PSV, w2=4 << 28 | self.device.pd_number))
+        for mode in (KEY_OF_BUS_ADDRESSES, KEY_OF_PAGES):
+            with self.refused(errno.EPERM):
+                self.device.create_object(key(self.device.pd_number, mode))
+        with self.refused(errno.EPERM):
+            self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=DEVICE_MEMORY_FOR_TABLES))
+
+    def test_what_the_device_refuses(self) -> None:
+        with self.refused(errno.EREMOTEIO):
+            self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=RESERVED_NUMBERS, w3=31 << 24))
+
+    def test_keys(self) -> None:
+        handle, answer = self.device.create_object(key(self.device.pd_number))
+        index = word(answer, 2) & 0xFFFFFF
+        self.assertEqual(word(self.device.query_object(handle, command(QUERY_MKEY, w2=index)), 4 + 3) & 0xFFFFFF,
+                         self.device.pd_number)
+        for other in (index + 1, index | 1 << 23):
+            with self.refused(errno.EINVAL):
+                self.device.query_object(handle, command(QUERY_MKEY, w2=other))
+        with self.refused(errno.EINVAL):
+            self.device.query_object(handle, command(QUERY_QP, w2=index))
+        with self.refused(errno.EINVAL):
+            self.device.modify_object(handle, command(TO_ERROR_QP, w2=index))
+        self.device.destroy_object(handle)
+        with self.refused(errno.ENOENT):
+            self.device.destroy_object(handle)
+
+    def test_domains_of_others(self) -> None:
+        other = self.open_device()
+        for domain in (other.pd_number, 0, 0xFFFFFF):
+            with self.refused(errno.EINVAL):
+                self.device.create_object(key(domain))
+            with self.refused(errno.EINVAL):
+                self.device.create_object(command(CREATE_PSV, w2=1 << 28 | domain))
+
+    def test_a_domain_stays_while_it_is_used(self) -> None:
+        handle = self.make_signature_value(self.device)
+        with self.refused(errno.EBUSY):
+            self.device.deallocate_pd()
+        self.device.destroy_object(handle)
+        self.device.deallocate_pd()
+
+    def test_queue_pairs(self) -> None:
+        device = self.device
+        device.create_cq()
+        _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+        handle, answer = device.create_object(self.queue_pair(device, memory))
+        number = word(answer, 2) & 0xFFFFFF
+        self.assertEqual(word(device.query_object(handle, command(QUERY_QP, w2=number)), 6) >> 28, 0)
+        device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16))
+        with self.refused(errno.EPERM):
+            device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w46=1))
+
+    def test_queue_pairs_of_others(self) -> None:
+        device, other = self.device, self.open_device()
+        device.create_cq()
+        other.create_cq()
+        _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+        for changes in ({"pd": other.pd_number}, {"pd": 0}, {"cq": other.cq_number}, {"cq": 0xFFFFFF},
+                        {"uar": other.uar}, {"uar": 0}):
+            with self.subTest(changes=changes), self.refused(errno.EINVAL):
+                device.create_object(self.queue_pair(device, memory, **changes))
+        for kind in (3, 7, 8, 0xC):
+            with self.subTest(kind=kind), self.refused(errno.EPERM):
+                device.create_object(self.queue_pair(device, memory, type=kind))
+        _, foreign = other.register_memory(other.queue.address + 65536, 2 * PAGE)
+        with self.refused(errno.EREMOTEIO):
+            device.create_object(self.queue_pair(device, foreign))
+
+    def test_a_completion_queue_stays_while_it_is_used(self) -> None:
+        device = self.device
+        cq = device.create_cq()
+        registered, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+        handle, _ = device.create_object(self.queue_pair(device, memory))
+        with self.refused(errno.EBUSY):
+            device.destroy_cq(cq)
+        with self.refused(errno.EBUSY):
+            device.deregister_memory(registered)
+        device.destroy_object(handle)
+        device.destroy_cq(cq)
+        device.deregister_memory(registered)
+
+    def test_queue_pairs_of_verbs_keep_their_state(self) -> None:
+        device = self.device
+        handle = device.create_qp(device.create_cq())
+        number = device.qp_number
+        self.assertEqual(device.query_object(handle, command(QUERY_QP, w2=number))[0], 0)
+        for opcode in (RST2INIT_QP, TO_ERROR_QP, 0x50A, 0x50C):
+            with self.subTest(opcode=opcode), self.refused(errno.EPERM):
+                device.modify_object(handle, command(opcode, 0x110, w2=number))
+        with self.refused(errno.EINVAL):
+            device.query_object(handle, command(QUERY_QP, w2=number + 1))
+
+    def test_memory(self) -> None:
+        device = self.device
+        address = device.queue.address
+        device.deregister_memory(device.register_memory(address + 64, 3 * PAGE, 7)[0])
+        for arguments in ((address, PAGE, 0x100), (address, PAGE, 1 << 31)):
+            with self.refused(errno.EINVAL):
+                device.register_memory(*arguments)
+        with self.refused(errno.EINVAL):
+            device.register_memory(address, (1 << 64) - 4096)
+        with self.refused(errno.EFAULT):
+            device.register_memory(0x10000, PAGE)
+
+    def test_a_program_ends_with_everything_in_place(self) -> None:
+        for _ in range(3):
+            other = raw_verbs.Device(rdma.devices()[0])
+            other.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
+            other.create_cq()
+            _, memory = other.register_memory(other.queue.address + 65536, 2 * PAGE)
+            other.create_object(self.queue_pair(other, memory))
+            other.create_object(key(other.pd_number))
+            self.make_signature_value(other)
+            other.close()
+        self.make_signature_value(self.device)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
