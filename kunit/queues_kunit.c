@@ -33,6 +33,7 @@ static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
 	struct cxib_cq_params params = {
 		.buffer = &buffer, .log_size = 8,
 		.uar = 0x11, .eqn = 0x22, .record = 0x123456780ULL,
+		.compress = true, .format = HW_MINI_CQE_FORMAT_CSUM_STRIDX,
 	};
 	u32 cqn;
 	int err;
@@ -44,6 +45,9 @@ static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cqn, 0x777);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 4 * sizeof(u64));
 	KUNIT_EXPECT_EQ(test, 8, hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_cqc_get_cqe_comp_en(context));
+	KUNIT_EXPECT_EQ(test, HW_MINI_CQE_FORMAT_CSUM_STRIDX,
+			hw_cqc_get_mini_cqe_res_format(context));
 	KUNIT_EXPECT_EQ(test, 0x11, hw_cqc_get_uar_page(context));
 	KUNIT_EXPECT_EQ(test, 0x22, hw_cqc_get_c_eqn_or_apu_element(context));
 	KUNIT_EXPECT_EQ(test, 0x123456780ULL, hw_cqc_get_dbr_addr(context));
@@ -121,7 +125,7 @@ static void a_queue_pair_is_asked_for_its_context(struct kunit *test)
 static void each_end_has_its_command(struct kunit *test)
 {
 	static const struct {
-		int (*end)(struct cxib_command_queue *queue, u32 number);
+		int (*end)(struct cxib_command_queue *queue, u16 uid, u32 number);
 		u16 opcode;
 	} ends[] = {
 		{ cxib_destroy_cq, HW_CMD_DESTROY_CQ },
@@ -133,7 +137,8 @@ static void each_end_has_its_command(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		KUNIT_EXPECT_EQ(test, 0, ends[i].end(&scripted->queue, 0xabcdef));
+		KUNIT_EXPECT_EQ(test, 0, ends[i].end(&scripted->queue, 7, 0xabcdef));
+		KUNIT_EXPECT_EQ(test, 7, hw_destroy_qp_in_get_uid(scripted->in));
 		KUNIT_EXPECT_EQ(test, ends[i].opcode, hw_cmd_in_get_opcode(scripted->in));
 		KUNIT_EXPECT_EQ(test, 0xabcdef, hw_destroy_qp_in_get_qpn(scripted->in));
 	}

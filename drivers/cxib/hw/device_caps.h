@@ -87,6 +87,10 @@ struct hw_cmd_hca_cap;
  * @log_max_umem: log2 of the registered user memories
  * @uctx_cap: rights that user contexts can be given, one bit for each
  * @cqe_128_always: completions can take 128 bytes whatever the cache line
+ * @cqe_compression: completions of 64 bytes can be compressed
+ * @cqe_compression_128: those of 128 bytes can
+ * @cqe_compression_max_num: completions that one run of them stands for, at most
+ * @mini_cqe_resp_stride_index: what is left of one can name a stride
  * @relaxed_ordering_write: writes may pass each other on the bus
  * @relaxed_ordering_read: reads may, whatever the function's configuration
  * @relaxed_ordering_read_pci_enabled: reads may where the bus allows it
@@ -177,6 +181,10 @@ struct cxib_device_caps {
 	u32 log_max_umem;
 	u32 uctx_cap;
 	u32 cqe_128_always;
+	u32 cqe_compression;
+	u32 cqe_compression_128;
+	u32 cqe_compression_max_num;
+	u32 mini_cqe_resp_stride_index;
 	u32 relaxed_ordering_write;
 	u32 relaxed_ordering_read;
 	u32 relaxed_ordering_read_pci_enabled;

@@ -40,6 +40,8 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 	hw_create_cq_in_set_uid(in, params->uid);
 	context = hw_create_cq_in_cq_context(in);
 	hw_cqc_set_cqe_sz(context, params->entry_size);
+	hw_cqc_set_cqe_comp_en(context, params->compress);
+	hw_cqc_set_mini_cqe_res_format(context, params->format);
 	hw_cqc_set_oi(context, params->ignore_overrun);
 	hw_cqc_set_log_cq_size(context, params->log_size);
 	hw_cqc_set_uar_page(context, params->uar);

@@ -20,6 +20,8 @@ struct cxib_command_queue;
  * @buffer: its memory, with entries that say that they are invalid
  * @log_size: log2 of its entries
  * @entry_size: how long they are
+ * @compress: several completions in a row may share an entry
+ * @format: what such a completion says, beside its length
  * @ignore_overrun: entries that were not taken may be overwritten
  * @uar: UAR page with its doorbell
  * @eqn: event queue that is told of completions
@@ -30,6 +32,8 @@ struct cxib_cq_params {
 	const struct cxib_buffer *buffer;
 	unsigned int log_size;
 	enum hw_cqe_size entry_size;
+	bool compress;
+	enum hw_mini_cqe_format format;
 	bool ignore_overrun;
 	u32 uar;
 	u32 eqn;

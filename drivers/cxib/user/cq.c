@@ -35,6 +35,31 @@ static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 	}
 }
 
+/* What of each completion is left: it is for Ethernet, but the library has to choose. */
+static int choose_compression(const struct cxib_device_caps *caps,
+			      const struct mlx5_ib_create_cq *request,
+			      struct cxib_cq_params *params)
+{
+	if (!request->cqe_comp_en)
+		return 0;
+	params->compress = true;
+	if (!(request->cqe_size == 64 ? caps->cqe_compression : caps->cqe_compression_128))
+		return -EOPNOTSUPP;
+	switch (request->cqe_comp_res_format) {
+	case MLX5_IB_CQE_RES_FORMAT_HASH:
+		params->format = HW_MINI_CQE_FORMAT_HASH;
+		return 0;
+	case MLX5_IB_CQE_RES_FORMAT_CSUM:
+		params->format = HW_MINI_CQE_FORMAT_CSUM;
+		return 0;
+	case MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX:
+		params->format = HW_MINI_CQE_FORMAT_CSUM_STRIDX;
+		return caps->mini_cqe_resp_stride_index ? 0 : -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+}
+
 static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *attr,
 			 const struct mlx5_ib_create_cq *request)
 {
@@ -55,7 +80,7 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 			  request->flags, known);
 		return -EOPNOTSUPP;
 	}
-	if (request->cqe_comp_en || request->reserved0 || request->reserved1)
+	if (request->cqe_comp_en > 1 || request->reserved0 || request->reserved1)
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -123,6 +148,8 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 		err = entry_size(request.cqe_size,
 				 request.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
 				 &params.entry_size);
+	if (!err)
+		err = choose_compression(&to_verbs(cq->ib.device)->hw->caps, &request, &params);
 	if (!err)
 		err = cxib_cq_prepare(&cq->ib, attr);
 	if (err)

@@ -17,9 +17,24 @@ static u32 response_flags(const struct cxib_device_caps *caps)
 
 	if (caps->cqe_128_always)
 		flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD;
+	if (caps->cqe_compression_128)
+		flags |= MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP;
 	if (caps->qp_packet_based)
 		flags |= MLX5_IB_QUERY_DEV_RESP_PACKET_BASED_CREDIT_MODE;
 	return flags;
+}
+
+static struct mlx5_ib_cqe_comp_caps compression(const struct cxib_device_caps *caps)
+{
+	struct mlx5_ib_cqe_comp_caps response = {};
+
+	if (!caps->cqe_compression)
+		return response;
+	response.max_num = caps->cqe_compression_max_num;
+	response.supported_format = MLX5_IB_CQE_RES_FORMAT_HASH | MLX5_IB_CQE_RES_FORMAT_CSUM;
+	if (caps->mini_cqe_resp_stride_index)
+		response.supported_format |= MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX;
+	return response;
 }
 
 int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
@@ -28,6 +43,7 @@ int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *a
 	/* The rest is about Ethernet, and about what this driver does not do. */
 	struct mlx5_ib_query_device_resp response = {
 		.flags = response_flags(&to_verbs(ib)->hw->caps),
+		.cqe_comp_caps = compression(&to_verbs(ib)->hw->caps),
 	};
 	int err;
 

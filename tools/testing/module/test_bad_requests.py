@@ -43,9 +43,9 @@ class BadRequests(unittest.TestCase):
         for changes in ({"cqe": 0}, {"cqe": 1 << 30}, {"cqe": 0xFFFFFFFF}, {"vector": 1000}, {"cqe_size": 0},
                         {"cqe_size": 32}, {"cqe_size": 256}, {"flags": 0}, {"uar": 0xFFFF}, {"uar": 0},
                         {"buffer": self.device.queue.address + 8}, {"record": self.device.record.address + 4},
-                        {"flags": 3}):
+                        {"flags": 3}, {"compress": 1}, {"compress": 1, "format": 3}, {"compress": 1, "format": 8}):
             self.assert_refused(errno.EINVAL, self.device.create_cq, **changes)
-        for changes in ({"flags": 6}, {"flags": 0x8002}, {"compress": 1}, {"reserved0": 1}, {"reserved1": 1}):
+        for changes in ({"flags": 6}, {"flags": 0x8002}, {"compress": 2}, {"reserved0": 1}, {"reserved1": 1}):
             self.assert_refused(errno.EOPNOTSUPP, self.device.create_cq, **changes)
         for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
             self.assert_refused(errno.EFAULT, self.device.create_cq, **changes)
