@@ -15,7 +15,6 @@
 
 /* The longest of the inputs below. */
 union input {
-	struct hw_cmd_in any;
 	struct hw_general_obj_in_cmd_hdr general;
 	struct hw_create_mkey_in mkey;
 	struct hw_create_psv_in psv;
@@ -49,7 +48,8 @@ static void questions_change_nothing(struct kunit *test)
 	};
 	static const u16 others[] = {
 		HW_CMD_SET_HCA_CAP, HW_CMD_TEARDOWN_HCA, HW_CMD_MANAGE_PAGES,
-		HW_CMD_ACCESS_REGISTER, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_EQ, HW_CMD_QUERY_QP,
+		HW_CMD_ACCESS_REGISTER, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_EQ,
+		HW_CMD_QUERY_QP,
 		HW_CMD_MODIFY_HCA_VPORT_CONTEXT, HW_CMD_MAD_IFC, 0, 0xffff,
 	};
 	unsigned int i;
@@ -138,8 +138,9 @@ static void signature_values_are_made_one_by_one(struct kunit *test)
 	cxib_devx_learn_number(out, sizeof(out), &object);
 	KUNIT_EXPECT_EQ(test, 0x123456, object.number);
 	cxib_devx_compose_destroy(&object, &in->general);
-	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV, hw_general_obj_in_cmd_hdr_get_opcode(in));
-	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(in));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV,
+			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
+	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
 }
 
 static void a_number_behind_the_room_is_not_read(struct kunit *test)
