@@ -6,7 +6,6 @@ CXIB_SEED and CXIB_REQUESTS choose which, and how many. A run that fails names i
 
 import os
 import random
-import struct
 import unittest
 from collections.abc import Callable
 
@@ -22,12 +21,6 @@ PIECE = 1 << 16  # bytes; more than any sound queue takes
 INTERESTING = (0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 63, 64, 127, 128, 255, 0x400, 0xFFF, 0x1000, 0x7FFF, 0xFFFF, 0x10000,
                0xFFFFFF, 0x1000000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, (1 << 64) - 1)
 
-# Opcodes of commands that a program may send to the device, and of some that it may not.
-QUESTIONS = (0x100, 0x101, 0x10A, 0x750, 0x762, 0x764, 0x765, 0x80D, 0x103, 0x108, 0x805)
-CREATIONS = (0x200, 0x301, 0x400, 0x500, 0x600, 0x705, 0x710, 0x802, 0x90C, 0xA00, 0xA04, 0xA08)
-CHANGES = (0x403, 0x502, 0x503, 0x504, 0x505, 0x506, 0x507, 0x50A, 0x50C, 0x50E, 0x90D, 0xA01)
-READS = (0x201, 0x402, 0x50B, 0x90F, 0xA02)
-
 
 class Program:
     """A program that has one of everything and asks for anything."""
@@ -39,14 +32,11 @@ class Program:
         # The debug kernel counts how often a page is mapped, so every request has memory of its own.
         device.queue = raw_verbs.Memory(4 * REQUESTS_OF_A_PROGRAM * PIECE)
         self.pieces = iter(range(device.queue.address + 4 * PIECE, device.queue.address + len(device.queue.map), PIECE))
-        device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
+        device.make_basics()
         self.cq = device.create_cq()
-        self.qp = device.create_qp(self.cq)
         self.xrcd = device.open_xrcd()
         self.srq = device.create_srq()
         self.region = device.register(device.queue.address, 8192, device.queue.address, 7)
-        _, self.memory = device.register_memory(device.queue.address, 8192)
-        self.objects = [self.qp, self.cq, self.srq]
 
     def number(self) -> int:
         """A number that somebody may have forgotten."""
@@ -115,51 +105,6 @@ class Program:
         self.device.map(self.choice.choice((5, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
                         self.choice.choice((0, 1, 255)), self.choice.randint(1, 3), self.choice.randint(1, 4)).close()
 
-    def word(self) -> int:
-        """A word of a command: often one that means something there."""
-        sound = (self.device.pd_number, self.device.cq_number, self.device.qp_number, self.device.uar, self.memory, 0)
-        return (self.choice.choice(sound) if self.choice.random() < 0.6 else self.number()) & 0xFFFFFFFF
-
-    def device_command(self, *opcodes: int) -> bytes:
-        """A command whose words are zero but for a few."""
-        opcode = self.choice.choice(opcodes) if self.choice.random() < 0.9 else self.choice.getrandbits(16)
-        words = [opcode << 16] + [0] * (self.choice.choice((4, 16, 68, 68, 100)) - 1)
-        for _ in range(self.choice.randint(0, 12)):
-            words[self.choice.randrange(1, len(words))] = self.word()
-        words[0] |= self.choice.choice((0, 0, 1, 0xFFFF))
-        return struct.pack(f">{len(words)}I", *words)
-
-    def room(self) -> int:
-        return self.choice.choice((16, 64, 0x110, 0x1010, 0xFFF0))
-
-    def ask_device(self) -> None:
-        self.device.ask_device(self.device_command(*QUESTIONS), self.room())
-
-    def create_object(self) -> None:
-        handle, _ = self.device.create_object(self.device_command(*CREATIONS), self.room())
-        self.objects.append(handle)
-
-    def create_key(self) -> None:
-        words = [0x200 << 16] + [0] * 67
-        words[4:8] = [1 << 30 | 1 << 15 | 1 << 10 | 2 << 8, 0xFFFFFF << 8, 0, self.device.pd_number]
-        words[self.choice.randrange(68)] ^= self.choice.choice((0, 1 << self.choice.randrange(32)))
-        handle, _ = self.device.create_object(struct.pack(">68I", *words), self.room())
-        self.objects.append(handle)
-
-    def modify_object(self) -> None:
-        self.device.modify_object(self.handle(self.choice.choice(self.objects)), self.device_command(*CHANGES), self.room())
-
-    def query_object(self) -> None:
-        self.device.query_object(self.handle(self.choice.choice(self.objects)), self.device_command(*READS), self.room())
-
-    def destroy_object(self) -> None:
-        self.device.destroy_object(self.handle(self.choice.choice(self.objects)))
-
-    def register_memory(self) -> None:
-        sound = [next(self.pieces), 8192, 7]
-        sound[self.choice.randrange(3)] = self.number()
-        self.device.register_memory(*sound)
-
     def send_bytes(self) -> None:
         """Any command with any contents, but for those that would wait."""
         number = self.choice.choice((0, 3, 5, 9, 11, 14, 18, 19, 24, 26, 32, 33, 34, 37, 39))
@@ -168,9 +113,7 @@ class Program:
     def act(self) -> None:
         acts: tuple[Callable[[], None], ...] = (
             self.create_cq, self.resize_cq, self.create_qp, self.create_srq, self.create_xrc_srq, self.modify_srq,
-            self.register, self.reregister, self.create_mw, self.map, self.send_bytes, self.ask_device,
-            self.create_object, self.create_key, self.modify_object, self.query_object, self.destroy_object,
-            self.register_memory)
+            self.register, self.reregister, self.create_mw, self.map, self.send_bytes)
         try:
             self.choice.choice(acts)()
             self.granted += 1
