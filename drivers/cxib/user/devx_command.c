@@ -189,14 +189,16 @@ static int admit_general(void *in, struct cxib_devx_needs *needs)
  * @number_word: word of the output that says which one it is
  * @admit: looks at the input, and changes it
  */
-static const struct kind {
+struct kind {
 	u16 create;
 	u16 destroy;
 	u16 query;
 	u16 least;
 	u16 number_word;
 	int (*admit)(void *in, struct cxib_devx_needs *needs);
-} kinds[] = {
+};
+
+static const struct kind kinds[] = {
 	[CXIB_DEVX_MKEY] = {
 		HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, HW_CMD_QUERY_MKEY,
 		sizeof(struct hw_create_mkey_in), NUMBER_WORD, admit_mkey,

@@ -18,6 +18,13 @@ struct hw_general_obj_in_cmd_hdr;
 
 /**
  * enum cxib_devx_kind - what objects programs can make, or have from verbs
+ * @CXIB_DEVX_MKEY: memory keys
+ * @CXIB_DEVX_PSV: signature values
+ * @CXIB_DEVX_CQ: completion queues
+ * @CXIB_DEVX_QP: queue pairs
+ * @CXIB_DEVX_RMP: receive memory pools, which verbs call shared receive queues
+ * @CXIB_DEVX_GENERAL: general objects, of several types
+ * @CXIB_DEVX_KINDS: how many kinds there are
  */
 enum cxib_devx_kind {
 	CXIB_DEVX_MKEY,
