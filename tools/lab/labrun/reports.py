@@ -74,7 +74,7 @@ KINDS = (
 HARMLESS = (
     # A program may register a page as often as it likes. The checker forbids a driver to map a buffer of its own twice,
     # and takes the pages of a program for that.
-    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bib_umem_get\+")),
+    (re.compile(r"^DMA-API: .*cacheline tracking EEXIST"), re.compile(r"\bib_umem_(?:get|odp_map_dma_and_lock)\+")),
 )
 
 # "[   12.345678]", with CONFIG_PRINTK_CALLER also "[   T123]"; some lines name their subsystem first.
