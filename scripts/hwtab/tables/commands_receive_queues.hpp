@@ -198,6 +198,93 @@ inline constexpr Field arm_xrc_srq_out_fields[] = {
 inline constexpr Layout arm_xrc_srq_out{"arm_xrc_srq_out", Kind::command_output, 0x10,
                                         arm_xrc_srq_out_fields, "Output of ARM_XRC_SRQ."};
 
+inline constexpr Field create_xrq_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved_bytes(0x8, 0x8),
+    nested("xrq_context", 0x10, xrqc, "Context of the extended shared receive queue."),
+};
+inline constexpr Layout create_xrq_in{"create_xrq_in", Kind::command_input, 0x150,
+                                      create_xrq_in_fields, "Input of CREATE_XRQ."};
+
+inline constexpr Field create_xrq_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved(0x8, 31, 24),
+    bits("xrqn", 0x8, 23, 0, "Number of the extended shared receive queue."),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout create_xrq_out{"create_xrq_out", Kind::command_output, 0x10,
+                                       create_xrq_out_fields, "Output of CREATE_XRQ."};
+
+inline constexpr Field destroy_xrq_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 24),
+    bits("xrqn", 0x8, 23, 0, "Number of the extended shared receive queue."),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout destroy_xrq_in{"destroy_xrq_in", Kind::command_input, 0x10,
+                                       destroy_xrq_in_fields, "Input of DESTROY_XRQ."};
+
+inline constexpr Field destroy_xrq_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout destroy_xrq_out{"destroy_xrq_out", Kind::command_output, 0x10,
+                                        destroy_xrq_out_fields, "Output of DESTROY_XRQ."};
+
+inline constexpr Field query_xrq_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 24),
+    bits("xrqn", 0x8, 23, 0, "Number of the extended shared receive queue."),
+    reserved_bytes(0xc, 0x4),
+};
+inline constexpr Layout query_xrq_in{"query_xrq_in", Kind::command_input, 0x10, query_xrq_in_fields,
+                                     "Input of QUERY_XRQ."};
+
+inline constexpr Field query_xrq_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+    nested("xrq_context", 0x10, xrqc, "Context of the extended shared receive queue."),
+};
+inline constexpr Layout query_xrq_out{"query_xrq_out", Kind::command_output, 0x150,
+                                      query_xrq_out_fields, "Output of QUERY_XRQ."};
+
+inline constexpr Field arm_xrq_in_fields[] = {
+    opcode_field,
+    uid_field,
+    reserved(0x4, 31, 16),
+    op_mod_field,
+    reserved(0x8, 31, 24),
+    bits("xrqn", 0x8, 23, 0, "Number of the extended shared receive queue."),
+    reserved(0xc, 31, 16),
+    bits("lwm", 0xc, 15, 0, "Limit of remaining work requests below which an event is raised."),
+};
+inline constexpr Layout arm_xrq_in{"arm_xrq_in", Kind::command_input, 0x10, arm_xrq_in_fields,
+                                   "Input of ARM_XRQ."};
+
+inline constexpr Field arm_xrq_out_fields[] = {
+    status_field,
+    reserved(0x0, 23, 0),
+    syndrome_field,
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout arm_xrq_out{"arm_xrq_out", Kind::command_output, 0x10, arm_xrq_out_fields,
+                                    "Output of ARM_XRQ."};
+
 inline constexpr Field create_rmp_in_fields[] = {
     opcode_field,
     uid_field,
@@ -315,6 +402,15 @@ inline constexpr Command cmd_arm_xrc_srq{"arm_xrc_srq",
                                          &arm_xrc_srq_out,
                                          "Sets the limit at which an XRC queue raises an event.",
                                          &arm_xrc_srq_op_mod};
+inline constexpr Command cmd_create_xrq{"create_xrq", 0x717, &create_xrq_in, &create_xrq_out,
+                                        "Creates an extended shared receive queue."};
+inline constexpr Command cmd_destroy_xrq{"destroy_xrq", 0x718, &destroy_xrq_in, &destroy_xrq_out,
+                                         "Destroys an extended shared receive queue."};
+inline constexpr Command cmd_query_xrq{"query_xrq", 0x719, &query_xrq_in, &query_xrq_out,
+                                       "Reads the context of an extended shared receive queue."};
+inline constexpr Command cmd_arm_xrq{
+    "arm_xrq", 0x71a, &arm_xrq_in, &arm_xrq_out,
+    "Sets the limit at which an extended shared receive queue raises an event."};
 inline constexpr Command cmd_create_rmp{"create_rmp", 0x90c, &create_rmp_in, &create_rmp_out,
                                         "Creates a receive memory pool."};
 inline constexpr Command cmd_modify_rmp{"modify_rmp", 0x90d, &modify_rmp_in, &modify_rmp_out,
@@ -329,6 +425,8 @@ inline constexpr std::array commands_receive_queues_layouts{
     &query_srq_in,      &query_srq_out,      &arm_rq_in,          &arm_rq_out,
     &create_xrc_srq_in, &create_xrc_srq_out, &destroy_xrc_srq_in, &destroy_xrc_srq_out,
     &query_xrc_srq_in,  &query_xrc_srq_out,  &arm_xrc_srq_in,     &arm_xrc_srq_out,
+    &create_xrq_in,     &create_xrq_out,     &destroy_xrq_in,     &destroy_xrq_out,
+    &query_xrq_in,      &query_xrq_out,      &arm_xrq_in,         &arm_xrq_out,
     &create_rmp_in,     &create_rmp_out,     &modify_rmp_in,      &modify_rmp_out,
     &destroy_rmp_in,    &destroy_rmp_out,    &query_rmp_in,       &query_rmp_out};
 inline constexpr std::array commands_receive_queues_enumerations{&arm_rq_op_mod,
@@ -336,6 +434,7 @@ inline constexpr std::array commands_receive_queues_enumerations{&arm_rq_op_mod,
 inline constexpr std::array commands_receive_queues_commands{
     &cmd_create_srq,     &cmd_destroy_srq,     &cmd_query_srq,     &cmd_arm_rq,
     &cmd_create_xrc_srq, &cmd_destroy_xrc_srq, &cmd_query_xrc_srq, &cmd_arm_xrc_srq,
+    &cmd_create_xrq,     &cmd_destroy_xrq,     &cmd_query_xrq,     &cmd_arm_xrq,
     &cmd_create_rmp,     &cmd_modify_rmp,      &cmd_destroy_rmp,   &cmd_query_rmp};
 inline constexpr Group commands_receive_queues_group{
     .name = "commands_receive_queues",

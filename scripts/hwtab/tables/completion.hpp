@@ -54,6 +54,31 @@ inline constexpr std::array cqe_syndrome_values{
 inline constexpr Enumeration cqe_syndrome{"cqe_syndrome", cqe_syndrome_values,
                                           "Why a work queue entry failed."};
 
+inline constexpr std::array cqe_app_values{
+    Value{"none", 0, "None."},
+    Value{"tag_matching", 1, "Tag matching."},
+};
+inline constexpr Enumeration cqe_app{"cqe_app", cqe_app_values,
+                                     "What a receive queue does beyond receiving."};
+
+inline constexpr std::array cqe_app_op_values{
+    Value{"none", 0x0, "None: the queue does not match tags."},
+    Value{"tm_consumed", 0x1, "A tag was matched; the data comes later."},
+    Value{"tm_expected", 0x2, "The data of a tag that was matched has come."},
+    Value{"tm_unexpected", 0x3, "No tag fits; the message is in an entry of the queue."},
+    Value{"tm_no_tag", 0x4, "The message has no tag; it is in an entry of the queue."},
+    Value{"tm_append", 0x5, "A tag has been put into the list."},
+    Value{"tm_remove", 0x6, "A tag has been removed from the list, or could not be."},
+    Value{"tm_noop", 0x7, "Counters have been synchronised."},
+    Value{"tm_consumed_sw_rndv", 0x9, "A tag was matched; software is to do the rendezvous."},
+    Value{"tm_consumed_msg", 0xa, "A tag was matched and the data has come."},
+    Value{"tm_consumed_msg_sw_rndv", 0xb,
+          "A tag was matched; what software needs for the rendezvous is in its memory."},
+    Value{"tm_msg_completion_canceled", 0xc, "The data of a tag that was matched will not come."},
+};
+inline constexpr Enumeration cqe_app_op{"cqe_app_op", cqe_app_op_values,
+                                        "What tag matching reports."};
+
 inline constexpr std::array cqe_grh_location_values{
     Value{"none", 0, "The packet had no GRH."},
     Value{"buffer", 1, "First 40 bytes of the received data."},
@@ -151,9 +176,9 @@ inline constexpr std::array cqe64_fields{
     word32("immediate", 0x24, "Immediate data."),
     alias(word32("inval_rkey", 0x24, "R_Key that was invalidated.")),
     alias(bits("pkey", 0x24, 15, 0, "P_Key of the packet, on queue pair 1.")),
-    bits("app", 0x28, 31, 24, "Application that the entry is for, with tag matching."),
-    bits("app_op", 0x28, 23, 16, "Operation of the application, with tag matching."),
-    bits("app_info", 0x28, 15, 0, "Result of the operation, with tag matching."),
+    bits("app", 0x28, 31, 24, "Application that the entry is for.", &cqe_app),
+    bits("app_op", 0x28, 23, 16, "What the application reports.", &cqe_app_op),
+    bits("app_info", 0x28, 15, 0, "Entry of the list of tags, with tag matching."),
     word32("byte_cnt", 0x2c, "Bytes received, or bytes read by an RDMA read or atomic."),
     word32("timestamp_h", 0x30, "Time of the completion in ticks of the device, bits 63 to 32."),
     alias(word64("timestamp", 0x30, "Time of the completion in ticks of the device.")),
@@ -171,6 +196,33 @@ inline constexpr std::array cqe64_fields{
 };
 inline constexpr Layout cqe64{"cqe64", Kind::completion, 0x40, cqe64_fields,
                               "Entry of an operation that succeeded."};
+
+inline constexpr std::array tm_cqe_fields{
+    flag("success", 0x0, 31, "The operation has been carried out."),
+    reserved(0x0, 30, 0),
+    bits("hw_phase_cnt", 0x4, 31, 16, "Unexpected messages that have arrived."),
+    reserved(0x4, 15, 0),
+    reserved_bytes(0x8, 0x18),
+    reserved(0x20, 31, 24),
+    cqe_srqn_field,
+    cqe_user_index_field,
+    reserved_bytes(0x24, 0x4),
+    bits("app", 0x28, 31, 24, "Application that the entry is for.", &cqe_app),
+    bits("app_op", 0x28, 23, 16, "What the application reports.", &cqe_app_op),
+    bits("app_info", 0x28, 15, 0, "Entry of the list of tags."),
+    reserved_bytes(0x2c, 0x4),
+    word64("timestamp", 0x30, "Time of the completion in ticks of the device."),
+    reserved(0x38, 31, 24),
+    cqe_qpn_field,
+    cqe_wqe_counter_field,
+    cqe_signature_field,
+    cqe_opcode_field,
+    cqe_format_field,
+    cqe_se_field,
+    cqe_owner_field,
+};
+inline constexpr Layout tm_cqe{"tm_cqe", Kind::completion, 0x40, tm_cqe_fields,
+                               "Entry of an operation on a list of tags."};
 
 inline constexpr std::array err_cqe_fields{
     reserved_bytes(0x0, 0x20),
@@ -254,8 +306,8 @@ inline constexpr Layout cqe_inline_data{"cqe_inline_data", Kind::completion, 0x4
                                         "Data in the first half of an entry of 128 bytes."};
 
 inline constexpr std::array<const Layout*, 2> cqe128_first_half{&grh, &cqe_inline_data};
-inline constexpr std::array<const Layout*, 4> cqe128_second_half{&cqe64, &err_cqe, &sig_err_cqe,
-                                                                 &resize_cqe};
+inline constexpr std::array<const Layout*, 5> cqe128_second_half{&cqe64, &tm_cqe, &err_cqe,
+                                                                 &sig_err_cqe, &resize_cqe};
 
 inline constexpr std::array cqe128_fields{
     choice("inl_grh", 0x0, 0x40, cqe128_first_half, "GRH or data of the message."),
@@ -264,12 +316,12 @@ inline constexpr std::array cqe128_fields{
 inline constexpr Layout cqe128{"cqe128", Kind::completion, 0x80, cqe128_fields,
                                "Entry of 128 bytes."};
 
-inline constexpr std::array completion_layouts{&cqe64,           &err_cqe,   &sig_err_cqe,
-                                               &resize_cqe,      &mini_cqe8, &mini_cqe_array,
-                                               &cqe_inline_data, &cqe128};
+inline constexpr std::array completion_layouts{&cqe64,          &tm_cqe,          &err_cqe,
+                                               &sig_err_cqe,    &resize_cqe,      &mini_cqe8,
+                                               &mini_cqe_array, &cqe_inline_data, &cqe128};
 inline constexpr std::array completion_enumerations{
-    &cqe_opcode,      &cqe_format,       &cqe_syndrome, &cqe_grh_location,
-    &cqe_l4_hdr_type, &cqe_sig_syndrome, &cqe_sig_type, &cqe_sig_domain};
+    &cqe_opcode,       &cqe_format,   &cqe_syndrome,   &cqe_grh_location, &cqe_l4_hdr_type,
+    &cqe_sig_syndrome, &cqe_sig_type, &cqe_sig_domain, &cqe_app,          &cqe_app_op};
 inline constexpr Group completion_group{
     .name = "completion",
     .title = "Completion queue entries",

@@ -395,6 +395,38 @@ inline constexpr Field rmpc_fields[] = {
 inline constexpr Layout rmpc{"rmpc", Kind::context, 0xf0, rmpc_fields,
                              "Context of a receive memory pool."};
 
+inline constexpr Field tag_matching_topology_context_fields[] = {
+    bits("log_matching_list_sz", 0x0, 31, 28, "Entries of the list of tags, log2."),
+    reserved(0x0, 27, 16),
+    bits("append_next_index", 0x0, 15, 0, "Entry of the list that the next tag gets."),
+    bits("sw_phase_cnt", 0x4, 31, 16, "Unexpected messages that software has handled."),
+    bits("hw_phase_cnt", 0x4, 15, 0, "Unexpected messages that have arrived."),
+    reserved_bytes(0x8, 0x8),
+};
+inline constexpr Layout tag_matching_topology_context{
+    "tag_matching_topology_context", Kind::context, 0x10, tag_matching_topology_context_fields,
+    "List of tags of an extended shared receive queue."};
+
+inline constexpr Field xrqc_fields[] = {
+    bits("state", 0x0, 31, 28, "State of the queue.", &srq_state),
+    flag("rlkey", 0x0, 27, "Work requests may use the reserved local key."),
+    reserved(0x0, 26, 12),
+    bits("topology", 0x0, 11, 8, "How memory for a message is found.", &xrq_topology),
+    reserved(0x0, 7, 4),
+    bits("offload", 0x0, 3, 0, "What the device does for matched messages.", &xrq_offload),
+    reserved(0x4, 31, 24),
+    bits("user_index", 0x4, 23, 0, "Index that completions carry instead of the queue's number."),
+    reserved(0x8, 31, 24),
+    bits("cqn", 0x8, 23, 0, "Completion queue of the shared receive queue."),
+    reserved_bytes(0xc, 0x14),
+    nested("tag_matching_topology_context", 0x20, tag_matching_topology_context,
+           "The list of tags, with tag matching."),
+    reserved_bytes(0x30, 0x50),
+    nested("wq", 0x80, wq, "Work queue for messages without a tag, and for unexpected ones."),
+};
+inline constexpr Layout xrqc{"xrqc", Kind::context, 0x140, xrqc_fields,
+                             "Context of an extended shared receive queue."};
+
 inline constexpr Field srqc_fields[] = {
     bits("state", 0x0, 31, 28, "State of the queue.", &srq_state),
     bits("log_srq_size", 0x0, 27, 24, "Number of entries, log2."),
@@ -743,6 +775,8 @@ inline constexpr std::array contexts_layouts{&gid,
                                              &qpc_extension_and_pas_list_in,
                                              &wq,
                                              &rmpc,
+                                             &tag_matching_topology_context,
+                                             &xrqc,
                                              &srqc,
                                              &xrc_srqc,
                                              &mkc,
@@ -785,6 +819,8 @@ inline constexpr std::array contexts_enumerations{&eq_status,
                                                   &wq_end_padding,
                                                   &rmp_state,
                                                   &srq_state,
+                                                  &xrq_topology,
+                                                  &xrq_offload,
                                                   &mkey_access_mode,
                                                   &wqe_page_fault_type,
                                                   &page_fault_flags,

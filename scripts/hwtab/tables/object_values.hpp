@@ -224,7 +224,21 @@ inline constexpr std::array srq_state_values{
     Value{"error", 0x1, "The queue stopped with an error."},
 };
 inline constexpr Enumeration srq_state{"srq_state", srq_state_values,
-                                       "State of a shared receive queue, of either kind."};
+                                       "State of a shared receive queue, of any kind."};
+
+inline constexpr std::array xrq_topology_values{
+    Value{"no_special_topology", 0x0, "Entries are taken in order, whatever arrives."},
+    Value{"tag_matching", 0x1, "The tag of a message selects the memory it goes to."},
+};
+inline constexpr Enumeration xrq_topology{
+    "xrq_topology", xrq_topology_values,
+    "How an extended shared receive queue finds memory for a message."};
+
+inline constexpr std::array xrq_offload_values{
+    Value{"rndv", 0x1, "The device fetches the data of a matched rendezvous by itself."},
+};
+inline constexpr Enumeration xrq_offload{"xrq_offload", xrq_offload_values,
+                                         "What the device does for matched messages."};
 
 inline constexpr std::array mkey_access_mode_values{
     Value{"pa", 0x0, "Addresses are bus addresses; there is no translation."},

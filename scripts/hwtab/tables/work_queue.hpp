@@ -64,6 +64,25 @@ inline constexpr std::array completion_mode_values{
 inline constexpr Enumeration completion_mode{"completion_mode", completion_mode_values,
                                              "What an entry reports when it is done."};
 
+// Values of tag matching.
+
+inline constexpr std::array tag_operation_values{
+    Value{"nop", 0x0, "The list stays as it is; counters may be synchronised."},
+    Value{"append", 0x1, "A tag goes to the end of the list, with the memory behind it."},
+    Value{"remove", 0x2, "A tag leaves the list, unless it has been matched."},
+};
+inline constexpr Enumeration tag_operation{"tag_operation", tag_operation_values,
+                                           "What becomes of the list of tags."};
+
+inline constexpr std::array tag_header_opcode_values{
+    Value{"no_tag", 0x0, "The message takes no part in tag matching."},
+    Value{"rndv", 0x1, "Rendezvous: the receiver is to read the data from the sender's memory."},
+    Value{"fin", 0x2, "The data of a rendezvous has been read."},
+    Value{"eager", 0x3, "The data follows."},
+};
+inline constexpr Enumeration tag_header_opcode{"tag_header_opcode", tag_header_opcode_values,
+                                               "What a message with a tag matching header is."};
+
 // Values of memory keys and data pointers.
 
 inline constexpr std::array special_lkey_values{
@@ -539,6 +558,42 @@ inline constexpr Layout wqe_srq_next_seg{
     "wqe_srq_next_seg", Kind::work_queue, 0x10, wqe_srq_next_seg_fields,
     "First segment of a shared receive queue entry: links it to the next."};
 
+// Tag matching.
+
+inline constexpr std::array wqe_tm_seg_fields{
+    bits("opcode", 0x0, 31, 28, "What becomes of the list.", &tag_operation),
+    reserved(0x0, 27, 24),
+    flag("cqe_req", 0x0, 23, "The completion queue of the receive queue gets an entry."),
+    flag("sw_cnt_valid", 0x0, 22, "sw_cnt says how many unexpected messages have been handled."),
+    reserved(0x0, 21, 16),
+    bits("index", 0x0, 15, 0, "Append: entry for the tag after this one. Remove: the entry."),
+    reserved(0x4, 31, 16),
+    bits("sw_cnt", 0x4, 15, 0, "Unexpected messages that software has handled."),
+    reserved_bytes(0x8, 0x8),
+    word64("append_tag", 0x10, "Tag of messages that the memory is for."),
+    word64("append_mask", 0x18, "Bits of the tag that must be equal."),
+};
+inline constexpr Layout wqe_tm_seg{"wqe_tm_seg", Kind::work_queue, 0x20, wqe_tm_seg_fields,
+                                   "Operation on the list of tags of a receive queue."};
+
+inline constexpr std::array tmh_fields{
+    bits("opcode", 0x0, 31, 24, "What the message is.", &tag_header_opcode),
+    reserved(0x0, 23, 0),
+    word32("app_ctx", 0x4, "For the application; a rendezvous that is done says it again."),
+    word64("tag", 0x8, "Tag that is looked for."),
+};
+inline constexpr Layout tmh{
+    "tmh", Kind::work_queue, 0x10, tmh_fields,
+    "Tag matching header: first bytes of a message, and of the CQE that says it was matched."};
+
+inline constexpr std::array rvh_fields{
+    word64("va", 0x0, "Address of the data in the sender's region."),
+    word32("rkey", 0x8, "Remote key of the sender's region."),
+    word32("len", 0xc, "Length of the data in bytes."),
+};
+inline constexpr Layout rvh{"rvh", Kind::work_queue, 0x10, rvh_fields,
+                            "Rendezvous header: follows the tag matching header."};
+
 inline constexpr std::array rwqe_sig_fields{
     reserved_bytes(0x0, 0x4),
     bits("signature", 0x4, 31, 24,
@@ -638,6 +693,9 @@ inline constexpr std::array work_queue_layouts{&wqe_ctrl_seg,
                                                &seg_get_psv,
                                                &seg_check_psv,
                                                &wqe_srq_next_seg,
+                                               &wqe_tm_seg,
+                                               &tmh,
+                                               &rvh,
                                                &rwqe_sig,
                                                &qp_doorbell_record,
                                                &srq_doorbell_record,
@@ -646,9 +704,10 @@ inline constexpr std::array work_queue_layouts{&wqe_ctrl_seg,
                                                &cq_doorbell,
                                                &eq_doorbell};
 inline constexpr std::array work_queue_enumerations{
-    &wqe_opcode,    &fence_mode,      &completion_mode, &special_lkey,   &umr_flags,
-    &mkey_mask,     &stride_block_op, &bsf_size,        &bsf_block_size, &bsf_block_format,
-    &bsf_dif_bytes, &bsf_sig_type,    &bsf_escape,      &cq_arm_command, &uar_offset};
+    &wqe_opcode,    &fence_mode,       &completion_mode, &special_lkey,   &umr_flags,
+    &mkey_mask,     &stride_block_op,  &bsf_size,        &bsf_block_size, &bsf_block_format,
+    &bsf_dif_bytes, &bsf_sig_type,     &bsf_escape,      &cq_arm_command, &uar_offset,
+    &tag_operation, &tag_header_opcode};
 inline constexpr Group work_queue_group{
     .name = "work_queue",
     .title = "Work queues and doorbells",
