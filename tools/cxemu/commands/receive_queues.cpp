@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Receive queues that queue pairs share: receive memory pools, shared receive queues of the old
-// interface and of XRC domains.
+// interface and of XRC domains, extended ones.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
+#include "queues/extended_receive_queue.hpp"
 #include "queues/shared_receive_queue.hpp"
+#include "queues/tag_list.hpp"
 #include "tables/commands_receive_queues.hpp"
 
 #include <algorithm>
@@ -18,6 +20,7 @@ namespace {
 using namespace hca;
 using queues::BasicSharedReceiveQueue;
 using queues::CompletionQueue;
+using queues::ExtendedReceiveQueue;
 using queues::ReceiveMemoryPool;
 using queues::SharedReceiveAttributes;
 using queues::SharedReceiveResources;
@@ -55,17 +58,22 @@ CommandResult find_domain(CommandContext& context, std::uint64_t number,
     return CommandResult::ok();
 }
 
+CommandResult find_completions(CommandContext& context, std::uint64_t cqn,
+                               SharedReceiveResources& resources) {
+    auto completions = refer_to<CompletionQueue>(context, cqn);
+    if (!completions)
+        return completions.error();
+    resources.completions = *std::move(completions);
+    return CommandResult::ok();
+}
+
 CommandResult find_xrc(CommandContext& context, std::uint64_t domain, std::uint64_t cqn,
                        SharedReceiveResources& resources) {
     auto xrc_domain = refer_to<XrcDomain>(context, domain);
     if (!xrc_domain)
         return xrc_domain.error();
     resources.xrc_domain = *std::move(xrc_domain);
-    auto completions = refer_to<CompletionQueue>(context, cqn);
-    if (!completions)
-        return completions.error();
-    resources.completions = *std::move(completions);
-    return CommandResult::ok();
+    return find_completions(context, cqn, resources);
 }
 
 CommandResult find_listed_buffer(CommandContext& context, const BufferFields& fields,
@@ -104,42 +112,50 @@ CommandResult unknown_op_mod(CommandContext& context) {
                         context.op_mod);
 }
 
-// --- Receive memory pools ------------------------------------------------------------------------
+// --- Contexts that have a work queue inside ------------------------------------------------------
 
+/// \param is_ring what the context says beside the work queue: entries have no links
+template <const hwtab::Layout& layout>
 std::expected<SharedReceiveAttributes, CommandResult>
-pool_attributes(CommandContext& context, hwtab::ConstView<hwtab::rmpc> fields) {
-    const auto type = fields.get<"wq.wq_type">();
+attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_ring) {
+    const auto type = fields.template get<"wq.wq_type">();
     const bool linked = type == hwtab::value<hwtab::wq_type, "linked_list">;
     if (!linked && type != hwtab::value<hwtab::wq_type, "cyclic">)
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::field_out_of_range,
                                             "wq_type {} is not supported", type));
-    if (fields.get<"wq.dbr_umem_valid">() != 0)
+    if (fields.template get<"wq.dbr_umem_valid">() != 0)
         return std::unexpected(
             context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                          "doorbell records in registered user memory are not supported"));
-    return SharedReceiveAttributes{
-        .linked_list = linked && fields.get<"basic_cyclic_rcv_wqe">() == 0,
-        .log_entries = static_cast<std::uint32_t>(fields.get<"wq.log_wq_sz">()),
-        .log_stride = static_cast<std::uint32_t>(fields.get<"wq.log_wq_stride">()),
-        .has_signatures = fields.get<"wq.wq_signature">() != 0,
-        .doorbell_record = fields.get<"wq.dbr_addr">(),
-        .limit = static_cast<std::uint16_t>(fields.get<"wq.lwm">())};
+    const SharedReceiveAttributes attributes{
+        .linked_list = linked && !is_ring,
+        .log_entries = static_cast<std::uint32_t>(fields.template get<"wq.log_wq_sz">()),
+        .log_stride = static_cast<std::uint32_t>(fields.template get<"wq.log_wq_stride">()),
+        .has_signatures = fields.template get<"wq.wq_signature">() != 0,
+        .doorbell_record = fields.template get<"wq.dbr_addr">(),
+        .limit = static_cast<std::uint16_t>(fields.template get<"wq.lwm">())};
+    if (const auto checked = check_attributes(
+            context, attributes, context.hca.capabilities().current<"log_max_wq_sz">());
+        !checked)
+        return std::unexpected(checked);
+    return attributes;
 }
 
-CommandResult find_pool_buffer(CommandContext& context, hwtab::ConstView<hwtab::rmpc> fields,
-                               std::uint64_t size, SharedReceiveResources& resources) {
-    if (fields.get<"wq.wq_umem_valid">() == 0)
+template <const hwtab::Layout& layout>
+CommandResult find_buffer(CommandContext& context, hwtab::ConstView<layout> fields,
+                          std::uint64_t size, SharedReceiveResources& resources) {
+    if (fields.template get<"wq.wq_umem_valid">() == 0)
         return find_listed_buffer(context,
-                                  {.log_page_size = fields.get<"wq.log_wq_pg_sz">(),
-                                   .page_offset = fields.get<"wq.page_offset">(),
+                                  {.log_page_size = fields.template get<"wq.log_wq_pg_sz">(),
+                                   .page_offset = fields.template get<"wq.page_offset">(),
                                    .size = size},
-                                  fields.bytes<"wq.pas">(), resources);
-    auto user_memory = refer_to<UserMemory>(context, fields.get<"wq.wq_umem_id">());
+                                  fields.template bytes<"wq.pas">(), resources);
+    auto user_memory = refer_to<UserMemory>(context, fields.template get<"wq.wq_umem_id">());
     if (!user_memory)
         return user_memory.error();
     auto buffer =
-        registered_buffer(context, **user_memory, fields.get<"wq.wq_umem_offset">(), size);
+        registered_buffer(context, **user_memory, fields.template get<"wq.wq_umem_offset">(), size);
     if (!buffer)
         return buffer.error();
     resources.buffer = *std::move(buffer);
@@ -147,22 +163,33 @@ CommandResult find_pool_buffer(CommandContext& context, hwtab::ConstView<hwtab::
     return CommandResult::ok();
 }
 
+/// Domain and buffer of a queue with the attributes that have been found good.
+template <const hwtab::Layout& layout>
+CommandResult find_resources(CommandContext& context, hwtab::ConstView<layout> fields,
+                             const SharedReceiveAttributes& attributes,
+                             SharedReceiveResources& resources) {
+    if (const auto found = find_domain(context, fields.template get<"wq.pd">(), resources); !found)
+        return found;
+    return find_buffer(context, fields, buffer_size(attributes), resources);
+}
+
+/// The context is the last field, and its list of pages goes on to the end of the input.
+template <const hwtab::Layout& input, const hwtab::Layout& layout>
+hwtab::ConstView<layout> context_at_end(const CommandContext& context, std::string_view field) {
+    return hwtab::ConstView<layout>{
+        context.input.subspan(hwtab::locate(input, field).offset / hwtab::bits_per_byte)};
+}
+
+// --- Receive memory pools ------------------------------------------------------------------------
+
 CommandResult create_rmp(CommandContext& context) {
-    // The context is the last field, and its list of pages goes on to the end of the input.
-    const hwtab::ConstView<hwtab::rmpc> fields{context.input.subspan(
-        hwtab::locate(hwtab::create_rmp_in, "ctx").offset / hwtab::bits_per_byte)};
-    const auto attributes = pool_attributes(context, fields);
+    const auto fields = context_at_end<hwtab::create_rmp_in, hwtab::rmpc>(context, "ctx");
+    const auto attributes =
+        attributes_of(context, fields, fields.get<"basic_cyclic_rcv_wqe">() != 0);
     if (!attributes)
         return attributes.error();
-    if (const auto checked = check_attributes(
-            context, *attributes, context.hca.capabilities().current<"log_max_wq_sz">());
-        !checked)
-        return checked;
     SharedReceiveResources resources;
-    if (const auto found = find_domain(context, fields.get<"wq.pd">(), resources); !found)
-        return found;
-    if (const auto found = find_pool_buffer(context, fields, buffer_size(*attributes), resources);
-        !found)
+    if (const auto found = find_resources(context, fields, *attributes, resources); !found)
         return found;
     return create<ReceiveMemoryPool, hwtab::create_rmp_out, "rmpn">(
         context, fields.memory(), *attributes, std::move(resources));
@@ -270,6 +297,74 @@ CommandResult arm_xrc_srq(CommandContext& context) {
     return arm<XrcSharedReceiveQueue>(context, in.get<"xrc_srqn">(), in.get<"lwm">());
 }
 
+// --- Extended shared receive queues --------------------------------------------------------------
+
+CommandResult check_tag_matching(CommandContext& context, hwtab::ConstView<hwtab::xrqc> fields) {
+    const auto& capabilities = context.hca.capabilities();
+    const auto topology = fields.get<"topology">();
+    if (topology == hwtab::value<hwtab::xrq_topology, "no_special_topology">)
+        return CommandResult::ok();
+    if (topology != hwtab::value<hwtab::xrq_topology, "tag_matching">)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "topology {} is not supported", topology);
+    if (capabilities.current<"tag_matching">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the device matches no tags");
+    const auto offload = fields.get<"offload">();
+    if (offload > hwtab::value<hwtab::xrq_offload, "rndv">)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
+                            "offload {} is not supported", offload);
+    return check_limit(context, "log2 of the size of the list of tags",
+                       fields.get<"tag_matching_topology_context.log_matching_list_sz">(),
+                       capabilities.current<"log_tag_matching_list_sz">());
+}
+
+CommandResult create_xrq(CommandContext& context) {
+    if (context.hca.capabilities().current<"log_max_xrq">() == 0)
+        return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                            "the device has no extended shared receive queues");
+    const auto fields = context_at_end<hwtab::create_xrq_in, hwtab::xrqc>(context, "xrq_context");
+    if (const auto checked = check_tag_matching(context, fields); !checked)
+        return checked;
+    const auto attributes = attributes_of(context, fields, false);
+    if (!attributes)
+        return attributes.error();
+    SharedReceiveResources resources;
+    if (const auto found = find_completions(context, fields.get<"cqn">(), resources); !found)
+        return found;
+    if (const auto found = find_resources(context, fields, *attributes, resources); !found)
+        return found;
+    return create<ExtendedReceiveQueue, hwtab::create_xrq_out, "xrqn">(
+        context, fields.memory(), *attributes, std::move(resources));
+}
+
+CommandResult destroy_xrq(CommandContext& context) {
+    const auto in = context.in<hwtab::destroy_xrq_in>();
+    const auto taken =
+        context.take<ExtendedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrqn">()));
+    if (!taken)
+        return taken.error();
+    (*taken)->completions()->end_run();
+    return CommandResult::ok();
+}
+
+CommandResult query_xrq(CommandContext& context) {
+    const auto in = context.in<hwtab::query_xrq_in>();
+    const auto found =
+        context.find<ExtendedReceiveQueue>(static_cast<std::uint32_t>(in.get<"xrqn">()));
+    if (!found)
+        return found.error();
+    (*found)->refresh();
+    const auto out = context.out<hwtab::query_xrq_out>();
+    std::ranges::copy((*found)->context().memory(), out.bytes<"xrq_context">().begin());
+    return CommandResult::ok();
+}
+
+CommandResult arm_xrq(CommandContext& context) {
+    const auto in = context.in<hwtab::arm_xrq_in>();
+    return arm<ExtendedReceiveQueue>(context, in.get<"xrqn">(), in.get<"lwm">());
+}
+
 // --- Shared receive queues of the old interface --------------------------------------------------
 
 CommandResult create_srq(CommandContext& context) {
@@ -325,6 +420,8 @@ CommandResult query_srq(CommandContext& context) {
 
 CommandResult arm_rq(CommandContext& context) {
     const auto in = context.in<hwtab::arm_rq_in>();
+    if (context.op_mod == hwtab::value<hwtab::arm_rq_op_mod, "xrq">)
+        return arm<ExtendedReceiveQueue>(context, in.get<"srq_number">(), in.get<"lwm">());
     if (context.op_mod != hwtab::value<hwtab::arm_rq_op_mod, "srq">)
         return unknown_op_mod(context);
     return arm<BasicSharedReceiveQueue>(context, in.get<"srq_number">(), in.get<"lwm">());
@@ -339,6 +436,10 @@ constexpr std::array entries{
     CommandEntry{&hwtab::cmd_destroy_xrc_srq, destroy_xrc_srq},
     CommandEntry{&hwtab::cmd_query_xrc_srq, query_xrc_srq},
     CommandEntry{&hwtab::cmd_arm_xrc_srq, arm_xrc_srq},
+    CommandEntry{&hwtab::cmd_create_xrq, create_xrq},
+    CommandEntry{&hwtab::cmd_destroy_xrq, destroy_xrq},
+    CommandEntry{&hwtab::cmd_query_xrq, query_xrq},
+    CommandEntry{&hwtab::cmd_arm_xrq, arm_xrq},
     CommandEntry{&hwtab::cmd_create_srq, create_srq},
     CommandEntry{&hwtab::cmd_destroy_srq, destroy_srq},
     CommandEntry{&hwtab::cmd_query_srq, query_srq},

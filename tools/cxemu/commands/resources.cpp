@@ -2,6 +2,7 @@
 #include "commands/resources.hpp"
 
 #include "base/byte_order.hpp"
+#include "queues/extended_receive_queue.hpp"
 
 #include <algorithm>
 
@@ -114,6 +115,8 @@ refer_to_shared_receive(hca::CommandContext& context, std::uint64_t number) {
         return hca::Reference<queues::SharedReceiveQueue>(**pool);
     if (const auto xrc = objects.of<queues::XrcSharedReceiveQueue>().find(wanted, context.uid))
         return hca::Reference<queues::SharedReceiveQueue>(**xrc);
+    if (const auto extended = objects.of<queues::ExtendedReceiveQueue>().find(wanted, context.uid))
+        return hca::Reference<queues::SharedReceiveQueue>(**extended);
     const auto basic = context.find<queues::BasicSharedReceiveQueue>(wanted);
     if (!basic)
         return std::unexpected(basic.error());

@@ -29,13 +29,14 @@ enum class ObjectKind : std::uint8_t {
     receive_memory_pool, ///< RMP
     shared_receive_queue,
     xrc_shared_receive_queue,
+    extended_receive_queue, ///< XRQ
     dynamically_connected_target,
     queue_counter_set,
     general_object,
     reserved_number_range,
     scheduling_element,
 };
-inline constexpr std::size_t object_kinds = 19;
+inline constexpr std::size_t object_kinds = 20;
 
 /// User context of the kernel itself.
 inline constexpr std::uint16_t kernel_uid = 0;

@@ -27,7 +27,8 @@ constexpr std::uint32_t first_queue_pair = 0x40;
 /// without their kind, so no two have the same number.
 constexpr NumberRange receive_pool_numbers{1, (1U << 22U) - 1};
 constexpr NumberRange shared_receive_numbers{1U << 22U, 1U << 22U};
-constexpr NumberRange xrc_shared_receive_numbers{1U << 23U, 1U << 23U};
+constexpr NumberRange xrc_shared_receive_numbers{1U << 23U, 1U << 22U};
+constexpr NumberRange extended_receive_numbers{3U << 22U, 1U << 22U};
 
 /// At most 2^log numbers of \p range.
 NumberRange among(NumberRange range, std::uint64_t log) {
@@ -73,6 +74,8 @@ std::string_view name_of(ObjectKind kind) {
         return "shared receive queue";
     case ObjectKind::xrc_shared_receive_queue:
         return "XRC shared receive queue";
+    case ObjectKind::extended_receive_queue:
+        return "extended shared receive queue";
     case ObjectKind::dynamically_connected_target:
         return "dynamically connected target";
     case ObjectKind::queue_counter_set:
@@ -120,6 +123,8 @@ NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
         return among(shared_receive_numbers, capabilities.current<"log_max_srq">());
     case ObjectKind::xrc_shared_receive_queue:
         return among(xrc_shared_receive_numbers, capabilities.current<"log_max_srq">());
+    case ObjectKind::extended_receive_queue:
+        return among(extended_receive_numbers, capabilities.current<"log_max_xrq">());
     case ObjectKind::dynamically_connected_target:
         return up_to(first_queue_pair, capabilities.current<"log_max_qp">());
     case ObjectKind::queue_counter_set:

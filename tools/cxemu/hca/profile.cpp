@@ -172,6 +172,10 @@ constexpr std::array paging_by_memory{
 
 constexpr std::array since_connectx5{
     CapabilityValue{"uar_4k", 1, 0},
+    fixed("tag_matching", 1),
+    fixed("rndv_offload_rc", 1),
+    fixed("log_tag_matching_list_sz", 7),
+    fixed("log_max_xrq", 22),
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
     fixed("cqe_compression_128", 1),
@@ -180,6 +184,10 @@ constexpr std::array since_connectx5{
 
 constexpr std::array since_connectx7{
     CapabilityValue{"uar_4k", 1, 0},
+    fixed("tag_matching", 1),
+    fixed("rndv_offload_rc", 1),
+    fixed("log_tag_matching_list_sz", 7),
+    fixed("log_max_xrq", 22),
     fixed("device_memory", 1),
     fixed("cqe_128_always", 1),
     fixed("cqe_compression_128", 1),

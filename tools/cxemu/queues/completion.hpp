@@ -19,6 +19,7 @@ enum class CompletionOpcode : std::uint8_t {
     send = hwtab::value<hwtab::cqe_opcode, "resp_send">,
     send_immediate = hwtab::value<hwtab::cqe_opcode, "resp_send_imm">,
     send_invalidate = hwtab::value<hwtab::cqe_opcode, "resp_send_inv">,
+    no_packet = hwtab::value<hwtab::cqe_opcode, "no_packet">, ///< of tag matching
     resize = hwtab::value<hwtab::cqe_opcode, "resize_cq">,
     signature_error = hwtab::value<hwtab::cqe_opcode, "sig_err">,
     requester_error = hwtab::value<hwtab::cqe_opcode, "req_err">,
@@ -40,6 +41,20 @@ enum class CompletionError : std::uint8_t {
     transport_retries = hwtab::value<hwtab::cqe_syndrome, "transport_retry_exc_err">,
     receiver_not_ready_retries = hwtab::value<hwtab::cqe_syndrome, "rnr_retry_exc_err">,
     remote_aborted = hwtab::value<hwtab::cqe_syndrome, "remote_aborted_err">,
+};
+
+/// What tag matching reports.
+enum class TagReport : std::uint8_t {
+    matched = hwtab::value<hwtab::cqe_app_op, "tm_consumed">, ///< the data comes later
+    data_complete = hwtab::value<hwtab::cqe_app_op, "tm_expected">,
+    unexpected = hwtab::value<hwtab::cqe_app_op, "tm_unexpected">,
+    no_tag = hwtab::value<hwtab::cqe_app_op, "tm_no_tag">,
+    appended = hwtab::value<hwtab::cqe_app_op, "tm_append">,
+    removed = hwtab::value<hwtab::cqe_app_op, "tm_remove">,
+    synchronized = hwtab::value<hwtab::cqe_app_op, "tm_noop">,
+    matched_with_data = hwtab::value<hwtab::cqe_app_op, "tm_consumed_msg">,
+    matched_for_software = hwtab::value<hwtab::cqe_app_op, "tm_consumed_msg_sw_rndv">,
+    canceled = hwtab::value<hwtab::cqe_app_op, "tm_msg_completion_canceled">,
 };
 
 /// Where the data of a message is.
@@ -68,6 +83,10 @@ struct Completion {
 
     /// Fields of an entry that reports success.
     [[nodiscard]] hwtab::View<hwtab::cqe64> fields() { return hwtab::View<hwtab::cqe64>{entry}; }
+    /// Fields of an entry that reports an operation on a list of tags.
+    [[nodiscard]] hwtab::View<hwtab::tm_cqe> tag_fields() {
+        return hwtab::View<hwtab::tm_cqe>{entry};
+    }
     /// Fields of an entry that reports a failure.
     [[nodiscard]] hwtab::View<hwtab::err_cqe> error_fields() {
         return hwtab::View<hwtab::err_cqe>{entry};

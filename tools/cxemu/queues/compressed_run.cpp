@@ -19,7 +19,8 @@ bool is_send(const Completion& completion) {
 } // namespace
 
 bool CompressedRun::can_hold(const Completion& completion) {
-    if (completion.format != CompletionFormat::no_data || completion.forces_event)
+    if (completion.format != CompletionFormat::no_data || completion.forces_event ||
+        fields_of(completion).get<"app">() != hwtab::value<hwtab::cqe_app, "none">)
         return false;
     switch (completion.opcode) {
     case CompletionOpcode::requester:

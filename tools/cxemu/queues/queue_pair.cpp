@@ -3,6 +3,8 @@
 
 #include "queues/local_operations.hpp"
 #include "queues/rules.hpp"
+#include "queues/tag_list.hpp"
+#include "queues/tag_operation.hpp"
 #include "queues/work_queues.hpp"
 #include "tables/events.hpp"
 #include "tables/work_queue.hpp"
@@ -65,6 +67,15 @@ void attach_data(Completion& completion, std::span<const std::byte> data) {
     completion.format =
         small ? CompletionFormat::data_in_entry : CompletionFormat::data_in_first_half;
     std::ranges::copy(data, small ? completion.entry.begin() : completion.first_half.begin());
+}
+
+/// The header of a message whose tag has been matched takes the place of what its packet says.
+void attach_tag(Completion& completion, const TagResult& tag) {
+    const auto fields = completion.fields();
+    fields.set<"app">(hwtab::value<hwtab::cqe_app, "tag_matching">);
+    fields.set<"app_op">(static_cast<std::uint8_t>(tag.report));
+    fields.set<"app_info">(tag.index);
+    std::ranges::copy(tag.header, completion.entry.begin());
 }
 
 } // namespace
@@ -269,7 +280,9 @@ void QueuePair::skip_undecodable(DecodeError error) {
 
 void QueuePair::finish_local(const SendRequest& request) {
     ++queues_.counters().local_operations;
-    const auto executed = execute_local(queues_.memory(), accessor(), service(), request);
+    const auto executed = request.opcode == SendOpcode::tag_matching
+                              ? change_tags(request)
+                              : execute_local(queues_.memory(), accessor(), service(), request);
     if (executed)
         complete_send(request);
     else
@@ -390,6 +403,68 @@ void QueuePair::finish_draining() {
     set_state(QueuePairState::send_queue_drained);
     queues_.notify(*this, QueuePairState::send_queue_draining);
     post_event(hca::EventType::send_queue_drained);
+}
+
+// --- Tag matching --------------------------------------------------------------------------------
+
+SharedReceiveQueue* QueuePair::tag_matching_queue() const {
+    SharedReceiveQueue* queue = shared_receive();
+    return queue != nullptr && queue->tags() != nullptr ? queue : nullptr;
+}
+
+bool QueuePair::fetches_rendezvous() const {
+    return context().get<"offload_type">() == hwtab::value<hwtab::qp_offload_type, "rndv"> &&
+           shared_receive() != nullptr && shared_receive()->fetches_rendezvous();
+}
+
+/// An operation on the list of tags of the queue that this queue pair receives from.
+std::expected<void, CompletionError> QueuePair::change_tags(const SendRequest& request) {
+    SharedReceiveQueue* queue = tag_matching_queue();
+    auto operation = decode_tag_operation(request);
+    if (queue == nullptr || !operation)
+        return std::unexpected(CompletionError::local_operation);
+    TagList& tags = *queue->tags();
+    if (operation->handled)
+        tags.synchronize(*operation->handled);
+    std::uint16_t index = operation->index;
+    bool success = true;
+    if (operation->kind == TagOperation::Kind::append) {
+        index = tags.next();
+        TagEntry entry{
+            .tag = operation->tag, .mask = operation->mask, .memory = std::move(operation->memory)};
+        if (!tags.append(std::move(entry), operation->index))
+            return std::unexpected(CompletionError::local_operation);
+    } else if (operation->kind == TagOperation::Kind::remove) {
+        success = tags.remove(index);
+    }
+    if (operation->reported)
+        report_tag_operation(*queue, *operation, index, success);
+    return {};
+}
+
+void QueuePair::report_tag_operation(SharedReceiveQueue& queue, const TagOperation& operation,
+                                     std::uint16_t index, bool success) {
+    auto done = TagReport::synchronized;
+    if (operation.kind == TagOperation::Kind::append)
+        done = TagReport::appended;
+    else if (operation.kind == TagOperation::Kind::remove)
+        done = TagReport::removed;
+    Completion completion;
+    completion.opcode = CompletionOpcode::no_packet;
+    set_number(completion, &queue);
+    const auto fields = completion.tag_fields();
+    fields.set<"success">(success ? 1 : 0);
+    fields.set<"hw_phase_cnt">(queue.tags()->unexpected());
+    fields.set<"app">(hwtab::value<hwtab::cqe_app, "tag_matching">);
+    fields.set<"app_op">(static_cast<std::uint8_t>(done));
+    fields.set<"app_info">(index);
+    fields.set<"timestamp">(queues_.timestamp());
+    report(completions_of(&queue), completion);
+}
+
+void QueuePair::cancel_tag(const ReceiveRequest& request, std::uint16_t index) {
+    complete_receive(request, {.opcode = CompletionOpcode::no_packet,
+                               .tag = TagResult{.report = TagReport::canceled, .index = index}});
 }
 
 // --- Signatures ----------------------------------------------------------------------------------
@@ -518,6 +593,8 @@ void QueuePair::complete_receive(const ReceiveRequest& request, const ReceiveCom
     fields.set<"grh">(static_cast<std::uint8_t>(received.grh));
     fields.set<"timestamp">(queues_.timestamp());
     attach_data(completion, received.data);
+    if (received.tag)
+        attach_tag(completion, *received.tag);
     report(completions_of(request.shared), completion);
 }
 

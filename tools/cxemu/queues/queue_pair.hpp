@@ -32,6 +32,7 @@
 namespace cxemu::queues {
 
 class WorkQueues;
+struct TagOperation;
 
 /// Groups that share out bandwidth among queue pairs; empty: none.
 struct SchedulingGroups {
@@ -155,8 +156,15 @@ public:
     [[nodiscard]] bool fits_in_completion(const ReceiveRequest& request,
                                           std::uint64_t length) const;
 
-    /// Posts the CQE of a message that has arrived completely.
+    /// Posts the CQE of a message that has arrived completely, or that a tag has been found for.
     void complete_receive(const ReceiveRequest& request, const ReceiveCompletion& completion);
+
+    /// The shared receive queue, if it matches tags; otherwise nullptr.
+    [[nodiscard]] SharedReceiveQueue* tag_matching_queue() const;
+    /// The device itself fetches the data of a rendezvous that a tag fits.
+    [[nodiscard]] bool fetches_rendezvous() const;
+    /// The data of a message that a tag was found for will not come: posts the CQE that says so.
+    void cancel_tag(const ReceiveRequest& request, std::uint16_t index);
 
     /// The message could not be received: error CQE, the queue pair goes to ERR.
     void fail_receive(const ReceiveRequest& request, CompletionError error,
@@ -248,6 +256,9 @@ private:
     void check_head(std::span<const std::byte> entry);
     void skip_undecodable(DecodeError error);
     void finish_local(const SendRequest& request);
+    std::expected<void, CompletionError> change_tags(const SendRequest& request);
+    void report_tag_operation(SharedReceiveQueue& queue, const TagOperation& operation,
+                              std::uint16_t index, bool success);
     void finish_send(std::uint16_t index, std::optional<Completion> completion);
     void report_failed_send(const SendRequest& request, CompletionError error, std::uint8_t vendor);
     void stop_sends();

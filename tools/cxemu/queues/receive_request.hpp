@@ -37,6 +37,13 @@ enum class ReceiveFault : std::uint8_t {
 /// "nothing is posted"
 std::string_view describe(ReceiveFault fault);
 
+/// What tag matching adds to the completion of a message.
+struct TagResult {
+    TagReport report = TagReport::no_tag;
+    std::uint16_t index = 0;             ///< of the entry in the list of tags
+    std::span<const std::byte> header{}; ///< of the message, if a tag has just been matched
+};
+
 /// What a completion reports about a received message.
 struct ReceiveCompletion {
     CompletionOpcode opcode = CompletionOpcode::send;
@@ -50,6 +57,7 @@ struct ReceiveCompletion {
     std::uint8_t service_level = 0;
     std::optional<std::uint16_t> partition_key{}; ///< reported on queue pair 1, without immediate
     GrhLocation grh = GrhLocation::none;
+    std::optional<TagResult> tag{}; ///< with tag matching
     /// Data that goes into the completion; see QueuePair::fits_in_completion().
     std::span<const std::byte> data{};
 };

@@ -34,6 +34,7 @@ std::optional<SendOpcode> known_opcode(std::uint64_t number) {
     case SendOpcode::masked_fetch_add:
     case SendOpcode::set_signature:
     case SendOpcode::memory_registration:
+    case SendOpcode::tag_matching:
         return opcode;
     }
     return std::nullopt;
@@ -42,20 +43,22 @@ std::optional<SendOpcode> known_opcode(std::uint64_t number) {
 bool is_allowed(ServiceType service, SendOpcode opcode) {
     switch (service) {
     case ServiceType::reliable_connection:
+        return true;
     case ServiceType::extended_reliable_connection:
     case ServiceType::dynamic_initiator:
-        return true;
+        return opcode != SendOpcode::tag_matching;
     case ServiceType::dynamic_target:
         return false;
     case ServiceType::unreliable_connection:
-        return opcode != SendOpcode::rdma_read && !is_atomic(opcode);
+        return opcode != SendOpcode::rdma_read && opcode != SendOpcode::tag_matching &&
+               !is_atomic(opcode);
     case ServiceType::unreliable_datagram:
     case ServiceType::subnet_management:
     case ServiceType::general_services:
         return opcode == SendOpcode::nop || opcode == SendOpcode::send ||
                opcode == SendOpcode::send_immediate;
     case ServiceType::memory_registration:
-        return is_local(opcode);
+        return is_local(opcode) && opcode != SendOpcode::tag_matching;
     }
     return false;
 }

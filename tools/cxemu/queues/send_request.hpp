@@ -34,6 +34,7 @@ enum class SendOpcode : std::uint8_t {
     masked_fetch_add = hwtab::value<hwtab::wqe_opcode, "atomic_masked_fa">,
     set_signature = hwtab::value<hwtab::wqe_opcode, "set_psv">,
     memory_registration = hwtab::value<hwtab::wqe_opcode, "umr">,
+    tag_matching = hwtab::value<hwtab::wqe_opcode, "tag_matching">,
 };
 
 constexpr bool is_atomic(SendOpcode opcode) {
@@ -43,7 +44,7 @@ constexpr bool is_atomic(SendOpcode opcode) {
 /// The device does it alone, without a packet.
 constexpr bool is_local(SendOpcode opcode) {
     return opcode == SendOpcode::nop || opcode == SendOpcode::set_signature ||
-           opcode == SendOpcode::memory_registration;
+           opcode == SendOpcode::memory_registration || opcode == SendOpcode::tag_matching;
 }
 
 /// For what a request waits before it starts.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
 /// Receive queues that several queue pairs take from: receive memory pools (RMP), shared receive
-/// queues (SRQ) of the old interface, and those of XRC domains.
+/// queues (SRQ) of the old interface, and those of XRC domains. Extended ones (XRQ) have a file of
+/// their own.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -24,7 +25,9 @@ class Hca;
 
 namespace cxemu::queues {
 
-/// What the three kinds have in common, taken from their contexts.
+class TagList;
+
+/// What all kinds have in common, taken from their contexts.
 struct SharedReceiveAttributes {
     bool linked_list = true; ///< each entry names the next one; otherwise the entries form a ring
     std::uint32_t log_entries = 0;
@@ -66,6 +69,10 @@ public:
     /// What completions carry instead of the number; 0xffffff: the number.
     [[nodiscard]] virtual std::uint32_t user_index() const { return no_user_index; }
     static constexpr std::uint32_t no_user_index = 0xffffff;
+    /// The list that is searched for the tags of messages, or nullptr: the queue matches none.
+    [[nodiscard]] virtual TagList* tags() { return nullptr; }
+    /// The device fetches the data of a rendezvous that a tag fits.
+    [[nodiscard]] virtual bool fetches_rendezvous() const { return false; }
 
     [[nodiscard]] bool stopped() const { return stopped_; }
     [[nodiscard]] std::uint16_t limit() const { return attributes_.limit; }

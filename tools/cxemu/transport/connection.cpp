@@ -13,7 +13,9 @@ Connection::Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& l
                        Turns& turns, ConnectionNumbers& numbers)
     : channel_(hca, queue_pair, loopback), turns_(turns),
       requester_(channel_, numbers, [this] { ask_for_turn(); }),
-      responder_(channel_, [this] { ask_for_turn(); }) {}
+      responder_(
+          channel_, [this] { ask_for_turn(); },
+          [this](Rendezvous rendezvous) { requester_.fetch(std::move(rendezvous)); }) {}
 
 void Connection::state_changed(QueuePairState from) {
     switch (queue_pair().state()) {

@@ -39,7 +39,10 @@ public:
     /// Sends what there is to send, as far as one turn goes.
     void take_turn();
     /// The queue pair is about to go.
-    void close() { requester_.stop(); }
+    void close() {
+        requester_.stop();
+        responder_.reset();
+    }
     /// Writes numbers and counters of this moment into the context.
     void refresh();
 

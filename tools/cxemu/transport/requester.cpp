@@ -82,7 +82,7 @@ Requester::Requester(Channel& channel, ConnectionNumbers& numbers, std::function
 // --- State ---------------------------------------------------------------------------------------
 
 void Requester::start() {
-    stop();
+    forget();
     const auto context = std::as_const(queue_pair()).context();
     reliable_ = is_reliable(queue_pair().service());
     next_psn_ = unacknowledged_ = sent_ = Psn(context.get<"next_send_psn">());
@@ -93,6 +93,12 @@ void Requester::start() {
 }
 
 void Requester::stop() {
+    cancel_rendezvous();
+    forget();
+}
+
+/// All but what waits for RTS.
+void Requester::forget() {
     active_ = false;
     disconnect();
     under_way_.clear();
@@ -114,7 +120,10 @@ void Requester::hold_back() {
     const UnderWay& last = under_way_.back();
     next_psn_ = last.first;
     next_number_ = last.number;
-    queue_pair().return_send(last.request);
+    if (last.rendezvous)
+        own_.push_front({.request = last.request, .rendezvous = last.rendezvous});
+    else
+        queue_pair().return_send(last.request);
     under_way_.pop_back();
 }
 
@@ -145,6 +154,8 @@ bool Requester::send(int& budget) {
 }
 
 bool Requester::start_next() {
+    if (start_own())
+        return true;
     auto request = queue_pair().next_send();
     while (request && queue_pair().streams().contain(request->stream)) {
         queue_pair().flush_send(*request);
@@ -159,16 +170,65 @@ bool Requester::start_next() {
 }
 
 /// Puts a request behind those that are under way.
-void Requester::add(SendRequest request, std::optional<CompletionError> failure) {
+void Requester::add(SendRequest request, std::optional<CompletionError> failure,
+                    std::shared_ptr<Rendezvous> rendezvous) {
     const std::uint32_t packets = packets_of(request, channel_.path_mtu());
     under_way_.push_back({.request = std::move(request),
                           .first = next_psn_,
                           .packets = packets,
                           .arrived = 0,
                           .number = next_number_,
-                          .failure = failure});
+                          .failure = failure,
+                          .rendezvous = std::move(rendezvous)});
     next_psn_ += packets;
     next_number_ += 1;
+}
+
+// --- Rendezvous ----------------------------------------------------------------------------------
+
+void Requester::fetch(Rendezvous rendezvous) {
+    auto shared = std::make_shared<Rendezvous>(std::move(rendezvous));
+    own_.push_back({.request = shared->read(), .rendezvous = shared});
+    wake_();
+}
+
+bool Requester::start_own() {
+    if (own_.empty() || !queue_pair().can_send())
+        return false;
+    Own next = std::move(own_.front());
+    own_.pop_front();
+    add(std::move(next.request), std::nullopt, std::move(next.rendezvous));
+    return true;
+}
+
+/// The data is there, or the peer knows that it is.
+void Requester::own_completed(const UnderWay& done) {
+    if (done.request.opcode != SendOpcode::rdma_read)
+        return;
+    const auto rendezvous = done.rendezvous;
+    own_.push_back({.request = rendezvous->finish(), .rendezvous = rendezvous});
+    queue_pair().complete_receive(rendezvous->receive, rendezvous->completion);
+    wake_();
+}
+
+void Requester::own_failed(UnderWay failed, CompletionError error) {
+    own_.push_front({.request = std::move(failed.request), .rendezvous = failed.rendezvous});
+    queue_pair().post_event(error == CompletionError::local_protection
+                                ? hca::EventType::work_queue_access_error
+                                : hca::EventType::work_queue_invalid_request);
+    queue_pair().enter_error();
+}
+
+void Requester::cancel_rendezvous() {
+    auto canceled = std::exchange(own_, {});
+    for (const UnderWay& request : under_way_) {
+        if (request.rendezvous)
+            canceled.push_back({.request = request.request, .rendezvous = request.rendezvous});
+    }
+    for (const Own& own : canceled) {
+        if (own.reads())
+            queue_pair().cancel_tag(own.rendezvous->receive, own.rendezvous->index);
+    }
 }
 
 // --- Dynamic connections -------------------------------------------------------------------------
@@ -241,7 +301,8 @@ void Requester::connect(const SendRequest& request) {
                           .first = next_psn_,
                           .number = {},
                           .connects = true,
-                          .failure = std::nullopt});
+                          .failure = std::nullopt,
+                          .rendezvous = nullptr});
     next_psn_ += 1;
     made_progress();
 }
@@ -475,7 +536,7 @@ bool Requester::stall(const UnderWay& request, queues::FaultPlace place, std::ui
 bool Requester::waits_for_page(memory::AccessFault fault, const UnderWay& answered,
                                std::size_t size) {
     const std::uint64_t done = std::uint64_t{answered.arrived} * channel_.path_mtu();
-    if (fault != memory::AccessFault::page_absent ||
+    if (fault != memory::AccessFault::page_absent || answered.rendezvous ||
         (!stall_ && !stall(answered, queues::FaultPlace::read_or_atomic, done, size)))
         return false;
     stall_->repeats = true;
@@ -492,8 +553,9 @@ void Requester::page_fault_resumed(std::uint32_t token, bool resolved) {
     last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
     if (stall.repeats && !under_way_.empty())
         go_back();
-    const auto waiting = std::ranges::find(
-        under_way_, stall.index, [](const UnderWay& request) { return request.request.index; });
+    const auto waiting = std::ranges::find_if(under_way_, [&](const UnderWay& request) {
+        return !request.rendezvous && request.request.index == stall.index;
+    });
     if (!resolved && waiting != under_way_.end())
         fail_locally(*waiting, CompletionError::local_protection);
     if (active_)
@@ -614,6 +676,9 @@ bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
 memory::AccessResult<void> Requester::store_answer(const UnderWay& oldest,
                                                    std::span<const std::byte> data) {
     const SendRequest& request = oldest.request;
+    if (oldest.rendezvous)
+        return queue_pair().scatter(oldest.rendezvous->receive,
+                                    std::uint64_t{oldest.arrived} * channel_.path_mtu(), data);
     if (queue_pair().response_fits_in_completion(request, request.length))
         return {};
     return queue_pair().scatter_response(request,
@@ -637,6 +702,8 @@ void Requester::complete_front(std::span<const std::byte> data) {
     const UnderWay done = take_front();
     if (done.connects)
         return;
+    if (done.rendezvous)
+        return own_completed(done);
     const auto length = static_cast<std::uint32_t>(done.is_answered() ? done.request.length : 0);
     const bool attached =
         done.is_answered() && queue_pair().response_fits_in_completion(done.request, length);
@@ -651,6 +718,8 @@ void Requester::fail_front(CompletionError error) {
             return disconnect(); // the request has been held back: it tries again
         failed = take_front();
     }
+    if (failed.rendezvous)
+        return own_failed(std::move(failed), error);
     queue_pair().fail_send(failed.request, error);
     if (active_)
         give_up_stream();

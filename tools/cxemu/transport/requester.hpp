@@ -11,6 +11,7 @@
 #include "transport/channel.hpp"
 #include "transport/connection_numbers.hpp"
 #include "transport/operation.hpp"
+#include "transport/rendezvous.hpp"
 #include "transport/sequence_number.hpp"
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <deque>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -56,6 +58,10 @@ public:
     /// \return true when there is more to send
     bool send(int& budget);
 
+    /// Reads the data of a rendezvous, before the next request of the send queue, and tells the
+    /// peer. Until RTS it waits. Should the data not come, software is told.
+    void fetch(Rendezvous rendezvous);
+
     void response_arrived(const fabric::ParsedPacket& packet, const Operation& operation);
 
     /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
@@ -65,6 +71,14 @@ public:
     void refresh();
 
 private:
+    /// A request that isn't in the send queue.
+    struct Own {
+        queues::SendRequest request;
+        std::shared_ptr<Rendezvous> rendezvous;
+
+        [[nodiscard]] bool reads() const { return request.opcode == queues::SendOpcode::rdma_read; }
+    };
+
     struct UnderWay {
         queues::SendRequest request;
         Psn first;
@@ -74,6 +88,7 @@ private:
         bool connects = false;     ///< no request: the packet that begins a dynamic connection
         /// Found out here; reported when all requests before it have ended.
         std::optional<queues::CompletionError> failure;
+        std::shared_ptr<Rendezvous> rendezvous; ///< of a request that isn't in the send queue
 
         [[nodiscard]] Psn end() const { return first + packets; }
         [[nodiscard]] bool is_answered() const;
@@ -88,7 +103,13 @@ private:
     };
 
     bool start_next();
-    void add(queues::SendRequest request, std::optional<queues::CompletionError> failure);
+    bool start_own();
+    void add(queues::SendRequest request, std::optional<queues::CompletionError> failure,
+             std::shared_ptr<Rendezvous> rendezvous = nullptr);
+    void own_completed(const UnderWay& done);
+    void own_failed(UnderWay failed, queues::CompletionError error);
+    void cancel_rendezvous();
+    void forget();
     bool reach_target(const queues::SendRequest& request);
     [[nodiscard]] bool is_connected_for(const queues::SendRequest& request) const;
     void connect(const queues::SendRequest& request);
@@ -147,6 +168,7 @@ private:
     bool active_ = false;
     bool reliable_ = true;
     std::deque<UnderWay> under_way_;
+    std::deque<Own> own_;              ///< to be started
     std::size_t cursor_ = 0;           ///< request whose packets are being sent
     std::uint32_t cursor_packet_ = 0;  ///< the next of them
     std::uint32_t answers_wanted_ = 0; ///< reads and atomics before the cursor

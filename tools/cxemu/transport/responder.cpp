@@ -3,6 +3,7 @@
 
 #include "transport/acknowledgement.hpp"
 #include "transport/atomic_operand.hpp"
+#include "transport/tagged_message.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -33,8 +34,8 @@ std::uint8_t path_bits(const fabric::HcaPort& port, fabric::Lid destination) {
 
 } // namespace
 
-Responder::Responder(Channel& channel, std::function<void()> wake)
-    : channel_(channel), wake_(std::move(wake)), responses_(channel) {}
+Responder::Responder(Channel& channel, std::function<void()> wake, Fetch fetch)
+    : channel_(channel), wake_(std::move(wake)), fetch_(std::move(fetch)), responses_(channel) {}
 
 // --- State ---------------------------------------------------------------------------------------
 
@@ -76,7 +77,7 @@ void Responder::stop() {
 
 void Responder::reset() {
     responses_.reset(0);
-    message_.reset();
+    abandon_message();
     receive_.reset();
     receive_owner_.reset();
     stall_.reset();
@@ -137,6 +138,8 @@ void Responder::take_expected(const Arrival& arrival) {
     wake_();
     if (is_data && arrival.operation.last)
         complete_message(arrival);
+    else if (is_data && arrival.operation.first)
+        report_match();
 }
 
 /// The place of a packet in its message, and the length that follows from it (IBA volume 1,
@@ -202,14 +205,14 @@ void Responder::take_unreliable(const Arrival& arrival) {
     if (!outcome)
         return drop_message();
     if (!arrival.operation.last)
-        return;
+        return report_match();
     messages_ += 1;
     complete_message(arrival);
 }
 
 /// Nobody hears of it. A receive request that it had taken serves the next message.
 void Responder::drop_message() {
-    message_.reset();
+    abandon_message();
 }
 
 // --- Execution -----------------------------------------------------------------------------------
@@ -261,20 +264,19 @@ Responder::Outcome Responder::provide_receive(const Arrival& arrival) {
 }
 
 Responder::Outcome Responder::execute_send(const Arrival& arrival) {
-    const auto payload = arrival.packet.payload;
     if (arrival.operation.first) {
-        if (const auto provided = provide_receive(arrival); !provided)
-            return provided;
-        message_ = Message{};
+        if (const auto begun = begin_send(arrival); !begun)
+            return begun;
     }
-    if (message_->arrived + payload.size() > receive_->length)
-        return std::unexpected(Refusal::too_long);
-    if (const auto stored = store_send(arrival); !stored) {
+    auto stored = check_length(arrival);
+    if (stored)
+        stored = store_send(arrival);
+    if (!stored) {
         if (arrival.operation.first)
-            message_.reset(); // if the packet is repeated, it begins anew
+            abandon_message(); // if the packet is repeated, it begins anew
         return stored;
     }
-    message_->arrived += payload.size();
+    message_->arrived += arrival.packet.payload.size();
     if (const auto key = arrival.packet.headers.invalidate) {
         const auto who = accessor(arrival);
         if (!who || !channel_.keys().invalidate(*who, *key))
@@ -283,7 +285,33 @@ Responder::Outcome Responder::execute_send(const Arrival& arrival) {
     return {};
 }
 
+/// Finds memory for the message: that of its tag, or the next entry of the queue.
+Responder::Outcome Responder::begin_send(const Arrival& arrival) {
+    queues::SharedReceiveQueue* queue = queue_pair().tag_matching_queue();
+    Message message = queue != nullptr ? look_for_tag(*queue, arrival) : Message{};
+    if (!message.match) {
+        if (const auto provided = provide_receive(arrival); !provided)
+            return provided;
+        if (message.without_match == queues::TagReport::unexpected)
+            queue->tags()->count_unexpected();
+    }
+    message_ = std::move(message);
+    return {};
+}
+
+Responder::Outcome Responder::check_length(const Arrival& arrival) const {
+    const std::uint64_t end = message_->arrived + arrival.packet.payload.size();
+    const auto& match = message_->match;
+    if (match && match->source)
+        return {}; // what is stored of it fits
+    if (end > (match ? match->receive.length + TagHeader::size : receive_->length))
+        return std::unexpected(Refusal::too_long);
+    return {};
+}
+
 Responder::Outcome Responder::store_send(const Arrival& arrival) {
+    if (message_->match)
+        return store_matched(arrival);
     const auto payload = arrival.packet.payload;
     const std::uint64_t done = message_->arrived;
     if (arrival.operation.first && arrival.operation.last &&
@@ -439,22 +467,150 @@ void Responder::complete_message(const Arrival& arrival) {
     const Operation& operation = arrival.operation;
     if (operation.verb == Verb::write && !operation.immediate)
         return;
+    if (message.match)
+        return complete_match(arrival, message);
     const auto receive = *std::exchange(receive_, std::nullopt);
     const auto owner = std::exchange(receive_owner_, nullptr);
-    const auto& headers = arrival.packet.headers;
-    queues::ReceiveCompletion completion{
-        .opcode = completion_opcode(operation),
-        .byte_count = static_cast<std::uint32_t>(message.arrived),
-        .immediate = headers.immediate.value_or(headers.invalidate.value_or(0)),
-        .solicited = headers.transport.solicited_event,
-        .source_qp = channel_.remote_queue_pair(),
-        .source_lid = headers.local.slid,
-        .path_bits = path_bits(arrival.port, headers.local.dlid),
-        .service_level = headers.local.sl};
+    auto completion = completion_of(arrival, message.arrived);
+    if (message.without_match)
+        completion.tag = queues::TagResult{.report = *message.without_match};
     if (operation.verb == Verb::send && operation.first &&
         queue_pair().fits_in_completion(receive, message.arrived))
         completion.data = arrival.packet.payload;
     queue_pair().complete_receive(receive, completion);
+}
+
+/// \param length of the message, in bytes
+queues::ReceiveCompletion Responder::completion_of(const Arrival& arrival,
+                                                   std::uint64_t length) const {
+    const auto& headers = arrival.packet.headers;
+    return {.opcode = completion_opcode(arrival.operation),
+            .byte_count = static_cast<std::uint32_t>(length),
+            .immediate = headers.immediate.value_or(headers.invalidate.value_or(0)),
+            .solicited = headers.transport.solicited_event,
+            .source_qp = channel_.remote_queue_pair(),
+            .source_lid = headers.local.slid,
+            .path_bits = path_bits(arrival.port, headers.local.dlid),
+            .service_level = headers.local.sl};
+}
+
+/// The message will not come to its end. Its tag may serve another one, unless software has been
+/// told of it.
+void Responder::abandon_message() {
+    auto message = std::exchange(message_, std::nullopt);
+    if (!message)
+        return;
+    if (message->match && message->match->reported)
+        queue_pair().cancel_tag(message->match->receive, message->match->entry.index);
+    else if (message->match)
+        message->match->receive.shared->tags()->restore(std::move(message->match->entry));
+    else if (message->without_match == queues::TagReport::unexpected)
+        queue_pair().tag_matching_queue()->tags()->forget_unexpected();
+}
+
+// --- Tag matching --------------------------------------------------------------------------------
+
+/// A rendezvous that isn't whole in one packet is left to software.
+Responder::Message Responder::look_for_tag(queues::SharedReceiveQueue& queue,
+                                           const Arrival& arrival) {
+    const auto payload = arrival.packet.payload;
+    Message message;
+    message.without_match = queues::TagReport::no_tag;
+    const auto header = parse_tag_header(payload);
+    if (!header || !header->wants_match())
+        return message;
+    message.without_match = queues::TagReport::unexpected;
+    const bool is_rendezvous = header->message == TaggedMessage::rendezvous;
+    const auto source = is_rendezvous ? parse_rendezvous(payload) : std::nullopt;
+    if (is_rendezvous && (!source || !arrival.operation.last))
+        return message;
+    auto entry = queue.tags()->match(header->tag);
+    if (!entry)
+        return message;
+    message.without_match.reset();
+    queues::ReceiveRequest receive{.index = entry->index,
+                                   .segments = entry->memory,
+                                   .length = queues::total_length(entry->memory),
+                                   .shared = &queue};
+    message.match = Match{.entry = *std::move(entry),
+                          .receive = std::move(receive),
+                          .owner = queue.shared_from_this(),
+                          .header = *header,
+                          .source = source};
+    return message;
+}
+
+/// Whether the device does the rendezvous; otherwise software does it.
+bool Responder::is_fetched(const Match& match) const {
+    return match.source && fetch_ && queue_pair().fetches_rendezvous() &&
+           match.source->length <= match.receive.length;
+}
+
+/// The header goes into the completion, the rest into the memory of the tag: of a rendezvous that
+/// software is to do as much as there is room for.
+Responder::Outcome Responder::store_matched(const Arrival& arrival) {
+    const Match& match = *message_->match;
+    if (is_fetched(match))
+        return {};
+    auto data = arrival.packet.payload;
+    std::uint64_t offset = 0;
+    if (arrival.operation.first)
+        data = data.subspan(TagHeader::size);
+    else
+        offset = message_->arrived - TagHeader::size;
+    if (match.source)
+        data = data.first(std::min<std::uint64_t>(data.size(), match.receive.length));
+    if (!queue_pair().scatter(match.receive, offset, data))
+        return std::unexpected(Refusal::operation);
+    return {};
+}
+
+/// The first packet of a longer message has been taken. If it has matched a tag, software can't
+/// remove that any more, and is told so.
+void Responder::report_match() {
+    if (!message_ || !message_->match || std::exchange(message_->match->reported, true))
+        return;
+    const Match match = *message_->match;
+    queue_pair().complete_receive(match.receive,
+                                  {.opcode = CompletionOpcode::no_packet,
+                                   .tag = queues::TagResult{.report = queues::TagReport::matched,
+                                                            .index = match.entry.index,
+                                                            .header = match.header.bytes}});
+}
+
+void Responder::complete_match(const Arrival& arrival, const Message& message) {
+    using queues::TagReport;
+    const Match& match = *message.match;
+    if (is_fetched(match))
+        return begin_rendezvous(arrival, match);
+    std::uint64_t length = message.arrived - TagHeader::size;
+    auto report = match.reported ? TagReport::data_complete : TagReport::matched_with_data;
+    if (match.source) {
+        report = TagReport::matched_for_software;
+        length = std::min(length, match.receive.length);
+    }
+    auto completion = completion_of(arrival, length);
+    completion.tag = queues::TagResult{.report = report, .index = match.entry.index};
+    if (!match.reported)
+        completion.tag->header = match.header.bytes;
+    queue_pair().complete_receive(match.receive, completion);
+}
+
+void Responder::begin_rendezvous(const Arrival& arrival, const Match& match) {
+    auto end = completion_of(arrival, match.source->length);
+    end.tag =
+        queues::TagResult{.report = queues::TagReport::data_complete, .index = match.entry.index};
+    fetch_({.index = match.entry.index,
+            .receive = match.receive,
+            .owner = match.owner,
+            .header = match.header,
+            .source = *match.source,
+            .completion = end});
+    queue_pair().complete_receive(match.receive,
+                                  {.opcode = CompletionOpcode::no_packet,
+                                   .tag = queues::TagResult{.report = queues::TagReport::matched,
+                                                            .index = match.entry.index,
+                                                            .header = match.header.bytes}});
 }
 
 // --- Page faults ---------------------------------------------------------------------------------
@@ -580,6 +736,7 @@ void Responder::fail() {
 void Responder::end_connection(const std::optional<queues::ReceiveRequest>& receive,
                                CompletionError error) {
     ended_ = true;
+    abandon_message();
     if (receive)
         queue_pair().report_failed_receive(*receive, error);
 }

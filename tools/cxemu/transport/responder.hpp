@@ -8,8 +8,10 @@
 #include "fabric/packet.hpp"
 #include "hca/events.hpp"
 #include "queues/queue_pair.hpp"
+#include "queues/tag_list.hpp"
 #include "transport/channel.hpp"
 #include "transport/operation.hpp"
+#include "transport/rendezvous.hpp"
 #include "transport/responses.hpp"
 #include "transport/sequence_number.hpp"
 
@@ -25,8 +27,12 @@ namespace cxemu::transport {
 /// early is refused. With UC a gap costs the message that it is in.
 class Responder {
 public:
+    /// Takes over a rendezvous whose tag has been matched.
+    using Fetch = std::function<void(Rendezvous)>;
+
     /// \param wake asks for a call of send() soon
-    Responder(Channel& channel, std::function<void()> wake);
+    /// \param fetch empty: there is no requester that could read the data of a rendezvous
+    Responder(Channel& channel, std::function<void()> wake, Fetch fetch = {});
 
     /// INIT to RTR: the numbers begin as the context says.
     void start();
@@ -39,7 +45,7 @@ public:
     [[nodiscard]] bool has_ended() const { return ended_; }
     /// To ERR: forgets everything. A receive request that is in use is flushed.
     void stop();
-    /// To RST: forgets everything.
+    /// To RST, or the queue pair is about to go: forgets everything.
     void reset();
 
     /// A packet of a request. \param port where it came in
@@ -70,11 +76,24 @@ private:
     using Outcome = std::expected<void, Refusal>;
     using Receive = std::expected<queues::ReceiveRequest, Refusal>;
 
+    /// A message has matched a tag.
+    struct Match {
+        queues::TagEntry entry;
+        queues::ReceiveRequest receive;     ///< memory of the tag
+        std::shared_ptr<hca::Object> owner; ///< keeps the queue of receive in memory
+        TagHeader header;
+        std::optional<RendezvousHeader> source; ///< of a rendezvous
+        bool reported = false;                  ///< software knows of it, but has no data yet
+    };
+
     /// A request that has arrived in part.
     struct Message {
         Verb verb = Verb::send;
-        std::uint64_t arrived = 0; ///< bytes
-        fabric::RdmaHeader memory; ///< of a write
+        std::uint64_t arrived = 0;    ///< bytes
+        fabric::RdmaHeader memory;    ///< of a write
+        std::optional<Match> match{}; ///< of a send
+        std::optional<queues::TagReport>
+            without_match{}; ///< of a send to a queue that matches tags
     };
     struct Arrival {
         const fabric::HcaPort& port;
@@ -102,7 +121,10 @@ private:
     [[nodiscard]] Outcome check_sequence(const Arrival& arrival) const;
     [[nodiscard]] Outcome execute(const Arrival& arrival);
     [[nodiscard]] Outcome execute_send(const Arrival& arrival);
+    [[nodiscard]] Outcome begin_send(const Arrival& arrival);
+    [[nodiscard]] Outcome check_length(const Arrival& arrival) const;
     [[nodiscard]] Outcome store_send(const Arrival& arrival);
+    [[nodiscard]] Outcome store_matched(const Arrival& arrival);
     [[nodiscard]] Outcome execute_write(const Arrival& arrival);
     [[nodiscard]] Outcome begin_write(const Arrival& arrival);
     [[nodiscard]] Outcome store_write(const Arrival& arrival);
@@ -114,6 +136,16 @@ private:
     [[nodiscard]] std::optional<memory::Accessor> accessor(const Arrival& arrival) const;
     [[nodiscard]] bool has_room_for_answer() const;
     void complete_message(const Arrival& arrival);
+    [[nodiscard]] queues::ReceiveCompletion completion_of(const Arrival& arrival,
+                                                          std::uint64_t length) const;
+    void abandon_message();
+
+    [[nodiscard]] static Message look_for_tag(queues::SharedReceiveQueue& queue,
+                                              const Arrival& arrival);
+    [[nodiscard]] bool is_fetched(const Match& match) const;
+    void report_match();
+    void complete_match(const Arrival& arrival, const Message& message);
+    void begin_rendezvous(const Arrival& arrival, const Match& match);
 
     [[nodiscard]] Refusal refusal_of(memory::AccessFault fault, Refusal otherwise,
                                      const queues::PageFault& page_fault);
@@ -130,6 +162,7 @@ private:
 
     Channel& channel_;
     std::function<void()> wake_;
+    Fetch fetch_;
     Responses responses_;
     Psn expected_;
     Msn messages_; ///< completed so far

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
+#include "queues/tag_list.hpp"
 
 namespace cxemu::commands {
 namespace {
@@ -206,6 +207,85 @@ TEST_F(XrcReceiveCommandsTest, KeepWhatAQueueRefersTo) {
     EXPECT_EQ(release_all(), std::vector<std::string>(3, "OK"));
 }
 
+// --- Extended shared receive queues --------------------------------------------------------------
+
+class ExtendedReceiveCommandsTest : public CommandTest {
+protected:
+    /// Four entries of 64 bytes, and eight tags.
+    Call<hwtab::cmd_create_xrq> good() {
+        Call<hwtab::cmd_create_xrq> call(sizeof(std::uint64_t));
+        const hwtab::View<hwtab::xrqc> fields{call.in().bytes<"xrq_context">()};
+        fields.set<"topology">(hwtab::value<hwtab::xrq_topology, "tag_matching">);
+        fields.set<"offload">(hwtab::value<hwtab::xrq_offload, "rndv">);
+        fields.set<"tag_matching_topology_context.log_matching_list_sz">(3);
+        fields.set<"cqn">(completions.number());
+        fields.set<"wq.log_wq_sz">(2);
+        fields.set<"wq.log_wq_stride">(6);
+        fields.set<"wq.pd">(bench.domain());
+        fields.set<"wq.dbr_addr">(bench.allocate(4096));
+        Bench::list_pages(call.input().subspan(hwtab::create_xrq_in.size), bench.allocate(4096));
+        return call;
+    }
+    std::string with_context(auto spoil) {
+        return spoilt(good(), [&](auto in) {
+            spoil(hwtab::View<hwtab::xrqc>{in.template bytes<"xrq_context">()});
+        });
+    }
+    template <const hwtab::Command& command>
+    std::string simple(std::uint64_t number) {
+        return run<command>([&](auto in) { in.template set<"xrqn">(number); });
+    }
+
+    queues::CompletionQueue& completions = bench.make_completion_queue();
+};
+
+TEST_F(ExtendedReceiveCommandsTest, CreateArmAndDestroyAQueue) {
+    auto call = good();
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    const auto number = call.out().get<"xrqn">();
+    EXPECT_EQ(simple<hwtab::cmd_query_xrq>(number), "OK");
+    EXPECT_EQ(simple<hwtab::cmd_arm_xrq>(number), "OK");
+    EXPECT_EQ(run<hwtab::cmd_arm_rq>([&](auto in) { in.template set<"srq_number">(number); },
+                                     hwtab::value<hwtab::arm_rq_op_mod, "xrq">),
+              "OK");
+    EXPECT_EQ(simple<hwtab::cmd_destroy_xrq>(number), "OK");
+    EXPECT_EQ(simple<hwtab::cmd_arm_xrq>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_query_xrq>(number), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(simple<hwtab::cmd_destroy_xrq>(number), "BAD_RESOURCE unknown_object");
+}
+
+TEST_F(ExtendedReceiveCommandsTest, TellTheStateOfTheListOfTags) {
+    auto& queue = bench.make_extended_receive_queue({});
+    ASSERT_TRUE(queue.tags()->append({.tag = 1, .memory = {}}, 5));
+    queue.tags()->count_unexpected();
+    queue.tags()->count_unexpected();
+    queue.tags()->synchronize(1);
+    Call<hwtab::cmd_query_xrq> call;
+    call.in().set<"xrqn">(queue.number());
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    const auto fields = call.out().nested<"xrq_context", hwtab::xrqc>();
+    EXPECT_EQ(fields.get<"tag_matching_topology_context.append_next_index">(), 5U);
+    EXPECT_EQ(fields.get<"tag_matching_topology_context.hw_phase_cnt">(), 2U);
+    EXPECT_EQ(fields.get<"tag_matching_topology_context.sw_phase_cnt">(), 1U);
+}
+
+TEST_F(ExtendedReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
+    EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"topology">(2); }),
+              "BAD_PARAMETER field_out_of_range");
+    EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"offload">(2); }),
+              "BAD_PARAMETER field_out_of_range");
+    EXPECT_EQ(with_context([](auto xrq) {
+                  xrq.template set<"tag_matching_topology_context.log_matching_list_sz">(8);
+              }),
+              "EXCEEDS_LIMIT exceeds_capability");
+    EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"wq.log_wq_sz">(16); }),
+              "EXCEEDS_LIMIT exceeds_capability");
+    EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"cqn">(0xbad); }),
+              "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(with_context([](auto xrq) { xrq.template set<"wq.pd">(0xbad); }),
+              "BAD_RESOURCE unknown_object");
+}
+
 // --- Shared receive queues of the old interface --------------------------------------------------
 
 class BasicReceiveCommandsTest : public CommandTest {
@@ -245,7 +325,7 @@ TEST_F(BasicReceiveCommandsTest, CreateArmAndDestroyAQueue) {
     };
     constexpr auto of_srq = hwtab::value<hwtab::arm_rq_op_mod, "srq">;
     EXPECT_EQ(arm(of_srq), "OK");
-    EXPECT_EQ(arm(of_srq + 1), "BAD_OPERATION unknown_op_mod");
+    EXPECT_EQ(arm(of_srq + 2), "BAD_OPERATION unknown_op_mod");
     Call<hwtab::cmd_query_srq> query;
     query.in().set<"srqn">(number);
     ASSERT_EQ(outcome(bench.run(query)), "OK");

@@ -200,6 +200,7 @@ QueuePair& Bench::make_queue_pair(const QueuePairOptions& options) {
     fields.set<"send_dbr_mode">(options.send_record_mode);
     fields.set<"log_num_dci_stream_channels">(options.log_streams);
     fields.set<"log_num_dci_errored_streams">(options.log_failed);
+    fields.set<"offload_type">(options.offload);
     fields.set<"dbr_addr">(allocate(page));
     list_pages(call.in().bytes<"pas">(), allocate(pages * page));
     expect_ok(run(call));
@@ -268,6 +269,30 @@ XrcSharedReceiveQueue& Bench::make_xrc_receive_queue(std::uint32_t xrc_domain,
     expect_ok(run(call));
     return *hca_.objects().of<XrcSharedReceiveQueue>().find(
         static_cast<std::uint32_t>(call.out().get<"xrc_srqn">()));
+}
+
+ExtendedReceiveQueue& Bench::make_extended_receive_queue(const ExtendedReceiveOptions& options) {
+    constexpr std::uint32_t log_stride = 6;
+    CompletionQueue& completions = options.completions != nullptr
+                                       ? *options.completions
+                                       : make_completion_queue({.log_size = 6});
+    const std::uint64_t pages = pages_for(1ULL << (options.log_entries + log_stride));
+    Call<hwtab::cmd_create_xrq> call(pages * sizeof(std::uint64_t));
+    const hwtab::View<hwtab::xrqc> fields{call.in().bytes<"xrq_context">()};
+    fields.set<"topology">(hwtab::value<hwtab::xrq_topology, "tag_matching">);
+    fields.set<"offload">(options.fetches_rendezvous ? hwtab::value<hwtab::xrq_offload, "rndv">
+                                                     : 0);
+    fields.set<"tag_matching_topology_context.log_matching_list_sz">(options.log_tags);
+    fields.set<"user_index">(options.user_index);
+    fields.set<"cqn">(completions.number());
+    fields.set<"wq.log_wq_sz">(options.log_entries);
+    fields.set<"wq.log_wq_stride">(log_stride);
+    fields.set<"wq.pd">(domain());
+    fields.set<"wq.dbr_addr">(allocate(page));
+    list_pages(call.input().subspan(hwtab::create_xrq_in.size), allocate(pages * page));
+    expect_ok(run(call));
+    return *hca_.objects().of<ExtendedReceiveQueue>().find(
+        static_cast<std::uint32_t>(call.out().get<"xrqn">()));
 }
 
 void Bench::write_send(QueuePair& queue_pair, std::uint16_t index,

@@ -11,6 +11,7 @@
 #include "hca/hca.hpp"
 #include "memory/memory_keys.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/extended_receive_queue.hpp"
 #include "queues/work_queues.hpp"
 #include "tables/commands_events.hpp"
 #include "tables/commands_memory.hpp"
@@ -151,6 +152,7 @@ public:
         std::uint8_t send_record_mode = 0; ///< send_dbr_mode
         std::uint32_t log_streams = 0;     ///< of a dynamic initiator; 0: none
         std::uint32_t log_failed = 0;      ///< streams that may fail
+        std::uint8_t offload = 0;          ///< offload_type
     };
     QueuePair& make_queue_pair(const QueuePairOptions& options);
     QueuePair& make_queue_pair() { return make_queue_pair({}); }
@@ -179,6 +181,16 @@ public:
     XrcSharedReceiveQueue& make_xrc_receive_queue(std::uint32_t xrc_domain,
                                                   CompletionQueue& completions,
                                                   std::uint32_t user_index);
+
+    struct ExtendedReceiveOptions {
+        std::uint32_t log_entries = 6; ///< of 64 bytes
+        std::uint32_t log_tags = 3;
+        bool fetches_rendezvous = true;
+        CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
+        std::uint32_t user_index = SharedReceiveQueue::no_user_index;
+    };
+    /// A queue that matches tags.
+    ExtendedReceiveQueue& make_extended_receive_queue(const ExtendedReceiveOptions& options);
 
     // --- What a driver does ----------------------------------------------------------------------
 

@@ -133,12 +133,20 @@ Peer::~Peer() {
 }
 
 void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
+    constexpr std::uint8_t rendezvous = hwtab::value<hwtab::qp_offload_type, "rndv">;
+    const std::uint8_t offload = options.matches_tags ? rendezvous : std::uint8_t{0};
     auto receives = queues::ReceiveSource::own_queue;
     std::uint32_t shared = 0;
     if (options.shares_receives) {
         pool_ = &bench.make_receive_pool({.log_entries = 6});
         receives = queues::ReceiveSource::shared_queue;
         shared = pool_->number();
+    }
+    if (options.matches_tags) {
+        tag_queue_ = &bench.make_extended_receive_queue(
+            {.fetches_rendezvous = options.fetches_rendezvous, .completions = completions_});
+        receives = queues::ReceiveSource::shared_queue;
+        shared = tag_queue_->number();
     }
     if (role != Role::both && !queues::is_dynamic(options.service)) {
         receives = queues::ReceiveSource::none;
@@ -147,16 +155,18 @@ void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
     if (role == Role::target)
         xrc_queue_ = &bench.make_xrc_receive_queue(xrc_domain_, *completions_,
                                                    queues::SharedReceiveQueue::no_user_index);
-    queue_pair_ = &bench.make_queue_pair({.service = options.service,
-                                          .log_sends = options.log_sends,
-                                          .log_receives = options.log_receives,
-                                          .has_sends = role != Role::target,
-                                          .receives = receives,
-                                          .shared_receive = shared,
-                                          .xrc_domain = xrc_domain_,
-                                          .completions = completions_,
-                                          .log_streams = options.log_streams,
-                                          .log_failed = options.log_failed});
+    queue_pair_ =
+        &bench.make_queue_pair({.service = options.service,
+                                .log_sends = options.log_sends,
+                                .log_receives = options.log_receives,
+                                .has_sends = role != Role::target && !options.matches_tags,
+                                .receives = receives,
+                                .shared_receive = shared,
+                                .xrc_domain = xrc_domain_,
+                                .completions = completions_,
+                                .log_streams = options.log_streams,
+                                .log_failed = options.log_failed,
+                                .offload = offload});
 }
 
 queues::QueuePair& Peer::make_target(const ConnectionOptions& options) {
@@ -359,7 +369,9 @@ Peers::Peers(const ConnectionOptions& wanted)
     activate(first, 1);
     activate(second, 2);
     const bool is_xrc = options.service == ServiceType::extended_reliable_connection;
-    first.make_queue_pair(options, is_xrc ? Role::initiator : Role::both);
+    ConnectionOptions of_first = options;
+    of_first.matches_tags = false;
+    first.make_queue_pair(of_first, is_xrc ? Role::initiator : Role::both);
     const bool is_dynamic = options.service == ServiceType::dynamic_initiator;
     if (is_dynamic)
         second.make_target(options);

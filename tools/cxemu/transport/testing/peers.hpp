@@ -87,9 +87,11 @@ struct ConnectionOptions {
     bool may_atomic = true;
     std::uint32_t log_sends = 8;
     std::uint32_t log_receives = 6;
-    bool shares_receives = false;  ///< receive requests come from a shared queue
-    std::uint32_t log_streams = 0; ///< of a dynamic initiator
-    std::uint32_t log_failed = 0;  ///< of its streams
+    bool shares_receives = false;   ///< receive requests come from a shared queue
+    bool matches_tags = false;      ///< the second side receives from a queue that matches tags
+    bool fetches_rendezvous = true; ///< that queue has the device read the data
+    std::uint32_t log_streams = 0;  ///< of a dynamic initiator
+    std::uint32_t log_failed = 0;   ///< of its streams
 };
 
 /// What of an XRC connection a side has: the initiator sends, the target receives.
@@ -150,6 +152,8 @@ public:
     /// Of an XRC target: the shared receive queue of its domain.
     [[nodiscard]] queues::XrcSharedReceiveQueue& xrc_queue() { return *xrc_queue_; }
     [[nodiscard]] std::uint32_t xrc_domain() const { return xrc_domain_; }
+    /// Where receive requests come from if the side matches tags.
+    [[nodiscard]] queues::ExtendedReceiveQueue& tag_queue() { return *tag_queue_; }
     [[nodiscard]] queues::CompletionQueue& completions() { return *completions_; }
 
     fabric::HcaPort port;
@@ -167,6 +171,7 @@ private:
     queues::QueuePair* queue_pair_ = nullptr;
     queues::ReceiveMemoryPool* pool_ = nullptr;
     queues::XrcSharedReceiveQueue* xrc_queue_ = nullptr;
+    queues::ExtendedReceiveQueue* tag_queue_ = nullptr;
     std::uint32_t xrc_domain_ = 0;
     std::uint32_t key_ = 0;
     std::uint16_t sent_ = 0;     ///< blocks

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "transport/rendezvous.hpp"
+
+namespace cxemu::transport {
+
+queues::SendRequest Rendezvous::read() const {
+    queues::SendRequest request;
+    request.opcode = queues::SendOpcode::rdma_read;
+    request.completion = queues::CompletionMode::only_error;
+    request.remote = {.address = source.address, .key = source.key};
+    request.length = source.length;
+    return request;
+}
+
+queues::SendRequest Rendezvous::finish() const {
+    const TagHeader answer = header.answer();
+    queues::SendRequest request;
+    request.opcode = queues::SendOpcode::send;
+    request.completion = queues::CompletionMode::only_error;
+    request.bytes.assign(answer.bytes.begin(), answer.bytes.end());
+    request.data.emplace_back(queues::InlineData{.offset = 0, .length = TagHeader::size});
+    request.length = TagHeader::size;
+    return request;
+}
+
+} // namespace cxemu::transport
