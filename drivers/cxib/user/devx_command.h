@@ -77,6 +77,9 @@ struct cxib_devx_needs {
 	u32 srq;
 };
 
+/* Bytes of an answer that the number of a new object is in. */
+#define CXIB_DEVX_ANSWER_WITH_NUMBER	32
+
 bool cxib_devx_is_question(const void *in);
 int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
 			   struct cxib_devx_needs *needs);

@@ -206,19 +206,22 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
 	struct cxib_context *context = cxib_devx_context(attrs);
 	struct cxib_devx_object *object;
+	size_t room;
 	void *out;
 	int err;
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	out = uverbs_zalloc(attrs, out_length);
+	/* The program may do without the number, who ends the object may not. */
+	room = max_t(size_t, out_length, CXIB_DEVX_ANSWER_WITH_NUMBER);
+	out = uverbs_zalloc(attrs, room);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	guard(rwsem_read)(&context->references);
 	object = prepare_object(context, in, in_length);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = create_in_device(object, in, in_length, out, out_length);
+	err = create_in_device(object, in, in_length, out, room);
 	if (err) {
 		free_object(object);
 	} else {

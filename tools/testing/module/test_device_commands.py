@@ -123,6 +123,10 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.ENOENT):
             self.device.destroy_object(handle)
 
+    def test_an_object_whose_number_the_program_has_no_room_for(self) -> None:
+        handle, _ = self.device.create_object(command(CREATE_PSV, w2=1 << 28 | self.device.pd_number), room=16)
+        self.device.destroy_object(handle)
+
     def test_domains_of_others(self) -> None:
         other = self.open_device()
         for domain in (other.pd_number, 0, 0xFFFFFF):
