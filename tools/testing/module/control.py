@@ -30,7 +30,7 @@ def control_lines(*lines: str) -> Any:
     """Has the emulator do several things, with nothing between them; returns what it answers to the last one."""
     request = DIRECTORY / f"{time.monotonic_ns()}-{threading.get_native_id()}.request"
     partial = request.with_suffix(".new")
-    partial.write_text("\n".join(lines))
+    partial.write_text("".join(line + "\n" for line in lines))
     partial.rename(request)
     answer = request.with_suffix(".answer")
     until(answer.exists, f"the emulator answers {lines}", 0.02)

@@ -29,14 +29,22 @@ def ask(address: pathlib.Path, lines: list[str]) -> str:
     return answer
 
 
+def answer_requests(address: pathlib.Path, directory: pathlib.Path) -> None:
+    """Answers those that are there; one that has not arrived whole is left for the next time."""
+    for request in sorted(directory.glob("*.request")):
+        text = request.read_text()
+        if not text.endswith("\n"):
+            continue
+        answer = ask(address, text.splitlines())
+        request.unlink()
+        partial = request.with_suffix(".partial")
+        partial.write_text(answer)
+        partial.rename(request.with_suffix(".answer"))
+
+
 def serve(address: pathlib.Path, directory: pathlib.Path) -> None:
     while True:
-        for request in sorted(directory.glob("*.request")):
-            answer = ask(address, request.read_text().splitlines())
-            request.unlink()
-            partial = request.with_suffix(".partial")
-            partial.write_text(answer)
-            partial.rename(request.with_suffix(".answer"))
+        answer_requests(address, directory)
         time.sleep(0.01)
 
 

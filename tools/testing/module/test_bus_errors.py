@@ -54,8 +54,9 @@ class BusErrorTest(RecoveryTest):
 
 class BusErrors(BusErrorTest):
     def comes_back_after(self, error: int) -> None:
+        self.log_before = guest.kernel_log()
         inject(self.hca, uncorrectable=error)
-        until(lambda: "the device has recovered" in self.new_messages(), "the device recovers")
+        until(lambda: "AER: device recovery successful" in self.new_messages(), "the bus and the device recover")
         until(self.is_active, "the port is active again")
         self.assertRegex(self.new_messages(), rf"{self.hca.name}: device is given up: the PCI bus reports an error")
 
