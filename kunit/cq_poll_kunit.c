@@ -180,12 +180,13 @@ static void a_message_longer_than_its_request_fails(struct kunit *test)
 static void a_write_may_be_longer_than_the_request_that_it_ends(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
+	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_WR_IMM);
 	struct ib_wc wc;
 
-	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_WR_IMM), SZ_1M);
+	hw_cqe64_set_byte_cnt(entry, 2 * FAKE_RECEIVE_ROOM);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
-	KUNIT_EXPECT_EQ(test, SZ_1M, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, 2 * FAKE_RECEIVE_ROOM, wc.byte_len);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
 }
 

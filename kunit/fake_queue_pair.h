@@ -7,6 +7,7 @@
 #define CXIB_KUNIT_FAKE_QUEUE_PAIR_H
 
 #include <kunit/test.h>
+#include <linux/sizes.h>
 
 #include "fake_hca.h"
 #include "verbs/qp.h"
@@ -15,7 +16,7 @@
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
 #define FAKE_LOG_RECEIVES	2
-#define FAKE_RECEIVE_ROOM	296
+#define FAKE_RECEIVE_ROOM	SZ_1M
 #define FAKE_DOORBELL_WORDS	512
 
 /**

@@ -14,7 +14,7 @@ static void a_short_list_is_terminated(struct kunit *test)
 	struct hw_wqe_data_seg *segment = request_at(fake, 0);
 
 	fake_post_receives(test, fake, 1);
-	KUNIT_EXPECT_EQ(test, 64, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, FAKE_RECEIVE_ROOM, hw_wqe_data_seg_get_byte_count(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 6, hw_wqe_data_seg_get_lkey(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_data_seg_get_byte_count(&segment[1]));
 	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
