@@ -17,6 +17,17 @@ FABRIC = scsi_target.CONFIG / "iscsi"
 INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
 
 
+def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
+    """The kernel's target does not survive it when its group goes while sessions are still ending. After errors of
+    protection it keeps some for good."""
+    try:
+        rdma.until(lambda: not (group / "dynamic_sessions").read_text().strip("\0\n"), "all sessions have ended",
+                   10 if may_stay else rdma.PATIENCE)
+    except AssertionError:
+        if not may_stay:
+            raise
+
+
 @contextlib.contextmanager
 def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protected: bool) -> Iterator[None]:
     rdma.run("modprobe", "-a", "iscsi_target_mod", "ib_isert")
@@ -34,6 +45,7 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
         disks.write(portal / "iser", 1)
         disks.write(group / "enable", 1)
         yield
+        _await_end_of_sessions(group, may_stay=protected)
         disks.write(group / "enable", 0)
 
 

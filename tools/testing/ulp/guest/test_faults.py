@@ -55,9 +55,11 @@ class Load:
 
 
 def writes(path: str) -> Load:
-    """What is written is compared."""
+    """What is written is compared. A disk that has gone is not replaced by a file of its name."""
+    may_create = int(not path.startswith("/dev/"))
     return Load("fio", "--name=load", f"--filename={path}", "--rw=randwrite", "--bs=16k", "--iodepth=8", "--size=8m",
-                "--direct=1", "--ioengine=libaio", "--verify=crc32c", "--verify_state_save=0")
+                "--direct=1", "--ioengine=libaio", "--verify=crc32c", "--verify_state_save=0",
+                f"--allow_file_create={may_create}")
 
 
 class Faulty(unittest.TestCase):

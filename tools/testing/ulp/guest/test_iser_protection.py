@@ -19,7 +19,7 @@ def serve() -> contextlib.AbstractContextManager:
 
 
 def unload() -> None:
-    # Linux's target keeps a session for ever that has had such an error, whatever the driver: it cannot be unloaded.
+    # After such errors the kernel's target stays in use, with mlx5_ib as well: a session of it does not end, it seems.
     disks.unload("ib_iser")
 
 
