@@ -10,6 +10,8 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_context *context, struct
 	int err;
 
 	pd->uid = context->uid;
+	/* Who destroys one forgets its number only after the device could give it away again. */
+	guard(rwsem_read)(&context->references);
 	err = cxib_create_pd(ib, udata);
 	if (err)
 		return err;
