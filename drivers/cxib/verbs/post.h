@@ -3,6 +3,7 @@
 #ifndef CXIB_VERBS_POST_H
 #define CXIB_VERBS_POST_H
 
+#include "hw/work_queue.h"
 #include "verbs/qp.h"
 
 /* Octwords of requests that change memory keys. */
@@ -39,6 +40,29 @@ int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *w
 /* For draining; the send queue is locked. */
 bool cxib_post_mark(struct cxib_qp *qp);
 void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control);
+
+/* Data segments of a request to receive; there is room for @most. Returns their bytes. */
+static __always_inline u64 cxib_write_room(struct hw_wqe_data_seg *segments, unsigned int most,
+					   const struct ib_recv_wr *wr)
+{
+	unsigned int used = 0;
+	u64 room = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		/* An entry of no bytes would mean 2 GiB. */
+		if (!sge->length)
+			continue;
+		room += sge->length;
+		hw_wqe_data_seg_pack(&segments[used++], 0, sge->length, sge->lkey, sge->addr);
+	}
+	if (used < most)
+		hw_wqe_data_seg_pack(&segments[used], 0, 0,
+				     HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST, 0);
+	return room;
+}
 
 int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr);
 

@@ -29,29 +29,18 @@ static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
 int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 {
 	struct cxib_receive_queue *receives = &qp->receives;
-	struct cxib_receive_entry *entry;
-	struct hw_wqe_data_seg *segment;
-	int i, used = 0;
+	u32 index = receives->produced;
 
 	if (wr->num_sge > receives->max_sge)
 		return -EINVAL;
-	if (receives->produced - READ_ONCE(receives->consumed) >= BIT(receives->log_size))
+	if (index - READ_ONCE(receives->consumed) >= BIT(receives->log_size))
 		return -ENOMEM;
-	segment = request_at(qp, receives->produced);
-	entry = &receives->entries[receives->produced & (BIT(receives->log_size) - 1)];
-	*entry = (struct cxib_receive_entry){ .wr_id = wr->wr_id };
-	/* An entry of no bytes would mean 2 GiB. */
-	for (i = 0; i < wr->num_sge; i++) {
-		entry->room += wr->sg_list[i].length;
-		if (wr->sg_list[i].length)
-			hw_wqe_data_seg_pack(&segment[used++], 0, wr->sg_list[i].length,
-					     wr->sg_list[i].lkey, wr->sg_list[i].addr);
-	}
-	if (used < receives->max_sge)
-		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
-				     0);
+	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_receive_entry){
+		.wr_id = wr->wr_id,
+		.room = cxib_write_room(request_at(qp, index), receives->max_sge, wr),
+	};
 	/* Pairs with cxib_retire_receive(). */
-	smp_store_release(&receives->produced, receives->produced + 1);
+	smp_store_release(&receives->produced, index + 1);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_receive);

@@ -9,6 +9,7 @@
 #include <linux/bitops.h>
 
 #include "hw/work_queue.h"
+#include "verbs/post.h"
 #include "verbs/srq.h"
 
 #define RECORD_RECEIVES	0
@@ -37,9 +38,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_link_requests);
 static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 {
 	struct hw_wqe_srq_next_seg *request = request_at(srq, srq->head);
-	struct hw_wqe_data_seg *segment = (struct hw_wqe_data_seg *)(request + 1);
-	struct cxib_receive_entry *entry = &srq->entries[srq->head];
-	int i, used = 0;
+	struct hw_wqe_data_seg *segments = (struct hw_wqe_data_seg *)(request + 1);
 
 	lockdep_assert_held(&srq->lock);
 
@@ -47,17 +46,10 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	if (srq->head == srq->tail)
 		return -ENOMEM;
-	*entry = (struct cxib_receive_entry){ .wr_id = wr->wr_id };
-	/* An entry of no bytes would mean 2 GiB. */
-	for (i = 0; i < wr->num_sge; i++) {
-		entry->room += wr->sg_list[i].length;
-		if (wr->sg_list[i].length)
-			hw_wqe_data_seg_pack(&segment[used++], 0, wr->sg_list[i].length,
-					     wr->sg_list[i].lkey, wr->sg_list[i].addr);
-	}
-	if (used < srq->max_sge)
-		hw_wqe_data_seg_pack(&segment[used], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
-				     0);
+	srq->entries[srq->head] = (struct cxib_receive_entry){
+		.wr_id = wr->wr_id,
+		.room = cxib_write_room(segments, srq->max_sge, wr),
+	};
 	__set_bit(srq->head, srq->outstanding);
 	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
 	srq->posted++;
