@@ -34,9 +34,8 @@ Checker::Checker(Log log) : log_(std::move(log)) {}
 Checker::~Checker() = default;
 
 Allowance* Checker::find_allowance(const Rule& rule, std::string_view detail) {
-    const auto found = std::ranges::find_if(allowances_, [&](const Allowance& allowance) {
-        return allowance.rule == rule.name && detail.contains(allowance.detail);
-    });
+    const auto found = std::ranges::find_if(
+        allowances_, [&](const Allowance& allowance) { return allowance.covers(rule, detail); });
     return found == allowances_.end() ? nullptr : &*found;
 }
 

@@ -23,10 +23,15 @@ namespace cxemu::check {
 
 /// A violation that is known and accepted.
 struct Allowance {
-    std::string rule;   ///< name of the rule
-    std::string detail; ///< text that the detail must contain; empty: any
-    std::string reason; ///< why it is accepted; never empty
+    std::string rule;                       ///< name of the rule
+    std::string detail;                     ///< text that the detail must contain; empty: any
+    std::string reason;                     ///< why it is accepted; never empty
+    std::optional<std::uint64_t> most = {}; ///< how many it covers; empty: any number
     std::uint64_t used = 0;
+
+    [[nodiscard]] bool covers(const Rule& violated, std::string_view what) const {
+        return rule == violated.name && what.contains(detail) && (!most || used < *most);
+    }
 };
 
 /// What has been seen of one rule.

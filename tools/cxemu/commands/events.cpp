@@ -75,6 +75,8 @@ CommandResult create_eq(CommandContext& context) {
     if (!created)
         return context.refuse(created.error(), EventQueue::kind, 0);
     context.out<hwtab::create_eq_out>().set<"eq_number">((*created)->number());
+    if (context.output_is_false)
+        (*created)->set_named_falsely();
     if (events[static_cast<std::size_t>(EventType::page_request)])
         context.hca.pages().ask_for_regular();
     return CommandResult::ok();

@@ -118,9 +118,9 @@ CommandResult query_mkey(CommandContext& context) {
     const MemoryKey& key = **found;
     const auto out = context.out<hwtab::query_mkey_out>();
     std::ranges::copy(key.context().memory(), out.bytes<"memory_key_mkey_entry">().begin());
-    const auto first = out.bytes<"bsf0_klm0_pas_mtt0_1">();
-    key.read_translation(0, first);
-    key.read_translation(first.size(), out.bytes<"bsf1_klm1_pas_mtt2_3">());
+    // As much as the output has room for.
+    constexpr auto first = hwtab::locate(hwtab::query_mkey_out, "bsf0_klm0_pas_mtt0_1").offset;
+    key.read_translation(0, context.output.subspan(first / hwtab::bits_per_byte));
     return CommandResult::ok();
 }
 

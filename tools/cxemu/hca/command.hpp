@@ -90,6 +90,7 @@ struct CommandContext {
     std::uint16_t uid = 0; ///< user context on whose behalf the command runs; 0 is the kernel
     std::uint16_t op_mod = 0;
     std::uint32_t output_length = 0; ///< bytes that software asked for; the rest is cut off
+    bool output_is_false = false;    ///< a fault plan replaces what software is told in the output
 
     /// Why the command fails, for the log.
     std::string explanation;

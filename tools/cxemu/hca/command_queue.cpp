@@ -91,6 +91,10 @@ public:
 
 namespace {
 
+bool falsifies_output(const check::CommandFault& fault) {
+    return fault.garbage != check::CommandFault::Garbage::none || !fault.words.empty();
+}
+
 void spoil_output(const check::CommandFault& fault, std::span<std::byte> output) {
     using Garbage = check::CommandFault::Garbage;
     constexpr std::size_t header_size = 8;
@@ -287,6 +291,7 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
                            .input = execution->input,
                            .output = execution->answer,
                            .output_length = execution->output_length,
+                           .output_is_false = falsifies_output(execution->fault),
                            .explanation = {},
                            .defer_hook = [execution] { return execution; }};
     const CommandResult result = dispatcher_.run(context);

@@ -65,7 +65,7 @@ private:
     void take(std::uint32_t slot);
     void execute(const std::shared_ptr<Execution>& execution);
     std::optional<DeliveryError> fetch(Execution& execution);
-    std::optional<DeliveryError> check_entry(const Execution& execution) const;
+    [[nodiscard]] std::optional<DeliveryError> check_entry(const Execution& execution) const;
     void fail_delivery(Execution& execution, const DeliveryError& error);
     void finish(Execution& execution, CommandResult result);
     void deliver(Execution& execution);

@@ -38,6 +38,7 @@ constexpr std::array general{
     fixed("rts2rts_qp_counters_set_id", 1),
     fixed("out_of_seq_cnt", 1),
     fixed("retransmission_q_counters", 1),
+    fixed("enhanced_error_q_counters", 1),
     fixed("log_max_uctx", 10),
     fixed("log_max_umem", 20),
     fixed("uctx_cap", 0),

@@ -217,29 +217,47 @@ AccessResult<void> MemoryKeys::scatter(Accessor accessor, std::span<const DataSe
     return {};
 }
 
+/// The memory of an atomic operation, in one piece.
+AccessResult<std::span<std::byte>> MemoryKeys::locate_operand(Accessor accessor, std::uint32_t key,
+                                                              std::uint64_t address,
+                                                              std::size_t size) {
+    if (find_signed(key) != nullptr)
+        return std::unexpected(AccessFault::signed_data);
+    const auto ranges = locate(
+        accessor,
+        {.key = key, .address = address, .length = size, .right = AccessRight::remote_atomic});
+    if (!ranges)
+        return std::unexpected(ranges.error());
+    if (ranges->size() != 1 || ranges->front().address % size != 0)
+        return std::unexpected(AccessFault::bad_translation);
+    const auto memory =
+        hca_.dma().spans(ranges->front().address, size, vfio_user::DmaAccess::write);
+    if (!memory || memory->size() != 1)
+        return std::unexpected(AccessFault::dma_failed);
+    return memory->front();
+}
+
+AccessResult<void> MemoryKeys::modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
+                                      std::size_t size,
+                                      const std::function<void(std::span<std::byte>)>& change) {
+    const auto memory = locate_operand(accessor, key, address, size);
+    if (!memory)
+        return std::unexpected(memory.error());
+    change(*memory);
+    return {};
+}
+
 AccessResult<std::uint64_t>
 MemoryKeys::modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                    const std::function<std::uint64_t(std::uint64_t)>& change) {
-    if (find_signed(key) != nullptr)
-        return std::unexpected(AccessFault::signed_data);
-    const auto ranges = locate(accessor, {.key = key,
-                                          .address = address,
-                                          .length = atomic_size,
-                                          .right = AccessRight::remote_atomic});
-    if (!ranges)
-        return std::unexpected(ranges.error());
-    if (ranges->size() != 1 || ranges->front().address % atomic_size != 0)
-        return std::unexpected(AccessFault::bad_translation);
-    const auto memory =
-        hca_.dma().spans(ranges->front().address, atomic_size, vfio_user::DmaAccess::write);
-    if (!memory || memory->size() != 1)
-        return std::unexpected(AccessFault::dma_failed);
-    const std::atomic_ref<std::uint64_t> word(
-        *reinterpret_cast<std::uint64_t*>(memory->front().data()));
+    const auto memory = locate_operand(accessor, key, address, atomic_size);
+    if (!memory)
+        return std::unexpected(memory.error());
+    const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory->data()));
     std::uint64_t before = word.load();
-    while (!word.compare_exchange_weak(before, swap_if_little(change(swap_if_little(before))))) {
+    while (!word.compare_exchange_weak(before, swap_if_big(change(swap_if_big(before))))) {
     }
-    return swap_if_little(before);
+    return swap_if_big(before);
 }
 
 AccessResult<void> MemoryKeys::invalidate(Accessor accessor, std::uint32_t key) {

@@ -91,10 +91,20 @@ public:
 
     /// Replaces the 8 bytes at \p address by \p change of them, for the peer (remote atomic), in
     /// one step as the processors of the host see it.
-    /// \param change gets and gives the big-endian value of the memory
+    /// \param change gets and gives the number, which begins with its least significant byte as
+    /// those of the hosts do that there are
     /// \return the value before; bad_translation when \p address isn't a multiple of 8
     AccessResult<std::uint64_t> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                                        const std::function<std::uint64_t(std::uint64_t)>& change);
+
+    /// Has \p change read and replace the \p size bytes at \p address, for the peer (remote
+    /// atomic). No other operation of the device comes between; the processors of the host may see
+    /// a part.
+    /// \param size a power of 2
+    /// \return bad_translation when \p address isn't a multiple of the size
+    AccessResult<void> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
+                              std::size_t size,
+                              const std::function<void(std::span<std::byte>)>& change);
 
     /// Invalidates \p key for the peer (send with invalidate): it becomes free.
     /// \return no_right when the key doesn't allow it; foreign_queue_pair for a window that is
@@ -102,7 +112,7 @@ public:
     AccessResult<void> invalidate(Accessor accessor, std::uint32_t key);
 
     /// The memory key that \p key means. \return unknown_key or stale_key
-    AccessResult<MemoryKey*> find(std::uint32_t key) const;
+    [[nodiscard]] AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
     /// What the last access lacked that failed with page_absent.
     [[nodiscard]] const AbsentMemory& absent_memory() const { return absent_; }
@@ -127,6 +137,8 @@ private:
         std::uint64_t memory = 0;
     };
 
+    AccessResult<std::span<std::byte>> locate_operand(Accessor accessor, std::uint32_t key,
+                                                      std::uint64_t address, std::size_t size);
     AccessResult<void> resolve(Accessor accessor, const Access& access, std::uint32_t depth,
                                std::vector<BusRange>& ranges);
     AccessResult<void> walk(const MemoryKey& key, Accessor accessor, const Access& access,

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace cxemu::memory {
@@ -88,7 +90,7 @@ public:
     Check run() {
         for (const auto step :
              {&Execution::find_key, &Execution::check_state, &Execution::find_domain,
-              &Execution::fetch_translation, &Execution::take_signature_format}) {
+              &Execution::fetch_lists, &Execution::take_signature_format}) {
             if (const Check result = (this->*step)(); !result)
                 return result;
         }
@@ -100,9 +102,9 @@ private:
     Check find_key();
     Check check_state();
     Check find_domain();
-    Check fetch_translation();
-    Check fetch_inline(std::size_t size);
-    Check fetch_pointed(std::size_t size);
+    Check fetch_lists();
+    Check fetch_inline(std::span<std::byte> out);
+    Check fetch_pointed(std::span<std::byte> out);
     Check check_room();
     Check take_signature_format();
     void apply();
@@ -164,35 +166,37 @@ Check Execution::find_domain() {
     return {};
 }
 
-Check Execution::fetch_translation() {
+/// The entries, and behind them the description of signatures: both in the request, or both where
+/// its pointers lead.
+Check Execution::fetch_lists() {
     const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octword;
-    const Check fetched = has_flag<"inline">(control_) ? fetch_inline(size) : fetch_pointed(size);
-    return fetched ? check_room() : fetched;
-}
-
-/// Inline: the entries, and behind them the description of signatures.
-Check Execution::fetch_inline(std::size_t size) {
-    const auto list = request_.body.subspan(list_offset);
     const bool shares_field = has_flag<"translation_offset_en">(control_);
     const std::size_t format_size =
         shares_field ? 0 : control_.get<"bsf_octowords">() * MemoryKey::octword;
-    if (list.size() < size + format_size)
+    std::vector<std::byte> lists(size + format_size);
+    const Check fetched = has_flag<"inline">(control_) ? fetch_inline(lists) : fetch_pointed(lists);
+    if (!fetched)
+        return fetched;
+    const auto format = lists.begin() + static_cast<std::ptrdiff_t>(size);
+    format_bytes_.assign(format, lists.end());
+    lists.erase(format, lists.end());
+    translation_ = std::move(lists);
+    return check_room();
+}
+
+Check Execution::fetch_inline(std::span<std::byte> out) {
+    const auto list = request_.body.subspan(list_offset);
+    if (list.size() < out.size())
         return std::unexpected(UmrFault::malformed);
-    const auto entries = list.first(size);
-    const auto format = list.subspan(size, format_size);
-    translation_.assign(entries.begin(), entries.end());
-    format_bytes_.assign(format.begin(), format.end());
+    std::ranges::copy(list.first(out.size()), out.begin());
     return {};
 }
 
-/// By pointers: the entries only. Nobody has said where a description of signatures would be.
-Check Execution::fetch_pointed(std::size_t size) {
-    if (!has_flag<"translation_offset_en">(control_) && control_.get<"bsf_octowords">() != 0)
-        return std::unexpected(UmrFault::malformed);
+Check Execution::fetch_pointed(std::span<std::byte> out) {
     std::vector<DataSegment> list;
     std::uint64_t listed = 0;
     auto rest = request_.body.subspan(list_offset);
-    while (listed < size && rest.size() >= hwtab::wqe_data_seg.size) {
+    while (listed < out.size() && rest.size() >= hwtab::wqe_data_seg.size) {
         const hwtab::ConstView<hwtab::wqe_data_seg> pointer{rest};
         list.push_back({.length = static_cast<std::uint32_t>(pointer.get<"byte_count">()),
                         .key = static_cast<std::uint32_t>(pointer.get<"lkey">()),
@@ -200,10 +204,9 @@ Check Execution::fetch_pointed(std::size_t size) {
         listed += list.back().length;
         rest = rest.subspan(hwtab::wqe_data_seg.size);
     }
-    if (listed < size)
+    if (listed < out.size())
         return std::unexpected(UmrFault::malformed);
-    translation_.resize(size);
-    if (!keys_.gather(request_.accessor, list, 0, translation_))
+    if (!keys_.gather(request_.accessor, list, 0, out))
         return std::unexpected(UmrFault::unreachable);
     return {};
 }

@@ -18,7 +18,7 @@ struct UmrRequest {
     bool privileged = false; ///< may change keys of every protection domain, and that domain
     std::uint32_t key = 0;   ///< to change; its low byte doesn't count
     /// What follows the control segment: UMR control segment, memory key segment, then translation
-    /// entries and description of signatures, or pointers to the translation entries.
+    /// entries and description of signatures, or pointers to where these lie.
     std::span<const std::byte> body;
 };
 

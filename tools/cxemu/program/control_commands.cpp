@@ -67,22 +67,32 @@ json run_health(Adapter& adapter, Arguments arguments) {
     return describe_health(health);
 }
 
+/// Nobody takes the events before all of them are sent: more than a queue has room for overrun it.
+json request_pages(hca::FirmwarePages& pages, std::int32_t count, std::int64_t times) {
+    for (std::int64_t sent = 0; sent < times; ++sent)
+        if (!pages.request(count) && sent == 0)
+            return error("no event queue takes page requests");
+    return pages.to_json();
+}
+
 json run_pages(Adapter& adapter, Arguments arguments) {
     hca::FirmwarePages& pages = adapter.hca().pages();
     if (arguments.empty())
         return pages.to_json();
     if (arguments.front() == "verify")
         return {{"damaged", pages.verify()}};
-    if (arguments.front() != "request" || arguments.size() != 2)
-        return error("the arguments are none, verify, or request N");
+    if (arguments.front() != "request" || arguments.size() < 2 || arguments.size() > 3)
+        return error("the arguments are none, verify, or request N [TIMES]");
     const auto count = number(arguments[1]);
     constexpr std::int64_t most = 50'000;
     if (!count || *count == 0 || *count < -most || *count > most)
         return error(
             fmt::format("{} is not a number of pages from {} to {}", arguments[1], -most, most));
-    if (!pages.request(static_cast<std::int32_t>(*count)))
-        return error("no event queue takes page requests");
-    return pages.to_json();
+    const auto times = arguments.size() == 3 ? number(arguments[2]) : 1;
+    constexpr std::int64_t most_times = 10'000;
+    if (!times || *times < 1 || *times > most_times)
+        return error(fmt::format("{} is not 1 to {} times", arguments[2], most_times));
+    return request_pages(pages, static_cast<std::int32_t>(*count), *times);
 }
 
 json run_link(fabric::Fabric& fabric, Adapter& adapter, Arguments arguments) {
@@ -115,7 +125,10 @@ ControlCommands::ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters
         [this](Adapter& adapter, Arguments arguments) {
             return run_link(fabric_, adapter, arguments);
         });
-    add("pages", "[verify | request N]: firmware pages; N < 0 offers pages to the host", run_pages);
+    add("pages",
+        "[verify | request N [TIMES]]: firmware pages; N < 0 offers pages to the host; with TIMES "
+        "as many requests at once",
+        run_pages);
 }
 
 void ControlCommands::add(std::string name, std::string usage, AdapterCommand command) {
@@ -127,7 +140,8 @@ json ControlCommands::help() const {
     for (const auto& [name, command] : commands_)
         result[name] = command.usage;
     result["fabric"] = "ports, links and switch";
-    result["violations"] = "what the strict checker has found";
+    result["violations"] = "[allow RULE N REASON]: what the strict checker has found; the next N "
+                           "violations of a rule are expected";
     result["faults"] = "[clear [@hca0]]: the rules of the fault plan and what they have struck";
     result["fault"] = "LINE: adds a line to the fault plan";
     result["help"] = "this list; a last word @hca0 chooses one HCA";
@@ -147,6 +161,21 @@ json ControlCommands::add_fault(Arguments words) {
     if (const auto added = faults_.add(fmt::format("{}", fmt::join(words, " "))); !added)
         return error(added.error());
     return {{"ok", faults_.to_json()}};
+}
+
+json ControlCommands::run_violations(Arguments words) {
+    if (words.empty())
+        return {{"ok", checker_.to_json()}};
+    if (words.front() != "allow" || words.size() < 4)
+        return error("the arguments are none, or allow RULE N REASON");
+    const auto most = number(words[2]);
+    if (!most || *most < 1)
+        return error(fmt::format("{} is not a number of violations from 1 on", words[2]));
+    checker_.allow({.rule = words[1],
+                    .detail = "",
+                    .reason = fmt::format("{}", fmt::join(words.subspan(3), " ")),
+                    .most = static_cast<std::uint64_t>(*most)});
+    return {{"ok", checker_.to_json()}};
 }
 
 json ControlCommands::run_faults(Arguments words) {
@@ -169,9 +198,9 @@ json ControlCommands::run(const std::vector<std::string>& words) {
         return {{"ok", help()}};
     if (words.front() == "fabric")
         return {{"ok", fabric_.statistics()}};
-    if (words.front() == "violations")
-        return {{"ok", checker_.to_json()}};
     const Arguments arguments = Arguments(words).subspan(1);
+    if (words.front() == "violations")
+        return run_violations(arguments);
     if (words.front() == "faults")
         return run_faults(arguments);
     if (words.front() == "fault")

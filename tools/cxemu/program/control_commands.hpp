@@ -46,6 +46,7 @@ private:
     [[nodiscard]] nlohmann::json help() const;
     nlohmann::json add_fault(Arguments words);
     nlohmann::json run_faults(Arguments words);
+    nlohmann::json run_violations(Arguments words);
     [[nodiscard]] nlohmann::json run_for_adapters(const Command& command,
                                                   std::vector<std::string> arguments);
 

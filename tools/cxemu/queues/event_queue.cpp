@@ -92,8 +92,7 @@ bool EventQueue::append_as_it_is(Entry entry) {
         return false;
     const bool overrun_allowed = context().get<"oi">() != 0;
     if (unconsumed() >= size() && !overrun_allowed) {
-        hca_.violation(rules::event_queue_overrun, "event queue {:#x}: {} entries", number(),
-                       size());
+        report_overrun();
         stop(hwtab::value<hwtab::eq_status, "eq_write_failure">);
         return false;
     }
@@ -106,6 +105,13 @@ bool EventQueue::append_as_it_is(Entry entry) {
     if (state() != EventQueueState::fired)
         fire();
     return true;
+}
+
+/// Software that was told another number by chance knows this one if its doorbells arrive.
+void EventQueue::report_overrun() {
+    const bool unknown = named_falsely_ && !consumed_;
+    hca_.violation(unknown ? rules::event_queue_named_falsely : rules::event_queue_overrun,
+                   "event queue {:#x}: {} entries", number(), size());
 }
 
 /// The owner byte goes last: software takes the entry as soon as it sees it.
@@ -147,17 +153,27 @@ void EventQueue::consume(std::uint32_t consumer_index, bool arm) {
     const auto producer = static_cast<std::uint32_t>(fields.get<"producer_counter">());
     const auto consumer = static_cast<std::uint32_t>(fields.get<"consumer_counter">());
     if (((consumer_index - consumer) & counter_mask) > ((producer - consumer) & counter_mask)) {
-        hca_.violation(rules::event_queue_consumer_beyond_producer,
-                       "event queue {:#x}: consumer {:#x}, was {:#x}, producer {:#x}", number(),
-                       consumer_index, consumer, producer);
+        report_consumer(consumer_index);
         return;
     }
+    consumed_ = true;
     fields.set<"consumer_counter">(consumer_index & counter_mask);
     if (!arm || state() == EventQueueState::always_armed)
         return;
     fields.set<"st">(static_cast<std::uint8_t>(EventQueueState::armed));
     if (unconsumed() != 0)
         fire();
+}
+
+/// The doorbell may be that of a queue whose number software does not know.
+void EventQueue::report_consumer(std::uint32_t consumer_index) {
+    bool strayed = false;
+    hca_.objects().of<EventQueue>().for_each(
+        [&](const EventQueue& queue) { strayed |= &queue != this && queue.named_falsely(); });
+    hca_.violation(
+        strayed ? rules::event_queue_named_falsely : rules::event_queue_consumer_beyond_producer,
+        "event queue {:#x}: consumer {:#x}, was {:#x}, producer {:#x}", number(), consumer_index,
+        context().get<"consumer_counter">(), context().get<"producer_counter">());
 }
 
 void EventQueue::vector_changed() {

@@ -60,6 +60,11 @@ public:
     /// The interrupt vector has been rewired: raises an interrupt that may have been lost.
     void vector_changed();
 
+    /// A fault plan has told software another number: its doorbells go astray. The checker does not
+    /// count what comes of that as an overrun, or as a wrong doorbell, of the driver's own.
+    void set_named_falsely() { named_falsely_ = true; }
+    [[nodiscard]] bool named_falsely() const { return named_falsely_; }
+
     [[nodiscard]] const EventMask& events() const { return events_; }
     [[nodiscard]] std::uint32_t vector() const;
     [[nodiscard]] const hca::Uar* uar() const { return uar_.get(); }
@@ -80,6 +85,8 @@ private:
     bool append(const Entry& entry);
     bool append_as_it_is(Entry entry);
     bool write(Entry& entry);
+    void report_overrun();
+    void report_consumer(std::uint32_t consumer_index);
     void stop(std::uint8_t status);
     void fire();
     [[nodiscard]] EventQueueState state() const;
@@ -90,6 +97,8 @@ private:
     memory::HostBuffer buffer_;
     hca::Reference<hca::Uar> uar_;
     bool stopped_ = false;
+    bool named_falsely_ = false;
+    bool consumed_ = false; ///< a doorbell has named this queue
 };
 
 } // namespace cxemu::queues

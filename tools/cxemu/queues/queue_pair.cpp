@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/queue_pair.hpp"
 
+#include "queues/error_counts.hpp"
 #include "queues/local_operations.hpp"
 #include "queues/rules.hpp"
 #include "queues/tag_list.hpp"
@@ -177,7 +178,8 @@ Completion QueuePair::send_completion(std::uint16_t index, std::uint8_t opcode) 
 }
 
 Completion QueuePair::send_error(std::uint16_t index, std::uint8_t opcode, CompletionError error,
-                                 std::uint8_t vendor) const {
+                                 std::uint8_t vendor) {
+    count_send_error(counts(), error);
     Completion completion;
     completion.opcode = CompletionOpcode::requester_error;
     set_number(completion, nullptr);
@@ -190,7 +192,8 @@ Completion QueuePair::send_error(std::uint16_t index, std::uint8_t opcode, Compl
 }
 
 Completion QueuePair::receive_error(const ReceiveRequest& request, CompletionError error,
-                                    std::uint8_t vendor) const {
+                                    std::uint8_t vendor) {
+    count_receive_error(counts(), error);
     Completion completion;
     completion.opcode = CompletionOpcode::responder_error;
     set_number(completion, request.shared);
@@ -203,7 +206,10 @@ Completion QueuePair::receive_error(const ReceiveRequest& request, CompletionErr
 
 /// A completion that can't be reported is a failure that only an event can tell.
 void QueuePair::report(CompletionQueue* queue, const Completion& completion) {
-    if (queue == nullptr || queue->post(completion) || state() == QueuePairState::error)
+    if (queue == nullptr || queue->post(completion))
+        return;
+    ++counts().cq_overflow;
+    if (state() == QueuePairState::error)
         return;
     post_event(hca::EventType::work_queue_catastrophic_error);
     enter_error();
@@ -310,14 +316,27 @@ void QueuePair::finish_send(std::uint16_t index, std::optional<Completion> compl
         report(send_completions(), ready);
 }
 
+bool QueuePair::tells_of_error(CompletionMode mode) {
+    const bool is_first = !std::exchange(send_has_failed_, true);
+    return is_first || mode != CompletionMode::only_first_error;
+}
+
+void QueuePair::finish_with_error(const SendRequest& request, CompletionError error,
+                                  std::uint8_t vendor) {
+    std::optional<Completion> completion;
+    if (tells_of_error(request.completion))
+        completion =
+            send_error(request.index, static_cast<std::uint8_t>(request.opcode), error, vendor);
+    finish_send(request.index, std::move(completion));
+}
+
 void QueuePair::report_failed_send(const SendRequest& request, CompletionError error,
                                    std::uint8_t vendor) {
     ++queues_.counters().send_errors;
     queues_.hca().log()->debug(
         "queue pair {:#x}, send {:#x} failed: {}", number(), request.index,
         hwtab::name_of(hwtab::cqe_syndrome, static_cast<std::uint8_t>(error)));
-    finish_send(request.index, send_error(request.index, static_cast<std::uint8_t>(request.opcode),
-                                          error, vendor));
+    finish_with_error(request, error, vendor);
 }
 
 void QueuePair::fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor) {
@@ -330,8 +349,7 @@ void QueuePair::fail_send(const SendRequest& request, CompletionError error, std
 
 void QueuePair::flush_send(const SendRequest& request) {
     ++queues_.counters().sends_flushed;
-    finish_send(request.index, send_error(request.index, static_cast<std::uint8_t>(request.opcode),
-                                          CompletionError::flushed, 0));
+    finish_with_error(request, CompletionError::flushed, 0);
     finish_draining();
 }
 
@@ -652,8 +670,9 @@ void QueuePair::flush_sends() {
         return;
     for (const SendQueue::Flushed& entry : send_queue_.flush(queues_.hca().dma())) {
         ++queues_.counters().sends_flushed;
-        report(send_completions(),
-               send_error(entry.index, entry.opcode, CompletionError::flushed, 0));
+        if (tells_of_error(entry.mode))
+            report(send_completions(),
+                   send_error(entry.index, entry.opcode, CompletionError::flushed, 0));
     }
 }
 
@@ -690,13 +709,16 @@ void QueuePair::change_state(QueuePairState to) {
         send_queue_.reset();
         receive_queue_.reset();
         held_back_ = false;
+        send_has_failed_ = false;
         resources_.counters.reset();
         resources_.groups = {};
         must_drain_ = false;
         streams_.clear();
     }
-    if (to == QueuePairState::ready_to_send)
+    if (to == QueuePairState::ready_to_send) {
+        send_has_failed_ = false; // it leaves SQER
         queues_.schedule(*this);
+    }
 }
 
 void QueuePair::take_context(std::span<const std::byte> context) {

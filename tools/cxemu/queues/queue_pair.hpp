@@ -260,15 +260,18 @@ private:
     void report_tag_operation(SharedReceiveQueue& queue, const TagOperation& operation,
                               std::uint16_t index, bool success);
     void finish_send(std::uint16_t index, std::optional<Completion> completion);
+    bool tells_of_error(CompletionMode mode);
+    void finish_with_error(const SendRequest& request, CompletionError error, std::uint8_t vendor);
     void report_failed_send(const SendRequest& request, CompletionError error, std::uint8_t vendor);
     void stop_sends();
     void report(CompletionQueue* queue, const Completion& completion);
     [[nodiscard]] CompletionQueue* completions_of(const SharedReceiveQueue* shared) const;
     [[nodiscard]] Completion send_completion(std::uint16_t index, std::uint8_t opcode) const;
+    /// These two count what they say.
     [[nodiscard]] Completion send_error(std::uint16_t index, std::uint8_t opcode,
-                                        CompletionError error, std::uint8_t vendor) const;
+                                        CompletionError error, std::uint8_t vendor);
     [[nodiscard]] Completion receive_error(const ReceiveRequest& request, CompletionError error,
-                                           std::uint8_t vendor) const;
+                                           std::uint8_t vendor);
     [[nodiscard]] XrcSharedReceiveQueue* find_xrc_queue(std::uint32_t number) const;
     void set_number(Completion& completion, const SharedReceiveQueue* shared) const;
     void set_state(QueuePairState to);
@@ -285,6 +288,7 @@ private:
     ReceiveQueue receive_queue_;
     QueueCounts uncounted_;
     bool held_back_ = false;       ///< the next send waits for one that is under way
+    bool send_has_failed_ = false; ///< since the send queue began to work
     bool must_drain_ = false;      ///< a signature was wrong
     FailedStreams streams_;        ///< of a dynamic initiator
     KeyViolations key_violations_; ///< of a dynamic target

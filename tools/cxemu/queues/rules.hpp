@@ -16,6 +16,11 @@ inline constexpr check::Rule event_queue_consumer_beyond_producer{
 inline constexpr check::Rule event_queue_overrun{
     "event_queue_overrun", "An event queue overran because software did not consume its entries."};
 
+inline constexpr check::Rule event_queue_named_falsely{
+    "event_queue_named_falsely",
+    "A fault plan has told software a wrong number of an event queue, whose doorbells went astray: "
+    "it overran, or another queue got them."};
+
 inline constexpr check::Rule completion_queue_doorbell_unknown{
     "completion_queue_doorbell_unknown",
     "A completion queue doorbell names no completion queue, or came through another UAR page than "

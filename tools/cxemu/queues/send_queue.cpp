@@ -63,7 +63,9 @@ std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::D
 }
 
 void SendQueue::start(const SendRequest& request) {
-    under_way_.push_back({.index = next_, .opcode = static_cast<std::uint8_t>(request.opcode)});
+    under_way_.push_back({.index = next_,
+                          .opcode = static_cast<std::uint8_t>(request.opcode),
+                          .mode = request.completion});
     next_ += request.blocks;
 }
 
@@ -76,7 +78,7 @@ SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> control{};
     const bool readable = read(dma, next_, control).has_value();
     const SendEntryHead head = decode_head(control);
-    const UnderWay entry{.index = next_, .opcode = head.opcode};
+    const UnderWay entry{.index = next_, .opcode = head.opcode, .mode = head.completion};
     const bool sensible = readable && head.blocks() != 0 && head.blocks() <= waiting();
     next_ = sensible ? next_ + head.blocks() : posted_;
     return entry;
@@ -123,11 +125,11 @@ bool SendQueue::must_wait(Fence fence) const {
 std::vector<SendQueue::Flushed> SendQueue::flush(vfio_user::DmaSpace& dma) {
     std::vector<Flushed> flushed;
     for (const UnderWay& entry : under_way_)
-        flushed.push_back({.index = entry.index, .opcode = entry.opcode});
+        flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
     under_way_.clear();
     while (waiting() != 0) {
         const UnderWay entry = skip(dma);
-        flushed.push_back({.index = entry.index, .opcode = entry.opcode});
+        flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
     }
     return flushed;
 }

@@ -69,6 +69,7 @@ public:
     struct Flushed {
         std::uint16_t index;
         std::uint8_t opcode;
+        CompletionMode mode;
     };
     /// Drops everything that is posted: entries under way first, then those that wait.
     /// Completions of entries that were done behind others that weren't are lost.
@@ -81,6 +82,7 @@ private:
     struct UnderWay {
         std::uint16_t index;
         std::uint8_t opcode;
+        CompletionMode mode;
         bool done = false;
         std::optional<Completion> completion{};
     };

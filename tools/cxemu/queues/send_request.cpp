@@ -17,6 +17,10 @@ using Decoded = std::expected<T, DecodeError>;
 constexpr std::size_t octword = 16;
 constexpr std::uint32_t longest_segment = 1U << 31U; ///< what byte_count 0 means
 constexpr std::uint64_t atomic_size = 8;
+/// In op_mod of a masked atomic operation: it is an extended one, on four bytes times a power of 2.
+constexpr unsigned extended_atomic = 0x8;
+constexpr std::uint32_t smallest_atomic_size = 4;
+constexpr unsigned longest_atomic = 3; ///< log2 of 32 bytes in units of the smallest size
 
 std::optional<SendOpcode> known_opcode(std::uint64_t number) {
     const auto opcode = static_cast<SendOpcode>(number);
@@ -134,8 +138,54 @@ Decoded<AddressVector> take_address(Segments& segments) {
     return address;
 }
 
+bool has_masks(SendOpcode opcode) {
+    return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
+}
+
+bool is_extended(const SendRequest& request) {
+    return has_masks(request.opcode) && request.op_mod != 0;
+}
+
+/// Length of the operand in bytes. \return nothing when op_mod doesn't say any that there is
+std::optional<std::uint64_t> operand_size(const SendRequest& request) {
+    if (!is_extended(request))
+        return atomic_size;
+    const unsigned log_size = request.op_mod & ~extended_atomic;
+    if ((request.op_mod & extended_atomic) == 0 || log_size > longest_atomic)
+        return std::nullopt;
+    return smallest_atomic_size << log_size;
+}
+
+/// Each of the operands is as long as the memory that it is for, in words of up to 8 bytes: those
+/// of a comparison, or a number and the ends of its fields, which fill 16 bytes at least.
+Decoded<void> take_extended(Segments& segments, std::size_t size, SendRequest& request) {
+    const bool compares = request.opcode == SendOpcode::masked_compare_swap;
+    const std::size_t length = std::max(octword, size * (compares ? 4 : 2));
+    const auto bytes = segments.rest();
+    if (bytes.size() < length)
+        return std::unexpected(DecodeError::segment_missing);
+    segments.skip(length);
+    const auto number = [&](std::size_t operand, std::size_t offset) -> std::uint64_t {
+        const auto place = bytes.subspan((operand * size) + offset);
+        return size < atomic_size ? load_be<std::uint32_t>(place) : load_be<std::uint64_t>(place);
+    };
+    for (std::size_t offset = 0; offset < size; offset += atomic_size) {
+        AtomicOperands word{.swap_or_add = number(0, offset)};
+        word.swap_or_add_mask = number(compares ? 2 : 1, offset);
+        if (compares) {
+            word.compare = number(1, offset);
+            word.compare_mask = number(3, offset);
+        }
+        if (request.atomic)
+            request.more_words.push_back(word);
+        else
+            request.atomic = word;
+    }
+    return {};
+}
+
 Decoded<AtomicOperands> take_operands(Segments& segments, SendOpcode opcode) {
-    if (opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add) {
+    if (has_masks(opcode)) {
         const auto fields = segments.take<hwtab::wqe_masked_atomic_seg>();
         if (!fields)
             return std::unexpected(fields.error());
@@ -152,6 +202,19 @@ Decoded<AtomicOperands> take_operands(Segments& segments, SendOpcode opcode) {
                           .compare = fields->get<"compare">(),
                           .swap_or_add_mask = mask,
                           .compare_mask = mask};
+}
+
+Decoded<void> take_atomic(Segments& segments, SendRequest& request) {
+    const auto size = operand_size(request);
+    if (!size)
+        return std::unexpected(DecodeError::unknown_variant);
+    if (is_extended(request))
+        return take_extended(segments, *size, request);
+    const auto operands = take_operands(segments, request.opcode);
+    if (!operands)
+        return std::unexpected(operands.error());
+    request.atomic = *operands;
+    return {};
 }
 
 Decoded<InlineData> take_inline(Segments& segments) {
@@ -200,7 +263,7 @@ Decoded<void> take_data(Segments& segments, SendRequest& request) {
 Decoded<void> check_length(const DecodeContext& context, const SendRequest& request) {
     if (request.length > 1ULL << context.log_max_message)
         return std::unexpected(DecodeError::message_too_long);
-    if (is_atomic(request.opcode) && request.length != atomic_size)
+    if (is_atomic(request.opcode) && request.length != operand_size(request))
         return std::unexpected(DecodeError::bad_atomic_length);
     return {};
 }
@@ -228,10 +291,8 @@ Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
                           .key = static_cast<std::uint32_t>(remote->get<"rkey">())};
     }
     if (is_atomic(request.opcode)) {
-        auto operands = take_operands(segments, request.opcode);
-        if (!operands)
-            return std::unexpected(operands.error());
-        request.atomic = *operands;
+        if (const auto taken = take_atomic(segments, request); !taken)
+            return taken;
     }
     if (const auto taken = take_data(segments, request); !taken)
         return taken;
@@ -284,11 +345,13 @@ std::string_view describe(DecodeError error) {
     case DecodeError::message_too_long:
         return "the message is longer than the queue pair may send";
     case DecodeError::bad_atomic_length:
-        return "the response of an atomic operation has 8 bytes";
+        return "the response of an atomic operation is as long as its operand";
     case DecodeError::unreachable:
         return "host memory refused to be read";
     case DecodeError::bad_signature:
         return "its checksum is wrong";
+    case DecodeError::unknown_variant:
+        return "the operation has no such variant";
     }
     return "unknown error";
 }
@@ -298,7 +361,8 @@ SendEntryHead decode_head(std::span<const std::byte> control) {
     return {.opcode = static_cast<std::uint8_t>(fields.get<"opcode">()),
             .octwords = static_cast<std::uint8_t>(fields.get<"ds">()),
             .index = static_cast<std::uint16_t>(fields.get<"wqe_index">()),
-            .queue_pair = static_cast<std::uint32_t>(fields.get<"qpn">())};
+            .queue_pair = static_cast<std::uint32_t>(fields.get<"qpn">()),
+            .completion = static_cast<CompletionMode>(fields.get<"ce">())};
 }
 
 Decoded<SendRequest> decode(const DecodeContext& context, std::vector<std::byte> bytes) {

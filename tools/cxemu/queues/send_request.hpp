@@ -86,8 +86,8 @@ struct RemoteAddress {
     std::uint32_t key = 0;
 };
 
-/// Operands of an atomic operation on 8 bytes. The unmasked kinds have masks of all ones (compare
-/// and swap) or 0 (fetch and add: one field of 64 bits).
+/// Operands of an atomic operation on one word: 8 bytes, or 4 in the lower half. The unmasked kinds
+/// have masks of all ones (compare and swap) or 0 (fetch and add: one field of 64 bits).
 struct AtomicOperands {
     std::uint64_t swap_or_add = 0;
     std::uint64_t compare = 0;
@@ -117,6 +117,7 @@ struct SendRequest {
     std::uint16_t stream = 0;             ///< of a dynamic initiator
     std::optional<RemoteAddress> remote;  ///< RDMA and atomic operations
     std::optional<AtomicOperands> atomic;
+    std::vector<AtomicOperands> more_words; ///< of an atomic operation on 16 or 32 bytes
     std::vector<DataPiece> data;  ///< to send; where the response goes for reads and atomics
     std::uint64_t length = 0;     ///< of data, in bytes
     std::vector<std::byte> bytes; ///< the whole entry, in one piece
@@ -142,9 +143,10 @@ enum class DecodeError : std::uint8_t {
     inline_too_long,    ///< inline data goes on behind the end of the entry
     inline_not_allowed, ///< responses can't be written to the entry
     message_too_long,   ///< longer than the queue pair may send
-    bad_atomic_length,  ///< the response of an atomic operation isn't 8 bytes
+    bad_atomic_length,  ///< the response of an atomic operation isn't as long as its operand
     unreachable,        ///< host memory refused to be read
     bad_signature,      ///< the checksum of the entry is wrong
+    unknown_variant,    ///< op_mod says what the operation doesn't have
 };
 
 /// "inline data goes on behind the end of the entry"
@@ -163,6 +165,7 @@ struct SendEntryHead {
     std::uint8_t octwords = 0; ///< length in 16-byte units; 0 is invalid
     std::uint16_t index = 0;   ///< as software wrote it
     std::uint32_t queue_pair = 0;
+    CompletionMode completion = CompletionMode::always;
 
     [[nodiscard]] std::uint16_t blocks() const { return (octwords + 3U) / 4U; }
 };

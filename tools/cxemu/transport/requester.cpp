@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "transport/requester.hpp"
 
-#include "base/byte_order.hpp"
 #include "transport/atomic_operand.hpp"
 
 #include <algorithm>
@@ -45,6 +44,21 @@ Verb verb_of(SendOpcode opcode) {
 
 bool has_masks(SendOpcode opcode) {
     return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
+}
+
+AtomicRequest word_of(SendOpcode opcode, const queues::AtomicOperands& operands) {
+    return {.verb = verb_of(opcode),
+            .swap_or_add = operands.swap_or_add,
+            .compare = operands.compare,
+            .masks = {.swap_or_add = operands.swap_or_add_mask, .compare = operands.compare_mask}};
+}
+
+AtomicOperation atomic_of(const SendRequest& request) {
+    AtomicOperation operation{.size = request.length};
+    operation.words[0] = word_of(request.opcode, *request.atomic);
+    for (std::size_t i = 0; i < request.more_words.size(); ++i)
+        operation.words[i + 1] = word_of(request.opcode, request.more_words[i]);
+    return operation;
 }
 
 std::uint32_t packets_of(const SendRequest& request, std::uint32_t mtu) {
@@ -470,9 +484,7 @@ void Requester::send_atomic(const UnderWay& next) {
                        .compare = request.atomic->compare};
     if (!has_masks(request.opcode))
         return channel_.send(fabric::build(*headers, {}));
-    channel_.send(
-        fabric::build(*headers, encode_masks({.swap_or_add = request.atomic->swap_or_add_mask,
-                                              .compare = request.atomic->compare_mask})));
+    channel_.send(fabric::build(*headers, encode_payload(atomic_of(request))));
 }
 
 /// The packet at the cursor has been sent.
@@ -637,13 +649,14 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
         return;
     if (packet.headers.ack)
         take_credits(*packet.headers.ack);
-    std::array<std::byte, sizeof(std::uint64_t)> value{};
+    UnderWay& front = under_way_.front();
+    std::vector<std::byte> value;
     std::span<const std::byte> data = packet.payload;
     if (packet.headers.atomic_ack) {
-        store_be(std::span(value), reorder_for_memory(channel_.hca(), *packet.headers.atomic_ack));
+        value = value_for_memory(channel_.hca(), *packet.headers.atomic_ack, packet.payload,
+                                 front.request.length);
         data = value;
     }
-    UnderWay& front = under_way_.front();
     if (!is_answer_to(front, operation, data.size()))
         return fail_front(CompletionError::bad_response);
     if (const auto stored = store_answer(front, data); !stored) {

@@ -2,7 +2,6 @@
 #include "transport/responder.hpp"
 
 #include "transport/acknowledgement.hpp"
-#include "transport/atomic_operand.hpp"
 #include "transport/tagged_message.hpp"
 
 #include <algorithm>
@@ -18,7 +17,6 @@ using queues::QueuePairState;
 using queues::ServiceType;
 
 constexpr std::uint64_t longest_message = 1ULL << 31U; ///< bytes
-constexpr std::uint32_t atomic_size = 8;
 
 CompletionOpcode completion_opcode(const Operation& operation) {
     if (operation.verb == Verb::write)
@@ -435,29 +433,55 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     return {};
 }
 
+/// The plain length is always right; for others the queue pair has a limit.
+bool Responder::accepts_operand(std::size_t size) const {
+    const auto mode = std::as_const(queue_pair()).context().get<"atomic_mode">();
+    if (size == atomic_word_size)
+        return true;
+    return mode >= hwtab::value<hwtab::atomic_mode, "up_to_8b"> && size <= std::size_t{1} << mode;
+}
+
+memory::AccessResult<AtomicWords> Responder::change_memory(memory::Accessor who,
+                                                           const fabric::AtomicHeader& header,
+                                                           const AtomicOperation& operation) {
+    AtomicWords before{};
+    if (operation.size == atomic_word_size) {
+        const auto found =
+            channel_.keys().modify(who, header.r_key, header.address, [&](std::uint64_t value) {
+                return apply(operation.words[0], value);
+            });
+        if (!found)
+            return std::unexpected(found.error());
+        before[0] = *found;
+        return before;
+    }
+    const auto changed = channel_.keys().modify(who, header.r_key, header.address, operation.size,
+                                                [&](std::span<std::byte> memory) {
+                                                    before = load_words(memory);
+                                                    store_words(memory, apply(operation, before));
+                                                });
+    if (!changed)
+        return std::unexpected(changed.error());
+    return before;
+}
+
 Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
     const fabric::AtomicHeader& header = *arrival.packet.headers.atomic;
-    const auto masks = decode_masks(arrival.operation.verb, arrival.packet.payload);
+    const auto operation = decode_operation(arrival.operation.verb, header, arrival.packet.payload);
     const auto who = accessor(arrival);
     if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_room_for_answer() ||
-        !masks || !who || header.address % atomic_size != 0)
+        !operation || !accepts_operand(operation->size) || !who ||
+        header.address % operation->size != 0)
         return std::unexpected(Refusal::invalid_request);
-    const AtomicRequest request{.verb = arrival.operation.verb,
-                                .swap_or_add = header.swap_or_add,
-                                .compare = header.compare,
-                                .masks = *masks};
-    hca::Hca& hca = channel_.hca();
-    const auto before =
-        channel_.keys().modify(*who, header.r_key, header.address, [&](std::uint64_t big_endian) {
-            return reorder_for_memory(hca, apply(request, reorder_for_memory(hca, big_endian)));
-        });
+    const auto before = change_memory(*who, header, *operation);
     if (!before)
-        return std::unexpected(
-            refusal_of(before.error(), arrival,
-                       {.address = header.address, .r_key = header.r_key, .length = atomic_size}));
+        return std::unexpected(refusal_of(before.error(), arrival,
+                                          {.address = header.address,
+                                           .r_key = header.r_key,
+                                           .length = static_cast<std::uint32_t>(operation->size)}));
     expected_ += 1;
     messages_ += 1;
-    responses_.answer_atomic(arrival.psn(), messages_, reorder_for_memory(hca, *before));
+    responses_.answer_atomic(arrival.psn(), messages_, {.words = *before, .size = operation->size});
     return {};
 }
 
@@ -684,10 +708,13 @@ void Responder::refuse(Refusal refusal) {
         responses_.refuse(expected_, messages_, not_ready_syndrome(timer));
         return wake_();
     case Refusal::invalid_request:
+        ++queue_pair().counts().resp_remote_invalid_request;
+        [[fallthrough]];
     case Refusal::too_long:
         responses_.close(expected_, messages_, refusal_syndrome(NakCode::invalid_request));
         break;
     case Refusal::access:
+        ++queue_pair().counts().resp_remote_access_errors;
         responses_.close(expected_, messages_, refusal_syndrome(NakCode::remote_access));
         break;
     case Refusal::queue_failed:

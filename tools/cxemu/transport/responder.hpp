@@ -9,6 +9,7 @@
 #include "hca/events.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/tag_list.hpp"
+#include "transport/atomic_operand.hpp"
 #include "transport/channel.hpp"
 #include "transport/operation.hpp"
 #include "transport/rendezvous.hpp"
@@ -130,6 +131,10 @@ private:
     [[nodiscard]] Outcome store_write(const Arrival& arrival);
     [[nodiscard]] Outcome execute_read(const Arrival& arrival);
     [[nodiscard]] Outcome execute_atomic(const Arrival& arrival);
+    [[nodiscard]] bool accepts_operand(std::size_t size) const;
+    memory::AccessResult<AtomicWords> change_memory(memory::Accessor who,
+                                                    const fabric::AtomicHeader& header,
+                                                    const AtomicOperation& operation);
     [[nodiscard]] Outcome provide_receive(const Arrival& arrival);
     [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
                                        memory::AccessRight right);

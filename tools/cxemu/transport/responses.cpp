@@ -70,9 +70,9 @@ void Responses::answer_read(const ReadJob& job, Msn messages) {
     add({.kind = Response::Kind::read, .psn = job.first, .messages = messages, .read = job});
 }
 
-void Responses::answer_atomic(Psn psn, Msn messages, std::uint64_t value) {
-    remember({.read = {.first = psn}, .atomic = value});
-    add({.kind = Response::Kind::atomic, .psn = psn, .messages = messages, .value = value});
+void Responses::answer_atomic(Psn psn, Msn messages, const AtomicAnswer& found) {
+    remember({.read = {.first = psn}, .atomic = found});
+    add({.kind = Response::Kind::atomic, .psn = psn, .messages = messages, .found = found});
 }
 
 void Responses::remember(const Answered& answered) {
@@ -90,7 +90,7 @@ void Responses::repeat_atomic(Psn psn, Msn messages) {
     add({.kind = Response::Kind::atomic,
          .psn = psn,
          .messages = messages,
-         .value = *found->atomic,
+         .found = *found->atomic,
          .repeated = true});
 }
 
@@ -198,6 +198,7 @@ void Responses::give_up(const Response& response) {
     const Msn messages = response.messages;
     waiting_.clear();
     closing_ = false;
+    ++channel_.queue_pair().counts().resp_remote_access_errors;
     close(psn, messages, refusal_syndrome(NakCode::remote_access));
 }
 
@@ -221,9 +222,12 @@ void Responses::send_other(const Response& response) {
     headers->transport.psn = response.psn.value();
     headers->ack = {.syndrome = is_refusal ? response.syndrome : positive_syndrome(),
                     .msn = response.messages.value()};
-    if (is_atomic)
-        headers->atomic_ack = response.value;
-    channel_.send(fabric::build(*headers, {}));
+    std::vector<std::byte> payload;
+    if (is_atomic) {
+        headers->atomic_ack = response.found.words[0];
+        payload = encode_answer(response.found.words, response.found.size);
+    }
+    channel_.send(fabric::build(*headers, payload));
 }
 
 } // namespace cxemu::transport

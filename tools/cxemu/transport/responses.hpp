@@ -6,6 +6,7 @@
 
 #include "fabric/packet.hpp"
 #include "memory/access.hpp"
+#include "transport/atomic_operand.hpp"
 #include "transport/channel.hpp"
 #include "transport/operation.hpp"
 #include "transport/sequence_number.hpp"
@@ -27,6 +28,12 @@ struct ReadJob {
     [[nodiscard]] std::uint32_t packets(std::uint32_t mtu) const;
 };
 
+/// What an atomic operation has found.
+struct AtomicAnswer {
+    AtomicWords words{};
+    std::size_t size = atomic_word_size; ///< bytes
+};
+
 /// Answers are remembered as long as the peer may ask for them again: as many as it may have under
 /// way at once. Reads are carried out anew then, atomic operations are not.
 class Responses {
@@ -45,7 +52,8 @@ public:
     /// Refuses, and that is the last that the connection sends.
     void close(Psn psn, Msn messages, std::uint8_t syndrome);
     void answer_read(const ReadJob& job, Msn messages);
-    void answer_atomic(Psn psn, Msn messages, std::uint64_t value);
+    /// \param found in memory
+    void answer_atomic(Psn psn, Msn messages, const AtomicAnswer& found);
 
     /// Answers an atomic operation again, if it is remembered.
     void repeat_atomic(Psn psn, Msn messages);
@@ -78,14 +86,14 @@ private:
         Msn messages;
         std::uint8_t syndrome = 0; ///< of a refusal
         ReadJob read{};
-        std::uint32_t sent = 0;  ///< answers to a read
-        std::uint64_t value = 0; ///< of an atomic
-        bool repeated = false;   ///< a read or atomic that has been answered before
+        std::uint32_t sent = 0; ///< answers to a read
+        AtomicAnswer found{};   ///< by an atomic
+        bool repeated = false;  ///< a read or atomic that has been answered before
     };
     /// What may have to be answered again.
     struct Answered {
         ReadJob read;
-        std::optional<std::uint64_t> atomic; ///< the value found; nothing: it is a read
+        std::optional<AtomicAnswer> atomic; ///< what was found; nothing: it is a read
     };
 
     void add(const Response& response);

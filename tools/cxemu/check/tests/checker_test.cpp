@@ -55,6 +55,14 @@ TEST_F(CheckerTest, DoesNotCountWhatTheAllowListHas) {
     EXPECT_EQ(checker.to_json()["allow_list"][0]["used"], 1);
 }
 
+TEST_F(CheckerTest, AllowsNoMoreThanWasAllowed) {
+    checker.allow({.rule = "page_given_twice", .detail = "", .reason = "provoked", .most = 2});
+    for (int i = 0; i < 3; ++i)
+        checker.report(twice, "hca0", "again");
+    EXPECT_EQ(checker.violations().at(twice.name).allowed, 2U);
+    EXPECT_EQ(checker.counted(twice), 1U);
+}
+
 TEST_F(CheckerTest, RefusesAnAllowanceWithoutReason) {
     const std::string error = allow("[[allow]]\nrule = 'page_given_twice'\n");
     EXPECT_NE(error.find("line 1"), std::string::npos) << error;

@@ -31,6 +31,20 @@ TEST_F(EventCommandsTest, CreateAQueue) {
     EXPECT_EQ(destroy(call.out().get<"eq_number">()), "OK");
 }
 
+TEST_F(EventCommandsTest, RememberThatSoftwareWasToldAnotherNumber) {
+    auto call = good();
+    auto false_call = good();
+    false_call.output_is_false = true;
+    ASSERT_EQ(outcome(bench.run(call)), "OK");
+    ASSERT_EQ(outcome(bench.run(false_call)), "OK");
+    const auto named_falsely = [&](auto& made) {
+        const auto number = static_cast<std::uint32_t>(made.out().template get<"eq_number">());
+        return bench.hca().objects().of<queues::EventQueue>().find(number)->named_falsely();
+    };
+    EXPECT_FALSE(named_falsely(call));
+    EXPECT_TRUE(named_falsely(false_call));
+}
+
 TEST_F(EventCommandsTest, RefuseWhatExceedsTheDevice) {
     EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(23); }),
               "EXCEEDS_LIMIT exceeds_capability");

@@ -20,12 +20,14 @@ struct Seen {
     std::vector<std::byte> input;
     std::vector<std::shared_ptr<DeferredCommand>> deferred;
     int calls = 0;
+    bool output_is_false = false;
 };
 Seen seen;
 
 CommandResult nop(CommandContext& context) {
     ++seen.calls;
     seen.input.assign(context.input.begin(), context.input.end());
+    seen.output_is_false = context.output_is_false;
     return CommandResult::ok();
 }
 
@@ -480,6 +482,14 @@ TEST_F(FaultyCommandQueueTest, FillsTheOutputBehindItsHeaderWithGarbage) {
     EXPECT_EQ(answer.status, CommandStatus::ok);
     EXPECT_EQ(answer.syndrome, Syndrome::none);
     EXPECT_NE(answer.output[16], std::byte{1});
+}
+
+TEST_F(FaultyCommandQueueTest, TellsTheHandlerWhenSoftwareDoesNotLearnWhatItSays) {
+    strike("command * delay=1ms token=0x11");
+    EXPECT_FALSE(seen.output_is_false);
+    host.advance(std::chrono::milliseconds(1));
+    strike("command * garbage");
+    EXPECT_TRUE(seen.output_is_false);
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesAWordOfTheOutput) {

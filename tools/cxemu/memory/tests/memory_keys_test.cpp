@@ -305,10 +305,11 @@ TEST_F(MemoryKeysTest, ReportsHostMemoryThatDoesNotAnswer) {
 TEST_F(MemoryKeysTest, ModifiesEightBytesAtomically) {
     const std::uint32_t key = bench_.make_physical_key();
     const std::uint64_t memory = bench_.allocate(4096);
-    bench_.store32(memory + 4, 41);
+    const auto number = bench_.at(memory, sizeof(std::uint64_t));
+    store_le<std::uint64_t>(number, 41);
     const auto add_one = [](std::uint64_t value) { return value + 1; };
     EXPECT_EQ(bench_.keys().modify(accessor(), key, memory, add_one).value(), 41U);
-    EXPECT_EQ(bench_.load32(memory + 4), 42U);
+    EXPECT_EQ(load_le<std::uint64_t>(number), 42U);
     EXPECT_EQ(bench_.keys().modify(accessor(), key, memory + 4, add_one).error(),
               AccessFault::bad_translation);
 }
@@ -504,10 +505,18 @@ TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {
     EXPECT_EQ(execute(key, umr).error(), UmrFault::unreachable);
 }
 
-TEST_F(UmrTest, TakesADescriptionOfSignaturesFromTheEntryOnly) {
+TEST_F(UmrTest, FindsADescriptionOfSignaturesBehindTheTranslationOnly) {
     const MemoryKey& key = make({.changeable = true});
+    const std::uint32_t data_key = bench_.make_physical_key();
     Umr umr;
+    umr.control().set<"xlt_octowords">(1);
     umr.control().set<"bsf_octowords">(4);
+    std::array<std::byte, hwtab::wqe_data_seg.size> pointer{};
+    const hwtab::View<hwtab::wqe_data_seg> segment{pointer};
+    segment.set<"byte_count">(16); // the translation
+    segment.set<"lkey">(data_key);
+    segment.set<"addr">(bench_.allocate(4096));
+    umr.add(pointer);
     EXPECT_EQ(execute(key, umr).error(), UmrFault::malformed);
 }
 

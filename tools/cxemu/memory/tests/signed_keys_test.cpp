@@ -15,6 +15,7 @@ namespace {
 using queues::testing::Bench;
 using queues::testing::Call;
 using queues::testing::SignedKey;
+using queues::testing::UmrLists;
 using testing::SignatureDescription;
 
 constexpr std::uint64_t crc32c_repeat = hwtab::value<hwtab::bsf_block_format, "crc32c_repeat">;
@@ -29,10 +30,10 @@ protected:
     }
 
     /// One block of 512 bytes in memory, T10-DIF on the wire.
-    void insert_dif() {
+    void insert_dif(UmrLists lists = UmrLists::in_request) {
         SignatureDescription description;
         description.set_dif(SignaturePlace::wire, 0x5678, 0xf0de'bc9a, signed_.wire_variable());
-        ASSERT_TRUE(signed_.configure(memory_, 512, description));
+        ASSERT_TRUE(signed_.configure(memory_, 512, description, lists));
     }
     /// One block of 512 bytes and its CRC-32C in memory, without it on the wire.
     void strip_crc() {
@@ -69,10 +70,12 @@ protected:
 };
 
 TEST_F(SignedKeysTest, AddsSignaturesToWhatThePeerReads) {
-    insert_dif();
-    const auto stream = read(0, 520, AccessRight::remote_read).value();
-    EXPECT_TRUE(std::ranges::equal(std::span(stream).first(512), data_));
-    EXPECT_EQ(load_be<std::uint64_t>(std::span(stream).last(8)), 0xec7d'5678'f0de'bc9aU);
+    for (const UmrLists lists : {UmrLists::in_request, UmrLists::in_memory}) {
+        insert_dif(lists);
+        const auto stream = read(0, 520, AccessRight::remote_read).value();
+        EXPECT_TRUE(std::ranges::equal(std::span(stream).first(512), data_));
+        EXPECT_EQ(load_be<std::uint64_t>(std::span(stream).last(8)), 0xec7d'5678'f0de'bc9aU);
+    }
 }
 
 TEST_F(SignedKeysTest, WritesSignaturesBehindWhatThePeerWrites) {

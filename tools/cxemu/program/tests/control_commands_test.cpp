@@ -93,6 +93,17 @@ TEST_F(ControlCommandsTest, TellTheFabricAndViolations) {
     EXPECT_EQ(ok("violations")["rules"]["a_rule"]["counted"], 1);
 }
 
+TEST_F(ControlCommandsTest, AllowAViolationThatIsProvoked) {
+    ok("violations allow a_rule 1 a test does it");
+    checker.report({"a_rule", "What it means."}, "hca0", "a detail");
+    EXPECT_EQ(ok("violations")["rules"]["a_rule"]["allowed"], 1);
+    checker.report({"a_rule", "What it means."}, "hca0", "a detail");
+    EXPECT_EQ(ok("violations")["rules"]["a_rule"]["counted"], 1);
+    EXPECT_THAT(error("violations allow a_rule 0 never"), HasSubstr("0 is not"));
+    EXPECT_THAT(error("violations allow a_rule 1"), HasSubstr("REASON"));
+    EXPECT_THAT(error("violations forget"), HasSubstr("allow RULE N REASON"));
+}
+
 TEST_F(ControlCommandsTest, ChangeTheHealthReport) {
     EXPECT_EQ(ok("health report 16 @hca0")["hca0"]["syndrome"], 16);
     EXPECT_FALSE(adapters[0]->hca().health().fatal());
@@ -152,6 +163,8 @@ TEST_F(ControlCommandsTest, TellAndRequestPages) {
     EXPECT_THAT(error("pages request 0"), HasSubstr("50000"));
     EXPECT_THAT(error("pages request 50001"), HasSubstr("50000"));
     EXPECT_THAT(error("pages request 3x"), HasSubstr("3x"));
+    EXPECT_THAT(error("pages request 3 0"), HasSubstr("10000 times"));
+    EXPECT_THAT(error("pages request 3 4 5"), HasSubstr("TIMES"));
     EXPECT_THAT(error("pages burn"), HasSubstr("verify"));
 }
 

@@ -49,6 +49,8 @@ public:
     }
     [[nodiscard]] std::span<std::byte> input() { return input_; }
 
+    bool output_is_false = false; ///< what a fault plan makes of the output
+
     hca::CommandResult run(hca::Hca& hca, const hca::CommandTable& table, std::uint16_t op_mod,
                            std::uint16_t uid) {
         hca::CommandContext context{.hca = hca,
@@ -57,6 +59,7 @@ public:
                                     .uid = uid,
                                     .op_mod = op_mod,
                                     .output_length = static_cast<std::uint32_t>(output_.size()),
+                                    .output_is_false = output_is_false,
                                     .explanation = {},
                                     .defer_hook = {}};
         return table.find(command.opcode)->handler(context);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <utility>
+#include <vector>
 
 namespace cxemu::queues::testing {
 
@@ -49,17 +51,38 @@ std::uint32_t SignedKey::make_variable() {
     return number;
 }
 
+/// \return what a request with \p lists ends with: themselves, or a pointer
+std::vector<std::byte> SignedKey::place(std::vector<std::byte> lists, UmrLists where) {
+    if (where == UmrLists::in_request)
+        return lists;
+    const std::uint64_t address = bench_.allocate(lists.size());
+    std::ranges::copy(lists, bench_.at(address, lists.size()).begin());
+    std::vector<std::byte> pointer(hwtab::wqe_data_seg.size);
+    const hwtab::View<hwtab::wqe_data_seg> segment{pointer};
+    segment.set<"byte_count">(lists.size());
+    segment.set<"lkey">(whole_memory_);
+    segment.set<"addr">(address);
+    return pointer;
+}
+
 std::expected<void, memory::UmrFault>
 SignedKey::configure(std::uint64_t address, std::uint32_t length,
-                     memory::testing::SignatureDescription& description) {
-    constexpr std::size_t format_begin =
-        hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size + (4 * memory::MemoryKey::octword);
+                     memory::testing::SignatureDescription& description, UmrLists lists) {
+    constexpr std::size_t entries = 4;
+    std::vector<std::byte> list(entries * memory::MemoryKey::octword);
+    const hwtab::View<hwtab::klm> range{list};
+    range.set<"bcount">(length);
+    range.set<"key">(whole_memory_);
+    range.set<"va">(address);
     const auto format = description.bytes();
-    std::vector<std::byte> body(format_begin + format.size());
-    std::ranges::copy(format, std::span(body).subspan(format_begin).begin());
+    list.insert(list.end(), format.begin(), format.end());
+    std::vector<std::byte> body(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size);
+    const auto end = place(std::move(list), lists);
+    body.insert(body.end(), end.begin(), end.end());
     const hwtab::View<hwtab::wqe_umr_ctrl_seg> control{body};
-    control.set<"flags">(hwtab::value<hwtab::umr_flags, "inline">);
-    control.set<"xlt_octowords">(4);
+    control.set<"flags">(lists == UmrLists::in_request ? hwtab::value<hwtab::umr_flags, "inline">
+                                                       : 0);
+    control.set<"xlt_octowords">(entries);
     control.set<"bsf_octowords">(format_octwords);
     control.set<"mkey_mask">(mask<"len"> | mask<"start_addr"> | mask<"free"> | mask<"bsf_en"> |
                              mask<"en_sigerr">);
@@ -68,11 +91,6 @@ SignedKey::configure(std::uint64_t address, std::uint32_t length,
     segment.set<"len">(length);
     segment.set<"bsf_en">(1);
     segment.set<"expected_sigerr_count">(errors_seen_ % 2);
-    const hwtab::View<hwtab::klm> range{
-        std::span(body).subspan(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size)};
-    range.set<"bcount">(length);
-    range.set<"key">(whole_memory_);
-    range.set<"va">(address);
     return memory::execute_umr(
         bench_.keys(),
         {.accessor = {.protection_domain = bench_.domain()}, .key = key_, .body = body});

@@ -8,10 +8,15 @@
 #include "memory/umr.hpp"
 #include "queues/testing/bench.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <vector>
 
 namespace cxemu::queues::testing {
+
+/// Where the lists of a UMR lie: what the key consists of, and the description of signatures.
+enum class UmrLists : std::uint8_t { in_request, in_memory };
 
 /// The key has every right. Its two PSVs start with all ones.
 class SignedKey {
@@ -27,12 +32,14 @@ public:
     /// how many errors have been seen.
     std::expected<void, memory::UmrFault>
     configure(std::uint64_t address, std::uint32_t length,
-              memory::testing::SignatureDescription& description);
+              memory::testing::SignatureDescription& description,
+              UmrLists lists = UmrLists::in_request);
     /// The next UMR tells of one more.
     void error_seen() { ++errors_seen_; }
 
 private:
     std::uint32_t make_variable();
+    std::vector<std::byte> place(std::vector<std::byte> lists, UmrLists where);
 
     Bench& bench_;
     std::uint32_t whole_memory_;

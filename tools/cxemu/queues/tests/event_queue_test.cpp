@@ -119,6 +119,46 @@ TEST(EventQueue, StopsAtAnOverrunAndReportsIt) {
     EXPECT_TRUE(bench.hca().health().fatal());
 }
 
+class FalselyNamedEventQueue : public ::testing::Test {
+protected:
+    FalselyNamedEventQueue() { queue.set_named_falsely(); }
+
+    void overrun() {
+        while (queue.post(EventType::port_change, 0, {})) {
+        }
+    }
+
+    Bench bench;
+    EventQueue& queue = bench.make_event_queue({.log_size = 1});
+};
+
+TEST_F(FalselyNamedEventQueue, OverrunsThroughNoFaultOfTheDriver) {
+    overrun();
+    EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 1U);
+    EXPECT_EQ(bench.violations(rules::event_queue_overrun), 0U);
+}
+
+TEST_F(FalselyNamedEventQueue, IsTheDriversOwnWhenItsDoorbellsArrive) {
+    queue.consume(0, true);
+    overrun();
+    EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 0U);
+    EXPECT_EQ(bench.violations(rules::event_queue_overrun), 1U);
+}
+
+TEST_F(FalselyNamedEventQueue, SendsItsDoorbellsToAnotherQueue) {
+    EventQueue& other = bench.make_event_queue();
+    other.consume(1, true);
+    EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 1U);
+    EXPECT_EQ(bench.violations(rules::event_queue_consumer_beyond_producer), 0U);
+}
+
+TEST_F(FalselyNamedEventQueue, ExcusesNoOverrunOfAnotherQueue) {
+    EventQueue& other = bench.make_event_queue({.log_size = 1});
+    while (other.post(EventType::gpio, 0, {})) {
+    }
+    EXPECT_EQ(bench.violations(rules::event_queue_overrun), 1U);
+}
+
 TEST(EventQueue, GoesOnAfterAnOverrunThatSoftwareIgnores) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 1, .overrun_ignored = true});

@@ -331,6 +331,31 @@ TEST_F(QueuePairTest, ReportsSuccessOnlyToThoseWhoWantIt) {
     EXPECT_EQ(completions(queue_pair), 1U);
 }
 
+/// The mode of completion "only first error", of entries under way and of those that wait.
+TEST_F(QueuePairTest, ReportsOnlyTheFirstErrorToThoseWhoWantThat) {
+    QueuePair& queue_pair =
+        queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
+    const auto write = [&](std::uint16_t index, CompletionMode mode) {
+        auto entry = send(queue_pair, index);
+        hwtab::View<hwtab::wqe_ctrl_seg>{entry}.set<"ce">(static_cast<std::uint8_t>(mode));
+        bench_.write_send(queue_pair, index, entry);
+    };
+    for (const std::uint16_t index : {0, 1})
+        write(index, CompletionMode::only_first_error);
+    write(2, CompletionMode::only_error);
+    bench_.ring_sends(queue_pair, 3);
+    queue_pair.complete_send(transport_.requests[0]);
+    bench_.settle();
+    EXPECT_EQ(completions(queue_pair), 0U) << "success";
+    queue_pair.fail_send(transport_.requests[1], CompletionError::transport_retries);
+    write(3, CompletionMode::only_first_error);
+    bench_.ring_sends(queue_pair, 4);
+    const CompletionQueue& queue = *queue_pair.send_completions();
+    ASSERT_EQ(completions(queue_pair), 2U);
+    EXPECT_EQ(bench_.error(queue, 0).get<"wqe_counter">(), 1U);
+    EXPECT_EQ(bench_.error(queue, 1).get<"wqe_counter">(), 2U) << "flushed";
+}
+
 TEST_F(QueuePairTest, HoldsAFencedRequestBackUntilReadsAreDone) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
@@ -342,6 +367,58 @@ TEST_F(QueuePairTest, HoldsAFencedRequestBackUntilReadsAreDone) {
     queue_pair.complete_send(transport_.requests[0]);
     bench_.settle();
     EXPECT_EQ(transport_.requests.size(), 2U);
+}
+
+TEST_F(QueuePairTest, HoldsBackWhatTheModeOfTheFenceSays) {
+    const auto is_held_back = [&](SendOpcode before, Fence fence) {
+        transport_.requests.clear();
+        QueuePair& queue_pair =
+            queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
+        bench_.write_send(queue_pair, 0, send(queue_pair, 0, before));
+        bench_.write_send(queue_pair, 1, send(queue_pair, 1, SendOpcode::send, fence));
+        bench_.ring_sends(queue_pair, 2);
+        const std::size_t started = transport_.requests.size();
+        queue_pair.complete_send(transport_.requests[0]);
+        bench_.settle();
+        EXPECT_EQ(transport_.requests.size(), 2U);
+        return started == 1;
+    };
+    for (const SendOpcode before : {SendOpcode::send, SendOpcode::rdma_read}) {
+        const bool reads = before == SendOpcode::rdma_read;
+        EXPECT_FALSE(is_held_back(before, Fence::none));
+        EXPECT_FALSE(is_held_back(before, Fence::local_operations));
+        EXPECT_EQ(is_held_back(before, Fence::reads_and_atomics), reads);
+        EXPECT_EQ(is_held_back(before, Fence::local_reads_and_atomics), reads);
+        EXPECT_TRUE(is_held_back(before, Fence::everything));
+    }
+}
+
+TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
+    const auto error_of = [&](SendOpcode opcode, std::size_t size, std::uint32_t number) {
+        QueuePair& queue_pair =
+            queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
+        auto bytes = Bench::nop(queue_pair, 0);
+        bytes.resize(size);
+        const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
+        control.set<"opcode">(static_cast<std::uint8_t>(opcode));
+        control.set<"ds">(size / 16);
+        control.set<"imm">(number);
+        if (opcode == SendOpcode::set_signature && size > hwtab::wqe_ctrl_seg.size)
+            hwtab::View<hwtab::seg_set_psv>{std::span(bytes).subspan(hwtab::wqe_ctrl_seg.size)}
+                .set<"psv_num">(number);
+        bench_.write_send(queue_pair, 0, bytes);
+        bench_.ring_sends(queue_pair, static_cast<std::uint16_t>((size + 63) / 64));
+        EXPECT_EQ(queue_pair.state(), QueuePairState::error);
+        return static_cast<CompletionError>(
+            bench_.error(*queue_pair.send_completions(), 0).get<"syndrome">());
+    };
+    constexpr std::size_t whole_umr = 16 + 48 + 64;
+    constexpr std::uint32_t nothing = 0x12'3456;
+    EXPECT_EQ(error_of(SendOpcode::memory_registration, 16, 0), CompletionError::local_operation);
+    EXPECT_EQ(error_of(SendOpcode::memory_registration, whole_umr, nothing << 8U),
+              CompletionError::window_bind);
+    EXPECT_EQ(error_of(SendOpcode::set_signature, 16, 0), CompletionError::local_operation);
+    EXPECT_EQ(error_of(SendOpcode::set_signature, 32, nothing), CompletionError::local_protection);
 }
 
 TEST_F(QueuePairTest, ExecutesALocalOperationAfterTheRequestsBeforeIt) {

@@ -151,6 +151,58 @@ TEST(SendRequest, TakesRemoteAddressAndOperandsOfAnAtomicOperation) {
     EXPECT_EQ(request->atomic->compare_mask, ~0ULL);
 }
 
+/// An extended atomic operation: its operands are the bytes 0, 1, 2...
+Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::uint32_t answer) {
+    Entry entry(opcode);
+    entry.control().set<"opmod">(variant);
+    entry.remote(0x5000, 0x77);
+    unsigned value = 0;
+    for (std::byte& byte : entry.add(operands))
+        byte = static_cast<std::byte>(value++);
+    entry.pointer(answer, 1, 0x9000);
+    return entry;
+}
+
+TEST(SendRequest, TakesOperandsOfFourBytes) {
+    const auto swap = extended(SendOpcode::masked_compare_swap, 0x8, 16, 4)
+                          .decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(swap);
+    EXPECT_EQ(swap->atomic->swap_or_add, 0x0001'0203U);
+    EXPECT_EQ(swap->atomic->compare, 0x0405'0607U);
+    EXPECT_EQ(swap->atomic->swap_or_add_mask, 0x0809'0a0bU);
+    EXPECT_EQ(swap->atomic->compare_mask, 0x0c0d'0e0fU);
+    const auto addition =
+        extended(SendOpcode::masked_fetch_add, 0x8, 16, 4).decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(addition);
+    EXPECT_EQ(addition->atomic->swap_or_add, 0x0001'0203U);
+    EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0405'0607U);
+}
+
+TEST(SendRequest, TakesOperandsOfUpToThirtyTwoBytesWordByWord) {
+    const auto swap = extended(SendOpcode::masked_compare_swap, 0xb, 128, 32)
+                          .decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(swap);
+    EXPECT_EQ(swap->atomic->compare, 0x2021'2223'2425'2627U);
+    ASSERT_EQ(swap->more_words.size(), 3U);
+    EXPECT_EQ(swap->more_words[2].swap_or_add, 0x1819'1a1b'1c1d'1e1fU);
+    EXPECT_EQ(swap->more_words[2].compare_mask, 0x7879'7a7b'7c7d'7e7fU);
+    const auto addition =
+        extended(SendOpcode::masked_fetch_add, 0x9, 16, 8).decode(ServiceType::reliable_connection);
+    ASSERT_TRUE(addition);
+    EXPECT_EQ(addition->atomic->swap_or_add_mask, 0x0809'0a0b'0c0d'0e0fU);
+    EXPECT_TRUE(addition->more_words.empty());
+}
+
+TEST(SendRequest, RefusesVariantsOfAtomicOperationsThatThereAreNot) {
+    const auto error_of = [](unsigned variant, std::size_t operands, std::uint32_t answer) {
+        return extended(SendOpcode::masked_fetch_add, variant, operands, answer).error();
+    };
+    EXPECT_EQ(error_of(0x1, 32, 8), DecodeError::unknown_variant);
+    EXPECT_EQ(error_of(0xc, 128, 64), DecodeError::unknown_variant);
+    EXPECT_EQ(error_of(0xa, 32, 8), DecodeError::bad_atomic_length);
+    EXPECT_EQ(error_of(0xb, 32, 32), DecodeError::segment_missing);
+}
+
 TEST(SendRequest, FindsTheSharedReceiveQueueOfAnXrcSend) {
     Entry entry(SendOpcode::send);
     hwtab::View<hwtab::wqe_xrc_seg>{entry.add(octword)}.set<"xrc_srqn">(0x4242);

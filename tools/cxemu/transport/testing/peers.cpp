@@ -5,6 +5,7 @@
 #include "tables/work_queue.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -62,7 +63,33 @@ bool is_rdma(SendOpcode opcode) {
            opcode == SendOpcode::rdma_read || queues::is_atomic(opcode);
 }
 
+std::uint64_t operand(const queues::AtomicOperands& word, SendOpcode opcode, unsigned index) {
+    if (index == 0)
+        return word.swap_or_add;
+    if (opcode == SendOpcode::masked_fetch_add || index == 2)
+        return word.swap_or_add_mask;
+    return index == 1 ? word.compare : word.compare_mask;
+}
+
+void append_extended(std::vector<std::byte>& bytes, const Send& send) {
+    std::vector<queues::AtomicOperands> words{send.atomic};
+    words.insert(words.end(), send.more_words.begin(), send.more_words.end());
+    const std::size_t width = std::min<std::size_t>(send.extended_size, sizeof(std::uint64_t));
+    const unsigned operands = send.opcode == SendOpcode::masked_compare_swap ? 4 : 2;
+    for (unsigned index = 0; index < operands; ++index) {
+        for (const auto& word : words) {
+            std::array<std::byte, sizeof(std::uint64_t)> number{};
+            store_be(std::span(number), operand(word, send.opcode, index));
+            bytes.insert(bytes.end(), number.end() - static_cast<std::ptrdiff_t>(width),
+                         number.end());
+        }
+    }
+    bytes.resize((bytes.size() + octword - 1) / octword * octword);
+}
+
 void append_operands(std::vector<std::byte>& bytes, const Send& send) {
+    if (send.extended_size != 0)
+        return append_extended(bytes, send);
     if (send.opcode == SendOpcode::masked_compare_swap ||
         send.opcode == SendOpcode::masked_fetch_add) {
         Segment<hwtab::wqe_masked_atomic_seg> segment;
@@ -96,6 +123,7 @@ void fill_context(Context context, const ConnectionOptions& options, const Peer&
     context.set<"rre">(options.may_read ? 1 : 0);
     context.set<"rwe">(options.may_write ? 1 : 0);
     context.set<"rae">(options.may_atomic ? 1 : 0);
+    context.set<"atomic_mode">(options.atomic_mode);
 }
 
 template <const hwtab::Command& command>
@@ -233,8 +261,8 @@ std::vector<std::byte> Peer::contents(const Data& data) {
     return {bytes.begin(), bytes.end()};
 }
 
-std::vector<std::byte> Peer::encode(const Send& send) const {
-    std::vector<std::byte> bytes = Bench::nop(*queue_pair_, sent_);
+/// What follows the control segment of an operation that yields packets.
+void Peer::append_operation(std::vector<std::byte>& bytes, const Send& send) const {
     if (queue_pair_->service() == ServiceType::extended_reliable_connection) {
         Segment<hwtab::wqe_xrc_seg> segment;
         segment.view.set<"xrc_srqn">(send.xrc_srq);
@@ -265,8 +293,18 @@ std::vector<std::byte> Peer::encode(const Send& send) const {
         append_operands(bytes, send);
     for (const Data& data : send.data)
         append_data(bytes, data, send.local_key.value_or(key_));
+}
+
+std::vector<std::byte> Peer::encode(const Send& send) const {
+    std::vector<std::byte> bytes = Bench::nop(*queue_pair_, sent_);
+    if (queues::is_local(send.opcode))
+        bytes.insert(bytes.end(), send.body.begin(), send.body.end());
+    else
+        append_operation(bytes, send);
     const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
     control.set<"opcode">(static_cast<std::uint8_t>(send.opcode));
+    if (send.extended_size != 0) // a flag, and log2 of the size in units of 4 bytes
+        control.set<"opmod">(0x8U | (std::bit_width(send.extended_size) - 3U));
     control.set<"ds">(bytes.size() / octword);
     control.set<"fm">(static_cast<std::uint8_t>(send.fence));
     control.set<"ce">(static_cast<std::uint8_t>(

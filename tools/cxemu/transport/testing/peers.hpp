@@ -43,16 +43,20 @@ struct Send {
     Data remote{};                             ///< the length doesn't count
     std::optional<std::uint32_t> remote_key{}; ///< nothing: the peer's key for all its memory
     std::optional<std::uint32_t> local_key{};  ///< nothing: the own key for all memory
-    std::uint32_t immediate = 0;               ///< or the key to invalidate
+    std::uint32_t immediate = 0;               ///< or the key to invalidate or to change
     std::uint32_t xrc_srq = 0;
     queues::Fence fence = queues::Fence::none;
     bool signaled = true;
     bool solicited = false;
     queues::AtomicOperands atomic{};
+    std::vector<queues::AtomicOperands>
+        more_words{};                ///< of an atomic operation on more than 8 bytes
+    std::uint32_t extended_size = 0; ///< bytes of an extended atomic operation; 0: it is none
     const queues::QueuePair* target =
         nullptr; ///< of a dynamic initiator; nullptr: the peer's first
     std::uint64_t access_key = dynamic_access_key;
     std::uint16_t stream = 0;
+    std::vector<std::byte> body{}; ///< of a local operation: what follows the control segment
 };
 
 /// What software finds in a completion queue.
@@ -85,6 +89,7 @@ struct ConnectionOptions {
     bool may_read = true;               ///< rights of the peer
     bool may_write = true;
     bool may_atomic = true;
+    std::uint8_t atomic_mode = 5; ///< up to 32 bytes
     std::uint32_t log_sends = 8;
     std::uint32_t log_receives = 6;
     bool shares_receives = false;   ///< receive requests come from a shared queue
@@ -164,6 +169,7 @@ public:
 private:
     friend class Peers;
     std::vector<std::byte> encode(const Send& send) const;
+    void append_operation(std::vector<std::byte>& bytes, const Send& send) const;
 
     PacketTransport* transport_ = nullptr;
     queues::EventQueue* events_ = nullptr;

@@ -100,7 +100,7 @@ TEST(DynamicConnection, WritesReadsAndAddsInOneConnection) {
     peers.settle();
     EXPECT_THAT(peers.first.poll(), SizeIs(3));
     EXPECT_EQ(peers.first.contents(copy), peers.first.contents(source));
-    EXPECT_EQ(peers.second.contents(sum).back(), std::byte{5});
+    EXPECT_EQ(peers.second.contents(sum).front(), std::byte{5});
     EXPECT_EQ(peers.count(fabric::dynamic_connect_opcode), 1);
 }
 

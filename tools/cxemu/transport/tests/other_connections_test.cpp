@@ -204,7 +204,7 @@ TEST(ExtendedConnection, WritesReadsAndAdds) {
     peers.settle();
     EXPECT_THAT(peers.first.poll(), SizeIs(3));
     EXPECT_EQ(peers.first.contents(copy), peers.first.contents(source));
-    EXPECT_EQ(peers.second.contents(number).back(), std::byte{1});
+    EXPECT_EQ(peers.second.contents(number).front(), std::byte{1});
 }
 
 TEST(ExtendedConnection, UsesTheProtectionDomainOfTheSharedQueue) {

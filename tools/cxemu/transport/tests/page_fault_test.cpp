@@ -5,6 +5,7 @@
 #include "tables/events.hpp"
 #include "transport/testing/peers.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -221,8 +222,10 @@ TEST(PageFault, AsksAgainForAnAnswerThatCouldNotBeStored) {
         Paged peers;
         const std::uint32_t length = opcode == SendOpcode::rdma_read ? 3 * mtu : 8;
         const Data source = peers.second.fill(length, 5);
-        const auto before = peers.second.contents(source);
-        peers.here.bring_in(0, false); // may be read only
+        auto before = peers.second.contents(source);
+        if (opcode == SendOpcode::fetch_add)
+            std::ranges::reverse(before); // the answer begins with the most significant byte
+        peers.here.bring_in(0, false);    // may be read only
         peers.first.post({.opcode = opcode,
                           .data = {PagedMemory::at(0, length)},
                           .remote = source,

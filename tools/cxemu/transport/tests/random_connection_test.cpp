@@ -3,17 +3,14 @@
 // Random work requests on two connected queue pairs, over links that lose, double, reorder and
 // delay packets, compared with a model that knows only the specification. Each seed makes one
 // script; one that fails is made as short as it can be before it is printed.
-//
-// CXEMU_TRANSPORT_SEEDS=N tries N seeds instead of the few of each build, CXEMU_TRANSPORT_SEED=N
-// only that one.
 #include "check/seeded_random.hpp"
 #include "transport/testing/peers.hpp"
+#include "transport/tests/random_script.hpp"
 #include "transport/tests/reference_model.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
@@ -34,10 +31,13 @@ using queues::SendOpcode;
 using queues::ServiceType;
 using testing::ConnectionOptions;
 using testing::Data;
+using testing::LinkQuality;
 using testing::Peer;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
+using testing::status_of;
+using testing::Weather;
 
 // --- Scripts -------------------------------------------------------------------------------------
 
@@ -49,14 +49,6 @@ struct Step {
     Request request{};
     std::uint32_t length = 0; ///< of a receive buffer
     std::chrono::microseconds time{};
-};
-
-/// How bad the link is, in percent.
-struct LinkQuality {
-    std::uint32_t lost = 0;
-    std::uint32_t doubled = 0;
-    std::uint32_t overtaken = 0;
-    std::uint32_t late = 0;
 };
 
 struct Script {
@@ -105,18 +97,6 @@ Request draw_request(SeededRandom& random, const ConnectionOptions& options, std
     return request;
 }
 
-/// The quality of links: good, bad, or one thing that goes wrong.
-LinkQuality draw_link(SeededRandom& random) {
-    LinkQuality link;
-    if (random.below(4) == 0)
-        return link;
-    for (std::uint32_t* chance : {&link.lost, &link.doubled, &link.overtaken, &link.late}) {
-        if (random.below(2) != 0)
-            *chance = static_cast<std::uint32_t>(random.below(11));
-    }
-    return link;
-}
-
 /// Only the first side sends, and receives are shared on the other.
 bool is_one_way(ServiceType service) {
     return service == ServiceType::extended_reliable_connection ||
@@ -147,8 +127,10 @@ Step draw_wait(SeededRandom& random) {
 
 Script draw_script(std::uint64_t seed) {
     SeededRandom random(seed);
-    Script script{
-        .seed = seed, .options = draw_options(random), .link = draw_link(random), .steps = {}};
+    Script script{.seed = seed,
+                  .options = draw_options(random),
+                  .link = testing::draw_link(random),
+                  .steps = {}};
     const bool both_send = !is_one_way(script.options.service);
     const std::size_t steps = 4 + random.below(60);
     std::array<std::uint32_t, 2> posted{};
@@ -201,48 +183,6 @@ Script draw_failing_script(std::uint64_t seed) {
     return script;
 }
 
-// --- Links ---------------------------------------------------------------------------------------
-
-/// Does to packets what the quality of the link says.
-class Weather {
-public:
-    Weather(EventLoop& loop, LinkQuality quality, std::uint64_t seed)
-        : loop_(loop), quality_(quality), random_(seed) {}
-
-    void take(fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
-        constexpr int most_in_a_row = 3; // or retries would be exhausted, and rightly
-        if (hits(quality_.lost) && lost_in_a_row_ < most_in_a_row) {
-            ++lost_in_a_row_;
-            return;
-        }
-        lost_in_a_row_ = 0;
-        if (hits(quality_.late))
-            return hold(link, direction, std::move(packet), 1 + random_.below(3'000));
-        if (hits(quality_.overtaken))
-            return hold(link, direction, std::move(packet), 1);
-        if (hits(quality_.doubled))
-            link.deliver(direction, packet);
-        link.deliver(direction, std::move(packet));
-    }
-
-private:
-    bool hits(std::uint32_t percent) { return random_.below(100) < percent; }
-
-    void hold(fabric::Link& link, LinkDirection direction, fabric::Packet packet,
-              std::uint64_t microseconds) {
-        auto held = std::make_shared<fabric::Packet>(std::move(packet));
-        timers_.push_back(std::make_unique<Timer>(
-            loop_, [&link, direction, held] { link.deliver(direction, std::move(*held)); }));
-        timers_.back()->start(std::chrono::microseconds(microseconds));
-    }
-
-    EventLoop& loop_;
-    LinkQuality quality_;
-    SeededRandom random_;
-    int lost_in_a_row_ = 0;
-    std::vector<std::unique_ptr<Timer>> timers_;
-};
-
 // --- Carrying a script out -----------------------------------------------------------------------
 
 SendOpcode opcode_of(Kind kind) {
@@ -251,22 +191,6 @@ SendOpcode opcode_of(Kind kind) {
                                  SendOpcode::rdma_read,  SendOpcode::compare_swap,
                                  SendOpcode::fetch_add};
     return opcodes.at(static_cast<std::size_t>(kind));
-}
-
-model::Status status_of(const Result& result) {
-    using queues::CompletionError;
-    static const std::map<CompletionError, model::Status> statuses{
-        {CompletionError::flushed, model::Status::flushed},
-        {CompletionError::local_length, model::Status::local_length},
-        {CompletionError::local_operation, model::Status::local_operation},
-        {CompletionError::local_protection, model::Status::local_protection},
-        {CompletionError::local_access, model::Status::local_access},
-        {CompletionError::remote_invalid_request, model::Status::remote_invalid_request},
-        {CompletionError::remote_access, model::Status::remote_access}};
-    if (!result.error)
-        return model::Status::success;
-    const auto found = statuses.find(*result.error);
-    return found == statuses.end() ? model::Status::other : found->second;
 }
 
 /// One direction: what has been posted, and where it lies.
@@ -295,8 +219,7 @@ public:
           weather_(peers_.time.loop, script.link, script.seed) {
         if (script.options.service == ServiceType::dynamic_initiator)
             other_target_ = &peers_.second.make_target(script.options);
-        // An answer that a refusal overtakes is as good as lost: it is asked for again.
-        if (script.link.lost != 0 || script.link.overtaken != 0 || script.link.late != 0)
+        if (script.link.loses_answers())
             traffic_[0].expected.may_lose_answers();
         peers_.connect();
         peers_.set_filter(
@@ -472,22 +395,6 @@ std::optional<std::string> run(const Script& script) {
 
 // --- Failures ------------------------------------------------------------------------------------
 
-/// Leaves out of the script what it needn't have to fail.
-Script shorten(Script script) {
-    for (std::size_t size = script.steps.size() / 2; size != 0; size /= 2) {
-        for (std::size_t at = 0; at + size <= script.steps.size();) {
-            Script shorter = script;
-            shorter.steps.erase(shorter.steps.begin() + static_cast<std::ptrdiff_t>(at),
-                                shorter.steps.begin() + static_cast<std::ptrdiff_t>(at + size));
-            if (run(shorter))
-                script = std::move(shorter);
-            else
-                at += size;
-        }
-    }
-    return script;
-}
-
 std::string describe(const Step& step) {
     const std::string_view who = step.from_second ? "second" : "first";
     const Request& request = step.request;
@@ -525,23 +432,14 @@ std::string describe(const Script& script) {
     return text;
 }
 
-std::uint64_t number_in_environment(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
-
 void try_seeds(Script (*draw)(std::uint64_t), std::uint64_t usual) {
-    const std::uint64_t only = number_in_environment("CXEMU_TRANSPORT_SEED", 0);
-    const std::uint64_t seeds = number_in_environment("CXEMU_TRANSPORT_SEEDS", usual);
-    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-        if (only != 0 && seed != 1)
-            return;
-        const Script script = draw(only != 0 ? only : seed);
+    testing::try_seeds(usual, [draw](std::uint64_t seed) -> std::optional<std::string> {
+        Script script = draw(seed);
         if (!run(script))
-            continue;
-        const Script shortest = shorten(script);
-        FAIL() << *run(shortest) << "\n" << describe(shortest);
-    }
+            return {};
+        testing::shorten(script.steps, [&script] { return run(script).has_value(); });
+        return *run(script) + "\n" + describe(script);
+    });
 }
 
 TEST(RandomConnection, DoesWhatTheModelOfTheSpecificationDoes) {

@@ -11,15 +11,19 @@ namespace cxemu::transport::model {
 
 namespace {
 
-std::uint64_t from_big_endian(auto bytes) {
+constexpr std::size_t word = 8;
+
+/// As the hosts have numbers in memory: the least significant byte first.
+std::uint64_t number_in_memory(auto bytes) {
     std::uint64_t value = 0;
-    for (int i = 0; i < 8; ++i)
+    for (std::size_t i = word; i-- > 0;)
         value = value << 8U | std::to_integer<std::uint64_t>(bytes(i));
     return value;
 }
 
-std::byte byte_of(std::uint64_t value, int number) {
-    return static_cast<std::byte>(value >> (8U * static_cast<unsigned>(7 - number)));
+/// \param number 0: the least significant one
+std::byte byte_of(std::uint64_t value, std::size_t number) {
+    return static_cast<std::byte>(value >> (8U * number));
 }
 
 std::optional<std::string> compare(std::string_view what, const std::vector<Completion>& seen,
@@ -65,10 +69,10 @@ std::string_view name_of(Kind kind) {
 }
 
 std::string_view name_of(Status status) {
-    constexpr std::array<std::string_view, 9> names{
-        "success",          "flushed",      "local length",           "local operation",
-        "local protection", "local access", "remote invalid request", "remote access",
-        "another error"};
+    constexpr std::array<std::string_view, 11> names{
+        "success",          "flushed",          "local length", "local operation",
+        "local protection", "local access",     "window bind",  "remote invalid request",
+        "remote access",    "remote operation", "another error"};
     return names.at(static_cast<std::size_t>(status));
 }
 
@@ -164,13 +168,15 @@ void Direction::write(Expectation& result, const Request& request) const {
 void Direction::change_atomically(Expectation& result, std::size_t index) const {
     const Request& request = requests_[index];
     const auto place = result.memory.begin() + request.offset;
-    const std::uint64_t before = from_big_endian([place](int i) { return place[i].value; });
+    const std::uint64_t before = number_in_memory(
+        [place](std::size_t i) { return place[static_cast<std::ptrdiff_t>(i)].value; });
     const std::uint64_t swapped = before == request.compare ? request.operand : before;
     const std::uint64_t after =
         request.kind == Kind::fetch_add ? before + request.operand : swapped;
-    for (int i = 0; i < 8; ++i) {
-        place[i].value = byte_of(after, i);
-        result.answers[index].push_back({.value = byte_of(before, i)});
+    for (std::size_t i = 0; i < word; ++i) {
+        place[static_cast<std::ptrdiff_t>(i)].value = byte_of(after, i);
+        // Software hasn't chosen an order for answers: network order.
+        result.answers[index].push_back({.value = byte_of(before, word - 1 - i)});
     }
 }
 

@@ -62,8 +62,10 @@ enum class Status : std::uint8_t {
     local_operation,
     local_protection,
     local_access,
+    window_bind,
     remote_invalid_request,
     remote_access,
+    remote_operation,
     other,
 };
 

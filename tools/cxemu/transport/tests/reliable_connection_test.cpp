@@ -45,11 +45,16 @@ struct Connected : Peers {
     /// The first side writes \p value to 8 bytes of the second's memory that atomics use.
     Data number(std::uint64_t value) {
         const Data data = second.space(sizeof(value));
-        store_be(second.bench.at(data.address, sizeof(value)), value);
+        store_le(second.bench.at(data.address, sizeof(value)), value);
         return data;
     }
-    std::uint64_t value_at(testing::Peer& peer, const Data& data) {
-        return load_be<std::uint64_t>(peer.bench.at(data.address, sizeof(std::uint64_t)));
+    /// What \p number has become.
+    std::uint64_t value_of(const Data& number) {
+        return load_le<std::uint64_t>(second.bench.at(number.address, number.length));
+    }
+    /// What the first side was told.
+    std::uint64_t answer_at(const Data& data) {
+        return load_be<std::uint64_t>(first.bench.at(data.address, data.length));
     }
 };
 
@@ -168,12 +173,12 @@ TEST(ReliableConnection, SwapsWhatCompares) {
                           .remote = number,
                           .atomic = {.swap_or_add = value, .compare = compare}});
         peers.settle();
-        return peers.value_at(peers.first, found);
+        return peers.answer_at(found);
     };
     EXPECT_EQ(swap(8, 100), 7U);
-    EXPECT_EQ(peers.value_at(peers.second, number), 7U);
+    EXPECT_EQ(peers.value_of(number), 7U);
     EXPECT_EQ(swap(7, 100), 7U);
-    EXPECT_EQ(peers.value_at(peers.second, number), 100U);
+    EXPECT_EQ(peers.value_of(number), 100U);
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 8), success(1, 8)));
 }
 
@@ -186,27 +191,24 @@ TEST(ReliableConnection, AddsAndTellsWhatWasThere) {
                       .remote = number,
                       .atomic = {.swap_or_add = 2}});
     peers.settle();
-    EXPECT_EQ(peers.value_at(peers.first, found), 0xffff'ffffU);
-    EXPECT_EQ(peers.value_at(peers.second, number), 0x1'0000'0001U);
+    EXPECT_EQ(peers.answer_at(found), 0xffff'ffffU);
+    EXPECT_EQ(peers.value_of(number), 0x1'0000'0001U);
 }
 
-TEST(ReliableConnection, TakesNumbersInTheOrderOfTheHostIfSoftwareWantsThat) {
+TEST(ReliableConnection, AnswersInTheOrderOfTheHostIfTheRequestingSoftwareWantsThat) {
     Connected peers;
-    for (testing::Peer* peer : {&peers.first, &peers.second}) {
-        std::array<std::byte, hwtab::atomic_caps.size> block{};
-        hwtab::View<hwtab::atomic_caps>{block}.set<"atomic_req_8B_endianness_mode">(1);
-        ASSERT_TRUE(peer->bench.hca().capabilities().set(hca::CapabilityPage::atomic, block));
-    }
-    const Data number = peers.number(0);
+    std::array<std::byte, hwtab::atomic_caps.size> block{};
+    hwtab::View<hwtab::atomic_caps>{block}.set<"atomic_req_8B_endianness_mode">(1);
+    ASSERT_TRUE(peers.first.bench.hca().capabilities().set(hca::CapabilityPage::atomic, block));
+    const Data number = peers.number(0xff);
     const Data found = peers.first.space(8);
-    store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0xff);
     peers.first.post({.opcode = SendOpcode::fetch_add,
                       .data = {found},
                       .remote = number,
                       .atomic = {.swap_or_add = 1}});
     peers.settle();
     EXPECT_EQ(load_le<std::uint64_t>(peers.first.bench.at(found.address, 8)), 0xffU);
-    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(number.address, 8)), 0x100U);
+    EXPECT_EQ(peers.value_of(number), 0x100U);
 }
 
 TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
@@ -219,8 +221,8 @@ TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
                       .atomic = {.swap_or_add = 0x0001'0001'0001'0001,
                                  .swap_or_add_mask = 0x8000'8000'8000'8000}});
     peers.settle();
-    EXPECT_EQ(peers.value_at(peers.first, found), 0x00ff'00ff'ffff'ffffU);
-    EXPECT_EQ(peers.value_at(peers.second, number), 0x0100'0100'0000'0000U)
+    EXPECT_EQ(peers.answer_at(found), 0x00ff'00ff'ffff'ffffU);
+    EXPECT_EQ(peers.value_of(number), 0x0100'0100'0000'0000U)
         << "no carry from one field of 16 bits to the next";
 }
 
@@ -236,8 +238,142 @@ TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
                                  .swap_or_add_mask = 0xffff,
                                  .compare_mask = 0xffff}});
     peers.settle();
-    EXPECT_EQ(peers.value_at(peers.first, found), 0x1234'5678U);
-    EXPECT_EQ(peers.value_at(peers.second, number), 0x1234'abcdU);
+    EXPECT_EQ(peers.answer_at(found), 0x1234'5678U);
+    EXPECT_EQ(peers.value_of(number), 0x1234'abcdU);
+}
+
+// --- Extended atomic operations: numbers in memory are those of the host, answers begin with the
+// most significant byte ---------------------------------------------------------------------------
+
+TEST(ExtendedAtomic, AddsToFourBytesOnly) {
+    Connected peers;
+    const Data number = peers.second.space(8);
+    store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0x1111'1111'ffff'ffff);
+    const Data found = peers.first.space(4);
+    peers.first.post({.opcode = SendOpcode::masked_fetch_add,
+                      .data = {found},
+                      .remote = number,
+                      .atomic = {.swap_or_add = 2},
+                      .extended_size = 4});
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4)));
+    EXPECT_EQ(load_be<std::uint32_t>(peers.first.bench.at(found.address, 4)), 0xffff'ffffU);
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(number.address, 8)),
+              0x1111'1111'0000'0001U);
+}
+
+TEST(ExtendedAtomic, SwapsUnderMasksOfFourBytes) {
+    Connected peers;
+    const Data number = peers.second.space(8);
+    store_le<std::uint64_t>(peers.second.bench.at(number.address, 8), 0x1234'5678'9abc'def0);
+    peers.first.post({.opcode = SendOpcode::masked_compare_swap,
+                      .data = {peers.first.space(4)},
+                      .remote = {.address = number.address + 4},
+                      .atomic = {.swap_or_add = 0xffff'ffff,
+                                 .compare = 0xffff'5678,
+                                 .swap_or_add_mask = 0xff,
+                                 .compare_mask = 0xffff},
+                      .extended_size = 4});
+    peers.settle();
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(number.address, 8)),
+              0x1234'56ff'9abc'def0U);
+}
+
+/// Four words of 8 bytes each, at both ends of a connection.
+class FourWords : public Connected {
+public:
+    static constexpr std::uint32_t size = 32;
+    using Words = std::array<std::uint64_t, 4>;
+
+    explicit FourWords(const Words& words) {
+        for (std::size_t i = 0; i < words.size(); ++i)
+            store_le(second.bench.at(memory.address + (i * 8), 8), words[i]);
+    }
+    Words in_memory() {
+        Words words{};
+        for (std::size_t i = 0; i < words.size(); ++i)
+            words[i] = load_le<std::uint64_t>(second.bench.at(memory.address + (i * 8), 8));
+        return words;
+    }
+    Words answer() {
+        Words words{};
+        for (std::size_t i = 0; i < words.size(); ++i)
+            words[i] = load_be<std::uint64_t>(first.bench.at(found.address + (i * 8), 8));
+        return words;
+    }
+    void run(SendOpcode opcode, const std::array<queues::AtomicOperands, 4>& operands) {
+        first.post({.opcode = opcode,
+                    .data = {found},
+                    .remote = memory,
+                    .atomic = operands[0],
+                    .more_words = {operands.begin() + 1, operands.end()},
+                    .extended_size = size});
+        settle();
+    }
+
+    const Data memory = second.space(size);
+    const Data found = first.space(size);
+};
+
+TEST(ExtendedAtomic, AddsToEachWordOnItsOwn) {
+    constexpr FourWords::Words before{~0ULL, 1, 0x00ff, 10};
+    FourWords peers(before);
+    peers.run(SendOpcode::masked_fetch_add, {{{.swap_or_add = 1},
+                                              {.swap_or_add = 1},
+                                              {.swap_or_add = 1, .swap_or_add_mask = 0x80},
+                                              {.swap_or_add = 0}}});
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, FourWords::size)));
+    EXPECT_EQ(peers.answer(), before);
+    EXPECT_EQ(peers.in_memory(), (FourWords::Words{0, 2, 0, 10}));
+}
+
+TEST(ExtendedAtomic, SwapsAllWordsOrNone) {
+    constexpr FourWords::Words before{1, 2, 3, 4};
+    FourWords peers(before);
+    std::array<queues::AtomicOperands, 4> operands{};
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        operands[i] = {.swap_or_add = 10 * (i + 1),
+                       .compare = i + 1,
+                       .swap_or_add_mask = ~0ULL,
+                       .compare_mask = ~0ULL};
+    operands[3].compare = 5;
+    peers.run(SendOpcode::masked_compare_swap, operands);
+    EXPECT_EQ(peers.in_memory(), before);
+    EXPECT_EQ(peers.answer(), before);
+    operands[3].compare = 4;
+    peers.run(SendOpcode::masked_compare_swap, operands);
+    EXPECT_EQ(peers.in_memory(), (FourWords::Words{10, 20, 30, 40}));
+    EXPECT_EQ(peers.answer(), before);
+}
+
+TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesShorterOnesOnly) {
+    for (const bool fits : {true, false}) {
+        Connected peers({.atomic_mode = 4}); // up to 16 bytes
+        const std::uint32_t size = fits ? 16 : 32;
+        Send send{.opcode = SendOpcode::masked_fetch_add,
+                  .data = {peers.first.space(size)},
+                  .remote = peers.second.space(size),
+                  .extended_size = size};
+        send.more_words.resize((size / 8) - 1);
+        peers.first.post(send);
+        peers.settle();
+        EXPECT_THAT(peers.first.poll(),
+                    ElementsAre(fits ? success(0, size)
+                                     : failure(0, CompletionError::remote_invalid_request)));
+    }
+}
+
+TEST(ExtendedAtomic, IsRefusedAcrossItsLength) {
+    Connected peers;
+    Send send{.opcode = SendOpcode::masked_fetch_add,
+              .data = {peers.first.space(16)},
+              .remote = {.address = peers.second.space(32).address / 16 * 16 + 8},
+              .more_words = {{}},
+              .extended_size = 16};
+    peers.first.post(send);
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(),
+                ElementsAre(failure(0, CompletionError::remote_invalid_request)));
 }
 
 TEST(ReliableConnection, CompletesInTheOrderOfTheRequests) {
@@ -381,7 +517,7 @@ TEST(ReliableConnection, PutsShortMessagesIntoTheCompletion) {
     const auto answer =
         peers.first.bench.completion(*peers.first.queue_pair().send_completions(), 1);
     EXPECT_EQ(load_be<std::uint64_t>(answer.memory()), 41U);
-    EXPECT_EQ(peers.value_at(peers.second, number), 42U);
+    EXPECT_EQ(peers.value_of(number), 42U);
 }
 
 // --- Failures ------------------------------------------------------------------------------------
@@ -435,6 +571,51 @@ TEST(ReliableConnectionFailure, RefusesWhatTheQueuePairOfThePeerDoesNotAllow) {
     try_it({.may_read = false}, SendOpcode::rdma_read);
     try_it({.may_write = false}, SendOpcode::rdma_write);
     try_it({.may_atomic = false}, SendOpcode::fetch_add);
+}
+
+TEST(ReliableConnectionFailure, IsCountedAtBothEnds) {
+    Failing peers;
+    for (int i = 0; i < 3; ++i)
+        peers.second.post_receive({});
+    peers.expect({.opcode = SendOpcode::rdma_write,
+                  .data = {peers.first.fill(8, 1)},
+                  .remote = peers.second.space(8),
+                  .remote_key = 0x1234'5600},
+                 CompletionError::remote_access);
+    const auto& requester = peers.first.queue_pair().counts();
+    EXPECT_EQ(requester.req_remote_access_errors, 1U);
+    EXPECT_EQ(requester.req_cqe_flush_error, 1U);
+    EXPECT_EQ(requester.req_cqe_error, 2U);
+    const auto& responder = peers.second.queue_pair().counts();
+    EXPECT_EQ(responder.resp_remote_access_errors, 1U);
+    EXPECT_EQ(responder.resp_cqe_flush_error, 3U);
+    EXPECT_EQ(responder.resp_cqe_error, 3U);
+}
+
+TEST(ReliableConnectionFailure, IsCountedByItsKind) {
+    using queues::QueueCounts;
+    const auto count = [](Failing& peers, const Send& send, CompletionError error,
+                          std::uint32_t QueueCounts::* here, std::uint32_t QueueCounts::* there) {
+        peers.expect(send, error);
+        EXPECT_EQ(peers.first.queue_pair().counts().*here, 1U);
+        EXPECT_EQ(peers.second.queue_pair().counts().*there, 1U);
+    };
+    Failing refused({.may_read = false});
+    count(refused,
+          {.opcode = SendOpcode::rdma_read,
+           .data = {refused.first.space(8)},
+           .remote = refused.second.space(8)},
+          CompletionError::remote_invalid_request, &QueueCounts::req_remote_invalid_request,
+          &QueueCounts::resp_remote_invalid_request);
+    Failing too_long;
+    too_long.second.post_receive({too_long.second.space(8)});
+    count(too_long, {.data = {too_long.first.fill(9, 1)}}, CompletionError::remote_invalid_request,
+          &QueueCounts::req_remote_invalid_request, &QueueCounts::resp_local_length_error);
+    Failing not_writable;
+    not_writable.second.post_receive({not_writable.second.space(8)}, 0x1234'5600);
+    count(not_writable, {.data = {not_writable.first.fill(8, 1)}},
+          CompletionError::remote_operation, &QueueCounts::req_remote_operation_errors,
+          &QueueCounts::resp_local_protection);
 }
 
 TEST(ReliableConnectionFailure, RefusesAnAtomicAcrossWords) {

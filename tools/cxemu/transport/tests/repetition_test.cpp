@@ -70,7 +70,7 @@ struct Repetition : Peers {
                 .remote = target,
                 .atomic = {.swap_or_add = 1}};
     }
-    std::uint64_t sum() { return load_be<std::uint64_t>(second.bench.at(target.address, 8)); }
+    std::uint64_t sum() { return load_le<std::uint64_t>(second.bench.at(target.address, 8)); }
     void expect_failure(CompletionError error) {
         const auto results = first.poll();
         ASSERT_THAT(results, SizeIs(1));
@@ -142,6 +142,28 @@ TEST(ReliableLoss, AddsOnceThoughTheAnswerGetsLost) {
     peers.run();
     EXPECT_THAT(errors_of(peers.first.poll()), ElementsAre(std::nullopt));
     EXPECT_EQ(peers.sum(), 1U);
+}
+
+TEST(ReliableLoss, AddsToAllWordsOnceThoughTheAnswerGetsLost) {
+    Repetition peers;
+    constexpr std::uint32_t size = 16;
+    const Data memory = peers.second.space(size);
+    const Data found = peers.first.space(size);
+    store_le<std::uint64_t>(peers.second.bench.at(memory.address, 8), 5);
+    store_le<std::uint64_t>(peers.second.bench.at(memory.address + 8, 8), 6);
+    peers.lose({1});
+    peers.first.post({.opcode = SendOpcode::masked_fetch_add,
+                      .data = {found},
+                      .remote = memory,
+                      .atomic = {.swap_or_add = 1},
+                      .more_words = {{.swap_or_add = 1}},
+                      .extended_size = size});
+    peers.run();
+    EXPECT_THAT(errors_of(peers.first.poll()), ElementsAre(std::nullopt));
+    EXPECT_EQ(load_be<std::uint64_t>(peers.first.bench.at(found.address, 8)), 5U);
+    EXPECT_EQ(load_be<std::uint64_t>(peers.first.bench.at(found.address + 8, 8)), 6U);
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(memory.address, 8)), 6U);
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(memory.address + 8, 8)), 7U);
 }
 
 TEST(ReliableLoss, ReadsAgainFromTheAnswerThatIsMissing) {
@@ -346,7 +368,7 @@ TEST_P(Unreliable, LinksCostTimeAndNothingElse) {
     expect_same(peers.first.contents(from), peers.second.contents(written));
     expect_same(peers.first.contents(from), peers.second.contents(messages));
     expect_same(peers.second.contents(remote), peers.first.contents(read));
-    EXPECT_EQ(load_be<std::uint64_t>(peers.second.bench.at(counter.address, 8)),
+    EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(counter.address, 8)),
               std::uint64_t{rounds});
 }
 
