@@ -84,8 +84,11 @@ static void unmap_bar(struct cxib_device *device)
 	pci_disable_device(device->pdev);
 }
 
-/* The device is stopped or restarted in its own time, not in that of the event. */
-static void given_up(struct cxib_hw *hw)
+/*
+ * The device is stopped or restarted in its own time, not in that of the event.
+ * Nor can devlink be told at once: it may just wait for what tells it.
+ */
+static void recover_or_tell(struct cxib_hw *hw)
 {
 	struct cxib_device *device = container_of(hw, struct cxib_device, hw);
 
@@ -99,7 +102,8 @@ static void prepare(struct cxib_device *device)
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,
 		.command_limit_ms = READ_ONCE(*device->command_limit_ms),
-		.given_up = given_up,
+		.given_up = recover_or_tell,
+		.health_changed = recover_or_tell,
 	};
 }
 
@@ -229,6 +233,13 @@ static void look_for(struct cxib_device *device)
 	}
 }
 
+static void recover(struct cxib_device *device)
+{
+	if (cxib_device_tell_given_up(device))
+		dev_err(&device->pdev->dev,
+			"the device is not recovered by itself; see devlink-health(8)\n");
+}
+
 /**
  * cxib_device_recover_later() - has a device that was given up recovered
  * @work: @recovery of the device
@@ -247,8 +258,9 @@ void cxib_device_recover_later(struct work_struct *work)
 	}
 	if (device->is_gone)
 		look_for(device);
-	else if (device->is_up && cxib_health_is_broken(&device->hw.health) &&
-		 devlink_health_report(device->reporter, "the device was given up", device))
-		dev_err(dev, "the device is not recovered by itself; see devlink-health(8)\n");
+	else if (device->is_up && cxib_health_is_broken(&device->hw.health))
+		recover(device);
+	else if (device->is_up)
+		cxib_device_tell_health(device);
 	device_unlock(dev);
 }

@@ -14,6 +14,14 @@ struct dentry;
 struct devlink_health_reporter;
 struct pci_dev;
 
+/* Each tells devlink of faults of its own kind. */
+enum cxib_reporter {
+	CXIB_REPORTER_DEVICE,
+	CXIB_REPORTER_FIRMWARE,
+	CXIB_REPORTER_COMMANDS,
+	CXIB_REPORTERS,
+};
+
 /**
  * struct cxib_device - one HCA, the private part of its devlink instance
  * @pdev: the PCI function; its lock protects what follows but @recovery
@@ -21,7 +29,10 @@ struct pci_dev;
  * @debugfs_root: has a directory for each HCA
  * @command_limit_ms: time limit of commands, for the next start; 0 stands for
  *	the usual one
- * @reporter: tells of its health, and has it recovered
+ * @reporters: tell of its health, and have it recovered
+ * @told: what devlink was told last of faults that the device lives with
+ * @told.syndrome: what the firmware has reported, 0: nothing
+ * @told.unanswered: commands that were not answered in time
  * @is_up: the RDMA device is there
  * @is_gone: the function does not answer, @recovery looks whether it comes back
  * @gone_until: when @recovery ceases to look, in jiffies
@@ -29,14 +40,19 @@ struct pci_dev;
  * @bus: the way to it
  * @hw: the device behind it
  * @verbs: the RDMA device that is made of it
- * @recovery: has a device that was given up recovered, and one that was gone
+ * @recovery: has a device that was given up recovered, and one that was gone;
+ *	passes changes of its health on to devlink
  */
 struct cxib_device {
 	struct pci_dev *pdev;
 	bool is_virtual;
 	struct dentry *debugfs_root;
 	const u32 *command_limit_ms;
-	struct devlink_health_reporter *reporter;
+	struct devlink_health_reporter *reporters[CXIB_REPORTERS];
+	struct {
+		u8 syndrome;
+		unsigned int unanswered;
+	} told;
 	bool is_up;
 	bool is_gone;
 	unsigned long gone_until;
@@ -54,6 +70,8 @@ void cxib_device_recover_later(struct work_struct *work);
 
 /* health_reporter.c */
 void cxib_device_tell_recovered(struct cxib_device *device);
+int cxib_device_tell_given_up(struct cxib_device *device);
+void cxib_device_tell_health(struct cxib_device *device);
 struct cxib_device *cxib_device_alloc(struct pci_dev *pdev);
 int cxib_device_register(struct cxib_device *device);
 void cxib_device_unregister(struct cxib_device *device);

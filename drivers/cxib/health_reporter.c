@@ -4,6 +4,7 @@
 #include <net/devlink.h>
 
 #include "device.h"
+#include "hw/command_interface.h"
 #include "hw/names.h"
 
 /* A device that fails again so soon is not recovered by itself; devlink can change it. */
@@ -18,8 +19,70 @@ static void show_firmware(struct devlink_fmsg *fmsg, const struct cxib_init_segm
 	devlink_fmsg_string_pair_put(fmsg, "firmware", text);
 }
 
-static int diagnose(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-		    struct netlink_ext_ack *extack)
+static const char *syndrome_name(u8 syndrome)
+{
+	return syndrome ? hw_health_syndrome_name(syndrome) : "none";
+}
+
+static void show_commands(struct devlink_fmsg *fmsg, const struct cxib_command_queue *commands)
+{
+	devlink_fmsg_u64_pair_put(fmsg, "commands issued", commands->issued);
+	devlink_fmsg_u64_pair_put(fmsg, "late answers", commands->late_answers);
+	devlink_fmsg_u64_pair_put(fmsg, "answers without event", commands->missed_events);
+}
+
+static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
+		      const struct cxib_slot_description *slot)
+{
+	devlink_fmsg_obj_nest_start(fmsg);
+	devlink_fmsg_u32_pair_put(fmsg, "slot", number);
+	devlink_fmsg_string_pair_put(fmsg, "state", slot->state);
+	devlink_fmsg_string_pair_put(fmsg, "command", slot->command);
+	devlink_fmsg_u32_pair_put(fmsg, "opcode", slot->opcode);
+	devlink_fmsg_u32_pair_put(fmsg, "op_mod", slot->op_mod);
+	devlink_fmsg_u32_pair_put(fmsg, "token", slot->token);
+	devlink_fmsg_u64_pair_put(fmsg, "issued ms ago", slot->age_ms);
+	devlink_fmsg_obj_nest_end(fmsg);
+}
+
+/* Those in which there is a command. */
+static void show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *commands)
+{
+	struct cxib_slot_description slot;
+	unsigned int i;
+
+	devlink_fmsg_arr_pair_nest_start(fmsg, "slots");
+	for (i = 0; i < commands->slot_count; i++) {
+		cxib_command_queue_describe(commands, i, &slot);
+		if (slot.command)
+			show_slot(fmsg, i, &slot);
+	}
+	devlink_fmsg_arr_pair_nest_end(fmsg);
+}
+
+static void show_health_buffer(struct devlink_fmsg *fmsg, struct cxib_health *health)
+{
+	const char *severity = "not given";
+	struct hw_health_buffer buffer;
+
+	cxib_health_read(health, &buffer);
+	devlink_fmsg_string_pair_put(fmsg, "syndrome",
+				     syndrome_name(hw_health_buffer_get_synd(&buffer)));
+	devlink_fmsg_u32_pair_put(fmsg, "extended syndrome",
+				  hw_health_buffer_get_ext_synd(&buffer));
+	devlink_fmsg_bool_pair_put(fmsg, "has to be reset", hw_health_buffer_get_rfr(&buffer));
+	if (hw_health_buffer_get_valid(&buffer))
+		severity = hw_health_severity_name(hw_health_buffer_get_severity(&buffer));
+	devlink_fmsg_string_pair_put(fmsg, "severity", severity);
+	devlink_fmsg_u32_pair_put(fmsg, "processor", hw_health_buffer_get_irisc_index(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "time", hw_health_buffer_get_time(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "hardware", hw_health_buffer_get_hw_id(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "assert at", hw_health_buffer_get_assert_existptr(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "called from", hw_health_buffer_get_assert_callra(&buffer));
+}
+
+static int diagnose_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+			   struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 	const struct cxib_health *health = &device->hw.health;
@@ -27,24 +90,96 @@ static int diagnose(struct devlink_health_reporter *reporter, struct devlink_fms
 	devlink_fmsg_bool_pair_put(fmsg, "up", device->is_up);
 	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_broken(health));
 	show_firmware(fmsg, &device->hw.firmware);
-	devlink_fmsg_string_pair_put(fmsg, "syndrome", health->syndrome ?
-				     hw_health_syndrome_name(health->syndrome) : "none");
+	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", health->counter);
 	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", health->still);
 	return 0;
 }
 
-static int dump(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
-		void *context, struct netlink_ext_ack *extack)
+static int diagnose_firmware(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+			     struct netlink_ext_ack *extack)
 {
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
-	const struct cxib_hw *hw = &device->hw;
+	const struct cxib_health *health = &device->hw.health;
 
-	devlink_fmsg_u32_pair_put(fmsg, "commands issued", hw->commands.issued);
-	devlink_fmsg_u32_pair_put(fmsg, "late answers", hw->commands.late_answers);
+	show_firmware(fmsg, &device->hw.firmware);
+	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
+	devlink_fmsg_string_pair_put(fmsg, "detected", syndrome_name(health->detected));
+	return 0;
+}
+
+static int diagnose_commands(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+			     struct netlink_ext_ack *extack)
+{
+	struct cxib_device *device = devlink_health_reporter_priv(reporter);
+
+	show_commands(fmsg, &device->hw.commands);
+	devlink_fmsg_u32_pair_put(fmsg, "not answered", device->hw.health.unanswered);
+	return 0;
+}
+
+/*
+ * With a context the device is locked already: the driver itself wants a dump.
+ * A device that is not up has nothing to be dumped, its registers are not mapped.
+ */
+static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, void *context,
+		       struct netlink_ext_ack *extack,
+		       void (*show)(struct devlink_fmsg *fmsg, struct cxib_hw *hw))
+{
+	if (!context && !device_trylock(&device->pdev->dev)) {
+		NL_SET_ERR_MSG(extack, "the device is being bound, reset or removed; try again");
+		return -EBUSY;
+	}
+	if (device->is_up)
+		show(fmsg, &device->hw);
+	if (!context)
+		device_unlock(&device->pdev->dev);
+	return 0;
+}
+
+static void show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+{
+	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_broken(&hw->health));
+	show_firmware(fmsg, &hw->firmware);
+	devlink_fmsg_u32_pair_put(fmsg, "health counter", hw->health.counter);
+	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", hw->health.still);
+	show_health_buffer(fmsg, &hw->health);
 	devlink_fmsg_u32_pair_put(fmsg, "firmware pages", hw->pages.count);
-	devlink_fmsg_u32_pair_put(fmsg, "unknown events", atomic64_read(&hw->sink.unknown));
-	return diagnose(reporter, fmsg, extack);
+	devlink_fmsg_u64_pair_put(fmsg, "unknown events", atomic64_read(&hw->sink.unknown));
+	show_commands(fmsg, &hw->commands);
+	show_slots(fmsg, &hw->commands);
+}
+
+static int dump_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+		       void *context, struct netlink_ext_ack *extack)
+{
+	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack, show_all);
+}
+
+static void show_report(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+{
+	show_firmware(fmsg, &hw->firmware);
+	show_health_buffer(fmsg, &hw->health);
+}
+
+static int dump_firmware(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+			 void *context, struct netlink_ext_ack *extack)
+{
+	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
+			   show_report);
+}
+
+static void show_queue(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
+{
+	show_commands(fmsg, &hw->commands);
+	show_slots(fmsg, &hw->commands);
+}
+
+static int dump_commands(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
+			 void *context, struct netlink_ext_ack *extack)
+{
+	return dump_locked(devlink_health_reporter_priv(reporter), fmsg, context, extack,
+			   show_queue);
 }
 
 /* With a context the device is locked already, and the driver itself wants it. */
@@ -65,12 +200,39 @@ static int recover(struct devlink_health_reporter *reporter, void *context,
 	return err;
 }
 
-static const struct devlink_health_reporter_ops reporter_ops = {
+/* Faults that end in a restart. */
+static const struct devlink_health_reporter_ops device_reporter = {
 	.name = "device",
 	.recover = recover,
-	.diagnose = diagnose,
-	.dump = dump,
+	.diagnose = diagnose_device,
+	.dump = dump_device,
 };
+
+/* Faults that the firmware reports and goes on with. */
+static const struct devlink_health_reporter_ops firmware_reporter = {
+	.name = "firmware",
+	.diagnose = diagnose_firmware,
+	.dump = dump_firmware,
+};
+
+/* Commands that were not answered in time, while others are. */
+static const struct devlink_health_reporter_ops commands_reporter = {
+	.name = "commands",
+	.diagnose = diagnose_commands,
+	.dump = dump_commands,
+};
+
+static const struct devlink_health_reporter_ops *const reporters[] = {
+	[CXIB_REPORTER_DEVICE] = &device_reporter,
+	[CXIB_REPORTER_FIRMWARE] = &firmware_reporter,
+	[CXIB_REPORTER_COMMANDS] = &commands_reporter,
+};
+
+static void be_healthy(struct cxib_device *device, enum cxib_reporter reporter)
+{
+	devlink_health_reporter_state_update(device->reporters[reporter],
+					     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
+}
 
 /**
  * cxib_device_tell_recovered() - devlink is told what it has not done itself
@@ -78,8 +240,53 @@ static const struct devlink_health_reporter_ops reporter_ops = {
  */
 void cxib_device_tell_recovered(struct cxib_device *device)
 {
-	devlink_health_reporter_state_update(device->reporter,
-					     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
+	be_healthy(device, CXIB_REPORTER_DEVICE);
+}
+
+/**
+ * cxib_device_tell_given_up() - devlink is told that a device was given up
+ * @device: the device, its PCI function is locked
+ *
+ * Return: 0 when it has recovered.
+ */
+int cxib_device_tell_given_up(struct cxib_device *device)
+{
+	return devlink_health_report(device->reporters[CXIB_REPORTER_DEVICE],
+				     "the device was given up", device);
+}
+
+static void tell_syndrome(struct cxib_device *device)
+{
+	u8 syndrome = READ_ONCE(device->hw.health.syndrome);
+
+	if (syndrome && syndrome != device->told.syndrome)
+		devlink_health_report(device->reporters[CXIB_REPORTER_FIRMWARE],
+				      hw_health_syndrome_name(syndrome), device);
+	else if (!syndrome && device->told.syndrome)
+		be_healthy(device, CXIB_REPORTER_FIRMWARE);
+	device->told.syndrome = syndrome;
+}
+
+static void tell_unanswered(struct cxib_device *device)
+{
+	unsigned int unanswered = READ_ONCE(device->hw.health.unanswered);
+
+	if (unanswered > device->told.unanswered)
+		devlink_health_report(device->reporters[CXIB_REPORTER_COMMANDS],
+				      "a command was not answered in time", device);
+	else if (!unanswered && device->told.unanswered)
+		be_healthy(device, CXIB_REPORTER_COMMANDS);
+	device->told.unanswered = unanswered;
+}
+
+/**
+ * cxib_device_tell_health() - devlink is told of faults that a device lives with
+ * @device: a device that is up, its PCI function is locked
+ */
+void cxib_device_tell_health(struct cxib_device *device)
+{
+	tell_syndrome(device);
+	tell_unanswered(device);
 }
 
 static const struct devlink_ops devlink_ops = {};
@@ -113,6 +320,14 @@ void cxib_device_free(struct cxib_device *device)
 	devlink_free(priv_to_devlink(device));
 }
 
+static void destroy_reporters(struct cxib_device *device)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_REPORTERS && device->reporters[i]; i++)
+		devlink_health_reporter_destroy(device->reporters[i]);
+}
+
 /**
  * cxib_device_register() - shows a device in devlink
  * @device: device that is up
@@ -122,12 +337,21 @@ void cxib_device_free(struct cxib_device *device)
 int cxib_device_register(struct cxib_device *device)
 {
 	struct devlink *devlink = priv_to_devlink(device);
+	struct devlink_health_reporter *reporter;
+	unsigned int i;
 
-	device->reporter = devlink_health_reporter_create(devlink, &reporter_ops, GRACE_MS, device);
-	if (IS_ERR(device->reporter)) {
-		dev_err(&device->pdev->dev, "cannot make a health reporter: error %ld\n",
-			PTR_ERR(device->reporter));
-		return PTR_ERR(device->reporter);
+	for (i = 0; i < CXIB_REPORTERS; i++) {
+		/* The period is for those who recover. */
+		reporter = devlink_health_reporter_create(devlink, reporters[i],
+							  reporters[i]->recover ? GRACE_MS : 0,
+							  device);
+		if (IS_ERR(reporter)) {
+			dev_err(&device->pdev->dev, "cannot make a health reporter: error %ld\n",
+				PTR_ERR(reporter));
+			destroy_reporters(device);
+			return PTR_ERR(reporter);
+		}
+		device->reporters[i] = reporter;
 	}
 	devlink_register(devlink);
 	return 0;
@@ -143,5 +367,5 @@ int cxib_device_register(struct cxib_device *device)
 void cxib_device_unregister(struct cxib_device *device)
 {
 	devlink_unregister(priv_to_devlink(device));
-	devlink_health_reporter_destroy(device->reporter);
+	destroy_reporters(device);
 }

@@ -191,9 +191,22 @@ static void announce_given_up(struct cxib_health *health)
 	queue_work(hw->workqueue, &hw->obituary);
 }
 
+static void pass_on_change(struct cxib_health *health)
+{
+	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
+
+	if (hw->health_changed)
+		hw->health_changed(hw);
+}
+
+static const struct cxib_health_handlers health_handlers = {
+	.broken = announce_given_up,
+	.changed = pass_on_change,
+};
+
 static int start_health(struct cxib_hw *hw)
 {
-	cxib_health_start(&hw->health, hw->bus, &hw->commands, announce_given_up);
+	cxib_health_start(&hw->health, hw->bus, &hw->commands, &health_handlers);
 	return 0;
 }
 
@@ -346,7 +359,7 @@ static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
 /**
  * cxib_hw_bring_up() - makes a device ready for use
  * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms,
- *	@hw->given_up
+ *	@hw->given_up, @hw->health_changed
  *
  * Context: process context, may sleep, also for minutes while the firmware
  * starts.

@@ -25,8 +25,9 @@ struct cxib_bus;
  * @reset: resets the function, so that it forgets every address it was given.
  *	Returns 0 or why the platform cannot reset it.
  * @allocate_vectors: between @minimum and @maximum interrupt vectors; the first
- *	%CXIB_SHARED_VECTORS may be anywhere, the others are spread over the
- *	processors. Returns their number, or an error.
+ *	%CXIB_SHARED_VECTORS and the last @trailing may be anywhere, the others are
+ *	spread over the processors, one for each at most. Returns their number, or an
+ *	error.
  * @free_vectors: the reverse
  * @request_irq: has @handler called with @context when @vector fires
  * @free_irq: the reverse; when it returns, @handler does not run any more
@@ -39,7 +40,7 @@ struct cxib_bus_ops {
 	void (*set_dma)(struct cxib_bus *bus, bool enabled);
 	int (*reset)(struct cxib_bus *bus);
 	int (*allocate_vectors)(struct cxib_bus *bus, unsigned int minimum,
-				unsigned int maximum);
+				unsigned int maximum, unsigned int trailing);
 	void (*free_vectors)(struct cxib_bus *bus);
 	int (*request_irq)(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
 			   const char *name, void *context);

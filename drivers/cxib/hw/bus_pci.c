@@ -52,9 +52,13 @@ static int reset_function(struct cxib_bus *bus)
 	return err;
 }
 
-static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
+static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum,
+			    unsigned int trailing)
 {
-	struct irq_affinity affinity = { .pre_vectors = CXIB_SHARED_VECTORS };
+	struct irq_affinity affinity = {
+		.pre_vectors = CXIB_SHARED_VECTORS,
+		.post_vectors = trailing,
+	};
 
 	return pci_alloc_irq_vectors_affinity(to_pci(bus)->pdev, minimum, maximum,
 					      PCI_IRQ_MSIX | PCI_IRQ_AFFINITY, &affinity);

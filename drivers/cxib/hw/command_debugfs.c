@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What debugfs shows of the command queue: how commands went, and what is in its slots. */
+/* What is shown of the command queue: how commands went, and what is in its slots. */
+#include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
@@ -45,17 +46,50 @@ static int commands_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(commands);
 
+/* The lock of the queue is held. */
+static void describe(const struct cxib_command_slot *slot,
+		     struct cxib_slot_description *description)
+{
+	*description = (struct cxib_slot_description){ .state = slot_states[slot->state] };
+	if (slot->state == CXIB_SLOT_FREE)
+		return;
+	description->command = hw_cmd_name(slot->opcode);
+	description->opcode = slot->opcode;
+	description->op_mod = slot->op_mod;
+	description->token = slot->token;
+	description->age_ms = ktime_ms_delta(ktime_get(), slot->issued);
+}
+
+/**
+ * cxib_command_queue_describe() - what a slot is used for
+ * @queue: a queue that was started
+ * @number: the slot, below @queue->slot_count
+ * @description: filled
+ */
+void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int number,
+				 struct cxib_slot_description *description)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	describe(&queue->slots[number], description);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_describe);
+
 static void show_slot(struct seq_file *file, struct cxib_command_queue *queue,
 		      const struct cxib_command_slot *slot)
 {
 	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
+	struct cxib_slot_description description;
 	unsigned int i;
 
-	seq_printf(file, "slot %u: %s", slot->number, slot_states[slot->state]);
-	if (slot->state != CXIB_SLOT_FREE)
+	describe(slot, &description);
+	seq_printf(file, "slot %u: %s", slot->number, description.state);
+	if (description.command)
 		seq_printf(file, ", %s (0x%03x), token 0x%02x, issued %lld ms ago",
-			   hw_cmd_name(slot->opcode), slot->opcode, slot->token,
-			   ktime_ms_delta(ktime_get(), slot->issued));
+			   description.command, description.opcode, description.token,
+			   description.age_ms);
 	for (i = 0; i < ARRAY_SIZE(entry->dw); i++)
 		seq_printf(file, "%s%08x", i % 8 ? " " : "\n    ", be32_to_cpu(entry->dw[i]));
 	seq_putc(file, '\n');

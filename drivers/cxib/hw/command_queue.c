@@ -321,6 +321,7 @@ static bool all_abandoned(const struct cxib_command_queue *queue)
 static void say_abandoned(struct cxib_command_queue *queue,
 			  const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
+	trace_cmd_timeout(queue->dev, slot);
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
 			"command %s (0x%03x, op_mod 0x%x) was not answered within %u ms; its slot %u is set aside until the answer comes or the device is reset\n",
@@ -508,6 +509,7 @@ unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
 	unsigned int count = 0;
 
 	while ((slot = find_late(queue))) {
+		trace_cmd_late(queue->dev, slot);
 		if (__ratelimit(&queue->messages))
 			dev_warn(queue->dev,
 				 "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
@@ -581,6 +583,26 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return busy;
 }
+
+/**
+ * cxib_command_queue_unanswered() - how many commands nobody waits for any more
+ * @queue: the queue
+ *
+ * Return: slots that are set aside until the answer comes.
+ */
+unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue)
+{
+	unsigned int count = 0;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	for (i = 0; i < queue->slot_count; i++)
+		count += queue->slots[i].state == CXIB_SLOT_ABANDONED;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return count;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_unanswered);
 
 static void set_polled(struct cxib_command_queue *queue, bool polled)
 {

@@ -162,6 +162,24 @@ struct cxib_command_queue {
 };
 
 /**
+ * struct cxib_slot_description - what a slot of the queue is used for
+ * @state: whose it is, in words
+ * @command: the command in it, by name; NULL in a free slot
+ * @opcode: of the command
+ * @op_mod: of the command
+ * @token: of the command
+ * @age_ms: since the doorbell was rung
+ */
+struct cxib_slot_description {
+	const char *state;
+	const char *command;
+	u16 opcode;
+	u16 op_mod;
+	u8 token;
+	s64 age_ms;
+};
+
+/**
  * struct cxib_command - a command to be carried out
  * @in: input, begins with the opcode
  * @in_length: its length in bytes, at least 16
@@ -194,6 +212,7 @@ void cxib_command_queue_break(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_broken(struct cxib_command_queue *queue);
 unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue);
+unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue);
 
 /* The entry of a slot. */
 static inline struct hw_cmd_queue_entry *
@@ -222,6 +241,8 @@ int cxib_command_judge(struct cxib_command_queue *queue, const struct cxib_comma
 int cxib_command_status_to_errno(u8 status);
 
 /* command_debugfs.c */
+void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int number,
+				 struct cxib_slot_description *description);
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory);
 
 #endif

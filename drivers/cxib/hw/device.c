@@ -162,6 +162,26 @@ int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode 
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_atomic_caps);
 
 /**
+ * cxib_query_paging_caps() - QUERY_HCA_CAP: the page of paging on demand
+ * @queue: command queue of a device that can do that
+ * @mode: which values
+ * @caps: filled
+ */
+int cxib_query_paging_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			   struct hw_odp_cap *caps)
+{
+	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = query_caps(queue, HW_HCA_CAP_TYPE_ODP, mode, out);
+	*caps = *hw_query_hca_cap_out_get_capability_odp_cap(out);
+	kvfree(out);
+	return err;
+}
+
+/**
  * cxib_query_device_memory_caps() - QUERY_HCA_CAP: the page of memory on the device
  * @queue: command queue of a device that has such memory
  * @caps: filled
@@ -227,6 +247,24 @@ int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomi
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_set_atomic_caps);
+
+/**
+ * cxib_set_paging_caps() - SET_HCA_CAP: configures the page of paging on demand
+ * @queue: command queue; INIT_HCA comes later
+ * @caps: the whole page
+ */
+int cxib_set_paging_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps)
+{
+	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
+	int err;
+
+	if (!in)
+		return -ENOMEM;
+	*hw_set_hca_cap_in_capability_odp_cap(in) = *caps;
+	err = set_caps(queue, HW_HCA_CAP_TYPE_ODP, in);
+	kvfree(in);
+	return err;
+}
 
 /**
  * cxib_init_hca() - INIT_HCA: starts the device's operation

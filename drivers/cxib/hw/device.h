@@ -49,6 +49,9 @@ int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_
 int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			   struct hw_atomic_caps *caps);
 int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);
+int cxib_query_paging_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+			   struct hw_odp_cap *caps);
+int cxib_set_paging_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps);
 int cxib_query_device_memory_caps(struct cxib_command_queue *queue,
 				  struct hw_device_mem_cap *caps);
 int cxib_init_hca(struct cxib_command_queue *queue);

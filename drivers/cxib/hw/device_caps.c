@@ -83,6 +83,8 @@ static const struct capability general[] = {
 	CAPABILITY(enhanced_error_q_counters),
 	CAPABILITY_IN(log_max_ra_req_qp, 0, 7, "reads are counted with 8 bits"),
 	CAPABILITY_IN(log_max_ra_res_qp, 0, 7, "reads are counted with 8 bits"),
+	CAPABILITY_IN(log_max_ra_req_dc, 0, 7, "reads are counted with 8 bits"),
+	CAPABILITY_IN(log_max_ra_res_dc, 0, 7, "reads are counted with 8 bits"),
 	CAPABILITY_IN(log_max_msg, 12, 31, "InfiniBand messages have 4 KiB to 2 GiB"),
 	CAPABILITY_IN(max_wqe_sz_sq, 576, U16_MAX, "shorter requests cannot hold 30 segments"),
 	CAPABILITY_IN(max_wqe_sz_rq, 16, U16_MAX, "shorter requests cannot hold an address"),
@@ -106,6 +108,8 @@ static const struct capability general[] = {
 	CAPABILITY_IN(ud, 1, 1, "management needs datagrams"),
 	CAPABILITY(xrc),
 	CAPABILITY(dct),
+	SIZE(log_max_dci_stream_channels),
+	SIZE(log_max_dci_errored_streams),
 	CAPABILITY(apm),
 	CAPABILITY(atomic),
 	CAPABILITY(imaicl),
@@ -138,9 +142,20 @@ static const struct capability general[] = {
 	CAPABILITY(relaxed_ordering_write),
 	CAPABILITY(relaxed_ordering_read),
 	CAPABILITY(relaxed_ordering_read_pci_enabled),
+	CAPABILITY(relaxed_ordering_write_umr),
+	CAPABILITY(relaxed_ordering_read_umr),
+	CAPABILITY(pg),
+	CAPABILITY(null_mkey),
+	CAPABILITY(fixed_buffer_size),
+	CAPABILITY(umr_extended_translation_offset),
+	CAPABILITY(umr_indirect_mkey_disabled),
 	CAPABILITY(device_frequency_khz),
 	CAPABILITY(qp_packet_based),
 	CAPABILITY(device_memory),
+	OBJECTS(log_max_xrq, 0),
+	CAPABILITY(tag_matching),
+	CAPABILITY(rndv_offload_rc),
+	CAPABILITY_IN(log_tag_matching_list_sz, 0, 15, "the size of a list of tags has four bits"),
 };
 
 /* What is not on the general page. */
@@ -251,6 +266,32 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	return err;
 }
 
+/*
+ * What the device can do with pages that are not there, as far as this driver knows
+ * how to bring them in: faults that name the request.
+ */
+static int configure_paging(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_odp_cap maximum, wanted = {};
+	const struct hw_odp_scheme_cap *from =
+		hw_odp_cap_get_transport_page_fault_scheme_cap(&maximum);
+	struct hw_odp_scheme_cap *to = hw_odp_cap_transport_page_fault_scheme_cap(&wanted);
+	int err;
+
+	if (!caps->pg)
+		return 0;
+	err = cxib_query_paging_caps(queue, CXIB_CAP_MAXIMUM, &maximum);
+	if (err)
+		return err;
+	*hw_odp_scheme_cap_rc_odp_caps(to) = *hw_odp_scheme_cap_get_rc_odp_caps(from);
+	*hw_odp_scheme_cap_ud_odp_caps(to) = *hw_odp_scheme_cap_get_ud_odp_caps(from);
+	*hw_odp_scheme_cap_xrc_odp_caps(to) = *hw_odp_scheme_cap_get_xrc_odp_caps(from);
+	*hw_odp_scheme_cap_dc_odp_caps(to) = *hw_odp_scheme_cap_get_dc_odp_caps(from);
+	err = cxib_set_paging_caps(queue, &wanted);
+	caps->paging = *to;
+	return err;
+}
+
 /* What makes no sense is no memory. */
 static bool memic_is_possible(const struct cxib_command_queue *queue,
 			      const struct cxib_device_caps *caps)
@@ -305,6 +346,8 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	err = configure_general(queue, pages, caps);
 	if (!err)
 		err = configure_atomic(queue, caps);
+	if (!err)
+		err = configure_paging(queue, caps);
 	if (!err)
 		err = learn_device_memory(queue, caps);
 	kvfree(pages);

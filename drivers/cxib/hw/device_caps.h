@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "hw/capabilities.h"
+
 struct cxib_command_queue;
 struct dentry;
 struct device;
@@ -41,6 +43,9 @@ struct hw_cmd_hca_cap;
  * @enhanced_error_q_counters: they count errors by their kinds
  * @log_max_ra_req_qp: log2 of the outstanding reads and atomics, as requester
  * @log_max_ra_res_qp: the same as responder
+ * @log_max_ra_req_dc: log2 of the outstanding reads and atomics of dynamic
+ *	connections, as requester
+ * @log_max_ra_res_dc: the same as responder
  * @log_max_msg: log2 of the longest message in bytes
  * @max_wqe_sz_sq: longest send work request, bytes
  * @max_wqe_sz_rq: longest receive work request, bytes
@@ -61,7 +66,9 @@ struct hw_cmd_hca_cap;
  * @uc: unreliable connections
  * @ud: unreliable datagrams
  * @xrc: extended reliable connections
- * @dct: dynamically connected targets
+ * @dct: dynamically connected transport
+ * @log_max_dci_stream_channels: log2 of the streams of an initiator
+ * @log_max_dci_errored_streams: log2 of those that may fail before it does
  * @apm: automatic path migration
  * @atomic: atomic operations
  * @imaicl: local invalidation, memory windows of type 2
@@ -94,9 +101,21 @@ struct hw_cmd_hca_cap;
  * @relaxed_ordering_write: writes may pass each other on the bus
  * @relaxed_ordering_read: reads may, whatever the function's configuration
  * @relaxed_ordering_read_pci_enabled: reads may where the bus allows it
+ * @relaxed_ordering_write_umr: requests can change whether writes may
+ * @relaxed_ordering_read_umr: requests can change whether reads may
+ * @pg: pages can come in when they are needed
+ * @null_mkey: there is a key of memory that is not there
+ * @fixed_buffer_size: keys can consist of pieces of one length of other keys
+ * @umr_extended_translation_offset: requests reach all of a long list of translations
+ * @umr_indirect_mkey_disabled: requests do not change keys of other keys
+ * @paging: for which operations of which transports
  * @device_frequency_khz: of the device's clock
  * @qp_packet_based: credits can be counted in packets
  * @device_memory: memory on the device can be allocated
+ * @log_max_xrq: log2 of the extended shared receive queues
+ * @tag_matching: these can match tags
+ * @rndv_offload_rc: they can read what a message on a connection has announced
+ * @log_tag_matching_list_sz: log2 of the tags of one
  * @atomic_operations: kinds of atomic operations, one bit for each
  * @atomic_size_qp: their sizes, one bit for each power of two
  * @atomic_host_endian: operands are in the order of the host
@@ -135,6 +154,8 @@ struct cxib_device_caps {
 	u32 enhanced_error_q_counters;
 	u32 log_max_ra_req_qp;
 	u32 log_max_ra_res_qp;
+	u32 log_max_ra_req_dc;
+	u32 log_max_ra_res_dc;
 	u32 log_max_msg;
 	u32 max_wqe_sz_sq;
 	u32 max_wqe_sz_rq;
@@ -156,6 +177,8 @@ struct cxib_device_caps {
 	u32 ud;
 	u32 xrc;
 	u32 dct;
+	u32 log_max_dci_stream_channels;
+	u32 log_max_dci_errored_streams;
 	u32 apm;
 	u32 atomic;
 	u32 imaicl;
@@ -188,9 +211,21 @@ struct cxib_device_caps {
 	u32 relaxed_ordering_write;
 	u32 relaxed_ordering_read;
 	u32 relaxed_ordering_read_pci_enabled;
+	u32 relaxed_ordering_write_umr;
+	u32 relaxed_ordering_read_umr;
+	u32 pg;
+	u32 null_mkey;
+	u32 fixed_buffer_size;
+	u32 umr_extended_translation_offset;
+	u32 umr_indirect_mkey_disabled;
+	struct hw_odp_scheme_cap paging;
 	u32 device_frequency_khz;
 	u32 qp_packet_based;
 	u32 device_memory;
+	u32 log_max_xrq;
+	u32 tag_matching;
+	u32 rndv_offload_rc;
+	u32 log_tag_matching_list_sz;
 	u32 atomic_operations;
 	u32 atomic_size_qp;
 	u32 atomic_host_endian;

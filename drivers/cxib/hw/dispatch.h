@@ -11,6 +11,7 @@
 
 #include "hw/events.h"
 
+struct cxib_page_fault;
 struct device;
 
 /**
@@ -23,6 +24,7 @@ struct device;
  * @cq_error: completion queue @cqn has stopped
  * @queue_event: something happened to queue @number of kind @kind
  * @internal_error: the device failed
+ * @page_fault: a transfer waits for pages, and for an answer
  */
 struct cxib_event_handlers {
 	void (*completion)(void *context, u32 cqn);
@@ -34,6 +36,7 @@ struct cxib_event_handlers {
 	void (*queue_event)(void *context, enum hw_event_type event,
 			    enum hw_event_queue_type kind, u32 number);
 	void (*internal_error)(void *context);
+	void (*page_fault)(void *context, const struct cxib_page_fault *fault);
 };
 
 /**
@@ -52,9 +55,9 @@ struct cxib_event_sink {
 	atomic64_t unhandled;
 };
 
-void cxib_dispatch_event(struct cxib_event_sink *sink, const struct hw_eqe *entry);
+void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struct hw_eqe *entry);
 
 /* Types of the events that an asynchronous event queue is to take. */
-u64 cxib_asynchronous_events(void);
+u64 cxib_asynchronous_events(bool has_dct);
 
 #endif

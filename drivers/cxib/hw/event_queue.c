@@ -99,7 +99,7 @@ unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq)
 	do {
 		count = take_batch(eq, batch, total + BATCH >= limit);
 		for (i = 0; i < count; i++)
-			cxib_dispatch_event(eq->sink, &batch[i]);
+			cxib_dispatch_event(eq->sink, eq->expected, &batch[i]);
 		total += count;
 	} while (count == BATCH && total < limit);
 	return total;
@@ -233,6 +233,7 @@ static void set_up(struct cxib_event_queue *eq, struct cxib_bus *bus,
 		.uar = attr->uar,
 		.vector = attr->vector,
 		.log_size = attr->log_size,
+		.expected = attr->events ?: BIT_ULL(HW_EVENT_TYPE_COMP),
 		.workqueue = attr->workqueue,
 	};
 	strscpy(eq->name, attr->name, sizeof(eq->name));

@@ -27,6 +27,7 @@ struct hw_eqe;
  * @log_size: log2 of its entries
  * @ring: its memory
  * @dma: its bus address
+ * @expected: bit n: events of type n may come
  * @workqueue: where @work runs, which dispatches events in process context;
  *	NULL: they are dispatched in the interrupt
  * @work: takes entries out of the ring
@@ -45,6 +46,7 @@ struct cxib_event_queue {
 	unsigned int log_size;
 	struct hw_eqe *ring;
 	dma_addr_t dma;
+	u64 expected;
 	struct workqueue_struct *workqueue;
 	struct work_struct work;
 	spinlock_t lock; /* the reader of the ring */

@@ -11,6 +11,7 @@
 #include "hw/bus.h"
 #include "hw/hw.h"
 #include "hw/names.h"
+#include "hw/page_faults.h"
 
 #define COMMAND_VECTOR		0
 #define ASYNC_VECTOR		1
@@ -19,6 +20,7 @@
 #define LOG_COMMAND_EVENTS	7
 #define LOG_ASYNC_EVENTS	10
 #define LOG_COMPLETION_EVENTS	10
+#define LOG_FAULT_EVENTS	12
 
 static void on_commands_done(void *context, u32 slots)
 {
@@ -76,6 +78,18 @@ static void on_port_change(void *context, unsigned int port, enum hw_port_change
 		client->handlers->port_change(client->context, port, change);
 }
 
+/* Whoever waits for pages is answered in any case. */
+static void on_page_fault(void *context, const struct cxib_page_fault *fault)
+{
+	const struct cxib_hw_client *client = client_of(context);
+	struct cxib_hw *hw = context;
+
+	if (client)
+		client->handlers->page_fault(client->context, fault);
+	else
+		cxib_resume_page_fault(&hw->commands, fault, true);
+}
+
 static void on_internal_error(void *context)
 {
 	struct cxib_hw *hw = context;
@@ -110,6 +124,7 @@ static const struct cxib_event_handlers handlers = {
 	.cq_error = on_cq_error,
 	.queue_event = on_queue_event,
 	.internal_error = on_internal_error,
+	.page_fault = on_page_fault,
 };
 
 /**
@@ -133,9 +148,32 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	flush_workqueue(hw->workqueue);
 }
 
+/* That of page faults. */
+static unsigned int trailing_vectors(const struct cxib_hw *hw)
+{
+	return hw->caps.pg ? 1 : 0;
+}
+
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
-	return min(CXIB_SHARED_VECTORS + num_online_cpus(), 1U << hw->caps.log_max_eq);
+	return min(CXIB_SHARED_VECTORS + num_online_cpus() + trailing_vectors(hw),
+		   1U << hw->caps.log_max_eq);
+}
+
+/**
+ * cxib_hw_can_page() - whether there can be an event queue for page faults
+ * @hw: device with vectors
+ *
+ * It has the last vector. Where there are too few of them, completions come first.
+ */
+bool cxib_hw_can_page(const struct cxib_hw *hw)
+{
+	return hw->caps.pg && hw->vectors > CXIB_SHARED_VECTORS + 1;
+}
+
+static unsigned int completion_vectors(const struct cxib_hw *hw)
+{
+	return hw->vectors - CXIB_SHARED_VECTORS - cxib_hw_can_page(hw);
 }
 
 /**
@@ -147,7 +185,7 @@ static unsigned int wanted_vectors(const struct cxib_hw *hw)
 int cxib_hw_allocate_vectors(struct cxib_hw *hw)
 {
 	int count = hw->bus->ops->allocate_vectors(hw->bus, CXIB_SHARED_VECTORS + 1,
-						   wanted_vectors(hw));
+						   wanted_vectors(hw), trailing_vectors(hw));
 
 	if (count < 0) {
 		dev_err(hw->bus->dev,
@@ -230,7 +268,7 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw)
 	struct cxib_event_queue_attr attr = {
 		.vector = ASYNC_VECTOR,
 		.log_size = LOG_ASYNC_EVENTS,
-		.events = cxib_asynchronous_events(),
+		.events = cxib_asynchronous_events(hw->caps.dct),
 		.workqueue = hw->workqueue,
 	};
 
@@ -267,11 +305,12 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
  */
 int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
 {
-	unsigned int count = hw->vectors - CXIB_SHARED_VECTORS;
+	unsigned int count = completion_vectors(hw);
 	int err;
 
 	/* Freed with the memory of the rings, cxib_hw_free_eq_memory(). */
-	hw->completion_eqs = kcalloc(count, sizeof(*hw->completion_eqs), GFP_KERNEL);
+	hw->completion_eqs = kcalloc_node(count, sizeof(*hw->completion_eqs), GFP_KERNEL,
+					  dev_to_node(hw->bus->dev));
 	if (!hw->completion_eqs)
 		return -ENOMEM;
 	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
@@ -295,6 +334,37 @@ void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw)
 }
 
 /**
+ * cxib_hw_create_fault_eq() - page faults are told from now on
+ * @hw: device that is up and can page
+ * @workqueue: where
+ *
+ * Return: 0 or the error of cxib_event_queue_create(); -EBUSY when the device may still
+ * write to the one before.
+ */
+int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
+{
+	struct cxib_event_queue_attr attr = {
+		.vector = hw->vectors - 1,
+		.log_size = LOG_FAULT_EVENTS,
+		.events = BIT_ULL(HW_EVENT_TYPE_PAGE_FAULT),
+		.workqueue = workqueue,
+	};
+
+	if (hw->fault_eq.ring)
+		return -EBUSY;
+	return create(hw, &hw->fault_eq, &attr, "faults");
+}
+
+/**
+ * cxib_hw_destroy_fault_eq() - the reverse; no event is dispatched any more
+ * @hw: device with such an event queue
+ */
+void cxib_hw_destroy_fault_eq(struct cxib_hw *hw)
+{
+	destroy(hw, &hw->fault_eq);
+}
+
+/**
  * cxib_hw_free_eq_memory() - frees rings of queues that could not be destroyed
  * @hw: device that cannot access memory any more
  *
@@ -307,9 +377,10 @@ unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
 
 	freed += cxib_event_queue_free(&hw->command_eq);
 	freed += cxib_event_queue_free(&hw->async_eq);
+	freed += cxib_event_queue_free(&hw->fault_eq);
 	if (!hw->completion_eqs)
 		return freed;
-	for (i = 0; i < hw->vectors - CXIB_SHARED_VECTORS; i++)
+	for (i = 0; i < completion_vectors(hw); i++)
 		freed += cxib_event_queue_free(&hw->completion_eqs[i]);
 	kfree(hw->completion_eqs);
 	hw->completion_eqs = NULL;

@@ -23,7 +23,12 @@
 #define COUNTER_MASK		0xffffffU
 #define DETECTED_SHIFT		24
 
-static void read_buffer(struct cxib_health *health, struct hw_health_buffer *buffer)
+/**
+ * cxib_health_read() - reads what the device says of itself
+ * @health: health of the device
+ * @buffer: filled; ones when it does not answer
+ */
+void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffer)
 {
 	unsigned int i;
 
@@ -65,8 +70,8 @@ void cxib_health_break(struct cxib_health *health, const char *reason)
 		return;
 	dev_err(health->bus->dev, "device is given up: %s\n", reason);
 	cxib_command_queue_break(health->commands);
-	if (health->notify)
-		health->notify(health);
+	if (health->handlers->broken)
+		health->handlers->broken(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_break);
 
@@ -97,14 +102,27 @@ static void check_buffer(struct cxib_health *health)
 	struct hw_health_buffer buffer;
 	u8 syndrome;
 
-	read_buffer(health, &buffer);
+	cxib_health_read(health, &buffer);
 	syndrome = hw_health_buffer_get_synd(&buffer);
 	if (syndrome && syndrome != health->syndrome) {
 		say_what_is_wrong(health, &buffer);
 		if (hw_health_buffer_get_rfr(&buffer))
 			cxib_health_break(health, "it reports a fatal fault");
 	}
+	health->told &= syndrome == health->syndrome;
 	health->syndrome = syndrome;
+}
+
+static void check_commands(struct cxib_health *health)
+{
+	unsigned int unanswered;
+
+	if (cxib_command_queue_is_broken(health->commands))
+		cxib_health_break(health, "it does not answer commands");
+	cxib_command_queue_absorb(health->commands);
+	unanswered = cxib_command_queue_unanswered(health->commands);
+	health->told &= unanswered == health->unanswered;
+	health->unanswered = unanswered;
 }
 
 static void check_counter(struct cxib_health *health, u32 word)
@@ -145,9 +163,10 @@ void cxib_health_check(struct cxib_health *health)
 	check_interface(health);
 	check_buffer(health);
 	check_counter(health, word);
-	if (cxib_command_queue_is_broken(health->commands))
-		cxib_health_break(health, "it does not answer commands");
-	cxib_command_queue_absorb(health->commands);
+	check_commands(health);
+	if (!health->told && !cxib_health_is_broken(health) && health->handlers->changed)
+		health->handlers->changed(health);
+	health->told = true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_check);
 
@@ -166,16 +185,16 @@ static void check_regularly(struct work_struct *work)
  * @health: filled
  * @bus: the way to the device
  * @commands: its command queue, which was handed over to it
- * @notify: told once that the device is beyond hope, in any context; may be NULL
+ * @handlers: who is told
  */
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		       struct cxib_command_queue *commands,
-		       void (*notify)(struct cxib_health *health))
+		       const struct cxib_health_handlers *handlers)
 {
 	*health = (struct cxib_health){
 		.bus = bus,
 		.commands = commands,
-		.notify = notify,
+		.handlers = handlers,
 		/* A value that the counter never has: the first look only takes it. */
 		.counter = CXIB_NO_ANSWER,
 	};

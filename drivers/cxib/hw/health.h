@@ -12,7 +12,9 @@
 
 struct cxib_bus;
 struct cxib_command_queue;
+struct cxib_health;
 struct dentry;
+struct hw_health_buffer;
 
 /*
  * How soon a device that has failed is given up, its users are told and its
@@ -32,36 +34,52 @@ struct dentry;
 #define CXIB_HEALTH_STILL_LIMIT		8
 
 /**
+ * struct cxib_health_handlers - who is told
+ * @broken: once, that the device is beyond hope; in any context; may be NULL
+ * @changed: at the first look, and whenever @syndrome or @unanswered of a
+ *	device that is not beyond hope has changed; in process context; may be NULL
+ */
+struct cxib_health_handlers {
+	void (*broken)(struct cxib_health *health);
+	void (*changed)(struct cxib_health *health);
+};
+
+/**
  * struct cxib_health - health of one device
  * @bus: the way to the device
  * @commands: its command queue
  * @work: looks at the device every %CXIB_HEALTH_PERIOD_MS
- * @notify: told once that the device is beyond hope, in any context; may be NULL
+ * @handlers: who is told
  * @broken: the device is beyond hope; never cleared
  * @counter: counter of the firmware when last looked at
  * @still: how often it has not moved
  * @syndrome: what the health buffer said then
  * @detected: the other syndrome, beside the counter
+ * @unanswered: commands that were not answered in time, nor later
+ * @told: @changed was told of what is in @syndrome and @unanswered
  */
 struct cxib_health {
 	struct cxib_bus *bus;
 	struct cxib_command_queue *commands;
 	struct delayed_work work;
-	void (*notify)(struct cxib_health *health);
+	const struct cxib_health_handlers *handlers;
 	atomic_t broken;
 	u32 counter;
 	unsigned int still;
 	u8 syndrome;
 	u8 detected;
+	unsigned int unanswered;
+	bool told;
 };
 
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		       struct cxib_command_queue *commands,
-		       void (*notify)(struct cxib_health *health));
+		       const struct cxib_health_handlers *handlers);
 void cxib_health_stop(struct cxib_health *health);
 void cxib_health_check(struct cxib_health *health);
 void cxib_health_break(struct cxib_health *health, const char *reason);
 bool cxib_health_is_broken(const struct cxib_health *health);
+void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffer);
 void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory);
 
 #endif

@@ -23,8 +23,8 @@ struct workqueue_struct;
 /**
  * struct cxib_hw_client - who works with a device that is up
  * @handlers: what it wants to know: @completion, @cq_error, @queue_event,
- *	@port_change, and as @internal_error that the device was given up; the
- *	others have no effect
+ *	@port_change, @page_fault, and as @internal_error that the device was given
+ *	up; the others have no effect
  * @context: what its handlers are called with
  */
 struct cxib_hw_client {
@@ -39,6 +39,7 @@ struct cxib_hw_client {
  * @command_limit_ms: time limit of commands; 0 stands for the usual one
  * @given_up: told once that the device was given up, in process context; may
  *	be NULL
+ * @health_changed: told as the handler @changed of its health; may be NULL
  * @firmware: which firmware it runs
  * @commands: its command queue
  * @health: whether it is well
@@ -56,6 +57,7 @@ struct cxib_hw_client {
  * @async_eq: event queue for what happens by itself
  * @completion_eqs: event queues for completions, one for each further vector
  * @completion_eq_count: their number
+ * @fault_eq: event queue for page faults; without memory when there is none
  * @records: doorbell records of queues
  * @dma_lock: one change of @dma_stopped at a time
  * @dma_stopped: the device cannot access memory any more; read in any context
@@ -66,6 +68,7 @@ struct cxib_hw {
 	struct dentry *debugfs_root;
 	unsigned int command_limit_ms;
 	void (*given_up)(struct cxib_hw *hw);
+	void (*health_changed)(struct cxib_hw *hw);
 	struct cxib_init_segment firmware;
 	struct cxib_command_queue commands;
 	struct cxib_health health;
@@ -83,6 +86,7 @@ struct cxib_hw {
 	struct cxib_event_queue async_eq;
 	struct cxib_event_queue *completion_eqs;
 	unsigned int completion_eq_count;
+	struct cxib_event_queue fault_eq;
 	struct dma_pool *records;
 	struct mutex dma_lock; /* see above */
 	bool dma_stopped;
@@ -111,6 +115,9 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw);
 void cxib_hw_destroy_async_eq(struct cxib_hw *hw);
 int cxib_hw_create_completion_eqs(struct cxib_hw *hw);
 void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw);
+bool cxib_hw_can_page(const struct cxib_hw *hw);
+int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue);
+void cxib_hw_destroy_fault_eq(struct cxib_hw *hw);
 unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw);
 void cxib_hw_tell_given_up(struct work_struct *work);
 

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "hw/command_queue.h"
+#include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
 #include "hw/contexts.h"
@@ -142,7 +143,9 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 		hw_mkc_set_length64(context, 1);
 		return;
 	}
-	set_access_mode(context, HW_MKEY_ACCESS_MODE_MTT);
+	set_access_mode(context, params->of_keys ? HW_MKEY_ACCESS_MODE_KSM :
+						    HW_MKEY_ACCESS_MODE_MTT);
+	hw_mkc_set_umr_en(context, params->is_changeable);
 	hw_mkc_set_start_addr(context, params->start);
 	hw_mkc_set_len(context, params->length);
 	hw_mkc_set_log_page_size(context, params->log_page_size);
@@ -168,12 +171,13 @@ int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_pa
 	int err;
 
 	command.in_length = size_add(sizeof(*in), (size_t)octwords * OCTWORD);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = kvzalloc(command.in_length, GFP_KERNEL | __GFP_NOWARN);
 	if (!in)
 		return -ENOMEM;
 	command.in = in;
 	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
 	hw_create_mkey_in_set_translations_octword_actual_size(in, octwords);
+	hw_create_mkey_in_set_pg_access(in, params->is_paged);
 	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, octwords);
 	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
 	err = cxib_command_run(queue, &command);
@@ -198,6 +202,54 @@ int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 	return cxib_command_execute(queue, in, out);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);
+
+/**
+ * cxib_query_null_key() - QUERY_SPECIAL_CONTEXTS: the key of memory that is not there
+ * @queue: command queue of a device that has such a key
+ * @key: filled
+ *
+ * Context: process context, may sleep.
+ */
+int cxib_query_null_key(struct cxib_command_queue *queue, u32 *key)
+{
+	struct hw_query_special_contexts_in in = {};
+	struct hw_query_special_contexts_out out;
+	int err;
+
+	hw_query_special_contexts_in_set_opcode(&in, HW_CMD_QUERY_SPECIAL_CONTEXTS);
+	err = cxib_command_execute(queue, in, out);
+	*key = hw_query_special_contexts_out_get_null_mkey(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_null_key);
+
+/**
+ * cxib_query_mkey() - QUERY_MKEY: what a memory key stands for
+ * @queue: command queue
+ * @key: anything
+ * @out: filled: the context, and behind it the translation, as far as there is room
+ * @length: its bytes, at least sizeof(*out)
+ *
+ * Who asks about a key that is not there finds nothing in the kernel log.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_command_run().
+ */
+int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
+		    size_t length)
+{
+	struct hw_query_mkey_in in = {};
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = out, .out_length = length,
+		.quiet = true,
+	};
+
+	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);
+	hw_query_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	return cxib_command_run(queue, &command);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_mkey);
 
 /**
  * cxib_create_psv() - CREATE_PSV: where the device keeps two signatures

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 struct cxib_command_queue;
+struct hw_query_mkey_out;
 
 /* Signatures that CREATE_PSV makes room for: one on the wire, one in memory. */
 #define CXIB_PSV_COUNT	2
@@ -35,6 +36,10 @@ struct cxib_command_queue;
  * @remote_invalidate: the other end may invalidate the key
  * @on_device: the region is memory on the device, @start bytes from the
  *	beginning of BAR 0; addresses in requests begin with 0
+ * @of_keys: @pages are struct hw_ksm, pieces of 2^@log_page_size bytes of other keys
+ * @is_paged: pages whose address does not say that the device may read or write
+ *	them are not there
+ * @is_changeable: requests may change what the key of @pages allows
  * @is_signed: requests will say how the data is signed, too
  * @relaxed_write: writes may pass each other on the bus
  * @relaxed_read: reads may
@@ -55,6 +60,9 @@ struct cxib_mkey_params {
 	bool indirect;
 	bool remote_invalidate;
 	bool on_device;
+	bool of_keys;
+	bool is_paged;
+	bool is_changeable;
 	bool is_signed;
 	bool relaxed_write;
 	bool relaxed_read;
@@ -66,6 +74,9 @@ int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
 int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key);
+int cxib_query_null_key(struct cxib_command_queue *queue, u32 *key);
+int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
+		    size_t length);
 int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);
 int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
 int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number);

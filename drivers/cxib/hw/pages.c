@@ -24,6 +24,7 @@
 struct cxib_page {
 	struct page *page;
 	dma_addr_t dma;
+	bool is_set_aside;
 };
 
 static struct device *device_of(struct cxib_pages *pages)
@@ -114,17 +115,26 @@ static int add_page(struct cxib_pages *pages, __be64 *address)
 	return 0;
 }
 
-/* Returns false if the device never had such a page. */
-static bool remove_page(struct cxib_pages *pages, u64 address)
+/* Returns the page that the device has at an address; NULL if it has none there. */
+static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 {
 	struct cxib_page *entry = NULL;
 
 	lockdep_assert_held(&pages->lock);
 
 	if (!(address & (DEVICE_PAGE - 1)))
-		entry = xa_erase(&pages->held, address >> LOG_DEVICE_PAGE);
+		entry = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
+	return entry && !entry->is_set_aside ? entry : NULL;
+}
+
+/* Returns false if the device never had such a page. */
+static bool remove_page(struct cxib_pages *pages, u64 address)
+{
+	struct cxib_page *entry = find_page(pages, address);
+
 	if (!entry)
 		return false;
+	xa_erase(&pages->held, address >> LOG_DEVICE_PAGE);
 	free_page_of(pages, entry);
 	pages->count--;
 	return true;
@@ -136,6 +146,21 @@ static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 c
 
 	for (i = 0; i < count; i++)
 		remove_page(pages, be64_to_cpu(addresses[i]));
+}
+
+/*
+ * They are not the device's, so it does not give them back. But it knows their
+ * addresses, and it may be mistaken.
+ */
+static void set_list_aside(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		find_page(pages, be64_to_cpu(addresses[i]))->is_set_aside = true;
+		pages->count--;
+		pages->set_aside++;
+	}
 }
 
 /* Tells the firmware not to wait for pages that it asked for. */
@@ -186,19 +211,21 @@ static u32 make_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u
 static int give_some(struct cxib_pages *pages, u32 count)
 {
 	struct hw_manage_pages_in *in = kvzalloc(struct_size(in, pas, count), GFP_KERNEL);
-	bool unused = true;
+	bool refused = false;
 	int err = -ENOMEM;
 	u32 made;
 
 	if (!in)
 		return -ENOMEM;
 	made = make_pages(pages, in, count);
-	if (made == count)
-		err = send_pages(pages, in, count, &unused);
+	if (made < count)
+		remove_list(pages, in->pas, made);
+	else
+		err = send_pages(pages, in, count, &refused);
 	if (!err)
 		pages->given += count;
-	else if (unused)
-		remove_list(pages, in->pas, made);
+	else if (refused)
+		set_list_aside(pages, in->pas, count);
 	kvfree(in);
 	return err;
 }
@@ -209,10 +236,10 @@ static int give(struct cxib_pages *pages, u32 count)
 
 	lockdep_assert_held(&pages->lock);
 
-	if (count > CXIB_PAGES_LIMIT - pages->count) {
+	if (count > CXIB_PAGES_LIMIT - pages->count - pages->set_aside) {
 		dev_err(device_of(pages),
-			"the firmware wants %u pages and has %u, the limit is %u\n", count,
-			pages->count, CXIB_PAGES_LIMIT);
+			"the firmware wants %u pages, has %u and has refused %u, the limit is %u\n",
+			count, pages->count, pages->set_aside, CXIB_PAGES_LIMIT);
 		return -ENOSPC;
 	}
 	while (!err && count) {
@@ -442,11 +469,11 @@ int cxib_pages_reclaim(struct cxib_pages *pages)
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_reclaim);
 
 /**
- * cxib_pages_free() - frees what the firmware has not given back
+ * cxib_pages_free() - frees what the firmware has not given back, or has refused
  * @pages: pages of a device that cannot access memory any more
  *
  * Context: process context, may sleep.
- * Return: how many that were.
+ * Return: how many it has not given back.
  */
 u32 cxib_pages_free(struct cxib_pages *pages)
 {
@@ -458,6 +485,7 @@ u32 cxib_pages_free(struct cxib_pages *pages)
 		free_page_of(pages, entry);
 	xa_destroy(&pages->held);
 	pages->count = 0;
+	pages->set_aside = 0;
 	return count;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_free);
@@ -468,9 +496,9 @@ static int pages_show(struct seq_file *file, void *unused)
 
 	mutex_lock(&pages->lock);
 	seq_printf(file,
-		   "held: %u\npeak: %u\nlimit: %u\ngiven: %llu\ntaken back: %llu\nrequests refused: %llu\n",
-		   pages->count, pages->peak, CXIB_PAGES_LIMIT, pages->given, pages->taken,
-		   pages->refused);
+		   "held: %u\nset aside: %u\npeak: %u\nlimit: %u\ngiven: %llu\ntaken back: %llu\nrequests refused: %llu\n",
+		   pages->count, pages->set_aside, pages->peak, CXIB_PAGES_LIMIT, pages->given,
+		   pages->taken, pages->refused);
 	mutex_unlock(&pages->lock);
 	return 0;
 }

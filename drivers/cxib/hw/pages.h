@@ -24,8 +24,11 @@ struct dentry;
  * struct cxib_pages - the pages of one device
  * @queue: command queue of the device
  * @lock: one exchange of pages at a time; protects what follows
- * @held: struct cxib_page by page number: what the device has
- * @count: their number
+ * @held: struct cxib_page by page number: what the device has, and what it says
+ *	that it has refused
+ * @count: how many it has
+ * @set_aside: how many it has refused: nobody else gets them as long as it can
+ *	access memory
  * @peak: the highest @count so far
  * @given: pages given so far
  * @taken: pages taken back so far
@@ -39,6 +42,7 @@ struct cxib_pages {
 	struct mutex lock; /* books */
 	struct xarray held;
 	u32 count;
+	u32 set_aside;
 	u32 peak;
 	u64 given;
 	u64 taken;

@@ -12,11 +12,8 @@
 #include "hw/contexts.h"
 #include "hw/receive_queues.h"
 
-static void fill_context(struct hw_rmpc *context, const struct cxib_shared_queue_params *params)
+static void fill_queue(struct hw_wq *queue, const struct cxib_shared_queue_params *params)
 {
-	struct hw_wq *queue = hw_rmpc_wq(context);
-
-	hw_rmpc_set_state(context, HW_RMP_STATE_RDY);
 	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
 	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	hw_wq_set_pd(queue, params->pd);
@@ -50,7 +47,8 @@ int cxib_create_shared_queue(struct cxib_command_queue *queue,
 	command.in = in;
 	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
 	hw_create_rmp_in_set_uid(in, params->uid);
-	fill_context(hw_create_rmp_in_ctx(in), params);
+	hw_rmpc_set_state(hw_create_rmp_in_ctx(in), HW_RMP_STATE_RDY);
+	fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
 	/* The context ends with the list of pages. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_command_run(queue, &command);
@@ -165,6 +163,7 @@ int cxib_create_xrc_queue(struct cxib_command_queue *queue,
 		return -ENOMEM;
 	command.in = in;
 	hw_create_xrc_srq_in_set_opcode(in, HW_CMD_CREATE_XRC_SRQ);
+	hw_create_xrc_srq_in_set_uid(in, params->uid);
 	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
 	cxib_buffer_list(params->buffer, in->pas);
 	err = cxib_command_run(queue, &command);
@@ -177,14 +176,16 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_xrc_queue);
 /**
  * cxib_destroy_xrc_queue() - DESTROY_XRC_SRQ: the device does not use it any more
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
  */
-int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u32 number)
+int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_xrc_srq_in in = {};
 	struct hw_destroy_xrc_srq_out out;
 
 	hw_destroy_xrc_srq_in_set_opcode(&in, HW_CMD_DESTROY_XRC_SRQ);
+	hw_destroy_xrc_srq_in_set_uid(&in, uid);
 	hw_destroy_xrc_srq_in_set_xrc_srqn(&in, number);
 	return cxib_command_execute(queue, in, out);
 }
@@ -193,15 +194,17 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_xrc_queue);
 /**
  * cxib_arm_xrc_queue() - ARM_XRC_SRQ: an event when requests get few
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
  * @limit: as for cxib_arm_shared_queue()
  */
-int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 limit)
+int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
 	struct hw_arm_xrc_srq_in in = {};
 	struct hw_arm_xrc_srq_out out;
 
 	hw_arm_xrc_srq_in_set_opcode(&in, HW_CMD_ARM_XRC_SRQ);
+	hw_arm_xrc_srq_in_set_uid(&in, uid);
 	hw_arm_xrc_srq_in_set_op_mod(&in, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ);
 	hw_arm_xrc_srq_in_set_xrc_srqn(&in, number);
 	hw_arm_xrc_srq_in_set_lwm(&in, limit);
@@ -212,10 +215,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_arm_xrc_queue);
 /**
  * cxib_query_xrc_queue() - QUERY_XRC_SRQ: when the event comes
  * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
  * @limit: filled: as for cxib_query_shared_queue()
  */
-int cxib_query_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 *limit)
+int cxib_query_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrc_srq_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -223,9 +227,121 @@ int cxib_query_xrc_queue(struct cxib_command_queue *queue, u32 number, u16 *limi
 	int err;
 
 	hw_query_xrc_srq_in_set_opcode(&in, HW_CMD_QUERY_XRC_SRQ);
+	hw_query_xrc_srq_in_set_uid(&in, uid);
 	hw_query_xrc_srq_in_set_xrc_srqn(&in, number);
 	err = cxib_command_execute(queue, in, out);
 	*limit = hw_xrc_srqc_get_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(&out));
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_xrc_queue);
+
+static void fill_tagged_context(struct hw_xrqc *context,
+				const struct cxib_shared_queue_params *params)
+{
+	struct hw_tag_matching_topology_context *tags =
+		hw_xrqc_tag_matching_topology_context(context);
+
+	hw_xrqc_set_topology(context, HW_XRQ_TOPOLOGY_TAG_MATCHING);
+	if (params->fetches_rendezvous)
+		hw_xrqc_set_offload(context, HW_XRQ_OFFLOAD_RNDV);
+	hw_tag_matching_topology_context_set_log_matching_list_sz(tags, params->log_tags);
+	hw_xrqc_set_user_index(context, params->user_index);
+	hw_xrqc_set_cqn(context, params->cqn);
+	fill_queue(hw_xrqc_wq(context), params);
+}
+
+/**
+ * cxib_create_tagged_queue() - CREATE_XRQ: a shared receive queue that matches tags
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_tagged_queue(struct cxib_command_queue *queue,
+			     const struct cxib_shared_queue_params *params, u32 *number)
+{
+	size_t list = params->buffer->page_count * sizeof(__be64);
+	struct hw_create_xrq_out out;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	struct hw_create_xrq_in *in;
+	int err;
+
+	command.in_length = size_add(sizeof(*in), list);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
+	hw_create_xrq_in_set_uid(in, params->uid);
+	fill_tagged_context(hw_create_xrq_in_xrq_context(in), params);
+	/* The context ends with the list of pages. */
+	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_xrq_out_get_xrqn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_tagged_queue);
+
+/**
+ * cxib_destroy_tagged_queue() - DESTROY_XRQ: the device does not use it any more
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue() that no queue pair
+ *	refers to
+ */
+int cxib_destroy_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+{
+	struct hw_destroy_xrq_in in = {};
+	struct hw_destroy_xrq_out out;
+
+	hw_destroy_xrq_in_set_opcode(&in, HW_CMD_DESTROY_XRQ);
+	hw_destroy_xrq_in_set_uid(&in, uid);
+	hw_destroy_xrq_in_set_xrqn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_tagged_queue);
+
+/**
+ * cxib_arm_tagged_queue() - ARM_RQ: an event when requests get few
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue()
+ * @limit: as for cxib_arm_shared_queue()
+ */
+int cxib_arm_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+{
+	struct hw_arm_rq_in in = {};
+	struct hw_arm_rq_out out;
+
+	hw_arm_rq_in_set_opcode(&in, HW_CMD_ARM_RQ);
+	hw_arm_rq_in_set_uid(&in, uid);
+	hw_arm_rq_in_set_op_mod(&in, HW_ARM_RQ_OP_MOD_XRQ);
+	hw_arm_rq_in_set_srq_number(&in, number);
+	hw_arm_rq_in_set_lwm(&in, limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_tagged_queue);
+
+/**
+ * cxib_query_tagged_queue() - QUERY_XRQ: when the event comes
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue()
+ * @limit: filled: as for cxib_query_shared_queue()
+ */
+int cxib_query_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+{
+	struct hw_query_xrq_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_xrq_out out;
+	const struct hw_xrqc *context = hw_query_xrq_out_get_xrq_context(&out);
+	int err;
+
+	hw_query_xrq_in_set_opcode(&in, HW_CMD_QUERY_XRQ);
+	hw_query_xrq_in_set_uid(&in, uid);
+	hw_query_xrq_in_set_xrqn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_wq_get_lwm(hw_xrqc_get_wq(context));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_tagged_queue);

@@ -10,6 +10,7 @@
 #include <linux/tracepoint.h>
 
 #include "hw/command_queue.h"
+#include "hw/events.h"
 #include "hw/names.h"
 
 #ifdef CXIB_LACKS_ONE_STRING_ARGUMENT
@@ -70,6 +71,54 @@ TRACE_EVENT(cmd_done,
 		      __get_str(device), __get_str(name), __entry->opcode, __entry->slot,
 		      __entry->token, __get_str(status_name), __entry->status,
 		      __entry->syndrome, __entry->err, __entry->nanoseconds)
+);
+
+DECLARE_EVENT_CLASS(cmd_unanswered,
+		    TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
+		    TP_ARGS(dev, slot),
+		    TP_STRUCT__entry(__string(device, dev_name(dev))
+				     __string(name, hw_cmd_name(slot->opcode))
+				     __field(u16, opcode)
+				     __field(u8, slot)
+				     __field(u8, token)
+				     __field(s64, age_ms)),
+		    TP_fast_assign(cxib_assign_str(device, dev_name(dev));
+				   cxib_assign_str(name, hw_cmd_name(slot->opcode));
+				   __entry->opcode = slot->opcode;
+				   __entry->slot = slot->number;
+				   __entry->token = slot->token;
+				   __entry->age_ms = ktime_ms_delta(ktime_get(), slot->issued);),
+		    TP_printk("%s %s (0x%03x) slot %u token 0x%02x after %lld ms",
+			      __get_str(device), __get_str(name), __entry->opcode, __entry->slot,
+			      __entry->token, __entry->age_ms)
+);
+
+/* Nobody waits for the answer any more. */
+DEFINE_EVENT(cmd_unanswered, cmd_timeout,
+	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
+	     TP_ARGS(dev, slot)
+);
+
+/* The answer has come after all. */
+DEFINE_EVENT(cmd_unanswered, cmd_late,
+	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
+	     TP_ARGS(dev, slot)
+);
+
+TRACE_EVENT(eq_event,
+	    TP_PROTO(const struct device *dev, const struct hw_eqe *eqe),
+	    TP_ARGS(dev, eqe),
+	    TP_STRUCT__entry(__string(device, dev_name(dev))
+			     __string(name, hw_event_type_name(hw_eqe_get_event_type(eqe)))
+			     __field(u8, type)
+			     __field(u8, subtype)),
+	    TP_fast_assign(cxib_assign_str(device, dev_name(dev));
+			   cxib_assign_str(name,
+					   hw_event_type_name(hw_eqe_get_event_type(eqe)));
+			   __entry->type = hw_eqe_get_event_type(eqe);
+			   __entry->subtype = hw_eqe_get_event_sub_type(eqe);),
+	    TP_printk("%s %s (0x%02x) sub-type 0x%02x", __get_str(device), __get_str(name),
+		      __entry->type, __entry->subtype)
 );
 
 #endif

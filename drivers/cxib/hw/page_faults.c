@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Page faults: their events, and the command that answers them. */
+#include <kunit/visibility.h>
+
+#include "hw/command_queue.h"
+#include "hw/commands_memory.h"
+#include "hw/contexts.h"
+#include "hw/page_faults.h"
+
+#define TOKEN_MASK	GENMASK(23, 0)
+
+/* Where the event of a work request has its token: the public description leaves that out. */
+#define TOKEN_WORD	3
+
+static void decode_request(const struct hw_wqe_associated_page_fault_event *event,
+			   struct cxib_page_fault *fault)
+{
+	fault->token = be32_to_cpu(event->dw[TOKEN_WORD]) & TOKEN_MASK;
+	fault->queue = hw_wqe_associated_page_fault_event_get_qpn(event);
+	fault->committed = hw_wqe_associated_page_fault_event_get_bytes_committed(event);
+	fault->packet = hw_wqe_associated_page_fault_event_get_len(event);
+	fault->index = hw_wqe_associated_page_fault_event_get_wqe_index(event);
+	if (hw_wqe_associated_page_fault_event_get_requestor(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_REQUESTOR;
+	if (hw_wqe_associated_page_fault_event_get_write_read(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_WRITE;
+	if (hw_wqe_associated_page_fault_event_get_rdma(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
+}
+
+static void decode_remote(const struct hw_rdma_page_fault_event *event,
+			  struct cxib_page_fault *fault)
+{
+	fault->token = hw_rdma_page_fault_event_get_qp_number(event);
+	fault->queue = fault->token;
+	fault->committed = hw_rdma_page_fault_event_get_bytes_committed(event);
+	fault->packet = hw_rdma_page_fault_event_get_packet_len(event);
+	fault->key = hw_rdma_page_fault_event_get_r_key(event);
+	fault->length = hw_rdma_page_fault_event_get_rdma_op_len(event);
+	fault->address = hw_rdma_page_fault_event_get_rdma_va(event);
+	if (hw_rdma_page_fault_event_get_requestor(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_REQUESTOR;
+	if (hw_rdma_page_fault_event_get_write(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_WRITE;
+	if (hw_rdma_page_fault_event_get_rdma(event))
+		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
+}
+
+/**
+ * cxib_page_fault_decode() - reads the event of a page fault
+ * @entry: a copy of the event
+ * @fault: filled; none of it is checked against anything that there is
+ *
+ * Return: false when it has no form that this driver knows.
+ */
+bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault)
+{
+	*fault = (struct cxib_page_fault){ .form = hw_eqe_get_event_sub_type(entry) };
+	switch (fault->form) {
+	case HW_PAGE_FAULT_SUBTYPE_WQE:
+		decode_request(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
+			       fault);
+		return true;
+	case HW_PAGE_FAULT_SUBTYPE_RDMA:
+		decode_remote(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
+		return true;
+	default:
+		return false;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_decode);
+
+/**
+ * cxib_resume_page_fault() - PAGE_FAULT_RESUME: the transfer goes on
+ * @queue: command queue
+ * @fault: what the device has said
+ * @failed: it goes on with an error
+ *
+ * The device refuses it when what has met the fault is gone by now, so that is not
+ * mentioned in the kernel log.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_command_run().
+ */
+int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
+			   bool failed)
+{
+	struct hw_page_fault_resume_in in = {};
+	struct hw_page_fault_resume_out out;
+	struct hw_trans_page_fault_info *info =
+		hw_page_fault_resume_in_page_fault_info_trans_page_fault_info(&in);
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = &out, .out_length = sizeof(out),
+		.quiet = true,
+	};
+
+	hw_page_fault_resume_in_set_opcode(&in, HW_CMD_PAGE_FAULT_RESUME);
+	hw_trans_page_fault_info_set_error(info, failed);
+	hw_trans_page_fault_info_set_page_fault_type(info, fault->operation);
+	hw_trans_page_fault_info_set_wq_number(info, fault->queue);
+	hw_trans_page_fault_info_set_fault_token(info, fault->token);
+	return cxib_command_run(queue, &command);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_resume_page_fault);

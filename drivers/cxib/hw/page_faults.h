@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Page faults: transfers that wait for pages. The device tells of them in events
+ * and goes on when it is answered.
+ */
+#ifndef CXIB_HW_PAGE_FAULTS_H
+#define CXIB_HW_PAGE_FAULTS_H
+
+#include <linux/types.h>
+
+#include "hw/events.h"
+
+struct cxib_command_queue;
+
+/**
+ * struct cxib_page_fault - what waits for pages, as the device says
+ * @form: whether a work request has led to them, or a request of the peer
+ * @operation: HW_PAGE_FAULT_FLAGS_…: what meets them
+ * @token: names the fault in the answer
+ * @queue: number of the queue with the request; for a request of the peer the token
+ * @committed: bytes of the message that are done
+ * @packet: bytes of the packet
+ * @index: of the work request in its queue
+ * @key: memory key that the peer uses
+ * @length: bytes of the peer's request
+ * @address: where they begin
+ */
+struct cxib_page_fault {
+	enum hw_page_fault_subtype form;
+	u8 operation;
+	u32 token;
+	u32 queue;
+	u32 committed;
+	u16 packet;
+	u16 index;
+	u32 key;
+	u32 length;
+	u64 address;
+};
+
+bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault);
+int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
+			   bool failed);
+
+#endif
