@@ -183,6 +183,7 @@ static const struct ib_device_ops ops = {
 	.disassociate_ucontext = disassociate_context,
 	.mmap = cxib_map,
 	.mmap_free = cxib_free_mapping,
+	.modify_qp = cxib_modify_any_qp,
 	.query_device = cxib_query_device_for_program,
 	.query_ucontext = cxib_query_context,
 	.reg_dm_mr = cxib_register_piece,

@@ -266,7 +266,8 @@ static int identify(struct ib_uobject *uobject, struct cxib_devx_identity *ident
 	case UVERBS_OBJECT_QP:
 		identity->kind = CXIB_DEVX_QP;
 		identity->number = to_qp(uobject->object)->number;
-		return 0;
+		/* A DC target has commands of its own, and perhaps no number. */
+		return to_qp(uobject->object)->dct ? -EINVAL : 0;
 	case UVERBS_OBJECT_SRQ:
 		identity->kind = CXIB_DEVX_RMP;
 		identity->number = to_srq(srq)->number;

@@ -5,6 +5,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/user.h"
+#include "verbs/dc.h"
 #include "verbs/qp.h"
 
 /* What every library sends: up to the page of doorbells. */
@@ -13,27 +14,52 @@
 /* That data may come in completions is an offer, which is not taken. */
 #define OFFERS		(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 #define QP_FLAGS	(OFFERS | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+#define DCI_FLAGS	(QP_FLAGS | MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_DCI_STREAM)
+#define DCT_FLAGS	(OFFERS | MLX5_QP_FLAG_TYPE_DCT)
+
+/* What queue pairs of dynamically connected transport can be, of which each is one. */
+#define DC_TYPES	(MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT)
+
+static int check_flags(struct ib_device *ib, u32 flags, u32 known)
+{
+	if (!(flags & ~known))
+		return 0;
+	ibdev_dbg(ib, "the library wants a queue pair with the flags 0x%x, only those of 0x%x are supported\n",
+		  flags, known);
+	return -EOPNOTSUPP;
+}
+
+static int check_dc_type(struct ib_device *ib, u32 flags)
+{
+	if (hweight32(flags & DC_TYPES) == 1)
+		return 0;
+	ibdev_dbg(ib, "flags 0x%x of a queue pair do not say whether it is an initiator or a target\n",
+		  flags);
+	return -EINVAL;
+}
+
+static int check_user_index(struct ib_device *ib, const struct cxib_context *context, u32 index)
+{
+	if (index <= CXIB_NO_USER_INDEX && (context->cqe_version || index == CXIB_NO_USER_INDEX))
+		return 0;
+	ibdev_dbg(ib, "user index 0x%x of a queue pair is not possible\n", index);
+	return -EINVAL;
+}
 
 static int check_request(struct ib_device *ib, const struct cxib_context *context,
-			 const struct mlx5_ib_create_qp *request)
+			 const struct mlx5_ib_create_qp *request, u32 known)
 {
-	if (request->flags & ~QP_FLAGS) {
-		ibdev_dbg(ib, "the library wants a queue pair with the flags 0x%x, only those of 0x%x are supported\n",
-			  request->flags, QP_FLAGS);
-		return -EOPNOTSUPP;
-	}
+	int err = check_flags(ib, request->flags, known);
+
+	if (err)
+		return err;
 	if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)) {
 		ibdev_dbg(ib, "the library does not say which page of doorbells a queue pair has\n");
 		return -EINVAL;
 	}
-	if (request->sq_buf_addr || request->ece_options)
+	if (request->sq_buf_addr || request->ece_options || request->reserved)
 		return -EOPNOTSUPP;
-	if (request->uidx > CXIB_NO_USER_INDEX ||
-	    (!context->cqe_version && request->uidx != CXIB_NO_USER_INDEX)) {
-		ibdev_dbg(ib, "user index 0x%x of a queue pair is not possible\n", request->uidx);
-		return -EINVAL;
-	}
-	return 0;
+	return check_user_index(ib, context, request->uidx);
 }
 
 static int refuse(struct ib_device *ib, const char *name, u32 value, u32 limit)
@@ -112,50 +138,153 @@ static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct 
 	return err;
 }
 
+static int refuse_streams(const struct cxib_qp *qp, const char *name, u32 value, u32 limit)
+{
+	ibdev_dbg(qp->ib.device, "%s %u of an initiator is not possible, the limit is %u\n", name,
+		  value, limit);
+	return -EINVAL;
+}
+
+/* It sends, whatever else was asked for, by streams of which some may fail. */
+static int prepare_initiator(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			     const struct mlx5_ib_create_qp *request)
+{
+	const struct mlx5_ib_create_qp_dci_streams *streams = &request->dci_streams;
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	bool has_streams = request->flags & MLX5_QP_FLAG_DCI_STREAM;
+	u32 most = has_streams ? caps->log_max_dci_stream_channels : 0;
+	u32 most_failed = has_streams ? caps->log_max_dci_errored_streams : 0;
+
+	if (!request->sq_wqe_count || (init->cap.max_recv_wr && !init->srq)) {
+		ibdev_dbg(qp->ib.device, "an initiator of dynamic connections sends, and does not receive\n");
+		return -EINVAL;
+	}
+	if (streams->log_num_concurent > most)
+		return refuse_streams(qp, "log_num_concurent", streams->log_num_concurent, most);
+	if (streams->log_num_errored > most_failed)
+		return refuse_streams(qp, "log_num_errored", streams->log_num_errored,
+				      most_failed);
+	qp->log_streams = streams->log_num_concurent;
+	qp->log_failed_streams = streams->log_num_errored;
+	return 0;
+}
+
+static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_DRIVER:
+		return DCI_FLAGS;
+	case IB_QPT_RC:
+		if (caps->qp_packet_based)
+			return QP_FLAGS | MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
+		fallthrough;
+	default:
+		return QP_FLAGS;
+	}
+}
+
 static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 		   const struct cxib_context *context, const struct mlx5_ib_create_qp *request)
 {
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
 	int err;
 
-	err = check_request(qp->ib.device, context, request);
+	err = check_request(qp->ib.device, context, request, known_flags(caps, init->qp_type));
 	if (!err)
 		err = cxib_qp_prepare(qp, init);
+	if (!err && init->qp_type == IB_QPT_DRIVER)
+		err = prepare_initiator(qp, init, request);
 	if (!err)
 		err = size_sends(qp, request);
 	if (!err)
 		err = size_receives(qp, init, request);
 	qp->is_user = true;
 	qp->user_index = request->uidx;
+	qp->counts_packets = request->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
+	return err;
+}
+
+static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+			      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
+{
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_user_memory memory;
+	int err;
+
+	err = prepare(qp, init, context, request);
+	if (err)
+		return err;
+	memory = (struct cxib_user_memory){
+		.buffer = request->buf_addr,
+		.size = cxib_qp_buffer_size(qp),
+		.record = request->db_addr,
+	};
+	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->record.dma);
+	if (err)
+		return err;
+	err = hold_uar(qp, context, request->bfreg_index);
+	if (!err)
+		err = start(qp, init, udata);
+	if (err)
+		cxib_unpin_queue(&qp->user, &qp->buffer);
+	return err;
+}
+
+static int check_target(struct ib_device *ib, const struct cxib_context *context,
+			const struct mlx5_ib_create_qp *request)
+{
+	int err = check_flags(ib, request->flags, DCT_FLAGS);
+
+	if (err)
+		return err;
+	if (request->ece_options || request->reserved)
+		return -EOPNOTSUPP;
+	if (request->buf_addr || request->db_addr || request->sq_wqe_count ||
+	    request->rq_wqe_count || request->rq_wqe_shift || request->bfreg_index ||
+	    request->dci_streams.log_num_concurent || request->dci_streams.log_num_errored) {
+		ibdev_dbg(ib, "a target of dynamic connections has no queues of its own\n");
+		return -EINVAL;
+	}
+	return check_user_index(ib, context, request->uidx);
+}
+
+static int create_target(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+			 const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
+{
+	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = U32_MAX };
+	int err;
+
+	err = check_target(qp->ib.device, context, request);
+	if (!err)
+		err = cxib_qp_prepare(qp, init);
+	if (err)
+		return err;
+	qp->is_user = true;
+	init->cap = (struct ib_qp_cap){};
+	err = cxib_dct_create(qp, request->access_key, request->uidx);
+	if (err)
+		return err;
+	err = cxib_put_response(udata, &response, sizeof(response));
+	if (err)
+		cxib_dct_destroy(qp, NULL);
 	return err;
 }
 
 static int create_user_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
 {
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
 	struct mlx5_ib_create_qp request;
-	struct cxib_user_memory memory;
 	int err;
 
 	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
-	if (!err)
-		err = prepare(qp, init, context, &request);
+	if (!err && init->qp_type == IB_QPT_DRIVER)
+		err = check_dc_type(qp->ib.device, request.flags);
 	if (err)
 		return err;
-	memory = (struct cxib_user_memory){
-		.buffer = request.buf_addr,
-		.size = cxib_qp_buffer_size(qp),
-		.record = request.db_addr,
-	};
-	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->record.dma);
-	if (err)
-		return err;
-	err = hold_uar(qp, context, request.bfreg_index);
-	if (!err)
-		err = start(qp, init, udata);
-	if (err)
-		cxib_unpin_queue(&qp->user, &qp->buffer);
-	return err;
+	if (init->qp_type == IB_QPT_DRIVER && request.flags & MLX5_QP_FLAG_TYPE_DCT)
+		return create_target(qp, init, &request, udata);
+	return create_with_queues(qp, init, &request, udata);
 }
 
 /* It has neither queues nor doorbells, whatever the library has made for it. */
@@ -191,4 +320,41 @@ int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata)
 	if (!err && qp->is_user)
 		cxib_unpin_queue(&qp->user, &qp->buffer);
 	return err;
+}
+
+static bool makes_target(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return qp->dct && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
+}
+
+/* A target gets its number with the transition to RTR, and the program gets it as the answer. */
+static int create_number(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata)
+{
+	struct mlx5_ib_modify_qp_resp response = {};
+	int err;
+
+	if (udata->outlen < offsetofend(typeof(response), dctn)) {
+		ibdev_dbg(qp->ib.device, "there is no room for the number of a target\n");
+		return -EINVAL;
+	}
+	err = cxib_modify_queue_pair(&qp->ib, attr, mask, udata);
+	if (err)
+		return err;
+	response.response_length = min(sizeof(response), udata->outlen);
+	response.dctn = qp->number;
+	err = cxib_put_response(udata, &response, response.response_length);
+	if (err)
+		cxib_dct_take_back(qp);
+	return err;
+}
+
+int cxib_modify_any_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		       struct ib_udata *udata)
+{
+	struct cxib_qp *qp = to_qp(ib);
+
+	if (udata && makes_target(qp, attr, mask))
+		return create_number(qp, attr, mask, udata);
+	return cxib_modify_queue_pair(ib, attr, mask, udata);
 }

@@ -37,6 +37,17 @@ static struct mlx5_ib_cqe_comp_caps compression(const struct cxib_device_caps *c
 	return response;
 }
 
+static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *caps)
+{
+	struct mlx5_ib_dci_streams_caps response = {};
+
+	if (!caps->dct)
+		return response;
+	response.max_log_num_concurent = caps->log_max_dci_stream_channels;
+	response.max_log_num_errored = caps->log_max_dci_errored_streams;
+	return response;
+}
+
 int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
 				  struct ib_udata *udata)
 {
@@ -44,6 +55,7 @@ int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *a
 	struct mlx5_ib_query_device_resp response = {
 		.flags = response_flags(&to_verbs(ib)->hw->caps),
 		.cqe_comp_caps = compression(&to_verbs(ib)->hw->caps),
+		.dci_streams_caps = streams(&to_verbs(ib)->hw->caps),
 	};
 	int err;
 

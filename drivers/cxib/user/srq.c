@@ -20,7 +20,7 @@ static int check_request(const struct cxib_srq *srq, const struct cxib_context *
 			  request->flags);
 		return -EOPNOTSUPP;
 	}
-	if (srq->ib.srq_type == IB_SRQT_XRC && context->cqe_version &&
+	if (ib_srq_has_cq(srq->ib.srq_type) && context->cqe_version &&
 	    request->uidx > CXIB_NO_USER_INDEX) {
 		ibdev_dbg(ib, "user index 0x%x of a shared receive queue is not possible\n",
 			  request->uidx);
@@ -52,6 +52,7 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	struct cxib_user_memory memory;
 	int err;
 
+	srq->is_user = true;
 	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
 	if (!err)
 		err = check_request(srq, context, &request);
@@ -59,7 +60,6 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 		err = cxib_srq_prepare(srq, init);
 	if (err)
 		return err;
-	srq->is_user = true;
 	srq->user_index = context->cqe_version ? request.uidx : CXIB_NO_USER_INDEX;
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,

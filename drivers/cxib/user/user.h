@@ -92,6 +92,8 @@ int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata);
 /* qp.c */
 int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);
+int cxib_modify_any_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		       struct ib_udata *udata);
 
 /* context.c */
 void cxib_describe_context(const struct cxib_context *context,

@@ -48,6 +48,8 @@ static const struct counter counters[] = {
 	COUNTER_ERROR(resp_remote_access_errors),
 	COUNTER_ERROR(resp_cqe_flush_error),
 	COUNTER_ERROR(req_cqe_flush_error),
+	COUNTER_ERROR(req_transport_retries_exceeded),
+	COUNTER_ERROR(req_rnr_retries_exceeded),
 };
 
 /* Lists the counters that the device has. */

@@ -247,6 +247,24 @@ void cxib_flush_completion_queues(struct work_struct *work)
 	}
 }
 
+/* Of a device that was given up, datagrams of the management fail later than other requests. */
+void cxib_fail_datagrams(struct work_struct *work)
+{
+	struct cxib_verbs *verbs = container_of(to_delayed_work(work), struct cxib_verbs,
+						fail_datagrams);
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		cxib_cq_fail_datagrams(cq);
+		cxib_reference_put(&cq->reference);
+	}
+	queue_work(system_unbound_wq, &verbs->flush);
+}
+
 /**
  * cxib_forget_xrc_completions() - removes completions of a receiving XRC queue pair
  * @verbs: RDMA device

@@ -85,6 +85,7 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);
 void cxib_flush_completion_queues(struct work_struct *work);
+void cxib_fail_datagrams(struct work_struct *work);
 void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp);
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
 void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
@@ -96,6 +97,7 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
+void cxib_cq_fail_datagrams(struct cxib_cq *cq);
 bool cxib_cq_is_awaited(struct cxib_cq *cq);
 int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);

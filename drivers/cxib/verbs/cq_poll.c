@@ -480,9 +480,24 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
  * own doing, and says nothing about it to those who wait for the answer: nobody
  * would ever be told that a connection has ended. Any other error it reports.
  */
+static enum ib_wc_status flush_status(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_management(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
+}
+
+/* Datagrams of the management have their time of grace, see CXIB_DATAGRAM_GRACE. */
+static bool can_flush_sends(const struct cxib_qp *qp)
+{
+	u32 end = cxib_qp_is_management(qp) ? qp->failing : READ_ONCE(qp->sends.produced);
+
+	return qp->has_sends && (s32)(end - qp->sends.consumed) > 0;
+}
+
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	wc->status = cxib_qp_is_special(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
+	if (!can_flush_sends(qp))
+		return false;
+	wc->status = flush_status(qp);
 	do {
 		if (!cxib_retire_send(qp, qp->sends.consumed, wc))
 			return false;
@@ -553,11 +568,6 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 
-static bool has_sends(const struct cxib_qp *qp)
-{
-	return qp->has_sends && READ_ONCE(qp->sends.produced) != qp->sends.consumed;
-}
-
 static bool has_receives(const struct cxib_qp *qp)
 {
 	return qp->has_receives && READ_ONCE(qp->receives.produced) != qp->receives.consumed;
@@ -572,13 +582,33 @@ static bool has_completions(struct cxib_cq *cq)
 	if (cxib_cq_is_written(cq, cq->consumer))
 		return true;
 	list_for_each_entry(qp, &cq->senders, sender)
-		if (has_sends(qp))
+		if (can_flush_sends(qp))
 			return true;
 	list_for_each_entry(qp, &cq->receivers, receiver)
 		if (has_receives(qp))
 			return true;
 	return false;
 }
+
+/**
+ * cxib_cq_fail_datagrams() - lets datagrams of the management fail
+ * @cq: completion queue of a device that is quiet
+ *
+ * Those that are posted by now are flushed when it is polled next.
+ *
+ * Context: any.
+ */
+void cxib_cq_fail_datagrams(struct cxib_cq *cq)
+{
+	struct cxib_qp *qp;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	list_for_each_entry(qp, &cq->senders, sender)
+		qp->failing = READ_ONCE(qp->sends.produced);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_fail_datagrams);
 
 /**
  * cxib_cq_is_awaited() - whether an event of a completion queue is due

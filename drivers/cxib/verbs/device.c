@@ -5,14 +5,19 @@
 
 #include "hw/capabilities.h"
 #include "verbs/integrity.h"
+#include "verbs/odp.h"
 #include "verbs/qp.h"
 #include "verbs/srq.h"
+#include "verbs/umr.h"
 
 /* Version of what user space and driver tell each other: that of the in-tree driver. */
 #define USER_ABI_VERSION	1
 
 /* Blocks that any request takes at most, if it has one data segment. */
 #define BLOCKS_OF_REQUEST	4
+
+/* Bytes of a message that announces data, headers and all, for the device to fetch them. */
+#define RENDEZVOUS_HEADER_MAX	64
 
 static struct cxib_verbs *from_device(struct device *dev)
 {
@@ -52,6 +57,7 @@ static const struct ib_device_ops ops = {
 	.driver_id = RDMA_DRIVER_MLX5,
 	.uverbs_abi_ver = USER_ABI_VERSION,
 
+	.advise_mr = cxib_advise_mr,
 	.alloc_mr = cxib_alloc_mr,
 	.alloc_mr_integrity = cxib_alloc_signed_mr,
 	.alloc_mw = cxib_create_mw,
@@ -68,6 +74,7 @@ static const struct ib_device_ops ops = {
 	.detach_mcast = cxib_detach_multicast,
 	.fill_res_cq_entry = cxib_describe_cq,
 	.fill_res_qp_entry = cxib_describe_qp,
+	.fill_stat_mr_entry = cxib_count_mr,
 	.get_dev_fw_str = cxib_get_firmware_string,
 	.get_dma_mr = cxib_get_dma_mr,
 	.get_link_layer = cxib_get_link_layer,
@@ -77,7 +84,6 @@ static const struct ib_device_ops ops = {
 	.modify_cq = cxib_modify_completion_queue,
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
-	.modify_qp = cxib_modify_queue_pair,
 	.modify_srq = cxib_modify_srq,
 	.poll_cq = cxib_poll_cq,
 	.post_recv = cxib_post_recv,
@@ -91,6 +97,7 @@ static const struct ib_device_ops ops = {
 	.query_qp = cxib_query_queue_pair,
 	.query_srq = cxib_query_srq,
 	.reg_user_mr = cxib_register_user_mr,
+	.reg_user_mr_dmabuf = cxib_register_shared_buffer,
 	.req_notify_cq = cxib_request_notification,
 	.rereg_user_mr = cxib_reregister_user_mr,
 
@@ -123,6 +130,7 @@ static const struct cxib_event_handlers event_handlers = {
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,
 	.internal_error = tell_given_up,
+	.page_fault = cxib_page_fault_event,
 };
 
 /**
@@ -191,6 +199,8 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (caps->xrc)
 		attr->device_cap_flags |= IB_DEVICE_XRC;
+	if (caps->apm)
+		attr->device_cap_flags |= IB_DEVICE_AUTO_PATH_MIG;
 	if (caps->pkv)
 		attr->device_cap_flags |= IB_DEVICE_BAD_PKEY_CNTR;
 	if (caps->qkv)
@@ -218,6 +228,21 @@ static void describe_signatures(const struct cxib_device_caps *caps, struct ib_d
 			     IB_PROT_T10DIF_TYPE_3;
 	attr->sig_guard_cap = IB_GUARD_T10DIF_CRC | IB_GUARD_T10DIF_CSUM;
 	attr->max_pi_fast_reg_page_list_len = CXIB_SIGNED_PIECES_MAX;
+}
+
+/* Only programs can use it. */
+static void describe_tag_matching(const struct cxib_device_caps *caps, struct ib_tm_caps *tags)
+{
+	if (!caps->tag_matching)
+		return;
+	tags->max_num_tags = BIT(caps->log_tag_matching_list_sz) - 1;
+	/* Operations on the list are requests to send, as others are. */
+	tags->max_ops = BIT(caps->log_max_qp_sz) / BLOCKS_OF_REQUEST;
+	tags->max_sge = 1;
+	if (!caps->rndv_offload_rc)
+		return;
+	tags->flags = IB_TM_CAP_RNDV_RC;
+	tags->max_rndv_hdr_size = RENDEZVOUS_HEADER_MAX;
 }
 
 static void describe_limits(const struct cxib_device_caps *caps, struct ib_device_attr *attr)
@@ -265,7 +290,9 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct 
 	describe_identity(verbs, attr);
 	describe_abilities(verbs, attr);
 	describe_signatures(&verbs->hw->caps, attr);
+	describe_tag_matching(&verbs->hw->caps, &attr->tm_caps);
 	describe_limits(&verbs->hw->caps, attr);
+	cxib_describe_paging(verbs, attr);
 	return 0;
 }
 
@@ -340,8 +367,11 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->signed_regions, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
+	INIT_DELAYED_WORK(&verbs->fail_datagrams, cxib_fail_datagrams);
 	spin_lock_init(&verbs->flush_lock);
 	mutex_init(&verbs->xrc.lock);
+	cxib_umr_init(verbs);
+	cxib_paging_init(verbs);
 	describe(verbs);
 	verbs->user = user;
 	ib_set_device_ops(&verbs->ib, user->ops);
@@ -383,7 +413,10 @@ dealloc_device:
 void cxib_verbs_unregister(struct cxib_verbs *verbs)
 {
 	ib_unregister_device(&verbs->ib);
+	cxib_paging_destroy(verbs);
+	cxib_umr_destroy(verbs);
 	cxib_hw_set_client(verbs->hw, NULL);
+	cancel_delayed_work_sync(&verbs->fail_datagrams);
 	cancel_work_sync(&verbs->flush);
 	cxib_xrc_destroy(verbs);
 	cxib_counters_destroy(verbs);

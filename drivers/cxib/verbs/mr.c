@@ -11,6 +11,8 @@
 #include "hw/objects.h"
 #include "hw/work_queue.h"
 #include "verbs/integrity.h"
+#include "verbs/odp.h"
+#include "verbs/umr.h"
 
 /* What a memory key can be made to allow. */
 #define ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -67,6 +69,20 @@ static int create_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_par
 	return err;
 }
 
+/**
+ * cxib_create_mr_key() - a region of a program gets its key
+ * @mr: the region, with its IB_ACCESS_…
+ * @pd: protection domain
+ * @params: what the key shall be; completed
+ *
+ * Return: as cxib_create_mkey().
+ */
+int cxib_create_mr_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
+{
+	fill_access(to_verbs(pd->device)->hw, params, mr->access);
+	return create_key(mr, pd, params);
+}
+
 /* A key of all memory: addresses in requests are bus addresses. */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 {
@@ -84,6 +100,20 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 		return ERR_PTR(err);
 	}
 	return &mr->ib;
+}
+
+/* As large as the memory and the key allow; 0: none will do. */
+static unsigned long choose_page_size(struct cxib_verbs *verbs, struct ib_umem *umem, u64 address)
+{
+	/* Five bits say how large a page is; the device cannot do less than its own pages. */
+	const unsigned long sizes = GENMASK(31, verbs->hw->caps.log_pg_sz);
+	unsigned long page_size = ib_umem_find_best_pgsz(umem, sizes, address);
+
+	if (!page_size)
+		ibdev_dbg(&verbs->ib,
+			  "memory at 0x%lx cannot be registered as 0x%llx: they differ within a page\n",
+			  umem->address, address);
+	return page_size;
 }
 
 static int list_pages(struct ib_umem *umem, unsigned long page_size,
@@ -108,24 +138,21 @@ static int list_pages(struct ib_umem *umem, unsigned long page_size,
 static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd, u64 address)
 {
 	const struct cxib_hw *hw = to_verbs(pd->device)->hw;
-	struct cxib_mkey_params params = { .start = address, .length = umem->length };
-	unsigned long page_size;
+	struct cxib_mkey_params params = {
+		.start = address, .length = umem->length, .is_changeable = hw->caps.imaicl,
+	};
+	unsigned long page_size = choose_page_size(to_verbs(pd->device), umem, address);
 	int err;
 
-	/* Five bits say how large a page is; the device cannot do less than its own pages. */
-	page_size = ib_umem_find_best_pgsz(umem, GENMASK(31, hw->caps.log_pg_sz), address);
-	if (!page_size) {
-		ibdev_dbg(pd->device,
-			  "memory at 0x%lx cannot be registered as 0x%llx: they differ within a page\n",
-			  umem->address, address);
+	if (!page_size)
 		return -EINVAL;
-	}
 	err = list_pages(umem, page_size, &params);
 	if (err)
 		return err;
 	fill_access(hw, &params, mr->access);
 	err = create_key(mr, pd, &params);
 	kvfree(params.pages);
+	mr->entry_most = params.page_count;
 	mr->ib.iova = address;
 	mr->ib.length = umem->length;
 	return err;
@@ -134,41 +161,79 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 static int check_access(struct ib_device *ib, int access)
 {
 	/* What is optional may be ignored. */
-	if (!(access & ~(USER_ACCESS | IB_ACCESS_OPTIONAL)))
+	u32 able = USER_ACCESS | IB_ACCESS_OPTIONAL;
+
+	/* A fault through a window names the window, not the region behind it. */
+	if (access & IB_ACCESS_ON_DEMAND)
+		able = (able | CXIB_PAGED_ACCESS) & ~IB_ACCESS_MW_BIND;
+	if (!(access & ~able))
 		return 0;
-	ibdev_dbg(ib, "access flags 0x%x: only those of 0x%x are supported\n", access,
-		  (u32)(USER_ACCESS | IB_ACCESS_OPTIONAL));
+	ibdev_dbg(ib, "access flags 0x%x: only those of 0x%x are supported\n", access, able);
 	return -EOPNOTSUPP;
+}
+
+/* A region of memory that is pinned; it goes over to the region, or is released. */
+static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64 address,
+				     int access)
+{
+	struct cxib_mr *mr;
+	int err = -ENOMEM;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		goto release_umem;
+	mr->access = access;
+	mr->umem = umem;
+	err = register_pages(mr, umem, ib, address);
+	if (err)
+		goto free_mr;
+	return &mr->ib;
+
+free_mr:
+	kfree(mr);
+release_umem:
+	ib_umem_release(umem);
+	return ERR_PTR(err);
 }
 
 struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				    int access, struct ib_udata *udata)
 {
-	struct cxib_mr *mr;
+	struct ib_umem *umem;
 	int err;
 
 	err = check_access(ib->device, access);
 	if (err)
 		return ERR_PTR(err);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->access = access;
-	mr->umem = ib_umem_get(ib->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		goto free_mr;
-	}
-	err = register_pages(mr, mr->umem, ib, address);
-	if (err)
-		goto release_umem;
-	return &mr->ib;
+	if (access & IB_ACCESS_ON_DEMAND)
+		return cxib_register_paged_mr(ib, start, length, address, access);
+	umem = ib_umem_get(ib->device, start, length, access);
+	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, address, access);
+}
 
-release_umem:
-	ib_umem_release(mr->umem);
-free_mr:
-	kfree(mr);
-	return ERR_PTR(err);
+/*
+ * A buffer that is shared with another device (dma-buf). It stays where it is as
+ * long as there is the region, if who has it to share agrees to that.
+ */
+#ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
+struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+					  int fd, int access, struct ib_udata *udata)
+#else
+struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+					  int fd, int access, struct uverbs_attr_bundle *attrs)
+#endif
+{
+	struct ib_umem_dmabuf *buffer;
+	int err;
+
+	err = check_access(ib->device, access);
+	if (err)
+		return ERR_PTR(err);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EOPNOTSUPP);
+	buffer = ib_umem_dmabuf_get_pinned(ib->device, offset, length, fd, access);
+	return IS_ERR(buffer) ? ERR_CAST(buffer) :
+				register_pinned(ib, &buffer->umem, address, access);
 }
 
 /* Pages that were pinned for reading cannot be written to. */
@@ -197,34 +262,193 @@ static struct ib_mr *take_over(struct cxib_mr *old, struct ib_pd *pd, int access
 	return &mr->ib;
 }
 
-/* The core destroys the old region when it gets a new one. Its keys end with it. */
+/* Requests change the ordering only where the device says so. */
+static bool ordering_can_change(const struct cxib_hw *hw, int from, int to)
+{
+	const struct cxib_device_caps *caps = &hw->caps;
+
+	if (!((from ^ to) & IB_ACCESS_RELAXED_ORDERING))
+		return true;
+	return caps->relaxed_ordering_write_umr && caps->relaxed_ordering_read_umr;
+}
+
+static u64 access_mask(const struct cxib_hw *hw)
+{
+	u64 mask = HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
+		   HW_MKEY_MASK_A;
+
+	if (hw->caps.relaxed_ordering_write_umr)
+		mask |= HW_MKEY_MASK_RELAXED_ORDERING_WRITE;
+	if (hw->caps.relaxed_ordering_read_umr)
+		mask |= HW_MKEY_MASK_RELAXED_ORDERING_READ;
+	return mask;
+}
+
+/**
+ * struct pages - pages of a program's memory that a key shall have
+ * @umem: the memory
+ * @size: bytes of each page
+ */
+struct pages {
+	struct ib_umem *umem;
+	unsigned long size;
+};
+
+static void fill_pages(void *context, __be64 *entries, const struct cxib_key_change *change)
+{
+	const struct pages *pages = context;
+	struct ib_block_iter block;
+	size_t i = 0;
+
+	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size)
+		entries[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block) |
+					   PAGE_READ | PAGE_WRITE);
+}
+
+/**
+ * struct rereg - what a region shall be
+ * @pd: its protection domain
+ * @access: IB_ACCESS_…
+ * @umem: other memory; NULL: it keeps what it has
+ * @address: what it begins with, if there is other memory
+ */
+struct rereg {
+	struct ib_pd *pd;
+	int access;
+	struct ib_umem *umem;
+	u64 address;
+};
+
+/* Returns false if the key has no room for the pages, or a request has none. */
+static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct pages *pages,
+			   struct cxib_key_change *change, struct cxib_mkey_params *params)
+{
+	size_t count;
+
+	pages->umem = rereg->umem;
+	pages->size = choose_page_size(to_verbs(mr->ib.device), rereg->umem, rereg->address);
+	if (!pages->size)
+		return false;
+	count = ib_umem_num_dma_blocks(rereg->umem, pages->size);
+	if (count > mr->entry_most || count > CXIB_ENTRIES_MAX)
+		return false;
+	change->entry_count = count;
+	change->mask |= HW_MKEY_MASK_LEN | HW_MKEY_MASK_START_ADDR | HW_MKEY_MASK_PAGE_SIZE;
+	params->start = rereg->address;
+	params->length = rereg->umem->length;
+	params->log_page_size = ilog2(pages->size);
+	return true;
+}
+
+/* One request, so a transfer meets the region as it was or as it shall be. */
+static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
+{
+	struct cxib_verbs *verbs = to_verbs(mr->ib.device);
+	struct cxib_mkey_params params = { .pd = to_pd(rereg->pd)->number };
+	struct cxib_key_change change = {
+		.key = mr->ib.lkey, .params = &params,
+		.mask = HW_MKEY_MASK_PD | access_mask(verbs->hw),
+	};
+	struct pages pages;
+	int err;
+
+	if (!ordering_can_change(verbs->hw, mr->access, rereg->access))
+		return -EOPNOTSUPP;
+	fill_access(verbs->hw, &params, rereg->access);
+	if (rereg->umem && !list_new_pages(mr, rereg, &pages, &change, &params))
+		return -EOPNOTSUPP;
+	err = cxib_umr_prepare(verbs) ?: cxib_umr_execute(verbs, &change, fill_pages, &pages);
+	if (!err)
+		mr->access = rereg->access;
+	return err;
+}
+
+/* Other memory behind the same keys, or behind new ones. */
+static struct ib_mr *exchange_memory(struct cxib_mr *mr, struct rereg *rereg, u64 start,
+				     u64 length, struct ib_udata *udata)
+{
+	int err;
+
+	rereg->umem = ib_umem_get(mr->ib.device, start, length, rereg->access);
+	if (IS_ERR(rereg->umem))
+		return ERR_CAST(rereg->umem);
+	err = mr->umem_in_doubt ? -EOPNOTSUPP : change_in_place(mr, rereg);
+	if (!err) {
+		ib_umem_release(mr->umem);
+		mr->umem = rereg->umem;
+		return NULL;
+	}
+	/* A device that was asked may make the change yet: the pages stay until the key is gone. */
+	if (err == -EOPNOTSUPP)
+		ib_umem_release(rereg->umem);
+	else
+		mr->umem_in_doubt = rereg->umem;
+	return cxib_register_user_mr(rereg->pd, start, length, rereg->address, rereg->access,
+				     udata);
+}
+
+/* Pages that come in on demand have a key that knows of it. */
+static bool is_paged(const struct cxib_mr *mr)
+{
+	return mr->umem && mr->umem->is_odp;
+}
+
+static struct ib_mr *change_rights(struct cxib_mr *mr, const struct rereg *rereg,
+				   struct ib_udata *udata)
+{
+	if (!pages_will_do(mr->umem, rereg->access))
+		return cxib_register_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
+					     mr->ib.iova, rereg->access, udata);
+	if (!change_in_place(mr, rereg))
+		return NULL;
+	return take_over(mr, rereg->pd, rereg->access);
+}
+
+/*
+ * The region stays, with its keys, if that is possible. Otherwise the core gets
+ * a new one and destroys the old one, whose keys end with it.
+ */
 struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				      u64 address, int access, struct ib_pd *pd,
 				      struct ib_udata *udata)
 {
 	const int known = IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS;
-	struct cxib_mr *old = to_mr(ib);
+	struct cxib_mr *mr = to_mr(ib);
+	struct rereg rereg = {
+		.pd = flags & IB_MR_REREG_PD ? pd : ib->pd,
+		.access = flags & IB_MR_REREG_ACCESS ? access : mr->access,
+		.address = address,
+	};
 	int err;
 
-	if (flags & ~known || !old->umem) {
+	if (flags & ~known || !mr->umem) {
 		ibdev_dbg(ib->device,
 			  "a region of %s cannot be registered again (flags 0x%x of 0x%x)\n",
-			  old->umem ? "pages" : "memory on the device", flags, known);
+			  mr->umem ? "pages" : "memory on the device", flags, known);
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	if (!(flags & IB_MR_REREG_PD))
-		pd = ib->pd;
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = old->access;
-	if (flags & IB_MR_REREG_TRANS)
-		return cxib_register_user_mr(pd, start, length, address, access, udata);
-	err = check_access(ib->device, access);
+	if (mr->umem->is_dmabuf) {
+		ibdev_dbg(ib->device, "a region of a shared buffer cannot be registered again\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	if (is_paged(mr) && cxib_is_whole(to_paged_mr(ib))) {
+		ibdev_dbg(ib->device,
+			  "a region of a whole address space cannot be registered again\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	err = check_access(ib->device, rereg.access);
 	if (err)
 		return ERR_PTR(err);
-	if (pages_will_do(old->umem, access))
-		return take_over(old, pd, access);
-	return cxib_register_user_mr(pd, old->umem->address, old->umem->length, ib->iova, access,
-				     udata);
+	if (is_paged(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
+		if (flags & IB_MR_REREG_TRANS)
+			return cxib_register_user_mr(rereg.pd, start, length, address,
+						     rereg.access, udata);
+		return cxib_register_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
+					     ib->iova, rereg.access, udata);
+	}
+	if (flags & IB_MR_REREG_TRANS)
+		return exchange_memory(mr, &rereg, start, length, udata);
+	return change_rights(mr, &rereg, udata);
 }
 
 /**
@@ -393,11 +617,13 @@ int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
 		cxib_free_signed_mr(to_signed_mr(ib));
 		return 0;
 	}
+	if (is_paged(mr))
+		return cxib_deregister_paged_mr(ib, udata);
 	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
-	if (mr->umem)
-		ib_umem_release(mr->umem);
+	ib_umem_release(mr->umem);
+	ib_umem_release(mr->umem_in_doubt);
 	if (mr->list)
 		cxib_free_key_list(ib->device, mr);
 	kfree(mr);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Queue pairs: made, queried, destroyed; their events. */
+#include <kunit/visibility.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "hw/names.h"
 #include "hw/queues.h"
+#include "verbs/dc.h"
 #include "verbs/gsi.h"
 #include "verbs/post.h"
 #include "verbs/srq.h"
 
 /* Packets between those that ask for an acknowledge, at most. */
 #define LOG_ACK_REQUEST_FREQUENCY	8
+
+/* What the requester's end-to-end credits count; messages otherwise. */
+#define CREDITS_BY_PACKET	1
 
 /* The device's code for the bytes of a receive request. */
 #define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_OCTWORD)
@@ -31,6 +36,10 @@ static int service_type(enum ib_qp_type type)
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return HW_QP_SERVICE_TYPE_XRC;
+	case IB_QPT_DRIVER:
+		return HW_QP_SERVICE_TYPE_DCI;
+	case CXIB_QPT_UMR:
+		return HW_QP_SERVICE_TYPE_REG_UMR;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -59,6 +68,12 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 	return flags;
 }
 
+static bool serves(const struct ib_srq *srq, enum ib_qp_type type)
+{
+	return srq->srq_type == IB_SRQT_BASIC ||
+	       (srq->srq_type == IB_SRQT_TM && type == IB_QPT_RC);
+}
+
 static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
 {
 	const u32 known = known_flags(&verbs->hw->caps, init->qp_type);
@@ -78,14 +93,19 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_at
 		ibdev_dbg(&verbs->ib, "a receiving XRC queue pair needs an XRC domain\n");
 		return -EINVAL;
 	}
-	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD) {
+	if (init->qp_type == IB_QPT_DRIVER && !verbs->hw->caps.dct) {
+		ibdev_dbg(&verbs->ib, "the device has no dynamically connected transport\n");
+		return -EOPNOTSUPP;
+	}
+	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD &&
+	    init->qp_type != IB_QPT_DRIVER) {
 		ibdev_dbg(&verbs->ib, "queue pairs of type %d do not receive from shared queues\n",
 			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
-	if (init->srq && init->srq->srq_type != IB_SRQT_BASIC) {
-		ibdev_dbg(&verbs->ib, "a shared receive queue of type %d does not belong to queue pairs\n",
-			  init->srq->srq_type);
+	if (init->srq && !serves(init->srq, init->qp_type)) {
+		ibdev_dbg(&verbs->ib, "a shared receive queue of type %d does not belong to queue pairs of type %d\n",
+			  init->srq->srq_type, init->qp_type);
 		return -EINVAL;
 	}
 	return check_completion_queues(verbs, init);
@@ -156,9 +176,18 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 	hw_qpc_set_cqn_rcv(context, xrc->cqn);
 }
 
+/* With a send queue it changes the list of tags, and has no data to fetch. */
+static bool fetches_rendezvous(const struct cxib_qp *qp)
+{
+	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sends &&
+	       to_verbs(qp->ib.device)->hw->caps.rndv_offload_rc;
+}
+
 static void fill_receives(struct hw_qpc *context, const struct cxib_qp *qp)
 {
-	if (qp->ib.srq) {
+	if (fetches_rendezvous(qp))
+		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
+	if (qp->ib.srq && !cxib_qp_is_initiator(qp)) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
 	} else if (qp->has_receives) {
@@ -204,8 +233,12 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 	hw_qpc_set_uar_page(&context, qp->uar);
 	hw_qpc_set_user_index(&context, qp->user_index);
 	hw_qpc_set_log_ack_req_freq(&context, LOG_ACK_REQUEST_FREQUENCY);
+	hw_qpc_set_log_num_dci_stream_channels(&context, qp->log_streams);
+	hw_qpc_set_log_num_dci_errored_streams(&context, qp->log_failed_streams);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(&context, 1);
+	if (qp->counts_packets)
+		hw_qpc_set_req_e2e_credit_mode(&context, CREDITS_BY_PACKET);
 	fill_queues(&context, qp, init);
 	return cxib_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
 			      &qp->number);
@@ -381,6 +414,8 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 	case IB_QPT_UC:
 		qp->sends.operations = sends | writes;
 		break;
+	case CXIB_QPT_UMR:
+		break;
 	default:
 		qp->sends.operations = sends;
 		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_OCTWORD;
@@ -395,8 +430,8 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
-	/* Requests of the kernel do not say which shared receive queue they are for. */
-	if (init->qp_type == IB_QPT_XRC_INI)
+	/* Requests of the kernel do not say which shared receive queue, or target, they are for. */
+	if (init->qp_type == IB_QPT_XRC_INI || init->qp_type == IB_QPT_DRIVER)
 		return -EOPNOTSUPP;
 	err = cxib_qp_prepare(qp, init);
 	if (err)
@@ -450,6 +485,7 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	qp->sends.limit = 0;
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
+	qp->failing = 0;
 	qp->sends.next_fence = HW_FENCE_MODE_NONE;
 	qp->sends.held = false;
 	qp->receives.produced = 0;
@@ -477,6 +513,8 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	struct cxib_qp *qp = to_qp(ib);
 	int err = 0;
 
+	if (qp->dct)
+		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
 		err = cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
@@ -630,16 +668,27 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	int err;
 
 	guard(mutex)(&qp->mutex);
+	fill_init(qp, init);
+	if (qp->dct)
+		return cxib_dct_query(qp, attr);
 	err = cxib_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, state_of(qp, &context));
 	describe(qp, &context, attr);
-	fill_init(qp, init);
 	return 0;
 }
 
-static struct cxib_qp *get_qp(struct cxib_verbs *verbs, u32 qpn)
+/**
+ * cxib_get_qp() - a queue pair by its number
+ * @verbs: RDMA device
+ * @qpn: anything
+ *
+ * Context: any.
+ * Return: the queue pair, to be given back with cxib_reference_put(); NULL if there
+ * is none.
+ */
+struct cxib_qp *cxib_get_qp(struct cxib_verbs *verbs, u32 qpn)
 {
 	struct cxib_qp *qp;
 	unsigned long flags;
@@ -677,6 +726,7 @@ static bool core_event(enum hw_event_type type, enum ib_event_type *event)
 		*event = IB_EVENT_QP_REQ_ERR;
 		return true;
 	case HW_EVENT_TYPE_WQ_ACCESS_ERROR:
+	case HW_EVENT_TYPE_DCT_KEY_VIOLATION:
 		*event = IB_EVENT_QP_ACCESS_ERR;
 		return true;
 	default:
@@ -684,30 +734,52 @@ static bool core_event(enum hw_event_type type, enum ib_event_type *event)
 	}
 }
 
-void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
-		      u32 number)
+static void tell_user(struct cxib_qp *qp, enum ib_event_type type)
 {
-	struct cxib_verbs *verbs = context;
-	struct ib_event event = { .device = &verbs->ib };
-	struct cxib_qp *qp;
+	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib, .event = type };
 
-	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
-		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);
-	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
-		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_ERR);
-	if (kind != HW_EVENT_QUEUE_TYPE_QP || !core_event(type, &event.event)) {
-		ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
-				       hw_event_type_name(type), number, kind);
-		return;
-	}
-	qp = get_qp(verbs, number);
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+static void queue_pair_event(struct cxib_verbs *verbs, enum hw_event_type type, u32 number)
+{
+	struct cxib_qp *qp = cxib_get_qp(verbs, number);
+	enum ib_event_type told;
+
 	if (!qp)
 		return;
 	/* By itself, because of a signature: the way out of there is another one. */
 	if (type == HW_EVENT_TYPE_SQ_DRAINED)
 		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
-	event.element.qp = &qp->ib;
-	if (qp->ib.event_handler)
-		qp->ib.event_handler(&event, qp->ib.qp_context);
+	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
+		complete_all(&qp->dct->drained);
+	if (core_event(type, &told))
+		tell_user(qp, told);
 	cxib_reference_put(&qp->reference);
 }
+
+static bool is_known(enum hw_event_type type, enum hw_event_queue_type kind)
+{
+	enum ib_event_type told;
+
+	if (kind != HW_EVENT_QUEUE_TYPE_QP && kind != HW_EVENT_QUEUE_TYPE_DCT)
+		return false;
+	return type == HW_EVENT_TYPE_DCT_DRAINED || core_event(type, &told);
+}
+
+void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
+		      u32 number)
+{
+	struct cxib_verbs *verbs = context;
+
+	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_ERR);
+	if (is_known(type, kind))
+		return queue_pair_event(verbs, type, number);
+	ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
+			       hw_event_type_name(type), number, kind);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_queue_event);

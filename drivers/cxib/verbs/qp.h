@@ -18,6 +18,10 @@
 #define CXIB_OCTWORD		BIT(CXIB_LOG_OCTWORD)
 #define CXIB_OCTWORDS_IN_BLOCK	(CXIB_SEND_BLOCK / CXIB_OCTWORD)
 
+/* A queue pair that changes memory keys of all protection domains. Only the driver has one. */
+#define CXIB_QPT_UMR		IB_QPT_RESERVED1
+
+struct cxib_dct;
 struct cxib_qp;
 struct hw_wqe_ctrl_seg;
 
@@ -136,6 +140,7 @@ struct cxib_drain {
  * @is_user: a program posts to it, not the kernel
  * @uar: number of the page of doorbells that it uses
  * @user_index: what its completions call it, for a program
+ * @counts_packets: credits of the other end are packets, not messages
  * @has_sends: there is a send queue
  * @has_receives: there is a receive queue
  * @buffer: memory of its queues: the receive queue, then the send queue
@@ -148,12 +153,17 @@ struct cxib_drain {
  * @cap: sizes of its queues, as the core has been told
  * @gsi: what one of general services sends with other P_Keys by; NULL for others
  * @service: the queue pair of general services that this one sends for; NULL for others
+ * @dct: what a target of dynamic connections has; NULL for others
+ * @failing: datagrams of the management fail up to this block although a quiet device
+ *	says nothing; protected by the lock of the completion queue
  * @mutex: one change at a time; protects what follows
  * @state: enum ib_qp_state; read without the mutex
  * @access: IB_ACCESS_REMOTE_…: what the other end may do
  * @drain: NULL until the send queue is drained for the first time
  * @responder_depth: reads and atomics of the other end that can be outstanding
  * @initiator_depth: the same for this end
+ * @log_streams: log2 of the streams of an initiator of dynamic connections; does not change
+ * @log_failed_streams: log2 of those that may fail before it does; does not change
  */
 struct cxib_qp {
 	struct ib_qp ib;
@@ -163,6 +173,7 @@ struct cxib_qp {
 	bool is_user;
 	u32 uar;
 	u32 user_index;
+	bool counts_packets;
 	bool has_sends;
 	bool has_receives;
 	struct cxib_buffer buffer;
@@ -175,12 +186,16 @@ struct cxib_qp {
 	struct ib_qp_cap cap;
 	struct cxib_gsi *gsi;
 	struct cxib_qp *service;
+	struct cxib_dct *dct;
+	u32 failing;
 	struct mutex mutex; /* changes */
 	struct cxib_drain *drain;
 	u8 state;
 	u8 access;
 	u8 responder_depth;
 	u8 initiator_depth;
+	u8 log_streams;
+	u8 log_failed_streams;
 };
 
 static inline struct cxib_qp *to_qp(struct ib_qp *ib)
@@ -193,9 +208,21 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
 }
 
+/* It sends datagrams of the management, if need be for the queue pair that the kernel knows. */
+static inline bool cxib_qp_is_management(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_special(qp) || qp->service;
+}
+
 static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_XRC_INI || qp->ib.qp_type == IB_QPT_XRC_TGT;
+}
+
+/* It sends by dynamic connections; the kernel has none of these. */
+static inline bool cxib_qp_is_initiator(const struct cxib_qp *qp)
+{
+	return qp->ib.qp_type == IB_QPT_DRIVER && !qp->dct;
 }
 
 /* The user context that it belongs to. Any program can have a receiving XRC queue pair. */
@@ -206,7 +233,8 @@ static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
 
 static inline bool cxib_qp_is_connection(const struct cxib_qp *qp)
 {
-	return qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC || cxib_qp_is_xrc(qp);
+	return qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC || cxib_qp_is_xrc(qp) ||
+	       cxib_qp_is_initiator(qp);
 }
 
 static inline struct cxib_cq *cxib_send_cq(const struct cxib_qp *qp)
@@ -233,6 +261,7 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata);
 int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_qp_init_attr *init);
+struct cxib_qp *cxib_get_qp(struct cxib_verbs *verbs, u32 qpn);
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number);
 void cxib_qp_forget(struct cxib_qp *qp);
@@ -260,6 +289,7 @@ int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 /* restrack.c */
 int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib);
 int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib);
+int cxib_count_mr(struct sk_buff *message, struct ib_mr *ib);
 
 /* post_send.c, post_recv.c */
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,

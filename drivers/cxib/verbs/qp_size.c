@@ -28,7 +28,7 @@ static unsigned int send_header(enum ib_qp_type type)
 /* What memory keys are changed with. */
 static unsigned int key_request(enum ib_qp_type type, u32 flags)
 {
-	if (type != IB_QPT_RC)
+	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
 		return 0;
 	if (flags & IB_QP_CREATE_INTEGRITY_EN)
 		return CXIB_SIGNED_REGISTRATION_BLOCKS * CXIB_SEND_BLOCK;

@@ -6,6 +6,7 @@
 #include "hw/commands_queue_pairs.h"
 #include "hw/names.h"
 #include "hw/queues.h"
+#include "verbs/dc.h"
 #include "verbs/gsi.h"
 
 /* Special queue pairs send the packets that every port can take. */
@@ -27,8 +28,12 @@
 #define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 #endif
 
+/* Programs give them what their regions have; what is of regions only changes nothing. */
+#define REGION_ACCESS		(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
+
 #define QP_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | FLUSH_ACCESS)
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | FLUSH_ACCESS | \
+				 REGION_ACCESS)
 #define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
 				 HW_QP_OPTIONAL_PARAMETERS_RWE)
 
@@ -124,6 +129,7 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 	case IB_QPT_RC:
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
+	case IB_QPT_DRIVER:
 		return wanted & possible_for_connections(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
 		return wanted & possible_for_connections(opcode,
@@ -342,6 +348,8 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	const struct ib_device_attr *most = &to_verbs(qp->ib.device)->ib.attrs;
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const u32 most_dynamic = BIT(min(caps->log_max_ra_req_dc, caps->log_max_ra_res_dc));
 	const struct {
 		int attribute;
 		const char *name;
@@ -361,7 +369,7 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, RETRIES_MAX },
 		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, RETRIES_MAX },
 		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic, 0,
-		  most->max_qp_init_rd_atom },
+		  cxib_qp_is_initiator(qp) ? most_dynamic : most->max_qp_init_rd_atom },
 		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic, 0,
 		  most->max_qp_rd_atom },
 		{ IB_QP_PATH_MIG_STATE, "path_mig_state", attr->path_mig_state, IB_MIG_MIGRATED,
@@ -382,6 +390,17 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	return check_paths(qp, attr, mask);
 }
 
+static bool is_possible(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+			int mask)
+{
+	if (qp->ib.qp_type == IB_QPT_DRIVER)
+		return cxib_dc_modify_is_ok(qp, from, to, mask);
+	/* The core lets reliable connections out of a state that they never get into. */
+	if (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)
+		return false;
+	return ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask);
+}
+
 static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
@@ -391,9 +410,7 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	/* Where the driver has brought it, it is. */
 	if (qp->sends.held && from != IB_QPS_SQD)
 		return -EINVAL;
-	/* The core lets reliable connections out of a state that they never get into. */
-	if (!ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask) ||
-	    (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)) {
+	if (!is_possible(qp, from, to, mask)) {
 		ibdev_dbg(&verbs->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
 			  qp->number, from, to, mask);
 		return -EINVAL;
@@ -486,6 +503,8 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
 
+	if (qp->dct)
+		return cxib_dct_change(qp, attr, mask);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)

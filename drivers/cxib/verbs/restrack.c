@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What 'rdma resource show -dd' tells of objects beyond what the core knows. */
 #include <net/netlink.h>
+#include <rdma/ib_umem.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
+#include "verbs/odp.h"
 #include "verbs/qp.h"
 
 struct detail {
@@ -55,4 +57,29 @@ int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib)
 	};
 
 	return put(message, details, ARRAY_SIZE(details));
+}
+
+/* What 'rdma statistic show mr' tells of a region whose pages come in on demand. */
+int cxib_count_mr(struct sk_buff *message, struct ib_mr *ib)
+{
+	const struct cxib_mr *mr = to_mr(ib);
+	struct cxib_paged_mr *paged;
+	struct nlattr *table;
+
+	if (ib->type == IB_MR_TYPE_INTEGRITY || !mr->umem || !mr->umem->is_odp)
+		return 0;
+	paged = to_paged_mr(ib);
+	table = nla_nest_start(message, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_stat_hwcounter_entry(message, "page_faults", atomic64_read(&paged->faults)) ||
+	    rdma_nl_stat_hwcounter_entry(message, "page_invalidations",
+					 atomic64_read(&paged->invalidations)) ||
+	    rdma_nl_stat_hwcounter_entry(message, "page_prefetch",
+					 atomic64_read(&paged->prefetches))) {
+		nla_nest_cancel(message, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(message, table);
+	return 0;
 }

@@ -18,8 +18,69 @@ static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, 
 }
 
 /**
+ * struct commands - what shared receive queues of a type are made, asked and ended by
+ * @create: makes one
+ * @destroy: ends one
+ * @arm: an event when requests get few
+ * @query: when it comes
+ */
+struct commands {
+	int (*create)(struct cxib_command_queue *queue,
+		      const struct cxib_shared_queue_params *params, u32 *number);
+	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 number);
+	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+};
+
+static const struct commands types[] = {
+	[IB_SRQT_BASIC] = {
+		cxib_create_shared_queue, cxib_destroy_shared_queue, cxib_arm_shared_queue,
+		cxib_query_shared_queue,
+	},
+	[IB_SRQT_XRC] = {
+		cxib_create_xrc_queue, cxib_destroy_xrc_queue, cxib_arm_xrc_queue,
+		cxib_query_xrc_queue,
+	},
+	[IB_SRQT_TM] = {
+		cxib_create_tagged_queue, cxib_destroy_tagged_queue, cxib_arm_tagged_queue,
+		cxib_query_tagged_queue,
+	},
+};
+
+static const struct commands *type_of(const struct cxib_srq *srq)
+{
+	return &types[srq->ib.srq_type];
+}
+
+static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
+{
+	const struct cxib_device_caps *caps = &to_verbs(srq->ib.device)->hw->caps;
+
+	switch (type) {
+	case IB_SRQT_BASIC:
+		return true;
+	case IB_SRQT_XRC:
+		return caps->xrc;
+	case IB_SRQT_TM:
+		return caps->tag_matching && caps->log_max_xrq && srq->is_user;
+	default:
+		return false;
+	}
+}
+
+static int prepare_tags(struct cxib_srq *srq, u32 count)
+{
+	const u32 most = srq->ib.device->attrs.tm_caps.max_num_tags;
+
+	if (count < 1 || count > most)
+		return refuse(srq, "max_num_tags", count, 1, most);
+	srq->log_tags = order_base_2(count + 1);
+	return 0;
+}
+
+/**
  * cxib_srq_prepare() - the first half of making a shared receive queue
- * @srq: as the RDMA core has made it
+ * @srq: as the RDMA core has made it; @is_user is filled
  * @init: what is wanted
  *
  * Return: 0, -EOPNOTSUPP or -EINVAL when that is not possible.
@@ -28,18 +89,22 @@ int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 {
 	const struct ib_device_attr *most = &srq->ib.device->attrs;
 	u32 stride;
+	int err;
 
-	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC) {
+	if (!is_supported(srq, init->srq_type)) {
 		ibdev_dbg(srq->ib.device, "shared receive queues of type %d are not supported\n",
 			  init->srq_type);
 		return -EOPNOTSUPP;
 	}
-	if (init->srq_type == IB_SRQT_XRC && !to_verbs(srq->ib.device)->hw->caps.xrc)
-		return -EOPNOTSUPP;
 	if (init->attr.max_wr > most->max_srq_wr)
 		return refuse(srq, "max_wr", init->attr.max_wr, 0, most->max_srq_wr);
 	if (init->attr.max_sge > most->max_srq_sge)
 		return refuse(srq, "max_sge", init->attr.max_sge, 0, most->max_srq_sge);
+	if (init->srq_type == IB_SRQT_TM) {
+		err = prepare_tags(srq, init->ext.tag_matching.max_num_tags);
+		if (err)
+			return err;
+	}
 	/* One request is never posted: the next one that gets free is linked to it. */
 	srq->log_size = order_base_2(init->attr.max_wr + 1);
 	stride = sizeof(struct hw_wqe_srq_next_seg) +
@@ -72,16 +137,19 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
 		.log_stride = srq->log_stride,
 		.pd = to_pd(srq->ib.pd)->number,
 		.record = srq->record.dma,
+		.user_index = srq->user_index,
+		.log_tags = srq->log_tags,
+		.fetches_rendezvous = verbs->hw->caps.rndv_offload_rc,
 	};
 	int err;
 
-	if (!is_xrc(srq))
-		return cxib_create_shared_queue(commands_of(verbs), &params, &srq->number);
-	params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->number;
-	params.cqn = to_cq(srq->ib.ext.cq)->number;
-	params.user_index = srq->user_index;
-	err = cxib_create_xrc_queue(commands_of(verbs), &params, &srq->number);
-	srq->ib.ext.xrc.srq_num = srq->number;
+	if (ib_srq_has_cq(srq->ib.srq_type))
+		params.cqn = to_cq(srq->ib.ext.cq)->number;
+	if (is_xrc(srq))
+		params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->number;
+	err = type_of(srq)->create(commands_of(verbs), &params, &srq->number);
+	if (is_xrc(srq))
+		srq->ib.ext.xrc.srq_num = srq->number;
 	return err;
 }
 
@@ -125,11 +193,8 @@ static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
 static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq,
 			     const struct ib_udata *udata)
 {
-	struct cxib_command_queue *commands = commands_of(verbs);
-	int err;
+	int err = type_of(srq)->destroy(commands_of(verbs), uid_of(srq), srq->number);
 
-	err = is_xrc(srq) ? cxib_destroy_xrc_queue(commands, srq->number) :
-			    cxib_destroy_shared_queue(commands, uid_of(srq), srq->number);
 	return cxib_end_in_device(verbs, udata, err);
 }
 
@@ -248,22 +313,18 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 		return 0;
 	if (attr->srq_limit >= BIT(srq->log_size))
 		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
-	if (is_xrc(srq))
-		return cxib_arm_xrc_queue(commands_of(to_verbs(ib->device)), srq->number,
-					  attr->srq_limit);
-	return cxib_arm_shared_queue(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
-				     attr->srq_limit);
+	return type_of(srq)->arm(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+				 attr->srq_limit);
 }
 
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
-	struct cxib_command_queue *commands = commands_of(to_verbs(ib->device));
 	struct cxib_srq *srq = to_srq(ib);
 	u16 limit;
 	int err;
 
-	err = is_xrc(srq) ? cxib_query_xrc_queue(commands, srq->number, &limit) :
-			    cxib_query_shared_queue(commands, uid_of(srq), srq->number, &limit);
+	err = type_of(srq)->query(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+				  &limit);
 	if (err)
 		return err;
 	attr->srq_limit = limit;
@@ -272,10 +333,16 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* In process context. */
-void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type)
+/**
+ * cxib_get_srq() - a shared receive queue by its number
+ * @verbs: RDMA device
+ * @number: anything
+ *
+ * Context: any.
+ * Return: the queue, to be given back with cxib_reference_put(); NULL if there is none.
+ */
+struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number)
 {
-	struct ib_event event = { .device = &verbs->ib, .event = type };
 	struct cxib_srq *srq;
 	unsigned long flags;
 
@@ -284,6 +351,15 @@ void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type typ
 	if (srq)
 		refcount_inc(&srq->reference.count);
 	xa_unlock_irqrestore(&verbs->shared_queues, flags);
+	return srq;
+}
+
+/* In process context. */
+void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type)
+{
+	struct ib_event event = { .device = &verbs->ib, .event = type };
+	struct cxib_srq *srq = cxib_get_srq(verbs, number);
+
 	if (!srq)
 		return;
 	event.element.srq = &srq->ib;

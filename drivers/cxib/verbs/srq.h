@@ -15,6 +15,7 @@
  * @log_size: log2 of its requests; one is never posted
  * @log_stride: log2 of the bytes of one
  * @max_sge: data segments that a request can have
+ * @log_tags: log2 of the tags of one that matches them
  * @buffer: its memory
  * @record: tells the device what was posted
  * @entries: what the driver knows of each request
@@ -37,6 +38,7 @@ struct cxib_srq {
 	unsigned int log_size;
 	unsigned int log_stride;
 	unsigned int max_sge;
+	unsigned int log_tags;
 	struct cxib_buffer buffer;
 	struct cxib_record record;
 	struct cxib_receive_entry *entries;
@@ -60,6 +62,7 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata);
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
+struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number);
 void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type);
 
 /* post_srq.c */

@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -26,6 +27,7 @@
 #define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
 
 struct cxib_gsi;
+struct cxib_mkey_params;
 
 /**
  * struct cxib_port - a port
@@ -86,6 +88,66 @@ struct cxib_xrc {
 	struct cxib_record records[2];
 };
 
+struct cxib_qp;
+
+/* Whether memory keys can be changed by requests of the driver's own. */
+enum cxib_umr_state {
+	CXIB_UMR_DOWN,
+	CXIB_UMR_UP,
+	CXIB_UMR_RECOVERING,
+};
+
+/**
+ * struct cxib_umr - how memory keys are changed while they are in use
+ * @making: the queue pair is made or destroyed; taken before @lock, and not where
+ *	memory is reclaimed
+ * @pd: protection domain of @qp
+ * @cq: completion queue of @qp
+ * @qp: queue pair of the service REG_UMR; NULL when there is none
+ * @recovery: makes another one
+ * @changed: woken when @state was changed
+ * @lock: one request at a time; protects what follows, and who posts to @qp. Taken
+ *	where memory is reclaimed.
+ * @state: written with @lock, read without it
+ * @list: pages that the device reads; NULL until @qp is needed for the first time
+ * @list_dma: its bus address
+ * @cqe: finds the completion's way
+ * @done: the request is done
+ * @status: how; written before @done
+ */
+struct cxib_umr {
+	struct mutex making; /* see above */
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct cxib_qp *qp;
+	struct work_struct recovery;
+	wait_queue_head_t changed;
+	struct mutex lock; /* see above */
+	enum cxib_umr_state state;
+	__be64 *list;
+	dma_addr_t list_dma;
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+};
+
+/**
+ * struct cxib_paging - memory that programs have, and the device gets when it needs it
+ * @lock: protects @workqueue while it is made
+ * @workqueue: where faults are handled and pages brought in ahead; NULL until there
+ *	is a region that needs it
+ * @regions: struct cxib_paged_mr by index of its key
+ * @faults: faults that wait for a worker, or have one
+ * @room: woken when @faults has become less
+ */
+struct cxib_paging {
+	struct mutex lock; /* see above */
+	struct workqueue_struct *workqueue;
+	struct xarray regions;
+	atomic_t faults;
+	wait_queue_head_t room;
+};
+
 /**
  * struct cxib_verbs - the RDMA device of an HCA
  * @ib: as the RDMA core sees it
@@ -104,10 +166,13 @@ struct cxib_xrc {
  * @signed_regions: struct cxib_signed_mr by index of its key; read in interrupts
  * @user: what programs need
  * @flush: has the users of all completion queues look into them
+ * @fail_datagrams: has those of the management fail that a quiet device has not sent
  * @flush_lock: a completion queue whose user is told to look keeps the queue
  *	pairs that report there: without any it may be about to be freed, and its
  *	user has no interest. Taken in process context, before the queues' locks.
  * @xrc: what XRC queue pairs share
+ * @umr: changes memory keys
+ * @paging: brings in pages when the device needs them
  * @clock: tells programs the time; NULL if there is none
  * @device_memory_lock: protects @device_memory_pages
  * @device_memory_pages: bit n: a program has memory on page n of the device's
@@ -129,8 +194,11 @@ struct cxib_verbs {
 	struct xarray signed_regions;
 	const struct cxib_user_interface *user;
 	struct work_struct flush;
+	struct delayed_work fail_datagrams;
 	spinlock_t flush_lock; /* see above */
 	struct cxib_xrc xrc;
+	struct cxib_umr umr;
+	struct cxib_paging paging;
 	struct cxib_clock *clock;
 	struct mutex device_memory_lock; /* see above */
 	unsigned long *device_memory_pages;
@@ -214,6 +282,7 @@ struct cxib_mw {
  * struct cxib_mr - a memory region
  * @ib: as the RDMA core sees it
  * @umem: pages of the program's memory; NULL for memory of the kernel or the device
+ * @umem_in_doubt: pages that the key may stand for, too, since a change of it failed; or NULL
  * @access: IB_ACCESS_… of a program's region
  * @list: entries of a region that requests register; NULL for others
  * @list_dma: the same as the device sees it
@@ -226,6 +295,7 @@ struct cxib_mw {
 struct cxib_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
+	struct ib_umem *umem_in_doubt;
 	u32 access;
 	void *list;
 	dma_addr_t list_dma;
@@ -275,10 +345,18 @@ static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
 	return unlikely(cxib_hw_is_quiet(verbs->hw));
 }
 
+/*
+ * How long datagrams of the management that a quiet device has not sent are left
+ * alone before they fail: ib_cm lets go of a connection before it tells of such an
+ * error, so those who take leave of it at the same time must have done so by then.
+ */
+#define CXIB_DATAGRAM_GRACE	(HZ / 4)
+
 /* For who has posted, or waits, and the device does nothing about it. */
 static inline void cxib_flush_later(struct cxib_verbs *verbs)
 {
 	queue_work(system_unbound_wq, &verbs->flush);
+	queue_delayed_work(system_unbound_wq, &verbs->fail_datagrams, CXIB_DATAGRAM_GRACE);
 }
 
 static inline void cxib_reference_init(struct cxib_reference *reference)
@@ -368,9 +446,17 @@ struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64
 struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				      u64 address, int access, struct ib_pd *pd,
 				      struct ib_udata *udata);
+#ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
+struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+					  int fd, int access, struct ib_udata *udata);
+#else
+struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+					  int fd, int access, struct uverbs_attr_bundle *attrs);
+#endif
 struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 length, int access);
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
 int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
+int cxib_create_mr_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
 int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
 u8 cxib_next_key_variant(struct cxib_verbs *verbs);
 int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr);

@@ -183,7 +183,7 @@ void cxib_xrc_destroy(struct cxib_verbs *verbs)
 	mutex_destroy(&xrc->lock);
 	if (!xrc->ready)
 		return;
-	cxib_end_in_device(verbs, NULL, cxib_destroy_xrc_queue(commands, xrc->srqn));
+	cxib_end_in_device(verbs, NULL, cxib_destroy_xrc_queue(commands, 0, xrc->srqn));
 	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, xrc->cqn));
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));

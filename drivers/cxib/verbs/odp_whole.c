@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Regions of a whole address space (implicit paging on demand): their key consists of
+ * pieces of one length, each the key of a part, or that of memory that is not there.
+ * A part is made when something in it is needed, and stays.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem_odp.h>
+
+#include "hw/objects.h"
+#include "hw/work_queue.h"
+#include "verbs/odp.h"
+#include "verbs/umr.h"
+
+#ifdef CXIB_KERNEL_CAN_PAGE
+
+/* The lower half of an address space with four levels of page tables. */
+#define LOG_SPACE	47
+#define LOG_PART	30
+#define PART_SIZE	BIT_ULL(LOG_PART)
+#define PARTS		BIT(LOG_SPACE - LOG_PART)
+
+/* Requests count words, pieces have two. */
+#define WORDS_IN_PIECE	(sizeof(struct hw_ksm) / sizeof(__be64))
+#define PIECES_IN_UNIT	(CXIB_ENTRIES_IN_UNIT / WORDS_IN_PIECE)
+
+/**
+ * cxib_can_page_whole() - whether there can be regions of a whole address space
+ * @verbs: RDMA device that can page
+ */
+bool cxib_can_page_whole(const struct cxib_verbs *verbs)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	return caps->null_mkey && caps->fixed_buffer_size &&
+	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled;
+}
+
+/**
+ * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
+ * @whole: the region
+ * @pd: protection domain
+ *
+ * Return: -ENOMEM or as cxib_query_null_key(), cxib_create_mkey().
+ */
+int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	struct cxib_mkey_params params = {
+		.length = BIT_ULL(LOG_SPACE),
+		.log_page_size = LOG_PART,
+		.page_count = PARTS * WORDS_IN_PIECE,
+		.of_keys = true,
+		.is_changeable = true,
+	};
+	struct hw_ksm *pieces;
+	size_t i;
+	int err;
+
+	err = cxib_query_null_key(commands_of(to_verbs(pd->device)), &whole->null_key);
+	if (err)
+		return err;
+	pieces = kvcalloc(PARTS, sizeof(*pieces), GFP_KERNEL);
+	if (!pieces)
+		return -ENOMEM;
+	for (i = 0; i < PARTS; i++)
+		hw_ksm_pack(&pieces[i], whole->null_key, 0);
+	params.pages = (const void *)pieces;
+	err = cxib_create_mr_key(&whole->mr, pd, &params);
+	kvfree(pieces);
+	return err;
+}
+
+static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_change *change)
+{
+	const u64 first = change->first_entry / WORDS_IN_PIECE;
+	struct hw_ksm *pieces = (void *)entries;
+	struct cxib_paged_mr *whole = context;
+	unsigned int i;
+
+	for (i = 0; i < PIECES_IN_UNIT; i++) {
+		const struct cxib_paged_mr *part = xa_load(&whole->parts, first + i);
+
+		if (part)
+			hw_ksm_pack(&pieces[i], part->mr.ib.lkey, part->mr.ib.iova);
+		else
+			hw_ksm_pack(&pieces[i], whole->null_key, 0);
+	}
+}
+
+/* The key gets a part that is there, and its neighbours. */
+static int add_to_key(struct cxib_paged_mr *whole, u64 number)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_key_change change = {
+		.key = whole->mr.ib.lkey,
+		.params = &params,
+		.first_entry = ALIGN_DOWN(number, PIECES_IN_UNIT) * WORDS_IN_PIECE,
+		.entry_count = CXIB_ENTRIES_IN_UNIT,
+	};
+
+	lockdep_assert_held(&whole->seeking);
+
+	return cxib_umr_execute(to_verbs(whole->mr.ib.device), &change, fill_pieces, whole);
+}
+
+static struct cxib_paged_mr *make_part(struct cxib_paged_mr *whole, u64 number)
+{
+	struct cxib_paged_mr *part = cxib_create_part(whole, number << LOG_PART, PART_SIZE);
+	int err;
+
+	if (IS_ERR(part))
+		return part;
+	err = xa_err(xa_store(&whole->parts, number, part, GFP_KERNEL));
+	if (err)
+		goto destroy_part;
+	err = add_to_key(whole, number);
+	if (err)
+		goto erase;
+	return part;
+
+erase:
+	/* The device is asked again when the part is needed again. */
+	xa_erase(&whole->parts, number);
+destroy_part:
+	cxib_destroy_part(part);
+	return ERR_PTR(err);
+}
+
+static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
+{
+	struct cxib_paged_mr *part;
+
+	guard(mutex)(&whole->seeking);
+	part = xa_load(&whole->parts, number);
+	return part ?: make_part(whole, number);
+}
+
+/**
+ * cxib_destroy_parts() - the parts of a region go with it
+ * @whole: a region that nobody uses any more; one without parts is left alone
+ */
+void cxib_destroy_parts(struct cxib_paged_mr *whole)
+{
+	struct cxib_paged_mr *part;
+	unsigned long number;
+
+	xa_for_each(&whole->parts, number, part)
+		cxib_destroy_part(part);
+	xa_destroy(&whole->parts);
+}
+
+/**
+ * cxib_bring_in_parts() - pages of a whole address space come in
+ * @whole: region that somebody keeps
+ * @range: which ones
+ * @bring_in: for each part of it
+ *
+ * Context: as cxib_bring_in().
+ * Return: number of pages that are there; -EFAULT when addresses cannot be; as
+ * @bring_in, or an error of making a part.
+ */
+int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_range *range,
+			cxib_bring_in_pages bring_in)
+{
+	struct cxib_paged_range rest = *range;
+	int total = 0;
+
+	if (range->address >= BIT_ULL(LOG_SPACE) ||
+	    range->length > BIT_ULL(LOG_SPACE) - range->address)
+		return -EFAULT;
+	while (rest.length) {
+		struct cxib_paged_mr *part = get_part(whole, rest.address >> LOG_PART);
+		struct cxib_paged_range piece = rest;
+		int pages;
+
+		if (IS_ERR(part))
+			return PTR_ERR(part);
+		piece.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
+		pages = bring_in(part, &piece);
+		if (pages < 0)
+			return pages;
+		total += pages;
+		rest.address += piece.length;
+		rest.length -= piece.length;
+	}
+	return total;
+}
+
+#endif
