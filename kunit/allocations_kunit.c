@@ -128,12 +128,27 @@ static int use_for_xrc_queue(struct scripted_hca *scripted, struct cxib_buffer *
 	u32 number;
 
 	return cxib_create_xrc_queue(&scripted->queue, &params, &number) ?:
-	       cxib_destroy_xrc_queue(&scripted->queue, number);
+	       cxib_destroy_xrc_queue(&scripted->queue, 0, number);
 }
 
 static int create_xrc_queue(struct scripted_hca *scripted)
 {
 	return with_buffer(scripted, use_for_xrc_queue);
+}
+
+static int use_for_tagged_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
+{
+	struct cxib_shared_queue_params params = { .buffer = buffer, .log_size = 5,
+						   .log_stride = 6, .log_tags = 2 };
+	u32 number;
+
+	return cxib_create_tagged_queue(&scripted->queue, &params, &number) ?:
+	       cxib_destroy_tagged_queue(&scripted->queue, 0, number);
+}
+
+static int create_tagged_queue(struct scripted_hca *scripted)
+{
+	return with_buffer(scripted, use_for_tagged_queue);
 }
 
 static int create_mkey(struct scripted_hca *scripted)
@@ -220,6 +235,7 @@ static const struct action actions[] = {
 	{ "queue pair", create_qp },
 	{ "shared receive queue", create_shared_queue },
 	{ "shared receive queue of XRC", create_xrc_queue },
+	{ "shared receive queue with tags", create_tagged_queue },
 	{ "memory key", create_mkey },
 	{ "port", ask_the_port },
 	{ "tables of the port", ask_for_tables },

@@ -213,18 +213,43 @@ static void flushes_all_requests_of_a_device_that_is_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 16, wc));
 }
 
+static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pair *fake)
+{
+	struct ib_wc wc[16];
+	unsigned int i;
+
+	fake->hw.dma_stopped = true;
+	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
+	fake->cq.is_armed = true;
+	KUNIT_EXPECT_FALSE(test, cxib_cq_is_awaited(&fake->cq));
+
+	cxib_cq_fail_datagrams(&fake->cq);
+	KUNIT_EXPECT_TRUE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, IB_WC_FATAL_ERR, wc[i].status);
+		KUNIT_EXPECT_EQ(test, 100 + i, wc[i].wr_id);
+	}
+}
+
 /* ib_cm would say nothing about a flush error, and who waits for an event would do so for ever. */
 static void fails_management_datagrams_of_a_device_that_is_quiet(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
-	struct ib_wc wc[16];
-	unsigned int i;
 
 	fake->qp.ib.qp_type = IB_QPT_GSI;
-	fake->hw.dma_stopped = true;
-	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
-	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, i < 4 ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR, wc[i].status);
+	expect_datagrams_fail_later(test, fake);
+}
+
+static void fails_datagrams_of_further_partitions_too(struct kunit *test)
+{
+	struct fake_queue_pair *fake = with_requests(test);
+
+	fake->qp.ib.qp_type = IB_QPT_UD;
+	fake->qp.service = &fake->qp;
+	expect_datagrams_fail_later(test, fake);
 }
 
 static void tells_of_a_quiet_device_as_often_as_it_was_asked(struct kunit *test)
@@ -299,6 +324,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(refuses_an_entry_of_an_unknown_kind),
 	KUNIT_CASE(flushes_all_requests_of_a_device_that_is_quiet),
 	KUNIT_CASE(fails_management_datagrams_of_a_device_that_is_quiet),
+	KUNIT_CASE(fails_datagrams_of_further_partitions_too),
 	KUNIT_CASE(tells_of_a_quiet_device_as_often_as_it_was_asked),
 	KUNIT_CASE(forgets_the_completions_of_one_queue_pair_only),
 	KUNIT_CASE(forgets_across_the_end_of_the_ring),

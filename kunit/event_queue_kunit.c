@@ -117,6 +117,7 @@ static int event_queue_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0,
 			cxib_event_queue_create(&fixture->eq, &fixture->hca->bus, &fixture->queue,
 						&fixture->sink, &attr));
+	fixture->eq.expected = U64_MAX;
 	fixture->created = true;
 	return 0;
 }
@@ -261,6 +262,22 @@ static void counts_events_that_nobody_wants(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
+/* A device that lies could have it handled in an interrupt, where the handler must not be. */
+static void nobody_is_told_of_events_of_another_queue(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_port_state_change_event data = {};
+
+	fixture->eq.expected = BIT_ULL(HW_EVENT_TYPE_COMP);
+	hw_port_state_change_event_set_port_num(&data, 1);
+	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_PORT_CHANGE,
+			 HW_PORT_CHANGE_SUBTYPE_LID, &data, sizeof(data));
+	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&fixture->sink.unhandled), 1);
+	report_completion(fixture, 5);
+	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
+}
+
 static void decodes_port_events(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -314,6 +331,29 @@ static void decodes_queue_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
 }
 
+static void decodes_events_of_targets(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_dct_events data = {};
+
+	hw_dct_events_set_dct_number(&data, 0xabcdef);
+	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_DCT_DRAINED, 0, &data,
+			 sizeof(data));
+	KUNIT_EXPECT_EQ(test, fixture->kind, HW_EVENT_QUEUE_TYPE_DCT);
+	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
+}
+
+/* A device without targets may refuse an event queue for their events. */
+static void events_of_targets_are_asked_for_where_there_are_some(struct kunit *test)
+{
+	const u64 events = BIT_ULL(HW_EVENT_TYPE_DCT_DRAINED) |
+			   BIT_ULL(HW_EVENT_TYPE_DCT_KEY_VIOLATION);
+
+	KUNIT_EXPECT_EQ(test, events, cxib_asynchronous_events(true) & events);
+	KUNIT_EXPECT_EQ(test, cxib_asynchronous_events(true) & ~events,
+			cxib_asynchronous_events(false));
+}
+
 static void decodes_errors_of_completion_queues(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -345,10 +385,13 @@ static struct kunit_case event_queue_cases[] = {
 	KUNIT_CASE(goes_on_when_the_counter_wraps),
 	KUNIT_CASE(survives_events_that_nobody_knows),
 	KUNIT_CASE_PARAM(counts_events_that_nobody_wants, type_gen_params),
+	KUNIT_CASE(nobody_is_told_of_events_of_another_queue),
 	KUNIT_CASE(decodes_port_events),
 	KUNIT_CASE(ignores_events_of_ports_that_cannot_be),
 	KUNIT_CASE(decodes_page_requests),
 	KUNIT_CASE(decodes_queue_events),
+	KUNIT_CASE(decodes_events_of_targets),
+	KUNIT_CASE(events_of_targets_are_asked_for_where_there_are_some),
 	KUNIT_CASE(decodes_errors_of_completion_queues),
 	KUNIT_CASE(keeps_memory_that_the_device_may_write_to),
 	{}

@@ -18,6 +18,8 @@ static void free_memory(void *data)
 
 static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 {
+	static const struct cxib_health_handlers nobody = {};
+
 	fake->hca = fake_hca_create(test);
 	fake->hw.bus = &fake->hca->bus;
 	fake->hw.caps.log_max_qp_sz = 15;
@@ -26,6 +28,7 @@ static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fake->hw.commands, &fake->hca->bus));
 	fake->hw.health.bus = &fake->hca->bus;
 	fake->hw.health.commands = &fake->hw.commands;
+	fake->hw.health.handlers = &nobody;
 	fake->hw.doorbells = (void __iomem *)fake->doorbells;
 	fake->verbs.hw = &fake->hw;
 	fake->verbs.ib.phys_port_cnt = 1;

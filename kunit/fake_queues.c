@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The fake HCA's registers, event queues and interrupts. */
+#include <linux/cpumask.h>
 #include <linux/string.h>
 
 #include "fake_hca.h"
@@ -248,12 +249,14 @@ static int fake_reset(struct cxib_bus *bus)
 }
 
 static int fake_allocate_vectors(struct cxib_bus *bus, unsigned int minimum,
-				 unsigned int maximum)
+				 unsigned int maximum, unsigned int trailing)
 {
 	struct fake_hca *hca = to_hca(bus);
 
 	if (hca->vectors < minimum)
 		return -ENOSPC;
+	/* As the kernel has it: those that are spread are not more than the processors. */
+	maximum = min(maximum, CXIB_SHARED_VECTORS + num_possible_cpus() + trailing);
 	hca->vectors_given = min(hca->vectors, maximum);
 	return hca->vectors_given;
 }

@@ -4,6 +4,7 @@
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
+#include "hw/commands_device.h"
 #include "hw/health.h"
 
 #define INTERFACE	(0x14 / 4)
@@ -15,7 +16,15 @@ struct fixture {
 	struct fake_hca *hca;
 	struct cxib_command_queue queue;
 	struct cxib_health health;
+	unsigned int changes;
 };
+
+static void count_change(struct cxib_health *health)
+{
+	container_of(health, struct fixture, health)->changes++;
+}
+
+static const struct cxib_health_handlers handlers = { .changed = count_change };
 
 static int health_init(struct kunit *test)
 {
@@ -25,7 +34,7 @@ static int health_init(struct kunit *test)
 	fixture->hca = fake_hca_create(test);
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
-	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue, NULL);
+	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue, &handlers);
 	/* The cases look themselves. */
 	cxib_health_stop(&fixture->health);
 	test->priv = fixture;
@@ -115,6 +124,47 @@ static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test
 	KUNIT_EXPECT_EQ(test, fixture->health.syndrome, HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
 }
 
+static void tells_of_faults_that_come_and_go(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	live_and_look(fixture);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
+	live_and_look(fixture);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
+	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
+	live_and_look(fixture);
+	live_and_look(fixture);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
+	fixture->hca->registers[SYNDROME] = 0;
+	live_and_look(fixture);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 3);
+}
+
+static void tells_of_commands_that_are_not_answered(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_slot_description slot;
+	struct hw_enable_hca_in in = {};
+	struct hw_enable_hca_out out;
+
+	hw_enable_hca_in_set_opcode(&in, HW_CMD_ENABLE_HCA);
+	live_and_look(fixture);
+	fixture->queue.limit_ms = 20;
+	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_command_execute(&fixture->queue, in, out));
+	live_and_look(fixture);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
+	KUNIT_EXPECT_EQ(test, fixture->health.unanswered, 1);
+
+	cxib_command_queue_describe(&fixture->queue, 0, &slot);
+	KUNIT_EXPECT_STREQ(test, slot.state, "abandoned");
+	KUNIT_EXPECT_STREQ(test, slot.command, "enable_hca");
+	cxib_command_queue_describe(&fixture->queue, 1, &slot);
+	KUNIT_EXPECT_STREQ(test, slot.state, "free");
+	KUNIT_EXPECT_NULL(test, slot.command);
+}
+
 static const u32 lost_modes[] = {
 	HW_NIC_INTERFACE_DISABLED,
 	HW_NIC_INTERFACE_REQUEST_SW_RESET,
@@ -162,6 +212,8 @@ static struct kunit_case health_cases[] = {
 	KUNIT_CASE(gives_up_a_device_that_was_pulled_out),
 	KUNIT_CASE(gives_up_a_device_that_reports_a_fatal_fault),
 	KUNIT_CASE(goes_on_with_a_device_that_reports_a_lesser_fault),
+	KUNIT_CASE(tells_of_faults_that_come_and_go),
+	KUNIT_CASE(tells_of_commands_that_are_not_answered),
 	KUNIT_CASE_PARAM(gives_up_a_device_whose_interface_was_taken_away, mode_gen_params),
 	KUNIT_CASE(gives_up_a_device_whose_command_queue_is_stuck),
 	KUNIT_CASE(stays_broken),

@@ -100,13 +100,32 @@ static void ignores_requests_that_make_no_sense(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
 
-static void frees_pages_that_were_refused(struct kunit *test)
+/* A device that has taken them all the same could write to them. */
+static void keeps_pages_that_were_refused_from_others(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	expect_pages(test, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.set_aside, 6);
+	KUNIT_EXPECT_FALSE(test, xa_empty(&fixture->pages.held));
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, fixture->pages.set_aside, 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->pages.held));
+}
+
+static void counts_pages_that_were_refused_towards_its_limit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	fixture->hca->boot_pages = CXIB_PAGES_LIMIT - 5;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
 }
 
 static void keeps_pages_whose_fate_is_unknown(struct kunit *test)
@@ -177,7 +196,8 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE_PARAM(gives_what_is_wanted_and_takes_it_back, demand_gen_params),
 	KUNIT_CASE(answers_requests),
 	KUNIT_CASE(ignores_requests_that_make_no_sense),
-	KUNIT_CASE(frees_pages_that_were_refused),
+	KUNIT_CASE(keeps_pages_that_were_refused_from_others),
+	KUNIT_CASE(counts_pages_that_were_refused_towards_its_limit),
 	KUNIT_CASE(keeps_pages_whose_fate_is_unknown),
 	KUNIT_CASE(tells_the_firmware_when_there_is_nothing_to_give),
 	KUNIT_CASE(refuses_to_exceed_its_limit),

@@ -113,7 +113,7 @@ static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u16 limit;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_arm_xrc_queue(&scripted->queue, 0x4321, 9));
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_xrc_queue(&scripted->queue, 0, 0x4321, 9));
 	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_XRC_SRQ, hw_arm_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ,
 			hw_arm_xrc_srq_in_get_op_mod(scripted->in));
@@ -121,7 +121,7 @@ static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, hw_arm_xrc_srq_in_get_lwm(scripted->in));
 
 	hw_xrc_srqc_set_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(scripted->out), 17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_xrc_queue(&scripted->queue, 0x4321, &limit));
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_xrc_queue(&scripted->queue, 0, 0x4321, &limit));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRC_SRQ, hw_query_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrc_srq_in_get_xrc_srqn(scripted->in));
 	KUNIT_EXPECT_EQ(test, limit, 17);
@@ -131,10 +131,83 @@ static void a_queue_of_a_domain_that_ends_is_named(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_xrc_queue(&scripted->queue, 0x4321));
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_xrc_queue(&scripted->queue, 0, 0x4321));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRC_SRQ,
 			hw_destroy_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrc_srq_in_get_xrc_srqn(scripted->in));
+}
+
+static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_xrq_in *in = scripted->in;
+	struct hw_xrqc *described = hw_create_xrq_in_xrq_context(in);
+	const struct hw_tag_matching_topology_context *tags =
+		hw_xrqc_get_tag_matching_topology_context(described);
+	const __be64 *addresses = (const __be64 *)(in + 1);
+	struct cxib_buffer buffer;
+	struct cxib_shared_queue_params params = {
+		.uid = 5, .buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123,
+		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL, .log_tags = 4,
+		.fetches_rendezvous = true,
+	};
+	u32 number;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	hw_create_xrq_out_set_xrqn(scripted->out, 0x4321);
+	err = cxib_create_tagged_queue(&scripted->queue, &params, &number);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, number, 0x4321);
+	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_XRQ, hw_create_xrq_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, 5, hw_create_xrq_in_get_uid(in));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, HW_XRQ_TOPOLOGY_TAG_MATCHING, hw_xrqc_get_topology(described));
+	KUNIT_EXPECT_EQ(test, HW_XRQ_OFFLOAD_RNDV, hw_xrqc_get_offload(described));
+	KUNIT_EXPECT_EQ(test, 4,
+			hw_tag_matching_topology_context_get_log_matching_list_sz(tags));
+	KUNIT_EXPECT_EQ(test, 0x777, hw_xrqc_get_cqn(described));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_xrqc_get_user_index(described));
+	KUNIT_EXPECT_EQ(test, HW_WQ_TYPE_LINKED_LIST,
+			hw_wq_get_wq_type(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 7, hw_wq_get_log_wq_sz(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 6, hw_wq_get_log_wq_stride(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 0x123, hw_wq_get_pd(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 0x1234567f8ULL, hw_wq_get_dbr_addr(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, buffer.pages[0].dma, be64_to_cpu(addresses[0]));
+	KUNIT_EXPECT_EQ(test, buffer.pages[1].dma, be64_to_cpu(addresses[1]));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_queue_with_tags_has_a_limit(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_xrqc *context = hw_query_xrq_out_xrq_context(scripted->out);
+	u16 limit;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_tagged_queue(&scripted->queue, 5, 0x4321, 9));
+	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_RQ, hw_arm_rq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_ARM_RQ_OP_MOD_XRQ, hw_arm_rq_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_arm_rq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_arm_rq_in_get_srq_number(scripted->in));
+	KUNIT_EXPECT_EQ(test, 9, hw_arm_rq_in_get_lwm(scripted->in));
+
+	hw_wq_set_lwm(hw_xrqc_wq(context), 17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_tagged_queue(&scripted->queue, 5, 0x4321, &limit));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRQ, hw_query_xrq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_query_xrq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrq_in_get_xrqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, limit, 17);
+}
+
+static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_tagged_queue(&scripted->queue, 5, 0x4321));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRQ, hw_destroy_xrq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_destroy_xrq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrq_in_get_xrqn(scripted->in));
 }
 
 static void refusals_are_handed_on(struct kunit *test)
@@ -151,13 +224,18 @@ static void refusals_are_handed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
 			cxib_create_shared_queue(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_xrc_queue(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_create_tagged_queue(&scripted->queue, &params, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_shared_queue(&scripted->queue, 0, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_xrc_queue(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_xrc_queue(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_tagged_queue(&scripted->queue, 0, 1));
 	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_shared_queue(&scripted->queue, 0, 1, &limit));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_xrc_queue(&scripted->queue, 1, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_xrc_queue(&scripted->queue, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_xrc_queue(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_xrc_queue(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_tagged_queue(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_tagged_queue(&scripted->queue, 0, 1, &limit));
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
@@ -169,6 +247,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_queue_of_a_domain_is_described_with_its_memory),
 	KUNIT_CASE(a_queue_of_a_domain_has_a_limit),
 	KUNIT_CASE(a_queue_of_a_domain_that_ends_is_named),
+	KUNIT_CASE(a_queue_with_tags_is_described_with_its_memory),
+	KUNIT_CASE(a_queue_with_tags_has_a_limit),
+	KUNIT_CASE(a_queue_with_tags_that_ends_is_named),
 	KUNIT_CASE(refusals_are_handed_on),
 	{}
 };

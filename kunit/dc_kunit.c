@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Dynamically connected transport: transitions of initiators, and the life of targets. */
+#include "fake_queue_pair.h"
+#include "hw/command_queue.h"
+#include "hw/commands_queue_pairs.h"
+#include "verbs/dc.h"
+#include "verbs/srq.h"
+
+#define ACCESS_KEY	0x1122334455667788ULL
+#define USER_INDEX	0x55
+#define DCTN		0x4321
+#define COMMANDS	16
+
+#define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+#define BIRTH		(PLACE | IB_QP_ACCESS_FLAGS)
+#define ROUTE		(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_MIN_RNR_TIMER)
+
+/**
+ * struct fixture - a target, and a device that does what it is told
+ * @fake: the queue pair and its device
+ * @srq: where it receives from
+ * @pd: its protection domain
+ * @refused: opcode of a command that fails; 0: none
+ * @opcodes: the commands so far
+ * @command_count: how many
+ * @created: what the last CREATE_DCT has said
+ * @context: what QUERY_DCT says
+ * @told: the last event that the user was told of; -1: none
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_srq srq;
+	struct cxib_pd pd;
+	u16 refused;
+	u16 opcodes[COMMANDS];
+	unsigned int command_count;
+	struct hw_dctc created;
+	struct hw_dctc context;
+	int told;
+};
+
+static u8 obey(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+	u16 opcode = hw_create_dct_in_get_opcode(in);
+
+	if (fixture->command_count < COMMANDS)
+		fixture->opcodes[fixture->command_count++] = opcode;
+	if (opcode == fixture->refused)
+		return HW_COMMAND_STATUS_BAD_PARAMETER;
+	switch (opcode) {
+	case HW_CMD_CREATE_DCT:
+		fixture->created = *hw_create_dct_in_get_dct_context_entry(in);
+		hw_create_dct_out_set_dctn(out, DCTN);
+		break;
+	case HW_CMD_QUERY_DCT:
+		*hw_query_dct_out_dct_context_entry(out) = fixture->context;
+		break;
+	case HW_CMD_DRAIN_DCT:
+		cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_DRAINED,
+				 HW_EVENT_QUEUE_TYPE_DCT, hw_drain_dct_in_get_dctn(in));
+		break;
+	}
+	return 0;
+}
+
+static void note_event(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->told = event->event;
+}
+
+static void make_target(struct kunit *test, struct fixture *fixture)
+{
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	xa_erase_irq(&fixture->fake->verbs.queue_pairs, FAKE_QPN);
+	fixture->srq.number = 0x77;
+	fixture->pd.number = 0x88;
+	qp->ib.qp_type = IB_QPT_DRIVER;
+	qp->ib.srq = &fixture->srq.ib;
+	qp->ib.pd = &fixture->pd.ib;
+	qp->ib.event_handler = note_event;
+	qp->ib.qp_context = fixture;
+	qp->is_user = true;
+	qp->number = 0;
+	mutex_init(&qp->mutex);
+	cxib_reference_init(&qp->reference);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dct_create(qp, ACCESS_KEY, USER_INDEX));
+}
+
+static void free_target(void *data)
+{
+	struct fixture *fixture = data;
+
+	kfree(fixture->fake->qp.dct);
+}
+
+static int dc_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->fake = fake;
+	fixture->told = -1;
+	fake->hca->script = obey;
+	fake->hca->script_context = fixture;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	mutex_init(&fake->hw.dma_lock);
+	fake->hw.dma_stopped = true;
+	fake->hw.caps.atomic = 1;
+	fake->verbs.ib.attrs.max_pkeys = 128;
+	make_target(test, fixture);
+	test->priv = fixture;
+	return kunit_add_action_or_reset(test, free_target, fixture);
+}
+
+static int modify(struct fixture *fixture, enum ib_qp_state to, int mask)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = to,
+		.port_num = 1,
+		.pkey_index = 3,
+		.path_mtu = IB_MTU_2048,
+		.min_rnr_timer = 12,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC,
+		.ah_attr.type = RDMA_AH_ATTR_TYPE_IB,
+	};
+
+	rdma_ah_set_grh(&attr.ah_attr, NULL, 0x12345, 2, 64, 9);
+	return cxib_modify_queue_pair(&fixture->fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
+}
+
+static void come_up(struct kunit *test, struct fixture *fixture)
+{
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+}
+
+static void expect_commands(struct kunit *test, const struct fixture *fixture,
+			    const u16 *opcodes, unsigned int count)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, count, fixture->command_count);
+	for (i = 0; i < count; i++)
+		KUNIT_EXPECT_EQ_MSG(test, opcodes[i], fixture->opcodes[i], "command %u", i);
+}
+
+static const struct {
+	bool is_target;
+	enum ib_qp_state from, to;
+	int required, optional;
+} transitions[] = {
+	{ false, IB_QPS_RESET, IB_QPS_INIT, PLACE, 0 },
+	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE },
+	{ false, IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU, IB_QP_AV | IB_QP_PKEY_INDEX },
+	{ false, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+	  IB_QP_MAX_QP_RD_ATOMIC,
+	  IB_QP_MIN_RNR_TIMER | IB_QP_CUR_STATE },
+	{ false, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_MIN_RNR_TIMER | IB_QP_CUR_STATE },
+	{ true, IB_QPS_RESET, IB_QPS_INIT, BIRTH, 0 },
+	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, BIRTH },
+	{ true, IB_QPS_INIT, IB_QPS_RTR, ROUTE, 0 },
+	{ true, IB_QPS_RTR, IB_QPS_ERR, 0, 0 },
+	{ true, IB_QPS_ERR, IB_QPS_ERR, 0, 0 },
+};
+
+static bool is_ok(struct fixture *fixture, bool is_target, enum ib_qp_state from,
+		  enum ib_qp_state to, int mask)
+{
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct cxib_dct *dct = qp->dct;
+	bool ok;
+
+	if (!is_target)
+		qp->dct = NULL;
+	ok = cxib_dc_modify_is_ok(qp, from, to, mask | IB_QP_STATE);
+	qp->dct = dct;
+	return ok;
+}
+
+static void each_attribute_is_as_the_table_says(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	size_t i;
+	int bit;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
+		int required = transitions[i].required;
+		bool is_target = transitions[i].is_target;
+		enum ib_qp_state from = transitions[i].from, to = transitions[i].to;
+
+		KUNIT_EXPECT_TRUE_MSG(test, is_ok(fixture, is_target, from, to, required),
+				      "transition %zu", i);
+		for (bit = IB_QP_CUR_STATE; bit <= IB_QP_DEST_QPN; bit <<= 1) {
+			bool expected = bit & transitions[i].optional;
+
+			KUNIT_EXPECT_EQ_MSG(test, expected,
+					    is_ok(fixture, is_target, from, to, required ^ bit),
+					    "transition %zu, attribute 0x%x", i, bit);
+		}
+	}
+}
+
+static bool is_in_table(bool is_target, enum ib_qp_state from, enum ib_qp_state to)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		if (transitions[i].is_target == is_target && transitions[i].from == from &&
+		    transitions[i].to == to)
+			return true;
+	return false;
+}
+
+/* To reset from anywhere; initiators also to the error state from where they can do something. */
+static void there_are_no_other_transitions(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	enum ib_qp_state from, to;
+	int is_target;
+
+	for (is_target = 0; is_target <= 1; is_target++)
+		for (from = IB_QPS_RESET; from <= IB_QPS_ERR; from++)
+			for (to = IB_QPS_RESET; to <= IB_QPS_ERR; to++) {
+				bool always = to == IB_QPS_RESET ||
+					      (to == IB_QPS_ERR && !is_target &&
+					       from != IB_QPS_RESET);
+
+				if (!is_in_table(is_target, from, to))
+					KUNIT_EXPECT_EQ_MSG(test, always,
+							    is_ok(fixture, is_target, from, to, 0),
+							    "target %d, from %d to %d", is_target,
+							    from, to);
+			}
+}
+
+static void the_device_hears_of_a_target_when_it_can_receive(struct kunit *test)
+{
+	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
+	struct fixture *fixture = test->priv;
+	const struct hw_dctc *created = &fixture->created;
+
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
+
+	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(created));
+	KUNIT_EXPECT_EQ(test, USER_INDEX, hw_dctc_get_user_index(created));
+	KUNIT_EXPECT_EQ(test, 0x77, hw_dctc_get_srqn_xrqn(created));
+	KUNIT_EXPECT_EQ(test, 0x88, hw_dctc_get_pd(created));
+	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_port(created));
+	KUNIT_EXPECT_EQ(test, 3, hw_dctc_get_pkey_index(created));
+	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_dctc_get_mtu(created));
+	KUNIT_EXPECT_EQ(test, 12, hw_dctc_get_min_rnr_nak(created));
+	KUNIT_EXPECT_EQ(test, 0, hw_dctc_get_rre(created));
+	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rwe(created));
+	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rae(created));
+	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_IB_SPEC, hw_dctc_get_atomic_mode(created));
+	KUNIT_EXPECT_EQ(test, 0x12345, hw_dctc_get_flow_label(created));
+	KUNIT_EXPECT_EQ(test, 2, hw_dctc_get_my_addr_index(created));
+	KUNIT_EXPECT_EQ(test, 64, hw_dctc_get_hop_limit(created));
+	KUNIT_EXPECT_EQ(test, 9, hw_dctc_get_tclass(created));
+}
+
+static void a_target_is_drained_before_it_goes(struct kunit *test)
+{
+	static const u16 expected[] = {
+		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
+	};
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
+	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->verbs.queue_pairs));
+}
+
+static void a_target_in_error_is_drained_once(struct kunit *test)
+{
+	static const u16 expected[] = {
+		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
+	};
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
+	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+}
+
+static void a_target_that_never_came_up_is_no_concern_of_the_device(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
+	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+}
+
+static void a_target_that_was_reset_begins_anew(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RESET, 0));
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.ib.qp_num);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->verbs.queue_pairs));
+	come_up(test, fixture);
+	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
+	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(&fixture->created));
+}
+
+static void nothing_is_left_of_a_target_that_cannot_be_armed(struct kunit *test)
+{
+	static const u16 expected[] = {
+		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
+	};
+	struct fixture *fixture = test->priv;
+
+	fixture->refused = HW_CMD_ARM_DCT;
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.number);
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
+}
+
+static void who_is_not_told_its_number_can_try_again(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	cxib_dct_take_back(&fixture->fake->qp);
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+}
+
+static void a_program_can_try_again_to_end_a_target(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct ib_udata udata = {};
+
+	come_up(test, fixture);
+	fixture->refused = HW_CMD_DRAIN_DCT;
+	KUNIT_EXPECT_NE(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
+	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.number);
+	fixture->refused = 0;
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
+}
+
+static void the_state_is_that_of_the_device(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_qp_attr attr;
+
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	guard(mutex)(&qp->mutex);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
+	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, attr.qp_state);
+	KUNIT_EXPECT_EQ(test, 3, attr.pkey_index);
+	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+}
+
+static void a_target_that_has_stopped_is_in_error(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_qp_attr attr;
+
+	come_up(test, fixture);
+	fixture->context = fixture->created;
+	guard(mutex)(&qp->mutex);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
+	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, attr.qp_state);
+	KUNIT_EXPECT_EQ(test, IB_MTU_2048, attr.path_mtu);
+	KUNIT_EXPECT_EQ(test, 12, attr.min_rnr_timer);
+	KUNIT_EXPECT_EQ(test, 2, rdma_ah_read_grh(&attr.ah_attr)->sgid_index);
+	hw_dctc_set_state(&fixture->context, HW_DCT_STATE_DRAINED);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
+	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, attr.qp_state);
+}
+
+static void a_wrong_key_is_told_to_who_has_the_target(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
+			 HW_EVENT_QUEUE_TYPE_DCT, DCTN + 1);
+	KUNIT_EXPECT_EQ(test, -1, fixture->told);
+	cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
+			 HW_EVENT_QUEUE_TYPE_DCT, DCTN);
+	KUNIT_EXPECT_EQ(test, IB_EVENT_QP_ACCESS_ERR, fixture->told);
+}
+
+static void the_driver_keeps_to_itself_that_a_target_is_drained(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	come_up(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
+	KUNIT_EXPECT_EQ(test, -1, fixture->told);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(each_attribute_is_as_the_table_says),
+	KUNIT_CASE(there_are_no_other_transitions),
+	KUNIT_CASE(the_device_hears_of_a_target_when_it_can_receive),
+	KUNIT_CASE(a_target_is_drained_before_it_goes),
+	KUNIT_CASE(a_target_in_error_is_drained_once),
+	KUNIT_CASE(a_target_that_never_came_up_is_no_concern_of_the_device),
+	KUNIT_CASE(a_target_that_was_reset_begins_anew),
+	KUNIT_CASE(nothing_is_left_of_a_target_that_cannot_be_armed),
+	KUNIT_CASE(who_is_not_told_its_number_can_try_again),
+	KUNIT_CASE(a_program_can_try_again_to_end_a_target),
+	KUNIT_CASE(the_state_is_that_of_the_device),
+	KUNIT_CASE(a_target_that_has_stopped_is_in_error),
+	KUNIT_CASE(a_wrong_key_is_told_to_who_has_the_target),
+	KUNIT_CASE(the_driver_keeps_to_itself_that_a_target_is_drained),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "dc",
+	.init = dc_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

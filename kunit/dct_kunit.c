@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about targets of dynamic connections: what is sent, what is made of the answers. */
+#include "hw/commands_queue_pairs.h"
+#include "hw/dct.h"
+#include "scripted_hca.h"
+
+#define DCTN	0xabcdef
+
+static int dct_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void a_target_is_created_as_described(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_dctc context = {};
+	u32 dctn;
+
+	hw_dctc_set_dc_access_key(&context, 0x1122334455667788ULL);
+	hw_dctc_set_srqn_xrqn(&context, 0x99);
+	hw_create_dct_out_set_dctn(scripted->out, DCTN);
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_dct(&scripted->queue, 7, &context, &dctn));
+	KUNIT_EXPECT_EQ(test, DCTN, dctn);
+	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_DCT, hw_create_dct_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 7, hw_create_dct_in_get_uid(scripted->in));
+	KUNIT_EXPECT_MEMEQ(test, &context, hw_create_dct_in_get_dct_context_entry(scripted->in),
+			   sizeof(context));
+}
+
+static void a_target_is_asked_for_its_context(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_dctc context;
+
+	hw_dctc_set_state(hw_query_dct_out_dct_context_entry(scripted->out),
+			  HW_DCT_STATE_DRAINED);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_dct(&scripted->queue, 7, DCTN, &context));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_DCT, hw_query_dct_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, DCTN, hw_query_dct_in_get_dctn(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_DCT_STATE_DRAINED, hw_dctc_get_state(&context));
+}
+
+/* All have their number at the same place. */
+static void each_of_the_others_names_the_target(struct kunit *test)
+{
+	static const struct {
+		int (*run)(struct cxib_command_queue *queue, u16 uid, u32 number);
+		u16 opcode;
+	} commands[] = {
+		{ cxib_drain_dct, HW_CMD_DRAIN_DCT },
+		{ cxib_destroy_dct, HW_CMD_DESTROY_DCT },
+		{ cxib_arm_dct, HW_CMD_ARM_DCT },
+	};
+	struct scripted_hca *scripted = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, 7, DCTN));
+		KUNIT_EXPECT_EQ(test, commands[i].opcode,
+				hw_destroy_dct_in_get_opcode(scripted->in));
+		KUNIT_EXPECT_EQ(test, 7, hw_destroy_dct_in_get_uid(scripted->in));
+		KUNIT_EXPECT_EQ(test, DCTN, hw_destroy_dct_in_get_dctn(scripted->in));
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_target_is_created_as_described),
+	KUNIT_CASE(a_target_is_asked_for_its_context),
+	KUNIT_CASE(each_of_the_others_names_the_target),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "dct",
+	.init = dct_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
