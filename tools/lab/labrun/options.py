@@ -62,6 +62,8 @@ def _parser():
     add("--boot-timeout", type=_count(1, 3600), metavar="S", help="limit until COMMAND starts (default: 300/600 s)")
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
+    add("--nodes", type=_count(1, 4), default=1, metavar="N",
+        help="NUMA nodes that share memory and processors of a guest; the HCAs are on the last one (default: 1)")
     add("--append", action="append", default=[], metavar="ARGS", help="further kernel arguments, as one word")
     add("--qemu", action="append", default=[], metavar="ARGS", help="further arguments for QEMU, as one word: devices that a test needs")
     add("--reboots", type=_count(0, 100), default=0, metavar="N",
@@ -101,6 +103,8 @@ def _check(parser, options):
         parser.error("--shell is for one guest, --vms is " + str(options.vms))
     if options.kmemleak and options.kernel != "debug":
         parser.error("--kmemleak needs --kernel debug: the stock kernel has no kmemleak")
+    if options.nodes > options.cpus:
+        parser.error(f"--nodes {options.nodes} needs as many processors, --cpus is {options.cpus}")
     if options.sm and not options.hcas:
         parser.error("--sm needs at least one HCA (--hcas)")
     if options.sm and options.driver == "none":

@@ -67,7 +67,34 @@ def _port(name, descriptor):
     ]
 
 
-def _hca(index, socket):
+def _memory(size, nodes):
+    """SIZE MiB, the same part of it on each node."""
+    # The emulator reaches the guest's memory only when it is shared.
+    backend = "memory-backend-memfd,id=memory{},size={}M,share=on"
+    if nodes == 1:
+        return ["-object", backend.format("", size), "-machine", "memory-backend=memory"]
+    parts = [size // nodes] * (nodes - 1)
+    words = []
+    for node, part in enumerate([*parts, size - sum(parts)]):
+        words += ["-object", backend.format(node, part), "-numa", f"node,nodeid={node},memdev=memory{node}"]
+    return words
+
+
+def _processors(count, nodes):
+    words = ["-smp", f"{count},sockets={count}"] if nodes > 1 else ["-smp", str(count)]
+    for processor in range(count if nodes > 1 else 0):
+        words += ["-numa", f"cpu,node-id={processor * nodes // count},socket-id={processor}"]
+    return words
+
+
+def _bus_of_hcas(nodes):
+    """A host bridge of the last node, and its name."""
+    if nodes == 1:
+        return [], "pcie.0"
+    return ["-device", f"pxb-pcie,id=last-node,bus=pcie.0,bus_nr=128,numa_node={nodes - 1}"], "last-node"
+
+
+def _hca(index, socket, bus):
     device = {
         "driver": "vfio-user-pci",
         "bus": f"hca-port{index}",
@@ -76,7 +103,8 @@ def _hca(index, socket):
         "socket": {"type": "unix", "path": str(socket)},
     }
     return [
-        "-device", f"pcie-root-port,id=hca-port{index},chassis={index + 1},slot={index + 1},pref64-reserve=64M",
+        "-device",
+        f"pcie-root-port,id=hca-port{index},bus={bus},chassis={index + 1},slot={index + 1},pref64-reserve=64M",
         "-device", json.dumps(device),
     ]
 
@@ -84,14 +112,13 @@ def _hca(index, socket):
 def command_line(machine, kernel, ports, sockets, interactive):
     """The words that start QEMU.
 
-    machine: accelerator, cpus, memory (MiB), iommu, reboots; kernel: image, initramfs, arguments; ports: name to descriptor, with
+    machine: accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to descriptor, with
     "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is the terminal.
     """
     words = [
-        BINARY, "-accel", machine["accelerator"], "-machine", "q35,memory-backend=memory,vmport=off",
-        "-cpu", "max,la57=off", "-smp", str(machine["cpus"]), "-m", f"{machine['memory']}M",
-        # The emulator reaches the guest's memory only when it is shared.
-        "-object", f"memory-backend-memfd,id=memory,size={machine['memory']}M,share=on",
+        BINARY, "-accel", machine["accelerator"], "-machine", "q35,vmport=off",
+        "-cpu", "max,la57=off", "-m", f"{machine['memory']}M",
+        *_memory(machine["memory"], machine["nodes"]), *_processors(machine["cpus"], machine["nodes"]),
         "-nodefaults", "-no-user-config", "-display", "none",
         "-kernel", str(kernel["image"]), "-initrd", str(kernel["initramfs"]), "-append", kernel["arguments"],
         "-chardev", f"socket,id=console,fd={ports['console']}", "-serial", "chardev:console",
@@ -107,8 +134,10 @@ def command_line(machine, kernel, ports, sockets, interactive):
     for name, descriptor in ports.items():
         if name != "console":
             words += _port(name, descriptor)
+    bridge, bus = _bus_of_hcas(machine["nodes"])
+    words += bridge
     for index, socket in enumerate(sockets):
-        words += _hca(index, socket)
+        words += _hca(index, socket, bus)
     if interactive:
         words += ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal",
                   "-mon", "chardev=terminal"]

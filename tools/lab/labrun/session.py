@@ -76,7 +76,7 @@ class Session:
     def _start(self):
         options = self.options
         machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
-                   "iommu": options.iommu, "reboots": options.reboots}
+                   "iommu": options.iommu, "reboots": options.reboots, "nodes": options.nodes}
         kernel = {
             "image": BOOT / f"boot/vmlinuz-{self.release}",
             "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in options.append),

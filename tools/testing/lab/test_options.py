@@ -58,6 +58,10 @@ class CommandLine(unittest.TestCase):
     def test_a_number_that_is_none_is_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 
+    def test_every_node_needs_a_processor(self):
+        self.assertIn("--nodes 3 needs as many processors, --cpus is 2", self.refuse("--nodes", "3", "--", "true"))
+        self.assertEqual(3, self.parse("--nodes", "3", "--cpus", "3", "--", "true")[0].nodes)
+
     def test_a_shell_may_follow_a_command(self):
         self.assertEqual("true", self.parse("--shell", "--", "true")[0].command)
         self.assertEqual("", self.parse("--shell")[0].command)

@@ -59,6 +59,15 @@ MAPPED_TWICE = """
     [  178.190000] ---[ end trace 0000000000000000 ]---
 """
 
+NOT_MAPPED = """
+    [  303.593400] ------------[ cut here ]------------
+    [  303.593540] DMA-API: cxib 0000:01:00.0: device driver tries to sync DMA memory it has not allocated [device address=ADDRESS] [size=76 bytes]
+    [  303.593868] WARNING: CPU: 0 PID: 12 at kernel/dma/debug.c:1108 check_sync+0x41c/0x1840
+    [  303.603003] Call Trace:
+    [  303.605012]  isert_create_send_desc.isra.0+0xc5/0x290 [ib_isert]
+    [  303.611593] ---[ end trace 0000000000000000 ]---
+"""
+
 LOCKDEP = """
     [   33.101010] ======================================================
     [   33.101320] WARNING: possible circular locking dependency detected
@@ -259,6 +268,16 @@ class Judgement(unittest.TestCase):
         for caller in ("ib_umem_get", "ib_umem_odp_map_dma_and_lock"):
             unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
             self.assertEqual(([], []), (unexpected, missing), caller)
+
+    def test_completions_of_nvme_that_share_a_line_of_the_cache_are_no_failure(self):
+        unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])
+        self.assertEqual(([], []), (unexpected, missing))
+
+    def test_messages_of_isert_that_are_not_mapped_yet_are_no_failure(self):
+        unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000000000000")), [])
+        self.assertEqual([], unexpected)
+        unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
+        self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
     def test_memory_that_a_driver_maps_twice_is_one(self):
         unexpected, _ = judge(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
