@@ -18,7 +18,10 @@ from recovering import RecoveryTest, trouble
 
 PARAMETERS = pathlib.Path("/sys/module/cxib_ulp/parameters")
 CHOSEN = re.compile(os.environ.get("ULP_LIES", ""))
-PATIENCE = 5  # seconds that a case waits for a completion that the device has not written
+PATIENCE = PARAMETERS / "patience"
+"""Seconds that a case waits for a completion."""
+SHORT = "20"  # nothing tells the case that the device will not write one
+LONG = "120"
 CASES = ("rc_everything", "rc_shared_receives", "uc_everything", "ud_sends")
 NONSENSE = {
     "for a queue pair that there isn't": "lie=qpn:0x77",
@@ -44,17 +47,18 @@ class LyingCompletions(UlpTest, RecoveryTest):
     def setUp(self) -> None:
         super().setUp()
         self.addCleanup(control, "faults", "clear")
-        (PARAMETERS / "patience").write_text(str(PATIENCE))
-        self.addCleanup((PARAMETERS / "patience").write_text, "120")
+        self.addCleanup(PATIENCE.write_text, LONG)
 
-    def run_with(self, case: str, lie: str) -> str:
+    def run_with(self, case: str, lie: str, is_noticed: bool) -> str:
         """Runs a case with a lie; returns what is wrong then."""
         number = 3 if "type=" in lie else 10  # of a kind there are fewer
         trouble("fault", f"cqe nth={number} {lie}")
+        PATIENCE.write_text(LONG if is_noticed else SHORT)
         try:
             found = run_case(case)
             self.assertEqual([rule["struck"] for rule in control("faults")["rules"]], [1])
         finally:
+            PATIENCE.write_text(LONG)
             control("faults", "clear")
         return found
 
@@ -68,7 +72,7 @@ class LyingCompletions(UlpTest, RecoveryTest):
             for case in among:
                 with self.subTest(completion=what, case=case):
                     self.log_before = guest.kernel_log()
-                    found = self.run_with(case, lie)
+                    found = self.run_with(case, lie, is_noticed)
                     if is_noticed:
                         self.assertIn("makes no sense", self.new_messages())
                         until(self.failures, "the device is given up")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 DIRECTORY = pathlib.Path(os.environ.get("CXIB_CONTROL", ""))
-PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+PATIENCE = 900.0  # seconds; only ends a test that has failed anyway
 
 
 def until(condition: Callable[[], bool], what: str, pause: float = 0.2) -> None:

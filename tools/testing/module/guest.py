@@ -51,6 +51,13 @@ def kernel_log(*options: str) -> str:
     return subprocess.run(["dmesg", "--notime", *options], check=True, capture_output=True, text=True).stdout
 
 
+def when_logged(text: str) -> float:
+    """When the kernel log has last said something, in seconds since the boot."""
+    log = subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout
+    last = [line for line in log.splitlines() if text in line][-1]
+    return float(last[1:].split("]")[0])
+
+
 class LogTail:
     """What the kernel log says from now on."""
 

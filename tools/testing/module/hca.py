@@ -16,10 +16,16 @@ from guest import MELLANOX, ModuleTest, driver_of, find_devices
 DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib")
 
 
+def interrupts(device: pathlib.Path) -> dict[int, str]:
+    """Numbers and names of the interrupts that the driver has for a device."""
+    lines = [line.split() for line in pathlib.Path("/proc/interrupts").read_text().splitlines()]
+    return {int(words[0].rstrip(":")): words[-1] for words in lines
+            if re.fullmatch(rf"cxib-\w+@{device.name}", words[-1])}
+
+
 def driver_interrupts(device: pathlib.Path) -> list[str]:
     """Names of the interrupts that the driver has for a device."""
-    words = [line.split()[-1] for line in pathlib.Path("/proc/interrupts").read_text().splitlines()]
-    return sorted(word for word in words if re.fullmatch(rf"cxib-\w+@{device.name}", word))
+    return sorted(interrupts(device).values())
 
 
 def uses_bar(device: pathlib.Path) -> bool:

@@ -9,11 +9,13 @@ import fcntl
 import mmap
 import os
 import pathlib
+import select
 import struct
 
 GET_CONTEXT, ALLOC_PD, DEALLOC_PD, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 9, 11, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
-CREATE_QP, MODIFY_QP, CREATE_SRQ, MODIFY_SRQ, OPEN_XRCD, CREATE_XSRQ = 24, 26, 32, 33, 37, 39
+CREATE_QP, MODIFY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ, OPEN_XRCD, CREATE_XSRQ = 24, 26, 32, 33, 35, 37, 39
+EXTENDED = 1 << 31
 IOCTL_CMD = 0xC0181B01
 DEVICE_OBJECT, DEVICE_GET_CONTEXT = 0, 3
 DRIVER_INPUT, DRIVER_OUTPUT = 0x1000, 0x1001
@@ -25,12 +27,17 @@ UAR_ALLOC = 0x1000
 MANDATORY = 1
 CONTEXT_WITH_COMMANDS = 1
 DRIVER_MLX5 = 1
-RC, XRC_INI, XRC_TGT = 2, 9, 10
-SRQ_XRC = 1
+RC, UC, UD, XRC_INI, XRC_TGT, DRIVER = 2, 3, 4, 9, 10, 255
+SRQ_XRC, SRQ_TAGGED = 1, 2
+EVENT_DEVICE_FATAL, EVENT_SRQ_LIMIT = 8, 15
 MW_TYPE_1, MW_TYPE_2 = 1, 2
 REREG_TRANS, REREG_PD, REREG_ACCESS = 1, 2, 4
 CLOCK_PAGE, CLOCK_INFO_PAGE = 5 << 8, 7 << 8
 QP_UAR_PAGE_INDEX, CQ_UAR_PAGE_INDEX = 1 << 10, 1 << 1
+QP_TARGET, QP_INITIATOR, QP_CREDITS_BY_PACKET, QP_STREAMS = 1 << 4, 1 << 5, 1 << 9, 1 << 11
+QP_STATE, QP_ACCESS_FLAGS, QP_PKEY_INDEX, QP_PORT, QP_AV, QP_PATH_MTU, QP_MIN_RNR_TIMER = \
+    1 << 0, 1 << 3, 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 15
+RESET, INIT, RTR, RTS, ERR = 0, 1, 2, 3, 6
 
 
 def pack(layout: str, *values: int) -> bytes:
@@ -59,11 +66,14 @@ class Device:
 
     def __init__(self, name: str) -> None:
         self.file = os.open(uverbs_node(name), os.O_RDWR | os.O_CLOEXEC)
+        self.events: int | None = None
         self.queue = Memory(1 << 20)
         self.record = Memory(4096)
 
     def close(self) -> None:
         os.close(self.file)
+        if self.events is not None:
+            os.close(self.events)
 
     def command(self, number: int, request: bytes, response_size: int) -> bytes:
         """One write command whose first word is the address of the response."""
@@ -84,7 +94,7 @@ class Device:
     def open_context(self, driver: bytes | None = None, flags: int = 0) -> None:
         if driver is None:
             driver = struct.pack("<IIIIB3xIQ", 16, 4, flags, 0, 1, 0, 3)
-        self.command(GET_CONTEXT, driver, 8 + 72)
+        (self.events,) = struct.unpack("<I", self.command(GET_CONTEXT, driver, 8 + 72)[:4])
 
     def open_context_by_ioctl(self, driver: bytes) -> None:
         request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)
@@ -109,7 +119,20 @@ class Device:
             (0x1003, 4, ctypes.addressof(length)),
             (0x1004, 4, ctypes.addressof(page)),
         )
+        self.uar_offset, self.uar_length = offset.value, length.value
         return page.value
+
+    def map_doorbells(self) -> mmap.mmap:
+        """The page of doorbells that was allocated last."""
+        return mmap.mmap(self.file, self.uar_length, mmap.MAP_SHARED, mmap.PROT_WRITE, offset=self.uar_offset)
+
+    def await_event(self, kind: int) -> None:
+        """Waits for an asynchronous event of a kind; others are skipped."""
+        found = None
+        while found != kind:
+            if not select.select([self.events], [], [], 60)[0]:
+                raise TimeoutError(f"no event {kind} came")
+            found = struct.unpack("<QII", os.read(self.events, 16))[1]
 
     def create_cq(self, **changes: int) -> int:
         """A completion queue of 63 entries; each field of the request can be changed."""
@@ -129,17 +152,48 @@ class Device:
                   "max_send_sge": 1, "max_recv_sge": 1, "max_inline": 0, "signal_all": 0, "type": RC, "is_srq": 0,
                   "reserved": 0, "buffer": self.queue.address + 65536, "record": self.record.address + 64,
                   "sq_count": 16, "rq_count": 4, "rq_shift": 4, "flags": QP_UAR_PAGE_INDEX, "uidx": 1,
-                  "bfreg": self.uar, "access_key": 0, "ece": 0} | changes
-        request = pack("<QIIIIIIIIIBBBBQQIIIIIIQI4x", 0, *fields.values())
+                  "bfreg": self.uar, "access_key": 0, "ece": 0, "streams": 0, "failed_streams": 0,
+                  "reserved1": 0} | changes
+        request = pack("<QIIIIIIIIIBBBBQQIIIIIIQIBBH", 0, *fields.values())
         handle, self.qp_number = struct.unpack("<II", self.command(CREATE_QP, request, 32 + 32)[:8])
         return handle
 
-    def register(self, start: int, length: int, address: int, access: int) -> int:
+    def create_initiator(self, cq: int, **changes: int) -> int:
+        """An initiator of dynamic connections (DCI); each field of the request can be changed."""
+        return self.create_qp(cq, **({"type": DRIVER, "max_recv_wr": 0, "rq_count": 0, "rq_shift": 0,
+                                      "flags": QP_UAR_PAGE_INDEX | QP_INITIATOR} | changes))
+
+    def create_target(self, cq: int, srq: int, **changes: int) -> int:
+        """A target of dynamic connections (DCT); each field of the request can be changed."""
+        return self.create_qp(cq, **({"type": DRIVER, "srq": srq, "is_srq": 1, "buffer": 0, "record": 0, "sq_count": 0,
+                                      "rq_count": 0, "rq_shift": 0, "flags": QP_TARGET, "bfreg": 0,
+                                      "access_key": 0x1122334455667788} | changes))
+
+    def modify_qp(self, qp: int, mask: int, state: int, room: int = 16, **changes: int) -> int:
+        """Changes a queue pair; each field of the request can be changed. Returns the number of a target that is created."""
+        fields = {"access": 0, "pkey_index": 0, "path_mtu": 3, "min_rnr_timer": 12, "port": 1, "hop_limit": 64,
+                  "flow_label": 0, "sgid_index": 0, "comp_mask": 0, "ece": 0} | changes
+        path = pack("<16xI4xBB3xxBB", fields["flow_label"], fields["sgid_index"], fields["hop_limit"], 1, 1)
+        core = path + bytes(32) + pack("<II16xIHHBBBBBBBBB7x", qp, mask | QP_STATE, fields["access"],
+                                       fields["pkey_index"], 0, state, 0, fields["path_mtu"], 0, 0, 0, 0,
+                                       fields["min_rnr_timer"], fields["port"]) + bytes(8)
+        driver = pack("<I8xI", fields["comp_mask"], fields["ece"])
+        response = ctypes.create_string_buffer(8 + 16)
+        header = struct.pack("<IHHQHHI", EXTENDED | MODIFY_QP, len(core) // 8, 1, ctypes.addressof(response),
+                             len(driver) // 8, room // 8, 0)
+        os.write(self.file, header + core + driver)
+        return struct.unpack_from("<I", response.raw, 8 + 4)[0]
+
+    def register_region(self, start: int, length: int, address: int, access: int) -> tuple[int, int]:
+        """Returns the handle and the key."""
         request = pack("<QQQII", start, length, address, self.pd, access)
-        return struct.unpack("<I", self.command(REG_MR, request, 12)[:4])[0]
+        return struct.unpack("<II", self.command(REG_MR, request, 12)[:8])
+
+    def register(self, start: int, length: int, address: int, access: int) -> int:
+        return self.register_region(start, length, address, access)[0]
 
     def reregister(self, region: int, flags: int, **changes: int) -> int:
-        """Registers a region again; each field of the request can be changed."""
+        """Registers a region again; each field of the request can be changed. Returns the key."""
         fields = {"start": self.queue.address, "length": 8192, "address": self.queue.address, "pd": self.pd,
                   "access": 1} | changes
         request = pack("<IIQQQII", region, flags, *fields.values())
@@ -171,18 +225,26 @@ class Device:
         body = pack("<IIII", srq, mask, max_wr, limit)
         os.write(self.file, struct.pack("<IHH", MODIFY_SRQ, (8 + len(body)) // 4, 0) + body)
 
+    def destroy_srq(self, srq: int) -> None:
+        self.command(DESTROY_SRQ, struct.pack("<II", srq, 0), 4)
+
     def open_xrcd(self) -> int:
         request = pack("<iI", -1, os.O_CREAT)
         return struct.unpack("<I", self.command(OPEN_XRCD, request, 4))[0]
 
     def create_xrc_srq(self, cq: int, xrcd: int, **changes: int) -> int:
-        """A shared receive queue of an XRC domain; each field of the request can be changed."""
+        """A shared receive queue with a completion queue; each field of the request can be changed."""
         kind = changes.pop("type", SRQ_XRC)
+        tags = changes.pop("tags", 0)
         fields = self._shared_queue(changes)
         sizes = [fields.pop(name) for name in ("max_wr", "max_sge", "limit")]
-        request = pack("<QIIIIIIII", 0, kind, self.pd, *sizes, 0, xrcd, cq) + \
+        request = pack("<QIIIIIIII", 0, kind, self.pd, *sizes, tags, xrcd, cq) + \
             pack("<QQIIII", *fields.values())
         return struct.unpack("<I", self.command(CREATE_XSRQ, request, 16 + 8)[:4])[0]
+
+    def create_tagged_srq(self, cq: int, **changes: int) -> int:
+        """A shared receive queue of 15 requests and 7 tags; each field of the request can be changed."""
+        return self.create_xrc_srq(cq, changes.pop("xrcd", 0), **({"type": SRQ_TAGGED, "tags": 7} | changes))
 
     def map(self, offset: int, protection: int = mmap.PROT_READ, pages: int = 1) -> mmap.mmap:
         """Maps pages of the device by their page offset."""

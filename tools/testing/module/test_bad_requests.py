@@ -68,6 +68,70 @@ class BadRequests(unittest.TestCase):
         for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
             self.assert_refused(errno.EFAULT, self.device.create_qp, cq, **changes)
 
+    def test_credits_that_are_packets(self) -> None:
+        self.device.make_basics()
+        cq = self.device.create_cq()
+        flags = raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_CREDITS_BY_PACKET
+        self.device.create_qp(cq, flags=flags)
+        for kind in (raw_verbs.UC, raw_verbs.UD):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_qp, cq, type=kind, flags=flags)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.create_initiator, cq, flags=flags | raw_verbs.QP_INITIATOR)
+
+    def test_initiators_of_dynamic_connections(self) -> None:
+        self.device.make_basics()
+        cq = self.device.create_cq()
+        sound = raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_INITIATOR
+        streams = sound | raw_verbs.QP_STREAMS
+        self.device.create_initiator(cq)
+        self.device.create_initiator(cq, flags=streams)
+        for changes in ({"flags": raw_verbs.QP_UAR_PAGE_INDEX}, {"flags": sound | raw_verbs.QP_TARGET},
+                        {"flags": raw_verbs.QP_INITIATOR}, {"sq_count": 0}, {"sq_count": 3}, {"max_recv_wr": 1},
+                        {"streams": 1}, {"failed_streams": 1}, {"flags": streams, "streams": 32},
+                        {"flags": streams, "streams": 255}, {"flags": streams, "failed_streams": 255},
+                        {"uidx": 1 << 24}, {"bfreg": 0xFFFF}):
+            self.assert_refused(errno.EINVAL, self.device.create_initiator, cq, **changes)
+        for changes in ({"flags": sound | 1}, {"flags": sound | 1 << 31}, {"access_key": 1}, {"ece": 1},
+                        {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_initiator, cq, **changes)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.create_qp, cq,
+                            flags=raw_verbs.QP_UAR_PAGE_INDEX | raw_verbs.QP_STREAMS)
+
+    def test_targets_of_dynamic_connections(self) -> None:
+        self.device.make_basics()
+        cq, srq = self.device.create_cq(), self.device.create_srq()
+        self.device.create_target(cq, srq)
+        for changes in ({"is_srq": 0}, {"buffer": self.device.queue.address}, {"record": self.device.record.address},
+                        {"sq_count": 16}, {"rq_count": 4}, {"rq_shift": 4}, {"bfreg": self.device.uar}, {"streams": 1},
+                        {"failed_streams": 1}, {"uidx": 1 << 24}, {"flags": 0}):
+            self.assert_refused(errno.EINVAL, self.device.create_target, cq, srq, **changes)
+        for changes in ({"flags": raw_verbs.QP_TARGET | 1}, {"flags": raw_verbs.QP_TARGET | 1 << 31},
+                        {"flags": raw_verbs.QP_TARGET | raw_verbs.QP_UAR_PAGE_INDEX}, {"ece": 1}, {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_target, cq, srq, **changes)
+
+    def test_transitions_of_targets(self) -> None:
+        self.device.make_basics()
+        target = self.device.create_target(self.device.create_cq(), self.device.create_srq())
+        modify = self.device.modify_qp
+        birth = raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS
+        route = raw_verbs.QP_AV | raw_verbs.QP_PATH_MTU | raw_verbs.QP_MIN_RNR_TIMER
+        self.assert_refused(errno.EINVAL, modify, target, route, raw_verbs.RTR)
+        self.assert_refused(errno.EINVAL, modify, target, raw_verbs.QP_PORT, raw_verbs.INIT)
+        self.assert_refused(errno.EOPNOTSUPP, modify, target, birth, raw_verbs.INIT, access=1 << 30)
+        modify(target, birth, raw_verbs.INIT, access=7)
+        self.assert_refused(errno.EINVAL, modify, target, route, raw_verbs.RTR, room=0)
+        self.assert_refused(errno.EOPNOTSUPP, modify, target, route, raw_verbs.RTR, ece=1)
+        self.assert_refused(errno.EOPNOTSUPP, modify, target, route, raw_verbs.RTR, comp_mask=1)
+        self.assert_refused(errno.EINVAL, modify, target, route, raw_verbs.RTR, path_mtu=6)
+        self.assert_refused(errno.EINVAL, modify, target, route, raw_verbs.RTR, min_rnr_timer=32)
+        self.assert_refused(errno.EINVAL, modify, target, route, raw_verbs.RTR, flow_label=1 << 20)
+        self.assertNotEqual(modify(target, route, raw_verbs.RTR), 0)
+        for state in (raw_verbs.INIT, raw_verbs.RTR, raw_verbs.RTS):
+            self.assert_refused(errno.EINVAL, modify, target, 0, state)
+        modify(target, 0, raw_verbs.ERR)
+        modify(target, 0, raw_verbs.RESET)
+        modify(target, birth, raw_verbs.INIT)
+        self.assertNotEqual(modify(target, route, raw_verbs.RTR), 0)
+
     def test_a_page_of_doorbells_of_another_program(self) -> None:
         self.device.make_basics()
         other = raw_verbs.Device(rdma.devices()[0])
@@ -139,12 +203,38 @@ class BadRequests(unittest.TestCase):
         for changes in ({"uidx": 1 << 24}, {"max_wr": 1 << 30}, {"buffer": self.device.queue.address + 8}):
             self.assert_refused(errno.EINVAL, self.device.create_xrc_srq, cq, xrcd, **changes)
         self.assert_refused(errno.EOPNOTSUPP, self.device.create_xrc_srq, cq, xrcd, flags=1)
-        self.assert_refused(errno.EOPNOTSUPP, self.device.create_xrc_srq, cq, xrcd, type=2)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.create_xrc_srq, cq, xrcd, type=3)
         self.device.modify_srq(srq, 2, 0, 15)
         self.assert_refused(errno.EINVAL, self.device.modify_srq, srq, 2, 0, 16)
         self.device.create_qp(cq, type=raw_verbs.XRC_TGT, pd=xrcd)
         self.device.create_qp(cq, type=raw_verbs.XRC_INI)
         self.assert_refused(errno.EINVAL, self.device.create_qp, cq, type=raw_verbs.XRC_INI, sq_count=3)
+
+    def test_tag_matching(self) -> None:
+        self.device.make_basics()
+        cq = self.device.create_cq()
+        srq = self.device.create_tagged_srq(cq)
+        for changes in ({"tags": 0}, {"tags": 1 << 16}, {"tags": 0x80000000}, {"tags": 0xFFFFFFFF}, {"uidx": 1 << 24},
+                        {"max_wr": 1 << 30}, {"max_sge": 1 << 20}, {"buffer": self.device.queue.address + 8},
+                        {"record": self.device.record.address + 4}):
+            self.assert_refused(errno.EINVAL, self.device.create_tagged_srq, cq, **changes)
+        for changes in ({"flags": 1}, {"reserved0": 1}, {"reserved1": 1}):
+            self.assert_refused(errno.EOPNOTSUPP, self.device.create_tagged_srq, cq, **changes)
+        for changes in ({"buffer": UNMAPPED}, {"record": UNMAPPED}):
+            self.assert_refused(errno.EFAULT, self.device.create_tagged_srq, cq, **changes)
+        with self.assertRaises(OSError):
+            self.device.create_tagged_srq(77)
+        self.device.create_qp(cq, is_srq=1, srq=srq, rq_count=0)
+        self.device.create_qp(cq, is_srq=1, srq=srq, rq_count=0, sq_count=0, max_send_wr=0)
+        for kind in (raw_verbs.UC, raw_verbs.UD):
+            self.assert_refused(errno.EINVAL if kind == raw_verbs.UD else errno.EOPNOTSUPP, self.device.create_qp, cq,
+                                type=kind, is_srq=1, srq=srq)
+        self.assert_refused(errno.EINVAL, self.device.modify_srq, srq, 2, 0, 16)
+        self.assert_refused(errno.EOPNOTSUPP, self.device.modify_srq, srq, 1, 31, 0)
+        self.device.modify_srq(srq, 2, 0, 15)
+        self.device.await_event(raw_verbs.EVENT_SRQ_LIMIT)
+        self.assert_refused(errno.EBUSY, self.device.destroy_srq, srq)
+        self.device.destroy_srq(self.device.create_tagged_srq(cq))
 
     def test_pages_that_only_the_kernel_writes(self) -> None:
         self.device.make_basics()

@@ -2,29 +2,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/cxib-bind: which driver has which HCA, and giving one to cxib and back.
 
-Runs in a guest of tools/testing/module/bind_command: the in-tree driver has two HCAs, cxib.ko is loaded.
+Runs in guests of tools/testing/module/bind_command: the in-tree driver has two HCAs, cxib.ko is loaded.
 """
 
 import contextlib
+import os
 import pathlib
 import subprocess
 import unittest
 
 import guest
+from control import until
 from guest import MELLANOX, driver_of, find_devices
 
 COMMAND = pathlib.Path(__file__).parents[3] / "scripts/cxib-bind"
 RULES = pathlib.Path("/etc/udev/rules.d")
+LACKS = os.environ.get("CXIB_LACKS", "")
+"""What the HCAs of the guest lack, in the words of the driver."""
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, check=False)
 
 
-class BindCommand(unittest.TestCase):
+class BindCommandTest(unittest.TestCase):
+    """cxib.ko is loaded, the first HCA goes back in the end."""
+
     @classmethod
     def setUpClass(cls) -> None:
         guest.load()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        guest.unload()
 
     def setUp(self) -> None:
         self.hca, self.other = find_devices(MELLANOX)
@@ -40,6 +50,9 @@ class BindCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout)
         return done.stderr
 
+
+@unittest.skipIf(LACKS, "the HCAs of this guest lack something")
+class BindCommand(BindCommandTest):
     def test_shows_the_hcas_and_their_drivers(self) -> None:
         lines = self.succeed().splitlines()
         self.assertEqual(len(lines), 3)
@@ -65,6 +78,16 @@ class BindCommand(unittest.TestCase):
         self.assertIn(f'KERNEL=="{self.hca.name}"', rules[0].read_text())
         self.succeed("back", self.hca.name, "--boot")
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
+
+    def test_the_next_boot_gives_it_to_cxib(self) -> None:
+        """As udev finds devices at boot, it finds one that was taken out and put back."""
+        self.succeed("cxib", self.hca.name, "--boot")
+        guest.write_attribute(self.hca / "remove", "1")
+        subprocess.run(["/usr/lib/systemd/systemd-udevd", "--daemon"], check=True)
+        self.addCleanup(subprocess.run, ["udevadm", "control", "--exit"], check=True)
+        guest.write_attribute(pathlib.Path("/sys/bus/pci/rescan"), "1")
+        until(lambda: driver_of(self.hca) == "cxib", "udev has followed the rule")
+        self.assertEqual(driver_of(self.other), "mlx5_core")
 
     def test_gives_all_back(self) -> None:
         self.addCleanup(run, "back", "all", "--boot", "--force")
@@ -98,6 +121,15 @@ class BindCommand(unittest.TestCase):
     def test_refuses_what_is_no_hca(self) -> None:
         self.assertIn("there is no PCI device", self.refuse("cxib", "0000:ff:00.0"))
         self.assertIn("is no ConnectX", self.refuse("cxib", "0000:00:00.0"))
+
+
+@unittest.skipUnless(LACKS, "the HCAs of this guest are as they should be")
+class Refusal(BindCommandTest):
+    def test_says_what_the_firmware_lacks_and_leaves_the_hca_where_it_was(self) -> None:
+        self.assertRegex(self.refuse("cxib", self.hca.name),
+                         rf"cxib does not take {self.hca.name}, mlx5_core has it again: {LACKS}")
+        self.assertEqual(driver_of(self.hca), "mlx5_core")
+        self.assertEqual((self.hca / "driver_override").read_text().strip(), "(null)")
 
 
 if __name__ == "__main__":

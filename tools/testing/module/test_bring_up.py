@@ -14,13 +14,17 @@ import unittest
 
 import guest
 from guest import MELLANOX, driver_of, find_devices
-from hca import DEBUGFS, HcaTest, driver_interrupts
+from hca import DEBUGFS, HcaTest, driver_interrupts, interrupts
 
 TRACING = pathlib.Path("/sys/kernel/tracing")
 VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
 MOST_COMMANDS = 150
+
+
+def interrupt_file(number: int, name: str) -> str:
+    return pathlib.Path(f"/proc/irq/{number}/{name}").read_text().strip()
 
 
 @unittest.skipIf(REFUSED, "the HCAs of this guest are refused")
@@ -161,6 +165,20 @@ class BringUp(HcaTest):
         for hca in self.hcas:
             self.assertRegex(trace, rf"cmd_issue: {hca.name} enable_hca \(0x104\) op_mod 0x0 slot \d+ token 0x")
             self.assertRegex(trace, rf"cmd_done: {hca.name} init_hca \(0x102\) slot \d+ .* error 0 after \d+ ns")
+            self.assertRegex(trace, rf"eq_event: {hca.name} cmd \(0x0a\) sub-type 0x00")
+
+    def test_each_processor_has_a_completion_vector_of_its_own(self) -> None:
+        for hca in self.hcas:
+            vectors = [number for number, name in interrupts(hca).items() if "-comp" in name]
+            homes = [interrupt_file(number, "smp_affinity_list") for number in vectors]
+            self.assertEqual(sorted(homes), [str(number) for number in range(os.cpu_count() or 1)])
+
+    def test_the_kernel_itself_manages_where_completion_vectors_go(self) -> None:
+        for hca in self.hcas:
+            for number, name in interrupts(hca).items():
+                if "-comp" in name:
+                    with self.assertRaises(OSError):
+                        guest.write_attribute(pathlib.Path(f"/proc/irq/{number}/smp_affinity"), "1")
 
 
 @unittest.skipUnless(REFUSED, "the HCAs of this guest are as they should be")

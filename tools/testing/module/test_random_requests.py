@@ -4,6 +4,7 @@
 CXIB_SEED and CXIB_REQUESTS choose which, and how many. A run that fails names its seed.
 """
 
+import contextlib
 import os
 import random
 import unittest
@@ -16,6 +17,8 @@ from test_programs import ProgramTest
 SEED = int(os.environ.get("CXIB_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
 REQUESTS_OF_A_PROGRAM = 200
+BIRTH = raw_verbs.QP_PKEY_INDEX | raw_verbs.QP_PORT | raw_verbs.QP_ACCESS_FLAGS
+ROUTE = raw_verbs.QP_AV | raw_verbs.QP_PATH_MTU | raw_verbs.QP_MIN_RNR_TIMER
 PIECE = 1 << 16  # bytes; more than any sound queue takes
 
 INTERESTING = (0, 1, 2, 3, 4, 6, 7, 8, 15, 16, 63, 64, 127, 128, 255, 0x400, 0xFFF, 0x1000, 0x7FFF, 0xFFFF, 0x10000,
@@ -36,6 +39,7 @@ class Program:
         self.cq = device.create_cq()
         self.xrcd = device.open_xrcd()
         self.srq = device.create_srq()
+        self.target = device.create_target(self.cq, self.srq)
         self.region = device.register(device.queue.address, 8192, device.queue.address, 7)
 
     def number(self) -> int:
@@ -67,10 +71,31 @@ class Program:
         kind = self.choice.choice((raw_verbs.RC, raw_verbs.XRC_INI, raw_verbs.XRC_TGT, 3, 4, 8, 255))
         changes = self.changes("srq", "max_send_wr", "max_recv_wr", "max_send_sge", "max_recv_sge", "max_inline",
                                "is_srq", "buffer", "record", "sq_count", "rq_count", "rq_shift", "flags", "uidx",
-                               "bfreg", "access_key", "ece")
+                               "bfreg", "access_key", "ece", "streams", "failed_streams", "reserved1")
         if kind == raw_verbs.XRC_TGT:
             changes |= {"pd": self.handle(self.xrcd)}
         self.device.create_qp(self.handle(self.cq), **({"type": kind} | changes))
+
+    def create_initiator(self) -> None:
+        self.device.create_initiator(self.handle(self.cq), **self.changes(
+            "srq", "is_srq", "max_send_wr", "max_recv_wr", "buffer", "record", "sq_count", "rq_count", "flags", "uidx",
+            "bfreg", "access_key", "ece", "streams", "failed_streams", "reserved1"))
+
+    def create_target(self) -> None:
+        changes = self.changes("max_send_wr", "max_recv_wr", "record", "sq_count", "rq_count", "flags", "uidx",
+                               "access_key", "streams", "failed_streams", "reserved1")
+        if self.choice.random() < 0.8:
+            changes = {"access_key": self.number()}
+        self.target = self.device.create_target(self.handle(self.cq), self.handle(self.srq), **changes)
+
+    def modify_target(self) -> None:
+        """Mostly the next step of its way."""
+        state, mask = self.choice.choice(((raw_verbs.INIT, BIRTH), (raw_verbs.RTR, ROUTE), (raw_verbs.RTR, ROUTE),
+                                          (raw_verbs.ERR, 0), (raw_verbs.RESET, 0), (self.number(), self.number())))
+        changes = {} if self.choice.random() < 0.6 else self.changes(
+            "access", "pkey_index", "path_mtu", "min_rnr_timer", "port", "hop_limit", "flow_label", "sgid_index",
+            "comp_mask", "ece")
+        self.device.modify_qp(self.handle(self.target), mask, state, self.choice.choice((0, 8, 16, 16, 16)), **changes)
 
     def create_srq(self) -> None:
         self.device.create_srq(**self.changes("pd", "max_wr", "max_sge", "limit", "buffer", "record", "flags",
@@ -112,7 +137,8 @@ class Program:
 
     def act(self) -> None:
         acts: tuple[Callable[[], None], ...] = (
-            self.create_cq, self.resize_cq, self.create_qp, self.create_srq, self.create_xrc_srq, self.modify_srq,
+            self.create_cq, self.resize_cq, self.create_qp, self.create_initiator, self.create_target,
+            self.modify_target, self.modify_target, self.create_srq, self.create_xrc_srq, self.modify_srq,
             self.register, self.reregister, self.create_mw, self.map, self.send_bytes)
         try:
             self.choice.choice(acts)()
@@ -122,6 +148,18 @@ class Program:
 
 
 class RandomRequests(ProgramTest):
+    def setUp(self) -> None:
+        self.make_queue_of_the_driver()
+        super().setUp()
+
+    @staticmethod
+    def make_queue_of_the_driver() -> None:
+        """With the first region that is registered again the driver makes objects that stay until the device goes."""
+        with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
+            device.make_basics()
+            region = device.register(device.queue.address, 8192, device.queue.address, 1)
+            device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
+
     def run_program(self, seed: int) -> tuple[int, int]:
         device = raw_verbs.Device(rdma.devices()[0])
         try:

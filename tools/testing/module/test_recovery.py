@@ -17,35 +17,43 @@ import guest
 from control import control, until
 from recovering import RecoveryTest, trouble
 
+ASYNCHRONOUS_EVENTS = 1024
+"""Entries of the event queue for what happens by itself."""
+
 
 class Recovery(RecoveryTest):
     def test_from_a_fatal_fault_that_it_reports(self) -> None:
         with self.recovers("it reports a fatal fault"):
             trouble("health", "fatal", "1")
 
-    def devlink_health(self, *words: str) -> dict:
-        shown = subprocess.run(["devlink", "-j", "health", *words, self.name, "reporter", "device"],
+    def devlink_health(self, *words: str, reporter: str = "device") -> dict:
+        shown = subprocess.run(["devlink", "-j", "health", *words, self.name, "reporter", reporter],
                                check=True, capture_output=True, text=True)
         return json.loads(shown.stdout)
 
     def test_what_was_wrong_can_be_read_afterwards(self) -> None:
-        subprocess.run(["devlink", "health", "dump", "clear", self.name, "reporter", "device"], check=True)
+        self.clear_dump("device")
         with self.recovers("it reports a fatal fault"):
             trouble("health", "fatal", "1")
         then, now = self.devlink_health("dump", "show"), self.devlink_health("diagnose")
         self.assertTrue(then["given up"])
+        self.assertEqual(then["syndrome"], "fw_internal_err")
+        self.assertTrue(then["has to be reset"])
         self.assertGreater(then["commands issued"], 0)
         self.assertFalse(now["given up"])
         self.assertEqual(now["syndrome"], "none")
+
+    def clear_dump(self, reporter: str) -> None:
+        subprocess.run(["devlink", "health", "dump", "clear", self.name, "reporter", reporter], check=True)
 
     def test_from_firmware_that_has_stopped(self) -> None:
         with self.recovers("its firmware has stopped"):
             trouble("health", "stop")
 
-    def put_under_load(self) -> None:
+    def put_under_load(self, programs: str = "smpquery -D nodeinfo 0 -C $0; perfquery -x -C $0") -> None:
         """Until the end of the test programs send datagrams to the agents of the device."""
         load = subprocess.Popen(
-            ["bash", "-c", "while :; do smpquery -D nodeinfo 0 -C $0; perfquery -x -C $0; done", self.device_name()],
+            ["bash", "-c", f"while :; do {programs}; done", self.device_name()],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         self.addCleanup(load.wait)
@@ -59,6 +67,23 @@ class Recovery(RecoveryTest):
         self.put_under_load()
         with self.recovers("it reports a fatal fault"):
             trouble("health", "fatal", "1")
+
+    def test_from_firmware_that_has_stopped_under_load(self) -> None:
+        self.put_under_load()
+        with self.recovers("its firmware has stopped"):
+            trouble("health", "stop")
+
+    def test_a_function_level_reset_under_load(self) -> None:
+        self.put_under_load()
+        guest.write_attribute(self.hca / "reset", "1")
+        until(self.is_active, "the port is active again")
+
+    def test_from_an_event_queue_that_has_overrun(self) -> None:
+        control("violations", "allow", "event_queue_overrun", "1", "more events at once than the queue has room for")
+        with self.recovers("it reports a fatal fault"):
+            trouble("pages", "request", "1", str(2 * ASYNCHRONOUS_EVENTS))
+        self.assertIn("the device reports asynchronous_eq_buf_overrun (syndrome 0xc", self.new_messages())
+        self.assertEqual(control("violations")["rules"]["event_queue_overrun"]["allowed"], 1)
 
     def limit_commands(self, milliseconds: int) -> None:
         """The device is started again, so that the limit holds."""
@@ -83,23 +108,32 @@ class Recovery(RecoveryTest):
             self.query_agent()
         self.assertEqual(self.query_agent(), 0)
         self.assertNotIn("given up", self.new_messages())
+        until(lambda: self.reporter("commands")["state"] == "error", "devlink shows it")
+        slots = self.devlink_health("dump", "show", reporter="commands")["slots"]
+        self.assertIn(("mad_ifc", "abandoned"), [(slot["command"], slot["state"]) for slot in slots])
+        self.assertEqual(self.devlink_health("diagnose", reporter="commands")["not answered"], 1)
 
     def test_a_late_answer_under_load_gives_the_slot_back(self) -> None:
         self.limit_commands(1000)
         self.put_under_load()
         trouble("fault", "command MAD_IFC nth=5 delay=3s")
         until(lambda: "mad_ifc (0x50d) came late" in self.new_messages(), "the late answer is absorbed")
+        until(lambda: self.reporter("commands")["state"] == "healthy", "devlink shows it")
         self.assertEqual(self.query_agent(), 0)
         self.assertNotIn("given up", self.new_messages())
 
     def test_from_commands_that_are_never_answered_under_load(self) -> None:
         self.limit_commands(1000)
         for _ in range(8):
-            self.put_under_load()
+            self.put_under_load("smpquery -D nodeinfo 0 -C $0")
         with self.recovers("it does not answer commands"):
             trouble("fault", "command MAD_IFC no-answer")
             until(lambda: "given up" in self.new_messages(), "the device is given up")
             control("faults", "clear")
+
+    def test_a_device_that_is_gone_for_a_while_under_load(self) -> None:
+        self.put_under_load()
+        self.test_a_device_that_is_gone_for_a_while()
 
     def test_a_device_that_is_gone_for_a_while(self) -> None:
         trouble("fault", "surprise-removal for=4s")
@@ -130,8 +164,13 @@ class Recovery(RecoveryTest):
 
     def test_a_fault_that_is_not_fatal_is_only_reported(self) -> None:
         trouble("health", "report", "16")
-        until(lambda: "HIGH_TEMP" in self.new_messages() or "syndrome 0x10" in self.new_messages(), "it is mentioned")
+        until(lambda: "high_temp_err (syndrome 0x10" in self.new_messages(), "it is mentioned")
+        until(lambda: self.reporter("firmware")["state"] == "error", "devlink shows it")
+        self.assertEqual(self.devlink_health("diagnose", reporter="firmware")["syndrome"], "high_temp_err")
         trouble("health", "clear")
+        until(lambda: self.reporter("firmware")["state"] == "healthy", "devlink shows that it is over")
+        self.assertEqual(self.devlink_health("dump", "show", reporter="firmware")["severity"], "warning")
+        self.clear_dump("firmware")
         self.assertTrue(self.is_active())
 
     def test_a_function_level_reset_while_it_is_used(self) -> None:

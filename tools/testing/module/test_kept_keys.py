@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A program registers a region of memory again: the region keeps its keys, and when the device refuses that, or goes in
+the middle of it, the program loses no more than the keys."""
+
+import errno
+import pathlib
+import re
+import threading
+import unittest
+
+import guest
+import raw_verbs
+import rdma
+from control import control, until
+
+PAGE = 4096
+FAILED = 13  # opcode of the completion of a request that has failed
+
+
+def pinned_kib() -> int:
+    (pinned,) = re.findall(r"VmPin:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())
+    return int(pinned)
+
+
+def has_two_devices() -> bool:
+    return len(list(pathlib.Path("/sys/class/infiniband").glob("*/device/infiniband_verbs/*"))) == 2
+
+
+class KeptKeys(unittest.TestCase):
+    def setUp(self) -> None:
+        until(has_two_devices, "no device is gone any more")
+        self.log = guest.LogTail()
+        self.addCleanup(self.log.close)
+        self.addCleanup(control, "faults", "clear")
+        self.pinned_before = pinned_kib()
+        self.device = raw_verbs.Device(rdma.devices()[0])
+        self.device.make_basics()
+        self.memory = self.device.queue.address
+        self.region, self.key = self.device.register_region(self.memory, 2 * PAGE, self.memory, 1)
+
+    def tearDown(self) -> None:
+        self.device.close()
+        until(lambda: pinned_kib() == self.pinned_before, "all memory is let go")
+
+    def key_after(self, flags: int, **changes: int) -> int:
+        return self.device.reregister(self.region, flags, **changes)
+
+    def make_fail(self, fault: str) -> None:
+        """The next completion: in this test only regions have any."""
+        control("fault", f"cqe type=REQ nth=1 {fault} @hca0")
+
+    def has_struck(self) -> bool:
+        return any(rule["struck"] for rule in control("faults")["rules"])
+
+    def test_other_rights(self) -> None:
+        self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), self.key)
+        self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=1), self.key)
+
+    def test_other_memory(self) -> None:
+        other = self.memory + 8 * PAGE
+        self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=other, address=other, length=PAGE), self.key)
+        self.assertEqual(pinned_kib() - self.pinned_before, PAGE // 1024)
+
+    def test_more_memory_than_the_key_has_room_for(self) -> None:
+        self.assertNotEqual(self.key_after(raw_verbs.REREG_TRANS, length=64 * PAGE), self.key)
+
+    def test_a_change_that_fails(self) -> None:
+        for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS):
+            with self.subTest(flags=flags):
+                before = self.key_after(raw_verbs.REREG_ACCESS, access=7)
+                self.make_fail(f"lie=opcode:{FAILED}")
+                other = self.memory + 8 * PAGE
+                after = self.key_after(flags, access=1, start=other, address=other)
+                self.assertTrue(self.has_struck())
+                self.assertNotEqual(after, before)
+                self.assertRegex("\n".join(self.log.read()), rf"memory key 0x{before:x} could not be changed: ")
+                self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), after)
+                self.assertEqual(pinned_kib() - self.pinned_before, 2 * PAGE // 1024)
+
+    def test_a_device_that_goes_before_it_has_answered(self) -> None:
+        ends: list[object] = []
+
+        def change() -> None:
+            try:
+                ends.append(self.key_after(raw_verbs.REREG_TRANS, start=self.memory + 8 * PAGE))
+            except OSError as refused:
+                ends.append(errno.errorcode[refused.errno])
+
+        self.make_fail("drop")
+        program = threading.Thread(target=change)
+        program.start()
+        until(self.has_struck, "the device has been asked")
+        control("fault", "health syndrome=1 @hca0")
+        program.join()
+        self.assertEqual(ends, ["EIO"])
+        until(lambda: "up after" in "\n".join(self.log.read()), "the device comes back")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

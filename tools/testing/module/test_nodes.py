@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An HCA on the last of several NUMA nodes: what the driver gives it is there, too.
+
+Runs in a guest of tools/testing/module/bring_up, with a log of the device's commands in CXIB_COMMAND_LOG.
+"""
+
+import os
+import pathlib
+import re
+import unittest
+
+from hca import HcaTest, interrupts
+
+NODES = pathlib.Path("/sys/devices/system/node")
+MEMORY = pathlib.Path("/sys/devices/system/memory")
+LOG = pathlib.Path(os.environ.get("CXIB_COMMAND_LOG", ""))
+
+
+def node_of(device: pathlib.Path) -> int:
+    return int((device / "numa_node").read_text())
+
+
+def blocks_of(node: int) -> set[int]:
+    """Numbers of the blocks of memory on a node."""
+    return {int(path.name.removeprefix("memory")) for path in (NODES / f"node{node}").glob("memory[0-9]*")}
+
+
+def processors_of(node: int) -> set[int]:
+    return {int(path.name.removeprefix("cpu")) for path in (NODES / f"node{node}").glob("cpu[0-9]*")}
+
+
+class Nodes(HcaTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.bind()
+        self.last = len(list(NODES.glob("node[0-9]*"))) - 1
+        self.assertGreater(self.last, 0, "the guest has one node")
+
+    def test_rdma_devices_are_on_the_node_of_their_hca(self) -> None:
+        for hca in self.hcas:
+            name = next((hca / "infiniband").iterdir()).name
+            self.assertEqual(node_of(pathlib.Path(f"/sys/class/infiniband/{name}/device")), self.last)
+
+    def test_memory_for_the_device_is_on_its_node(self) -> None:
+        size = int((MEMORY / "block_size_bytes").read_text(), 16)
+        near = blocks_of(self.last)
+        commands = re.findall(r"^ *\d+ \S+ (\w+): (.*) -> ", LOG.read_text(), re.MULTILINE)
+        given = {}
+        for command, fields in commands:
+            for address in re.findall(r"\bpas\[\d+\]=(0x[0-9a-f]+)", fields):
+                given.setdefault(command, set()).add(int(address, 16) // size)
+        self.assertLessEqual({"MANAGE_PAGES", "CREATE_EQ", "CREATE_CQ", "CREATE_QP"}, given.keys())
+        self.assertEqual({command: blocks - near for command, blocks in given.items() if blocks - near}, {})
+
+    def test_each_processor_has_a_completion_vector_and_those_of_the_node_are_among_them(self) -> None:
+        for hca in self.hcas:
+            homes = {int(pathlib.Path(f"/proc/irq/{number}/smp_affinity_list").read_text())
+                     for number, name in interrupts(hca).items() if "-comp" in name}
+            self.assertEqual(homes, set(range(os.cpu_count() or 1)))
+            self.assertLessEqual(processors_of(self.last), homes)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
