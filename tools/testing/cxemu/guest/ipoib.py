@@ -3,6 +3,7 @@
 
 import contextlib
 import pathlib
+import re
 from collections.abc import Iterator
 
 import rdma
@@ -24,6 +25,13 @@ def await_carrier(interface: str, namespace: str = "") -> None:
     inside = ["ip", "netns", "exec", namespace] if namespace else []
     path = f"/sys/class/net/{interface}/carrier"
     rdma.until(lambda: rdma.run(*inside, "cat", path).strip() == "1", f"{interface} has a carrier")
+
+
+def are_answered(ping: str, count: int) -> bool:
+    """Whether ping, with a deadline, has got that many answers, one for each request and none left out. It goes on to
+    send while answers are slow, so there may be more; what it calls lost may have been under way when it ended."""
+    answers = sorted(int(number) for number in re.findall(r"icmp_seq=(\d+)", ping))
+    return len(answers) >= count and answers == list(range(1, len(answers) + 1))
 
 
 @contextlib.contextmanager

@@ -5,7 +5,9 @@ Needs a subnet manager and two devices on one switch. Runs after the other tests
 """
 
 import contextlib
+import pathlib
 import re
+import tempfile
 import time
 import unittest
 from collections.abc import Iterator
@@ -20,13 +22,15 @@ class Watch:
         self.child = child
         self.lines: list[str] = []
 
-    def await_event(self, name: str) -> None:
-        """Waits for an event; those before it are passed over."""
-        for line in self.child.stdout:
+    def await_events(self, *names: str) -> None:
+        """Waits for events in any order; others are passed over."""
+        wanted = set(names)
+        while wanted:
+            line = self.child.stdout.readline()
+            if not line:
+                raise AssertionError(f"ibv_asyncwatch ended without {wanted}: {self.lines}")
             self.lines.append(line)
-            if re.search(rf"event_type IBV_EVENT_{name}\b", line):
-                return
-        raise AssertionError(f"ibv_asyncwatch ended without '{name}': {self.lines}")
+            wanted -= set(re.findall(r"event_type IBV_EVENT_(\w+)", line))
 
 
 @contextlib.contextmanager
@@ -52,28 +56,41 @@ class PortEvents(unittest.TestCase):
         self.addCleanup(rdma.succeeds, "ibportstate", self.switch, self.switch_port, "enable")
         with watch(self.port) as events:
             rdma.run("ibportstate", self.switch, self.switch_port, "disable")
-            events.await_event("PORT_ERR")
+            events.await_events("PORT_ERR")
             self.await_state("DOWN")
             rdma.run("ibportstate", self.switch, self.switch_port, "enable")
-            events.await_event("PORT_ACTIVE")
+            events.await_events("PORT_ACTIVE")
             self.await_state("ACTIVE")
 
-    def test_a_subnet_manager_that_starts_anew_asks_clients_to_register(self) -> None:
+    def test_a_subnet_manager_that_changes_everything(self) -> None:
+        """Devices of this kind have no event of its own for another subnet manager: its clients register again. The
+        kernel keeps to itself that GIDs have changed, and reads them again."""
+        lid, prefix = self.port.lid, self.prefix()
+        partitions = self.file("Default=0x7fff: ALL=full;\nMore=0x0003: ALL=full;\n")
+        settings = self.file("subnet_prefix 0xfe80000000000001\n")
         with watch(self.port) as events:
-            self.restart_subnet_manager()
-            events.await_event("CLIENT_REREGISTER")
-        self.await_state("ACTIVE")
-
-    def test_a_lid_that_changes(self) -> None:
-        before = self.port.lid
-        with watch(self.port) as events:
-            self.restart_subnet_manager("--lmc", 2)
-            events.await_event("LID_CHANGE")
-        self.assertNotEqual(self.port.lid, before)
+            self.restart_subnet_manager("--lmc", 2, "--Pconfig", partitions, "--config", settings)
+            events.await_events("LID_CHANGE", "PKEY_CHANGE", "CLIENT_REREGISTER")
+        rdma.until(lambda: self.port.lid != lid, "the port has another LID")
+        rdma.until(lambda: "0x8003" in self.p_keys(), "it is in the partition")
+        rdma.until(lambda: self.prefix() == "fe80:0000:0000:0001", "its GID has the new prefix")
         self.await_state("ACTIVE")
         self.restart_subnet_manager()
         rdma.until(lambda: self.port.attribute("lid_mask_count") == "0", "the LMC is 0 again")
+        rdma.until(lambda: "0x8003" not in self.p_keys(), "the partition is gone")
+        rdma.until(lambda: self.prefix() == prefix, "the prefix is the usual one")
         self.await_state("ACTIVE")
+
+    def p_keys(self) -> list[str]:
+        return [path.read_text().strip() for path in (self.port.directory / "pkeys").iterdir()]
+
+    def prefix(self) -> str:
+        return self.port.attribute("gids/0")[:19]
+
+    def file(self, text: str) -> pathlib.Path:
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "settings"
+        path.write_text(text)
+        return path
 
     def restart_subnet_manager(self, *options: str | int) -> None:
         rdma.succeeds("pkill", "-x", "opensm")

@@ -12,6 +12,7 @@ import unittest
 from collections.abc import Iterator
 
 import rdma
+import verbs
 from pyverbs import enums
 from pyverbs.addr import AHAttr
 from pyverbs.cq import CQ
@@ -19,6 +20,7 @@ from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.srq import SRQ
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
@@ -31,6 +33,9 @@ ACCESS = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE | enums.I
           enums.IBV_ACCESS_REMOTE_ATOMIC)
 SIZES = (1, 3, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 65537, (1 << 20) + 1, LARGEST)
 MORE_SIZES = (2, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 127, 128, 129, 511, 513, 2047, 2048, 2049, 8191, 8193, 65535, 65536)
+DEPTH = 32  # work requests in a queue
+PIECES = 4  # of a request
+INLINE = 128  # bytes
 ALIGNMENTS = ((0, 0), (1, 0), (0, 3), (63, 65))
 MORE_ALIGNMENTS = tuple(itertools.product((0, 1, 2, 3, 7, 63), (0, 1, 2, 3, 7, 65)))
 
@@ -43,17 +48,24 @@ class Side:
         self.context = Context(name=port.device)
         self.domain = PD(self.context)
         self.memory = MR(self.domain, ROOM, ACCESS)
-        self.completions = CQ(self.context, 64)
-        capabilities = QPCap(max_send_wr=32, max_recv_wr=32, max_send_sge=4, max_recv_sge=4, max_inline_data=128)
-        self.pair = QP(self.domain, QPInitAttr(qp_type=service, scq=self.completions, rcq=self.completions,
-                                               cap=capabilities, sq_sig_all=1))
+        self.completions = CQ(self.context, 2 * DEPTH)
         self.service = service
+        self.pair = self.make_pair()
+
+    def make_pair(self) -> QP:
+        capabilities = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=PIECES, max_recv_sge=PIECES,
+                             max_inline_data=INLINE)
+        return QP(self.domain, QPInitAttr(qp_type=self.service, scq=self.completions, rcq=self.completions,
+                                          cap=capabilities, sq_sig_all=1))
+
+    def close(self) -> None:
+        self.context.close()
 
     def connect(self, other: "Side", mtu: int) -> None:
         attributes = QPAttr(port_num=self.port.number)
         attributes.dest_qp_num = other.pair.qp_num
         attributes.path_mtu = mtu
-        attributes.qp_access_flags = ACCESS if self.service == enums.IBV_QPT_RC else (
+        attributes.qp_access_flags = ACCESS if self.service != enums.IBV_QPT_UC else (
             enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE)
         attributes.rq_psn = attributes.sq_psn = 0xFFFFF0  # wraps around soon
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 4
@@ -67,7 +79,11 @@ class Side:
 
     def receive(self, *ranges: tuple[int, int]) -> None:
         pieces = self.pieces(*ranges)
-        self.pair.post_recv(RecvWR(num_sge=len(pieces), sg=pieces))
+        self.receives().post_recv(RecvWR(num_sge=len(pieces), sg=pieces))
+
+    def receives(self) -> QP | SRQ:
+        """Where receives are posted."""
+        return self.pair
 
     def post(self, request: SendWR) -> None:
         self.pair.post_send(request)
@@ -84,14 +100,49 @@ class Side:
         raise AssertionError("no completion")
 
 
+class XrcSource(Side):
+    """The initiator of an XRC connection. It can only send."""
+
+    def make_pair(self) -> QP:
+        capabilities = QPCap(max_send_wr=DEPTH, max_recv_wr=0, max_send_sge=PIECES, max_recv_sge=0, max_inline_data=INLINE)
+        return verbs.make_xrc_sender(self.context, self.domain, self.completions, capabilities, signals_all=True)
+
+    def connect(self, other: "XrcTarget", mtu: int) -> None:
+        super().connect(other, mtu)
+        self.queue_number = other.queue.get_srq_num()
+
+    def post(self, request: SendWR) -> None:
+        request.set_qp_type_xrc(self.queue_number)
+        super().post(request)
+
+
+class XrcTarget(Side):
+    """The target of an XRC connection, which receives into a queue of its XRC domain."""
+
+    def make_pair(self) -> QP:
+        self.file, self.xrc_domain, self.queue = verbs.make_xrc_queue(self.context, self.domain, self.completions, DEPTH, PIECES)
+        return verbs.make_xrc_receiver(self.context, self.xrc_domain)
+
+    def receives(self) -> QP | SRQ:
+        return self.queue
+
+    def close(self) -> None:
+        for owned in (self.pair, self.queue, self.xrc_domain):
+            owned.close()
+        super().close()
+        self.file.close()
+
+
 class Patterns(unittest.TestCase):
+    SIDES = (Side, Side)
     SERVICE = enums.IBV_QPT_RC
     MTU = enums.IBV_MTU_4096
 
     def setUp(self) -> None:
         first, second = rdma.ports()[:2]
-        self.source = Side(first, self.SERVICE)
-        self.target = Side(second, self.SERVICE)
+        of_source, of_target = self.SIDES
+        self.source = of_source(first, self.SERVICE)
+        self.target = of_target(second, self.SERVICE)
         self.source.connect(self.target, self.MTU)
         self.target.connect(self.source, self.MTU)
         self.random = random.Random(20)
@@ -99,7 +150,7 @@ class Patterns(unittest.TestCase):
 
     def tearDown(self) -> None:
         for side in (self.source, self.target):
-            side.context.close()
+            side.close()
 
     def combinations(self) -> Iterator[tuple[int, int, int]]:
         """Sizes, and where the data begin in the memory of source and target."""
@@ -217,6 +268,11 @@ class ReliableConnection(OfBothConnections):
         before = self.source.memory.read(8, MARGIN)
         self.check(self.source, MARGIN, before)
         return int.from_bytes(before, "little")
+
+
+class ExtendedReliableConnection(ReliableConnection):
+    SIDES = (XrcSource, XrcTarget)
+    SERVICE = enums.IBV_QPT_XRC_SEND
 
 
 class SmallestMtu(OfBothConnections):

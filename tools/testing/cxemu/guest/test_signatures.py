@@ -75,10 +75,14 @@ def ip_checksum(data: bytes) -> bytes:
     return struct.pack(">H", total ^ 0xFFFF)
 
 
-def crc32(data: bytes) -> bytes:
+def crc32(data: bytes, seed: int = 0xFFFFFFFF) -> bytes:
     """That of the kernel takes bits from the other end."""
-    mirrored = kernel_hash("crc32", data.translate(REVERSED), 0xFFFFFFFF)
+    mirrored = kernel_hash("crc32", data.translate(REVERSED), seed)
     return bytes(byte ^ 0xFF for byte in mirrored.translate(REVERSED))
+
+
+def crc32_from_zero(data: bytes) -> bytes:
+    return crc32(data, 0)
 
 
 def crc32c(data: bytes) -> bytes:
@@ -93,6 +97,11 @@ def crc64(data: bytes) -> bytes:
     return kernel_hash("crc64-rocksoft", data)
 
 
+def crc64_from_zero(data: bytes) -> bytes:
+    """That of the kernel starts with ones."""
+    return crc64(bytes(byte ^ 0xFF for byte in data[:8]) + data[8:])
+
+
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """A kind of signature, and the checksum that it has to contain."""
@@ -101,19 +110,20 @@ class Kind:
     crc: tuple[int, int] | None = None  # type and seed
     dif: tuple[int, int] | None = None  # type and seed of the guard
 
-    def domain(self, block_size: int) -> Mlx5SigBlockDomain:
+    def domain(self, block_size: int, flags: int = 0) -> tuple[Mlx5SigBlockDomain, Mlx5SigCrc | Mlx5SigT10Dif]:
+        """The second part is what the first one points to: pyverbs doesn't keep it."""
         size = BLOCK_SIZES[block_size]
         if self.crc:
             crc = Mlx5SigCrc(crc_type=self.crc[0], seed=self.crc[1])
-            return Mlx5SigBlockDomain(sig_type=dve.MLX5DV_SIG_TYPE_CRC, crc=crc, block_size=size)
+            return Mlx5SigBlockDomain(sig_type=dve.MLX5DV_SIG_TYPE_CRC, crc=crc, block_size=size), crc
         dif = Mlx5SigT10Dif(
             bg_type=self.dif[0],
             bg=self.dif[1],
             app_tag=APPLICATION_TAG,
             ref_tag=REFERENCE_TAG,
-            flags=dve.MLX5DV_SIG_T10DIF_FLAG_REF_REMAP,
+            flags=dve.MLX5DV_SIG_T10DIF_FLAG_REF_REMAP | flags,
         )
-        return Mlx5SigBlockDomain(sig_type=dve.MLX5DV_SIG_TYPE_T10DIF, dif=dif, block_size=size)
+        return Mlx5SigBlockDomain(sig_type=dve.MLX5DV_SIG_TYPE_T10DIF, dif=dif, block_size=size), dif
 
     def sign(self, index: int, block: bytes) -> bytes:
         tags = struct.pack(">HI", APPLICATION_TAG, (REFERENCE_TAG + index) & 0xFFFFFFFF) if self.dif else b""
@@ -124,10 +134,13 @@ KINDS = {
     "T10-DIF, CRC": Kind(t10_crc, dif=(dve.MLX5DV_SIG_T10DIF_CRC, 0)),
     "T10-DIF, CRC from ones": Kind(t10_crc_from_ones, dif=(dve.MLX5DV_SIG_T10DIF_CRC, 0xFFFF)),
     "T10-DIF, checksum": Kind(ip_checksum, dif=(dve.MLX5DV_SIG_T10DIF_CSUM, 0)),
+    "T10-DIF, checksum from ones": Kind(ip_checksum, dif=(dve.MLX5DV_SIG_T10DIF_CSUM, 0xFFFF)),
     "CRC-32": Kind(crc32, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC32, 0xFFFFFFFF)),
+    "CRC-32 from zero": Kind(crc32_from_zero, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC32, 0)),
     "CRC-32C": Kind(crc32c, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC32C, 0xFFFFFFFF)),
     "CRC-32C from zero": Kind(crc32c_from_zero, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC32C, 0)),
     "CRC-64": Kind(crc64, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC64_XP10, 0xFFFFFFFFFFFFFFFF)),
+    "CRC-64 from zero": Kind(crc64_from_zero, crc=(dve.MLX5DV_SIG_CRC_TYPE_CRC64_XP10, 0)),
 }
 
 
@@ -189,15 +202,16 @@ class Side:
                 return
         raise AssertionError("the request doesn't end")
 
-    def configure(self, kind: Kind, block_size: int, length: int) -> None:
-        """Lets the key stand for the first LENGTH bytes of the memory, with signatures."""
+    def configure(self, length: int, **domains: tuple) -> None:
+        """Lets the key stand for the first LENGTH bytes of the memory, with signatures there, on the wire, or both."""
         queue_pair = self.queue_pair
         queue_pair.wr_start()
         queue_pair.wr_flags = e.IBV_SEND_SIGNALED | e.IBV_SEND_INLINE
         queue_pair.wr_mkey_configure(self.key, 3, Mlx5MkeyConfAttr())
         queue_pair.wr_set_mkey_access_flags(ACCESS)
         queue_pair.wr_set_mkey_layout_list([SGE(self.memory.buf, length, self.memory.lkey)])
-        queue_pair.wr_set_mkey_sig_block(Mlx5SigBlockAttr(mem=kind.domain(block_size), check_mask=0xFF))
+        named = {place: domain for place, (domain, _) in domains.items()}
+        queue_pair.wr_set_mkey_sig_block(Mlx5SigBlockAttr(**named, check_mask=0xFF))
         queue_pair.wr_complete()
         self.complete()
 
@@ -239,7 +253,7 @@ class Signatures(unittest.TestCase):
         """The device adds signatures to what the peer writes. The result is what memory has to hold."""
         blocks = [self.random.randbytes(block_size) for _ in range(count)]
         expected = b"".join(block + kind.sign(index, block) for index, block in enumerate(blocks))
-        self.signed.configure(kind, block_size, len(expected))
+        self.signed.configure(len(expected), mem=kind.domain(block_size))
         self.signed.memory.write(bytes(MEMORY), MEMORY)
         self.plain.memory.write(b"".join(blocks), block_size * count)
         self.plain.transfer(e.IBV_WR_RDMA_WRITE, block_size * count, self.signed.key.rkey)
@@ -265,6 +279,79 @@ class Signatures(unittest.TestCase):
                     self.plain.transfer(e.IBV_WR_RDMA_READ, 5 * block_size, self.signed.key.rkey)
                     self.assertEqual(self.plain.memory.read(5 * block_size, 0), written)
                     self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
+
+    def blocks(self, kind: Kind, block_size: int) -> tuple[bytes, bytes]:
+        """Random data without and with signatures."""
+        blocks = [self.random.randbytes(block_size) for _ in range(5)]
+        return b"".join(blocks), b"".join(block + kind.sign(index, block) for index, block in enumerate(blocks))
+
+    def test_signatures_on_the_wire_are_those_of_the_kernel(self) -> None:
+        for name, kind in KINDS.items():
+            for block_size in BLOCK_SIZES:
+                with self.subTest(kind=name, block_size=block_size):
+                    data, signed = self.blocks(kind, block_size)
+                    self.signed.configure(len(data), wire=kind.domain(block_size))
+                    self.signed.memory.write(data, len(data))
+                    self.plain.transfer(e.IBV_WR_RDMA_READ, len(signed), self.signed.key.rkey)
+                    self.assertEqual(self.plain.memory.read(len(signed), 0), signed)
+                    self.signed.memory.write(bytes(MEMORY), MEMORY)
+                    self.plain.transfer(e.IBV_WR_RDMA_WRITE, len(signed), self.signed.key.rkey)
+                    self.assertEqual(self.signed.memory.read(len(data) + 8, 0), data + bytes(8))
+                    self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
+
+    def test_wrong_bits_on_the_wire_are_found_where_they_are(self) -> None:
+        for name, kind in KINDS.items():
+            with self.subTest(kind=name):
+                data, signed = self.blocks(kind, 512)
+                stride = len(signed) // 5
+                bad = self.random.randrange(5)
+                spoilt = bytearray(signed)
+                spoilt[bad * stride + self.random.randrange(512)] ^= 1 << self.random.randrange(8)
+                self.signed.configure(len(data), wire=kind.domain(512))
+                self.plain.memory.write(bytes(spoilt), len(spoilt))
+                self.plain.transfer(e.IBV_WR_RDMA_WRITE, len(spoilt), self.signed.key.rkey)
+                self.assertEqual(
+                    self.signed.error_of_key(), (dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD, (bad + 1) * stride - 1)
+                )
+
+    def test_signatures_of_memory_are_changed_into_those_of_the_wire(self) -> None:
+        """Both have signatures: of the same kind, or of another one."""
+        for name, kind in KINDS.items():
+            for other in (kind, KINDS["CRC-32C"], KINDS["T10-DIF, checksum"]):
+                if kind != other and kind.crc and other.crc and kind.crc[0] == other.crc[0]:
+                    continue  # the library has a CRC of the same type copied, whatever it starts with
+                with self.subTest(memory=name, wire=other.checksum.__name__):
+                    data, signed = self.blocks(kind, 512)
+                    on_wire = b"".join(
+                        data[i:i + 512] + other.sign(i // 512, data[i:i + 512]) for i in range(0, len(data), 512)
+                    )
+                    self.signed.configure(len(signed), mem=kind.domain(512), wire=other.domain(512))
+                    self.signed.memory.write(signed, len(signed))
+                    self.plain.transfer(e.IBV_WR_RDMA_READ, len(on_wire), self.signed.key.rkey)
+                    self.assertEqual(self.plain.memory.read(len(on_wire), 0), on_wire)
+                    self.signed.memory.write(bytes(MEMORY), MEMORY)
+                    self.plain.transfer(e.IBV_WR_RDMA_WRITE, len(on_wire), self.signed.key.rkey)
+                    self.assertEqual(self.signed.memory.read(len(signed), 0), signed)
+                    self.assertEqual(self.signed.error_of_key()[0], dve.MLX5DV_MKEY_NO_ERR)
+
+    def test_escaped_blocks_are_not_checked(self) -> None:
+        """Of the application tag alone, or of both tags, as the description of the key wants it."""
+        kind = KINDS["T10-DIF, CRC"]
+        right, wrong = dve.MLX5DV_MKEY_NO_ERR, dve.MLX5DV_MKEY_SIG_BLOCK_BAD_GUARD
+        cases = {
+            0: (wrong, wrong),
+            dve.MLX5DV_SIG_T10DIF_FLAG_APP_ESCAPE: (right, right),
+            dve.MLX5DV_SIG_T10DIF_FLAG_APP_REF_ESCAPE: (wrong, right),
+        }
+        for flags, results in cases.items():
+            for tags, result in zip((struct.pack(">HI", 0xFFFF, REFERENCE_TAG), b"\xff" * 6), results):
+                with self.subTest(flags=flags, tags=tags):
+                    block = self.random.randbytes(512)
+                    guard = bytes(byte ^ 0xFF for byte in t10_crc(block))
+                    self.signed.configure(520, mem=kind.domain(512, flags))
+                    self.signed.memory.write(block + guard + tags, 520)
+                    self.plain.transfer(e.IBV_WR_RDMA_READ, 512, self.signed.key.rkey)
+                    self.assertEqual(self.signed.error_of_key()[0], result)
 
     def test_each_wrong_bit_is_found_where_it_is(self) -> None:
         for name, kind in KINDS.items():

@@ -4,6 +4,7 @@
 import os
 import tempfile
 import time
+from typing import BinaryIO
 
 import rdma
 from pyverbs import enums
@@ -32,6 +33,41 @@ TIMEOUT_CODE = 12  # 17 ms: what is lost is missed soon
 PATH_MTU = enums.IBV_MTU_1024
 
 
+def make_xrc_sender(context: Context, domain: PD, completions: CQ, capacity: QPCap, signals_all: bool = False) -> QP:
+    wanted = QPInitAttrEx(
+        qp_type=enums.IBV_QPT_XRC_SEND,
+        comp_mask=enums.IBV_QP_INIT_ATTR_PD,
+        pd=domain,
+        scq=completions,
+        cap=capacity,
+        sq_sig_all=int(signals_all),
+    )
+    return QP(context, wanted)
+
+
+def make_xrc_queue(context: Context, domain: PD, completions: CQ, depth: int, pieces: int) -> tuple[BinaryIO, XRCD, SRQ]:
+    """Where XRC messages are received, its XRC domain, and the file that stands for that."""
+    file = tempfile.TemporaryFile()
+    fields = enums.IBV_XRCD_INIT_ATTR_FD | enums.IBV_XRCD_INIT_ATTR_OFLAGS
+    xrc_domain = XRCD(context, XRCDInitAttr(fields, os.O_CREAT, file.fileno()))
+    wanted = SrqInitAttrEx(max_wr=depth, max_sge=pieces)
+    wanted.comp_mask = (
+        enums.IBV_SRQ_INIT_ATTR_TYPE
+        | enums.IBV_SRQ_INIT_ATTR_PD
+        | enums.IBV_SRQ_INIT_ATTR_CQ
+        | enums.IBV_SRQ_INIT_ATTR_XRCD
+    )
+    wanted.srq_type = enums.IBV_SRQT_XRC
+    wanted.pd = domain
+    wanted.cq = completions
+    wanted.xrcd = xrc_domain
+    return file, xrc_domain, SRQ(context, wanted)
+
+
+def make_xrc_receiver(context: Context, xrc_domain: XRCD) -> QP:
+    return QP(context, QPInitAttrEx(qp_type=enums.IBV_QPT_XRC_RECV, comp_mask=enums.IBV_QP_INIT_ATTR_XRCD, xrcd=xrc_domain))
+
+
 class Side:
     """One end: a device with memory, and the queue pair that SERVICE needs there."""
 
@@ -43,45 +79,22 @@ class Side:
         self.bulk = DEPTH * MESSAGE
         self.memory = MR(self.domain, self.bulk + BULK, ALL_ACCESS)
         self.srq = self.xrc_domain = self.file = None
+        self.rnr_retries = 7  # without end
         self.service = service
         if service == "xrc":
-            self.pair = self._make_xrc_sender() if sends else self._make_xrc_receiver()
+            if sends:
+                capacity = QPCap(max_send_wr=DEPTH, max_recv_wr=0, max_send_sge=1, max_recv_sge=0)
+                self.pair = make_xrc_sender(self.context, self.domain, self.completions, capacity)
+            else:
+                self.file, self.xrc_domain, self.srq = make_xrc_queue(
+                    self.context, self.domain, self.completions, DEPTH, 1
+                )
+                self.pair = make_xrc_receiver(self.context, self.xrc_domain)
             return
         capacity = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=1, max_recv_sge=1)
         kind = {"rc": enums.IBV_QPT_RC, "uc": enums.IBV_QPT_UC, "ud": enums.IBV_QPT_UD}[service]
         wanted = QPInitAttr(qp_type=kind, scq=self.completions, rcq=self.completions, cap=capacity)
         self.pair = QP(self.domain, wanted)
-
-    def _make_xrc_sender(self) -> QP:
-        wanted = QPInitAttrEx(
-            qp_type=enums.IBV_QPT_XRC_SEND,
-            comp_mask=enums.IBV_QP_INIT_ATTR_PD,
-            pd=self.domain,
-            scq=self.completions,
-            cap=QPCap(max_send_wr=DEPTH, max_recv_wr=0, max_send_sge=1, max_recv_sge=0),
-        )
-        return QP(self.context, wanted)
-
-    def _make_xrc_receiver(self) -> QP:
-        self.file = tempfile.TemporaryFile()
-        fields = enums.IBV_XRCD_INIT_ATTR_FD | enums.IBV_XRCD_INIT_ATTR_OFLAGS
-        self.xrc_domain = XRCD(self.context, XRCDInitAttr(fields, os.O_CREAT, self.file.fileno()))
-        queue = SrqInitAttrEx(max_wr=DEPTH, max_sge=1)
-        queue.comp_mask = (
-            enums.IBV_SRQ_INIT_ATTR_TYPE
-            | enums.IBV_SRQ_INIT_ATTR_PD
-            | enums.IBV_SRQ_INIT_ATTR_CQ
-            | enums.IBV_SRQ_INIT_ATTR_XRCD
-        )
-        queue.srq_type = enums.IBV_SRQT_XRC
-        queue.pd = self.domain
-        queue.cq = self.completions
-        queue.xrcd = self.xrc_domain
-        self.srq = SRQ(self.context, queue)
-        wanted = QPInitAttrEx(
-            qp_type=enums.IBV_QPT_XRC_RECV, comp_mask=enums.IBV_QP_INIT_ATTR_XRCD, xrcd=self.xrc_domain
-        )
-        return QP(self.context, wanted)
 
     def close(self) -> None:
         """Destroys everything, in the order in which it can be destroyed."""
@@ -104,7 +117,7 @@ class Side:
         attributes.qp_access_flags = ALL_ACCESS
         attributes.timeout = TIMEOUT_CODE
         attributes.retry_cnt = 7
-        attributes.rnr_retry = 7
+        attributes.rnr_retry = self.rnr_retries
         attributes.min_rnr_timer = 1
         attributes.max_rd_atomic = 4
         attributes.max_dest_rd_atomic = 4

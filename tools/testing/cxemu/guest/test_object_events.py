@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What programs are told of objects of their own: queue pairs, completion queues and shared receive queues.
+
+Needs a subnet manager and two devices on one switch.
+"""
+
+import signal
+import unittest
+
+import rdma
+import verbs
+from pyverbs import enums
+from pyverbs.addr import AHAttr
+from pyverbs.cq import CQ
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
+
+RECEIVES = 4  # requests in a shared receive queue
+
+
+class SharedReceiver(verbs.Side):
+    """A side whose queue pair takes its receive requests from a shared queue."""
+
+    def __init__(self, port: rdma.Port) -> None:
+        super().__init__(port, "rc")
+        self.pair.close()
+        self.srq = SRQ(self.domain, SrqInitAttr(SrqAttr(max_wr=verbs.DEPTH, max_sge=1)))
+        wanted = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=self.completions, rcq=self.completions, srq=self.srq,
+                            cap=QPCap(max_send_wr=verbs.DEPTH, max_recv_wr=0, max_send_sge=1, max_recv_sge=0))
+        self.pair = QP(self.domain, wanted)
+
+
+def give_up(number: int, frame: object) -> None:
+    raise AssertionError("no event has come")
+
+
+class ObjectEventTest(unittest.TestCase):
+    """The first device sends to the second one."""
+
+    def setUp(self) -> None:
+        self.first, self.second = rdma.ports()[:2]
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, give_up))
+
+    def keep(self, side: verbs.Side) -> verbs.Side:
+        self.addCleanup(side.close)
+        return side
+
+    def make_sides(self) -> tuple[verbs.Side, verbs.Side]:
+        return self.keep(verbs.Side(self.first, "rc")), self.keep(verbs.Side(self.second, "rc"))
+
+    def join(self, here: verbs.Side, there: verbs.Side) -> None:
+        here.connect(there)
+        there.connect(here)
+
+    def send(self, here: verbs.Side, there: verbs.Side) -> None:
+        there.post_receive(0)
+        here.post(here.request(enums.IBV_WR_SEND, 0, 8), there)
+        verbs.await_completions(here, 1)
+        verbs.await_completions(there, 1)
+
+    def assert_told(self, side: verbs.Side, wanted: int) -> None:
+        """Events of ports may come before."""
+        signal.alarm(int(rdma.PATIENCE))  # ends a test that has failed anyway
+        told = None
+        while told != wanted:
+            event = side.context.get_async_event()
+            told = event.event_type
+            event.ack()
+        signal.alarm(0)
+
+    def state(self, side: verbs.Side) -> int:
+        return side.pair.query(enums.IBV_QP_STATE)[0].qp_state
+
+
+class ObjectEvents(ObjectEventTest):
+    def test_a_connection_is_established_by_its_first_message(self) -> None:
+        here, there = self.make_sides()
+        here.connect(there)
+        attributes = QPAttr(port_num=there.port.number, qp_state=enums.IBV_QPS_RTR)
+        attributes.qp_access_flags = verbs.ALL_ACCESS
+        attributes.ah_attr = AHAttr(dlid=here.port.lid, port_num=there.port.number)
+        attributes.dest_qp_num, attributes.path_mtu = here.pair.qp_num, verbs.PATH_MTU
+        attributes.max_dest_rd_atomic, attributes.min_rnr_timer = 4, 1
+        there.pair.to_rtr(attributes)
+        self.send(here, there)
+        self.assert_told(there, enums.IBV_EVENT_COMM_EST)
+
+    def test_a_receiver_whose_last_request_from_a_shared_queue_has_ended(self) -> None:
+        here, there = self.keep(verbs.Side(self.first, "rc")), self.keep(SharedReceiver(self.second))
+        self.join(here, there)
+        self.send(here, there)
+        there.pair.modify(QPAttr(qp_state=enums.IBV_QPS_ERR), enums.IBV_QP_STATE)
+        self.assert_told(there, enums.IBV_EVENT_QP_LAST_WQE_REACHED)
+
+    def test_a_shared_receive_queue_that_runs_low(self) -> None:
+        here, there = self.keep(verbs.Side(self.first, "rc")), self.keep(SharedReceiver(self.second))
+        self.join(here, there)
+        for slot in range(RECEIVES):
+            there.post_receive(slot)
+        there.srq.modify(SrqAttr(srq_limit=RECEIVES), enums.IBV_SRQ_LIMIT)
+        here.post(here.request(enums.IBV_WR_SEND, 0, 8), there)
+        self.assert_told(there, enums.IBV_EVENT_SRQ_LIMIT_REACHED)
+
+    def test_a_responder_whose_key_is_not_accepted(self) -> None:
+        here, there = self.make_sides()
+        self.join(here, there)
+        request = here.request(enums.IBV_WR_RDMA_WRITE, 0, 8)
+        request.set_wr_rdma(there.memory.rkey ^ 0xFF, there.memory.buf)
+        here.post(request, there)
+        self.assert_told(there, enums.IBV_EVENT_QP_ACCESS_ERR)
+        self.assertEqual(self.state(there), enums.IBV_QPS_ERR)
+
+    def test_a_responder_that_gets_a_request_it_does_not_allow(self) -> None:
+        here, there = self.make_sides()
+        self.join(here, there)
+        request = here.request(enums.IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8)
+        request.set_wr_atomic(there.memory.rkey, there.memory.buf + 1, 1, 0)
+        here.post(request, there)
+        self.assert_told(there, enums.IBV_EVENT_QP_REQ_ERR)
+
+
+class Overrun(ObjectEventTest):
+    """A completion queue that is too small, which is a violation of the rules that the strict checker reports."""
+
+    def test_a_completion_queue_that_has_overrun(self) -> None:
+        here, there = self.make_sides()
+        small = CQ(here.context, 1)
+        here.pair.close()
+        capacity = QPCap(max_send_wr=verbs.DEPTH, max_recv_wr=1, max_send_sge=1, max_recv_sge=1)
+        here.pair = QP(here.domain, QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=small, rcq=small, cap=capacity))
+        self.addCleanup(small.close)
+        self.addCleanup(here.pair.close)
+        self.join(here, there)
+        for _ in range(small.cqe + 2):  # one entry is for the driver
+            request = here.request(enums.IBV_WR_RDMA_WRITE, 0, 8)
+            request.set_wr_rdma(there.memory.rkey, there.memory.buf)
+            here.post(request, there)
+        self.assert_told(here, enums.IBV_EVENT_CQ_ERR)
+        self.assert_told(here, enums.IBV_EVENT_QP_FATAL)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
