@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import os
 import pathlib
 import random
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import rdma
 
 BLOCKS = pathlib.Path("/sys/block")
 SIZE = 64 << 20
+# A lost packet that no other one follows is missed only after seconds.
+AMOUNT = "1m" if os.environ.get("ULP_LOSS") else "4m"
 MODULES = pathlib.Path("/sys/module")
 
 
@@ -32,6 +35,15 @@ def names(pattern: str) -> set[str]:
     return {path.name for path in BLOCKS.glob(pattern)}
 
 
+def can_be_opened(disk: str) -> bool:
+    """A disk has its name a moment before anybody can open it."""
+    try:
+        os.close(os.open(disk, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def appearing(pattern: str) -> Iterator[list[str]]:
     """Waits at the end for a disk that was not there at the beginning; fills in its device."""
@@ -39,9 +51,11 @@ def appearing(pattern: str) -> Iterator[list[str]]:
     yield found
     rdma.until(lambda: bool(names(pattern) - before), f"a disk {pattern} appears")
     found.extend(f"/dev/{name}" for name in sorted(names(pattern) - before))
+    for disk in found:
+        rdma.until(functools.partial(can_be_opened, disk), f"{disk} can be opened")
 
 
-def fio(disk: str, *options: str, size: str = "4m", timeout: float = 300) -> dict:
+def fio(disk: str, *options: str, size: str = AMOUNT, timeout: float = 300) -> dict:
     """Runs fio on a disk; returns its report. It ends with an error when what it reads is not what it wrote."""
     text = rdma.run("fio", "--name=job", f"--filename={disk}", f"--size={size}", "--direct=1", "--ioengine=libaio",
                     "--group_reporting", "--output-format=json", *options, timeout=timeout)
@@ -51,7 +65,7 @@ def fio(disk: str, *options: str, size: str = "4m", timeout: float = 300) -> dic
     return job
 
 
-def verify(disk: str, block: str, depth: int = 16, size: str = "4m") -> None:
+def verify(disk: str, block: str, depth: int = 16, size: str = AMOUNT) -> None:
     """Writes blocks in random order, reads all of them and compares."""
     job = fio(disk, "--rw=randwrite", f"--bs={block}", f"--iodepth={depth}", "--verify=crc32c", "--verify_fatal=1",
               "--verify_state_save=0", size=size)

@@ -70,12 +70,13 @@ def _prepare_initiator() -> None:
 
 
 @contextlib.contextmanager
-def connection(sessions: int = 1) -> Iterator[list[str]]:
-    """Logs in, if wanted several times; the disks that it has, one a session."""
+def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[str]]:
+    """Logs in, if wanted several times; the disks that it has, one a session. The settings are those of iscsiadm."""
     _prepare_initiator()
     node = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
     rdma.run(*node, "-o", "new")
-    rdma.run(*node, "-o", "update", "-n", "node.session.nr_sessions", "-v", sessions)
+    for name, value in (("node.session.nr_sessions", sessions), *settings):
+        rdma.run(*node, "-o", "update", "-n", name, "-v", value)
     before = disks.names("sd*")
     rdma.run(*node, "--login")
     rdma.until(lambda: len(disks.names("sd*") - before) == sessions, f"{sessions} disks appear")

@@ -14,6 +14,20 @@ PCI = pathlib.Path("/sys/bus/pci")
 MODULE, REPORTER = {"mlx5": ("mlx5_core", "fw_fatal")}.get(os.environ["ULP_DRIVER"], ("cxib", "device"))
 
 
+def unload() -> None:
+    """Unloads the driver, whoever uses its devices."""
+    for module in ("mlx5_ib", "mlx5_core") if MODULE == "mlx5_core" else (MODULE,):
+        rdma.run("rmmod", module)
+
+
+def load() -> None:
+    """Loads the driver that was loaded when the guest started."""
+    if MODULE == "cxib":
+        rdma.run("insmod", f"/repo/build/modules-{os.environ['LAB_KERNEL']}/cxib.ko")
+    else:
+        rdma.run("modprobe", "-a", "mlx5_core", "mlx5_ib")
+
+
 class Hca:
     """The emulator numbers the HCAs in the order of their devices; the first two are the ends of the wire."""
 

@@ -6,7 +6,9 @@ import unittest
 
 import disks
 import nvme
+import rdma
 import ulp
+import wire
 
 
 def serve() -> contextlib.AbstractContextManager:
@@ -39,6 +41,23 @@ class Disk(ulp.Protocol):
         for _ in range(20 if ulp.WHOLE else 3):
             with nvme.connection() as disk:
                 disks.verify(disk, "4k", size="64k")
+
+
+@ulp.ALONE_ONLY
+class SharedReceives(ulp.Protocol):
+    """The target's connections share receive requests."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        unload()
+        rdma.run("modprobe", "nvmet_rdma", "use_srq=1")
+        super().setUpClass()
+
+    def test_several_queues(self) -> None:
+        with nvme.connection(2) as disk:
+            self.assertIn("nvmet", rdma.run("rdma", "resource", "show", "srq", "dev", wire.ends()[0].device))
+            for block in ("4k", "64k"):
+                disks.verify(disk, block)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import random
+import subprocess
 import unittest
 from collections.abc import Iterator
 
@@ -20,10 +21,11 @@ ONES = 0xFFFFFFFFFFFFFFFF
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[None]:
+def serve() -> Iterator[subprocess.Popen]:
+    """The program that serves."""
     rdma.run("modprobe", "rds_rdma")
-    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0):
-        yield
+    with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0) as server:
+        yield server
 
 
 def unload() -> None:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What runs while something goes wrong, and the disks and files of each protocol that it runs on."""
+
+import contextlib
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+from collections.abc import Callable, Iterator
+
+import disks
+import iser
+import nfs
+import nvme
+import removable
+import srp
+import wire
+
+CLIENT_MODULES = ("nvme_rdma", "ib_srp", "ib_iser")
+TARGET_MODULES = ("nvmet_rdma", "ib_srpt", "ib_isert", "rpcrdma", "rds_rdma", "rds")
+
+
+REPEATING = 'while [ ! -e "$0" ]; do "$@" || exit; done'
+
+
+class Load:
+    """Something that runs again and again, until it fails or is told to end, while something else happens."""
+
+    def __init__(self, *command: str | int) -> None:
+        self.command = [str(word) for word in command]
+        self.told = pathlib.Path(tempfile.mkdtemp()) / "end"
+        self.child = subprocess.Popen(["bash", "-c", REPEATING, self.told, *self.command], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True)
+        time.sleep(2)
+        if self.child.poll() is not None:
+            raise AssertionError(f"{self.command} has ended too early: {self.child.stdout.read()}")
+
+    def end(self) -> tuple[int, str]:
+        """Waits for the end, which has to come; its status and what it has printed."""
+        self.told.touch()
+        try:
+            output, _ = self.child.communicate(timeout=removable.PATIENCE)
+        except subprocess.TimeoutExpired as error:
+            raise AssertionError(f"{self.command} has not ended after {removable.PATIENCE} s") from error
+        return self.child.returncode, output
+
+
+def writes(path: str) -> Load:
+    """What is written is compared. A disk that has gone is not replaced by a file of its name."""
+    may_create = int(not path.startswith("/dev/"))
+    return Load("fio", "--name=load", f"--filename={path}", "--rw=randwrite", "--bs=16k", "--iodepth=8", "--size=8m",
+                "--direct=1", "--ioengine=libaio", "--verify=crc32c", "--verify_state_save=0",
+                f"--allow_file_create={may_create}")
+
+
+class Faulty(unittest.TestCase):
+    """What the faults have in common: a hang shows as a test that does not end, a leak when modules are unloaded."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        wire.ends()
+        cls.addClassCleanup(disks.unload, *CLIENT_MODULES, *TARGET_MODULES)
+
+    def check_disk(self, connect: Callable[[], contextlib.AbstractContextManager[str]], fault: Callable[[], None], *,
+                   resumes: bool) -> None:
+        with connect() as path:
+            load = writes(path)
+            fault()
+            status, output = load.end()
+            self.assertEqual(status == 0, resumes, output)
+        with connect() as path:
+            disks.verify(path, "64k")
+
+
+@contextlib.contextmanager
+def iser_disk(*settings: tuple[str, int]) -> Iterator[str]:
+    with iser.connection(1, *settings) as found:
+        yield found[0]
+
+
+@contextlib.contextmanager
+def nvme_disk() -> Iterator[str]:
+    """A target that still knows the connection before refuses the first one after it."""
+    with contextlib.ExitStack() as stack:
+        for attempts_left in reversed(range(10)):
+            try:
+                disk = stack.enter_context(nvme.connection())
+            except AssertionError:
+                if not attempts_left:
+                    raise
+                time.sleep(1)
+            else:
+                break
+        yield disk
+
+
+@contextlib.contextmanager
+def srp_disk(gid: str) -> Iterator[str]:
+    with srp.native_connection(gid) as disk:
+        srp.never_reconnect()
+        yield disk
+
+
+@contextlib.contextmanager
+def nfs_file() -> Iterator[str]:
+    with nfs.mounted() as files:
+        yield str(files.directory / "written")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A disk of an SRP target over two HCAs: I/O goes on when one of them is pulled, and uses it again when it is back."""
+
+import unittest
+
+import disks
+import multipath
+import removable
+import srp
+import wire
+from load import Faulty, writes
+
+
+class TwoHcas(Faulty):
+    def setUp(self) -> None:
+        self.hcas = [removable.Hca(number) for number in (1, 2)]
+        guids = [srp.gid(hca.device)[16:] for hca in self.hcas]
+        self.enterContext(srp.target(disks.in_memory(2), *guids))
+        self.gid = srp.gid(wire.ends()[0].device)
+        self.addCleanup(srp.end_all)
+        self.paths = {hca.number: self.log_in(hca) for hca in self.hcas}
+        self.disk = self.enterContext(multipath.device(list(self.paths.values())))
+
+    def log_in(self, hca: removable.Hca) -> str:
+        disk = srp.log_in(self.gid, hca.device)
+        srp.never_reconnect()
+        return disk
+
+    def test_both_paths_carry_requests(self) -> None:
+        before = self.requests()
+        disks.verify(self.disk, "16k")
+        self.assertTrue(all(now > then for now, then in zip(self.requests(), before, strict=True)))
+
+    def requests(self) -> list[int]:
+        return [int((disks.BLOCKS / path.removeprefix("/dev/") / "stat").read_text().split()[4])
+                for path in self.paths.values()]
+
+    def test_io_goes_on_when_one_hca_is_pulled_and_plugged_in_again(self) -> None:
+        for hca in self.hcas:
+            with self.subTest(hca.device):
+                load = writes(self.disk)
+                hca.is_pulled_and_plugged_in_again()
+                status, output = load.end()
+                self.assertEqual(status, 0, output)
+                self.assertEqual(multipath.states().count("A"), 1)
+                removable.come_back(hca)
+                self.paths[hca.number] = self.log_in(hca)
+                multipath.use(list(self.paths.values()))
+                self.test_both_paths_carry_requests()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""9P over RDMA: files that a client writes are those that it reads, and those that the server has."""
+
+import contextlib
+import pathlib
+import unittest
+
+import disks
+import p9
+import ulp
+
+
+def serve() -> contextlib.AbstractContextManager:
+    return contextlib.nullcontext()
+
+
+def unload() -> None:
+    disks.unload("9pnet_rdma")
+
+
+@ulp.ALONE_ONLY
+class Files(ulp.Protocol):
+    def setUp(self) -> None:
+        self.enterContext(p9.server())
+        self.files = self.enterContext(p9.mounted())
+
+    def test_files_of_any_length(self) -> None:
+        written = self.files.write_files(20, 1 << 18)
+        self.assertEqual(self.files.digests(), written)
+        self.assertEqual(disks.FileSystem(pathlib.Path(p9.SERVED)).digests(), written)
+
+    def test_random_writes_are_verified(self) -> None:
+        for block in ("4k", "64k", "1m"):
+            with self.subTest(block):
+                disks.verify(str(self.files.directory / "random"), block, size="1m")
+
+
+if __name__ == "__main__":
+    unittest.main()

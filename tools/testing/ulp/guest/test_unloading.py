@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Modules are unloaded in every order while a client is connected: the client's, the target's, the driver of the HCAs.
+
+After each order all modules are loaded again, and a new connection moves right data.
+"""
+
+import contextlib
+import functools
+import itertools
+import unittest
+from collections.abc import Callable, Iterable, Iterator
+
+import disks
+import iser
+import nfs
+import nvme
+import rdma
+import removable
+import srp
+import subnet_manager
+import test_rds
+import ulp
+import wire
+from load import CLIENT_MODULES, TARGET_MODULES, Faulty, iser_disk, nfs_file, nvme_disk, srp_disk, writes
+
+Connect = Callable[[], contextlib.AbstractContextManager[str]]
+Target = Callable[[], contextlib.AbstractContextManager[object]]
+Step = Callable[[], object]
+DRIVER = "driver"
+
+
+def every_order(*names: str) -> list[tuple[str, ...]]:
+    """Some of the orders, if not everything is wanted that takes long: each module is first in one of them."""
+    orders = list(itertools.permutations(names))
+    if ulp.WHOLE:
+        return orders
+    return [next(order for order in orders if order[0] == name) for name in names]
+
+
+def rmmod(module: str) -> None:
+    rdma.run("rmmod", module)
+
+
+def end_and_rmmod(user: contextlib.ExitStack | None, module: str) -> None:
+    """Ends what the module has made possible, if need be, and unloads it."""
+    if user:
+        user.close()
+    rmmod(module)
+
+
+@contextlib.contextmanager
+def suppressed(context: contextlib.AbstractContextManager[str]) -> Iterator[str]:
+    """What has gone meanwhile cannot be disconnected any more."""
+    stack = contextlib.ExitStack()
+    try:
+        yield stack.enter_context(context)
+    finally:
+        with contextlib.suppress(AssertionError):
+            stack.close()
+
+
+class Unloading(Faulty):
+    def setUp(self) -> None:
+        self.hcas = [removable.Hca(number) for number in (0, 1)]
+
+    def load_driver_again(self) -> None:
+        """The subnet manager does not find a port again that has gone."""
+        subnet_manager.end()
+        removable.load()
+        subnet_manager.start()
+        for hca in self.hcas:
+            hca.bind()
+        removable.come_back(*self.hcas)
+
+    def unload_driver(self) -> None:
+        removable.unload()
+
+    def run_in_order(self, order: Iterable[str], steps: dict[str, Step]) -> None:
+        for name in order:
+            steps.get(name, self.unload_driver)()
+        if DRIVER in order:
+            self.load_driver_again()
+
+    def check_orders(self, client_module: str, target_module: str, target: Target, connect: Connect, *,
+                     is_held: bool = False) -> None:
+        """A target is taken down before its module goes; a client that holds its own is asked to disconnect before."""
+        for order in every_order("client", "target", DRIVER):
+            with (self.subTest(order=order), contextlib.ExitStack() as served, contextlib.ExitStack() as connected):
+                served.enter_context(target())
+                disks.verify(connected.enter_context(suppressed(connect())), "64k")
+                unload_client = functools.partial(end_and_rmmod, connected if is_held else None, client_module)
+                self.run_in_order(order, {"client": unload_client,
+                                          "target": functools.partial(end_and_rmmod, served, target_module)})
+            disks.unload(*CLIENT_MODULES, *TARGET_MODULES)
+        with target(), connect() as path:
+            disks.verify(path, "64k")
+
+    def check_driver(self, target: Target, connect: Connect) -> None:
+        """The driver goes in the middle of I/O, from both ends at once."""
+        with target(), suppressed(connect()) as path:
+            load = writes(path)
+            removable.unload()
+            self.load_driver_again()
+            load.end()
+        disks.unload(*CLIENT_MODULES, *TARGET_MODULES)
+        with target(), connect() as path:
+            disks.verify(path, "64k")
+
+
+class Nvme(Unloading):
+    def target(self) -> contextlib.AbstractContextManager[None]:
+        return nvme.target(disks.in_memory(0))
+
+    def test_every_order(self) -> None:
+        self.check_orders("nvme_rdma", "nvmet_rdma", self.target, nvme_disk)
+
+    def test_driver_in_the_middle_of_io(self) -> None:
+        self.check_driver(self.target, nvme_disk)
+
+
+class Iser(Unloading):
+    @contextlib.contextmanager
+    def target(self) -> Iterator[None]:
+        with iser.target(disks.in_memory(1)):
+            yield
+            # Sessions that nobody has ended would last for ever.
+            disks.write(iser.FABRIC / iser.TARGET / "tpgt_1/enable", 0)
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[str]:
+        """A daemon that has sessions of a module that has gone is of no use."""
+        try:
+            with iser_disk(("node.session.timeo.replacement_timeout", 5)) as disk:
+                yield disk
+        finally:
+            rdma.run("killall", "-9", "iscsid")
+
+    def unload_driver(self) -> None:
+        """The client's HCA goes first, and the driver when the target has ended the connections to it.
+
+        When the target's HCA goes before that, ib_isert does not wait for the end (isert_cma_handler waits for a state
+        that such a connection has already): it frees the connection, and destroys its queue pair and completion queue
+        when the device has gone. ib_core warns of them, with mlx5_ib and with cxib.
+        """
+        if self.hcas[1].is_active():
+            self.hcas[1].unbind()
+        rdma.until(lambda: "[ib_isert]" not in rdma.run("rdma", "resource", "show", "pd"),
+                   "the target ends the connections")
+        super().unload_driver()
+
+    def test_every_order(self) -> None:
+        self.check_orders("ib_iser", "ib_isert", self.target, self.connect, is_held=True)
+
+    def test_driver_in_the_middle_of_io(self) -> None:
+        self.check_driver(self.target, self.connect)
+
+
+class Srp(Unloading):
+    def setUp(self) -> None:
+        super().setUp()
+        self.gid, self.guid = srp.gid(wire.ends()[0].device), wire.client_guid()
+
+    def target(self) -> contextlib.AbstractContextManager[None]:
+        return srp.target(disks.in_memory(2), self.guid)
+
+    def connect(self) -> contextlib.AbstractContextManager[str]:
+        return srp_disk(self.gid)
+
+    def test_every_order(self) -> None:
+        self.check_orders("ib_srp", "ib_srpt", self.target, self.connect)
+
+    def test_driver_in_the_middle_of_io(self) -> None:
+        self.check_driver(self.target, self.connect)
+
+
+class Nfs(Unloading):
+    def target(self) -> contextlib.AbstractContextManager[None]:
+        return nfs.server(disks.in_memory(3))
+
+    def test_every_order(self) -> None:
+        # Both ends have the same module, which a mounted file system and a server hold.
+        for order in every_order("protocol", DRIVER):
+            with self.subTest(order=order), contextlib.ExitStack() as served:
+                served.enter_context(self.target())
+                with nfs_file() as path:
+                    disks.verify(path, "64k")
+                    if order[0] == DRIVER:
+                        self.run_in_order([DRIVER], {})
+                        disks.verify(path, "64k")
+                served.close()
+                self.run_in_order(["protocol", DRIVER], {"protocol": lambda: rmmod("rpcrdma")})
+        with self.target(), nfs_file() as path:
+            disks.verify(path, "64k")
+
+    def test_driver_in_the_middle_of_io(self) -> None:
+        self.check_driver(self.target, nfs_file)
+
+
+class Rds(Unloading):
+    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--count", 200)
+
+    def test_every_order(self) -> None:
+        # The connection stays when the programs that have used it have ended.
+        for order in every_order("protocol", DRIVER):
+            with self.subTest(order=order):
+                with test_rds.serve():
+                    rdma.run(*self.EXERCISE)
+                self.run_in_order(order, {"protocol": lambda: rmmod("rds_rdma")})
+        with test_rds.serve():
+            rdma.run(*self.EXERCISE)
+
+
+class Ipoib(Unloading):
+    def restore_interfaces(self) -> None:
+        rdma.run("modprobe", "ib_ipoib")
+        removable.come_back(*self.hcas)
+
+    def test_every_order(self) -> None:
+        for order in every_order("protocol", DRIVER):
+            with self.subTest(order=order), rdma.background("ping", "-q", "-i", "0.02", "-I", wire.CLIENT, wire.SERVER):
+                rdma.until(lambda: wire.answers(wire.CLIENT, wire.SERVER), "the other end answers")
+                if order[0] == DRIVER:
+                    self.run_in_order([DRIVER], {})
+                    rmmod("ib_ipoib")
+                    self.restore_interfaces()
+                else:
+                    rmmod("ib_ipoib")
+                    self.run_in_order([DRIVER], {})
+
+
+if __name__ == "__main__":
+    unittest.main()
