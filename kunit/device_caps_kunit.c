@@ -82,6 +82,28 @@ static void configures_nothing_that_is_right_already(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
 }
 
+static void wants_no_paging_that_the_interface_does_not_have(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_odp_per_transport_service_cap *services[] = {
+		hw_odp_scheme_cap_rc_odp_caps(&fixture->caps.paging),
+		hw_odp_scheme_cap_ud_odp_caps(&fixture->caps.paging),
+		hw_odp_scheme_cap_xrc_odp_caps(&fixture->caps.paging),
+		hw_odp_scheme_cap_dc_odp_caps(&fixture->caps.paging),
+	};
+	struct hw_odp_cap wanted = {};
+	u32 i;
+
+	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
+	hw_cmd_hca_cap_set_pg(fixture->hca->maximum, 1);
+	memset(&fixture->hca->paging, 0xff, sizeof(fixture->hca->paging));
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	for (i = 0; i < ARRAY_SIZE(services); i++)
+		KUNIT_EXPECT_EQ(test, 0xfc000000, be32_to_cpu(services[i]->dw[0]));
+	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = fixture->caps.paging;
+	KUNIT_EXPECT_MEMEQ(test, &wanted, &fixture->hca->paging, sizeof(wanted));
+}
+
 struct lack {
 	const char *name;
 	void (*set)(struct hw_cmd_hca_cap *caps, u64 value);
@@ -138,6 +160,7 @@ static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(configures_what_it_wants),
 	KUNIT_CASE(wants_no_more_than_the_device_can),
 	KUNIT_CASE(configures_nothing_that_is_right_already),
+	KUNIT_CASE(wants_no_paging_that_the_interface_does_not_have),
 	KUNIT_CASE_PARAM(refuses_a_device_that_does_not_do, lack_gen_params),
 	KUNIT_CASE(refuses_pages_of_zeros_and_of_ones),
 	{}

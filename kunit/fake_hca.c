@@ -266,20 +266,35 @@ static u8 run_query_caps(struct fake_hca *hca, const struct execution *execution
 {
 	bool current_ones = execution->op_mod & HW_HCA_CAP_MODE_CURRENT;
 
-	if (execution->op_mod >> 1 != HW_HCA_CAP_TYPE_GENERAL)
+	switch (execution->op_mod >> 1) {
+	case HW_HCA_CAP_TYPE_GENERAL:
+		memcpy(hw_query_hca_cap_out_capability_cmd_hca_cap(execution->out),
+		       current_ones ? hca->current_caps : hca->maximum, sizeof(*hca->maximum));
+		return HW_COMMAND_STATUS_OK;
+	case HW_HCA_CAP_TYPE_ODP:
+		*hw_query_hca_cap_out_capability_odp_cap(execution->out) = hca->paging;
+		return HW_COMMAND_STATUS_OK;
+	default:
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
-	memcpy(hw_query_hca_cap_out_capability_cmd_hca_cap(execution->out),
-	       current_ones ? hca->current_caps : hca->maximum, sizeof(*hca->maximum));
-	return HW_COMMAND_STATUS_OK;
+	}
 }
 
 static u8 run_set_caps(struct fake_hca *hca, const struct execution *execution)
 {
 	if (hca->initialized)
 		return HW_COMMAND_STATUS_BAD_SYSTEM_STATE;
-	memcpy(hca->current_caps, hw_set_hca_cap_in_get_capability_cmd_hca_cap(execution->in),
-	       sizeof(*hca->current_caps));
-	return HW_COMMAND_STATUS_OK;
+	switch (execution->op_mod >> 1) {
+	case HW_HCA_CAP_TYPE_GENERAL:
+		memcpy(hca->current_caps,
+		       hw_set_hca_cap_in_get_capability_cmd_hca_cap(execution->in),
+		       sizeof(*hca->current_caps));
+		return HW_COMMAND_STATUS_OK;
+	case HW_HCA_CAP_TYPE_ODP:
+		hca->paging = *hw_set_hca_cap_in_get_capability_odp_cap(execution->in);
+		return HW_COMMAND_STATUS_OK;
+	default:
+		return HW_COMMAND_STATUS_BAD_PARAMETER;
+	}
 }
 
 static u8 run_init(struct fake_hca *hca, const struct execution *execution)

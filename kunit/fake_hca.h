@@ -112,6 +112,7 @@ struct fake_irq {
  * @keep_pages: it gives none back
  * @maximum: capabilities that it can have
  * @current_caps: capabilities that it has
+ * @paging: what it can do with pages that are absent; after SET_HCA_CAP, what is wanted
  * @eqs: event queues by number
  * @irqs: handlers by vector
  * @vectors: interrupt vectors that it has
@@ -158,6 +159,7 @@ struct fake_hca {
 	bool keep_pages;
 	struct hw_cmd_hca_cap *maximum;
 	struct hw_cmd_hca_cap *current_caps;
+	struct hw_odp_cap paging;
 	struct fake_eq eqs[FAKE_EQS];
 	struct fake_irq irqs[FAKE_VECTORS];
 	unsigned int vectors;

@@ -266,6 +266,24 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	return err;
 }
 
+/* One by one, because a device may say ones where its interface has no operation. */
+static void choose_operations(struct hw_odp_per_transport_service_cap *to,
+			      const struct hw_odp_per_transport_service_cap *from)
+{
+	hw_odp_per_transport_service_cap_set_send(
+		to, hw_odp_per_transport_service_cap_get_send(from));
+	hw_odp_per_transport_service_cap_set_receive(
+		to, hw_odp_per_transport_service_cap_get_receive(from));
+	hw_odp_per_transport_service_cap_set_write(
+		to, hw_odp_per_transport_service_cap_get_write(from));
+	hw_odp_per_transport_service_cap_set_read(
+		to, hw_odp_per_transport_service_cap_get_read(from));
+	hw_odp_per_transport_service_cap_set_atomic(
+		to, hw_odp_per_transport_service_cap_get_atomic(from));
+	hw_odp_per_transport_service_cap_set_srq_receive(
+		to, hw_odp_per_transport_service_cap_get_srq_receive(from));
+}
+
 /*
  * What the device can do with pages that are not there, as far as this driver knows
  * how to bring them in: faults that name the request.
@@ -283,10 +301,14 @@ static int configure_paging(struct cxib_command_queue *queue, struct cxib_device
 	err = cxib_query_paging_caps(queue, CXIB_CAP_MAXIMUM, &maximum);
 	if (err)
 		return err;
-	*hw_odp_scheme_cap_rc_odp_caps(to) = *hw_odp_scheme_cap_get_rc_odp_caps(from);
-	*hw_odp_scheme_cap_ud_odp_caps(to) = *hw_odp_scheme_cap_get_ud_odp_caps(from);
-	*hw_odp_scheme_cap_xrc_odp_caps(to) = *hw_odp_scheme_cap_get_xrc_odp_caps(from);
-	*hw_odp_scheme_cap_dc_odp_caps(to) = *hw_odp_scheme_cap_get_dc_odp_caps(from);
+	choose_operations(hw_odp_scheme_cap_rc_odp_caps(to),
+			  hw_odp_scheme_cap_get_rc_odp_caps(from));
+	choose_operations(hw_odp_scheme_cap_ud_odp_caps(to),
+			  hw_odp_scheme_cap_get_ud_odp_caps(from));
+	choose_operations(hw_odp_scheme_cap_xrc_odp_caps(to),
+			  hw_odp_scheme_cap_get_xrc_odp_caps(from));
+	choose_operations(hw_odp_scheme_cap_dc_odp_caps(to),
+			  hw_odp_scheme_cap_get_dc_odp_caps(from));
 	err = cxib_set_paging_caps(queue, &wanted);
 	caps->paging = *to;
 	return err;
