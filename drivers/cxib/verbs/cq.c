@@ -262,7 +262,7 @@ void cxib_fail_datagrams(struct work_struct *work)
 		cxib_cq_fail_datagrams(cq);
 		cxib_reference_put(&cq->reference);
 	}
-	queue_work(system_unbound_wq, &verbs->flush);
+	queue_work(verbs->workqueue, &verbs->flush);
 }
 
 /**

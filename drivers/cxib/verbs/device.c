@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The RDMA device: registered, described, taken away. */
 #include <linux/pci.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "hw/capabilities.h"
@@ -342,6 +343,21 @@ static int learn(struct cxib_verbs *verbs)
 	return err;
 }
 
+/* A disk that waits may be where memory is reclaimed to, so this gets on without memory. */
+static int prepare_flushing(struct cxib_verbs *verbs)
+{
+	verbs->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+					   dev_name(verbs->hw->bus->dev));
+	return verbs->workqueue ? 0 : -ENOMEM;
+}
+
+/* Nobody posts any more, and the device tells no more of its end. */
+static void stop_flushing(struct cxib_verbs *verbs)
+{
+	cancel_delayed_work_sync(&verbs->fail_datagrams);
+	cancel_work_sync(&verbs->flush);
+}
+
 /**
  * cxib_verbs_register() - makes an HCA an RDMA device
  * @hw: HCA that is up
@@ -377,9 +393,12 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	ib_set_device_ops(&verbs->ib, user->ops);
 	verbs->ib.driver_def = user->definitions;
 
-	err = user->start(verbs);
+	err = prepare_flushing(verbs);
 	if (err)
 		goto dealloc_device;
+	err = user->start(verbs);
+	if (err)
+		goto destroy_workqueue;
 	err = learn(verbs);
 	if (err)
 		goto destroy_ports;
@@ -394,10 +413,13 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 
 unset_client:
 	cxib_hw_set_client(hw, NULL);
+	stop_flushing(verbs);
 	cxib_counters_destroy(verbs);
 destroy_ports:
 	cxib_ports_destroy(verbs);
 	user->stop(verbs);
+destroy_workqueue:
+	destroy_workqueue(verbs->workqueue);
 dealloc_device:
 	ib_dealloc_device(&verbs->ib);
 	dev_err(hw->bus->dev, "cannot register an RDMA device: error %d\n", err);
@@ -416,12 +438,12 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 	cxib_paging_destroy(verbs);
 	cxib_umr_destroy(verbs);
 	cxib_hw_set_client(verbs->hw, NULL);
-	cancel_delayed_work_sync(&verbs->fail_datagrams);
-	cancel_work_sync(&verbs->flush);
+	stop_flushing(verbs);
 	cxib_xrc_destroy(verbs);
 	cxib_counters_destroy(verbs);
 	cxib_ports_destroy(verbs);
 	verbs->user->stop(verbs);
+	destroy_workqueue(verbs->workqueue);
 	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||
 		!xa_empty(&verbs->shared_queues) || !xa_empty(&verbs->signed_regions));
 	ib_dealloc_device(&verbs->ib);

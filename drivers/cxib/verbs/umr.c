@@ -6,7 +6,8 @@
  *
  * One request at a time is under way. It needs no memory but what is there
  * beforehand: whoever waits for it may be about to reclaim memory. So does one
- * that fails not bring the queue pair back itself; a work item does.
+ * that fails not bring the queue pair back itself; a work item does, on a workqueue
+ * that gets on without memory.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
@@ -342,7 +343,7 @@ static int execute(struct cxib_verbs *verbs, const struct cxib_key_change *chang
 	ibdev_warn_ratelimited(&verbs->ib, "memory key 0x%x could not be changed: %s\n",
 			       change->key, ib_wc_status_msg(umr->status));
 	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
-	queue_work(system_unbound_wq, &umr->recovery);
+	queue_work(verbs->workqueue, &umr->recovery);
 	return -EIO;
 }
 

@@ -165,6 +165,7 @@ struct cxib_paging {
  * @shared_queues: struct cxib_srq by number
  * @signed_regions: struct cxib_signed_mr by index of its key; read in interrupts
  * @user: what programs need
+ * @workqueue: for what follows; it gets on without memory
  * @flush: has the users of all completion queues look into them
  * @fail_datagrams: has those of the management fail that a quiet device has not sent
  * @flush_lock: a completion queue whose user is told to look keeps the queue
@@ -193,6 +194,7 @@ struct cxib_verbs {
 	struct xarray shared_queues;
 	struct xarray signed_regions;
 	const struct cxib_user_interface *user;
+	struct workqueue_struct *workqueue;
 	struct work_struct flush;
 	struct delayed_work fail_datagrams;
 	spinlock_t flush_lock; /* see above */
@@ -352,11 +354,14 @@ static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
  */
 #define CXIB_DATAGRAM_GRACE	(HZ / 4)
 
-/* For who has posted, or waits, and the device does nothing about it. */
+/*
+ * For who has posted, or waits, and the device does nothing about it. Memory may be
+ * reclaimed by way of a disk that waits, so this must get on without memory.
+ */
 static inline void cxib_flush_later(struct cxib_verbs *verbs)
 {
-	queue_work(system_unbound_wq, &verbs->flush);
-	queue_delayed_work(system_unbound_wq, &verbs->fail_datagrams, CXIB_DATAGRAM_GRACE);
+	queue_work(verbs->workqueue, &verbs->flush);
+	queue_delayed_work(verbs->workqueue, &verbs->fail_datagrams, CXIB_DATAGRAM_GRACE);
 }
 
 static inline void cxib_reference_init(struct cxib_reference *reference)
