@@ -8,6 +8,7 @@
  * reclaimed, and keys are changed with it held.
  */
 #include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem_odp.h>
@@ -308,15 +309,31 @@ static int attach_memory(struct cxib_paged_mr *paged, struct ib_device *ib, u64 
 	return -EINVAL;
 }
 
-/* All that the program has, and will have; its parts come later. */
+/*
+ * All that the program has, and will have; its parts come later. The core keeps the
+ * address space for each part only, and a part may be wanted when the program is gone
+ * and a child of it still has the file.
+ */
 static int attach_whole(struct cxib_paged_mr *paged, struct ib_device *ib)
 {
 	struct ib_umem_odp *memory = ib_umem_odp_alloc_implicit(ib, paged->mr.access);
 
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
+	mmgrab(memory->umem.owning_mm);
 	paged->mr.umem = &memory->umem;
 	return 0;
+}
+
+/* The reverse of either. */
+static void detach_memory(struct cxib_paged_mr *paged)
+{
+	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	struct mm_struct *whole = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
+
+	ib_umem_odp_release(memory);
+	if (whole)
+		mmdrop(whole);
 }
 
 static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start, u64 length)
@@ -331,7 +348,7 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 		return err;
 	err = whole ? cxib_create_whole_key(paged, pd) : create_key(paged, pd);
 	if (err)
-		goto release;
+		goto detach;
 	err = publish(verbs, paged);
 	if (err)
 		goto destroy_key;
@@ -339,8 +356,8 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 
 destroy_key:
 	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
-release:
-	ib_umem_odp_release(to_ib_umem_odp(paged->mr.umem));
+detach:
+	detach_memory(paged);
 	return err;
 }
 
@@ -493,7 +510,7 @@ int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata)
 	xa_cmpxchg(&verbs->paging.regions, ib->lkey >> KEY_SHIFT, paged, NULL, GFP_KERNEL);
 	cxib_reference_end(&paged->reference);
 	cxib_destroy_parts(paged);
-	ib_umem_odp_release(to_ib_umem_odp(paged->mr.umem));
+	detach_memory(paged);
 	kfree(paged);
 	return 0;
 }

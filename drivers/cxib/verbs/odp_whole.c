@@ -2,9 +2,11 @@
 /*
  * Regions of a whole address space (implicit paging on demand): their key consists of
  * pieces of one length, each the key of a part, or that of memory that is not there.
- * A part is made when something in it is needed, and stays.
+ * A part is made when something in it is needed that the program has, and stays.
  */
 #include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 
@@ -98,10 +100,17 @@ static int add_to_key(struct cxib_paged_mr *whole, u64 number)
 		.first_entry = ALIGN_DOWN(number, PIECES_IN_UNIT) * WORDS_IN_PIECE,
 		.entry_count = CXIB_ENTRIES_IN_UNIT,
 	};
+	struct ib_umem_odp *memory = to_ib_umem_odp(whole->mr.umem);
+	int err = -EFAULT;
 
 	lockdep_assert_held(&whole->seeking);
 
-	return cxib_umr_execute(to_verbs(whole->mr.ib.device), &change, fill_pieces, whole);
+	/* A fault may be handled still while the region goes; the device would refuse this. */
+	mutex_lock(&memory->umem_mutex);
+	if (whole->has_key)
+		err = cxib_umr_execute(to_verbs(whole->mr.ib.device), &change, fill_pieces, whole);
+	mutex_unlock(&memory->umem_mutex);
+	return err;
 }
 
 static struct cxib_paged_mr *make_part(struct cxib_paged_mr *whole, u64 number)
@@ -127,13 +136,35 @@ destroy_part:
 	return ERR_PTR(err);
 }
 
+/*
+ * Peers and the device may name any address, and a part takes megabytes: there are no
+ * more of them than the program's own memory needs.
+ */
+static bool program_has_some_of(const struct cxib_paged_mr *whole, u64 number)
+{
+	struct mm_struct *mm = to_ib_umem_odp(whole->mr.umem)->umem.owning_mm;
+	const u64 start = number << LOG_PART;
+	bool found;
+
+	if (!mmget_not_zero(mm))
+		return false;
+	mmap_read_lock(mm);
+	found = find_vma_intersection(mm, start, start + PART_SIZE);
+	mmap_read_unlock(mm);
+	mmput(mm);
+	return found;
+}
+
+/* Returns NULL when the program has no memory there. */
 static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
 {
 	struct cxib_paged_mr *part;
 
 	guard(mutex)(&whole->seeking);
 	part = xa_load(&whole->parts, number);
-	return part ?: make_part(whole, number);
+	if (part || !program_has_some_of(whole, number))
+		return part;
+	return make_part(whole, number);
 }
 
 /**
@@ -157,12 +188,14 @@ void cxib_destroy_parts(struct cxib_paged_mr *whole)
  * @bring_in: for each part of it
  *
  * Context: as cxib_bring_in().
- * Return: number of pages that are there; -EFAULT when addresses cannot be; as
- * @bring_in, or an error of making a part.
+ * Return: number of pages that are there; -EFAULT when addresses cannot be, or the
+ * program has no memory there; as @bring_in, or an error of making a part.
  */
 int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_range *range,
 			cxib_bring_in_pages bring_in)
 {
+	/* Who wants what is there is content with nothing. */
+	const int absent = bring_in == cxib_bring_in_present ? 0 : -EFAULT;
 	struct cxib_paged_range rest = *range;
 	int total = 0;
 
@@ -177,7 +210,7 @@ int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_ran
 		if (IS_ERR(part))
 			return PTR_ERR(part);
 		piece.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
-		pages = bring_in(part, &piece);
+		pages = part ? bring_in(part, &piece) : absent;
 		if (pages < 0)
 			return pages;
 		total += pages;
