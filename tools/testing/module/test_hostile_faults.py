@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Page faults of a device that lies about them, while programs transfer to and from memory on demand, in explicit regions
+and in those of a whole address space: the kernel has nothing to report, whatever waits for a page that never comes can be
+destroyed, and with the lies memory on demand works again.
+
+A seed chooses what the second of two HCAs does wrong: events that tell of other pages, queues or requests than those that
+are missing, that come twice, not at all, or without a fault; answers to the driver's questions and commands that are
+nonsense. CXIB_SEEDS is how many seeds are tried, CXIB_FIRST_SEED the first one (default: 1).
+"""
+
+import contextlib
+import ctypes
+import mmap
+import os
+import random
+import signal
+import time
+import unittest
+from collections.abc import Callable
+
+import guest
+import rdma
+import verbs
+from control import control, control_lines, until
+from pyverbs import enums
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError
+from pyverbs.wr import SGE, SendWR
+
+FIRST = int(os.environ.get("CXIB_FIRST_SEED", "1"))
+SEEDS = int(os.environ.get("CXIB_SEEDS", "8"))
+LIAR = "@hca1"
+PAGES = 16
+SIZE = PAGES * mmap.PAGESIZE
+ROUNDS = 3
+REQUESTS = 4
+WAIT = 0.5  # seconds for requests that may never end
+ON_DEMAND = verbs.ALL_ACCESS | enums.IBV_ACCESS_ON_DEMAND
+EVENT = "fault eqe type=PAGE_FAULT"
+SUB_TYPE_AT, DATA_AT, DATA_BYTES = 0x3, 0x20, 0x1C
+GIB = 1 << 30
+
+
+def change_a_byte(choice: random.Random) -> str:
+    """Of what the event says: the rest stays true, so that it is about what there is."""
+    return f"set={DATA_AT + choice.randrange(DATA_BYTES):#x}:{choice.randrange(256):#x}"
+
+
+def lie(choice: random.Random) -> str:
+    """One rule of a fault plan."""
+    chance = choice.choice(("20%", "50%", "100%"))
+    return choice.choice((
+        f"{EVENT} {chance} {change_a_byte(choice)}",
+        f"{EVENT} {chance} {change_a_byte(choice)} duplicate",
+        f"{EVENT} {chance} {change_a_byte(choice)} {change_a_byte(choice)}",
+        f"{EVENT} {chance} set={SUB_TYPE_AT:#x}:{choice.randrange(4)}",
+        f"{EVENT} {chance} drop",
+        f"{EVENT} {chance} duplicate",
+        f"{EVENT} {chance} extra",
+        "fault event type=PAGE_FAULT period=1ms",
+        f"fault command PAGE_FAULT_RESUME {chance} garbage=all",
+        f"fault command PAGE_FAULT_RESUME {chance} status=BAD_PARAMETER",
+        f"fault command QUERY_MKEY {chance} garbage",
+    ))
+
+
+class PagedSide(verbs.Side):
+    """One end whose memory comes in on demand."""
+
+    def __init__(self, port: rdma.Port, whole: bool = False) -> None:
+        super().__init__(port, "rc")
+        self.memory.close()
+        self.pages = mmap.mmap(-1, SIZE)
+        self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
+        if whole:
+            self.memory = MR(self.domain, mmap.PAGESIZE, ON_DEMAND, implicit=True)
+        else:
+            self.memory = MR(self.domain, SIZE, ON_DEMAND, address=self.start)
+
+    def somewhere(self, choice: random.Random, length: int) -> SGE:
+        return SGE(self.start + choice.randrange(SIZE - length), length, self.memory.lkey)
+
+    def take_pages_away(self) -> None:
+        self.pages.madvise(mmap.MADV_DONTNEED)
+
+    def close_all(self) -> None:
+        """Also when the device is gone."""
+        for owned in (self.pair, self.memory, self.completions, self.domain, self.context):
+            with contextlib.suppress(PyverbsError):
+                owned.close()
+
+
+def connect(ports: list[rdma.Port], whole: bool) -> tuple[PagedSide, PagedSide]:
+    sides = PagedSide(ports[0], whole), PagedSide(ports[1], whole)
+    for here, there in (sides, sides[::-1]):
+        here.connect(there)
+    return sides
+
+
+def post(here: PagedSide, there: PagedSide, choice: random.Random) -> None:
+    """Requests whose memory is missing here, there, or on both sides."""
+    length = choice.choice((8, 1000, 3 * mmap.PAGESIZE))
+    for opcode in choice.choices((enums.IBV_WR_SEND, enums.IBV_WR_RDMA_WRITE, enums.IBV_WR_RDMA_READ), k=REQUESTS):
+        if opcode == enums.IBV_WR_SEND:
+            there.pair.post_recv(verbs.RecvWR(num_sge=1, sg=[there.somewhere(choice, length)]))
+        request = SendWR(num_sge=1, sg=[here.somewhere(choice, length)], opcode=opcode,
+                         send_flags=enums.IBV_SEND_SIGNALED)
+        request.set_wr_rdma(there.memory.rkey, there.somewhere(choice, length).addr)
+        here.pair.post_send(request)
+
+
+def wait_a_while(sides: tuple[PagedSide, PagedSide]) -> None:
+    """For what may end well, or badly, or not at all."""
+    end, ended = time.monotonic() + WAIT, 0
+    while time.monotonic() < end and ended < 2 * REQUESTS:
+        for side in sides:
+            ended += side.completions.poll(16)[0]
+
+
+def is_active(port: rdma.Port) -> bool:
+    try:
+        return port.state == "ACTIVE"
+    except OSError:
+        return False
+
+
+class HostileFaults(unittest.TestCase):
+    def setUp(self) -> None:
+        self.ports = rdma.ports()[:2]
+        self.struck = self.told = 0
+        self.addCleanup(control, "faults", "clear")
+
+    def await_ports(self) -> None:
+        """A device that was given up comes back."""
+        until(lambda: all(map(is_active, self.ports)), "the ports are active")
+
+    def count(self) -> None:
+        for rule in control("faults")["rules"]:
+            self.struck += rule["struck"]
+            if "eqe" in rule["line"]:
+                self.told += rule["matched"]
+
+    def transfer(self, choice: random.Random) -> None:
+        with contextlib.suppress(PyverbsError):
+            sides = connect(self.ports, choice.random() < 0.5)
+            try:
+                for _ in range(ROUNDS):
+                    post(*sides, choice)
+                    post(*sides[::-1], choice)
+                    choice.choice(sides).take_pages_away()
+                    wait_a_while(sides)
+            finally:
+                for side in sides:
+                    side.close_all()
+
+    def endure(self, seed: int) -> None:
+        choice = random.Random(seed)
+        self.await_ports()
+        control_lines(f"fault seed {seed}", *(f"{lie(choice)} {LIAR}" for _ in range(choice.randint(1, 4))))
+        try:
+            self.transfer(choice)
+        finally:
+            self.count()
+            control("faults", "clear")
+
+    def assert_works(self, whole: bool) -> None:
+        """What one side writes to pages that are not there is there, and can be read."""
+        self.await_ports()
+        near, far = connect(self.ports, whole)
+        self.addCleanup(near.close_all)
+        self.addCleanup(far.close_all)
+        data = random.randbytes(SIZE)
+        for opcode, source, target in ((enums.IBV_WR_RDMA_WRITE, near, far), (enums.IBV_WR_RDMA_READ, far, near)):
+            for side in (near, far):
+                side.take_pages_away()
+            source.pages[:] = data
+            request = SendWR(num_sge=1, sg=[SGE(near.start, SIZE, near.memory.lkey)], opcode=opcode,
+                             send_flags=enums.IBV_SEND_SIGNALED)
+            request.set_wr_rdma(far.memory.rkey, far.start)
+            near.pair.post_send(request)
+            verbs.await_completions(near, 1)
+            self.assertEqual(target.pages[:], data)
+
+    def assert_the_other_device_was_not_asked_for_nonsense(self) -> None:
+        """It does what it should, and its requests end with faults that are still being handled."""
+        honest = rdma.CLASS.joinpath(self.ports[0].device, "device").resolve().name
+        refused = [line for line in guest.kernel_log().splitlines() if honest in line and "could not be changed" in line]
+        self.assertEqual(refused, [])
+
+    def test_lies_are_survived(self) -> None:
+        for seed in range(FIRST, FIRST + SEEDS):
+            with self.subTest(seed=seed):
+                self.endure(seed)
+        print(f"{SEEDS} seeds from {FIRST} on, {self.told} page faults seen by rules that struck {self.struck} times")
+        self.assertGreater(self.told, 0)
+        self.assertGreater(self.struck, 0)
+        for whole in (False, True):
+            self.assert_works(whole)
+        self.assert_the_other_device_was_not_asked_for_nonsense()
+
+
+class WholeAddressSpace(unittest.TestCase):
+    """Regions of all that a program has."""
+
+    def setUp(self) -> None:
+        self.port = rdma.ports()[0]
+
+    def in_another_process(self, act: Callable[[], None]) -> int:
+        process = os.fork()
+        if process:
+            return process
+        try:
+            act()
+        finally:
+            os._exit(1)
+
+    def register(self) -> None:
+        self.context = Context(name=self.port.device)
+        self.domain = PD(self.context)
+        self.region = MR(self.domain, mmap.PAGESIZE, ON_DEMAND, implicit=True)
+
+    def advise(self, address: int) -> str:
+        """Asks for a page; returns the error, empty if it came in."""
+        try:
+            self.domain.advise_mr(enums._IBV_ADVISE_MR_ADVICE_PREFETCH, enums._IBV_ADVISE_MR_FLAG_FLUSH,
+                                  [SGE(address, mmap.PAGESIZE, self.region.lkey)])
+        except PyverbsError as error:
+            return str(error)
+        return ""
+
+    def keys(self) -> int:
+        return control("objects", "@hca0")["hca0"]["memory key"]["living"]
+
+    def test_has_no_parts_where_the_program_has_no_memory(self) -> None:
+        self.register()
+        self.addCleanup(self.context.close)
+        self.addCleanup(self.domain.close)
+        self.addCleanup(self.region.close)
+        before = self.keys()
+        self.assertEqual([number for number in range(1, 64) if not self.advise(number * 64 * GIB)], [])
+        self.assertEqual(self.keys(), before)
+        self.assertEqual(self.advise(self.region.buf), "")
+        self.assertEqual(self.keys(), before + 1)
+
+    def test_is_not_touched_when_the_program_is_gone(self) -> None:
+        """A child has the open device still; what it asks for would have come from its parent's memory."""
+        told, tell = os.pipe()
+        go, let_go = os.pipe()
+
+        def heir() -> None:
+            os.close(let_go)
+            os.read(go, 1)  # until the parent is gone
+            os.write(tell, self.advise(self.region.buf).encode() or b"the page of nobody came in")
+
+        def program() -> None:
+            self.register()
+            self.in_another_process(heir)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        os.waitpid(self.in_another_process(program), 0)
+        os.close(tell)
+        os.close(let_go)
+        answer = os.read(told, 1000).decode()
+        self.assertIn("Failed to advise", answer)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
