@@ -147,11 +147,18 @@ constexpr std::array paging{
     CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, 0},
 };
 
-/// Faults that name the memory, if software wants them. Linux doesn't, because the device does not
-/// suggest pages beyond those that are missing (page_prefetch).
+/// Faults that name the memory, if software wants them. Linux does, because the device suggests
+/// pages to fetch ahead. What DC can do is fixed where faults name requests: libmlx5 looks there
+/// only, and Linux doesn't switch it on when it has chosen faults that name the memory.
 constexpr std::array paging_by_memory{
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.send", 1),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.write", 1),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.read", 1),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.atomic", 1),
+    fixed("transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1),
     CapabilityValue{"mem_page_fault", 1, 0},
     fixed("memory_page_fault_scheme_cap.sig", 1),
+    fixed("memory_page_fault_scheme_cap.page_prefetch", 1),
     fixed("memory_page_fault_scheme_cap.ud_odp_caps.send", 1),
     fixed("memory_page_fault_scheme_cap.rc_odp_caps.send", 1),
     fixed("memory_page_fault_scheme_cap.rc_odp_caps.receive", 1),

@@ -61,7 +61,7 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
     if (depth > hca_.capabilities().current<"max_indirection">())
         return std::unexpected(AccessFault::nested_too_deep);
     if (access.key == SpecialKeys::absent_memory && depth != 0) {
-        absent_ = {.key = access.key, .address = access.address, .length = access.length};
+        absent_ = {{.key = access.key, .address = access.address, .length = access.length}};
         return std::unexpected(AccessFault::page_absent);
     }
     const auto key = find(access.key);
@@ -79,24 +79,35 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
 AccessResult<void> MemoryKeys::walk(const MemoryKey& key, Accessor accessor, const Access& access,
                                     std::uint32_t depth, std::vector<BusRange>& ranges) {
     std::uint64_t found = 0; ///< bytes
+    const auto visit_nested = [&](const Piece& piece) {
+        const auto resolved = resolve(accessor,
+                                      {.key = piece.key,
+                                       .address = piece.address,
+                                       .length = piece.length,
+                                       .right = nested_right(access.right)},
+                                      depth + 1, ranges);
+        if (!resolved && resolved.error() == AccessFault::page_absent)
+            found += absent_.back().address - piece.address;
+        return resolved;
+    };
     const auto visit = [&](const Piece& piece) -> AccessResult<void> {
-        if (!piece.on_bus)
-            return resolve(accessor,
-                           {.key = piece.key,
-                            .address = piece.address,
-                            .length = piece.length,
-                            .right = nested_right(access.right)},
-                           depth + 1, ranges);
-        if (piece.address >= vfio_user::DmaSpace::local_start)
+        if (piece.on_bus && piece.address >= vfio_user::DmaSpace::local_start)
             return std::unexpected(AccessFault::dma_failed);
+        if (piece.on_bus)
+            append(ranges, piece);
+        else if (const auto nested = visit_nested(piece); !nested)
+            return nested;
         found += piece.length;
-        append(ranges, piece);
         return {};
     };
     const auto walked = walk_translation(key, access.address, access.length, access.right, visit);
-    if (!walked && walked.error() == AccessFault::page_absent && key.mode() == AccessMode::pages)
-        absent_ = {
-            .key = access.key, .address = access.address + found, .length = access.length - found};
+    if (!walked && walked.error() == AccessFault::page_absent) {
+        if (key.mode() == AccessMode::pages)
+            absent_.clear(); // what an earlier access lacked
+        absent_.push_back({.key = access.key,
+                           .address = access.address + found,
+                           .length = access.length - found});
+    }
     return walked;
 }
 

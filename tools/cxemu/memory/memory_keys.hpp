@@ -47,9 +47,9 @@ struct SignatureError {
     SignatureFailure failure{};
 };
 
-/// The part of an access that met a page which isn't present.
+/// The part of an access that met a page which isn't present, in the terms of one key.
 struct AbsentMemory {
-    std::uint32_t key = 0;     ///< whose translation lacks the page
+    std::uint32_t key = 0;
     std::uint64_t address = 0; ///< in that key's address space
     std::uint64_t length = 0;  ///< bytes that the access needs from there on
 };
@@ -114,8 +114,10 @@ public:
     /// The memory key that \p key means. \return unknown_key or stale_key
     [[nodiscard]] AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
-    /// What the last access lacked that failed with page_absent.
-    [[nodiscard]] const AbsentMemory& absent_memory() const { return absent_; }
+    /// What the last access lacked that failed with page_absent: in the terms of the key whose
+    /// translation lacks the page, then of each key that refers to the one before, in the end of
+    /// the key that the access named.
+    [[nodiscard]] const std::vector<AbsentMemory>& absent_memory() const { return absent_; }
 
     /// Who hears of wrong signatures, at most once for each UMR of a key. The access goes on: the
     /// handler must not let go of the work request.
@@ -165,7 +167,7 @@ private:
 
     hca::Hca& hca_;
     std::function<void(const SignatureError&)> signature_error_handler_;
-    AbsentMemory absent_;
+    std::vector<AbsentMemory> absent_;
     AccessStatistics statistics_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace cxemu::queues {
 
@@ -52,33 +53,48 @@ void fill_remote_form(hca::EventData& data, const PageFault& fault, std::uint32_
     event.set<"qp_number">(token);
 }
 
+constexpr unsigned log_page = 12;
+constexpr std::uint64_t page = 1ULL << log_page;
+
+std::uint64_t count_pages(const memory::AbsentMemory& absent) {
+    constexpr std::uint64_t most_pages = (1ULL << 20U) - 1;
+    const std::uint64_t bytes = absent.address % page + absent.length;
+    return std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, most_pages);
+}
+
+/// What software may fetch ahead: as many pages behind the missing ones, if the key has them. It
+/// is free to ignore that.
+std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::AbsentMemory& absent) {
+    constexpr std::uint64_t most_pages = 0xffff;
+    const std::uint64_t pages = count_pages(absent);
+    const auto key = keys.find(absent.key);
+    const std::uint64_t end = 2 * pages * page - absent.address % page;
+    return key && (*key)->contains(absent.address, end)
+               ? static_cast<std::uint16_t>(std::min(pages, most_pages))
+               : std::uint16_t{0};
+}
+
 /// The public interface doesn't list this form; software knows it as follows. Lengths count pages
-/// of 4 KiB from the page of the address on. No other pages are suggested.
+/// of 4 KiB from the page of the address on.
 void fill_memory_form(hca::EventData& data, const memory::AbsentMemory& absent,
-                      std::uint32_t token) {
+                      std::uint16_t suggested, std::uint32_t token) {
     constexpr std::byte last_of_fault{0x80};
+    constexpr std::size_t suggested_behind_at = 0x2;
     constexpr std::size_t token_at = 0x8;
     constexpr std::size_t pages_at = 0xc;
     constexpr std::size_t key_at = 0x10;
     constexpr std::size_t address_at = 0x14;
-    constexpr unsigned log_page = 12;
-    constexpr std::uint64_t page = 1ULL << log_page;
-    constexpr std::uint64_t most_pages = (1ULL << 20U) - 1;
-    const std::uint64_t bytes = absent.address % page + absent.length;
-    const auto pages = std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, most_pages);
     const std::span bytes_of_event(data);
     data[0] = last_of_fault;
+    store_be(bytes_of_event.subspan(suggested_behind_at), suggested);
     store_be(bytes_of_event.subspan(token_at), token);
-    store_be(bytes_of_event.subspan(pages_at), static_cast<std::uint32_t>(pages << log_page));
+    store_be(bytes_of_event.subspan(pages_at),
+             static_cast<std::uint32_t>(count_pages(absent) << log_page));
     store_be(bytes_of_event.subspan(key_at), absent.key);
     store_be(bytes_of_event.subspan(address_at), absent.address);
 }
 
 } // namespace
-
-bool PageFaults::pages_by_memory() const {
-    return queues_.hca().capabilities().on_demand_paging<"mem_page_fault">() != 0;
-}
 
 std::uint32_t PageFaults::next_token() {
     do
@@ -87,36 +103,54 @@ std::uint32_t PageFaults::next_token() {
     return last_token_;
 }
 
-bool PageFaults::post(hca::EventData& data, const QueuePair& queue_pair, const PageFault& fault,
-                      std::uint32_t token) {
-    hca::Hca& hca = queues_.hca();
-    hca.log()->debug("queue pair {:#x}: page fault {:#x} ({} bytes done)", queue_pair.number(),
-                     token, fault.committed);
-    if (pages_by_memory()) {
-        fill_memory_form(data, queues_.memory().absent_memory(), token);
-        return hca.post_event(hca::EventType::page_fault, form<"memory">, data);
-    }
+bool PageFaults::post(const QueuePair& queue_pair, const PageFault& fault, std::uint32_t token) {
+    hca::EventData data{};
     if (is_remote(fault.place)) {
         fill_remote_form(data, fault, token);
-        return hca.post_event(hca::EventType::page_fault, form<"rdma">, data);
+        return queues_.hca().post_event(hca::EventType::page_fault, form<"rdma">, data);
     }
     fill_request_form(data, fault, fault.shared_receive.value_or(queue_pair.number()), token);
-    return hca.post_event(hca::EventType::page_fault, form<"wqe">, data);
+    return queues_.hca().post_event(hca::EventType::page_fault, form<"wqe">, data);
+}
+
+bool PageFaults::post_memory(const memory::AbsentMemory& absent, std::uint32_t token) {
+    hca::EventData data{};
+    fill_memory_form(data, absent, suggest_pages(queues_.memory(), absent), token);
+    return queues_.hca().post_event(hca::EventType::page_fault, form<"memory">, data);
 }
 
 std::optional<std::uint32_t> PageFaults::raise(const QueuePair& queue_pair,
                                                const PageFault& fault) {
-    if (queues_.hca().capabilities().current<"pg">() == 0)
+    hca::Hca& hca = queues_.hca();
+    if (hca.capabilities().current<"pg">() == 0)
         return std::nullopt;
     const std::uint32_t token = next_token();
-    hca::EventData data{};
-    if (!post(data, queue_pair, fault, token))
+    Waiting waiting{.queue_pair = queue_pair.number(),
+                    .work_queue = is_remote(fault.place)
+                                      ? token
+                                      : fault.shared_receive.value_or(queue_pair.number()),
+                    .absent = {}};
+    if (hca.capabilities().on_demand_paging<"mem_page_fault">() != 0)
+        waiting.absent = queues_.memory().absent_memory();
+    hca.log()->debug("queue pair {:#x}: page fault {:#x} ({} bytes done)", queue_pair.number(),
+                     token, fault.committed);
+    const bool told = waiting.absent.empty() ? post(queue_pair, fault, token)
+                                             : post_memory(waiting.absent.front(), token);
+    if (!told)
         return std::nullopt;
-    const std::uint32_t work_queue =
-        is_remote(fault.place) ? token : fault.shared_receive.value_or(queue_pair.number());
-    waiting_.emplace(token, Waiting{.queue_pair = queue_pair.number(), .work_queue = work_queue});
+    waiting_.emplace(token, std::move(waiting));
     ++raised_;
     return token;
+}
+
+/// \return false when software has been told all keys, or can't be told
+bool PageFaults::tell_next_key(Waiting& waiting, std::uint32_t token) {
+    if (waiting.absent.size() <= 1)
+        return false;
+    waiting.absent.erase(waiting.absent.begin());
+    queues_.hca().log()->debug("page fault {:#x}: again, for memory key {:#x}", token,
+                               waiting.absent.front().key);
+    return post_memory(waiting.absent.front(), token);
 }
 
 std::expected<void, ResumeFault>
@@ -127,6 +161,8 @@ PageFaults::resume(std::uint64_t token, std::optional<std::uint32_t> work_queue,
     if (work_queue && *work_queue != found->second.work_queue)
         return std::unexpected(ResumeFault::other_queue);
     QueuePair* queue_pair = queues_.hca().objects().of<QueuePair>().find(found->second.queue_pair);
+    if (queue_pair != nullptr && !resolved && tell_next_key(found->second, found->first))
+        return {};
     waiting_.erase(found);
     if (queue_pair == nullptr)
         return std::unexpected(ResumeFault::unknown_token);

@@ -7,14 +7,22 @@
 ///       ▲                                  │
 ///       └── Transport::page_fault_resumed() ◄── resume() ◄── PAGE_FAULT_RESUME
 /// ```
+///
+/// Where faults name the memory, they name the key whose translation lacks the page. Software may
+/// know nothing of that key any more, although a key that covers it (of a region of several parts)
+/// still refers to it, and then answers with an error. So such an error is not final: the fault is
+/// told again, in the terms of the key that refers to the one before, which software knows how to
+/// update. The error is final when it answers the key that the access itself named.
 #pragma once
 
 #include "hca/events.hpp"
+#include "memory/memory_keys.hpp"
 
 #include <cstdint>
 #include <expected>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace cxemu::queues {
 
@@ -63,7 +71,7 @@ public:
     /// \return the token of the fault; nothing when there is nobody to tell, so the access fails
     std::optional<std::uint32_t> raise(const QueuePair& queue_pair, const PageFault& fault);
 
-    /// Software has done what it could.
+    /// Software has done what it could. The transport hears of it unless software is told again.
     /// \param work_queue number of the queue that software believes to wait, if it says
     /// \param resolved the access may be tried again; otherwise it fails
     std::expected<void, ResumeFault> resume(std::uint64_t token,
@@ -80,12 +88,15 @@ private:
     struct Waiting {
         std::uint32_t queue_pair = 0;
         std::uint32_t work_queue = 0; ///< as the event named it
+        /// What is missing, in the terms of the key that software was told, then of those further
+        /// out. Empty where faults name requests.
+        std::vector<memory::AbsentMemory> absent;
     };
 
     std::uint32_t next_token();
-    [[nodiscard]] bool pages_by_memory() const;
-    bool post(hca::EventData& data, const QueuePair& queue_pair, const PageFault& fault,
-              std::uint32_t token);
+    bool post(const QueuePair& queue_pair, const PageFault& fault, std::uint32_t token);
+    bool post_memory(const memory::AbsentMemory& absent, std::uint32_t token);
+    bool tell_next_key(Waiting& waiting, std::uint32_t token);
 
     WorkQueues& queues_;
     std::map<std::uint32_t, Waiting> waiting_; ///< by token

@@ -97,6 +97,14 @@ void Bench::list_pages(std::span<std::byte> list, std::uint64_t first) {
         store_be<std::uint64_t>(list.subspan(i * sizeof(std::uint64_t)), first + (i * page));
 }
 
+void Bench::have_faults_name_memory() {
+    constexpr auto page_of_paging = hca::CapabilityPage::on_demand_paging;
+    const auto present = hca_.capabilities().bytes(page_of_paging, false);
+    std::vector<std::byte> wanted(present.begin(), present.end());
+    hwtab::View<hwtab::odp_cap>{std::span(wanted)}.set<"mem_page_fault">(1);
+    EXPECT_TRUE(hca_.capabilities().set(page_of_paging, wanted));
+}
+
 std::uint32_t Bench::make_domain() {
     Call<hwtab::cmd_alloc_pd> call;
     expect_ok(run(call));

@@ -80,6 +80,7 @@ public:
     explicit Bench(const hca::HcaSettings& settings) : Bench(settings, nullptr) {}
     /// Of several at one loop, whose clock the test moves. \p loop must outlive this.
     explicit Bench(EventLoop& loop) : Bench(default_settings(), &loop) {}
+    Bench(const hca::HcaSettings& settings, EventLoop& loop) : Bench(settings, &loop) {}
 
     [[nodiscard]] static hca::HcaSettings default_settings();
 
@@ -116,6 +117,8 @@ public:
         return call.run(hca_, table_, op_mod, uid);
     }
 
+    /// As software that wants it so. \pre the device can do it
+    void have_faults_name_memory();
     std::uint32_t make_domain();
     std::uint32_t make_uar();
     std::uint32_t make_xrc_domain();

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <gtest/gtest.h>
+#include <utility>
 #include <vector>
 
 namespace cxemu::queues {
@@ -28,12 +29,7 @@ protected:
     }
 
     PageFaultsTest() {
-        hca::Capabilities& capabilities = bench_.hca().capabilities();
-        const auto page = hca::CapabilityPage::on_demand_paging;
-        const auto present = capabilities.bytes(page, false);
-        std::vector<std::byte> wanted(present.begin(), present.end());
-        hwtab::View<hwtab::odp_cap>{std::span(wanted)}.set<"mem_page_fault">(1);
-        EXPECT_TRUE(capabilities.set(page, wanted));
+        bench_.have_faults_name_memory();
         events_ = &bench_.make_event_queue(
             {.events = 1U << static_cast<unsigned>(hca::EventType::page_fault)});
         queue_pair_ = &bench_.make_queue_pair();
@@ -65,6 +61,10 @@ protected:
             queue_pair_->accessor(), {.key = key, .address = start + offset, .length = length});
         EXPECT_EQ(found.error(), AccessFault::page_absent);
         token_ = queue_pair_->raise_page_fault({.place = FaultPlace::send_or_write}).value_or(0);
+        return take_event();
+    }
+    /// The data of the next event, which must be of the fault.
+    std::vector<std::byte> take_event() {
         const auto event = bench_.event(*events_, next_event_++);
         EXPECT_EQ(event.get<"event_sub_type">(), 2) << "names the memory";
         const auto data = event.bytes<"event_data">();
@@ -76,11 +76,12 @@ protected:
         return load_be<std::uint32_t>(data.subspan(offset));
     }
 
-    hca::CommandResult answer(std::uint32_t low, std::uint16_t high) {
+    hca::CommandResult answer(std::uint32_t low, std::uint16_t high, bool resolved = true) {
         Call<hwtab::cmd_page_fault_resume> call;
         const auto fields = call.in().nested<"page_fault_info", hwtab::mem_page_fault_info>();
         fields.set<"fault_token_31_0">(low);
         fields.set<"fault_token_47_32">(high);
+        fields.set<"error">(resolved ? 0 : 1);
         return bench_.run(call);
     }
 
@@ -106,6 +107,45 @@ TEST_F(PageFaultsTest, NameTheInnermostKey) {
     EXPECT_EQ(word(data, 0xc), 1U << log_page);
     EXPECT_EQ(word(data, 0x10), inner);
     EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), start + 0x1234);
+}
+
+TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
+    constexpr std::size_t suggested_at = 2;
+    const auto suggested = [&](std::span<const std::byte> data) {
+        return load_be<std::uint16_t>(data.subspan(suggested_at));
+    };
+    const std::uint32_t key = make_key(AccessMode::pages, 0, 0);
+    EXPECT_EQ(suggested(raise_at(key, 0xfff, 1)), 1);
+    EXPECT_EQ(suggested(raise_at(key, 0xfff, 2)), 2);
+    EXPECT_EQ(suggested(raise_at(key, 0x2000, 1)), 1);
+    EXPECT_EQ(suggested(raise_at(key, 0x2000, 0x1001)), 0);
+    EXPECT_EQ(suggested(raise_at(key, 0x3fff, 1)), 0);
+}
+
+TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
+    const std::uint32_t inner = make_key(AccessMode::pages, 0x10'0001, 0);
+    const std::uint32_t middle = make_key(AccessMode::fixed_ranges, inner, start);
+    const std::uint32_t outer = make_key(AccessMode::fixed_ranges, middle, start + 0x1000);
+    EXPECT_EQ(word(raise_at(outer, 0x234, 2), 0x10), inner);
+    for (const auto& [key, address] :
+         {std::pair{middle, start + 0x1234}, std::pair{outer, start + 0x234}}) {
+        EXPECT_TRUE(answer(token_, 0, false));
+        const auto data = take_event();
+        EXPECT_EQ(word(data, 0x10), key);
+        EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), address);
+        EXPECT_EQ(word(data, 0xc), 1U << log_page);
+    }
+    EXPECT_TRUE(answer(token_, 0, false));
+    EXPECT_FALSE(answer(token_, 0, false)) << "the error of the outermost key is final";
+}
+
+TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
+    const std::uint32_t inner = make_key(AccessMode::pages, 0, 0);
+    raise_at(make_key(AccessMode::fixed_ranges, inner, start), 0, 1);
+    EXPECT_TRUE(answer(token_, 0, false));
+    take_event();
+    EXPECT_TRUE(answer(token_, 0));
+    EXPECT_FALSE(answer(token_, 0)) << "again";
 }
 
 TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {

@@ -134,6 +134,13 @@ void transit(Peer& peer, const ConnectionOptions& options) {
     expect_ok(peer.bench.run(call));
 }
 
+hca::HcaSettings settings_for(const ConnectionOptions& options) {
+    hca::HcaSettings settings = queues::testing::Bench::default_settings();
+    if (options.memory_faults)
+        settings.profile = hca::find_profile("connectx7");
+    return settings;
+}
+
 } // namespace
 
 std::ostream& operator<<(std::ostream& out, const Result& result) {
@@ -147,8 +154,10 @@ std::ostream& operator<<(std::ostream& out, const Result& result) {
 
 // --- One side ------------------------------------------------------------------------------------
 
-Peer::Peer(EventLoop& loop, unsigned number)
-    : port(loop, fabric::testing::port_settings(number)), bench(loop) {
+Peer::Peer(EventLoop& loop, unsigned number, const ConnectionOptions& options)
+    : port(loop, fabric::testing::port_settings(number)), bench(settings_for(options), loop) {
+    if (options.memory_faults)
+        bench.have_faults_name_memory();
     bench.hca().add_port(port);
     transport_ = &bench.hca().add<PacketTransport>();
     events_ = &bench.make_event_queue({.log_size = 10, .events = 0x301f'ffff});
@@ -393,7 +402,7 @@ hwtab::ConstView<hwtab::eqe> Peer::last_event() {
 // --- Both ----------------------------------------------------------------------------------------
 
 Peers::Peers(const ConnectionOptions& wanted)
-    : options(wanted), first(time.loop, 1), second(time.loop, 2),
+    : options(wanted), first(time.loop, 1, wanted), second(time.loop, 2, wanted),
       link_(time.loop, "first - second", first.port.port(), second.port.port()) {
     first.port.port().connect(&link_);
     second.port.port().connect(&link_);

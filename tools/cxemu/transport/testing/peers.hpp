@@ -97,6 +97,7 @@ struct ConnectionOptions {
     bool fetches_rendezvous = true; ///< that queue has the device read the data
     std::uint32_t log_streams = 0;  ///< of a dynamic initiator
     std::uint32_t log_failed = 0;   ///< of its streams
+    bool memory_faults = false;     ///< page faults name the memory, of ConnectX-7 HCAs
 };
 
 /// What of an XRC connection a side has: the initiator sends, the target receives.
@@ -107,7 +108,7 @@ class Peer {
 public:
     static constexpr std::uint32_t log_completions = 10;
 
-    Peer(EventLoop& loop, unsigned number);
+    Peer(EventLoop& loop, unsigned number, const ConnectionOptions& options);
     ~Peer();
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;

@@ -50,25 +50,31 @@ public:
 
     explicit PagedMemory(Peer& peer) : peer_(peer), real_(peer.fill(pages * page_size, 3)) {
         Call<hwtab::cmd_create_mkey> call;
-        const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-        fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(memory::AccessMode::pages));
-        fields.set<"start_addr">(start);
-        fields.set<"len">(pages * page_size);
-        fields.set<"log_page_size">(12);
-        fields.set<"translations_octword_size">(pages / 2);
-        fields.set<"lr">(1);
-        fields.set<"lw">(1);
-        fields.set<"rr">(1);
-        fields.set<"rw">(1);
-        fields.set<"a">(1);
-        fields.set<"qpn">(MemoryKey::any_queue_pair);
-        fields.set<"pd">(peer.bench.domain());
+        fill_context(call.in().nested<"memory_key_mkey_entry", hwtab::mkc>(),
+                     memory::AccessMode::pages, log_page, pages / 2);
         call.in().set<"pg_access">(1);
         EXPECT_TRUE(peer.bench.run(call));
         number_ = static_cast<std::uint32_t>(call.out().get<"mkey_index">());
     }
 
     [[nodiscard]] std::uint32_t key() const { return number_ << 8U; }
+
+    /// Makes a region that has this memory as its only part.
+    std::uint32_t make_region() {
+        Call<hwtab::cmd_create_mkey> call(MemoryKey::octword);
+        const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+        fill_context(fields, memory::AccessMode::fixed_ranges, log_region, 1);
+        call.in().set<"translations_octword_actual_size">(1);
+        const auto entry = part_of_region();
+        std::ranges::copy(entry, call.in().bytes<"klm_pas_mtt">().begin());
+        EXPECT_TRUE(peer_.bench.run(call));
+        return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
+    }
+    /// Has a region refer to this memory.
+    void enter_into(std::uint32_t region) {
+        auto& keys = peer_.bench.hca().objects().of<MemoryKey>();
+        keys.find(region >> 8U)->write_translation(0, part_of_region());
+    }
     /// As requests name it.
     [[nodiscard]] static Data at(std::uint64_t offset, std::uint32_t length) {
         return {.address = start + offset, .length = length};
@@ -91,6 +97,33 @@ public:
     void take_away(std::uint32_t page) { write_entry(page, 0); }
 
 private:
+    static constexpr std::uint32_t log_page = 12;
+    static constexpr std::uint32_t log_region = 14; ///< of its only entry
+
+    void fill_context(hwtab::View<hwtab::mkc> fields, memory::AccessMode mode,
+                      std::uint32_t log_entry, std::uint32_t octwords) const {
+        fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(mode));
+        fields.set<"start_addr">(start);
+        fields.set<"len">(pages * page_size);
+        fields.set<"log_page_size">(log_entry);
+        fields.set<"translations_octword_size">(octwords);
+        fields.set<"lr">(1);
+        fields.set<"lw">(1);
+        fields.set<"rr">(1);
+        fields.set<"rw">(1);
+        fields.set<"a">(1);
+        fields.set<"qpn">(MemoryKey::any_queue_pair);
+        fields.set<"pd">(peer_.bench.domain());
+    }
+
+    [[nodiscard]] std::array<std::byte, hwtab::ksm.size> part_of_region() const {
+        std::array<std::byte, hwtab::ksm.size> bytes{};
+        const hwtab::View<hwtab::ksm> entry{std::span(bytes)};
+        entry.set<"key">(key());
+        entry.set<"va">(start);
+        return bytes;
+    }
+
     void write_entry(std::uint32_t page, std::uint64_t entry) {
         std::array<std::byte, hwtab::mtt.size> bytes{};
         store_be(std::span(bytes), entry);
@@ -391,6 +424,99 @@ TEST(PageFault, StopsTheAnswersToAReadWhosePagesWereTakenAway) {
         peers.run();
     }
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4 * page_size)));
+}
+
+// --- Faults that name the memory -----------------------------------------------------------------
+
+/// What software finds in the event of such a fault, and its answer.
+struct MemoryFault {
+    std::uint32_t token = 0;
+    std::uint32_t key = 0;
+    std::uint64_t address = 0;
+
+    explicit MemoryFault(Peer& peer) {
+        const auto event = peer.last_event();
+        EXPECT_EQ(event.get<"event_sub_type">(), 2) << "names the memory";
+        const auto data = event.bytes<"event_data">();
+        token = load_be<std::uint32_t>(data.subspan(0x8));
+        key = load_be<std::uint32_t>(data.subspan(0x10));
+        address = load_be<std::uint64_t>(data.subspan(0x14));
+    }
+
+    hca::CommandResult answer(Peer& peer, bool resolved = true) const {
+        Call<hwtab::cmd_page_fault_resume> call;
+        const auto fields = call.in().nested<"page_fault_info", hwtab::mem_page_fault_info>();
+        fields.set<"error">(resolved ? 0 : 1);
+        fields.set<"fault_token_31_0">(token);
+        return peer.bench.run(call);
+    }
+};
+
+/// Writes to a region of the second side, part of which is its absent memory.
+struct WritesToRegion : Paged {
+    WritesToRegion() : Paged({.memory_faults = true}), region(there.make_region()) {
+        source = first.fill(100, 9);
+        first.post({.opcode = SendOpcode::rdma_write,
+                    .data = {source},
+                    .remote = PagedMemory::at(0x1000, 100),
+                    .remote_key = region});
+        settle();
+    }
+
+    std::uint32_t region;
+    Data source;
+};
+
+TEST(PageFaultOfMemory, HoldsASendUntilSoftwareHasBroughtInThePage) {
+    Paged peers({.memory_faults = true});
+    const Data target = peers.second.space(100);
+    peers.send(0x1000, 100, target);
+    const MemoryFault fault(peers.first);
+    EXPECT_EQ(fault.key, peers.here.key());
+    EXPECT_EQ(fault.address, start + 0x1000);
+    peers.here.bring_in(1);
+    EXPECT_TRUE(fault.answer(peers.first));
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_EQ(peers.second.contents(target), peers.first.contents(peers.here.real(0x1000, 100)));
+}
+
+TEST(PageFaultOfMemory, FailsTheRequestWhosePageDoesNotCome) {
+    Paged peers({.memory_faults = true});
+    peers.send(0, 10, peers.second.space(10));
+    EXPECT_TRUE(MemoryFault(peers.first).answer(peers.first, false));
+    peers.settle();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
+    EXPECT_EQ(Paged::faults(peers.first), 1);
+}
+
+TEST(PageFaultOfMemory, IsToldForTheRegionWhosePartSoftwareHasForgotten) {
+    WritesToRegion peers;
+    const MemoryFault of_part(peers.second);
+    EXPECT_EQ(of_part.key, peers.there.key());
+    EXPECT_TRUE(of_part.answer(peers.second, false));
+    peers.advance(std::chrono::seconds(1));
+    EXPECT_THAT(peers.first.poll(), IsEmpty());
+    const MemoryFault of_region(peers.second);
+    EXPECT_EQ(of_region.token, of_part.token);
+    EXPECT_EQ(of_region.key, peers.region);
+    EXPECT_EQ(of_region.address, start + 0x1000);
+    PagedMemory other(peers.second);
+    other.bring_in(1);
+    other.enter_into(peers.region);
+    EXPECT_TRUE(of_region.answer(peers.second));
+    peers.run();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
+    EXPECT_EQ(peers.second.contents(other.real(0x1000, 100)), peers.first.contents(peers.source));
+}
+
+TEST(PageFaultOfMemory, RefusesThePeerWhenTheRegionHasNoSuchPageEither) {
+    WritesToRegion peers;
+    EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
+    EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
+    peers.run();
+    EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::remote_access)));
+    EXPECT_EQ(Paged::faults(peers.second), 2);
 }
 
 // --- Answers that don't fit ----------------------------------------------------------------------
