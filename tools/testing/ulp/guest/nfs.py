@@ -10,6 +10,7 @@ import rdma
 import wire
 
 PORT = 20049
+GRACE = 10  # seconds in which clients may claim locks from before; the kernel takes no less
 EXPORTED = "/srv/lab"
 CONTROL = pathlib.Path("/proc/fs/nfsd")
 PIPES = "/var/lib/nfs/rpc_pipefs"
@@ -17,8 +18,19 @@ PIPES = "/var/lib/nfs/rpc_pipefs"
 
 def start_threads() -> None:
     """Begins to serve what is exported."""
-    rdma.run("rpc.nfsd", "-N", 3, "-V", "4.2", 4)
+    rdma.run("rpc.nfsd", "-G", GRACE, "-N", 3, "-V", "4.2", 4)
     disks.write(CONTROL / "portlist", f"rdma {PORT}")
+
+
+def _end_grace() -> None:
+    """No client was there before that might want its locks back.
+
+    A kernel that keeps no record of clients itself (NFSD_LEGACY_CLIENT_TRACKING) refuses to end the period early.
+    """
+    ended = CONTROL / "v4_end_grace"
+    with contextlib.suppress(AssertionError):
+        disks.write(ended, "Y")
+    rdma.until(lambda: ended.read_text().startswith("Y"), "the grace period ends")
 
 
 @contextlib.contextmanager
@@ -32,8 +44,7 @@ def server(disk: str) -> Iterator[None]:
         rdma.run("exportfs", "-o", "rw,no_root_squash,insecure,fsid=0,no_subtree_check", f"*:{EXPORTED}")
         rdma.run("rpc.mountd", "-N", 2, "-N", 3)
         start_threads()
-        # No client was there before that might want its locks back.
-        disks.write(CONTROL / "v4_end_grace", "Y")
+        _end_grace()
         try:
             yield
         finally:
