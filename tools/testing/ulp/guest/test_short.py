@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All protocols in a short form, for a kernel that checks everything that it does and takes its time for that.
+
+The client's HCA reports a fatal fault in the middle of I/O. Afterwards a new connection moves verified data, and the
+client's module is unloaded; under the connection, unless that holds the module.
+"""
+
+import contextlib
+import hashlib
+import random
+import socket
+import threading
+import time
+import unittest
+from collections.abc import Callable
+
+import disks
+import iser
+import nfs
+import nvme
+import rdma
+import removable
+import srp
+import test_rds
+import wire
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk
+from test_unloading import end_and_rmmod, rmmod, suppressed
+
+PORT = 18701
+AMOUNT = 1 << 20
+
+
+class Short(Faulty):
+    def setUp(self) -> None:
+        self.hca = removable.Hca(1)
+
+    def fault(self) -> None:
+        self.hca.reports_a_fatal_fault()
+        removable.come_back(self.hca)
+
+    def check(self, connect: Callable[[], contextlib.AbstractContextManager[str]], module: str, *, resumes: bool,
+              is_held: bool = False) -> None:
+        self.check_disk(connect, self.fault, resumes=resumes)
+        with contextlib.ExitStack() as connected:
+            disks.verify(connected.enter_context(suppressed(connect())), "16k", size="1m")
+            end_and_rmmod(connected if is_held else None, module)
+
+
+class Nvme(Short):
+    def test_fault_and_unloading(self) -> None:
+        with nvme.target(disks.in_memory(0)):
+            self.check(nvme_disk, "nvme_rdma", resumes=False)
+
+
+class Iser(Short):
+    def test_fault_and_unloading(self) -> None:
+        with iser.target(disks.in_memory(1)):
+            self.check(iser_disk, "ib_iser", resumes=True, is_held=True)
+
+
+class Srp(Short):
+    def test_fault_and_unloading(self) -> None:
+        gid = srp.gid(wire.ends()[0].device)
+        with srp.target(disks.in_memory(2), wire.client_guid()):
+            self.check(lambda: srp_disk(gid), "ib_srp", resumes=False)
+
+
+class Nfs(Short):
+    def test_fault_and_unloading(self) -> None:
+        # Both ends have the same module, which a server holds.
+        with nfs.server(disks.in_memory(3)):
+            self.check_disk(nfs_file, self.fault, resumes=True)
+        rmmod("rpcrdma")
+
+
+class Rds(Short):
+    EXERCISE = ("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER, "--size", 4096)
+
+    def test_fault_and_unloading(self) -> None:
+        with test_rds.serve():
+            load = Load(*self.EXERCISE, "--count", 200, "--time-limit", removable.PATIENCE)
+            self.fault()
+            status, output = load.end()
+            self.assertEqual(status, 0, output)
+            rdma.run(*self.EXERCISE, "--count", 200)
+        # The connection stays when the programs that have used it have ended.
+        rmmod("rds_rdma")
+
+
+class Ipoib(Short):
+    def test_fault_and_unloading(self) -> None:
+        with rdma.background("iperf3", "-s", "-B", wire.SERVER):
+            time.sleep(1)
+            load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "4M", "-b", "4M")
+            # One connection is enough: another one could not be made without the address.
+            load.told.touch()
+            self.fault()
+            status, output = load.end()
+            self.assertEqual(status, 0, output)
+        data = random.Random(1).randbytes(AMOUNT)  # noqa: S311
+        self.assertEqual(self.received(data), hashlib.sha256(data).digest())
+        with rdma.background("ping", "-q", "-i", "0.02", "-I", wire.CLIENT, wire.SERVER):
+            rmmod("ib_ipoib")
+        rdma.run("modprobe", "ib_ipoib")
+        removable.come_back(removable.Hca(0), self.hca)
+
+    @staticmethod
+    def received(data: bytes) -> bytes:
+        """Sends over TCP; the digest of what arrives."""
+        def send() -> None:
+            with socket.create_connection((wire.SERVER, PORT), rdma.PATIENCE, (wire.CLIENT, 0)) as sender:
+                sender.sendall(data)
+
+        with socket.create_server((wire.SERVER, PORT)) as listener:
+            listener.settimeout(rdma.PATIENCE)
+            sending = threading.Thread(target=send)
+            sending.start()
+            with listener.accept()[0] as receiver, receiver.makefile("rb") as file:
+                digest = hashlib.sha256(file.read()).digest()
+            sending.join()
+        return digest
+
+
+if __name__ == "__main__":
+    unittest.main()
