@@ -116,8 +116,8 @@ class Report:
     lines: list = field(default_factory=list)
 
     def matches(self, pattern):
-        """Whether an (unanchored) regular expression is found in any line of the report."""
-        return any(re.search(pattern, line) for line in self.lines)
+        """Whether an (unanchored) regular expression is found in the report; (?s) lets its dots span lines."""
+        return re.search(pattern, "\n".join(self.lines)) is not None
 
     def is_harmless(self):
         """Whether the kernel complains of something that is right."""

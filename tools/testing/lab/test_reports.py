@@ -256,6 +256,12 @@ class Judgement(unittest.TestCase):
         unexpected, missing = judge(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])
         self.assertEqual(([], []), (unexpected, missing))
 
+    def test_an_expected_report_may_be_described_by_several_lines(self):
+        expected = "(?s)slab-out-of-bounds in pack_beyond_end.*print_report"
+        self.assertEqual(([], []), judge(scan(KASAN), [expected]))
+        unexpected, missing = judge(scan(KASAN), [expected + ".*a_function_that_did_not_call"])
+        self.assertEqual((["KASAN"], 1), ([r.kind for r in unexpected], len(missing)))
+
     def test_an_expected_report_that_does_not_come_is_named(self):
         unexpected, missing = judge([], ["KASAN: .*use-after-free"])
         self.assertEqual(([], ["KASAN: .*use-after-free"]), (unexpected, missing))
