@@ -5,6 +5,7 @@
 import sys
 import unittest
 
+import results
 import ulp
 import wire
 
@@ -15,7 +16,7 @@ def main() -> None:
         ulp.serve(subjects)
         return
     names = [f"test_{subject}" for subject in subjects]
-    unittest.main(module=None, argv=[sys.argv[0], "--verbose", "--durations", "5", *names])
+    unittest.main(module=None, argv=[sys.argv[0], "--verbose", "--durations", "5", *names], testRunner=results.Runner)
 
 
 if __name__ == "__main__":

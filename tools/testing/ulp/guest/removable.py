@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An HCA of this guest that goes away and comes back, by what an administrator, the slot or the firmware does."""
+"""An HCA of this guest that goes away and comes back, by what an administrator, the slot or the firmware does.
+
+A link of rdma_rxe is no PCI device: it is deleted and added, but can neither be pulled nor report a fatal fault.
+"""
 
 import os
 import pathlib
+import unittest
 
 import disks
 import rdma
@@ -12,20 +16,22 @@ from control import control
 PATIENCE = 300
 PCI = pathlib.Path("/sys/bus/pci")
 MODULE, REPORTER = {"mlx5": ("mlx5_core", "fw_fatal")}.get(os.environ["ULP_DRIVER"], ("cxib", "device"))
+MODULES = {"mlx5": ("mlx5_ib", "mlx5_core"), "rxe": ("rdma_rxe",)}.get(os.environ["ULP_DRIVER"], ("cxib",))
+PCI_ONLY = unittest.skipIf(wire.RXE, "a link of rdma_rxe is no PCI device")
 
 
 def unload() -> None:
     """Unloads the driver, whoever uses its devices."""
-    for module in ("mlx5_ib", "mlx5_core") if MODULE == "mlx5_core" else (MODULE,):
+    for module in MODULES:
         rdma.run("rmmod", module)
 
 
 def load() -> None:
     """Loads the driver that was loaded when the guest started."""
-    if MODULE == "cxib":
+    if MODULES == ("cxib",):
         rdma.run("insmod", f"/repo/build/modules-{os.environ['LAB_KERNEL']}/cxib.ko")
     else:
-        rdma.run("modprobe", "-a", "mlx5_core", "mlx5_ib")
+        rdma.run("modprobe", "-a", *MODULES)
 
 
 class Hca:
@@ -78,9 +84,40 @@ class Hca:
         rdma.until(lambda: self.registration() != before, "the device that has failed goes")
 
 
-def come_back(*hcas: Hca) -> None:
+class Link:
+    """A link of rdma_rxe: the interface below it stays when it goes."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = self.device = rdma.devices()[number]
+        self.interface = wire.ends()[number].interface
+
+    def is_active(self) -> bool:
+        try:
+            return "ACTIVE" in rdma.Port(self.device).state
+        except OSError:
+            return False
+
+    def unbind(self) -> None:
+        rdma.run("rdma", "link", "delete", self.device)
+
+    def bind(self) -> None:
+        rdma.run("rdma", "link", "add", self.device, "type", "rxe", "netdev", self.interface)
+
+    def driver_lets_it_go_and_takes_it_again(self) -> None:
+        self.unbind()
+        self.bind()
+
+
+def hca(number: int) -> Hca | Link:
+    return Link(number) if wire.RXE else Hca(number)
+
+
+def come_back(*hcas: Hca | Link) -> None:
     """Waits until they are there again; their users have everything that they need."""
     for hca in hcas:
         rdma.until(hca.is_active, f"the port of {hca.name} is active again", PATIENCE)
+    if wire.RXE:
+        return
     if returned := [wire.ends()[hca.number] for hca in hcas if hca.number < len(wire.ends())]:
         wire.restore(*returned)

@@ -16,6 +16,7 @@ import rdma
 import removable
 import srp
 import test_rds
+import ulp
 import wire
 from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk
 
@@ -24,7 +25,7 @@ class ClientsHca:
     """The client's HCA goes; a subclass says how. The target stays."""
 
     def setUp(self) -> None:
-        self.hca = removable.Hca(1)
+        self.hca = removable.hca(1)
 
     def fault(self) -> None:
         raise NotImplementedError
@@ -41,6 +42,7 @@ class ClientsHca:
         with iser.target(disks.in_memory(1)):
             self.check_disk(iser_disk, self.go_and_come_back, resumes=True)
 
+    @ulp.IB_ONLY
     def test_srp_ends_with_its_hca(self) -> None:
         with srp.target(disks.in_memory(2), wire.client_guid()):
             gid = srp.gid(wire.ends()[0].device)
@@ -58,6 +60,7 @@ class ClientsHca:
             status, output = load.end()
             self.assertEqual(status, 0, output)
 
+    @ulp.IB_ONLY
     def test_tcp_over_ipoib_goes_on(self) -> None:
         with rdma.background("iperf3", "-s", "-B", wire.SERVER):
             time.sleep(1)
@@ -70,6 +73,7 @@ class ClientsHca:
             self.assertEqual(status, 0, output)
 
 
+@removable.PCI_ONLY
 class FatalFault(ClientsHca, Faulty):
     def fault(self) -> None:
         self.hca.reports_a_fatal_fault()
@@ -80,6 +84,7 @@ class Rebinding(ClientsHca, Faulty):
         self.hca.driver_lets_it_go_and_takes_it_again()
 
 
+@removable.PCI_ONLY
 class Replugging(ClientsHca, Faulty):
     def fault(self) -> None:
         self.hca.is_pulled_and_plugged_in_again()
@@ -110,6 +115,7 @@ class Target(Faulty):
         with iser.target(disks.in_memory(1)):
             self.check_disk(iser_disk, kill, resumes=True)
 
+    @ulp.IB_ONLY
     def test_srp(self) -> None:
         gid = srp.gid(wire.ends()[0].device)
         group = srp.FABRIC / f"0x{gid}" / f"0x{gid}"

@@ -7,10 +7,12 @@ import disks
 import multipath
 import removable
 import srp
+import ulp
 import wire
 from load import Faulty, writes
 
 
+@ulp.IB_ONLY
 class TwoHcas(Faulty):
     def setUp(self) -> None:
         self.hcas = [removable.Hca(number) for number in (1, 2)]

@@ -32,7 +32,7 @@ AMOUNT = 1 << 20
 
 class Short(Faulty):
     def setUp(self) -> None:
-        self.hca = removable.Hca(1)
+        self.hca = removable.hca(1)
 
     def fault(self) -> None:
         self.hca.reports_a_fatal_fault()
@@ -102,7 +102,7 @@ class Ipoib(Short):
         with rdma.background("ping", "-q", "-i", "0.02", "-I", wire.CLIENT, wire.SERVER):
             rmmod("ib_ipoib")
         rdma.run("modprobe", "ib_ipoib")
-        removable.come_back(removable.Hca(0), self.hca)
+        removable.come_back(removable.hca(0), self.hca)
 
     @staticmethod
     def received(data: bytes) -> bytes:
