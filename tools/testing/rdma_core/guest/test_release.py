@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The programs of another release of rdma-core, on this guest's HCAs: started by in_release."""
+
+import os
+import pathlib
+import re
+import unittest
+
+import rdma
+
+TREE = pathlib.Path(os.environ["SUITE_TREE"])
+VERSION = (TREE.parent / "version").read_text(encoding="ascii").split("-")[0]
+OWN = "/usr/bin/ibv_devinfo"  # of the guest
+
+
+def libraries(process: int) -> set[pathlib.Path]:
+    maps = pathlib.Path(f"/proc/{process}/maps").read_text(encoding="utf-8")
+    return {pathlib.Path(path) for path in re.findall(r"/\S+/lib\S*\.so\S*", maps)}
+
+
+def attributes(text: str) -> dict[tuple[str, str], str]:
+    """What ibv_devinfo says of each device; what is below a line without a value counts as its own."""
+    found = {}
+    device = ""
+    for name, value in re.findall(r"(?m)^\s*([\w.-]+(?:\[ *\d+\])?):[ \t]+(\S.*?)\s*$", text):
+        device = value if name == "hca_id" else device
+        found[device, name] = value
+    return found
+
+
+class Libraries(unittest.TestCase):
+    def test_programs_use_those_of_the_release(self) -> None:
+        name = f"libmlx5.so.1.*.{VERSION}"
+        with rdma.background("ibv_rc_pingpong", "-d", rdma.devices()[0], "-p", next(rdma.TCP_PORTS)) as server:
+            rdma.until(lambda: any(path.match(name) for path in libraries(server.pid)), f"a program uses {name}")
+            mapped = libraries(server.pid)
+        self.assertEqual([path for path in mapped if not path.is_relative_to(TREE)], [])
+
+
+class Attributes(unittest.TestCase):
+    """What this release and the guest's own know alike of a device is the same."""
+
+    def test_each_device_is_what_it_is(self) -> None:
+        told, own = attributes(rdma.run("ibv_devinfo", "-v")), attributes(rdma.run(OWN, "-v"))
+        both = told.keys() & own.keys()
+        self.assertEqual({key: told[key] for key in both}, {key: own[key] for key in both})
+        for device in rdma.devices():
+            with self.subTest(device):
+                self.assertIn((device, "max_qp_wr"), both)
+                self.assertIn((device, "state"), both)
+                self.assertIn("PORT_ACTIVE", told[device, "state"])
+                self.assertEqual(told[device, "link_layer"], "InfiniBand")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
