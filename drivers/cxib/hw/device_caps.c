@@ -270,18 +270,19 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 static void choose_operations(struct hw_odp_per_transport_service_cap *to,
 			      const struct hw_odp_per_transport_service_cap *from)
 {
-	hw_odp_per_transport_service_cap_set_send(
-		to, hw_odp_per_transport_service_cap_get_send(from));
-	hw_odp_per_transport_service_cap_set_receive(
-		to, hw_odp_per_transport_service_cap_get_receive(from));
-	hw_odp_per_transport_service_cap_set_write(
-		to, hw_odp_per_transport_service_cap_get_write(from));
-	hw_odp_per_transport_service_cap_set_read(
-		to, hw_odp_per_transport_service_cap_get_read(from));
-	hw_odp_per_transport_service_cap_set_atomic(
-		to, hw_odp_per_transport_service_cap_get_atomic(from));
-	hw_odp_per_transport_service_cap_set_srq_receive(
-		to, hw_odp_per_transport_service_cap_get_srq_receive(from));
+	u32 send = hw_odp_per_transport_service_cap_get_send(from);
+	u32 receive = hw_odp_per_transport_service_cap_get_receive(from);
+	u32 write = hw_odp_per_transport_service_cap_get_write(from);
+	u32 read = hw_odp_per_transport_service_cap_get_read(from);
+	u32 atomic = hw_odp_per_transport_service_cap_get_atomic(from);
+	u32 srq_receive = hw_odp_per_transport_service_cap_get_srq_receive(from);
+
+	hw_odp_per_transport_service_cap_set_send(to, send);
+	hw_odp_per_transport_service_cap_set_receive(to, receive);
+	hw_odp_per_transport_service_cap_set_write(to, write);
+	hw_odp_per_transport_service_cap_set_read(to, read);
+	hw_odp_per_transport_service_cap_set_atomic(to, atomic);
+	hw_odp_per_transport_service_cap_set_srq_receive(to, srq_receive);
 }
 
 /*
