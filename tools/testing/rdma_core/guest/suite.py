@@ -3,8 +3,6 @@
 """Runs rdma-core's test suite in this guest, a part on each of its HCAs at the same time, and judges the outcomes.
 
 usage: suite.py FILE [NAME…]    FILE gets what became of each test; NAMEs as run_tests.py takes them
-
-The suite is that of the tree that SUITE_TREE names (in_release), or the guest's own.
 """
 
 import json
@@ -23,7 +21,6 @@ import verdict
 HERE = pathlib.Path(__file__).resolve().parent
 HUGE_PAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 HUGE_PAGES_WANTED = 64
-TREE = os.environ.get("SUITE_TREE", "/")
 PATIENCE = int(os.environ.get("SUITE_PATIENCE", "2200"))  # seconds
 
 
@@ -37,7 +34,7 @@ def prepare(ports: list[rdma.Port]) -> None:
 def shares(parts: int) -> list[list[str]]:
     """The modules of the suite, divided so that each part has about the same number of tests."""
     sizes = {file.stem: len(re.findall(r"^ +def test_", file.read_text(encoding="utf-8"), re.MULTILINE))
-             for file in pathlib.Path(f"{TREE}/{record.TESTS}").glob("test_*.py")}
+             for file in record.TESTS.glob("test_*.py")}
     result: list[list[str]] = [[] for _ in range(parts)]
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
         min(result, key=lambda share: sum(sizes[member] for member in share)).append(name)
@@ -46,9 +43,8 @@ def shares(parts: int) -> list[list[str]]:
 
 def start(port: rdma.Port, names: list[str], directory: pathlib.Path) -> subprocess.Popen[str]:
     log = (directory / f"{port.device}.log").open("w", encoding="utf-8")
-    python = [sys.executable] if TREE == "/" else ["chroot", TREE, "/usr/bin/python3"]
     with log:
-        return subprocess.Popen([*python, str(HERE / "record.py"), str(directory / f"{port.device}.json"), "--dev",
+        return subprocess.Popen([sys.executable, str(HERE / "record.py"), str(directory / f"{port.device}.json"), "--dev",
                                  port.device, "--port", str(port.number), "-v", *names],
                                 stdout=log, stderr=subprocess.STDOUT, text=True)
 
@@ -86,7 +82,7 @@ def main(file: pathlib.Path, names: list[str]) -> int:
     outcomes = run(ports, names)
     file.write_text(json.dumps(outcomes, indent=1, sort_keys=True), encoding="utf-8")
     expected = verdict.load(HERE.parent / "skips.toml")
-    whole = not names and TREE == "/" and os.environ.get("LAB_DRIVER") == "mlx5"
+    whole = not names and os.environ.get("LAB_DRIVER") == "mlx5"
     complaints = verdict.complaints(outcomes, expected) if whole else verdict.failures(outcomes)
     report(outcomes, expected)
     for complaint in complaints:
