@@ -21,12 +21,16 @@ cxemu: ## the emulated HCA: build/cxemu/cxemu
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
 	@$(cxemu_lock) $(CXEMU_EXEC) cmake --build $(CXEMU_BUILD) -j $(CXEMU_JOBS) --target cxemu
 
+# With Clang, which compiles all of it in half the time; the program's own build is GCC's.
+cxemu_sanitized = $(CXEMU_BUILD)-sanitized
+cxemu_configure_sanitized = $(cxemu_configure) -B $(cxemu_sanitized) --log-level=NOTICE \
+    -DCXEMU_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=$(CXEMU_CLANG)
+cxemu_build_sanitized = $(cxemu_lock) $(CXEMU_EXEC) cmake --build $(cxemu_sanitized) -j $(CXEMU_JOBS)
+
 cxemu-tests: ## the unit tests of the emulated HCA, with ASan and UBSan; ROOM=commands chooses
-	@$(cxemu_configure) -B $(CXEMU_BUILD)-sanitized --log-level=NOTICE \
-	    -DCXEMU_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
-	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-sanitized -j $(CXEMU_JOBS) \
-	    $(if $(ROOM),--target cxemu_$(ROOM)_tests)
-	@$(CXEMU_EXEC) ctest --test-dir $(CXEMU_BUILD)-sanitized --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
+	@$(cxemu_configure_sanitized)
+	@$(cxemu_build_sanitized) $(if $(ROOM),--target cxemu_$(ROOM)_tests)
+	@$(CXEMU_EXEC) ctest --test-dir $(cxemu_sanitized) --output-on-failure $(if $(ROOM),--tests-regex '^$(ROOM)$$')
 
 cxemu-connections: ## random connections against a model of the specification, CXEMU_TRANSPORT_SEEDS= of them
 	@$(cxemu_configure) -B $(CXEMU_BUILD) --log-level=NOTICE
@@ -35,7 +39,6 @@ cxemu-connections: ## random connections against a model of the specification, C
 	    $(CXEMU_BUILD)/transport/cxemu_transport_tests --gtest_filter='RandomConnection.*:RandomKeys.*'
 
 cxemu-fuzz: ## fuzz the emulated HCA's inputs, CXEMU_FUZZ_SECONDS= for each target
-	@$(cxemu_configure) -B $(CXEMU_BUILD)-fuzz --log-level=NOTICE \
-	    -DCXEMU_FUZZ=ON -DCMAKE_CXX_COMPILER=$(CXEMU_CLANG)
-	@$(CXEMU_EXEC) cmake --build $(CXEMU_BUILD)-fuzz -j $(CXEMU_JOBS) --target cxemu_fuzzers
-	@$(CXEMU_EXEC) tools/cxemu/fuzz $(CXEMU_BUILD)-fuzz $(CXEMU_FUZZ_SECONDS) $(CXEMU_FUZZ_SEED)
+	@$(cxemu_configure_sanitized)
+	@$(cxemu_build_sanitized) --target cxemu_fuzzers
+	@$(CXEMU_EXEC) tools/cxemu/fuzz $(cxemu_sanitized) $(CXEMU_FUZZ_SECONDS) $(CXEMU_FUZZ_SEED)

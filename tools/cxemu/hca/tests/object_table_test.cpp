@@ -9,7 +9,6 @@ namespace {
 
 class Thing final : public Object {
 public:
-    static constexpr ObjectKind kind = ObjectKind::general_object;
     using Object::Object;
     Reference<ProtectionDomain> domain;
 };

@@ -266,6 +266,8 @@ Data Peer::space(std::size_t size) {
 }
 
 std::vector<std::byte> Peer::contents(const Data& data) {
+    if (data.length == 0) // perhaps nowhere
+        return {};
     const auto bytes = bench.at(data.address, data.length);
     return {bytes.begin(), bytes.end()};
 }
