@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 CLASS = pathlib.Path("/sys/class/infiniband")
-PATIENCE = 120.0  # seconds; only ends a test that has failed anyway
+PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
 TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
 
 
