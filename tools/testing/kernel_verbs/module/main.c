@@ -39,6 +39,7 @@ static const struct ulp_case *const suites[] = {
 	ulp_cq_cases,
 	ulp_cost_cases,
 	ulp_signature_cases,
+	ulp_moderation_cases,
 };
 
 static void add_line(struct ulp_report *to, const char *format, va_list values)

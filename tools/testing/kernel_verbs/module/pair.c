@@ -33,10 +33,12 @@ static void note_event(struct ib_event *event, void *context)
 	WRITE_ONCE(end->last_event, event->event);
 }
 
-static struct ib_cq *create_cq(struct ulp_end *end, u32 entries)
+static struct ib_cq *create_cq(struct ulp_end *end, const struct ulp_spec *spec)
 {
-	const struct ib_cq_init_attr attr = { .cqe = entries };
+	const struct ib_cq_init_attr attr = { .cqe = 2 * spec->max_wr };
 
+	if (spec->core_polls)
+		return ib_alloc_cq(end->device, end, attr.cqe, 0, spec->context);
 	return ib_create_cq(end->device, note_completion, note_event, end, &attr);
 }
 
@@ -61,10 +63,10 @@ static int make_queues(struct ulp_end *end, const struct ulp_spec *spec)
 	end->pd = ib_alloc_pd(end->device, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(end->pd))
 		return PTR_ERR(end->pd);
-	end->send_cq = create_cq(end, 2 * spec->max_wr);
+	end->send_cq = create_cq(end, spec);
 	if (IS_ERR(end->send_cq))
 		return PTR_ERR(end->send_cq);
-	end->recv_cq = create_cq(end, 2 * spec->max_wr);
+	end->recv_cq = create_cq(end, spec);
 	if (IS_ERR(end->recv_cq))
 		return PTR_ERR(end->recv_cq);
 	if (spec->shared) {
@@ -137,7 +139,17 @@ static int make_end(struct ulp_end *end, struct ib_device *device, const struct 
 	return err ?: make_queue_pair(end, spec);
 }
 
-static void destroy_end(struct ulp_end *end)
+static void destroy_cq(struct ib_cq *cq, const struct ulp_spec *spec)
+{
+	if (IS_ERR_OR_NULL(cq))
+		return;
+	if (spec->core_polls)
+		ib_free_cq(cq);
+	else
+		ib_destroy_cq(cq);
+}
+
+static void destroy_end(struct ulp_end *end, const struct ulp_spec *spec)
 {
 	if (!IS_ERR_OR_NULL(end->ah))
 		rdma_destroy_ah(end->ah, RDMA_DESTROY_AH_SLEEPABLE);
@@ -149,10 +161,8 @@ static void destroy_end(struct ulp_end *end)
 		ib_dereg_mr(end->local_key);
 	if (!IS_ERR_OR_NULL(end->srq))
 		ib_destroy_srq(end->srq);
-	if (!IS_ERR_OR_NULL(end->recv_cq))
-		ib_destroy_cq(end->recv_cq);
-	if (!IS_ERR_OR_NULL(end->send_cq))
-		ib_destroy_cq(end->send_cq);
+	destroy_cq(end->recv_cq, spec);
+	destroy_cq(end->send_cq, spec);
 	if (!IS_ERR_OR_NULL(end->pd))
 		ib_dealloc_pd(end->pd);
 	if (!end->memory)
@@ -188,8 +198,8 @@ int ulp_pair_create(struct ulp_pair *pair, const struct ulp_spec *spec, struct u
  */
 void ulp_pair_destroy(struct ulp_pair *pair)
 {
-	destroy_end(&pair->ends[1]);
-	destroy_end(&pair->ends[0]);
+	destroy_end(&pair->ends[1], &pair->spec);
+	destroy_end(&pair->ends[0], &pair->spec);
 }
 
 static void fill_address(const struct ulp_end *peer, struct rdma_ah_attr *attr)

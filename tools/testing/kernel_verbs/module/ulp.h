@@ -59,6 +59,8 @@ struct ulp_settings {
  * @access: what the peer may do
  * @retries: retry_cnt
  * @rnr_retries: rnr_retry; 7: for ever
+ * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
+ * @context: where it does
  */
 struct ulp_spec {
 	enum ib_qp_type type;
@@ -72,6 +74,8 @@ struct ulp_spec {
 	int access;
 	u8 retries;
 	u8 rnr_retries;
+	bool core_polls;
+	enum ib_poll_context context;
 };
 
 /**
@@ -150,6 +154,7 @@ extern const struct ulp_case ulp_xrc_cases[];
 extern const struct ulp_case ulp_cq_cases[];
 extern const struct ulp_case ulp_cost_cases[];
 extern const struct ulp_case ulp_signature_cases[];
+extern const struct ulp_case ulp_moderation_cases[];
 
 /* main.c */
 __printf(2, 3) int ulp_fail(struct ulp_report *report, const char *format, ...);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Completion queues that the RDMA core polls, and whose moderation it adapts to
+ * the traffic (DIM). Whatever moderation there is: each completion comes, once,
+ * and in order.
+ */
+#include <linux/delay.h>
+#include <linux/dim.h>
+#include <linux/slab.h>
+
+#include "single.h"
+
+#define LENGTH		64
+/* Enough for several measurements, each of which takes 64 events. */
+#define MESSAGES	1000
+#define WINDOW_MOST	16
+/* As long as a completion that comes twice would take. */
+#define LATE_MS		20
+
+struct ulp_stream;
+
+/**
+ * struct ulp_turn - a request of a stream, used again and again
+ * @done: the RDMA core calls it with the completion
+ * @stream: to which it belongs
+ */
+struct ulp_turn {
+	struct ib_cqe done;
+	struct ulp_stream *stream;
+};
+
+/**
+ * struct ulp_stream - requests of one queue
+ * @turns: the requests, which complete in this order
+ * @completed: how many have
+ * @wrong: completions that were others than the next one, or no success
+ * @moderated: the moderation of its completions was seen to be another than at first
+ */
+struct ulp_stream {
+	struct ulp_turn turns[ULP_SLOTS];
+	atomic_t completed;
+	atomic_t wrong;
+	bool moderated;
+};
+
+/**
+ * struct ulp_flow - messages from the first end to the second
+ * @pair: two ends
+ * @sends: of the first
+ * @receives: of the second
+ * @sent: messages so far
+ */
+struct ulp_flow {
+	struct ulp_pair *pair;
+	struct ulp_stream sends;
+	struct ulp_stream receives;
+	u32 sent;
+};
+
+static void note_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct ulp_turn *turn = container_of(wc->wr_cqe, struct ulp_turn, done);
+	struct ulp_stream *stream = turn->stream;
+	u32 number = atomic_read(&stream->completed);
+
+	if (wc->status != IB_WC_SUCCESS || turn != &stream->turns[number % ULP_SLOTS])
+		atomic_inc(&stream->wrong);
+	atomic_inc(&stream->completed);
+}
+
+static void start_stream(struct ulp_stream *stream)
+{
+	unsigned int i;
+
+	for (i = 0; i < ULP_SLOTS; i++)
+		stream->turns[i] = (struct ulp_turn){ .done.done = note_done, .stream = stream };
+}
+
+static u32 completed(struct ulp_flow *flow)
+{
+	return min(atomic_read(&flow->sends.completed), atomic_read(&flow->receives.completed));
+}
+
+static int await_completions(struct ulp_flow *flow, u32 count)
+{
+	const unsigned long limit = jiffies + ULP_PATIENCE;
+
+	while (completed(flow) < count) {
+		if (time_after(jiffies, limit))
+			return ulp_fail(flow->pair->report, "completions are lost: %d of sends and %d of receives came, %u should have",
+					atomic_read(&flow->sends.completed),
+					atomic_read(&flow->receives.completed), count);
+		usleep_range(5, 50);
+	}
+	return 0;
+}
+
+static int send(struct ulp_flow *flow, u32 number)
+{
+	struct ulp_end *end = &flow->pair->ends[0], *peer = &flow->pair->ends[1];
+	struct ulp_turn *turn = &flow->receives.turns[number % ULP_SLOTS];
+	struct ib_sge sge = { peer->dma + ULP_RECEIVES, LENGTH, peer->pd->local_dma_lkey };
+	struct ib_recv_wr receive = { .wr_cqe = &turn->done, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+	struct ulp_single single;
+	int err;
+
+	err = ib_post_recv(peer->qp, &receive, &bad);
+	if (err)
+		return ulp_fail(flow->pair->report, "receive request %u is refused with error %d",
+				number, err);
+	ulp_single_send(&single, end, number, LENGTH);
+	single.send.wr_cqe = &flow->sends.turns[number % ULP_SLOTS].done;
+	return ulp_post_single(flow->pair, end, &single);
+}
+
+static void look_at_moderation(struct ulp_flow *flow)
+{
+	if (READ_ONCE(flow->pair->ends[0].send_cq->dim->profile_ix))
+		flow->sends.moderated = true;
+	if (READ_ONCE(flow->pair->ends[1].recv_cq->dim->profile_ix))
+		flow->receives.moderated = true;
+}
+
+/* So many messages more, a window of them at a time. */
+static int send_more(struct ulp_flow *flow, u32 count, u32 window)
+{
+	const u32 end = flow->sent + count;
+	int err = 0;
+
+	for (; flow->sent < end && !err; flow->sent++) {
+		if (flow->sent >= window)
+			err = await_completions(flow, flow->sent - window + 1);
+		if (!err)
+			err = send(flow, flow->sent);
+		look_at_moderation(flow);
+	}
+	return err ?: await_completions(flow, end);
+}
+
+/* One by one and many at once, in turn, so that there is something to adapt to. */
+static int send_until_moderated(struct ulp_flow *flow)
+{
+	const unsigned long limit = jiffies + ULP_PATIENCE;
+	u32 round;
+	int err;
+
+	for (round = 0; !flow->sends.moderated || !flow->receives.moderated; round++) {
+		err = send_more(flow, MESSAGES, round % 2 ? WINDOW_MOST : 1);
+		if (err)
+			return err;
+		if (time_after(jiffies, limit))
+			return ulp_fail(flow->pair->report, "after %u messages the moderation is as it was",
+					flow->sent);
+	}
+	return send_more(flow, MESSAGES, WINDOW_MOST);
+}
+
+static int check_stream(struct ulp_flow *flow, struct ulp_stream *stream, const char *name)
+{
+	const u32 wrong = atomic_read(&stream->wrong), count = atomic_read(&stream->completed);
+
+	if (!wrong && count == flow->sent)
+		return 0;
+	return ulp_fail(flow->pair->report, "%u %s have %u completions, %u of which were not the next one or no success",
+			flow->sent, name, count, wrong);
+}
+
+static int adapts(struct ulp_pair *pair)
+{
+	struct ulp_flow *flow;
+	int err;
+
+	if (!pair->ends[0].send_cq->dim || !pair->ends[1].recv_cq->dim)
+		return ulp_fail(pair->report, "the RDMA core does not adapt moderation");
+	flow = kzalloc(sizeof(*flow), GFP_KERNEL);
+	if (!flow)
+		return -ENOMEM;
+	flow->pair = pair;
+	start_stream(&flow->sends);
+	start_stream(&flow->receives);
+	err = send_until_moderated(flow);
+	msleep(LATE_MS);
+	if (!err)
+		err = check_stream(flow, &flow->sends, "sends") ?:
+		      check_stream(flow, &flow->receives, "receives");
+	ib_drain_qp(pair->ends[0].qp);
+	ib_drain_qp(pair->ends[1].qp);
+	kfree(flow);
+	return err;
+}
+
+static int run_polled(struct ulp_report *report, enum ib_poll_context context)
+{
+	struct ulp_spec spec = ulp_usual;
+
+	spec.core_polls = true;
+	spec.context = context;
+	return ulp_with_pair(report, &spec, adapts);
+}
+
+static int run_softirq(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return run_polled(report, IB_POLL_SOFTIRQ);
+}
+
+static int run_workqueue(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return run_polled(report, IB_POLL_WORKQUEUE);
+}
+
+const struct ulp_case ulp_moderation_cases[] = {
+	{ "moderation_in_softirq", run_softirq },
+	{ "moderation_in_workqueue", run_workqueue },
+	{}
+};

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Moderation that the RDMA core adapts to the traffic is a setting of the device. (The cases count completions.)"""
+
+import pathlib
+import subprocess
+import unittest
+
+from exerciser import UlpTest, run_case
+
+CASES = ("moderation_in_softirq", "moderation_in_workqueue")
+
+
+def switch(state: str) -> None:
+    for device in pathlib.Path("/sys/class/infiniband").iterdir():
+        subprocess.run(["rdma", "dev", "set", device.name, "adaptive-moderation", state], check=True)
+
+
+class AdaptiveModeration(UlpTest):
+    def setUp(self) -> None:
+        self.addCleanup(switch, "on")
+
+    def test_it_is_switched_off_and_on(self) -> None:
+        switch("off")
+        for name in CASES:
+            self.assertIn("does not adapt", run_case(name))
+        switch("on")
+        for name in CASES:
+            self.assert_right(name)
+
+
+if __name__ == "__main__":
+    unittest.main()
