@@ -95,16 +95,25 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_create_user_memory);
  * cxib_destroy_user_memory() - DESTROY_UMEM: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to
- * @number: its number; no object refers to it any more
+ * @number: its number
+ *
+ * The program may have objects that refer to it. It is told so, the kernel log
+ * is not.
+ *
+ * Return: -EBUSY when there are such objects; otherwise as cxib_command_run().
  */
 int cxib_destroy_user_memory(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_umem_in in = {};
 	struct hw_destroy_umem_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
+		.quiet = true,
+	};
 
 	hw_destroy_umem_in_set_opcode(&in, HW_CMD_DESTROY_UMEM);
 	hw_destroy_umem_in_set_uid(&in, uid);
 	hw_destroy_umem_in_set_umem_id(&in, number);
-	return cxib_command_execute(queue, in, out);
+	return cxib_command_run(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_user_memory);
