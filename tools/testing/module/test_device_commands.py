@@ -37,6 +37,14 @@ def key(pd: int, mode: int = KEY_OF_PIECES) -> bytes:
     return command(CREATE_MKEY, 0x110, w4=1 << 30 | 1 << 15 | 1 << 10 | mode << 8, w5=0xFFFFFF << 8, w7=pd, w17=4)
 
 
+def queue_pair(device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
+    """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
+    place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0} | changes
+    return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
+                   w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=3 << 24, w58=1 << 28,
+                   w63=memory, w66=memory, w67=1 << 31)
+
+
 class DeviceCommands(unittest.TestCase):
     def setUp(self) -> None:
         self.device = self.open_device()
@@ -55,13 +63,6 @@ class DeviceCommands(unittest.TestCase):
 
     def make_signature_value(self, device: raw_verbs.Device) -> int:
         return device.create_object(command(CREATE_PSV, w2=1 << 28 | device.pd_number))[0]
-
-    def queue_pair(self, device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
-        """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
-        place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0} | changes
-        return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
-                       w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=3 << 24, w58=1 << 28,
-                       w63=memory, w66=memory, w67=1 << 31)
 
     def test_only_who_has_asked_for_it_may(self) -> None:
         other = self.open_device(flags=0)
@@ -147,7 +148,7 @@ class DeviceCommands(unittest.TestCase):
         device = self.device
         device.create_cq()
         _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
-        handle, answer = device.create_object(self.queue_pair(device, memory))
+        handle, answer = device.create_object(queue_pair(device, memory))
         number = word(answer, 2) & 0xFFFFFF
         self.assertEqual(word(device.query_object(handle, command(QUERY_QP, w2=number)), 6) >> 28, 0)
         device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16))
@@ -162,19 +163,19 @@ class DeviceCommands(unittest.TestCase):
         for changes in ({"pd": other.pd_number}, {"pd": 0}, {"cq": other.cq_number}, {"cq": 0xFFFFFF},
                         {"uar": other.uar}, {"uar": 0}):
             with self.subTest(changes=changes), self.refused(errno.EINVAL):
-                device.create_object(self.queue_pair(device, memory, **changes))
+                device.create_object(queue_pair(device, memory, **changes))
         for kind in (3, 7, 8, 0xC):
             with self.subTest(kind=kind), self.refused(errno.EPERM):
-                device.create_object(self.queue_pair(device, memory, type=kind))
+                device.create_object(queue_pair(device, memory, type=kind))
         _, foreign = other.register_memory(other.queue.address + 65536, 2 * PAGE)
         with self.refused(errno.EREMOTEIO):
-            device.create_object(self.queue_pair(device, foreign))
+            device.create_object(queue_pair(device, foreign))
 
     def test_a_completion_queue_stays_while_it_is_used(self) -> None:
         device = self.device
         cq = device.create_cq()
         registered, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
-        handle, _ = device.create_object(self.queue_pair(device, memory))
+        handle, _ = device.create_object(queue_pair(device, memory))
         with self.refused(errno.EBUSY):
             device.destroy_cq(cq)
         with self.refused(errno.EBUSY):
@@ -190,7 +191,7 @@ class DeviceCommands(unittest.TestCase):
             device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
             device.create_cq()
             registered, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
-            device.create_object(self.queue_pair(device, memory))
+            device.create_object(queue_pair(device, memory))
             with self.refused(errno.EBUSY):
                 device.deregister_memory(registered)
         self.assertEqual([line for line in log.read() if "destroy_umem" in line], [])
@@ -224,7 +225,7 @@ class DeviceCommands(unittest.TestCase):
             other.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
             other.create_cq()
             _, memory = other.register_memory(other.queue.address + 65536, 2 * PAGE)
-            other.create_object(self.queue_pair(other, memory))
+            other.create_object(queue_pair(other, memory))
             other.create_object(key(other.pd_number))
             self.make_signature_value(other)
             other.close()

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import raw_verbs
 import rdma
+from control import control
 from test_programs import ProgramTest
 
 SEED = int(os.environ.get("CXIB_SEED", "1"))
@@ -151,6 +152,8 @@ class RandomRequests(ProgramTest):
     def setUp(self) -> None:
         self.make_queue_of_the_driver()
         super().setUp()
+        # What other tests in this guest may do is a violation here.
+        self.addCleanup(self.assert_violations, control("violations")["rules"])
 
     @staticmethod
     def make_queue_of_the_driver() -> None:
@@ -159,6 +162,9 @@ class RandomRequests(ProgramTest):
             device.make_basics()
             region = device.register(device.queue.address, 8192, device.queue.address, 1)
             device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
+
+    def assert_violations(self, known: dict[str, dict[str, object]]) -> None:
+        self.assertEqual(control("violations")["rules"], known)
 
     def run_program(self, seed: int) -> tuple[int, int]:
         device = raw_verbs.Device(rdma.devices()[0])
