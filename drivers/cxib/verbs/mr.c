@@ -123,7 +123,9 @@ static int list_pages(struct ib_umem *umem, unsigned long page_size,
 	__be64 *pages;
 	size_t i = 0;
 
-	params->page_count = ib_umem_num_dma_blocks(umem, page_size);
+	/* Requests that change the key write entries by the unit. */
+	params->page_count = ALIGN(ib_umem_num_dma_blocks(umem, page_size),
+				   CXIB_ENTRIES_IN_UNIT);
 	pages = kvcalloc(params->page_count, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;

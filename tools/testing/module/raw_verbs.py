@@ -50,8 +50,8 @@ def pack(layout: str, *values: int) -> bytes:
 class Memory:
     """Anonymous memory with an address."""
 
-    def __init__(self, size: int) -> None:
-        self.map = mmap.mmap(-1, size)
+    def __init__(self, size: int, flags: int = mmap.MAP_SHARED) -> None:
+        self.map = mmap.mmap(-1, size, flags)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
 
 

@@ -2,7 +2,9 @@
 """A program registers a region of memory again: the region keeps its keys, and when the device refuses that, or goes in
 the middle of it, the program loses no more than the keys."""
 
+import ctypes
 import errno
+import mmap
 import pathlib
 import re
 import threading
@@ -13,7 +15,7 @@ import raw_verbs
 import rdma
 from control import control, until
 
-PAGE = 4096
+PAGE, HUGE_PAGE = 4096, 1 << 21
 FAILED = 13  # opcode of the completion of a request that has failed
 
 
@@ -63,6 +65,16 @@ class KeptKeys(unittest.TestCase):
 
     def test_more_memory_than_the_key_has_room_for(self) -> None:
         self.assertNotEqual(self.key_after(raw_verbs.REREG_TRANS, length=64 * PAGE), self.key)
+
+    def test_memory_in_smaller_pages(self) -> None:
+        """How much of a key the memory takes, so that it has room for other memory, is not a matter of luck."""
+        memory = raw_verbs.Memory(2 * HUGE_PAGE, mmap.MAP_PRIVATE)
+        memory.map.madvise(mmap.MADV_HUGEPAGE)
+        start = -(-memory.address // HUGE_PAGE) * HUGE_PAGE
+        ctypes.memset(start, 0, HUGE_PAGE)
+        self.region, self.key = self.device.register_region(start, 8 * PAGE, start, 1)
+        # It begins in the middle of any larger page then.
+        self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=start, address=start + PAGE, length=8 * PAGE), self.key)
 
     def test_a_change_that_fails(self) -> None:
         for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS):
