@@ -60,6 +60,8 @@ bool matches(const PacketRule& rule, const PacketFacts& facts) {
 }
 
 bool matches(const EntryRule& rule, const EntryFacts& facts) {
+    if (rule.spare_management && facts.is_management)
+        return false;
     return rule.kind == facts.kind && fits(rule.queue, facts.queue) &&
            fits(rule.type, facts.type) && fits(rule.queue_pair, facts.queue_pair);
 }

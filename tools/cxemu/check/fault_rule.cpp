@@ -431,6 +431,8 @@ Taken take_entry_word(const Word& word, EntryRule& rule) {
         return take_number(word, 0, most_of_number, rule.queue);
     if (completion && word.name == "qp")
         return take_number(word, 0, most_of_number, rule.queue_pair);
+    if (completion && word.name == "data")
+        return take_flag(rule.spare_management);
     if (word.name == "type")
         return completion ? take_named(word, hwtab::cqe_opcode, 0xf, rule.type)
                           : take_named(word, hwtab::event_type, 0xff, rule.type);

@@ -125,6 +125,7 @@ struct EntryFacts {
     std::uint32_t queue = 0;
     std::uint8_t type = 0;        ///< opcode of a completion, type of an event
     std::uint32_t queue_pair = 0; ///< of a completion
+    bool is_management = false;   ///< that is queue pair 0 or 1
 };
 
 struct EntryRule {
@@ -132,6 +133,7 @@ struct EntryRule {
     std::optional<std::uint32_t> queue;
     std::optional<std::uint8_t> type;
     std::optional<std::uint32_t> queue_pair;
+    bool spare_management = false; ///< leaves queue pairs 0 and 1 alone
     EntryFault fault;
 };
 

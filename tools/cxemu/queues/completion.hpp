@@ -77,7 +77,8 @@ struct Completion {
     CompletionOpcode opcode = CompletionOpcode::requester;
     CompletionFormat format = CompletionFormat::no_data;
     bool solicited = false;    ///< the sender asked for an event
-    bool forces_event = false; ///< an event even if the queue isn't armed
+    bool forces_event = false;  ///< an event even if the queue isn't armed
+    bool is_management = false; ///< of queue pair 0 or 1
     std::array<std::byte, hwtab::cqe64.size> entry{};
     std::array<std::byte, hwtab::cqe_inline_data.size> first_half{}; ///< in queues of 128 bytes
 

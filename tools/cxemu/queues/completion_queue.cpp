@@ -73,7 +73,8 @@ bool CompletionQueue::post(const Completion& completion) {
         hca_.name(), {.kind = check::EntryKind::completion,
                       .queue = number(),
                       .type = static_cast<std::uint8_t>(completion.opcode),
-                      .queue_pair = static_cast<std::uint32_t>(view.get<"qpn">())});
+                      .queue_pair = static_cast<std::uint32_t>(view.get<"qpn">()),
+                      .is_management = completion.is_management});
     if (!fault)
         return hold_back(completion);
     return end_run() && append_spoilt(completion, entry, *fault);

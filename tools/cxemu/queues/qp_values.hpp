@@ -44,10 +44,14 @@ inline std::string_view name_of(ServiceType service) {
     return hwtab::name_of(hwtab::qp_service_type, static_cast<std::uint8_t>(service));
 }
 
+/// The special queue pairs 0 and 1.
+constexpr bool is_management(ServiceType service) {
+    return service == ServiceType::subnet_management || service == ServiceType::general_services;
+}
+
 /// UD, and the special queue pairs 0 and 1.
 constexpr bool is_datagram(ServiceType service) {
-    return service == ServiceType::unreliable_datagram ||
-           service == ServiceType::subnet_management || service == ServiceType::general_services;
+    return service == ServiceType::unreliable_datagram || is_management(service);
 }
 
 /// Both kinds of dynamically connected transport: whoever sends, and whoever receives.

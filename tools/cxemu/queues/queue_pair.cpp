@@ -165,6 +165,7 @@ void QueuePair::set_number(Completion& completion, const SharedReceiveQueue* sha
     const std::uint32_t srq = shared != nullptr ? shared->number() : 0;
     completion.fields().set<"user_index">(has_index ? index : srq);
     completion.fields().set<"qpn">(number());
+    completion.is_management = is_management(service());
 }
 
 Completion QueuePair::send_completion(std::uint16_t index, std::uint8_t opcode) const {

@@ -52,7 +52,7 @@ class LyingCompletions(UlpTest, RecoveryTest):
     def run_with(self, case: str, lie: str, is_noticed: bool) -> str:
         """Runs a case with a lie; returns what is wrong then."""
         number = 3 if "type=" in lie else 10  # of a kind there are fewer
-        trouble("fault", f"cqe nth={number} {lie}")
+        trouble("fault", f"cqe nth={number} data {lie}")  # of the case, not of OpenSM's datagrams
         PATIENCE.write_text(LONG if is_noticed else SHORT)
         try:
             found = run_case(case)
@@ -74,7 +74,7 @@ class LyingCompletions(UlpTest, RecoveryTest):
                     self.log_before = guest.kernel_log()
                     found = self.run_with(case, lie, is_noticed)
                     if is_noticed:
-                        self.assertIn("makes no sense", self.new_messages())
+                        self.assertIn("makes no sense", self.new_messages(), f"the case says {found!r}")
                         until(self.failures, "the device is given up")
                     print(f"{case}, a completion {what}: {found.splitlines()[:1]}, given up {self.failures()} times", flush=True)
                     self.assert_works(case)

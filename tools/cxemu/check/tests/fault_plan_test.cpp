@@ -207,6 +207,12 @@ TEST_F(FaultPlanTest, MakesARandomDeviceOfOneLine) {
     EXPECT_THAT(error("random-device often"), HasSubstr("often"));
 }
 
+TEST_F(FaultPlanTest, SparesCompletionsOfManagementIfItIsToldTo) {
+    add("cqe data drop");
+    EXPECT_FALSE(plan.on_entry("hca0", {.kind = EntryKind::completion, .is_management = true}));
+    EXPECT_TRUE(plan.on_entry("hca0", {.kind = EntryKind::completion}));
+}
+
 TEST_F(FaultPlanTest, ReadsAFileAndNamesTheLineThatIsWrong) {
     const auto file =
         std::filesystem::temp_directory_path() / fmt::format("fault_plan_test.{}", ::getpid());

@@ -136,6 +136,8 @@ TEST(FaultRule, SaysWhatHappensToEntries) {
     EXPECT_THAT(error("cqe lie=qpn:0x1000000"), HasSubstr("24 bits"));
     EXPECT_THAT(error("cqe set=64:1"), HasSubstr("0x3f"));
     EXPECT_THAT(error("eqe qp=1 drop"), HasSubstr("qp=1"));
+    EXPECT_TRUE(what<EntryRule>("cqe data drop").spare_management);
+    EXPECT_THAT(error("eqe data drop"), HasSubstr("data"));
 }
 
 TEST(FaultRule, SaysWhatHappensToTheWholeDevice) {
