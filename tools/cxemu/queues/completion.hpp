@@ -76,7 +76,7 @@ enum class GrhLocation : std::uint8_t {
 struct Completion {
     CompletionOpcode opcode = CompletionOpcode::requester;
     CompletionFormat format = CompletionFormat::no_data;
-    bool solicited = false;    ///< the sender asked for an event
+    bool solicited = false;     ///< the sender asked for an event
     bool forces_event = false;  ///< an event even if the queue isn't armed
     bool is_management = false; ///< of queue pair 0 or 1
     std::array<std::byte, hwtab::cqe64.size> entry{};
