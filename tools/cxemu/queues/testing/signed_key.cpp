@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,16 +70,18 @@ std::expected<void, memory::UmrFault>
 SignedKey::configure(std::uint64_t address, std::uint32_t length,
                      memory::testing::SignatureDescription& description, UmrLists lists) {
     constexpr std::size_t entries = 4;
-    std::vector<std::byte> list(entries * memory::MemoryKey::octword);
+    constexpr std::size_t size_of_entries = entries * memory::MemoryKey::octword;
+    const auto format = description.bytes();
+    std::vector<std::byte> list(size_of_entries + format.size());
     const hwtab::View<hwtab::klm> range{list};
     range.set<"bcount">(length);
     range.set<"key">(whole_memory_);
     range.set<"va">(address);
-    const auto format = description.bytes();
-    list.insert(list.end(), format.begin(), format.end());
-    std::vector<std::byte> body(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size);
+    std::ranges::copy(format, std::span(list).subspan(size_of_entries).begin());
+    constexpr std::size_t size_of_segments = hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size;
     const auto end = place(std::move(list), lists);
-    body.insert(body.end(), end.begin(), end.end());
+    std::vector<std::byte> body(size_of_segments + end.size());
+    std::ranges::copy(end, std::span(body).subspan(size_of_segments).begin());
     const hwtab::View<hwtab::wqe_umr_ctrl_seg> control{body};
     control.set<"flags">(lists == UmrLists::in_request ? hwtab::value<hwtab::umr_flags, "inline">
                                                        : 0);
