@@ -34,6 +34,20 @@ def are_answered(ping: str, count: int) -> bool:
     return len(answers) >= count and answers == list(range(1, len(answers) + 1))
 
 
+def _has_connections(port: rdma.Port) -> bool:
+    shown = rdma.run("rdma", "resource", "show", "qp", "link", f"{port.device}/{port.number}")
+    return any(" type RC " in line and "[ib_ipoib]" in line for line in shown.splitlines())
+
+
+def await_end(port: rdma.Port) -> None:
+    """Waits for the end of the connections of an interface that is down.
+
+    One that was sending lasts some seconds longer than its interface. A device or a module that goes meanwhile has
+    ib_ipoib destroy the completion queue before the queue pair, of which ib_core warns, with mlx5_ib and with cxib.
+    """
+    rdma.until(lambda: not _has_connections(port), f"the connections of {port.device} have ended")
+
+
 @contextlib.contextmanager
 def namespace(name: str, port: rdma.Port, address: str) -> Iterator[str]:
     """A network namespace that has nothing but the interface of a port."""
@@ -48,3 +62,4 @@ def namespace(name: str, port: rdma.Port, address: str) -> Iterator[str]:
     finally:
         rdma.run("ip", "-n", name, "link", "set", interface, "netns", "1")
         rdma.run("ip", "netns", "delete", name)
+        await_end(port)

@@ -223,6 +223,28 @@ class PathMtu(Hosts, unittest.TestCase):
         self.near("ping", "-n", "-M", "do", "-c", 1, "-w", 60, "-s", self.mtu - 28, BEYOND)
 
 
+@ulp.ALONE_ONLY
+@ulp.IB_ONLY
+class PacketUnderWay(Hosts, unittest.TestCase):
+    """A connection that waits for an acknowledgement when its interface goes down; the module is unloaded next."""
+
+    modes = (("connected", 65520), ("connected", 65520))
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        # Runs last, when the interfaces have left their namespaces.
+        cls.addClassCleanup(unload)
+        super().setUpClass()
+
+    def test_module_unloaded_when_the_connection_has_ended(self) -> None:
+        rule = "packet drop service=rc times=1 direction=out @hca0"
+        control("fault", rule)
+        with rdma.background("ip", "netns", "exec", "near", "ping", "-n", FAR):
+            rdma.until(lambda: any(found["struck"] for found in control("faults")["rules"] if found["line"] == rule),
+                       "the packet is lost")
+            rdma.run("ip", "-n", "near", "link", "set", self.interfaces[0], "down")
+
+
 @ulp.IB_ONLY
 class Unloading(unittest.TestCase):
     def test_module_with_interfaces_that_run(self) -> None:
