@@ -82,26 +82,73 @@ static void configures_nothing_that_is_right_already(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
 }
 
-static void wants_no_paging_that_the_interface_does_not_have(struct kunit *test)
+/* A device that says ones for everything about paging, reserved bits too. */
+static struct hw_odp_cap *make_pager(struct fixture *fixture)
 {
-	struct fixture *fixture = test->priv;
-	struct hw_odp_per_transport_service_cap *services[] = {
-		hw_odp_scheme_cap_rc_odp_caps(&fixture->caps.paging),
-		hw_odp_scheme_cap_ud_odp_caps(&fixture->caps.paging),
-		hw_odp_scheme_cap_xrc_odp_caps(&fixture->caps.paging),
-		hw_odp_scheme_cap_dc_odp_caps(&fixture->caps.paging),
-	};
-	struct hw_odp_cap wanted = {};
-	u32 i;
-
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
 	hw_cmd_hca_cap_set_pg(fixture->hca->maximum, 1);
 	memset(&fixture->hca->paging, 0xff, sizeof(fixture->hca->paging));
-	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	return &fixture->hca->paging;
+}
+
+static void expect_known_operations(struct kunit *test, struct hw_odp_scheme_cap *scheme)
+{
+	struct hw_odp_per_transport_service_cap *services[] = {
+		hw_odp_scheme_cap_rc_odp_caps(scheme),
+		hw_odp_scheme_cap_ud_odp_caps(scheme),
+		hw_odp_scheme_cap_xrc_odp_caps(scheme),
+		hw_odp_scheme_cap_dc_odp_caps(scheme),
+	};
+	u32 i;
+
 	for (i = 0; i < ARRAY_SIZE(services); i++)
 		KUNIT_EXPECT_EQ(test, 0xfc000000, be32_to_cpu(services[i]->dw[0]));
+}
+
+static void wants_no_paging_that_the_interface_does_not_have(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_odp_cap *paging = make_pager(fixture);
+	struct hw_odp_cap wanted = {};
+
+	hw_odp_cap_set_mem_page_fault(paging, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 0, fixture->caps.mem_page_fault);
+	expect_known_operations(test, &fixture->caps.paging);
 	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = fixture->caps.paging;
-	KUNIT_EXPECT_MEMEQ(test, &wanted, &fixture->hca->paging, sizeof(wanted));
+	KUNIT_EXPECT_MEMEQ(test, &wanted, paging, sizeof(wanted));
+}
+
+static void wants_faults_that_name_the_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_odp_cap *paging = make_pager(fixture);
+	struct hw_odp_scheme_cap *transport = hw_odp_cap_transport_page_fault_scheme_cap(paging);
+	struct hw_odp_scheme_cap *memory = hw_odp_cap_memory_page_fault_scheme_cap(paging);
+	struct hw_odp_cap wanted = {};
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 1, fixture->caps.mem_page_fault);
+	expect_known_operations(test, transport);
+	expect_known_operations(test, &fixture->caps.paging);
+	KUNIT_EXPECT_EQ(test, 1, hw_odp_scheme_cap_get_page_prefetch(memory));
+	KUNIT_EXPECT_EQ(test, 1, hw_odp_scheme_cap_get_sig(memory));
+	hw_odp_cap_set_mem_page_fault(&wanted, 1);
+	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = *transport;
+	*hw_odp_cap_memory_page_fault_scheme_cap(&wanted) = fixture->caps.paging;
+	KUNIT_EXPECT_MEMEQ(test, &wanted, paging, sizeof(wanted));
+}
+
+static void wants_faults_that_name_the_request_without_suggestions(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_odp_cap *paging = make_pager(fixture);
+
+	hw_odp_scheme_cap_set_page_prefetch(hw_odp_cap_memory_page_fault_scheme_cap(paging), 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	KUNIT_EXPECT_EQ(test, 0, fixture->caps.mem_page_fault);
+	KUNIT_EXPECT_EQ(test, 0, hw_odp_cap_get_mem_page_fault(paging));
+	expect_known_operations(test, &fixture->caps.paging);
 }
 
 struct lack {
@@ -161,6 +208,8 @@ static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(wants_no_more_than_the_device_can),
 	KUNIT_CASE(configures_nothing_that_is_right_already),
 	KUNIT_CASE(wants_no_paging_that_the_interface_does_not_have),
+	KUNIT_CASE(wants_faults_that_name_the_memory),
+	KUNIT_CASE(wants_faults_that_name_the_request_without_suggestions),
 	KUNIT_CASE_PARAM(refuses_a_device_that_does_not_do, lack_gen_params),
 	KUNIT_CASE(refuses_pages_of_zeros_and_of_ones),
 	{}

@@ -2,9 +2,12 @@
 /* Page faults: what their events say, and which memory belongs to a work request. */
 #include <kunit/test.h>
 
+#include "hw/commands_memory.h"
 #include "hw/contexts.h"
 #include "hw/page_faults.h"
 #include "hw/work_queue.h"
+#include "scripted_hca.h"
+#include "verbs/odp.h"
 #include "verbs/odp_fault.h"
 
 #define TOKEN_OFFSET	0xc
@@ -62,10 +65,134 @@ static void a_fault_of_another_form_is_none(struct kunit *test)
 	struct cxib_page_fault fault;
 	struct hw_eqe entry = {};
 
-	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY);
+	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY + 1);
 	KUNIT_EXPECT_FALSE(test, cxib_page_fault_decode(&entry, &fault));
 	hw_eqe_set_event_sub_type(&entry, 0xff);
 	KUNIT_EXPECT_FALSE(test, cxib_page_fault_decode(&entry, &fault));
+}
+
+static void a_fault_of_memory_names_the_key_and_its_pages(struct kunit *test)
+{
+	struct hw_eqe entry = {};
+	struct hw_memory_page_fault_event *event =
+		hw_eqe_event_data_memory_page_fault_event(&entry);
+	struct cxib_page_fault fault;
+
+	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY);
+	event->dw[0] = cpu_to_be32(0x80000003);
+	event->dw[1] = cpu_to_be32(0x00021234);
+	event->dw[2] = cpu_to_be32(0xcafe5678);
+	/* What is below a page is of no account. */
+	event->dw[3] = cpu_to_be32(0x00005fff);
+	event->dw[4] = cpu_to_be32(0x1207);
+	event->dw[5] = cpu_to_be32(0x00007f12);
+	event->dw[6] = cpu_to_be32(0x34567890);
+	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
+	KUNIT_EXPECT_TRUE(test, fault.last);
+	KUNIT_EXPECT_EQ(test, 0x1234cafe5678ULL, fault.token);
+	KUNIT_EXPECT_EQ(test, 0x1207, fault.key);
+	KUNIT_EXPECT_EQ(test, 0x7f1234567890ULL, fault.address);
+	KUNIT_EXPECT_EQ(test, 0x5000, fault.length);
+	KUNIT_EXPECT_EQ(test, 0x2000, fault.before);
+	KUNIT_EXPECT_EQ(test, 0x3000, fault.after);
+}
+
+static void a_fault_of_memory_lacks_a_page_at_least(struct kunit *test)
+{
+	struct hw_eqe entry = {};
+	struct cxib_page_fault fault;
+
+	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY);
+	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
+	KUNIT_EXPECT_FALSE(test, fault.last);
+	KUNIT_EXPECT_EQ(test, 0x1000, fault.length);
+	memset(hw_eqe_event_data_memory_page_fault_event(&entry), 0xff,
+	       sizeof(struct hw_memory_page_fault_event));
+	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
+	KUNIT_EXPECT_EQ(test, 0xfffff000, fault.length);
+	KUNIT_EXPECT_EQ(test, 0x0ffff000, fault.before);
+	KUNIT_EXPECT_EQ(test, 0x0ffff000, fault.after);
+}
+
+static void faults_are_answered_in_their_form(struct kunit *test)
+{
+	struct scripted_hca *scripted = scripted_hca_create(test);
+	const struct cxib_page_fault of_request = {
+		.form = HW_PAGE_FAULT_SUBTYPE_WQE, .operation = HW_PAGE_FAULT_FLAGS_WRITE,
+		.token = 0x123456, .queue = 0x777777,
+	};
+	const struct cxib_page_fault of_memory = {
+		.form = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = 0x1234cafe5678ULL,
+	};
+	const __be32 *in = scripted->in;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_request, true));
+	KUNIT_EXPECT_EQ(test, 0x82777777, be32_to_cpu(in[2]));
+	KUNIT_EXPECT_EQ(test, 0x00123456, be32_to_cpu(in[3]));
+	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_memory, false));
+	KUNIT_EXPECT_EQ(test, 0x00001234, be32_to_cpu(in[2]));
+	KUNIT_EXPECT_EQ(test, 0xcafe5678, be32_to_cpu(in[3]));
+	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_memory, true));
+	KUNIT_EXPECT_EQ(test, 0x80001234, be32_to_cpu(in[2]));
+}
+
+/* Of one page at 0x11000, with one more around it on either side. */
+static struct cxib_page_fault missing_page(void)
+{
+	return (struct cxib_page_fault){
+		.form = HW_PAGE_FAULT_SUBTYPE_MEMORY, .address = 0x11234, .length = 0x1000,
+		.before = 0x1000, .after = 0x1000,
+	};
+}
+
+static void pages_come_in_with_their_neighbours(struct kunit *test)
+{
+	const struct cxib_page_fault fault = missing_page();
+	struct cxib_paged_range range;
+
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, false, &range));
+	KUNIT_EXPECT_EQ(test, 0x11000, range.address);
+	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
+	KUNIT_EXPECT_TRUE(test, range.for_writing);
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_EXPECT_EQ(test, 0x10000, range.address);
+	KUNIT_EXPECT_EQ(test, 0x3000, range.length);
+}
+
+static void pages_come_in_as_far_as_the_region_goes(struct kunit *test)
+{
+	const struct cxib_page_fault fault = missing_page();
+	struct cxib_paged_range range;
+
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0x11230, 0x100, true, &range));
+	KUNIT_EXPECT_EQ(test, 0x11230, range.address);
+	KUNIT_EXPECT_EQ(test, 0x100, range.length);
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0x10800, 0x1000, true, &range));
+	KUNIT_EXPECT_EQ(test, 0x10800, range.address);
+	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
+	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x12000, 0x1000, false, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x10000, 0x1000, false, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x11000, 0, false, &range));
+}
+
+/* Whatever a device says, a fault brings in some megabytes, the missing page among them. */
+static void lies_about_pages_end_with_the_address_space(struct kunit *test)
+{
+	struct cxib_page_fault fault = missing_page();
+	struct cxib_paged_range range;
+
+	fault.length = 0xfffff000;
+	fault.before = 0x0ffff000;
+	fault.after = 0x0ffff000;
+	fault.address = U64_MAX;
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_EXPECT_EQ(test, U64_MAX - 0xfff - SZ_4M, range.address);
+	KUNIT_EXPECT_EQ(test, SZ_4M + 0xfff, range.length);
+	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x1000, 0x1000, true, &range));
+	fault.address = 0x5000;
+	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_EXPECT_EQ(test, 0, range.address);
+	KUNIT_EXPECT_EQ(test, 0x5000 + 2 * SZ_4M, range.length);
 }
 
 static struct cxib_faulting_request *make_request(struct kunit *test, u32 opcode, u32 octwords)
@@ -261,6 +388,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_fault_of_a_request_names_the_request),
 	KUNIT_CASE(a_fault_of_the_peer_names_the_memory),
 	KUNIT_CASE(a_fault_of_another_form_is_none),
+	KUNIT_CASE(a_fault_of_memory_names_the_key_and_its_pages),
+	KUNIT_CASE(a_fault_of_memory_lacks_a_page_at_least),
+	KUNIT_CASE(faults_are_answered_in_their_form),
+	KUNIT_CASE(pages_come_in_with_their_neighbours),
+	KUNIT_CASE(pages_come_in_as_far_as_the_region_goes),
+	KUNIT_CASE(lies_about_pages_end_with_the_address_space),
 	KUNIT_CASE(data_begins_behind_what_the_operation_needs),
 	KUNIT_CASE(a_whole_address_is_longer),
 	KUNIT_CASE(a_request_has_the_length_of_one),

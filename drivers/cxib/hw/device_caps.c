@@ -166,6 +166,7 @@ static const struct {
 	{ "atomic_operations", offsetof(struct cxib_device_caps, atomic_operations) },
 	{ "atomic_size_qp", offsetof(struct cxib_device_caps, atomic_size_qp) },
 	{ "atomic_host_endian", offsetof(struct cxib_device_caps, atomic_host_endian) },
+	{ "mem_page_fault", offsetof(struct cxib_device_caps, mem_page_fault) },
 };
 
 static u32 *value_at(struct cxib_device_caps *caps, size_t offset)
@@ -285,23 +286,8 @@ static void choose_operations(struct hw_odp_per_transport_service_cap *to,
 	hw_odp_per_transport_service_cap_set_srq_receive(to, srq_receive);
 }
 
-/*
- * What the device can do with pages that are not there, as far as this driver knows
- * how to bring them in: faults that name the request.
- */
-static int configure_paging(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+static void choose_transports(struct hw_odp_scheme_cap *to, const struct hw_odp_scheme_cap *from)
 {
-	struct hw_odp_cap maximum, wanted = {};
-	const struct hw_odp_scheme_cap *from =
-		hw_odp_cap_get_transport_page_fault_scheme_cap(&maximum);
-	struct hw_odp_scheme_cap *to = hw_odp_cap_transport_page_fault_scheme_cap(&wanted);
-	int err;
-
-	if (!caps->pg)
-		return 0;
-	err = cxib_query_paging_caps(queue, CXIB_CAP_MAXIMUM, &maximum);
-	if (err)
-		return err;
 	choose_operations(hw_odp_scheme_cap_rc_odp_caps(to),
 			  hw_odp_scheme_cap_get_rc_odp_caps(from));
 	choose_operations(hw_odp_scheme_cap_ud_odp_caps(to),
@@ -310,9 +296,66 @@ static int configure_paging(struct cxib_command_queue *queue, struct cxib_device
 			  hw_odp_scheme_cap_get_xrc_odp_caps(from));
 	choose_operations(hw_odp_scheme_cap_dc_odp_caps(to),
 			  hw_odp_scheme_cap_get_dc_odp_caps(from));
-	err = cxib_set_paging_caps(queue, &wanted);
-	caps->paging = *to;
-	return err;
+}
+
+/* Faults that name the request; what the device can do then is wanted. */
+static void choose_request_faults(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum)
+{
+	choose_transports(hw_odp_cap_transport_page_fault_scheme_cap(wanted),
+			  hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
+}
+
+/*
+ * Faults that name the memory reach queues, too, whose requests only the program can
+ * read. The kernel's own driver uses them only where the device suggests pages to fetch
+ * ahead, so that is where they are known to work.
+ */
+static bool has_memory_faults(const struct hw_odp_cap *maximum)
+{
+	const struct hw_odp_scheme_cap *scheme =
+		hw_odp_cap_get_memory_page_fault_scheme_cap(maximum);
+
+	return hw_odp_cap_get_mem_page_fault(maximum) &&
+	       hw_odp_scheme_cap_get_page_prefetch(scheme);
+}
+
+/* Only the form of the faults changes. libmlx5 reads about DC in the other scheme. */
+static void choose_memory_faults(struct hw_odp_cap *wanted, const struct hw_odp_cap *current_caps)
+{
+	const struct hw_odp_scheme_cap *from =
+		hw_odp_cap_get_memory_page_fault_scheme_cap(current_caps);
+	struct hw_odp_scheme_cap *to = hw_odp_cap_memory_page_fault_scheme_cap(wanted);
+
+	choose_request_faults(wanted, current_caps);
+	choose_transports(to, from);
+	hw_odp_scheme_cap_set_page_prefetch(to, hw_odp_scheme_cap_get_page_prefetch(from));
+	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
+	hw_odp_cap_set_mem_page_fault(wanted, 1);
+}
+
+/* How the device tells of pages that are not there, and where it can wait for them. */
+static int configure_paging(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+{
+	struct hw_odp_cap known, wanted = {};
+	int err;
+
+	if (!caps->pg)
+		return 0;
+	err = cxib_query_paging_caps(queue, CXIB_CAP_MAXIMUM, &known);
+	if (err)
+		return err;
+	caps->mem_page_fault = has_memory_faults(&known);
+	if (!caps->mem_page_fault) {
+		choose_request_faults(&wanted, &known);
+		caps->paging = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
+		return cxib_set_paging_caps(queue, &wanted);
+	}
+	err = cxib_query_paging_caps(queue, CXIB_CAP_CURRENT, &known);
+	if (err)
+		return err;
+	choose_memory_faults(&wanted, &known);
+	caps->paging = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
+	return cxib_set_paging_caps(queue, &wanted);
 }
 
 /* What makes no sense is no memory. */

@@ -109,6 +109,7 @@ struct hw_cmd_hca_cap;
  * @umr_extended_translation_offset: requests reach all of a long list of translations
  * @umr_indirect_mkey_disabled: requests do not change keys of other keys
  * @paging: for which operations of which transports
+ * @mem_page_fault: page faults name the memory, otherwise the request
  * @device_frequency_khz: of the device's clock
  * @qp_packet_based: credits can be counted in packets
  * @device_memory: memory on the device can be allocated
@@ -219,6 +220,7 @@ struct cxib_device_caps {
 	u32 umr_extended_translation_offset;
 	u32 umr_indirect_mkey_disabled;
 	struct hw_odp_scheme_cap paging;
+	u32 mem_page_fault;
 	u32 device_frequency_khz;
 	u32 qp_packet_based;
 	u32 device_memory;

@@ -122,10 +122,11 @@ static bool decode_page_fault(struct cxib_event_sink *sink, const struct hw_eqe 
 		sink->handlers->page_fault(sink->context, &fault);
 	else
 		dev_warn_ratelimited(sink->dev,
-				     "event %s ignored: its sub-type is %u, %u and %u are possible\n",
+				     "event %s ignored: its sub-type is %u, %u, %u and %u are possible\n",
 				     hw_event_type_name(HW_EVENT_TYPE_PAGE_FAULT),
 				     hw_eqe_get_event_sub_type(entry),
-				     HW_PAGE_FAULT_SUBTYPE_WQE, HW_PAGE_FAULT_SUBTYPE_RDMA);
+				     HW_PAGE_FAULT_SUBTYPE_WQE, HW_PAGE_FAULT_SUBTYPE_RDMA,
+				     HW_PAGE_FAULT_SUBTYPE_MEMORY);
 	return true;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Page faults: their events, and the command that answers them. */
 #include <kunit/visibility.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
 
 #include "hw/command_queue.h"
 #include "hw/commands_memory.h"
@@ -46,6 +48,24 @@ static void decode_remote(const struct hw_rdma_page_fault_event *event,
 		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
 }
 
+static void decode_memory(const struct hw_memory_page_fault_event *event,
+			  struct cxib_page_fault *fault)
+{
+	u64 upper = hw_memory_page_fault_event_get_fault_token_47_32(event);
+	u32 pages = hw_memory_page_fault_event_get_demand_fault_pages(event);
+	u32 before = hw_memory_page_fault_event_get_pre_demand_fault_pages(event);
+	u32 after = hw_memory_page_fault_event_get_post_demand_fault_pages(event);
+
+	fault->last = hw_memory_page_fault_event_get_last(event);
+	fault->token = upper << 32 | hw_memory_page_fault_event_get_fault_token_31_0(event);
+	fault->key = hw_memory_page_fault_event_get_mkey(event);
+	fault->address = hw_memory_page_fault_event_get_va(event);
+	/* Firmware that counts bytes there may lack less than a page. */
+	fault->length = max(pages, 1u) * CXIB_FAULT_PAGE;
+	fault->before = before * CXIB_FAULT_PAGE;
+	fault->after = after * CXIB_FAULT_PAGE;
+}
+
 /**
  * cxib_page_fault_decode() - reads the event of a page fault
  * @entry: a copy of the event
@@ -55,7 +75,10 @@ static void decode_remote(const struct hw_rdma_page_fault_event *event,
  */
 bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault)
 {
-	*fault = (struct cxib_page_fault){ .form = hw_eqe_get_event_sub_type(entry) };
+	*fault = (struct cxib_page_fault){
+		.form = hw_eqe_get_event_sub_type(entry),
+		.last = true,
+	};
 	switch (fault->form) {
 	case HW_PAGE_FAULT_SUBTYPE_WQE:
 		decode_request(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
@@ -64,11 +87,37 @@ bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *
 	case HW_PAGE_FAULT_SUBTYPE_RDMA:
 		decode_remote(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
 		return true;
+	case HW_PAGE_FAULT_SUBTYPE_MEMORY:
+		decode_memory(hw_eqe_get_event_data_memory_page_fault_event(entry), fault);
+		return true;
 	default:
 		return false;
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_decode);
+
+static void answer_transport(struct hw_page_fault_resume_in *in,
+			     const struct cxib_page_fault *fault, bool failed)
+{
+	struct hw_trans_page_fault_info *info =
+		hw_page_fault_resume_in_page_fault_info_trans_page_fault_info(in);
+
+	hw_trans_page_fault_info_set_error(info, failed);
+	hw_trans_page_fault_info_set_page_fault_type(info, fault->operation);
+	hw_trans_page_fault_info_set_wq_number(info, fault->queue);
+	hw_trans_page_fault_info_set_fault_token(info, fault->token);
+}
+
+static void answer_memory(struct hw_page_fault_resume_in *in, const struct cxib_page_fault *fault,
+			  bool failed)
+{
+	struct hw_mem_page_fault_info *info =
+		hw_page_fault_resume_in_page_fault_info_mem_page_fault_info(in);
+
+	hw_mem_page_fault_info_set_error(info, failed);
+	hw_mem_page_fault_info_set_fault_token_47_32(info, upper_32_bits(fault->token));
+	hw_mem_page_fault_info_set_fault_token_31_0(info, lower_32_bits(fault->token));
+}
 
 /**
  * cxib_resume_page_fault() - PAGE_FAULT_RESUME: the transfer goes on
@@ -87,8 +136,6 @@ int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_p
 {
 	struct hw_page_fault_resume_in in = {};
 	struct hw_page_fault_resume_out out;
-	struct hw_trans_page_fault_info *info =
-		hw_page_fault_resume_in_page_fault_info_trans_page_fault_info(&in);
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = &out, .out_length = sizeof(out),
@@ -96,10 +143,10 @@ int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_p
 	};
 
 	hw_page_fault_resume_in_set_opcode(&in, HW_CMD_PAGE_FAULT_RESUME);
-	hw_trans_page_fault_info_set_error(info, failed);
-	hw_trans_page_fault_info_set_page_fault_type(info, fault->operation);
-	hw_trans_page_fault_info_set_wq_number(info, fault->queue);
-	hw_trans_page_fault_info_set_fault_token(info, fault->token);
+	if (fault->form == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+		answer_memory(&in, fault, failed);
+	else
+		answer_transport(&in, fault, failed);
 	return cxib_command_run(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_resume_page_fault);

@@ -134,6 +134,70 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 static const struct mmu_interval_notifier_ops notifier_ops = { .invalidate = invalidate };
 
 /**
+ * cxib_publish_key() - page faults that name a key are faults of a region from now on
+ * @paged: the region, or a part of one
+ * @key: a key of it
+ *
+ * One that is about to go may have had the same index.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int cxib_publish_key(struct cxib_paged_mr *paged, u32 key)
+{
+	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+
+	return xa_err(xa_store(&verbs->paging.regions, key >> KEY_SHIFT, paged, GFP_KERNEL));
+}
+
+/**
+ * cxib_withdraw_key() - the reverse
+ * @paged: the region, or a part of one
+ * @key: a key of it
+ */
+void cxib_withdraw_key(struct cxib_paged_mr *paged, u32 key)
+{
+	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+
+	xa_cmpxchg(&verbs->paging.regions, key >> KEY_SHIFT, paged, NULL, GFP_KERNEL);
+}
+
+/* The region that has a key, or a part with that key; NULL also when it is going. */
+static struct cxib_paged_mr *find_region(struct xarray *regions, u32 key)
+{
+	struct cxib_paged_mr *paged = xa_load(regions, key >> KEY_SHIFT);
+
+	lockdep_assert_held(&regions->xa_lock);
+
+	if (!paged || (paged->mr.ib.lkey != key &&
+		       !(paged->has_null_key && paged->null_key == key)))
+		return NULL;
+	/* Who knows a part has no reference to the region of it yet. */
+	paged = paged->whole ?: paged;
+	return xa_load(regions, paged->mr.ib.lkey >> KEY_SHIFT) == paged ? paged : NULL;
+}
+
+/**
+ * cxib_get_faulting_mr() - the region that a page fault is about
+ * @verbs: RDMA device
+ * @key: anything; may be a key that only the driver and the device know
+ *
+ * Return: the region, not a part of one, to be given back with cxib_reference_put();
+ * NULL if there is none.
+ */
+struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key)
+{
+	struct xarray *regions = &verbs->paging.regions;
+	struct cxib_paged_mr *paged;
+
+	xa_lock(regions);
+	paged = find_region(regions, key);
+	if (paged)
+		refcount_inc(&paged->reference.count);
+	xa_unlock(regions);
+	return paged;
+}
+
+/**
  * cxib_get_paged_mr() - the region that a key stands for
  * @verbs: RDMA device
  * @key: anything
@@ -143,17 +207,13 @@ static const struct mmu_interval_notifier_ops notifier_ops = { .invalidate = inv
  */
 struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key)
 {
-	struct xarray *regions = &verbs->paging.regions;
-	struct cxib_paged_mr *paged;
+	struct cxib_paged_mr *paged = cxib_get_faulting_mr(verbs, key);
 
-	xa_lock(regions);
-	paged = xa_load(regions, key >> KEY_SHIFT);
-	if (paged && paged->mr.ib.lkey == key)
-		refcount_inc(&paged->reference.count);
-	else
-		paged = NULL;
-	xa_unlock(regions);
-	return paged;
+	if (!paged || paged->mr.ib.lkey == key)
+		return paged;
+	/* Programs are not told keys of parts. */
+	cxib_reference_put(&paged->reference);
+	return NULL;
 }
 
 /**
@@ -283,12 +343,11 @@ static void set_has_key(struct cxib_paged_mr *paged)
 	mutex_unlock(&memory->umem_mutex);
 }
 
-/* From here on faults find it. One that is about to go may have had the same index. */
-static int publish(struct cxib_verbs *verbs, struct cxib_paged_mr *paged)
+/* From here on faults find it. */
+static int publish(struct cxib_paged_mr *paged)
 {
 	set_has_key(paged);
-	return xa_err(xa_store(&verbs->paging.regions, paged->mr.ib.lkey >> KEY_SHIFT, paged,
-			       GFP_KERNEL));
+	return cxib_publish_key(paged, paged->mr.ib.lkey);
 }
 
 /* Its own pages, in the address space of the program. */
@@ -349,13 +408,14 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 	err = whole ? cxib_create_whole_key(paged, pd) : create_key(paged, pd);
 	if (err)
 		goto detach;
-	err = publish(verbs, paged);
+	err = publish(paged);
 	if (err)
 		goto destroy_key;
 	return 0;
 
 destroy_key:
 	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
+	cxib_destroy_parts(paged);
 detach:
 	detach_memory(paged);
 	return err;
@@ -407,9 +467,15 @@ struct cxib_paged_mr *cxib_create_part(struct cxib_paged_mr *whole, u64 start, u
 	err = create_key(part, whole->mr.ib.pd);
 	if (err)
 		goto release;
-	set_has_key(part);
+	err = publish(part);
+	if (err)
+		goto destroy_key;
 	return part;
 
+destroy_key:
+	cxib_end_in_device(to_verbs(part->mr.ib.device), NULL,
+			   cxib_destroy_mkey(commands_of(to_verbs(part->mr.ib.device)),
+					     part->mr.ib.lkey));
 release:
 	ib_umem_odp_release(memory);
 free_part:
@@ -482,6 +548,7 @@ void cxib_destroy_part(struct cxib_paged_mr *part)
 	struct cxib_verbs *verbs = to_verbs(part->mr.ib.device);
 
 	revoke(part);
+	cxib_withdraw_key(part, part->mr.ib.lkey);
 	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), part->mr.ib.lkey));
 	ib_umem_odp_release(to_ib_umem_odp(part->mr.umem));
 	kfree(part);
@@ -507,7 +574,7 @@ int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata)
 	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
-	xa_cmpxchg(&verbs->paging.regions, ib->lkey >> KEY_SHIFT, paged, NULL, GFP_KERNEL);
+	cxib_withdraw_key(paged, ib->lkey);
 	cxib_reference_end(&paged->reference);
 	cxib_destroy_parts(paged);
 	detach_memory(paged);
@@ -560,6 +627,11 @@ void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr 
 #else
 
 struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key)
+{
+	return NULL;
+}
+
+struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key)
 {
 	return NULL;
 }

@@ -23,12 +23,14 @@ struct cxib_page_fault;
  * @parts: the parts of such a region, struct cxib_paged_mr by number; they stay as
  *	long as the region
  * @null_key: what its key has instead of parts that it does not have
+ * @has_null_key: that key is its own: page faults that name it name the region
  * @reference: keeps it while pages come in
  * @seeking: one look for pages at a time: two would write what they have seen to the
  *	same place, and take it for their own. Of a whole address space: one new part
  *	at a time. Taken before the lock of the umem, not where memory is reclaimed.
  * @has_key: the device may know pages of it
- * @faults: transfers that waited for pages
+ * @faults: pages that came in because transfers waited, with those that the device
+ *	wanted along with them
  * @invalidations: pages that were taken away
  * @prefetches: pages that came in ahead of their use
  */
@@ -37,6 +39,7 @@ struct cxib_paged_mr {
 	struct cxib_paged_mr *whole;
 	struct xarray parts;
 	u32 null_key;
+	bool has_null_key;
 	struct cxib_reference reference;
 	struct mutex seeking; /* see above */
 	bool has_key;
@@ -72,7 +75,10 @@ void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr 
 struct ib_mr *cxib_register_paged_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				     int access);
 int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata);
+int cxib_publish_key(struct cxib_paged_mr *paged, u32 key);
+void cxib_withdraw_key(struct cxib_paged_mr *paged, u32 key);
 struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key);
+struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key);
 int cxib_find_paged(const struct cxib_paged_mr *paged, const struct cxib_paged_range *range,
 		    u64 *start);
 int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *range);

@@ -2,12 +2,16 @@
 /*
  * Page faults: which memory a transfer waits for, and its answer.
  *
- * A fault of the peer's request names the memory. One of a work request names the
- * request, which is read from the queue: its segments say where the memory is.
- * A program can have written anything there, and the device can say anything, so
- * both only choose among the regions of pages on demand that there are.
+ * Faults name the memory where the device can do that. Elsewhere only one of the peer's
+ * request does. One of a work request names the request, which is read from the queue:
+ * its segments say where the memory is. A program can have written anything there, and
+ * the device can say anything, so both only choose among the regions of pages on demand
+ * that there are.
  */
 #include <kunit/visibility.h>
+#include <linux/align.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -113,6 +117,82 @@ static int resolve_remote(struct fault *fault)
 
 	err = bring_in_key(&search, event->key, event->address + event->committed,
 			   min_t(u64, left, BYTES_AT_ONCE));
+	return err ?: search.pages ? 0 : -ENOENT;
+}
+
+/**
+ * cxib_faulting_range() - what of a region comes in for a fault that names the memory
+ * @event: the fault
+ * @start: where the region begins
+ * @length: its bytes
+ * @ahead: also what the device suggests around the missing pages
+ * @range: filled
+ *
+ * The pages that the device counts may begin before the region, and end behind it.
+ *
+ * Return: false when none of it is in the region.
+ */
+bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
+			 struct cxib_paged_range *range)
+{
+	u64 first = ALIGN_DOWN(event->address, (u64)CXIB_FAULT_PAGE);
+	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)BYTES_AT_ONCE);
+
+	if (ahead) {
+		first -= min3(first, (u64)event->before, (u64)BYTES_AT_ONCE);
+		end += min3(U64_MAX - end, (u64)event->after, (u64)BYTES_AT_ONCE);
+	}
+	first = max(first, start);
+	end = min(end, start + min(U64_MAX - start, length));
+	if (first >= end)
+		return false;
+	*range = (struct cxib_paged_range){
+		.address = first, .length = end - first, .for_writing = true,
+	};
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_range);
+
+static int bring_in_range(struct cxib_paged_mr *paged, const struct cxib_page_fault *event,
+			  bool ahead)
+{
+	struct cxib_paged_range range;
+
+	if (!cxib_faulting_range(event, paged->mr.ib.iova, paged->mr.ib.length, ahead, &range))
+		return -EFAULT;
+	return cxib_bring_in(paged, &range);
+}
+
+/* The program need not have what the device suggests. */
+static int bring_in_region(struct cxib_paged_mr *paged, const struct cxib_page_fault *event)
+{
+	int pages = -EFAULT;
+
+	if (event->before || event->after)
+		pages = bring_in_range(paged, event, true);
+	if (pages < 0)
+		pages = bring_in_range(paged, event, false);
+	if (pages > 0)
+		atomic64_add(pages, &paged->faults);
+	return pages;
+}
+
+/* A key that is none of a region may consist of keys that are. */
+static int resolve_memory(struct fault *fault)
+{
+	const struct cxib_page_fault *event = &fault->fault;
+	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
+	struct cxib_paged_mr *paged = cxib_get_faulting_mr(fault->verbs, event->key);
+	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
+	int pages, err;
+
+	if (paged) {
+		pages = bring_in_region(paged, event);
+		cxib_reference_put(&paged->reference);
+		return pages > 0 ? 0 : pages ?: -ENOENT;
+	}
+	err = bring_in_key(&search, event->key, event->address,
+			   min_t(u64, length, BYTES_AT_ONCE));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
 
@@ -376,14 +456,17 @@ static void handle(struct fault *fault)
 	struct ib_device *ib = &fault->verbs->ib;
 	int err;
 
-	if (event->form == HW_PAGE_FAULT_SUBTYPE_RDMA)
+	if (event->form == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+		err = resolve_memory(fault);
+	else if (event->form == HW_PAGE_FAULT_SUBTYPE_RDMA)
 		err = resolve_remote(fault);
 	else
 		err = resolve_request(fault);
 	if (err)
-		ibdev_dbg(ib, "page fault 0x%x of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
+		ibdev_dbg(ib, "page fault 0x%llx of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
 			  event->token, event->queue, event->index, event->key, err);
-	cxib_resume_page_fault(commands_of(fault->verbs), event, err);
+	if (err || event->last)
+		cxib_resume_page_fault(commands_of(fault->verbs), event, err);
 }
 
 static void handle_later(struct work_struct *work)

@@ -22,10 +22,14 @@ struct cxib_faulting_request {
 typedef int (*cxib_tell_segment)(void *context, u32 key, u64 address, u64 length);
 
 struct cxib_command_queue;
+struct cxib_page_fault;
+struct cxib_paged_range;
 struct hw_klm;
 struct hw_mkc;
 
 int cxib_faulting_send_data(enum ib_qp_type type, struct cxib_faulting_request *request);
+bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
+			 struct cxib_paged_range *range);
 int cxib_faulting_segments(const struct cxib_faulting_request *request, size_t first,
 			   u64 committed, cxib_tell_segment tell, void *context);
 

@@ -39,6 +39,61 @@ bool cxib_can_page_whole(const struct cxib_verbs *verbs)
 	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled;
 }
 
+/*
+ * Where faults name the memory, the device's own key of memory that is not there would
+ * not say whose memory that is. One for the region has no page, and never gets any.
+ */
+static int create_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	static const __be64 nothing[CXIB_ENTRIES_IN_UNIT];
+	struct cxib_mkey_params params = {
+		.length = BIT_ULL(LOG_SPACE),
+		.log_page_size = LOG_SPACE,
+		.pages = nothing,
+		.page_count = ARRAY_SIZE(nothing),
+		.is_paged = true,
+	};
+	struct cxib_mr absent = { .access = whole->mr.access };
+	int err;
+
+	err = cxib_create_mr_key(&absent, pd, &params);
+	if (err)
+		return err;
+	whole->null_key = absent.ib.lkey;
+	whole->has_null_key = true;
+	return cxib_publish_key(whole, whole->null_key);
+}
+
+static void destroy_null_key(struct cxib_paged_mr *whole)
+{
+	struct cxib_verbs *verbs = to_verbs(whole->mr.ib.device);
+
+	if (!whole->has_null_key)
+		return;
+	cxib_withdraw_key(whole, whole->null_key);
+	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), whole->null_key));
+	whole->has_null_key = false;
+}
+
+static int get_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	struct cxib_verbs *verbs = to_verbs(pd->device);
+	int err;
+
+	if (!verbs->hw->caps.mem_page_fault)
+		return cxib_query_null_key(commands_of(verbs), &whole->null_key);
+	err = create_null_key(whole, pd);
+	if (err)
+		destroy_null_key(whole);
+	return err;
+}
+
+/* What the key of a region has for a part that there is not. */
+static void pack_absent(const struct cxib_paged_mr *whole, struct hw_ksm *piece, u64 number)
+{
+	hw_ksm_pack(piece, whole->null_key, whole->has_null_key ? number << LOG_PART : 0);
+}
+
 /**
  * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
  * @whole: the region
@@ -59,16 +114,19 @@ int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 	size_t i;
 	int err;
 
-	err = cxib_query_null_key(commands_of(to_verbs(pd->device)), &whole->null_key);
-	if (err)
-		return err;
 	pieces = kvcalloc(PARTS, sizeof(*pieces), GFP_KERNEL);
 	if (!pieces)
 		return -ENOMEM;
+	err = get_null_key(whole, pd);
+	if (err)
+		goto free_pieces;
 	for (i = 0; i < PARTS; i++)
-		hw_ksm_pack(&pieces[i], whole->null_key, 0);
+		pack_absent(whole, &pieces[i], i);
 	params.pages = (const void *)pieces;
 	err = cxib_create_mr_key(&whole->mr, pd, &params);
+	if (err)
+		destroy_null_key(whole);
+free_pieces:
 	kvfree(pieces);
 	return err;
 }
@@ -86,7 +144,7 @@ static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_ch
 		if (part)
 			hw_ksm_pack(&pieces[i], part->mr.ib.lkey, part->mr.ib.iova);
 		else
-			hw_ksm_pack(&pieces[i], whole->null_key, 0);
+			pack_absent(whole, &pieces[i], first + i);
 	}
 }
 
@@ -168,8 +226,8 @@ static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
 }
 
 /**
- * cxib_destroy_parts() - the parts of a region go with it
- * @whole: a region that nobody uses any more; one without parts is left alone
+ * cxib_destroy_parts() - the parts of a region go with it, and the key that stands for others
+ * @whole: a region that nobody uses any more; one without either is left alone
  */
 void cxib_destroy_parts(struct cxib_paged_mr *whole)
 {
@@ -179,6 +237,7 @@ void cxib_destroy_parts(struct cxib_paged_mr *whole)
 	xa_for_each(&whole->parts, number, part)
 		cxib_destroy_part(part);
 	xa_destroy(&whole->parts);
+	destroy_null_key(whole);
 }
 
 /**

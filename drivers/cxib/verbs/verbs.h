@@ -136,7 +136,8 @@ struct cxib_umr {
  * @lock: protects @workqueue while it is made
  * @workqueue: where faults are handled and pages brought in ahead; NULL until there
  *	is a region that needs it
- * @regions: struct cxib_paged_mr by index of its key
+ * @regions: struct cxib_paged_mr by index of its keys, those of parts among them. A
+ *	region without its first key here is going
  * @faults: faults that wait for a worker, or have one
  * @room: woken when @faults has become less
  */

@@ -70,6 +70,25 @@ inline constexpr Layout rdma_page_fault_event{
     "rdma_page_fault_event", Kind::event, 0x1c, rdma_page_fault_event_fields,
     "Data of a page fault that an RDMA operation of the peer met."};
 
+inline constexpr Field memory_page_fault_event_fields[] = {
+    flag("last", 0x0, 31, "The fault is answered when this event is, not by a later one."),
+    reserved(0x0, 30, 16),
+    bits("post_demand_fault_pages", 0x0, 15, 0,
+         "Pages of 4 KiB behind the missing ones that can be fetched ahead."),
+    bits("pre_demand_fault_pages", 0x4, 31, 16,
+         "Pages of 4 KiB before the missing ones that can be fetched ahead."),
+    bits("fault_token_47_32", 0x4, 15, 0, "Upper 16 bits of the fault's token."),
+    word32("fault_token_31_0", 0x8, "Lower 32 bits of the fault's token."),
+    bits("demand_fault_pages", 0xc, 31, 12,
+         "Missing pages of 4 KiB, from the page of the address on."),
+    reserved(0xc, 11, 0),
+    word32("mkey", 0x10, "Memory key whose translation lacks the pages."),
+    word64("va", 0x14, "First virtual address that is missing."),
+};
+inline constexpr Layout memory_page_fault_event{"memory_page_fault_event", Kind::event, 0x1c,
+                                                memory_page_fault_event_fields,
+                                                "Data of a page fault that names the memory."};
+
 inline constexpr Field cq_error_fields[] = {
     reserved(0x0, 31, 24),
     bits("cqn", 0x0, 23, 0, "Number of the completion queue."),
@@ -149,6 +168,7 @@ inline constexpr std::array eqe_event_data_choices{&comp_event,
                                                    &qp_events,
                                                    &wqe_associated_page_fault_event,
                                                    &rdma_page_fault_event,
+                                                   &memory_page_fault_event,
                                                    &cq_error,
                                                    &dropped_packet_logged,
                                                    &port_state_change_event,
@@ -187,6 +207,7 @@ inline constexpr std::array events_layouts{&comp_event,
                                            &qp_events,
                                            &wqe_associated_page_fault_event,
                                            &rdma_page_fault_event,
+                                           &memory_page_fault_event,
                                            &cq_error,
                                            &dropped_packet_logged,
                                            &port_state_change_event,

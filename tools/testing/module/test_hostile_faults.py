@@ -4,8 +4,8 @@
 and in those of a whole address space: the kernel has nothing to report, whatever waits for a page that never comes can be
 destroyed, and with the lies memory on demand works again.
 
-A seed chooses what the second of two HCAs does wrong: events that tell of other pages, queues or requests than those that
-are missing, that come twice, not at all, or without a fault; answers to the driver's questions and commands that are
+A seed chooses what the second of two HCAs does wrong: events that tell of other pages, keys, queues or requests than those
+that are missing, that come twice, not at all, or without a fault; answers to the driver's questions and commands that are
 nonsense. CXIB_SEEDS is how many seeds are tried, CXIB_FIRST_SEED the first one (default: 1).
 """
 
@@ -41,6 +41,7 @@ WAIT = 0.5  # seconds for requests that may never end
 ON_DEMAND = verbs.ALL_ACCESS | enums.IBV_ACCESS_ON_DEMAND
 EVENT = "fault eqe type=PAGE_FAULT"
 SUB_TYPE_AT, DATA_AT, DATA_BYTES = 0x3, 0x20, 0x1C
+NOT_THE_LAST = f"set={DATA_AT:#x}:0"  # where the event names the memory; elsewhere that nothing was done before
 GIB = 1 << 30
 
 
@@ -57,6 +58,7 @@ def lie(choice: random.Random) -> str:
         f"{EVENT} {chance} {change_a_byte(choice)} duplicate",
         f"{EVENT} {chance} {change_a_byte(choice)} {change_a_byte(choice)}",
         f"{EVENT} {chance} set={SUB_TYPE_AT:#x}:{choice.randrange(4)}",
+        f"{EVENT} {chance} {NOT_THE_LAST}",
         f"{EVENT} {chance} drop",
         f"{EVENT} {chance} duplicate",
         f"{EVENT} {chance} extra",
