@@ -15,6 +15,7 @@ import mmap
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 from collections.abc import Callable
@@ -134,6 +135,9 @@ class HostileFaults(unittest.TestCase):
         self.ports = rdma.ports()[:2]
         self.struck = self.told = 0
         self.addCleanup(control, "faults", "clear")
+        # A device may fail again while it recovers: the lies end when the programs have.
+        liar = guest.find_devices(guest.MELLANOX)[1]
+        subprocess.run(["devlink", "health", "set", f"pci/{liar.name}", "reporter", "device", "grace_period", "0"], check=True)
 
     def await_ports(self) -> None:
         """A device that was given up comes back."""
