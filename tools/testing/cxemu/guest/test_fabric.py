@@ -5,10 +5,18 @@ Needs a subnet manager in this guest and at least two devices on one switch.
 """
 
 import itertools
+import pathlib
 import re
+import shutil
 import unittest
 
 import rdma
+
+# ibdiagnet asks hundreds of times, often thousands, and calls a link bad when three answers take more than 100 ms, as
+# happens on a slow guest. It has no option for that: its interpreter gets another command of that name.
+PATIENT = """rename ibis_set_transaction_timeout set_transaction_timeout
+proc ibis_set_transaction_timeout {milliseconds} { set_transaction_timeout 20000 }
+"""
 
 
 def fields(text: str) -> dict[str, str]:
@@ -94,7 +102,10 @@ class Discovery(Fabric):
             self.assertEqual(int(peer["Lid"]), port.lid)
 
     def test_ibdiagnet_finds_nothing_wrong(self) -> None:
-        text = rdma.run("ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc")
+        script = pathlib.Path(shutil.which("ibdiagnet")).read_text()  # a few lines of shell around Tcl
+        patient = script.replace("set argv0 ", f"{PATIENT}set argv0 ")
+        self.assertNotEqual(patient, script)
+        text = rdma.run("sh", "-c", patient, "ibdiagnet", "-o", "/tmp/ibdiagnet", "-pc")
         self.assertRegex(text, rf"Discovering .* {len(self.ports) + 1} nodes \(1 Switches & {len(self.ports)} CA-s\)")
         self.assertNotRegex(text, r"(?m)^-E-")
         self.assertIn("No bad Guids were found", text)
