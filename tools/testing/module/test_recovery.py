@@ -187,6 +187,16 @@ class Recovery(RecoveryTest):
         subprocess.run(["devlink", "health", "recover", self.name, "reporter", "device"], check=True)
         until(self.is_active, "the port is active again")
 
+    def test_from_a_recovery_that_has_failed_when_the_administrator_asks_for_it(self) -> None:
+        self.addCleanup(control, "faults", "clear")
+        trouble("fault", "command INIT_HCA status=0x1 times=1")
+        trouble("health", "fatal", "1")
+        until(lambda: "the device is not recovered by itself" in self.new_messages(), "the recovery fails")
+        self.assertEqual(self.reporter()["state"], "error")
+        subprocess.run(["devlink", "health", "recover", self.name, "reporter", "device"], check=True)
+        until(self.is_active, "the port is active again")
+        self.assertEqual(self.reporter()["state"], "healthy")
+
     def set_automatic(self, value: str) -> None:
         subprocess.run(["devlink", "health", "set", self.name, "reporter", "device", "auto_recover", value], check=True)
 
