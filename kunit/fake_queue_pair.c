@@ -44,6 +44,7 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 
 	cq->ib.device = &fake->verbs.ib;
 	cq->log_size = FAKE_LOG_CQ;
+	cq->ib.cqe = BIT(FAKE_LOG_CQ) - 1;
 	cq->record.words = fake->cq_record;
 	cq->last_qpn = CXIB_NO_QPN;
 	mutex_init(&cq->ring_lock);
@@ -133,7 +134,6 @@ void *fake_block(struct fake_queue_pair *fake, u32 block)
 void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
-	const struct hw_wqe_ctrl_seg *control;
 	struct cxib_ah ah = {};
 	struct ib_ud_wr ud = {
 		.wr = { .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_SEND },
@@ -141,7 +141,7 @@ void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned 
 	};
 
 	for (ud.wr.wr_id = 100; ud.wr.wr_id < 100 + count; ud.wr.wr_id++)
-		KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, &ud.wr, &control));
+		KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, &ud.wr));
 }
 
 /* Posts requests of one data segment; they are called 200, 201, … */

@@ -16,9 +16,7 @@ static struct fake_queue_pair *make_connection(struct kunit *test)
 
 static void build(struct kunit *test, struct fake_queue_pair *fake, const struct ib_send_wr *wr)
 {
-	const struct hw_wqe_ctrl_seg *control;
-
-	KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, wr, &control));
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, wr));
 }
 
 static u32 fence_of(struct fake_queue_pair *fake, u32 block)
@@ -62,13 +60,12 @@ static void what_is_brought_is_not_inline(struct kunit *test)
 		IB_WR_RDMA_READ, IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD,
 		IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
 	};
-	const struct hw_wqe_ctrl_seg *control;
 	size_t i;
 
 	fake->qp.sends.max_inline = 64;
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.wr.opcode = opcodes[i];
-		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send(&fake->qp, &wr.wr, &control));
+		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send(&fake->qp, &wr.wr));
 	}
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sends.produced);
 }

@@ -41,9 +41,7 @@ static struct request *make_request(struct kunit *test, unsigned int segments)
 
 static int build(struct request *request)
 {
-	const struct hw_wqe_ctrl_seg *control;
-
-	return cxib_build_send(&request->fake->qp, &request->ud.wr, &control);
+	return cxib_build_send(&request->fake->qp, &request->ud.wr);
 }
 
 static void begins_with_control_and_address(struct kunit *test)

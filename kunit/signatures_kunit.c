@@ -113,12 +113,11 @@ static int post(struct region *region, u64 wr_id)
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ,
 	};
 	struct cxib_qp *qp = &region->fake->qp;
-	const struct hw_wqe_ctrl_seg *control;
 	unsigned long flags;
 	int err;
 
 	spin_lock_irqsave(&qp->sends.lock, flags);
-	err = cxib_build_send(qp, &wr.wr, &control);
+	err = cxib_build_send(qp, &wr.wr);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 	return err;
 }

@@ -429,13 +429,14 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *
 	lockdep_assert_held(&cq->lock);
 
 	entry.dw[LAST_WORD] = READ_ONCE(place->dw[LAST_WORD]);
-	if (hw_cqe64_get_owner(&entry) != (consumer >> cq->log_size & 1) ||
-	    hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
+	if (hw_cqe64_get_owner(&entry) != (consumer >> cq->log_size & 1))
 		return OUTCOME_NONE;
 	/* The rest of the entry may be read only after its owner bit. */
 	dma_rmb();
 	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
 		return take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
+	if (hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
+		return OUTCOME_NONE;
 	return take_other(cq, wc);
 }
 
@@ -549,7 +550,6 @@ static noinline int flush(struct cxib_cq *cq, int count, struct ib_wc *wc)
 
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned long flags;
 	int polled = 0;
@@ -557,12 +557,12 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	before = cq->consumer;
-	while (polled < count && poll_one(cq, &wc[polled]))
+	for (; polled < count && poll_one(cq, wc); wc++)
 		polled++;
 	if (cq->consumer != before)
 		cxib_cq_tell_consumer(cq);
-	if (cxib_is_dead(verbs))
-		polled += flush(cq, count - polled, wc + polled);
+	if (cxib_is_dead(to_verbs(cq->ib.device)))
+		polled += flush(cq, count - polled, wc);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
 }

@@ -15,8 +15,10 @@
 
 static inline struct hw_cqe64 *cxib_cq_entry(const struct cxib_cq *cq, u32 index)
 {
-	return cxib_buffer_at(&cq->buffer,
-			      (index & (BIT(cq->log_size) - 1)) * sizeof(struct hw_cqe64));
+	/* It says one less than there are. */
+	size_t place = index & (u32)cq->ib.cqe;
+
+	return cxib_buffer_at(&cq->buffer, place * sizeof(struct hw_cqe64));
 }
 
 /* Whether the device has written the entry in the pass of the ring that @index belongs to. */

@@ -24,8 +24,16 @@ static __always_inline void *cxib_send_block(const struct cxib_qp *qp, u32 block
 	return cxib_buffer_at(&qp->buffer, qp->sends.offset + at);
 }
 
-int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
-		    const struct hw_wqe_ctrl_seg **control);
+/* Where a block is that follows one at @at: mostly behind it. */
+static __always_inline void *cxib_next_send_block(const struct cxib_qp *qp, void *at, u32 block)
+{
+	at += CXIB_SEND_BLOCK;
+	if (likely(block & qp->sends.mask && offset_in_page(at)))
+		return at;
+	return cxib_send_block(qp, block);
+}
+
+int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr);
 /* Requests that change memory keys: all but the control segment. Return their octwords. */
 u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control);
@@ -34,12 +42,11 @@ u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
 
 /* Requests that are several for the device. */
-int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
-				   const struct hw_wqe_ctrl_seg **control);
+int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr);
 
 /* For draining; the send queue is locked. */
 bool cxib_post_mark(struct cxib_qp *qp);
-void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control);
+void cxib_ring_sends(struct cxib_qp *qp);
 
 /* Data segments of a request to receive; there is room for @most. Returns their bytes. */
 static __always_inline u64 cxib_write_room(struct hw_wqe_data_seg *segments, unsigned int most,

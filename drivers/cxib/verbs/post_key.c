@@ -58,12 +58,14 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 	size_t length = ALIGN(mr->entry_count * mr->entry_size, LIST_UNIT);
 	u32 octwords = length / CXIB_OCTWORD;
 	u32 block = qp->sends.produced;
+	void *at;
 
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 check, octwords, 0, mask, 0);
-	fill_key(cxib_send_block(qp, block + 1), mr, access, key, octwords);
-	hw_wqe_data_seg_pack(cxib_send_block(qp, block + 2), 0, length,
-			     qp->ib.pd->local_dma_lkey, mr->list_dma);
+	at = cxib_next_send_block(qp, control, block + 1);
+	fill_key(at, mr, access, key, octwords);
+	at = cxib_next_send_block(qp, at, block + 2);
+	hw_wqe_data_seg_pack(at, 0, length, qp->ib.pd->local_dma_lkey, mr->list_dma);
 	return CXIB_REGISTRATION_OCTWORDS;
 }
 
@@ -110,6 +112,6 @@ u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1), HW_UMR_FLAGS_INLINE,
 				 0, 0, HW_MKEY_MASK_FREE, 0);
-	fill_free_key(cxib_send_block(qp, qp->sends.produced + 1));
+	fill_free_key(cxib_next_send_block(qp, control, qp->sends.produced + 1));
 	return CXIB_INVALIDATION_OCTWORDS;
 }

@@ -20,7 +20,10 @@
 /* Data that a request carries begins behind the word that says how much it is. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
-/* What a request has between its control segment, or the address, and its data. */
+/*
+ * What a request has between its control segment, or the address, and its data; the
+ * usual ones first.
+ */
 enum body {
 	BODY_DATA,
 	BODY_REMOTE,
@@ -117,8 +120,8 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 					  const struct ib_send_wr *wr, u32 block, u32 octwords)
 {
 	const u32 flags = wr->send_flags | qp->sends.flags;
-	bool signalled = flags & IB_SEND_SIGNALED;
-	bool solicited = flags & IB_SEND_SOLICITED;
+	const bool signalled = flags & IB_SEND_SIGNALED;
+	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED;
 	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
@@ -206,20 +209,13 @@ static u32 inline_length(const struct ib_send_wr *wr)
 	return min_t(size_t, length, U32_MAX);
 }
 
-/* Octwords that the data of a request take, at most. */
-static __always_inline int data_octwords(const struct cxib_send_queue *sends,
-					 const struct operation *operation,
-					 const struct ib_send_wr *wr)
+/* Octwords that the data take that a request carries; 0 when it cannot carry them. */
+static noinline u32 inline_octwords(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	u32 length;
+	u32 length = inline_length(wr);
 
-	if (unlikely(wr->num_sge > sends->max_sge))
-		return -EINVAL;
-	if (likely(!(wr->send_flags & IB_SEND_INLINE)))
-		return wr->num_sge;
-	length = inline_length(wr);
-	if (length > sends->max_inline || !operation->sends_data)
-		return -EINVAL;
+	if (length > qp->sends.max_inline || !operations[wr->opcode].sends_data)
+		return 0;
 	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_OCTWORD);
 }
 
@@ -269,14 +265,18 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 					   const struct ib_send_wr *wr,
 					   struct hw_wqe_ctrl_seg *control)
 {
-	struct hw_wqe_raddr_seg *remote = (struct hw_wqe_raddr_seg *)(control + 1);
+	void *at = control + 1;
+	u32 octwords = 1;
 
+	if (likely(operation->body <= BODY_REMOTE)) {
+		if (operation->body == BODY_REMOTE) {
+			hw_wqe_raddr_seg_pack(at, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
+			at += CXIB_OCTWORD;
+			octwords++;
+		}
+		return write_data(qp, wr, at, octwords);
+	}
 	switch (operation->body) {
-	case BODY_DATA:
-		return write_data(qp, wr, remote, 1);
-	case BODY_REMOTE:
-		hw_wqe_raddr_seg_pack(remote, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
-		return write_data(qp, wr, remote + 1, 2);
 	case BODY_REGISTRATION:
 		return cxib_write_registration(qp, reg_wr(wr), control);
 	case BODY_INVALIDATION:
@@ -308,51 +308,58 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 }
 
 /* What the poller has written is read only when it counts. Returns false if there is no room. */
-static noinline bool make_room(struct cxib_send_queue *sends, u32 end)
+static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
+	struct cxib_send_queue *sends = &qp->sends;
+
 	sends->limit = READ_ONCE(sends->consumed) + sends->mask + 1;
 	return (s32)(end - sends->limit) <= 0;
 }
 
 /* What no queue pair does unless it was made for it. */
-static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				const struct hw_wqe_ctrl_seg **control)
+static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
+	if (!qp->has_sends)
+		return -EINVAL;
 	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
-		return cxib_build_signed_registration(qp, reg_wr(wr), control);
+		return cxib_build_signed_registration(qp, reg_wr(wr));
 	return -EOPNOTSUPP;
 }
 
-static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr,
-				 const struct hw_wqe_ctrl_seg **control)
+static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	struct cxib_send_queue *sends = &qp->sends;
-	const struct operation *operation;
-	struct hw_wqe_ctrl_seg *begin;
 	const u32 first = sends->produced;
+	const struct operation *operation;
+	struct hw_wqe_ctrl_seg *control;
 	u32 octwords, end;
-	int data;
 
-	if (unlikely(wr->opcode >= ARRAY_SIZE(operations) ||
-		     !(sends->operations >> wr->opcode & 1)))
-		return build_other(qp, wr, control);
+	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
+		return build_other(qp, wr);
+	if (unlikely(!(sends->operations & BIT_ULL(wr->opcode))))
+		return build_other(qp, wr);
 	operation = &operations[wr->opcode];
-	data = data_octwords(sends, operation, wr);
-	if (unlikely(data < 0))
-		return data;
-	octwords = sends->address_octwords + operation->octwords + data;
+	octwords = wr->num_sge;
+	if (unlikely(octwords > sends->max_sge))
+		return -EINVAL;
+	if (unlikely(wr->send_flags & IB_SEND_INLINE)) {
+		octwords = inline_octwords(qp, wr);
+		if (!octwords)
+			return -EINVAL;
+	}
+	octwords += sends->address_octwords + operation->octwords;
 	end = first + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK);
-	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(sends, end))
+	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(qp, end))
 		return -ENOMEM;
 
-	begin = cxib_send_block(qp, first);
+	control = cxib_send_block(qp, first);
 	if (unlikely(sends->address_octwords))
-		octwords = write_datagram(qp, wr, begin);
+		octwords = write_datagram(qp, wr, control);
 	else
-		octwords = write_connected(qp, operation, wr, begin);
-	write_control(qp, begin, operation, wr, first, octwords);
+		octwords = write_connected(qp, operation, wr, control);
+	write_control(qp, control, operation, wr, first, octwords);
 	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
-	*control = begin;
+	sends->last = control;
 	return 0;
 }
 
@@ -360,7 +367,6 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  * cxib_build_send() - writes a request into the send queue
  * @qp: queue pair; its send queue is locked
  * @wr: the request
- * @control: filled: where its control segment is
  *
  * Return: 0, or
  *	-EOPNOTSUPP when the queue pair cannot do the operation,
@@ -369,23 +375,28 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  *	also as cxib_build_signed_registration(),
  *	-ENOMEM when the send queue has no room.
  */
-int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
-		    const struct hw_wqe_ctrl_seg **control)
+int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	return build(qp, wr, control);
+	return build(qp, wr);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
 
 /**
- * cxib_ring_sends() - tells the device what was posted
+ * cxib_ring_sends() - tells the device what was posted since it was told last, if anything
  * @qp: queue pair; its send queue is locked
- * @control: control segment of the last request; its first two words are the
- *	doorbell
+ *
+ * The first two words of the last request's control segment are the doorbell.
  */
-void cxib_ring_sends(struct cxib_qp *qp, const struct hw_wqe_ctrl_seg *control)
+void cxib_ring_sends(struct cxib_qp *qp)
 {
-	union cxib_doorbell doorbell = { .words = { control->dw[0], control->dw[1] } };
+	const struct hw_wqe_ctrl_seg *last = qp->sends.last;
+	union cxib_doorbell doorbell;
 
+	if (unlikely(!last))
+		return;
+	doorbell.words[0] = last->dw[0];
+	doorbell.words[1] = last->dw[1];
+	qp->sends.last = NULL;
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
 	WRITE_ONCE(qp->record.words[RECORD_SENDS], cpu_to_be32(qp->sends.produced & U16_MAX));
@@ -421,45 +432,53 @@ bool cxib_post_mark(struct cxib_qp *qp)
 	};
 	/* Pairs with retire_send(). */
 	smp_store_release(&sends->produced, sends->produced + 1);
-	cxib_ring_sends(qp, control);
+	sends->last = control;
+	cxib_ring_sends(qp);
 	return true;
 }
 
+/* The builder is part of the code of cxib_post_send(). */
+static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				const struct ib_send_wr **bad,
+				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	unsigned long flags;
+	int err = 0;
+
+	if (unlikely(READ_ONCE(qp->state) < IB_QPS_RTS)) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&sends->lock, flags);
+	for (; wr; wr = wr->next) {
+		err = builder(qp, wr);
+		if (unlikely(err)) {
+			*bad = wr;
+			break;
+		}
+	}
+	if (likely(!sends->held))
+		cxib_ring_sends(qp);
+	spin_unlock_irqrestore(&sends->lock, flags);
+	if (cxib_is_dead(to_verbs(qp->ib.device)))
+		cxib_flush_later(to_verbs(qp->ib.device));
+	return err;
+}
+
 /**
- * cxib_qp_post_send() - posts to a queue pair, whatever it is for
+ * cxib_qp_post_send() - posts to a queue pair, also to that of general services itself
  * @qp: queue pair
  * @wr: requests
  * @bad: filled: the first one that was not taken
  *
- * Return: 0; -EINVAL when the queue pair is in no state to send; otherwise as
- * cxib_build_send().
+ * Return: 0; -EINVAL when the queue pair is in no state to send, or has no send
+ * queue; otherwise as cxib_build_send().
  */
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
-	const struct hw_wqe_ctrl_seg *last = NULL;
-	unsigned long flags;
-	int err = 0;
-
-	if (unlikely(READ_ONCE(qp->state) < IB_QPS_RTS || !qp->has_sends)) {
-		*bad = wr;
-		return -EINVAL;
-	}
-	spin_lock_irqsave(&qp->sends.lock, flags);
-	for (; wr && !err; wr = wr->next) {
-		err = build(qp, wr, &last);
-		if (unlikely(err))
-			*bad = wr;
-	}
-	if (unlikely(qp->sends.held) && last)
-		qp->drain->pending = last;
-	else if (last)
-		cxib_ring_sends(qp, last);
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
-	if (cxib_is_dead(verbs))
-		cxib_flush_later(verbs);
-	return err;
+	return post(qp, wr, bad, cxib_build_send);
 }
 
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
@@ -468,6 +487,6 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 
 	if (unlikely(qp->gsi))
 		return cxib_gsi_post_send(qp, wr, bad);
-	return cxib_qp_post_send(qp, wr, bad);
+	return post(qp, wr, bad, build);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

@@ -202,8 +202,7 @@ static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 }
 
 static void write_parts(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
-			const struct ib_reg_wr *wr, const struct hw_bsf *format,
-			const struct hw_wqe_ctrl_seg **control)
+			const struct ib_reg_wr *wr, const struct hw_bsf *format)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
 	const u64 wr_id = wr->wr.wr_id;
@@ -216,7 +215,7 @@ static void write_parts(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
 	last = cxib_send_block(qp, qp->sends.produced);
 	set_state(qp, mr->wire_variable, &attrs->wire, wr_id, IB_WC_REG_MR);
 	set_completion(qp, &wr->wr, last);
-	*control = last;
+	qp->sends.last = last;
 	qp->sends.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 }
 
@@ -240,7 +239,6 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
  * cxib_build_signed_registration() - writes what registers a region with signatures
  * @qp: queue pair that was made for it; its send queue is locked
  * @wr: the request
- * @control: filled: control segment of the last request for the device
  *
  * Return: 0;
  *	-EINVAL for a region without signatures, for access of other kinds than
@@ -248,8 +246,7 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
  *	when nobody has checked the region since it was registered last,
  *	-ENOMEM when the send queue has no room.
  */
-int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
-				   const struct hw_wqe_ctrl_seg **control)
+int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 {
 	struct cxib_signed_mr *mr = to_signed_mr(wr->mr);
 	struct hw_bsf format;
@@ -267,7 +264,7 @@ int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *w
 	if (mr->is_unchecked)
 		err = -EINVAL;
 	else
-		write_parts(qp, mr, wr, &format, control);
+		write_parts(qp, mr, wr, &format);
 	mr->is_unchecked = true;
 	spin_unlock(&mr->lock);
 	return err;

@@ -402,6 +402,8 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
+	if (!qp->has_sends)
+		return;
 	qp->sends.key_fence = key_fence(caps);
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
@@ -442,10 +444,10 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	qp->uar = verbs->hw->uar;
 	qp->user_index = CXIB_NO_USER_INDEX;
 	qp->sends.doorbell = verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME;
-	choose_operations(verbs, qp);
 	err = cxib_qp_size(verbs, qp, init);
 	if (err)
 		return err;
+	choose_operations(verbs, qp);
 	err = make_memory(verbs, qp);
 	if (err)
 		return err;
@@ -488,6 +490,7 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	qp->failing = 0;
 	qp->sends.next_fence = HW_FENCE_MODE_NONE;
 	qp->sends.held = false;
+	qp->sends.last = NULL;
 	qp->receives.produced = 0;
 	qp->receives.consumed = 0;
 	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));

@@ -63,6 +63,8 @@ struct cxib_send_entry {
  * @next_fence: how the next request waits for earlier ones: the last one may have
  *	changed a memory key; protected by @lock
  * @held: the device is not told of what is posted; protected by @lock
+ * @last: control segment of the last request that the device was not told of; NULL:
+ *	it was told of all; protected by @lock
  * @limit: blocks can be posted up to here for all that the poster knows; protected
  *	by @lock
  * @produced: blocks posted so far
@@ -84,6 +86,7 @@ struct cxib_send_queue {
 	spinlock_t lock; /* posters */
 	u8 next_fence;
 	bool held;
+	const struct hw_wqe_ctrl_seg *last;
 	u32 limit;
 	u32 produced;
 	u32 consumed;
@@ -120,7 +123,6 @@ struct cxib_receive_queue {
  * @notify: its user waits for an event
  * @last: block that the last request begins at that the device knows of
  * @end: the block behind it
- * @pending: the last request that the device does not know of; NULL: none
  */
 struct cxib_drain {
 	struct delayed_work work;
@@ -128,7 +130,6 @@ struct cxib_drain {
 	bool notify;
 	u16 last;
 	u32 end;
-	const struct hw_wqe_ctrl_seg *pending;
 };
 
 /**

@@ -141,7 +141,6 @@ static int hold(struct cxib_qp *qp, bool notify)
 	spin_lock_irqsave(&qp->sends.lock, flags);
 	err = choose_last(qp);
 	if (!err) {
-		qp->drain->pending = NULL;
 		qp->drain->notify = notify;
 		qp->sends.held = true;
 	}
@@ -188,11 +187,8 @@ void cxib_resume_sends(struct cxib_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sends.lock, flags);
-	if (qp->sends.held && qp->drain->pending) {
-		cxib_ring_sends(qp, qp->drain->pending);
-		qp->drain->pending = NULL;
-	}
 	qp->sends.held = false;
+	cxib_ring_sends(qp);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_resume_sends);

@@ -305,13 +305,12 @@ void cxib_umr_destroy(struct cxib_verbs *verbs)
 static void post(struct cxib_umr *umr, const struct cxib_key_change *change)
 {
 	struct cxib_qp *qp = umr->qp;
-	const struct hw_wqe_ctrl_seg *control;
 	unsigned long flags;
 
 	reinit_completion(&umr->done);
 	spin_lock_irqsave(&qp->sends.lock, flags);
-	control = cxib_umr_write(qp, (uintptr_t)&umr->cqe, change, umr->list_dma);
-	cxib_ring_sends(qp, control);
+	qp->sends.last = cxib_umr_write(qp, (uintptr_t)&umr->cqe, change, umr->list_dma);
+	cxib_ring_sends(qp);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 	if (cxib_is_dead(to_verbs(qp->ib.device)))
 		cxib_flush_later(to_verbs(qp->ib.device));
