@@ -127,6 +127,30 @@ static void a_registration_describes_the_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x42, hw_wqe_data_seg_get_lkey(list));
 }
 
+/* The second page of the ring begins with block 62. */
+static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
+{
+	static const u32 places[] = { 60, 61, 0x7e, 0x7f };
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_pd pd = { .local_dma_lkey = 0x42 };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .entry_size = 8, .entry_count = 3 };
+	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
+	size_t i;
+
+	fake->qp.ib.pd = &pd;
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		fake->qp.sends.produced = places[i];
+		fake->qp.sends.consumed = places[i];
+		mr.ib.iova = (i + 1) * SZ_4K;
+		mr.list_dma = (i + 1) * SZ_64K;
+		build(test, fake, &wr.wr);
+		KUNIT_EXPECT_EQ(test, mr.ib.iova,
+				hw_mkey_seg_get_start_addr(fake_block(fake, places[i] + 1)));
+		KUNIT_EXPECT_EQ(test, mr.list_dma,
+				hw_wqe_data_seg_get_addr(fake_block(fake, places[i] + 2)));
+	}
+}
+
 static void whoever_comes_after_a_key_waits_for_it(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_connection(test);
@@ -154,6 +178,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_brought_is_not_inline),
 	KUNIT_CASE(atomics_have_operands),
 	KUNIT_CASE(a_registration_describes_the_key),
+	KUNIT_CASE(a_registration_goes_on_where_its_blocks_are),
 	KUNIT_CASE(whoever_comes_after_a_key_waits_for_it),
 	{}
 };

@@ -214,6 +214,19 @@ static void operations_that_are_not_for_datagrams_are_refused(struct kunit *test
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, build(request));
 }
 
+static void without_a_send_queue_nothing_is_sent(struct kunit *test)
+{
+	struct request *request = make_request(test, 1);
+	struct cxib_qp *qp = &request->fake->qp;
+	const struct ib_send_wr *bad = NULL;
+
+	qp->has_sends = false;
+	qp->sends.operations = 0;
+	qp->state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &request->ud.wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, &request->ud.wr, bad);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(begins_with_control_and_address),
 	KUNIT_CASE(data_segments_follow),
@@ -227,6 +240,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(more_segments_than_agreed_are_refused),
 	KUNIT_CASE(data_in_the_request_is_copied_across_the_end_of_the_ring),
 	KUNIT_CASE(operations_that_are_not_for_datagrams_are_refused),
+	KUNIT_CASE(without_a_send_queue_nothing_is_sent),
 	{}
 };
 

@@ -15,7 +15,7 @@
 
 static inline struct hw_cqe64 *cxib_cq_entry(const struct cxib_cq *cq, u32 index)
 {
-	/* It says one less than there are. */
+	/* The RDMA core's cqe is one less than the entries, whose number is a power of two. */
 	size_t place = index & (u32)cq->ib.cqe;
 
 	return cxib_buffer_at(&cq->buffer, place * sizeof(struct hw_cqe64));

@@ -121,7 +121,7 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 {
 	const u32 flags = wr->send_flags | qp->sends.flags;
 	const bool signalled = flags & IB_SEND_SIGNALED;
-	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED;
+	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED; /* 0 or 1 */
 	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
@@ -334,6 +334,7 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 	struct hw_wqe_ctrl_seg *control;
 	u32 octwords, end;
 
+	/* As one condition it is no test of a bit, but three more instructions. */
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
 		return build_other(qp, wr);
 	if (unlikely(!(sends->operations & BIT_ULL(wr->opcode))))
@@ -370,8 +371,9 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  *
  * Return: 0, or
  *	-EOPNOTSUPP when the queue pair cannot do the operation,
- *	-EINVAL when there are more data segments, or there is more inline data,
- *	than it was made for, or the operation brings data and they are inline;
+ *	-EINVAL when it has no send queue, when there are more data segments, or there
+ *	is more inline data, than it was made for, or the operation brings data and
+ *	they are inline;
  *	also as cxib_build_signed_registration(),
  *	-ENOMEM when the send queue has no room.
  */
@@ -437,7 +439,7 @@ bool cxib_post_mark(struct cxib_qp *qp)
 	return true;
 }
 
-/* The builder is part of the code of cxib_post_send(). */
+/* In cxib_post_send() the builder is inlined, elsewhere it is called. */
 static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad,
 				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
