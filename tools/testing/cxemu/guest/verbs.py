@@ -104,7 +104,7 @@ class Side:
         if self.file is not None:
             self.file.close()
 
-    def connect(self, other: "Side") -> None:
+    def connect(self, other: "Side", path_mtu: int = PATH_MTU) -> None:
         attributes = QPAttr(port_num=self.port.number)
         if self.service == "ud":
             attributes.qkey = Q_KEY
@@ -113,7 +113,7 @@ class Side:
             return
         attributes.ah_attr = AHAttr(dlid=other.port.lid, port_num=self.port.number)
         attributes.dest_qp_num = other.pair.qp_num
-        attributes.path_mtu = PATH_MTU
+        attributes.path_mtu = path_mtu
         attributes.qp_access_flags = ALL_ACCESS
         attributes.timeout = TIMEOUT_CODE
         attributes.retry_cnt = 7
@@ -160,11 +160,11 @@ class Side:
         return completions[:found]
 
 
-def connect(service: str, first: rdma.Port, second: rdma.Port) -> tuple[Side, Side]:
+def connect(service: str, first: rdma.Port, second: rdma.Port, path_mtu: int = PATH_MTU) -> tuple[Side, Side]:
     """Two ends that are connected; with XRC only the first can send."""
     sender, receiver = Side(first, service), Side(second, service, sends=False)
-    sender.connect(receiver)
-    receiver.connect(sender)
+    sender.connect(receiver, path_mtu)
+    receiver.connect(sender, path_mtu)
     return sender, receiver
 
 
