@@ -47,7 +47,7 @@ static void a_send_for_another_queue_pair_is_reported_as_its(struct kunit *test)
 	struct ib_wc wc[2];
 
 	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.service = service;
+	fake->qp.poster = &service->ib;
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
 	KUNIT_EXPECT_PTR_EQ(test, &service->ib, wc[0].qp);
@@ -127,6 +127,7 @@ static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
 	/* Nothing is flushed as long as the device can access memory. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
 static void refuses_a_completion_for_a_queue_pair_that_there_is_not(struct kunit *test)
@@ -245,10 +246,12 @@ static void fails_management_datagrams_of_a_device_that_is_quiet(struct kunit *t
 
 static void fails_datagrams_of_further_partitions_too(struct kunit *test)
 {
+	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
 	struct fake_queue_pair *fake = with_requests(test);
 
+	KUNIT_ASSERT_NOT_NULL(test, service);
 	fake->qp.ib.qp_type = IB_QPT_UD;
-	fake->qp.service = &fake->qp;
+	fake->qp.poster = &service->ib;
 	expect_datagrams_fail_later(test, fake);
 }
 

@@ -67,6 +67,7 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	qp->ib.send_cq = &fake->cq.ib;
 	qp->ib.recv_cq = &fake->cq.ib;
 	qp->number = FAKE_QPN;
+	qp->poster = &qp->ib;
 	qp->has_sends = true;
 	qp->has_receives = true;
 	qp->receives.log_size = FAKE_LOG_RECEIVES;

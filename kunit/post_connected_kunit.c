@@ -101,7 +101,7 @@ static void a_registration_describes_the_key(struct kunit *test)
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
 	struct cxib_mr mr = {
 		.ib = { .iova = 0x5000, .length = 0x3000, .page_size = SZ_4K },
-		.list_dma = 0x8000, .entry_size = 8, .entry_count = 3,
+		.list_dma = 0x8000, .entry_size = 8,
 	};
 	struct ib_reg_wr wr = {
 		.wr.opcode = IB_WR_REG_MR, .mr = &mr.ib, .key = 0x1207,
@@ -110,6 +110,7 @@ static void a_registration_describes_the_key(struct kunit *test)
 	struct hw_mkey_seg *key;
 	struct hw_wqe_data_seg *list;
 
+	cxib_key_list_filled(&mr, 3);
 	fake->qp.ib.pd = &pd;
 	build(test, fake, &wr.wr);
 	key = fake_block(fake, 1);
@@ -133,10 +134,11 @@ static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 	static const u32 places[] = { 60, 61, 0x7e, 0x7f };
 	struct fake_queue_pair *fake = make_connection(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .ib.page_size = SZ_4K, .entry_size = 8, .entry_count = 3 };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .entry_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	size_t i;
 
+	cxib_key_list_filled(&mr, 3);
 	fake->qp.ib.pd = &pd;
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		fake->qp.sends.produced = places[i];

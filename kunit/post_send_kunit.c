@@ -222,9 +222,42 @@ static void without_a_send_queue_nothing_is_sent(struct kunit *test)
 
 	qp->has_sends = false;
 	qp->sends.operations = 0;
-	qp->state = IB_QPS_RTS;
+	cxib_qp_set_state(qp, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &request->ud.wr, &bad));
 	KUNIT_EXPECT_PTR_EQ(test, &request->ud.wr, bad);
+}
+
+/* One that has failed takes requests, which the device flushes. */
+static void requests_are_taken_in_states_that_send(struct kunit *test)
+{
+	struct request *request = make_request(test, 1);
+	struct cxib_qp *qp = &request->fake->qp;
+	const struct ib_send_wr *bad;
+	u8 state;
+
+	for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
+		cxib_qp_set_state(qp, state);
+		bad = NULL;
+		KUNIT_EXPECT_EQ(test, state < IB_QPS_RTS ? -EINVAL : 0,
+				cxib_post_send(&qp->ib, &request->ud.wr, &bad));
+		KUNIT_EXPECT_PTR_EQ(test, state < IB_QPS_RTS ? &request->ud.wr : NULL, bad);
+	}
+}
+
+/* Each request goes to the queue pair for its P_Key, which may be this one. */
+static void general_services_have_several_queues(struct kunit *test)
+{
+	struct request *request = make_request(test, 1);
+	struct cxib_qp *qp = &request->fake->qp;
+	const struct ib_send_wr *bad;
+	u32 some;
+
+	qp->gsi = (struct cxib_gsi *)&some;
+	cxib_qp_set_state(qp, IB_QPS_RTS);
+	KUNIT_EXPECT_FALSE(test, qp->sends.is_open);
+	KUNIT_EXPECT_EQ(test, 0, cxib_qp_post_send(qp, &request->ud.wr, &bad));
+	cxib_qp_set_state(qp, IB_QPS_RTR);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_qp_post_send(qp, &request->ud.wr, &bad));
 }
 
 static struct kunit_case cases[] = {
@@ -241,6 +274,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(data_in_the_request_is_copied_across_the_end_of_the_ring),
 	KUNIT_CASE(operations_that_are_not_for_datagrams_are_refused),
 	KUNIT_CASE(without_a_send_queue_nothing_is_sent),
+	KUNIT_CASE(requests_are_taken_in_states_that_send),
+	KUNIT_CASE(general_services_have_several_queues),
 	{}
 };
 

@@ -20,7 +20,7 @@ static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count
 	events = 0;
 	mutex_init(&fake->qp.mutex);
 	fake->qp.ib.event_handler = count_event;
-	fake->qp.state = IB_QPS_RTS;
+	cxib_qp_set_state(&fake->qp, IB_QPS_RTS);
 	fake->qp.sends.flags = signalled ? IB_SEND_SIGNALED : 0;
 	fake_post_sends(test, fake, count);
 	return fake;

@@ -76,11 +76,11 @@ static void what_sends_for_general_services_is_queue_pair_1_for_receivers(struct
 	struct cxib_qp_transition *transition;
 
 	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.service = service;
+	fake->qp.poster = &service->ib;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_deth_sqpn(&transition->context));
-	fake->qp.service = NULL;
+	fake->qp.poster = &fake->qp.ib;
 	fake->qp.state = IB_QPS_RESET;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);

@@ -256,7 +256,8 @@ def publish_verbs(results: dict) -> None:
 
         Instructions of the guest's processor for ib_post_send() of one request with one data segment and
         for ib_poll_cq() of its completion, with Debian's kernel. QEMU counts them exactly (``-icount``); the
-        median of 101 requests is what the usual way takes.
+        median of 101 requests is what the usual way takes. ib_map_mr_sg(), which lists the pages that REG_MR
+        registers, is not in it, for either driver.
         ``tools/bench/run verbs`` measures and writes this page; how fast the machine is does not matter.
 
         @COSTS@

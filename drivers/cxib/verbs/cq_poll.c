@@ -283,12 +283,6 @@ static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct 
 	}
 }
 
-/* Who has posted the request. */
-static struct ib_qp *user_of(struct cxib_qp *qp)
-{
-	return unlikely(qp->service) ? &qp->service->ib : &qp->ib;
-}
-
 static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 			 const struct hw_cqe64 *entry)
 {
@@ -338,6 +332,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return OUTCOME_PASSED_OVER;
 	say_impossible(cq, entry);
+	cxib_cq_tell_consumer(cq);
 	return OUTCOME_NONE;
 }
 
@@ -382,7 +377,7 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	qp = cq->last_qpn == qpn || change_qp(cq, qpn) ? cq->last_qp : find_qp(cq, qpn);
 	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
 		return refuse(cq, qp, &entry);
-	wc->qp = user_of(qp);
+	wc->qp = qp->poster;
 	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
@@ -415,14 +410,13 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->status = IB_WC_SUCCESS;
 	wc->vendor_err = 0;
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
-	wc->qp = user_of(qp);
+	wc->qp = qp->poster;
 	wc->wc_flags = 0;
 	return unlikely(is_hidden(wc)) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
-static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *wc)
+static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
 {
-	const u32 consumer = cq->consumer;
 	const struct hw_cqe64 *place = cxib_cq_entry(cq, consumer);
 	struct hw_cqe64 entry;
 
@@ -440,15 +434,21 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, struct ib_wc *
 	return take_other(cq, wc);
 }
 
-/* Takes the next entry that is somebody's. Returns false if there is none that makes sense. */
-static __always_inline bool poll_one(struct cxib_cq *cq, struct ib_wc *wc)
+/*
+ * Takes the next entry that is somebody's. Returns false if there is none that makes sense.
+ * @consumer: a copy of what is in the queue, which need not be read again then
+ */
+static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
 {
 	enum outcome outcome;
 
-	do
-		outcome = take_next(cq, wc);
-	while (unlikely(outcome == OUTCOME_PASSED_OVER));
-	return outcome == OUTCOME_TAKEN;
+	for (;;) {
+		outcome = take_next(cq, *consumer, wc);
+		++*consumer;
+		if (likely(outcome != OUTCOME_PASSED_OVER))
+			return outcome == OUTCOME_TAKEN;
+		cxib_cq_tell_consumer(cq);
+	}
 }
 
 /**
@@ -527,7 +527,7 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 
 	*wc = (struct ib_wc){};
 	list_for_each_entry(qp, &cq->senders, sender) {
-		wc->qp = user_of(qp);
+		wc->qp = qp->poster;
 		if (flush_send(qp, wc))
 			return true;
 	}
@@ -553,13 +553,13 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned long flags;
 	int polled = 0;
-	u32 before;
+	u32 consumer;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	before = cq->consumer;
-	for (; polled < count && poll_one(cq, wc); wc++)
+	consumer = cq->consumer;
+	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
 		polled++;
-	if (cq->consumer != before)
+	if (polled)
 		cxib_cq_tell_consumer(cq);
 	if (cxib_is_dead(to_verbs(cq->ib.device)))
 		polled += flush(cq, count - polled, wc);

@@ -292,7 +292,7 @@ void cxib_dct_take_back(struct cxib_qp *qp)
 	if (!qp->dct->exists)
 		return;
 	discard(qp);
-	WRITE_ONCE(qp->state, IB_QPS_INIT);
+	cxib_qp_set_state(qp, IB_QPS_INIT);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_take_back);
 
@@ -337,7 +337,7 @@ int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 	if (err)
 		return err;
 	if (qp->dct->exists && hw_dctc_get_state(&context) != HW_DCT_STATE_ACTIVE)
-		WRITE_ONCE(qp->state, IB_QPS_ERR);
+		cxib_qp_set_state(qp, IB_QPS_ERR);
 	describe(qp, &context, attr);
 	return 0;
 }

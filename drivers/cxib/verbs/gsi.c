@@ -72,7 +72,7 @@ static struct cxib_qp *make_sender(const struct cxib_gsi *gsi, u16 index)
 
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
-	to_qp(ib)->service = gsi->qp;
+	to_qp(ib)->poster = service;
 	err = get_ready(gsi, to_qp(ib), index);
 	if (!err)
 		return to_qp(ib);

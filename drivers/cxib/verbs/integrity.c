@@ -236,7 +236,7 @@ static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
 	list_pieces(mr, 0, data);
 	list_pieces(mr, data->count, metadata);
 	dma_sync_single_for_device(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
-	pieces->entry_count = data->count + metadata->count;
+	cxib_key_list_filled(pieces, data->count + metadata->count);
 	mr->data.key = mr->pieces_key;
 	mr->data.address = 0;
 	mr->metadata.key = mr->pieces_key;
@@ -249,7 +249,7 @@ static void map_directly(struct cxib_signed_mr *mr, const struct pieces *data,
 {
 	const u32 key = mr->mr.ib.pd->local_dma_lkey;
 
-	mr->mr.entry_count = 0;
+	cxib_key_list_filled(&mr->mr, 0);
 	mr->data.key = key;
 	mr->data.address = sg_dma_address(data->list) + take_offset(data);
 	mr->metadata.key = key;

@@ -509,6 +509,19 @@ int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_make_key_list);
 
+/**
+ * cxib_key_list_filled() - what requests say of the translations is known
+ * @mr: with entry_size, and the size of its pages
+ * @count: entries that are filled; 0: there are none to register
+ */
+void cxib_key_list_filled(struct cxib_mr *mr, unsigned int count)
+{
+	mr->entry_count = count;
+	mr->list_octwords = ALIGN(count * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+	mr->log_page_size = ilog2(mr->ib.page_size);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_key_list_filled);
+
 /* No request reads the list any more. */
 void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr)
 {
@@ -606,6 +619,7 @@ int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned 
 	mapped = mr->is_indirect ? map_pieces(mr, list, count, offset) :
 				   ib_sg_to_pages(ib, list, count, offset, add_page);
 	dma_sync_single_for_device(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
+	cxib_key_list_filled(mr, mr->entry_count);
 	return mapped;
 }
 

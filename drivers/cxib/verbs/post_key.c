@@ -10,9 +10,6 @@
 #define ANY_QUEUE_PAIR	0xffffff
 #define VARIANT_MASK	0xff
 
-/* Lists of translations are read in such units. */
-#define LIST_UNIT	64
-
 static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
 				     u32 access, u32 key, u32 octwords)
 {
@@ -31,7 +28,7 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 	hw_set_u64(&segment->dw[10], 0);
 	segment->dw[12] = 0;
 	segment->dw[13] = hw_mkey_seg_pack_34(octwords);
-	segment->dw[14] = hw_mkey_seg_pack_38(0, ilog2(mr->ib.page_size));
+	segment->dw[14] = hw_mkey_seg_pack_38(0, mr->log_page_size);
 	segment->dw[15] = 0;
 }
 
@@ -55,8 +52,7 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
 			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
 			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE | HW_MKEY_MASK_A;
-	size_t length = ALIGN(mr->entry_count * mr->entry_size, LIST_UNIT);
-	u32 octwords = length / CXIB_OCTWORD;
+	const u32 octwords = mr->list_octwords;
 	u32 block = qp->sends.produced;
 	void *at;
 
@@ -65,7 +61,8 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 	at = cxib_next_send_block(qp, control, block + 1);
 	fill_key(at, mr, access, key, octwords);
 	at = cxib_next_send_block(qp, at, block + 2);
-	hw_wqe_data_seg_pack(at, 0, length, qp->ib.pd->local_dma_lkey, mr->list_dma);
+	hw_wqe_data_seg_pack(at, 0, octwords * CXIB_OCTWORD, qp->ib.pd->local_dma_lkey,
+			     mr->list_dma);
 	return CXIB_REGISTRATION_OCTWORDS;
 }
 

@@ -448,10 +448,6 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int err = 0;
 
-	if (unlikely(READ_ONCE(qp->state) < IB_QPS_RTS)) {
-		*bad = wr;
-		return -EINVAL;
-	}
 	spin_lock_irqsave(&sends->lock, flags);
 	for (; wr; wr = wr->next) {
 		err = builder(qp, wr);
@@ -480,15 +476,26 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)
 {
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
+		*bad = wr;
+		return -EINVAL;
+	}
 	return post(qp, wr, bad, cxib_build_send);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_post_send);
+
+static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				const struct ib_send_wr **bad)
+{
+	return qp->gsi ? cxib_gsi_post_send(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
 }
 
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	struct cxib_qp *qp = to_qp(ib);
 
-	if (unlikely(qp->gsi))
-		return cxib_gsi_post_send(qp, wr, bad);
+	if (unlikely(!READ_ONCE(qp->sends.is_open)))
+		return post_closed(qp, wr, bad);
 	return post(qp, wr, bad, build);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

@@ -246,7 +246,8 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 
 static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->state = IB_QPS_RESET;
+	qp->poster = &qp->ib;
+	cxib_qp_set_state(qp, IB_QPS_RESET);
 	qp->port = init->port_num;
 	qp->sends.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
 	spin_lock_init(&qp->sends.lock);
@@ -677,7 +678,7 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	err = cxib_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
 	if (err)
 		return err;
-	WRITE_ONCE(qp->state, state_of(qp, &context));
+	cxib_qp_set_state(qp, state_of(qp, &context));
 	describe(qp, &context, attr);
 	return 0;
 }

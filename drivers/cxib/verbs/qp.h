@@ -63,6 +63,8 @@ struct cxib_send_entry {
  * @next_fence: how the next request waits for earlier ones: the last one may have
  *	changed a memory key; protected by @lock
  * @held: the device is not told of what is posted; protected by @lock
+ * @is_open: the core's posters may post here: the queue pair is in a state for it, and has
+ *	not several queues for what they post; changed with the state, read without a lock
  * @last: control segment of the last request that the device was not told of; NULL:
  *	it was told of all; protected by @lock
  * @limit: blocks can be posted up to here for all that the poster knows; protected
@@ -86,6 +88,7 @@ struct cxib_send_queue {
 	spinlock_t lock; /* posters */
 	u8 next_fence;
 	bool held;
+	bool is_open;
 	const struct hw_wqe_ctrl_seg *last;
 	u32 limit;
 	u32 produced;
@@ -153,7 +156,7 @@ struct cxib_drain {
  * @receiver: in the list of the completion queue for receives
  * @cap: sizes of its queues, as the core has been told
  * @gsi: what one of general services sends with other P_Keys by; NULL for others
- * @service: the queue pair of general services that this one sends for; NULL for others
+ * @poster: whose requests it sends: its own, or those of the queue pair of general services
  * @dct: what a target of dynamic connections has; NULL for others
  * @failing: datagrams of the management fail up to this block although a quiet device
  *	says nothing; protected by the lock of the completion queue
@@ -186,7 +189,7 @@ struct cxib_qp {
 	struct list_head receiver;
 	struct ib_qp_cap cap;
 	struct cxib_gsi *gsi;
-	struct cxib_qp *service;
+	struct ib_qp *poster;
 	struct cxib_dct *dct;
 	u32 failing;
 	struct mutex mutex; /* changes */
@@ -209,10 +212,23 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
 }
 
+/* It sends for the queue pair of general services. */
+static inline bool cxib_qp_sends_for_service(const struct cxib_qp *qp)
+{
+	return qp->poster != &qp->ib;
+}
+
 /* It sends datagrams of the management, if need be for the queue pair that the kernel knows. */
 static inline bool cxib_qp_is_management(const struct cxib_qp *qp)
 {
-	return cxib_qp_is_special(qp) || qp->service;
+	return cxib_qp_is_special(qp) || cxib_qp_sends_for_service(qp);
+}
+
+/* @state: enum ib_qp_state. With the mutex of the queue pair, or before others know it. */
+static inline void cxib_qp_set_state(struct cxib_qp *qp, u8 state)
+{
+	WRITE_ONCE(qp->state, state);
+	WRITE_ONCE(qp->sends.is_open, state >= IB_QPS_RTS && !qp->gsi);
 }
 
 static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)

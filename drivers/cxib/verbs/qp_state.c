@@ -261,7 +261,7 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_qpc_set_counter_set_id(context, verbs->counter_set);
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
-	if (qp->service)
+	if (cxib_qp_sends_for_service(qp))
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)
 		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
@@ -558,7 +558,7 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 		qp->responder_depth = 0;
 		qp->initiator_depth = 0;
 	}
-	WRITE_ONCE(qp->state, attr->qp_state);
+	cxib_qp_set_state(qp, attr->qp_state);
 }
 
 static bool is_resumption(const struct ib_qp_attr *attr, int mask)

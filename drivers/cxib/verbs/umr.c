@@ -138,7 +138,7 @@ static int get_ready(struct cxib_verbs *verbs, struct cxib_qp *qp)
 		  change_state(verbs, qp, HW_CMD_RTR2RTS_QP);
 
 	/* What is not in reset any more is put there before it goes. */
-	WRITE_ONCE(qp->state, IB_QPS_RTS);
+	cxib_qp_set_state(qp, IB_QPS_RTS);
 	return err;
 }
 

@@ -293,6 +293,8 @@ struct cxib_mw {
  * @entry_size: bytes of an entry
  * @entry_most: entries that it has room for
  * @entry_count: entries that are filled
+ * @list_octwords: what the device reads of them
+ * @log_page_size: log2 of the bytes of a page, when they are filled
  * @is_indirect: entries are pieces of any length, not pages
  */
 struct cxib_mr {
@@ -306,6 +308,8 @@ struct cxib_mr {
 	unsigned int entry_size;
 	unsigned int entry_most;
 	unsigned int entry_count;
+	u32 list_octwords;
+	u8 log_page_size;
 	bool is_indirect;
 };
 
@@ -467,6 +471,7 @@ int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
 u8 cxib_next_key_variant(struct cxib_verbs *verbs);
 int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr);
 void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr);
+void cxib_key_list_filled(struct cxib_mr *mr, unsigned int count);
 
 /* mw.c */
 int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata);
