@@ -47,6 +47,8 @@ def log_in() -> pathlib.Path:
     rdma.run("iscsid")
     node = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", "iser")
     rdma.run(*node, "-o", "new")
+    # With the debug kernel, the initiator's memory keys alone take longer than the 15 s that an attempt has by itself.
+    rdma.run(*node, "-o", "update", "-n", "node.conn[0].timeo.login_timeout", "-v", int(rdma.PATIENCE))
     rdma.run(*node, "--login")
     rdma.until(lambda: any(BLOCKS.glob("sd*/integrity/format")), "the disk is there")
     return next(BLOCKS.glob("sd*"))
