@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 
-from . import qemu
+from . import clock, qemu
 from .output import EndMark, Plain, Prefixed
 from .processes import Child
 from .reports import Scanner, complaints
@@ -84,7 +84,8 @@ class Guest:
             self.channels[mine] = handler
             if name == "control":
                 self._control = mine
-        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu)
+        counter_khz = clock.counter_khz() if qemu.shares_counter(machine, self.options.qemu) else None
+        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz)
         words = qemu.command_line(
             machine, kernel | {"arguments": arguments}, {name: end.fileno() for name, end in theirs.items()},
             sockets, self.options.shell)

@@ -43,9 +43,19 @@ def accelerator():
     return "kvm" if usable else "tcg"
 
 
-def kernel_arguments(directory, extra, iommu=False):
-    """The kernel's command line; directory is the guest's, where its scripts find what to do."""
+def shares_counter(machine, more):
+    """Whether the guest's time stamp counter is that of the host; more: further arguments for QEMU."""
+    return machine["accelerator"] == "tcg" and "-icount" not in more
+
+
+def kernel_arguments(directory, extra, iommu=False, counter_khz=None):
+    """The kernel's command line; directory is the guest's, where its scripts find what to do.
+
+    counter_khz: of the time stamp counter, where the kernel need not find that out.
+    """
     words = ["console=ttyS0", _QUIET_MACHINE, f"lab.directory={directory}"]
+    if counter_khz:
+        words += [f"tsc_early_khz={counter_khz}"]
     if iommu:
         # Strict: what the driver has unmapped is out of the device's reach at once.
         words += ["intel_iommu=on", "iommu.strict=1"]
