@@ -2,6 +2,7 @@
 # Driver, RDMA core and subnet manager of the guest; the checks at the end. Sourced by start.
 # shellcheck shell=bash disable=SC2154
 
+# For devices, and for active ports; only ends a run that has failed anyway.
 ACTIVE_SECONDS=300
 
 load_drivers() {
@@ -58,7 +59,7 @@ rdma_devices() {
 await_devices() {
 	local waited=0
 	while [ "$(rdma_devices)" -lt "$LAB_HCAS" ]; do
-		[ "$waited" -lt 60 ] ||
+		[ "$waited" -lt $ACTIVE_SECONDS ] ||
 			fail "$(rdma_devices) of $LAB_HCAS RDMA devices are there after $waited s; see the kernel log"
 		sleep 1
 		waited=$((waited + 1))

@@ -8,7 +8,7 @@ from . import options
 from .processes import Child
 
 _START_SECONDS = 60
-_END_SECONDS = 20
+_END_SECONDS = 120
 
 
 class EmulatorError(Exception):

@@ -58,8 +58,9 @@ def _parser():
     add("--vms", type=_count(1, 4), default=1, metavar="N", help="guests, all on one switch (default: 1)")
     add("--sm", action="store_true", help="start OpenSM in the first guest and wait for active ports")
     add("--cxemu", action="append", default=[], metavar="ARGS", help="further arguments for the emulator, as one word")
-    add("--timeout", type=_count(1, 86400), default=900, metavar="S", help="limit for COMMAND (default: 900 s)")
-    add("--boot-timeout", type=_count(1, 3600), metavar="S", help="limit until COMMAND starts (default: 300/600 s)")
+    add("--timeout", type=_count(1, 86400), default=1800, metavar="S", help="limit for COMMAND (default: 1800 s)")
+    add("--boot-timeout", type=_count(1, 3600), metavar="S",
+        help="limit until COMMAND starts, for each start of the kernel (default: 600/1200 s)")
     add("--memory", type=_count(256, 65536), metavar="MB", help="memory of a guest (default: 2048, debug 3072)")
     add("--cpus", type=_count(1, 8), default=2, metavar="N", help="processors of a guest (default: 2)")
     add("--nodes", type=_count(1, 4), default=1, metavar="N",
@@ -121,7 +122,7 @@ def parse(arguments):
     _choose_hcas(parser, options)
     _check(parser, options)
     debug = options.kernel == "debug"
-    options.boot_timeout = options.boot_timeout or (600 if debug else 300)
+    options.boot_timeout = options.boot_timeout or (1200 if debug else 600)
     options.memory = options.memory or (3072 if debug else 2048)
     for name in ("cxemu", "append", "qemu"):
         setattr(options, name, " ".join(getattr(options, name)))
