@@ -58,7 +58,7 @@ class TwoGuests(unittest.TestCase):
         if SERVES:
             rdma.run("iperf3", "-s", "-1", "-p", TCP_PORT + 1)
             return
-        report = json.loads(self.call("iperf3", "-J", "-t", 5, "-p", TCP_PORT + 1, "-c", OTHER))
+        report = json.loads(self.call("iperf3", "-J", "-n", "16M", "-p", TCP_PORT + 1, "-c", OTHER))
         self.assertGreater(report["end"]["sum_received"]["bytes"], 100_000)
 
 
