@@ -68,9 +68,15 @@ class ClientsHca:
             load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "8M", "-b", "8M")
             # One connection is enough: another one could not be made without the address.
             load.told.touch()
+            rdma.until(self.iperf3_has_connected, "iperf3 has connected")
             self.go_and_come_back()
             status, output = load.end()
             self.assertEqual(status, 0, output)
+
+    @staticmethod
+    def iperf3_has_connected() -> bool:
+        """For what it tells the server, and for its data."""
+        return len(rdma.run("ss", "-tnH", "state", "established", "src", wire.CLIENT).splitlines()) >= 2
 
 
 @removable.PCI_ONLY
