@@ -8,26 +8,20 @@ import unittest
 from collections.abc import Iterator
 
 import wire
-from control import control
 
 SUBJECTS = ("ipoib", "nvme", "iser", "srp", "nfs", "rds")
 WHOLE = bool(os.environ.get("ULP_WHOLE"))  # everything that takes long, too
-LOSS = bool(os.environ.get("ULP_LOSS"))  # the emulator drops packets with data
+LOSS = wire.LOSS
 IB_ONLY = unittest.skipIf(wire.RXE, "rdma_rxe has no InfiniBand management")
 ALONE_ONLY = unittest.skipUnless(wire.ALONE, "both ends have to be in one guest")
-
-
-def lost() -> int:
-    """Packets that the emulator has dropped so far."""
-    return sum(rule["struck"] for rule in control("faults")["rules"])
 
 
 @contextlib.contextmanager
 def packets_lost() -> Iterator[None]:
     """Fails unless some are, if some should be: what has lost none proves nothing."""
-    before = lost() if LOSS else 0
+    before = wire.lost() if LOSS else 0
     yield
-    if LOSS and lost() == before:
+    if LOSS and wire.lost() == before:
         raise AssertionError("no packet has been lost")
 
 

@@ -6,12 +6,13 @@ Without rules of its own the kernel takes a packet to an address that it has for
 and the RDMA connection manager connects such an address with itself, over one device. The rules made here send what
 the guest itself has for its other address out at the right interface, and let it take what comes in there.
 
-Under rdma_rxe the wire is a pair of virtual Ethernet interfaces.
+Under rdma_rxe the wire is a pair of virtual Ethernet interfaces, and the kernel loses packets where the emulator would.
 """
 
 import contextlib
 import dataclasses
 import functools
+import json
 import os
 import pathlib
 import socket
@@ -19,9 +20,11 @@ import time
 
 import ipoib
 import rdma
+from control import control
 
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 RXE = os.environ.get("ULP_DRIVER") == "rxe"
+LOSS = bool(os.environ.get("ULP_LOSS"))  # one percent of the packets
 ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
 SERVES = ALONE or NUMBER == 0
@@ -39,6 +42,11 @@ class End:
     interface: str
 
 
+def _lose_packets(interface: str) -> None:
+    rdma.run("modprobe", "sch_netem")
+    rdma.run("tc", "qdisc", "add", "dev", interface, "root", "netem", "loss", "1%")
+
+
 def _make_rxe() -> list[tuple[str, str]]:
     rdma.run("modprobe", "-a", "veth", "rdma_rxe")
     rdma.run("ip", "link", "add", "wire0", "type", "veth", "peer", "name", "wire1")
@@ -47,6 +55,8 @@ def _make_rxe() -> list[tuple[str, str]]:
         rdma.run("ip", "link", "set", interface, "mtu", 4200, "up")
         device = f"rxe{interface[-1]}"
         rdma.run("rdma", "link", "add", device, "type", "rxe", "netdev", interface)
+        if LOSS:
+            _lose_packets(interface)
         pairs.append((device, interface))
     return pairs
 
@@ -124,6 +134,14 @@ def sent(device: str) -> int:
     counters = rdma.CLASS / device / "ports/1"
     name = "hw_counters/sent_pkts" if RXE else "counters/port_xmit_packets"
     return int((counters / name).read_text())
+
+
+def lost() -> int:
+    """Packets that have been lost so far."""
+    if not RXE:
+        return sum(rule["struck"] for rule in control("faults")["rules"])
+    shown = (json.loads(rdma.run("tc", "-s", "-j", "qdisc", "show", "dev", end.interface)) for end in ends())
+    return sum(discipline["drops"] for disciplines in shown for discipline in disciplines)
 
 
 @contextlib.contextmanager
