@@ -3,39 +3,90 @@
 
 import json
 import os
-import re
 import unittest
 
-import rdma
+from labrun.reports import Scanner, complaints
 
 FILE = os.environ.get("ULP_RESULTS")
-COMPLAINT = re.compile(r"\] (?:WARNING: |BUG: |Oops: |refcount_t: )")
+LOSS = bool(os.environ.get("ULP_LOSS"))
+RECORD = 8192  # no record of the log is longer
 
 
-def _complaints() -> list[str]:
-    """What the kernel has complained of so far, without times and addresses of code."""
-    return [line.split("] ", 1)[1].strip() for line in rdma.run("dmesg").splitlines() if COMPLAINT.search(line)]
+class KernelLog:
+    """What the kernel complains of from now on, as tools/lab/run sees it: without what is known to be harmless.
+
+    :param records: /dev/kmsg, which gives one record a read and does not wait for more
+    """
+
+    def __init__(self, records: int) -> None:
+        self.records = records
+        self.scanner = Scanner()
+        self.told = 0
+
+    def _read(self) -> None:
+        while True:
+            try:
+                record = os.read(self.records, RECORD)
+            except BrokenPipeError:
+                continue  # The oldest records have gone; it goes on with those that are there.
+            except BlockingIOError:
+                return
+            # Level, number and time; the text; lines with the names of devices.
+            text = record.decode(errors="replace").split("\n", 1)[0].partition(";")[2]
+            for line in text.split("\\x0a"):
+                self.scanner.feed(line)
+
+    def complaints(self) -> list[str]:
+        """The first lines of those since the last time."""
+        self._read()
+        new, self.told = self.scanner.reports[self.told:], len(self.scanner.reports)
+        return [report.headline for report in complaints(new)]
+
+
+def open_log() -> KernelLog:
+    records = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    os.lseek(records, 0, os.SEEK_END)
+    return KernelLog(records)
 
 
 class Recorded(unittest.TextTestResult):
     """A result that is also kept. The last line of a test counts: each begins as one that the guest does not survive."""
 
-    def _write(self, test: unittest.TestCase, outcome: str, reason: str = "") -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
+        self.log = open_log()
+        self.last = "the start"
+
+    def _write(self, test: str, outcome: str, reason: str = "") -> None:
         if FILE:
             with open(FILE, "a") as file:
-                file.write(json.dumps({"test": test.id(), "outcome": outcome, "reason": reason}) + "\n")
+                file.write(json.dumps({"test": test, "loss": LOSS, "outcome": outcome, "reason": reason}) + "\n")
+
+    def _write_complaints_after_the_last_test(self) -> None:
+        """A class takes down what it has made, and unloads modules, when its tests have ended."""
+        if new := self.log.complaints():
+            self._write(f"after {self.last}", "complaint", new[0])
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
-        self.outcome, self.before = ("passed", ""), _complaints()
-        self._write(test, "died")
+        self._write_complaints_after_the_last_test()
+        self.outcome = ("passed", "")
+        self._write(test.id(), "died")
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
         outcome, reason = self.outcome
-        if outcome == "passed" and (new := _complaints()[len(self.before):]):
+        new = self.log.complaints()
+        if outcome == "passed" and new:
             outcome, reason = "complaint", new[0]
-        self._write(test, outcome, reason)
+        elif new:
+            reason = f"{reason}; the kernel: {new[0]}"
+        self._write(test.id(), outcome, reason)
+        self.last = test.id()
+
+    def stopTestRun(self) -> None:
+        super().stopTestRun()
+        self._write_complaints_after_the_last_test()
 
     def _fail(self, error: object) -> None:
         self.outcome = ("failed", str(error[1]).strip().splitlines()[0][:200])
@@ -44,7 +95,7 @@ class Recorded(unittest.TextTestResult):
         super().addError(test, err)
         self._fail(err)
         if not hasattr(test, "_testMethodName"):
-            self._write(test, *self.outcome)
+            self._write(test.id(), *self.outcome)
 
     def addFailure(self, test: unittest.TestCase, err: object) -> None:
         super().addFailure(test, err)
