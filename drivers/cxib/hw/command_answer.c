@@ -10,6 +10,7 @@
 
 #include "hw/command_interface.h"
 #include "hw/command_queue.h"
+#include "hw/commands_objects.h"
 #include "hw/names.h"
 
 /* The status and the syndrome; ENABLE_HCA answers no more than 12 bytes. */
@@ -113,6 +114,24 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
 	return 0;
 }
 
+/*
+ * What a program has made by its commands can refer to what it has from verbs.
+ * That this cannot end then is the program's doing, as often as it likes: it is
+ * told so, the kernel log is not.
+ */
+static bool is_told_to_program(const struct cxib_command *command)
+{
+	return hw_general_obj_in_cmd_hdr_get_uid(command->in) &&
+	       (command->status == HW_COMMAND_STATUS_RESOURCE_BUSY ||
+		command->status == HW_COMMAND_STATUS_BAD_RESOURCE_STATE);
+}
+
+static bool is_news(struct cxib_command_queue *queue, const struct cxib_command *command)
+{
+	return command->status && !command->quiet && !is_told_to_program(command) &&
+	       __ratelimit(&queue->messages);
+}
+
 static int check_status(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 			struct cxib_command *command)
 {
@@ -120,7 +139,7 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 
 	command->status = hw_cmd_out_get_status(out);
 	command->syndrome = hw_cmd_out_get_syndrome(out);
-	if (command->status && !command->quiet && __ratelimit(&queue->messages))
+	if (is_news(queue, command))
 		dev_err(queue->dev,
 			"command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
 			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod,

@@ -150,8 +150,11 @@ int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, i
 {
 	if (!err)
 		return 0;
-	if (udata && !cxib_command_queue_is_broken(commands_of(verbs)))
+	if (udata && !cxib_command_queue_is_broken(commands_of(verbs))) {
+		ibdev_dbg(&verbs->ib, "the device does not let an object of a program end: error %d\n",
+			  err);
 		return err;
+	}
 	cxib_hw_give_up(verbs->hw);
 	cxib_hw_quiesce(verbs->hw);
 	return 0;
