@@ -71,15 +71,25 @@ def _device() -> str:
 
 
 def discover() -> dict[str, str]:
-    """What ibsrpdm finds in the fabric: the strings to log in with, by the GID of the target's port.
+    """What ibsrpdm finds in the fabric, other than on this device: the strings to log in with, by the GID of the target's
+    port.
 
-    It finds nothing before a SCSI host can be looked for in sysfs.
+    It finds nothing before a SCSI host can be looked for in sysfs, nor before the subnet manager has been told that the
+    target's port has device management.
     """
     _load()
     number = next(path.name.removeprefix("umad") for path in pathlib.Path("/sys/class/infiniband_mad").glob("umad*")
                   if (path / "ibdev").read_text().strip() == _device())
-    lines = rdma.run("ibsrpdm", "-c", "-d", f"/dev/infiniband/umad{number}").split()
-    return {found[1]: line for line in lines if (found := re.search(r"dgid=([0-9a-f]{32})", line))}
+    own, targets = gid(_device()), {}
+
+    def finds_one() -> bool:
+        lines = rdma.run("ibsrpdm", "-c", "-d", f"/dev/infiniband/umad{number}").split()
+        targets.update({found[1]: line for line in lines if (found := re.search(r"dgid=([0-9a-f]{32})", line))})
+        targets.pop(own, "")
+        return bool(targets)
+
+    rdma.until(finds_one, "a target is found")
+    return targets
 
 
 @contextlib.contextmanager
@@ -140,12 +150,22 @@ def native_connection(target_gid: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def ip_connection(target_guid: str) -> Iterator[str]:
-    """Logs in over the RDMA connection manager; the disk."""
+    """Logs in over the RDMA connection manager; the disk.
+
+    The initiator gives up when address or route take longer than a second, which on a busy machine they may.
+    """
     _load()
     words = (f"id_ext={target_guid}", f"ioc_guid={target_guid}", f"dest={wire.SERVER}:{PORT}", f"src={wire.CLIENT}",
              f"initiator_ext={OVER_IP:x}")
+
+    def logs_in() -> bool:
+        with contextlib.suppress(AssertionError):
+            disks.write(CLASS / f"srp-{_device()}-1/add_target", ",".join(words))
+            return True
+        return False
+
     with _session() as found:
-        disks.write(CLASS / f"srp-{_device()}-1/add_target", ",".join(words))
+        rdma.until(logs_in, "the target accepts a login")
     try:
         yield found[0]
     finally:

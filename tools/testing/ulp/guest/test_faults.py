@@ -149,6 +149,8 @@ class Target(Faulty):
         with test_rds.serve() as server:
             load = Load(*exercise, "--count", 500, "--time-limit", 10)
             server.kill()
+            # It may just have ended well and be about to begin again: told now, it would leave it at that.
+            rdma.until(lambda: load.child.poll() is not None, "the program notices that its server is gone")
             status, output = load.end()
             self.assertEqual(status, 1, output)
         with test_rds.serve():
