@@ -81,6 +81,10 @@ HARMLESS = (
     # The kernel's iSER target gives every message to the processor before it has mapped it for the device.
     (re.compile(r"^DMA-API: .*tries to sync DMA memory it has not allocated \[device address=0x0{16}\]"),
      re.compile(r"\bisert_create_send_desc\b")),
+    # The kernel's iSCSI takes disks away in a queue of work that may serve to reclaim memory, and waits there for their
+    # power management, whose queue may not. Only where that has work left when a session ends, with any driver.
+    (re.compile(r"^WARNING: .*\bcheck_flush_dependency\b"),
+     re.compile(r"(?s)\bpm_runtime_remove\+.*\b__iscsi_unbind_session\+")),
 )
 
 # "[   12.345678]", with CONFIG_PRINTK_CALLER also "[   T123]"; some lines name their subsystem first.

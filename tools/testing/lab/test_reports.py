@@ -68,6 +68,15 @@ NOT_MAPPED = """
     [  303.611593] ---[ end trace 0000000000000000 ]---
 """
 
+FLUSHED = """
+    [   97.056518] ------------[ cut here ]------------
+    [   97.060496] WARNING: CPU: 0 PID: 174 at kernel/workqueue.c:3767 check_flush_dependency.part.0+0xc9/0x150
+    [   97.093889] Call Trace:
+    [   97.099577]  pm_runtime_remove+0x20/0x30
+    [   97.103591]  CALLER+0xd4/0x1c0
+    [   97.107902] ---[ end trace 0000000000000000 ]---
+"""
+
 LOCKDEP = """
     [   33.101010] ======================================================
     [   33.101320] WARNING: possible circular locking dependency detected
@@ -284,6 +293,12 @@ class Judgement(unittest.TestCase):
         self.assertEqual([], unexpected)
         unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
+
+    def test_power_management_that_iscsi_waits_for_is_no_failure(self):
+        unexpected, _ = judge(scan(FLUSHED.replace("CALLER", "__iscsi_unbind_session")), [])
+        self.assertEqual([], unexpected)
+        unexpected, _ = judge(scan(FLUSHED.replace("CALLER", "cxib_remove")), [])
+        self.assertEqual(["WARN"], [report.kind for report in unexpected])
 
     def test_memory_that_a_driver_maps_twice_is_one(self):
         unexpected, _ = judge(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
