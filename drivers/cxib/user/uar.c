@@ -42,16 +42,10 @@ static void free_uar(struct cxib_mapping *mapping)
 	kfree(uar);
 }
 
-/**
- * cxib_create_uar() - a page of doorbells
- * @context: the program's context
- *
- * Return: the page, to be given to rdma_user_mmap_entry_remove(); -ENOMEM; -EBUSY
- * when there is no offset left to map it at; as cxib_alloc_uar().
- */
-struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
+static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_context *context = to_context(ib);
 	struct cxib_uar *uar;
 	int err;
 
@@ -67,7 +61,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
 		.length = PAGE_SIZE,
 		.free = free_uar,
 	};
-	err = cxib_mapping_offer(&context->ib, &uar->mapping);
+	err = cxib_mapping_offer(ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
 	err = xa_insert(&context->uars, uar->number,
@@ -77,7 +71,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
 		rdma_user_mmap_entry_remove(&uar->mapping.entry);
 		return ERR_PTR(err);
 	}
-	return &uar->mapping.entry;
+	return uar;
 
 dealloc_uar:
 	cxib_end_in_device(verbs, NULL,
@@ -85,15 +79,6 @@ dealloc_uar:
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
-}
-
-/**
- * cxib_uar_number() - what the device calls a page of doorbells
- * @uar: the page
- */
-u32 cxib_uar_number(struct rdma_user_mmap_entry *uar)
-{
-	return to_uar(uar)->number;
 }
 
 /**
@@ -121,18 +106,17 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 	return NULL;
 }
 
-static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
+static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_uar *uar)
 {
-	u64 offset = rdma_user_mmap_get_offset(uar);
-	u32 number = cxib_uar_number(uar);
+	u64 offset = rdma_user_mmap_get_offset(&uar->mapping.entry);
 	u32 length = PAGE_SIZE;
 	int err;
 
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
 			     sizeof(offset));
 	if (!err)
-		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &number,
-				     sizeof(number));
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->number,
+				     sizeof(uar->number));
 	if (!err)
 		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
 				     sizeof(length));
@@ -145,7 +129,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 							    MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
 	enum mlx5_ib_uapi_uar_alloc_type type;
-	struct rdma_user_mmap_entry *uar;
+	struct cxib_uar *uar;
 	int err;
 
 	if (IS_ERR(ib))
@@ -156,7 +140,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	/* The library takes the other type when it cannot write requests into the page. */
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	uar = cxib_create_uar(to_context(ib));
+	uar = create_uar(ib);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	object->object = uar;
@@ -167,7 +151,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
-	rdma_user_mmap_entry_remove(object->object);
+	struct cxib_uar *uar = object->object;
+
+	rdma_user_mmap_entry_remove(&uar->mapping.entry);
 	return 0;
 }
 

@@ -36,11 +36,7 @@ class Program:
         # The debug kernel counts how often a page is mapped, so every request has memory of its own.
         device.queue = raw_verbs.Memory(4 * REQUESTS_OF_A_PROGRAM * PIECE)
         self.pieces = iter(range(device.queue.address + 4 * PIECE, device.queue.address + len(device.queue.map), PIECE))
-        if choice.random() < 0.3:
-            device.make_older_basics()
-            device.uar = device.allocate_uar(1)
-        else:
-            device.make_basics()
+        device.make_basics()
         self.cq = device.create_cq()
         self.xrcd = device.open_xrcd()
         self.srq = device.create_srq()
@@ -64,15 +60,6 @@ class Program:
 
     def bytes(self) -> bytes:
         return self.choice.randbytes(4 * self.choice.randint(0, 30))
-
-    def open_context(self) -> None:
-        """Another one."""
-        fields = [16, 4, 0, 0, 1, 0, 0, 0, 0, self.choice.choice((0, 1, 3))]
-        if self.choice.random() < 0.8:
-            fields[self.choice.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 9))] = self.number()
-        request = raw_verbs.pack("<IIIIBBHIQ", *fields[:8], fields[9])[:self.choice.choice((0, 8, 12, 16, 24, 32, 32))]
-        with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
-            device.open_context(request)
 
     def create_cq(self) -> None:
         self.device.create_cq(**self.changes("cqe", "vector", "buffer", "record", "cqe_size", "compress", "format",
@@ -141,7 +128,7 @@ class Program:
                                                                         "reserved2"))
 
     def map(self) -> None:
-        self.device.map(self.choice.choice((0, 2, 3, 5, 6, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
+        self.device.map(self.choice.choice((5, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
                         self.choice.choice((0, 1, 255)), self.choice.randint(1, 3), self.choice.randint(1, 4)).close()
 
     def send_bytes(self) -> None:
@@ -151,7 +138,7 @@ class Program:
 
     def act(self) -> None:
         acts: tuple[Callable[[], None], ...] = (
-            self.open_context, self.create_cq, self.resize_cq, self.create_qp, self.create_initiator, self.create_target,
+            self.create_cq, self.resize_cq, self.create_qp, self.create_initiator, self.create_target,
             self.modify_target, self.modify_target, self.create_srq, self.create_xrc_srq, self.modify_srq,
             self.register, self.reregister, self.create_mw, self.map, self.send_bytes)
         try:
