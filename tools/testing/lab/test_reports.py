@@ -59,6 +59,21 @@ MAPPED_TWICE = """
     [  178.190000] ---[ end trace 0000000000000000 ]---
 """
 
+MAPPED_OFTEN = """
+    [  117.126487]  dma_map_sgtable+0x6b/0xe0
+    [  117.126631]  ib_umem_get+0x593/0x8f0 [ib_uverbs]
+    [  117.126872]  ib_uverbs_reg_mr+0x39b/0x9d0 [ib_uverbs]
+    [  117.271854] ------------[ cut here ]------------
+    [  117.277218] DMA-API: exceeded 7 overlapping mappings of cacheline 0x00000000040dccc0
+    [  117.278077] WARNING: CPU: 1 PID: 156 at kernel/dma/debug.c:463 add_dma_entry+0x44d/0x520
+    [  117.302256] Call Trace:
+    [  117.302398]  <TASK>
+    [  117.303043]  debug_dma_map_sg+0x544/0xad0
+    [  117.305665]  __dma_map_sg_attrs+0x138/0x3a0
+    [  117.306449]  CALLER+0x593/0x8f0
+    [  117.340000] ---[ end trace 0000000000000000 ]---
+"""
+
 NOT_MAPPED = """
     [  303.593400] ------------[ cut here ]------------
     [  303.593540] DMA-API: cxib 0000:01:00.0: device driver tries to sync DMA memory it has not allocated [device address=ADDRESS] [size=76 bytes]
@@ -284,6 +299,10 @@ class Judgement(unittest.TestCase):
             unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
             self.assertEqual(([], []), (unexpected, missing), caller)
 
+    def test_memory_that_a_program_registers_more_often_than_the_checker_counts_is_no_failure(self):
+        unexpected, missing = judge(scan(MAPPED_OFTEN.replace("CALLER", "ib_umem_get")), [])
+        self.assertEqual(([], []), (unexpected, missing))
+
     def test_completions_of_nvme_that_share_a_line_of_the_cache_are_no_failure(self):
         unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])
         self.assertEqual(([], []), (unexpected, missing))
@@ -303,6 +322,11 @@ class Judgement(unittest.TestCase):
     def test_memory_that_a_driver_maps_twice_is_one(self):
         unexpected, _ = judge(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
+
+    def test_memory_that_a_driver_maps_often_is_one_whatever_was_said_before(self):
+        for caller in ("cxib_buffer_create", "ib_umem_odp_map_dma_and_lock"):
+            unexpected, _ = judge(scan(MAPPED_OFTEN.replace("CALLER", caller)), [])
+            self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected], caller)
 
 
 if __name__ == "__main__":
