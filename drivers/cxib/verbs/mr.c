@@ -509,6 +509,12 @@ int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_make_key_list);
 
+/* What the device reads of a list of @count translations. */
+static unsigned int octwords_of_list(const struct cxib_mr *mr, unsigned int count)
+{
+	return ALIGN(count * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+}
+
 /**
  * cxib_key_list_filled() - what requests say of the translations is known
  * @mr: with entry_size, and the size of its pages
@@ -517,7 +523,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_make_key_list);
 void cxib_key_list_filled(struct cxib_mr *mr, unsigned int count)
 {
 	mr->entry_count = count;
-	mr->list_octwords = ALIGN(count * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+	mr->list_octwords = octwords_of_list(mr, count);
 	mr->log_page_size = ilog2(mr->ib.page_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_key_list_filled);
@@ -556,7 +562,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	err = cxib_make_key_list(ib->device, mr);
 	if (err)
 		goto free_mr;
-	params.octwords = ALIGN(most * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+	params.octwords = octwords_of_list(mr, most);
 	err = create_key(mr, ib, &params);
 	if (err)
 		goto free_list;
