@@ -105,6 +105,11 @@ def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
     return output
 
 
+def saquery(*words: str | int) -> str:
+    """Asks the subnet administration. The program asks once and waits for a second unless it is told otherwise."""
+    return run("saquery", "--timeout", 60000, *words)
+
+
 def exchange(program: list[str | int], source: Port, target: Port, timeout: float = PATIENCE) -> tuple[str, str]:
     """Runs server and client of a program on two ports; returns what both printed."""
     tcp_port = next(TCP_PORTS)

@@ -24,11 +24,6 @@ def fields(text: str) -> dict[str, str]:
     return dict(re.findall(r"^(\w[^:\n]*):\.*(.*)$", text, re.MULTILINE))
 
 
-def saquery(*words: str | int) -> str:
-    """Asks the subnet administration. The program asks once and waits for a second unless it is told otherwise."""
-    return rdma.run("saquery", "--timeout", 60000, *words)
-
-
 class Fabric(unittest.TestCase):
     """Ports and switch of the subnet."""
 
@@ -148,20 +143,20 @@ class Administration(Fabric):
     """Queries to the subnet administration: queue pair 1, RMPP, path records."""
 
     def test_saquery_lists_every_node(self) -> None:
-        text = saquery("NR")
+        text = rdma.saquery("NR")
         for port in self.ports:
             self.assertRegex(text, rf"port_guid\.*0x0*{port.guid}\b")
 
     def test_saquery_finds_paths_between_all_ports(self) -> None:
         for source, target in itertools.permutations(self.ports, 2):
-            text = saquery("--src-to-dst", f"{source.lid}:{target.lid}")
+            text = rdma.saquery("--src-to-dst", f"{source.lid}:{target.lid}")
             self.assertEqual(rdma.number(text, r"slid\.*(\d+)"), source.lid)
             self.assertEqual(rdma.number(text, r"dlid\.*(\d+)"), target.lid)
             self.assertEqual(rdma.number(text, r"pkey\.*(0x[0-9A-F]+)"), 0xFFFF)
 
     def test_saquery_works_from_every_device(self) -> None:
         for port in self.ports:
-            text = saquery("-C", port.device, "-P", port.number, "NR")
+            text = rdma.saquery("-C", port.device, "-P", port.number, "NR")
             self.assertRegex(text, rf"port_guid\.*0x0*{self.manager.guid}\b")
 
 

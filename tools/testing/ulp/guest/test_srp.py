@@ -29,7 +29,7 @@ class Disk(ulp.Protocol):
         cls.target_guid = line.split("ioc_guid=")[1].split(",")[0]
 
     def test_target_is_found_in_the_fabric(self) -> None:
-        self.assertIn(self.target_gid[16:], rdma.run("saquery", "--timeout", 60000, "NodeRecord").replace("0x", ""))
+        self.assertIn(self.target_gid[16:], rdma.saquery("NodeRecord").replace("0x", ""))
 
     def test_blocks_of_every_size_over_the_native_connection_manager(self) -> None:
         with srp.native_connection(self.target_gid) as disk:
