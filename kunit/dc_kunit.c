@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Dynamically connected transport: transitions of initiators, and the life of targets. */
 #include "fake_queue_pair.h"
+#include "hw/capabilities.h"
 #include "hw/command_queue.h"
 #include "hw/commands_queue_pairs.h"
 #include "verbs/dc.h"
@@ -111,6 +112,9 @@ static int dc_init(struct kunit *test)
 	mutex_init(&fake->hw.dma_lock);
 	fake->hw.dma_stopped = true;
 	fake->hw.caps.atomic = 1;
+	fake->hw.caps.atomic_operations = HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+	fake->hw.caps.atomic_size_qp = HW_ATOMIC_SIZE_BYTES_32;
+	fake->hw.caps.atomic_size_dc = HW_ATOMIC_SIZE_BYTES_16;
 	fake->verbs.ib.attrs.max_pkeys = 128;
 	make_target(test, fixture);
 	test->priv = fixture;
@@ -262,7 +266,7 @@ static void the_device_hears_of_a_target_when_it_can_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_dctc_get_rre(created));
 	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rwe(created));
 	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rae(created));
-	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_IB_SPEC, hw_dctc_get_atomic_mode(created));
+	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_UP_TO_16B, hw_dctc_get_atomic_mode(created));
 	KUNIT_EXPECT_EQ(test, 0x12345, hw_dctc_get_flow_label(created));
 	KUNIT_EXPECT_EQ(test, 2, hw_dctc_get_my_addr_index(created));
 	KUNIT_EXPECT_EQ(test, 64, hw_dctc_get_hop_limit(created));

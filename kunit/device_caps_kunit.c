@@ -192,6 +192,37 @@ static void refuses_a_device_that_does_not_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
+static void the_mode_of_atomic_operations_is_what_the_device_can(struct kunit *test)
+{
+	const u32 plain = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
+	const u32 masked = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP;
+	const struct {
+		u32 atomic, operations, sizes, mode;
+	} expected[] = {
+		{ 0, plain | masked, HW_ATOMIC_SIZE_BYTES_8, 0 },
+		{ 1, 0, HW_ATOMIC_SIZE_BYTES_8, 0 },
+		{ 1, HW_ATOMIC_OPERATIONS_CMP_SWAP, HW_ATOMIC_SIZE_BYTES_8, 0 },
+		{ 1, plain, HW_ATOMIC_SIZE_BYTES_8, HW_ATOMIC_MODE_IB_SPEC },
+		{ 1, plain | masked, 0, HW_ATOMIC_MODE_IB_SPEC },
+		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_4, HW_ATOMIC_MODE_UP_TO_8B },
+		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_8, HW_ATOMIC_MODE_UP_TO_8B },
+		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_32 | HW_ATOMIC_SIZE_BYTES_8,
+		  HW_ATOMIC_MODE_UP_TO_32B },
+		{ 1, plain | masked, 0xfe00 | HW_ATOMIC_SIZE_BYTES_256,
+		  HW_ATOMIC_MODE_UP_TO_256B },
+	};
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		fixture->caps.atomic = expected[i].atomic;
+		fixture->caps.atomic_operations = expected[i].operations;
+		KUNIT_EXPECT_EQ_MSG(test, expected[i].mode,
+				    cxib_atomic_mode(&fixture->caps, expected[i].sizes),
+				    "line %u", i);
+	}
+}
+
 static void refuses_pages_of_zeros_and_of_ones(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -211,6 +242,7 @@ static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(wants_faults_that_name_the_memory),
 	KUNIT_CASE(wants_faults_that_name_the_request_without_suggestions),
 	KUNIT_CASE_PARAM(refuses_a_device_that_does_not_do, lack_gen_params),
+	KUNIT_CASE(the_mode_of_atomic_operations_is_what_the_device_can),
 	KUNIT_CASE(refuses_pages_of_zeros_and_of_ones),
 	{}
 };

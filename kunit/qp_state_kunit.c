@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Transitions of queue pairs as commands of the device. */
 #include "fake_queue_pair.h"
+#include "hw/capabilities.h"
 #include "hw/commands_queue_pairs.h"
 
 static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_pair *fake,
@@ -109,7 +110,8 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 		.port_num = 1, .path_mtu = IB_MTU_2048, .dest_qp_num = 0xabcdef, .rq_psn = 5,
 		.sq_psn = 6, .max_dest_rd_atomic = 5, .max_rd_atomic = 1, .min_rnr_timer = 12,
 		.timeout = 14, .retry_cnt = 7, .rnr_retry = 6,
-		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
+				   IB_ACCESS_REMOTE_ATOMIC,
 		.ah_attr = { .type = RDMA_AH_ATTR_TYPE_IB, .sl = 3, .ib = { .dlid = 0x99 } },
 	};
 	const u32 access = HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE |
@@ -118,6 +120,9 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 	struct cxib_qp_transition *transition;
 	const struct hw_ads *path;
 
+	fake->hw.caps.atomic = 1;
+	fake->hw.caps.atomic_operations = HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+	fake->hw.caps.atomic_size_qp = HW_ATOMIC_SIZE_BYTES_32;
 	fake->qp.ib.qp_type = IB_QPT_RC;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
@@ -132,6 +137,9 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, access, transition->optional);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rre(&transition->context));
 	KUNIT_EXPECT_EQ(test, 3, hw_qpc_get_log_rra_max(&transition->context));
+	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rae(&transition->context));
+	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_UP_TO_32B,
+			hw_qpc_get_atomic_mode(&transition->context));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_qpc_get_mtu(&transition->context));
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_qpc_get_remote_qpn(&transition->context));
 	path = hw_qpc_get_primary_address_path(&transition->context);

@@ -2,9 +2,12 @@
 /* The capabilities of a device: configured, read, checked, listed. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
+#include <linux/bits.h>
 #include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/limits.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/seq_file.h>
@@ -13,6 +16,7 @@
 
 #include "hw/bus.h"
 #include "hw/capabilities.h"
+#include "hw/contexts.h"
 #include "hw/device.h"
 #include "hw/device_caps.h"
 
@@ -165,6 +169,7 @@ static const struct {
 } others[] = {
 	{ "atomic_operations", offsetof(struct cxib_device_caps, atomic_operations) },
 	{ "atomic_size_qp", offsetof(struct cxib_device_caps, atomic_size_qp) },
+	{ "atomic_size_dc", offsetof(struct cxib_device_caps, atomic_size_dc) },
 	{ "atomic_host_endian", offsetof(struct cxib_device_caps, atomic_host_endian) },
 	{ "mem_page_fault", offsetof(struct cxib_device_caps, mem_page_fault) },
 };
@@ -254,6 +259,7 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 		return err;
 	caps->atomic_operations = hw_atomic_caps_get_atomic_operations(&page);
 	caps->atomic_size_qp = hw_atomic_caps_get_atomic_size_qp(&page);
+	caps->atomic_size_dc = hw_atomic_caps_get_atomic_size_dc(&page);
 	caps->atomic_host_endian = hw_atomic_caps_get_atomic_req_8B_endianness_mode(&page) ==
 				   HOST_ORDER;
 	if (caps->atomic_host_endian ||
@@ -266,6 +272,33 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	caps->atomic_host_endian = !err;
 	return err;
 }
+
+/**
+ * cxib_atomic_mode() - which atomic operations a responder takes
+ * @caps: what the device can do
+ * @sizes: of operands, one bit for each power of two: atomic_size_qp or
+ *	atomic_size_dc
+ *
+ * Masked operations and those of other lengths than 8 bytes are taken in the
+ * modes beyond that of the InfiniBand specification only. Such a mode is the
+ * binary logarithm of the longest operand, at least of 8 bytes.
+ *
+ * Return: the mode for the context of a queue pair; 0: the device does none.
+ */
+u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes)
+{
+	const u32 masked = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
+			   HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
+	const u32 plain = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
+
+	if (!caps->atomic)
+		return 0;
+	sizes &= GENMASK(HW_ATOMIC_MODE_UP_TO_256B, 0);
+	if (caps->atomic_operations & masked && sizes)
+		return max_t(u32, ilog2(sizes), HW_ATOMIC_MODE_UP_TO_8B);
+	return (caps->atomic_operations & plain) == plain ? HW_ATOMIC_MODE_IB_SPEC : 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_atomic_mode);
 
 /* One by one, because a device may say ones where its interface has no operation. */
 static void choose_operations(struct hw_odp_per_transport_service_cap *to,

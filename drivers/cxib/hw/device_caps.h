@@ -118,7 +118,8 @@ struct hw_cmd_hca_cap;
  * @rndv_offload_rc: they can read what a message on a connection has announced
  * @log_tag_matching_list_sz: log2 of the tags of one
  * @atomic_operations: kinds of atomic operations, one bit for each
- * @atomic_size_qp: their sizes, one bit for each power of two
+ * @atomic_size_qp: sizes of their operands, one bit for each power of two
+ * @atomic_size_dc: the same for targets of dynamic connections
  * @atomic_host_endian: operands are in the order of the host
  * @memic: programs can allocate memory on the device; else what follows is 0
  * @memic_bar_start: where in BAR 0 that begins
@@ -230,6 +231,7 @@ struct cxib_device_caps {
 	u32 log_tag_matching_list_sz;
 	u32 atomic_operations;
 	u32 atomic_size_qp;
+	u32 atomic_size_dc;
 	u32 atomic_host_endian;
 	bool memic;
 	u64 memic_bar_start;
@@ -243,6 +245,7 @@ struct cxib_device_caps {
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps);
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps);
+u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes);
 void cxib_device_caps_debugfs(struct cxib_device_caps *caps, struct dentry *directory);
 
 #endif

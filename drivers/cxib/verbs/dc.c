@@ -110,13 +110,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dct_create);
 
 static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *context)
 {
-	bool atomics = access & IB_ACCESS_REMOTE_ATOMIC &&
-		       to_verbs(qp->ib.device)->hw->caps.atomic;
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	u32 mode = access & IB_ACCESS_REMOTE_ATOMIC ?
+		   cxib_atomic_mode(caps, caps->atomic_size_dc) : 0;
 
 	hw_dctc_set_rre(context, !!(access & IB_ACCESS_REMOTE_READ));
 	hw_dctc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
-	hw_dctc_set_rae(context, atomics);
-	hw_dctc_set_atomic_mode(context, atomics ? HW_ATOMIC_MODE_IB_SPEC : 0);
+	hw_dctc_set_rae(context, !!mode);
+	hw_dctc_set_atomic_mode(context, mode);
 }
 
 /* Who sent a packet says where answers go; this is what they have beside that. */

@@ -159,14 +159,15 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
 	u8 depth = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
 						     qp->responder_depth;
+	u32 mode = cxib_atomic_mode(caps, caps->atomic_size_qp);
 
 	hw_qpc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
 	if (!depth)
 		return;
 	hw_qpc_set_rre(context, !!(access & IB_ACCESS_REMOTE_READ));
-	if (access & IB_ACCESS_REMOTE_ATOMIC && caps->atomic) {
-		hw_qpc_set_rae(context, 1);
-		hw_qpc_set_atomic_mode(context, HW_ATOMIC_MODE_IB_SPEC);
+	if (access & IB_ACCESS_REMOTE_ATOMIC) {
+		hw_qpc_set_rae(context, !!mode);
+		hw_qpc_set_atomic_mode(context, mode);
 	}
 }
 

@@ -433,11 +433,14 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     return {};
 }
 
-/// The plain length is always right; for others the queue pair has a limit.
-bool Responder::accepts_operand(std::size_t size) const {
+/// The operations of the specification are always right. Masked and longer ones come with a
+/// payload, and the queue pair has a limit for them.
+bool Responder::accepts_operand(std::size_t size, bool plain) const {
     const auto mode = std::as_const(queue_pair()).context().get<"atomic_mode">();
-    if (size == atomic_word_size)
+    if (plain)
         return true;
+    if (mode == hwtab::value<hwtab::atomic_mode, "only_8b">)
+        return size == atomic_word_size;
     return mode >= hwtab::value<hwtab::atomic_mode, "up_to_8b"> && size <= std::size_t{1} << mode;
 }
 
@@ -470,7 +473,7 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
     const auto operation = decode_operation(arrival.operation.verb, header, arrival.packet.payload);
     const auto who = accessor(arrival);
     if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_room_for_answer() ||
-        !operation || !accepts_operand(operation->size) || !who ||
+        !operation || !accepts_operand(operation->size, arrival.packet.payload.empty()) || !who ||
         header.address % operation->size != 0)
         return std::unexpected(Refusal::invalid_request);
     const auto before = change_memory(*who, header, *operation);

@@ -131,7 +131,7 @@ private:
     [[nodiscard]] Outcome store_write(const Arrival& arrival);
     [[nodiscard]] Outcome execute_read(const Arrival& arrival);
     [[nodiscard]] Outcome execute_atomic(const Arrival& arrival);
-    [[nodiscard]] bool accepts_operand(std::size_t size) const;
+    [[nodiscard]] bool accepts_operand(std::size_t size, bool plain) const;
     memory::AccessResult<AtomicWords> change_memory(memory::Accessor who,
                                                     const fabric::AtomicHeader& header,
                                                     const AtomicOperation& operation);

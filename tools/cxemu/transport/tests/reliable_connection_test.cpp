@@ -19,6 +19,7 @@ using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
@@ -361,6 +362,27 @@ TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesShorterOnesOnly) {
                     ElementsAre(fits ? success(0, size)
                                      : failure(0, CompletionError::remote_invalid_request)));
     }
+}
+
+/// What a queue pair that takes the operations of \p mode answers to a masked one of \p size bytes.
+MATCHER_P(TakesMaskedOperationsOf, size, "") {
+    Connected peers({.atomic_mode = arg});
+    Send send{.opcode = SendOpcode::masked_fetch_add,
+              .data = {peers.first.space(size)},
+              .remote = peers.second.space(size),
+              .extended_size = size};
+    peers.first.post(send);
+    peers.settle();
+    return peers.first.poll() == std::vector{success(0, size)};
+}
+
+TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly) {
+    constexpr std::uint8_t specification = 1, only_8_bytes = 2, up_to_8_bytes = 3;
+    EXPECT_THAT(specification, Not(TakesMaskedOperationsOf(8U)));
+    EXPECT_THAT(only_8_bytes, TakesMaskedOperationsOf(8U));
+    EXPECT_THAT(only_8_bytes, Not(TakesMaskedOperationsOf(4U)));
+    EXPECT_THAT(up_to_8_bytes, TakesMaskedOperationsOf(8U));
+    EXPECT_THAT(up_to_8_bytes, TakesMaskedOperationsOf(4U));
 }
 
 TEST(ExtendedAtomic, IsRefusedAcrossItsLength) {
