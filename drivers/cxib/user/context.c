@@ -49,7 +49,11 @@ void cxib_describe_context(const struct cxib_context *context,
 
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
-		.bf_reg_size = caps->bf ? BIT(caps->log_bf_reg_size) : 0,
+		/*
+		 * No requests are written into pages of doorbells, even if the device takes
+		 * them (bf): a library that knows a size insists on pages for that.
+		 */
+		.bf_reg_size = 0,
 		/* None: the library allocates pages of doorbells as it needs them. */
 		.tot_bfregs = 0,
 		.cache_line_size = cache_line_size(),
