@@ -10,10 +10,11 @@
 #include "user/clock.h"
 #include "user/device_memory.h"
 #include "user/devx.h"
+#include "user/registers.h"
 #include "user/user.h"
 
-/* What the library has to know: it asks for pages of doorbells, of 4 KiB each. */
-#define LIBRARY_NEEDED	(MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR)
+/* What every library sends: up to what it knows of completions. */
+#define LEAST_REQUEST	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
 {
@@ -25,11 +26,6 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 	}
 	if (request->flags & ~MLX5_IB_ALLOC_UCTX_DEVX) {
 		ibdev_dbg(ib, "flags 0x%x of a context are not supported\n", request->flags);
-		return -EOPNOTSUPP;
-	}
-	if (~request->lib_caps & LIBRARY_NEEDED) {
-		ibdev_dbg(ib, "the user library has the abilities 0x%llx, 0x%x are needed; install a newer one\n",
-			  request->lib_caps, LIBRARY_NEEDED);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -45,6 +41,7 @@ void cxib_describe_context(const struct cxib_context *context,
 {
 	const struct cxib_verbs *verbs = to_verbs(context->ib.device);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_registers *registers = context->registers;
 	bool has_clock = cxib_clock_page(verbs);
 
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
@@ -55,7 +52,7 @@ void cxib_describe_context(const struct cxib_context *context,
 		 */
 		.bf_reg_size = 0,
 		/* None: the library allocates pages of doorbells as it needs them. */
-		.tot_bfregs = 0,
+		.tot_bfregs = registers ? registers->count : 0,
 		.cache_line_size = cache_line_size(),
 		.max_sq_desc_sz = caps->max_wqe_sz_sq,
 		.max_rq_desc_sz = caps->max_wqe_sz_rq,
@@ -72,7 +69,17 @@ void cxib_describe_context(const struct cxib_context *context,
 		.hca_core_clock_offset = 0,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
+		.num_dyn_bfregs = registers ? CXIB_REGISTERS_ADDED : 0,
 	};
+}
+
+static int tell_context(const struct cxib_context *context, struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_ucontext_resp response;
+
+	cxib_describe_context(context, &response);
+	response.response_length = min(sizeof(response), udata->outlen);
+	return cxib_put_response(udata, &response, response.response_length);
 }
 
 static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
@@ -80,7 +87,6 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	const struct cxib_device_caps *caps = &to_verbs(ib->device)->hw->caps;
 	struct cxib_context *context = to_context(ib);
 	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
-	struct mlx5_ib_alloc_ucontext_resp response;
 	int err;
 
 	if (PAGE_SIZE != SZ_4K) {
@@ -88,6 +94,8 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 			  PAGE_SIZE);
 		return -EOPNOTSUPP;
 	}
+	if (udata->inlen < LEAST_REQUEST)
+		return -EINVAL;
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
 	if (!err)
 		err = check_request(ib->device, &request);
@@ -105,11 +113,15 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	mutex_init(&context->resize_lock);
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
-	cxib_describe_context(context, &response);
-	response.response_length = min(sizeof(response), udata->outlen);
-	err = ib_copy_to_udata(udata, &response, response.response_length);
-	if (err)
+	if (!(request.lib_caps & MLX5_LIB_CAP_DYN_UAR))
+		err = cxib_registers_open(context, request.total_num_bfregs,
+					  request.num_low_latency_bfregs);
+	if (!err)
+		err = tell_context(context, udata);
+	if (err) {
+		cxib_registers_close(context);
 		cxib_devx_close(context);
+	}
 	return err;
 }
 
@@ -140,6 +152,7 @@ static void destroy_context(struct ib_ucontext *ib)
 {
 	struct cxib_context *context = to_context(ib);
 
+	cxib_registers_close(context);
 	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
 	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	cxib_devx_close(context);

@@ -5,6 +5,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "user/registers.h"
 #include "user/user.h"
 #include "verbs/cq.h"
 
@@ -94,16 +95,30 @@ static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 #endif
 }
 
+/* Where a library has doorbells without having allocated any, it uses those of the first page. */
+static int choose_uar(const struct cxib_context *context, struct uverbs_attr_bundle *attrs,
+		      const struct mlx5_ib_create_cq *request, u32 *number)
+{
+	struct rdma_user_mmap_entry *first = cxib_registers_page(context->registers, 0);
+	int err = uar_attribute(attrs, number);
+
+	if (err != -ENOENT)
+		return err;
+	if (request->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
+		*number = request->uar_page_index;
+	else if (first)
+		*number = cxib_uar_number(first);
+	else
+		return -EINVAL;
+	return 0;
+}
+
 static int hold_uar(struct cxib_cq *cq, struct cxib_context *context,
 		    struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
 		    u32 *number)
 {
-	int err;
+	int err = choose_uar(context, attrs, request, number);
 
-	*number = request->uar_page_index;
-	err = uar_attribute(attrs, number);
-	if (err == -ENOENT)
-		err = request->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX ? 0 : -EINVAL;
 	if (err)
 		return err;
 	cq->user.uar = cxib_hold_uar(context, *number);

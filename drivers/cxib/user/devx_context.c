@@ -12,6 +12,7 @@
 #include "hw/user_contexts.h"
 #include "user/devx.h"
 #include "user/devx_command.h"
+#include "user/registers.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
@@ -184,6 +185,27 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
+/* Of a page that the library has not allocated as an object: those have numbers at once. */
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_context *context = cxib_devx_context(attrs);
+	u32 added, page;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = uverbs_copy_from(&added, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
+	if (err)
+		return err;
+	err = cxib_registers_number_of_page(context->registers, added, &page);
+	if (err) {
+		ibdev_dbg(context->ib.device, "the program has added no register %u for doorbells\n",
+			  added);
+		return err;
+	}
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &page, sizeof(page));
+}
+
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
 					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
@@ -198,8 +220,15 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN,
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN,
 						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR,
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
 DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX,
 			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_OTHER),
+			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_UAR),
 			      &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN));
 
 const struct uapi_definition cxib_devx_definitions[] = {

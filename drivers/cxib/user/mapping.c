@@ -10,6 +10,7 @@
 
 #include "user/clock.h"
 #include "user/mapping.h"
+#include "user/registers.h"
 
 #define DEVICE_BAR	0
 
@@ -28,6 +29,11 @@
 static unsigned int command_of(const struct vm_area_struct *vma)
 {
 	return vma->vm_pgoff >> COMMAND_SHIFT & COMMAND_MASK;
+}
+
+static unsigned long index_of(unsigned long offset)
+{
+	return offset / INDEX_HIGH << COMMAND_SHIFT | (offset & COMMAND_MASK);
 }
 
 static phys_addr_t address_in_bar(struct ib_device *ib, u64 offset)
@@ -65,28 +71,56 @@ int cxib_mapping_offer(struct ib_ucontext *ib, struct cxib_mapping *mapping)
  */
 u16 cxib_mapping_index(const struct cxib_mapping *mapping)
 {
-	unsigned long offset = mapping->entry.start_pgoff;
+	return index_of(mapping->entry.start_pgoff);
+}
 
-	return offset / INDEX_HIGH << COMMAND_SHIFT | (offset & COMMAND_MASK);
+static int map_entry(struct ib_ucontext *ib, struct vm_area_struct *vma,
+		     struct rdma_user_mmap_entry *entry)
+{
+	const struct cxib_mapping *mapping = to_mapping(entry);
+	pgprot_t protection;
+
+	/* Memory may be written to in any order, doorbells may not. */
+	protection = mapping->kind == CXIB_MAPPING_MEMORY ?
+		     pgprot_writecombine(vma->vm_page_prot) : pgprot_noncached(vma->vm_page_prot);
+	return rdma_user_mmap_io(ib, vma,
+				 PHYS_PFN(address_in_bar(ib->device, mapping->address)),
+				 mapping->length, protection, entry);
 }
 
 static int map_offered(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry = rdma_user_mmap_entry_get(ib, vma);
-	struct cxib_mapping *mapping;
-	pgprot_t protection;
 	int err;
 
 	if (!entry)
 		return -EINVAL;
-	mapping = to_mapping(entry);
-	/* Memory may be written to in any order, doorbells may not. */
-	protection = mapping->kind == CXIB_MAPPING_MEMORY ?
-		     pgprot_writecombine(vma->vm_page_prot) : pgprot_noncached(vma->vm_page_prot);
-	err = rdma_user_mmap_io(ib, vma, PHYS_PFN(address_in_bar(ib->device, mapping->address)),
-				mapping->length, protection, entry);
+	err = map_entry(ib, vma, entry);
 	rdma_user_mmap_entry_put(entry);
 	return err;
+}
+
+/* A page that came with the context, of which the program knows the place only. */
+static int map_page(struct ib_ucontext *ib, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry =
+		cxib_registers_page(to_context(ib)->registers, index_of(vma->vm_pgoff));
+
+	return entry ? map_entry(ib, vma, entry) : -EINVAL;
+}
+
+/*
+ * The program wants writes to the page combined, and has no other way to get
+ * one. It can do without: it is told that registers take no requests.
+ */
+static int map_added_page(struct ib_ucontext *ib, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	entry = cxib_registers_added_page(to_context(ib), index_of(vma->vm_pgoff));
+	return IS_ERR(entry) ? PTR_ERR(entry) : map_entry(ib, vma, entry);
 }
 
 static int check_reader(struct ib_ucontext *ib, struct vm_area_struct *vma)
@@ -132,6 +166,11 @@ static int map_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 int cxib_map(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	switch (command_of(vma)) {
+	case MLX5_IB_MMAP_REGULAR_PAGE:
+	case MLX5_IB_MMAP_NC_PAGE:
+		return map_page(ib, vma);
+	case MLX5_IB_MMAP_ALLOC_WC:
+		return map_added_page(ib, vma);
 	case MLX5_IB_MMAP_CORE_CLOCK:
 		return map_timer(ib, vma);
 	case MLX5_IB_MMAP_CLOCK_INFO:

@@ -4,6 +4,7 @@
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "user/registers.h"
 #include "user/user.h"
 #include "verbs/dc.h"
 #include "verbs/qp.h"
@@ -13,7 +14,11 @@
 
 /* That data may come in completions is an offer, which is not taken. */
 #define OFFERS		(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
-#define QP_FLAGS	(OFFERS | MLX5_QP_FLAG_UAR_PAGE_INDEX)
+
+/* How a library says which page of doorbells it uses; if not, it is told. */
+#define PAGE_FLAGS	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX)
+
+#define QP_FLAGS	(OFFERS | PAGE_FLAGS)
 #define DCI_FLAGS	(QP_FLAGS | MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_DCI_STREAM)
 #define DCT_FLAGS	(OFFERS | MLX5_QP_FLAG_TYPE_DCT)
 
@@ -46,6 +51,22 @@ static int check_user_index(struct ib_device *ib, const struct cxib_context *con
 	return -EINVAL;
 }
 
+static int check_page(struct ib_device *ib, const struct cxib_context *context,
+		      const struct mlx5_ib_create_qp *request)
+{
+	u32 flags = request->flags & PAGE_FLAGS;
+
+	if (flags == MLX5_QP_FLAG_UAR_PAGE_INDEX)
+		return 0;
+	if (context->registers && flags == MLX5_QP_FLAG_BFREG_INDEX)
+		return 0;
+	if (context->registers && !flags && !request->bfreg_index)
+		return 0;
+	ibdev_dbg(ib, "flags 0x%x of a queue pair do not say which page of doorbells it has\n",
+		  request->flags);
+	return -EINVAL;
+}
+
 static int check_request(struct ib_device *ib, const struct cxib_context *context,
 			 const struct mlx5_ib_create_qp *request, u32 known)
 {
@@ -53,10 +74,9 @@ static int check_request(struct ib_device *ib, const struct cxib_context *contex
 
 	if (err)
 		return err;
-	if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)) {
-		ibdev_dbg(ib, "the library does not say which page of doorbells a queue pair has\n");
-		return -EINVAL;
-	}
+	err = check_page(ib, context, request);
+	if (err)
+		return err;
 	if (request->sq_buf_addr || request->ece_options || request->reserved)
 		return -EOPNOTSUPP;
 	return check_user_index(ib, context, request->uidx);
@@ -121,10 +141,42 @@ static int hold_uar(struct cxib_qp *qp, struct cxib_context *context, u32 number
 	return 0;
 }
 
+static void take_register(struct cxib_qp *qp, struct cxib_context *context, u32 *page)
+{
+	struct cxib_registers *registers = context->registers;
+	unsigned int number = cxib_register_take(registers);
+
+	qp->user.registers = registers;
+	qp->user.register_number = number;
+	*page = cxib_uar_number(registers->pages[number / CXIB_REGISTERS_OF_PAGE]);
+}
+
+static int hold_doorbells(struct cxib_qp *qp, struct cxib_context *context,
+			  const struct mlx5_ib_create_qp *request)
+{
+	u32 page = request->bfreg_index;
+	int err = 0;
+
+	if (request->flags & MLX5_QP_FLAG_BFREG_INDEX)
+		err = cxib_registers_number_of_page(context->registers, request->bfreg_index,
+						    &page);
+	else if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
+		take_register(qp, context, &page);
+	return err ?: hold_uar(qp, context, page);
+}
+
+/* The register that was chosen: none where the library has said which page it uses. */
+static u32 register_name(const struct cxib_qp *qp)
+{
+	if (qp->user.registers)
+		return cxib_register_name(qp->user.register_number);
+	/* A library that looks it up although there are no doorbells has to find one. */
+	return qp->user.uar ? U32_MAX : 0;
+}
+
 static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	/* The number of a doorbell register: only for libraries that do not name a page. */
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = U32_MAX };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
 	int err;
 
 	err = cxib_qp_start(qp, init);
@@ -222,7 +274,7 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->record.dma);
 	if (err)
 		return err;
-	err = hold_uar(qp, context, request->bfreg_index);
+	err = hold_doorbells(qp, context, request);
 	if (!err)
 		err = start(qp, init, udata);
 	if (err)
@@ -252,7 +304,7 @@ static int create_target(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
 	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = U32_MAX };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
 	int err;
 
 	err = check_target(qp->ib.device, context, request);

@@ -9,6 +9,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
+#include "user/registers.h"
 #include "user/user.h"
 
 /**
@@ -180,6 +181,8 @@ int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *
  */
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 {
+	if (user->registers)
+		cxib_register_put(user->registers, user->register_number);
 	if (user->uar)
 		rdma_user_mmap_entry_put(user->uar);
 	if (user->record_page)

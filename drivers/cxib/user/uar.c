@@ -42,10 +42,16 @@ static void free_uar(struct cxib_mapping *mapping)
 	kfree(uar);
 }
 
-static struct cxib_uar *create_uar(struct ib_ucontext *ib)
+/**
+ * cxib_create_uar() - a page of doorbells
+ * @context: the program's context
+ *
+ * Return: the page, to be given to rdma_user_mmap_entry_remove(); -ENOMEM; -EBUSY
+ * when there is no offset left to map it at; as cxib_alloc_uar().
+ */
+struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
-	struct cxib_context *context = to_context(ib);
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
 	struct cxib_uar *uar;
 	int err;
 
@@ -61,7 +67,7 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 		.length = PAGE_SIZE,
 		.free = free_uar,
 	};
-	err = cxib_mapping_offer(ib, &uar->mapping);
+	err = cxib_mapping_offer(&context->ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
 	err = xa_insert(&context->uars, uar->number,
@@ -71,7 +77,7 @@ static struct cxib_uar *create_uar(struct ib_ucontext *ib)
 		rdma_user_mmap_entry_remove(&uar->mapping.entry);
 		return ERR_PTR(err);
 	}
-	return uar;
+	return &uar->mapping.entry;
 
 dealloc_uar:
 	cxib_end_in_device(verbs, NULL,
@@ -79,6 +85,15 @@ dealloc_uar:
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
+}
+
+/**
+ * cxib_uar_number() - what the device calls a page of doorbells
+ * @uar: the page
+ */
+u32 cxib_uar_number(struct rdma_user_mmap_entry *uar)
+{
+	return to_uar(uar)->number;
 }
 
 /**
@@ -106,17 +121,18 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 	return NULL;
 }
 
-static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_uar *uar)
+static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
 {
-	u64 offset = rdma_user_mmap_get_offset(&uar->mapping.entry);
+	u64 offset = rdma_user_mmap_get_offset(uar);
+	u32 number = cxib_uar_number(uar);
 	u32 length = PAGE_SIZE;
 	int err;
 
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset,
 			     sizeof(offset));
 	if (!err)
-		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->number,
-				     sizeof(uar->number));
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &number,
+				     sizeof(number));
 	if (!err)
 		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, &length,
 				     sizeof(length));
@@ -129,7 +145,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 							    MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
 	enum mlx5_ib_uapi_uar_alloc_type type;
-	struct cxib_uar *uar;
+	struct rdma_user_mmap_entry *uar;
 	int err;
 
 	if (IS_ERR(ib))
@@ -140,7 +156,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	/* The library takes the other type when it cannot write requests into the page. */
 	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
 		return -EOPNOTSUPP;
-	uar = create_uar(ib);
+	uar = cxib_create_uar(to_context(ib));
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	object->object = uar;
@@ -151,9 +167,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
 		       struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_uar *uar = object->object;
-
-	rdma_user_mmap_entry_remove(&uar->mapping.entry);
+	rdma_user_mmap_entry_remove(object->object);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "verbs/verbs.h"
 
+struct cxib_registers;
 struct mlx5_ib_alloc_ucontext_resp;
 
 /**
@@ -24,6 +25,7 @@ struct mlx5_ib_alloc_ucontext_resp;
  * @references: held for reading while a command refers to an object of the
  *	program, for writing while one of these ends
  * @uars: the offset at which a page of doorbells can be mapped, by its number
+ * @registers: doorbells that came with it; NULL if the library allocates them
  * @resize_lock: one completion queue is resized at a time
  * @lock: protects what follows
  * @record_pages: struct cxib_record_page that its queues use
@@ -36,6 +38,7 @@ struct cxib_context {
 	struct xarray devx_objects;
 	struct rw_semaphore references; /* see above */
 	struct xarray uars;
+	struct cxib_registers *registers;
 	struct mutex resize_lock; /* see above */
 	struct mutex lock; /* pages of records */
 	struct list_head record_pages;
@@ -112,6 +115,8 @@ extern const struct uapi_definition cxib_query_definitions[];
 
 /* uar.c */
 extern const struct uapi_definition cxib_user_definitions[];
+struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context);
+u32 cxib_uar_number(struct rdma_user_mmap_entry *uar);
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number);
 
 #endif

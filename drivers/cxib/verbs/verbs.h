@@ -64,6 +64,7 @@ struct cxib_port {
 };
 
 struct cxib_clock;
+struct cxib_registers;
 struct cxib_user_interface;
 
 /**
@@ -234,11 +235,16 @@ struct cxib_receive_entry {
  * @umem: its memory; NULL if it has none, and for queues of the kernel
  * @record_page: the page with its doorbell record; NULL for queues of the kernel
  * @uar: its page of doorbells; NULL for queues of the kernel
+ * @registers: doorbells of the program, of which the driver has chosen one for it;
+ *	NULL if the program has said which page it uses
+ * @register_number: the one that was chosen
  */
 struct cxib_user_queue {
 	struct ib_umem *umem;
 	struct cxib_record_page *record_page;
 	struct rdma_user_mmap_entry *uar;
+	struct cxib_registers *registers;
+	unsigned int register_number;
 };
 
 /**

@@ -14,13 +14,14 @@ import struct
 
 GET_CONTEXT, ALLOC_PD, DEALLOC_PD, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 9, 11, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
-CREATE_QP, MODIFY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ, OPEN_XRCD, CREATE_XSRQ = 24, 26, 32, 33, 35, 37, 39
+CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
+OPEN_XRCD, CREATE_XSRQ = 37, 39
 EXTENDED = 1 << 31
 IOCTL_CMD = 0xC0181B01
 DEVICE_OBJECT, DEVICE_GET_CONTEXT = 0, 3
 DRIVER_INPUT, DRIVER_OUTPUT = 0x1000, 0x1001
 DEVX, DEVX_OBJECT, DEVX_MEMORY, UAR_OBJECT = 0x1000, 0x1001, 0x1002, 0x1008
-DEVX_OTHER, DEVX_QUERY_EQN = 0x1000, 0x1002
+DEVX_OTHER, DEVX_QUERY_UAR, DEVX_QUERY_EQN = 0x1000, 0x1001, 0x1002
 DEVX_CREATE, DEVX_DESTROY, DEVX_MODIFY, DEVX_QUERY = 0x1000, 0x1001, 0x1002, 0x1003
 MEMORY_REGISTER, MEMORY_DEREGISTER = 0x1000, 0x1001
 UAR_ALLOC = 0x1000
@@ -33,7 +34,9 @@ EVENT_DEVICE_FATAL, EVENT_SRQ_LIMIT = 8, 15
 MW_TYPE_1, MW_TYPE_2 = 1, 2
 REREG_TRANS, REREG_PD, REREG_ACCESS = 1, 2, 4
 CLOCK_PAGE, CLOCK_INFO_PAGE = 5 << 8, 7 << 8
-QP_UAR_PAGE_INDEX, CQ_UAR_PAGE_INDEX = 1 << 10, 1 << 1
+PAGE_OF_CONTEXT, COMBINING_PAGE, UNCACHED_PAGE, ADDED_PAGE = 0, 2 << 8, 3 << 8, 6 << 8
+"""Where pages of doorbells are mapped by their place; the place is added."""
+QP_UAR_PAGE_INDEX, QP_ADDED_REGISTER, CQ_UAR_PAGE_INDEX = 1 << 10, 1 << 3, 1 << 1
 QP_TARGET, QP_INITIATOR, QP_CREDITS_BY_PACKET, QP_STREAMS = 1 << 4, 1 << 5, 1 << 9, 1 << 11
 QP_STATE, QP_ACCESS_FLAGS, QP_PKEY_INDEX, QP_PORT, QP_AV, QP_PATH_MTU, QP_MIN_RNR_TIMER = \
     1 << 0, 1 << 3, 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 15
@@ -94,17 +97,31 @@ class Device:
     def open_context(self, driver: bytes | None = None, flags: int = 0) -> None:
         if driver is None:
             driver = struct.pack("<IIIIB3xIQ", 16, 4, flags, 0, 1, 0, 3)
-        (self.events,) = struct.unpack("<I", self.command(GET_CONTEXT, driver, 8 + 72)[:4])
+        answer = self.command(GET_CONTEXT, driver, 8 + 72)
+        self.events, _, _, self.register_size, self.registers = struct.unpack_from("<IIIII", answer)
+        (self.registers_to_add,) = struct.unpack_from("<I", answer, 8 + 64)
 
     def open_context_by_ioctl(self, driver: bytes) -> None:
         request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)
         self.ioctl(DEVICE_OBJECT, DEVICE_GET_CONTEXT, (DRIVER_INPUT, len(driver), ctypes.addressof(request)),
                    (DRIVER_OUTPUT, 72, ctypes.addressof(response)))
 
+    def open_older_context(self, registers: int = 16, exclusive: int = 4, flags: int = 0) -> None:
+        """As libraries do that allocate no pages of doorbells: with so many registers."""
+        self.open_context(struct.pack("<IIIIB3xIQ", registers, exclusive, flags, 0, 1, 0, 1))
+
+    def allocate_pd(self) -> None:
+        self.pd, self.pd_number = struct.unpack("<II", self.command(ALLOC_PD, b"", 8))
+        self.uar = 0
+
     def make_basics(self, flags: int = 0) -> None:
         self.open_context(flags=flags)
-        self.pd, self.pd_number = struct.unpack("<II", self.command(ALLOC_PD, b"", 8))
+        self.allocate_pd()
         self.uar = self.allocate_uar(1)
+
+    def make_older_basics(self, flags: int = 0) -> None:
+        self.open_older_context(flags=flags)
+        self.allocate_pd()
 
     def deallocate_pd(self) -> None:
         os.write(self.file, struct.pack("<IHHI", DEALLOC_PD, 3, 0, self.pd))
@@ -155,8 +172,13 @@ class Device:
                   "bfreg": self.uar, "access_key": 0, "ece": 0, "streams": 0, "failed_streams": 0,
                   "reserved1": 0} | changes
         request = pack("<QIIIIIIIIIBBBBQQIIIIIIQIBBH", 0, *fields.values())
-        handle, self.qp_number = struct.unpack("<II", self.command(CREATE_QP, request, 32 + 32)[:8])
+        answer = self.command(CREATE_QP, request, 32 + 32)
+        handle, self.qp_number = struct.unpack("<II", answer[:8])
+        (self.register_name,) = struct.unpack_from("<I", answer, 32)
         return handle
+
+    def destroy_qp(self, qp: int) -> None:
+        self.command(DESTROY_QP, struct.pack("<II", qp, 0), 4)
 
     def create_initiator(self, cq: int, **changes: int) -> int:
         """An initiator of dynamic connections (DCI); each field of the request can be changed."""
@@ -281,6 +303,12 @@ class Device:
         eqn = ctypes.c_uint32()
         self.ioctl(DEVX, DEVX_QUERY_EQN, (0x1000, 4, vector), (0x1001, 4, ctypes.addressof(eqn)))
         return eqn.value
+
+    def query_uar(self, register: int) -> int:
+        """What the device calls the page of a register that the program has added."""
+        page = ctypes.c_uint32()
+        self.ioctl(DEVX, DEVX_QUERY_UAR, (0x1000, 4, register), (0x1001, 4, ctypes.addressof(page)))
+        return page.value
 
     def register_memory(self, address: int, length: int, access: int = 1) -> tuple[int, int]:
         """Memory that commands can name: its handle and its number."""

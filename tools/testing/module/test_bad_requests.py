@@ -13,10 +13,14 @@ import rdma
 UNMAPPED = 0x10000
 
 
-class BadRequests(unittest.TestCase):
+class BadRequestTest(unittest.TestCase):
     def setUp(self) -> None:
-        self.device = raw_verbs.Device(rdma.devices()[0])
-        self.addCleanup(self.device.close)
+        self.device = self.open_device()
+
+    def open_device(self) -> raw_verbs.Device:
+        device = raw_verbs.Device(rdma.devices()[0])
+        self.addCleanup(device.close)
+        return device
 
     def assert_refused(self, error: int, act: Callable[..., object], *arguments: object, **changes: int) -> None:
         with self.subTest(act=act.__name__, arguments=arguments, changes=changes):
@@ -24,9 +28,11 @@ class BadRequests(unittest.TestCase):
                 act(*arguments, **changes)
             self.assertEqual(errno.errorcode[caught.exception.errno], errno.errorcode[error])
 
+
+class BadRequests(BadRequestTest):
     def test_contexts(self) -> None:
         sound = [16, 4, 0, 0, 1, 0, 0, 0, 0, 3]
-        for place, value in ((2, 2), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1), (9, 0), (9, 1)):
+        for place, value in ((2, 2), (2, 1 << 31), (3, 1), (5, 1), (6, 1), (7, 1)):
             request = list(sound)
             request[place] = value
             driver = struct.pack("<IIIIBBHIQ", *request[:6], request[6], request[7], request[9])

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import functools
 import itertools
+import mmap
 import os
 import random
 import re
@@ -58,7 +59,7 @@ MODERATION = 0x17
 """Fields of a completion queue: period, count, whether it overruns silently, and from when on the period counts."""
 ANSWERS, EVENTS = 0x1004, 0x1005
 """Kinds of objects: files that answers and events come from."""
-DEVX_QUERY_UAR, DEVX_SUBSCRIBE, DEVX_ASYNC_QUERY = 0x1001, 0x1003, 0x1004
+DEVX_SUBSCRIBE, DEVX_ASYNC_QUERY = 0x1003, 0x1004
 
 
 def opcode_of(request: bytes) -> int:
@@ -306,7 +307,6 @@ class Program:
             (EVENTS, 0x1000, [(0x1000, 0, 0), (0x1001, 8, self.choice.randint(0, 3))]),
             (raw_verbs.DEVX, DEVX_SUBSCRIBE, [(0x1000, 0, self.number()), (0x1001, 0, self.target()[0].handle),
                                               (0x1002, 2, self.number() & 0xFFFF), (0x1003, 8, self.number())]),
-            (raw_verbs.DEVX, DEVX_QUERY_UAR, [(0x1000, 4, self.number()), (0x1001, 4, ctypes.addressof(place))]),
             (raw_verbs.DEVX_OBJECT, DEVX_ASYNC_QUERY,
              [(0x1000, 0, self.target()[0].handle), (0x1001, 16, ctypes.addressof(place)), (0x1002, 0, self.number()),
               (0x1003, 8, self.number()), (0x1004, 2, 64)]))
@@ -334,11 +334,17 @@ class Program:
             self.objects.remove(ended)
             self.owned.queues.get(ended.create, set()).discard(ended.number)
 
+    def add_page(self) -> None:
+        """Of doorbells, as programs of older libraries do; others cannot."""
+        place = self.choice.choice((0, 1, 2, 255, self.choice.getrandbits(8)))
+        self.device.map(raw_verbs.ADDED_PAGE + place, mmap.PROT_WRITE).close()
+        self.owned.pages.add(self.device.query_uar(2 * place + 1))
+
     def other(self) -> None:
-        if self.choice.random() < 0.5:
-            self.owned.pages.add(self.device.allocate_uar(self.choice.choice((0, 1, 2, self.number()))))
-        else:
-            self.device.query_eqn(self.number())
+        others: tuple[Callable[[], object], ...] = (
+            lambda: self.owned.pages.add(self.device.allocate_uar(self.choice.choice((0, 1, 2, self.number())))),
+            self.add_page, lambda: self.device.query_uar(self.number()), lambda: self.device.query_eqn(self.number()))
+        self.choice.choice(others)()
 
     def act(self) -> None:
         acts: tuple[Callable[[], None], ...] = (
@@ -351,9 +357,16 @@ class Program:
             self.refused[error.errno or 0] += 1
 
 
-def open_program() -> raw_verbs.Device:
+def open_program(older: bool = False) -> raw_verbs.Device:
     device = raw_verbs.Device(rdma.devices()[0])
-    device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
+    if not older:
+        device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
+        return device
+    device.open_older_context(1, 0, raw_verbs.CONTEXT_WITH_COMMANDS)
+    device.allocate_pd()
+    # The page of doorbells that came with the context: what it is called can be seen in what uses it.
+    qp = device.create_qp(device.create_cq(flags=0), flags=0)
+    device.uar = word(device.query_object(qp, command(QUERY_QP, w2=device.qp_number)), 9) & 0xFFFFFF
     return device
 
 
@@ -374,7 +387,7 @@ class RandomCommands(ProgramTest):
         self.assertEqual(self.device_objects(), before)
 
     def run_program(self, seed: int) -> Program:
-        with contextlib.closing(open_program()) as neighbour, contextlib.closing(open_program()) as device:
+        with contextlib.closing(open_program()) as neighbour, contextlib.closing(open_program(seed % 3 == 2)) as device:
             cq = neighbour.create_cq()
             neighbour.create_qp(cq)
             _, memory = neighbour.register_memory(neighbour.queue.address, PAGE)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import raw_verbs
 import rdma
 from control import control
-from test_programs import ProgramTest
+from test_programs import ProgramTest, make_queue_of_the_driver
 
 SEED = int(os.environ.get("CXIB_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
@@ -36,7 +36,11 @@ class Program:
         # The debug kernel counts how often a page is mapped, so every request has memory of its own.
         device.queue = raw_verbs.Memory(4 * REQUESTS_OF_A_PROGRAM * PIECE)
         self.pieces = iter(range(device.queue.address + 4 * PIECE, device.queue.address + len(device.queue.map), PIECE))
-        device.make_basics()
+        if choice.random() < 0.3:
+            device.make_older_basics()
+            device.uar = device.allocate_uar(1)
+        else:
+            device.make_basics()
         self.cq = device.create_cq()
         self.xrcd = device.open_xrcd()
         self.srq = device.create_srq()
@@ -60,6 +64,15 @@ class Program:
 
     def bytes(self) -> bytes:
         return self.choice.randbytes(4 * self.choice.randint(0, 30))
+
+    def open_context(self) -> None:
+        """Another one."""
+        fields = [16, 4, 0, 0, 1, 0, 0, 0, 0, self.choice.choice((0, 1, 3))]
+        if self.choice.random() < 0.8:
+            fields[self.choice.choice((0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 9))] = self.number()
+        request = raw_verbs.pack("<IIIIBBHIQ", *fields[:8], fields[9])[:self.choice.choice((0, 8, 12, 16, 24, 32, 32))]
+        with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
+            device.open_context(request)
 
     def create_cq(self) -> None:
         self.device.create_cq(**self.changes("cqe", "vector", "buffer", "record", "cqe_size", "compress", "format",
@@ -128,7 +141,7 @@ class Program:
                                                                         "reserved2"))
 
     def map(self) -> None:
-        self.device.map(self.choice.choice((5, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
+        self.device.map(self.choice.choice((0, 2, 3, 5, 6, 7, 8, 9, 10, self.choice.getrandbits(12))) << 8 |
                         self.choice.choice((0, 1, 255)), self.choice.randint(1, 3), self.choice.randint(1, 4)).close()
 
     def send_bytes(self) -> None:
@@ -138,7 +151,7 @@ class Program:
 
     def act(self) -> None:
         acts: tuple[Callable[[], None], ...] = (
-            self.create_cq, self.resize_cq, self.create_qp, self.create_initiator, self.create_target,
+            self.open_context, self.create_cq, self.resize_cq, self.create_qp, self.create_initiator, self.create_target,
             self.modify_target, self.modify_target, self.create_srq, self.create_xrc_srq, self.modify_srq,
             self.register, self.reregister, self.create_mw, self.map, self.send_bytes)
         try:
@@ -150,18 +163,10 @@ class Program:
 
 class RandomRequests(ProgramTest):
     def setUp(self) -> None:
-        self.make_queue_of_the_driver()
+        make_queue_of_the_driver(rdma.devices()[0])
         super().setUp()
         # What other tests in this guest may do is a violation here.
         self.addCleanup(self.assert_violations, control("violations")["rules"])
-
-    @staticmethod
-    def make_queue_of_the_driver() -> None:
-        """With the first region that is registered again the driver makes objects that stay until the device goes."""
-        with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
-            device.make_basics()
-            region = device.register(device.queue.address, 8192, device.queue.address, 1)
-            device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
 
     def assert_violations(self, known: dict[str, dict[str, object]]) -> None:
         self.assertEqual(control("violations")["rules"], known)
