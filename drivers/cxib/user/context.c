@@ -51,7 +51,7 @@ void cxib_describe_context(const struct cxib_context *context,
 		 * them (bf): a library that knows a size insists on pages for that.
 		 */
 		.bf_reg_size = 0,
-		/* None: the library allocates pages of doorbells as it needs them. */
+		/* None for a library that allocates pages of doorbells as it needs them. */
 		.tot_bfregs = registers ? registers->count : 0,
 		.cache_line_size = cache_line_size(),
 		.max_sq_desc_sz = caps->max_wqe_sz_sq,
@@ -94,8 +94,11 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 			  PAGE_SIZE);
 		return -EOPNOTSUPP;
 	}
-	if (udata->inlen < LEAST_REQUEST)
+	if (udata->inlen < LEAST_REQUEST) {
+		ibdev_dbg(ib->device, "a context was asked for in %zu bytes, at least %zu are needed\n",
+			  udata->inlen, LEAST_REQUEST);
 		return -EINVAL;
+	}
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
 	if (!err)
 		err = check_request(ib->device, &request);

@@ -24,7 +24,7 @@ class ErrorCounters(unittest.TestCase):
         self.addCleanup(self.here.close)
         self.addCleanup(self.there.close)
 
-    def post(self, opcode: int, length: int, key: int, expected: int) -> None:
+    def request_fails(self, opcode: int, length: int, key: int, expected: int) -> None:
         request = self.here.request(opcode, 0, length, 0)
         if opcode != enums.IBV_WR_SEND:
             request.set_wr_rdma(key, self.there.memory.buf)
@@ -50,7 +50,7 @@ class ErrorCounters(unittest.TestCase):
         self.there.post_receive(0)
         sender = self.counts(self.first, "req_remote_access_errors", "req_cqe_error")
         receiver = self.counts(self.second, "resp_remote_access_errors", "resp_cqe_flush_error", "resp_cqe_error")
-        self.post(enums.IBV_WR_RDMA_WRITE, 8, self.there.memory.rkey ^ 0xFF, enums.IBV_WC_REM_ACCESS_ERR)
+        self.request_fails(enums.IBV_WR_RDMA_WRITE, 8, self.there.memory.rkey ^ 0xFF, enums.IBV_WC_REM_ACCESS_ERR)
         self.assertEqual(self.status(self.there), enums.IBV_WC_WR_FLUSH_ERR)
         self.expect_one_more((self.first, sender), (self.second, receiver))
 
@@ -58,7 +58,7 @@ class ErrorCounters(unittest.TestCase):
         self.there.post_receive(0)
         sender = self.counts(self.first, "req_remote_invalid_request")
         receiver = self.counts(self.second, "resp_local_length_error")
-        self.post(enums.IBV_WR_SEND, verbs.MESSAGE + 1, 0, enums.IBV_WC_REM_INV_REQ_ERR)
+        self.request_fails(enums.IBV_WR_SEND, verbs.MESSAGE + 1, 0, enums.IBV_WC_REM_INV_REQ_ERR)
         self.assertEqual(self.status(self.there), enums.IBV_WC_LOC_LEN_ERR)
         self.expect_one_more((self.first, sender), (self.second, receiver))
 
