@@ -81,11 +81,12 @@ CommandResult query_adapter(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Each of these keys has a capability of its own; the others that profiles don't set are zero.
+/// All but the reserved key have capabilities of their own; those that profiles don't set are zero.
 CommandResult query_special_contexts(CommandContext& context) {
+    const auto out = context.out<hwtab::query_special_contexts_out>();
+    out.set<"resd_lkey">(memory::SpecialKeys::bus_addresses);
     if (context.hca.capabilities().current<"null_mkey">() != 0)
-        context.out<hwtab::query_special_contexts_out>().set<"null_mkey">(
-            memory::SpecialKeys::absent_memory);
+        out.set<"null_mkey">(memory::SpecialKeys::absent_memory);
     return CommandResult::ok();
 }
 

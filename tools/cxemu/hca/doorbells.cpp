@@ -14,14 +14,23 @@ constexpr std::uint32_t cq_doorbell = 0x20;
 constexpr std::uint32_t eq_doorbell_arm = 0x40;
 constexpr std::uint32_t eq_doorbell_update = 0x48;
 constexpr std::uint32_t recordless_doorbell = 0x600; ///< of send queues without doorbell record
-constexpr std::uint32_t blue_field_area = 0x800;
-constexpr std::uint32_t blue_field_registers = 4;
+constexpr std::uint32_t blue_flame_area = 0x800;
+constexpr std::uint32_t blue_flame_registers = 4;
 constexpr std::size_t pair_size = 8;
 
-/// Where \p offset lies in its BlueField buffer: 0 is the doorbell. Each register has two buffers.
+/// Bytes of a BlueFlame buffer. Each register has two.
+std::uint32_t buffer_size(std::uint32_t log_bf_reg_size) {
+    return (1U << log_bf_reg_size) / 2;
+}
+
+bool is_in_register(std::uint32_t offset, std::uint32_t log_bf_reg_size) {
+    return offset >= blue_flame_area &&
+           offset < blue_flame_area + (blue_flame_registers << log_bf_reg_size);
+}
+
+/// Where \p offset lies in its BlueFlame buffer: 0 is the doorbell.
 std::uint32_t offset_in_buffer(std::uint32_t offset, std::uint32_t log_bf_reg_size) {
-    const std::uint32_t buffer = (1U << log_bf_reg_size) / 2;
-    return (offset - blue_field_area) % buffer;
+    return (offset - blue_flame_area) % buffer_size(log_bf_reg_size);
 }
 
 } // namespace
@@ -44,17 +53,63 @@ void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
     }
     if (handler_ == nullptr)
         return undecoded(*uar, offset, data.size());
+    if (combine(page, offset, data, log_bf_reg_size))
+        return;
     if (offset == eq_doorbell_arm || offset == eq_doorbell_update)
         return ring_event_queue(*uar, offset, data);
     if (offset == cq_doorbell || offset == cq_doorbell + 4 || offset == recordless_doorbell ||
         offset == recordless_doorbell + 4)
         return ring_pair(*uar, offset, data);
-    const std::uint32_t area_end = blue_field_area + (blue_field_registers << log_bf_reg_size);
-    if (offset < blue_field_area || offset >= area_end)
+    if (!is_in_register(offset, log_bf_reg_size))
         return undecoded(*uar, offset, data.size());
     if (offset_in_buffer(offset, log_bf_reg_size) < pair_size)
         return ring_pair(*uar, offset, data);
-    ++statistics_.blue_field_data;
+    ++statistics_.blue_flame_data;
+}
+
+void DoorbellRouter::combine_writes(EventLoop& loop) {
+    combined_.emplace(loop, [this](const CombinedWrite& write) { take_combined(write); });
+}
+
+void DoorbellRouter::read(std::uint32_t page) {
+    if (combined_)
+        combined_->flush(page);
+}
+
+void DoorbellRouter::flush() {
+    if (combined_)
+        combined_->flush();
+}
+
+void DoorbellRouter::drop() {
+    if (combined_)
+        combined_->drop();
+}
+
+/// \return whether the processor keeps the write back
+bool DoorbellRouter::combine(std::uint32_t page, std::uint32_t offset,
+                             std::span<const std::byte> data, std::uint32_t log_bf_reg_size) {
+    if (!combined_)
+        return false;
+    if (is_in_register(offset, log_bf_reg_size) && data.size() == pair_size &&
+        combined_->take({.page = page,
+                         .offset = offset,
+                         .buffer_offset = offset_in_buffer(offset, log_bf_reg_size),
+                         .buffer_size = buffer_size(log_bf_reg_size)},
+                        data.first<pair_size>()))
+        return true;
+    combined_->flush(page);
+    return false;
+}
+
+void DoorbellRouter::take_combined(const CombinedWrite& write) {
+    Uar* uar = objects_.of<Uar>().find(write.page);
+    if (uar == nullptr || handler_ == nullptr)
+        return; // the page has gone meanwhile
+    if (!write.whole)
+        return ring(*uar, write.offset, std::span(write.bytes).first<pair_size>());
+    ++statistics_.requests;
+    handler_->send_request(*uar, write.bytes);
 }
 
 void DoorbellRouter::ring_event_queue(Uar& uar, std::uint32_t offset,

@@ -3,11 +3,13 @@
 /// Doorbells: writes to UAR pages, sorted by what they ring for.
 #pragma once
 
+#include "hca/combined_writes.hpp"
 #include "hca/objects.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,16 +29,21 @@ public:
                                       bool arm) = 0;
 
     /// Send doorbell. \param control the first 8 bytes of the control segment of the WQE posted
-    /// last. The rest of a WQE that is written to a BlueField register is not handed over: the same
-    /// bytes are in the work queue.
+    /// last. The rest of a WQE that is written to a BlueFlame register, but not at once, is not
+    /// handed over: the same bytes are in the work queue.
     virtual void send_doorbell(Uar& uar, std::span<const std::byte, 8> control) = 0;
+
+    /// The same, but the WQE has come at once. \param request the WQE and what pads it to a
+    /// multiple of 64 bytes
+    virtual void send_request(Uar& uar, std::span<const std::byte> request) = 0;
 };
 
 struct DoorbellStatistics {
     std::uint64_t completion_queue = 0;
     std::uint64_t event_queue = 0;
     std::uint64_t send = 0;
-    std::uint64_t blue_field_data = 0; ///< writes behind the first 8 bytes of a register
+    std::uint64_t blue_flame_data = 0; ///< writes behind the first 8 bytes of a register
+    std::uint64_t requests = 0;        ///< written to a register at once
     std::uint64_t without_uar = 0;     ///< to a page that is no allocated UAR
     std::uint64_t undecoded = 0;       ///< to no register, or of a wrong size
 };
@@ -52,14 +59,27 @@ public:
 
     void set_handler(DoorbellHandler* handler) { handler_ = handler; }
 
+    /// From now on the host has processors that combine writes to BlueFlame registers.
+    void combine_writes(EventLoop& loop);
+
     /// A write of 1, 2, 4 or 8 bytes at \p offset of UAR page \p page, naturally aligned.
-    /// \param log_bf_reg_size log2 of the bytes of a pair of BlueField buffers
+    /// \param log_bf_reg_size log2 of the bytes of a pair of BlueFlame buffers
     void write(std::uint32_t page, std::uint32_t offset, std::span<const std::byte> data,
                std::uint32_t log_bf_reg_size);
+
+    /// A read of UAR page \p page.
+    void read(std::uint32_t page);
+    /// The host has done something that has its processors let go of what they keep back.
+    void flush();
+    /// What processors keep back never comes: the device is reset.
+    void drop();
 
     [[nodiscard]] const DoorbellStatistics& statistics() const { return statistics_; }
 
 private:
+    bool combine(std::uint32_t page, std::uint32_t offset, std::span<const std::byte> data,
+                 std::uint32_t log_bf_reg_size);
+    void take_combined(const CombinedWrite& write);
     void ring_event_queue(Uar& uar, std::uint32_t offset, std::span<const std::byte> data);
     void ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data);
     void ring(Uar& uar, std::uint32_t offset, std::span<const std::byte, 8> data);
@@ -68,6 +88,7 @@ private:
     Objects& objects_;
     Complaint complain_;
     DoorbellHandler* handler_ = nullptr;
+    std::optional<CombinedWrites> combined_; ///< of a host that combines writes
     DoorbellStatistics statistics_;
 };
 

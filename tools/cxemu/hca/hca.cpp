@@ -43,7 +43,8 @@ nlohmann::json to_json(const DoorbellStatistics& statistics) {
     return {{"completion_queue", statistics.completion_queue},
             {"event_queue", statistics.event_queue},
             {"send", statistics.send},
-            {"blue_field_data", statistics.blue_field_data},
+            {"blue_flame_data", statistics.blue_flame_data},
+            {"requests", statistics.requests},
             {"without_uar", statistics.without_uar},
             {"undecoded", statistics.undecoded}};
 }
@@ -93,6 +94,8 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
       dispatcher_(*this, std::move(table)), command_queue_(*this, dispatcher_),
       initializing_(environment.loop, [this] { init_segment_.set_initializing(false); }) {
     environment_.dma.set_local_memory(device_memory_.bytes());
+    if (settings_.write_combining)
+        doorbells_.combine_writes(environment_.loop);
     begin_initializing();
 }
 
@@ -142,6 +145,7 @@ void Hca::tear_down_function(bool graceful) {
 }
 
 void Hca::stop_parts() {
+    doorbells_.drop();
     for (const auto& [type, part] : parts_)
         part->function_torn_down();
     objects_.clear();
@@ -198,6 +202,7 @@ void Hca::drop_everything(pci::ResetCause cause) {
     command_queue_.stop();
     for (const auto& [type, part] : parts_)
         part->reset(cause);
+    doorbells_.drop();
     capabilities_.reset();
     objects_.clear();
     device_memory_.reset();
@@ -223,7 +228,9 @@ void Hca::bar_read(std::uint64_t offset, std::span<std::byte> out) {
     std::ranges::fill(out, std::byte{0});
     if (offset + out.size() <= InitSegment::size)
         init_segment_.read(offset, out);
-    else if (device_memory_.decodes(offset) && !device_memory_.read(offset, out))
+    else if (!device_memory_.decodes(offset))
+        doorbells_.read(static_cast<std::uint32_t>(offset / capabilities_.uar_size()));
+    else if (!device_memory_.read(offset, out))
         report_device_memory(offset, out.size());
 }
 
@@ -242,6 +249,7 @@ void Hca::bar_write(std::uint64_t offset, std::span<const std::byte> data) {
 }
 
 void Hca::init_segment_write(std::uint64_t offset, std::span<const std::byte> data) {
+    doorbells_.flush();
     const InitSegmentRequest request = init_segment_.write(offset, data);
     if (request.unexpected)
         violation(rules::bar_access_undecoded, "{} bytes at {:#x}", data.size(), offset);

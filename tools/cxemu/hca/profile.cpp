@@ -49,6 +49,7 @@ constexpr std::array general{
     fixed("log_max_bsf_list_size", 16),
     fixed("log_max_klm_list_size", 18), // a key for all memory of a process: 2^17 ranges
     fixed("imaicl", 1),
+    fixed("umr_ptr_rlky", 1),
     fixed("umr_fence", 2),
     fixed("umr_extended_translation_offset", 1),
     fixed("fixed_buffer_size", 1),
@@ -109,6 +110,7 @@ constexpr std::array general{
     fixed("device_frequency_mhz", 1'000), // the timer counts nanoseconds
     fixed("device_frequency_khz", 1'000'000),
     fixed("log_pg_sz", 12),
+    fixed("bf", 1),
     fixed("log_bf_reg_size", 9),
     fixed("num_of_uars_per_page", 1),
     CapabilityValue{"log_uar_page_sz", 16, 0},

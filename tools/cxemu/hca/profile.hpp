@@ -69,6 +69,7 @@ struct HcaSettings {
     std::uint64_t bar_size = 32ULL * 1024 * 1024; ///< bytes
     PageDemand pages;
     bool command_checksums = false; ///< sign and verify mailboxes from the start
+    bool write_combining = false;   ///< the processors of the host combine writes
     /// Capabilities that are to differ from the profile: general page, name = value for both
     /// maximum and current.
     std::vector<std::pair<std::string, std::uint64_t>> overrides;

@@ -32,8 +32,9 @@ constexpr bool is_remote(AccessRight right) {
 struct Accessor {
     std::uint32_t protection_domain = 0;
     std::uint32_t queue_pair = 0;
-    bool any_domain = false; ///< for queue pairs that register memory of all domains
-    bool responds = false;   ///< to what the peer has sent: scatters what it received
+    bool any_domain = false;   ///< for queue pairs that register memory of all domains
+    bool responds = false;     ///< to what the peer has sent: scatters what it received
+    bool reserved_key = false; ///< may name memory by its bus address, with the reserved key
 
     [[nodiscard]] bool is_in(std::uint64_t domain) const {
         return any_domain || domain == protection_domain;

@@ -64,6 +64,8 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
         absent_ = {{.key = access.key, .address = access.address, .length = access.length}};
         return std::unexpected(AccessFault::page_absent);
     }
+    if (access.key == SpecialKeys::bus_addresses && depth == 0)
+        return resolve_on_bus(accessor, access, ranges);
     const auto key = find(access.key);
     if (!key)
         return std::unexpected(key.error());
@@ -109,6 +111,19 @@ AccessResult<void> MemoryKeys::walk(const MemoryKey& key, Accessor accessor, con
                            .length = access.length - found});
     }
     return walked;
+}
+
+/// The reserved key has no domain and no range, but never serves the peer.
+AccessResult<void> MemoryKeys::resolve_on_bus(Accessor accessor, const Access& access,
+                                              std::vector<BusRange>& ranges) {
+    if (!accessor.reserved_key || is_remote(access.right))
+        return std::unexpected(AccessFault::no_right);
+    if (access.length > vfio_user::DmaSpace::local_start ||
+        access.address > vfio_user::DmaSpace::local_start - access.length)
+        return std::unexpected(AccessFault::dma_failed);
+    if (access.length != 0)
+        append(ranges, {.address = access.address, .length = access.length, .on_bus = true});
+    return {};
 }
 
 /// Memory on the device: the key's start address is that of the memory in the BAR.

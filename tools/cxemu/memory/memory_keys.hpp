@@ -26,6 +26,9 @@ struct SpecialKeys {
         hwtab::value<hwtab::special_lkey, "terminate_scatter_list">;
     /// Stands for parts of a region that software has made no key for yet: its pages are absent.
     static constexpr std::uint32_t absent_memory = 0x200;
+    /// The reserved key: addresses are those of the bus. For data pointers of work requests, where
+    /// software allows it to the queue pair; keys can't refer to it.
+    static constexpr std::uint32_t bus_addresses = 0x300;
 };
 
 /// A range behind a key, and what shall be done with it.
@@ -145,6 +148,8 @@ private:
                                std::vector<BusRange>& ranges);
     AccessResult<void> walk(const MemoryKey& key, Accessor accessor, const Access& access,
                             std::uint32_t depth, std::vector<BusRange>& ranges);
+    AccessResult<void> resolve_on_bus(Accessor accessor, const Access& access,
+                                      std::vector<BusRange>& ranges);
     AccessResult<void> resolve_on_device(const MemoryKey& key, const Access& access,
                                          std::vector<BusRange>& ranges);
     AccessResult<std::vector<BusRange>> locate(Accessor accessor, const Access& access);

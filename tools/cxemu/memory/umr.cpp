@@ -206,7 +206,9 @@ Check Execution::fetch_pointed(std::span<std::byte> out) {
     }
     if (listed < out.size())
         return std::unexpected(UmrFault::malformed);
-    if (!keys_.gather(request_.accessor, list, 0, out))
+    Accessor who = request_.accessor;
+    who.reserved_key &= keys_.hca().capabilities().current<"umr_ptr_rlky">() != 0;
+    if (!keys_.gather(who, list, 0, out))
         return std::unexpected(UmrFault::unreachable);
     return {};
 }

@@ -97,6 +97,8 @@ void describe_resources(CLI::App& app, HcaOptions& hca) {
         ->type_name("WIDTH");
     app.add_flag("--checksums", hca.checksums,
                  "Verify and make the signatures of commands from the start");
+    app.add_flag("--write-combining", hca.write_combining,
+                 "Combine writes as a processor does, and take requests from doorbell registers");
 }
 
 void describe_files(CLI::App& app, Options& options) {

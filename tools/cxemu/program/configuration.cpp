@@ -209,6 +209,7 @@ void take_hca(TableReader& reader, HcaOptions& hca) {
     reader.take("init_pages", hca.init_pages);
     reader.take("regular_pages", hca.regular_pages);
     reader.take("checksums", hca.checksums);
+    reader.take("write_combining", hca.write_combining);
     reader.take("link_speed", hca.link_speed);
     reader.take("link_width", hca.link_width);
     reader.take("capabilities", hca.capabilities);

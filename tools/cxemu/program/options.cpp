@@ -124,6 +124,7 @@ std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
     if (auto chosen = choose_numbers(own, common, settings); !chosen)
         return std::unexpected(chosen.error());
     settings.command_checksums = either(own.checksums, common.checksums).value_or(false);
+    settings.write_combining = either(own.write_combining, common.write_combining).value_or(false);
     settings.overrides = common.capabilities;
     settings.overrides.insert(settings.overrides.end(), own.capabilities.begin(),
                               own.capabilities.end());

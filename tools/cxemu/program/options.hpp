@@ -42,6 +42,7 @@ struct HcaOptions {
     std::optional<std::uint32_t> init_pages;
     std::optional<std::uint32_t> regular_pages;
     std::optional<bool> checksums;
+    std::optional<bool> write_combining;
     std::string link_speed; ///< empty: the profile's
     std::string link_width;
     std::vector<std::pair<std::string, std::uint64_t>> capabilities;

@@ -119,7 +119,8 @@ void QueuePair::set_state(QueuePairState to) {
 memory::Accessor QueuePair::accessor() const {
     return {.protection_domain = static_cast<std::uint32_t>(context().get<"pd">()),
             .queue_pair = number(),
-            .any_domain = service() == ServiceType::memory_registration};
+            .any_domain = service() == ServiceType::memory_registration,
+            .reserved_key = context().get<"rlky">() != 0};
 }
 
 std::optional<memory::Accessor> QueuePair::accessor(std::uint32_t xrc_srq) const {
@@ -578,8 +579,10 @@ memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std
                                               std::span<const std::byte> data) {
     memory::Accessor who = accessor();
     who.responds = true;
-    if (request.shared != nullptr)
+    if (request.shared != nullptr) {
         who.protection_domain = request.shared->protection_domain();
+        who.reserved_key = false;
+    }
     return queues_.memory().scatter(who, request.segments, offset, data);
 }
 

@@ -242,6 +242,11 @@ public:
     /// Everything up to block \p counter is posted. The queue pair fails where the ring has no room
     /// for that.
     void post_sends(std::uint16_t counter);
+    /// Takes the entry at \p index of the send queue from the doorbell register that it came to,
+    /// as SendQueue::push().
+    bool push_send(std::uint16_t index, std::span<const std::byte> request) {
+        return send_queue_.push(index, request);
+    }
     /// In ERR: flushes what has been posted since.
     void flush_posted();
 

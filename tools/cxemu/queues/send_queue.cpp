@@ -41,9 +41,25 @@ vfio_user::DmaResult<void> SendQueue::read(vfio_user::DmaSpace& dma, std::uint16
     return {};
 }
 
+bool SendQueue::push(std::uint16_t index, std::span<const std::byte> bytes) {
+    const SendEntryHead head = decode_head(bytes);
+    const auto unknown = static_cast<std::uint16_t>(posted_ - index);
+    if (head.index != index || head.octwords == 0 || head.octwords * octword > bytes.size() ||
+        head.blocks() > unknown || unknown > waiting())
+        return false;
+    const auto entry = bytes.first(head.octwords * octword);
+    pushed_[index].assign(entry.begin(), entry.end());
+    return true;
+}
+
 std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::DmaSpace& dma,
                                                                     std::uint32_t max_size) const {
     assert(waiting() != 0);
+    if (const auto pushed = pushed_.find(next_); pushed != pushed_.end()) {
+        if (pushed->second.size() > max_size)
+            return std::unexpected(DecodeError::too_long);
+        return pushed->second;
+    }
     std::vector<std::byte> bytes(hwtab::wqe_ctrl_seg.size);
     if (!read(dma, next_, bytes))
         return std::unexpected(DecodeError::unreachable);
@@ -66,6 +82,7 @@ void SendQueue::start(const SendRequest& request) {
     under_way_.push_back({.index = next_,
                           .opcode = static_cast<std::uint8_t>(request.opcode),
                           .mode = request.completion});
+    pushed_.erase(next_);
     next_ += request.blocks;
 }
 
@@ -80,6 +97,7 @@ SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
     const SendEntryHead head = decode_head(control);
     const UnderWay entry{.index = next_, .opcode = head.opcode, .mode = head.completion};
     const bool sensible = readable && head.blocks() != 0 && head.blocks() <= waiting();
+    pushed_.erase(next_);
     next_ = sensible ? next_ + head.blocks() : posted_;
     return entry;
 }
@@ -138,6 +156,7 @@ void SendQueue::reset() {
     posted_ = 0;
     next_ = 0;
     under_way_.clear();
+    pushed_.clear();
 }
 
 } // namespace cxemu::queues

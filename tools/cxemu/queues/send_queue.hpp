@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,6 +44,12 @@ public:
     /// Takes over the counter of the doorbell record.
     /// \return false, and nothing changes, if more blocks were outstanding than the ring has
     bool post(std::uint16_t counter);
+
+    /// Keeps an entry that has come to a doorbell register: it is not read from the ring.
+    /// \param index of the first entry that was not known to be posted; \param bytes the entry, and
+    /// perhaps more
+    /// \return false, and nothing is kept, if it is another one, or not posted
+    bool push(std::uint16_t index, std::span<const std::byte> bytes);
 
     /// The bytes of the entry at next(), unwrapped. \pre waiting() != 0
     std::expected<std::vector<std::byte>, DecodeError> fetch(vfio_user::DmaSpace& dma,
@@ -99,7 +106,8 @@ private:
     std::uint32_t blocks_ = 0;
     std::uint16_t posted_ = 0;
     std::uint16_t next_ = 0;
-    std::deque<UnderWay> under_way_; ///< in the order of the ring
+    std::deque<UnderWay> under_way_;                         ///< in the order of the ring
+    std::map<std::uint16_t, std::vector<std::byte>> pushed_; ///< entries that wait, by index
 };
 
 } // namespace cxemu::queues

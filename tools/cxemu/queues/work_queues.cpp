@@ -79,7 +79,8 @@ void WorkQueues::event_queue_doorbell(hca::Uar& uar, std::uint8_t eqn, std::uint
     queue->consume(consumer_index, arm);
 }
 
-void WorkQueues::send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> control) {
+/// \return the queue pair that a send doorbell is for, or nullptr
+QueuePair* WorkQueues::find_rung(const hca::Uar& uar, std::span<const std::byte, 8> control) {
     ++statistics_.send_doorbells;
     const hwtab::ConstView<hwtab::send_doorbell> doorbell{control};
     const auto number = static_cast<std::uint32_t>(doorbell.get<"qpn">());
@@ -88,17 +89,40 @@ void WorkQueues::send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> cont
         ++statistics_.stray_doorbells;
         hca_.violation(rules::send_doorbell_unknown, "queue pair {:#x} through UAR page {:#x}",
                        number, uar.number());
-        return;
+        return nullptr;
     }
     if (queue_pair->state() == QueuePairState::reset ||
         queue_pair->state() == QueuePairState::init ||
         queue_pair->state() == QueuePairState::ready_to_receive) {
         hca_.violation(rules::send_doorbell_in_wrong_state, "queue pair {:#x} is in state {}",
                        number, name_of(queue_pair->state()));
-        return;
+        return nullptr;
     }
+    return queue_pair;
+}
+
+void WorkQueues::send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> control) {
+    QueuePair* queue_pair = find_rung(uar, control);
+    if (queue_pair == nullptr)
+        return;
     if (!queue_pair->has_send_record())
         queue_pair->post_sends(end_of_entry(control));
+    schedule(*queue_pair);
+}
+
+void WorkQueues::send_request(hca::Uar& uar, std::span<const std::byte> request) {
+    const auto control = request.first<8>();
+    QueuePair* queue_pair = find_rung(uar, control);
+    if (queue_pair == nullptr)
+        return;
+    const std::uint16_t first_unknown = queue_pair->send_queue().posted();
+    if (queue_pair->has_send_record())
+        queue_pair->poll_send_doorbell();
+    else
+        queue_pair->post_sends(end_of_entry(control));
+    if (queue_pair->state() == QueuePairState::ready_to_send &&
+        queue_pair->push_send(first_unknown, request))
+        ++statistics_.requests_from_registers;
     schedule(*queue_pair);
 }
 
@@ -186,6 +210,7 @@ void WorkQueues::function_torn_down() {
 
 nlohmann::json WorkQueues::statistics() const {
     return {{"send_doorbells", statistics_.send_doorbells},
+            {"requests_from_registers", statistics_.requests_from_registers},
             {"sends_executed", statistics_.sends_executed},
             {"local_operations", statistics_.local_operations},
             {"send_errors", statistics_.send_errors},

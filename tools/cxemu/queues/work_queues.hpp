@@ -23,7 +23,8 @@ namespace cxemu::queues {
 
 struct WorkQueueStatistics {
     std::uint64_t send_doorbells = 0;
-    std::uint64_t sends_executed = 0; ///< handed to the transport or executed here
+    std::uint64_t requests_from_registers = 0; ///< that were not read from the ring
+    std::uint64_t sends_executed = 0;          ///< handed to the transport or executed here
     std::uint64_t local_operations = 0;
     std::uint64_t send_errors = 0;
     std::uint64_t sends_flushed = 0;
@@ -73,6 +74,7 @@ public:
     void event_queue_doorbell(hca::Uar& uar, std::uint8_t eqn, std::uint32_t consumer_index,
                               bool arm) override;
     void send_doorbell(hca::Uar& uar, std::span<const std::byte, 8> control) override;
+    void send_request(hca::Uar& uar, std::span<const std::byte> request) override;
 
     // --- hca::Part
     [[nodiscard]] std::string_view name() const override { return "work_queues"; }
@@ -81,6 +83,7 @@ public:
     [[nodiscard]] nlohmann::json statistics() const override;
 
 private:
+    QueuePair* find_rung(const hca::Uar& uar, std::span<const std::byte, 8> control);
     void run_scheduled();
     void run(QueuePair& queue_pair);
     void flush_watched();

@@ -25,12 +25,20 @@ public:
         rung.push_back(fmt::format("send {:#x}", load_be<std::uint64_t>(control)));
     }
 
+    void send_request(Uar& /*uar*/, std::span<const std::byte> request) override {
+        rung.push_back(
+            fmt::format("request {} {:#x}", request.size(), load_be<std::uint64_t>(request)));
+    }
+
     std::vector<std::string> rung;
 };
 
 class DoorbellTest : public ::testing::Test {
 protected:
     static constexpr std::uint64_t uar_page = 0x10 * 4096;
+
+    explicit DoorbellTest(HcaSettings settings = testing::default_settings())
+        : host(CommandTable(), std::move(settings)) {}
 
     void SetUp() override {
         host.start_queue();
@@ -43,7 +51,7 @@ protected:
         host.hca.bar_write(offset, bytes);
     }
 
-    Host host{CommandTable()};
+    Host host;
     RecordedDoorbells doorbells;
 };
 
@@ -73,12 +81,12 @@ TEST_F(DoorbellTest, TellsArmedFromUnarmedEventQueues) {
     EXPECT_EQ(doorbells.rung, (Rung{"eq 3 7 arm", "eq 3 8"}));
 }
 
-TEST_F(DoorbellTest, RingsOnceForAWholeBlueFieldBuffer) {
+TEST_F(DoorbellTest, RingsOnceForAWholeBlueFlameBuffer) {
     write64(uar_page + 0x900, 0x1122'3344'5566'7788);
     for (std::uint64_t offset = 8; offset < 64; offset += 8)
         write64(uar_page + 0x900 + offset, 0);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667788"});
-    EXPECT_EQ(host.hca.doorbells().statistics().blue_field_data, 7U);
+    EXPECT_EQ(host.hca.doorbells().statistics().blue_flame_data, 7U);
 }
 
 TEST_F(DoorbellTest, ReportsAPageThatIsNoUar) {
@@ -112,6 +120,121 @@ TEST_F(DoorbellTest, DoesNotBlameADriverThatHasNotNoticedAReset) {
     write64(uar_page + 0x20, 0);
     EXPECT_EQ(host.checker.counted(), 0U);
     EXPECT_EQ(host.hca.doorbells().statistics().without_uar, 1U);
+}
+
+// --- On a host that combines writes --------------------------------------------------------------
+
+class CombinedDoorbellTest : public DoorbellTest {
+protected:
+    static constexpr std::uint64_t buffer = uar_page + 0x800;
+    static constexpr std::uint64_t other_buffer = uar_page + 0x900;
+    static constexpr std::uint64_t one_block = 0x1122'3344'5566'7701; ///< the last 6 bits: octwords
+    static constexpr std::uint64_t two_blocks = 0x1122'3344'5566'7705;
+    static constexpr std::uint64_t five_blocks = 0x1122'3344'5566'7711; ///< a buffer has four
+
+    CombinedDoorbellTest() : DoorbellTest(settings()) {}
+
+    static HcaSettings settings() {
+        HcaSettings settings = testing::default_settings();
+        settings.write_combining = true;
+        return settings;
+    }
+    void write_pieces(std::uint64_t start, std::uint64_t first, std::uint64_t from,
+                      std::uint64_t to) {
+        for (std::uint64_t offset = from; offset < to; offset += 8)
+            write64(start + offset, offset == 0 ? first : offset);
+    }
+};
+
+TEST_F(CombinedDoorbellTest, AWholeBlockIsARequest) {
+    write_pieces(buffer, one_block, 0, 56);
+    EXPECT_TRUE(doorbells.rung.empty());
+    write_pieces(buffer, one_block, 56, 64);
+    EXPECT_EQ(doorbells.rung, Rung{"request 64 0x1122334455667701"});
+    EXPECT_EQ(host.hca.doorbells().statistics().requests, 1U);
+    host.advance(CombinedWrites::patience);
+    EXPECT_EQ(doorbells.rung.size(), 1U) << "and no doorbell";
+}
+
+TEST_F(CombinedDoorbellTest, ALongRequestHasFurtherBlocks) {
+    write_pieces(other_buffer, two_blocks, 0, 120);
+    EXPECT_TRUE(doorbells.rung.empty());
+    write_pieces(other_buffer, two_blocks, 120, 128);
+    EXPECT_EQ(doorbells.rung, Rung{"request 128 0x1122334455667705"});
+}
+
+TEST_F(CombinedDoorbellTest, ARequestLongerThanItsBufferIsADoorbell) {
+    write_pieces(buffer, five_blocks, 0, 256);
+    EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667711"});
+}
+
+TEST_F(CombinedDoorbellTest, ABlockThatIsInterruptedIsADoorbell) {
+    write_pieces(buffer, one_block, 0, 32);
+    write64(uar_page + 0x20, 0x1000'0005'0000'0042);
+    EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "cq uar=0x10 0x10000005 0x42"}));
+    write_pieces(buffer, one_block, 32, 64);
+    EXPECT_EQ(doorbells.rung.size(), 2U);
+    EXPECT_EQ(host.hca.doorbells().statistics().blue_flame_data, 4U);
+}
+
+TEST_F(CombinedDoorbellTest, PiecesInAnotherOrderAreNotCombined) {
+    write64(buffer, one_block);
+    write64(buffer + 16, 0);
+    EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
+}
+
+TEST_F(CombinedDoorbellTest, QueuePairsThatAlternateInterruptEachOther) {
+    for (std::uint64_t offset = 0; offset < 64; offset += 8) {
+        write64(buffer + offset, offset == 0 ? one_block : 0);
+        write64(other_buffer + offset, offset == 0 ? two_blocks : 0);
+    }
+    EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "send 0x1122334455667705"}));
+}
+
+TEST_F(CombinedDoorbellTest, PagesDoNotInterruptEachOther) {
+    (void)host.hca.objects().of<Uar>().create(0);
+    for (std::uint64_t offset = 0; offset < 64; offset += 8) {
+        write64(buffer + offset, offset == 0 ? one_block : 0);
+        write64(buffer + 4096 + offset, offset == 0 ? one_block + 0x100 : 0);
+    }
+    EXPECT_EQ(doorbells.rung,
+              (Rung{"request 64 0x1122334455667701", "request 64 0x1122334455667801"}));
+}
+
+TEST_F(CombinedDoorbellTest, TheBuffersOfARegisterTakeTurns) {
+    write_pieces(buffer, one_block, 0, 64);
+    write_pieces(other_buffer, one_block, 0, 64);
+    EXPECT_EQ(doorbells.rung,
+              (Rung{"request 64 0x1122334455667701", "request 64 0x1122334455667701"}));
+}
+
+TEST_F(CombinedDoorbellTest, ADoorbellAloneDoesNotWaitForEver) {
+    write64(buffer, one_block);
+    EXPECT_TRUE(doorbells.rung.empty());
+    host.advance(CombinedWrites::patience);
+    EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
+}
+
+TEST_F(CombinedDoorbellTest, WhatIsKeptBackLeavesBeforeACommandOrARead) {
+    write64(buffer, one_block);
+    host.write32(0x18, 0);
+    EXPECT_EQ(doorbells.rung.size(), 1U);
+    write64(buffer, two_blocks);
+    (void)host.read32(uar_page);
+    EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "send 0x1122334455667705"}));
+}
+
+TEST_F(CombinedDoorbellTest, WhatIsKeptBackDoesNotOutliveAReset) {
+    write_pieces(buffer, one_block, 0, 32);
+    host.hca.reset(pci::ResetCause::function_level);
+    host.advance(CombinedWrites::patience);
+    EXPECT_TRUE(doorbells.rung.empty());
+}
+
+TEST_F(CombinedDoorbellTest, HalvesOfA32BitGuestAreADoorbellAtOnce) {
+    host.write32(buffer, 0x1122'3344);
+    host.write32(buffer + 4, 0x5566'7701);
+    EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
 }
 
 } // namespace

@@ -279,6 +279,46 @@ TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
 
 // --- Data ----------------------------------------------------------------------------------------
 
+TEST_F(MemoryKeysTest, TakesBusAddressesWithTheReservedKeyFromThoseWhoHaveIt) {
+    Accessor who = accessor();
+    Access access{.key = SpecialKeys::bus_addresses, .address = 0x1234, .length = 0x5000};
+    EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::no_right);
+    who.reserved_key = true;
+    for (const AccessRight right : {AccessRight::local_read, AccessRight::local_write}) {
+        access.right = right;
+        EXPECT_EQ(bench_.keys().translate(who, access).value(), (Ranges{{0x1234, 0x5000}}));
+    }
+    for (const AccessRight right :
+         {AccessRight::remote_read, AccessRight::remote_write, AccessRight::remote_atomic}) {
+        access.right = right;
+        EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::no_right)
+            << "the peer";
+    }
+}
+
+TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
+    Accessor who = accessor();
+    who.reserved_key = true;
+    Access access{.key = SpecialKeys::bus_addresses,
+                  .address = vfio_user::DmaSpace::local_start - 8,
+                  .length = 9};
+    EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::dma_failed);
+    access.address = ~0ULL;
+    EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::dma_failed);
+    access.length = ~0ULL;
+    EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::dma_failed);
+}
+
+TEST_F(MemoryKeysTest, HasNoKeysThatReferToTheReservedKey) {
+    const std::vector<Entry> entries{range(0x1000, SpecialKeys::bus_addresses, 0x1000)};
+    const MemoryKey& key =
+        make({.mode = AccessMode::ranges, .length = 0x1000, .octwords = 4}, entries);
+    Accessor who = accessor();
+    who.reserved_key = true;
+    const Access access{.key = key.key(), .address = 0, .length = 1};
+    EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::unknown_key);
+}
+
 TEST_F(MemoryKeysTest, GathersAndScattersThroughAList) {
     const std::uint32_t key = bench_.make_physical_key();
     const std::uint64_t memory = bench_.allocate(4096);
@@ -492,6 +532,43 @@ TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
     ASSERT_TRUE(execute(key, umr));
     EXPECT_EQ(translate(key, 0x4000, 1).value(), (Ranges{{0x70'0000, 1}}));
     EXPECT_EQ(translate(key, 0x1000, 1).value(), (Ranges{{0x20'0000, 1}})) << "stays";
+}
+
+/// Whether a list can be read with the reserved key, on a device with or without that capability.
+bool reads_list_with_reserved_key(std::uint64_t capability) {
+    hca::HcaSettings settings = Bench::default_settings();
+    settings.overrides.emplace_back("umr_ptr_rlky", capability);
+    Bench bench(settings);
+    Call<hwtab::cmd_create_mkey> call;
+    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
+    fields.set<"translations_octword_size">(4);
+    fields.set<"umr_en">(1);
+    fields.set<"qpn">(MemoryKey::any_queue_pair);
+    fields.set<"pd">(bench.domain());
+    EXPECT_TRUE(bench.run(call));
+    std::array<std::byte, hwtab::wqe_data_seg.size> pointer{};
+    const hwtab::View<hwtab::wqe_data_seg> segment{pointer};
+    segment.set<"byte_count">(64);
+    segment.set<"lkey">(SpecialKeys::bus_addresses);
+    segment.set<"addr">(bench.allocate(64));
+    Umr umr;
+    umr.control().set<"xlt_octowords">(4);
+    umr.add(pointer);
+    const auto done = execute_umr(
+        bench.keys(), {.accessor = {.protection_domain = bench.domain(),
+                                    .queue_pair = queue_pair,
+                                    .reserved_key = true},
+                       .privileged = false,
+                       .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+                       .body = umr.bytes()});
+    EXPECT_TRUE(done || done.error() == UmrFault::unreachable);
+    return done.has_value();
+}
+
+TEST(UmrCapabilityTest, ReadsAListWithTheReservedKeyOnlyWhereTheDeviceCan) {
+    EXPECT_TRUE(reads_list_with_reserved_key(1));
+    EXPECT_FALSE(reads_list_with_reserved_key(0));
 }
 
 TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {

@@ -116,6 +116,7 @@ TEST(Documents, TheExampleSaysWhatHappensAnyway) {
     EXPECT_EQ(shown.pages.init, usual.pages.init);
     EXPECT_EQ(shown.pages.regular, usual.pages.regular);
     EXPECT_EQ(shown.command_checksums, usual.command_checksums);
+    EXPECT_EQ(shown.write_combining, usual.write_combining);
     EXPECT_EQ(link_of(example, 0)->speed, link_of(nothing, 0)->speed);
     EXPECT_EQ(link_of(example, 0)->width, link_of(nothing, 0)->width);
 }

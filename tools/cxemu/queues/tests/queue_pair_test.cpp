@@ -619,6 +619,25 @@ TEST_F(QueuePairTest, ReadsTheScatterListUpToTheKeyThatEndsIt) {
     EXPECT_EQ(request->segments[0].key, 0xabc00U);
 }
 
+TEST_F(QueuePairTest, HasTheReservedKeyIfSoftwareSaysSoAndNotForSharedReceives) {
+    QueuePair& queue_pair = bench_.make_queue_pair();
+    const std::uint64_t where = bench_.allocate(8);
+    const std::array<std::byte, 8> data{std::byte{1}};
+    ReceiveRequest request{
+        .segments = {{.length = 8, .key = memory::SpecialKeys::bus_addresses, .address = where}}};
+    EXPECT_EQ(queue_pair.scatter(request, 0, data).error(), memory::AccessFault::no_right);
+
+    Call<hwtab::cmd_rst2init_qp> call;
+    call.in().set<"qpn">(queue_pair.number());
+    Bench::fill_context(call.in().nested<"qpc", hwtab::qpc>());
+    call.in().nested<"qpc", hwtab::qpc>().set<"rlky">(1);
+    ASSERT_TRUE(bench_.run(call));
+    EXPECT_TRUE(queue_pair.scatter(request, 0, data));
+    EXPECT_TRUE(std::ranges::equal(bench_.at(where, 8), data));
+    request.shared = &bench_.make_receive_pool({});
+    EXPECT_EQ(queue_pair.scatter(request, 0, data).error(), memory::AccessFault::no_right);
+}
+
 TEST_F(QueuePairTest, GoesToErrorWhenMoreReceivesArePostedThanTheRingHolds) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_receive);
     bench_.post_receives(queue_pair, 5); // of 4
