@@ -104,6 +104,38 @@ static void every_syndrome_has_a_status(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_GENERAL_ERR, cxib_completion_status(0x99));
 }
 
+/* Entries of the pass before do not count. */
+static void counts_what_waits(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct ib_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < 3 * BIT(FAKE_LOG_CQ); i++) {
+		fake_post_receives(test, fake, 2);
+		KUNIT_ASSERT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, 9));
+		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+		KUNIT_EXPECT_EQ(test, 2, cxib_peek_cq(&fake->cq.ib, 9));
+		KUNIT_EXPECT_EQ(test, 1, cxib_peek_cq(&fake->cq.ib, 1));
+		KUNIT_EXPECT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, 0));
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_EQ(test, 1, cxib_peek_cq(&fake->cq.ib, 9));
+		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	}
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_peek_cq(&fake->cq.ib, -1));
+}
+
+static void a_full_ring_is_counted_once(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	unsigned int i;
+
+	for (i = 0; i < BIT(FAKE_LOG_CQ); i++)
+		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_CQ), cxib_peek_cq(&fake->cq.ib, INT_MAX));
+}
+
 static void goes_on_behind_the_end_of_the_ring(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -317,6 +349,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_receive_tells_what_has_arrived),
 	KUNIT_CASE(an_error_says_why),
 	KUNIT_CASE(every_syndrome_has_a_status),
+	KUNIT_CASE(counts_what_waits),
+	KUNIT_CASE(a_full_ring_is_counted_once),
 	KUNIT_CASE(goes_on_behind_the_end_of_the_ring),
 	KUNIT_CASE(refuses_a_completion_for_a_queue_pair_that_there_is_not),
 	KUNIT_CASE(refuses_a_completion_of_a_request_that_was_not_posted),

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Commands about protection domains and memory keys: what is sent, what is made of the answers. */
+#include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
 #include "hw/contexts.h"
+#include "hw/device.h"
+#include "hw/init_segment.h"
 #include "hw/objects.h"
 #include "scripted_hca.h"
 
@@ -23,6 +26,47 @@ static void a_domain_comes_and_goes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, 0, pd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
+}
+
+static void the_device_has_keys_of_its_own(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_special_keys keys;
+
+	hw_query_special_contexts_out_set_resd_lkey(scripted->out, 0x300);
+	hw_query_special_contexts_out_set_null_mkey(scripted->out, 0x200);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_special_keys(&scripted->queue, &keys));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
+			hw_query_special_contexts_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x300, keys.reserved);
+	KUNIT_EXPECT_EQ(test, 0x200, keys.null);
+}
+
+/* Programs map pages of doorbells: the device's own registers must not be among them. */
+static void doorbells_lie_behind_the_init_segment_and_in_the_bar(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	const u32 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
+	const u32 pages = scripted->queue.bus->bar_size / CXIB_UAR_SIZE;
+	const u32 good[] = { first, pages - 1 };
+	const u32 bad[] = { 0, first - 1, pages, U32_MAX >> 8 };
+	u32 uar;
+	int i;
+
+	KUNIT_ASSERT_GT(test, pages, first);
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		hw_alloc_uar_out_set_uar(scripted->out, good[i]);
+		KUNIT_EXPECT_EQ(test, 0, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		KUNIT_EXPECT_EQ(test, good[i], uar);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		hw_alloc_uar_out_set_uar(scripted->out, bad[i]);
+		KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		/* It is given back, for what that is worth. */
+		KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_UAR,
+				hw_dealloc_uar_in_get_opcode(scripted->in));
+		KUNIT_EXPECT_EQ(test, bad[i], hw_dealloc_uar_in_get_uar(scripted->in));
+	}
 }
 
 static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
@@ -169,6 +213,8 @@ static void errors_are_handed_on(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_domain_comes_and_goes),
 	KUNIT_CASE(an_xrc_domain_comes_and_goes),
+	KUNIT_CASE(the_device_has_keys_of_its_own),
+	KUNIT_CASE(doorbells_lie_behind_the_init_segment_and_in_the_bar),
 	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
 	KUNIT_CASE(pages_follow_the_context),
 	KUNIT_CASE(a_key_with_room_for_translations_is_free),

@@ -6,8 +6,12 @@
 
 #define LOG_SIZE	2
 
+#define RESERVED_KEY	0x300
+#define KEY_OF_DOMAIN	0x77
+
 struct fake_srq {
 	struct fake_queue_pair *fake;
+	struct cxib_pd pd;
 	struct cxib_srq srq;
 	__be32 record[2];
 	struct cxib_receive_entry entries[BIT(LOG_SIZE)];
@@ -28,7 +32,10 @@ static struct fake_srq *make_queue(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, shared);
 	shared->fake = fake_queue_pair_create(test);
+	shared->pd.key = KEY_OF_DOMAIN;
 	srq = &shared->srq;
+	srq->ib.device = &shared->fake->verbs.ib;
+	srq->ib.pd = &shared->pd.ib;
 	srq->log_size = LOG_SIZE;
 	srq->log_stride = 6;
 	srq->max_sge = 3;
@@ -61,6 +68,43 @@ static void takes_one_less_than_its_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 4));
 	KUNIT_EXPECT_EQ(test, 3, be32_to_cpu(shared->record[0]));
+}
+
+static const struct hw_wqe_data_seg *segments_of(struct fake_srq *shared, u16 index)
+{
+	const struct hw_wqe_srq_next_seg *request =
+		cxib_buffer_at(&shared->srq.buffer, (size_t)index << shared->srq.log_stride);
+
+	return (const struct hw_wqe_data_seg *)(request + 1);
+}
+
+/* Nothing says that the reserved key serves them. */
+static void requests_with_the_reserved_key_have_that_of_the_domain(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+	struct ib_sge sges[] = {
+		{ .addr = 0x1000, .length = 64, .lkey = RESERVED_KEY },
+		{ .addr = 0x2000, .length = 64, .lkey = 9 },
+	};
+	struct ib_recv_wr wr = { .num_sge = ARRAY_SIZE(sges), .sg_list = sges };
+	const struct hw_wqe_data_seg *segments = segments_of(shared, 0);
+	const struct ib_recv_wr *bad;
+
+	shared->fake->verbs.ib.local_dma_lkey = RESERVED_KEY;
+	KUNIT_ASSERT_EQ(test, 0, cxib_post_srq_recv(&shared->srq.ib, &wr, &bad));
+	KUNIT_EXPECT_EQ(test, KEY_OF_DOMAIN, hw_wqe_data_seg_get_lkey(&segments[0]));
+	KUNIT_EXPECT_EQ(test, 0x1000, hw_wqe_data_seg_get_addr(&segments[0]));
+	KUNIT_EXPECT_EQ(test, 9, hw_wqe_data_seg_get_lkey(&segments[1]));
+	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
+			hw_wqe_data_seg_get_lkey(&segments[2]));
+}
+
+static void keys_are_as_they_were_where_none_is_reserved(struct kunit *test)
+{
+	struct fake_srq *shared = make_queue(test);
+
+	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
+	KUNIT_EXPECT_EQ(test, 9, hw_wqe_data_seg_get_lkey(segments_of(shared, 0)));
 }
 
 static void requests_get_free_in_any_order(struct kunit *test)
@@ -110,6 +154,8 @@ static void a_request_is_done_once(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(takes_one_less_than_its_size),
+	KUNIT_CASE(requests_with_the_reserved_key_have_that_of_the_domain),
+	KUNIT_CASE(keys_are_as_they_were_where_none_is_reserved),
 	KUNIT_CASE(requests_get_free_in_any_order),
 	KUNIT_CASE(a_completion_of_no_request_is_noticed),
 	KUNIT_CASE(a_request_is_done_once),

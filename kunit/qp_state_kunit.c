@@ -52,6 +52,29 @@ static void a_datagram_queue_pair_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_qpc_get_next_send_psn(&transition->context));
 }
 
+/* With it, requests read and write all memory that the device reaches. */
+static void only_the_kernel_has_the_reserved_key(struct kunit *test)
+{
+	static const struct {
+		u32 key;
+		bool is_user;
+		u32 expected;
+	} cases[] = { { 0x300, false, 1 }, { 0x300, true, 0 }, { 0, false, 0 } };
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		fake->verbs.ib.local_dma_lkey = cases[i].key;
+		fake->qp.is_user = cases[i].is_user;
+		fake->qp.state = IB_QPS_RESET;
+		transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
+		KUNIT_EXPECT_EQ(test, cases[i].expected,
+				hw_qpc_get_rlky(&transition->context));
+	}
+}
+
 static void special_queue_pairs_know_their_port(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
@@ -198,6 +221,7 @@ static void what_has_no_command_is_refused(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_datagram_queue_pair_comes_up),
+	KUNIT_CASE(only_the_kernel_has_the_reserved_key),
 	KUNIT_CASE(special_queue_pairs_know_their_port),
 	KUNIT_CASE(what_sends_for_general_services_is_queue_pair_1_for_receivers),
 	KUNIT_CASE(what_is_changed_later_is_named),

@@ -13,6 +13,7 @@
 #define REGION_KEY	0x123400
 #define PIECES_KEY	0x567800
 #define LOCAL_KEY	0x42
+#define RESERVED_KEY	0x300
 
 /**
  * struct region - a region of 16 blocks of 512 bytes on a connection
@@ -25,7 +26,7 @@
  */
 struct region {
 	struct fake_queue_pair *fake;
-	struct ib_pd pd;
+	struct cxib_pd pd;
 	struct cxib_signed_mr mr;
 	struct ib_sig_attrs attrs;
 	struct scatterlist data[2];
@@ -60,15 +61,16 @@ static struct region *make_region(struct kunit *test)
 	region->fake = fake_queue_pair_create(test);
 	region->fake->qp.ib.qp_type = IB_QPT_RC;
 	region->fake->qp.ib.integrity_en = true;
-	region->fake->qp.ib.pd = &region->pd;
+	region->fake->qp.ib.pd = &region->pd.ib;
 	region->fake->qp.sends.address_octwords = 0;
 	region->fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
-	region->pd.local_dma_lkey = LOCAL_KEY;
+	region->pd.ib.local_dma_lkey = RESERVED_KEY;
+	region->pd.key = LOCAL_KEY;
 	region->attrs = (struct ib_sig_attrs){
 		.check_mask = 0xff, .wire = dif_of(512), .mem = dif_of(512),
 	};
 	mr->mr.ib = (struct ib_mr){
-		.device = &region->fake->verbs.ib, .pd = &region->pd, .lkey = REGION_KEY,
+		.device = &region->fake->verbs.ib, .pd = &region->pd.ib, .lkey = REGION_KEY,
 		.rkey = REGION_KEY, .type = IB_MR_TYPE_INTEGRITY, .page_size = SZ_4K,
 		.sig_attrs = &region->attrs,
 	};

@@ -59,9 +59,10 @@ static int map_bar(struct cxib_device *device)
 		goto disable_device;
 	}
 
-	device->bar = pci_iomap(pdev, DEVICE_BAR, 0);
-	if (!device->bar) {
-		dev_err(&pdev->dev, "cannot map BAR %d (%pR)\n", DEVICE_BAR,
+	/* No more: the kernel combines no writes to a page that it maps otherwise, too. */
+	device->init_segment = pci_iomap(pdev, DEVICE_BAR, CXIB_INIT_SEGMENT_SIZE);
+	if (!device->init_segment) {
+		dev_err(&pdev->dev, "cannot map the init segment in BAR %d (%pR)\n", DEVICE_BAR,
 			&pdev->resource[DEVICE_BAR]);
 		err = -ENOMEM;
 		goto release_region;
@@ -79,7 +80,7 @@ disable_device:
 
 static void unmap_bar(struct cxib_device *device)
 {
-	pci_iounmap(device->pdev, device->bar);
+	pci_iounmap(device->pdev, device->init_segment);
 	pci_release_region(device->pdev, DEVICE_BAR);
 	pci_disable_device(device->pdev);
 }
@@ -97,7 +98,8 @@ static void recover_or_tell(struct cxib_hw *hw)
 
 static void prepare(struct cxib_device *device)
 {
-	cxib_bus_pci_init(&device->bus, device->pdev, device->bar, device->is_virtual);
+	cxib_bus_pci_init(&device->bus, device->pdev, device->init_segment,
+			  device->is_virtual);
 	device->hw = (struct cxib_hw){
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,

@@ -36,7 +36,7 @@ enum cxib_reporter {
  * @is_up: the RDMA device is there
  * @is_gone: the function does not answer, @recovery looks whether it comes back
  * @gone_until: when @recovery ceases to look, in jiffies
- * @bar: BAR 0 as a whole: init segment, then pages of doorbells
+ * @init_segment: the beginning of BAR 0
  * @bus: the way to it
  * @hw: the device behind it
  * @verbs: the RDMA device that is made of it
@@ -56,7 +56,7 @@ struct cxib_device {
 	bool is_up;
 	bool is_gone;
 	unsigned long gone_until;
-	void __iomem *bar;
+	void __iomem *init_segment;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
 	struct cxib_verbs *verbs;

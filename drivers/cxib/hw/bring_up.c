@@ -11,6 +11,7 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/device.h>
+#include <linux/io.h>
 #include <linux/utsname.h>
 #include <linux/workqueue.h>
 
@@ -302,19 +303,35 @@ static int meet_adapter(struct cxib_hw *hw)
 	return cxib_query_adapter(&hw->commands, &hw->adapter);
 }
 
+static void dealloc_uar(struct cxib_hw *hw)
+{
+	if (cxib_dealloc_uar(&hw->commands, 0, hw->uar))
+		cxib_hw_give_up(hw);
+}
+
 static int allocate_uar(struct cxib_hw *hw)
 {
 	int err = cxib_alloc_uar(&hw->commands, 0, &hw->uar);
 
-	if (!err && hw->bus->registers)
-		hw->doorbells = hw->bus->registers + ((size_t)hw->uar << CXIB_LOG_UAR_SIZE);
-	return err;
+	if (err || !hw->bus->bar)
+		return err;
+	hw->doorbells = ioremap(cxib_uar_address(hw->bus, hw->uar), CXIB_UAR_SIZE);
+	if (!hw->doorbells) {
+		dealloc_uar(hw);
+		return -ENOMEM;
+	}
+	hw->bus->doorbells = hw->doorbells;
+	hw->bus->doorbells_offset = hw->uar << CXIB_LOG_UAR_SIZE;
+	return 0;
 }
 
 static void free_uar(struct cxib_hw *hw)
 {
-	if (cxib_dealloc_uar(&hw->commands, 0, hw->uar))
-		cxib_hw_give_up(hw);
+	if (hw->bus->doorbells)
+		iounmap(hw->bus->doorbells);
+	hw->bus->doorbells = NULL;
+	hw->doorbells = NULL;
+	dealloc_uar(hw);
 }
 
 static const struct cxib_step steps[] = {

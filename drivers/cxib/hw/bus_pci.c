@@ -4,20 +4,30 @@
 #include <linux/pci.h>
 
 #include "hw/bus_pci.h"
+#include "hw/device.h"
 
 static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
 {
 	return container_of(bus, struct cxib_bus_pci, bus);
 }
 
+/* Two parts of BAR 0 are mapped: its beginning and the driver's doorbells. */
+static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
+{
+	const u32 doorbell = offset - bus->doorbells_offset;
+
+	return bus->doorbells && doorbell < CXIB_UAR_SIZE ? bus->doorbells + doorbell :
+							    bus->registers + offset;
+}
+
 static u32 read_register(struct cxib_bus *bus, u32 offset)
 {
-	return ioread32be(bus->registers + offset);
+	return ioread32be(address_of(bus, offset));
 }
 
 static void write_register(struct cxib_bus *bus, u32 offset, u32 value)
 {
-	iowrite32be(value, bus->registers + offset);
+	iowrite32be(value, address_of(bus, offset));
 }
 
 static void set_dma(struct cxib_bus *bus, bool enabled)
@@ -102,17 +112,18 @@ static const struct cxib_bus_ops ops = {
  * @bus: filled
  * @pdev: the function; it is enabled, and its driver's probe or remove runs
  *	whenever the device is reset or its vectors are allocated
- * @bar: its BAR 0, mapped as a whole
+ * @registers: the beginning of its BAR 0, with the init segment
  * @is_virtual: it is a virtual function
  */
-void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar,
+void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *registers,
 		       bool is_virtual)
 {
 	*bus = (struct cxib_bus_pci){
 		.bus = {
 			.dev = &pdev->dev,
 			.ops = &ops,
-			.registers = bar,
+			.registers = registers,
+			.bar = pci_resource_start(pdev, 0),
 			.bar_size = pci_resource_len(pdev, 0),
 			.is_virtual = is_virtual,
 		},

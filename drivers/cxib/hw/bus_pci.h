@@ -22,7 +22,7 @@ struct cxib_bus_pci {
 	bool resetting;
 };
 
-void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *bar,
+void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *registers,
 		       bool is_virtual);
 
 #endif

@@ -12,6 +12,7 @@
 #include "hw/commands_objects.h"
 #include "hw/commands_port.h"
 #include "hw/device.h"
+#include "hw/init_segment.h"
 #include "hw/registers.h"
 
 /**
@@ -338,15 +339,17 @@ int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *ad
 	return err;
 }
 
+/* A program may map the page: it must not be the device's own registers. */
 static int check_uar(struct cxib_command_queue *queue, u32 uar)
 {
-	resource_size_t pages = queue->bus->bar_size >> CXIB_LOG_UAR_SIZE;
+	const u64 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
+	const u64 pages = queue->bus->bar_size >> CXIB_LOG_UAR_SIZE;
 
-	if (uar && uar < pages)
+	if (uar >= first && uar < pages)
 		return 0;
 	dev_err(queue->dev,
-		"the device has given UAR page %u, but BAR 0 has pages 1 to %llu for that\n", uar,
-		(u64)pages - 1);
+		"the device has given UAR page %u, but BAR 0 has pages %llu to %llu for that\n",
+		uar, first, pages - 1);
 	return -EBADMSG;
 }
 
@@ -356,7 +359,7 @@ static int check_uar(struct cxib_command_queue *queue, u32 uar)
  * @uid: user context that it belongs to; 0: the kernel's
  * @uar: filled: its number; it is at this many times 4 KiB in BAR 0
  *
- * Return: -EBADMSG when it is not in BAR 0.
+ * Return: -EBADMSG when it is not in BAR 0, or in the init segment.
  */
 int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 {
@@ -375,6 +378,7 @@ int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 		cxib_dealloc_uar(queue, uid, *uar);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_uar);
 
 /**
  * cxib_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back

@@ -7,13 +7,16 @@
 #ifndef CXIB_HW_DEVICE_H
 #define CXIB_HW_DEVICE_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
+#include "hw/bus.h"
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 
-/* log2 of the bytes of a page of doorbells. */
+/* Bytes of a page of doorbells. */
 #define CXIB_LOG_UAR_SIZE	12
+#define CXIB_UAR_SIZE		BIT(CXIB_LOG_UAR_SIZE)
 
 /* Bytes of a board id, its terminating zero included. */
 #define CXIB_BOARD_ID_SIZE	17
@@ -37,6 +40,12 @@ enum cxib_cap_mode {
 	CXIB_CAP_MAXIMUM = HW_HCA_CAP_MODE_MAXIMUM,
 	CXIB_CAP_CURRENT = HW_HCA_CAP_MODE_CURRENT,
 };
+
+/* Where a page of doorbells is, to be mapped. */
+static inline phys_addr_t cxib_uar_address(const struct cxib_bus *bus, u32 uar)
+{
+	return bus->bar + ((phys_addr_t)uar << CXIB_LOG_UAR_SIZE);
+}
 
 int cxib_enable_hca(struct cxib_command_queue *queue);
 int cxib_disable_hca(struct cxib_command_queue *queue);

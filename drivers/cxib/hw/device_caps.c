@@ -150,6 +150,7 @@ static const struct capability general[] = {
 	CAPABILITY(relaxed_ordering_read_umr),
 	CAPABILITY(pg),
 	CAPABILITY(null_mkey),
+	CAPABILITY(umr_ptr_rlky),
 	CAPABILITY(fixed_buffer_size),
 	CAPABILITY(umr_extended_translation_offset),
 	CAPABILITY(umr_indirect_mkey_disabled),

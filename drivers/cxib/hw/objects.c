@@ -204,13 +204,14 @@ int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);
 
 /**
- * cxib_query_null_key() - QUERY_SPECIAL_CONTEXTS: the key of memory that is not there
- * @queue: command queue of a device that has such a key
- * @key: filled
+ * cxib_query_special_keys() - QUERY_SPECIAL_CONTEXTS: memory keys of the device itself
+ * @queue: command queue
+ * @keys: filled
  *
  * Context: process context, may sleep.
+ * Return: as cxib_command_run().
  */
-int cxib_query_null_key(struct cxib_command_queue *queue, u32 *key)
+int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_special_keys *keys)
 {
 	struct hw_query_special_contexts_in in = {};
 	struct hw_query_special_contexts_out out;
@@ -218,10 +219,13 @@ int cxib_query_null_key(struct cxib_command_queue *queue, u32 *key)
 
 	hw_query_special_contexts_in_set_opcode(&in, HW_CMD_QUERY_SPECIAL_CONTEXTS);
 	err = cxib_command_execute(queue, in, out);
-	*key = hw_query_special_contexts_out_get_null_mkey(&out);
-	return err;
+	if (err)
+		return err;
+	keys->reserved = hw_query_special_contexts_out_get_resd_lkey(&out);
+	keys->null = hw_query_special_contexts_out_get_null_mkey(&out);
+	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_null_key);
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_special_keys);
 
 /**
  * cxib_query_mkey() - QUERY_MKEY: what a memory key stands for

@@ -68,13 +68,23 @@ struct cxib_mkey_params {
 	bool relaxed_read;
 };
 
+/**
+ * struct cxib_special_keys - memory keys of the device itself
+ * @reserved: addresses are bus addresses; for queue pairs that were given it (rlky)
+ * @null: of memory that is not there; for devices with null_mkey
+ */
+struct cxib_special_keys {
+	u32 reserved;
+	u32 null;
+};
+
 int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd);
 int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd);
 int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
 int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key);
-int cxib_query_null_key(struct cxib_command_queue *queue, u32 *key);
+int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_special_keys *keys);
 int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 		    size_t length);
 int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);

@@ -39,7 +39,7 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 void cxib_describe_context(const struct cxib_context *context,
 			   struct mlx5_ib_alloc_ucontext_resp *response)
 {
-	const struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	const struct cxib_registers *registers = context->registers;
 	bool has_clock = cxib_clock_page(verbs);
@@ -47,10 +47,11 @@ void cxib_describe_context(const struct cxib_context *context,
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
 		/*
-		 * No requests are written into pages of doorbells, even if the device takes
-		 * them (bf): a library that knows a size insists on pages for that.
+		 * The library has no queue pairs without the pages for it, unless this is 0.
+		 * Those that come with the context are none.
 		 */
-		.bf_reg_size = 0,
+		.bf_reg_size = !registers && cxib_combines_writes(verbs) ?
+			       BIT(caps->log_bf_reg_size) : 0,
 		/* None for a library that allocates pages of doorbells as it needs them. */
 		.tot_bfregs = registers ? registers->count : 0,
 		.cache_line_size = cache_line_size(),

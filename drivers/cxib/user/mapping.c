@@ -56,7 +56,7 @@ int cxib_mapping_offer(struct ib_ucontext *ib, struct cxib_mapping *mapping)
 	unsigned long high;
 	int err = -EBUSY;
 
-	if (mapping->kind == CXIB_MAPPING_DOORBELLS)
+	if (cxib_mapping_is_doorbells(mapping))
 		return rdma_user_mmap_entry_insert_range(ib, &mapping->entry, mapping->length,
 							 FIRST_DOORBELL, LAST_DOORBELL);
 	for (high = 0; high <= INDEX_HIGH_MAX && err == -EBUSY; high++, first += INDEX_HIGH)
@@ -74,15 +74,23 @@ u16 cxib_mapping_index(const struct cxib_mapping *mapping)
 	return index_of(mapping->entry.start_pgoff);
 }
 
+/*
+ * Memory may be written to in any order; doorbells may not, unless the program
+ * knows of it.
+ */
+static bool is_combined(enum cxib_mapping_kind kind)
+{
+	return kind == CXIB_MAPPING_MEMORY || kind == CXIB_MAPPING_COMBINED_DOORBELLS;
+}
+
 static int map_entry(struct ib_ucontext *ib, struct vm_area_struct *vma,
 		     struct rdma_user_mmap_entry *entry)
 {
 	const struct cxib_mapping *mapping = to_mapping(entry);
 	pgprot_t protection;
 
-	/* Memory may be written to in any order, doorbells may not. */
-	protection = mapping->kind == CXIB_MAPPING_MEMORY ?
-		     pgprot_writecombine(vma->vm_page_prot) : pgprot_noncached(vma->vm_page_prot);
+	protection = is_combined(mapping->kind) ? pgprot_writecombine(vma->vm_page_prot) :
+						  pgprot_noncached(vma->vm_page_prot);
 	return rdma_user_mmap_io(ib, vma,
 				 PHYS_PFN(address_in_bar(ib->device, mapping->address)),
 				 mapping->length, protection, entry);

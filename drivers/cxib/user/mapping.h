@@ -5,8 +5,10 @@
 
 #include "user/user.h"
 
+/* Into combined doorbells whole requests are written. */
 enum cxib_mapping_kind {
 	CXIB_MAPPING_DOORBELLS,
+	CXIB_MAPPING_COMBINED_DOORBELLS,
 	CXIB_MAPPING_MEMORY,
 	CXIB_MAPPING_OPERATION,
 };
@@ -32,7 +34,17 @@ static inline struct cxib_mapping *to_mapping(struct rdma_user_mmap_entry *entry
 	return container_of(entry, struct cxib_mapping, entry);
 }
 
+static inline bool cxib_mapping_is_doorbells(const struct cxib_mapping *mapping)
+{
+	return mapping->kind == CXIB_MAPPING_DOORBELLS ||
+	       mapping->kind == CXIB_MAPPING_COMBINED_DOORBELLS;
+}
+
 int cxib_mapping_offer(struct ib_ucontext *ib, struct cxib_mapping *mapping);
 u16 cxib_mapping_index(const struct cxib_mapping *mapping);
+
+/* uar.c */
+struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context,
+					     enum cxib_mapping_kind kind);
 
 #endif

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/nospec.h>
 
+#include "user/mapping.h"
 #include "user/registers.h"
 
 /* By which the library counts registers on a page when it is told which one a queue pair has. */
@@ -115,7 +116,7 @@ static int make_pages(struct cxib_context *context, struct cxib_registers *regis
 	unsigned int i;
 
 	for (i = 0; i < own_pages(registers); i++) {
-		page = cxib_create_uar(context);
+		page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
 		registers->pages[i] = page;
@@ -209,7 +210,7 @@ struct rdma_user_mmap_entry *cxib_registers_added_page(struct cxib_context *cont
 	page = registers->pages[place];
 	if (page)
 		return page;
-	page = cxib_create_uar(context);
+	page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
 	if (!IS_ERR(page))
 		registers->pages[place] = page;
 	return page;

@@ -45,11 +45,13 @@ static void free_uar(struct cxib_mapping *mapping)
 /**
  * cxib_create_uar() - a page of doorbells
  * @context: the program's context
+ * @kind: of doorbells, combined or not
  *
  * Return: the page, to be given to rdma_user_mmap_entry_remove(); -ENOMEM; -EBUSY
  * when there is no offset left to map it at; as cxib_alloc_uar().
  */
-struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
+struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context,
+					     enum cxib_mapping_kind kind)
 {
 	struct cxib_verbs *verbs = to_verbs(context->ib.device);
 	struct cxib_uar *uar;
@@ -62,7 +64,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context)
 	if (err)
 		goto free_uar;
 	uar->mapping = (struct cxib_mapping){
-		.kind = CXIB_MAPPING_DOORBELLS,
+		.kind = kind,
 		.address = (u64)uar->number << CXIB_LOG_UAR_SIZE,
 		.length = PAGE_SIZE,
 		.free = free_uar,
@@ -115,7 +117,7 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 	if (!entry)
 		return NULL;
 	/* The offset may be that of another page by now. */
-	if (to_mapping(entry)->kind == CXIB_MAPPING_DOORBELLS && to_uar(entry)->number == number)
+	if (cxib_mapping_is_doorbells(to_mapping(entry)) && to_uar(entry)->number == number)
 		return entry;
 	rdma_user_mmap_entry_put(entry);
 	return NULL;
@@ -139,12 +141,29 @@ static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *u
 	return err;
 }
 
+/* The library asks for the first type unless it was told that registers take no requests. */
+static int choose_kind(struct cxib_verbs *verbs, enum mlx5_ib_uapi_uar_alloc_type type,
+		       enum cxib_mapping_kind *kind)
+{
+	switch (type) {
+	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC:
+		*kind = CXIB_MAPPING_DOORBELLS;
+		return 0;
+	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF:
+		*kind = CXIB_MAPPING_COMBINED_DOORBELLS;
+		return cxib_combines_writes(verbs) ? 0 : -EOPNOTSUPP;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
 static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_uobject *object = uverbs_attr_get_uobject(attrs,
 							    MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
 	enum mlx5_ib_uapi_uar_alloc_type type;
+	enum cxib_mapping_kind kind;
 	struct rdma_user_mmap_entry *uar;
 	int err;
 
@@ -153,10 +172,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
 	if (err)
 		return err;
-	/* The library takes the other type when it cannot write requests into the page. */
-	if (type != MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC)
-		return -EOPNOTSUPP;
-	uar = cxib_create_uar(to_context(ib));
+	err = choose_kind(to_verbs(ib->device), type, &kind);
+	if (err)
+		return err;
+	uar = cxib_create_uar(to_context(ib), kind);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	object->object = uar;

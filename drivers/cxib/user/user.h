@@ -115,7 +115,6 @@ extern const struct uapi_definition cxib_query_definitions[];
 
 /* uar.c */
 extern const struct uapi_definition cxib_user_definitions[];
-struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context);
 u32 cxib_uar_number(struct rdma_user_mmap_entry *uar);
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number);
 

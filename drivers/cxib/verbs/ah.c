@@ -45,10 +45,11 @@ static void fill_route(struct hw_av *vector, const struct ib_global_route *route
 	memcpy(hw_av_rgid(vector), route->dgid.raw, sizeof(route->dgid.raw));
 }
 
-static int fill_vector(struct hw_av *vector, const struct cxib_device_caps *caps,
-		       const struct rdma_ah_attr *attr)
+static int fill_address(struct cxib_ah *ah, const struct cxib_device_caps *caps,
+			const struct rdma_ah_attr *attr)
 {
 	int rate = cxib_static_rate(caps, rdma_ah_get_static_rate(attr));
+	struct hw_av *vector = &ah->vector;
 
 	if (rate < 0)
 		return rate;
@@ -60,6 +61,7 @@ static int fill_vector(struct hw_av *vector, const struct cxib_device_caps *caps
 	hw_av_set_rlid(vector, rdma_ah_get_dlid(attr));
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
 		fill_route(vector, rdma_ah_read_grh(attr));
+	ah->port = rdma_ah_get_port_num(attr);
 	return 0;
 }
 
@@ -67,7 +69,13 @@ int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_u
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 
-	return fill_vector(&to_ah(ib)->vector, &verbs->hw->caps, init->ah_attr);
+	return fill_address(to_ah(ib), &verbs->hw->caps, init->ah_attr);
+}
+
+/* Requests that are posted by now have the old address. */
+int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	return fill_address(to_ah(ib), &to_verbs(ib->device)->hw->caps, attr);
 }
 
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
@@ -75,6 +83,7 @@ int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 	const struct hw_av *vector = &to_ah(ib)->vector;
 
 	*attr = (struct rdma_ah_attr){ .type = ib->type };
+	rdma_ah_set_port_num(attr, to_ah(ib)->port);
 	rdma_ah_set_dlid(attr, hw_av_get_rlid(vector));
 	rdma_ah_set_sl(attr, hw_av_get_sl(vector));
 	rdma_ah_set_path_bits(attr, hw_av_get_mlid(vector));

@@ -97,6 +97,7 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
+int cxib_peek_cq(struct ib_cq *ib, int count);
 void cxib_cq_fail_datagrams(struct cxib_cq *cq);
 bool cxib_cq_is_awaited(struct cxib_cq *cq);
 int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);

@@ -591,6 +591,36 @@ static bool has_completions(struct cxib_cq *cq)
 }
 
 /**
+ * cxib_peek_cq() - counts completions that wait to be polled
+ * @ib: completion queue
+ * @count: as many are enough
+ *
+ * Entries that polling passes over, of parts of requests that have failed, count, too.
+ * Of a device that was given up it is only said that there are any.
+ *
+ * Context: any.
+ * Return: how many there are, at most @count; -EINVAL when that is negative.
+ */
+int cxib_peek_cq(struct ib_cq *ib, int count)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long flags;
+	int found = 0;
+
+	if (count < 0)
+		return -EINVAL;
+	spin_lock_irqsave(&cq->lock, flags);
+	count = min(count, cq->ib.cqe + 1);
+	while (found < count && cxib_cq_is_written(cq, cq->consumer + found))
+		found++;
+	if (!found && count && cxib_is_dead(to_verbs(ib->device)) && has_completions(cq))
+		found = 1;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_peek_cq);
+
+/**
  * cxib_cq_fail_datagrams() - lets datagrams of the management fail
  * @cq: completion queue of a device that is quiet
  *

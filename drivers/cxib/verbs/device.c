@@ -5,6 +5,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "hw/capabilities.h"
+#include "hw/objects.h"
+#include "hw/work_queue.h"
 #include "verbs/integrity.h"
 #include "verbs/odp.h"
 #include "verbs/qp.h"
@@ -82,10 +84,12 @@ static const struct ib_device_ops ops = {
 	.get_port_immutable = cxib_get_port_immutable,
 	.map_mr_sg = cxib_map_mr,
 	.map_mr_sg_pi = cxib_map_signed_mr,
+	.modify_ah = cxib_modify_ah,
 	.modify_cq = cxib_modify_completion_queue,
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
 	.modify_srq = cxib_modify_srq,
+	.peek_cq = cxib_peek_cq,
 	.poll_cq = cxib_poll_cq,
 	.post_recv = cxib_post_recv,
 	.post_send = cxib_post_send,
@@ -213,6 +217,8 @@ static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_
 		attr->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
 	if (caps->imaicl)
 		attr->kernel_cap_flags |= IBK_SG_GAPS_REG;
+	if (verbs->ib.local_dma_lkey)
+		attr->kernel_cap_flags |= IBK_LOCAL_DMA_LKEY;
 	if (verbs->hw->bus->is_virtual)
 		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->local_ca_ack_delay = caps->local_ca_ack_delay;
@@ -336,10 +342,38 @@ static void describe(struct cxib_verbs *verbs)
 	ib_set_device_ops(ib, &ops);
 }
 
+/*
+ * One key for the memory of all requests of the kernel. Devices that cannot read lists
+ * with it get one from the RDMA core for each protection domain.
+ */
+static int learn_reserved_key(struct cxib_verbs *verbs)
+{
+	struct cxib_special_keys keys;
+	int err;
+
+	if (!verbs->hw->caps.umr_ptr_rlky)
+		return 0;
+	err = cxib_query_special_keys(commands_of(verbs), &keys);
+	if (err)
+		return err;
+	/* It has a meaning of its own in lists of requests to receive. */
+	if (keys.reserved == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
+		dev_err(verbs->hw->bus->dev,
+			"the device says that its reserved key is 0x%x, which ends lists\n",
+			keys.reserved);
+		return -EBADMSG;
+	}
+	verbs->ib.local_dma_lkey = keys.reserved;
+	return 0;
+}
+
 static int learn(struct cxib_verbs *verbs)
 {
 	int err;
 
+	err = learn_reserved_key(verbs);
+	if (err)
+		return err;
 	err = cxib_ports_create(verbs);
 	if (!err)
 		err = cxib_query_node_description(commands_of(verbs), verbs->ib.node_desc);
@@ -389,6 +423,7 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	INIT_DELAYED_WORK(&verbs->fail_datagrams, cxib_fail_datagrams);
 	spin_lock_init(&verbs->flush_lock);
 	mutex_init(&verbs->xrc.lock);
+	mutex_init(&verbs->combining_lock);
 	cxib_umr_init(verbs);
 	cxib_paging_init(verbs);
 	describe(verbs);

@@ -131,7 +131,8 @@ static int check_sizes(struct ib_pd *ib, u32 data_most, u32 metadata_most)
  *
  * Context: process context, may sleep.
  * Return: the region; its key is free. ERR_PTR(): -EOPNOTSUPP when the device
- * has no signatures, -EINVAL when there are too many pieces, -ENOMEM.
+ * has no signatures, -EINVAL when there are too many pieces, -ENOMEM; as
+ * cxib_pd_prepare_key().
  */
 struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata_most)
 {
@@ -139,6 +140,9 @@ struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata
 	int err;
 
 	err = check_sizes(ib, data_most, metadata_most);
+	if (err)
+		return ERR_PTR(err);
+	err = cxib_pd_prepare_key(ib);
 	if (err)
 		return ERR_PTR(err);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
@@ -219,7 +223,7 @@ static void list_pieces(struct cxib_signed_mr *mr, unsigned int first, const str
 	int i;
 
 	for_each_sg(pieces->list, piece, pieces->count, i) {
-		hw_klm_pack(entry++, sg_dma_len(piece) - skip, mr->mr.ib.pd->local_dma_lkey,
+		hw_klm_pack(entry++, sg_dma_len(piece) - skip, to_pd(mr->mr.ib.pd)->key,
 			    sg_dma_address(piece) + skip);
 		skip = 0;
 	}
@@ -247,7 +251,7 @@ static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
 static void map_directly(struct cxib_signed_mr *mr, const struct pieces *data,
 			 const struct pieces *metadata)
 {
-	const u32 key = mr->mr.ib.pd->local_dma_lkey;
+	const u32 key = to_pd(mr->mr.ib.pd)->key;
 
 	cxib_key_list_filled(&mr->mr, 0);
 	mr->data.key = key;

@@ -553,6 +553,11 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 			  CXIB_REGISTRATION_MAX);
 		return ERR_PTR(-EINVAL);
 	}
+	if (params.indirect) {
+		err = cxib_pd_prepare_key(ib);
+		if (err)
+			return ERR_PTR(err);
+	}
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -600,7 +605,7 @@ static int map_pieces(struct cxib_mr *mr, struct scatterlist *list, int count,
 	for_each_sg(list, piece, min_t(int, count, mr->entry_most), i) {
 		unsigned int length = sg_dma_len(piece) - skip;
 
-		hw_klm_pack(&entries[i], length, mr->ib.pd->local_dma_lkey,
+		hw_klm_pack(&entries[i], length, to_pd(mr->ib.pd)->key,
 			    sg_dma_address(piece) + skip);
 		mr->ib.length += length;
 		skip = 0;

@@ -78,10 +78,15 @@ static void destroy_null_key(struct cxib_paged_mr *whole)
 static int get_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 {
 	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_special_keys keys;
 	int err;
 
-	if (!verbs->hw->caps.mem_page_fault)
-		return cxib_query_null_key(commands_of(verbs), &whole->null_key);
+	if (!verbs->hw->caps.mem_page_fault) {
+		err = cxib_query_special_keys(commands_of(verbs), &keys);
+		if (!err)
+			whole->null_key = keys.null;
+		return err;
+	}
 	err = create_null_key(whole, pd);
 	if (err)
 		destroy_null_key(whole);
@@ -99,7 +104,7 @@ static void pack_absent(const struct cxib_paged_mr *whole, struct hw_ksm *piece,
  * @whole: the region
  * @pd: protection domain
  *
- * Return: -ENOMEM or as cxib_query_null_key(), cxib_create_mkey().
+ * Return: -ENOMEM or as cxib_query_special_keys(), cxib_create_mkey().
  */
 int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 {

@@ -12,6 +12,7 @@ int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata)
 	struct mlx5_ib_alloc_pd_resp response;
 	int err;
 
+	mutex_init(&pd->key_lock);
 	err = cxib_alloc_pd(commands_of(verbs), pd->uid, &pd->number);
 	if (err || !udata)
 		return err;
@@ -23,11 +24,51 @@ int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata)
 	return err;
 }
 
+/**
+ * cxib_pd_prepare_key() - a protection domain gets a key of all memory
+ * @ib: protection domain of the kernel's
+ *
+ * Requests of queue pairs name memory with the reserved key, which is the same in all
+ * domains. It is known to serve their data segments, and the lists that they read
+ * (umr_ptr_rlky); nothing says that keys can refer to it, or that it serves requests
+ * of shared receive queues. These have a key of their domain, made when the first of
+ * them needs it.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_mkey().
+ */
+int cxib_pd_prepare_key(struct ib_pd *ib)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_mkey_params params = {
+		.pd = to_pd(ib)->number,
+		.local_write = true,
+	};
+	struct cxib_pd *pd = to_pd(ib);
+	int err;
+
+	guard(mutex)(&pd->key_lock);
+	if (pd->has_key)
+		return 0;
+	/* Without the reserved key the RDMA core has made one. */
+	if (!verbs->ib.local_dma_lkey) {
+		pd->key = ib->local_dma_lkey;
+		return 0;
+	}
+	params.variant = cxib_next_key_variant(verbs);
+	err = cxib_create_mkey(commands_of(verbs), &params, &pd->key);
+	pd->has_key = !err;
+	return err;
+}
+
 int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	struct cxib_verbs *verbs = to_verbs(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
 
+	if (pd->has_key)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), pd->key));
+	pd->has_key = false;
 	return cxib_end_in_device(verbs, udata,
 				  cxib_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
 }

@@ -35,6 +35,20 @@ void cxib_link_requests(struct cxib_srq *srq)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_link_requests);
 
+/* The reserved key serves requests of queue pairs only. */
+static void replace_reserved_key(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
+				 int count)
+{
+	const u32 reserved = srq->ib.device->local_dma_lkey;
+	int i;
+
+	if (!reserved)
+		return;
+	for (i = 0; i < count; i++)
+		if (hw_wqe_data_seg_get_lkey(&segments[i]) == reserved)
+			hw_wqe_data_seg_set_lkey(&segments[i], to_pd(srq->ib.pd)->key);
+}
+
 static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 {
 	struct hw_wqe_srq_next_seg *request = request_at(srq, srq->head);
@@ -50,6 +64,7 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		.wr_id = wr->wr_id,
 		.room = cxib_write_room(segments, srq->max_sge, wr),
 	};
+	replace_reserved_key(srq, segments, wr->num_sge);
 	__set_bit(srq->head, srq->outstanding);
 	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
 	srq->posted++;

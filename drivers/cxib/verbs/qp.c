@@ -237,6 +237,7 @@ static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 	hw_qpc_set_log_num_dci_errored_streams(&context, qp->log_failed_streams);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(&context, 1);
+	hw_qpc_set_rlky(&context, cxib_qp_has_reserved_key(qp));
 	if (qp->counts_packets)
 		hw_qpc_set_req_e2e_credit_mode(&context, CREDITS_BY_PACKET);
 	fill_queues(&context, qp, init);

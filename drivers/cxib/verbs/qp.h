@@ -218,6 +218,12 @@ static inline bool cxib_qp_sends_for_service(const struct cxib_qp *qp)
 	return qp->poster != &qp->ib;
 }
 
+/* Its requests may name memory by bus address: only the kernel knows those. */
+static inline bool cxib_qp_has_reserved_key(const struct cxib_qp *qp)
+{
+	return !qp->is_user && qp->ib.device->local_dma_lkey;
+}
+
 /* It sends datagrams of the management, if need be for the queue pair that the kernel knows. */
 static inline bool cxib_qp_is_management(const struct cxib_qp *qp)
 {

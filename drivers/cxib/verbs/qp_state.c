@@ -262,6 +262,7 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_qpc_set_counter_set_id(context, verbs->counter_set);
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
+	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
 	if (cxib_qp_sends_for_service(qp))
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)

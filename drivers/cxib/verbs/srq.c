@@ -266,6 +266,9 @@ int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr 
 	err = cxib_srq_prepare(srq, init);
 	if (err)
 		return err;
+	err = cxib_pd_prepare_key(ib->pd);
+	if (err)
+		return err;
 	srq->user_index = CXIB_NO_USER_INDEX;
 	err = make_memory(verbs, srq);
 	if (err)

@@ -125,6 +125,7 @@ static int change_state(struct cxib_verbs *verbs, struct cxib_qp *qp, u16 opcode
 
 	hw_qpc_set_st(&transition.context, HW_QP_SERVICE_TYPE_REG_UMR);
 	hw_qpc_set_pm_state(&transition.context, HW_QP_MIGRATION_STATE_MIGRATED);
+	hw_qpc_set_rlky(&transition.context, cxib_qp_has_reserved_key(qp));
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
 	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);

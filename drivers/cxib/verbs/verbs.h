@@ -89,6 +89,13 @@ struct cxib_xrc {
 	struct cxib_record records[2];
 };
 
+/* Whether requests can be written into doorbell registers. */
+enum cxib_write_combining {
+	CXIB_WRITES_UNTRIED,
+	CXIB_WRITES_COMBINED,
+	CXIB_WRITES_NOT_COMBINED,
+};
+
 struct cxib_qp;
 
 /* Whether memory keys can be changed by requests of the driver's own. */
@@ -177,6 +184,8 @@ struct cxib_paging {
  * @umr: changes memory keys
  * @paging: brings in pages when the device needs them
  * @clock: tells programs the time; NULL if there is none
+ * @combining_lock: protects @combining; held while it is tried
+ * @combining: whether requests can be written into doorbell registers
  * @device_memory_lock: protects @device_memory_pages
  * @device_memory_pages: bit n: a program has memory on page n of the device's
  */
@@ -204,6 +213,8 @@ struct cxib_verbs {
 	struct cxib_umr umr;
 	struct cxib_paging paging;
 	struct cxib_clock *clock;
+	struct mutex combining_lock; /* see above */
+	enum cxib_write_combining combining;
 	struct mutex device_memory_lock; /* see above */
 	unsigned long *device_memory_pages;
 };
@@ -252,21 +263,29 @@ struct cxib_user_queue {
  * @ib: as the RDMA core sees it
  * @number: as the device sees it
  * @uid: user context of the program that it belongs to; 0: the kernel's
+ * @key_lock: protects @key and @has_key while it is made
+ * @key: of all memory, see cxib_pd_prepare_key()
+ * @has_key: there is @key, made by the driver
  */
 struct cxib_pd {
 	struct ib_pd ib;
 	u32 number;
 	u16 uid;
+	struct mutex key_lock; /* see above */
+	u32 key;
+	bool has_key;
 };
 
 /**
  * struct cxib_ah - an address
  * @ib: as the RDMA core sees it
  * @vector: as it stands in requests, but for what each request brings
+ * @port: that it is of
  */
 struct cxib_ah {
 	struct ib_ah ib;
 	struct hw_av vector;
+	u8 port;
 };
 
 /**
@@ -441,9 +460,11 @@ void cxib_counters_destroy(struct cxib_verbs *verbs);
 /* pd.c */
 int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata);
 int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_pd_prepare_key(struct ib_pd *ib);
 
 /* ah.c */
 int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata);
+int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
 u8 cxib_core_rate(u32 code);
@@ -488,5 +509,8 @@ int cxib_create_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
 int cxib_destroy_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
 int cxib_xrc_prepare(struct cxib_verbs *verbs);
 void cxib_xrc_destroy(struct cxib_verbs *verbs);
+
+/* write_combining.c */
+bool cxib_combines_writes(struct cxib_verbs *verbs);
 
 #endif

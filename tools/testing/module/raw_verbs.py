@@ -70,6 +70,7 @@ class Device:
     def __init__(self, name: str) -> None:
         self.file = os.open(uverbs_node(name), os.O_RDWR | os.O_CLOEXEC)
         self.events: int | None = None
+        self.register_size = 0
         self.queue = Memory(1 << 20)
         self.record = Memory(4096)
 

@@ -97,6 +97,48 @@ static int overrun(struct ulp_pair *pair)
 	return err;
 }
 
+static int await_peeked(struct ulp_pair *pair, struct ib_cq *cq, int expected)
+{
+	const unsigned long limit = jiffies + ULP_PATIENCE;
+	int found;
+
+	for (;;) {
+		found = cq->device->ops.peek_cq(cq, MANY);
+		if (found == expected)
+			return 0;
+		if (found < 0 || found > expected || time_after(jiffies, limit))
+			return ulp_fail(pair->report, "%d completions are seen instead of %d",
+					found, expected);
+		usleep_range(50, 500);
+	}
+}
+
+/* They are counted, and stay. */
+static int peek(struct ulp_pair *pair)
+{
+	struct ib_cq *cq = pair->ends[0].send_cq;
+	int i, err;
+
+	if (!cq->device->ops.peek_cq)
+		return ulp_fail(pair->report, "completions cannot be counted");
+	err = await_peeked(pair, cq, 0);
+	for (i = 0; i < TOGETHER && !err; i++)
+		err = send(pair, i, IB_SEND_SIGNALED);
+	err = err ?: await_peeked(pair, cq, TOGETHER);
+	if (!err && cq->device->ops.peek_cq(cq, TOGETHER - 1) != TOGETHER - 1)
+		err = ulp_fail(pair->report, "more completions are counted than asked for");
+	for (i = 0; i < TOGETHER && !err; i++)
+		err = ulp_await_status(pair, cq, i, IB_WC_SUCCESS) ?:
+		      ulp_await_status(pair, pair->ends[1].recv_cq, i, IB_WC_SUCCESS) ?:
+		      await_peeked(pair, cq, TOGETHER - 1 - i);
+	return err ?: ulp_await_nothing(pair);
+}
+
+static int run_peek(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return ulp_with_pair(report, &ulp_usual, peek);
+}
+
 static int run_moderation(struct ulp_report *report, const struct ulp_settings *settings)
 {
 	return ulp_with_pair(report, &ulp_usual, moderation);
@@ -110,5 +152,6 @@ static int run_overrun(struct ulp_report *report, const struct ulp_settings *set
 const struct ulp_case ulp_cq_cases[] = {
 	{ "completions_together", run_moderation },
 	{ "completion_queue_overrun", run_overrun },
+	{ "completions_peeked_at", run_peek },
 	{}
 };

@@ -201,6 +201,27 @@ static int keys_of_pieces(struct ulp_pair *pair)
 	return err;
 }
 
+/* What no region is needed for: memory of requests, in whatever domain. */
+static int local_keys(struct ulp_pair *pair)
+{
+	const struct ulp_end *end = &pair->ends[0];
+	struct ib_pd *other = ib_alloc_pd(end->device, 0);
+	u32 key;
+
+	if (IS_ERR(other))
+		return ulp_fail(pair->report, "no second domain: error %ld", PTR_ERR(other));
+	key = other->local_dma_lkey;
+	ib_dealloc_pd(other);
+	if (key != end->pd->local_dma_lkey)
+		return ulp_fail(pair->report, "domains have local keys of their own");
+	return 0;
+}
+
+static int run_local(struct ulp_report *report, const struct ulp_settings *settings)
+{
+	return ulp_with_pair(report, &ulp_usual, local_keys);
+}
+
 static int run_access(struct ulp_report *report, const struct ulp_settings *settings)
 {
 	return ulp_with_pair(report, &ulp_usual, access_of_keys);
@@ -222,6 +243,7 @@ static int run_pieces(struct ulp_report *report, const struct ulp_settings *sett
 }
 
 const struct ulp_case ulp_key_cases[] = {
+	{ "local_key_shared", run_local },
 	{ "key_access", run_access },
 	{ "key_validity", run_validity },
 	{ "key_registered_twice", run_twice },

@@ -31,6 +31,7 @@ static struct dentry *directory;
 static const struct ulp_case *const suites[] = {
 	ulp_traffic_cases,
 	ulp_key_cases,
+	ulp_address_cases,
 	ulp_error_cases,
 	ulp_arming_cases,
 	ulp_drain_cases,

@@ -146,6 +146,7 @@ struct ulp_case {
 /* Each ends with an entry without name. */
 extern const struct ulp_case ulp_traffic_cases[];
 extern const struct ulp_case ulp_key_cases[];
+extern const struct ulp_case ulp_address_cases[];
 extern const struct ulp_case ulp_error_cases[];
 extern const struct ulp_case ulp_arming_cases[];
 extern const struct ulp_case ulp_drain_cases[];

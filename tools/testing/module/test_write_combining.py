@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs that write requests into doorbell registers (BlueFlame): the emulator combines writes as a host would."""
+
+import errno
+import mmap
+import pathlib
+import re
+
+import guest
+import raw_verbs
+import rdma
+import test_programs
+from control import control
+
+MEMORY_TYPES = pathlib.Path("/sys/kernel/debug/x86/pat_memtype_list")
+COMBINED, SEPARATE = 0, 1  # kinds of pages of doorbells
+DOORBELL_SPACING = 4096
+REGISTER_SIZE = 512
+
+
+def taken() -> int:
+    """Requests that the HCAs have taken from registers."""
+    return sum(hca["parts"]["work_queues"]["requests_from_registers"] for hca in control("stats").values())
+
+
+def objects() -> dict[str, int]:
+    """What there is in both HCAs, by kind."""
+    counts: dict[str, int] = {}
+    for hca in control("objects").values():
+        for kind, number in hca.items():
+            counts[kind] = counts.get(kind, 0) + number["living"]
+    return counts
+
+
+class CombiningTest(test_programs.ProgramTest):
+    def open(self, port: rdma.Port) -> raw_verbs.Device:
+        device = raw_verbs.Device(port.device)
+        self.addCleanup(device.close)
+        device.make_basics()
+        return device
+
+    def assert_refused(self, device: raw_verbs.Device) -> None:
+        with self.assertRaises(OSError) as caught:
+            device.allocate_uar(COMBINED)
+        self.assertEqual(caught.exception.errno, errno.EOPNOTSUPP)
+
+
+class Programs(CombiningTest):
+    """The library's requests come by registers, and do what they say."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        before = taken()
+        self.addCleanup(lambda: self.assertGreater(taken(), before))
+
+    def check_data(self, kind: str, *options: str | int) -> None:
+        for output in self.exchange(f"ibv_{kind}_pingpong", "-c", "-n", test_programs.ROUNDS, *options):
+            self.assertNotIn("invalid data", output)
+            self.assertRegex(output, rf"\b{test_programs.ROUNDS} iters in")
+
+    def test_messages_in_requests(self) -> None:
+        self.check_data("rc", "-s", 24)
+
+    def test_messages_in_memory(self) -> None:
+        self.check_data("rc", "-s", 65536)
+
+    def test_datagrams(self) -> None:
+        self.check_data("ud", "-s", 1024)
+
+    def test_inline_sends(self) -> None:
+        self.exchange("ib_send_lat", "-F", "-n", test_programs.ROUNDS, "-s", 32, "-I", 32)
+
+    def test_requests_of_several_blocks(self) -> None:
+        self.exchange("ib_write_lat", "-F", "-n", test_programs.ROUNDS, "-s", 128, "-I", 128)
+
+    def test_queue_pairs_that_share_a_page(self) -> None:
+        self.exchange("ib_write_bw", "-F", "-n", test_programs.ROUNDS, "-q", 4, "-s", 64, "-I", 64)
+
+
+class Pages(CombiningTest):
+    """How the kernel maps them."""
+
+    def memory_type(self, device: raw_verbs.Device, kind: int) -> str:
+        bar = int((pathlib.Path("/sys/class/infiniband") / self.first.device / "device" / "resource").read_text()
+                  .split()[0], 16)
+        page = device.allocate_uar(kind)
+        doorbells: mmap.mmap = device.map_doorbells()
+        self.addCleanup(doorbells.close)
+        address = bar + page * DOORBELL_SPACING
+        found = re.search(rf"\[mem {address:#018x}-\S+\] (\S+)", MEMORY_TYPES.read_text())
+        self.assertIsNotNone(found, f"no mapping of {address:#x}")
+        return found[1] if found else ""
+
+    def test_only_those_for_requests_are_combined(self) -> None:
+        device = self.open(self.first)
+        self.assertEqual(self.memory_type(device, COMBINED), "write-combining")
+        self.assertEqual(self.memory_type(device, SEPARATE), "uncached-minus")
+
+
+class Trial(CombiningTest):
+    """The driver finds out, for each device, what becomes of writes."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.hca = (pathlib.Path("/sys/class/infiniband") / self.second.device / "device").resolve()
+        self.addCleanup(control, "faults", "clear")
+
+    def start_anew(self) -> None:
+        guest.unbind(self.hca)
+        self.assertEqual(guest.bind_error(self.hca), "")
+        rdma.until(lambda: len(rdma.ports()) == 2, "the device is back")
+        rdma.until(lambda: all(port.state == "ACTIVE" for port in rdma.ports()), "its port is active")
+
+    def open_first(self, *fault: str) -> raw_verbs.Device:
+        """The first context of the device, for which it is tried; whatever comes of it, nothing is left."""
+        self.start_anew()
+        before = objects()
+        if fault:
+            control("fault", *fault)
+        device = raw_verbs.Device(self.second.device)
+        self.addCleanup(device.close)
+        device.open_context()
+        control("faults", "clear")
+        self.assertEqual(objects(), before)
+        return device
+
+    def test_that_succeeds(self) -> None:
+        device = self.open_first()
+        self.assertEqual(device.register_size, REGISTER_SIZE)
+        device.allocate_uar(COMBINED)
+
+    def test_that_never_ends_has_failed_until_the_device_starts_anew(self) -> None:
+        device = self.open_first("cqe drop data")
+        self.assertEqual(device.register_size, 0)
+        self.assert_refused(device)
+        self.open_first().allocate_uar(COMBINED)
+
+    def test_without_resources_is_made_again(self) -> None:
+        device = self.open_first("command CREATE_CQ nth=1 status=NO_RESOURCES")
+        self.assertEqual(device.register_size, 0)
+        device.allocate_uar(COMBINED)
