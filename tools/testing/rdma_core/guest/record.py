@@ -5,7 +5,9 @@
 usage: record.py FILE ARGUMENT…    ARGUMENTs are those of run_tests.py
 """
 
+import importlib
 import json
+import multiprocessing.context
 import pathlib
 import runpy
 import sys
@@ -13,6 +15,7 @@ import time
 import unittest
 
 TESTS = pathlib.Path("/usr/share/rdma-core-tests/tests")
+PATIENCE = 300  # seconds; only ends a test that has failed anyway
 
 
 class Recorder(unittest.TextTestResult):
@@ -56,10 +59,27 @@ class Recorder(unittest.TextTestResult):
         self.note(test, "failed", "unexpected success")
 
 
+def be_patient() -> None:
+    """The suite waits 10 s for a completion; two programs that connect have 15 s to meet and 30 s in all. A guest that is
+    kept from its processor needs more."""
+    importlib.import_module("tests.utils").POLL_CQ_TIMEOUT = PATIENCE
+    make_barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.context.ForkProcess.join
+
+    def patient_barrier(context, parties, action=None, timeout=None):
+        return make_barrier(context, parties, action, PATIENCE if timeout else None)
+
+    def patient_join(process, timeout=None):
+        return join(process, timeout and 10 * timeout)
+
+    multiprocessing.context.BaseContext.Barrier = patient_barrier
+    multiprocessing.context.ForkProcess.join = patient_join
+
+
 def main() -> int:
     file = pathlib.Path(sys.argv[1])
     sys.argv[:2] = [str(TESTS / "run_tests.py")]
-    sys.path.insert(0, str(TESTS))
+    sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+    be_patient()
     unittest.TextTestRunner.resultclass = Recorder
     try:
         runpy.run_path(sys.argv[0], run_name="__main__")
