@@ -35,13 +35,18 @@ def names(pattern: str) -> set[str]:
     return {path.name for path in BLOCKS.glob(pattern)}
 
 
-def can_be_opened(disk: str) -> bool:
-    """A disk has its name a moment before anybody can open it."""
+def _can_be_opened(disk: str) -> bool:
     try:
         os.close(os.open(disk, os.O_RDONLY))
     except OSError:
         return False
     return True
+
+
+def await_opening(found: list[str]) -> None:
+    """A disk has its name a moment before anybody can open it."""
+    for disk in found:
+        rdma.until(functools.partial(_can_be_opened, disk), f"{disk} can be opened")
 
 
 @contextlib.contextmanager
@@ -51,8 +56,7 @@ def appearing(pattern: str) -> Iterator[list[str]]:
     yield found
     rdma.until(lambda: bool(names(pattern) - before), f"a disk {pattern} appears")
     found.extend(f"/dev/{name}" for name in sorted(names(pattern) - before))
-    for disk in found:
-        rdma.until(functools.partial(can_be_opened, disk), f"{disk} can be opened")
+    await_opening(found)
 
 
 def fio(disk: str, *options: str, size: str = AMOUNT, timeout: float = 300) -> dict:
@@ -109,10 +113,13 @@ def mounted(disk: str, directory: str) -> Iterator[FileSystem]:
 
 
 def unload(*modules: str) -> None:
-    """Unloads modules that nobody should be using any more, in that order."""
+    """Unloads modules that nobody should be using any more, in that order. What has used one may end a moment later."""
+
+    def is_gone(module: str) -> bool:
+        return not (MODULES / module).exists() or rdma.succeeds("modprobe", "-r", module)
+
     for module in modules:
-        if (MODULES / module).exists():
-            rdma.run("modprobe", "-r", module)
+        rdma.until(functools.partial(is_gone, module), f"nobody uses {module} any more")
 
 
 def write(path: pathlib.Path, value: str | int) -> None:

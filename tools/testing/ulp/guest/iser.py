@@ -80,8 +80,10 @@ def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[s
     before = disks.names("sd*")
     rdma.run(*node, "--login")
     rdma.until(lambda: len(disks.names("sd*") - before) == sessions, f"{sessions} disks appear")
+    found = [f"/dev/{name}" for name in sorted(disks.names("sd*") - before)]
+    disks.await_opening(found)
     try:
-        yield [f"/dev/{name}" for name in sorted(disks.names("sd*") - before)]
+        yield found
     finally:
         rdma.run(*node, "--logout")
         rdma.run(*node, "-o", "delete")

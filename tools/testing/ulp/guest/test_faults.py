@@ -20,6 +20,8 @@ import ulp
 import wire
 from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk
 
+IPERF_PORT = 5201
+
 
 class ClientsHca:
     """The client's HCA goes; a subclass says how. The target stays."""
@@ -62,10 +64,10 @@ class ClientsHca:
 
     @ulp.IB_ONLY
     def test_tcp_over_ipoib_goes_on(self) -> None:
-        with rdma.background("iperf3", "-s", "-B", wire.SERVER):
-            time.sleep(1)
+        with rdma.background("iperf3", "-s", "-p", IPERF_PORT, "-B", wire.SERVER) as server:
+            rdma.await_listener(IPERF_PORT, server)
             # A server waits for what it expects in bytes, not for what it expects in seconds.
-            load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "8M", "-b", "8M")
+            load = Load("iperf3", "-p", IPERF_PORT, "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "8M", "-b", "8M")
             # One connection is enough: another one could not be made without the address.
             load.told.touch()
             rdma.until(self.iperf3_has_connected, "iperf3 has connected")
