@@ -48,10 +48,9 @@ def describe_fabric() -> Row:
     return Row("OpenSM", f"{len(rdma.ports())} HCAs, 1 switch", "", f"{active} ports active")
 
 
-def last_columns(text: str) -> list[float]:
-    """The last line of perftest's report that is one."""
-    lines = [line.split() for line in text.splitlines()]
-    return [[float(word) for word in words] for words in lines if words and words[0].isdigit()][-1]
+def last_columns(output: str) -> list[float]:
+    """The last row of perftest's table."""
+    return [float(column) for column in rdma.perftest_rows(output)[-1]]
 
 
 def run_verbs() -> list[Row]:

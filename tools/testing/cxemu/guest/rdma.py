@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 CLASS = pathlib.Path("/sys/class/infiniband")
 PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
 TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
+PERFTEST_ROW = re.compile(r"^ *(\d+[ \t]+\d+(?:[ \t]+-?(?:[\d.]+|nan|inf))+)[ \t]*$", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,3 +154,13 @@ def number(text: str, pattern: str) -> int:
         raise AssertionError(f"nothing matches '{pattern}' in: {text}")
     digits = found.group(1)
     return int(digits, 16 if digits.startswith("0x") else 10)
+
+
+def perftest_rows(output: str) -> list[list[str]]:
+    """The columns of each row of perftest's table: size, rounds, figures. On a slow machine a figure can be none: a
+    standard deviation is "-nan" where one round took 46 ms more than the others (its square does not fit into an int),
+    and all are "inf" where the frequency of the processor could not be measured."""
+    rows = [row.split() for row in PERFTEST_ROW.findall(output)]
+    if not rows:
+        raise AssertionError(f"no row of results in: {output}")
+    return rows

@@ -6,7 +6,6 @@ Needs a subnet manager and two devices on one switch. CXEMU_MATRIX=whole runs th
 
 import dataclasses
 import os
-import re
 import time
 import unittest
 from collections.abc import Iterator
@@ -111,7 +110,7 @@ class Perftest(unittest.TestCase):
     def check(self, run: Run) -> None:
         began = time.monotonic()
         _, client = rdma.exchange(run.program, self.first, self.second, PATIENCE)
-        rows = [line.split() for line in re.findall(r"^ *(\d+(?:[ \t]+[\d.]+)+)[ \t]*$", client, re.MULTILINE)]
+        rows = rdma.perftest_rows(client)
         self.assertEqual([int(row[0]) for row in rows], run.sizes, client)
         for row in rows:
             self.assertEqual(int(row[1]) % run.rounds, 0, row)
