@@ -44,6 +44,11 @@ def use(paths: list[str]) -> None:
     rdma.run(*DMSETUP, "resume", NAME)
 
 
+def reinstate(path: str) -> None:
+    """Has requests take a path again that has failed; it has to be among those in use."""
+    rdma.run(*DMSETUP, "message", NAME, 0, f"reinstate_path {_number(path)}")
+
+
 def states() -> list[str]:
     """Of each path: A (active) or F (failed)."""
     words = rdma.run(*DMSETUP, "status", NAME).split()

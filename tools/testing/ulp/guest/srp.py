@@ -139,6 +139,22 @@ def never_reconnect() -> None:
         disks.write(path / "fast_io_fail_tmo", 1)
 
 
+def reconnect_every(seconds: int) -> None:
+    """Has the sessions of this guest end their I/O soon after their connections end, and make new connections.
+
+    For connections that end while their devices stay (see never_reconnect).
+    """
+    for path in REMOTE_PORTS.glob("*"):
+        disks.write(path / "fast_io_fail_tmo", 1)
+        disks.write(path / "reconnect_delay", seconds)
+
+
+def await_sessions() -> None:
+    """Waits until all sessions of this guest have connections."""
+    states = [path / "state" for path in REMOTE_PORTS.glob("*")]
+    rdma.until(lambda: all(state.read_text().strip() == "running" for state in states), "the sessions run again")
+
+
 @contextlib.contextmanager
 def native_connection(target_gid: str) -> Iterator[str]:
     disk = log_in(target_gid)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A disk of an SRP target over two HCAs: I/O goes on when one of them is pulled, and uses it again when it is back."""
+"""A disk of an SRP target over two HCAs: I/O goes on when one of them, or its cable, is pulled, and uses it again when
+it is back."""
 
 import unittest
 
 import disks
 import multipath
+import rdma
 import removable
 import srp
 import ulp
 import wire
+from control import control
 from load import Faulty, writes
 
 
@@ -48,6 +51,20 @@ class TwoHcas(Faulty):
                 removable.come_back(hca)
                 self.paths[hca.number] = self.log_in(hca)
                 multipath.use(list(self.paths.values()))
+                self.test_both_paths_carry_requests()
+
+    def test_io_goes_on_when_one_cable_is_pulled_and_plugged_in_again(self) -> None:
+        srp.reconnect_every(seconds=5)
+        for hca in self.hcas:
+            with self.subTest(hca.device):
+                load = writes(self.disk)
+                control("link", "down", f"@hca{hca.number}")
+                rdma.until(lambda: multipath.states().count("A") == 1, "the requests of one path fail")
+                control("link", "up", f"@hca{hca.number}")
+                status, output = load.end()
+                self.assertEqual(status, 0, output)
+                srp.await_sessions()
+                multipath.reinstate(self.paths[hca.number])
                 self.test_both_paths_carry_requests()
 
 
