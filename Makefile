@@ -45,7 +45,7 @@ headers:
 
 ##@ Test
 .PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-ulps sparse
-check: lab ## everything that CI runs: 50 minutes, 85 with a lab to prepare
+check: lab ## everything that CI runs: an hour and more, half an hour longer with a lab to prepare
 	@tools/testing/check --level check
 
 check-fast: lab ## what needs no guest: style, sparse, host tests; 3 minutes

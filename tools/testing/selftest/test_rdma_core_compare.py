@@ -40,6 +40,11 @@ class Compare(unittest.TestCase):
     def test_a_test_that_did_not_run_is_behind(self) -> None:
         self.assertIn("not run", "\n".join(compare.complaints(REFERENCE, {}, [])))
 
+    def test_a_page_tells_what_the_reference_was(self) -> None:
+        ours = {**REFERENCE, "test_qp.QP.test_one": "failed", "test_pd.PD.test_neither": "skipped"}
+        reference = {**REFERENCE, "test_pd.PD.test_neither": "skipped"}
+        self.assertEqual(compare.reference_of_page(compare.page(reference, ours, []), ours), reference)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
