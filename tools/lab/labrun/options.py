@@ -75,6 +75,8 @@ def _parser():
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression; with (?s) over several lines); "
              "may be repeated")
+    add("--allow-report", action="append", default=[], metavar="PATTERN",
+        help="a report that may appear in the kernel log and is no failure, in the same form; may be repeated")
     add("--kmemleak", action="store_true", help="scan for leaked memory at the end (debug kernel)")
     add("--shell", action="store_true", help="an interactive shell, after COMMAND if there is one; Ctrl-A X or exit ends it")
     add("--verbose", "-v", action="store_true", help="show the guest's kernel log and how long things took")

@@ -189,7 +189,8 @@ class Session:
         return next((guest.status for guest in self.guests if guest.status), 0)
 
     def _judge(self, guest):
-        unexpected, missing = reports.judge(guest.scanner.reports, self.options.expect_report)
+        unexpected, missing = reports.judge(guest.scanner.reports, self.options.expect_report,
+                                            self.options.allow_report)
         log = rundir.shown(guest.kernel_log)
         self.failures += [reports.render(report, log) for report in unexpected[:_SHOWN_REPORTS]]
         for report in unexpected[_SHOWN_REPORTS:]:

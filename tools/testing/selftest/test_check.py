@@ -44,8 +44,8 @@ class Outcomes(CheckTest):
     def test_a_failure_does_not_stop_the_steps_behind_it(self) -> None:
         run = self.check("fast|one|echo reason; exit 3\nfast|two|true\n")
         self.assertEqual(run.returncode, 1)
-        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s  one$")
-        self.assertRegex(run.stdout, r"(?m)^ok +\S+ s  two$")
+        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
+        self.assertRegex(run.stdout, r"(?m)^ok +\S+ s +\S+ s  two$")
         self.assertIn("failed: one\n1 passed, 1 failed, 0 skipped\n", run.stdout)
 
     def test_a_failure_shows_status_and_end_of_its_log(self) -> None:
@@ -69,6 +69,13 @@ class Outcomes(CheckTest):
         lines = (self.logs / "summary").read_text(encoding="utf-8").splitlines()
         self.assertEqual(len([line for line in lines if re.match(r"(ok|FAILED) ", line)]), 2)
         self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_the_summary_tells_what_a_step_took_of_the_processors(self) -> None:
+        self.check("fast|idle|sleep 2\nfast|busy|timeout 2 sh -c 'while :; do :; done' || true\n")
+        text = (self.logs / "summary").read_text(encoding="utf-8")
+        # As few or many seconds as the machine gives a process; milliseconds for one that sleeps.
+        took = {name: float(seconds) for seconds, name in re.findall(r"(?m)^ok +\S+ s +(\S+) s  (\w+)$", text)}
+        self.assertGreater(took["busy"], took["idle"])
 
     def test_a_long_step_is_reported_while_it_runs(self) -> None:
         run = self.check("fast|one|echo halfway; sleep 6\n")
@@ -103,7 +110,7 @@ class Outcomes(CheckTest):
 
     def test_each_of_two_steps_has_its_own_outcome(self) -> None:
         run = self.check("check|one|sleep 1; exit 3\ncheck|two|true\ncheck|three|exit 77\n", "--jobs", "2")
-        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s  one$")
+        self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
 
     def test_a_step_has_no_input(self) -> None:
