@@ -72,7 +72,6 @@ def messages() -> str:
     return rdma.run("dmesg")
 
 
-@ulp.ALONE_ONLY
 class Protected(ulp.Protocol):
     """A disk with protection information; a subclass says what connects to it, and how an error is reported."""
 

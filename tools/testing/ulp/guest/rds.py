@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reliable Datagram Sockets: messages, and what goes with them: RDMA and atomic operations (linux/rds.h)."""
 
+import contextlib
 import ctypes
 import dataclasses
 import mmap
 import socket
 import struct
+from collections.abc import Iterator
 
 PATIENCE = 60
 SOL_RDS = 276
@@ -104,3 +106,31 @@ class Socket:
         if token != self.token:
             raise AssertionError(f"the status is of operation {token}, not {self.token}")
         return status
+
+
+class Server:
+    """The end that has the memory; everything that a test wants to know or to change of it is a value."""
+
+    def __init__(self, connected: Socket, size: int) -> None:
+        self.socket, self.memory = connected, Memory(size)
+
+    def offer(self, contents: bytes) -> None:
+        """Gives the peer the right to read and write memory with these contents."""
+        self.memory.bytes[:] = contents
+        self.socket.offer(self.memory)
+
+    def set_word(self, offset: int, value: int) -> None:
+        self.memory.set_word(offset, value)
+
+    def contents(self) -> bytes:
+        return self.memory.bytes[:]
+
+    def next_message(self) -> bytes:
+        return self.socket.receive().data
+
+
+@contextlib.contextmanager
+def server(address: str, port: int, peer: str, size: int) -> Iterator[Server]:
+    """A server for the socket with the same port of a peer."""
+    with contextlib.closing(Socket(address, port, (peer, port))) as connected:
+        yield Server(connected, size)

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Iterator
 
 import disks
+import far_end
 import iser
 import protection
 import rdma
@@ -36,6 +37,6 @@ class Disk(protection.Protected):
         good = b"y" * protection.SIZE
         with self.connection() as disk:
             protection.write(disk, good)
-            with protection.corruption(protection.TARGET):
+            with far_end.holding(protection.corruption, protection.TARGET):
                 self.assert_fails(protection.read, disk, said=self.ERROR)
             self.assertEqual(protection.read(disk), good)

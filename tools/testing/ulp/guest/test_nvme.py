@@ -5,6 +5,7 @@ import contextlib
 import unittest
 
 import disks
+import far_end
 import nvme
 import rdma
 import ulp
@@ -17,6 +18,10 @@ def serve() -> contextlib.AbstractContextManager:
 
 def unload() -> None:
     disks.unload("nvme_rdma", "nvmet_rdma", "nvme_fabrics", "nvmet")
+
+
+def shared_receive_queues() -> str:
+    return rdma.run("rdma", "resource", "show", "srq", "dev", wire.ends()[0].device)
 
 
 class Disk(ulp.Protocol):
@@ -43,19 +48,18 @@ class Disk(ulp.Protocol):
                 disks.verify(disk, "4k", size="64k")
 
 
-@ulp.ALONE_ONLY
 class SharedReceives(ulp.Protocol):
     """The target's connections share receive requests."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        unload()
-        rdma.run("modprobe", "nvmet_rdma", "use_srq=1")
+        far_end.call(unload)
+        far_end.call(rdma.run, "modprobe", "nvmet_rdma", "use_srq=1")
         super().setUpClass()
 
     def test_several_queues(self) -> None:
         with nvme.connection(2) as disk:
-            self.assertIn("nvmet", rdma.run("rdma", "resource", "show", "srq", "dev", wire.ends()[0].device))
+            self.assertIn("nvmet", far_end.call(shared_receive_queues))
             for block in ("4k", "64k"):
                 disks.verify(disk, block)
 

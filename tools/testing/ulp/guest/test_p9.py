@@ -6,6 +6,7 @@ import pathlib
 import unittest
 
 import disks
+import far_end
 import p9
 import ulp
 
@@ -18,16 +19,15 @@ def unload() -> None:
     disks.unload("9pnet_rdma")
 
 
-@ulp.ALONE_ONLY
 class Files(ulp.Protocol):
     def setUp(self) -> None:
-        self.enterContext(p9.server())
+        self.enterContext(far_end.holding(p9.server))
         self.files = self.enterContext(p9.mounted())
 
     def test_files_of_any_length(self) -> None:
         written = self.files.write_files(20, 1 << 18)
         self.assertEqual(self.files.digests(), written)
-        self.assertEqual(disks.FileSystem(pathlib.Path(p9.SERVED)).digests(), written)
+        self.assertEqual(far_end.call(disks.FileSystem(pathlib.Path(p9.SERVED)).digests), written)
 
     def test_random_writes_are_verified(self) -> None:
         for block in ("4k", "64k", "1m"):

@@ -10,6 +10,7 @@ import unittest
 from collections.abc import Iterator
 
 import disks
+import far_end
 import rdma
 import rds
 import ulp
@@ -32,15 +33,27 @@ def unload() -> None:
     disks.unload("rds_rdma", "rds")
 
 
-class Messages(ulp.Protocol):
-    def exercise(self, mode: str, count: int, size: int) -> None:
-        print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
-                                "--count", count, "--size", size).strip(), flush=True)
+@contextlib.contextmanager
+def atomic_rights(module: str) -> Iterator[None]:
+    """What RDS itself registers lacks the right; so its own peer would refuse."""
+    rdma.run("insmod", module)
+    try:
+        yield
+    finally:
+        rdma.run("rmmod", "rds_atomic")
 
+
+class Rds(ulp.Protocol):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
         rdma.run("modprobe", "rds_rdma")
+
+
+class Messages(Rds):
+    def exercise(self, mode: str, count: int, size: int) -> None:
+        print("\n   ", rdma.run("rds_exercise", mode, "--local", wire.CLIENT, "--remote", wire.SERVER,
+                                "--count", count, "--size", size).strip(), flush=True)
 
     def test_kernel_answers_pings(self) -> None:
         pinging = rds.Socket(wire.CLIENT, next(PORTS), (wire.SERVER, 1))
@@ -57,56 +70,62 @@ class Messages(ulp.Protocol):
                 self.exercise("stream", 20000 if ulp.WHOLE else 128, size)
 
 
-class RemoteMemory(ulp.Protocol):
+class RemoteMemory(Rds):
     """A server offers memory to a client."""
 
     def setUp(self) -> None:
         number = next(PORTS)
-        self.server = rds.Socket(wire.SERVER, number, (wire.CLIENT, number))
+        self.server = self.enterContext(far_end.holding(rds.server, wire.SERVER, number, wire.CLIENT, MEMORY))
         self.client = rds.Socket(wire.CLIENT, number, (wire.SERVER, number))
-        for socket in (self.server, self.client):
-            self.addCleanup(socket.close)
+        self.addCleanup(self.client.close)
         self.random = random.Random(number)  # noqa: S311
-        self.remote, self.local = rds.Memory(MEMORY), rds.Memory(MEMORY)
-        self.remote.bytes[:] = self.random.randbytes(MEMORY)
+        self.contents = self.random.randbytes(MEMORY)  # of the server's memory, as they have to be
+        self.local = rds.Memory(MEMORY)
         self.client.ping()
-        self.server.offer(self.remote)
+        self.server.offer(self.contents)
         self.cookie = self.client.accept_offer()
 
+    def expect(self, offset: int, data: bytes) -> None:
+        """What the server's memory has now at one place; the rest is as it was."""
+        self.contents = self.contents[:offset] + data + self.contents[offset + len(data):]
 
-@ulp.ALONE_ONLY
+    def assert_as_expected(self) -> None:
+        found, expected = self.server.contents(), self.contents
+        if found != expected:
+            place = next(place for place in range(MEMORY) if found[place] != expected[place])
+            self.fail(f"at {place} the server has {found[place : place + 16]}, not {expected[place : place + 16]}")
+
+
 class Transfer(RemoteMemory):
     def transfer(self, offset: int, pieces: list[tuple[int, int]], *, write: bool) -> None:
         addressed = [(self.local.address + start, length) for start, length in pieces]
         self.assertEqual(self.client.transfer(self.cookie, offset, addressed, write=write), 0)
-        self.assertEqual(self.server.receive().data, b"transfer")
+        self.assertEqual(self.server.next_message(), b"transfer")
 
     def test_read(self) -> None:
         for offset, length in ((0, MEMORY), (1, 1), (4095, 2), (100001, 300007)):
             with self.subTest(offset=offset, length=length):
                 self.local.bytes[:] = bytes(MEMORY)
                 self.transfer(offset, [(0, length)], write=False)
-                self.assertEqual(self.local.bytes[:length], self.remote.bytes[offset : offset + length])
+                self.assertEqual(self.local.bytes[:length], self.contents[offset : offset + length])
                 self.assertEqual(self.local.bytes[length:], bytes(MEMORY - length))
 
     def test_write(self) -> None:
         for offset, length in ((0, MEMORY), (1, 1), (4095, 2), (100001, 300007)):
             with self.subTest(offset=offset, length=length):
-                expected = bytearray(self.remote.bytes[:])
                 self.local.bytes[:] = self.random.randbytes(MEMORY)
-                expected[offset : offset + length] = self.local.bytes[:length]
+                self.expect(offset, self.local.bytes[:length])
                 self.transfer(offset, [(0, length)], write=True)
-                self.assertEqual(self.remote.bytes[:], bytes(expected))
+                self.assert_as_expected()
 
     def test_write_from_pieces(self) -> None:
         self.local.bytes[:] = self.random.randbytes(MEMORY)
         pieces = [(17, 5000), (300000, 1), (8192, 4096), (70001, 99999)]
+        self.expect(12345, b"".join(self.local.bytes[start : start + length] for start, length in pieces))
         self.transfer(12345, pieces, write=True)
-        expected = b"".join(self.local.bytes[start : start + length] for start, length in pieces)
-        self.assertEqual(self.remote.bytes[12345 : 12345 + len(expected)], expected)
+        self.assert_as_expected()
 
 
-@ulp.ALONE_ONLY
 @unittest.skipUnless("ULP_RDS_ATOMIC" in os.environ, "other drivers do not post masked atomic operations for the kernel")
 class Atomic(RemoteMemory):
     """RDS posts every atomic operation as a masked one."""
@@ -114,23 +133,19 @@ class Atomic(RemoteMemory):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        # Registrations of RDS itself lack the right; so its own peer would refuse.
-        rdma.run("insmod", os.environ["ULP_RDS_ATOMIC"])
-        cls.addClassCleanup(rdma.run, "rmmod", "rds_atomic")
+        cls.enterClassContext(far_end.holding(atomic_rights, os.environ["ULP_RDS_ATOMIC"]))
 
     def check(self, kind: int, before: int, operands: tuple[int, ...], after: int) -> None:
         """Applies an operation to a word of the server's memory: only that changes, the client gets what it was."""
         place, result = 4096 + 8, 64
-        self.remote.set_word(place, before)
-        expected = bytearray(self.remote.bytes[:])
-        expected[place : place + 8] = after.to_bytes(8, "little")
+        self.server.set_word(place, before)
+        self.expect(place, after.to_bytes(8, "little"))
         self.local.bytes[:] = bytes(MEMORY)
         status = self.client.atomic(kind, self.cookie, place, self.local.address + result, *operands)
         self.assertEqual(status, 0)
-        self.assertEqual(self.server.receive().data, b"atomic")
+        self.assertEqual(self.server.next_message(), b"atomic")
         self.assertEqual(f"{self.local.word(result):#x}", f"{before:#x}")
-        self.assertEqual(f"{self.remote.word(place):#x}", f"{after:#x}")
-        self.assertEqual(self.remote.bytes[:], bytes(expected))
+        self.assert_as_expected()
 
     def test_fetch_and_add(self) -> None:
         self.check(rds.FETCH_ADD, 0x100, (5,), 0x105)

@@ -15,8 +15,6 @@ import functools
 import json
 import os
 import pathlib
-import socket
-import time
 
 import ipoib
 import rdma
@@ -27,10 +25,8 @@ RXE = os.environ.get("ULP_DRIVER") == "rxe"
 LOSS = bool(os.environ.get("ULP_LOSS"))  # one percent of the packets
 ALONE = os.environ.get("LAB_VMS", "1") == "1"
 NUMBER = int(os.environ.get("LAB_VM", "0"))
-SERVES = ALONE or NUMBER == 0
 CALLS = ALONE or NUMBER == 1
 TABLES = {CLIENT: 10, SERVER: 11}  # of routes to these addresses, by rules of the same priority
-MEETING = (SERVER, 18700)  # where the guests tell each other how far they are
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,21 +108,25 @@ def _restore(end: End) -> None:
     port = rdma.Port(end.device)
     if port.interface != end.interface:
         raise AssertionError(f"{end.device} has the interface {port.interface} now, not {end.interface}")
-    server, client = ends()
-    other = client if end == server else server
     rdma.run("ip", "address", "add", f"{end.address}/24", "dev", end.interface)
     rdma.run("ip", "link", "set", end.interface, "up")
-    _accept_own(end.interface)
     ipoib.await_carrier(end.interface)
-    rdma.run("ip", "route", "add", other.address, "dev", end.interface, "src", end.address,
-             "table", TABLES[other.address])
+    if ALONE:
+        _accept_own(end.interface)
+        rdma.run("ip", "route", "add", _other(end.address), "dev", end.interface, "src", end.address,
+                 "table", TABLES[_other(end.address)])
+
+
+def _other(address: str) -> str:
+    return CLIENT if address == SERVER else SERVER
 
 
 def restore(*returned: End) -> None:
     """Gives interfaces that have come back what the ones before them had."""
     for end in returned:
         _restore(end)
-    rdma.until(lambda: answers(CLIENT, SERVER) and answers(SERVER, CLIENT), "the two ends reach each other again")
+    rdma.until(lambda: all(answers(end.address, _other(end.address)) for end in ends()),
+               "the two ends reach each other again")
 
 
 def sent(device: str) -> int:
@@ -152,29 +152,6 @@ def used():
     for end, count in zip(ends(), before, strict=True):
         if sent(end.device) <= count:
             raise AssertionError(f"{end.device} has sent nothing")
-
-
-def serve_until_left() -> None:
-    """Tells the other guest that all it may call is there, and waits until it needs no more."""
-    with socket.create_server(MEETING) as listener:
-        listener.settimeout(600)
-        connection, _ = listener.accept()
-        with connection:
-            connection.settimeout(1800)
-            connection.recv(1)
-
-
-@functools.cache
-def await_server() -> socket.socket:
-    """Waits for the other guest; it goes on serving until the connection is closed, with this program at the latest."""
-    limit = time.monotonic() + 600
-    while True:
-        try:
-            return socket.create_connection(MEETING, timeout=10)
-        except OSError:
-            if time.monotonic() > limit:
-                raise
-            time.sleep(1)
 
 
 def client_guid() -> str:
