@@ -1,30 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line of QEMU for guests with NUMA nodes."""
+"""The command line of QEMU: the processor, guests with NUMA nodes."""
 
 import unittest
 
 from labrun import qemu
 
 
-class Nodes(unittest.TestCase):
-    def command_line(self, **changes):
-        machine = {"accelerator": "tcg", "cpus": 3, "memory": 1000, "iommu": False, "reboots": 0, "nodes": 1} | changes
-        kernel = {"image": "/image", "initramfs": "/initramfs", "arguments": ""}
-        return " ".join(qemu.command_line(machine, kernel, {"console": 3}, ["/hca0.sock"], False))
+def command_line(**changes):
+    machine = {"accelerator": "tcg", "cpus": 3, "memory": 1000, "iommu": False, "reboots": 0, "nodes": 1} | changes
+    kernel = {"image": "/image", "initramfs": "/initramfs", "arguments": ""}
+    return " ".join(qemu.command_line(machine, kernel, {"console": 3}, ["/hca0.sock"], False))
 
+
+class Processor(unittest.TestCase):
+    def test_an_emulated_one_does_not_claim_to_copy_bytes_fast(self):
+        for feature in ("erms", "fsrm", "fsrs", "fzrm"):
+            self.assertRegex(command_line(), f"-cpu max,\\S*\\b{feature}=off")
+
+    def test_a_real_one_has_all_that_it_has(self):
+        self.assertIn("-cpu max,la57=off ", command_line(accelerator="kvm"))
+
+
+class Nodes(unittest.TestCase):
     def test_one_node_is_no_node(self):
-        words = self.command_line()
+        words = command_line()
         self.assertNotIn("-numa", words)
         self.assertIn("id=hca-port0,bus=pcie.0,", words)
 
     def test_nodes_share_memory_and_processors(self):
-        words = self.command_line(nodes=3)
+        words = command_line(nodes=3)
         for node, size in enumerate((333, 333, 334)):
             self.assertIn(f"id=memory{node},size={size}M,share=on -numa node,nodeid={node},memdev=memory{node}", words)
             self.assertIn(f"-numa cpu,node-id={node},socket-id={node}", words)
 
     def test_hcas_are_on_the_last_node(self):
-        words = self.command_line(nodes=2)
+        words = command_line(nodes=2)
         self.assertIn("-device pxb-pcie,id=last-node,bus=pcie.0,bus_nr=128,numa_node=1", words)
         self.assertIn("id=hca-port0,bus=last-node,", words)
 
