@@ -15,6 +15,8 @@ INITIATOR = "iqn.2026-01.com.lab:initiator"
 PORTAL = f"{wire.SERVER}:3260"
 FABRIC = scsi_target.CONFIG / "iscsi"
 INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
+NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
+LASTING: list[str] = []  # disks of sessions that nobody can end any more; they hold ib_iser
 
 
 def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
@@ -69,6 +71,11 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
         disks.write(group / "enable", 0)
 
 
+def end_sessions() -> None:
+    """Has the target end its sessions, which would last for ever where no initiator does."""
+    disks.write(FABRIC / TARGET / "tpgt_1/enable", 0)
+
+
 def target(disk: str) -> contextlib.AbstractContextManager[None]:
     return _target(scsi_target.backstore("iser", disk), protected=False)
 
@@ -89,21 +96,38 @@ def _prepare_initiator() -> None:
             rdma.run("iscsiadm", "-m", "iface", "-I", INTERFACE, "-o", "update", "-n", f"iface.{name}", "-v", value)
 
 
-@contextlib.contextmanager
-def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[str]]:
-    """Logs in, if wanted several times; the disks that it has, one a session. The settings are those of iscsiadm."""
+def _log_in(sessions: int, settings: tuple[tuple[str, int], ...]) -> list[str]:
     _prepare_initiator()
-    node = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
-    rdma.run(*node, "-o", "new")
+    rdma.run(*NODE, "-o", "new")
     for name, value in (("node.session.nr_sessions", sessions), *settings):
-        rdma.run(*node, "-o", "update", "-n", name, "-v", value)
+        rdma.run(*NODE, "-o", "update", "-n", name, "-v", value)
     before = disks.names("sd*")
-    rdma.run(*node, "--login")
+    rdma.run(*NODE, "--login")
     rdma.until(lambda: len(disks.names("sd*") - before) == sessions, f"{sessions} disks appear")
     found = [f"/dev/{name}" for name in sorted(disks.names("sd*") - before)]
     disks.await_opening(found)
+    return found
+
+
+@contextlib.contextmanager
+def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[str]]:
+    """Logs in, if wanted several times; the disks that it has, one a session. The settings are those of iscsiadm."""
+    found = _log_in(sessions, settings)
     try:
         yield found
     finally:
-        rdma.run(*node, "--logout")
-        rdma.run(*node, "-o", "delete")
+        rdma.run(*NODE, "--logout")
+        rdma.run(*NODE, "-o", "delete")
+
+
+@contextlib.contextmanager
+def lasting_connection() -> Iterator[str]:
+    """Logs in; the disk. The session is left alone afterwards, with nobody who would make it a connection again: its
+    HCA has been pulled meanwhile, below which sysfs had it, and without that iscsiadm cannot log out."""
+    (found,) = _log_in(1, ())
+    try:
+        yield found
+    finally:
+        LASTING.append(found)
+        rdma.run("killall", "-9", "iscsid")
+        rdma.run(*NODE, "-o", "delete")

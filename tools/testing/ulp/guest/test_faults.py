@@ -18,7 +18,7 @@ import srp
 import test_rds
 import ulp
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk, writes
 
 IPERF_PORT = 5201
 
@@ -96,6 +96,17 @@ class Rebinding(ClientsHca, Faulty):
 class Replugging(ClientsHca, Faulty):
     def fault(self) -> None:
         self.hca.is_pulled_and_plugged_in_again()
+
+    def test_iser_logs_in_again_and_goes_on(self) -> None:
+        """The session makes a connection again over the HCA that is plugged in, but cannot be ended any more."""
+        with iser.target(disks.in_memory(1)):
+            with iser.lasting_connection() as path:
+                load = writes(path)
+                self.go_and_come_back()
+                status, output = load.end()
+                self.assertEqual(status, 0, output)
+                disks.verify(path, "64k")
+            iser.end_sessions()
 
 
 class Target(Faulty):

@@ -125,8 +125,7 @@ class Iser(Unloading):
     def target(self) -> Iterator[None]:
         with iser.target(disks.in_memory(1)):
             yield
-            # Sessions that nobody has ended would last for ever.
-            disks.write(iser.FABRIC / iser.TARGET / "tpgt_1/enable", 0)
+            iser.end_sessions()
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[str]:
