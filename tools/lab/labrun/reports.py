@@ -83,6 +83,9 @@ HARMLESS = (
     # The kernel's iSER target gives every message to the processor before it has mapped it for the device.
     (re.compile(r"^DMA-API: .*tries to sync DMA memory it has not allocated \[device address=0x0{16}\]"),
      re.compile(r"\bisert_create_send_desc\b")),
+    # RDS maps the header of each message in both directions, and unmaps it in the one that it is for.
+    (re.compile(r"^DMA-API: .*frees DMA memory with different direction .*\[mapped with DMA_BIDIRECTIONAL\]"),
+     re.compile(r"\brds_ib_conn_path_shutdown\+")),
     # The kernel's iSCSI takes disks away in a queue of work that may serve to reclaim memory, and waits there for their
     # power management, whose queue may not. Only where that has work left when a session ends, with any driver.
     (re.compile(r"^WARNING: .*\bcheck_flush_dependency\b"),

@@ -83,6 +83,16 @@ NOT_MAPPED = """
     [  303.611593] ---[ end trace 0000000000000000 ]---
 """
 
+UNMAPPED = """
+    [  884.386747] DMA-API: cxib 0000:02:00.0: device driver frees DMA memory with different direction [device address=0x0000000112d6ec80] [size=48 bytes] [mapped with DMA_BIDIRECTIONAL] [unmapped with DMA_FROM_DEVICE]
+    [  884.388646] WARNING: CPU: 1 PID: 181 at kernel/dma/debug.c:1027 check_unmap+0x7a9/0x1f50
+    [  884.406296] Call Trace:
+    [  884.409714]  dma_unmap_page_attrs+0x26f/0x8d0
+    [  884.411147]  rds_dma_hdrs_free+0xc1/0x170 [rds_rdma]
+    [  884.412147]  CALLER+0x695/0x13d0
+    [  884.426629] ---[ end trace 0000000000000000 ]---
+"""
+
 FLUSHED = """
     [   97.056518] ------------[ cut here ]------------
     [   97.060496] WARNING: CPU: 0 PID: 174 at kernel/workqueue.c:3767 check_flush_dependency.part.0+0xc9/0x150
@@ -319,6 +329,12 @@ class Judgement(unittest.TestCase):
         self.assertEqual([], unexpected)
         unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
+
+    def test_headers_of_rds_that_are_unmapped_in_one_direction_are_no_failure(self):
+        unexpected, _ = judge(scan(UNMAPPED.replace("CALLER", "rds_ib_conn_path_shutdown")), [])
+        self.assertEqual([], unexpected)
+        unexpected, _ = judge(scan(UNMAPPED.replace("CALLER", "cxib_buffer_destroy")), [])
+        self.assertEqual(["DMA API misuse"], [report.kind for report in unexpected])
 
     def test_power_management_that_iscsi_waits_for_is_no_failure(self):
         unexpected, _ = judge(scan(FLUSHED.replace("CALLER", "__iscsi_unbind_session")), [])

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 import disks
+import dma_checker
 import rdma
 import scsi_target
 import wire
@@ -31,31 +32,13 @@ def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
 
 
 @contextlib.contextmanager
-def _few_reports() -> Iterator[None]:
-    """On the debug kernel, the checker of DMA mappings ends with what it says.
-
-    The target gives each message to the processor before it has mapped it. The checker would write 60 lines of each,
-    and the guest would do nothing else; so what else it finds while there is a target remains unsaid, too.
-    """
-    checker = pathlib.Path("/sys/kernel/debug/dma-api")
-    if not checker.exists():
-        yield
-        return
-    disks.write(checker / "all_errors", 0)
-    disks.write(checker / "num_errors", 3)
-    try:
-        yield
-    finally:
-        disks.write(checker / "all_errors", 1)
-
-
-@contextlib.contextmanager
 def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protected: bool) -> Iterator[None]:
     rdma.run("modprobe", "-a", "iscsi_target_mod", "ib_isert")
     group = FABRIC / TARGET / "tpgt_1"
     unit, portal = group / "lun/lun_0", group / "np" / PORTAL
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_few_reports())
+        # The target gives each message to the processor before it has mapped it.
+        stack.enter_context(dma_checker.limited())
         disk = stack.enter_context(backstore)
         stack.enter_context(scsi_target.made(FABRIC, FABRIC / TARGET, group, unit))
         settings = {"authentication": 0, "generate_node_acls": 1, "cache_dynamic_acls": 1, "demo_mode_write_protect": 0,

@@ -10,6 +10,7 @@ import unittest
 from collections.abc import Iterator
 
 import disks
+import dma_checker
 import far_end
 import rdma
 import rds
@@ -25,6 +26,8 @@ ONES = 0xFFFFFFFFFFFFFFFF
 def serve() -> Iterator[subprocess.Popen]:
     """The program that serves."""
     rdma.run("modprobe", "rds_rdma")
+    # The headers of all messages of a connection are unmapped, in another direction, when it ends: at any time from now.
+    dma_checker.limit()
     with rdma.background("rds_exercise", "serve", "--local", wire.SERVER, "--time-limit", 0) as server:
         yield server
 
