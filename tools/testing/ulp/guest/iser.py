@@ -17,6 +17,9 @@ PORTAL = f"{wire.SERVER}:3260"
 FABRIC = scsi_target.CONFIG / "iscsi"
 INTERFACE = "wire"  # iscsiadm's name for the transport and the address that the initiator uses
 NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
+# Seconds of an attempt to log in, and for which I/O waits for a session. The usual 15 of an attempt are not enough for
+# the initiator's memory keys where processors are busy or the kernel checks all that it does.
+PATIENCE = (("node.conn[0].timeo.login_timeout", 60), ("node.session.timeo.replacement_timeout", 240))
 LASTING: list[str] = []  # disks of sessions that nobody can end any more; they hold ib_iser
 
 
@@ -82,7 +85,7 @@ def _prepare_initiator() -> None:
 def _log_in(sessions: int, settings: tuple[tuple[str, int], ...]) -> list[str]:
     _prepare_initiator()
     rdma.run(*NODE, "-o", "new")
-    for name, value in (("node.session.nr_sessions", sessions), *settings):
+    for name, value in (("node.session.nr_sessions", sessions), *PATIENCE, *settings):
         rdma.run(*NODE, "-o", "update", "-n", name, "-v", value)
     before = disks.names("sd*")
     rdma.run(*NODE, "--login")

@@ -6,7 +6,6 @@ client's module is unloaded; under the connection, unless that holds the module.
 """
 
 import contextlib
-import functools
 import hashlib
 import random
 import socket
@@ -29,8 +28,6 @@ from test_unloading import end_and_rmmod, rmmod, suppressed
 
 PORT = 18701
 AMOUNT = 1 << 20
-# Seconds of an attempt to log in. The initiator's memory keys alone take longer than the 15 that are usual.
-LOGIN = ("node.conn[0].timeo.login_timeout", 120)
 
 
 class Short(Faulty):
@@ -58,7 +55,7 @@ class Nvme(Short):
 class Iser(Short):
     def test_fault_and_unloading(self) -> None:
         with iser.target(disks.in_memory(1)):
-            self.check(functools.partial(iser_disk, LOGIN), "ib_iser", resumes=True, is_held=True)
+            self.check(iser_disk, "ib_iser", resumes=True, is_held=True)
 
 
 class Srp(Short):
