@@ -52,9 +52,9 @@ def _target(backstore: contextlib.AbstractContextManager[pathlib.Path], protecte
         stack.enter_context(scsi_target.made(portal))
         disks.write(portal / "iser", 1)
         disks.write(group / "enable", 1)
+        stack.callback(disks.write, group / "enable", 0)
+        stack.callback(_await_end_of_sessions, group, may_stay=protected)
         yield
-        _await_end_of_sessions(group, may_stay=protected)
-        disks.write(group / "enable", 0)
 
 
 def end_sessions() -> None:
