@@ -92,11 +92,15 @@ class RemoteMemory(Rds):
         """What the server's memory has now at one place; the rest is as it was."""
         self.contents = self.contents[:offset] + data + self.contents[offset + len(data):]
 
-    def assert_as_expected(self) -> None:
-        found, expected = self.server.contents(), self.contents
+    def assert_same(self, found: bytes, expected: bytes) -> None:
+        """Names the first difference: nobody wants to see all of a mebibyte."""
+        self.assertEqual(len(found), len(expected))
         if found != expected:
-            place = next(place for place in range(MEMORY) if found[place] != expected[place])
-            self.fail(f"at {place} the server has {found[place : place + 16]}, not {expected[place : place + 16]}")
+            place = next(place for place in range(len(found)) if found[place] != expected[place])
+            self.fail(f"at {place} there is {found[place : place + 16]}, not {expected[place : place + 16]}")
+
+    def assert_as_expected(self) -> None:
+        self.assert_same(self.server.contents(), self.contents)
 
 
 class Transfer(RemoteMemory):
@@ -110,8 +114,8 @@ class Transfer(RemoteMemory):
             with self.subTest(offset=offset, length=length):
                 self.local.bytes[:] = bytes(MEMORY)
                 self.transfer(offset, [(0, length)], write=False)
-                self.assertEqual(self.local.bytes[:length], self.contents[offset : offset + length])
-                self.assertEqual(self.local.bytes[length:], bytes(MEMORY - length))
+                self.assert_same(self.local.bytes[:length], self.contents[offset : offset + length])
+                self.assert_same(self.local.bytes[length:], bytes(MEMORY - length))
 
     def test_write(self) -> None:
         for offset, length in ((0, MEMORY), (1, 1), (4095, 2), (100001, 300007)):
