@@ -46,6 +46,19 @@ class Load:
         return self.child.returncode, output
 
 
+# A program that begins while its address has gone with the HCA cannot be bound to it; that is not what is tested.
+BINDING = """while :; do
+    output=$("$@" 2>&1); status=$?
+    case $output in *'cannot bind to'*) sleep 0.2 ;; *) echo "$output"; exit $status ;; esac
+done"""
+
+
+def rds_streams(count: int) -> Load:
+    """Streams of messages over RDS, which the server verifies, one after the other."""
+    return Load("bash", "-c", BINDING, "rds", "rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
+                "--count", count, "--size", 4096, "--time-limit", removable.PATIENCE)
+
+
 def writes(path: str) -> Load:
     """What is written is compared. A disk that has gone is not replaced by a file of its name."""
     may_create = int(not path.startswith("/dev/"))

@@ -18,7 +18,7 @@ import srp
 import test_rds
 import ulp
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk, writes
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk, writes
 
 IPERF_PORT = 5201
 
@@ -56,8 +56,7 @@ class ClientsHca:
 
     def test_rds_connects_again_and_delivers_everything(self) -> None:
         with test_rds.serve():
-            load = Load("rds_exercise", "stream", "--local", wire.CLIENT, "--remote", wire.SERVER,
-                        "--count", 500, "--size", 4096, "--time-limit", removable.PATIENCE)
+            load = rds_streams(500)
             self.go_and_come_back()
             status, output = load.end()
             self.assertEqual(status, 0, output)

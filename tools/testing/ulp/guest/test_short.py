@@ -24,7 +24,7 @@ import removable
 import srp
 import test_rds
 import wire
-from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, srp_disk
+from load import Faulty, Load, iser_disk, nfs_file, nvme_disk, rds_streams, srp_disk
 from test_unloading import end_and_rmmod, rmmod, suppressed
 
 PORT = 18701
@@ -80,7 +80,7 @@ class Rds(Short):
 
     def test_fault_and_unloading(self) -> None:
         with test_rds.serve():
-            load = Load(*self.EXERCISE, "--count", 200, "--time-limit", removable.PATIENCE)
+            load = rds_streams(200)
             self.fault()
             status, output = load.end()
             self.assertEqual(status, 0, output)
