@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The debug kernel's checker of DMA mappings, where a protocol of the kernel makes it write all the time.
 
-A report has 60 lines, and some protocols cause one for each message by how they map memory (tools/lab/labrun/reports.py). A
-guest that writes them does nothing else. So there are few of them then; what else the checker finds remains unsaid, too.
+A report has 60 lines, and some protocols cause one for each message by how they map memory
+(tools/lab/labrun/reports.py). A guest that writes them does nothing else. So there are few of them then; what else the
+checker finds remains unsaid, too.
 """
 
 import contextlib
