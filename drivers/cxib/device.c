@@ -166,6 +166,22 @@ void cxib_device_stop(struct cxib_device *device)
 	device->is_up = false;
 }
 
+/**
+ * cxib_device_shut_down() - stops a device before the kernel ends
+ * @device: a device; its PCI function is locked
+ *
+ * Its users are not waited for: an upper layer may keep its connections for as
+ * long as it likes. It is not recovered any more.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_device_shut_down(struct cxib_device *device)
+{
+	device->is_shut_down = true;
+	if (device->is_up)
+		cxib_hw_shut_down(&device->hw);
+}
+
 /* Looked for now and then, so that it can be removed meanwhile. */
 static int await_return(struct cxib_device *device)
 {
@@ -258,7 +274,9 @@ void cxib_device_recover_later(struct work_struct *work)
 		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETRY_MS));
 		return;
 	}
-	if (device->is_gone)
+	if (device->is_shut_down)
+		dev_dbg(dev, "not recovered, the machine shuts down\n");
+	else if (device->is_gone)
 		look_for(device);
 	else if (device->is_up && cxib_health_is_broken(&device->hw.health))
 		recover(device);

@@ -35,6 +35,7 @@ enum cxib_reporter {
  * @told.unanswered: commands that were not answered in time
  * @is_up: the RDMA device is there
  * @is_gone: the function does not answer, @recovery looks whether it comes back
+ * @is_shut_down: the kernel ends
  * @gone_until: when @recovery ceases to look, in jiffies
  * @init_segment: the beginning of BAR 0
  * @bus: the way to it
@@ -55,6 +56,7 @@ struct cxib_device {
 	} told;
 	bool is_up;
 	bool is_gone;
+	bool is_shut_down;
 	unsigned long gone_until;
 	void __iomem *init_segment;
 	struct cxib_bus_pci bus;
@@ -65,6 +67,7 @@ struct cxib_device {
 
 int cxib_device_start(struct cxib_device *device);
 void cxib_device_stop(struct cxib_device *device);
+void cxib_device_shut_down(struct cxib_device *device);
 int cxib_device_restart(struct cxib_device *device);
 void cxib_device_recover_later(struct work_struct *work);
 

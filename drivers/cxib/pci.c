@@ -124,13 +124,10 @@ free_device:
 	return err;
 }
 
-/* After a shutdown nothing is left to remove. */
 static void cxib_remove(struct pci_dev *pdev)
 {
 	struct cxib_device *device = pci_get_drvdata(pdev);
 
-	if (!device)
-		return;
 	pci_set_drvdata(pdev, NULL);
 	cxib_device_unregister(device);
 	cxib_device_stop(device);
@@ -139,7 +136,13 @@ static void cxib_remove(struct pci_dev *pdev)
 	cxib_device_free(device);
 }
 
-/* The functions below are called with the device locked, as probe and remove are. */
+/* The next kernel must not find a device that writes to the memory of this one. */
+static void cxib_shutdown(struct pci_dev *pdev)
+{
+	cxib_device_shut_down(pci_get_drvdata(pdev));
+}
+
+/* The functions below are called with the device locked, as probe, remove and shutdown are. */
 
 static void cxib_reset_prepare(struct pci_dev *pdev)
 {
@@ -198,8 +201,7 @@ static struct pci_driver cxib_driver = {
 	.id_table = cxib_ids,
 	.probe = cxib_probe,
 	.remove = cxib_remove,
-	/* The next kernel must not find a device that writes to the memory of this one. */
-	.shutdown = cxib_remove,
+	.shutdown = cxib_shutdown,
 	.err_handler = &cxib_error_handlers,
 };
 

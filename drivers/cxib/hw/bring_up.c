@@ -412,3 +412,27 @@ void cxib_hw_tear_down(struct cxib_hw *hw)
 	cxib_steps_undo(&bring_up, hw, bring_up.count);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_tear_down);
+
+/**
+ * cxib_hw_shut_down() - leaves a device behind that does nothing
+ * @hw: device that is up; its users need not have let go of it
+ *
+ * The kernel ends, and nothing is freed: requests of users end with errors, and
+ * the device, which is reset, writes to no memory that the next kernel has.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_hw_shut_down(struct cxib_hw *hw)
+{
+	int err;
+
+	cxib_health_stop(&hw->health);
+	cxib_health_retire(&hw->health);
+	cxib_hw_quiesce(hw);
+	err = hw->bus->ops->reset(hw->bus);
+	if (err)
+		dev_warn(hw->bus->dev,
+			 "cannot reset the device: error %d; the next kernel's driver has to\n",
+			 err);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_shut_down);

@@ -54,6 +54,13 @@ static void say_what_is_wrong(struct cxib_health *health, const struct hw_health
 		hw_health_buffer_get_rfr(buffer) ? "; it has to be reset" : "");
 }
 
+static void let_go(struct cxib_health *health)
+{
+	cxib_command_queue_break(health->commands);
+	if (health->handlers->broken)
+		health->handlers->broken(health);
+}
+
 /**
  * cxib_health_break() - the device is beyond hope
  * @health: health of the device
@@ -69,11 +76,22 @@ void cxib_health_break(struct cxib_health *health, const char *reason)
 	if (atomic_xchg(&health->broken, 1))
 		return;
 	dev_err(health->bus->dev, "device is given up: %s\n", reason);
-	cxib_command_queue_break(health->commands);
-	if (health->handlers->broken)
-		health->handlers->broken(health);
+	let_go(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_break);
+
+/**
+ * cxib_health_retire() - as cxib_health_break(), of a device without fault
+ * @health: health of the device
+ *
+ * Context: any that may wake somebody.
+ */
+void cxib_health_retire(struct cxib_health *health)
+{
+	if (!atomic_xchg(&health->broken, 1))
+		let_go(health);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_retire);
 
 /**
  * cxib_health_is_broken() - whether the device is beyond hope

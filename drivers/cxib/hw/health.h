@@ -78,6 +78,7 @@ void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 void cxib_health_stop(struct cxib_health *health);
 void cxib_health_check(struct cxib_health *health);
 void cxib_health_break(struct cxib_health *health, const char *reason);
+void cxib_health_retire(struct cxib_health *health);
 bool cxib_health_is_broken(const struct cxib_health *health);
 void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffer);
 void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory);

@@ -97,6 +97,7 @@ int cxib_hw_bring_up(struct cxib_hw *hw);
 void cxib_hw_tear_down(struct cxib_hw *hw);
 void cxib_hw_give_up(struct cxib_hw *hw);
 void cxib_hw_quiesce(struct cxib_hw *hw);
+void cxib_hw_shut_down(struct cxib_hw *hw);
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
 /* The device cannot access memory any more. What it has written before can be read. */

@@ -62,9 +62,9 @@ def rds_streams(count: int) -> Load:
 def writes(path: str) -> Load:
     """What is written is compared. A disk that has gone is not replaced by a file of its name."""
     may_create = int(not path.startswith("/dev/"))
-    return Load("fio", "--name=load", f"--filename={path}", "--rw=randwrite", "--bs=16k", "--iodepth=8", "--size=8m",
-                "--direct=1", "--ioengine=libaio", "--verify=crc32c", "--verify_state_save=0",
-                f"--allow_file_create={may_create}")
+    return Load("fio", "--name=load", f"--filename={path}", "--rw=randwrite", "--bs=16k", "--iodepth=8",
+                f"--size={'2m' if disks.IS_SLOW else '8m'}", "--direct=1", "--ioengine=libaio", "--verify=crc32c",
+                "--verify_state_save=0", f"--allow_file_create={may_create}")
 
 
 def unload() -> None:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The machine is powered off while upper layers have connections, with I/O under way.
+
+The last thing that happens in its guest: what is left open here stays open, and the run ends when the power is off.
+"""
+
+import contextlib
+import os
+import signal
+import traceback
+import unittest
+
+import disks
+import iser
+import nvme
+import rdma
+import test_rds
+import wire
+from load import iser_disk, nvme_disk, rds_streams, writes
+
+READY = b"ready"
+
+
+def use_for_ever(writer: int) -> None:
+    """Connects and writes, says so, and never lets go."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(iser.target(disks.in_memory(0)))
+        stack.enter_context(nvme.target(disks.in_memory(1)))
+        stack.enter_context(test_rds.serve())
+        paths = [stack.enter_context(iser_disk()), stack.enter_context(nvme_disk())]
+        loads = [*(writes(path) for path in paths), rds_streams(1000)]
+        os.write(writer, READY)
+        signal.pause()
+        for load in loads:
+            load.end()
+
+
+class InTheMiddle(unittest.TestCase):
+    def test_iser_nvme_and_rds_are_in_use(self) -> None:
+        wire.ends()
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            # What this process has opened must not be closed at its end: it has none.
+            try:
+                os.setsid()
+                use_for_ever(writer)
+            except BaseException:  # noqa: BLE001
+                traceback.print_exc()
+            os._exit(1)
+        os.close(writer)
+        self.assertEqual(os.read(reader, len(READY)), READY, "connections cannot be made")
+        self.assertTrue(rdma.succeeds("pidof", "fio"))
+
+
+if __name__ == "__main__":
+    unittest.main()
