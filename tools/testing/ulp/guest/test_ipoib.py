@@ -21,6 +21,7 @@ NEAR, FAR = "10.8.0.1", "10.8.0.2"
 ROUTER, BEYOND = "10.7.0.1", "10.7.0.2"
 GROUP, GROUP_PORT = "239.7.7.7", 7777
 MESSAGES = 50
+IPERF_PORT, CONNECTIONS = 5201, 2  # one for what the two say to each other
 
 
 def unload() -> None:
@@ -115,10 +116,14 @@ class Traffic(Hosts):
         control("link", "up", "@hca1")
         rdma.until(self.near.has_carrier, "the interface notices")
 
+    def connections(self) -> list[str]:
+        return self.near.run("ss", "-Htn", "state", "established", f"dport = :{IPERF_PORT}").splitlines()
+
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Traffic meanwhile, which has to go on and to arrive whole."""
+        """Traffic meanwhile, which has to go on and to arrive whole. Without a link no connection is made."""
         with self.streaming("-n", "2M", "-b", "2M") as client:
+            rdma.until(lambda: len(self.connections()) == CONNECTIONS, "iperf3 has its connections")
             yield
             self.assertGreaterEqual(self.received(client)["bytes"], 2 << 20)
 
