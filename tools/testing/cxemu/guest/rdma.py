@@ -106,9 +106,14 @@ def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
     return output
 
 
+def ask(tool: str, *words: str | int) -> str:
+    """Runs a tool of infiniband-diags at the first port; when it has to choose one it reads every table of all first."""
+    return run(tool, "-C", devices()[0], "-P", 1, *words)
+
+
 def saquery(*words: str | int) -> str:
     """Asks the subnet administration. The program asks once and waits for a second unless it is told otherwise."""
-    return run("saquery", "--timeout", 60000, *words)
+    return ask("saquery", "--timeout", 60000, *words)
 
 
 def exchange(program: list[str | int], source: Port, target: Port, timeout: float = PATIENCE) -> tuple[str, str]:

@@ -45,8 +45,8 @@ class PortEvents(unittest.TestCase):
 
     def setUp(self) -> None:
         self.port = rdma.ports()[1]
-        self.switch = rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
-        table = rdma.run("ibroute", self.switch)
+        self.switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
+        table = rdma.ask("ibroute", self.switch)
         self.switch_port = rdma.number(table, rf"(?m)^0x{self.port.lid:04x} (\d+) ")
 
     def await_state(self, state: str) -> None:
@@ -55,10 +55,10 @@ class PortEvents(unittest.TestCase):
     def test_a_cable_that_is_pulled_and_put_back(self) -> None:
         self.addCleanup(rdma.succeeds, "ibportstate", self.switch, self.switch_port, "enable")
         with watch(self.port) as events:
-            rdma.run("ibportstate", self.switch, self.switch_port, "disable")
+            rdma.ask("ibportstate", self.switch, self.switch_port, "disable")
             events.await_events("PORT_ERR")
             self.await_state("DOWN")
-            rdma.run("ibportstate", self.switch, self.switch_port, "enable")
+            rdma.ask("ibportstate", self.switch, self.switch_port, "enable")
             events.await_events("PORT_ACTIVE")
             self.await_state("ACTIVE")
 

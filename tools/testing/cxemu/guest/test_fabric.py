@@ -33,7 +33,7 @@ class Fabric(unittest.TestCase):
         cls.manager = cls.ports[0]
 
     def switch_lid(self) -> int:
-        return rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
+        return rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
 
 
 class Subnet(Fabric):
@@ -59,7 +59,7 @@ class Subnet(Fabric):
         self.assertIn("SMINFO_MASTER", text)
 
     def test_forwarding_table_leads_to_every_port(self) -> None:
-        table = rdma.run("ibroute", self.switch_lid())
+        table = rdma.ask("ibroute", self.switch_lid())
         outputs = [rdma.number(table, rf"^0x{port.lid:04x} (\d+) ") for port in self.ports]
         self.assertEqual(len(set(outputs)), len(outputs), table)
 
@@ -85,19 +85,19 @@ class Discovery(Fabric):
             self.assertRegex(text, rf"\[1\]\({port.guid}\).*# lid {port.lid}\b.*4xEDR")
 
     def test_iblinkinfo_shows_every_link_at_its_speed(self) -> None:
-        links = re.findall(r"4X\s+25\.78125 Gbps\s+Active/\s*LinkUp", rdma.run("iblinkinfo", "--switches-only"))
+        links = re.findall(r"4X\s+25\.78125 Gbps\s+Active/\s*LinkUp", rdma.ask("iblinkinfo", "--switches-only"))
         self.assertEqual(len(links), len(self.ports))
 
     def test_ibtracert_leads_through_the_switch(self) -> None:
         for source, target in itertools.permutations(self.ports, 2):
-            text = rdma.run("ibtracert", source.lid, target.lid)
+            text = rdma.ask("ibtracert", source.lid, target.lid)
             self.assertRegex(text, rf"(?m)^From ca .* lid {source.lid}-")
             self.assertEqual(len(re.findall(r"-> switch port", text)), 1, text)
             self.assertRegex(text, rf"(?m)^To ca .* lid {target.lid}-")
 
     def test_ibportstate_shows_both_ends_of_a_link(self) -> None:
         for number, port in enumerate(self.ports, 1):
-            text = rdma.run("ibportstate", self.switch_lid(), number, "query")
+            text = rdma.ask("ibportstate", self.switch_lid(), number, "query")
             peer = fields(text[text.index("Peer PortInfo:"):])
             self.assertEqual(int(peer["Lid"]), port.lid)
 
@@ -112,30 +112,30 @@ class Discovery(Fabric):
         self.assertIn("No bad Links (with logical state = INIT) were found", text)
 
     def test_smpquery_gives_the_same_answer_by_lid_and_by_directed_route(self) -> None:
-        by_lid = rdma.run("smpquery", "nodeinfo", self.manager.lid)
+        by_lid = rdma.ask("smpquery", "nodeinfo", self.manager.lid)
         self.assertRegex(fields(by_lid)["PortGuid"], rf"^0x0*{self.manager.guid}$")
-        by_route = rdma.run("smpquery", "-D", "nodeinfo", "0")
+        by_route = rdma.ask("smpquery", "-D", "nodeinfo", "0")
         self.assertEqual(fields(by_lid), fields(by_route))
 
     def test_smpquery_reads_every_attribute_of_every_port(self) -> None:
         for port in self.ports:
-            node = fields(rdma.run("smpquery", "nodeinfo", port.lid))
+            node = fields(rdma.ask("smpquery", "nodeinfo", port.lid))
             self.assertEqual(node["NodeType"], "Channel Adapter")
             self.assertRegex(node["PortGuid"], rf"^0x0*{port.guid}$")
-            info = fields(rdma.run("smpquery", "portinfo", port.lid, port.number))
+            info = fields(rdma.ask("smpquery", "portinfo", port.lid, port.number))
             self.assertEqual(int(info["Lid"]), port.lid)
             self.assertEqual(int(info["SMLid"]), self.manager.lid)
             self.assertEqual(info["LinkState"], "Active")
             self.assertEqual(info["NeighborMTU"], "4096")
-            keys = rdma.run("smpquery", "pkeys", port.lid, port.number)
+            keys = rdma.ask("smpquery", "pkeys", port.lid, port.number)
             self.assertRegex(keys, r"0: 0xffff 0x0000")
             self.assertRegex(keys, r"128 pkeys capacity for this port")
-            self.assertRegex(rdma.run("smpquery", "guidinfo", port.lid), rf"0x0*{port.guid}\b")
+            self.assertRegex(rdma.ask("smpquery", "guidinfo", port.lid), rf"0x0*{port.guid}\b")
             for attribute in ("nodedesc", "sl2vl", "vlarb"):
-                self.assertTrue(rdma.run("smpquery", attribute, port.lid))
+                self.assertTrue(rdma.ask("smpquery", attribute, port.lid))
 
     def test_smpquery_reads_the_switch(self) -> None:
-        text = rdma.run("smpquery", "switchinfo", self.switch_lid())
+        text = rdma.ask("smpquery", "switchinfo", self.switch_lid())
         self.assertGreaterEqual(int(fields(text)["LinearFdbTop"]), max(port.lid for port in self.ports))
 
 
@@ -185,30 +185,30 @@ class Traffic(Fabric):
 
     def test_perfquery_counts_the_packets_of_a_port(self) -> None:
         def received() -> int:
-            return int(fields(rdma.run("perfquery", "-x", target.lid, target.number))["PortRcvPkts"])
+            return int(fields(rdma.ask("perfquery", "-x", target.lid, target.number))["PortRcvPkts"])
 
         target = self.ports[1]
         before = received()
         for _ in range(5):
-            rdma.run("smpquery", "nodeinfo", target.lid)
+            rdma.ask("smpquery", "nodeinfo", target.lid)
         self.assertGreaterEqual(received(), before + 5)
 
     def test_perfquery_finds_no_errors(self) -> None:
         errors = ("SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors",
                   "PortRcvRemotePhysicalErrors", "LocalLinkIntegrityErrors", "VL15Dropped")
         for port in self.ports:
-            found = fields(rdma.run("perfquery", port.lid, port.number))
+            found = fields(rdma.ask("perfquery", port.lid, port.number))
             for name in errors:
                 self.assertEqual(int(found[name]), 0, f"{name} of {port}")
 
     def test_perfquery_clears_counters(self) -> None:
         port = self.ports[-1]
-        rdma.run("perfquery", "-R", port.lid, port.number)
-        found = fields(rdma.run("perfquery", port.lid, port.number))
+        rdma.ask("perfquery", "-R", port.lid, port.number)
+        found = fields(rdma.ask("perfquery", port.lid, port.number))
         self.assertLess(int(found["PortXmitPkts"]), 100)
 
     def test_ibqueryerrors_has_nothing_to_report(self) -> None:
-        text = rdma.run("ibqueryerrors", "-s", "PortXmitWait,PortXmitDiscards")
+        text = rdma.ask("ibqueryerrors", "-s", "PortXmitWait,PortXmitDiscards")
         self.assertRegex(text, rf"{len(self.ports) + 1} nodes checked, 0 bad nodes found")
 
 

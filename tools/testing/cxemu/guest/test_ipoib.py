@@ -88,8 +88,8 @@ class Interface(unittest.TestCase):
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
             ipoib.await_carrier(port.interface)
-        switch = rdma.number(rdma.run("ibswitches"), r"lid (\d+)")
-        self.assertRegex(rdma.run("ibroute", "-M", switch), r"(?m)^0xc000 ")
+        switch = rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
+        self.assertRegex(rdma.ask("ibroute", "-M", switch), r"(?m)^0xc000 ")
 
     def test_is_in_datagram_mode_with_the_mtu_of_the_broadcast_group(self) -> None:
         for port in rdma.ports():
