@@ -6,7 +6,7 @@
 #include "fake_hca.h"
 #include "hw/hw.h"
 
-#define SEEDS		300
+#define SEEDS		100
 #define SHORT_MS	20
 #define EVENTS		20
 

@@ -45,7 +45,7 @@ def answer_requests(address: pathlib.Path, directory: pathlib.Path) -> None:
 def serve(address: pathlib.Path, directory: pathlib.Path) -> None:
     while True:
         answer_requests(address, directory)
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -443,11 +443,11 @@ void try_seeds(Script (*draw)(std::uint64_t), std::uint64_t usual) {
 }
 
 TEST(RandomConnection, DoesWhatTheModelOfTheSpecificationDoes) {
-    try_seeds(draw_script, 150);
+    try_seeds(draw_script, 60);
 }
 
 TEST(RandomConnection, EndsAsTheModelOfTheSpecificationDoes) {
-    try_seeds(draw_failing_script, 100);
+    try_seeds(draw_failing_script, 40);
 }
 
 } // namespace
