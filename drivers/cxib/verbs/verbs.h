@@ -382,7 +382,7 @@ static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
  * alone before they fail: ib_cm lets go of a connection before it tells of such an
  * error, so those who take leave of it at the same time must have done so by then.
  */
-#define CXIB_DATAGRAM_GRACE	(HZ / 4)
+#define CXIB_DATAGRAM_GRACE	HZ
 
 /*
  * For who has posted, or waits, and the device does nothing about it. Memory may be

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a subnet administrator sees: OpenSM has set the subnet up, and the tools of infiniband-diags agree with it.
 
-Needs a subnet manager in this guest and at least two devices on one switch.
+Needs a subnet manager in this guest and at least two devices on one switch. CXEMU_MATRIX=whole asks of every port what
+is asked of a single one otherwise, for the tools take seconds: each reads all tables of all devices several times.
 """
 
 import itertools
+import os
 import pathlib
 import re
 import shutil
@@ -12,6 +14,7 @@ import unittest
 
 import rdma
 
+WHOLE = os.environ.get("CXEMU_MATRIX", "short") == "whole"
 # ibdiagnet asks hundreds of times, often thousands, and calls a link bad when three answers take more than 100 ms, as
 # happens on a slow guest. It has no option for that: its interpreter gets another command of that name.
 PATIENT = """rename ibis_set_transaction_timeout set_transaction_timeout
@@ -31,6 +34,7 @@ class Fabric(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.ports = rdma.ports()
         cls.manager = cls.ports[0]
+        cls.asked = cls.ports if WHOLE else cls.ports[-1:]
 
     def switch_lid(self) -> int:
         return rdma.number(rdma.ask("ibswitches"), r"lid (\d+)")
@@ -89,15 +93,16 @@ class Discovery(Fabric):
         self.assertEqual(len(links), len(self.ports))
 
     def test_ibtracert_leads_through_the_switch(self) -> None:
-        for source, target in itertools.permutations(self.ports, 2):
+        pairs = itertools.permutations(self.ports, 2)
+        for source, target in pairs if WHOLE else [next(pairs)]:
             text = rdma.ask("ibtracert", source.lid, target.lid)
             self.assertRegex(text, rf"(?m)^From ca .* lid {source.lid}-")
             self.assertEqual(len(re.findall(r"-> switch port", text)), 1, text)
             self.assertRegex(text, rf"(?m)^To ca .* lid {target.lid}-")
 
     def test_ibportstate_shows_both_ends_of_a_link(self) -> None:
-        for number, port in enumerate(self.ports, 1):
-            text = rdma.ask("ibportstate", self.switch_lid(), number, "query")
+        for port in self.asked:
+            text = rdma.ask("ibportstate", self.switch_lid(), 1 + self.ports.index(port), "query")
             peer = fields(text[text.index("Peer PortInfo:"):])
             self.assertEqual(int(peer["Lid"]), port.lid)
 
@@ -117,8 +122,8 @@ class Discovery(Fabric):
         by_route = rdma.ask("smpquery", "-D", "nodeinfo", "0")
         self.assertEqual(fields(by_lid), fields(by_route))
 
-    def test_smpquery_reads_every_attribute_of_every_port(self) -> None:
-        for port in self.ports:
+    def test_smpquery_reads_every_attribute_of_a_port(self) -> None:
+        for port in self.asked:
             node = fields(rdma.ask("smpquery", "nodeinfo", port.lid))
             self.assertEqual(node["NodeType"], "Channel Adapter")
             self.assertRegex(node["PortGuid"], rf"^0x0*{port.guid}$")
@@ -189,9 +194,10 @@ class Traffic(Fabric):
 
         target = self.ports[1]
         before = received()
-        for _ in range(5):
+        rounds = 5 if WHOLE else 1
+        for _ in range(rounds):
             rdma.ask("smpquery", "nodeinfo", target.lid)
-        self.assertGreaterEqual(received(), before + 5)
+        self.assertGreaterEqual(received(), before + rounds)
 
     def test_perfquery_finds_no_errors(self) -> None:
         errors = ("SymbolErrorCounter", "LinkErrorRecoveryCounter", "LinkDownedCounter", "PortRcvErrors",
