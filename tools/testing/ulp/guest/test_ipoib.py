@@ -71,7 +71,7 @@ class Traffic(Hosts):
     def test_ping_with_packets_of_every_kind_of_length(self) -> None:
         for size in (0, 1, 700, self.mtu - 28, self.mtu - 27, 60000):
             # Ends when five answers are there.
-            text = self.near.run("ping", "-n", "-i", "0.02", "-w", 120, "-c", 5, "-s", size, "-p", "a5", FAR)
+            text = self.near.run("ping", "-n", "-A", "-w", 120, "-c", 5, "-s", size, "-p", "a5", FAR)
             if not ulp.LOSS:
                 self.assertTrue(ipoib.are_answered(text, 5), text)
             self.assertNotIn("wrong data byte", text)
