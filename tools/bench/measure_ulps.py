@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures, in a guest: the kernel's upper layer protocols over the driver that it has. Adds to a JSON file.
 
-usage: measure_ulps.py OUTPUT NAME     with tools/testing/ulp/guest and tools/testing/cxemu/guest in PYTHONPATH
+usage: measure_ulps.py OUTPUT NAME SECONDS     by tools/testing/ulp/guest/python; SECONDS is of each measurement
 """
 
 import contextlib
@@ -20,7 +20,6 @@ import rdma
 import srp
 import wire
 
-SECONDS = 4
 MEGABYTE = 1e6
 # Name, what is measured, fio's direction, block, requests in flight.
 WORKLOADS = (
@@ -35,7 +34,8 @@ WORKLOADS = (
 class Results:
     """Rows: what, unit, value."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds  # for each measurement
         self.rows: list[dict] = []
 
     def add(self, protocol: str, what: str, unit: str, value: float) -> None:
@@ -53,7 +53,7 @@ def measure_disk(results: Results, protocol: str, path: str) -> None:
     for name, kind, direction, block, depth in WORKLOADS:
         before = busy_seconds()
         job = disks.fio(path, f"--rw={direction}", f"--bs={block}", f"--iodepth={depth}", "--time_based",
-                        f"--runtime={SECONDS}", "--norandommap", size="32m")
+                        f"--runtime={results.seconds}", "--norandommap", size="32m")
         busy = busy_seconds() - before
         part = job["read" if "read" in direction else "write"]
         if kind == "iops":
@@ -103,7 +103,7 @@ def measure_rds(results: Results) -> None:
 def measure_tcp(results: Results) -> None:
     with rdma.background("iperf3", "-s", "-1", "-B", wire.SERVER) as server:
         rdma.until(lambda: rdma.listens(5201), "iperf3 listens")
-        report = json.loads(rdma.run("iperf3", "-J", "-t", SECONDS, "-B", wire.CLIENT, "-c", wire.SERVER))
+        report = json.loads(rdma.run("iperf3", "-J", "-t", results.seconds, "-B", wire.CLIENT, "-c", wire.SERVER))
         rdma.finish(server)
     results.add("IPoIB", "TCP", "MB/s", report["end"]["sum_received"]["bits_per_second"] / 8e6)
 
@@ -129,9 +129,9 @@ def measure_all(results: Results) -> list[str]:
 
 
 def main() -> int:
-    output, name = pathlib.Path(sys.argv[1]), sys.argv[2]
+    output, name, seconds = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     wire.ends()
-    results = Results()
+    results = Results(seconds)
     failures = measure_all(results)
     so_far = json.loads(output.read_text()) if output.exists() else {}
     output.write_text(json.dumps({**so_far, name: results.rows}, indent=1))

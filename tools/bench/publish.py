@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns build/bench/NAME.json into a page below Documentation/performance/."""
+"""Turns build/bench/NAME.json into a page and a plot."""
 
 import json
 import os
@@ -10,7 +10,6 @@ import sys
 import textwrap
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-PAGES = REPO / "Documentation/performance"
 PEER = "rdma_rxe"
 IN_TREE = "mlx5_core + mlx5_ib"
 LICENSE = "SPDX-License" + "-Identifier: GPL-2.0-or-later"
@@ -97,9 +96,9 @@ def plot(peers: dict, target: pathlib.Path) -> None:
     target.write_text(f"{declaration}\n<!-- {LICENSE} -->\n{drawing}")
 
 
-def publish_transport(results: dict) -> None:
-    (PAGES / "transport.rst").write_text(page(results))
-    plot(results["peers"], PAGES / "transport.svg")
+def publish_transport(results: dict, pages: pathlib.Path) -> None:
+    (pages / "transport.rst").write_text(page(results))
+    plot(results["peers"], pages / "transport.svg")
 
 
 BRING_UP = {
@@ -111,7 +110,7 @@ BRING_UP = {
 }
 
 
-def publish_bring_up(results: dict) -> None:
+def publish_bring_up(results: dict, pages: pathlib.Path) -> None:
     ours, theirs = results["cxib"], results[IN_TREE]
     rows = [["measured", "unit", "cxib", IN_TREE, "ratio"]]
     for key, (title, unit) in BRING_UP.items():
@@ -132,7 +131,7 @@ def publish_bring_up(results: dict) -> None:
 
         @TABLE@
         """)
-    (PAGES / "bring-up.rst").write_text(text.replace("@TABLE@", table(rows)))
+    (pages / "bring-up.rst").write_text(text.replace("@TABLE@", table(rows)))
 
 
 ULP_DRIVERS = {"cxib": "cxib", "mlx5": "mlx5_ib", "rxe": PEER}
@@ -177,7 +176,7 @@ def plot_ulps(values: dict, target: pathlib.Path) -> None:
     plot_columns("Random reads of 4 KiB, 16 at a time", "IOPS", lines, target)
 
 
-def publish_ulps(results: dict) -> None:
+def publish_ulps(results: dict, pages: pathlib.Path) -> None:
     values = ulp_values(results)
     rows = [["protocol", "measured", "unit", *ULP_DRIVERS.values()]]
     for (protocol, what, unit), found in values.items():
@@ -201,8 +200,8 @@ def publish_ulps(results: dict) -> None:
 
         .. image:: ulps.svg
         """)
-    (PAGES / "ulps.rst").write_text(text.replace("@TABLE@", table(rows)))
-    plot_ulps(values, PAGES / "ulps.svg")
+    (pages / "ulps.rst").write_text(text.replace("@TABLE@", table(rows)))
+    plot_ulps(values, pages / "ulps.svg")
 
 
 REQUESTS = ("SEND", "RDMA_WRITE", "REG_MR", "LOCAL_INV")
@@ -242,11 +241,11 @@ def plot_verbs(ours: dict, theirs: dict, target: pathlib.Path) -> None:
     plot_columns("Posting a request and polling its completion", "instructions", lines, target)
 
 
-def publish_verbs(results: dict) -> None:
+def publish_verbs(results: dict, pages: pathlib.Path) -> None:
     ours, theirs = results["cxib"], results["mlx5_ib"]
     lock = ours.pop("lock")["pair"]
     theirs.pop("lock")
-    plot_verbs(ours, theirs, PAGES / "verbs.svg")
+    plot_verbs(ours, theirs, pages / "verbs.svg")
     text = textwrap.dedent(f"""\
         .. {LICENSE}
 
@@ -280,7 +279,7 @@ def publish_verbs(results: dict) -> None:
     text = text.replace("@COSTS@", costs_table(ours, theirs))
     text = text.replace("@VERDICT@", textwrap.fill(verdict(ours, theirs), 100))
     text = text.replace("@OBJECTS@", objects_table(ours.pop("bytes"), theirs.pop("bytes")))
-    (PAGES / "verbs.rst").write_text(text)
+    (pages / "verbs.rst").write_text(text)
 
 
 def size_name(size: int) -> str:
@@ -290,7 +289,7 @@ def size_name(size: int) -> str:
     return f"{size >> 10} KiB"
 
 
-def publish_objects(results: dict) -> None:
+def publish_objects(results: dict, pages: pathlib.Path) -> None:
     ours, theirs = results["cxib"], results["mlx5_ib"]
     waits = [["queue pairs", "cxib", "mlx5_ib", "ratio"]]
     for count, time in ours["create_us"].items():
@@ -321,7 +320,7 @@ def publish_objects(results: dict) -> None:
 
         @RATES@
         """)
-    (PAGES / "objects.rst").write_text(text.replace("@WAITS@", table(waits)).replace("@RATES@", table(rates)))
+    (pages / "objects.rst").write_text(text.replace("@WAITS@", table(waits)).replace("@RATES@", table(rates)))
 
 
 PUBLISHERS = {
@@ -334,13 +333,14 @@ PUBLISHERS = {
 
 
 def main() -> int:
-    name = sys.argv[1] if len(sys.argv) == 2 else ""
+    name, pages = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
     if name not in PUBLISHERS:
-        print(f"usage: publish.py {'|'.join(PUBLISHERS)}", file=sys.stderr)
+        print(f"usage: publish.py {'|'.join(PUBLISHERS)} DIRECTORY", file=sys.stderr)
         return 2
-    PAGES.mkdir(parents=True, exist_ok=True)
-    PUBLISHERS[name](json.loads((REPO / f"build/bench/{name}.json").read_text()))
-    print(f"published in {PAGES.relative_to(REPO)}")
+    directory = REPO / pages
+    directory.mkdir(parents=True, exist_ok=True)
+    PUBLISHERS[name](json.loads((REPO / f"build/bench/{name}.json").read_text()), directory)
+    print(f"published in {directory.relative_to(REPO)}")
     return 0
 
 
