@@ -73,7 +73,7 @@ coverage: cxemu ## lines and branches of the driver that KUnit and guests reach;
 bench: lab ## measures, and publishes in Documentation/performance/; minutes, on a quiet machine
 	@tools/bench/run transport bring-up verbs
 
-bench-ulps: lab ## the kernel's protocols over cxib, mlx5_ib and rdma_rxe; 5 minutes, on a quiet machine
+bench-ulps: lab ## the kernel's protocols over cxib, mlx5_ib and rdma_rxe; 15 minutes, on a quiet machine
 	@tools/bench/run ulps
 
 sparse: ## sparse with endian checks over driver and suites

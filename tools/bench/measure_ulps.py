@@ -134,7 +134,7 @@ def main() -> int:
     results = Results(seconds)
     failures = measure_all(results)
     so_far = json.loads(output.read_text()) if output.exists() else {}
-    output.write_text(json.dumps({**so_far, name: results.rows}, indent=1))
+    output.write_text(json.dumps({**so_far, name: [*so_far.get(name, []), results.rows]}, indent=1))
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     return int(bool(failures))

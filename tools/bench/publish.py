@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Turns build/bench/NAME.json into a page and a plot."""
 
+import itertools
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -138,12 +140,13 @@ ULP_DRIVERS = {"cxib": "cxib", "mlx5": "mlx5_ib", "rxe": PEER}
 
 
 def ulp_values(results: dict) -> dict[tuple[str, str, str], dict[str, float]]:
-    """Values by driver, for each protocol, measurement and unit."""
-    values: dict[tuple[str, str, str], dict[str, float]] = {}
-    for driver, rows in results.items():
-        for row in rows:
-            values.setdefault((row["protocol"], row["what"], row["unit"]), {})[driver] = row["value"]
-    return values
+    """The median of all rounds by driver, for each protocol, measurement and unit."""
+    values: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for driver, rounds in results.items():
+        for row in itertools.chain.from_iterable(rounds):
+            found = values.setdefault((row["protocol"], row["what"], row["unit"]), {})
+            found.setdefault(driver, []).append(row["value"])
+    return {key: {driver: statistics.median(each) for driver, each in found.items()} for key, found in values.items()}
 
 
 def plot_columns(title: str, unit: str, lines: list[str], target: pathlib.Path) -> None:
@@ -178,6 +181,8 @@ def plot_ulps(values: dict, target: pathlib.Path) -> None:
 
 def publish_ulps(results: dict, pages: pathlib.Path) -> None:
     values = ulp_values(results)
+    count = max(map(len, results.values()))
+    rounds = f"{count} turns" if count > 1 else "one turn"
     rows = [["protocol", "measured", "unit", *ULP_DRIVERS.values()]]
     for (protocol, what, unit), found in values.items():
         figures = [f"{found[driver]:,.0f}" if driver in found else "-" for driver in ULP_DRIVERS]
@@ -192,15 +197,16 @@ def publish_ulps(results: dict, pages: pathlib.Path) -> None:
         One guest with two virtual processors, without hardware virtualization (TCG), on a machine with
         {os.cpu_count()} processors, has both ends: targets with disks in memory on the first device, clients on the
         second one. cxib and mlx5_ib drive two emulated ConnectX-5 HCAs on a switch; rdma_rxe runs over a pair
-        of virtual Ethernet interfaces, without an HCA. One guest after the other, each measurement once, for
-        four seconds. Processor time is that of the whole guest, target and fio included.
+        of virtual Ethernet interfaces, without an HCA. The drivers take turns, a new guest each time; a figure
+        is the median of @ROUNDS@. Processor time is that of the whole guest, target and fio included. On a machine
+        with neighbours, figures differ by a factor of two from guest to guest; small differences mean nothing.
         ``make bench-ulps`` measures and writes this page. Only ratios say something about another machine.
 
         @TABLE@
 
         .. image:: ulps.svg
         """)
-    (pages / "ulps.rst").write_text(text.replace("@TABLE@", table(rows)))
+    (pages / "ulps.rst").write_text(text.replace("@ROUNDS@", rounds).replace("@TABLE@", table(rows)))
     plot_ulps(values, pages / "ulps.svg")
 
 

@@ -116,7 +116,7 @@ def nvme_disk() -> Iterator[str]:
 
 @contextlib.contextmanager
 def srp_disk(gid: str) -> Iterator[str]:
-    with srp.native_connection(gid) as disk:
+    with srp.connection(gid) as disk:
         srp.never_reconnect()
         yield disk
 

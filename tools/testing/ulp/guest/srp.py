@@ -186,3 +186,8 @@ def ip_connection(target_guid: str) -> Iterator[str]:
         yield found[0]
     finally:
         end_all()
+
+
+def connection(target_gid: str) -> contextlib.AbstractContextManager[str]:
+    """Over InfiniBand's own connection manager where there is one; else over that of RDMA, to the target of this guest."""
+    return ip_connection(service_guid()) if wire.RXE else native_connection(target_gid)

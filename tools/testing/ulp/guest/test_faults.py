@@ -44,7 +44,6 @@ class ClientsHca:
         with iser.target(disks.in_memory(1)):
             self.check_disk(iser_disk, self.go_and_come_back, resumes=True)
 
-    @ulp.IB_ONLY
     def test_srp_ends_with_its_hca(self) -> None:
         with srp.target(disks.in_memory(2), wire.client_guid()):
             gid = srp.gid(wire.ends()[0].device)
@@ -133,7 +132,6 @@ class Target(Faulty):
         with iser.target(disks.in_memory(1)):
             self.check_disk(iser_disk, kill, resumes=True)
 
-    @ulp.IB_ONLY
     def test_srp(self) -> None:
         gid = srp.gid(wire.ends()[0].device)
         group = srp.FABRIC / f"0x{gid}" / f"0x{gid}"
@@ -144,7 +142,7 @@ class Target(Faulty):
             disks.write(group / "enable", 1)
 
         with srp.target(disks.in_memory(2), wire.client_guid()):
-            self.check_disk(lambda: srp.native_connection(gid), kill, resumes=True)
+            self.check_disk(lambda: srp.connection(gid), kill, resumes=True)
 
     def test_nfs(self) -> None:
         def kill() -> None:

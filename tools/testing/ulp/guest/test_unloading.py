@@ -156,7 +156,6 @@ class Iser(Unloading):
         self.check_driver(self.target, self.connect)
 
 
-@ulp.IB_ONLY
 class Srp(Unloading):
     def setUp(self) -> None:
         super().setUp()
