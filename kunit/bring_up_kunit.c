@@ -217,6 +217,23 @@ static void leaves_a_device_silent_when_the_kernel_ends(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
+static void takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	hca->reset_error = -ENOTTY;
+	cxib_hw_shut_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	KUNIT_EXPECT_FALSE(test, hca->dma);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&hw->health));
+
+	hca->reset_error = 0;
+	cxib_hw_tear_down(hw);
+	fake_hca_expect_clean(hca);
+}
+
 static void answers_page_requests_of_the_firmware(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -300,6 +317,7 @@ static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE(unwinds_when_the_device_stops_answering_at_any_point),
 	KUNIT_CASE(tears_down_a_broken_device_without_asking_it),
 	KUNIT_CASE(leaves_a_device_silent_when_the_kernel_ends),
+	KUNIT_CASE(takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends),
 	KUNIT_CASE(answers_page_requests_of_the_firmware),
 	KUNIT_CASE(resets_a_device_that_keeps_pages),
 	KUNIT_CASE(refuses_firmware_without_the_interface_step),

@@ -118,7 +118,8 @@ struct fake_irq {
  * @vectors: interrupt vectors that it has
  * @vectors_given: vectors that the driver has
  * @uars: UAR pages that are allocated
- * @resets: how often it was reset
+ * @resets: how often it was reset, or should have been
+ * @reset_error: why it cannot be reset, or 0
  * @script: carries commands out instead of the device; NULL: it does itself.
  *	Returns the status.
  * @script_context: for @script
@@ -166,6 +167,7 @@ struct fake_hca {
 	unsigned int vectors_given;
 	unsigned int uars;
 	unsigned int resets;
+	int reset_error;
 	u8 (*script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 		     u32 out_length);
 	void *script_context;

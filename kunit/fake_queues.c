@@ -244,6 +244,8 @@ static int fake_reset(struct cxib_bus *bus)
 	struct fake_hca *hca = to_hca(bus);
 
 	hca->resets++;
+	if (hca->reset_error)
+		return hca->reset_error;
 	fake_hca_forget(hca);
 	return 0;
 }
