@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns build/bench/NAME.json into a page and a plot."""
+"""Turns what was measured into a page and a plot."""
 
 import itertools
 import json
@@ -139,14 +139,28 @@ def publish_bring_up(results: dict, pages: pathlib.Path) -> None:
 ULP_DRIVERS = {"cxib": "cxib", "mlx5": "mlx5_ib", "rxe": PEER}
 
 
-def ulp_values(results: dict) -> dict[tuple[str, str, str], dict[str, float]]:
-    """The median of all rounds by driver, for each protocol, measurement and unit."""
-    values: dict[tuple[str, str, str], dict[str, list[float]]] = {}
-    for driver, rounds in results.items():
-        for row in itertools.chain.from_iterable(rounds):
-            found = values.setdefault((row["protocol"], row["what"], row["unit"]), {})
+Figures = dict[tuple[str, str, str], dict[str, list[float]]]
+
+
+def ulp_figures(results: dict) -> Figures:
+    """The values of all turns by driver, for each protocol, measurement and unit."""
+    figures: Figures = {}
+    for driver, turns in results.items():
+        for row in itertools.chain.from_iterable(turns):
+            found = figures.setdefault((row["protocol"], row["what"], row["unit"]), {})
             found.setdefault(driver, []).append(row["value"])
-    return {key: {driver: statistics.median(each) for driver, each in found.items()} for key, found in values.items()}
+    return figures
+
+
+def turns_told(figures: Figures) -> str:
+    """How many turns a figure is of, and how far they lie apart."""
+    all_turns = [turns for found in figures.values() for turns in found.values()]
+    count = max(map(len, all_turns))
+    if count == 1:
+        return "figures are of one turn."
+    spreads = [max(turns) / min(turns) for turns in all_turns]
+    return (f"figures are medians of {count} turns, which differ by a factor of\n{statistics.median(spreads):.1f} for the "
+            f"median figure and {max(spreads):.1f} at the most: smaller differences between drivers mean nothing.")
 
 
 def plot_columns(title: str, unit: str, lines: list[str], target: pathlib.Path) -> None:
@@ -180,13 +194,13 @@ def plot_ulps(values: dict, target: pathlib.Path) -> None:
 
 
 def publish_ulps(results: dict, pages: pathlib.Path) -> None:
-    values = ulp_values(results)
-    count = max(map(len, results.values()))
-    rounds = f"{count} turns" if count > 1 else "one turn"
+    figures = ulp_figures(results)
+    values = {key: {driver: statistics.median(turns) for driver, turns in found.items()}
+              for key, found in figures.items()}
     rows = [["protocol", "measured", "unit", *ULP_DRIVERS.values()]]
     for (protocol, what, unit), found in values.items():
-        figures = [f"{found[driver]:,.0f}" if driver in found else "-" for driver in ULP_DRIVERS]
-        rows.append([protocol, what, unit, *figures])
+        medians = [f"{found[driver]:,.0f}" if driver in found else "-" for driver in ULP_DRIVERS]
+        rows.append([protocol, what, unit, *medians])
     text = textwrap.dedent(f"""\
         .. {LICENSE}
 
@@ -197,16 +211,16 @@ def publish_ulps(results: dict, pages: pathlib.Path) -> None:
         One guest with two virtual processors, without hardware virtualization (TCG), on a machine with
         {os.cpu_count()} processors, has both ends: targets with disks in memory on the first device, clients on the
         second one. cxib and mlx5_ib drive two emulated ConnectX-5 HCAs on a switch; rdma_rxe runs over a pair
-        of virtual Ethernet interfaces, without an HCA. The drivers take turns, a new guest each time; a figure
-        is the median of @ROUNDS@. Processor time is that of the whole guest, target and fio included. On a machine
-        with neighbours, figures differ by a factor of two from guest to guest; small differences mean nothing.
+        of virtual Ethernet interfaces, without an HCA. The drivers take turns, a new guest each
+        time; @TURNS@
+        Processor time is that of the whole guest, target and fio included.
         ``make bench-ulps`` measures and writes this page. Only ratios say something about another machine.
 
         @TABLE@
 
         .. image:: ulps.svg
         """)
-    (pages / "ulps.rst").write_text(text.replace("@ROUNDS@", rounds).replace("@TABLE@", table(rows)))
+    (pages / "ulps.rst").write_text(text.replace("@TURNS@", turns_told(figures)).replace("@TABLE@", table(rows)))
     plot_ulps(values, pages / "ulps.svg")
 
 
@@ -339,13 +353,13 @@ PUBLISHERS = {
 
 
 def main() -> int:
-    name, pages = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
+    name, results, pages = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
     if name not in PUBLISHERS:
-        print(f"usage: publish.py {'|'.join(PUBLISHERS)} DIRECTORY", file=sys.stderr)
+        print(f"usage: publish.py {'|'.join(PUBLISHERS)} RESULTS DIRECTORY", file=sys.stderr)
         return 2
     directory = REPO / pages
     directory.mkdir(parents=True, exist_ok=True)
-    PUBLISHERS[name](json.loads((REPO / f"build/bench/{name}.json").read_text()), directory)
+    PUBLISHERS[name](json.loads((REPO / results).read_text()), directory)
     print(f"published in {directory.relative_to(REPO)}")
     return 0
 

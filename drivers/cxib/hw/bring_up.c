@@ -432,7 +432,7 @@ void cxib_hw_shut_down(struct cxib_hw *hw)
 	err = hw->bus->ops->reset(hw->bus);
 	if (err)
 		dev_warn(hw->bus->dev,
-			 "cannot reset the device: error %d; the next kernel's driver has to\n",
+			 "cannot reset the device: error %d; boot the next kernel through the firmware, not by kexec\n",
 			 err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_shut_down);
