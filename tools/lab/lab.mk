@@ -6,10 +6,12 @@ LAB_KERNEL ?= stock
 
 ##@ Lab
 .PHONY: lab lab-shell lab-clean
-lab: ## Debian tree, QEMU, guest kernels; 30 minutes once, then at once
+lab: ## Debian tree, QEMU, guest kernels; once, then at once
 	@tools/lab/prepare
 
-lab-shell: lab ## interactive guest; LAB_DRIVER=none, mlx5 or cxib, LAB_KERNEL=stock or debug
+lab-shell: ## interactive guest; LAB_DRIVER=none, mlx5 or cxib, LAB_KERNEL=stock or debug
+	@tools/lab/prepare --for $(LAB_KERNEL)
+	@$(if $(filter-out none,$(LAB_DRIVER)),$(MAKE) --no-print-directory cxemu)
 	@tools/lab/run --driver $(LAB_DRIVER) --kernel $(LAB_KERNEL) --shell
 
 lab-clean: ## remove what older recipes left in the cache of the lab

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where things are, and how to complain. Sourced by the scripts of tools/lab.
+# Where things are, what is there, and how to complain. Sourced by the scripts of tools/lab.
 # shellcheck shell=bash disable=SC2034
 
 lab_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -15,9 +15,15 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "must be run as root (mounts, chroot)"
 }
 
-# The files that decide what the tree contains; their hash names it.
+# The files that decide what the tree contains; their hash names it. The debug kernel has a hash of its own.
 recipe_files() {
-	(cd "$lab_dir" && find recipe guest/rds_exercise.c -type f ! -name '*~' ! -name '*.swp' | LC_ALL=C sort)
+	(cd "$lab_dir" && find recipe guest/rds_exercise.c -type f ! -path 'recipe/kernel/*' ! -name '*~' ! -name '*.swp' |
+		LC_ALL=C sort)
+}
+
+# The files that, with the versions of the kernel's source and of the compiler, decide what the debug kernel is.
+kernel_files() {
+	(cd "$lab_dir" && find recipe/kernel -type f ! -name '*~' ! -name '*.swp' | LC_ALL=C sort)
 }
 
 # Prints the hash of all files named on standard input (paths below tools/lab).
@@ -27,6 +33,48 @@ hash_files() {
 
 recipe_hash() {
 	recipe_files | hash_files
+}
+
+# Prints the hash that names the debug kernel; fails where the tree has no source of it yet.
+kernel_hash() {
+	[ -s "$lab/kernel-source" ] || return 1
+	{
+		kernel_files | hash_files
+		cat "$lab/kernel-source"
+	} | sha256sum | cut -c1-16
+}
+
+# Prints the release (uname -r) of a kernel of the lab; fails where it is not in the tree.
+kernel_release() { # stock|debug
+	local hash
+	case $1 in
+	stock) cat "$lab/stock-release" 2> /dev/null ;;
+	debug) hash=$(kernel_hash) && cat "$lab/debug-releases/$hash" 2> /dev/null ;;
+	esac
+}
+
+# Succeeds where all that guests with a kernel need is in the tree.
+lab_has() { # stock|debug
+	[ -e "$lab/ready" ] || return 1
+	kernel_release "$1" > /dev/null
+}
+
+# Tells in one line why a guest kernel, and with it the rest of the lab, cannot be used yet, and what to do.
+missing() { # stock|debug
+	local what='the lab is' command="tools/lab/prepare --for $1"
+	if [ "$1" = debug ] && [ -e "$lab/ready" ]; then what='the debug kernel is'; fi
+	if [ -e "$lab/lock" ] && ! flock --shared --nonblock "$lab/lock" true; then
+		printf "%s being prepared%s; '%s' waits for it\n" "$what" "$(progress_of_others)" "$command"
+	else
+		printf "%s not there: '%s' prepares it (looked in %s)\n" "$what" "$command" "$lab"
+	fi
+}
+
+# Prints how far the run is that prepares the lab.
+progress_of_others() {
+	if [ -s "$lab/logs/progress" ]; then
+		printf ' (%s)' "$(cat "$lab/logs/progress")"
+	fi
 }
 
 # Sets: recipe, lab (directory of this recipe), tree (root of the Debian tree)

@@ -2,13 +2,17 @@
 # Steps with stamps, run in the background, shown with what they do and how far they are.
 # shellcheck shell=bash disable=SC2154
 #
-# A step NAME is a function step_NAME; step_NAME_progress, where it exists, prints how far it is.
-# Needs: $stamps and $logs (directories), $step_total
+# A step NAME is a function step_NAME; step_NAME_progress, where it exists, prints how far it is, and step_NAME_done
+# succeeds where nothing is to be done (else a stamp says so).
+# Needs: $stamps and $logs (directories)
 
-declare -A step_pid=() step_number=() step_title=() step_started=()
+declare -A step_pid=() step_number=() step_title=() step_started=() step_log=()
 step_order=()
+step_total=0
 last_line_length=0
 last_report=0
+# Where those who wait for this run read how far it is; empty: nobody does.
+progress_file=''
 
 elapsed() { # SECONDS -> m:ss
 	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
@@ -26,26 +30,50 @@ say() {
 	printf '%s\n' "$*"
 }
 
-# Starts a step unless its stamp says that it is done. Arguments: NUMBER NAME TITLE
-step_start() {
-	local number=$1 name=$2 title=$3
-	step_number[$name]=$number
-	step_title[$name]=$title
-	if [ -e "$stamps/$name" ]; then
-		say "[$number/$step_total] $title: done before"
+# Says which steps there are, in the order of their numbers. Arguments: NAME TITLE…
+step_plan() {
+	step_total=$(($# / 2))
+	local number
+	for ((number = 1; $# >= 2; number++)); do
+		step_number[$1]=$number
+		step_title[$1]=$2
+		step_log[$1]=$logs/$1.log
+		shift 2
+	done
+}
+
+step_done() { # NAME
+	if declare -F "step_$1_done" > /dev/null; then
+		"step_$1_done"
+	else
+		[ -e "$stamps/$1" ]
+	fi
+}
+
+# Starts a step unless it is done, or runs.
+step_start() { # NAME
+	local name=$1 title="[${step_number[$1]}/$step_total] ${step_title[$1]}"
+	[ -z "${step_started[$name]:-}" ] || return 0
+	if step_done "$name"; then
+		say "$title: done before"
 		return 0
 	fi
-	say "[$number/$step_total] $title …"
+	say "$title …"
 	step_started[$name]=$SECONDS
 	# A process group of its own, so that all of it can be ended.
 	set -m
 	(
 		"step_$name"
 		touch "$stamps/$name"
-	) > "$logs/$name.log" 2>&1 < /dev/null &
+	) > "${step_log[$name]}" 2>&1 < /dev/null &
 	step_pid[$name]=$!
 	set +m
 	step_order+=("$name")
+}
+
+step_run() { # NAME
+	step_start "$1"
+	step_wait "$1"
 }
 
 step_summary() { # NAME
@@ -57,7 +85,6 @@ step_summary() { # NAME
 		"${progress:+: $progress}" "$(elapsed $((SECONDS - step_started[$1])))"
 }
 
-# One line that is rewritten on a terminal, a line every 20 s elsewhere.
 show_running() {
 	local name line=''
 	for name in "${step_order[@]}"; do
@@ -66,6 +93,15 @@ show_running() {
 		fi
 	done
 	[ -n "$line" ] || return 0
+	if [ -n "$progress_file" ]; then
+		printf '%s\n' "$line" > "$progress_file.new" && mv "$progress_file.new" "$progress_file"
+	fi
+	show_line "$line"
+}
+
+# One line that is rewritten on a terminal, a line every 20 s elsewhere.
+show_line() {
+	local line=$1
 	if [ -t 1 ]; then
 		line=${line:0:$(($(tput cols 2> /dev/null || echo 100) - 1))}
 		clear_line
@@ -83,8 +119,8 @@ step_reap() {
 	wait "${step_pid[$name]}" || status=$?
 	unset "step_pid[$name]"
 	if [ "$status" -ne 0 ]; then
-		say "$title: FAILED; the end of $logs/$name.log:"
-		tail -n 30 "$logs/$name.log" | sed 's/^/    /'
+		say "$title: FAILED; the end of ${step_log[$name]}:"
+		tail -n 30 "${step_log[$name]}" | sed 's/^/    /'
 		exit 1
 	fi
 	say "$title: done ($(elapsed $((SECONDS - step_started[$name]))))"

@@ -77,12 +77,20 @@ step_debian_progress() {
 	grep -h '^I: ' "$logs/debian.log" | tail -n 1 | cut -c4-50
 }
 
-step_toolchain() {
-	in_tree -- /mnt/recipe/inside/install /mnt/recipe/packages.build - 9> "$logs/toolchain.apt"
+step_compilers() {
+	in_tree -- /mnt/recipe/inside/install /mnt/recipe/packages.build - 9> "$logs/compilers.apt"
+	note_stock_release
 }
 
-step_toolchain_progress() {
-	apt_progress "$logs/toolchain.apt"
+step_compilers_progress() {
+	apt_progress "$logs/compilers.apt"
+}
+
+# The newest Debian kernel of the tree is the stock one. Its headers are there before it is.
+note_stock_release() {
+	find "$tree/usr/src" -maxdepth 1 -name 'linux-headers-*-amd64' -printf '%f\n' | sed 's/^linux-headers-//' |
+		sort -V | tail -n 1 > "$lab/stock-release.new"
+	mv "$lab/stock-release.new" "$lab/stock-release"
 }
 
 step_packages() {
@@ -96,20 +104,24 @@ step_packages_progress() {
 
 step_finish() {
 	in_tree -- /mnt/recipe/inside/finish "$qemu_minimum" /mnt/guest/rds_exercise.c
-	# The newest Debian kernel of the tree is the stock one.
-	find "$tree/boot" -name 'vmlinuz-*-amd64' -printf '%f\n' | sed 's/^vmlinuz-//' | sort -V | tail -n 1 \
-		> "$lab/stock-release"
+	note_stock_release
+	ls "$tree/boot/vmlinuz-$(cat "$lab/stock-release")"
 }
 
-# The kernel depends on less than the tree does, so it is kept by the hash of what it is made from.
-kernel_directory() {
-	local hash
-	hash=$({
-		(cd "$lab_dir" && sha256sum recipe/kernel/*.config recipe/inside/kernel)
-		# shellcheck disable=SC2016
-		in_tree -- dpkg-query -W -f '${Package} ${Version}\n' linux-source-6.12 gcc-14
-	} | sha256sum | cut -c1-16)
-	printf '%s/kernels/%s\n' "$cache" "$hash"
+step_source_done() {
+	step_kernel_done
+}
+
+# Leaves the versions that, with the recipe, decide what the debug kernel is.
+step_source() {
+	in_tree -- /mnt/recipe/inside/install /mnt/recipe/kernel/packages - 9> "$logs/source.apt"
+	# shellcheck disable=SC2016
+	in_tree -- dpkg-query -W -f '${Package} ${Version}\n' linux-source-6.12 gcc-14 > "$lab/kernel-source.new"
+	mv "$lab/kernel-source.new" "$lab/kernel-source"
+}
+
+step_source_progress() {
+	apt_progress "$logs/source.apt"
 }
 
 # An interrupted build of another recipe is gigabytes that nobody comes back for.
@@ -122,9 +134,15 @@ remove_abandoned_builds() { # DIRECTORY of the build to keep
 	done
 }
 
+step_kernel_done() {
+	kernel_release debug > /dev/null
+}
+
+# A built kernel is kept by its hash, for other trees.
 step_kernel() {
-	local directory
-	directory=$(kernel_directory)
+	local hash directory
+	hash=$(kernel_hash)
+	directory=$cache/kernels/$hash
 	if [ ! -e "$directory/release" ]; then
 		exec 8> "$directory.lock"
 		flock 8
@@ -133,16 +151,20 @@ step_kernel() {
 		remove_abandoned_builds "$directory"
 		mkdir -p "$directory.build" "$tree/usr/src/lab-kernel"
 		in_tree --bind "$directory.build" /usr/src/lab-kernel -- \
-			env CCACHE_DIR=/var/cache/ccache /mnt/recipe/inside/kernel /mnt/recipe/kernel
+			env CCACHE_DIR=/var/cache/ccache /mnt/recipe/kernel/build /mnt/recipe/kernel "${hash:0:8}"
 		rm -rf "$directory"
 		mv "$directory.build/result" "$directory"
 		rm -rf "$directory.build"
 	fi
 	install_kernel "$directory"
+	mkdir -p "$lab/debug-releases"
+	cp "$directory/release" "$lab/debug-releases/$hash.new"
+	mv "$lab/debug-releases/$hash.new" "$lab/debug-releases/$hash"
 }
 
-# Copies a built kernel into the tree, in the places where Debian's are.
-install_kernel() {
+# Copies a built kernel into the tree, in the places where Debian's are. Its release has its hash, so that kernels of
+# several recipes have room beside each other, and guests that run one keep it.
+install_kernel() { # DIRECTORY
 	local release
 	release=$(cat "$1/release")
 	# A kernel that was built before is here before the packages are.
@@ -153,10 +175,23 @@ install_kernel() {
 	ln -s "/usr/src/linux-headers-$release" "$tree/lib/modules/$release/build"
 	cp "$1/config" "$tree/boot/config-$release"
 	cp "$1/vmlinuz" "$tree/boot/vmlinuz-$release"
-	printf '%s\n' "$1" > "$lab/kernel"
-	printf '%s\n' "$release" > "$lab/debug-release.new"
-	mv "$lab/debug-release.new" "$lab/debug-release"
 }
+
+# Removes the debug kernels that the present recipe does not use from the tree.
+remove_other_kernels() {
+	local release kept
+	kept=$(kernel_release debug || true)
+	for release in "$tree"/lib/modules/*-cxib-debug; do
+		release=${release##*/}
+		if [ "$release" = "$kept" ] || [ ! -d "$tree/lib/modules/$release" ]; then continue; fi
+		grep -lsxF -- "$release" "$lab"/debug-releases/* | xargs -r rm
+		rm -rf "$tree/lib/modules/$release" "$tree/usr/src/linux-headers-$release" "$tree/boot"/{vmlinuz,config}-"$release"
+		say "removed the kernel $release"
+	done
+}
+
+# Objects that a build makes; only used to show a percentage.
+kernel_objects=2800
 
 step_kernel_progress() {
 	local objects
@@ -164,4 +199,33 @@ step_kernel_progress() {
 	if [ "$objects" -gt 0 ]; then
 		printf '%d%%' $((objects * 100 / kernel_objects > 99 ? 99 : objects * 100 / kernel_objects))
 	fi
+}
+
+# The programs of this checkout. They need no more of the lab than its compilers, and other runs need not wait for
+# them: file descriptor 7 is the lab's lock.
+in_checkout() { # COMMAND…
+	exec 7>&-
+	cd "$repo" || return
+	env -u MAKEFLAGS -u MAKELEVEL LAB_EARLY=1 "$@"
+}
+
+step_cxemu_done() {
+	false
+}
+
+step_cxemu() {
+	in_checkout make --no-print-directory cxemu
+}
+
+step_cxemu_progress() {
+	awk -F '[][/]' '/^\[[0-9]+\/[0-9]+\]/ { share = $2 * 100 / $3 } END { if (share) printf "%d%%", share }' \
+		"${step_log[cxemu]}"
+}
+
+step_module_done() {
+	false
+}
+
+step_module() {
+	in_checkout tools/testing/module/build --kernel stock
 }

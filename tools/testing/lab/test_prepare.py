@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tools/lab/prepare is asked for, what names the tree and the debug kernel, and what is said of what is missing."""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+from collections.abc import Callable, Iterator
+
+LAB = pathlib.Path(__file__).resolve().parents[2] / "lab"
+STOCK, DEBUG = "6.12.1-amd64", "6.12.1-0123abcd-cxib-debug"
+PATIENCE = 60
+
+
+class LabTest(unittest.TestCase):
+    """A cache of its own, and a copy of the lab's scripts that a test may change."""
+
+    def setUp(self) -> None:
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.scripts = directory / "checkout/tools/lab"
+        shutil.copytree(LAB, self.scripts, ignore=shutil.ignore_patterns("__pycache__"))
+        self.environment = os.environ | {"CXIB_LAB_CACHE": str(directory / "cache"), "LC_ALL": "C.UTF-8"}
+
+    def run_script(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([self.scripts / name, *arguments], env=self.environment, capture_output=True, text=True,
+                              check=False, timeout=PATIENCE)
+
+    def refusal(self, name: str, *arguments: str, status: int = 1) -> str:
+        """The only line that a script says when it fails."""
+        done = self.run_script(name, *arguments)
+        self.assertEqual(status, done.returncode, done.stdout + done.stderr)
+        self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
+        return done.stderr.strip()
+
+    def lab(self) -> pathlib.Path:
+        return pathlib.Path(self.run_script("prepare", "--where").stdout.strip()).parent
+
+    def kernel_hash(self) -> str:
+        words = f". {self.scripts}/lib/common.sh; locate_lab; kernel_hash"
+        return subprocess.run(["bash", "-c", words], env=self.environment, capture_output=True, text=True,
+                              check=True).stdout.strip()
+
+    def make_tree(self) -> pathlib.Path:
+        """What there is when the tree is prepared and the debug kernel is not."""
+        lab = self.lab()
+        (lab / "logs").mkdir(parents=True)
+        self.finish_tree()
+        return lab
+
+    def finish_tree(self) -> None:
+        lab = self.lab()
+        (lab / "stock-release").write_text(f"{STOCK}\n")
+        (lab / "ready").touch()
+
+    def make_debug_kernel(self) -> None:
+        lab = self.lab()
+        (lab / "kernel-source").write_text("linux-source-6.12 6.12.1-1\ngcc-14 14.2.0-1\n")
+        (lab / "debug-releases").mkdir()
+        (lab / "debug-releases" / self.kernel_hash()).write_text(f"{DEBUG}\n")
+
+    @contextlib.contextmanager
+    def another_run(self) -> Iterator[None]:
+        """Holds the lab's lock, as a run that prepares it does."""
+        lab = self.lab()
+        (lab / "logs").mkdir(parents=True, exist_ok=True)
+        with (lab / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+class Arguments(LabTest):
+    def test_an_unknown_argument_is_named(self) -> None:
+        self.assertIn("unknown argument '--fast'", self.refusal("prepare", "--fast"))
+
+    def test_an_unknown_kernel_is_named(self) -> None:
+        self.assertIn("unknown kernel 'fast': stock or debug", self.refusal("prepare", "--for", "fast"))
+
+    def test_a_kernel_has_to_be_named(self) -> None:
+        self.assertIn("--for needs a kernel", self.refusal("prepare", "--for"))
+
+
+class Prepared(LabTest):
+    """Runs that have nothing to do."""
+
+    def test_the_tree_is_enough_for_the_stock_kernel(self) -> None:
+        self.make_tree()
+        done = self.run_script("prepare", "--for", "stock")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(f"The lab is ready: {self.lab()}/tree (kernels {STOCK};", done.stdout)
+
+    def test_everything_is_wanted_where_nothing_is_said(self) -> None:
+        self.make_tree()
+        self.make_debug_kernel()
+        done = self.run_script("prepare")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(f"(kernels {STOCK}, {DEBUG};", done.stdout)
+
+    def wait_for_another_run(self, kernel: str, provide: Callable[[], None]) -> str:
+        """What a run says that begins beside another one, which then provides what is wanted and goes on."""
+        with self.another_run():
+            waiting = subprocess.Popen([self.scripts / "prepare", "--for", kernel], env=self.environment, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            assert waiting.stdout is not None
+            first = waiting.stdout.readline()
+            self.assertIsNone(waiting.poll(), first)
+            provide()
+            rest, _ = waiting.communicate(timeout=PATIENCE)
+        self.assertEqual(0, waiting.returncode, rest)
+        return first + rest
+
+    def test_who_wants_the_stock_kernel_waits_for_the_tree_of_another_run(self) -> None:
+        said = self.wait_for_another_run("stock", self.finish_tree)
+        self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{STOCK}")
+
+    def test_who_wants_the_debug_kernel_waits_for_it(self) -> None:
+        self.make_tree()
+        said = self.wait_for_another_run("debug", self.make_debug_kernel)
+        self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{DEBUG}")
+
+    def test_who_wants_the_stock_kernel_does_not_wait_for_the_debug_one(self) -> None:
+        self.make_tree()
+        with self.another_run():
+            done = self.run_script("prepare", "--for", "stock")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertNotIn("waiting", done.stdout)
+
+
+class Programs(LabTest):
+    """What prepare builds in the checkout."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.make_tree()
+        self.checkout = self.scripts.parents[1]
+        (self.checkout / "Makefile").write_text("cxemu:\n\t@touch cxemu-is-built\n")
+        self.build = self.checkout / "tools/testing/module/build"
+        self.build.parent.mkdir(parents=True)
+        self.write_build("touch module-is-built")
+
+    def write_build(self, command: str) -> None:
+        self.build.write_text(f"#!/bin/sh\n{command}\n")
+        self.build.chmod(0o755)
+
+    def built(self) -> list[str]:
+        return sorted(path.name for path in self.checkout.glob("*-is-built"))
+
+    def test_they_are_built_when_asked_for(self) -> None:
+        self.assertEqual(0, self.run_script("prepare", "--for", "stock").returncode)
+        self.assertEqual([], self.built())
+        done = self.run_script("prepare", "--for", "stock", "--programs")
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(["cxemu-is-built", "module-is-built"], self.built())
+
+    def test_they_are_built_while_another_run_prepares_the_rest(self) -> None:
+        (self.lab() / "ready").unlink()
+        (self.lab() / "stamps").mkdir()
+        (self.lab() / "stamps/compilers").touch()
+        self.write_build(f"touch module-is-built; touch {self.lab()}/ready")
+        with self.another_run():
+            done = self.run_script("prepare", "--for", "stock", "--programs")
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(["cxemu-is-built", "module-is-built"], self.built())
+
+    def test_a_failure_shows_the_end_of_its_log(self) -> None:
+        self.write_build("echo no such header; exit 2")
+        done = self.run_script("prepare", "--for", "stock", "--programs")
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stdout, r"building cxib.ko: FAILED; the end of .*/build/prepare/module.log:\n +no such header\n")
+
+
+class Names(LabTest):
+    """The tree and the debug kernel each have a hash of what they are made from."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.make_tree()
+        self.make_debug_kernel()
+
+    def change(self, name: str) -> None:
+        with (self.scripts / name).open("a") as file:
+            file.write("# changed\n")
+
+    def test_a_configuration_of_the_kernel_keeps_the_tree(self) -> None:
+        for name in ("50-checking.config", "build", "packages"):
+            tree, kernel = self.lab(), self.kernel_hash()
+            self.change(f"recipe/kernel/{name}")
+            self.assertEqual(tree, self.lab(), name)
+            self.assertNotEqual(kernel, self.kernel_hash(), name)
+
+    def test_a_kernel_of_another_configuration_is_not_taken(self) -> None:
+        self.assertEqual(0, self.run_script("kdir", "debug").returncode)
+        self.change("recipe/kernel/50-checking.config")
+        self.assertIn("the debug kernel is not there", self.refusal("kdir", "debug"))
+        self.assertEqual(f"/lib/modules/{STOCK}/build\n", self.run_script("kdir", "stock").stdout)
+
+    def test_another_source_makes_another_kernel(self) -> None:
+        (self.lab() / "kernel-source").write_text("linux-source-6.12 6.12.2-1\ngcc-14 14.2.0-1\n")
+        self.assertIn("the debug kernel is not there", self.refusal("kdir", "debug"))
+
+    def test_packages_make_another_tree(self) -> None:
+        for name in ("recipe/packages.build", "recipe/packages.lab", "recipe/inside/finish", "guest/rds_exercise.c"):
+            tree = self.lab()
+            self.change(name)
+            self.assertNotEqual(tree, self.lab(), name)
+
+
+class Missing(LabTest):
+    """One line says what is not there, and how to get it."""
+
+    def test_the_lab_is_not_prepared(self) -> None:
+        advice = "the lab is not there: 'tools/lab/prepare --for stock' prepares it"
+        self.assertIn(advice, self.refusal("kdir", "stock"))
+        self.assertIn(advice, self.refusal("exec", "true"))
+        self.assertIn(advice, self.refusal("run", "--", "true", status=125))
+
+    def test_the_lab_is_being_prepared(self) -> None:
+        with self.another_run():
+            advice = "the lab is being prepared; 'tools/lab/prepare --for stock' waits for it"
+            self.assertIn(advice, self.refusal("exec", "true"))
+            self.assertIn(advice, self.refusal("run", "--", "true", status=125))
+
+    def test_the_debug_kernel_is_not_built(self) -> None:
+        self.make_tree()
+        advice = "the debug kernel is not there: 'tools/lab/prepare --for debug' prepares it"
+        self.assertIn(advice, self.refusal("kdir", "debug"))
+        self.assertIn(advice, self.refusal("run", "--kernel", "debug", "--driver", "cxib", "--", "true", status=125))
+
+    def test_the_debug_kernel_is_being_built(self) -> None:
+        lab = self.make_tree()
+        (lab / "logs/progress").write_text("[6/7] building the debug kernel: 43%\n")
+        with self.another_run():
+            advice = ("the debug kernel is being prepared ([6/7] building the debug kernel: 43%); "
+                      "'tools/lab/prepare --for debug' waits for it")
+            self.assertIn(advice, self.refusal("kdir", "debug"))
+            self.assertIn(advice, self.refusal("run", "--kernel=debug", "--", "true", status=125))
+
+
+if __name__ == "__main__":
+    unittest.main()
