@@ -51,7 +51,7 @@ check: lab ## everything that CI runs: an hour and more, half an hour longer wit
 check-fast: lab ## what needs no guest: style, sparse, host tests; 3 minutes
 	@tools/testing/check --level fast
 
-check-long: lab ## all of it, with the soaks: hours
+check-long: lab ## all of it, with the soaks: hours; one that was cut goes on where it stopped
 	@tools/testing/check --level long
 
 kunit: ## the KUnit suites in a guest; SUITE=glob chooses

@@ -191,5 +191,102 @@ class Selection(CheckTest):
         self.assertIn("steps:2: a second step of the name one", run.stderr)
 
 
+class Needs(CheckTest):
+    def test_steps_that_need_nothing_do_not_wait(self) -> None:
+        meet = f"for n in $(seq 600); do [ -e {self.directory / 'two'} ] && exit 0; sleep 0.1; done; exit 1"
+        steps = f"need|kernel|{meet}\nfast:kernel|one|true\ncheck|two|touch {self.directory / 'two'}\n"
+        run = self.check(steps)
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(re.findall(r"(?m)^ok .* (\w+)$", run.stdout), ["two", "one"])
+
+    def test_a_step_starts_when_what_it_needs_is_there(self) -> None:
+        made = self.directory / "made"
+        steps = f"need|kernel|sleep 1; touch {made}\ncheck:kernel|one|[ -e {made} ]\n"
+        self.assertEqual(self.check(steps).returncode, 0)
+
+    def test_steps_fail_whose_need_cannot_be_had(self) -> None:
+        run = self.check("need|kernel|echo no disk; exit 3\ncheck:kernel|one|true\ncheck|two|true\n")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("| no disk\n", run.stdout)
+        self.assertRegex(run.stdout, r"(?m)^FAILED .* one  \(needs kernel, which could not be prepared\)$")
+        self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
+
+    def test_what_no_chosen_step_needs_is_not_prepared(self) -> None:
+        made = self.directory / "made"
+        self.check(f"need|kernel|touch {made}\nfast|one|true\ncheck:kernel|two|true\n", "--level", "fast")
+        self.assertFalse(made.exists())
+
+    def test_a_wait_is_reported(self) -> None:
+        run = self.check("need|kernel|echo halfway; sleep 3\ncheck:kernel|one|true\n")
+        self.assertIn("waiting for kernel; halfway", run.stdout)
+
+    def test_an_unknown_need_is_an_error(self) -> None:
+        run = self.check("fast:kernel|one|true\n")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("steps:1: not a step", run.stderr)
+
+
+class LongForms(CheckTest):
+    """A checkout of its own whose commit the test decides."""
+
+    STEPS = "fast|quick|true\nlong|one|echo one >>{0}\nlong|two|echo two >>{0}; [ ! -e {1} ]\n"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ran, self.broken = self.directory / "ran", self.directory / "broken"
+        repository = self.directory / "repository"
+        script = repository / "tools" / "testing" / "check"
+        script.parent.mkdir(parents=True)
+        script.write_bytes(CHECK.read_bytes())
+        script.chmod(0o755)
+        self.script, self.repository = script, repository
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.commit()
+
+    def git(self, *arguments: str) -> None:
+        who = ("-c", "user.name=tester", "-c", "user.email=tester@example")
+        subprocess.run(["git", "-C", self.repository, *who, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    def commit(self) -> None:
+        self.git("commit", "--quiet", "--allow-empty", "--message", "another")
+
+    def long(self, *arguments: str) -> list[str]:
+        """Runs the long form; what of it has run, in order of names."""
+        self.ran.unlink(missing_ok=True)
+        steps = self.STEPS.format(self.ran, self.broken)
+        self.last = subprocess.run(
+            [self.script, "--level", "long", *arguments], env=self.environment(steps), capture_output=True,
+            text=True, check=False,
+        )
+        return sorted(self.ran.read_text(encoding="utf-8").split()) if self.ran.exists() else []
+
+    def test_goes_on_behind_what_has_passed(self) -> None:
+        self.broken.touch()
+        self.assertEqual(self.long(), ["one", "two"])
+        self.broken.unlink()
+        self.assertEqual(self.long(), ["two"])
+        self.assertIn("1 long steps have passed on this commit before", self.last.stdout)
+        self.assertEqual(self.long(), [])
+        self.assertEqual(self.last.returncode, 0)
+
+    def test_another_commit_is_tested_again(self) -> None:
+        self.long()
+        self.commit()
+        self.assertEqual(self.long(), ["one", "two"])
+
+    def test_a_checkout_with_changes_is_tested_again_and_leaves_no_record(self) -> None:
+        self.long()
+        self.script.write_bytes(CHECK.read_bytes() + b"\n")
+        self.assertEqual(self.long(), ["one", "two"])
+        self.git("commit", "--quiet", "--all", "--message", "changed")
+        self.assertEqual(self.long(), ["one", "two"])
+
+    def test_all_is_tested_again_where_that_is_asked_for(self) -> None:
+        self.long()
+        self.assertEqual(self.long("--again"), ["one", "two"])
+        self.assertEqual(self.long("--only", "one"), ["one"])
+
+
 if __name__ == "__main__":
     unittest.main()
