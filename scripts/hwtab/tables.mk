@@ -2,7 +2,8 @@
 # The files that are generated from the hardware tables. Included by the top Makefile.
 # The generator is built in the lab if there is one, else with the host's compiler.
 
-hwtab = if tools/lab/exec -- true 2>/dev/null; \
+# Several checks at a time may want the generator.
+hwtab = mkdir -p build && exec 9>build/.hwtab.lock && flock 9 && if tools/lab/exec -- true 2>/dev/null; \
     then tools/lab/exec -- make --no-print-directory -f scripts/hwtab/Makefile BUILD=build/hwtab/lab -j2 $(1); \
     else $(MAKE) --no-print-directory -f scripts/hwtab/Makefile BUILD=build/hwtab/host $(1); fi
 

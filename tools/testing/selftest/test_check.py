@@ -104,10 +104,6 @@ class Outcomes(CheckTest):
         steps = "".join(f"check|{name}|{alone}\n" for name in ("one", "two", "three"))
         self.assertEqual(self.check(steps, "--jobs", "1").returncode, 0)
 
-    def test_fast_steps_run_alone(self) -> None:
-        alone = f"mkdir {self.directory / 'lock'} && sleep 0.5 && rmdir {self.directory / 'lock'}"
-        self.assertEqual(self.check(f"fast|one|{alone}\nfast|two|{alone}\n", "--jobs", "2").returncode, 0)
-
     def test_each_of_two_steps_has_its_own_outcome(self) -> None:
         run = self.check("check|one|sleep 1; exit 3\ncheck|two|true\ncheck|three|exit 77\n", "--jobs", "2")
         self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
