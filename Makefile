@@ -45,13 +45,13 @@ headers:
 
 ##@ Test
 .PHONY: check check-fast check-long compare-tests kunit fuzz coverage bench bench-ulps sparse
-check: lab ## everything that CI runs: an hour and more, half an hour longer with a lab to prepare
+check: lab-tree ## everything that CI runs: an hour and more, half an hour longer with a lab to prepare
 	@tools/testing/check --level check
 
-check-fast: lab ## what needs no guest: style, sparse, host tests; 3 minutes
+check-fast: lab-tree ## what needs no guest: style, sparse, host tests; 3 minutes
 	@tools/testing/check --level fast
 
-check-long: lab ## all of it, with the soaks: hours; one that was cut goes on where it stopped
+check-long: lab-tree ## all of it, with the soaks: hours; one that was cut goes on where it stopped
 	@tools/testing/check --level long
 
 kunit: ## the KUnit suites in a guest; SUITE=glob chooses

@@ -5,9 +5,13 @@ LAB_DRIVER ?= none
 LAB_KERNEL ?= stock
 
 ##@ Lab
-.PHONY: lab lab-shell lab-clean
+.PHONY: lab lab-tree lab-shell lab-clean
 lab: ## Debian tree, QEMU, guest kernels; once, then at once
 	@tools/lab/prepare
+
+# The debug kernel is compiled beside what does not want it.
+lab-tree:
+	@tools/lab/prepare --for stock
 
 lab-shell: ## interactive guest; LAB_DRIVER=none, mlx5 or cxib, LAB_KERNEL=stock or debug
 	@tools/lab/prepare --for $(LAB_KERNEL)
