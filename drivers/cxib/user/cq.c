@@ -139,8 +139,10 @@ static int start(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_para
 		return err;
 	response.cqn = cq->number;
 	err = cxib_put_response(udata, &response, sizeof(response.cqn));
+	if (!err)
+		err = cxib_cq_publish(cq);
 	if (err)
-		cxib_destroy_completion_queue(&cq->ib, NULL);
+		cxib_cq_abort(cq);
 	return err;
 }
 

@@ -39,8 +39,10 @@ static int start(struct cxib_srq *srq, struct ib_udata *udata)
 		return err;
 	response.srqn = srq->number;
 	err = cxib_put_response(udata, &response, sizeof(response.srqn));
+	if (!err)
+		err = cxib_srq_publish(srq);
 	if (err)
-		cxib_destroy_shared_receive_queue(&srq->ib, NULL);
+		cxib_srq_abort(srq);
 	return err;
 }
 

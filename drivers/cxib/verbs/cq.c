@@ -96,27 +96,51 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
  * @cq: completion queue with memory
  * @params: what the memory does not say; the rest is filled
  *
+ * Nothing can refer to the queue before cxib_cq_publish(), so until then
+ * cxib_cq_abort() always ends it.
+ *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_cq(); -ENOMEM.
+ * Return: 0, or as cxib_create_cq().
  */
 int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
 {
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
-	int err;
 
 	params->uid = cq->uid;
 	params->buffer = &cq->buffer;
 	params->log_size = cq->log_size;
 	params->eqn = cq->eq->eqn;
 	params->record = cq->record.dma;
-	err = cxib_create_cq(commands_of(verbs), params, &cq->number);
-	if (err)
-		return err;
-	err = xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
-	if (err)
-		cxib_end_in_device(verbs, NULL,
-				   cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
-	return err;
+	return cxib_create_cq(commands_of(verbs), params, &cq->number);
+}
+
+/**
+ * cxib_cq_publish() - the last step: events find the queue, DEVX commands may name it
+ * @cq: completion queue that was started
+ *
+ * The creation of the queue must not fail afterwards: a program may guess its
+ * number and have the device refer to it, and then it cannot be destroyed.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EBUSY or -ENOMEM.
+ */
+int cxib_cq_publish(struct cxib_cq *cq)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	return xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
+}
+
+/**
+ * cxib_cq_abort() - undoes cxib_cq_start()
+ * @cq: completion queue that is not published
+ */
+void cxib_cq_abort(struct cxib_cq *cq)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	cxib_end_in_device(verbs, NULL,
+			   cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
 }
 
 /* For the kernel. */
@@ -141,7 +165,16 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 		return err;
 	err = cxib_cq_start(cq, &params);
 	if (err)
-		free_memory(verbs, cq);
+		goto free_memory;
+	err = cxib_cq_publish(cq);
+	if (err)
+		goto abort;
+	return 0;
+
+abort:
+	cxib_cq_abort(cq);
+free_memory:
+	free_memory(verbs, cq);
 	return err;
 }
 

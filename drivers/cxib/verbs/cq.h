@@ -79,6 +79,8 @@ static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 /* cq.c */
 int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
 int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params);
+int cxib_cq_publish(struct cxib_cq *cq);
+void cxib_cq_abort(struct cxib_cq *cq);
 int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 				 struct uverbs_attr_bundle *attrs);
 int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);

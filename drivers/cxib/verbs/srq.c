@@ -158,9 +158,19 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
 	return is_xrc(srq) && !srq->is_user;
 }
 
-/* From here on polling of its completion queue finds it. */
-static int publish(struct cxib_verbs *verbs, struct cxib_srq *srq)
+/**
+ * cxib_srq_publish() - the last step: events and polling find the SRQ, DEVX commands may name it
+ * @srq: shared receive queue that was started
+ *
+ * The creation of the SRQ must not fail afterwards: a program may guess its
+ * number and have the device refer to it, and then it cannot be destroyed.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EBUSY or -ENOMEM.
+ */
+int cxib_srq_publish(struct cxib_srq *srq)
 {
+	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
 	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
 	struct cxib_cq *cq;
 
@@ -202,21 +212,24 @@ static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *sr
  * cxib_srq_start() - the second half: the device knows the queue
  * @srq: shared receive queue with memory
  *
+ * Nothing can refer to the SRQ before cxib_srq_publish(), so until then
+ * cxib_srq_abort() always ends it.
+ *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_shared_queue(); -ENOMEM.
+ * Return: 0, or as cxib_create_shared_queue().
  */
 int cxib_srq_start(struct cxib_srq *srq)
 {
-	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
-	int err;
+	return create_in_device(to_verbs(srq->ib.device), srq);
+}
 
-	err = create_in_device(verbs, srq);
-	if (err)
-		return err;
-	err = publish(verbs, srq);
-	if (err)
-		destroy_in_device(verbs, srq, NULL);
-	return err;
+/**
+ * cxib_srq_abort() - undoes cxib_srq_start()
+ * @srq: shared receive queue that is not published
+ */
+void cxib_srq_abort(struct cxib_srq *srq)
+{
+	destroy_in_device(to_verbs(srq->ib.device), srq, NULL);
 }
 
 static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
@@ -274,13 +287,20 @@ int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr 
 	if (err)
 		return err;
 	err = cxib_srq_start(srq);
-	if (err) {
-		free_memory(verbs, srq);
-		return err;
-	}
+	if (err)
+		goto free_memory;
+	err = cxib_srq_publish(srq);
+	if (err)
+		goto abort;
 	init->attr.max_wr = BIT(srq->log_size) - 1;
 	init->attr.max_sge = srq->max_sge;
 	return 0;
+
+abort:
+	cxib_srq_abort(srq);
+free_memory:
+	free_memory(verbs, srq);
+	return err;
 }
 
 int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)

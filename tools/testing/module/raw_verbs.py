@@ -71,6 +71,8 @@ class Device:
         self.file = os.open(uverbs_node(name), os.O_RDWR | os.O_CLOEXEC)
         self.events: int | None = None
         self.register_size = 0
+        self.response_address = 0
+        """Where responses to commands go; 0: to memory that is read afterwards."""
         self.queue = Memory(1 << 20)
         self.record = Memory(4096)
 
@@ -82,7 +84,7 @@ class Device:
     def command(self, number: int, request: bytes, response_size: int) -> bytes:
         """One write command whose first word is the address of the response."""
         response = ctypes.create_string_buffer(response_size)
-        body = struct.pack("<Q", ctypes.addressof(response)) + request
+        body = struct.pack("<Q", self.response_address or ctypes.addressof(response)) + request
         assert len(body) % 4 == 0 and response_size % 4 == 0
         os.write(self.file, struct.pack("<IHH", number, (8 + len(body)) // 4, response_size // 4) + body)
         return response.raw
@@ -242,7 +244,9 @@ class Device:
         """A shared receive queue of 15 requests; each field of the request can be changed."""
         fields = {"pd": self.pd} | self._shared_queue(changes)
         request = pack("<QIIIIQQIIII", 0, *fields.values())
-        return struct.unpack("<I", self.command(CREATE_SRQ, request, 16 + 8)[:4])[0]
+        answer = self.command(CREATE_SRQ, request, 16 + 8)
+        (self.srq_number,) = struct.unpack_from("<I", answer, 16)
+        return struct.unpack_from("<I", answer)[0]
 
     def modify_srq(self, srq: int, mask: int, max_wr: int, limit: int) -> None:
         body = pack("<IIII", srq, mask, max_wr, limit)

@@ -3,14 +3,17 @@
 
 import contextlib
 import errno
+import functools
 import re
 import struct
+import threading
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import guest
 import raw_verbs
 import rdma
+import stalled_page
 
 QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_MKEY, QUERY_MKEY, CREATE_EQ = 0x100, 0x103, 0x200, 0x201, 0x301
 CREATE_QP, QUERY_QP, RST2INIT_QP, TO_ERROR_QP = 0x500, 0x50B, 0x502, 0x507
@@ -40,9 +43,10 @@ def key(pd: int, mode: int = KEY_OF_PIECES) -> bytes:
 
 def queue_pair(device: raw_verbs.Device, memory: int, **changes: int) -> bytes:
     """A queue pair for connections with 16 blocks to send, in registered memory, its record behind them."""
-    place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0} | changes
+    place = {"pd": device.pd_number, "cq": device.cq_number, "uar": device.uar, "type": 0, "srq": 0} | changes
+    receives = 1 << 24 | place["srq"] if place["srq"] else 3 << 24
     return command(CREATE_QP, 0x110, w6=place["type"] << 16 | 3 << 11, w7=place["pd"], w8=4 << 11,
-                   w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=3 << 24, w58=1 << 28,
+                   w9=place["uar"], w37=place["cq"], w45=place["cq"], w47=PAGE, w49=receives, w58=1 << 28,
                    w63=memory, w66=memory, w67=1 << 31)
 
 
@@ -208,6 +212,50 @@ class DeviceCommands(unittest.TestCase):
                 device.modify_object(handle, command(opcode, 0x110, w2=number))
         with self.refused(errno.EINVAL):
             device.query_object(handle, command(QUERY_QP, w2=number + 1))
+
+    def guess_while_created(self, create: Callable[[], object], core_response: int,
+                            guesses: Iterable[Callable[[], object]]) -> list[str]:
+        """What commands end with that name a queue before its creation fails, for want of a place for the response."""
+        page = stalled_page.StalledPage()
+        self.addCleanup(page.take_away)
+        failures = list[OSError]()
+
+        def create_without_response() -> None:
+            try:
+                create()
+            except OSError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=create_without_response)
+        self.device.response_address = page.address - core_response
+        thread.start()
+        page.await_access()
+        self.device.response_address = 0
+        ends = []
+        for guess in guesses:
+            try:
+                guess()
+                ends.append("success")
+            except OSError as error:
+                ends.append(errno.errorcode[error.errno or 0])
+        page.take_away()
+        thread.join()
+        self.assertEqual([errno.errorcode[error.errno or 0] for error in failures], ["EFAULT"])
+        return ends
+
+    def test_queues_cannot_be_named_before_their_creation_is_certain(self) -> None:
+        device = self.device
+        device.create_cq()
+        device.create_srq()
+        _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+        cqs = [functools.partial(device.create_object, queue_pair(device, memory, cq=device.cq_number + i))
+               for i in range(1, 9)]
+        self.assertEqual(self.guess_while_created(device.create_cq, 8, cqs), ["EINVAL"] * len(cqs))
+        device.destroy_cq(device.create_cq())
+        srqs = [functools.partial(device.create_object, queue_pair(device, memory, srq=device.srq_number + i))
+                for i in range(1, 9)]
+        self.assertEqual(self.guess_while_created(device.create_srq, 16, srqs), ["EINVAL"] * len(srqs))
+        device.destroy_srq(device.create_srq())
 
     def test_memory(self) -> None:
         device = self.device
