@@ -248,6 +248,20 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
 	return 0;
 }
 
+/*
+ * For an XRC target the core makes a struct ib_qp of each user that has it open: no
+ * struct cxib_qp surrounds it, and the QP behind it belongs to all of them. A DC
+ * target has commands of its own, and perhaps no number.
+ */
+static int identify_qp(struct ib_qp *ib, struct cxib_devx_identity *identity)
+{
+	if (ib->real_qp != ib || ib->qp_type == IB_QPT_XRC_TGT || to_qp(ib)->dct)
+		return -EINVAL;
+	identity->kind = CXIB_DEVX_QP;
+	identity->number = to_qp(ib)->number;
+	return 0;
+}
+
 /* An object of a verb, or of a command. */
 static int identify(struct ib_uobject *uobject, struct cxib_devx_identity *identity)
 {
@@ -264,10 +278,7 @@ static int identify(struct ib_uobject *uobject, struct cxib_devx_identity *ident
 		identity->number = to_cq(uobject->object)->number;
 		return 0;
 	case UVERBS_OBJECT_QP:
-		identity->kind = CXIB_DEVX_QP;
-		identity->number = to_qp(uobject->object)->number;
-		/* A DC target has commands of its own, and perhaps no number. */
-		return to_qp(uobject->object)->dct ? -EINVAL : 0;
+		return identify_qp(uobject->object, identity);
 	case UVERBS_OBJECT_SRQ:
 		identity->kind = CXIB_DEVX_RMP;
 		identity->number = to_srq(srq)->number;

@@ -17,6 +17,7 @@ import stalled_page
 
 QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_MKEY, QUERY_MKEY, CREATE_EQ = 0x100, 0x103, 0x200, 0x201, 0x301
 CREATE_QP, QUERY_QP, RST2INIT_QP, TO_ERROR_QP = 0x500, 0x50B, 0x502, 0x507
+RTS2RTS_QP, INIT2INIT_QP = 0x505, 0x50E
 CREATE_PSV, CREATE_GENERAL_OBJECT = 0x600, 0xA00
 GENERAL_CAPABILITIES, CAPABILITIES_BYTES = 1, 0x1010
 RESERVED_NUMBERS, DEVICE_MEMORY_FOR_TABLES = 0x2C, 0x08
@@ -256,6 +257,15 @@ class DeviceCommands(unittest.TestCase):
                 for i in range(1, 9)]
         self.assertEqual(self.guess_while_created(device.create_srq, 16, srqs), ["EINVAL"] * len(srqs))
         device.destroy_srq(device.create_srq())
+
+    def test_shared_receivers_of_xrc_are_not_the_programs_own(self) -> None:
+        device = self.device
+        handle = device.create_qp(device.create_cq(), type=raw_verbs.XRC_TGT, pd=device.open_xrcd())
+        for number in (0, device.qp_number):
+            for act in (lambda: device.query_object(handle, command(QUERY_QP, w2=number)),
+                        lambda: device.modify_object(handle, command(INIT2INIT_QP, 0x110, w2=number))):
+                with self.refused(errno.EINVAL):
+                    act()
 
     def test_memory(self) -> None:
         device = self.device
