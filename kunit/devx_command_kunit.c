@@ -221,6 +221,63 @@ static void no_queue_pair_has_the_rights_of_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_XRC, false, false));
 }
 
+static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
+{
+	union input *in = command(test, HW_CMD_CREATE_QP);
+	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
+	struct cxib_devx_identity object;
+	struct cxib_devx_needs needs;
+
+	hw_qpc_set_st(context, HW_QP_SERVICE_TYPE_UD);
+	hw_qpc_set_q_key(context, q_key);
+	hw_qpc_set_deth_sqpn(context, source);
+	KUNIT_EXPECT_EQ(test, 0, admit(in, &object, &needs));
+	return needs.net_raw;
+}
+
+static bool changed_needs_net_raw(struct kunit *test, u16 opcode, u32 q_key, u32 source)
+{
+	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	union input *in = command(test, opcode);
+	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
+	struct cxib_devx_needs needs;
+
+	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
+	hw_qpc_set_q_key(context, q_key);
+	hw_qpc_set_deth_sqpn(context, source);
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	return needs.net_raw;
+}
+
+static void devx_qp_controlled_q_key_needs_net_raw(struct kunit *test)
+{
+	static const u16 transitions[] = {
+		HW_CMD_RST2INIT_QP, HW_CMD_INIT2INIT_QP, HW_CMD_INIT2RTR_QP, HW_CMD_RTR2RTS_QP,
+		HW_CMD_RTS2RTS_QP, HW_CMD_SQERR2RTS_QP, HW_CMD_SQD_RTS_QP,
+	};
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(test, created_needs_net_raw(test, 0x80010000, 0));
+	KUNIT_EXPECT_TRUE(test, created_needs_net_raw(test, 0, 1));
+	KUNIT_EXPECT_FALSE(test, created_needs_net_raw(test, 0x7fffffff, 0));
+	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
+		const u16 opcode = transitions[i];
+
+		KUNIT_EXPECT_TRUE(test, changed_needs_net_raw(test, opcode, 0x80010000, 0));
+		KUNIT_EXPECT_TRUE(test, changed_needs_net_raw(test, opcode, 0, 1));
+		KUNIT_EXPECT_FALSE(test, changed_needs_net_raw(test, opcode, 0x7fffffff, 0));
+	}
+}
+
+static void devx_context_rights_follow_capabilities(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_rights(U32_MAX, false, false));
+	KUNIT_EXPECT_EQ(test, BIT(0), cxib_devx_rights(U32_MAX, true, false));
+	KUNIT_EXPECT_EQ(test, BIT(1), cxib_devx_rights(U32_MAX, false, true));
+	KUNIT_EXPECT_EQ(test, BIT(1), cxib_devx_rights(BIT(1), true, true));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_rights(BIT(2), true, true));
+}
+
 static void general_objects_have_a_type(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
@@ -263,6 +320,27 @@ static void answers_end_before_addresses_on_the_bus(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 16, cxib_devx_room_of_query(&queue, 16));
 	KUNIT_EXPECT_EQ(test, 0x110, cxib_devx_room_of_query(&queue, 0xffff));
+}
+
+static void devx_query_dbr_addr_reads_0(struct kunit *test)
+{
+	static const enum cxib_devx_kind kinds[] = { CXIB_DEVX_CQ, CXIB_DEVX_QP, CXIB_DEVX_RMP };
+	void *out = kunit_kzalloc(test, CXIB_DEVX_QUERY_MAX, GFP_KERNEL);
+	struct hw_cqc *cq = hw_query_cq_out_cq_context(out);
+	struct hw_qpc *qp = hw_query_qp_out_qpc(out);
+	struct hw_wq *wq = hw_rmpc_wq(hw_query_rmp_out_rmp_context(out));
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, out);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct cxib_devx_identity object = { .kind = kinds[i] };
+
+		memset(out, 0xff, CXIB_DEVX_QUERY_MAX);
+		cxib_devx_hide_addresses(&object, out);
+		KUNIT_EXPECT_EQ(test, kinds[i] == CXIB_DEVX_CQ, !hw_cqc_get_dbr_addr(cq));
+		KUNIT_EXPECT_EQ(test, kinds[i] == CXIB_DEVX_QP, !hw_qpc_get_dbr_addr(qp));
+		KUNIT_EXPECT_EQ(test, kinds[i] == CXIB_DEVX_RMP, !hw_wq_get_dbr_addr(wq));
+	}
 }
 
 static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_needs *needs)
@@ -348,9 +426,12 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queues_lie_in_registered_memory),
 	KUNIT_CASE(what_a_queue_pair_refers_to_is_named),
 	KUNIT_CASE(no_queue_pair_has_the_rights_of_the_kernel),
+	KUNIT_CASE(devx_qp_controlled_q_key_needs_net_raw),
+	KUNIT_CASE(devx_context_rights_follow_capabilities),
 	KUNIT_CASE(general_objects_have_a_type),
 	KUNIT_CASE(a_query_is_about_its_object),
 	KUNIT_CASE(answers_end_before_addresses_on_the_bus),
+	KUNIT_CASE(devx_query_dbr_addr_reads_0),
 	KUNIT_CASE(the_state_of_queue_pairs_of_verbs_is_theirs),
 	KUNIT_CASE(what_a_transition_mentions_is_named),
 	KUNIT_CASE(a_transition_brings_no_rights),

@@ -2,10 +2,12 @@
 /* Which commands a program may have the device carry out (DEVX), and on which objects. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/minmax.h>
 
+#include "hw/capabilities.h"
 #include "hw/command_interface.h"
 #include "hw/commands_device.h"
 #include "hw/commands_events.h"
@@ -30,11 +32,8 @@
 #define NUMBER_WORD	2
 #define NUMBER_MASK	GENMASK(23, 0)
 
-/*
- * From here on the answers of queries list the addresses of pages on the bus,
- * which are none of a program's business.
- */
-#define PAGES_OF_QUERY	0x110
+/* Q_Keys with this bit are those of management: of GSI QPs, for one. */
+#define CONTROLLED_Q_KEY	BIT(31)
 
 /* Of the input of a transition, up to the end of the context. */
 #define LEAST_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
@@ -49,6 +48,26 @@ static u16 opcode_of(const void *in)
 {
 	return hw_cmd_in_get_opcode(in);
 }
+
+/**
+ * cxib_devx_rights() - the rights of a user context
+ * @uctx_cap: HW_UCTX_CAP_…: those that the device can give
+ * @net_raw: the program has CAP_NET_RAW
+ * @sys_rawio: it has CAP_SYS_RAWIO
+ *
+ * Return: HW_UCTX_CAP_…; rights that the interface does not name are given to nobody.
+ */
+u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
+{
+	u32 rights = 0;
+
+	if (net_raw)
+		rights |= HW_UCTX_CAP_RAW_TX;
+	if (sys_rawio)
+		rights |= HW_UCTX_CAP_INTERNAL_DEV_RES;
+	return rights & uctx_cap;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
  * cxib_devx_is_question() - a command that changes nothing, and is about no object
@@ -127,6 +146,15 @@ static bool has_rights_of_kernel(const struct hw_qpc *context)
 	return hw_qpc_get_rlky(context) || hw_qpc_get_fre(context);
 }
 
+/*
+ * What uverbs gives to a privileged program only: a controlled Q_Key, with which
+ * datagrams reach the GSI QPs of the fabric, and the number of another QP as their source.
+ */
+static bool needs_net_raw(const struct hw_qpc *context)
+{
+	return hw_qpc_get_q_key(context) & CONTROLLED_Q_KEY || hw_qpc_get_deth_sqpn(context);
+}
+
 static int admit_qp(void *in, struct cxib_devx_needs *needs)
 {
 	struct hw_qpc *context = hw_create_qp_in_qpc(in);
@@ -153,6 +181,7 @@ static int admit_qp(void *in, struct cxib_devx_needs *needs)
 		.cqs = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) },
 		.has_srq = hw_qpc_get_rq_type(context) == HW_QP_RQ_TYPE_SRQ_RQ,
 		.srq = hw_qpc_get_srqn_rmpn_xrqn(context),
+		.net_raw = needs_net_raw(context),
 	};
 	return 0;
 }
@@ -326,9 +355,28 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_query);
  */
 size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room)
 {
-	return object->kind == CXIB_DEVX_GENERAL ? room : min_t(size_t, room, PAGES_OF_QUERY);
+	return object->kind == CXIB_DEVX_GENERAL ? room : min_t(size_t, room, CXIB_DEVX_QUERY_MAX);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_room_of_query);
+
+/**
+ * cxib_devx_hide_addresses() - what of an answer is not for programs: bus addresses
+ * @object: object that was read
+ * @out: the answer; there is room for %CXIB_DEVX_QUERY_MAX bytes
+ */
+void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out)
+{
+	switch (object->kind) {
+	case CXIB_DEVX_CQ:
+		return hw_cqc_set_dbr_addr(hw_query_cq_out_cq_context(out), 0);
+	case CXIB_DEVX_QP:
+		return hw_qpc_set_dbr_addr(hw_query_qp_out_qpc(out), 0);
+	case CXIB_DEVX_RMP:
+		return hw_wq_set_dbr_addr(hw_rmpc_wq(hw_query_rmp_out_rmp_context(out)), 0);
+	default:
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_hide_addresses);
 
 /* What a queue pair belongs to does not change, but the context has places for it. */
 static void mention(const struct hw_qpc *context, struct cxib_devx_needs *needs)
@@ -336,6 +384,7 @@ static void mention(const struct hw_qpc *context, struct cxib_devx_needs *needs)
 	const u32 cqs[] = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) };
 	unsigned int i;
 
+	needs->net_raw = needs_net_raw(context);
 	needs->pd = hw_qpc_get_pd(context);
 	needs->has_pd = needs->pd;
 	needs->srq = hw_qpc_get_srqn_rmpn_xrqn(context);

@@ -6,8 +6,8 @@
  * A command runs in the name of the program's user context, so the device
  * itself keeps it away from objects of other programs. What is checked here is
  * what would get around that: addresses on the bus, the rights of the kernel's
- * own queue pairs, and references to objects of the kernel, which the device may
- * take for everybody's.
+ * own queue pairs, references to objects of the kernel, which the device may
+ * take for everybody's, and what uverbs gives to privileged programs only.
  */
 #ifndef CXIB_USER_DEVX_COMMAND_H
 #define CXIB_USER_DEVX_COMMAND_H
@@ -63,6 +63,7 @@ struct cxib_devx_identity {
  * @cqs: their numbers
  * @has_srq: there is a shared receive queue
  * @srq: its number
+ * @net_raw: the program needs CAP_NET_RAW
  */
 struct cxib_devx_needs {
 	bool has_uar;
@@ -75,11 +76,16 @@ struct cxib_devx_needs {
 	u32 cqs[2];
 	bool has_srq;
 	u32 srq;
+	bool net_raw;
 };
 
 /* Bytes of an answer that the number of a new object is in. */
 #define CXIB_DEVX_ANSWER_WITH_NUMBER	32
 
+/* From here on the answers of queries list the bus addresses of pages. */
+#define CXIB_DEVX_QUERY_MAX		0x110
+
+u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio);
 bool cxib_devx_is_question(const void *in);
 int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
 			   struct cxib_devx_needs *needs);
@@ -88,6 +94,7 @@ void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
 			       struct hw_general_obj_in_cmd_hdr *in);
 int cxib_devx_admit_query(const struct cxib_devx_identity *object, const void *in);
 size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room);
+void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out);
 int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, size_t length,
 			   struct cxib_devx_needs *needs);
 

@@ -7,6 +7,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "hw/capabilities.h"
 #include "hw/commands_objects.h"
 #include "hw/names.h"
 #include "hw/user_contexts.h"
@@ -17,19 +18,12 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Rights that user contexts can have: the kernel's interface does not list the bits. */
-#define RIGHT_RAW_PACKETS	BIT(0)
-#define RIGHT_INTERNAL_RESOURCES BIT(2)
-
-static u32 rights_of_caller(const struct cxib_device_caps *caps)
+/* A program whose context would get no right of a kind is not asked whether it has it. */
+static u32 rights_of_caller(u32 uctx_cap)
 {
-	u32 rights = 0;
-
-	if (caps->uctx_cap & RIGHT_RAW_PACKETS && capable(CAP_NET_RAW))
-		rights |= RIGHT_RAW_PACKETS;
-	if (caps->uctx_cap & RIGHT_INTERNAL_RESOURCES && capable(CAP_SYS_RAWIO))
-		rights |= RIGHT_INTERNAL_RESOURCES;
-	return rights;
+	return cxib_devx_rights(uctx_cap,
+				uctx_cap & HW_UCTX_CAP_RAW_TX && capable(CAP_NET_RAW),
+				uctx_cap & HW_UCTX_CAP_INTERNAL_DEV_RES && capable(CAP_SYS_RAWIO));
 }
 
 /**
@@ -49,7 +43,8 @@ int cxib_devx_open(struct cxib_context *context)
 		ibdev_dbg(&verbs->ib, "the device has no user contexts\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_create_user_context(commands_of(verbs), rights_of_caller(caps), &context->uid);
+	return cxib_create_user_context(commands_of(verbs), rights_of_caller(caps->uctx_cap),
+					&context->uid);
 }
 
 /**

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Objects of the device that programs make by commands (DEVX). */
+#include <linux/capability.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -94,6 +95,8 @@ static int check_needs(struct cxib_context *context, const struct cxib_devx_need
 
 	lockdep_assert_held(&context->references);
 
+	if (needs->net_raw && !capable(CAP_NET_RAW))
+		return -EPERM;
 	if (needs->has_eqn && !is_completion_eq(to_verbs(context->ib.device)->hw, needs->eqn))
 		return lacks(context, "event queue", needs->eqn);
 	if (needs->has_pd && !xa_load(&context->domains, needs->pd))
@@ -131,7 +134,7 @@ static int refuse(const struct cxib_context *context, const void *in, int err)
 static struct cxib_devx_object *prepare_object(struct cxib_context *context, void *in,
 					       size_t length)
 {
-	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL);
+	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
 	struct cxib_devx_needs needs;
 	int err;
 
@@ -337,11 +340,12 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 		err = cxib_devx_admit_query(&identity, in);
 	if (err)
 		return refuse(context, in, err);
-	out = uverbs_zalloc(attrs, out_length);
+	out = uverbs_zalloc(attrs, max(out_length, CXIB_DEVX_QUERY_MAX));
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	err = cxib_devx_run(context, in, in_length, out,
 			    cxib_devx_room_of_query(&identity, out_length));
+	cxib_devx_hide_addresses(&identity, out);
 	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
 }
 

@@ -14,11 +14,13 @@ import guest
 import raw_verbs
 import rdma
 import stalled_page
+from unprivileged import unprivileged
 
 QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_MKEY, QUERY_MKEY, CREATE_EQ = 0x100, 0x103, 0x200, 0x201, 0x301
 CREATE_QP, QUERY_QP, RST2INIT_QP, TO_ERROR_QP = 0x500, 0x50B, 0x502, 0x507
 RTS2RTS_QP, INIT2INIT_QP = 0x505, 0x50E
 CREATE_PSV, CREATE_GENERAL_OBJECT = 0x600, 0xA00
+CONTROLLED_Q_KEY = 0x80010000
 GENERAL_CAPABILITIES, CAPABILITIES_BYTES = 1, 0x1010
 RESERVED_NUMBERS, DEVICE_MEMORY_FOR_TABLES = 0x2C, 0x08
 KEY_OF_BUS_ADDRESSES, KEY_OF_PAGES, KEY_OF_PIECES = 0, 1, 2
@@ -257,6 +259,26 @@ class DeviceCommands(unittest.TestCase):
                 for i in range(1, 9)]
         self.assertEqual(self.guess_while_created(device.create_srq, 16, srqs), ["EINVAL"] * len(srqs))
         device.destroy_srq(device.create_srq())
+
+    def test_controlled_q_keys_are_for_privileged_programs(self) -> None:
+        with unprivileged(rdma.devices()[0]):
+            device = raw_verbs.Device(rdma.devices()[0])
+            self.addCleanup(device.close)
+            device.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)
+            datagrams = device.create_qp(device.create_cq(), type=raw_verbs.UD), device.qp_number
+            _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+            handle, answer = device.create_object(queue_pair(device, memory, type=2))
+            made = handle, word(answer, 2) & 0xFFFFFF
+            for (handle, number), opcode in ((made, RST2INIT_QP), (datagrams, RTS2RTS_QP), (datagrams, INIT2INIT_QP)):
+                for words in ({"w48": CONTROLLED_Q_KEY}, {"w38": 1}):
+                    with self.subTest(opcode=opcode, words=words), self.refused(errno.EPERM):
+                        device.modify_object(handle, command(opcode, 0x110, w2=number, w21=1 << 16, **words))
+            device.modify_object(made[0], command(RST2INIT_QP, 0x110, w2=made[1], w21=1 << 16, w48=0x7FFFFFFF))
+        self.device.create_cq()
+        _, memory = self.device.register_memory(self.device.queue.address + 65536, 2 * PAGE)
+        handle, answer = self.device.create_object(queue_pair(self.device, memory, type=2))
+        number = word(answer, 2) & 0xFFFFFF
+        self.device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16, w48=CONTROLLED_Q_KEY))
 
     def test_shared_receivers_of_xrc_are_not_the_programs_own(self) -> None:
         device = self.device

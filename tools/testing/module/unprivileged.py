@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests as programs that are not root's."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import raw_verbs
+
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def unprivileged(name: str) -> Iterator[None]:
+    """While inside, the process has no capabilities, but may open an RDMA device. Write commands are for who has opened it."""
+    os.chmod(raw_verbs.uverbs_node(name), 0o666)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
