@@ -77,10 +77,11 @@ static int with_buffer(struct scripted_hca *scripted,
 static int use_for_cq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
 	struct cxib_cq_params params = { .buffer = buffer, .log_size = 8 };
+	u8 status;
 	u32 cqn;
 
 	return cxib_create_cq(&scripted->queue, &params, &cqn) ?:
-	       cxib_resize_cq(&scripted->queue, cqn, &params) ?:
+	       cxib_resize_cq(&scripted->queue, cqn, &params, &status) ?:
 	       cxib_destroy_cq(&scripted->queue, 0, cqn);
 }
 

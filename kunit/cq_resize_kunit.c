@@ -172,6 +172,19 @@ static void what_the_device_refuses_changes_nothing(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
+/* Of these the error number is the one of commands whose end is unknown. */
+static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_EXPECT_EQ(test, -EIO, resize_by_command(test, fake,
+						      HW_COMMAND_STATUS_INTERNAL_ERROR));
+	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
+	KUNIT_EXPECT_FALSE(test, fake->cq.resizing);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_hw_is_quiet(&fake->hw));
+}
+
 static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -203,6 +216,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_ring_without_end_breaks_the_device),
 	KUNIT_CASE(more_than_fits_breaks_the_device),
 	KUNIT_CASE(what_the_device_refuses_changes_nothing),
+	KUNIT_CASE(resize_cq_refused_with_eio_changes_nothing),
 	KUNIT_CASE(without_an_answer_the_device_writes_nowhere),
 	KUNIT_CASE(nor_after_one_that_makes_no_sense),
 	{}

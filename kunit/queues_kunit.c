@@ -170,10 +170,11 @@ static void a_completion_queue_moves_to_other_memory(struct kunit *test)
 	struct cxib_cq_params params = {
 		.buffer = &buffer, .log_size = 8, .entry_size = HW_CQE_SIZE_128_BYTES,
 	};
+	u8 status;
 	int err;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 128));
-	err = cxib_resize_cq(&scripted->queue, 0x777, &params);
+	err = cxib_resize_cq(&scripted->queue, 0x777, &params, &status);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 8 * sizeof(u64));
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_CQ, hw_modify_cq_in_get_opcode(in));
@@ -195,6 +196,7 @@ static void refusals_are_handed_on(struct kunit *test)
 	struct cxib_buffer buffer;
 	struct hw_qpc context = {};
 	u32 number;
+	u8 status;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
 	params.buffer = &buffer;
@@ -202,7 +204,9 @@ static void refusals_are_handed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_cq(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
 			cxib_create_qp(&scripted->queue, 0, &context, &buffer, &number));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_resize_cq(&scripted->queue, 1, &params));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_resize_cq(&scripted->queue, 1, &params, &status));
+	KUNIT_EXPECT_EQ(test, HW_COMMAND_STATUS_EXCEEDS_LIMIT, status);
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_cq(&scripted->queue, 0, 1));
 	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;

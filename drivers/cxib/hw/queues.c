@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "hw/buffer.h"
+#include "hw/command_interface.h"
 #include "hw/command_queue.h"
 #include "hw/commands_events.h"
 #include "hw/commands_port.h"
@@ -110,10 +111,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_moderate_cq);
  * @queue: command queue
  * @cqn: number of the completion queue
  * @params: @buffer, @log_size and @entry_size count
+ * @status: filled: HW_COMMAND_STATUS_… of the answer; 0 without one
  *
  * The last entry in the old buffer says so: it is of the kind RESIZE_CQ.
  */
-int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params)
+int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
+		   u8 *status)
 {
 	struct hw_modify_cq_out out;
 	struct hw_modify_cq_in *in;
@@ -122,6 +125,7 @@ int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_
 	struct hw_cqc *context;
 	int err;
 
+	*status = HW_COMMAND_STATUS_OK;
 	command.in_length = struct_size(in, pas, params->buffer->page_count);
 	in = kvzalloc(command.in_length, GFP_KERNEL);
 	if (!in)
@@ -143,6 +147,7 @@ int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_
 	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	cxib_buffer_list(params->buffer, in->pas);
 	err = cxib_command_run(queue, &command);
+	*status = command.status;
 	kvfree(in);
 	return err;
 }

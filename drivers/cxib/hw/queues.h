@@ -62,7 +62,8 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn);
 int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
 		     u16 microseconds);
-int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params);
+int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
+		   u8 *status);
 
 int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
 		   const struct cxib_buffer *buffer, u32 *qpn);

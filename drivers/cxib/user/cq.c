@@ -266,19 +266,20 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 		.log_size = log_size,
 		.entry_size = cq->user_entry,
 	};
+	u8 status;
 	int err;
 
 	err = cxib_pin_buffer(cq->ib.device, &memory, &user, &buffer);
 	if (err)
 		return err;
-	err = cxib_resize_cq(commands_of(verbs), cq->number, &params);
+	err = cxib_resize_cq(commands_of(verbs), cq->number, &params, &status);
 	if (!err) {
 		swap(cq->user.umem, user.umem);
 		swap(cq->buffer, buffer);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
 	} else {
-		cxib_resize_failed(cq, err);
+		cxib_resize_failed(cq, err, status);
 	}
 	cxib_unpin_queue(&user, &buffer);
 	return err;

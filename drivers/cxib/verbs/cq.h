@@ -94,7 +94,7 @@ void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_resize.c */
 int cxib_resize_completion_queue(struct ib_cq *ib, int entries);
-void cxib_resize_failed(struct cxib_cq *cq, int err);
+void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status);
 void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_poll.c */

@@ -75,18 +75,20 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_change_ring);
  * cxib_resize_failed() - before the new ring of a queue is freed
  * @cq: completion queue; its lock is not held
  * @err: how the command ended
+ * @status: HW_COMMAND_STATUS_… of the answer; 0 without one
  *
+ * A device that has refused has changed nothing, whichever error number its status is.
  * A command whose answer did not come, or makes no sense, may have been carried
  * out, or may be carried out later. Then nobody knows into which ring the device
  * writes, so it must not write any more, and is started again.
  *
  * Context: process context, may sleep.
  */
-void cxib_resize_failed(struct cxib_cq *cq, int err)
+void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 {
 	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
 
-	if (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO)
+	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
 		return;
 	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, or was not: error %d\n",
 		  cq->number, err);
@@ -100,6 +102,7 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 	struct device *dev = verbs->hw->bus->dev;
 	struct cxib_buffer ring;
 	const struct cxib_cq_params params = { .buffer = &ring, .log_size = log_size };
+	u8 status;
 	int err;
 
 	lockdep_assert_held(&cq->ring_lock);
@@ -110,11 +113,11 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 	cxib_cq_invalidate(&ring, log_size);
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = true;
-	err = cxib_resize_cq(commands_of(verbs), cq->number, &params);
+	err = cxib_resize_cq(commands_of(verbs), cq->number, &params, &status);
 	if (!err)
 		cxib_cq_change_ring(cq, &ring, log_size);
 	else
-		cxib_resize_failed(cq, err);
+		cxib_resize_failed(cq, err, status);
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = false;
 	cxib_buffer_destroy(&ring, dev);
