@@ -7,6 +7,11 @@
 /* The code of a static rate is that of the InfiniBand rate, plus this. */
 #define RATE_OFFSET	5
 
+/* Of the fields in headers of packets, and of the lower bits of an LID (LMC up to 7). */
+#define SL_MAX		0xf
+#define PATH_BITS_MAX	0x7f
+#define FLOW_LABEL_MAX	0xfffff
+
 /**
  * cxib_static_rate() - the device's code for a static rate
  * @caps: capabilities of the device
@@ -45,14 +50,40 @@ static void fill_route(struct hw_av *vector, const struct ib_global_route *route
 	memcpy(hw_av_rgid(vector), route->dgid.raw, sizeof(route->dgid.raw));
 }
 
-static int fill_address(struct cxib_ah *ah, const struct cxib_device_caps *caps,
-			const struct rdma_ah_attr *attr)
+/* The core passes on what a program has asked for, in fields of 8 and 32 bits. */
+static int check_range(struct ib_device *ib, const char *name, u32 value, u32 max)
 {
-	int rate = cxib_static_rate(caps, rdma_ah_get_static_rate(attr));
+	if (value <= max)
+		return 0;
+	ibdev_dbg(ib, "AH: %s %u out of range [0, %u]\n", name, value, max);
+	return -EINVAL;
+}
+
+static int check_attr(struct ib_device *ib, const struct rdma_ah_attr *attr)
+{
+	int err = check_range(ib, "sl", rdma_ah_get_sl(attr), SL_MAX);
+
+	if (!err)
+		err = check_range(ib, "src_path_bits", rdma_ah_get_path_bits(attr), PATH_BITS_MAX);
+	if (!err)
+		err = check_range(ib, "dlid", rdma_ah_get_dlid(attr), U16_MAX);
+	if (!err && rdma_ah_get_ah_flags(attr) & IB_AH_GRH)
+		err = check_range(ib, "flow_label", rdma_ah_read_grh(attr)->flow_label,
+				  FLOW_LABEL_MAX);
+	return err;
+}
+
+static int fill_address(struct cxib_ah *ah, struct ib_device *ib, const struct rdma_ah_attr *attr)
+{
+	int rate = cxib_static_rate(&to_verbs(ib)->hw->caps, rdma_ah_get_static_rate(attr));
 	struct hw_av *vector = &ah->vector;
+	int err;
 
 	if (rate < 0)
 		return rate;
+	err = check_attr(ib, attr);
+	if (err)
+		return err;
 	*vector = (struct hw_av){};
 	hw_av_set_extended(vector, 1);
 	hw_av_set_stat_rate(vector, rate);
@@ -67,15 +98,13 @@ static int fill_address(struct cxib_ah *ah, const struct cxib_device_caps *caps,
 
 int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
-
-	return fill_address(to_ah(ib), &verbs->hw->caps, init->ah_attr);
+	return fill_address(to_ah(ib), ib->device, init->ah_attr);
 }
 
 /* Requests that are posted by now have the old address. */
 int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
-	return fill_address(to_ah(ib), &to_verbs(ib->device)->hw->caps, attr);
+	return fill_address(to_ah(ib), ib->device, attr);
 }
 
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)

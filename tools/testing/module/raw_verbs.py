@@ -12,7 +12,7 @@ import pathlib
 import select
 import struct
 
-GET_CONTEXT, ALLOC_PD, DEALLOC_PD, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 9, 11, 14
+GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 5, 9, 11, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
 OPEN_XRCD, CREATE_XSRQ = 37, 39
@@ -223,6 +223,13 @@ class Device:
                   "access": 1} | changes
         request = pack("<IIQQQII", region, flags, *fields.values())
         return struct.unpack("<I", self.command(REREG_MR, request, 8)[:4])[0]
+
+    def create_ah(self, **changes: int) -> int:
+        """The address of a datagram with a GRH; each field of the request can be changed."""
+        fields = {"flow_label": 0, "sgid_index": 0, "hop_limit": 64, "traffic_class": 0, "dlid": 1, "sl": 0,
+                  "path_bits": 0, "rate": 0, "is_global": 1, "port": 1} | changes
+        request = pack("<QI4x16xIBBBxHBBBBBx", 0, self.pd, *fields.values())
+        return struct.unpack("<I", self.command(CREATE_AH, request, 4 + 4)[:4])[0]
 
     def create_mw(self, kind: int, **changes: int) -> int:
         fields = {"pd": self.pd, "kind": kind, "comp_mask": 0, "pieces": 0, "reserved1": 0, "reserved2": 0} | changes

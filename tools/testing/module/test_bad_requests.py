@@ -169,6 +169,14 @@ class BadRequests(BadRequestTest):
                             address=UNMAPPED)
         self.device.reregister(region, raw_verbs.REREG_ACCESS, access=7)
 
+    def test_addresses_of_datagrams(self) -> None:
+        self.device.make_basics()
+        self.device.create_ah(sl=15, path_bits=127, flow_label=(1 << 20) - 1)
+        for changes in ({"sl": 16}, {"sl": 255}, {"path_bits": 128}, {"flow_label": 1 << 20},
+                        {"flow_label": 0xFFFFFFFF}):
+            self.assert_refused(errno.EINVAL, self.device.create_ah, **changes)
+        self.device.create_ah(is_global=0, flow_label=1 << 20)
+
     def test_memory_windows(self) -> None:
         self.device.make_basics()
         for kind in (raw_verbs.MW_TYPE_1, raw_verbs.MW_TYPE_2):
