@@ -5,6 +5,9 @@
 
 #include "verbs/odp.h"
 
+/* Prefetches of all programs that are queued at most: what they take is nobody's memory. */
+#define QUEUED_MAX	64
+
 /**
  * struct part - memory of a region
  * @paged: the region, kept
@@ -18,12 +21,14 @@ struct part {
 /**
  * struct prefetch - memory that shall come in
  * @work: brings it in later
+ * @verbs: RDMA device
  * @present_only: as far as the program has it already
  * @count: of @parts
  * @parts: the memory
  */
 struct prefetch {
 	struct work_struct work;
+	struct cxib_verbs *verbs;
 	bool present_only;
 	u32 count;
 	struct part parts[];
@@ -56,10 +61,12 @@ static int bring_in(const struct prefetch *prefetch)
 static void bring_in_later(struct work_struct *work)
 {
 	struct prefetch *prefetch = container_of(work, struct prefetch, work);
+	struct cxib_verbs *verbs = prefetch->verbs;
 
 	/* It was advice. */
 	bring_in(prefetch);
 	free_prefetch(prefetch);
+	atomic_dec(&verbs->paging.prefetches);
 }
 
 /* Keys of other domains, and of regions that are not paged, are not the program's to name. */
@@ -87,13 +94,15 @@ static int add_part(struct prefetch *prefetch, struct ib_pd *ib, const struct ib
 static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *list, u32 count,
 				      enum ib_uverbs_advise_mr_advice advice)
 {
-	struct prefetch *prefetch = kvzalloc(struct_size(prefetch, parts, count), GFP_KERNEL);
+	struct prefetch *prefetch = kvzalloc(struct_size(prefetch, parts, count),
+					     GFP_KERNEL_ACCOUNT);
 	int err = 0;
 	u32 i;
 
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&prefetch->work, bring_in_later);
+	prefetch->verbs = to_verbs(ib->device);
 	prefetch->present_only = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	for (i = 0; i < count && !err; i++)
 		err = add_part(prefetch, ib, &list[i], advice);
@@ -101,6 +110,17 @@ static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *lis
 		return prefetch;
 	free_prefetch(prefetch);
 	return ERR_PTR(err);
+}
+
+/* Returns false when there are too many already: then the program has to do it itself. */
+static bool queue_prefetch(struct prefetch *prefetch)
+{
+	struct cxib_paging *paging = &prefetch->verbs->paging;
+
+	if (!atomic_add_unless(&paging->prefetches, 1, QUEUED_MAX))
+		return false;
+	queue_work(paging->workqueue, &prefetch->work);
+	return true;
 }
 
 /* The core knows no other advice, and has checked the flags. */
@@ -120,11 +140,9 @@ int cxib_advise_mr(struct ib_pd *ib, enum ib_uverbs_advise_mr_advice advice, u32
 	prefetch = make_prefetch(ib, list, count, advice);
 	if (IS_ERR(prefetch))
 		return PTR_ERR(prefetch);
-	if (!(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		queue_work(to_verbs(ib->device)->paging.workqueue, &prefetch->work);
+	if (!(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH) && queue_prefetch(prefetch))
 		return 0;
-	}
 	err = bring_in(prefetch);
 	free_prefetch(prefetch);
-	return err;
+	return flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH ? err : 0;
 }

@@ -148,6 +148,7 @@ struct cxib_umr {
  *	region without its first key here is going
  * @faults: faults that wait for a worker, or have one
  * @room: woken when @faults has become less
+ * @prefetches: prefetches that are queued or carried out
  */
 struct cxib_paging {
 	struct mutex lock; /* see above */
@@ -155,6 +156,7 @@ struct cxib_paging {
 	struct xarray regions;
 	atomic_t faults;
 	wait_queue_head_t room;
+	atomic_t prefetches;
 };
 
 /**

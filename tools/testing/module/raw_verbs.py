@@ -25,6 +25,7 @@ DEVX_OTHER, DEVX_QUERY_UAR, DEVX_QUERY_EQN = 0x1000, 0x1001, 0x1002
 DEVX_CREATE, DEVX_DESTROY, DEVX_MODIFY, DEVX_QUERY = 0x1000, 0x1001, 0x1002, 0x1003
 MEMORY_REGISTER, MEMORY_DEREGISTER = 0x1000, 0x1001
 UAR_ALLOC = 0x1000
+MR_OBJECT, ADVISE_MR, ADVICE_PREFETCH = 7, 1, 0
 MANDATORY = 1
 CONTEXT_WITH_COMMANDS = 1
 DRIVER_MLX5 = 1
@@ -216,6 +217,13 @@ class Device:
 
     def register(self, start: int, length: int, address: int, access: int) -> int:
         return self.register_region(start, length, address, access)[0]
+
+    def advise(self, key: int, address: int, length: int, flush: bool = False) -> None:
+        """Memory of a region on demand shall be prefetched; with flush, before this returns."""
+        sges = struct.pack("<QII", address, length, key)
+        buffer = ctypes.create_string_buffer(sges, len(sges))
+        self.ioctl(MR_OBJECT, ADVISE_MR, (0, 0, self.pd), (1, 8, ADVICE_PREFETCH), (2, 4, int(flush)),
+                   (3, len(sges), ctypes.addressof(buffer)))
 
     def reregister(self, region: int, flags: int, **changes: int) -> int:
         """Registers a region again; each field of the request can be changed. Returns the key."""
