@@ -164,6 +164,30 @@ static void a_key_with_room_for_translations_is_free(struct kunit *test)
 	}
 }
 
+/* The command stays short, however large the region is. */
+static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_mkey_in *in = scripted->in;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
+	struct cxib_mkey_params params = {
+		.start = 0x7f0000000000ULL, .length = BIT_ULL(39), .log_page_size = 12,
+		.octwords = BIT(26), .is_paged = true,
+	};
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in));
+	KUNIT_EXPECT_EQ(test, 0, hw_create_mkey_in_get_translations_octword_actual_size(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_create_mkey_in_get_pg_access(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+	KUNIT_EXPECT_EQ(test, 0x7f0000000000ULL, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, BIT_ULL(39), hw_mkc_get_len(context));
+	params.of_keys = true;
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
+}
+
 static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
@@ -218,6 +242,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
 	KUNIT_CASE(pages_follow_the_context),
 	KUNIT_CASE(a_key_with_room_for_translations_is_free),
+	KUNIT_CASE(create_mkey_of_paged_region_has_no_list),
 	KUNIT_CASE(a_key_may_be_for_memory_on_the_device),
 	KUNIT_CASE(a_key_is_destroyed_by_its_index),
 	KUNIT_CASE(errors_are_handed_on),

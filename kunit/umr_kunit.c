@@ -69,6 +69,29 @@ static void pages_go_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, fake->qp.sends.produced);
 }
 
+/* Translations of a key that nobody can use yet; then it can be used. */
+static void umr_of_a_free_key_demands_that_it_is_free(struct kunit *test)
+{
+	struct fake_queue_pair *fake = make_queue(test);
+	const struct cxib_mkey_params params = {};
+	const struct cxib_key_change change = {
+		.key = KEY, .params = &params, .is_free = true, .entry_count = 8,
+	};
+	const struct cxib_key_change enable = {
+		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
+	};
+	const struct hw_wqe_ctrl_seg *control = cxib_umr_write(&fake->qp, 100, &change, LIST);
+	const struct hw_mkey_seg *segment = fake_block(fake, 4);
+
+	KUNIT_EXPECT_EQ(test, HW_UMR_FLAGS_CHECK_NOT_FREE | HW_UMR_FLAGS_TRANSLATION_OFFSET_EN,
+			hw_wqe_umr_ctrl_seg_get_flags((const void *)(control + 1)));
+	control = cxib_umr_write(&fake->qp, 101, &enable, 0);
+	KUNIT_EXPECT_EQ(test, HW_UMR_FLAGS_INLINE,
+			hw_wqe_umr_ctrl_seg_get_flags((const void *)(control + 1)));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(segment));
+	KUNIT_EXPECT_EQ(test, KEY & 0xff, hw_mkey_seg_get_mkey_7_0(segment));
+}
+
 static void a_key_can_become_free(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_queue(test);
@@ -103,6 +126,7 @@ static void its_completion_is_found(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(rights_change_without_the_pages),
 	KUNIT_CASE(pages_go_where_they_belong),
+	KUNIT_CASE(umr_of_a_free_key_demands_that_it_is_free),
 	KUNIT_CASE(a_key_can_become_free),
 	KUNIT_CASE(its_completion_is_found),
 	{}

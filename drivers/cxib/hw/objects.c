@@ -100,6 +100,14 @@ static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mod
 	hw_mkc_set_access_mode_4_2(context, mode >> 2);
 }
 
+/* Of a key with translations. */
+static enum hw_mkey_access_mode mode_of(const struct cxib_mkey_params *params)
+{
+	if (params->of_keys)
+		return HW_MKEY_ACCESS_MODE_KSM;
+	return params->indirect ? HW_MKEY_ACCESS_MODE_KLMS : HW_MKEY_ACCESS_MODE_MTT;
+}
+
 static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_params *params)
 {
 	hw_mkc_set_lr(context, 1);
@@ -122,8 +130,9 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 	if (params->octwords) {
 		hw_mkc_set_free(context, 1);
 		hw_mkc_set_umr_en(context, 1);
-		set_access_mode(context, params->indirect ? HW_MKEY_ACCESS_MODE_KLMS :
-							    HW_MKEY_ACCESS_MODE_MTT);
+		set_access_mode(context, mode_of(params));
+		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_len(context, params->length);
 		hw_mkc_set_log_page_size(context, params->log_page_size);
 		hw_mkc_set_translations_octword_size(context, params->octwords);
 		if (params->is_signed) {
@@ -143,8 +152,7 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 		hw_mkc_set_length64(context, 1);
 		return;
 	}
-	set_access_mode(context, params->of_keys ? HW_MKEY_ACCESS_MODE_KSM :
-						    HW_MKEY_ACCESS_MODE_MTT);
+	set_access_mode(context, mode_of(params));
 	hw_mkc_set_umr_en(context, params->is_changeable);
 	hw_mkc_set_start_addr(context, params->start);
 	hw_mkc_set_len(context, params->length);

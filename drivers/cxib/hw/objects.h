@@ -36,7 +36,8 @@ struct hw_query_mkey_out;
  * @remote_invalidate: the other end may invalidate the key
  * @on_device: the region is memory on the device, @start bytes from the
  *	beginning of BAR 0; addresses in requests begin with 0
- * @of_keys: @pages are struct hw_ksm, pieces of 2^@log_page_size bytes of other keys
+ * @of_keys: @pages, or the translations to come, are struct hw_ksm, pieces of
+ *	2^@log_page_size bytes of other keys
  * @is_paged: pages whose address does not say that the device may read or write
  *	them are not there
  * @is_changeable: requests may change what the key of @pages allows

@@ -193,7 +193,7 @@ static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_device_memor
 static struct cxib_device_memory *make_memory(struct cxib_verbs *verbs,
 					      const struct ib_dm_alloc_attr *attr)
 {
-	struct cxib_device_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL);
+	struct cxib_device_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!memory)
@@ -293,7 +293,7 @@ static struct cxib_operation *make_operation(struct ib_ucontext *context,
 
 	lockdep_assert_held(&memory->lock);
 
-	operation = kzalloc(sizeof(*operation), GFP_KERNEL);
+	operation = kzalloc(sizeof(*operation), GFP_KERNEL_ACCOUNT);
 	if (!operation)
 		return ERR_PTR(-ENOMEM);
 	err = cxib_map_memory_operation(commands_of(verbs), memory->address, number,

@@ -106,7 +106,7 @@ static int create_in_device(struct cxib_devx_memory *memory, unsigned long page_
 	__be64 *pages;
 	int err;
 
-	pages = kvcalloc(params.page_count, sizeof(*pages), GFP_KERNEL);
+	pages = kvcalloc(params.page_count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return -ENOMEM;
 	list_pages(memory, page_size, pages);
@@ -120,7 +120,7 @@ static int create_in_device(struct cxib_devx_memory *memory, unsigned long page_
 static struct cxib_devx_memory *register_memory(struct cxib_context *context,
 						const struct request *request)
 {
-	struct cxib_devx_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL);
+	struct cxib_devx_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	unsigned long page_size;
 	int err;
 

@@ -32,7 +32,8 @@ static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
 
 	buffer->offset = offset_in_page(umem->address);
 	buffer->page_count = 0;
-	buffer->pages = kvcalloc(ib_umem_num_pages(umem), sizeof(*buffer->pages), GFP_KERNEL);
+	buffer->pages = kvcalloc(ib_umem_num_pages(umem), sizeof(*buffer->pages),
+				 GFP_KERNEL_ACCOUNT);
 	if (!buffer->pages)
 		return -ENOMEM;
 	rdma_umem_for_each_dma_block(umem, &block, PAGE_SIZE)
@@ -95,7 +96,7 @@ static struct cxib_record_page *pin_page(struct cxib_context *context, u64 addre
 
 	lockdep_assert_held(&context->lock);
 
-	page = kzalloc(sizeof(*page), GFP_KERNEL);
+	page = kzalloc(sizeof(*page), GFP_KERNEL_ACCOUNT);
 	if (!page)
 		return ERR_PTR(-ENOMEM);
 	page->context = context;

@@ -137,7 +137,7 @@ int cxib_registers_open(struct cxib_context *context, u32 count, u32 exclusive)
 	struct cxib_registers *registers;
 	int err;
 
-	registers = kvzalloc(sizeof(*registers), GFP_KERNEL);
+	registers = kvzalloc(sizeof(*registers), GFP_KERNEL_ACCOUNT);
 	if (!registers)
 		return -ENOMEM;
 	err = cxib_registers_prepare(registers, count, exclusive);

@@ -57,7 +57,7 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context,
 	struct cxib_uar *uar;
 	int err;
 
-	uar = kzalloc(sizeof(*uar), GFP_KERNEL);
+	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
 	err = cxib_alloc_uar(commands_of(verbs), context->uid, &uar->number);

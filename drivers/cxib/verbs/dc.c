@@ -97,7 +97,7 @@ int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index)
 		ibdev_dbg(qp->ib.device, "a target of dynamic connections needs a shared receive queue\n");
 		return -EINVAL;
 	}
-	qp->dct = kzalloc(sizeof(*qp->dct), GFP_KERNEL);
+	qp->dct = kzalloc(sizeof(*qp->dct), GFP_KERNEL_ACCOUNT);
 	if (!qp->dct)
 		return -ENOMEM;
 	init_completion(&qp->dct->drained);

@@ -8,6 +8,7 @@
  * reclaimed, and keys are changed with it held.
  */
 #include <linux/mmu_notifier.h>
+#include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -15,6 +16,7 @@
 
 #include "hw/objects.h"
 #include "verbs/odp.h"
+#include "verbs/qp.h"
 #include "verbs/umr.h"
 
 #define KEY_SHIFT	8
@@ -302,27 +304,53 @@ static int prepare(struct cxib_verbs *verbs)
 	return err;
 }
 
+static void destroy_key(struct cxib_paged_mr *paged)
+{
+	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+
+	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
+}
+
+/**
+ * cxib_create_empty_key() - a region gets its key, whose translations are written later
+ * @paged: the region
+ * @pd: protection domain
+ * @params: of the key, without @octwords
+ * @entry_count: room for translations; a multiple of %CXIB_ENTRIES_IN_UNIT
+ * @fill: as for cxib_umr_enable()
+ *
+ * The program chooses how large the region is, and needs no memory for that: the list
+ * is not part of the command, which would need several times as much as the list.
+ *
+ * Return: as cxib_create_mkey(), cxib_umr_enable().
+ */
+int cxib_create_empty_key(struct cxib_paged_mr *paged, struct ib_pd *pd,
+			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill)
+{
+	int err;
+
+	params->octwords = entry_count * sizeof(__be64) / CXIB_OCTWORD;
+	err = cxib_create_mr_key(&paged->mr, pd, params);
+	if (err)
+		return err;
+	err = cxib_umr_enable(to_verbs(pd->device), paged->mr.ib.lkey, entry_count, fill, paged);
+	if (err)
+		destroy_key(paged);
+	return err;
+}
+
 static int create_key(struct cxib_paged_mr *paged, struct ib_pd *pd)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	const u64 entry_count = ALIGN(ib_umem_odp_num_pages(memory), CXIB_ENTRIES_IN_UNIT);
 	struct cxib_mkey_params params = {
 		.start = paged->mr.ib.iova,
 		.length = paged->mr.ib.length,
 		.log_page_size = memory->page_shift,
-		.page_count = ALIGN(ib_umem_odp_num_pages(memory), CXIB_ENTRIES_IN_UNIT),
 		.is_paged = true,
-		.is_changeable = true,
 	};
-	int err;
 
-	/* The program chooses how large it is, and needs no memory for that. */
-	params.pages = kvcalloc(params.page_count, sizeof(*params.pages),
-				GFP_KERNEL | __GFP_NOWARN);
-	if (!params.pages)
-		return -ENOMEM;
-	err = cxib_create_mr_key(&paged->mr, pd, &params);
-	kvfree(params.pages);
-	return err;
+	return cxib_create_empty_key(paged, pd, &params, entry_count, NULL);
 }
 
 /**
@@ -350,12 +378,38 @@ static int publish(struct cxib_paged_mr *paged)
 	return cxib_publish_key(paged, paged->mr.ib.lkey);
 }
 
+/*
+ * Where the device takes no more than the lower 16 bits of an offset, in octwords, a
+ * request about a page behind them would change another one: invalidations, too. And
+ * the core warns of a driver's fault where its own lists would exceed INT_MAX bytes.
+ */
+static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
+{
+	const unsigned int shift = access & IB_ACCESS_HUGETLB ? HPAGE_SHIFT : PAGE_SHIFT;
+	u64 most = INT_MAX / sizeof(__be64);
+	u64 end, pages;
+
+	if (!length || check_add_overflow(start, length, &end))
+		return -EINVAL;
+	if (!to_verbs(ib)->hw->caps.umr_extended_translation_offset)
+		most = CXIB_ENTRIES_REACHED;
+	pages = ((end - 1) >> shift) - (start >> shift) + 1;
+	if (pages <= most)
+		return 0;
+	ibdev_dbg(ib, "ODP MR: %llu pages out of range [1, %llu]\n", pages, most);
+	return -EINVAL;
+}
+
 /* Its own pages, in the address space of the program. */
 static int attach_memory(struct cxib_paged_mr *paged, struct ib_device *ib, u64 start, u64 length)
 {
-	struct ib_umem_odp *memory = ib_umem_odp_get(ib, start, length, paged->mr.access,
-						     &notifier_ops);
+	struct ib_umem_odp *memory;
+	int err;
 
+	err = check_length(ib, start, length, paged->mr.access);
+	if (err)
+		return err;
+	memory = ib_umem_odp_get(ib, start, length, paged->mr.access, &notifier_ops);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	memory->private = paged;
@@ -397,7 +451,6 @@ static void detach_memory(struct cxib_paged_mr *paged)
 
 static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start, u64 length)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
 	bool whole = length == U64_MAX;
 	int err;
 
@@ -414,7 +467,7 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 	return 0;
 
 destroy_key:
-	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
+	destroy_key(paged);
 	cxib_destroy_parts(paged);
 detach:
 	detach_memory(paged);
@@ -423,7 +476,7 @@ detach:
 
 static struct cxib_paged_mr *allocate(struct ib_device *ib, u64 address, u64 length, int access)
 {
-	struct cxib_paged_mr *paged = kzalloc(sizeof(*paged), GFP_KERNEL);
+	struct cxib_paged_mr *paged = kzalloc(sizeof(*paged), GFP_KERNEL_ACCOUNT);
 
 	if (!paged)
 		return NULL;
@@ -473,9 +526,7 @@ struct cxib_paged_mr *cxib_create_part(struct cxib_paged_mr *whole, u64 start, u
 	return part;
 
 destroy_key:
-	cxib_end_in_device(to_verbs(part->mr.ib.device), NULL,
-			   cxib_destroy_mkey(commands_of(to_verbs(part->mr.ib.device)),
-					     part->mr.ib.lkey));
+	destroy_key(part);
 release:
 	ib_umem_odp_release(memory);
 free_part:
@@ -545,11 +596,9 @@ static void revoke(struct cxib_paged_mr *paged)
  */
 void cxib_destroy_part(struct cxib_paged_mr *part)
 {
-	struct cxib_verbs *verbs = to_verbs(part->mr.ib.device);
-
 	revoke(part);
 	cxib_withdraw_key(part, part->mr.ib.lkey);
-	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), part->mr.ib.lkey));
+	destroy_key(part);
 	ib_umem_odp_release(to_ib_umem_odp(part->mr.umem));
 	kfree(part);
 }

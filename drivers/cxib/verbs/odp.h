@@ -3,6 +3,7 @@
 #ifndef CXIB_VERBS_ODP_H
 #define CXIB_VERBS_ODP_H
 
+#include "verbs/umr.h"
 #include "verbs/verbs.h"
 
 struct cxib_page_fault;
@@ -85,6 +86,8 @@ int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *ra
 int cxib_bring_in_present(struct cxib_paged_mr *paged, const struct cxib_paged_range *range);
 
 bool cxib_is_whole(const struct cxib_paged_mr *paged);
+int cxib_create_empty_key(struct cxib_paged_mr *paged, struct ib_pd *pd,
+			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill);
 struct cxib_paged_mr *cxib_create_part(struct cxib_paged_mr *whole, u64 start, u64 length);
 void cxib_destroy_part(struct cxib_paged_mr *part);
 

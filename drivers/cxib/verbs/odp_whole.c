@@ -17,8 +17,15 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* The lower half of an address space with four levels of page tables. */
+/* Where programs get memory, unless they ask for higher addresses. */
+#if defined(CONFIG_X86_64)
 #define LOG_SPACE	47
+#elif defined(CONFIG_ARM64)
+#define LOG_SPACE	VA_BITS_MIN
+#else
+#define LOG_SPACE	48
+#endif
+
 #define LOG_PART	30
 #define PART_SIZE	BIT_ULL(LOG_PART)
 #define PARTS		BIT(LOG_SPACE - LOG_PART)
@@ -36,7 +43,8 @@ bool cxib_can_page_whole(const struct cxib_verbs *verbs)
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
 	return caps->null_mkey && caps->fixed_buffer_size &&
-	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled;
+	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled &&
+	       caps->log_max_klm_list_size >= LOG_SPACE - LOG_PART;
 }
 
 /*
@@ -99,43 +107,6 @@ static void pack_absent(const struct cxib_paged_mr *whole, struct hw_ksm *piece,
 	hw_ksm_pack(piece, whole->null_key, whole->has_null_key ? number << LOG_PART : 0);
 }
 
-/**
- * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
- * @whole: the region
- * @pd: protection domain
- *
- * Return: -ENOMEM or as cxib_query_special_keys(), cxib_create_mkey().
- */
-int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
-{
-	struct cxib_mkey_params params = {
-		.length = BIT_ULL(LOG_SPACE),
-		.log_page_size = LOG_PART,
-		.page_count = PARTS * WORDS_IN_PIECE,
-		.of_keys = true,
-		.is_changeable = true,
-	};
-	struct hw_ksm *pieces;
-	size_t i;
-	int err;
-
-	pieces = kvcalloc(PARTS, sizeof(*pieces), GFP_KERNEL);
-	if (!pieces)
-		return -ENOMEM;
-	err = get_null_key(whole, pd);
-	if (err)
-		goto free_pieces;
-	for (i = 0; i < PARTS; i++)
-		pack_absent(whole, &pieces[i], i);
-	params.pages = (const void *)pieces;
-	err = cxib_create_mr_key(&whole->mr, pd, &params);
-	if (err)
-		destroy_null_key(whole);
-free_pieces:
-	kvfree(pieces);
-	return err;
-}
-
 static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_change *change)
 {
 	const u64 first = change->first_entry / WORDS_IN_PIECE;
@@ -143,7 +114,7 @@ static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_ch
 	struct cxib_paged_mr *whole = context;
 	unsigned int i;
 
-	for (i = 0; i < PIECES_IN_UNIT; i++) {
+	for (i = 0; i < change->entry_count / WORDS_IN_PIECE; i++) {
 		const struct cxib_paged_mr *part = xa_load(&whole->parts, first + i);
 
 		if (part)
@@ -151,6 +122,31 @@ static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_ch
 		else
 			pack_absent(whole, &pieces[i], first + i);
 	}
+}
+
+/**
+ * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
+ * @whole: the region
+ * @pd: protection domain
+ *
+ * Return: as cxib_query_special_keys(), cxib_create_mkey(), cxib_umr_enable().
+ */
+int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	struct cxib_mkey_params params = {
+		.length = BIT_ULL(LOG_SPACE),
+		.log_page_size = LOG_PART,
+		.of_keys = true,
+	};
+	int err;
+
+	err = get_null_key(whole, pd);
+	if (err)
+		return err;
+	err = cxib_create_empty_key(whole, pd, &params, PARTS * WORDS_IN_PIECE, fill_pieces);
+	if (err)
+		destroy_null_key(whole);
+	return err;
 }
 
 /* The key gets a part that is there, and its neighbours. */

@@ -13,6 +13,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/jiffies.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/wait.h>
 
 #include "hw/commands_queue_pairs.h"
@@ -49,7 +50,14 @@ static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_key_chan
 	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_read, params->log_page_size);
 }
 
-/* A request for pages is one about a key in use. */
+static u8 flags_of(const struct cxib_key_change *change)
+{
+	if (!change->entry_count)
+		return HW_UMR_FLAGS_INLINE;
+	return HW_UMR_FLAGS_TRANSLATION_OFFSET_EN |
+	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : HW_UMR_FLAGS_CHECK_FREE);
+}
+
 static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_key_change *change)
 {
 	u64 offset = change->first_entry * sizeof(__be64) / CXIB_OCTWORD;
@@ -57,12 +65,9 @@ static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_
 		       CXIB_OCTWORD;
 
 	if (!change->entry_count)
-		hw_wqe_umr_ctrl_seg_pack(control, HW_UMR_FLAGS_INLINE, 0, 0, change->mask, 0);
-	else
-		hw_wqe_umr_ctrl_seg_pack(control,
-					 HW_UMR_FLAGS_CHECK_FREE |
-					 HW_UMR_FLAGS_TRANSLATION_OFFSET_EN,
-					 octwords, offset & U16_MAX, change->mask, offset >> 16);
+		offset = 0;
+	hw_wqe_umr_ctrl_seg_pack(control, flags_of(change), octwords, offset & U16_MAX,
+				 change->mask, offset >> 16);
 }
 
 static void remember(struct cxib_send_queue *sends, u64 wr_id, u32 blocks)
@@ -351,7 +356,7 @@ static int execute(struct cxib_verbs *verbs, const struct cxib_key_change *chang
  * cxib_umr_execute() - changes a memory key
  * @verbs: RDMA device that was prepared for it
  * @change: what it shall do
- * @fill: writes the pages, if @change has any; may be NULL otherwise
+ * @fill: writes the pages, if @change has any; NULL: none of them is there
  * @context: for @fill
  *
  * Whatever the device does for others meets the key as it was before or as it is
@@ -373,10 +378,47 @@ int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *cha
 		if (change->entry_count) {
 			memset(umr->list, 0, ALIGN(change->entry_count, CXIB_ENTRIES_IN_UNIT) *
 					     sizeof(*umr->list));
-			fill(context, umr->list, change);
+			if (fill)
+				fill(context, umr->list, change);
 		}
 		err = execute(verbs, change);
 	}
 	mutex_unlock(&umr->lock);
 	return err;
+}
+
+/**
+ * cxib_umr_enable() - a key that was created free gets its translations, and can be used
+ * @verbs: RDMA device that was prepared for it
+ * @key: the key
+ * @entry_count: its entries; a multiple of %CXIB_ENTRIES_IN_UNIT
+ * @fill: writes them, part by part; NULL: none of the pages is there
+ * @context: for @fill
+ *
+ * A program may choose how many there are: no memory is needed for them, and it may be
+ * killed meanwhile.
+ *
+ * Context: process context, may sleep; without locks that are taken where memory
+ * is reclaimed.
+ * Return: 0; -EINTR when the program is killed; as cxib_umr_execute().
+ */
+int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
+		    void *context)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_key_change enable = {
+		.key = key, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
+	};
+	struct cxib_key_change change = { .key = key, .params = &params, .is_free = true };
+	int err;
+
+	for (; change.first_entry < entry_count; change.first_entry += CXIB_ENTRIES_MAX) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		change.entry_count = min_t(u64, CXIB_ENTRIES_MAX, entry_count - change.first_entry);
+		err = cxib_umr_execute(verbs, &change, fill, context);
+		if (err)
+			return err;
+	}
+	return cxib_umr_execute(verbs, &enable, NULL, NULL);
 }

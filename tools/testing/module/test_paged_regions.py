@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Memory regions on demand (ODP) of a program without privileges: large ones, and much advice about one.
+
+CXIB_REACH=short: UMRs of the device take no long offsets (umr_extended_translation_offset=0).
+"""
+
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import pathlib
+import re
+import threading
+import unittest
+from collections.abc import Iterator
+
+import guest
+import raw_verbs
+import rdma
+from control import control, until
+from unprivileged import unprivileged
+
+PAGED = 1 | 1 << 6
+"""Local write, on demand."""
+MIB, GIB = 1 << 20, 1 << 30
+NOTHING = 1 << 40
+"""An address where the program has no memory."""
+WHOLE = (1 << 64) - 1
+QUEUED_MAX = 64
+HAS_SHORT_REACH = os.environ.get("CXIB_REACH") == "short"
+
+
+def mailboxes(name: str) -> int:
+    """How many the driver has for commands to the device, used or not."""
+    pools = pathlib.Path(f"/sys/class/infiniband/{name}/device/pools").read_text()
+    (total,) = re.findall(r"^cxib_mailbox\s+\d+\s+(\d+)", pools, re.MULTILINE)
+    return int(total)
+
+
+def sleeps_in_kernel(thread: int) -> bool:
+    """Whether a thread of this process waits in the kernel, for more than a signal."""
+    state = pathlib.Path(f"/proc/self/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "D"
+
+
+class PagedRegionTest(unittest.TestCase):
+    @contextlib.contextmanager
+    def program(self) -> Iterator[raw_verbs.Device]:
+        name = rdma.devices()[0]
+        with unprivileged(name), contextlib.closing(raw_verbs.Device(name)) as device:
+            device.make_basics()
+            yield device
+
+    def assert_refused(self, error: int, device: raw_verbs.Device, start: int, length: int) -> None:
+        with self.assertRaises(OSError) as caught:
+            device.register(start, length, start, PAGED)
+        self.assertEqual(errno.errorcode[caught.exception.errno or 0], errno.errorcode[error])
+
+
+@unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
+class PagedRegions(PagedRegionTest):
+    def test_large_region_takes_no_mailboxes(self) -> None:
+        before = mailboxes(rdma.devices()[0])
+        with self.program() as device:
+            device.register(NOTHING, 16 * GIB, NOTHING, PAGED)
+            device.register(0, WHOLE, 0, PAGED)
+        self.assertLess(mailboxes(rdma.devices()[0]) - before, 64)
+
+    def test_region_beyond_lists_of_core_is_refused(self) -> None:
+        with self.program() as device:
+            self.assert_refused(errno.EINVAL, device, NOTHING, 1 << 40)
+            self.assert_refused(errno.EINVAL, device, NOTHING, 1 << 45)
+
+
+@unittest.skipIf(HAS_SHORT_REACH, "the device takes no long offsets")
+class Advice(PagedRegionTest):
+    def test_advice_beyond_limit_is_followed_at_once(self) -> None:
+        """The first prefetch waits for a device that does not answer, and all others for the first."""
+        log = guest.LogTail()
+        self.addCleanup(log.close)
+        self.addCleanup(control, "faults", "clear")
+        memory = raw_verbs.Memory(mmap.PAGESIZE)
+        calls = 0
+
+        def advise(device: raw_verbs.Device, key: int) -> None:
+            nonlocal calls
+            with contextlib.suppress(OSError):  # of a device that is gone
+                for _ in range(2 * QUEUED_MAX):
+                    device.advise(key, memory.address, mmap.PAGESIZE)
+                    calls += 1
+
+        name = rdma.devices()[0]
+        with unprivileged(name):
+            device = raw_verbs.Device(name)
+            self.addCleanup(device.close)
+            device.make_basics()
+            _, key = device.register_region(memory.address, mmap.PAGESIZE, memory.address, PAGED)
+        control("fault", "cqe type=REQ nth=1 drop @hca0")
+        thread = threading.Thread(target=advise, args=(device, key))
+        thread.start()
+        until(lambda: not thread.is_alive() or calls >= QUEUED_MAX and sleeps_in_kernel(thread.native_id or 0),
+              "no more is queued")
+        counted = calls
+        control("fault", "health syndrome=1 @hca0")
+        thread.join()
+        self.assertEqual(counted, QUEUED_MAX)
+        until(lambda: "up after" in "\n".join(log.read()), "the device comes back")
+
+
+@unittest.skipUnless(HAS_SHORT_REACH, "the device takes long offsets")
+class ShortReach(PagedRegionTest):
+    def test_regions_end_where_offsets_do(self) -> None:
+        with self.program() as device:
+            device.register(NOTHING, 512 * MIB, NOTHING, PAGED)
+            self.assert_refused(errno.EINVAL, device, NOTHING, 512 * MIB + mmap.PAGESIZE)
+            self.assert_refused(errno.EINVAL, device, NOTHING, GIB)
+            self.assert_refused(errno.EOPNOTSUPP, device, 0, WHOLE)
+
+    def test_pages_come_and_go(self) -> None:
+        memory = mmap.mmap(-1, 4 * MIB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        with self.program() as device:
+            _, key = device.register_region(address, 4 * MIB, address, PAGED)
+            device.advise(key, address, 4 * MIB, flush=True)
+            memory.madvise(mmap.MADV_DONTNEED)
+            device.advise(key, address, 4 * MIB, flush=True)
+            device.register(NOTHING, MIB, NOTHING, PAGED)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
