@@ -21,6 +21,8 @@ using Check = std::expected<void, UmrFault>;
 constexpr std::size_t key_segment_offset = hwtab::wqe_umr_ctrl_seg.size;
 constexpr std::size_t list_offset = key_segment_offset + hwtab::mkey_seg.size;
 constexpr unsigned variant_bits = 8;
+constexpr std::uint64_t page_size_mask = hwtab::value<hwtab::mkey_mask, "page_size"> |
+                                         hwtab::value<hwtab::mkey_mask, "page_size_5">;
 
 /// Bits of the key's context that a bit of the mask stands for.
 struct MaskedField {
@@ -99,6 +101,7 @@ public:
     }
 
 private:
+    [[nodiscard]] Check check_capabilities() const;
     Check find_key();
     Check check_state();
     Check find_domain();
@@ -127,9 +130,23 @@ private:
     std::optional<SignatureFormat> signature_format_;
 };
 
+/// Fields that capabilities gate.
+Check Execution::check_capabilities() const {
+    const auto& capabilities = keys_.hca().capabilities();
+    if (control_.get<"xlt_offset_47_16">() != 0 &&
+        capabilities.current<"umr_extended_translation_offset">() == 0)
+        return std::unexpected(UmrFault::malformed);
+    if ((control_.get<"mkey_mask">() & page_size_mask) != 0 &&
+        capabilities.current<"umr_modify_entity_size_disabled">() != 0)
+        return std::unexpected(UmrFault::not_supported);
+    return {};
+}
+
 Check Execution::find_key() {
     if ((control_.get<"mkey_mask">() & ~known_mask) != 0)
         return std::unexpected(UmrFault::malformed);
+    if (const Check checked = check_capabilities(); !checked)
+        return checked;
     key_ = keys_.hca().objects().of<MemoryKey>().find(request_.key >> variant_bits);
     if (key_ == nullptr)
         return std::unexpected(UmrFault::unknown_key);
@@ -280,6 +297,8 @@ std::string_view describe(UmrFault fault) {
         return "the key belongs to another protection domain";
     case UmrFault::not_permitted:
         return "only privileged queue pairs may change this field";
+    case UmrFault::not_supported:
+        return "the device cannot change this field by UMR";
     case UmrFault::key_is_free:
         return "the request demands a key in use";
     case UmrFault::key_is_not_free:

@@ -29,6 +29,7 @@ enum class UmrFault : std::uint8_t {
     not_changeable,       ///< the key was created without permission for UMR
     foreign_domain,       ///< the key belongs to another protection domain
     not_permitted,        ///< only privileged queue pairs may change this field
+    not_supported,        ///< the device can't change this field by UMR
     key_is_free,          ///< the request demands a key in use
     key_is_not_free,      ///< the request demands a free key
     foreign_queue_pair,   ///< the key is bound to another queue pair

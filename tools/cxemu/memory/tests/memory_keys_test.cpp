@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace cxemu::memory {
@@ -532,6 +534,47 @@ TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
     ASSERT_TRUE(execute(key, umr));
     EXPECT_EQ(translate(key, 0x4000, 1).value(), (Ranges{{0x70'0000, 1}}));
     EXPECT_EQ(translate(key, 0x1000, 1).value(), (Ranges{{0x20'0000, 1}})) << "stays";
+}
+
+/// How a UMR ends that changes the size of pages and begins at an offset of more than 16 bits, on a
+/// device with a capability.
+std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t value,
+                                   std::uint64_t changed, std::uint64_t upper_offset) {
+    hca::HcaSettings settings = Bench::default_settings();
+    settings.overrides.emplace_back(capability, value);
+    Bench bench(settings);
+    Call<hwtab::cmd_create_mkey> call;
+    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
+    fields.set<"translations_octword_size">(1U << 17U);
+    fields.set<"umr_en">(1);
+    fields.set<"qpn">(MemoryKey::any_queue_pair);
+    fields.set<"pd">(bench.domain());
+    EXPECT_TRUE(bench.run(call));
+    Umr umr;
+    umr.set_flags(flag<"inline"> | flag<"translation_offset_en">);
+    umr.set_mask(changed);
+    umr.control().set<"xlt_offset_47_16">(upper_offset);
+    const auto done = execute_umr(
+        bench.keys(),
+        {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
+         .privileged = false,
+         .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+         .body = umr.bytes()});
+    return done ? std::nullopt : std::optional(done.error());
+}
+
+TEST(UmrCapabilityTest, TakesLongOffsetsOnlyWhereTheDeviceCan) {
+    EXPECT_EQ(fault_with("umr_extended_translation_offset", 1, 0, 1), std::nullopt);
+    EXPECT_EQ(fault_with("umr_extended_translation_offset", 0, 0, 1), UmrFault::malformed);
+    EXPECT_EQ(fault_with("umr_extended_translation_offset", 0, 0, 0), std::nullopt);
+}
+
+TEST(UmrCapabilityTest, ChangesTheSizeOfPagesOnlyWhereTheDeviceCan) {
+    constexpr auto size = hwtab::value<hwtab::mkey_mask, "page_size">;
+    EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 0, size, 0), std::nullopt);
+    EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 1, size, 0), UmrFault::not_supported);
+    EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 1, 0, 0), std::nullopt);
 }
 
 /// Whether a list can be read with the reserved key, on a device with or without that capability.
