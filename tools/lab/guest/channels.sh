@@ -5,29 +5,29 @@
 output=/run/lab/output
 errors=/run/lab/errors
 
-# Prints the device of a port; without udev there are no names in /dev.
-port() { # NAME
-	local directory
+# Leaves the device of a port in $port; without udev there are no names in /dev.
+find_port() { # NAME
+	local directory name
+	port=
 	for directory in /sys/class/virtio-ports/*; do
-		if [ "$(cat "$directory/name" 2> /dev/null)" = "lab.$1" ]; then
-			echo "/dev/${directory##*/}"
+		read -r name < "$directory/name"
+		if [ "$name" = "lab.$1" ]; then
+			port=/dev/${directory##*/}
 		fi
 	done
 }
 
-# A port can be opened once only, a pipe as often as programs like (/dev/stdout): relays stand between them.
-relay() { # PIPE PORT
-	mkfifo "$1"
-	cat "$1" > "$(port "$2")" &
-}
-
 open_channels() {
-	exec 3<> "$(port control)"
-	relay "$output" out
-	relay "$errors" err
+	local port out
+	find_port control
+	exec 3<> "$port"
+	find_port out
+	out=$port
+	find_port err
+	# A port can be opened once only, a pipe as often as programs like (/dev/stdout): relays stand between them.
+	/opt/lab/lab-guest relay "$output" "$out" "$errors" "$port" 3>&- &
 	# Writers of our own keep the pipes open when the command has none.
 	exec 4> "$output" 5> "$errors"
-	answer_questions &
 }
 
 tell() {

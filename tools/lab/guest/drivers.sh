@@ -8,10 +8,9 @@ ACTIVE_SECONDS=300
 load_drivers() {
 	case $LAB_DRIVER in
 	none) return ;;
-	mlx5) load_in_tree ;;
+	mlx5) load_modules mlx5_core mlx5_ib "${USER_INTERFACES[@]}" ;;
 	cxib) load_cxib ;;
 	esac
-	modprobe -a ib_uverbs ib_umad rdma_ucm || fail "cannot load the RDMA core's user interfaces"
 	if registers_devices; then
 		await_devices
 	fi
@@ -20,29 +19,30 @@ load_drivers() {
 	fi
 }
 
-load_in_tree() {
-	local message
-	message=$(modprobe -a mlx5_core mlx5_ib 2>&1) || fail "cannot load mlx5_core and mlx5_ib: $message"
+# The RDMA core's, which load the core itself.
+USER_INTERFACES=(ib_uverbs ib_umad rdma_ucm)
+
+# With what they depend on.
+load_modules() { # NAME-OR-FILE…
+	/opt/lab/lab-guest load "$@" 2> /run/lab/message || fail "$(< /run/lab/message)"
 }
 
 load_cxib() {
-	local module=/repo/build/modules-$LAB_KERNEL/cxib.ko dependency message
+	local module=/repo/build/modules-$LAB_KERNEL/cxib.ko
 	[ -e "$module" ] || fail "${module#/repo/} is not built: run 'make modules KERNEL=$LAB_KERNEL' first"
-	for dependency in $(modinfo -F depends "$module" | tr , ' '); do
-		message=$(modprobe "$dependency" 2>&1) || fail "cannot load $dependency, which cxib needs: $message"
-	done
-	message=$(insmod "$module" 2>&1) || fail "cannot load ${module#/repo/}: $message"
+	load_modules "$module" "${USER_INTERFACES[@]}"
 	bind_cxib
 }
 
 # The driver takes no device unasked.
 bind_cxib() {
-	local device message
+	local device vendor
 	for device in /sys/bus/pci/devices/*; do
-		[ "$(cat "$device/vendor")" = 0x15b3 ] || continue
+		read -r vendor < "$device/vendor"
+		[ "$vendor" = 0x15b3 ] || continue
 		echo cxib > "$device/driver_override"
-		message=$( (echo "${device##*/}" > /sys/bus/pci/drivers_probe) 2>&1) ||
-			fail "cxib does not take ${device##*/}: $message"
+		{ echo "${device##*/}" > /sys/bus/pci/drivers_probe; } 2> /run/lab/message ||
+			fail "cxib does not take ${device##*/}: $(< /run/lab/message)"
 		[ -e "$device/driver" ] || fail "cxib does not take ${device##*/}; see the kernel log"
 	done
 }
@@ -52,56 +52,71 @@ registers_devices() {
 	[ -d "/sys/module/ib_core/holders/$LAB_DRIVER" ] || [ "$LAB_DRIVER" = mlx5 ]
 }
 
-rdma_devices() {
-	find /sys/class/infiniband -mindepth 1 -maxdepth 1 2> /dev/null | wc -l
+# Leaves in $present how many there are.
+count_devices() {
+	local devices=(/sys/class/infiniband/*)
+	present=${#devices[@]}
+	[ -e "${devices[0]}" ] || present=0
 }
 
 await_devices() {
-	local waited=0
-	while [ "$(rdma_devices)" -lt "$LAB_HCAS" ]; do
-		[ "$waited" -lt $ACTIVE_SECONDS ] ||
-			fail "$(rdma_devices) of $LAB_HCAS RDMA devices are there after $waited s; see the kernel log"
-		sleep 1
-		waited=$((waited + 1))
+	local started=$SECONDS present
+	count_devices
+	while [ "$present" -lt "$LAB_HCAS" ]; do
+		[ $((SECONDS - started)) -lt $ACTIVE_SECONDS ] ||
+			fail "$present of $LAB_HCAS RDMA devices are there after $ACTIVE_SECONDS s; see the kernel log"
+		pause 0.1
+		count_devices
 	done
 }
 
-inactive_ports() {
-	local port
-	for port in /sys/class/infiniband/*/ports/*; do
-		if [ "$(cat "$port/link_layer")" = InfiniBand ] && [ "$(cat "$port/state")" != "4: ACTIVE" ]; then
-			printf '%s is %s; ' "$(echo "$port" | cut -d/ -f5,7)" "$(cat "$port/state")"
+# Leaves in $inactive, as text, which ports are that.
+find_inactive_ports() {
+	local directory layer state name
+	inactive=
+	for directory in /sys/class/infiniband/*/ports/*; do
+		read -r layer < "$directory/link_layer"
+		read -r state < "$directory/state"
+		if [ "$layer" = InfiniBand ] && [ "$state" != "4: ACTIVE" ]; then
+			name=${directory#/sys/class/infiniband/}
+			inactive+="${name/ports\//} is $state; "
 		fi
 	done
 }
 
 # One subnet manager serves the whole fabric: the first guest's.
 start_subnet_manager() {
-	local waited=0
+	local started=$SECONDS inactive
 	if [ "$LAB_VM" = 0 ]; then
 		opensm --daemon --log_file "$directory/opensm.log" > "$directory/opensm.out" 2>&1 ||
 			fail "OpenSM did not start: $(tail -n 3 "$directory/opensm.out")"
 	fi
-	while [ -n "$(inactive_ports)" ]; do
-		[ "$waited" -lt $ACTIVE_SECONDS ] ||
-			fail "after $waited s with OpenSM $(inactive_ports)see ${directory#/repo/}/opensm.log"
-		sleep 1
-		waited=$((waited + 1))
+	find_inactive_ports
+	while [ -n "$inactive" ]; do
+		[ $((SECONDS - started)) -lt $ACTIVE_SECONDS ] ||
+			fail "after $ACTIVE_SECONDS s with OpenSM ${inactive}see ${directory#/repo/}/opensm.log"
+		pause 0.1
+		find_inactive_ports
 	done
 }
 
 # What only shows when everything has run.
 final_checks() {
+	local text
 	if [ "$lab_kmemleak" = 1 ]; then
 		scan_for_leaks
 	fi
 	# Any report switches the lock checker off; without one it must still be on, or it has checked nothing.
-	if grep -q 'debug_locks: *0' /proc/lockdep_stats 2> /dev/null; then
-		tell lockdep-off
+	if [ -e /proc/lockdep_stats ]; then
+		read_text /proc/lockdep_stats
+		if [[ $text =~ debug_locks:\ *0 ]]; then
+			tell lockdep-off
+		fi
 	fi
 }
 
-# An object counts as leaked when two scans some time apart do not find it.
+# An object counts as leaked when it is some seconds old and two scans do not find it: the first only notes what is in
+# it, since what still changes is in use.
 scan_for_leaks() {
 	local leaks=/sys/kernel/debug/kmemleak
 	echo scan > $leaks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The initial RAM disk: busybox, /init, and the modules that mount the real root."""
+"""The initial RAM disk: busybox, /init, the modules that mount the real root, and the guest's own program."""
 
 import gzip
 import hashlib
@@ -8,6 +8,8 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+
+from . import guest_program
 
 _MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
 # For guests that keep what they change on a disk.
@@ -58,13 +60,14 @@ def _module_content(path):
     return lzma.decompress(data) if path.suffix == ".xz" else data
 
 
-def _build(busybox, init, modules):
+def _build(busybox, init, program, modules):
     archive = _Archive()
-    for directory in ("bin", "dev", "proc", "sys", "modules"):
+    for directory in ("bin", "dev", "proc", "sys", "modules", "lab"):
         archive.add(directory, stat.S_IFDIR | 0o755)
     archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
     archive.add("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes())
     archive.add("init", stat.S_IFREG | 0o755, init.read_bytes())
+    archive.add("lab/lab-guest", stat.S_IFREG | 0o755, program.read_bytes())
     names = []
     for module in modules:
         name = module.name.removesuffix(".xz")
@@ -80,9 +83,10 @@ def provide(tree, release, init, cache, on_disk=False):
     on_disk: the guest keeps what it changes on a disk.
     """
     busybox = tree / "usr/bin/busybox"
+    program = guest_program.provide(init.parent / "lab_guest.c", cache)
     modules = _module_files(tree, release, _MODULES + _LAYER_MODULES if on_disk else _MODULES)
     inputs = hashlib.sha256()
-    for path in (Path(__file__), init, busybox, *modules):
+    for path in (Path(__file__), init, program, busybox, *modules):
         inputs.update(path.read_bytes())
     image = cache / f"initramfs-{release}-{inputs.hexdigest()[:16]}"
     if not image.exists():
@@ -90,6 +94,6 @@ def provide(tree, release, init, cache, on_disk=False):
         for old in cache.glob(f"initramfs-{release}-*"):
             old.unlink(missing_ok=True)
         unfinished = image.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(gzip.compress(_build(busybox, init, modules), compresslevel=6))
+        unfinished.write_bytes(gzip.compress(_build(busybox, init, program, modules), compresslevel=6))
         unfinished.rename(image)
     return image
