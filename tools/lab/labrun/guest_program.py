@@ -15,7 +15,9 @@ def provide(source, cache):
     if not program.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"{source.stem}-*"):
-            old.unlink(missing_ok=True)
+            # What has a suffix is another run's, and not finished.
+            if not old.suffix:
+                old.unlink(missing_ok=True)
         unfinished = program.with_suffix(f".{os.getpid()}")
         subprocess.run([*_COMPILER, "-o", unfinished, source], check=True)
         unfinished.rename(program)
