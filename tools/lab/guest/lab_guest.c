@@ -224,6 +224,9 @@ static int load_name(const char *name, const char *needed_by)
 		return load_line(line, name, needed_by);
 	if (is_built_in(name))
 		return 0;
+	if (needed_by)
+		return complain("cannot load %s, which %s needs: not in %s", name, needed_by,
+				module_directory());
 	return complain("cannot load %s: not in %s", name, module_directory());
 }
 
