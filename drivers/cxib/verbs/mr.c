@@ -18,8 +18,13 @@
 #define ACCESS_SUPPORTED	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* The same for regions of programs, and for pages and windows behind them. */
-#define USER_ACCESS	(ACCESS_SUPPORTED | IB_ACCESS_MW_BIND)
+/*
+ * The same for regions of programs, and for pages and windows behind them. What the
+ * core lets through besides says something of the memory or of addresses that the
+ * driver does not need to know: where huge pages are it sees itself, and the core
+ * gives the address that requests begin with.
+ */
+#define USER_ACCESS	(ACCESS_SUPPORTED | IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB | IB_ZERO_BASED)
 
 /* Lists of translations are read in such units. */
 #define LIST_UNIT	64

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs of cases/, each of which uses verbs as public reports tell that programs do, and says whether it was served."""
+
+import pathlib
+import subprocess
+import unittest
+
+PROGRAMS = pathlib.Path("/repo/build/cases")
+PATIENCE = 900
+
+
+class Cases(unittest.TestCase):
+    def check(self, name: str, *arguments: str) -> None:
+        done = subprocess.run([PROGRAMS / name, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_regions_with_any_flags_that_the_kernel_admits_take_writes(self) -> None:
+        self.check("region_flags")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
