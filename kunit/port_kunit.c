@@ -102,6 +102,7 @@ static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
 	const struct cxib_device_caps caps = {
 		.stat_rate_support = BIT(IB_RATE_2_5_GBPS + 5) | BIT(IB_RATE_10_GBPS + 5),
 	};
+	const struct cxib_device_caps all = { .stat_rate_support = GENMASK(15, 7) };
 	const struct cxib_device_caps none = {};
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&caps, IB_RATE_PORT_CURRENT));
@@ -109,6 +110,11 @@ static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_400_GBPS));
 	KUNIT_EXPECT_EQ(test, IB_RATE_2_5_GBPS + 5, cxib_static_rate(&caps, IB_RATE_2_5_GBPS));
 	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&none, IB_RATE_10_GBPS));
+	/* Faster rates than 14 Gb/s have smaller numbers. */
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&all, IB_RATE_14_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_20_GBPS + 5, cxib_static_rate(&all, IB_RATE_25_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_40_GBPS + 5, cxib_static_rate(&all, IB_RATE_50_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_120_GBPS + 5, cxib_static_rate(&all, IB_RATE_400_GBPS));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 255));
 }

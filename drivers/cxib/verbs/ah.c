@@ -12,10 +12,17 @@
 #define PATH_BITS_MAX	0x7f
 #define FLOW_LABEL_MAX	0xfffff
 
+static bool is_supported(const struct cxib_device_caps *caps, int rate)
+{
+	return caps->stat_rate_support & BIT(rate + RATE_OFFSET);
+}
+
 /**
  * cxib_static_rate() - the device's code for a static rate
  * @caps: capabilities of the device
  * @rate: enum ib_rate
+ *
+ * The numbers of rates do not rise with the rates: 14 Gb/s has a higher one than 120.
  *
  * Return: the code of the highest rate that the device supports and that is not
  * above @rate; 0, that of the port, if there is none or @rate asks for that;
@@ -23,14 +30,18 @@
  */
 int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 {
+	int best = IB_RATE_PORT_CURRENT, candidate;
+
 	if (rate == IB_RATE_PORT_CURRENT)
 		return 0;
 	if (rate < IB_RATE_2_5_GBPS || rate > CXIB_RATE_MAX)
 		return -EINVAL;
-	for (; rate >= IB_RATE_2_5_GBPS; rate--)
-		if (caps->stat_rate_support & BIT(rate + RATE_OFFSET))
-			return rate + RATE_OFFSET;
-	return 0;
+	for (candidate = IB_RATE_2_5_GBPS; candidate <= CXIB_RATE_MAX; candidate++)
+		if (is_supported(caps, candidate) &&
+		    ib_rate_to_mbps(candidate) <= ib_rate_to_mbps(rate) &&
+		    ib_rate_to_mbps(candidate) > ib_rate_to_mbps(best))
+			best = candidate;
+	return best == IB_RATE_PORT_CURRENT ? 0 : best + RATE_OFFSET;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_static_rate);
 

@@ -18,6 +18,9 @@ class Cases(unittest.TestCase):
     def test_regions_with_any_flags_that_the_kernel_admits_take_writes(self) -> None:
         self.check("region_flags")
 
+    def test_static_rates_are_not_exceeded(self) -> None:
+        self.check("static_rates")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
