@@ -204,7 +204,40 @@ static void who_wants_solicited_ones_is_told(struct kunit *test)
 	live(test, true);
 }
 
+/* The core sets the handler of a queue after the device knows the queue. */
+static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	model = (struct model){ .fake = fake };
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.completion_queues, CQN, &fake->cq,
+					       GFP_KERNEL));
+	cxib_completion_event(&fake->verbs, CQN);
+	fake->cq.ib.comp_handler = wake;
+	cxib_completion_event(&fake->verbs, CQN);
+	KUNIT_EXPECT_EQ(test, 0, model.told);
+	cxib_request_notification(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fake->verbs, CQN);
+	KUNIT_EXPECT_EQ(test, 1, model.told);
+}
+
+/* A program asks the device itself, and the driver does not know when. */
+static void completion_event_of_user_cq_calls_the_handler(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	model = (struct model){ .fake = fake };
+	fake->cq.is_user = true;
+	fake->cq.ib.comp_handler = wake;
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.completion_queues, CQN, &fake->cq,
+					       GFP_KERNEL));
+	cxib_completion_event(&fake->verbs, CQN);
+	KUNIT_EXPECT_EQ(test, 1, model.told);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(completion_event_of_unarmed_kernel_cq_calls_no_handler),
+	KUNIT_CASE(completion_event_of_user_cq_calls_the_handler),
 	KUNIT_CASE_SLOW(who_wants_any_is_told),
 	KUNIT_CASE_SLOW(who_wants_solicited_ones_is_told),
 	{}

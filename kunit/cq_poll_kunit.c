@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Completions: taken in order, matched with requests, and refused when they cannot be. */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+
 #include "fake_queue_pair.h"
 #include "verbs/cq_poll.h"
+
+/* Of races: as often they are tried. */
+#define ROUNDS		2000
+#define LIES		20000
+#define FOREIGN_QPN	0x42
 
 /* A queue pair that is gone, but for its completions. */
 static struct cxib_qp gone = { .number = 0x42 };
@@ -267,6 +275,107 @@ static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pa
 	}
 }
 
+/**
+ * struct race - a device that writes a last completion and dies, and somebody who polls
+ * @fake: the queues
+ * @wc: what was polled last
+ * @polled: completions that were polled
+ */
+struct race {
+	struct fake_queue_pair *fake;
+	struct ib_wc wc;
+	atomic_t polled;
+};
+
+static int poll_all_the_time(void *data)
+{
+	struct race *race = data;
+
+	while (!kthread_should_stop()) {
+		if (cxib_poll_cq(&race->fake->cq.ib, 1, &race->wc))
+			atomic_inc_return_release(&race->polled);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* As the device does: who sees the owner bit sees all of the entry. */
+static void complete_receive(struct fake_queue_pair *fake)
+{
+	const u32 index = fake->written++;
+	struct hw_cqe64 *place = cxib_cq_entry(&fake->cq, index);
+	const size_t last = ARRAY_SIZE(place->dw) - 1;
+	struct hw_cqe64 entry = {};
+
+	hw_cqe64_set_qpn(&entry, FAKE_QPN);
+	hw_cqe64_set_opcode(&entry, HW_CQE_OPCODE_RESP_SEND);
+	hw_cqe64_set_owner(&entry, index >> fake->cq.log_size & 1);
+	memcpy(place, &entry, last * sizeof(entry.dw[0]));
+	/* Pairs with the barrier of the poller behind the owner bit. */
+	smp_store_release(&place->dw[last], entry.dw[last]);
+}
+
+static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
+{
+	struct race race = { .fake = fake_queue_pair_create(test) };
+	struct fake_queue_pair *fake = race.fake;
+	struct task_struct *poller = kthread_run(poll_all_the_time, &race, "poller");
+	int round;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poller));
+	for (round = 0; round < ROUNDS && race.wc.status == IB_WC_SUCCESS; round++) {
+		fake_post_receives(test, fake, 1);
+		udelay(round % 16);
+		complete_receive(fake);
+		/* Pairs with cxib_hw_is_quiet(). */
+		smp_store_release(&fake->hw.dma_stopped, true);
+		while (atomic_read_acquire(&race.polled) == round)
+			cond_resched();
+		WRITE_ONCE(fake->hw.dma_stopped, false);
+	}
+	kthread_stop(poller);
+	KUNIT_EXPECT_EQ_MSG(test, IB_WC_SUCCESS, race.wc.status, "round %d", round);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
+static int make_and_end_queue_pairs(void *data)
+{
+	struct fake_queue_pair *fake = data;
+	struct xarray *queue_pairs = &fake->verbs.queue_pairs;
+
+	while (!kthread_should_stop()) {
+		struct cxib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+
+		if (!qp)
+			continue;
+		cxib_reference_init(&qp->reference);
+		if (!xa_insert_irq(queue_pairs, FOREIGN_QPN, qp, GFP_KERNEL))
+			xa_erase_irq(queue_pairs, FOREIGN_QPN);
+		cxib_reference_end(&qp->reference);
+		kfree(qp);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* KASAN sees who uses a queue pair that has ended; it reports to another completion queue. */
+static void poll_cq_completion_of_foreign_ending_qp_is_refused(struct kunit *test)
+{
+	const enum hw_cqe_opcode opcodes[] = { HW_CQE_OPCODE_REQ, HW_CQE_OPCODE_RESP_SEND };
+	struct fake_queue_pair *fake = with_requests(test);
+	struct task_struct *owner = kthread_run(make_and_end_queue_pairs, fake, "owner");
+	struct ib_wc wc;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(owner));
+	for (i = 0; i < LIES; i++) {
+		hw_cqe64_set_qpn(fake_completion(fake, opcodes[i % 2]), FOREIGN_QPN);
+		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
+	}
+	kthread_stop(owner);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+}
+
 /* ib_cm would say nothing about a flush error, and who waits for an event would do so for ever. */
 static void fails_management_datagrams_of_a_device_that_is_quiet(struct kunit *test)
 {
@@ -360,6 +469,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_write_may_be_longer_than_the_request_that_it_ends),
 	KUNIT_CASE(refuses_an_entry_of_an_unknown_kind),
 	KUNIT_CASE(flushes_all_requests_of_a_device_that_is_quiet),
+	KUNIT_CASE_SLOW(poll_cq_completion_before_death_is_not_flushed),
+	KUNIT_CASE_SLOW(poll_cq_completion_of_foreign_ending_qp_is_refused),
 	KUNIT_CASE(fails_management_datagrams_of_a_device_that_is_quiet),
 	KUNIT_CASE(fails_datagrams_of_further_partitions_too),
 	KUNIT_CASE(tells_of_a_quiet_device_as_often_as_it_was_asked),

@@ -8,6 +8,7 @@ static void free_memory(void *data)
 	struct fake_queue_pair *fake = data;
 
 	cxib_drain_destroy(&fake->qp);
+	xa_destroy(&fake->cq.queue_pairs);
 	xa_destroy(&fake->verbs.queue_pairs);
 	xa_destroy(&fake->verbs.shared_queues);
 	xa_destroy(&fake->verbs.completion_queues);
@@ -49,6 +50,7 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 	cq->last_qpn = CXIB_NO_QPN;
 	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
+	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&cq->buffer, fake->hca->bus.dev,
@@ -81,6 +83,7 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	qp->sends.address_octwords = 3;
 	qp->sends.operations = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
 	qp->record.words = fake->record;
+	cxib_reference_init(&qp->reference);
 	spin_lock_init(&qp->sends.lock);
 	spin_lock_init(&qp->receives.lock);
 	qp->sends.entries = kunit_kcalloc(test, BIT(FAKE_LOG_BLOCKS), sizeof(*qp->sends.entries),
@@ -93,6 +96,7 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 						    cxib_qp_buffer_size(qp)));
 	list_add_tail(&qp->sender, &fake->cq.senders);
 	list_add_tail(&qp->receiver, &fake->cq.receivers);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->cq.queue_pairs, FAKE_QPN, qp, GFP_KERNEL));
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.queue_pairs, FAKE_QPN, qp, GFP_KERNEL));
 }
 

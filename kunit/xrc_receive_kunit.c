@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What receiving XRC queue pairs get: each message is for the shared receive queue named in it. */
+#include <linux/kthread.h>
+
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
 #include "verbs/cq_poll.h"
@@ -8,6 +10,7 @@
 #define LOG_SIZE	2
 #define FIRST_SRQN	0x777
 #define QUEUES		2
+#define LIES		20000
 
 struct fake_xrc_queue {
 	struct cxib_srq srq;
@@ -46,6 +49,7 @@ static void make_queue(struct kunit *test, struct fake_xrc *xrc, unsigned int in
 	srq->outstanding = &queue->outstanding;
 	srq->record.words = queue->record;
 	spin_lock_init(&srq->lock);
+	cxib_reference_init(&srq->reference);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, xrc->fake->hca->bus.dev,
 						    BIT(LOG_SIZE + 6)));
 	cxib_link_requests(srq);
@@ -69,6 +73,7 @@ static struct fake_xrc *make_queues(struct kunit *test)
 	qp->has_receives = false;
 	list_del_init(&qp->sender);
 	list_del_init(&qp->receiver);
+	xa_erase_irq(&xrc->fake->cq.queue_pairs, FAKE_QPN);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_buffers, xrc));
 	make_queue(test, xrc, 0);
 	make_queue(test, xrc, 1);
@@ -170,6 +175,44 @@ static void a_queue_that_reports_elsewhere_breaks_the_device(struct kunit *test)
 	expect_refused(test, xrc);
 }
 
+static int make_and_end_queues(void *data)
+{
+	struct fake_xrc *xrc = data;
+	struct xarray *queues = &xrc->fake->verbs.shared_queues;
+	const u32 number = FIRST_SRQN + QUEUES;
+
+	while (!kthread_should_stop()) {
+		struct cxib_srq *srq = kzalloc(sizeof(*srq), GFP_KERNEL);
+
+		if (!srq)
+			continue;
+		srq->is_user = true;
+		cxib_reference_init(&srq->reference);
+		if (!xa_insert_irq(queues, number, srq, GFP_KERNEL))
+			xa_erase_irq(queues, number);
+		cxib_reference_end(&srq->reference);
+		kfree(srq);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* KASAN sees who uses a queue that has ended. */
+static void xrc_completion_of_foreign_ending_srq_is_refused(struct kunit *test)
+{
+	struct fake_xrc *xrc = make_queues(test);
+	struct task_struct *owner = kthread_run(make_and_end_queues, xrc, "owner");
+	struct ib_wc wc;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(owner));
+	for (i = 0; i < LIES; i++) {
+		arrive(xrc, FIRST_SRQN + QUEUES, 0);
+		KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
+	}
+	kthread_stop(owner);
+}
+
 static void a_queue_of_a_program_breaks_the_device(struct kunit *test)
 {
 	struct fake_xrc *xrc = make_queues(test);
@@ -231,6 +274,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_request_that_is_not_posted_breaks_the_device),
 	KUNIT_CASE(a_queue_that_reports_elsewhere_breaks_the_device),
 	KUNIT_CASE(a_queue_of_a_program_breaks_the_device),
+	KUNIT_CASE_SLOW(xrc_completion_of_foreign_ending_srq_is_refused),
 	KUNIT_CASE(a_queue_goes_with_its_completions),
 	KUNIT_CASE(a_queue_pair_goes_with_its_completions),
 	{}

@@ -85,6 +85,7 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	cq->last_qpn = CXIB_NO_QPN;
 	mutex_init(&cq->ring_lock);
 	spin_lock_init(&cq->lock);
+	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
 	INIT_LIST_HEAD(&cq->senders);
 	INIT_LIST_HEAD(&cq->receivers);
 	cxib_reference_init(&cq->reference);
@@ -236,7 +237,9 @@ void cxib_completion_event(void *context, u32 cqn)
 	if (!cq)
 		return;
 	WRITE_ONCE(cq->arm_sequence, cq->arm_sequence + 1);
-	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	/* The core sets the handler of a queue later than the device can lie. */
+	if (cq->is_user || READ_ONCE(cq->is_armed))
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 

@@ -41,7 +41,9 @@ struct cxib_qp;
  * @shared_queues: XRC shared receive queues that report here
  * @shared_queues_going: those of them that nobody can find any more, and whose
  *	completions may still be here
- * @is_armed: somebody wants to be told of the next completion
+ * @is_armed: somebody wants to be told of the next completion; of the kernel's queues
+ *	no other event makes sense. Read without @lock.
+ * @queue_pairs: struct cxib_qp that report here by number; they are taken out with @lock
  * @senders: struct cxib_qp whose send queues report here
  * @receivers: struct cxib_qp whose receive queues report here
  */
@@ -67,6 +69,7 @@ struct cxib_cq {
 	u32 shared_queues;
 	u32 shared_queues_going;
 	bool is_armed;
+	struct xarray queue_pairs;
 	struct list_head senders;
 	struct list_head receivers;
 };

@@ -82,7 +82,8 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 		return false;
 	wc->wr_id = entry->wr_id;
 	wc->opcode = entry->opcode;
-	WRITE_ONCE(sends->consumed, consumed + ahead + blocks);
+	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	smp_store_release(&sends->consumed, consumed + ahead + blocks);
 	return true;
 }
 
@@ -115,7 +116,8 @@ bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry)
 	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
 		return false;
 	*entry = receives->entries[receives->consumed & (BIT(receives->log_size) - 1)];
-	WRITE_ONCE(receives->consumed, receives->consumed + 1);
+	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	smp_store_release(&receives->consumed, receives->consumed + 1);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_receive);
@@ -158,35 +160,39 @@ static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, st
 				    &wc->pkey_index);
 }
 
+static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
+{
+	return !srq->is_user && srq->ib.srq_type == IB_SRQT_XRC && to_cq(srq->ib.ext.cq) == cq;
+}
+
 /*
  * Who sends to a receiving XRC queue pair says which shared receive queue it is
- * for. It stays: it has to take the lock of the completion queue before it goes.
+ * for. One that the device names wrongly may be about to go: who ends it takes the
+ * lock of another completion queue, or of none.
  */
-static struct cxib_srq *find_xrc_queue(const struct cxib_cq *cq, const struct hw_cqe64 *entry)
+static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+			       struct cxib_receive_entry *request)
 {
-	struct cxib_srq *srq = xa_load(&to_verbs(cq->ib.device)->shared_queues,
-				       hw_cqe64_get_srqn(entry));
+	struct cxib_srq *srq = cxib_get_srq(to_verbs(cq->ib.device), hw_cqe64_get_srqn(entry));
+	bool retired;
 
-	lockdep_assert_held(&cq->lock);
-
-	if (!srq || srq->is_user || srq->ib.srq_type != IB_SRQT_XRC || to_cq(srq->ib.ext.cq) != cq)
-		return NULL;
-	return srq;
+	if (!srq)
+		return false;
+	retired = takes_xrc_here(srq, cq) &&
+		  cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), request);
+	cxib_reference_put(&srq->reference);
+	return retired;
 }
 
 static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 			       const struct hw_cqe64 *entry, struct cxib_receive_entry *request)
 {
-	struct cxib_srq *srq;
-
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		srq = find_xrc_queue(cq, entry);
-	else if (qp->ib.srq)
-		srq = to_srq(qp->ib.srq);
-	else
+		return retire_xrc_receive(cq, entry, request);
+	if (!qp->ib.srq)
 		return cxib_retire_receive(qp, request);
-	return srq &&
-	       cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), request);
+	return cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+					  request);
 }
 
 static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
@@ -336,21 +342,17 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 	return OUTCOME_NONE;
 }
 
-/* It stays: it has to take this lock before it goes. */
-static struct cxib_qp *find_qp(struct cxib_cq *cq, u32 qpn)
-{
-	return xa_load(&to_verbs(cq->ib.device)->queue_pairs, qpn);
-}
-
 /*
- * Mostly it is the same one as the last time. One that does not report here is
- * not remembered: nobody would say here that it goes.
+ * Mostly it is the same one as the last time. One that reports here stays: it has to
+ * take the lock before it goes. Others, which a device that lies can name, would not.
  */
 static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 {
-	struct cxib_qp *qp = find_qp(cq, qpn);
+	struct cxib_qp *qp = xa_load(&cq->queue_pairs, qpn);
 
-	if (!qp || (qp->ib.send_cq != &cq->ib && qp->ib.recv_cq != &cq->ib))
+	lockdep_assert_held(&cq->lock);
+
+	if (!qp)
 		return false;
 	cq->last_qpn = qpn;
 	cq->last_qp = qp;
@@ -363,22 +365,42 @@ static __always_inline bool is_hidden(const struct ib_wc *wc)
 	return wc->opcode >= CXIB_WC_PART;
 }
 
+static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			     struct ib_wc *wc)
+{
+	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
+		return refuse(cq, qp, entry);
+	wc->qp = qp->poster;
+	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+}
+
+/* What receiving XRC queue pairs get is told here without their being known here. */
+static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+				 struct ib_wc *wc)
+{
+	struct cxib_qp *qp = cxib_get_qp(to_verbs(cq->ib.device), hw_cqe64_get_qpn(entry));
+	enum outcome outcome;
+
+	if (!qp)
+		return refuse(cq, NULL, entry);
+	outcome = take_for(cq, qp->ib.qp_type == IB_QPT_XRC_TGT ? qp : NULL, entry, wc);
+	cxib_reference_put(&qp->reference);
+	return outcome;
+}
+
 /* All but completions of sends without error. */
 static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
-	struct cxib_qp *qp;
 	u32 qpn;
 
 	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
 	qpn = hw_cqe64_get_qpn(&entry);
-	qp = cq->last_qpn == qpn || change_qp(cq, qpn) ? cq->last_qp : find_qp(cq, qpn);
-	if (!qp || !reports_here(qp, cq, &entry) || !take_by_opcode(cq, qp, &entry, wc))
-		return refuse(cq, qp, &entry);
-	wc->qp = qp->poster;
-	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+	if (cq->last_qpn == qpn || change_qp(cq, qpn))
+		return take_for(cq, cq->last_qp, &entry, wc);
+	return take_for_any(cq, &entry, wc);
 }
 
 static noinline enum outcome refuse_send(struct cxib_cq *cq)
@@ -554,14 +576,17 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	unsigned long flags;
 	int polled = 0;
 	u32 consumer;
+	bool dead;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	/* Before the ring is read: what a device has written before it died comes first. */
+	dead = cxib_is_dead(to_verbs(cq->ib.device));
 	consumer = cq->consumer;
 	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
 		polled++;
 	if (polled)
 		cxib_cq_tell_consumer(cq);
-	if (cxib_is_dead(to_verbs(cq->ib.device)))
+	if (unlikely(dead))
 		polled += flush(cq, count - polled, wc);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
@@ -659,7 +684,7 @@ bool cxib_cq_is_awaited(struct cxib_cq *cq)
 	spin_lock_irqsave(&cq->lock, flags);
 	due = cq->is_armed && has_completions(cq);
 	if (due)
-		cq->is_armed = false;
+		WRITE_ONCE(cq->is_armed, false);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
@@ -688,7 +713,7 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
-	cq->is_armed = true;
+	WRITE_ONCE(cq->is_armed, true);
 	arm(to_verbs(ib->device), cq, command);
 	missed = cxib_cq_is_written(cq, cq->consumer);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
@@ -720,15 +745,15 @@ static bool is_receive(const struct hw_cqe64 *entry)
 static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
 				const struct hw_cqe64 *entry)
 {
-	struct cxib_srq *srq = NULL;
 	struct cxib_receive_entry unused;
 
+	if (!is_receive(entry))
+		return;
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		srq = find_xrc_queue(cq, entry);
+		retire_xrc_receive(cq, entry, &unused);
 	else if (qp->ib.srq)
-		srq = to_srq(qp->ib.srq);
-	if (srq && is_receive(entry))
-		cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), &unused);
+		cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+					   &unused);
 }
 
 /**

@@ -33,7 +33,8 @@ int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 
 	if (wr->num_sge > receives->max_sge)
 		return -EINVAL;
-	if (index - READ_ONCE(receives->consumed) >= BIT(receives->log_size))
+	/* Pairs with the release of the poller, who has read the entry before. */
+	if (index - smp_load_acquire(&receives->consumed) >= BIT(receives->log_size))
 		return -ENOMEM;
 	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_receive_entry){
 		.wr_id = wr->wr_id,

@@ -312,7 +312,8 @@ static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
 	struct cxib_send_queue *sends = &qp->sends;
 
-	sends->limit = READ_ONCE(sends->consumed) + sends->mask + 1;
+	/* Pairs with the release of the poller, who has read the entries before. */
+	sends->limit = smp_load_acquire(&sends->consumed) + sends->mask + 1;
 	return (s32)(end - sends->limit) <= 0;
 }
 
@@ -420,7 +421,8 @@ bool cxib_post_mark(struct cxib_qp *qp)
 
 	lockdep_assert_held(&sends->lock);
 
-	if (sends->produced - READ_ONCE(sends->consumed) > sends->mask)
+	/* Pairs with the release of the poller, who has read the entry before. */
+	if (sends->produced - smp_load_acquire(&sends->consumed) > sends->mask)
 		return false;
 	control = cxib_send_block(qp, sends->produced);
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);

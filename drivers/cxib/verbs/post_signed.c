@@ -223,7 +223,8 @@ static bool has_room(const struct cxib_send_queue *sends)
 {
 	u32 end = sends->produced + CXIB_SIGNED_REGISTRATION_BLOCKS;
 
-	return end - READ_ONCE(sends->consumed) <= sends->mask + 1;
+	/* Pairs with the release of the poller, who has read the entries before. */
+	return end - smp_load_acquire(&sends->consumed) <= sends->mask + 1;
 }
 
 static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)

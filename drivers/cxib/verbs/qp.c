@@ -269,11 +269,41 @@ static u32 core_number(const struct cxib_qp *qp)
 	}
 }
 
-static void attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static void withdraw_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 {
+	lockdep_assert_held(&cq->lock);
+
+	cq->last_qpn = CXIB_NO_QPN;
+	xa_erase(&cq->queue_pairs, qp->number);
+}
+
+/* From here on polling finds the queue pair. */
+static int tell_completion_queues(struct cxib_qp *qp)
+{
+	struct cxib_cq *sends = cxib_send_cq(qp), *receives = cxib_recv_cq(qp);
+	int err;
+
+	err = xa_insert_irq(&sends->queue_pairs, qp->number, qp, GFP_KERNEL);
+	if (err || receives == sends)
+		return err;
+	err = xa_insert_irq(&receives->queue_pairs, qp->number, qp, GFP_KERNEL);
+	if (!err)
+		return 0;
+	scoped_guard(spinlock_irq, &sends->lock)
+		withdraw_from(sends, qp);
+	return err;
+}
+
+static int attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	int err;
+
 	/* What a receiving XRC queue pair gets is told to those of the shared receive queues. */
 	if (cxib_qp_is_xrc(qp))
-		return;
+		return 0;
+	err = tell_completion_queues(qp);
+	if (err)
+		return err;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
 	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
@@ -282,6 +312,7 @@ static void attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp
 	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&verbs->flush_lock);
+	return 0;
 }
 
 static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
@@ -290,11 +321,11 @@ static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_
 		return;
 	spin_lock_irq(&verbs->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
-	cxib_send_cq(qp)->last_qpn = CXIB_NO_QPN;
+	withdraw_from(cxib_send_cq(qp), qp);
 	list_del(&qp->sender);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
-	cxib_recv_cq(qp)->last_qpn = CXIB_NO_QPN;
+	withdraw_from(cxib_recv_cq(qp), qp);
 	list_del(&qp->receiver);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&verbs->flush_lock);
@@ -309,8 +340,10 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 		return err;
 	qp->ib.qp_num = core_number(qp);
 	if (!qp->is_user)
-		attach_to_completion_queues(verbs, qp);
-	return 0;
+		err = attach_to_completion_queues(verbs, qp);
+	if (err)
+		xa_erase_irq(&verbs->queue_pairs, qp->number);
+	return err;
 }
 
 /* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
@@ -471,6 +504,25 @@ free_memory:
 	return err;
 }
 
+/*
+ * Who polls the completion queue of a device that was given up flushes what it finds in
+ * the counters.
+ */
+static void forget_sends(struct cxib_qp *qp)
+{
+	guard(spinlock_irq)(&cxib_send_cq(qp)->lock);
+	qp->sends.produced = 0;
+	qp->sends.consumed = 0;
+	qp->failing = 0;
+}
+
+static void forget_receives(struct cxib_qp *qp)
+{
+	guard(spinlock_irq)(&cxib_recv_cq(qp)->lock);
+	qp->receives.produced = 0;
+	qp->receives.consumed = 0;
+}
+
 /**
  * cxib_qp_forget() - the queues of a queue pair begin anew
  * @qp: queue pair in the state RST: the device does nothing about it
@@ -486,15 +538,12 @@ void cxib_qp_forget(struct cxib_qp *qp)
 	cxib_cq_forget(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_forget(cxib_recv_cq(qp), qp);
+	forget_sends(qp);
+	forget_receives(qp);
 	qp->sends.limit = 0;
-	qp->sends.produced = 0;
-	qp->sends.consumed = 0;
-	qp->failing = 0;
 	qp->sends.next_fence = HW_FENCE_MODE_NONE;
 	qp->sends.held = false;
 	qp->sends.last = NULL;
-	qp->receives.produced = 0;
-	qp->receives.consumed = 0;
 	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
 
