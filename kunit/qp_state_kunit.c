@@ -21,6 +21,21 @@ static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_
 	return transition;
 }
 
+static void rst2init_has_the_counter_set_of_its_port(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 2, .qkey = 0x11111111 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->verbs.ib.phys_port_cnt = 2;
+	fake->verbs.has_counters = true;
+	fake->verbs.ports[0].counter_set = 9;
+	fake->verbs.ports[1].counter_set = 10;
+	transition = transit(test, fake, IB_QPS_INIT, &attr,
+			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	KUNIT_EXPECT_EQ(test, 10, hw_qpc_get_counter_set_id(&transition->context));
+}
+
 static void a_datagram_queue_pair_comes_up(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
@@ -31,7 +46,7 @@ static void a_datagram_queue_pair_comes_up(struct kunit *test)
 	const struct hw_ads *path;
 
 	fake->verbs.has_counters = true;
-	fake->verbs.counter_set = 9;
+	fake->verbs.ports[0].counter_set = 9;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	path = hw_qpc_get_primary_address_path(&transition->context);
@@ -220,6 +235,7 @@ static void what_has_no_command_is_refused(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(rst2init_has_the_counter_set_of_its_port),
 	KUNIT_CASE(a_datagram_queue_pair_comes_up),
 	KUNIT_CASE(only_the_kernel_has_the_reserved_key),
 	KUNIT_CASE(special_queue_pairs_know_their_port),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of all queue pairs together, as hardware counters of the port. */
+/* Counters of all queue pairs of a port together, as hardware counters of the port. */
 #include <linux/array_size.h>
 #include <linux/slab.h>
 
@@ -91,7 +91,8 @@ static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 numb
 	struct hw_query_q_counter_out out;
 	int err, i;
 
-	err = cxib_query_counter_set(commands_of(verbs), verbs->counter_set, &out);
+	err = cxib_query_counter_set(commands_of(verbs), verbs->ports[number - 1].counter_set,
+				     &out);
 	/* The core loses memory when it is told of an error while it registers the device. */
 	if (err)
 		return is_registered(ib) ? err : stats->num_counters;
@@ -108,9 +109,49 @@ static const struct ib_device_ops ops = {
 	.get_hw_stats = get_stats,
 };
 
+/* Returns false if the device does not let go of one. */
+static bool dealloc_sets(struct cxib_verbs *verbs, unsigned int count)
+{
+	bool all = true;
+
+	while (count--)
+		if (cxib_dealloc_counter_set(commands_of(verbs), verbs->ports[count].counter_set))
+			all = false;
+	return all;
+}
+
+static int alloc_sets(struct cxib_verbs *verbs)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < verbs->hw->caps.num_ports; i++) {
+		err = cxib_alloc_counter_set(commands_of(verbs), &verbs->ports[i].counter_set);
+		if (err) {
+			dealloc_sets(verbs, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * cxib_counter_set() - the counters of queue pairs of a port
+ * @verbs: RDMA device
+ * @port: number of the port; anything else: a queue pair that has none yet
+ *
+ * Return: number of the set; 0: there is none, and nothing is counted.
+ */
+u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port)
+{
+	if (!verbs->has_counters || !rdma_is_port_valid(&verbs->ib, port))
+		return 0;
+	return verbs->ports[port - 1].counter_set;
+}
+
 /**
  * cxib_counters_create() - has the device count
- * @verbs: RDMA device
+ * @verbs: RDMA device; its ports are known
  *
  * A device without counters does without. The RDMA device is not registered yet.
  */
@@ -121,7 +162,7 @@ int cxib_counters_create(struct cxib_verbs *verbs)
 	static_assert(ARRAY_SIZE(counters) <= CXIB_COUNTERS_MAX);
 	if (!verbs->hw->caps.max_qp_cnt)
 		return 0;
-	err = cxib_alloc_counter_set(commands_of(verbs), &verbs->counter_set);
+	err = alloc_sets(verbs);
 	if (err)
 		return err;
 	verbs->has_counters = true;
@@ -136,6 +177,6 @@ int cxib_counters_create(struct cxib_verbs *verbs)
  */
 void cxib_counters_destroy(struct cxib_verbs *verbs)
 {
-	if (verbs->has_counters && cxib_dealloc_counter_set(commands_of(verbs), verbs->counter_set))
+	if (verbs->has_counters && !dealloc_sets(verbs, verbs->hw->caps.num_ports))
 		cxib_hw_give_up(verbs->hw);
 }

@@ -68,16 +68,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dc_modify_is_ok);
 static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_index,
 			  struct hw_dctc *context)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
-
 	*context = (struct hw_dctc){};
 	hw_dctc_set_user_index(context, user_index);
 	hw_dctc_set_cqn(context, cxib_recv_cq(qp)->number);
 	hw_dctc_set_srqn_xrqn(context, to_srq(qp->ib.srq)->number);
 	hw_dctc_set_pd(context, to_pd(qp->ib.pd)->number);
 	hw_dctc_set_dc_access_key(context, access_key);
-	if (verbs->has_counters)
-		hw_dctc_set_counter_set_id(context, verbs->counter_set);
 }
 
 /**
@@ -136,10 +132,14 @@ static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_dctc *context)
 {
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_dctc_set_pkey_index(context, attr->pkey_index);
-	if (mask & IB_QP_PORT)
+	if (mask & IB_QP_PORT) {
 		hw_dctc_set_port(context, attr->port_num);
+		hw_dctc_set_counter_set_id(context, cxib_counter_set(verbs, attr->port_num));
+	}
 	if (mask & IB_QP_ACCESS_FLAGS)
 		fill_access(qp, attr->qp_access_flags, context);
 	if (mask & IB_QP_AV)

@@ -255,11 +255,12 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 			 struct hw_qpc *context)
 {
 	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
 
 	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
 						     attr->path_mig_state : IB_MIG_MIGRATED));
-	if (verbs->has_counters)
-		hw_qpc_set_counter_set_id(context, verbs->counter_set);
+	/* The device reads it when the queue pair gets its port. */
+	hw_qpc_set_counter_set_id(context, cxib_counter_set(verbs, port));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
 	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));

@@ -43,6 +43,7 @@ struct cxib_mkey_params;
  * @gids_valid: @gids is what the device has said last
  * @pkeys_valid: @pkeys is what the device has said last
  * @gsi: what its general services send by; NULL without such services
+ * @counter_set: counters that its queue pairs have, if there are any
  *
  * The RDMA core reads the tables entry by entry, beginning with the first; the
  * device gives them as a whole. So a copy is taken whenever the first entry is
@@ -61,6 +62,7 @@ struct cxib_port {
 	bool gids_valid;
 	bool pkeys_valid;
 	struct cxib_gsi *gsi;
+	u8 counter_set;
 };
 
 struct cxib_clock;
@@ -166,8 +168,7 @@ struct cxib_paging {
  * @client: tells of events
  * @ports: its ports
  * @system_image_guid: GUID of what the HCA is part of
- * @counter_set: counters that all its queue pairs have
- * @has_counters: there are such counters
+ * @has_counters: its ports have counters
  * @counters: which ones
  * @counter_count: their number
  * @key_variant: lower 8 bits of the next memory key
@@ -197,7 +198,6 @@ struct cxib_verbs {
 	struct cxib_hw_client client;
 	struct cxib_port ports[CXIB_PORTS_MAX];
 	u64 system_image_guid;
-	u8 counter_set;
 	bool has_counters;
 	struct rdma_stat_desc counters[CXIB_COUNTERS_MAX];
 	unsigned int counter_count;
@@ -458,6 +458,7 @@ int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib
 /* counters.c */
 int cxib_counters_create(struct cxib_verbs *verbs);
 void cxib_counters_destroy(struct cxib_verbs *verbs);
+u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port);
 
 /* pd.c */
 int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata);

@@ -21,6 +21,9 @@ class Cases(unittest.TestCase):
     def test_static_rates_are_not_exceeded(self) -> None:
         self.check("static_rates")
 
+    def test_hardware_counters_are_those_of_their_port(self) -> None:
+        self.check("port_counters")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
