@@ -29,6 +29,11 @@
 /* Lists of translations are read in such units. */
 #define LIST_UNIT	64
 
+/* As many pages go along with the command that makes a key: 64 KiB of translations. */
+#define PAGES_IN_COMMAND	8192
+
+#define ENTRIES_IN_OCTWORD	2
+
 /* What a translation allows, in the low bits of the page's address. */
 #define PAGE_READ	BIT(0)
 #define PAGE_WRITE	BIT(1)
@@ -121,48 +126,125 @@ static unsigned long choose_page_size(struct cxib_verbs *verbs, struct ib_umem *
 	return page_size;
 }
 
-static int list_pages(struct ib_umem *umem, unsigned long page_size,
-		      struct cxib_mkey_params *params)
+/**
+ * struct pages - pages of a program's memory that a key shall have
+ * @umem: the memory
+ * @size: bytes of each page
+ */
+struct pages {
+	struct ib_umem *umem;
+	unsigned long size;
+};
+
+/* All pages go along with the command. */
+static int create_whole_key(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
+			    struct cxib_mkey_params *params)
 {
 	struct ib_block_iter block;
-	__be64 *pages;
+	__be64 *entries;
 	size_t i = 0;
+	int err;
 
-	/* Requests that change the key write entries by the unit. */
-	params->page_count = ALIGN(ib_umem_num_dma_blocks(umem, page_size),
-				   CXIB_ENTRIES_IN_UNIT);
-	pages = kvcalloc(params->page_count, sizeof(*pages), GFP_KERNEL);
-	if (!pages)
+	entries = kvcalloc(mr->entry_most, sizeof(*entries), GFP_KERNEL_ACCOUNT);
+	if (!entries)
 		return -ENOMEM;
-	rdma_umem_for_each_dma_block(umem, &block, page_size)
-		pages[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block));
-	params->pages = pages;
-	params->log_page_size = ilog2(page_size);
-	return 0;
+	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size)
+		entries[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block));
+	params->page_count = mr->entry_most;
+	params->pages = entries;
+	err = create_key(mr, pd, params);
+	kvfree(entries);
+	return err;
+}
+
+static void copy_entries(void *context, __be64 *entries, const struct cxib_key_change *change)
+{
+	memcpy(entries, context, change->entry_count * sizeof(*entries));
+}
+
+/* A piece at a time, with @entries to gather it in; then the key can be used. */
+static int write_pages(struct cxib_verbs *verbs, u32 key, const struct pages *pages,
+		       const struct cxib_mkey_params *params, __be64 *entries)
+{
+	struct cxib_key_change change = { .key = key, .params = params, .is_free = true };
+	size_t left = ib_umem_num_dma_blocks(pages->umem, pages->size);
+	struct ib_block_iter block;
+	int err;
+
+	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size) {
+		entries[change.entry_count++] = cpu_to_be64(rdma_block_iter_dma_address(&block) |
+							    PAGE_READ | PAGE_WRITE);
+		if (--left && change.entry_count < CXIB_ENTRIES_MAX)
+			continue;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = cxib_umr_execute(verbs, &change, copy_entries, entries);
+		if (err)
+			return err;
+		change.first_entry += change.entry_count;
+		change.entry_count = 0;
+	}
+	return cxib_umr_clear_free(verbs, key);
+}
+
+/*
+ * A key without pages, which requests write then: a command with millions of them
+ * would be longer than the device takes, and need as much memory of the kernel.
+ */
+static int create_key_in_pieces(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
+				struct cxib_mkey_params *params)
+{
+	struct cxib_verbs *verbs = to_verbs(pd->device);
+	__be64 *entries;
+	int err;
+
+	err = cxib_umr_prepare(verbs);
+	if (err)
+		return err;
+	entries = kmalloc_array(CXIB_ENTRIES_MAX, sizeof(*entries), GFP_KERNEL_ACCOUNT);
+	if (!entries)
+		return -ENOMEM;
+	params->octwords = mr->entry_most / ENTRIES_IN_OCTWORD;
+	err = create_key(mr, pd, params);
+	if (err)
+		goto free_entries;
+	err = write_pages(verbs, mr->ib.lkey, pages, params, entries);
+	if (err)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), mr->ib.lkey));
+free_entries:
+	kfree(entries);
+	return err;
+}
+
+/* Whether requests reach all entries of a key. */
+static bool can_write_entries(const struct cxib_hw *hw, size_t count)
+{
+	return hw->caps.imaicl && (hw->caps.umr_extended_translation_offset ||
+				   count / ENTRIES_IN_OCTWORD <= U16_MAX);
 }
 
 /* Makes a key of the pages of a program's memory that is pinned. */
 static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd, u64 address)
 {
 	const struct cxib_hw *hw = to_verbs(pd->device)->hw;
+	const struct pages pages = {
+		.umem = umem, .size = choose_page_size(to_verbs(pd->device), umem, address),
+	};
 	struct cxib_mkey_params params = {
 		.start = address, .length = umem->length, .is_changeable = hw->caps.imaicl,
 	};
-	unsigned long page_size = choose_page_size(to_verbs(pd->device), umem, address);
-	int err;
 
-	if (!page_size)
+	if (!pages.size)
 		return -EINVAL;
-	err = list_pages(umem, page_size, &params);
-	if (err)
-		return err;
+	params.log_page_size = ilog2(pages.size);
 	fill_access(hw, &params, mr->access);
-	err = create_key(mr, pd, &params);
-	kvfree(params.pages);
-	mr->entry_most = params.page_count;
+	/* Requests that change the key write entries by the unit. */
+	mr->entry_most = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_ENTRIES_IN_UNIT);
 	mr->ib.iova = address;
 	mr->ib.length = umem->length;
-	return err;
+	if (mr->entry_most > PAGES_IN_COMMAND && can_write_entries(hw, mr->entry_most))
+		return create_key_in_pieces(mr, pd, &pages, &params);
+	return create_whole_key(mr, pd, &pages, &params);
 }
 
 static int check_access(struct ib_device *ib, int access)
@@ -290,16 +372,6 @@ static u64 access_mask(const struct cxib_hw *hw)
 		mask |= HW_MKEY_MASK_RELAXED_ORDERING_READ;
 	return mask;
 }
-
-/**
- * struct pages - pages of a program's memory that a key shall have
- * @umem: the memory
- * @size: bytes of each page
- */
-struct pages {
-	struct ib_umem *umem;
-	unsigned long size;
-};
 
 static void fill_pages(void *context, __be64 *entries, const struct cxib_key_change *change)
 {

@@ -388,6 +388,24 @@ int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *cha
 }
 
 /**
+ * cxib_umr_clear_free() - a key that was created free can be used from now on
+ * @verbs: RDMA device that was prepared for it
+ * @key: the key, with all its translations
+ *
+ * Context: as cxib_umr_execute().
+ * Return: as cxib_umr_execute().
+ */
+int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_key_change change = {
+		.key = key, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
+	};
+
+	return cxib_umr_execute(verbs, &change, NULL, NULL);
+}
+
+/**
  * cxib_umr_enable() - a key that was created free gets its translations, and can be used
  * @verbs: RDMA device that was prepared for it
  * @key: the key
@@ -406,9 +424,6 @@ int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fil
 		    void *context)
 {
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change enable = {
-		.key = key, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
-	};
 	struct cxib_key_change change = { .key = key, .params = &params, .is_free = true };
 	int err;
 
@@ -420,5 +435,5 @@ int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fil
 		if (err)
 			return err;
 	}
-	return cxib_umr_execute(verbs, &enable, NULL, NULL);
+	return cxib_umr_clear_free(verbs, key);
 }

@@ -52,6 +52,7 @@ int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *cha
 		     cxib_fill_entries fill, void *context);
 int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context);
+int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key);
 const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 					     const struct cxib_key_change *change,
 					     dma_addr_t entries);

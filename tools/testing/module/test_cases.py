@@ -24,6 +24,10 @@ class Cases(unittest.TestCase):
     def test_hardware_counters_are_those_of_their_port(self) -> None:
         self.check("port_counters")
 
+    def test_a_pinned_region_of_many_pages(self) -> None:
+        """One command with all of its translations would be longer than the device takes."""
+        self.check("large_regions", "20")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
