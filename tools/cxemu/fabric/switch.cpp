@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabric/switch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cxemu::fabric {
@@ -72,6 +73,20 @@ Packet changed(const ParsedPacket& packet, const Mad& smp, Lid source, Lid desti
     return build(headers, smp);
 }
 
+std::uint16_t as_full_member(std::uint16_t p_key) {
+    return static_cast<std::uint16_t>(p_key | full_member_bit);
+}
+
+/// Whether the table of a port has the partition of a P_Key, by either membership. The subnet
+/// manager gives the ports of switches the tables of the HCAs behind them, and what a limited
+/// member sends has the very entry that is in its table. Which members may talk to each other is
+/// for the HCA that receives to decide.
+bool has_partition(const Port& port, std::uint16_t p_key) {
+    return std::ranges::any_of(port.p_keys(), [=](std::uint16_t own) {
+        return p_keys_match(as_full_member(own), as_full_member(p_key));
+    });
+}
+
 } // namespace
 
 Switch::Switch(EventLoop& loop, const SwitchSettings& settings)
@@ -105,7 +120,7 @@ bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& 
     const auto settings = std::as_const(port).settings();
     const auto p_key = peek_p_key(packet);
     const bool refused =
-        p_key ? settings.get<"partition_enforcement_inbound">() != 0 && !port.accepts_p_key(*p_key)
+        p_key ? settings.get<"partition_enforcement_inbound">() != 0 && !has_partition(port, *p_key)
               : settings.get<"filter_raw_inbound">() != 0;
     if (!refused)
         return true;
@@ -119,9 +134,9 @@ bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& 
 bool Switch::passes_outbound(Port& port, const Packet& packet, const LocalRoute& local) {
     const auto settings = std::as_const(port).settings();
     const auto p_key = peek_p_key(packet);
-    const bool refused =
-        p_key ? settings.get<"partition_enforcement_outbound">() != 0 && !port.accepts_p_key(*p_key)
-              : settings.get<"filter_raw_outbound">() != 0;
+    const bool refused = p_key ? settings.get<"partition_enforcement_outbound">() != 0 &&
+                                     !has_partition(port, *p_key)
+                               : settings.get<"filter_raw_outbound">() != 0;
     if (!refused)
         return true;
     ++port.counters().transmit_constraint_errors;

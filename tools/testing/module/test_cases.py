@@ -28,6 +28,10 @@ class Cases(unittest.TestCase):
         """One command with all of its translations would be longer than the device takes."""
         self.check("large_regions", "20")
 
+    def test_z_partitions_are_those_of_the_subnet_manager(self) -> None:
+        """The last one: another subnet manager takes over."""
+        self.check("partitions")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -353,6 +353,24 @@ TEST_F(FabricTest, TheSwitchEnforcesPartitionsWhereItIsTold) {
     EXPECT_EQ(central().port(3).counters().receive_constraint_errors, 1U);
 }
 
+/// The tables of its ports are those of the HCAs behind them.
+TEST_F(FabricTest, TheSwitchLetsThroughWhatLimitedMembersSendAndGet) {
+    bring_up();
+    central().port(2).p_keys()[1] = 0x0123;
+    central().port(3).p_keys()[1] = 0x0123;
+    set_port({1}, 2, [](auto info) { info.template set<"partition_enforcement_outbound">(1); });
+    set_port({1}, 3, [](auto info) { info.template set<"partition_enforcement_inbound">(1); });
+    forget_arrivals();
+    ports[2]->send(make_datagram(3, 2, 5, 8, 0x0123));
+    ports[0]->send(make_datagram(1, 2, 5, 8, 0x8123));
+    ports[2]->send(make_datagram(3, 2, 5, 8, 0x0456));
+    ports[0]->send(make_datagram(1, 2, 5, 8, 0x0456));
+    time.settle();
+    EXPECT_EQ(clients[1].arrivals.size(), 2U);
+    EXPECT_EQ(central().port(2).counters().transmit_constraint_errors, 1U);
+    EXPECT_EQ(central().port(3).counters().receive_constraint_errors, 1U);
+}
+
 TEST_F(FabricTest, APacketForAnotherLidIsNotForThisPort) {
     bring_up();
     program_linear({{1, 1}, {2, 2}, {3, 3}, {5, 2}, {10, 0}});
