@@ -374,6 +374,7 @@ void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out
 	case CXIB_DEVX_RMP:
 		return hw_wq_set_dbr_addr(hw_rmpc_wq(hw_query_rmp_out_rmp_context(out)), 0);
 	default:
+		break;
 	}
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_hide_addresses);
