@@ -274,11 +274,13 @@ class DeviceCommands(unittest.TestCase):
                     with self.subTest(opcode=opcode, words=words), self.refused(errno.EPERM):
                         device.modify_object(handle, command(opcode, 0x110, w2=number, w21=1 << 16, **words))
             device.modify_object(made[0], command(RST2INIT_QP, 0x110, w2=made[1], w21=1 << 16, w48=0x7FFFFFFF))
-        self.device.create_cq()
-        _, memory = self.device.register_memory(self.device.queue.address + 65536, 2 * PAGE)
-        handle, answer = self.device.create_object(queue_pair(self.device, memory, type=2))
+        # Write commands are for the credentials that the device was opened with.
+        device = self.open_device()
+        device.create_cq()
+        _, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
+        handle, answer = device.create_object(queue_pair(device, memory, type=2))
         number = word(answer, 2) & 0xFFFFFF
-        self.device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16, w48=CONTROLLED_Q_KEY))
+        device.modify_object(handle, command(RST2INIT_QP, 0x110, w2=number, w21=1 << 16, w48=CONTROLLED_Q_KEY))
 
     def test_shared_receivers_of_xrc_are_not_the_programs_own(self) -> None:
         device = self.device
