@@ -23,7 +23,7 @@ export no_headers
 
 ##@ See
 .PHONY: demo
-demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; 12 minutes on a new machine, else 4; KEEP=1 leaves a shell in it
+demo: ## everything that runs on cxib, shown in a guest with two emulated HCAs; KEEP=1 leaves a shell in it
 	@tools/demo/run $(if $(KEEP),--keep)
 
 ##@ Build
