@@ -5,6 +5,7 @@
 #include <linux/log2.h>
 #include <linux/overflow.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
@@ -220,7 +221,7 @@ free_entries:
 static bool can_write_entries(const struct cxib_hw *hw, size_t count)
 {
 	return hw->caps.imaicl && (hw->caps.umr_extended_translation_offset ||
-				   count / ENTRIES_IN_OCTWORD <= U16_MAX);
+				   count <= CXIB_ENTRIES_REACHED);
 }
 
 /* Makes a key of the pages of a program's memory that is pinned. */
