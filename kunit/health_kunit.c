@@ -114,6 +114,30 @@ static void gives_up_a_device_that_reports_a_fatal_fault(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
 }
 
+static void syndrome_before_rfr_is_fatal_when_rfr_follows(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	live_and_look(fixture);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	fixture->hca->registers[SEVERITY] = 0x80000000;
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
+static void rfr_without_syndrome_is_not_fatal(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->hca->registers[SEVERITY] = 0x80000000;
+	live_and_look(fixture);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	live_and_look(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+}
+
 static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -211,6 +235,8 @@ static struct kunit_case health_cases[] = {
 	KUNIT_CASE(forgives_a_counter_that_moves_again),
 	KUNIT_CASE(gives_up_a_device_that_was_pulled_out),
 	KUNIT_CASE(gives_up_a_device_that_reports_a_fatal_fault),
+	KUNIT_CASE(syndrome_before_rfr_is_fatal_when_rfr_follows),
+	KUNIT_CASE(rfr_without_syndrome_is_not_fatal),
 	KUNIT_CASE(goes_on_with_a_device_that_reports_a_lesser_fault),
 	KUNIT_CASE(tells_of_faults_that_come_and_go),
 	KUNIT_CASE(tells_of_commands_that_are_not_answered),

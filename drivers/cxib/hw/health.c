@@ -15,6 +15,8 @@
 /* Words of the init segment. */
 #define INTERFACE_WORD		0x14
 #define HEALTH_BUFFER		0x200
+#define SEVERITY_WORD		0x238
+#define SYNDROME_WORD		0x23c
 #define COUNTER_WORD		0x1010
 #define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
 
@@ -22,6 +24,9 @@
 #define INTERFACE_MASK		7
 #define COUNTER_MASK		0xffffffU
 #define DETECTED_SHIFT		24
+#define RESET_BIT		BIT(31) /* rfr */
+#define SYNDROME_SHIFT		16
+#define SYNDROME_MASK		0xff
 
 /**
  * cxib_health_read() - reads what the device says of itself
@@ -115,18 +120,23 @@ static void check_interface(struct cxib_health *health)
 		cxib_health_break(health, "somebody has asked for its reset");
 }
 
+/*
+ * The firmware may ask for its reset (rfr) some time after it has told the
+ * syndrome, while its counter still moves. So rfr counts at every look, not
+ * only when the syndrome is new, and it is read after the syndrome.
+ */
 static void check_buffer(struct cxib_health *health)
 {
+	u32 syndrome = cxib_bus_read(health->bus, SYNDROME_WORD) >> SYNDROME_SHIFT & SYNDROME_MASK;
+	bool is_fatal = cxib_bus_read(health->bus, SEVERITY_WORD) & RESET_BIT;
 	struct hw_health_buffer buffer;
-	u8 syndrome;
 
-	cxib_health_read(health, &buffer);
-	syndrome = hw_health_buffer_get_synd(&buffer);
 	if (syndrome && syndrome != health->syndrome) {
+		cxib_health_read(health, &buffer);
 		say_what_is_wrong(health, &buffer);
-		if (hw_health_buffer_get_rfr(&buffer))
-			cxib_health_break(health, "it reports a fatal fault");
 	}
+	if (syndrome && is_fatal)
+		cxib_health_break(health, "it reports a fatal fault");
 	health->told &= syndrome == health->syndrome;
 	health->syndrome = syndrome;
 }
