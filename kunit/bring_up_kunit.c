@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bring-up and tear-down of a device that works, and of one that fails at any point. */
 #include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
 #include <linux/slab.h>
 
 #include "fake_hca.h"
@@ -63,6 +65,23 @@ static void brings_a_device_up_many_times(struct kunit *test)
 		fake_hca_expect_clean(hca);
 	}
 	KUNIT_EXPECT_EQ(test, hca->resets, 0);
+}
+
+/* They can be moved from there; the kernel moves them when the processor goes offline. */
+static void completion_vectors_start_on_processors_of_their_own(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_GT(test, hw->completion_eq_count, 0);
+	for (i = 0; i < CXIB_SHARED_VECTORS; i++)
+		KUNIT_EXPECT_LT(test, hca->irqs[i].cpu, 0);
+	for (i = 0; i < hw->completion_eq_count; i++)
+		KUNIT_EXPECT_EQ(test, cpumask_local_spread(i, dev_to_node(hca->bus.dev)),
+				hca->irqs[CXIB_SHARED_VECTORS + i].cpu);
+	cxib_hw_tear_down(hw);
 }
 
 static unsigned int commands_of_bring_up(struct kunit *test)
@@ -311,6 +330,7 @@ static void refuses_firmware_that_wants_too_many_pages(struct kunit *test)
 static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE(brings_a_device_up_and_tears_it_down),
 	KUNIT_CASE(brings_a_device_up_many_times),
+	KUNIT_CASE(completion_vectors_start_on_processors_of_their_own),
 	KUNIT_CASE_PARAM(unwinds_when_any_command_fails, fault_gen_params),
 	KUNIT_CASE(survives_garbage_in_any_answer),
 	KUNIT_CASE_PARAM(tears_down_a_device_that_fails_at_any_command, fault_gen_params),

@@ -69,9 +69,11 @@ struct fake_eq {
 	u64 events;
 };
 
+/* @cpu: where its vector was asked to fire; negative: anywhere */
 struct fake_irq {
 	irq_handler_t handler;
 	void *context;
+	int cpu;
 };
 
 /**

@@ -250,15 +250,12 @@ static int fake_reset(struct cxib_bus *bus)
 	return 0;
 }
 
-static int fake_allocate_vectors(struct cxib_bus *bus, unsigned int minimum,
-				 unsigned int maximum, unsigned int trailing)
+static int fake_allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {
 	struct fake_hca *hca = to_hca(bus);
 
 	if (hca->vectors < minimum)
 		return -ENOSPC;
-	/* As the kernel has it: those that are spread are not more than the processors. */
-	maximum = min(maximum, CXIB_SHARED_VECTORS + num_possible_cpus() + trailing);
 	hca->vectors_given = min(hca->vectors, maximum);
 	return hca->vectors_given;
 }
@@ -268,13 +265,13 @@ static void fake_free_vectors(struct cxib_bus *bus)
 	to_hca(bus)->vectors_given = 0;
 }
 
-static int fake_request_irq(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
-			    const char *name, void *context)
+static int fake_request_irq(struct cxib_bus *bus, unsigned int vector, int cpu,
+			    irq_handler_t handler, const char *name, void *context)
 {
 	struct fake_hca *hca = to_hca(bus);
 
 	KUNIT_ASSERT_LT(hca->test, vector, hca->vectors_given);
-	hca->irqs[vector] = (struct fake_irq){ handler, context };
+	hca->irqs[vector] = (struct fake_irq){ handler, context, cpu };
 	return 0;
 }
 

@@ -24,12 +24,12 @@ struct cxib_bus;
  *	stopping, no access is under way any more
  * @reset: resets the function, so that it forgets every address it was given.
  *	Returns 0 or why the platform cannot reset it.
- * @allocate_vectors: between @minimum and @maximum interrupt vectors; the first
- *	%CXIB_SHARED_VECTORS and the last @trailing may be anywhere, the others are
- *	spread over the processors, one for each at most. Returns their number, or an
- *	error.
+ * @allocate_vectors: between @minimum and @maximum interrupt vectors; returns
+ *	their number, or an error. The kernel does not manage them: each moves to
+ *	another processor when its own goes offline, or when somebody moves it.
  * @free_vectors: the reverse
- * @request_irq: has @handler called with @context when @vector fires
+ * @request_irq: has @handler called with @context when @vector fires, on @cpu
+ *	until the vector is moved; negative: on any
  * @free_irq: the reverse; when it returns, @handler does not run any more
  * @synchronize_irq: waits until no @handler that runs now runs any more. May
  *	sleep.
@@ -40,10 +40,10 @@ struct cxib_bus_ops {
 	void (*set_dma)(struct cxib_bus *bus, bool enabled);
 	int (*reset)(struct cxib_bus *bus);
 	int (*allocate_vectors)(struct cxib_bus *bus, unsigned int minimum,
-				unsigned int maximum, unsigned int trailing);
+				unsigned int maximum);
 	void (*free_vectors)(struct cxib_bus *bus);
-	int (*request_irq)(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
-			   const char *name, void *context);
+	int (*request_irq)(struct cxib_bus *bus, unsigned int vector, int cpu,
+			   irq_handler_t handler, const char *name, void *context);
 	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
 	void (*synchronize_irq)(struct cxib_bus *bus, unsigned int vector);
 };

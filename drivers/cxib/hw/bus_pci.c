@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Registers, DMA and interrupt vectors of a PCI function. */
+#include <linux/cpumask.h>
+#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/pci.h>
 
@@ -62,16 +64,13 @@ static int reset_function(struct cxib_bus *bus)
 	return err;
 }
 
-static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum,
-			    unsigned int trailing)
+/*
+ * Not with PCI_IRQ_AFFINITY: the kernel shuts such a vector down with the last
+ * processor of its mask, and whoever waits for its completions would hang.
+ */
+static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {
-	struct irq_affinity affinity = {
-		.pre_vectors = CXIB_SHARED_VECTORS,
-		.post_vectors = trailing,
-	};
-
-	return pci_alloc_irq_vectors_affinity(to_pci(bus)->pdev, minimum, maximum,
-					      PCI_IRQ_MSIX | PCI_IRQ_AFFINITY, &affinity);
+	return pci_alloc_irq_vectors(to_pci(bus)->pdev, minimum, maximum, PCI_IRQ_MSIX);
 }
 
 static void free_vectors(struct cxib_bus *bus)
@@ -79,15 +78,24 @@ static void free_vectors(struct cxib_bus *bus)
 	pci_free_irq_vectors(to_pci(bus)->pdev);
 }
 
-static int request_vector(struct cxib_bus *bus, unsigned int vector, irq_handler_t handler,
-			  const char *name, void *context)
+/* A vector that cannot go to its processor, which may be offline by now, works where it is. */
+static int request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
+			  irq_handler_t handler, const char *name, void *context)
 {
-	return request_irq(pci_irq_vector(to_pci(bus)->pdev, vector), handler, 0, name, context);
+	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
+	int err = request_irq(irq, handler, 0, name, context);
+
+	if (!err && cpu >= 0)
+		irq_set_affinity_and_hint(irq, cpumask_of(cpu));
+	return err;
 }
 
 static void free_vector(struct cxib_bus *bus, unsigned int vector, void *context)
 {
-	free_irq(pci_irq_vector(to_pci(bus)->pdev, vector), context);
+	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
+
+	irq_update_affinity_hint(irq, NULL);
+	free_irq(irq, context);
 }
 
 static void synchronize_vector(struct cxib_bus *bus, unsigned int vector)

@@ -267,7 +267,7 @@ int cxib_event_queue_create(struct cxib_event_queue *eq, struct cxib_bus *bus,
 	err = create_in_device(eq, commands, attr->events);
 	if (err)
 		return err;
-	err = bus->ops->request_irq(bus, eq->vector, handle_interrupt, eq->name, eq);
+	err = bus->ops->request_irq(bus, eq->vector, attr->cpu, handle_interrupt, eq->name, eq);
 	if (err) {
 		dev_err(bus->dev, "cannot use interrupt vector %u for event queue %u: error %d\n",
 			eq->vector, eq->eqn, err);

@@ -59,6 +59,7 @@ struct cxib_event_queue {
  * @name: for its interrupt, at most 31 characters
  * @uar: UAR page
  * @vector: interrupt vector, already allocated
+ * @cpu: processor that the vector fires on at first; negative: any
  * @log_size: log2 of its entries, at least 6
  * @events: bit n: events of type n go there; 0 for a completion event queue
  * @workqueue: where events are dispatched; NULL: in the interrupt
@@ -67,6 +68,7 @@ struct cxib_event_queue_attr {
 	const char *name;
 	u32 uar;
 	unsigned int vector;
+	int cpu;
 	unsigned int log_size;
 	u64 events;
 	struct workqueue_struct *workqueue;

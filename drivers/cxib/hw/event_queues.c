@@ -3,6 +3,7 @@
  * The event queues of a device: one for answered commands, one for what
  * happens by itself, and one for completions for each further vector.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/slab.h>
@@ -15,6 +16,7 @@
 
 #define COMMAND_VECTOR		0
 #define ASYNC_VECTOR		1
+#define ANY_CPU			(-1)
 
 /* Each slot of the command queue can be in it twice: polled, and told of. */
 #define LOG_COMMAND_EVENTS	7
@@ -148,15 +150,10 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	flush_workqueue(hw->workqueue);
 }
 
-/* That of page faults. */
-static unsigned int trailing_vectors(const struct cxib_hw *hw)
-{
-	return hw->caps.pg ? 1 : 0;
-}
-
+/* One for each processor, and one for page faults. */
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
-	return min(CXIB_SHARED_VECTORS + num_online_cpus() + trailing_vectors(hw),
+	return min(CXIB_SHARED_VECTORS + num_online_cpus() + hw->caps.pg,
 		   1U << hw->caps.log_max_eq);
 }
 
@@ -185,7 +182,7 @@ static unsigned int completion_vectors(const struct cxib_hw *hw)
 int cxib_hw_allocate_vectors(struct cxib_hw *hw)
 {
 	int count = hw->bus->ops->allocate_vectors(hw->bus, CXIB_SHARED_VECTORS + 1,
-						   wanted_vectors(hw), trailing_vectors(hw));
+						   wanted_vectors(hw));
 
 	if (count < 0) {
 		dev_err(hw->bus->dev,
@@ -233,6 +230,7 @@ int cxib_hw_create_command_eq(struct cxib_hw *hw)
 {
 	struct cxib_event_queue_attr attr = {
 		.vector = COMMAND_VECTOR,
+		.cpu = ANY_CPU,
 		.log_size = LOG_COMMAND_EVENTS,
 		.events = BIT_ULL(HW_EVENT_TYPE_CMD),
 	};
@@ -267,6 +265,7 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw)
 {
 	struct cxib_event_queue_attr attr = {
 		.vector = ASYNC_VECTOR,
+		.cpu = ANY_CPU,
 		.log_size = LOG_ASYNC_EVENTS,
 		.events = cxib_asynchronous_events(hw->caps.dct),
 		.workqueue = hw->workqueue,
@@ -285,10 +284,23 @@ void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
 	cxib_pages_stop(&hw->pages);
 }
 
+/* Processors of the device's NUMA node come first, each has one vector. */
+static int home_of(const struct cxib_hw *hw, unsigned int index)
+{
+	int cpu;
+
+	/* The spread counts online processors, and then looks for them. */
+	cpus_read_lock();
+	cpu = cpumask_local_spread(index, dev_to_node(hw->bus->dev));
+	cpus_read_unlock();
+	return cpu;
+}
+
 static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 {
 	struct cxib_event_queue_attr attr = {
 		.vector = CXIB_SHARED_VECTORS + index,
+		.cpu = home_of(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
 	};
 	char purpose[16];
@@ -345,6 +357,7 @@ int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workque
 {
 	struct cxib_event_queue_attr attr = {
 		.vector = hw->vectors - 1,
+		.cpu = ANY_CPU,
 		.log_size = LOG_FAULT_EVENTS,
 		.events = BIT_ULL(HW_EVENT_TYPE_PAGE_FAULT),
 		.workqueue = workqueue,
