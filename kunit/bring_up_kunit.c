@@ -253,6 +253,52 @@ static void takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends
 	fake_hca_expect_clean(hca);
 }
 
+/* It may write to memory of a kernel before, or of a life before, as soon as it can. */
+static void unclean_device_is_reset_before_it_may_access_memory(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	hw->is_unclean = true;
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	KUNIT_EXPECT_FALSE(test, hca->dma_at_reset);
+	KUNIT_EXPECT_FALSE(test, hw->is_unclean);
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	KUNIT_EXPECT_FALSE(test, hw->is_unclean);
+	fake_hca_expect_clean(hca);
+}
+
+static void unclean_device_without_reset_is_refused(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	hw->is_unclean = true;
+	hca->reset_error = -ENOTTY;
+	KUNIT_EXPECT_EQ(test, -ENOTTY, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_FALSE(test, hca->dma);
+	KUNIT_EXPECT_EQ(test, hca->commands, 0);
+	KUNIT_EXPECT_TRUE(test, hw->is_unclean);
+	fake_hca_expect_clean(hca);
+}
+
+static void failed_reset_leaves_device_unclean(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	cxib_health_break(&hw->health, "the test says so");
+	hca->reset_error = -ENOTTY;
+	cxib_hw_tear_down(hw);
+	KUNIT_EXPECT_EQ(test, hca->resets, 1);
+	KUNIT_EXPECT_TRUE(test, hw->is_unclean);
+	/* It may know memory; what the fake has, the next case does not see. */
+	fake_hca_forget(hca);
+}
+
 static void answers_page_requests_of_the_firmware(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -336,6 +382,9 @@ static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE_PARAM(tears_down_a_device_that_fails_at_any_command, fault_gen_params),
 	KUNIT_CASE(unwinds_when_the_device_stops_answering_at_any_point),
 	KUNIT_CASE(tears_down_a_broken_device_without_asking_it),
+	KUNIT_CASE(unclean_device_is_reset_before_it_may_access_memory),
+	KUNIT_CASE(unclean_device_without_reset_is_refused),
+	KUNIT_CASE(failed_reset_leaves_device_unclean),
 	KUNIT_CASE(leaves_a_device_silent_when_the_kernel_ends),
 	KUNIT_CASE(takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends),
 	KUNIT_CASE(answers_page_requests_of_the_firmware),

@@ -121,6 +121,7 @@ struct fake_irq {
  * @vectors_given: vectors that the driver has
  * @uars: UAR pages that are allocated
  * @resets: how often it was reset, or should have been
+ * @dma_at_reset: it could access memory when it was reset last
  * @reset_error: why it cannot be reset, or 0
  * @script: carries commands out instead of the device; NULL: it does itself.
  *	Returns the status.
@@ -169,6 +170,7 @@ struct fake_hca {
 	unsigned int vectors_given;
 	unsigned int uars;
 	unsigned int resets;
+	bool dma_at_reset;
 	int reset_error;
 	u8 (*script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 		     u32 out_length);

@@ -244,6 +244,7 @@ static int fake_reset(struct cxib_bus *bus)
 	struct fake_hca *hca = to_hca(bus);
 
 	hca->resets++;
+	hca->dma_at_reset = hca->dma;
 	if (hca->reset_error)
 		return hca->reset_error;
 	fake_hca_forget(hca);

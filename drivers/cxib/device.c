@@ -106,7 +106,29 @@ static void prepare(struct cxib_device *device)
 		.command_limit_ms = READ_ONCE(*device->command_limit_ms),
 		.given_up = recover_or_tell,
 		.health_changed = recover_or_tell,
+		.is_unclean = device->is_unclean,
 	};
+}
+
+/*
+ * Drivers leave a function without bus mastering. One that has it was left
+ * running, by a kernel that has crashed or by the firmware of the machine.
+ */
+static void notice_owner_before(struct cxib_device *device)
+{
+	u16 command;
+
+	pci_read_config_word(device->pdev, PCI_COMMAND, &command);
+	if (PCI_POSSIBLE_ERROR(command) || !(command & PCI_COMMAND_MASTER))
+		return;
+	pci_clear_master(device->pdev);
+	device->is_unclean = true;
+}
+
+static void tear_down(struct cxib_device *device)
+{
+	cxib_hw_tear_down(&device->hw);
+	device->is_unclean = device->hw.is_unclean;
 }
 
 /**
@@ -118,12 +140,15 @@ static void prepare(struct cxib_device *device)
  */
 int cxib_device_start(struct cxib_device *device)
 {
-	int err = map_bar(device);
+	int err;
 
+	notice_owner_before(device);
+	err = map_bar(device);
 	if (err)
 		return err;
 	prepare(device);
 	err = cxib_hw_bring_up(&device->hw);
+	device->is_unclean = device->hw.is_unclean;
 	if (err)
 		goto unmap;
 	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_interface);
@@ -136,7 +161,7 @@ int cxib_device_start(struct cxib_device *device)
 	return 0;
 
 tear_down:
-	cxib_hw_tear_down(&device->hw);
+	tear_down(device);
 unmap:
 	unmap_bar(device);
 	return err;
@@ -161,7 +186,7 @@ void cxib_device_stop(struct cxib_device *device)
 		return;
 	notice_absence(device);
 	cxib_verbs_unregister(device->verbs);
-	cxib_hw_tear_down(&device->hw);
+	tear_down(device);
 	unmap_bar(device);
 	device->is_up = false;
 }
@@ -214,9 +239,12 @@ static int start_again(struct cxib_device *device)
  * Context: process context, may sleep, also for minutes.
  * Return: 0, -ENODEV when the function does not answer: then it is started if
  * it comes back soon, or the error of cxib_device_start(). It is not up then.
+ * -ESHUTDOWN when the kernel ends: what was shut down stays as it is.
  */
 int cxib_device_restart(struct cxib_device *device)
 {
+	if (device->is_shut_down)
+		return -ESHUTDOWN;
 	cxib_device_stop(device);
 	if (!pci_device_is_present(device->pdev))
 		return await_return(device);
@@ -226,14 +254,9 @@ int cxib_device_restart(struct cxib_device *device)
 /* It was not reset when it was stopped, and may know addresses from before. */
 static void welcome_back(struct cxib_device *device)
 {
-	struct pci_dev *pdev = device->pdev;
-	int err;
-
 	device->is_gone = false;
-	pci_restore_state(pdev);
-	err = device->bus.bus.ops->reset(&device->bus.bus);
-	if (err)
-		dev_err(&pdev->dev, "cannot reset the device: error %d\n", err);
+	device->is_unclean = true;
+	pci_restore_state(device->pdev);
 	if (!start_again(device))
 		cxib_device_tell_recovered(device);
 }

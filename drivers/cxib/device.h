@@ -35,6 +35,7 @@ enum cxib_reporter {
  * @told.unanswered: commands that were not answered in time
  * @is_up: the RDMA device is there
  * @is_gone: the function does not answer, @recovery looks whether it comes back
+ * @is_unclean: it may know memory from before, and is reset before it is started
  * @is_shut_down: the kernel ends
  * @gone_until: when @recovery ceases to look, in jiffies
  * @init_segment: the beginning of BAR 0
@@ -56,6 +57,7 @@ struct cxib_device {
 	} told;
 	bool is_up;
 	bool is_gone;
+	bool is_unclean;
 	bool is_shut_down;
 	unsigned long gone_until;
 	void __iomem *init_segment;

@@ -9,6 +9,7 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/xarray.h>
 
 #include "device.h"
 
@@ -16,6 +17,13 @@
 
 /* In the table of ids: a virtual function. */
 #define IS_VIRTUAL	1
+
+/*
+ * Functions that have no driver now and must be reset before they get access to
+ * memory again. There is a place for each that is bound, so that nothing can
+ * fail when its reset does.
+ */
+static DEFINE_XARRAY(unclean_functions);
 
 /* Has a directory for each device, and what holds for all of them. */
 static struct dentry *debugfs_root;
@@ -85,6 +93,22 @@ static int cxib_check_bar(struct pci_dev *pdev)
 	return 0;
 }
 
+static unsigned long cxib_name_of(struct pci_dev *pdev)
+{
+	return (unsigned long)pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
+}
+
+/* For whoever binds the function next. */
+static void cxib_remember(const struct cxib_device *device)
+{
+	unsigned long name = cxib_name_of(device->pdev);
+
+	if (device->is_unclean)
+		xa_store(&unclean_functions, name, xa_mk_value(1), GFP_KERNEL);
+	else
+		xa_erase(&unclean_functions, name);
+}
+
 static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct cxib_device *device;
@@ -98,10 +122,13 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 
 	device = cxib_device_alloc(pdev);
-	if (!device) {
+	if (!device || xa_reserve(&unclean_functions, cxib_name_of(pdev), GFP_KERNEL)) {
 		dev_err(&pdev->dev, "no memory for the books of the device\n");
+		if (device)
+			cxib_device_free(device);
 		return -ENOMEM;
 	}
+	device->is_unclean = xa_load(&unclean_functions, cxib_name_of(pdev));
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 	device->debugfs_root = debugfs_root;
 	device->command_limit_ms = &command_limit_ms;
@@ -120,6 +147,7 @@ stop_device:
 	cxib_device_stop(device);
 free_device:
 	cancel_delayed_work_sync(&device->recovery);
+	cxib_remember(device);
 	cxib_device_free(device);
 	return err;
 }
@@ -133,6 +161,7 @@ static void cxib_remove(struct pci_dev *pdev)
 	cxib_device_stop(device);
 	/* It finds nothing to recover; and it never waits for this thread's lock. */
 	cancel_delayed_work_sync(&device->recovery);
+	cxib_remember(device);
 	cxib_device_free(device);
 }
 
@@ -221,6 +250,7 @@ static void __exit cxib_exit(void)
 {
 	pci_unregister_driver(&cxib_driver);
 	debugfs_remove(debugfs_root);
+	xa_destroy(&unclean_functions);
 }
 
 module_init(cxib_init);

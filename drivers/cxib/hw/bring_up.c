@@ -156,8 +156,27 @@ static void remove_debugfs(struct cxib_hw *hw)
 	debugfs_remove_recursive(hw->debugfs);
 }
 
+static int reset_device(struct cxib_hw *hw)
+{
+	int err = hw->bus->ops->reset(hw->bus);
+
+	hw->is_unclean = !!err;
+	if (err)
+		dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
+	return err;
+}
+
+/* Whoever has bus mastering can use every address that it was ever given. */
 static int allow_dma(struct cxib_hw *hw)
 {
+	int err;
+
+	if (hw->is_unclean) {
+		dev_warn(hw->bus->dev, "device was left running, resetting it\n");
+		err = reset_device(hw);
+		if (err)
+			return err;
+	}
 	hw->dma_stopped = false;
 	hw->bus->ops->set_dma(hw->bus, true);
 	return 0;
@@ -166,15 +185,11 @@ static int allow_dma(struct cxib_hw *hw)
 /* A device that may still know addresses must not find its way back to them later. */
 static void stop_dma(struct cxib_hw *hw)
 {
-	int err;
-
 	cxib_hw_quiesce(hw);
 	if (!cxib_command_queue_is_busy(&hw->commands))
 		return;
 	dev_warn(hw->bus->dev, "device was not left in order, resetting it\n");
-	err = hw->bus->ops->reset(hw->bus);
-	if (err)
-		dev_err(hw->bus->dev, "cannot reset the device: error %d\n", err);
+	reset_device(hw);
 }
 
 static int start_command_queue(struct cxib_hw *hw)
@@ -376,12 +391,13 @@ static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
 /**
  * cxib_hw_bring_up() - makes a device ready for use
  * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms,
- *	@hw->given_up, @hw->health_changed
+ *	@hw->given_up, @hw->health_changed, @hw->is_unclean
  *
  * Context: process context, may sleep, also for minutes while the firmware
  * starts.
  * Return: 0, or an error: then everything is undone, and the kernel log says
- * what failed.
+ * what failed. @hw->is_unclean says whether the next start has to begin with a
+ * reset.
  */
 int cxib_hw_bring_up(struct cxib_hw *hw)
 {
@@ -403,7 +419,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_hw_bring_up);
  * cxib_hw_tear_down() - the reverse of cxib_hw_bring_up()
  * @hw: device that nobody uses any more
  *
- * A device that does not answer any more is reset.
+ * A device that does not answer any more is reset; @hw->is_unclean says whether
+ * that has failed.
  *
  * Context: process context, may sleep.
  */

@@ -40,6 +40,8 @@ struct cxib_hw_client {
  * @given_up: told once that the device was given up, in process context; may
  *	be NULL
  * @health_changed: told as the handler @changed of its health; may be NULL
+ * @is_unclean: the device may know memory that is not its own any more, as after
+ *	a reset that failed; it is reset before it gets access to memory, or refused
  * @firmware: which firmware it runs
  * @commands: its command queue
  * @health: whether it is well
@@ -69,6 +71,7 @@ struct cxib_hw {
 	unsigned int command_limit_ms;
 	void (*given_up)(struct cxib_hw *hw);
 	void (*health_changed)(struct cxib_hw *hw);
+	bool is_unclean;
 	struct cxib_init_segment firmware;
 	struct cxib_command_queue commands;
 	struct cxib_health health;

@@ -17,6 +17,8 @@ import guest
 from control import control, until
 from recovering import RecoveryTest, trouble
 
+COMMAND, BUS_MASTER = 4, 1 << 2
+"""A register of PCI's configuration space, and its bit that lets a function access memory."""
 ASYNCHRONOUS_EVENTS = 1024
 """Entries of the event queue for what happens by itself."""
 
@@ -207,6 +209,44 @@ class Recovery(RecoveryTest):
         trouble("health", "clear")
         guest.unbind(self.hca)
         self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
+    def has_bus_mastering(self) -> bool:
+        return bool((self.hca / "config").read_bytes()[COMMAND] & BUS_MASTER)
+
+    def forbid_resets(self) -> None:
+        methods = self.hca / "reset_method"
+        guest.write_attribute(methods, "\n")
+        self.addCleanup(guest.write_attribute, methods, "default")
+
+    def test_a_device_whose_reset_has_failed_gets_no_access_to_memory(self) -> None:
+        """It may know addresses of memory that somebody else has by now."""
+        self.forbid_resets()
+        trouble("health", "fatal", "1")
+        until(lambda: "the device is not recovered by itself" in self.new_messages(), "the recovery fails")
+        trouble("health", "clear")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: cannot reset the device: error -\d+")
+        self.assertFalse(self.has_bus_mastering())
+
+        guest.unbind(self.hca)
+        self.assertNotEqual(guest.bind_error(self.hca), "", "another owner does not make it better")
+        self.assertFalse(self.has_bus_mastering())
+
+        guest.write_attribute(self.hca / "reset_method", "default")
+        self.assertEqual(guest.bind_error(self.hca), "")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was left running, resetting it")
+        until(self.is_active, "the port is active again")
+
+    def test_a_device_that_was_left_running_is_reset_first(self) -> None:
+        """As by a kernel that has crashed."""
+        guest.unbind(self.hca)
+        with (self.hca / "config").open("r+b", buffering=0) as config:
+            config.seek(COMMAND)
+            command = config.read(1)[0]
+            config.seek(COMMAND)
+            config.write(bytes([command | BUS_MASTER]))
+        self.assertEqual(guest.bind_error(self.hca), "")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was left running, resetting it")
         until(self.is_active, "the port is active again")
 
     def test_pages_that_the_firmware_wants_while_it_runs(self) -> None:
