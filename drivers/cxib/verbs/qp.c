@@ -222,25 +222,42 @@ static u32 domain_of(const struct cxib_qp *qp)
 	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_verbs(qp->ib.device)->xrc.pd;
 }
 
+/**
+ * cxib_qp_fill_context() - a QP context as CREATE_QP takes it
+ * @qp: QP with sizes and memory
+ * @init: attributes of its creation, checked
+ * @context: filled; all zeros
+ *
+ * fre lets UMR WQEs of the QP write bus addresses into mkeys: IB_WR_REG_MR and
+ * IB_WR_LOCAL_INV need it, and no program may have it.
+ */
+void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			  struct hw_qpc *context)
+{
+	hw_qpc_set_st(context, service_type(init->qp_type));
+	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
+	hw_qpc_set_pd(context, domain_of(qp));
+	hw_qpc_set_uar_page(context, qp->uar);
+	hw_qpc_set_user_index(context, qp->user_index);
+	hw_qpc_set_log_ack_req_freq(context, LOG_ACK_REQUEST_FREQUENCY);
+	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_streams);
+	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_failed_streams);
+	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		hw_qpc_set_block_lb_mc(context, 1);
+	hw_qpc_set_fre(context, !qp->is_user);
+	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	if (qp->counts_packets)
+		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
+	fill_queues(context, qp, init);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
+
 static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
 			    const struct ib_qp_init_attr *init)
 {
 	struct hw_qpc context = {};
 
-	hw_qpc_set_st(&context, service_type(init->qp_type));
-	hw_qpc_set_pm_state(&context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_pd(&context, domain_of(qp));
-	hw_qpc_set_uar_page(&context, qp->uar);
-	hw_qpc_set_user_index(&context, qp->user_index);
-	hw_qpc_set_log_ack_req_freq(&context, LOG_ACK_REQUEST_FREQUENCY);
-	hw_qpc_set_log_num_dci_stream_channels(&context, qp->log_streams);
-	hw_qpc_set_log_num_dci_errored_streams(&context, qp->log_failed_streams);
-	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
-		hw_qpc_set_block_lb_mc(&context, 1);
-	hw_qpc_set_rlky(&context, cxib_qp_has_reserved_key(qp));
-	if (qp->counts_packets)
-		hw_qpc_set_req_e2e_credit_mode(&context, CREDITS_BY_PACKET);
-	fill_queues(&context, qp, init);
+	cxib_qp_fill_context(qp, init, &context);
 	return cxib_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
 			      &qp->number);
 }

@@ -278,6 +278,8 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 
 /* qp.c */
 int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
+void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			  struct hw_qpc *context);
 int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What CREATE_QP is told of a QP. */
+#include "fake_queue_pair.h"
+#include "hw/contexts.h"
+
+static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type type)
+{
+	static struct cxib_pd pd = { .number = 0x77 };
+	const struct ib_qp_init_attr init = { .qp_type = type };
+	struct hw_qpc context = {};
+
+	fake->qp.ib.qp_type = type;
+	fake->qp.ib.pd = &pd.ib;
+	cxib_qp_fill_context(&fake->qp, &init, &context);
+	return context;
+}
+
+/* IB_WR_REG_MR, IB_WR_LOCAL_INV and the updates of the driver itself are UMR WQEs. */
+static void kernel_qp_is_created_with_fre(struct kunit *test)
+{
+	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UD, CXIB_QPT_UMR };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		context = context_of(fake, types[i]);
+		KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_fre(&context));
+		KUNIT_EXPECT_EQ(test, 0x77, hw_qpc_get_pd(&context));
+	}
+}
+
+/* With fre it could point an mkey to any bus address. */
+static void user_qp_is_created_without_fre(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+
+	fake->qp.is_user = true;
+	context = context_of(fake, IB_QPT_RC);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_fre(&context));
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&context));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(kernel_qp_is_created_with_fre),
+	KUNIT_CASE(user_qp_is_created_without_fre),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
