@@ -346,6 +346,41 @@ static void refuses_firmware_without_the_interface_step(struct kunit *test)
 	}
 }
 
+/* Only the first is needed: a function may have fewer event queues than the device. */
+static void goes_on_without_completion_eq_that_is_refused(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw = make_hw(test);
+	unsigned int last = commands_of_bring_up(test) - 1;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor has one completion event queue");
+	fake_hca_fail(hca, FAKE_FAULT_STATUS, hca->commands + last);
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+	KUNIT_EXPECT_EQ(test, num_online_cpus() - 1, hw->completion_eq_count);
+	cxib_hw_tear_down(hw);
+	fake_hca_expect_clean(hca);
+}
+
+static void takes_no_more_eqs_than_function_may_have(struct kunit *test)
+{
+	static const u32 most[] = { 1, 3, 4 };
+	struct fake_hca *hca = test->priv;
+	struct cxib_hw *hw;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(most); i++) {
+		hw = make_hw(test);
+		hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, most[i]);
+		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
+		KUNIT_EXPECT_LE(test, CXIB_SHARED_VECTORS + hw->completion_eq_count,
+				max(3U, most[i]));
+		KUNIT_EXPECT_GE(test, hw->completion_eq_count, 1);
+		cxib_hw_tear_down(hw);
+		fake_hca_expect_clean(hca);
+	}
+}
+
 static void refuses_a_device_with_too_few_vectors(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -390,6 +425,8 @@ static struct kunit_case bring_up_cases[] = {
 	KUNIT_CASE(answers_page_requests_of_the_firmware),
 	KUNIT_CASE(resets_a_device_that_keeps_pages),
 	KUNIT_CASE(refuses_firmware_without_the_interface_step),
+	KUNIT_CASE(goes_on_without_completion_eq_that_is_refused),
+	KUNIT_CASE(takes_no_more_eqs_than_function_may_have),
 	KUNIT_CASE(refuses_a_device_with_too_few_vectors),
 	KUNIT_CASE(refuses_a_port_in_ethernet_mode),
 	KUNIT_CASE(refuses_firmware_that_wants_too_many_pages),

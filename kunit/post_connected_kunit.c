@@ -128,6 +128,41 @@ static void a_registration_describes_the_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x42, hw_wqe_data_seg_get_lkey(list));
 }
 
+/* Where it is left out, the device would refuse the request with it. */
+static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
+{
+	static const struct {
+		u32 disabled, access;
+		bool expected;
+	} cases[] = {
+		{ 0, IB_ACCESS_REMOTE_READ, true },
+		{ 0, IB_ACCESS_REMOTE_ATOMIC, true },
+		{ 1, IB_ACCESS_REMOTE_READ, false },
+		{ 1, IB_ACCESS_REMOTE_ATOMIC, true },
+	};
+	struct fake_queue_pair *fake = make_connection(test);
+	struct ib_pd pd = { .local_dma_lkey = 0x42 };
+	struct cxib_mr mr = { .list_dma = 0x8000, .entry_size = 8 };
+	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
+	struct hw_wqe_umr_ctrl_seg *control;
+	u64 mask;
+	int i;
+
+	cxib_key_list_filled(&mr, 1);
+	fake->qp.ib.pd = &pd;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		fake->hw.caps.umr_modify_atomic_disabled = cases[i].disabled;
+		fake->qp.sends.key_mask = cxib_registration_mask(&fake->hw.caps);
+		wr.access = cases[i].access;
+		control = fake_block(fake, fake->qp.sends.produced) +
+			  sizeof(struct hw_wqe_ctrl_seg);
+		build(test, fake, &wr.wr);
+		mask = hw_wqe_umr_ctrl_seg_get_mkey_mask(control);
+		KUNIT_EXPECT_TRUE(test, mask & HW_MKEY_MASK_RW);
+		KUNIT_EXPECT_EQ(test, cases[i].expected, !!(mask & HW_MKEY_MASK_A));
+	}
+}
+
 /* The second page of the ring begins with block 62. */
 static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 {
@@ -180,6 +215,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(what_is_brought_is_not_inline),
 	KUNIT_CASE(atomics_have_operands),
 	KUNIT_CASE(a_registration_describes_the_key),
+	KUNIT_CASE(registration_changes_atomic_right_where_umr_can),
 	KUNIT_CASE(a_registration_goes_on_where_its_blocks_are),
 	KUNIT_CASE(whoever_comes_after_a_key_waits_for_it),
 	{}

@@ -3,16 +3,21 @@
 #include "fake_queue_pair.h"
 #include "hw/contexts.h"
 
-static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type type)
+static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
 {
 	static struct cxib_pd pd = { .number = 0x77 };
-	const struct ib_qp_init_attr init = { .qp_type = type };
+	const struct ib_qp_init_attr init = { .qp_type = type, .create_flags = flags };
 	struct hw_qpc context = {};
 
 	fake->qp.ib.qp_type = type;
 	fake->qp.ib.pd = &pd.ib;
 	cxib_qp_fill_context(&fake->qp, &init, &context);
 	return context;
+}
+
+static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type type)
+{
+	return context_with(fake, type, 0);
 }
 
 /* IB_WR_REG_MR, IB_WR_LOCAL_INV and the updates of the driver itself are UMR WQEs. */
@@ -42,9 +47,24 @@ static void user_qp_is_created_without_fre(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&context));
 }
 
+static void integrity_qp_goes_back_n_where_device_can(struct kunit *test)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct hw_qpc context;
+
+	context = context_with(fake, IB_QPT_RC, IB_QP_CREATE_INTEGRITY_EN);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_retry_mode(&context));
+	fake->hw.caps.go_back_n = 1;
+	context = context_with(fake, IB_QPT_RC, IB_QP_CREATE_INTEGRITY_EN);
+	KUNIT_EXPECT_EQ(test, HW_QP_RETRY_MODE_GO_BACK_N, hw_qpc_get_retry_mode(&context));
+	context = context_of(fake, IB_QPT_RC);
+	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_retry_mode(&context));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
 	KUNIT_CASE(user_qp_is_created_without_fre),
+	KUNIT_CASE(integrity_qp_goes_back_n_where_device_can),
 	{}
 };
 

@@ -90,6 +90,36 @@ static void only_the_kernel_has_the_reserved_key(struct kunit *test)
 	}
 }
 
+/* Each of the two commands overwrites the field: 0 would be an ACK for each packet. */
+static void connection_asks_for_few_acks_in_every_state(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 2 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	fake->qp.state = IB_QPS_INIT;
+	transition = transit(test, fake, IB_QPS_RTR, &attr, IB_QP_AV);
+	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_ack_req_freq(&transition->context));
+	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_SQ_PSN);
+	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_ack_req_freq(&transition->context));
+}
+
+static void path_names_port_of_qp(struct kunit *test)
+{
+	const struct ib_qp_attr attr = { .port_num = 1 };
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct cxib_qp_transition *transition;
+	const struct hw_ads *path;
+
+	fake->qp.ib.qp_type = IB_QPT_RC;
+	fake->qp.state = IB_QPS_INIT;
+	fake->qp.port = 2;
+	transition = transit(test, fake, IB_QPS_RTR, &attr, IB_QP_AV);
+	path = hw_qpc_get_primary_address_path(&transition->context);
+	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(path));
+}
+
 static void special_queue_pairs_know_their_port(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
@@ -238,6 +268,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rst2init_has_the_counter_set_of_its_port),
 	KUNIT_CASE(a_datagram_queue_pair_comes_up),
 	KUNIT_CASE(only_the_kernel_has_the_reserved_key),
+	KUNIT_CASE(connection_asks_for_few_acks_in_every_state),
+	KUNIT_CASE(path_names_port_of_qp),
 	KUNIT_CASE(special_queue_pairs_know_their_port),
 	KUNIT_CASE(what_sends_for_general_services_is_queue_pair_1_for_receivers),
 	KUNIT_CASE(what_is_changed_later_is_named),

@@ -245,4 +245,22 @@ void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int 
 				 struct cxib_slot_description *description);
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory);
 
+/**
+ * cxib_command_is_refusal() - whether the device only does not do what it was told
+ * @err: how a command has ended
+ *
+ * Whoever can do without may go on then: the kernel log has the command, its status and
+ * syndrome. A device that does not answer, or with what makes no sense, is out of order.
+ */
+static inline bool cxib_command_is_refusal(int err)
+{
+	return err && err != -ETIMEDOUT && err != -EBADMSG;
+}
+
+/* For a command that a start can do without. */
+static inline int cxib_command_optional(int err)
+{
+	return cxib_command_is_refusal(err) ? 0 : err;
+}
+
 #endif

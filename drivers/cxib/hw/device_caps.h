@@ -109,6 +109,9 @@ struct hw_cmd_hca_cap;
  * @fixed_buffer_size: keys can consist of pieces of one length of other keys
  * @umr_extended_translation_offset: requests reach all of a long list of translations
  * @umr_indirect_mkey_disabled: requests do not change keys of other keys
+ * @umr_modify_atomic_disabled: requests do not change the atomic right of keys
+ * @go_back_n: a requester can begin anew with the first message that was lost
+ * @max_num_eqs: event queues that the function may have; 0: as @log_max_eq says
  * @paging: for which operations of which transports
  * @mem_page_fault: page faults name the memory, otherwise the request
  * @device_frequency_khz: of the device's clock
@@ -222,6 +225,9 @@ struct cxib_device_caps {
 	u32 fixed_buffer_size;
 	u32 umr_extended_translation_offset;
 	u32 umr_indirect_mkey_disabled;
+	u32 umr_modify_atomic_disabled;
+	u32 go_back_n;
+	u32 max_num_eqs;
 	struct hw_odp_scheme_cap paging;
 	u32 mem_page_fault;
 	u32 device_frequency_khz;

@@ -153,8 +153,11 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 /* One for each processor, and one for page faults. */
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
-	return min(CXIB_SHARED_VECTORS + num_online_cpus() + hw->caps.pg,
-		   1U << hw->caps.log_max_eq);
+	const struct cxib_device_caps *caps = &hw->caps;
+	unsigned int most = max_t(unsigned int, CXIB_SHARED_VECTORS + 1,
+				  caps->max_num_eqs ?: 1U << caps->log_max_eq);
+
+	return min_t(unsigned int, CXIB_SHARED_VECTORS + num_online_cpus() + caps->pg, most);
 }
 
 /**
@@ -313,6 +316,8 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
  * cxib_hw_create_completion_eqs() - event queues for completions
  * @hw: device with vectors
  *
+ * A device that refuses one of them after the first has as many as it has.
+ *
  * Return: 0, -ENOMEM or the error of cxib_event_queue_create().
  */
 int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
@@ -327,6 +332,8 @@ int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
 		return -ENOMEM;
 	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
 		err = create_completion_eq(hw, hw->completion_eq_count);
+		if (hw->completion_eq_count && cxib_command_is_refusal(err))
+			return 0;
 		if (err) {
 			cxib_hw_destroy_completion_eqs(hw);
 			return err;

@@ -352,11 +352,13 @@ static struct ib_mr *take_over(struct cxib_mr *old, struct ib_pd *pd, int access
 	return &mr->ib;
 }
 
-/* Requests change the ordering only where the device says so. */
-static bool ordering_can_change(const struct cxib_hw *hw, int from, int to)
+/* Requests change the ordering and the atomic right only where the device says so. */
+static bool access_can_change(const struct cxib_hw *hw, int from, int to)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
 
+	if ((from ^ to) & IB_ACCESS_REMOTE_ATOMIC && caps->umr_modify_atomic_disabled)
+		return false;
 	if (!((from ^ to) & IB_ACCESS_RELAXED_ORDERING))
 		return true;
 	return caps->relaxed_ordering_write_umr && caps->relaxed_ordering_read_umr;
@@ -364,9 +366,10 @@ static bool ordering_can_change(const struct cxib_hw *hw, int from, int to)
 
 static u64 access_mask(const struct cxib_hw *hw)
 {
-	u64 mask = HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
-		   HW_MKEY_MASK_A;
+	u64 mask = HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW;
 
+	if (!hw->caps.umr_modify_atomic_disabled)
+		mask |= HW_MKEY_MASK_A;
 	if (hw->caps.relaxed_ordering_write_umr)
 		mask |= HW_MKEY_MASK_RELAXED_ORDERING_WRITE;
 	if (hw->caps.relaxed_ordering_read_umr)
@@ -432,7 +435,7 @@ static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 	struct pages pages;
 	int err;
 
-	if (!ordering_can_change(verbs->hw, mr->access, rereg->access))
+	if (!access_can_change(verbs->hw, mr->access, rereg->access))
 		return -EOPNOTSUPP;
 	fill_access(verbs->hw, &params, rereg->access);
 	if (rereg->umem && !list_new_pages(mr, rereg, &pages, &change, &params))

@@ -35,6 +35,7 @@ static __always_inline void *cxib_next_send_block(const struct cxib_qp *qp, void
 
 int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr);
 /* Requests that change memory keys: all but the control segment. Return their octwords. */
+u64 cxib_registration_mask(const struct cxib_device_caps *caps);
 u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control);
 u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,

@@ -3,6 +3,8 @@
  * Requests that change memory keys: the control segment for it fills the rest
  * of the first block, what the key shall be the second one.
  */
+#include <kunit/visibility.h>
+
 #include "hw/work_queue.h"
 #include "verbs/post.h"
 #include "verbs/qp.h"
@@ -43,15 +45,33 @@ static void fill_free_key(struct hw_mkey_seg *segment)
 		hw_set_u64(&segment->dw[i], 0);
 }
 
+/**
+ * cxib_registration_mask() - what IB_WR_REG_MR changes of an mkey
+ * @caps: what the device can do
+ *
+ * Where UMR cannot change the atomic right, it is left out: the device would refuse every
+ * registration. One that asks for that right has it in its mask, and is refused.
+ *
+ * Return: HW_MKEY_MASK_…
+ */
+u64 cxib_registration_mask(const struct cxib_device_caps *caps)
+{
+	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
+			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
+			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
+			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE;
+
+	return caps->umr_modify_atomic_disabled ? mask : mask | HW_MKEY_MASK_A;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_registration_mask);
+
 /* @check: enum hw_umr_flags: what is demanded of the key */
 static __always_inline u32 write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
 					      u32 access, u32 key, u32 check,
 					      struct hw_wqe_ctrl_seg *control)
 {
-	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
-			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR |
-			 HW_MKEY_MASK_LW | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW |
-			 HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE | HW_MKEY_MASK_A;
+	const u64 atomic = access & IB_ACCESS_REMOTE_ATOMIC ? HW_MKEY_MASK_A : 0;
+	const u64 mask = qp->sends.key_mask | atomic;
 	const u32 octwords = mr->list_octwords;
 	u32 block = qp->sends.produced;
 	void *at;

@@ -11,9 +11,6 @@
 #include "verbs/post.h"
 #include "verbs/srq.h"
 
-/* Packets between those that ask for an acknowledge, at most. */
-#define LOG_ACK_REQUEST_FREQUENCY	8
-
 /* What the requester's end-to-end credits count; messages otherwise. */
 #define CREDITS_BY_PACKET	1
 
@@ -239,7 +236,7 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_pd(context, domain_of(qp));
 	hw_qpc_set_uar_page(context, qp->uar);
 	hw_qpc_set_user_index(context, qp->user_index);
-	hw_qpc_set_log_ack_req_freq(context, LOG_ACK_REQUEST_FREQUENCY);
+	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
 	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_streams);
 	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_failed_streams);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
@@ -248,6 +245,10 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
 	if (qp->counts_packets)
 		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
+	/* As the in-tree driver does it; the field has no other meaning for the device. */
+	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
+	    to_verbs(qp->ib.device)->hw->caps.go_back_n)
+		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);
 	fill_queues(context, qp, init);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
@@ -457,6 +458,7 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 	if (!qp->has_sends)
 		return;
 	qp->sends.key_fence = key_fence(caps);
+	qp->sends.key_mask = cxib_registration_mask(caps);
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
 		qp->sends.operations = sends | writes | BIT_ULL(IB_WR_RDMA_READ) |

@@ -21,6 +21,12 @@
 /* A queue pair that changes memory keys of all protection domains. Only the driver has one. */
 #define CXIB_QPT_UMR		IB_QPT_RESERVED1
 
+/*
+ * The requester asks for an ACK every 2^8 packets; with 0 it would for each. CREATE_QP,
+ * INIT2RTR and RTR2RTS take the field, and each overwrites it.
+ */
+#define CXIB_LOG_ACK_REQ_FREQ	8
+
 struct cxib_dct;
 struct cxib_qp;
 struct hw_wqe_ctrl_seg;
@@ -57,6 +63,7 @@ struct cxib_send_entry {
  * @flags: IB_SEND_…: what all requests have
  * @operations: bit for each enum ib_wr_opcode that it can do
  * @key_fence: how requests that change memory keys wait for earlier ones
+ * @key_mask: HW_MKEY_MASK_…: what IB_WR_REG_MR changes of an mkey
  * @entries: one for each block
  * @doorbell: to ring
  * @lock: one poster at a time; protects @produced. Taken in any context.
@@ -83,6 +90,7 @@ struct cxib_send_queue {
 	u32 flags;
 	u64 operations;
 	enum hw_fence_mode key_fence;
+	u64 key_mask;
 	struct cxib_send_entry *entries;
 	void __iomem *doorbell;
 	spinlock_t lock; /* posters */
@@ -139,7 +147,7 @@ struct cxib_drain {
  * struct cxib_qp - a queue pair
  * @ib: as the RDMA core sees it
  * @number: as the device sees it; the core calls special ones 0 and 1
- * @port: port of a special one
+ * @port: port of a special one, or of the path; 0: none yet
  * @user: what the program that it belongs to has brought for it
  * @is_user: a program posts to it, not the kernel
  * @uar: number of the page of doorbells that it uses

@@ -202,9 +202,10 @@ static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 		fill_path(verbs, primary, &attr->ah_attr);
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_ads_set_pkey_index(primary, attr->pkey_index);
+	/* A path is one of a port, which may have been told in RST2INIT. */
 	if (mask & IB_QP_PORT)
 		hw_ads_set_vhca_port_num(primary, attr->port_num);
-	else if (cxib_qp_is_special(qp))
+	else if (mask & IB_QP_AV || cxib_qp_is_special(qp))
 		hw_ads_set_vhca_port_num(primary, qp->port);
 	if (mask & IB_QP_TIMEOUT)
 		hw_ads_set_ack_timeout(primary, attr->timeout);
@@ -264,6 +265,7 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
 	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
 	if (cxib_qp_sends_for_service(qp))
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)
@@ -553,6 +555,8 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 		qp->responder_depth = attr->max_dest_rd_atomic;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		qp->initiator_depth = attr->max_rd_atomic;
+	if (mask & IB_QP_PORT)
+		qp->port = attr->port_num;
 	if (!(mask & IB_QP_STATE))
 		return;
 	if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET) {
