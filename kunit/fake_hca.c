@@ -234,11 +234,13 @@ static u8 take_pages(struct fake_hca *hca, const struct execution *execution)
 
 	wanted = min_t(u32, wanted, (execution->out_length - 16) / sizeof(u64));
 	xa_for_each(&hca->pages, number, entry) {
-		if (count == wanted || hca->keep_pages)
+		if (count == wanted || hca->keep_pages || hca->empty_answers)
 			break;
 		out->pas[count++] = cpu_to_be64((u64)number << 12);
 		xa_erase(&hca->pages, number);
 	}
+	if (hca->empty_answers)
+		hca->empty_answers--;
 	hca->page_count -= count;
 	hw_manage_pages_out_set_output_num_entries(out, count);
 	return HW_COMMAND_STATUS_OK;

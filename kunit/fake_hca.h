@@ -112,6 +112,7 @@ struct fake_irq {
  * @pages: pages that it holds, by page number
  * @page_count: their number
  * @keep_pages: it gives none back
+ * @empty_answers: so many times it gives none back when it is asked
  * @maximum: capabilities that it can have
  * @current_caps: capabilities that it has
  * @paging: what it can do with pages that are absent; after SET_HCA_CAP, what is wanted
@@ -161,6 +162,7 @@ struct fake_hca {
 	struct xarray pages;
 	u32 page_count;
 	bool keep_pages;
+	unsigned int empty_answers;
 	struct hw_cmd_hca_cap *maximum;
 	struct hw_cmd_hca_cap *current_caps;
 	struct hw_odp_cap paging;

@@ -92,12 +92,49 @@ static void ignores_requests_that_make_no_sense(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	request(fixture, 50001);
 	request(fixture, S32_MIN);
 	cxib_pages_request(&fixture->pages, 3, 10);
 	flush_work(&fixture->pages.work);
 	expect_pages(test, 0);
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
+}
+
+/* The firmware would wait for an answer. */
+static void request_beyond_maximum_is_refused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	request(fixture, 50001);
+	expect_pages(test, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 1);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 1);
+	request(fixture, 10);
+	expect_pages(test, 10);
+}
+
+static void sum_of_requests_is_served_in_full(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	/* Each part of what is wanted is refused for itself, without an allocation. */
+	fixture->pages.set_aside = CXIB_PAGES_LIMIT;
+	fixture->pages.requested = 10 * 50000;
+	for (i = 0; i < 12; i++)
+		request(fixture, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.requested, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 10);
+	fixture->pages.set_aside = 0;
+}
+
+static void firmware_that_needs_time_gives_its_pages_back(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
+	fixture->hca->empty_answers = 3;
+	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
+	expect_pages(test, 0);
 }
 
 /* A device that has taken them all the same could write to them. */
@@ -196,6 +233,9 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE_PARAM(gives_what_is_wanted_and_takes_it_back, demand_gen_params),
 	KUNIT_CASE(answers_requests),
 	KUNIT_CASE(ignores_requests_that_make_no_sense),
+	KUNIT_CASE(request_beyond_maximum_is_refused),
+	KUNIT_CASE(sum_of_requests_is_served_in_full),
+	KUNIT_CASE(firmware_that_needs_time_gives_its_pages_back),
 	KUNIT_CASE(keeps_pages_that_were_refused_from_others),
 	KUNIT_CASE(counts_pages_that_were_refused_towards_its_limit),
 	KUNIT_CASE(keeps_pages_whose_fate_is_unknown),

@@ -139,8 +139,11 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16
 		if (!slot && !READ_ONCE(queue->broken))
 			schedule_timeout(msecs_to_jiffies(SLOT_RECHECK_MS));
 		finish_wait(&class->wait, &wait);
-		if (slot)
-			return slot;
+		if (!slot)
+			continue;
+		/* Whoever freed another slot may have woken this caller, and nobody else. */
+		wake_up(&class->wait);
+		return slot;
 	}
 }
 

@@ -25,6 +25,9 @@
 
 #define HOST_ORDER		HW_ATOMIC_REQ_8B_ENDIANNESS_MODE_HOST_ENDIANNESS
 
+/* WQEs are counted in 16 bits: a larger ring that is full would look empty. */
+#define LOG_WQES_MAX		15
+
 /* A number of objects: the device counts them in 24 bits. */
 #define LOG_OBJECTS_MAX		24
 
@@ -215,6 +218,9 @@ int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *pag
 			capability->need);
 		err = -EOPNOTSUPP;
 	}
+	caps->log_max_qp_sz = min_t(u32, caps->log_max_qp_sz, LOG_WQES_MAX);
+	caps->log_max_srq_sz = min_t(u32, caps->log_max_srq_sz, LOG_WQES_MAX);
+	caps->log_max_wq_sz = min_t(u32, caps->log_max_wq_sz, LOG_WQES_MAX);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);

@@ -2,9 +2,11 @@
 /* Firmware pages: given, requested at run time, taken back, counted. */
 #include <kunit/visibility.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/seq_file.h>
@@ -20,6 +22,10 @@
 
 /* A request beyond this is a mistake of the firmware's. */
 #define REQUEST_MAX		50000
+
+/* Firmware that has more to give back may need time to, this long since the last page. */
+#define RECLAIM_LIMIT_MS	5000
+#define RECLAIM_PERIOD_MS	20
 
 struct cxib_page {
 	struct page *page;
@@ -351,7 +357,7 @@ static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	return err;
 }
 
-/* Takes back up to @count pages; ends when the firmware has no more to give. */
+/* Takes back up to @count pages; ends when the firmware has no more to give for now. */
 static int take(struct cxib_pages *pages, u32 count)
 {
 	u32 got;
@@ -370,6 +376,28 @@ static int take(struct cxib_pages *pages, u32 count)
 	return 0;
 }
 
+static int take_all(struct cxib_pages *pages)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(RECLAIM_LIMIT_MS);
+	u32 before;
+	int err;
+
+	lockdep_assert_held(&pages->lock);
+
+	for (;;) {
+		before = pages->count;
+		err = take(pages, before);
+		if (err || !pages->count)
+			return err;
+		if (pages->count < before)
+			end = jiffies + msecs_to_jiffies(RECLAIM_LIMIT_MS);
+		else if (time_after(jiffies, end))
+			return -EBUSY;
+		msleep(RECLAIM_PERIOD_MS);
+	}
+}
+
+/* What several requests come to may be more than what is served at once; the rest is next. */
 static s32 next_request(struct cxib_pages *pages)
 {
 	unsigned long flags;
@@ -377,9 +405,18 @@ static s32 next_request(struct cxib_pages *pages)
 
 	spin_lock_irqsave(&pages->request_lock, flags);
 	count = clamp_t(s64, pages->requested, -REQUEST_MAX, REQUEST_MAX);
-	pages->requested = 0;
+	pages->requested -= count;
+	if (pages->requested)
+		queue_work(system_unbound_wq, &pages->work);
 	spin_unlock_irqrestore(&pages->request_lock, flags);
 	return count;
+}
+
+/* Firmware that has asked for too many pages must not wait for them. */
+static void refuse_excess(struct cxib_pages *pages)
+{
+	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_broken(pages->queue))
+		refuse_request(pages);
 }
 
 static void answer_request(struct work_struct *work)
@@ -389,6 +426,7 @@ static void answer_request(struct work_struct *work)
 	int err = 0;
 
 	mutex_lock(&pages->lock);
+	refuse_excess(pages);
 	if (count > 0) {
 		err = give(pages, count);
 		if (err && !cxib_command_queue_is_broken(pages->queue))
@@ -418,15 +456,19 @@ void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
 {
 	unsigned long flags;
 
-	if (function || count > REQUEST_MAX || count < -REQUEST_MAX) {
+	if (function || count > REQUEST_MAX || count < -REQUEST_MAX)
 		dev_err_ratelimited(device_of(pages),
 				    "page request of %d pages for function %u ignored, possible are -%u to %u pages for function 0\n",
 				    count, function, REQUEST_MAX, REQUEST_MAX);
+	if (function || count < -REQUEST_MAX)
 		return;
+	if (count > REQUEST_MAX) {
+		atomic_set(&pages->excess, 1);
+	} else {
+		spin_lock_irqsave(&pages->request_lock, flags);
+		pages->requested += count;
+		spin_unlock_irqrestore(&pages->request_lock, flags);
 	}
-	spin_lock_irqsave(&pages->request_lock, flags);
-	pages->requested += count;
-	spin_unlock_irqrestore(&pages->request_lock, flags);
 	queue_work(system_unbound_wq, &pages->work);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_request);
@@ -456,9 +498,7 @@ int cxib_pages_reclaim(struct cxib_pages *pages)
 	int err;
 
 	mutex_lock(&pages->lock);
-	err = take(pages, pages->count);
-	if (!err && pages->count)
-		err = -EBUSY;
+	err = take_all(pages);
 	mutex_unlock(&pages->lock);
 	if (err)
 		dev_err(device_of(pages),

@@ -36,6 +36,7 @@ struct dentry;
  * @work: answers a request of the firmware
  * @request_lock: protects @requested. Taken in interrupts.
  * @requested: pages that it wants beyond those it has; negative: offers back
+ * @excess: it has asked for more at once than can be, and has to be told
  */
 struct cxib_pages {
 	struct cxib_command_queue *queue;
@@ -50,6 +51,7 @@ struct cxib_pages {
 	struct work_struct work;
 	spinlock_t request_lock; /* requests */
 	s64 requested;
+	atomic_t excess;
 };
 
 /**
