@@ -64,6 +64,42 @@ static void configures_what_it_wants(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 3);
 }
 
+/* Indices of WQEs have 16 bits, whatever the device says of its queues. */
+static void sizes_of_queues_are_bounded_by_wqe_counters(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	hw_cmd_hca_cap_set_log_max_qp_sz(fixture->hca->current_caps, 17);
+	hw_cmd_hca_cap_set_log_max_srq_sz(fixture->hca->current_caps, 31);
+	hw_cmd_hca_cap_set_log_max_wq_sz(fixture->hca->current_caps, 16);
+	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp_sz, 15);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_srq_sz, 15);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_wq_sz, 15);
+}
+
+static void pages_of_capabilities_that_are_refused_are_done_without(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int count, at;
+
+	hw_cmd_hca_cap_set_atomic(fixture->hca->current_caps, 1);
+	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
+	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+	count = fixture->hca->commands;
+	/* The general page comes first: twice read. */
+	for (at = 3; at < count; at++) {
+		fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands + at - 1);
+		KUNIT_EXPECT_EQ_MSG(test, 0,
+				    cxib_device_caps_configure(&fixture->queue, &fixture->caps),
+				    "command %u", at);
+	}
+	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands + 2);
+	fixture->queue.limit_ms = 20;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+			cxib_device_caps_configure(&fixture->queue, &fixture->caps));
+}
+
 static void wants_no_more_than_the_device_can(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -236,6 +272,8 @@ static void refuses_pages_of_zeros_and_of_ones(struct kunit *test)
 static struct kunit_case device_caps_cases[] = {
 	KUNIT_CASE(keeps_what_the_device_says),
 	KUNIT_CASE(configures_what_it_wants),
+	KUNIT_CASE(sizes_of_queues_are_bounded_by_wqe_counters),
+	KUNIT_CASE(pages_of_capabilities_that_are_refused_are_done_without),
 	KUNIT_CASE(wants_no_more_than_the_device_can),
 	KUNIT_CASE(configures_nothing_that_is_right_already),
 	KUNIT_CASE(wants_no_paging_that_the_interface_does_not_have),

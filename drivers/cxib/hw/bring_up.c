@@ -282,9 +282,12 @@ static int supply_init_pages(struct cxib_hw *hw)
 	return cxib_pages_supply(&hw->pages, CXIB_PAGES_INIT);
 }
 
+/* Firmware that does not take it has another way to know, or no use for it. */
 static int set_byte_order(struct cxib_hw *hw)
 {
-	return hw->bus->is_virtual ? 0 : cxib_set_host_endianness(&hw->commands);
+	if (hw->bus->is_virtual)
+		return 0;
+	return cxib_command_optional(cxib_set_host_endianness(&hw->commands));
 }
 
 static int configure(struct cxib_hw *hw)
@@ -310,12 +313,16 @@ static int tell_version(struct cxib_hw *hw)
 	if (!hw->caps.driver_version)
 		return 0;
 	snprintf(version, sizeof(version), "Linux,cxib,%s", utsname()->release);
-	return cxib_set_driver_version(&hw->commands, version);
+	return cxib_command_optional(cxib_set_driver_version(&hw->commands, version));
 }
 
 static int meet_adapter(struct cxib_hw *hw)
 {
-	return cxib_query_adapter(&hw->commands, &hw->adapter);
+	int err = cxib_query_adapter(&hw->commands, &hw->adapter);
+
+	if (cxib_command_is_refusal(err))
+		strscpy(hw->adapter.board_id, "unknown", sizeof(hw->adapter.board_id));
+	return cxib_command_optional(err);
 }
 
 static void dealloc_uar(struct cxib_hw *hw)

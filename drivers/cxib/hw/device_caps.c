@@ -265,8 +265,10 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	if (!caps->atomic)
 		return 0;
 	err = cxib_query_atomic_caps(queue, CXIB_CAP_CURRENT, &page);
-	if (err)
-		return err;
+	if (err) {
+		caps->atomic = 0;
+		return cxib_command_optional(err);
+	}
 	caps->atomic_operations = hw_atomic_caps_get_atomic_operations(&page);
 	caps->atomic_size_qp = hw_atomic_caps_get_atomic_size_qp(&page);
 	caps->atomic_size_dc = hw_atomic_caps_get_atomic_size_dc(&page);
@@ -280,7 +282,7 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 	hw_atomic_caps_set_atomic_req_8B_endianness_mode(&page, HOST_ORDER);
 	err = cxib_set_atomic_caps(queue, &page);
 	caps->atomic_host_endian = !err;
-	return err;
+	return cxib_command_optional(err);
 }
 
 /**
@@ -401,6 +403,17 @@ static int configure_paging(struct cxib_command_queue *queue, struct cxib_device
 	return cxib_set_paging_caps(queue, &wanted);
 }
 
+/* A device that refuses one of the commands has no page faults. */
+static int configure_optional_paging(struct cxib_command_queue *queue,
+				     struct cxib_device_caps *caps)
+{
+	int err = configure_paging(queue, caps);
+
+	if (err)
+		caps->pg = 0;
+	return cxib_command_optional(err);
+}
+
 /* What makes no sense is no memory. */
 static bool memic_is_possible(const struct cxib_command_queue *queue,
 			      const struct cxib_device_caps *caps)
@@ -442,6 +455,8 @@ static int learn_device_memory(struct cxib_command_queue *queue, struct cxib_dev
  * @caps: filled
  *
  * Context: process context, may sleep.
+ * What belongs to a page of capabilities that the device refuses, it does not have.
+ *
  * Return: 0, an error of a command, -ENOMEM, or -EOPNOTSUPP when the device
  * lacks something that the driver needs; the kernel log says what.
  */
@@ -456,9 +471,9 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	if (!err)
 		err = configure_atomic(queue, caps);
 	if (!err)
-		err = configure_paging(queue, caps);
+		err = configure_optional_paging(queue, caps);
 	if (!err)
-		err = learn_device_memory(queue, caps);
+		err = cxib_command_optional(learn_device_memory(queue, caps));
 	kvfree(pages);
 	return err;
 }

@@ -153,7 +153,8 @@ u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port)
  * cxib_counters_create() - has the device count
  * @verbs: RDMA device; its ports are known
  *
- * A device without counters does without. The RDMA device is not registered yet.
+ * A device that has no counters, or refuses a set of them, does without. The RDMA
+ * device is not registered yet.
  */
 int cxib_counters_create(struct cxib_verbs *verbs)
 {
@@ -164,7 +165,7 @@ int cxib_counters_create(struct cxib_verbs *verbs)
 		return 0;
 	err = alloc_sets(verbs);
 	if (err)
-		return err;
+		return cxib_command_optional(err);
 	verbs->has_counters = true;
 	describe(verbs);
 	ib_set_device_ops(&verbs->ib, &ops);

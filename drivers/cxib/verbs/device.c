@@ -355,7 +355,7 @@ static int learn_reserved_key(struct cxib_verbs *verbs)
 		return 0;
 	err = cxib_query_special_keys(commands_of(verbs), &keys);
 	if (err)
-		return err;
+		return cxib_command_optional(err);
 	/* It has a meaning of its own in lists of requests to receive. */
 	if (keys.reserved == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
 		dev_err(verbs->hw->bus->dev,
@@ -375,9 +375,10 @@ static int learn(struct cxib_verbs *verbs)
 	if (err)
 		return err;
 	err = cxib_ports_create(verbs);
-	if (!err)
-		err = cxib_query_node_description(commands_of(verbs), verbs->ib.node_desc);
-	return err;
+	if (err)
+		return err;
+	err = cxib_query_node_description(commands_of(verbs), verbs->ib.node_desc);
+	return cxib_command_optional(err);
 }
 
 /* A disk that waits may be where memory is reclaimed to, so this gets on without memory. */

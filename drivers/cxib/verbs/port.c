@@ -305,8 +305,11 @@ static int learn(struct cxib_verbs *verbs, struct cxib_port *port)
 	int err;
 
 	err = cxib_query_vport(commands, vport_of(verbs, port), &vport);
-	if (!err)
-		err = cxib_query_vl_capability(commands, port->number, &port->vl_count);
+	if (err)
+		return err;
+	/* For programs to know: 0 lanes are an unknown number of them. */
+	err = cxib_command_optional(cxib_query_vl_capability(commands, port->number,
+							     &port->vl_count));
 	if (err)
 		return err;
 	port->has_smi = vport.has_smi;

@@ -7,6 +7,7 @@ CXIB_COMMANDS is how many commands are tried in each way, spread over the probe;
 """
 
 import os
+import pathlib
 import re
 import unittest
 
@@ -14,6 +15,27 @@ import guest
 from control import control
 from guest import driver_of
 from hca import DEBUGFS, HcaTest, spread
+
+OPTIONAL = {
+    "access_register 0x0",  # the byte order of the host
+    "alloc_q_counter 0x0",
+    "mad_ifc 0x1",
+    "query_adapter 0x0",
+    "query_hca_cap 0x7",  # atomic operations
+    "query_hca_cap 0x4", "query_hca_cap 0x5",  # page faults
+    "query_special_contexts 0x0",
+    "set_driver_version 0x0",
+    "set_hca_cap 0x6",  # atomic operations
+    "set_hca_cap 0x4",  # page faults
+}
+"""Commands that a start can do without, with their op_mod."""
+SOME = {
+    "access_register 0x1",  # virtual lanes and the name of the node; not the link and the MTU
+    "create_eq 0x0",  # event queues for completions, but for the first one
+}
+"""Those that it can do without sometimes."""
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
 
 SAMPLE = int(os.environ.get("CXIB_COMMANDS", "0"))
 LIMIT_MS = 4000
@@ -89,6 +111,51 @@ class CommandFaults(HcaTest):
         self.unbind()
         for index in range(len(self.hcas)):
             self.assert_device_has_nothing(index)
+
+    def issued(self) -> list[str]:
+        """The commands of a probe, with their op_mod."""
+        guest.write_attribute(TRACING / "trace", "")
+        guest.write_attribute(TRACING / "events/cxib/enable", "1")
+        self.assertEqual(guest.bind_error(self.hcas[0]), "")
+        guest.write_attribute(TRACING / "events/cxib/enable", "0")
+        trace = (TRACING / "trace").read_text()
+        guest.unbind(self.hcas[0])
+        found = re.findall(rf"cmd_issue: {self.hcas[0].name} (\w+) \(0x\w+\) op_mod (0x\w+)", trace)
+        return [" ".join(words) for words in found]
+
+    def refuse(self, index: int, number: int) -> tuple[str, bool]:
+        """Has a command of a probe refused; returns which one that was, and whether there is a port nevertheless."""
+        hca = self.hcas[index]
+        self.messages(index)
+        control("fault", f"command * nth={number} status=BAD_OPERATION syndrome=0x5ca1ab @hca{index}")
+        guest.bind_error(hca)
+        has_port = any(hca.glob("infiniband/*/ports/1/state"))
+        if driver_of(hca) == "cxib":
+            guest.unbind(hca)
+        control("faults", "clear", f"@hca{index}")
+        lines = [line for line in self.messages(index).splitlines() if "0x5ca1ab" in line]
+        self.assertLessEqual(len(lines), 1, "one line in the log")
+        refused = re.search(r"command (\w+) \(0x\w+, op_mod (0x\w+)\)", "".join(lines))
+        return " ".join(refused.groups()) if refused else "mad_ifc 0x1", has_port
+
+    def test_a_start_goes_on_without_what_is_optional(self) -> None:
+        """The first, the second and the last command of each name is refused."""
+        commands = self.issued()
+        numbers = set()
+        for name in set(commands):
+            places = [number for number, other in enumerate(commands, 1) if other == name]
+            numbers |= {*places[:2], places[-1]}
+        outcomes: dict[str, set[bool]] = {}
+
+        def refuse(index: int, number: int) -> None:
+            name, has_port = self.refuse(index, number)
+            outcomes.setdefault(name, set()).add(has_port)
+
+        self.share_out(sorted(numbers), refuse)
+        print("\n    " + "\n    ".join(f"{name}: {sorted(found)}" for name, found in sorted(outcomes.items())))
+        for name, found in outcomes.items():
+            with self.subTest(command=name):
+                self.assertEqual(found, {True, False} if name in SOME else {name in OPTIONAL})
 
     def test_status(self) -> None:
         self.fail_each("status=NO_RESOURCES syndrome=0x5ca1ab", r"failed: .*, syndrome 0x5ca1ab|status 0x0?f, syndrome 0x5ca1ab")
