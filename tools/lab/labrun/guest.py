@@ -2,6 +2,8 @@
 """One guest: its QEMU, its channels, and how far it has come."""
 
 import enum
+import os
+import selectors
 import shlex
 import socket
 import sys
@@ -10,6 +12,7 @@ import time
 from . import clock, qemu
 from .output import EndMark, Plain, Prefixed
 from .processes import Child
+from .qmp import Qmp, QmpError
 from .reports import Scanner, complaints
 from .rundir import shown
 
@@ -18,6 +21,11 @@ _LAST_WORDS_SECONDS = 5
 # Limits that nobody waits for in vain but where something has failed anyway: a guest may be kept from its processor.
 _POWER_OFF_SECONDS = 300
 _TASK_LIST_SECONDS = 60
+_SEED_BYTES = 32
+
+
+class SnapshotError(Exception):
+    """A guest cannot be stopped for a snapshot, or not be resumed from one."""
 
 
 class Stage(enum.Enum):
@@ -58,6 +66,8 @@ class Guest:
         self._console_rest = b""
         self._control = None
         self._control_rest = b""
+        # Words about a snapshot that came on the control port.
+        self._said = []
         self._marks = {name: EndMark(token) for name in ("out", "err")}
         self._outputs = {"out": self._output(sys.stdout), "err": self._output(sys.stderr)}
         self._started = time.monotonic()
@@ -72,32 +82,100 @@ class Guest:
 
     # ---- start and end ----
 
-    def start(self, machine, kernel, sockets):
-        """Writes what the guest reads and starts its QEMU."""
+    def boot(self, machine, kernel, sockets):
+        """Writes what the guest reads and starts its QEMU; the kernel boots."""
         self._write_orders(kernel["initramfs"])
+        counter_khz = clock.counter_khz() if qemu.shares_counter(machine, self.options.qemu) else None
+        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz)
+        self._launch(lambda ports: qemu.command_line(
+            machine, kernel | {"arguments": arguments}, ports, sockets, self.options.shell), self.options.shell)
+
+    def save(self, machine, kernel, root, state):
+        """Boots as far as all guests of this kind come alike, and writes that to a file; the guest ends."""
+        qmp = self._launch_with_qmp(lambda ports: qemu.snapshot_command_line(machine, kernel, ports, root))
+        try:
+            self._await("stopped")
+            if complaints(self.scanner.reports):
+                raise SnapshotError(f"the kernel complains: {self.scanner.reports[0].headline}")
+            Qmp(qmp).save(state)
+        except QmpError as error:
+            raise SnapshotError(str(error)) from None
+        finally:
+            qmp.close()
+            self.end()
+
+    def resume(self, machine, kernel, root, state, sockets):
+        """Writes what the guest reads and starts its QEMU with the state of a file; returns when the guest is one of
+        its own and has its HCAs.
+        """
+        self._write_orders(kernel["initramfs"])
+        connection = self._launch_with_qmp(
+            lambda ports: [*qemu.snapshot_command_line(machine, kernel, ports, root, self.options.shell),
+                           "-incoming", "defer"], self.options.shell)
+        try:
+            qmp = Qmp(connection)
+            qmp.load(state)
+            for number, each in enumerate(sockets):
+                qmp.ask("device_add", **qemu.hca(number, each))
+                if number == 0:
+                    self._go(qmp)
+                self._await("found", number + 1)
+            if not sockets:
+                self._go(qmp)
+            self._await("resumed")
+        except QmpError as error:
+            raise SnapshotError(str(error)) from None
+        finally:
+            connection.close()
+
+    def _go(self, qmp):
+        """Lets the guest run and tells it what makes it different from others."""
+        qmp.ask("cont")
+        seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+        seed = os.urandom(_SEED_BYTES).hex()
+        self._control.sendall(
+            f"resume {seconds} {nanoseconds} {self.options.hcas} {seed} {self.directory}\n".encode())
+
+    def _launch(self, words_for, terminal=False, further=()):
+        """Starts QEMU with the guest's channels; words_for gives its words for them. Returns further sockets, by name."""
         handlers = {
             "console": self._take_console,
             "control": self._take_control,
             "out": lambda data: self._take_output("out", data),
             "err": lambda data: self._take_output("err", data),
         }
-        theirs = {}
-        for name, handler in handlers.items():
-            mine, theirs[name] = socket.socketpair()
-            self.channels[mine] = handler
-            if name == "control":
-                self._control = mine
-        counter_khz = clock.counter_khz() if qemu.shares_counter(machine, self.options.qemu) else None
-        arguments = qemu.kernel_arguments(self.directory, self.options.append, self.options.iommu, counter_khz)
-        words = qemu.command_line(
-            machine, kernel | {"arguments": arguments}, {name: end.fileno() for name, end in theirs.items()},
-            sockets, self.options.shell)
-        words += shlex.split(self.options.qemu)
+        mine, theirs = {}, {}
+        for name in (*handlers, *further):
+            mine[name], theirs[name] = socket.socketpair()
+        self.channels = {mine[name]: handler for name, handler in handlers.items()}
+        self._control = mine["control"]
+        words = words_for({name: end.fileno() for name, end in theirs.items()}) + shlex.split(self.options.qemu)
         (self.directory / "qemu.command").write_text(shlex.join(words) + "\n")
         self.child = Child(words, self.directory / "qemu.log", [end.fileno() for end in theirs.values()],
-                           terminal=self.options.shell)
+                           terminal=terminal)
         for end in theirs.values():
             end.close()
+        return {name: mine[name] for name in further}
+
+    def _launch_with_qmp(self, words_for, terminal=False):
+        return self._launch(words_for, terminal, ["qmp"])["qmp"]
+
+    def _await(self, word, times=1):
+        """Takes what arrives until the guest has said a word so often."""
+        with selectors.DefaultSelector() as selector:
+            for channel, handler in self.channels.items():
+                selector.register(channel, selectors.EVENT_READ, handler)
+            selector.register(self.child.descriptor, selectors.EVENT_READ)
+            while self._said.count(word) < times:
+                if self.failed:
+                    raise SnapshotError(self.failures[0] if self.failures else "the kernel has failed")
+                if self.seconds_left == 0.0:
+                    raise SnapshotError(f"'{word}' has not come within {self._boot_limit} s")
+                for key, _ in selector.select(self.seconds_left):
+                    data = key.fileobj.recv(65536) if key.data else b""
+                    if not data:
+                        raise SnapshotError(f"QEMU has gone before '{word}' came")
+                    key.data(data)
 
     def _write_orders(self, initramfs):
         options = self.options
@@ -156,6 +234,8 @@ class Guest:
                 self._enter(Stage.COMMAND, None if self.options.shell else self.options.timeout)
             elif word == "failed":
                 self.fail(f"{self.name}: {rest}")
+            elif word in ("stopped", "found", "resumed"):
+                self._said.append(word)
             elif word == "lockdep-off":
                 self.lockdep_off = True
             elif word == "listed" and self.stage is Stage.TASK_LIST:

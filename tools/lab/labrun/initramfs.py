@@ -12,8 +12,8 @@ from pathlib import Path
 from . import guest_program
 
 _MODULES = ("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay")
-# For guests that keep what they change on a disk.
-_LAYER_MODULES = ("virtio_blk", "ext4")
+# For guests whose root is on a disk, or that keep there what they change.
+_DISK_MODULES = ("virtio_blk", "ext4")
 
 
 class _Archive:
@@ -60,21 +60,42 @@ def _module_content(path):
     return lzma.decompress(data) if path.suffix == ".xz" else data
 
 
-def _build(busybox, init, program, modules):
-    archive = _Archive()
-    for directory in ("bin", "dev", "proc", "sys", "modules", "lab"):
-        archive.add(directory, stat.S_IFDIR | 0o755)
-    archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
-    archive.add("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes())
-    archive.add("init", stat.S_IFREG | 0o755, init.read_bytes())
-    archive.add("lab/lab-guest", stat.S_IFREG | 0o755, program.read_bytes())
-    names = []
-    for module in modules:
-        name = module.name.removesuffix(".xz")
-        names.append(name)
-        archive.add(f"modules/{name}", stat.S_IFREG | 0o644, _module_content(module))
-    archive.add("modules/order", stat.S_IFREG | 0o644, "".join(f"{name}\n" for name in names).encode())
-    return archive.bytes()
+class Contents:
+    """What goes into the initial RAM disk of a kernel.
+
+    files: for its directory /lab, name to path; on_disk: the guest has a disk to mount.
+    """
+
+    def __init__(self, tree, release, init, files, on_disk=False):
+        self._busybox = tree / "usr/bin/busybox"
+        self._init = init
+        self._modules = _module_files(tree, release, _MODULES + _DISK_MODULES if on_disk else _MODULES)
+        self._files = files
+
+    def digest(self):
+        """Names the contents; two with the same one do the same."""
+        inputs = hashlib.sha256()
+        for path in (Path(__file__), self._init, self._busybox, *self._modules, *self._files.values()):
+            inputs.update(path.read_bytes())
+        return inputs.hexdigest()[:16]
+
+    def write(self, path):
+        """Writes the disk."""
+        archive = _Archive()
+        for directory in ("bin", "dev", "proc", "sys", "modules", "lab"):
+            archive.add(directory, stat.S_IFDIR | 0o755)
+        archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+        archive.add("bin/busybox", stat.S_IFREG | 0o755, self._busybox.read_bytes())
+        archive.add("init", stat.S_IFREG | 0o755, self._init.read_bytes())
+        names = []
+        for module in self._modules:
+            name = module.name.removesuffix(".xz")
+            names.append(name)
+            archive.add(f"modules/{name}", stat.S_IFREG | 0o644, _module_content(module))
+        archive.add("modules/order", stat.S_IFREG | 0o644, "".join(f"{name}\n" for name in names).encode())
+        for name, source in self._files.items():
+            archive.add(f"lab/{name}", stat.S_IFREG | 0o755, source.read_bytes())
+        path.write_bytes(gzip.compress(archive.bytes(), compresslevel=6))
 
 
 def provide(tree, release, init, cache, on_disk=False):
@@ -82,18 +103,14 @@ def provide(tree, release, init, cache, on_disk=False):
 
     on_disk: the guest keeps what it changes on a disk.
     """
-    busybox = tree / "usr/bin/busybox"
     program = guest_program.provide(init.parent / "lab_guest.c", cache)
-    modules = _module_files(tree, release, _MODULES + _LAYER_MODULES if on_disk else _MODULES)
-    inputs = hashlib.sha256()
-    for path in (Path(__file__), init, program, busybox, *modules):
-        inputs.update(path.read_bytes())
-    image = cache / f"initramfs-{release}-{inputs.hexdigest()[:16]}"
+    contents = Contents(tree, release, init, {"lab-guest": program}, on_disk)
+    image = cache / f"initramfs-{release}-{contents.digest()}"
     if not image.exists():
         cache.mkdir(parents=True, exist_ok=True)
         for old in cache.glob(f"initramfs-{release}-*"):
             old.unlink(missing_ok=True)
         unfinished = image.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(gzip.compress(_build(busybox, init, program, modules), compresslevel=6))
+        contents.write(unfinished)
         unfinished.rename(image)
     return image

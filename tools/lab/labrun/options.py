@@ -71,6 +71,8 @@ def _parser():
         help="start a guest's kernel again that often, with its driver loaded, before COMMAND starts (default: 0)")
     add("--reboot-by", choices=("reset", "reboot", "kexec"), default="reset",
         help="how: by a reset of the machine, or by the kernel, which shuts devices down before (default: reset)")
+    add("--boot", action="store_true",
+        help="boot the guest: usually it is resumed from a snapshot (CXIB_LAB_BOOT=1 in the environment does the same)")
     add("--iommu", action="store_true", help="put an IOMMU between devices and memory (intel-iommu)")
     add("--expect-report", action="append", default=[], metavar="PATTERN",
         help="a report that has to appear in the kernel log (regular expression; with (?s) over several lines); "

@@ -55,9 +55,10 @@ def shares_counter(machine, more):
 def kernel_arguments(directory, extra, iommu=False, counter_khz=None):
     """The kernel's command line; directory is the guest's, where its scripts find what to do.
 
+    No directory: the guest is for a snapshot, it learns its directory when it is resumed.
     counter_khz: of the time stamp counter, where the kernel need not find that out.
     """
-    words = ["console=ttyS0", _QUIET_MACHINE, f"lab.directory={directory}"]
+    words = ["console=ttyS0", _QUIET_MACHINE, f"lab.directory={directory}" if directory else "lab.snapshot"]
     if counter_khz:
         words += [f"tsc_early_khz={counter_khz}"]
     if iommu:
@@ -108,27 +109,24 @@ def _bus_of_hcas(nodes):
     return ["-device", f"pxb-pcie,id=last-node,bus=pcie.0,bus_nr=128,numa_node={nodes - 1}"], "last-node"
 
 
-def _hca(index, socket, bus):
-    device = {
+def _hca_port(index, bus):
+    return ["-device",
+            f"pcie-root-port,id=hca-port{index},bus={bus},chassis={index + 1},slot={index + 1},pref64-reserve=64M"]
+
+
+def hca(index, socket):
+    """An HCA on its port, as QEMU wants it: on the command line, or plugged in later."""
+    return {
         "driver": "vfio-user-pci",
+        "id": f"hca{index}",
         "bus": f"hca-port{index}",
         # The emulator may be kept from its processor for long; QEMU must not give up on it.
         "x-msg-timeout": 600000,
         "socket": {"type": "unix", "path": str(socket)},
     }
-    return [
-        "-device",
-        f"pcie-root-port,id=hca-port{index},bus={bus},chassis={index + 1},slot={index + 1},pref64-reserve=64M",
-        "-device", json.dumps(device),
-    ]
 
 
-def command_line(machine, kernel, ports, sockets, interactive):
-    """The words that start QEMU.
-
-    machine: accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to descriptor, with
-    "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is the terminal.
-    """
+def _base(machine, kernel, ports):
     words = [
         BINARY, "-accel", machine["accelerator"], "-machine", "q35,vmport=off",
         "-cpu", f"{_PROCESSOR[machine['accelerator']]},la57=off", "-m", f"{machine['memory']}M",
@@ -146,13 +144,44 @@ def command_line(machine, kernel, ports, sockets, interactive):
     words += _share("lab-root", "/run/lab/tree", readonly=True)
     words += _share("lab-repo", "/repo", readonly=False)
     for name, descriptor in ports.items():
-        if name != "console":
+        if name not in ("console", "qmp"):
             words += _port(name, descriptor)
-    bridge, bus = _bus_of_hcas(machine["nodes"])
-    words += bridge
-    for index, socket in enumerate(sockets):
-        words += _hca(index, socket, bus)
-    if interactive:
-        words += ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal",
-                  "-mon", "chardev=terminal"]
     return words
+
+
+def _terminal(interactive):
+    if not interactive:
+        return []
+    return ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal",
+            "-mon", "chardev=terminal"]
+
+
+def command_line(machine, kernel, ports, sockets, interactive):
+    """The words that start QEMU with a guest that boots.
+
+    machine: accelerator, cpus, memory (MiB), iommu, reboots, nodes; kernel: image, initramfs, arguments; ports: name to
+    descriptor, with "console" for the first serial line; sockets: of the HCAs; interactive: the second serial line is
+    the terminal.
+    """
+    bridge, bus = _bus_of_hcas(machine["nodes"])
+    words = _base(machine, kernel, ports) + bridge
+    for index, socket in enumerate(sockets):
+        words += [*_hca_port(index, bus), "-device", json.dumps(hca(index, socket))]
+    return words + _terminal(interactive)
+
+
+def snapshot_command_line(machine, kernel, ports, root, interactive=False):
+    """The words that start QEMU with a guest that is stopped for a snapshot, or that comes from one: the same machine.
+
+    As in command_line(). machine has hca_ports, too: how many HCAs can be plugged in; ports has "qmp"; root: the image
+    of the tree that is the guest's root. There is a second serial line whether somebody is at it or not.
+    """
+    bridge, bus = _bus_of_hcas(machine["nodes"])
+    words = _base(machine, kernel, ports) + bridge
+    # At the far end of the bus: all the others are where they are in a guest that boots. Several have this file open.
+    words += ["-drive", f"if=none,id=root,format=raw,read-only=on,file={root},file.locking=off",
+              "-device", "virtio-blk-pci,drive=root,bus=pcie.0,addr=0x1e"]
+    for index in range(machine["hca_ports"]):
+        words += _hca_port(index, bus)
+    words += _terminal(interactive) or ["-serial", "null"]
+    return words + ["-chardev", f"socket,id=qmp,fd={ports['qmp']}", "-mon", "chardev=qmp,mode=control"]

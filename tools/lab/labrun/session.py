@@ -10,9 +10,9 @@ import sys
 import termios
 from pathlib import Path
 
-from . import initramfs, qemu, reports, rundir
+from . import initramfs, making, qemu, reports, rundir
 from .emulator import Emulator, EmulatorError
-from .guest import Guest, Stage
+from .guest import Guest, SnapshotError, Stage
 from .options import LAB_FAILED, TIMED_OUT
 
 LOGS = Path("/repo/build/lab")
@@ -20,6 +20,7 @@ TREE = Path("/run/lab/tree")
 # Kernel and modules of the guests: below the tree in a directory of their own where a test boots an update.
 BOOT = TREE / os.environ.get("LAB_GUEST_BOOT", "")
 INIT = Path("/repo/tools/lab/guest/init")
+RELEASES = [release for release in (os.environ.get(f"LAB_RELEASE_{kernel}") for kernel in ("STOCK", "DEBUG")) if release]
 _SHOWN_REPORTS = 3
 _SHOWN_LINES = 40
 
@@ -77,23 +78,70 @@ class Session:
         options = self.options
         machine = {"accelerator": qemu.accelerator(), "cpus": options.cpus, "memory": options.memory,
                    "iommu": options.iommu, "reboots": options.reboots, "nodes": options.nodes}
+        self._say_verbose(f"{machine['accelerator']}, kernel {self.release}, logs in {rundir.shown(self.directory)}")
+        if not self._resume_all(machine):
+            self._boot_all(machine)
+
+    def _boot_all(self, machine):
         kernel = {
             "image": BOOT / f"boot/vmlinuz-{self.release}",
-            "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in options.append),
+            "initramfs": initramfs.provide(BOOT, self.release, INIT, LOGS, "lab.layer=" in self.options.append),
         }
+        for guest, sockets in self._new_guests():
+            guest.boot(machine, kernel, sockets)
+            self._watch(guest)
+
+    def _resume_all(self, machine):
+        """Returns whether it did. All guests of the run are of one kind."""
+        why = making.refusal(self.options, os.environ, machine["accelerator"])
+        if why:
+            self._say_verbose(f"the guest boots: {why}")
+            return False
+        maker = None
+        try:
+            maker = making.Maker(self.options, machine, TREE, RELEASES, self.release, INIT, LOGS)
+            snapshot = maker.provide(self.directory / "snapshot")
+            if not snapshot:
+                self._say_verbose("the guest boots: there is no snapshot of its kind")
+                return False
+            for guest, sockets in self._new_guests():
+                guest.resume(maker.machine, maker.kernel(snapshot.initramfs, snapshot.counter_khz), snapshot.image,
+                             snapshot.state, sockets)
+            self._say_verbose(f"the guest is resumed from {snapshot.directory.name}")
+            for guest in self.guests:
+                self._watch(guest)
+        except (SnapshotError, OSError) as error:
+            self._abandon(maker, error)
+            return False
+        return True
+
+    def _abandon(self, maker, error):
+        """What was to be resumed boots."""
+        self._say(f"the guest boots, as it cannot be resumed: {error}")
+        if maker:
+            maker.store.note_failure(maker.key)
+        self._end()
+        if self.emulator:
+            self._selector.unregister(self.emulator.child.descriptor)
+        self.emulator, self.guests = None, []
+
+    def _directory(self, name):
+        directory = self.directory / name
+        directory.mkdir(exist_ok=True)
+        return directory
+
+    def _new_guests(self):
+        """Guests one after the other, each with the sockets of its HCAs."""
+        options = self.options
         sockets = []
         if options.hcas:
             self.emulator = Emulator(self.directory, options.hcas * options.vms, options.cxemu)
             self._selector.register(self.emulator.child.descriptor, selectors.EVENT_READ, self._emulator_ended)
             sockets = self.emulator.sockets
         for number in range(options.vms):
-            directory = self.directory / f"vm{number}"
-            directory.mkdir()
-            guest = Guest(number, directory, options, secrets.token_hex(8))
+            guest = Guest(number, self._directory(f"vm{number}"), options, secrets.token_hex(8))
             self.guests.append(guest)
-            guest.start(machine, kernel, sockets[number * options.hcas:(number + 1) * options.hcas])
-            self._watch(guest)
-        self._say_verbose(f"{machine['accelerator']}, kernel {self.release}, logs in {rundir.shown(self.directory)}")
+            yield guest, sockets[number * options.hcas:(number + 1) * options.hcas]
 
     def _watch(self, guest):
         for channel, handler in guest.channels.items():

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a guest does on both sides of a snapshot: tells the lab that it can be stopped, and makes a guest of its own of
+ * each that is resumed: with the time, random numbers, the checkout and the HCAs of its run.
+ *
+ * One program that is in memory when the snapshot is made: each process that need not be started is time saved in every
+ * guest.
+ *
+ * usage: await_resume FILE   standard input and output are the control port; the directory of the run goes to FILE
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/random.h>
+
+#define SEED_BYTES 32
+#define DEVICES "/sys/bus/pci/devices"
+
+static const char vendor_of_hcas[] = "0x15b3\n";
+
+/* What the lab tells when it resumes the guest. */
+struct orders {
+	struct timespec now;
+	unsigned int hcas;
+	unsigned char seed[SEED_BYTES];
+	char directory[PATH_MAX];
+};
+
+static void fail(const char *what)
+{
+	printf("failed %s: %m\n", what);
+	fflush(stdout);
+	exit(1);
+}
+
+static void tell(const char *word)
+{
+	puts(word);
+	if (fflush(stdout))
+		exit(1);
+}
+
+/* The port has no end of file that would mean something: the lab always sends a whole line. */
+static void read_line(char *line, size_t size)
+{
+	size_t length = 0;
+
+	while (length < size - 1 && read(STDIN_FILENO, line + length, 1) == 1)
+		if (line[length++] == '\n')
+			break;
+	line[length] = '\0';
+}
+
+static void parse_orders(const char *line, struct orders *orders)
+{
+	char seed[2 * SEED_BYTES + 1];
+	int i;
+
+	if (sscanf(line, "resume %ld %ld %u %64s %4095s", &orders->now.tv_sec, &orders->now.tv_nsec,
+		   &orders->hcas, seed, orders->directory) != 5)
+		fail("cannot understand the lab");
+	for (i = 0; i < SEED_BYTES; i++)
+		if (sscanf(seed + 2 * i, "%2hhx", &orders->seed[i]) != 1)
+			fail("cannot understand the seed");
+}
+
+/*
+ * All guests of a snapshot have the state of one generator. The seed counts as entropy, and the kernel takes it at
+ * once: left to itself it would do that a minute later.
+ */
+static void seed_random_numbers(const unsigned char *seed)
+{
+	union {
+		struct rand_pool_info info;
+		unsigned char room[sizeof(struct rand_pool_info) + SEED_BYTES];
+	} entropy = { .info = { .entropy_count = 8 * SEED_BYTES, .buf_size = SEED_BYTES } };
+	int device = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+
+	memcpy(entropy.info.buf, seed, SEED_BYTES);
+	if (device < 0 || ioctl(device, RNDADDENTROPY, &entropy) || ioctl(device, RNDRESEEDCRNG))
+		fail("cannot seed the random numbers");
+	close(device);
+}
+
+static void mount_checkout(void)
+{
+	if (mount("lab-repo", "/repo", "9p", 0, "trans=virtio,version=9p2000.L,msize=512000,cache=mmap"))
+		fail("cannot mount the checkout");
+}
+
+static int is_hca(const char *device)
+{
+	char path[PATH_MAX], vendor[sizeof(vendor_of_hcas)] = "";
+	int file;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/vendor", device);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return 0;
+	if (read(file, vendor, sizeof(vendor) - 1) < 0)
+		vendor[0] = '\0';
+	close(file);
+	return !strcmp(vendor, vendor_of_hcas);
+}
+
+/*
+ * A device is in sysfs before it is complete and can have a driver. The kernel adds devices under the lock that a
+ * rescan takes: when that is over the device is complete.
+ */
+static void await_completion(const char *device)
+{
+	char path[PATH_MAX];
+	int file;
+
+	snprintf(path, sizeof(path), DEVICES "/%s/rescan", device);
+	file = open(path, O_WRONLY | O_CLOEXEC);
+	if (file < 0 || write(file, "1", 1) != 1)
+		fail("cannot wait for an HCA");
+	close(file);
+}
+
+/* Returns how many HCAs the kernel has found, all of them complete. */
+static unsigned int count_hcas(void)
+{
+	DIR *devices = opendir(DEVICES);
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	if (!devices)
+		fail("cannot list the devices");
+	while ((entry = readdir(devices))) {
+		if (is_hca(entry->d_name)) {
+			await_completion(entry->d_name);
+			count++;
+		}
+	}
+	closedir(devices);
+	return count;
+}
+
+/* The lab plugs the next one in when the one before is there: else the kernel may find them in another order. */
+static void await_hcas(unsigned int hcas)
+{
+	static const struct timespec pause = { .tv_nsec = 20000000 };
+	unsigned int found;
+
+	for (found = 0; found < hcas; found++) {
+		while (count_hcas() <= found)
+			nanosleep(&pause, NULL);
+		tell("found");
+	}
+}
+
+static void write_directory(const char *path, const char *directory)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fprintf(file, "%s\n", directory) < 0 || fclose(file))
+		fail("cannot write the directory's name");
+}
+
+int main(int argc, char **argv)
+{
+	char line[2 * PATH_MAX];
+	struct orders orders;
+
+	if (argc != 2)
+		return 2;
+	tell("stopped");
+	read_line(line, sizeof(line));
+	parse_orders(line, &orders);
+	if (clock_settime(CLOCK_REALTIME, &orders.now))
+		fail("cannot set the clock");
+	seed_random_numbers(orders.seed);
+	mount_checkout();
+	await_hcas(orders.hcas);
+	write_directory(argv[1], orders.directory);
+	tell("resumed");
+	return 0;
+}

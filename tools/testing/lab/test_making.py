@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which guests boot, and what a snapshot depends on."""
+
+import os
+import tempfile
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from labrun import making
+
+CPUINFO = """\
+processor\t: 0
+vendor_id\t: GenuineIntel
+model name\t: Some Processor
+cpu MHz\t\t: {mhz}
+flags\t\t: fpu tsc{flags}
+
+processor\t: 1
+"""
+
+
+def options(**changes):
+    """Of a usual guest."""
+    usual = {"boot": False, "reboots": 0, "qemu": "", "append": "", "hcas": 2, "iommu": False}
+    return types.SimpleNamespace(**usual | changes)
+
+
+class Decision(unittest.TestCase):
+    """A guest boots where booting matters, or where the machine is not the usual one."""
+
+    def refusal(self, environment=None, accelerator="tcg", **changes):
+        return making.refusal(options(**changes), environment or {}, accelerator)
+
+    def test_a_usual_guest_is_resumed(self):
+        self.assertIsNone(self.refusal())
+
+    def test_further_kernel_arguments_do_not_matter(self):
+        self.assertIsNone(self.refusal(append="dma_debug=off kunit.enable=1"))
+
+    def test_one_that_is_to_boot_does(self):
+        self.assertIn("asked for", self.refusal(boot=True))
+        self.assertIn("asked for", self.refusal({"CXIB_LAB_BOOT": "1"}))
+
+    def test_an_empty_setting_is_none(self):
+        self.assertIsNone(self.refusal({"CXIB_LAB_BOOT": "", "LAB_GUEST_TREE": ""}))
+
+    def test_one_that_is_started_again_boots(self):
+        self.assertIn("again", self.refusal(reboots=1))
+
+    def test_one_with_a_real_processor_boots(self):
+        self.assertIn("processor", self.refusal(accelerator="kvm"))
+
+    def test_one_with_further_devices_or_another_clock_boots(self):
+        for each in ("-device pci-testdev", "-icount shift=0"):
+            self.assertIn("arguments for QEMU", self.refusal(qemu=each))
+
+    def test_one_with_another_start_boots(self):
+        for each in ("lab.layer=/dev/vda", "quiet rdinit=/bin/busybox -- sleep 1", "init=/bin/sh"):
+            self.assertIn("another start", self.refusal(append=each))
+
+    def test_one_with_a_tree_of_its_own_boots(self):
+        for name in ("LAB_GUEST_TREE", "LAB_GUEST_BOOT", "LAB_GUEST_RELEASE"):
+            self.assertIn("tree", self.refusal({name: "something"}))
+
+
+class Key(unittest.TestCase):
+    """Guests share a snapshot exactly when nothing before it differs."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.tree = Path(temporary.name)
+        for name in ("var/lib/dpkg/status", "boot/vmlinuz-1", "boot/vmlinuz-2", "lib/modules/1/modules.dep",
+                     "lib/modules/2/modules.dep", "qemu"):
+            path = self.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        self.contents = mock.Mock()
+        self.contents.return_value.digest.return_value = "contents"
+        self.patches = [mock.patch.object(making.guest_program, "provide"),
+                        mock.patch.object(making.initramfs, "Contents", self.contents),
+                        mock.patch.object(making.shutil, "which", lambda _name: str(self.tree / "qemu")),
+                        mock.patch.object(making.clock, "counter_khz", lambda: 1000)]
+        for patch in self.patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def key(self, release="1", releases=("1",), machine=None, **changes):
+        usual = {"accelerator": "tcg", "cpus": 2, "memory": 2048, "iommu": False, "reboots": 0, "nodes": 1}
+        maker = making.Maker(options(**changes), usual | (machine or {}), self.tree, releases, release, Path("/init"),
+                             Path("/cache"))
+        return maker.key
+
+    def touch(self, name):
+        """Gives a file of the tree another time."""
+        os.utime(self.tree / name, (1, 1))
+
+    def test_equal_guests_share(self):
+        self.assertEqual(self.key(), self.key())
+
+    def test_up_to_two_hcas_make_no_difference_but_more_do(self):
+        self.assertEqual(self.key(hcas=0), self.key(hcas=2))
+        self.assertNotEqual(self.key(hcas=2), self.key(hcas=3))
+
+    def test_another_machine_is_another_kind(self):
+        keys = {self.key(), self.key(machine={"cpus": 4}), self.key(machine={"memory": 3072}),
+                self.key(machine={"nodes": 2}), self.key(machine={"iommu": True})}
+        self.assertEqual(len(keys), 5)
+
+    def test_another_kernel_or_other_arguments_are_another_kind(self):
+        keys = {self.key(releases=("1", "2")), self.key("2", releases=("1", "2")),
+                self.key(releases=("1", "2"), append="x=y")}
+        self.assertEqual(len(keys), 3)
+
+    def test_how_fast_the_clock_counts_is_not_part_of_it(self):
+        before = self.key()
+        with mock.patch.object(making.clock, "counter_khz", lambda: 1001):
+            self.assertEqual(self.key(), before)
+
+    def test_whatever_is_made_again_makes_another_kind(self):
+        keys = [self.key()]
+        for name in ("boot/vmlinuz-1", "lib/modules/1/modules.dep", "var/lib/dpkg/status", "qemu"):
+            self.touch(name)
+            keys.append(self.key())
+        self.contents.return_value.digest.return_value = "others"
+        keys.append(self.key())
+        self.assertEqual(len(set(keys)), len(keys))
+
+    def test_a_kernel_that_comes_later_makes_another_image(self):
+        self.assertNotEqual(making.image_name(self.tree, ["1"]), making.image_name(self.tree, ["1", "2"]))
+
+    def test_the_kind_of_processor_counts_and_not_its_present_speed(self):
+        first = making.processor(CPUINFO.format(mhz=1000, flags=""))
+        self.assertEqual(first, making.processor(CPUINFO.format(mhz=2000, flags="")))
+        self.assertNotEqual(first, making.processor(CPUINFO.format(mhz=1000, flags=" avx")))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The client of QEMU's machine protocol, with a QEMU that reads from a script."""
+
+import json
+import socket
+import threading
+import unittest
+
+from labrun.qmp import Qmp, QmpError
+
+GREETING = {"QMP": {"version": {}, "capabilities": []}}
+DONE = {"return": {}}
+
+
+class Script:
+    """Greets, then gives its answers one command at a time, and notes the commands."""
+
+    def __init__(self, *answers, greeting=GREETING):
+        self.connection, self._end = socket.socketpair()
+        self.commands = []
+        self._answers = answers
+        self._greeting = greeting
+        self._thread = threading.Thread(target=self._play, daemon=True)
+        self._thread.start()
+
+    def _play(self):
+        with self._end.makefile("rw", encoding="ascii") as stream:
+            self._say(stream, self._greeting)
+            for answers in (DONE, *self._answers):
+                self.commands.append(json.loads(stream.readline()))
+                for answer in answers if isinstance(answers, list) else [answers]:
+                    self._say(stream, answer)
+        self._end.close()
+
+    @staticmethod
+    def _say(stream, answer):
+        stream.write(json.dumps(answer) + "\n")
+        stream.flush()
+
+    def names(self):
+        """Of all commands, in order."""
+        self._thread.join()
+        return [command["execute"] for command in self.commands]
+
+
+class QmpTest(unittest.TestCase):
+    """A QEMU for each test."""
+
+    def qemu(self, *answers, **settings):
+        """One that gives these answers."""
+        script = Script(*answers, **settings)
+        self.addCleanup(script.connection.close)
+        return script
+
+
+class Commands(QmpTest):
+    """One command, one answer."""
+
+    def test_an_answer_is_what_qemu_returns(self):
+        script = self.qemu({"return": {"status": "running"}})
+        self.assertEqual(Qmp(script.connection).ask("query-status"), {"status": "running"})
+
+    def test_names_of_arguments_have_dashes(self):
+        script = self.qemu(DONE)
+        Qmp(script.connection).ask("migrate-set-parameters", max_bandwidth=5)
+        script.names()
+        self.assertEqual(script.commands[-1]["arguments"], {"max-bandwidth": 5})
+
+    def test_events_are_left_aside(self):
+        script = self.qemu([{"event": "STOP"}, {"return": 1}])
+        self.assertEqual(Qmp(script.connection).ask("stop"), 1)
+
+    def test_a_refusal_says_which_command_and_why(self):
+        script = self.qemu({"error": {"class": "GenericError", "desc": "no such bus"}})
+        with self.assertRaisesRegex(QmpError, "^device_add: no such bus$"):
+            Qmp(script.connection).ask("device_add")
+
+    def test_a_qemu_that_goes_is_an_error(self):
+        script = self.qemu()
+        qmp = Qmp(script.connection)
+        with self.assertRaisesRegex(QmpError, "QEMU (is gone|does not)"):
+            qmp.ask("query-status")
+
+    def test_a_qemu_that_is_silent_is_an_error(self):
+        connection, silent = socket.socketpair()
+        with connection, silent, self.assertRaisesRegex(QmpError, "does not answer"):
+            Qmp(connection, seconds=0.01)
+
+    def test_something_else_than_qemu_is_an_error(self):
+        with self.assertRaisesRegex(QmpError, "does not greet"):
+            Qmp(self.qemu(greeting={"hello": 1}).connection)
+
+
+class State(QmpTest):
+    """A guest's state, to a file and back."""
+
+    def test_a_guest_is_stopped_before_it_is_saved(self):
+        script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}})
+        Qmp(script.connection).save("/state")
+        names = script.names()
+        self.assertLess(names.index("stop"), names.index("migrate"))
+        self.assertEqual(script.commands[names.index("migrate")]["arguments"], {"uri": "file:/state"})
+
+    def test_saving_that_fails_says_why(self):
+        script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "failed", "error-desc": "no space"}})
+        with self.assertRaisesRegex(QmpError, "no space"):
+            Qmp(script.connection).save("/state")
+
+    def test_a_guest_is_loaded_when_its_machine_is_complete(self):
+        script = self.qemu(DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}},
+                           {"return": {"status": "inmigrate"}}, {"return": {"status": "paused"}})
+        Qmp(script.connection).load("/state")
+        self.assertEqual(script.names()[-1], "query-status")
+
+    def test_loading_that_fails_says_why(self):
+        script = self.qemu(DONE, DONE, {"return": {"status": "failed", "error-desc": "not a state"}})
+        with self.assertRaisesRegex(QmpError, "not a state"):
+            Qmp(script.connection).load("/state")
+
+
+if __name__ == "__main__":
+    unittest.main()
