@@ -21,8 +21,8 @@ using Check = std::expected<void, UmrFault>;
 constexpr std::size_t key_segment_offset = hwtab::wqe_umr_ctrl_seg.size;
 constexpr std::size_t list_offset = key_segment_offset + hwtab::mkey_seg.size;
 constexpr unsigned variant_bits = 8;
-constexpr std::uint64_t page_size_mask = hwtab::value<hwtab::mkey_mask, "page_size"> |
-                                         hwtab::value<hwtab::mkey_mask, "page_size_5">;
+constexpr std::uint64_t page_size_mask =
+    hwtab::value<hwtab::mkey_mask, "page_size"> | hwtab::value<hwtab::mkey_mask, "page_size_5">;
 
 /// Bits of the key's context that a bit of the mask stands for.
 struct MaskedField {
