@@ -280,11 +280,13 @@ static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pa
  * @fake: the queues
  * @wc: what was polled last
  * @polled: completions that were polled
+ * @calls: of cxib_poll_cq() that have returned
  */
 struct race {
 	struct fake_queue_pair *fake;
 	struct ib_wc wc;
 	atomic_t polled;
+	atomic_t calls;
 };
 
 static int poll_all_the_time(void *data)
@@ -294,6 +296,7 @@ static int poll_all_the_time(void *data)
 	while (!kthread_should_stop()) {
 		if (cxib_poll_cq(&race->fake->cq.ib, 1, &race->wc))
 			atomic_inc_return_release(&race->polled);
+		atomic_inc_return_release(&race->calls);
 		cond_resched();
 	}
 	return 0;
@@ -315,6 +318,17 @@ static void complete_receive(struct fake_queue_pair *fake)
 	smp_store_release(&place->dw[last], entry.dw[last]);
 }
 
+/* A call that has found the device dead must not meet what is posted in the next round. */
+static void revive(struct race *race)
+{
+	int calls;
+
+	WRITE_ONCE(race->fake->hw.dma_stopped, false);
+	calls = atomic_read(&race->calls);
+	while (atomic_read_acquire(&race->calls) < calls + 2)
+		cond_resched();
+}
+
 static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 {
 	struct race race = { .fake = fake_queue_pair_create(test) };
@@ -331,7 +345,7 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 		smp_store_release(&fake->hw.dma_stopped, true);
 		while (atomic_read_acquire(&race.polled) == round)
 			cond_resched();
-		WRITE_ONCE(fake->hw.dma_stopped, false);
+		revive(&race);
 	}
 	kthread_stop(poller);
 	KUNIT_EXPECT_EQ_MSG(test, IB_WC_SUCCESS, race.wc.status, "round %d", round);
