@@ -9,12 +9,14 @@ PROGRAMS = pathlib.Path("/repo/build/cases")
 PATIENCE = 900
 
 
-class Cases(unittest.TestCase):
+class Programs(unittest.TestCase):
     def check(self, name: str, *arguments: str) -> None:
         done = subprocess.run([PROGRAMS / name, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                               timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+
+class Cases(Programs):
     def test_regions_with_any_flags_that_the_kernel_admits_take_writes(self) -> None:
         self.check("region_flags")
 
@@ -24,13 +26,19 @@ class Cases(unittest.TestCase):
     def test_hardware_counters_are_those_of_their_port(self) -> None:
         self.check("port_counters")
 
-    def test_a_pinned_region_of_many_pages(self) -> None:
-        """One command with all of its translations would be longer than the device takes."""
-        self.check("large_regions", "20")
-
     def test_z_partitions_are_those_of_the_subnet_manager(self) -> None:
         """The last one: another subnet manager takes over."""
         self.check("partitions")
+
+
+class LargeRegions(Programs):
+    """One command with all translations would be longer than the device takes."""
+
+    def test_a_pinned_region_of_many_pages(self) -> None:
+        self.check("large_regions", "20")
+
+    def test_a_region_on_demand_of_many_pages(self) -> None:
+        self.check("large_regions", "20", "on-demand")
 
 
 if __name__ == "__main__":
