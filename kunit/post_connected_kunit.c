@@ -142,7 +142,7 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 	};
 	struct fake_queue_pair *fake = make_connection(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .list_dma = 0x8000, .entry_size = 8 };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .list_dma = 0x8000, .entry_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	struct hw_wqe_umr_ctrl_seg *control;
 	u64 mask;
