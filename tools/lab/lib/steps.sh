@@ -191,7 +191,7 @@ remove_other_kernels() {
 }
 
 # Objects that a build makes; only used to show a percentage.
-kernel_objects=2800
+kernel_objects=2650
 
 step_kernel_progress() {
 	local objects
