@@ -131,7 +131,10 @@ private:
     }
 
     std::expected<void, std::string> start_capture(const std::filesystem::path& file) {
-        auto capture = check::PacketCapture::open(loop_, file, log_);
+        const auto limits = program::capture_limits_of(options_);
+        if (!limits)
+            return std::unexpected(limits.error());
+        auto capture = check::PacketCapture::open(loop_, file, log_, *limits);
         if (!capture)
             return std::unexpected(capture.error());
         capture_ = *std::move(capture);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int longest_packet = 8192; ///< bytes; more than any InfiniBand packet has
 constexpr std::size_t buffer_size = std::size_t{1} << 20U;
+constexpr std::size_t file_header = 24;        ///< bytes that libpcap begins a file with
 constexpr std::size_t file_record_header = 16; ///< bytes that libpcap writes in front of a record
 constexpr std::byte infiniband_record{21};
 constexpr std::byte variable_length{0x04};
@@ -39,30 +40,33 @@ struct TimeOfDay {
     }
 };
 
-/// Time (little-endian), type, flags, length of the record, lost packets, length of the packet.
+/// Time (little-endian), type, flags, length of the record, lost packets, length of the packet on
+/// the wire.
 void make_record_header(std::span<std::byte, record_header_size> header, const TimeOfDay& time,
-                        std::size_t packet_size) {
+                        std::size_t kept_size, std::size_t packet_size) {
     std::ranges::fill(header, std::byte{0});
     store_le(header, time.fixed_point());
     header[8] = infiniband_record;
     header[9] = variable_length;
-    store_be(header.subspan<10>(), static_cast<std::uint16_t>(record_header_size + packet_size));
+    store_be(header.subspan<10>(), static_cast<std::uint16_t>(record_header_size + kept_size));
     store_be(header.subspan<14>(), static_cast<std::uint16_t>(packet_size));
 }
 
 } // namespace
 
 std::expected<std::unique_ptr<PacketCapture>, std::string>
-PacketCapture::open(EventLoop& loop, const std::filesystem::path& file, Log log) {
-    std::unique_ptr<PacketCapture> capture(new PacketCapture(loop, file, std::move(log)));
+PacketCapture::open(EventLoop& loop, const std::filesystem::path& file, Log log,
+                    CaptureLimits limits) {
+    std::unique_ptr<PacketCapture> capture(new PacketCapture(loop, file, std::move(log), limits));
     if (auto started = capture->start(); !started)
         return std::unexpected(
             fmt::format("cannot open the packet capture {}: {}", file.string(), started.error()));
     return capture;
 }
 
-PacketCapture::PacketCapture(EventLoop& loop, std::filesystem::path file, Log log)
-    : path_(std::move(file)), log_(std::move(log)), buffer_(buffer_size),
+PacketCapture::PacketCapture(EventLoop& loop, std::filesystem::path file, Log log,
+                             CaptureLimits limits)
+    : path_(std::move(file)), log_(std::move(log)), limits_(limits), buffer_(buffer_size),
       flush_timer_(loop, [this] { flush(); }) {}
 
 PacketCapture::~PacketCapture() = default;
@@ -84,31 +88,46 @@ std::expected<void, std::string> PacketCapture::start() {
         return std::unexpected(pcap_geterr(handle_.get()));
     if (pcap_dump_flush(dumper_.get()) != 0)
         return std::unexpected(std::strerror(errno));
+    size_ = file_header;
     return {};
 }
 
 void PacketCapture::write(std::span<const std::byte> packet) {
     if (!dumper_)
         return;
-    const std::size_t needed = file_record_header + record_header_size + packet.size();
+    const auto kept = packet.first(std::min(packet.size(), limits_.packet));
+    const std::size_t needed = file_record_header + record_header_size + kept.size();
+    if (needed > limits_.file - std::min(limits_.file, size_))
+        return end_at_limit();
     if (buffered_ + needed > buffer_.size())
         flush();
     if (!dumper_)
         return;
     const TimeOfDay time = TimeOfDay::now();
     record_.resize(record_header_size);
-    make_record_header(std::span(record_).first<record_header_size>(), time, packet.size());
-    record_.insert(record_.end(), packet.begin(), packet.end());
+    make_record_header(std::span(record_).first<record_header_size>(), time, kept.size(),
+                       packet.size());
+    record_.insert(record_.end(), kept.begin(), kept.end());
     // In a file of nanosecond precision libpcap takes tv_usec for nanoseconds.
     const pcap_pkthdr header{.ts = {.tv_sec = time.seconds, .tv_usec = time.nanoseconds},
                              .caplen = static_cast<bpf_u_int32>(record_.size()),
-                             .len = static_cast<bpf_u_int32>(record_.size())};
+                             .len = static_cast<bpf_u_int32>(record_header_size + packet.size())};
     pcap_dump(reinterpret_cast<u_char*>(dumper_.get()), &header,
               reinterpret_cast<const u_char*>(record_.data()));
     buffered_ += needed;
+    size_ += needed;
     ++packets_;
     if (!flush_timer_.active())
         flush_timer_.start(flush_delay);
+}
+
+void PacketCapture::end_at_limit() {
+    flush();
+    if (!dumper_)
+        return;
+    log_->info("the packet capture {} ends after {} packets: it may have {} bytes", path_.string(),
+               packets_, limits_.file);
+    dumper_.reset();
 }
 
 void PacketCapture::flush() {

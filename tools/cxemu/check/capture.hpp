@@ -9,6 +9,7 @@
 
 #include "base/event_loop.hpp"
 #include "base/log.hpp"
+#include "check/capture_limits.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -27,9 +28,10 @@ namespace cxemu::check {
 /// Bytes of the record header in front of each packet.
 inline constexpr std::size_t record_header_size = 16;
 
-/// Writes whole packets, first byte of the local route header to last byte of the variant CRC, with
-/// the time of day in nanoseconds. The file ends behind a complete packet whenever the process is
-/// not just writing, so that it can be read while the process runs and after it was killed.
+/// Writes packets, first byte of the local route header to last byte of the variant CRC unless they
+/// are cut, with the time of day in nanoseconds. The file ends behind a complete packet whenever
+/// the process is not just writing, so that it can be read while the process runs and after it was
+/// killed.
 class PacketCapture {
 public:
     /// What is written reaches the file at the latest after this time.
@@ -38,13 +40,14 @@ public:
     /// Captures to \p file, which is emptied first.
     /// \return an error text that names the file and the cause
     static std::expected<std::unique_ptr<PacketCapture>, std::string>
-    open(EventLoop& loop, const std::filesystem::path& file, Log log);
+    open(EventLoop& loop, const std::filesystem::path& file, Log log, CaptureLimits limits = {});
 
     ~PacketCapture();
     PacketCapture(const PacketCapture&) = delete;
     PacketCapture& operator=(const PacketCapture&) = delete;
 
-    /// Adds a packet, with the present time.
+    /// Adds a packet, with the present time. Where it would make the file longer than its limit
+    /// the capture ends before it.
     void write(std::span<const std::byte> packet);
 
     /// Sends what is buffered to the file. A file that can't be written any more is reported once,
@@ -66,11 +69,14 @@ private:
         void operator()(pcap_dumper_t* dumper) const { pcap_dump_close(dumper); }
     };
 
-    PacketCapture(EventLoop& loop, std::filesystem::path file, Log log);
+    PacketCapture(EventLoop& loop, std::filesystem::path file, Log log, CaptureLimits limits);
     std::expected<void, std::string> start();
+    void end_at_limit();
 
     std::filesystem::path path_;
     Log log_;
+    CaptureLimits limits_;
+    std::uint64_t size_ = 0;   ///< bytes of the file, with those that are buffered
     std::vector<char> buffer_; ///< of the stream; must outlive the dumper
     std::size_t buffered_ = 0; ///< bytes that have not been sent to the file
     std::vector<std::byte> record_;

@@ -104,6 +104,12 @@ void describe_resources(CLI::App& app, HcaOptions& hca) {
 void describe_files(CLI::App& app, Options& options) {
     app.add_option("--pcap", options.packet_capture, "Capture every packet on the wire")
         ->type_name("FILE");
+    app.add_option("--pcap-snap", options.capture_snap, "Capture so much of each packet at most")
+        ->check(CLI::Range(least_snap, most_snap))
+        ->type_name("BYTES");
+    app.add_option("--pcap-size", options.capture_size, "End the capture at this size of its file")
+        ->check(CLI::Range(1U, most_capture_size))
+        ->type_name("MEGABYTES");
     app.add_option("--log", options.command_log, "Log every command by name and field")
         ->type_name("FILE");
     app.add_option("--control", options.control,

@@ -245,6 +245,8 @@ void take_files(TableReader& reader, Options& options) {
     reader.take("violations", options.violations);
     reader.take("allow", options.allow_list);
     reader.take("pcap", options.packet_capture);
+    reader.take("pcap_snap", options.capture_snap);
+    reader.take("pcap_size", options.capture_size);
     reader.take("log_level", options.log_level);
     reader.take("fault_seed", options.fault_seed);
     reader.take("faults", options.faults);

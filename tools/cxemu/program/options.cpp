@@ -174,6 +174,22 @@ std::expected<std::uint8_t, std::string> switch_ports_of(const Options& options)
     return static_cast<std::uint8_t>(std::max(ports, fewest));
 }
 
+std::expected<check::CaptureLimits, std::string> capture_limits_of(const Options& options) {
+    constexpr std::uint64_t megabyte = 1'000'000;
+    check::CaptureLimits limits;
+    if (auto chosen = choose("bytes of a captured packet", options.capture_snap, least_snap,
+                             most_snap, limits.packet);
+        !chosen)
+        return std::unexpected(chosen.error());
+    if (auto chosen = choose("megabytes of a capture", options.capture_size, 1, most_capture_size,
+                             limits.file);
+        !chosen)
+        return std::unexpected(chosen.error());
+    if (options.capture_size)
+        limits.file *= megabyte;
+    return limits;
+}
+
 std::expected<void, std::string> check(const Options& options) {
     if (options.hcas.empty())
         return std::unexpected(std::string("no HCA: --hca SOCKET is missing"));
@@ -194,6 +210,8 @@ std::expected<void, std::string> check(const Options& options) {
         if (const auto link = link_of(options, number); !link)
             return std::unexpected(link.error());
     }
+    if (const auto limits = capture_limits_of(options); !limits)
+        return std::unexpected(limits.error());
     if (const auto ports = switch_ports_of(options); !ports)
         return std::unexpected(ports.error());
     return {};

@@ -3,6 +3,7 @@
 /// What the user wants, from the command line and the configuration file, and what follows from it.
 #pragma once
 
+#include "check/capture_limits.hpp"
 #include "fabric/link_rate.hpp"
 #include "hca/profile.hpp"
 
@@ -22,6 +23,9 @@ namespace cxemu::program {
 inline constexpr std::uint32_t most_vectors = 256;
 inline constexpr std::uint32_t most_ports = 2; ///< of an HCA
 inline constexpr std::uint32_t most_pages = 1'000'000;
+inline constexpr std::uint32_t least_snap = 64; ///< bytes
+inline constexpr std::uint32_t most_snap = 8192;
+inline constexpr std::uint32_t most_capture_size = 1'000'000; ///< megabytes
 inline constexpr std::array link_speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "edr", "hdr", "ndr"};
 inline constexpr std::array link_widths{"1x", "2x", "4x", "8x", "12x"};
 /// "connectx4, connectx5, ..."
@@ -62,6 +66,8 @@ struct Options {
     std::optional<std::filesystem::path> violations;
     std::optional<std::filesystem::path> allow_list;
     std::optional<std::filesystem::path> packet_capture;
+    std::optional<std::uint32_t> capture_snap; ///< bytes of each packet
+    std::optional<std::uint32_t> capture_size; ///< megabytes of the file
     std::optional<spdlog::level::level_enum> log_level;
     std::optional<std::uint64_t> fault_seed;
     std::optional<std::filesystem::path> faults; ///< a fault plan
@@ -78,6 +84,9 @@ std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
 
 /// What the link of HCA \p number can do at best; errors as check().
 std::expected<LinkSettings, std::string> link_of(const Options& options, std::size_t number);
+
+/// What the packet capture keeps; errors as check().
+std::expected<check::CaptureLimits, std::string> capture_limits_of(const Options& options);
 
 /// Ports of the switch: one for each port of an HCA, at least 8; errors as check().
 std::expected<std::uint8_t, std::string> switch_ports_of(const Options& options);

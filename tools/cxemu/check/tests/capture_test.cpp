@@ -23,7 +23,8 @@ struct Contents {
     int link_type = -1;
     std::vector<Bytes> headers; ///< of the records
     std::vector<Bytes> packets;
-    std::string error; ///< empty when the file ends behind a packet
+    std::vector<std::size_t> lengths; ///< on the wire, of record and packet
+    std::string error;                ///< empty when the file ends behind a packet
 };
 
 Contents read_capture(const std::filesystem::path& file) {
@@ -44,6 +45,7 @@ Contents read_capture(const std::filesystem::path& file) {
             std::pair(bytes.first(record_header_size), bytes.subspan(record_header_size));
         contents.headers.emplace_back(record.begin(), record.end());
         contents.packets.emplace_back(packet.begin(), packet.end());
+        contents.lengths.push_back(header->len);
     }
     if (result != PCAP_ERROR_BREAK)
         contents.error = pcap_geterr(reader);
@@ -59,8 +61,8 @@ protected:
           loop([this] { return now; }) {}
     ~Capture() override { std::filesystem::remove(file); }
 
-    std::unique_ptr<PacketCapture> open() {
-        auto capture = PacketCapture::open(loop, file, make_silent_log());
+    std::unique_ptr<PacketCapture> open(CaptureLimits limits = {}) {
+        auto capture = PacketCapture::open(loop, file, make_silent_log(), limits);
         EXPECT_TRUE(capture) << capture.error();
         return *std::move(capture);
     }
@@ -117,6 +119,44 @@ TEST_F(Capture, EndsBehindAPacketHoweverMuchIsWritten) {
         }
     }
     EXPECT_GT(read_capture(file).packets.size(), 700U);
+}
+
+TEST_F(Capture, KeepsTheBeginningOfPacketsThatAreLongerThanWanted) {
+    const auto capture = open({.packet = 290});
+    capture->write(packet_of(4139, 1));
+    capture->write(packet_of(290, 2));
+    capture->flush();
+    const Contents contents = read_capture(file);
+    EXPECT_EQ(contents.packets, (std::vector{packet_of(290, 1), packet_of(290, 2)}));
+    EXPECT_EQ(contents.lengths,
+              (std::vector<std::size_t>{record_header_size + 4139, record_header_size + 290}));
+    const Bytes header = contents.headers.at(0);
+    const Bytes lengths(header.begin() + 10, header.end());
+    const Bytes expected{std::byte{0x01}, std::byte{0x32}, std::byte{0},
+                         std::byte{0},    std::byte{0x10}, std::byte{0x2b}};
+    EXPECT_EQ(lengths, expected) << "of the record, lost packets, on the wire";
+}
+
+TEST_F(Capture, EndsBehindTheLastPacketForWhichTheFileHasRoom) {
+    constexpr std::uint64_t most = 1000;
+    const auto capture = open({.file = most});
+    for (int i = 0; i < 10; ++i) {
+        capture->write(packet_of(268, 1)); // 300 with what is in front of it in the file
+    }
+    EXPECT_EQ(read_capture(file).packets.size(), 3U) << "without being flushed";
+    EXPECT_EQ(read_capture(file).error, "");
+    EXPECT_LE(std::filesystem::file_size(file), most);
+    capture->write(packet_of(26, 2));
+    capture->flush();
+    EXPECT_EQ(read_capture(file).packets.size(), 3U) << "no later packet follows one left out";
+}
+
+TEST_F(Capture, MayFillTheFileToTheLastByte) {
+    const auto capture = open({.file = 24 + 300});
+    capture->write(packet_of(268, 1));
+    capture->flush();
+    EXPECT_EQ(read_capture(file).packets.size(), 1U);
+    EXPECT_EQ(std::filesystem::file_size(file), 24U + 300U);
 }
 
 TEST_F(Capture, NamesTheFileThatCannotBeOpened) {

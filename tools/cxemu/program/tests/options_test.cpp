@@ -222,6 +222,27 @@ TEST_F(ConfigurationTest, GivesTheWordForCapabilitiesToTheCommandLine) {
     EXPECT_EQ(settings->overrides.size(), 3U);
 }
 
+TEST_F(ConfigurationTest, LimitsTheCaptureWhereThatIsWanted) {
+    const auto all = capture_limits_of(Options{});
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->packet, check::CaptureLimits{}.packet);
+    EXPECT_EQ(all->file, check::CaptureLimits{}.file);
+    const auto options = read("pcap_snap = 320\npcap_size = 5000\n[[hca]]\nsocket = '/x'\n");
+    ASSERT_TRUE(options) << options.error();
+    const auto limits = capture_limits_of(*options);
+    ASSERT_TRUE(limits) << limits.error();
+    EXPECT_EQ(limits->packet, 320U);
+    EXPECT_EQ(limits->file, 5'000'000'000U);
+}
+
+TEST_F(ConfigurationTest, RefusesLimitsOfTheCaptureThatKeepNoHeaders) {
+    const auto options = read("pcap_snap = 63\n[[hca]]\nsocket = '/x'\n");
+    ASSERT_TRUE(options) << options.error();
+    const auto checked = check(*options);
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error(), "63 bytes of a captured packet: 64 to 8192 are possible");
+}
+
 TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
     const auto error = [&](const std::string& line) {
         const auto options = read("[[hca]]\nsocket = '/x'\n" + line + "\n");

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// How much a packet capture may become.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace cxemu::check {
+
+/// What a capture keeps of the traffic; everything unless said otherwise.
+struct CaptureLimits {
+    std::size_t packet = std::numeric_limits<std::size_t>::max();   ///< bytes of each packet
+    std::uint64_t file = std::numeric_limits<std::uint64_t>::max(); ///< bytes of the file
+};
+
+} // namespace cxemu::check
