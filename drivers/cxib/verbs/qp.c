@@ -529,17 +529,23 @@ free_memory:
  */
 static void forget_sends(struct cxib_qp *qp)
 {
-	guard(spinlock_irq)(&cxib_send_cq(qp)->lock);
+	struct cxib_cq *cq = cxib_send_cq(qp);
+
+	spin_lock_irq(&cq->lock);
 	qp->sends.produced = 0;
 	qp->sends.consumed = 0;
 	qp->failing = 0;
+	spin_unlock_irq(&cq->lock);
 }
 
 static void forget_receives(struct cxib_qp *qp)
 {
-	guard(spinlock_irq)(&cxib_recv_cq(qp)->lock);
+	struct cxib_cq *cq = cxib_recv_cq(qp);
+
+	spin_lock_irq(&cq->lock);
 	qp->receives.produced = 0;
 	qp->receives.consumed = 0;
+	spin_unlock_irq(&cq->lock);
 }
 
 /**
