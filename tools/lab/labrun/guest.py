@@ -150,6 +150,8 @@ class Guest:
         self.channels = {mine[name]: handler for name, handler in handlers.items()}
         self._control = mine["control"]
         words = words_for({name: end.fileno() for name, end in theirs.items()}) + shlex.split(self.options.qemu)
+        # Whoever looks at processes sees whose it is.
+        words += ["-name", f"guest={self.directory}"]
         (self.directory / "qemu.command").write_text(shlex.join(words) + "\n")
         self.child = Child(words, self.directory / "qemu.log", [end.fileno() for end in theirs.values()],
                            terminal=terminal)
