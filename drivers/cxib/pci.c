@@ -98,7 +98,7 @@ static unsigned long cxib_name_of(struct pci_dev *pdev)
 	return (unsigned long)pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-/* For whoever binds the function next. */
+/* For the next probe of the function. */
 static void cxib_remember(const struct cxib_device *device)
 {
 	unsigned long name = cxib_name_of(device->pdev);

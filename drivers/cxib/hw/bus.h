@@ -26,7 +26,7 @@ struct cxib_bus;
  *	Returns 0 or why the platform cannot reset it.
  * @allocate_vectors: between @minimum and @maximum interrupt vectors; returns
  *	their number, or an error. The kernel does not manage them: each moves to
- *	another processor when its own goes offline, or when somebody moves it.
+ *	another processor when its own goes offline, or when an administrator moves it.
  * @free_vectors: the reverse
  * @request_irq: has @handler called with @context when @vector fires, on @cpu
  *	until the vector is moved; negative: on any

@@ -66,7 +66,7 @@ static int reset_function(struct cxib_bus *bus)
 
 /*
  * Not with PCI_IRQ_AFFINITY: the kernel shuts such a vector down with the last
- * processor of its mask, and whoever waits for its completions would hang.
+ * processor of its mask, and the waiters for its completions would hang.
  */
 static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {

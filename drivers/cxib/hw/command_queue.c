@@ -141,7 +141,7 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16
 		finish_wait(&class->wait, &wait);
 		if (!slot)
 			continue;
-		/* Whoever freed another slot may have woken this caller, and nobody else. */
+		/* The wake-up for another free slot may have come to this caller only. */
 		wake_up(&class->wait);
 		return slot;
 	}

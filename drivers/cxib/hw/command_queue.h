@@ -246,11 +246,11 @@ void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int 
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory);
 
 /**
- * cxib_command_is_refusal() - whether the device only does not do what it was told
+ * cxib_command_is_refusal() - whether the device refused a command and goes on
  * @err: how a command has ended
  *
  * Whoever can do without may go on then: the kernel log has the command, its status and
- * syndrome. A device that does not answer, or with what makes no sense, is out of order.
+ * syndrome. A device that does not answer, or with bad output, is out of order.
  */
 static inline bool cxib_command_is_refusal(int err)
 {

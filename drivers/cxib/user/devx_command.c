@@ -55,7 +55,7 @@ static u16 opcode_of(const void *in)
  * @net_raw: the program has CAP_NET_RAW
  * @sys_rawio: it has CAP_SYS_RAWIO
  *
- * Return: HW_UCTX_CAP_…; rights that the interface does not name are given to nobody.
+ * Return: HW_UCTX_CAP_…; rights that the interface does not name are never given.
  */
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 {
