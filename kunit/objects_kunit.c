@@ -35,11 +35,13 @@ static void the_device_has_keys_of_its_own(struct kunit *test)
 
 	hw_query_special_contexts_out_set_resd_lkey(scripted->out, 0x300);
 	hw_query_special_contexts_out_set_null_mkey(scripted->out, 0x200);
+	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, 0x400);
 	KUNIT_ASSERT_EQ(test, 0, cxib_query_special_keys(&scripted->queue, &keys));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
 			hw_query_special_contexts_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x300, keys.reserved);
 	KUNIT_EXPECT_EQ(test, 0x200, keys.null);
+	KUNIT_EXPECT_EQ(test, 0x400, keys.dump_fill);
 }
 
 /* Programs map pages of doorbells: the device's own registers must not be among them. */

@@ -153,6 +153,7 @@ static const struct capability general[] = {
 	CAPABILITY(relaxed_ordering_read_umr),
 	CAPABILITY(pg),
 	CAPABILITY(null_mkey),
+	CAPABILITY(dump_fill_mkey),
 	CAPABILITY(umr_ptr_rlky),
 	CAPABILITY(fixed_buffer_size),
 	CAPABILITY(umr_extended_translation_offset),

@@ -105,6 +105,7 @@ struct hw_cmd_hca_cap;
  * @relaxed_ordering_read_umr: requests can change whether reads may
  * @pg: pages can come in when they are needed
  * @null_mkey: there is a key of memory that is not there
+ * @dump_fill_mkey: there is a memory key that discards writes and reads as zeros
  * @umr_ptr_rlky: requests that change keys read lists with the reserved key
  * @fixed_buffer_size: keys can consist of pieces of one length of other keys
  * @umr_extended_translation_offset: requests reach all of a long list of translations
@@ -221,6 +222,7 @@ struct cxib_device_caps {
 	u32 relaxed_ordering_read_umr;
 	u32 pg;
 	u32 null_mkey;
+	u32 dump_fill_mkey;
 	u32 umr_ptr_rlky;
 	u32 fixed_buffer_size;
 	u32 umr_extended_translation_offset;

@@ -231,6 +231,7 @@ int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_specia
 		return err;
 	keys->reserved = hw_query_special_contexts_out_get_resd_lkey(&out);
 	keys->null = hw_query_special_contexts_out_get_null_mkey(&out);
+	keys->dump_fill = hw_query_special_contexts_out_get_dump_fill_mkey(&out);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_query_special_keys);

@@ -73,10 +73,12 @@ struct cxib_mkey_params {
  * struct cxib_special_keys - memory keys of the device itself
  * @reserved: addresses are bus addresses; for queue pairs that were given it (rlky)
  * @null: of memory that is not there; for devices with null_mkey
+ * @dump_fill: discards writes and reads as zeros; for devices with dump_fill_mkey
  */
 struct cxib_special_keys {
 	u32 reserved;
 	u32 null;
+	u32 dump_fill;
 };
 
 int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd);

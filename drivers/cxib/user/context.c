@@ -71,7 +71,10 @@ void cxib_describe_context(const struct cxib_context *context,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
 		.num_dyn_bfregs = registers ? CXIB_REGISTERS_ADDED : 0,
+		.dump_fill_mkey = verbs->dump_fill_key,
 	};
+	if (verbs->dump_fill_key)
+		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }
 
 static int tell_context(const struct cxib_context *context, struct ib_udata *udata)

@@ -346,32 +346,39 @@ static void describe(struct cxib_verbs *verbs)
  * One key for the memory of all requests of the kernel. Devices that cannot read lists
  * with it get one from the RDMA core for each protection domain.
  */
-static int learn_reserved_key(struct cxib_verbs *verbs)
+static int use_reserved_key(struct cxib_verbs *verbs, u32 key)
 {
+	/* It has a meaning of its own in lists of requests to receive. */
+	if (key == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
+		dev_err(verbs->hw->bus->dev,
+			"the device says that its reserved key is 0x%x, which ends lists\n", key);
+		return -EBADMSG;
+	}
+	verbs->ib.local_dma_lkey = key;
+	return 0;
+}
+
+static int learn_special_keys(struct cxib_verbs *verbs)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	struct cxib_special_keys keys;
 	int err;
 
-	if (!verbs->hw->caps.umr_ptr_rlky)
+	if (!caps->umr_ptr_rlky && !caps->dump_fill_mkey)
 		return 0;
 	err = cxib_query_special_keys(commands_of(verbs), &keys);
 	if (err)
 		return cxib_command_optional(err);
-	/* It has a meaning of its own in lists of requests to receive. */
-	if (keys.reserved == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
-		dev_err(verbs->hw->bus->dev,
-			"the device says that its reserved key is 0x%x, which ends lists\n",
-			keys.reserved);
-		return -EBADMSG;
-	}
-	verbs->ib.local_dma_lkey = keys.reserved;
-	return 0;
+	if (caps->dump_fill_mkey)
+		verbs->dump_fill_key = keys.dump_fill;
+	return caps->umr_ptr_rlky ? use_reserved_key(verbs, keys.reserved) : 0;
 }
 
 static int learn(struct cxib_verbs *verbs)
 {
 	int err;
 
-	err = learn_reserved_key(verbs);
+	err = learn_special_keys(verbs);
 	if (err)
 		return err;
 	err = cxib_ports_create(verbs);

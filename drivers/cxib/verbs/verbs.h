@@ -172,6 +172,7 @@ struct cxib_paging {
  * @counters: which ones
  * @counter_count: their number
  * @key_variant: lower 8 bits of the next memory key
+ * @dump_fill_key: memory key that discards writes and reads as zeros, for programs; 0: none
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
  * @shared_queues: struct cxib_srq by number
@@ -202,6 +203,7 @@ struct cxib_verbs {
 	struct rdma_stat_desc counters[CXIB_COUNTERS_MAX];
 	unsigned int counter_count;
 	atomic_t key_variant;
+	u32 dump_fill_key;
 	struct xarray queue_pairs;
 	struct xarray completion_queues;
 	struct xarray shared_queues;

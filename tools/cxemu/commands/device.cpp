@@ -87,6 +87,8 @@ CommandResult query_special_contexts(CommandContext& context) {
     out.set<"resd_lkey">(memory::SpecialKeys::bus_addresses);
     if (context.hca.capabilities().current<"null_mkey">() != 0)
         out.set<"null_mkey">(memory::SpecialKeys::absent_memory);
+    if (context.hca.capabilities().current<"dump_fill_mkey">() != 0)
+        out.set<"dump_fill_mkey">(memory::SpecialKeys::dump_fill);
     return CommandResult::ok();
 }
 

@@ -54,6 +54,7 @@ constexpr std::array general{
     fixed("umr_extended_translation_offset", 1),
     fixed("fixed_buffer_size", 1),
     fixed("null_mkey", 1),
+    fixed("dump_fill_mkey", 1),
     fixed("pg", 1),
 
     // Queue pairs.

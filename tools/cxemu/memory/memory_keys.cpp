@@ -173,8 +173,17 @@ AccessResult<void> MemoryKeys::write(Accessor accessor, const Access& access,
                           : copy_in(accessor, access, data);
 }
 
+bool MemoryKeys::dumps_and_fills(const Access& access) const {
+    return access.key == SpecialKeys::dump_fill && !is_remote(access.right) &&
+           hca_.capabilities().current<"dump_fill_mkey">() != 0;
+}
+
 AccessResult<void> MemoryKeys::copy_out(Accessor accessor, const Access& access,
                                         std::span<std::byte> out) {
+    if (dumps_and_fills(access)) {
+        std::ranges::fill(out, std::byte{0});
+        return {};
+    }
     const auto ranges = locate(accessor, access);
     if (!ranges)
         return std::unexpected(ranges.error());
@@ -188,6 +197,8 @@ AccessResult<void> MemoryKeys::copy_out(Accessor accessor, const Access& access,
 
 AccessResult<void> MemoryKeys::copy_in(Accessor accessor, const Access& access,
                                        std::span<const std::byte> data) {
+    if (dumps_and_fills(access))
+        return {};
     const auto ranges = locate(accessor, access);
     if (!ranges)
         return std::unexpected(ranges.error());

@@ -29,6 +29,9 @@ struct SpecialKeys {
     /// The reserved key: addresses are those of the bus. For data pointers of work requests, where
     /// software allows it to the queue pair; keys can't refer to it.
     static constexpr std::uint32_t bus_addresses = 0x300;
+    /// Takes everything that is written and reads as zeros, at any address. For data pointers of
+    /// work requests of anybody; keys can't refer to it.
+    static constexpr std::uint32_t dump_fill = 0x400;
 };
 
 /// A range behind a key, and what shall be done with it.
@@ -153,6 +156,7 @@ private:
     AccessResult<void> resolve_on_device(const MemoryKey& key, const Access& access,
                                          std::vector<BusRange>& ranges);
     AccessResult<std::vector<BusRange>> locate(Accessor accessor, const Access& access);
+    [[nodiscard]] bool dumps_and_fills(const Access& access) const;
     AccessResult<void> copy_out(Accessor accessor, const Access& access, std::span<std::byte> out);
     AccessResult<void> copy_in(Accessor accessor, const Access& access,
                                std::span<const std::byte> data);

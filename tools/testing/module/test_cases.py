@@ -26,6 +26,9 @@ class Cases(Programs):
     def test_hardware_counters_are_those_of_their_port(self) -> None:
         self.check("port_counters")
 
+    def test_the_null_region_takes_and_gives(self) -> None:
+        self.check("null_region")
+
     def test_z_partitions_are_those_of_the_subnet_manager(self) -> None:
         """The last one: another subnet manager takes over."""
         self.check("partitions")

@@ -298,6 +298,22 @@ TEST_F(MemoryKeysTest, TakesBusAddressesWithTheReservedKeyFromThoseWhoHaveIt) {
     }
 }
 
+TEST_F(MemoryKeysTest, DropsWhatIsWrittenAndReadsZerosWithTheKeyForThat) {
+    const std::vector<DataSegment> list{
+        {.length = 8, .key = SpecialKeys::dump_fill, .address = 0xdead'0000}};
+    std::array<std::byte, 8> data{};
+    data.fill(std::byte{0x5a});
+    EXPECT_TRUE(bench_.keys().scatter(accessor(), list, 0, data));
+    EXPECT_TRUE(bench_.keys().gather(accessor(), list, 0, data));
+    EXPECT_EQ(data, (std::array<std::byte, 8>{}));
+    const Access access{.key = SpecialKeys::dump_fill,
+                        .address = 0,
+                        .length = data.size(),
+                        .right = AccessRight::remote_read};
+    EXPECT_EQ(bench_.keys().read(accessor(), access, data).error(), AccessFault::unknown_key)
+        << "the peer";
+}
+
 TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
     Accessor who = accessor();
     who.reserved_key = true;
