@@ -100,6 +100,15 @@ CommandResult check_streams(CommandContext& context, Fields fields) {
                        capabilities.current<"log_max_dci_errored_streams">());
 }
 
+CommandResult check_retry_mode(CommandContext& context, Fields fields) {
+    const auto mode = fields.get<"retry_mode">();
+    if (mode == 0 || (mode == hwtab::value<hwtab::qp_retry_mode, "go_back_n"> &&
+                      context.hca.capabilities().current<"go_back_n">() != 0))
+        return CommandResult::ok();
+    return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
+                        "retry_mode {} is not supported", mode);
+}
+
 CommandResult check_fields(CommandContext& context, Fields fields) {
     if (!known_service(fields.get<"st">()))
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_service_type,
@@ -113,6 +122,8 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
     if (const auto checked = check_send_record(context, fields); !checked)
         return checked;
     if (const auto checked = check_streams(context, fields); !checked)
+        return checked;
+    if (const auto checked = check_retry_mode(context, fields); !checked)
         return checked;
     return check_geometry(context, fields);
 }
@@ -258,6 +269,22 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                             "mtu {} is not between 1 and {}", mtu, largest_mtu);
     return check_limit(context, "log_msg_max", fields.get<"log_msg_max">(),
                        context.hca.capabilities().current<"log_max_msg">());
+}
+
+/// The path of a connection is one of a port, which every public driver names with it, although the
+/// queue pair has one since RST2INIT. A dynamic initiator has no path of its own.
+CommandResult check_port_of_path(CommandContext& context, const Transition& transition,
+                                 const QueuePair& queue_pair, Fields input) {
+    const auto group = queues::group_of(queue_pair.service());
+    const bool has_path = group == queues::ServiceGroup::unreliable ||
+                          (group == queues::ServiceGroup::reliable &&
+                           queue_pair.service() != ServiceType::dynamic_initiator);
+    const auto port = input.get<"primary_address_path.vhca_port_num">();
+    const auto ports = context.hca.settings().ports;
+    if (transition.command != &hwtab::cmd_init2rtr_qp || !has_path || (port != 0 && port <= ports))
+        return CommandResult::ok();
+    return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
+                        "vhca_port_num {} of the path is not between 1 and {}", port, ports);
 }
 
 /// The set that the context names, empty for 0.
@@ -425,6 +452,8 @@ CommandResult modify_qp(CommandContext& context) {
     if (const auto result = check_mask(context, *transition, queue_pair, mask); !result)
         return result;
     const auto input = in.nested<"qpc", hwtab::qpc>();
+    if (const auto result = check_port_of_path(context, *transition, queue_pair, input); !result)
+        return result;
     std::array<std::byte, hwtab::qpc.size> changed{};
     std::ranges::copy(queue_pair.context().memory(), changed.begin());
     queues::take_over(*transition, mask, input.memory(), changed);

@@ -42,6 +42,16 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
     return {first, size > first ? size - first : 0};
 }
 
+/// A function may have fewer of them than the device (max_num_eqs; 0: it says nothing).
+NumberRange event_queue_numbers(const Capabilities& capabilities) {
+    NumberRange numbers =
+        up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
+    if (const auto most = capabilities.current<"max_num_eqs">(); most != 0)
+        numbers.capacity =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(numbers.capacity, most));
+    return numbers;
+}
+
 } // namespace
 
 std::string_view name_of(ObjectKind kind) {
@@ -112,7 +122,7 @@ NumberRange number_range(ObjectKind kind, const Capabilities& capabilities) {
     case ObjectKind::signature_variable:
         return up_to(1, capabilities.current<"log_max_mkey">());
     case ObjectKind::event_queue:
-        return up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
+        return event_queue_numbers(capabilities);
     case ObjectKind::completion_queue:
         return up_to(1, capabilities.current<"log_max_cq">());
     case ObjectKind::queue_pair:

@@ -61,6 +61,7 @@ constexpr std::array general{
     fixed("log_max_ra_req_qp", 4),
     fixed("log_max_ra_res_qp", 4),
     fixed("end_pad", 1),
+    fixed("go_back_n", 1),
     fixed("log_max_msg", 31),
     fixed("max_wqe_sz_sq", 1024),
     fixed("max_wqe_sz_rq", 512),

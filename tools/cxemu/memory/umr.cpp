@@ -69,6 +69,7 @@ constexpr std::array masked_fields{
     masked<"free", "free">(),
 };
 
+constexpr std::uint64_t atomic_mask = hwtab::value<hwtab::mkey_mask, "a">;
 constexpr std::uint64_t domain_mask = hwtab::value<hwtab::mkey_mask, "pd">;
 
 constexpr std::uint64_t known_mask = [] {
@@ -81,6 +82,12 @@ constexpr std::uint64_t known_mask = [] {
 template <hwtab::FixedString name>
 bool has_flag(Control control) {
     return (control.get<"flags">() & hwtab::value<hwtab::umr_flags, name>) != 0;
+}
+
+/// Its entries name ranges of other keys of the same protection domain, so programs may write them
+/// (memory windows, mlx5dv_mkey). All others lead to bus addresses, which only a kernel knows.
+bool is_indirect(const MemoryKey& key) {
+    return key.mode() == AccessMode::ranges || key.mode() == AccessMode::fixed_ranges;
 }
 
 class Execution {
@@ -139,6 +146,9 @@ Check Execution::check_capabilities() const {
     if ((control_.get<"mkey_mask">() & page_size_mask) != 0 &&
         capabilities.current<"umr_modify_entity_size_disabled">() != 0)
         return std::unexpected(UmrFault::not_supported);
+    if ((control_.get<"mkey_mask">() & atomic_mask) != 0 &&
+        capabilities.current<"umr_modify_atomic_disabled">() != 0)
+        return std::unexpected(UmrFault::not_supported);
     return {};
 }
 
@@ -157,8 +167,10 @@ Check Execution::check_state() {
     const auto fields = key_->context();
     if (fields.get<"umr_en">() == 0)
         return std::unexpected(UmrFault::not_changeable);
-    if (!request_.privileged && !request_.accessor.is_in(fields.get<"pd">()))
+    if (!request_.rights.privileged && !request_.accessor.is_in(fields.get<"pd">()))
         return std::unexpected(UmrFault::foreign_domain);
+    if (!request_.rights.fast_registration && !is_indirect(*key_))
+        return std::unexpected(UmrFault::no_fast_registration);
     if (has_flag<"check_free">(control_) && fields.get<"free">() != 0)
         return std::unexpected(UmrFault::key_is_free);
     if (has_flag<"check_not_free">(control_) && fields.get<"free">() == 0)
@@ -173,7 +185,7 @@ Check Execution::check_state() {
 Check Execution::find_domain() {
     if ((control_.get<"mkey_mask">() & domain_mask) == 0)
         return {};
-    if (!request_.privileged)
+    if (!request_.rights.privileged)
         return std::unexpected(UmrFault::not_permitted);
     auto* domain = keys_.hca().objects().of<hca::ProtectionDomain>().find(
         static_cast<std::uint32_t>(segment_.get<"pd">()));
@@ -299,6 +311,8 @@ std::string_view describe(UmrFault fault) {
         return "only privileged queue pairs may change this field";
     case UmrFault::not_supported:
         return "the device cannot change this field by UMR";
+    case UmrFault::no_fast_registration:
+        return "the key holds bus addresses, and the queue pair was created without fre";
     case UmrFault::key_is_free:
         return "the request demands a key in use";
     case UmrFault::key_is_not_free:

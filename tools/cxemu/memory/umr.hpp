@@ -13,10 +13,16 @@
 
 namespace cxemu::memory {
 
+/// What the queue pair may do.
+struct UmrRights {
+    bool privileged = false;        ///< changes keys of every protection domain, and that domain
+    bool fast_registration = false; ///< fre: changes keys that hold bus addresses
+};
+
 struct UmrRequest {
     Accessor accessor{};
-    bool privileged = false; ///< may change keys of every protection domain, and that domain
-    std::uint32_t key = 0;   ///< to change; its low byte doesn't count
+    UmrRights rights{};
+    std::uint32_t key = 0; ///< to change; its low byte doesn't count
     /// What follows the control segment: UMR control segment, memory key segment, then translation
     /// entries and description of signatures, or pointers to where these lie.
     std::span<const std::byte> body;
@@ -30,6 +36,7 @@ enum class UmrFault : std::uint8_t {
     foreign_domain,       ///< the key belongs to another protection domain
     not_permitted,        ///< only privileged queue pairs may change this field
     not_supported,        ///< the device can't change this field by UMR
+    no_fast_registration, ///< the key holds bus addresses, and the queue pair has no fre
     key_is_free,          ///< the request demands a key in use
     key_is_not_free,      ///< the request demands a free key
     foreign_queue_pair,   ///< the key is bound to another queue pair

@@ -2,7 +2,6 @@
 #include "queues/local_operations.hpp"
 
 #include "memory/signature_variable.hpp"
-#include "memory/umr.hpp"
 
 namespace cxemu::queues {
 
@@ -38,17 +37,17 @@ set_signature(memory::MemoryKeys& memory, memory::Accessor accessor, const SendR
 } // namespace
 
 std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
-                                                   memory::Accessor accessor, ServiceType service,
+                                                   memory::Accessor accessor,
+                                                   memory::UmrRights rights,
                                                    const SendRequest& request) {
     switch (request.opcode) {
     case SendOpcode::set_signature:
         return set_signature(memory, accessor, request);
     case SendOpcode::memory_registration: {
-        const auto executed =
-            memory::execute_umr(memory, {.accessor = accessor,
-                                         .privileged = service == ServiceType::memory_registration,
-                                         .key = request.immediate,
-                                         .body = request.body()});
+        const auto executed = memory::execute_umr(memory, {.accessor = accessor,
+                                                           .rights = rights,
+                                                           .key = request.immediate,
+                                                           .body = request.body()});
         if (!executed)
             return std::unexpected(error_of(executed.error()));
         return {};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "memory/memory_keys.hpp"
+#include "memory/umr.hpp"
 #include "queues/completion.hpp"
 #include "queues/send_request.hpp"
 
@@ -14,7 +15,8 @@ namespace cxemu::queues {
 /// Executes \p request. \return what its error completion says, if it fails
 /// \pre is_local(request.opcode)
 std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
-                                                   memory::Accessor accessor, ServiceType service,
+                                                   memory::Accessor accessor,
+                                                   memory::UmrRights rights,
                                                    const SendRequest& request);
 
 } // namespace cxemu::queues

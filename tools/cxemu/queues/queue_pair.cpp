@@ -288,9 +288,11 @@ void QueuePair::skip_undecodable(DecodeError error) {
 
 void QueuePair::finish_local(const SendRequest& request) {
     ++queues_.counters().local_operations;
+    const memory::UmrRights rights{.privileged = service() == ServiceType::memory_registration,
+                                   .fast_registration = context().get<"fre">() != 0};
     const auto executed = request.opcode == SendOpcode::tag_matching
                               ? change_tags(request)
-                              : execute_local(queues_.memory(), accessor(), service(), request);
+                              : execute_local(queues_.memory(), accessor(), rights, request);
     if (executed)
         complete_send(request);
     else

@@ -137,5 +137,15 @@ TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
 }
 
+TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
+    Bench small(with_capability("max_num_eqs", 2));
+    for (int i = 0; i < 2; ++i)
+        small.make_event_queue();
+    Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));
+    call.in().set<"eq_context_entry.uar_page">(small.uar().number());
+    call.in().set_at<"pas">(0, small.allocate(4096));
+    EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
+}
+
 } // namespace
 } // namespace cxemu::commands

@@ -235,6 +235,38 @@ TEST_F(QueuePairCommandsTest, RefuseValuesThatAContextCannotHave) {
     EXPECT_EQ(queue_pair.state(), QueuePairState::init);
 }
 
+TEST_F(QueuePairCommandsTest, RefuseThePathOfAConnectionThatNamesNoPort) {
+    const auto connect = [&](ServiceType service) {
+        QueuePair& queue_pair = bench.make_queue_pair({.service = service});
+        EXPECT_EQ(transit<hwtab::cmd_rst2init_qp>(queue_pair, 0, [](auto) {}), "OK");
+        return transit<hwtab::cmd_init2rtr_qp>(queue_pair, 0, [](auto qpc) {
+            qpc.template set<"primary_address_path.vhca_port_num">(0);
+        });
+    };
+    EXPECT_EQ(connect(ServiceType::reliable_connection), "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(connect(ServiceType::unreliable_connection), "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(connect(ServiceType::unreliable_datagram), "OK") << "it has no path";
+}
+
+/// Whether a queue pair can go back to the first packet that was lost.
+std::string go_back_n(std::uint64_t capability) {
+    Bench bench(with_capability("go_back_n", capability));
+    Call<hwtab::cmd_create_qp> call;
+    const auto fields = call.in().nested<"qpc", hwtab::qpc>();
+    fields.set<"st">(static_cast<std::uint8_t>(ServiceType::reliable_connection));
+    fields.set<"pd">(bench.domain());
+    fields.set<"no_sq">(1);
+    fields.set<"rq_type">(static_cast<std::uint8_t>(ReceiveSource::none));
+    fields.set<"dbr_addr">(bench.allocate(4096));
+    fields.set<"retry_mode">(hwtab::value<hwtab::qp_retry_mode, "go_back_n">);
+    return outcome(bench.run(call));
+}
+
+TEST(QueuePairCapabilityTest, GoesBackNOnlyWhereTheDeviceCan) {
+    EXPECT_EQ(go_back_n(1), "OK");
+    EXPECT_EQ(go_back_n(0), "BAD_PARAMETER not_supported");
+}
+
 TEST_F(QueuePairCommandsTest, RefuseOptionsThatTheTransitionDoesNotTake) {
     EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(ready_to_send(), option<"retry_count">, [](auto) {}),
               "BAD_PARAMETER bad_optional_mask");

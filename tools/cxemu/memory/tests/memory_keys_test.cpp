@@ -443,11 +443,10 @@ inline constexpr std::uint64_t mask = hwtab::value<hwtab::mkey_mask, name>;
 class UmrTest : public MemoryKeysTest {
 protected:
     std::expected<void, UmrFault> execute(const MemoryKey& key, const Umr& umr,
-                                          bool privileged = false) {
-        return execute_umr(bench_.keys(), {.accessor = accessor(),
-                                           .privileged = privileged,
-                                           .key = key.key(),
-                                           .body = umr.bytes()});
+                                          UmrRights rights = {.fast_registration = true}) {
+        return execute_umr(
+            bench_.keys(),
+            {.accessor = accessor(), .rights = rights, .key = key.key(), .body = umr.bytes()});
     }
 };
 
@@ -514,6 +513,22 @@ TEST_F(UmrTest, RefusesKeysThatWereNotMadeForIt) {
     EXPECT_EQ(execute(make({}), umr).error(), UmrFault::not_changeable);
 }
 
+/// Programs have queue pairs without fre, and change memory windows and keys of other keys.
+TEST_F(UmrTest, ChangesKeysOfBusAddressesOnlyWithFastRegistration) {
+    Umr umr;
+    umr.set_flags(flag<"inline">);
+    umr.set_mask(mask<"free">);
+    umr.key().set<"free">(1);
+    for (const AccessMode mode : {AccessMode::pages, AccessMode::physical}) {
+        const MemoryKey& key = make({.mode = mode, .changeable = true});
+        EXPECT_EQ(execute(key, umr, UmrRights{}).error(), UmrFault::no_fast_registration);
+        EXPECT_EQ(key.context().get<"free">(), 0U);
+        EXPECT_TRUE(execute(key, umr));
+    }
+    for (const AccessMode mode : {AccessMode::ranges, AccessMode::fixed_ranges})
+        EXPECT_TRUE(execute(make({.mode = mode, .changeable = true}), umr, UmrRights{}));
+}
+
 TEST_F(UmrTest, ChangesTheDomainForPrivilegedQueuePairsOnly) {
     MemoryKey& key = make({.changeable = true});
     const std::uint32_t other = bench_.make_domain();
@@ -522,7 +537,7 @@ TEST_F(UmrTest, ChangesTheDomainForPrivilegedQueuePairsOnly) {
     umr.set_mask(mask<"pd">);
     umr.key().set<"pd">(other);
     EXPECT_EQ(execute(key, umr).error(), UmrFault::not_permitted);
-    ASSERT_TRUE(execute(key, umr, true));
+    ASSERT_TRUE(execute(key, umr, {.privileged = true, .fast_registration = true}));
     EXPECT_EQ(key.context().get<"pd">(), other);
     Call<hwtab::cmd_dealloc_pd> call;
     call.in().set<"pd">(other);
@@ -572,10 +587,11 @@ std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t va
     umr.set_mask(changed);
     umr.control().set<"xlt_offset_47_16">(upper_offset);
     const auto done = execute_umr(
-        bench.keys(), {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
-                       .privileged = false,
-                       .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
-                       .body = umr.bytes()});
+        bench.keys(),
+        {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
+         .rights = {.fast_registration = true},
+         .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+         .body = umr.bytes()});
     return done ? std::nullopt : std::optional(done.error());
 }
 
@@ -617,7 +633,7 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
         bench.keys(), {.accessor = {.protection_domain = bench.domain(),
                                     .queue_pair = queue_pair,
                                     .reserved_key = true},
-                       .privileged = false,
+                       .rights = {.fast_registration = true},
                        .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
                        .body = umr.bytes()});
     EXPECT_TRUE(done || done.error() == UmrFault::unreachable);
@@ -627,6 +643,35 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
 TEST(UmrCapabilityTest, ReadsAListWithTheReservedKeyOnlyWhereTheDeviceCan) {
     EXPECT_TRUE(reads_list_with_reserved_key(1));
     EXPECT_FALSE(reads_list_with_reserved_key(0));
+}
+
+/// Whether UMR changes the atomic right, on a device with or without that capability.
+std::expected<void, UmrFault> give_atomic_right(std::uint64_t disabled) {
+    hca::HcaSettings settings = Bench::default_settings();
+    settings.overrides.emplace_back("umr_modify_atomic_disabled", disabled);
+    Bench bench(settings);
+    Call<hwtab::cmd_create_mkey> call;
+    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
+    fields.set<"translations_octword_size">(4);
+    fields.set<"umr_en">(1);
+    fields.set<"qpn">(MemoryKey::any_queue_pair);
+    fields.set<"pd">(bench.domain());
+    EXPECT_TRUE(bench.run(call));
+    Umr umr;
+    umr.set_flags(flag<"inline">);
+    umr.set_mask(mask<"a">);
+    umr.key().set<"a">(1);
+    return execute_umr(bench.keys(),
+                       {.accessor = {.protection_domain = bench.domain()},
+                        .rights = {.fast_registration = true},
+                        .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+                        .body = umr.bytes()});
+}
+
+TEST(UmrCapabilityTest, ChangesTheAtomicRightOnlyWhereTheDeviceCan) {
+    EXPECT_TRUE(give_atomic_right(0));
+    EXPECT_EQ(give_atomic_right(1).error(), UmrFault::not_supported);
 }
 
 TEST_F(UmrTest, RefusesATranslationThatCannotBeRead) {

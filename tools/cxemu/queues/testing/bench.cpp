@@ -209,6 +209,7 @@ QueuePair& Bench::make_queue_pair(const QueuePairOptions& options) {
     fields.set<"log_num_dci_stream_channels">(options.log_streams);
     fields.set<"log_num_dci_errored_streams">(options.log_failed);
     fields.set<"offload_type">(options.offload);
+    fields.set<"fre">(options.fast_registration ? 1 : 0);
     fields.set<"dbr_addr">(allocate(page));
     list_pages(call.in().bytes<"pas">(), allocate(pages * page));
     expect_ok(run(call));

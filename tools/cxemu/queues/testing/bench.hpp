@@ -159,6 +159,7 @@ public:
         std::uint32_t log_streams = 0;     ///< of a dynamic initiator; 0: none
         std::uint32_t log_failed = 0;      ///< streams that may fail
         std::uint8_t offload = 0;          ///< offload_type
+        bool fast_registration = false;    ///< fre
     };
     QueuePair& make_queue_pair(const QueuePairOptions& options);
     QueuePair& make_queue_pair() { return make_queue_pair({}); }

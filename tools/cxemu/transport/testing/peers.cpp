@@ -203,7 +203,8 @@ void Peer::make_queue_pair(const ConnectionOptions& options, Role role) {
                                 .completions = completions_,
                                 .log_streams = options.log_streams,
                                 .log_failed = options.log_failed,
-                                .offload = offload});
+                                .offload = offload,
+                                .fast_registration = true});
 }
 
 queues::QueuePair& Peer::make_target(const ConnectionOptions& options) {
