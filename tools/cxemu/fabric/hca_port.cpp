@@ -227,8 +227,10 @@ void HcaPort::answer_subnet_management(const ParsedPacket& packet) {
 
 void HcaPort::answer_general_services(const ParsedPacket& packet) {
     const auto mad = mad_in(packet);
-    const bool key_fits =
-        packet.headers.datagram && packet.headers.datagram->q_key == general_services_q_key;
+    const bool has_key = packet.headers.datagram.has_value();
+    const bool key_fits = has_key && packet.headers.datagram->q_key == general_services_q_key;
+    if (has_key && !key_fits)
+        report_violation(key_violation(packet.headers, KeyViolation::Kind::q_key));
     if (!mad || !key_fits || !port_.accepts_p_key(packet.headers.transport.p_key)) {
         ++statistics_.dropped_no_client;
         return;
@@ -426,6 +428,22 @@ void HcaPort::enable_rates(WidthMask widths, SpeedMask speeds) {
         subnet_agent_.report_local_change(LocalChange::link_width_enabled);
     if (speeds != 0)
         subnet_agent_.report_local_change(LocalChange::link_speed_enabled);
+}
+
+KeyViolation key_violation(const PacketHeaders& headers, KeyViolation::Kind kind) {
+    const bool is_p_key = kind == KeyViolation::Kind::p_key;
+    KeyViolation violation{.kind = kind,
+                           .key = is_p_key ? headers.transport.p_key : headers.datagram->q_key,
+                           .sl = headers.local.sl,
+                           .source = headers.local.slid,
+                           .destination = headers.local.dlid,
+                           .source_qp = headers.datagram ? headers.datagram->source_qp : 0,
+                           .destination_qp = headers.transport.destination_qp};
+    if (headers.global) {
+        violation.source_gid = headers.global->source;
+        violation.destination_gid = headers.global->destination;
+    }
+    return violation;
 }
 
 void HcaPort::report_violation(const KeyViolation& violation) {

@@ -79,7 +79,7 @@ struct HcaPortSettings {
     std::uint8_t gid_entries = 8;      ///< a multiple of 8
 };
 
-/// A packet that the transport refused because of its P_Key or Q_Key.
+/// A packet that was refused because of its P_Key or Q_Key.
 struct KeyViolation {
     enum class Kind : std::uint8_t { p_key, q_key };
     Kind kind = Kind::p_key;
@@ -92,6 +92,10 @@ struct KeyViolation {
     std::optional<Gid> source_gid = std::nullopt; ///< of packets with GRH
     std::optional<Gid> destination_gid = std::nullopt;
 };
+
+/// \return what is to be said of the packet with these headers
+/// \pre headers.datagram, if \p kind is q_key
+KeyViolation key_violation(const PacketHeaders& headers, KeyViolation::Kind kind);
 
 /// What MAD_IFC lets pass without its key.
 struct MadIfcFlags {

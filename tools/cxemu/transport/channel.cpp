@@ -48,20 +48,6 @@ bool has_p_key(Path path, const fabric::HcaPort& port, std::uint16_t p_key) {
     return index < port.p_keys().size() && fabric::p_keys_match(port.p_keys()[index], p_key);
 }
 
-void report_p_key(fabric::HcaPort& port, const fabric::PacketHeaders& headers) {
-    fabric::KeyViolation violation{.kind = fabric::KeyViolation::Kind::p_key,
-                                   .key = headers.transport.p_key,
-                                   .sl = headers.local.sl,
-                                   .source = headers.local.slid,
-                                   .destination = headers.local.dlid,
-                                   .destination_qp = headers.transport.destination_qp};
-    if (headers.global) {
-        violation.source_gid = headers.global->source;
-        violation.destination_gid = headers.global->destination;
-    }
-    port.report_violation(violation);
-}
-
 } // namespace
 
 std::uint32_t Channel::path_mtu() const {
@@ -158,7 +144,8 @@ bool Channel::accepts(fabric::HcaPort& arrival, const fabric::ParsedPacket& pack
     if (!is_dynamic && (&arrival != port() || !is_on_path(path, arrival, packet)))
         return false;
     if (!has_p_key(path, arrival, packet.headers.transport.p_key)) {
-        report_p_key(arrival, packet.headers);
+        arrival.report_violation(
+            fabric::key_violation(packet.headers, fabric::KeyViolation::Kind::p_key));
         return false;
     }
     if (!is_dynamic)

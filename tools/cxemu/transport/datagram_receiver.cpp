@@ -218,23 +218,11 @@ void DatagramReceiver::finish(std::optional<DropReason> drop) {
 }
 
 void DatagramReceiver::report_violation(const Arrival& arrival, DropReason reason) {
+    using Kind = fabric::KeyViolation::Kind;
     if (reason != DropReason::partition_key && reason != DropReason::queue_key)
         return;
-    const bool partition = reason == DropReason::partition_key;
-    const auto& headers = arrival.packet.headers;
-    fabric::KeyViolation violation{
-        .kind = partition ? fabric::KeyViolation::Kind::p_key : fabric::KeyViolation::Kind::q_key,
-        .key = partition ? headers.transport.p_key : headers.datagram->q_key,
-        .sl = headers.local.sl,
-        .source = headers.local.slid,
-        .destination = headers.local.dlid,
-        .source_qp = headers.datagram->source_qp,
-        .destination_qp = headers.transport.destination_qp};
-    if (headers.global) {
-        violation.source_gid = headers.global->source;
-        violation.destination_gid = headers.global->destination;
-    }
-    arrival.port.report_violation(violation);
+    const Kind kind = reason == DropReason::partition_key ? Kind::p_key : Kind::q_key;
+    arrival.port.report_violation(fabric::key_violation(arrival.packet.headers, kind));
 }
 
 } // namespace cxemu::transport

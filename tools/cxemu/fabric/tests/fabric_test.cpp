@@ -458,6 +458,17 @@ TEST_F(FabricTest, ThePortAnswersPerformanceRequestsWhetherTheHostHasAQp1OrNot) 
     }
 }
 
+TEST_F(FabricTest, PerformanceRequestWithWrongQKeyIsAViolation) {
+    bring_up();
+    clients[0].has_qp1 = true;
+    forget_arrivals();
+    const Mad request = make_pma(MadMethod::get, pma_attribute<"port_counters">);
+    ports[0]->send(general_services_packet(request, 1, 2, 0x1234));
+    time.settle();
+    EXPECT_FALSE(clients[0].take_mad());
+    EXPECT_EQ(ports[1]->q_key_violations(), 1);
+}
+
 TEST_F(FabricTest, OtherGeneralServicesAreTheHosts) {
     bring_up();
     clients[1].has_qp1 = true;

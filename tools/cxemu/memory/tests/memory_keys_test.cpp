@@ -587,11 +587,10 @@ std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t va
     umr.set_mask(changed);
     umr.control().set<"xlt_offset_47_16">(upper_offset);
     const auto done = execute_umr(
-        bench.keys(),
-        {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
-         .rights = {.fast_registration = true},
-         .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
-         .body = umr.bytes()});
+        bench.keys(), {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
+                       .rights = {.fast_registration = true},
+                       .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+                       .body = umr.bytes()});
     return done ? std::nullopt : std::optional(done.error());
 }
 
