@@ -29,6 +29,12 @@ class Cases(Programs):
     def test_the_null_region_takes_and_gives(self) -> None:
         self.check("null_region")
 
+    def test_pinned_memory_counts_against_the_limit_of_its_user(self) -> None:
+        self.check("pinned_accounting")
+
+    def test_programs_without_privileges_reach_no_management_queue(self) -> None:
+        self.check("management_datagrams")
+
     def test_z_partitions_are_those_of_the_subnet_manager(self) -> None:
         """The last one: another subnet manager takes over."""
         self.check("partitions")
