@@ -12,6 +12,7 @@ import pathlib
 import select
 import struct
 
+TELLS_DUMP_FILL_KEY = 1 << 1
 GET_CONTEXT, ALLOC_PD, DEALLOC_PD, CREATE_AH, REG_MR, REREG_MR, ALLOC_MW = 0, 3, 4, 5, 9, 11, 14
 CREATE_CQ, RESIZE_CQ, DESTROY_CQ = 18, 19, 20
 CREATE_QP, MODIFY_QP, DESTROY_QP, CREATE_SRQ, MODIFY_SRQ, DESTROY_SRQ = 24, 26, 27, 32, 33, 35
@@ -103,7 +104,9 @@ class Device:
             driver = struct.pack("<IIIIB3xIQ", 16, 4, flags, 0, 1, 0, 3)
         answer = self.command(GET_CONTEXT, driver, 8 + 72)
         self.events, _, _, self.register_size, self.registers = struct.unpack_from("<IIIII", answer)
-        (self.registers_to_add,) = struct.unpack_from("<I", answer, 8 + 64)
+        self.registers_to_add, dump_fill_key = struct.unpack_from("<II", answer, 8 + 64)
+        (told,) = struct.unpack_from("<I", answer, 8 + 36)
+        self.dump_fill_key = dump_fill_key if told & TELLS_DUMP_FILL_KEY else None
 
     def open_context_by_ioctl(self, driver: bytes) -> None:
         request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory regions on demand (ODP) of a program without privileges: large ones, and much advice about one.
 
-CXIB_REACH=short: UMRs of the device take no long offsets (umr_extended_translation_offset=0).
+CXIB_REACH=short: UMRs of the device take no long offsets (umr_extended_translation_offset=0), and it has no null region
+(dump_fill_mkey=0).
 """
 
 import contextlib
@@ -128,6 +129,10 @@ class ShortReach(PagedRegionTest):
             memory.madvise(mmap.MADV_DONTNEED)
             device.advise(key, address, 4 * MIB, flush=True)
             device.register(NOTHING, MIB, NOTHING, PAGED)
+
+    def test_programs_get_no_key_of_a_null_region(self) -> None:
+        with self.program() as device:
+            self.assertIsNone(device.dump_fill_key)
 
 
 if __name__ == "__main__":
