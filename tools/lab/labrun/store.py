@@ -16,7 +16,8 @@ import shutil
 import time
 from pathlib import Path
 
-SNAPSHOTS_KEPT = 8
+# More kinds than a check has: with fewer places each would be made, used once, and gone before the next check.
+SNAPSHOTS_KEPT = 20
 BYTES_KEPT = 4 << 30
 _MARKS_KEPT = 200
 # A failure may have been one of the moment: a full disk.

@@ -100,9 +100,9 @@ class Key(unittest.TestCase):
     def test_equal_guests_share(self):
         self.assertEqual(self.key(), self.key())
 
-    def test_up_to_two_hcas_make_no_difference_but_more_do(self):
-        self.assertEqual(self.key(hcas=0), self.key(hcas=2))
-        self.assertNotEqual(self.key(hcas=2), self.key(hcas=3))
+    def test_up_to_four_hcas_make_no_difference_but_more_do(self):
+        self.assertEqual(self.key(hcas=0), self.key(hcas=4))
+        self.assertNotEqual(self.key(hcas=4), self.key(hcas=5))
 
     def test_another_machine_is_another_kind(self):
         keys = {self.key(), self.key(machine={"cpus": 4}), self.key(machine={"memory": 3072}),
