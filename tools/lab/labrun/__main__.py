@@ -4,7 +4,7 @@
 import os
 import sys
 
-from . import options
+from . import bytecode, options
 from .session import Session
 
 _READER_GONE = 141
@@ -29,6 +29,7 @@ def main():
     if not release:
         print(f"lab: the {chosen.kernel} kernel is not there: run 'make lab' first", file=sys.stderr)
         return options.LAB_FAILED
+    bytecode.provide()
     try:
         return Session(chosen, release).run()
     except BrokenPipeError:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bytecode of the tests for their guests."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import pathlib
+import tempfile
+import unittest
+
+from labrun import bytecode
+
+
+class Bytecode(unittest.TestCase):
+    """It is there, it is that of the source, and what is wrong with a source is not said."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+        (self.directory / "guest").mkdir()
+        self.source = self.directory / "guest/test_something.py"
+        self.source.write_text("VALUE = 1\n")
+
+    @property
+    def compiled(self):
+        return pathlib.Path(importlib.util.cache_from_source(str(self.source)))
+
+    def test_is_put_beside_every_module(self):
+        bytecode.provide(self.directory)
+        self.assertTrue(self.compiled.exists())
+
+    def test_follows_the_source(self):
+        bytecode.provide(self.directory)
+        before = self.compiled.read_bytes()
+        self.source.write_text("VALUE = 12345\n")
+        os.utime(self.source, (1, 1))
+        bytecode.provide(self.directory)
+        self.assertNotEqual(self.compiled.read_bytes(), before)
+
+    def test_is_left_alone_where_it_is_up_to_date(self):
+        bytecode.provide(self.directory)
+        os.utime(self.compiled, (1, 1))
+        bytecode.provide(self.directory)
+        self.assertEqual(self.compiled.stat().st_mtime, 1)
+
+    def test_a_source_with_an_error_is_left_to_whoever_runs_it(self):
+        self.source.write_text("this is no Python\n")
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            bytecode.provide(self.directory)
+        self.assertEqual(output.getvalue(), "")
+        self.assertFalse(self.compiled.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
