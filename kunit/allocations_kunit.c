@@ -294,6 +294,7 @@ static void may_fail_in_bring_up(struct kunit *test)
 	int err;
 
 	skip_unless_allocations_can_fail(test);
+	fake_hca_want_few_pages(hca);
 	hca->asynchronous = true;
 	hca->dma = false;
 	do {

@@ -25,6 +25,15 @@ static int bring_up_init(struct kunit *test)
 	return 0;
 }
 
+/* For cases that bring a device up once for each of its commands. */
+static struct fake_hca *make_small(struct kunit *test)
+{
+	struct fake_hca *hca = test->priv;
+
+	fake_hca_want_few_pages(hca);
+	return hca;
+}
+
 static struct cxib_hw *make_hw(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
@@ -123,8 +132,8 @@ static bool is_refusal(enum fake_fault fault)
 static void unwinds_when_any_command_fails(struct kunit *test)
 {
 	const enum fake_fault *fault = test->param_value;
+	struct fake_hca *hca = make_small(test);
 	unsigned int count = commands_of_bring_up(test);
-	struct fake_hca *hca = test->priv;
 	unsigned int optional = 0;
 	unsigned int at;
 
@@ -148,8 +157,8 @@ static void unwinds_when_any_command_fails(struct kunit *test)
 
 static void survives_garbage_in_any_answer(struct kunit *test)
 {
+	struct fake_hca *hca = make_small(test);
 	unsigned int count = commands_of_bring_up(test);
-	struct fake_hca *hca = test->priv;
 	unsigned int at;
 
 	for (at = 0; at < count; at++) {
@@ -169,7 +178,7 @@ static void survives_garbage_in_any_answer(struct kunit *test)
 static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
 {
 	const enum fake_fault *fault = test->param_value;
-	struct fake_hca *hca = test->priv;
+	struct fake_hca *hca = make_small(test);
 	unsigned int at;
 
 	for (at = 0; ; at++) {
@@ -190,8 +199,8 @@ static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
 
 static void unwinds_when_the_device_stops_answering_at_any_point(struct kunit *test)
 {
+	struct fake_hca *hca = make_small(test);
 	unsigned int count = commands_of_bring_up(test);
-	struct fake_hca *hca = test->priv;
 	unsigned int at;
 
 	for (at = 0; at < count; at++) {
@@ -321,16 +330,16 @@ static void answers_page_requests_of_the_firmware(struct kunit *test)
 	struct cxib_hw *hw = make_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	fake_hca_request_pages(hca, 3000);
+	fake_hca_request_pages(hca, 300);
 	flush_workqueue(hw->workqueue);
 	flush_work(&hw->pages.work);
-	KUNIT_EXPECT_EQ(test, hca->page_count, 3026);
+	KUNIT_EXPECT_EQ(test, hca->page_count, 326);
 
-	fake_hca_request_pages(hca, -1000);
+	fake_hca_request_pages(hca, -100);
 	flush_workqueue(hw->workqueue);
 	flush_work(&hw->pages.work);
-	KUNIT_EXPECT_EQ(test, hca->page_count, 2026);
-	KUNIT_EXPECT_EQ(test, hw->pages.count, 2026);
+	KUNIT_EXPECT_EQ(test, hca->page_count, 226);
+	KUNIT_EXPECT_EQ(test, hw->pages.count, 226);
 
 	cxib_hw_tear_down(hw);
 	fake_hca_expect_clean(hca);

@@ -672,6 +672,16 @@ static void allocate_parts(struct fake_hca *hca)
 	KUNIT_ASSERT_NOT_NULL(test, hca->current_caps);
 }
 
+/*
+ * For cases that start a device hundreds of times: each page costs as much as a
+ * command, and the second one of each kind is treated as the tenth would be.
+ */
+void fake_hca_want_few_pages(struct fake_hca *hca)
+{
+	hca->boot_pages = 2;
+	hca->init_pages = 2;
+}
+
 /* A device that works; it is freed with the case. */
 struct fake_hca *fake_hca_create(struct kunit *test)
 {

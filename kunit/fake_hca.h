@@ -180,6 +180,7 @@ struct fake_hca {
 };
 
 struct fake_hca *fake_hca_create(struct kunit *test);
+void fake_hca_want_few_pages(struct fake_hca *hca);
 void fake_hca_release(struct fake_hca *hca);
 void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at);
 void fake_hca_expect_clean(struct fake_hca *hca);

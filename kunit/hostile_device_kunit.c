@@ -50,6 +50,7 @@ static void survives_whatever_it_does(struct kunit *test)
 	struct cxib_hw *hw;
 	unsigned int seed;
 
+	fake_hca_want_few_pages(hca);
 	hca->dma = false;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		hw = make_hw(test, hca);
