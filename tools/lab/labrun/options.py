@@ -86,18 +86,10 @@ def _parser():
     return parser
 
 
-def _note(text):
-    print(f"lab: {text}", file=sys.stderr)
-
-
 def _choose_hcas(parser, options):
     built = EMULATOR.exists()
     if options.hcas is None:
-        wanted = 0 if options.driver == "none" else 1
-        if wanted and not built and options.driver == "cxib":
-            _note("build/cxemu/cxemu is not built (make cxemu): the guest has no HCA")
-            wanted = 0
-        options.hcas = wanted
+        options.hcas = 0 if options.driver == "none" else 1
     if options.hcas and not built:
         parser.error(f"--hcas {options.hcas} needs the emulator: build/cxemu/cxemu is not built (make cxemu)")
 
