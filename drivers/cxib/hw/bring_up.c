@@ -229,6 +229,7 @@ static int start_health(struct cxib_hw *hw)
 static void stop_health(struct cxib_hw *hw)
 {
 	cxib_health_stop(&hw->health);
+	cxib_command_queue_stop_settling(&hw->commands);
 }
 
 static int enable_function(struct cxib_hw *hw)

@@ -15,6 +15,7 @@ static const char * const slot_states[] = {
 	[CXIB_SLOT_ISSUED] = "issued",
 	[CXIB_SLOT_ANSWERED] = "answered",
 	[CXIB_SLOT_ABANDONED] = "abandoned",
+	[CXIB_SLOT_LATE] = "late",
 };
 
 static void copy_statistics(struct cxib_command_queue *queue, unsigned long opcode,

@@ -85,7 +85,12 @@ static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command
 	cxib_mailbox_chain_destroy(queue->pool, &slot->output);
 }
 
-static void release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+/**
+ * cxib_command_release_slot() - nobody has to do with a slot any more
+ * @queue: the queue
+ * @slot: slot of the caller's
+ */
+void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
 
@@ -174,6 +179,8 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 
 	slot->opcode = hw_cmd_in_get_opcode(command->in);
 	slot->op_mod = hw_cmd_in_get_op_mod(command->in);
+	memcpy(&slot->head, command->in, sizeof(slot->head));
+	slot->creation = cxib_creation_find(slot->opcode);
 	slot->room = command->out_length;
 	slot->statistics = find_statistics(queue, slot->opcode);
 	err = cxib_mailbox_chain_create(queue->pool, command->in_length - behind, slot->token,
@@ -332,11 +339,24 @@ static void say_abandoned(struct cxib_command_queue *queue,
 			slot->number);
 }
 
+/* Nobody knows whether the command has made something, or will. */
+static void open_creation(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+			  unsigned int limit_ms)
+{
+	lockdep_assert_held(&queue->lock);
+
+	if (!slot->creation)
+		return;
+	queue->open++;
+	WRITE_ONCE(queue->patience_ends, jiffies + msecs_to_jiffies(limit_ms));
+}
+
 /*
  * Gives up waiting. Returns false if the answer has come after all; otherwise
  * the slot is the device's, and @err says why.
  */
-static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *slot, int *err)
+static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+		    unsigned int limit_ms, int *err)
 {
 	bool stuck = false;
 	unsigned long flags;
@@ -348,6 +368,7 @@ static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *
 		return false;
 	}
 	slot->state = CXIB_SLOT_ABANDONED;
+	open_creation(queue, slot, limit_ms);
 	if (slot->statistics)
 		slot->statistics->timeouts += !queue->broken;
 	*err = queue->broken ? -EIO : -ETIMEDOUT;
@@ -374,6 +395,9 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
 	count_answer(slot, err);
+	/* It stays open for good: there will be no other answer. */
+	if (err == -EBADMSG)
+		open_creation(queue, slot, 0);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return err;
 }
@@ -390,18 +414,18 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 			free_mailboxes(queue, slot);
 	}
 	if (err) {
-		release_slot(queue, slot);
+		cxib_command_release_slot(queue, slot);
 		return err;
 	}
 
 	await_answer(queue, slot, limit_ms);
-	if (abandon(queue, slot, &err)) {
+	if (abandon(queue, slot, limit_ms, &err)) {
 		if (err == -ETIMEDOUT)
 			say_abandoned(queue, slot, limit_ms);
 		return err;
 	}
 	err = finish(queue, slot, command);
-	release_slot(queue, slot);
+	cxib_command_release_slot(queue, slot);
 	return err;
 }
 
@@ -443,6 +467,8 @@ int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *comm
 		return -EIO;
 
 	opcode = hw_cmd_in_get_opcode(command->in);
+	if (!command->settles)
+		cxib_creations_await(queue, opcode);
 	slot = take_slot(queue, opcode, jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
 		return run_in_slot(queue, slot, command, limit_ms);
@@ -499,9 +525,32 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	return found;
 }
 
+static void settle_later(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	slot->state = CXIB_SLOT_LATE;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	queue_work(system_unbound_wq, &queue->settle);
+}
+
+/**
+ * cxib_command_queue_stop_settling() - nobody looks at late answers any more
+ * @queue: queue that gets no command any more
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
+{
+	cancel_work_sync(&queue->settle);
+}
+
 /**
  * cxib_command_queue_absorb() - makes slots usable whose answer came too late
  * @queue: the queue
+ *
+ * What a command has made is destroyed by a work item, which then makes the slot usable.
  *
  * Context: process context.
  * Return: how many slots that were.
@@ -518,7 +567,10 @@ unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
 				 "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
 				 hw_cmd_name(slot->opcode), slot->opcode,
 				 ktime_ms_delta(ktime_get(), slot->issued), slot->number);
-		release_slot(queue, slot);
+		if (slot->creation)
+			settle_later(queue, slot);
+		else
+			cxib_command_release_slot(queue, slot);
 		count++;
 	}
 	return count;
@@ -533,6 +585,7 @@ static void wake_everybody(struct cxib_command_queue *queue)
 		wake_up(&queue->slots[i].wait);
 	wake_up_all(&queue->ordinary.wait);
 	wake_up_all(&queue->pages.wait);
+	wake_up_all(&queue->settled);
 }
 
 /**
@@ -571,7 +624,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_broken);
  * cxib_command_queue_is_busy() - whether the device may still write to the queue
  * @queue: the queue
  *
- * Return: true if a slot is in use or set aside, or the device was given up.
+ * Return: true if a slot is in use or set aside, the device may have made what nobody
+ * knows of, or was given up.
  */
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 {
@@ -580,7 +634,7 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	bool busy;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	busy = queue->broken;
+	busy = queue->broken || queue->open;
 	for (i = 0; i < queue->slot_count; i++)
 		busy |= queue->slots[i].state != CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -666,6 +720,9 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 		.polled = true,
 	};
 	spin_lock_init(&queue->lock);
+	INIT_WORK(&queue->settle, cxib_creations_settle);
+	init_waitqueue_head(&queue->settled);
+	INIT_LIST_HEAD(&queue->kept);
 	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGES_AT_ONCE);
 	xa_init(&queue->statistics);
 	init_slots(queue);
@@ -740,6 +797,7 @@ void cxib_command_queue_destroy(struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
+	cxib_command_queue_stop_settling(queue);
 	for (i = 0; i < CXIB_COMMAND_SLOTS_MAX; i++)
 		free_mailboxes(queue, &queue->slots[i]);
 	dma_free_coherent(queue->dev, QUEUE_SIZE, queue->entries, queue->dma);

@@ -7,7 +7,8 @@
  * A slot belongs to nobody (free), to a caller (filling, answered), to the
  * device (issued), or to the device after its caller gave up (abandoned). An
  * abandoned slot and its mailboxes stay as they are until the answer comes,
- * because the device may still write to them.
+ * because the device may still write to them. If the command makes something,
+ * the slot is "late" from then on, until hw/creations.c has looked at the answer.
  */
 #ifndef CXIB_HW_COMMAND_QUEUE_H
 #define CXIB_HW_COMMAND_QUEUE_H
@@ -17,9 +18,12 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "hw/command_interface.h"
+#include "hw/commands_objects.h"
+#include "hw/creations.h"
 #include "hw/mailbox.h"
 
 struct cxib_bus;
@@ -41,6 +45,7 @@ struct dma_pool;
  * @CXIB_SLOT_ISSUED: the device's
  * @CXIB_SLOT_ANSWERED: the caller's, who has to look at the answer
  * @CXIB_SLOT_ABANDONED: the device's; nobody waits for the answer
+ * @CXIB_SLOT_LATE: of the work item that destroys what such a command has made
  */
 enum cxib_slot_state {
 	CXIB_SLOT_FREE,
@@ -48,6 +53,7 @@ enum cxib_slot_state {
 	CXIB_SLOT_ISSUED,
 	CXIB_SLOT_ANSWERED,
 	CXIB_SLOT_ABANDONED,
+	CXIB_SLOT_LATE,
 };
 
 /**
@@ -75,6 +81,8 @@ struct cxib_command_statistics {
  * @token: token of the command
  * @opcode: of the command
  * @op_mod: of the command
+ * @head: first words of its input
+ * @creation: what it makes; NULL: nothing
  * @room: bytes that the output may have
  * @issued: when the doorbell was rung
  * @answered: when the answer was seen
@@ -92,6 +100,8 @@ struct cxib_command_slot {
 	u8 token;
 	u16 opcode;
 	u16 op_mod;
+	struct hw_general_obj_in_cmd_hdr head;
+	const struct cxib_creation *creation;
 	u32 room;
 	ktime_t issued;
 	ktime_t answered;
@@ -127,6 +137,8 @@ struct cxib_slot_class {
  * @limit_ms: time limit of commands that do not set their own
  * @messages: how often the kernel log gets something about commands of this
  *	device, whatever others have to say
+ * @settle: looks at late answers of commands that make something
+ * @settled: where one waits for that
  * @lock: protects what follows, the state of every slot and the contents of
  *	@statistics. Taken in interrupts.
  * @slots: the slots
@@ -136,6 +148,9 @@ struct cxib_slot_class {
  * @issued: commands issued so far
  * @late_answers: answers that came after their caller gave up
  * @missed_events: answers that were found without an event in event mode
+ * @open: commands that may have made something, or may yet, and nobody knows what
+ * @patience_ends: until then, in jiffies, it is worth while to wait for them
+ * @kept: struct cxib_kept: memory that is kept as long as there are any
  */
 struct cxib_command_queue {
 	struct cxib_bus *bus;
@@ -150,6 +165,8 @@ struct cxib_command_queue {
 	struct xarray statistics;
 	unsigned int limit_ms;
 	struct ratelimit_state messages;
+	struct work_struct settle;
+	wait_queue_head_t settled;
 
 	spinlock_t lock; /* slots, see above */
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
@@ -159,6 +176,9 @@ struct cxib_command_queue {
 	u64 issued;
 	u64 late_answers;
 	u64 missed_events;
+	unsigned int open;
+	unsigned long patience_ends;
+	struct list_head kept;
 };
 
 /**
@@ -187,6 +207,7 @@ struct cxib_slot_description {
  * @out_length: room for it in bytes, at least 12
  * @limit_ms: time limit; 0 stands for that of the queue
  * @quiet: a bad status is no news for the kernel log
+ * @settles: destroys what a late answer tells of; does not wait for other late answers
  * @status: filled: status of the answer
  * @syndrome: filled: syndrome of the answer
  */
@@ -197,6 +218,7 @@ struct cxib_command {
 	size_t out_length;
 	unsigned int limit_ms;
 	bool quiet;
+	bool settles;
 	u8 status;
 	u32 syndrome;
 };
@@ -211,6 +233,8 @@ void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots);
 void cxib_command_queue_break(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_broken(struct cxib_command_queue *queue);
+void cxib_command_queue_stop_settling(struct cxib_command_queue *queue);
+void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot);
 unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue);
 unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue);
 

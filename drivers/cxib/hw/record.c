@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Doorbell records: made and freed. */
+#include <kunit/visibility.h>
 #include <linux/cache.h>
 #include <linux/device.h>
 #include <linux/dmapool.h>
@@ -18,11 +19,13 @@ int cxib_hw_create_record_pool(struct cxib_hw *hw)
 				      SMP_CACHE_BYTES, 0);
 	return hw->records ? 0 : -ENOMEM;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_create_record_pool);
 
 void cxib_hw_destroy_record_pool(struct cxib_hw *hw)
 {
 	dma_pool_destroy(hw->records);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_record_pool);
 
 /**
  * cxib_record_create() - allocates a doorbell record
@@ -37,6 +40,7 @@ int cxib_record_create(struct cxib_hw *hw, struct cxib_record *record)
 	record->words = dma_pool_zalloc(hw->records, GFP_KERNEL, &record->dma);
 	return record->words ? 0 : -ENOMEM;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_record_create);
 
 /**
  * cxib_record_destroy() - frees it

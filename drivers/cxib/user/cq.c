@@ -186,7 +186,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	if (!err)
 		err = start(cq, udata, &params);
 	if (err)
-		cxib_unpin_queue(&cq->user, &cq->buffer);
+		cxib_unpin_failed_queue(cq->ib.device, &cq->user, &cq->buffer, err);
 	return err;
 }
 

@@ -140,7 +140,7 @@ static struct cxib_devx_memory *register_memory(struct cxib_context *context,
 	return memory;
 
 release_umem:
-	ib_umem_release(memory->umem);
+	cxib_release_umem(to_verbs(context->ib.device), memory->umem, err);
 free_memory:
 	kfree(memory);
 	return ERR_PTR(err);

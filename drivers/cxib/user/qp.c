@@ -278,7 +278,7 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	if (!err)
 		err = start(qp, init, udata);
 	if (err)
-		cxib_unpin_queue(&qp->user, &qp->buffer);
+		cxib_unpin_failed_queue(qp->ib.device, &qp->user, &qp->buffer, err);
 	return err;
 }
 

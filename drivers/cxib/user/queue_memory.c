@@ -194,3 +194,34 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 	*buffer = (struct cxib_buffer){};
 	*user = (struct cxib_user_queue){};
 }
+
+/**
+ * cxib_unpin_failed_queue() - cxib_unpin_queue() after the device may have made the queue
+ * @ib: RDMA device
+ * @user: what the program has brought; empty afterwards
+ * @buffer: the pages; empty afterwards
+ * @err: how its creation has ended
+ *
+ * Where nobody knows that, the memory stays pinned (verbs/quarantine.h).
+ *
+ * Context: process context of the program, may sleep.
+ */
+void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
+			     struct cxib_buffer *buffer, int err)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct ib_umem *page;
+
+	/* The page has other records, too, and its books go with the context. */
+	if (user->record_page && cxib_may_come_true(verbs, err)) {
+		page = ib_umem_get(ib, user->record_page->umem->address, PAGE_SIZE,
+				   IB_ACCESS_LOCAL_WRITE);
+		if (IS_ERR(page))
+			cxib_end_in_device(verbs, NULL, err);
+		else
+			cxib_release_umem(verbs, page, err);
+	}
+	cxib_release_umem(verbs, user->umem, err);
+	user->umem = NULL;
+	cxib_unpin_queue(user, buffer);
+}

@@ -73,7 +73,7 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 		return err;
 	err = start(srq, udata);
 	if (err)
-		cxib_unpin_queue(&srq->user, &srq->buffer);
+		cxib_unpin_failed_queue(srq->ib.device, &srq->user, &srq->buffer, err);
 	init->attr.max_wr = BIT(srq->log_size) - 1;
 	return err;
 }

@@ -69,6 +69,8 @@ int cxib_put_response(struct ib_udata *udata, const void *response, size_t size)
 int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
 		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record);
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
+void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
+			     struct cxib_buffer *buffer, int err);
 int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 		    struct cxib_user_queue *user, struct cxib_buffer *buffer);
 

@@ -56,10 +56,10 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
 	return err;
 }
 
-static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq, int err)
 {
-	cxib_record_destroy(verbs->hw, &cq->record);
-	cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
+	cxib_free_queue_memory(verbs, &cq->buffer, &cq->record, err);
 }
 
 /**
@@ -175,7 +175,7 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 abort:
 	cxib_cq_abort(cq);
 free_memory:
-	free_memory(verbs, cq);
+	free_memory(verbs, cq, err);
 	return err;
 }
 
@@ -205,7 +205,7 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 	cxib_reference_end(&cq->reference);
 	mutex_destroy(&cq->ring_lock);
 	if (!cq->is_user)
-		free_memory(verbs, cq);
+		free_memory(verbs, cq, 0);
 	return 0;
 }
 

@@ -138,6 +138,15 @@ static const struct cxib_event_handlers event_handlers = {
 	.page_fault = cxib_page_fault_event,
 };
 
+/*
+ * It may have an object that nobody knows, and refuse an end because of that. Who ends a
+ * parent has waited for the answer already: cxib_creations_await().
+ */
+static bool owes_answers(struct cxib_verbs *verbs)
+{
+	return READ_ONCE(commands_of(verbs)->open);
+}
+
 /**
  * cxib_end_in_device() - what becomes of an object whose end has failed
  * @verbs: RDMA device
@@ -145,7 +154,8 @@ static const struct cxib_event_handlers event_handlers = {
  * @err: how the command ended
  *
  * The kernel's own objects have to go. If the device does not let go of one,
- * it is given up, and loses its access to memory.
+ * it is given up, and loses its access to memory. The same when it has not said
+ * what became of a command.
  *
  * Context: process context, may sleep.
  * Return: 0 when the memory of the object can be freed, otherwise @err.
@@ -154,7 +164,7 @@ int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, i
 {
 	if (!err)
 		return 0;
-	if (udata && !cxib_command_queue_is_broken(commands_of(verbs))) {
+	if (udata && !cxib_command_queue_is_broken(commands_of(verbs)) && !owes_answers(verbs)) {
 		ibdev_dbg(&verbs->ib, "the device does not let an object of a program end: error %d\n",
 			  err);
 		return err;
@@ -463,6 +473,7 @@ unset_client:
 	cxib_counters_destroy(verbs);
 destroy_ports:
 	cxib_ports_destroy(verbs);
+	cxib_quarantine_end(verbs);
 	user->stop(verbs);
 destroy_workqueue:
 	destroy_workqueue(verbs->workqueue);
@@ -480,6 +491,8 @@ dealloc_device:
  */
 void cxib_verbs_unregister(struct cxib_verbs *verbs)
 {
+	/* Programs may have parents of what the device has made without saying so. */
+	cxib_quarantine_end(verbs);
 	ib_unregister_device(&verbs->ib);
 	cxib_paging_destroy(verbs);
 	cxib_umr_destroy(verbs);
@@ -488,6 +501,7 @@ void cxib_verbs_unregister(struct cxib_verbs *verbs)
 	cxib_xrc_destroy(verbs);
 	cxib_counters_destroy(verbs);
 	cxib_ports_destroy(verbs);
+	cxib_quarantine_end(verbs);
 	verbs->user->stop(verbs);
 	destroy_workqueue(verbs->workqueue);
 	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||

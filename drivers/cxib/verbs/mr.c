@@ -282,7 +282,7 @@ static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64
 free_mr:
 	kfree(mr);
 release_umem:
-	ib_umem_release(umem);
+	cxib_release_umem(to_verbs(ib->device), umem, err);
 	return ERR_PTR(err);
 }
 
@@ -344,6 +344,7 @@ static struct ib_mr *take_over(struct cxib_mr *old, struct ib_pd *pd, int access
 	mr->access = access;
 	err = register_pages(mr, old->umem, pd, old->ib.iova);
 	if (err) {
+		old->umem_error = err;
 		kfree(mr);
 		return ERR_PTR(err);
 	}
@@ -730,7 +731,7 @@ int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
 	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
-	ib_umem_release(mr->umem);
+	cxib_release_umem(verbs, mr->umem, mr->umem_error);
 	ib_umem_release(mr->umem_in_doubt);
 	if (mr->list)
 		cxib_free_key_list(ib->device, mr);

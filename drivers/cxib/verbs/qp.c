@@ -154,10 +154,10 @@ free_entries:
 	return err;
 }
 
-static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp, int err)
 {
-	cxib_record_destroy(verbs->hw, &qp->record);
-	cxib_buffer_destroy(&qp->buffer, verbs->hw->bus->dev);
+	cxib_free_queue_memory(verbs, &qp->buffer, &qp->record, err);
 	free_entries(qp);
 }
 
@@ -519,7 +519,7 @@ stop_gsi:
 	cxib_gsi_stop(qp);
 	cxib_gsi_destroy(qp);
 free_memory:
-	free_memory(verbs, qp);
+	free_memory(verbs, qp, err);
 	return err;
 }
 
@@ -608,7 +608,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
-		free_memory(verbs, qp);
+		free_memory(verbs, qp, 0);
 	return 0;
 }
 

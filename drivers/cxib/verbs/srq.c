@@ -261,10 +261,10 @@ free_entries:
 	return err;
 }
 
-static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq, int err)
 {
-	cxib_record_destroy(verbs->hw, &srq->record);
-	cxib_buffer_destroy(&srq->buffer, verbs->hw->bus->dev);
+	cxib_free_queue_memory(verbs, &srq->buffer, &srq->record, err);
 	bitmap_free(srq->outstanding);
 	kvfree(srq->entries);
 }
@@ -299,7 +299,7 @@ int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr 
 abort:
 	cxib_srq_abort(srq);
 free_memory:
-	free_memory(verbs, srq);
+	free_memory(verbs, srq, err);
 	return err;
 }
 
@@ -321,7 +321,7 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 		cxib_cq_forget_srq(to_cq(srq->ib.ext.cq), srq->number);
 	cxib_reference_end(&srq->reference);
 	if (!srq->is_user)
-		free_memory(verbs, srq);
+		free_memory(verbs, srq, 0);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "hw/ports.h"
 #include "hw/record.h"
 #include "hw/work_queue.h"
+#include "verbs/quarantine.h"
 
 #define CXIB_PORTS_MAX		2
 #define CXIB_COUNTERS_MAX	24
@@ -314,6 +315,7 @@ struct cxib_mw {
  * struct cxib_mr - a memory region
  * @ib: as the RDMA core sees it
  * @umem: pages of the program's memory; NULL for memory of the kernel or the device
+ * @umem_error: how the creation of another key for @umem has failed; 0: it has not
  * @umem_in_doubt: pages that the key may stand for, too, since a change of it failed; or NULL
  * @access: IB_ACCESS_… of a program's region
  * @list: entries of a region that requests register; NULL for others
@@ -330,6 +332,7 @@ struct cxib_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;
 	struct ib_umem *umem_in_doubt;
+	int umem_error;
 	u32 access;
 	void *list;
 	dma_addr_t list_dma;

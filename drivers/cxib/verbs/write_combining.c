@@ -141,13 +141,13 @@ destroy_buffer:
 	return err;
 }
 
-static void free_memory(struct trial *trial)
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct trial *trial, int err)
 {
-	struct cxib_hw *hw = trial->verbs->hw;
+	struct cxib_buffer none = {};
 
-	cxib_record_destroy(hw, &trial->records[SENDS_PART]);
-	cxib_record_destroy(hw, &trial->records[CQ_PART]);
-	cxib_buffer_destroy(&trial->buffer, hw->bus->dev);
+	cxib_free_queue_memory(trial->verbs, &none, &trial->records[SENDS_PART], err);
+	cxib_free_queue_memory(trial->verbs, &trial->buffer, &trial->records[CQ_PART], err);
 }
 
 static int create_cq(struct trial *trial)
@@ -266,7 +266,7 @@ static int make(struct trial *trial)
 	return 0;
 
 free_memory:
-	free_memory(trial);
+	free_memory(trial, err);
 free_doorbells:
 	free_doorbells(trial);
 	return err;
@@ -275,7 +275,7 @@ free_doorbells:
 static void end(struct trial *trial)
 {
 	destroy_queues(trial);
-	free_memory(trial);
+	free_memory(trial, 0);
 	free_doorbells(trial);
 }
 

@@ -98,11 +98,13 @@ destroy_buffer:
 	return err;
 }
 
-static void free_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc, int err)
 {
-	cxib_record_destroy(verbs->hw, &xrc->records[SRQ_PART]);
-	cxib_record_destroy(verbs->hw, &xrc->records[CQ_PART]);
-	cxib_buffer_destroy(&xrc->buffer, verbs->hw->bus->dev);
+	struct cxib_buffer none = {};
+
+	cxib_free_queue_memory(verbs, &none, &xrc->records[SRQ_PART], err);
+	cxib_free_queue_memory(verbs, &xrc->buffer, &xrc->records[CQ_PART], err);
 }
 
 static int make_queues(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
@@ -144,7 +146,7 @@ dealloc_xrcd:
 dealloc_pd:
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
-	free_memory(verbs, xrc);
+	free_memory(verbs, xrc, err);
 	return err;
 }
 
@@ -187,5 +189,5 @@ void cxib_xrc_destroy(struct cxib_verbs *verbs)
 	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, xrc->cqn));
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
 	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
-	free_memory(verbs, xrc);
+	free_memory(verbs, xrc, 0);
 }

@@ -43,6 +43,20 @@ class RecoveryTest(unittest.TestCase):
     def name(self) -> str:
         return f"pci/{self.hca.name}"
 
+    def device_name(self) -> str:
+        return next(self.hca.glob("infiniband/*")).name
+
+    def limit_commands(self, milliseconds: int) -> None:
+        """The device is started again, so that the limit holds."""
+        limit = pathlib.Path("/sys/kernel/debug/cxib/command_limit_ms")
+        usual = limit.read_text()
+        guest.write_attribute(limit, str(milliseconds))
+        self.addCleanup(guest.write_attribute, limit, usual)
+        self.addCleanup(control, "faults", "clear")
+        guest.unbind(self.hca)
+        self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
     def port_state(self) -> str:
         try:
             return next(self.hca.glob("infiniband/*/ports/1/state")).read_text()

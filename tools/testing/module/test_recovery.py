@@ -62,9 +62,6 @@ class Recovery(RecoveryTest):
         self.addCleanup(os.killpg, load.pid, 9)
         time.sleep(2)
 
-    def device_name(self) -> str:
-        return next(self.hca.glob("infiniband/*")).name
-
     def test_from_a_fault_under_load(self) -> None:
         self.put_under_load()
         with self.recovers("it reports a fatal fault"):
@@ -86,17 +83,6 @@ class Recovery(RecoveryTest):
             trouble("pages", "request", "1", str(2 * ASYNCHRONOUS_EVENTS))
         self.assertIn("the device reports asynchronous_eq_buf_overrun (syndrome 0xc", self.new_messages())
         self.assertEqual(control("violations")["rules"]["event_queue_overrun"]["allowed"], 1)
-
-    def limit_commands(self, milliseconds: int) -> None:
-        """The device is started again, so that the limit holds."""
-        limit = pathlib.Path("/sys/kernel/debug/cxib/command_limit_ms")
-        usual = limit.read_text()
-        guest.write_attribute(limit, str(milliseconds))
-        self.addCleanup(guest.write_attribute, limit, usual)
-        self.addCleanup(control, "faults", "clear")
-        guest.unbind(self.hca)
-        self.assertEqual(guest.bind_error(self.hca), "")
-        until(self.is_active, "the port is active again")
 
     def query_agent(self) -> int:
         """Asks the agent of the device itself, which its firmware is."""

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory of queues whose creation has an unknown end. */
+#include "fake_queue_pair.h"
+#include "hw/buffer.h"
+
+static struct fake_queue_pair *make(struct kunit *test, struct cxib_buffer *buffer)
+{
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	mutex_init(&fake->hw.dma_lock);
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_record_pool(&fake->hw));
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(buffer, fake->hca->bus.dev, PAGE_SIZE));
+	return fake;
+}
+
+/* How it is freed after its creation has ended with @err. */
+static void free_after(struct kunit *test, struct fake_queue_pair *fake,
+		       struct cxib_buffer *buffer, int err)
+{
+	struct cxib_record record;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_record_create(&fake->hw, &record));
+	cxib_free_queue_memory(&fake->verbs, buffer, &record, err);
+}
+
+static void refused_queue_leaves_nothing_behind(struct kunit *test)
+{
+	struct cxib_buffer buffer;
+	struct fake_queue_pair *fake = make(test, &buffer);
+
+	free_after(test, fake, &buffer, -EINVAL);
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
+	cxib_hw_destroy_record_pool(&fake->hw);
+}
+
+static void queue_with_late_answer_keeps_memory_until_dma_is_off(struct kunit *test)
+{
+	static const int errors[] = { -ETIMEDOUT, -EBADMSG };
+	struct fake_queue_pair *fake;
+	struct cxib_buffer buffer;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		fake = make(test, &buffer);
+		fake->hw.commands.open = 1;
+		free_after(test, fake, &buffer, errors[i]);
+		KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+		KUNIT_EXPECT_TRUE(test, fake->hca->dma);
+		cxib_quarantine_end(&fake->verbs);
+		KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+		KUNIT_EXPECT_FALSE(test, fake->hca->dma);
+		cxib_hw_destroy_record_pool(&fake->hw);
+	}
+}
+
+/* It was under way when the device was given up, which may have access to memory still. */
+static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *test)
+{
+	struct cxib_buffer buffer;
+	struct fake_queue_pair *fake = make(test, &buffer);
+
+	fake->hw.commands.open = 1;
+	cxib_command_queue_break(&fake->hw.commands);
+	free_after(test, fake, &buffer, -EIO);
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	cxib_quarantine_end(&fake->verbs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
+	cxib_hw_destroy_record_pool(&fake->hw);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(refused_queue_leaves_nothing_behind),
+	KUNIT_CASE(queue_with_late_answer_keeps_memory_until_dma_is_off),
+	KUNIT_CASE(queue_of_fatal_device_keeps_memory_until_dma_is_off),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "quarantine",
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Commands that make something and are answered too late, or never: memory that the device was told of stays pinned.
+
+Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
+"""
+
+import contextlib
+import ctypes
+import mmap
+import pathlib
+import unittest
+from collections.abc import Callable
+
+import guest
+import rdma
+import verbs
+from control import control, until
+from pyverbs import enums
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsRDMAError
+from pyverbs.qp import QP, QPCap, QPInitAttr
+from pyverbs.srq import SRQ, SrqInitAttr
+from recovering import RecoveryTest, trouble
+
+LIMIT = 3000  # milliseconds that a command may take
+LATE = "delay=5000ms"  # before those who wait for the answer lose their patience
+SIZE = 1 << 20
+WRITTEN, UNTOUCHED = b"\x5a" * 8, b"\x00" * 8
+
+
+def pinned() -> int:
+    """Bytes that this process has pinned."""
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmPin:"))
+
+
+def next_key(domain: PD) -> int:
+    """What the next region of a program will be called: keys are numbered one after the other."""
+    with contextlib.closing(MR(domain, 4096, verbs.ALL_ACCESS)) as first, \
+            contextlib.closing(MR(domain, 4096, verbs.ALL_ACCESS)) as second:
+        index = 2 * (second.rkey >> 8) - (first.rkey >> 8)
+        with contextlib.closing(MR(domain, 4096, verbs.ALL_ACCESS)) as third:
+            assert third.rkey >> 8 == index
+            return index << 8 | (third.rkey + 1) & 0xFF
+
+
+def address_of(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+class LateAnswers(RecoveryTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.limit_commands(LIMIT)
+        self.pinned = pinned()
+
+    def objects(self) -> dict[str, int]:
+        return {kind: numbers["living"] for kind, numbers in control("objects", "@hca1")["hca1"].items()
+                if numbers["living"]}
+
+    def is_refused(self, make: Callable[[], object], fault: str) -> None:
+        """The program is told of a failure, whatever the device does afterwards."""
+        trouble("fault", f"command {fault} times=1")
+        with self.assertRaises(PyverbsRDMAError):
+            make()
+
+    def came_late(self) -> bool:
+        return "came late" in self.new_messages()
+
+    def test_a_region_that_is_made_late_is_destroyed(self) -> None:
+        before = self.objects()
+        context = Context(name=self.device_name())
+        domain = PD(context)
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), f"CREATE_MKEY {LATE}")
+        self.assertGreaterEqual(pinned() - self.pinned, SIZE, "the device has the region still")
+        domain.close()  # waits for the answer
+        self.assertTrue(self.came_late())
+        until(lambda: pinned() == self.pinned, "the memory is free")
+        context.close()
+        self.assertEqual(self.objects(), before)
+
+    def test_a_region_that_is_refused_late_is_freed(self) -> None:
+        context = Context(name=self.device_name())
+        domain = PD(context)
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE),
+                        f"CREATE_MKEY {LATE} status=NO_RESOURCES")
+        self.assertGreaterEqual(pinned() - self.pinned, SIZE)
+        until(lambda: pinned() == self.pinned, "the memory is free")
+        domain.close()
+        context.close()
+
+    def test_queues_that_are_made_late_are_destroyed(self) -> None:
+        before = self.objects()
+        context = Context(name=self.device_name())
+        domain, completions = PD(context), CQ(context, 16)
+        capacity = QPCap(max_send_wr=16, max_recv_wr=16, max_send_sge=1, max_recv_sge=1)
+        wanted = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=completions, rcq=completions, cap=capacity)
+        makers: dict[str, Callable[[], object]] = {
+            "CREATE_CQ": lambda: CQ(context, 4096),
+            "CREATE_RMP": lambda: SRQ(domain, SrqInitAttr()),
+            "CREATE_QP": lambda: QP(domain, wanted),
+        }
+        for command, make in makers.items():
+            here = pinned()
+            self.is_refused(make, f"{command} {LATE}")
+            self.assertGreater(pinned(), here, command)
+            until(lambda: pinned() <= here, "the memory is free")
+        for owned in (completions, domain, context):
+            owned.close()
+        self.assertEqual(self.objects(), before)
+
+    def test_a_peer_that_guesses_the_key_does_not_reach_memory_that_was_given_back(self) -> None:
+        port = next(port for port in rdma.ports() if port.device == self.device_name())
+        here, there = verbs.Side(port, "rc"), verbs.Side(port, "rc")
+        here.connect(there)
+        there.connect(here)
+        memory = mmap.mmap(-1, SIZE)
+        key = next_key(there.domain)
+        self.is_refused(lambda: MR(there.domain, SIZE, verbs.ALL_ACCESS, address=address_of(memory)),
+                        f"CREATE_MKEY {LATE}")
+        until(self.came_late, "the answer comes")
+        until(lambda: pinned() - self.pinned < 2 * (verbs.BULK + verbs.DEPTH * verbs.MESSAGE) + SIZE, "it is unpinned")
+        here.memory.write(WRITTEN, 8)
+        request = here.request(enums.IBV_WR_RDMA_WRITE, 0, 8)
+        request.set_wr_rdma(key, address_of(memory))
+        here.post(request, there)
+        found: list = []
+        rdma.until(lambda: bool(found.extend(here.completions.poll(1)[1]) or found), "the request ends")
+        self.assertEqual(found[0].status, enums.IBV_WC_REM_ACCESS_ERR)
+        self.assertEqual(memory[:8], UNTOUCHED)
+        here.close()
+        there.close()
+
+    def test_a_device_that_never_says_what_it_has_made_is_reset(self) -> None:
+        """It is given up when it does not let go of what belongs to that."""
+        context = Context(name=self.device_name())
+        domain = PD(context)
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY lost-answer")
+        self.assertGreaterEqual(pinned() - self.pinned, SIZE)
+        control("violations", "allow", "destroyed_while_referenced", "1", "the region that nobody knows of")
+        recoveries = self.reporter()["recover"]
+        domain.close()
+        context.close()
+        until(lambda: self.reporter()["recover"] > recoveries, "the device recovers")
+        until(self.is_active, "the port is active again")
+        self.assertEqual(pinned(), self.pinned)
+
+    def test_unbinding_while_an_answer_is_missing_leaves_nothing_behind(self) -> None:
+        context = Context(name=self.device_name())
+        domain = PD(context)
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY lost-answer")
+        guest.unbind(self.hca)
+        self.assertEqual(pinned(), self.pinned)
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was not left in order, resetting it")
+        for gone in (domain, context):
+            with contextlib.suppress(PyverbsRDMAError):
+                gone.close()
+        self.assertEqual(guest.bind_error(self.hca), "")
+        until(self.is_active, "the port is active again")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
