@@ -12,8 +12,9 @@
 #define SHORT_MS	20
 #define KEY_INDEX	0x4711
 #define PD		0x12
+#define PSV_NUMBER	0x815
 
-/* @keys: that the device has; @destroyed: the last one that it had */
+/* @keys, @psvs: that the device has; @destroyed: the last one that it had */
 struct fixture {
 	struct cxib_command_queue queue;
 	struct fake_hca *hca;
@@ -21,6 +22,7 @@ struct fixture {
 	bool is_free;
 	u8 refusal;
 	unsigned int keys;
+	unsigned int psvs;
 	u32 destroyed;
 	bool freed_before_destroyed;
 };
@@ -42,6 +44,21 @@ static u8 destroy_mkey(struct fixture *fixture, const void *in)
 	return HW_COMMAND_STATUS_OK;
 }
 
+static u8 create_psv(struct fixture *fixture, const void *in, void *out)
+{
+	fixture->psvs += hw_create_psv_in_get_num_psv(in);
+	hw_create_psv_out_set_psv0_index(out, PSV_NUMBER);
+	return HW_COMMAND_STATUS_OK;
+}
+
+static u8 destroy_psv(struct fixture *fixture, const void *in)
+{
+	if (hw_destroy_psv_in_get_psvn(in) != PSV_NUMBER)
+		return HW_COMMAND_STATUS_BAD_RESOURCE;
+	fixture->psvs--;
+	return HW_COMMAND_STATUS_OK;
+}
+
 static u8 carry_out(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
 {
 	struct fixture *fixture = hca->test->priv;
@@ -51,6 +68,10 @@ static u8 carry_out(struct fake_hca *hca, const void *in, u32 in_length, void *o
 		return create_mkey(fixture, out);
 	case HW_CMD_DESTROY_MKEY:
 		return destroy_mkey(fixture, in);
+	case HW_CMD_CREATE_PSV:
+		return create_psv(fixture, in, out);
+	case HW_CMD_DESTROY_PSV:
+		return destroy_psv(fixture, in);
 	case HW_CMD_DEALLOC_PD:
 		return fixture->keys ? HW_COMMAND_STATUS_RESOURCE_BUSY : HW_COMMAND_STATUS_OK;
 	default:
@@ -128,6 +149,24 @@ static void key_that_is_made_late_is_destroyed_before_its_memory_is_freed(struct
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
+/* A program makes one, the driver two at a time. */
+static void as_many_psvs_are_destroyed_as_were_wanted(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_create_psv_in in = {};
+	struct hw_create_psv_out out;
+
+	hw_create_psv_in_set_opcode(&in, HW_CMD_CREATE_PSV);
+	hw_create_psv_in_set_num_psv(&in, 1);
+	hw_create_psv_in_set_pd(&in, PD);
+	fixture->hca->hold = true;
+	KUNIT_ASSERT_EQ(test, -ETIMEDOUT, cxib_command_execute(&fixture->queue, in, out));
+	fixture->hca->hold = false;
+	answer_late(test);
+	KUNIT_EXPECT_EQ(test, fixture->psvs, 0);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
+}
+
 static void memory_of_a_late_refusal_is_freed_at_once(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -177,6 +216,7 @@ static void memory_is_not_kept_when_every_command_is_answered(struct kunit *test
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(key_that_is_made_late_is_destroyed_before_its_memory_is_freed),
+	KUNIT_CASE(as_many_psvs_are_destroyed_as_were_wanted),
 	KUNIT_CASE(memory_of_a_late_refusal_is_freed_at_once),
 	KUNIT_CASE(memory_without_an_answer_is_kept_until_dma_is_off),
 	KUNIT_CASE(answer_that_makes_no_sense_leaves_the_memory_in_doubt),

@@ -21,6 +21,7 @@
 #include "hw/creations.h"
 
 #define NUMBER_WORD	2
+#define PSV_WORD	4
 #define NUMBER_MASK	0xffffff
 /* The answer of CREATE_PSV, the longest one that numbers are in. */
 #define ANSWER_WORDS	8
@@ -29,20 +30,20 @@
 #define RECHECK_MS	100
 
 static const struct cxib_creation creations[] = {
-	{ HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, NUMBER_WORD, 1, false },
-	{ HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, 4, 2, false },
-	{ HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, NUMBER_WORD, 1, true },
-	{ HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, NUMBER_WORD, 1, false },
-	{ HW_CMD_CREATE_DCT, HW_CMD_DESTROY_DCT, NUMBER_WORD, 1, false },
-	{ HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, NUMBER_WORD, 1, true },
-	{ HW_CMD_CREATE_XRC_SRQ, HW_CMD_DESTROY_XRC_SRQ, NUMBER_WORD, 1, true },
-	{ HW_CMD_CREATE_XRQ, HW_CMD_DESTROY_XRQ, NUMBER_WORD, 1, true },
-	{ HW_CMD_CREATE_UMEM, HW_CMD_DESTROY_UMEM, NUMBER_WORD, 1, true },
-	{ HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT, NUMBER_WORD, 1, false },
-	{ HW_CMD_CREATE_UCTX, HW_CMD_DESTROY_UCTX, NUMBER_WORD, 1, true },
-	{ HW_CMD_ALLOC_PD, HW_CMD_DEALLOC_PD, NUMBER_WORD, 1, true },
-	{ HW_CMD_ALLOC_XRCD, HW_CMD_DEALLOC_XRCD, NUMBER_WORD, 1, true },
-	{ HW_CMD_ALLOC_UAR, HW_CMD_DEALLOC_UAR, NUMBER_WORD, 1, true },
+	{ HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, NUMBER_WORD, false },
+	{ HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, PSV_WORD, false },
+	{ HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, NUMBER_WORD, true },
+	{ HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, NUMBER_WORD, false },
+	{ HW_CMD_CREATE_DCT, HW_CMD_DESTROY_DCT, NUMBER_WORD, false },
+	{ HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, NUMBER_WORD, true },
+	{ HW_CMD_CREATE_XRC_SRQ, HW_CMD_DESTROY_XRC_SRQ, NUMBER_WORD, true },
+	{ HW_CMD_CREATE_XRQ, HW_CMD_DESTROY_XRQ, NUMBER_WORD, true },
+	{ HW_CMD_CREATE_UMEM, HW_CMD_DESTROY_UMEM, NUMBER_WORD, true },
+	{ HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT, NUMBER_WORD, false },
+	{ HW_CMD_CREATE_UCTX, HW_CMD_DESTROY_UCTX, NUMBER_WORD, true },
+	{ HW_CMD_ALLOC_PD, HW_CMD_DEALLOC_PD, NUMBER_WORD, true },
+	{ HW_CMD_ALLOC_XRCD, HW_CMD_DEALLOC_XRCD, NUMBER_WORD, true },
+	{ HW_CMD_ALLOC_UAR, HW_CMD_DEALLOC_UAR, NUMBER_WORD, true },
 };
 
 /**
@@ -159,6 +160,17 @@ static int destroy_one(struct cxib_command_queue *queue, const struct cxib_creat
 	return cxib_command_run(queue, &command);
 }
 
+/* Only CREATE_PSV makes more than one object. */
+static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *made_by)
+{
+	const struct hw_create_psv_in *psv = (const struct hw_create_psv_in *)made_by;
+
+	static_assert(sizeof(*psv) == sizeof(*made_by));
+	if (hw_general_obj_in_cmd_hdr_get_opcode(made_by) != HW_CMD_CREATE_PSV)
+		return 1;
+	return min_t(u32, hw_create_psv_in_get_num_psv(psv), ANSWER_WORDS - PSV_WORD);
+}
+
 /* Takes over the slot. An object that cannot be destroyed leaves the command open. */
 static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
@@ -177,7 +189,7 @@ static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slo
 	cxib_command_release_slot(queue, slot);
 	if (err == -EBADMSG)
 		return;
-	for (i = 0; !err && i < creation->count; i++) {
+	for (i = 0; !err && i < count_objects(&made_by); i++) {
 		if (destroy_one(queue, creation, &made_by, be32_to_cpu(out[creation->word + i])))
 			return;
 	}

@@ -29,14 +29,12 @@ struct cxib_kept {
  * @create: its opcode
  * @destroy: opcode of the command that undoes it
  * @word: of the answer, where the numbers of the objects begin
- * @count: how many there are
  * @has_children: the device does not destroy it before what refers to it
  */
 struct cxib_creation {
 	u16 create;
 	u16 destroy;
 	u8 word;
-	u8 count;
 	bool has_children;
 };
 
