@@ -123,6 +123,10 @@ fabric::HcaPort* Hca::port(std::uint32_t number) const {
     return number >= 1 && number <= ports_.size() ? ports_[number - 1] : nullptr;
 }
 
+nlohmann::json Part::statistics() const {
+    return {};
+}
+
 Part& Hca::find_part(std::type_index type) const {
     const auto found = std::ranges::find(parts_, type, [](const auto& part) { return part.first; });
     assert(found != parts_.end() && "a part is used that has not been added");

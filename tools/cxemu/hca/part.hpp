@@ -6,7 +6,7 @@
 #include "pci/device_model.hpp"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 namespace cxemu::hca {
@@ -39,7 +39,7 @@ public:
     virtual void dma_unmapping(std::uint64_t /*iova*/, std::uint64_t /*size*/) {}
 
     /// What the control socket prints.
-    [[nodiscard]] virtual nlohmann::json statistics() const { return {}; }
+    [[nodiscard]] virtual nlohmann::json statistics() const;
 };
 
 } // namespace cxemu::hca

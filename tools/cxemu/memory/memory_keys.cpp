@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <nlohmann/json.hpp>
 
 namespace cxemu::memory {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 #include <utility>

@@ -8,6 +8,7 @@
 #include "transport/packet_transport.hpp"
 #include "vfio_user/protocol.hpp"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace cxemu::program {

@@ -17,7 +17,7 @@
 #include <expected>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace cxemu::program {

@@ -2,6 +2,7 @@
 #include "program/control_commands.hpp"
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 

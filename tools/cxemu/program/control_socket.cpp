@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/socket.h>
 #include <utility>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/event_queues.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace cxemu::queues {
 
 EventQueue* EventQueues::subscriber(hca::EventType type) const {

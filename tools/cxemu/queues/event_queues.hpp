@@ -9,7 +9,7 @@
 #include "queues/event_queue.hpp"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
 

@@ -6,6 +6,7 @@
 #include "transport/rules.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace cxemu::transport {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
