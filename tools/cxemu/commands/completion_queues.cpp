@@ -17,7 +17,7 @@ namespace {
 using namespace hca;
 using queues::CompletionQueue;
 using queues::EventQueue;
-using Fields = hwtab::ConstView<hwtab::cqc>;
+using Cqc = hwtab::ConstView<hwtab::cqc>;
 
 constexpr std::uint64_t small_entry = hwtab::cqe64.size;
 constexpr std::uint64_t large_entry = hwtab::cqe128.size;
@@ -35,7 +35,7 @@ std::uint64_t mini_formats(const Capabilities& capabilities) {
            with_stride << hwtab::value<hwtab::mini_cqe_format, "csum_stridx">;
 }
 
-CommandResult check_compression(CommandContext& context, Fields fields) {
+CommandResult check_compression(CommandContext& context, Cqc fields) {
     const Capabilities& capabilities = context.hca.capabilities();
     const bool small = fields.get<"cqe_sz">() == hwtab::value<hwtab::cqe_size, "64_bytes">;
     if ((small ? capabilities.current<"cqe_compression">()
@@ -55,7 +55,7 @@ CommandResult check_compression(CommandContext& context, Fields fields) {
     return CommandResult::ok();
 }
 
-CommandResult check_fields(CommandContext& context, Fields fields) {
+CommandResult check_fields(CommandContext& context, Cqc fields) {
     if (const auto checked = check_limit(context, "log_cq_size", fields.get<"log_cq_size">(),
                                          context.hca.capabilities().current<"log_max_cq_sz">());
         !checked)
@@ -170,7 +170,7 @@ struct Ring {
 };
 
 /// The present ring, with the fields that MODIFY_CQ selects.
-Ring wanted_ring(Fields present, Fields wanted, std::uint64_t selection) {
+Ring wanted_ring(Cqc present, Cqc wanted, std::uint64_t selection) {
     const auto choose = [&](std::uint64_t bit, std::uint64_t old_value, std::uint64_t new_value) {
         return static_cast<std::uint32_t>((selection & bit) != 0 ? new_value : old_value);
     };
@@ -247,12 +247,11 @@ CommandResult modify_cq(CommandContext& context) {
     case hwtab::value<hwtab::modify_cq_op_mod, "resize_cq">:
         return resize(context, **found);
     default:
-        return context.fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}",
-                            context.op_mod);
+        return context.refuse_op_mod();
     }
 }
 
-constexpr std::array entries{
+constexpr std::array completion_queue_entries{
     CommandEntry{&hwtab::cmd_create_cq, create_cq},
     CommandEntry{&hwtab::cmd_destroy_cq, destroy_cq},
     CommandEntry{&hwtab::cmd_query_cq, query_cq},
@@ -262,7 +261,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> completion_queue_commands() {
-    return entries;
+    return completion_queue_entries;
 }
 
 } // namespace cxemu::commands

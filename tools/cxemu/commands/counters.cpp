@@ -140,7 +140,7 @@ CommandResult query_q_counter(CommandContext& context) {
     return CommandResult::ok();
 }
 
-constexpr std::array commands{
+constexpr std::array counter_entries{
     CommandEntry{&hwtab::cmd_query_vport_counter, query_vport_counter},
     CommandEntry{&hwtab::cmd_query_vnic_env, query_vnic_env},
     CommandEntry{&hwtab::cmd_alloc_q_counter, alloc_q_counter},
@@ -151,7 +151,7 @@ constexpr std::array commands{
 } // namespace
 
 std::span<const CommandEntry> counter_commands() {
-    return commands;
+    return counter_entries;
 }
 
 } // namespace cxemu::commands

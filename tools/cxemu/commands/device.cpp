@@ -29,11 +29,6 @@ CommandResult other_function(CommandContext& context, std::uint64_t function) {
                         "function {} is not this one", function);
 }
 
-CommandResult unknown_op_mod(CommandContext& context) {
-    return context.fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}",
-                        context.op_mod);
-}
-
 // --- Capabilities --------------------------------------------------------------------------------
 
 CommandResult query_hca_cap(CommandContext& context) {
@@ -57,7 +52,7 @@ CommandResult set_hca_cap(CommandContext& context) {
     if (in.get<"other_function">() != 0 || in.get<"ec_vf_function">() != 0)
         return other_function(context, in.get<"function_id">());
     if ((context.op_mod & 1U) != 0)
-        return unknown_op_mod(context);
+        return context.refuse_op_mod();
     if (context.hca.state() == FunctionState::initialized)
         return context.fail(CommandStatus::bad_system_state, Syndrome::wrong_function_state,
                             "capabilities are set before INIT_HCA");
@@ -197,7 +192,7 @@ CommandResult query_pages(CommandContext& context) {
         count = pages.wanted_regular();
         break;
     default:
-        return unknown_op_mod(context);
+        return context.refuse_op_mod();
     }
     context.out<hwtab::query_pages_out>().set<"num_pages">(static_cast<std::uint32_t>(count));
     return CommandResult::ok();
@@ -243,11 +238,11 @@ CommandResult manage_pages(CommandContext& context) {
     case hwtab::value<hwtab::manage_pages_op_mod, "hca_return_pages">:
         return take_pages(context);
     default:
-        return unknown_op_mod(context);
+        return context.refuse_op_mod();
     }
 }
 
-constexpr std::array entries{
+constexpr std::array device_entries{
     CommandEntry{&hwtab::cmd_query_hca_cap, query_hca_cap, CommandScope::enabled},
     CommandEntry{&hwtab::cmd_set_hca_cap, set_hca_cap, CommandScope::enabled},
     CommandEntry{&hwtab::cmd_query_adapter, query_adapter, CommandScope::enabled},
@@ -269,7 +264,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> device_commands() {
-    return entries;
+    return device_entries;
 }
 
 } // namespace cxemu::commands

@@ -96,12 +96,11 @@ CommandResult modify_memic(CommandContext& context) {
         return taken ? CommandResult::ok() : refuse(context, taken.error(), address);
     }
     default:
-        return context.fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}",
-                            context.op_mod);
+        return context.refuse_op_mod();
     }
 }
 
-constexpr std::array entries{
+constexpr std::array device_memory_entries{
     CommandEntry{&hwtab::cmd_alloc_memic, alloc_memic},
     CommandEntry{&hwtab::cmd_dealloc_memic, dealloc_memic},
     CommandEntry{&hwtab::cmd_modify_memic, modify_memic},
@@ -110,7 +109,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> device_memory_commands() {
-    return entries;
+    return device_memory_entries;
 }
 
 } // namespace cxemu::commands

@@ -22,9 +22,9 @@ using queues::QueuePair;
 using queues::QueuePairResources;
 using queues::QueuePairState;
 using queues::ServiceType;
-using Fields = hwtab::ConstView<hwtab::dctc>;
+using Dctc = hwtab::ConstView<hwtab::dctc>;
 
-CommandResult check_fields(CommandContext& context, Fields fields) {
+CommandResult check_fields(CommandContext& context, Dctc fields) {
     constexpr std::uint64_t largest_mtu = hwtab::value<hwtab::qp_mtu, "4k_bytes">;
     if (context.hca.capabilities().current<"dct">() == 0)
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
@@ -40,15 +40,7 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
     return CommandResult::ok();
 }
 
-template <class T>
-CommandResult store(std::expected<Reference<T>, CommandResult> found, Reference<T>& where) {
-    if (!found)
-        return found.error();
-    where = *std::move(found);
-    return CommandResult::ok();
-}
-
-CommandResult find_resources(CommandContext& context, Fields fields, QueuePairResources& found) {
+CommandResult find_resources(CommandContext& context, Dctc fields, QueuePairResources& found) {
     if (const auto result =
             store(refer_to<ProtectionDomain>(context, fields.get<"pd">()), found.domain);
         !result)
@@ -152,7 +144,7 @@ CommandResult arm_dct(CommandContext& context) {
     return CommandResult::ok();
 }
 
-constexpr std::array entries{
+constexpr std::array dynamic_target_entries{
     CommandEntry{&hwtab::cmd_create_dct, create_dct},
     CommandEntry{&hwtab::cmd_drain_dct, drain_dct},
     CommandEntry{&hwtab::cmd_destroy_dct, destroy_dct},
@@ -163,7 +155,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> dynamic_target_commands() {
-    return entries;
+    return dynamic_target_entries;
 }
 
 } // namespace cxemu::commands

@@ -112,7 +112,7 @@ CommandResult gen_eqe(CommandContext& context) {
     return CommandResult::ok();
 }
 
-constexpr std::array entries{
+constexpr std::array event_entries{
     CommandEntry{&hwtab::cmd_create_eq, create_eq},
     CommandEntry{&hwtab::cmd_destroy_eq, destroy_eq},
     CommandEntry{&hwtab::cmd_query_eq, query_eq},
@@ -122,7 +122,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> event_commands() {
-    return entries;
+    return event_entries;
 }
 
 } // namespace cxemu::commands

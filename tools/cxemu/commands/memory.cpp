@@ -21,15 +21,15 @@ using namespace hca;
 using memory::AccessMode;
 using memory::MemoryKey;
 using memory::SignatureVariable;
-using Fields = hwtab::ConstView<hwtab::mkc>;
+using Mkc = hwtab::ConstView<hwtab::mkc>;
 
-AccessMode access_mode(Fields fields) {
+AccessMode access_mode(Mkc fields) {
     constexpr unsigned low_bits = 2;
     return static_cast<AccessMode>(fields.get<"access_mode_4_2">() << low_bits |
                                    fields.get<"access_mode_1_0">());
 }
 
-CommandResult check_device_memory(CommandContext& context, Fields fields) {
+CommandResult check_device_memory(CommandContext& context, Mkc fields) {
     const auto start = fields.get<"start_addr">();
     const auto length = fields.get<"len">();
     if (!context.hca.device_memory().holds(start, length))
@@ -39,7 +39,7 @@ CommandResult check_device_memory(CommandContext& context, Fields fields) {
     return CommandResult::ok();
 }
 
-CommandResult check_mode(CommandContext& context, Fields fields) {
+CommandResult check_mode(CommandContext& context, Mkc fields) {
     switch (access_mode(fields)) {
     case AccessMode::physical:
     case AccessMode::pages:
@@ -80,7 +80,7 @@ std::expected<std::span<const std::byte>, CommandResult> translation(CommandCont
 
 /// A key that is free belongs to no domain before a UMR gives it one.
 std::expected<Reference<ProtectionDomain>, CommandResult> domain_of(CommandContext& context,
-                                                                    Fields fields) {
+                                                                    Mkc fields) {
     if (fields.get<"free">() != 0 && fields.get<"pd">() == 0)
         return Reference<ProtectionDomain>();
     return refer_to<ProtectionDomain>(context, fields.get<"pd">());
@@ -189,7 +189,7 @@ CommandResult page_fault_resume(CommandContext& context) {
     return resumed ? CommandResult::ok() : refuse(context, resumed.error(), token, work_queue);
 }
 
-constexpr std::array entries{
+constexpr std::array memory_key_entries{
     CommandEntry{&hwtab::cmd_create_mkey, create_mkey},
     CommandEntry{&hwtab::cmd_query_mkey, query_mkey},
     CommandEntry{&hwtab::cmd_destroy_mkey, destroy_mkey},
@@ -201,7 +201,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> memory_commands() {
-    return entries;
+    return memory_key_entries;
 }
 
 } // namespace cxemu::commands

@@ -81,7 +81,7 @@ CommandResult detach_from_mcg(CommandContext& context) {
     return detached ? CommandResult::ok() : refuse(context, *wanted, detached.error());
 }
 
-constexpr std::array entries{
+constexpr std::array multicast_entries{
     CommandEntry{&hwtab::cmd_attach_to_mcg, attach_to_mcg},
     CommandEntry{&hwtab::cmd_detach_from_mcg, detach_from_mcg},
 };
@@ -89,7 +89,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> multicast_commands() {
-    return entries;
+    return multicast_entries;
 }
 
 } // namespace cxemu::commands

@@ -197,7 +197,7 @@ CommandResult destroy_general_object(CommandContext& context) {
     }
 }
 
-constexpr std::array entries{
+constexpr std::array object_entries{
     CommandEntry{&hwtab::cmd_alloc_pd, allocate<ProtectionDomain, hwtab::alloc_pd_out, "pd">},
     CommandEntry{&hwtab::cmd_dealloc_pd, deallocate<ProtectionDomain, hwtab::dealloc_pd_in, "pd">},
     CommandEntry{&hwtab::cmd_alloc_uar, allocate<Uar, hwtab::alloc_uar_out, "uar">},
@@ -223,7 +223,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> object_commands() {
-    return entries;
+    return object_entries;
 }
 
 } // namespace cxemu::commands

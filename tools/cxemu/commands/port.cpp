@@ -222,7 +222,7 @@ CommandResult mad_ifc(CommandContext& context) {
     return CommandResult::ok();
 }
 
-constexpr std::array commands{
+constexpr std::array port_entries{
     CommandEntry{&hwtab::cmd_query_hca_vport_context, query_hca_vport_context},
     CommandEntry{&hwtab::cmd_modify_hca_vport_context, modify_hca_vport_context},
     CommandEntry{&hwtab::cmd_query_hca_vport_gid, query_hca_vport_gid},
@@ -245,7 +245,7 @@ std::expected<HcaPort*, CommandResult> find_port(CommandContext& context, std::u
 }
 
 std::span<const CommandEntry> port_commands() {
-    return commands;
+    return port_entries;
 }
 
 } // namespace cxemu::commands

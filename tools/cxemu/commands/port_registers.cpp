@@ -267,7 +267,7 @@ CommandResult node_description(RegisterAccess& access) {
     return CommandResult::ok();
 }
 
-constexpr std::array registers{
+constexpr std::array port_register_entries{
     RegisterEntry{&hwtab::access_ptys, ptys},
     RegisterEntry{&hwtab::access_pmtu, pmtu},
     RegisterEntry{&hwtab::access_pvlc, pvlc},
@@ -281,7 +281,7 @@ constexpr std::array registers{
 } // namespace
 
 std::span<const RegisterEntry> port_registers() {
-    return registers;
+    return port_register_entries;
 }
 
 } // namespace cxemu::commands

@@ -29,7 +29,7 @@ using queues::ReceiveSource;
 using queues::ServiceType;
 using queues::SharedReceiveQueue;
 using queues::Transition;
-using Fields = hwtab::ConstView<hwtab::qpc>;
+using Qpc = hwtab::ConstView<hwtab::qpc>;
 
 // --- CREATE_QP -----------------------------------------------------------------------------------
 
@@ -51,15 +51,15 @@ std::optional<ServiceType> known_service(std::uint64_t number) {
     return std::nullopt;
 }
 
-ReceiveSource receive_source(Fields fields) {
+ReceiveSource receive_source(Qpc fields) {
     return static_cast<ReceiveSource>(fields.get<"rq_type">());
 }
 
-bool has_send_queue(Fields fields) {
+bool has_send_queue(Qpc fields) {
     return fields.get<"no_sq">() == 0;
 }
 
-CommandResult check_geometry(CommandContext& context, Fields fields) {
+CommandResult check_geometry(CommandContext& context, Qpc fields) {
     const auto limit = context.hca.capabilities().current<"log_max_qp_sz">();
     if (receive_source(fields) == ReceiveSource::own_queue) {
         if (const auto checked =
@@ -70,7 +70,7 @@ CommandResult check_geometry(CommandContext& context, Fields fields) {
     return check_limit(context, "log_sq_size", fields.get<"log_sq_size">(), limit);
 }
 
-CommandResult check_send_record(CommandContext& context, Fields fields) {
+CommandResult check_send_record(CommandContext& context, Qpc fields) {
     using hwtab::qp_send_dbr_mode;
     const auto mode = fields.get<"send_dbr_mode">();
     if (mode == hwtab::value<qp_send_dbr_mode, "dbr_valid">)
@@ -83,7 +83,7 @@ CommandResult check_send_record(CommandContext& context, Fields fields) {
                        context.hca.capabilities().general_2<"log_max_send_dbr_less_qp_sq">());
 }
 
-CommandResult check_streams(CommandContext& context, Fields fields) {
+CommandResult check_streams(CommandContext& context, Qpc fields) {
     if (static_cast<ServiceType>(fields.get<"st">()) != ServiceType::dynamic_initiator)
         return CommandResult::ok();
     const auto& capabilities = context.hca.capabilities();
@@ -100,7 +100,7 @@ CommandResult check_streams(CommandContext& context, Fields fields) {
                        capabilities.current<"log_max_dci_errored_streams">());
 }
 
-CommandResult check_retry_mode(CommandContext& context, Fields fields) {
+CommandResult check_retry_mode(CommandContext& context, Qpc fields) {
     const auto mode = fields.get<"retry_mode">();
     if (mode == 0 || (mode == hwtab::value<hwtab::qp_retry_mode, "go_back_n"> &&
                       context.hca.capabilities().current<"go_back_n">() != 0))
@@ -109,7 +109,7 @@ CommandResult check_retry_mode(CommandContext& context, Fields fields) {
                         "retry_mode {} is not supported", mode);
 }
 
-CommandResult check_fields(CommandContext& context, Fields fields) {
+CommandResult check_fields(CommandContext& context, Qpc fields) {
     if (!known_service(fields.get<"st">()))
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_service_type,
                             "service type {} ({}) is not supported", fields.get<"st">(),
@@ -128,16 +128,7 @@ CommandResult check_fields(CommandContext& context, Fields fields) {
     return check_geometry(context, fields);
 }
 
-/// Stores a reference where one is wanted. \return the failure, or ok
-template <class T>
-CommandResult store(std::expected<Reference<T>, CommandResult> found, Reference<T>& where) {
-    if (!found)
-        return found.error();
-    where = *std::move(found);
-    return CommandResult::ok();
-}
-
-CommandResult find_queues(CommandContext& context, Fields fields, QueuePairResources& found) {
+CommandResult find_queues(CommandContext& context, Qpc fields, QueuePairResources& found) {
     if (has_send_queue(fields)) {
         if (const auto result = store(refer_to<CompletionQueue>(context, fields.get<"cqn_snd">()),
                                       found.send_completions);
@@ -159,7 +150,7 @@ CommandResult find_queues(CommandContext& context, Fields fields, QueuePairResou
     return CommandResult::ok();
 }
 
-CommandResult find_domains(CommandContext& context, Fields fields, QueuePairResources& found) {
+CommandResult find_domains(CommandContext& context, Qpc fields, QueuePairResources& found) {
     const auto service = static_cast<ServiceType>(fields.get<"st">());
     // Registers memory of all protection domains and belongs to none: drivers leave the field 0.
     if (service == ServiceType::memory_registration && fields.get<"pd">() == 0)
@@ -173,7 +164,7 @@ CommandResult find_domains(CommandContext& context, Fields fields, QueuePairReso
     return store(refer_to<XrcDomain>(context, fields.get<"xrcd">()), found.xrc_domain);
 }
 
-CommandResult find_doorbells(CommandContext& context, Fields fields, QueuePairResources& found) {
+CommandResult find_doorbells(CommandContext& context, Qpc fields, QueuePairResources& found) {
     auto record = find_record(context, {.registered = fields.get<"dbr_umem_valid">() != 0,
                                         .memory = fields.get<"dbr_umem_id">(),
                                         .address = fields.get<"dbr_addr">()});
@@ -184,7 +175,7 @@ CommandResult find_doorbells(CommandContext& context, Fields fields, QueuePairRe
     return CommandResult::ok();
 }
 
-CommandResult find_buffer(CommandContext& context, Fields fields, QueuePairResources& found) {
+CommandResult find_buffer(CommandContext& context, Qpc fields, QueuePairResources& found) {
     const auto in = context.in<hwtab::create_qp_in>();
     const std::uint64_t size = queues::queue_buffer_size(fields);
     if (size == 0)
@@ -255,7 +246,7 @@ CommandResult check_mask(CommandContext& context, const Transition& transition,
 
 /// Values that the new context must not have.
 CommandResult check_context(CommandContext& context, const Transition& transition,
-                            const QueuePair& queue_pair, Fields fields) {
+                            const QueuePair& queue_pair, Qpc fields) {
     constexpr std::uint64_t largest_mtu = hwtab::value<hwtab::qp_mtu, "4k_bytes">;
     const auto port = fields.get<"primary_address_path.vhca_port_num">();
     if (queue_pair.service() != ServiceType::memory_registration &&
@@ -274,7 +265,7 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
 /// The path of a connection is one of a port, which every public driver names with it, although the
 /// queue pair has one since RST2INIT. A dynamic initiator has no path of its own.
 CommandResult check_port_of_path(CommandContext& context, const Transition& transition,
-                                 const QueuePair& queue_pair, Fields input) {
+                                 const QueuePair& queue_pair, Qpc input) {
     const auto group = queues::group_of(queue_pair.service());
     const bool has_path = group == queues::ServiceGroup::unreliable ||
                           (group == queues::ServiceGroup::reliable &&
@@ -289,7 +280,7 @@ CommandResult check_port_of_path(CommandContext& context, const Transition& tran
 
 /// The set that the context names, empty for 0.
 std::expected<std::shared_ptr<QueueCounterSet>, CommandResult>
-find_counters(CommandContext& context, Fields fields) {
+find_counters(CommandContext& context, Qpc fields) {
     const auto number = static_cast<std::uint32_t>(fields.get<"counter_set_id">());
     if (number == 0)
         return nullptr;
@@ -388,7 +379,7 @@ struct OtherQueues {
 
 std::expected<OtherQueues, CommandResult> find_other_queues(CommandContext& context,
                                                             const QueuePair& queue_pair,
-                                                            std::uint64_t mask, Fields input) {
+                                                            std::uint64_t mask, Qpc input) {
     OtherQueues found;
     if ((mask & hwtab::value<hwtab::qp_optional_parameters, "cqn_rcv">) != 0) {
         if (queue_pair.receive_completions() == nullptr)
@@ -457,13 +448,12 @@ CommandResult modify_qp(CommandContext& context) {
     std::array<std::byte, hwtab::qpc.size> changed{};
     std::ranges::copy(queue_pair.context().memory(), changed.begin());
     queues::take_over(*transition, mask, input.memory(), changed);
-    if (const auto result = check_context(context, *transition, queue_pair, Fields{changed});
-        !result)
+    if (const auto result = check_context(context, *transition, queue_pair, Qpc{changed}); !result)
         return result;
     auto others = find_other_queues(context, queue_pair, mask, input);
     if (!others)
         return others.error();
-    auto counters = find_counters(context, Fields{changed});
+    auto counters = find_counters(context, Qpc{changed});
     if (!counters)
         return counters.error();
     if (const auto result = apply_extension(context, *transition, queue_pair); !result)
@@ -524,7 +514,7 @@ CommandResult query_qp(CommandContext& context) {
     return CommandResult::ok();
 }
 
-constexpr std::array entries{
+constexpr std::array queue_pair_entries{
     CommandEntry{&hwtab::cmd_create_qp, create_qp},
     CommandEntry{&hwtab::cmd_destroy_qp, destroy_qp},
     CommandEntry{&hwtab::cmd_rst2init_qp, modify_qp},
@@ -542,7 +532,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> queue_pair_commands() {
-    return entries;
+    return queue_pair_entries;
 }
 
 } // namespace cxemu::commands

@@ -107,11 +107,6 @@ CommandResult arm(CommandContext& context, std::uint64_t number, std::uint64_t l
     return CommandResult::ok();
 }
 
-CommandResult unknown_op_mod(CommandContext& context) {
-    return context.fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}",
-                        context.op_mod);
-}
-
 // --- Contexts that have a work queue inside ------------------------------------------------------
 
 /// \param is_ring what the context says beside the work queue: entries have no links
@@ -293,7 +288,7 @@ CommandResult query_xrc_srq(CommandContext& context) {
 CommandResult arm_xrc_srq(CommandContext& context) {
     const auto in = context.in<hwtab::arm_xrc_srq_in>();
     if (context.op_mod != hwtab::value<hwtab::arm_xrc_srq_op_mod, "xrc_srq">)
-        return unknown_op_mod(context);
+        return context.refuse_op_mod();
     return arm<XrcSharedReceiveQueue>(context, in.get<"xrc_srqn">(), in.get<"lwm">());
 }
 
@@ -423,11 +418,11 @@ CommandResult arm_rq(CommandContext& context) {
     if (context.op_mod == hwtab::value<hwtab::arm_rq_op_mod, "xrq">)
         return arm<ExtendedReceiveQueue>(context, in.get<"srq_number">(), in.get<"lwm">());
     if (context.op_mod != hwtab::value<hwtab::arm_rq_op_mod, "srq">)
-        return unknown_op_mod(context);
+        return context.refuse_op_mod();
     return arm<BasicSharedReceiveQueue>(context, in.get<"srq_number">(), in.get<"lwm">());
 }
 
-constexpr std::array entries{
+constexpr std::array receive_queue_entries{
     CommandEntry{&hwtab::cmd_create_rmp, create_rmp},
     CommandEntry{&hwtab::cmd_modify_rmp, modify_rmp},
     CommandEntry{&hwtab::cmd_destroy_rmp, destroy_rmp},
@@ -449,7 +444,7 @@ constexpr std::array entries{
 } // namespace
 
 std::span<const CommandEntry> receive_queue_commands() {
-    return entries;
+    return receive_queue_entries;
 }
 
 } // namespace cxemu::commands

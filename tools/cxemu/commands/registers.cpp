@@ -54,14 +54,14 @@ CommandResult host_endianness(RegisterAccess& access) {
     return CommandResult::ok();
 }
 
-constexpr std::array registers{
+constexpr std::array device_register_entries{
     RegisterEntry{&hwtab::access_host_endianness, host_endianness},
 };
 
 } // namespace
 
 std::span<const RegisterEntry> device_registers() {
-    return registers;
+    return device_register_entries;
 }
 
 CommandResult access_register(CommandContext& context) {

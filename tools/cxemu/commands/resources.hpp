@@ -12,6 +12,7 @@
 #include <expected>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cxemu::commands {
@@ -24,6 +25,16 @@ std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContex
     if (!found)
         return std::unexpected(found.error());
     return hca::Reference<T>(**found);
+}
+
+/// Stores a reference where one is wanted. \return the failure, or ok
+template <class T>
+hca::CommandResult store(std::expected<hca::Reference<T>, hca::CommandResult> found,
+                         hca::Reference<T>& where) {
+    if (!found)
+        return found.error();
+    where = *std::move(found);
+    return hca::CommandResult::ok();
 }
 
 /// A shared receive queue of any of the three kinds, which share their numbers.

@@ -38,17 +38,17 @@ consteval CrcTable make_table() {
     return table;
 }
 
-constexpr CrcTable table = make_table();
+constexpr CrcTable crc_table = make_table();
 
 constexpr std::uint8_t at(std::span<const std::byte> data, std::size_t index) {
     return std::to_integer<std::uint8_t>(data[index]);
 }
 
 std::uint16_t take_stride(std::uint16_t crc, std::span<const std::byte> data) {
-    std::uint16_t next = table[stride - 1][(crc & 0xffU) ^ at(data, 0)];
-    next ^= table[stride - 2][(crc >> 8U) ^ at(data, 1)];
+    std::uint16_t next = crc_table[stride - 1][(crc & 0xffU) ^ at(data, 0)];
+    next ^= crc_table[stride - 2][(crc >> 8U) ^ at(data, 1)];
     for (std::size_t i = 2; i < stride; ++i)
-        next ^= table[stride - 1 - i][at(data, i)];
+        next ^= crc_table[stride - 1 - i][at(data, i)];
     return next;
 }
 
@@ -82,7 +82,7 @@ std::uint16_t variant_crc(std::span<const std::byte> data) {
         crc = take_stride(crc, data);
     for (const std::byte byte : data)
         crc = static_cast<std::uint16_t>(
-            (crc >> 8U) ^ table[0][(crc & 0xffU) ^ std::to_integer<std::uint8_t>(byte)]);
+            (crc >> 8U) ^ crc_table[0][(crc & 0xffU) ^ std::to_integer<std::uint8_t>(byte)]);
     return static_cast<std::uint16_t>(~crc);
 }
 

@@ -4,7 +4,6 @@
 namespace cxemu::fabric {
 namespace {
 
-using Smp = hwtab::View<hwtab::smp_directed_route>;
 using Action = RouteStep::Action;
 
 /// Entries of a path; index 0 is not used.
@@ -27,7 +26,7 @@ RouteStep at_end_of_path(Lid onward, const RoutingNode& node) {
 }
 
 /// Outbound SMP from the wire.
-RouteStep receive_outbound(Smp smp, const RoutingNode& node) {
+RouteStep receive_outbound(DirectedSmp smp, const RoutingNode& node) {
     const auto pointer = static_cast<std::uint8_t>(smp.get<"hop_pointer">());
     const auto count = static_cast<std::uint8_t>(smp.get<"hop_count">());
     const auto initial = smp.bytes<"initial_path">();
@@ -49,7 +48,7 @@ RouteStep receive_outbound(Smp smp, const RoutingNode& node) {
 }
 
 /// Returning SMP from the wire.
-RouteStep receive_returning(Smp smp, const RoutingNode& node) {
+RouteStep receive_returning(DirectedSmp smp, const RoutingNode& node) {
     const auto pointer = static_cast<std::uint8_t>(smp.get<"hop_pointer">());
     const auto count = static_cast<std::uint8_t>(smp.get<"hop_count">());
     const bool on_path = pointer >= 2 && pointer <= count + 1 && node.is_switch;
@@ -69,14 +68,14 @@ RouteStep receive_returning(Smp smp, const RoutingNode& node) {
 } // namespace
 
 RouteStep receive_step(Mad& mad, const RoutingNode& node) {
-    const Smp smp(mad);
+    const DirectedSmp smp(mad);
     if (smp.get<"hop_count">() > longest_path)
         return {};
     return smp.get<"direction">() == 0 ? receive_outbound(smp, node) : receive_returning(smp, node);
 }
 
 RouteStep send_step(Mad& mad, const RoutingNode& node) {
-    const Smp smp(mad);
+    const DirectedSmp smp(mad);
     const auto pointer = static_cast<std::uint8_t>(smp.get<"hop_pointer">());
     const auto count = static_cast<std::uint8_t>(smp.get<"hop_count">());
     if (count > longest_path)

@@ -9,18 +9,14 @@
 namespace cxemu::fabric {
 namespace {
 
-template <hwtab::FixedString... names>
-constexpr auto capabilities =
-    static_cast<std::uint32_t>((hwtab::value<hwtab::port_capability_mask, names> | ...));
-
 template <hwtab::FixedString name>
 constexpr auto capability2 =
     static_cast<std::uint16_t>(hwtab::value<hwtab::port_capability_mask2, name>);
 
 constexpr std::uint32_t fixed_capabilities =
-    capabilities<"notice_sup", "trap_sup", "auto_migr_sup", "sl_map_sup", "sys_image_guid_sup",
-                 "extended_speeds_sup", "cap_mask2_sup", "cap_mask_notice_sup", "client_reg_sup",
-                 "other_local_changes_sup">;
+    capability_mask_of<"notice_sup", "trap_sup", "auto_migr_sup", "sl_map_sup",
+                       "sys_image_guid_sup", "extended_speeds_sup", "cap_mask2_sup",
+                       "cap_mask_notice_sup", "client_reg_sup", "other_local_changes_sup">;
 
 std::uint16_t capability_mask2_for(const HcaPortSettings& settings) {
     const auto if_fast = [&](LaneSpeed speed, std::uint16_t bit) {
@@ -44,15 +40,6 @@ PortCapabilities port_capabilities(const HcaPortSettings& settings) {
             .capability_mask = fixed_capabilities,
             .capability_mask2 = capability_mask2_for(settings),
             .inputs = 1};
-}
-
-constexpr std::uint16_t most_violations = 0xffff;
-
-template <hwtab::FixedString field>
-void count_violation(hwtab::View<hwtab::port_info> settings) {
-    const auto count = settings.get<field>();
-    if (count < most_violations)
-        settings.set<field>(count + 1);
 }
 
 bool is_performance_request(const ParsedPacket& packet) {
@@ -323,6 +310,10 @@ std::uint8_t HcaPort::lmc() const {
     return static_cast<std::uint8_t>(port_.settings().get<"lmc">());
 }
 
+std::uint8_t HcaPort::path_bits(Lid destination) const {
+    return is_unicast(destination) ? destination & ((1U << lmc()) - 1) : 0;
+}
+
 bool HcaPort::has_lid(Lid lid) const {
     const Lid base = this->lid();
     return base != unassigned_lid && lid >= base && lid - base < (1 << lmc());
@@ -418,8 +409,8 @@ void HcaPort::modify_capability_mask(std::uint32_t bits, std::uint32_t select) {
 }
 
 std::uint32_t HcaPort::changeable_capabilities() {
-    return capabilities<"sm", "sm_disabled", "cm_sup", "snmp_tunnel_sup", "reinit_sup",
-                        "device_mgmt_sup", "vendor_class_sup", "boot_mgmt_sup">;
+    return capability_mask_of<"sm", "sm_disabled", "cm_sup", "snmp_tunnel_sup", "reinit_sup",
+                              "device_mgmt_sup", "vendor_class_sup", "boot_mgmt_sup">;
 }
 
 void HcaPort::enable_rates(WidthMask widths, SpeedMask speeds) {
@@ -449,9 +440,9 @@ KeyViolation key_violation(const PacketHeaders& headers, KeyViolation::Kind kind
 void HcaPort::report_violation(const KeyViolation& violation) {
     const bool is_p_key = violation.kind == KeyViolation::Kind::p_key;
     if (is_p_key)
-        count_violation<"p_key_violations">(port_.settings());
+        increment_violations<"p_key_violations">(port_.settings());
     else
-        count_violation<"q_key_violations">(port_.settings());
+        increment_violations<"q_key_violations">(port_.settings());
     constexpr auto bad_p_key = hwtab::value<hwtab::trap_number, "bad_p_key">;
     constexpr auto bad_q_key = hwtab::value<hwtab::trap_number, "bad_q_key">;
     subnet_agent_.report_key_violation(

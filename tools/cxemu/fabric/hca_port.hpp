@@ -139,6 +139,8 @@ public:
 
     [[nodiscard]] Lid lid() const;
     [[nodiscard]] std::uint8_t lmc() const;
+    /// The low bits of a unicast LID that choose between paths to the port; 0 for others.
+    [[nodiscard]] std::uint8_t path_bits(Lid destination) const;
     /// \return true when packets with this destination are for the port
     [[nodiscard]] bool has_lid(Lid lid) const;
     [[nodiscard]] Lid sm_lid() const;

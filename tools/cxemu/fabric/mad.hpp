@@ -16,12 +16,17 @@
 
 namespace cxemu::fabric {
 
-inline constexpr std::size_t mad_size = 256;     ///< bytes
-inline constexpr std::size_t smp_data_size = 64; ///< bytes of an attribute of subnet management
+inline constexpr std::size_t mad_size = 256;      ///< bytes
+inline constexpr std::uint8_t response_time = 16; ///< of agents: 4.096 us << 16, 0.27 s
+inline constexpr std::size_t smp_data_size = 64;  ///< bytes of an attribute of subnet management
 
 using Mad = std::array<std::byte, mad_size>;
 using MadHeader = hwtab::View<hwtab::mad_header>;
 using ConstMadHeader = hwtab::ConstView<hwtab::mad_header>;
+using Smp = hwtab::View<hwtab::smp_lid_routed>;
+using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
+using DirectedSmp = hwtab::View<hwtab::smp_directed_route>;
+using ConstDirectedSmp = hwtab::ConstView<hwtab::smp_directed_route>;
 
 /// Status of an answer: hwtab::mad_status.
 enum class MadStatus : std::uint8_t {

@@ -4,11 +4,6 @@
 #include <chrono>
 
 namespace cxemu::fabric {
-namespace {
-
-constexpr std::uint64_t most_violations = 0xffff;
-
-} // namespace
 
 ManagementKey::ManagementKey(EventLoop& loop, Port& port)
     : port_(port), lease_(loop, [this] { port_.settings().set<"m_key_protect_bits">(0); }) {}
@@ -41,9 +36,7 @@ KeyVerdict ManagementKey::check(std::uint64_t key, bool changes) {
 
 void ManagementKey::count_violation() {
     const auto settings = port_.settings();
-    const auto count = settings.get<"m_key_violations">();
-    if (count < most_violations)
-        settings.set<"m_key_violations">(count + 1);
+    increment_violations<"m_key_violations">(settings);
     constexpr auto never_lapses =
         hwtab::value<hwtab::m_key_protect, "no_access_lease_never_expires">;
     const auto period = settings.get<"m_key_lease_period">();

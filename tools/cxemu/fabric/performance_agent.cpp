@@ -13,10 +13,9 @@ using PortCountersView = hwtab::View<hwtab::port_counters>;
 using ExtendedView = hwtab::View<hwtab::port_counters_extended>;
 using SamplesView = hwtab::View<hwtab::port_samples_control>;
 
-constexpr std::uint8_t class_version = 1;
+constexpr std::uint8_t performance_class_version = 1;
 constexpr std::uint8_t every_port = 255;
 constexpr std::uint64_t bytes_per_data_unit = 4;
-constexpr std::uint8_t response_time = 16; ///< 4.096 us << 16: 0.27 s
 
 /// Duration of one sampling tick.
 constexpr auto sample_tick = std::chrono::microseconds(1);
@@ -209,7 +208,8 @@ std::optional<Mad> PerformanceAgent::process(const Mad& request) {
     if ((static_cast<std::uint8_t>(method) & response_bit) != 0)
         return std::nullopt;
     Mad answer = request;
-    if (header.get<"base_version">() != 1 || header.get<"class_version">() != class_version) {
+    if (header.get<"base_version">() != 1 ||
+        header.get<"class_version">() != performance_class_version) {
         make_response(answer, MadStatus::bad_version);
         return answer;
     }
@@ -234,7 +234,7 @@ MadStatus PerformanceAgent::class_port_info(Mad& mad, bool set) {
     constexpr auto ports = hwtab::value<hwtab::pma_capability, "all_port_select">;
     const auto all_ports = node_.all_ports().empty() ? 0 : ports;
     info.set<"base_version">(1);
-    info.set<"class_version">(class_version);
+    info.set<"class_version">(performance_class_version);
     info.set<"capability_mask">(hwtab::value<hwtab::pma_capability, "ext_width"> |
                                 hwtab::value<hwtab::pma_capability, "xmit_wait"> | all_ports);
     info.set<"resp_time_value">(response_time);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabric/port.hpp"
 
+#include "fabric/mad.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -59,7 +61,6 @@ void Port::load_defaults() {
     info.set<"vl_arbitration_high_cap">(capabilities_.vl_arbitration_entries);
     info.set<"vl_arbitration_low_cap">(capabilities_.vl_arbitration_entries);
     info.set<"guid_cap">(capabilities_.gid_entries);
-    constexpr std::uint8_t response_time = 16; // 4.096 us << 16: 0.27 s
     info.set<"resp_time_value">(response_time);
     info.set<"subnet_time_out">(response_time);
     p_keys_.assign(capabilities_.p_key_entries, 0);

@@ -39,6 +39,20 @@ public:
     virtual void port_state_changed(Port& port, PortState before) = 0;
 };
 
+/// CapabilityMask of PortInfo with these bits: hwtab::port_capability_mask
+template <hwtab::FixedString... names>
+inline constexpr auto capability_mask_of =
+    static_cast<std::uint32_t>((hwtab::value<hwtab::port_capability_mask, names> | ...));
+
+/// Increments a counter of violations of PortInfo, which stays at its largest value.
+template <hwtab::FixedString field>
+void increment_violations(hwtab::View<hwtab::port_info> settings) {
+    constexpr std::uint64_t largest = 0xffff;
+    const auto count = settings.get<field>();
+    if (count < largest)
+        settings.set<field>(count + 1);
+}
+
 /// What a port supports; doesn't change.
 struct PortCapabilities {
     WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);

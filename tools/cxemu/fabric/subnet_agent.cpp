@@ -9,11 +9,7 @@
 namespace cxemu::fabric {
 namespace {
 
-using Smp = hwtab::View<hwtab::smp_lid_routed>;
-using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
-using ConstDirectedSmp = hwtab::ConstView<hwtab::smp_directed_route>;
-
-constexpr std::uint8_t class_version = 1;
+constexpr std::uint8_t smp_class_version = 1;
 
 template <hwtab::FixedString name>
 constexpr std::uint64_t trap = hwtab::value<hwtab::trap_number, name>;
@@ -56,7 +52,7 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
     if (!is_subnet_management(request) || receiver_of(request) != SmpReceiver::agent)
         return std::unexpected(MadRefusal::no_agent);
     Mad answer = request;
-    if (smp.get<"base_version">() != 1 || smp.get<"class_version">() != class_version) {
+    if (smp.get<"base_version">() != 1 || smp.get<"class_version">() != smp_class_version) {
         make_response(answer, MadStatus::bad_version);
         return answer;
     }

@@ -7,16 +7,13 @@
 namespace cxemu::fabric {
 namespace {
 
-template <hwtab::FixedString... names>
-constexpr auto capabilities =
-    static_cast<std::uint32_t>((hwtab::value<hwtab::port_capability_mask, names> | ...));
-
 constexpr std::uint32_t port0_capabilities =
-    capabilities<"notice_sup", "trap_sup", "sl_map_sup", "sys_image_guid_sup",
-                 "extended_speeds_sup", "cap_mask2_sup", "cap_mask_notice_sup", "client_reg_sup",
-                 "other_local_changes_sup", "mcast_fdb_top_sup", "pkey_sw_ext_port_trap_sup">;
+    capability_mask_of<"notice_sup", "trap_sup", "sl_map_sup", "sys_image_guid_sup",
+                       "extended_speeds_sup", "cap_mask2_sup", "cap_mask_notice_sup",
+                       "client_reg_sup", "other_local_changes_sup", "mcast_fdb_top_sup",
+                       "pkey_sw_ext_port_trap_sup">;
 constexpr std::uint32_t external_capabilities =
-    capabilities<"extended_speeds_sup", "cap_mask2_sup">;
+    capability_mask_of<"extended_speeds_sup", "cap_mask2_sup">;
 
 std::uint16_t capability_mask2_for(const SwitchSettings& settings) {
     const auto if_fast = [&](LaneSpeed speed, std::uint64_t bit) {

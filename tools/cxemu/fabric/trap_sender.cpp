@@ -9,8 +9,6 @@ namespace {
 
 using NoticeView = hwtab::View<hwtab::notice>;
 using ConstNoticeView = hwtab::ConstView<hwtab::notice>;
-using Smp = hwtab::View<hwtab::smp_lid_routed>;
-using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
 
 std::uint64_t trap_number(const Notice& notice) {
     return ConstNoticeView(notice).get<"trap_number">();

@@ -76,4 +76,8 @@ CommandResult CommandContext::refuse(TableError error, ObjectKind kind, std::uin
                 references, kind_name, number);
 }
 
+CommandResult CommandContext::refuse_op_mod() {
+    return fail(CommandStatus::bad_operation, Syndrome::unknown_op_mod, "op_mod {:#x}", op_mod);
+}
+
 } // namespace cxemu::hca

@@ -117,6 +117,9 @@ struct CommandContext {
     /// no object of this owner, and an object that is still referred to, go to the checker.
     CommandResult refuse(TableError error, ObjectKind kind, std::uint32_t number);
 
+    /// The result for an op_mod of which the command has no variant.
+    CommandResult refuse_op_mod();
+
     /// Finds an object to refer to. \return the object, or the result to answer with
     template <NumberedObject T>
     std::expected<T*, CommandResult> find(std::uint32_t number);

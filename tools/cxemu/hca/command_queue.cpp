@@ -27,7 +27,6 @@ static_assert(cmd_queue_entry.size == CommandQueue::entry_size);
 
 constexpr std::uint32_t inline_size = 16;
 constexpr std::uint8_t pcie_transport = 7;
-constexpr std::uint8_t signed_xor = 0xff;
 /// The last word of an entry: token, signature, delivery status, ownership. It is written as a
 /// whole, because ownership must not change before the rest.
 constexpr std::size_t last_word = 0x3c;
@@ -48,10 +47,6 @@ std::uint64_t output_pointer(const EntryView& entry) {
 
 std::uint32_t beyond_inline(std::uint64_t length) {
     return length > inline_size ? static_cast<std::uint32_t>(length - inline_size) : 0;
-}
-
-DeliveryError failure(DeliveryStatus status, std::string text) {
-    return {status, std::move(text)};
 }
 
 } // namespace
@@ -220,26 +215,27 @@ void CommandQueue::report_zero_entry(std::uint32_t slot) {
 std::optional<DeliveryError> CommandQueue::check_entry(const Execution& execution) const {
     const EntryView entry{execution.entry};
     if (entry.get<"type">() != pcie_transport)
-        return failure(DeliveryStatus::bad_command_type,
-                       fmt::format("the type is {:#x}", entry.get<"type">()));
+        return DeliveryError(DeliveryStatus::bad_command_type,
+                             fmt::format("the type is {:#x}", entry.get<"type">()));
     const bool checksums = hca_.capabilities().current<"cmdif_checksum">() != 0;
     if (checksums && xor_of(execution.entry) != signed_xor)
-        return failure(DeliveryStatus::signature_error,
-                       fmt::format("the XOR of the entry is {:#x}", xor_of(execution.entry)));
+        return DeliveryError(DeliveryStatus::signature_error,
+                             fmt::format("the XOR of the entry is {:#x}", xor_of(execution.entry)));
     if (const auto length = entry.get<"input_length">();
         length < inline_size || length > max_length)
-        return failure(DeliveryStatus::input_length_error,
-                       fmt::format("the input has {} bytes; {} to {} are possible", length,
-                                   inline_size, max_length));
+        return DeliveryError(DeliveryStatus::input_length_error,
+                             fmt::format("the input has {} bytes; {} to {} are possible", length,
+                                         inline_size, max_length));
     if (const auto length = entry.get<"output_length">(); length > max_length)
-        return failure(DeliveryStatus::output_length_error,
-                       fmt::format("the output has {} bytes; {} are possible", length, max_length));
+        return DeliveryError(
+            DeliveryStatus::output_length_error,
+            fmt::format("the output has {} bytes; {} are possible", length, max_length));
     std::optional<DeliveryError> reserved;
-    check::find_reserved_bits(cmd_queue_entry, execution.entry, {},
-                              [&](std::string_view where, std::uint64_t value) {
-                                  reserved = failure(DeliveryStatus::reserved_not_zero,
-                                                     fmt::format("{} is {:#x}", where, value));
-                              });
+    check::find_reserved_bits(
+        cmd_queue_entry, execution.entry, {}, [&](std::string_view where, std::uint64_t value) {
+            reserved = DeliveryError(DeliveryStatus::reserved_not_zero,
+                                     fmt::format("{} is {:#x}", where, value));
+        });
     return reserved;
 }
 

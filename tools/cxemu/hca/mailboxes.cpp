@@ -24,11 +24,6 @@ constexpr std::uint64_t first_alignment = 512;
 constexpr std::size_t control_begin = mailbox_data_size;
 constexpr std::size_t signature_at = cmd_if_box.size - 1;
 constexpr std::size_t control_signature_at = cmd_if_box.size - 2;
-constexpr std::byte signed_xor{0xff};
-
-DeliveryError failure(DeliveryStatus status, std::string text) {
-    return {status, std::move(text)};
-}
 
 std::string_view direction(const MailboxChain& chain) {
     return chain.output ? "output" : "input";
@@ -50,13 +45,12 @@ std::expected<void, DeliveryError> check_signature(const MailboxChain& chain, co
                                                    std::uint32_t number) {
     // The control signature covers all behind the data but the last byte.
     const auto control = std::span(box).subspan(control_begin, signature_at - control_begin);
-    const bool good =
-        std::byte{xor_of(control)} == signed_xor && std::byte{xor_of(box)} == signed_xor;
+    const bool good = xor_of(control) == signed_xor && xor_of(box) == signed_xor;
     if (good)
         return {};
-    return std::unexpected(
-        failure(DeliveryStatus::signature_error,
-                fmt::format("{} mailbox {} is not signed correctly", direction(chain), number)));
+    return std::unexpected(DeliveryError(
+        DeliveryStatus::signature_error,
+        fmt::format("{} mailbox {} is not signed correctly", direction(chain), number)));
 }
 
 std::expected<void, DeliveryError> check_box(const MailboxChain& chain, const Box& box,
@@ -64,13 +58,14 @@ std::expected<void, DeliveryError> check_box(const MailboxChain& chain, const Bo
     const BoxView view{box};
     if (view.get<"token">() != chain.token)
         return std::unexpected(
-            failure(DeliveryStatus::token_error,
-                    fmt::format("{} mailbox {} has token {:#x}, the entry {:#x}", direction(chain),
-                                number, view.get<"token">(), chain.token)));
+            DeliveryError(DeliveryStatus::token_error,
+                          fmt::format("{} mailbox {} has token {:#x}, the entry {:#x}",
+                                      direction(chain), number, view.get<"token">(), chain.token)));
     if (view.get<"block_number">() != number)
-        return std::unexpected(failure(DeliveryStatus::bad_block_number,
-                                       fmt::format("{} mailbox {} is numbered {}", direction(chain),
-                                                   number, view.get<"block_number">())));
+        return std::unexpected(
+            DeliveryError(DeliveryStatus::bad_block_number,
+                          fmt::format("{} mailbox {} is numbered {}", direction(chain), number,
+                                      view.get<"block_number">())));
     // Software signs an output mailbox only where the device is to answer; nothing to verify.
     if (chain.checksums && !chain.output)
         return check_signature(chain, box, number);
@@ -86,18 +81,18 @@ std::expected<void, DeliveryError> for_each_box(vfio_user::DmaSpace& dma, const 
     for (std::uint32_t number = 0; left > 0; ++number) {
         const std::uint64_t alignment = number == 0 ? first_alignment : next_alignment;
         if (address == 0 && number != 0)
-            return std::unexpected(failure(
+            return std::unexpected(DeliveryError(
                 length_status(chain), fmt::format("the {} chain ends after {} mailboxes, {} bytes "
                                                   "are missing",
                                                   direction(chain), number, left)));
         if (address == 0 || address % alignment != 0)
-            return std::unexpected(
-                failure(pointer_status(chain), fmt::format("{} mailbox {} is at {:#x}",
-                                                           direction(chain), number, address)));
+            return std::unexpected(DeliveryError(
+                pointer_status(chain),
+                fmt::format("{} mailbox {} is at {:#x}", direction(chain), number, address)));
         Box box{};
         if (const auto read = dma.read(address, box); !read)
             return std::unexpected(
-                failure(DeliveryStatus::internal_error, to_string(read.error())));
+                DeliveryError(DeliveryStatus::internal_error, to_string(read.error())));
         if (auto checked = check_box(chain, box, number); !checked)
             return checked;
         const std::uint32_t here = std::min(left, mailbox_data_size);
@@ -115,8 +110,8 @@ void sign(Box& box, bool checksums) {
     if (!checksums)
         return;
     const auto control = std::span(box).subspan(control_begin, signature_at - control_begin);
-    box[control_signature_at] = signed_xor ^ std::byte{xor_of(control)};
-    box[signature_at] = signed_xor ^ std::byte{xor_of(box)};
+    box[control_signature_at] = std::byte{signed_xor} ^ std::byte{xor_of(control)};
+    box[signature_at] = std::byte{signed_xor} ^ std::byte{xor_of(box)};
 }
 
 } // namespace

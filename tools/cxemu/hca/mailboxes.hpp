@@ -61,7 +61,8 @@ vfio_user::DmaResult<void> write_mailboxes(vfio_user::DmaSpace& dma, const Mailb
                                            std::span<const std::uint64_t> mailboxes,
                                            std::span<const std::byte> data);
 
-/// XOR of bytes; a signed block yields 0xff.
+/// XOR of bytes; a signed block yields signed_xor.
 std::uint8_t xor_of(std::span<const std::byte> bytes);
+inline constexpr std::uint8_t signed_xor = 0xff;
 
 } // namespace cxemu::hca

@@ -38,6 +38,7 @@ public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::memory_key;
     static constexpr std::size_t octword = 16; ///< bytes; unit of translation lists
     static constexpr std::uint32_t any_queue_pair = 0xffffff;
+    static constexpr unsigned variant_bits = 8; ///< low byte of a key, which software chooses
 
     /// \param context of the layout mkc
     /// \param entries_have_rights translation entries of pages say what the page allows
@@ -55,7 +56,7 @@ public:
 
     /// What a work request calls the key: index and low byte.
     [[nodiscard]] std::uint32_t key() const {
-        return number() << 8 | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
+        return number() << variant_bits | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
     }
     [[nodiscard]] AccessMode mode() const;
     /// A page without the right that an access needs is absent then: software can bring it in.

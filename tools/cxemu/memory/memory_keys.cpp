@@ -14,7 +14,6 @@ namespace cxemu::memory {
 
 namespace {
 
-constexpr unsigned variant_bits = 8; ///< low byte of a key, which software chooses
 constexpr std::uint64_t atomic_size = sizeof(std::uint64_t);
 
 void append(std::vector<BusRange>& ranges, const Piece& piece) {
@@ -49,7 +48,7 @@ std::expected<void, AccessFault> check(const MemoryKey& key, Accessor accessor,
 } // namespace
 
 AccessResult<MemoryKey*> MemoryKeys::find(std::uint32_t key) const {
-    MemoryKey* found = hca_.objects().of<MemoryKey>().find(key >> variant_bits);
+    MemoryKey* found = hca_.objects().of<MemoryKey>().find(key >> MemoryKey::variant_bits);
     if (found == nullptr)
         return std::unexpected(AccessFault::unknown_key);
     if (found->key() != key)

@@ -16,7 +16,6 @@ using Basic = hwtab::ConstView<hwtab::bsf_basic>;
 template <typename T>
 using Decoded = std::expected<T, FormatFault>;
 
-constexpr unsigned byte_bits = 8;
 constexpr unsigned signature_bits = 64;
 constexpr unsigned application_shift = 32;
 constexpr Signature guard_bits = 0xffff'0000'0000'0000;
@@ -177,15 +176,15 @@ Decoded<Parts> take_apart(std::span<const std::byte> bytes) {
 
 Signature expand_mask(std::uint8_t mask) {
     Signature expanded = 0;
-    for (unsigned bit = 0; bit < byte_bits; ++bit) {
+    for (unsigned bit = 0; bit < hwtab::bits_per_byte; ++bit) {
         if ((mask >> bit & 1U) != 0)
-            expanded |= Signature{0xff} << (bit * byte_bits);
+            expanded |= Signature{0xff} << (bit * hwtab::bits_per_byte);
     }
     return expanded;
 }
 
 std::uint32_t SignatureDomain::signature_size() const {
-    return (tags ? signature_bits : width_of(guard)) / byte_bits;
+    return (tags ? signature_bits : width_of(guard)) / hwtab::bits_per_byte;
 }
 
 Guard SignatureDomain::new_guard(std::uint64_t transient_signature) const {

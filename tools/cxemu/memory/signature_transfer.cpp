@@ -2,6 +2,7 @@
 #include "memory/signature_transfer.hpp"
 
 #include "base/byte_order.hpp"
+#include "hwtab/model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@ namespace cxemu::memory {
 
 namespace {
 
-constexpr unsigned byte_bits = 8;
 constexpr std::size_t longest_signature = sizeof(Signature);
 constexpr std::size_t repeated_at_once = 64U << 10U; ///< bytes
 
@@ -33,7 +33,8 @@ std::uint64_t last_block(const SignatureDomain& domain, std::uint64_t raw) {
 
 /// Byte \p index of a signature.
 std::byte byte_of(Signature signature, std::uint32_t index) {
-    return static_cast<std::byte>(signature >> ((longest_signature - 1 - index) * byte_bits));
+    return static_cast<std::byte>(signature >>
+                                  ((longest_signature - 1 - index) * hwtab::bits_per_byte));
 }
 
 } // namespace
@@ -215,7 +216,7 @@ void SignatureTransfer::take_signature(std::uint32_t offset, std::span<const std
     }
     for (const std::byte byte : bytes)
         progress_.checked |= std::to_integer<Signature>(byte)
-                             << ((longest_signature - 1 - offset++) * byte_bits);
+                             << ((longest_signature - 1 - offset++) * hwtab::bits_per_byte);
 }
 
 /// A signature whose start came with a transfer that isn't remembered can't be checked.

@@ -20,7 +20,6 @@ using Check = std::expected<void, UmrFault>;
 
 constexpr std::size_t key_segment_offset = hwtab::wqe_umr_ctrl_seg.size;
 constexpr std::size_t list_offset = key_segment_offset + hwtab::mkey_seg.size;
-constexpr unsigned variant_bits = 8;
 constexpr std::uint64_t page_size_mask =
     hwtab::value<hwtab::mkey_mask, "page_size"> | hwtab::value<hwtab::mkey_mask, "page_size_5">;
 
@@ -157,7 +156,7 @@ Check Execution::find_key() {
         return std::unexpected(UmrFault::malformed);
     if (const Check checked = check_capabilities(); !checked)
         return checked;
-    key_ = keys_.hca().objects().of<MemoryKey>().find(request_.key >> variant_bits);
+    key_ = keys_.hca().objects().of<MemoryKey>().find(request_.key >> MemoryKey::variant_bits);
     if (key_ == nullptr)
         return std::unexpected(UmrFault::unknown_key);
     return {};

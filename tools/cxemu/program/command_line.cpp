@@ -11,10 +11,6 @@ namespace cxemu::program {
 
 namespace {
 
-std::string join(auto&& names) {
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// "name=value" of a capability. \return an error text, empty for none
 std::string parse_capability(const std::string& text, HcaOptions& options) {
     const auto equals = text.find('=');
@@ -89,10 +85,12 @@ void describe_resources(CLI::App& app, HcaOptions& hca) {
     app.add_option("--regular-pages", hca.regular_pages,
                    "Pages that the firmware asks for at run time")
         ->check(CLI::Range(0U, most_pages));
-    app.add_option("--link-speed", hca.link_speed, "Speed of the links: " + join(link_speeds))
+    app.add_option("--link-speed", hca.link_speed,
+                   fmt::format("Speed of the links: {}", fmt::join(link_speeds, ", ")))
         ->check(one_of(link_speeds))
         ->type_name("SPEED");
-    app.add_option("--link-width", hca.link_width, "Width of the links: " + join(link_widths))
+    app.add_option("--link-width", hca.link_width,
+                   fmt::format("Width of the links: {}", fmt::join(link_widths, ", ")))
         ->check(one_of(link_widths))
         ->type_name("WIDTH");
     app.add_flag("--checksums", hca.checksums,

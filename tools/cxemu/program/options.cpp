@@ -16,10 +16,6 @@ constexpr std::uint64_t first_guid = 0x0002'c903'00ce'0000;
 /// GUIDs of one HCA: the node's, and one for each port.
 constexpr std::uint64_t guids_per_hca = 0x10;
 
-std::string join(auto&& names) {
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// What one HCA says, else what all say.
 template <class T>
 std::optional<T> either(const std::optional<T>& own, const std::optional<T>& common) {
@@ -99,7 +95,7 @@ std::string profile_names() {
     std::vector<std::string_view> names;
     for (const hca::DeviceProfile& profile : hca::device_profiles())
         names.push_back(profile.name);
-    return join(names);
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 const std::map<std::string, spdlog::level::level_enum>& log_levels() {
@@ -151,10 +147,10 @@ std::expected<LinkSettings, std::string> link_of(const Options& options, std::si
     const auto found_width = fabric::find_width(width);
     if (!found_speed)
         return std::unexpected(
-            fmt::format("link speed \"{}\" is none of {}", speed, join(link_speeds)));
+            fmt::format("link speed \"{}\" is none of {}", speed, fmt::join(link_speeds, ", ")));
     if (!found_width)
         return std::unexpected(
-            fmt::format("link width \"{}\" is none of {}", width, join(link_widths)));
+            fmt::format("link width \"{}\" is none of {}", width, fmt::join(link_widths, ", ")));
     return LinkSettings{*found_speed, *found_width};
 }
 

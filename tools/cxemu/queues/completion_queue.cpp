@@ -16,7 +16,7 @@ namespace cxemu::queues {
 namespace {
 
 constexpr std::size_t half_entry = hwtab::cqe64.size;
-constexpr std::size_t owner_offset = half_entry - 1;
+constexpr std::size_t cqe_owner_offset = half_entry - 1;
 
 /// The entry as it lies in memory, but for the owner bit.
 auto entry_of(const Completion& completion) {
@@ -222,9 +222,9 @@ bool CompletionQueue::write(const Completion& completion, Entry entry) {
     if (has_first_half() && !buffer().write(dma, offset, completion.first_half))
         return false;
     offset += entry_size() - half_entry;
-    return buffer().write(dma, offset, std::span(entry).first(owner_offset)) &&
-           dma.store_be<std::uint8_t>(buffer().address(offset + owner_offset),
-                                      std::to_integer<std::uint8_t>(entry[owner_offset]));
+    return buffer().write(dma, offset, std::span(entry).first(cqe_owner_offset)) &&
+           dma.store_be<std::uint8_t>(buffer().address(offset + cqe_owner_offset),
+                                      std::to_integer<std::uint8_t>(entry[cqe_owner_offset]));
 }
 
 void CompletionQueue::stop_unwritable() {

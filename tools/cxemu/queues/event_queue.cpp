@@ -15,7 +15,7 @@ namespace cxemu::queues {
 namespace {
 
 constexpr std::uint32_t counter_mask = 0xffffff;
-constexpr std::size_t owner_offset = hwtab::eqe.size - 1;
+constexpr std::size_t eqe_owner_offset = hwtab::eqe.size - 1;
 using StateOfQueue = hwtab::View<hwtab::eqc>;
 
 } // namespace
@@ -121,9 +121,9 @@ bool EventQueue::write(Entry& entry) {
     hwtab::View<hwtab::eqe>{entry}.set<"owner">((producer / size()) & 1);
     const std::uint64_t offset = std::uint64_t{slot} * hwtab::eqe.size;
     auto& dma = hca_.dma();
-    return buffer_.write(dma, offset, std::span(entry).first(owner_offset)) &&
-           dma.store_be<std::uint8_t>(buffer_.address(offset + owner_offset),
-                                      std::to_integer<std::uint8_t>(entry[owner_offset]));
+    return buffer_.write(dma, offset, std::span(entry).first(eqe_owner_offset)) &&
+           dma.store_be<std::uint8_t>(buffer_.address(offset + eqe_owner_offset),
+                                      std::to_integer<std::uint8_t>(entry[eqe_owner_offset]));
 }
 
 /// The failure is reported when nobody is in the middle of using this object.

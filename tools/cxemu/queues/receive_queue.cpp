@@ -2,15 +2,9 @@
 #include "queues/receive_queue.hpp"
 
 #include "memory/memory_keys.hpp"
-#include "tables/work_queue.hpp"
+#include "queues/data_pointer.hpp"
 
 namespace cxemu::queues {
-
-namespace {
-
-constexpr std::uint32_t longest_segment = 1U << 31U; ///< what byte_count 0 means
-
-} // namespace
 
 std::string_view describe(ReceiveFault fault) {
     switch (fault) {
@@ -36,10 +30,8 @@ std::vector<memory::DataSegment> decode_scatter_list(std::span<const std::byte> 
         const auto key = static_cast<std::uint32_t>(pointer.get<"lkey">());
         if (key == memory::SpecialKeys::terminate_scatter_list)
             break;
-        const auto count = static_cast<std::uint32_t>(pointer.get<"byte_count">());
-        list.push_back({.length = count == 0 ? longest_segment : count,
-                        .key = key,
-                        .address = pointer.get<"addr">()});
+        list.push_back(
+            {.length = length_of(pointer), .key = key, .address = pointer.get<"addr">()});
     }
     return list;
 }

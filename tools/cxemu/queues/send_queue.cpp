@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/send_queue.hpp"
 
+#include "queues/data_pointer.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -9,8 +11,6 @@
 namespace cxemu::queues {
 
 namespace {
-
-constexpr std::size_t octword = 16;
 
 bool reads_remote_memory(std::uint8_t opcode) {
     const auto known = static_cast<SendOpcode>(opcode);

@@ -2,6 +2,7 @@
 #include "queues/send_request.hpp"
 
 #include "base/byte_order.hpp"
+#include "queues/data_pointer.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,8 +15,6 @@ using Control = hwtab::ConstView<hwtab::wqe_ctrl_seg>;
 template <typename T>
 using Decoded = std::expected<T, DecodeError>;
 
-constexpr std::size_t octword = 16;
-constexpr std::uint32_t longest_segment = 1U << 31U; ///< what byte_count 0 means
 constexpr std::uint64_t atomic_size = 8;
 /// In op_mod of a masked atomic operation: it is an extended one, on four bytes times a power of 2.
 constexpr unsigned extended_atomic = 0x8;
@@ -234,8 +233,7 @@ Decoded<InlineData> take_inline(Segments& segments) {
 memory::DataSegment take_pointer(Segments& segments) {
     const hwtab::ConstView<hwtab::wqe_data_seg> pointer{segments.rest()};
     segments.skip(hwtab::wqe_data_seg.size);
-    const auto count = static_cast<std::uint32_t>(pointer.get<"byte_count">());
-    return {.length = count == 0 ? longest_segment : count,
+    return {.length = length_of(pointer),
             .key = static_cast<std::uint32_t>(pointer.get<"lkey">()),
             .address = pointer.get<"addr">()};
 }

@@ -55,12 +55,6 @@ std::optional<DropReason> check_packet(const fabric::HcaPort& port, const Parsed
     return std::nullopt;
 }
 
-std::uint8_t path_bits(const fabric::HcaPort& port, fabric::Lid destination) {
-    if (!fabric::is_unicast(destination))
-        return 0;
-    return destination & ((1U << port.lmc()) - 1);
-}
-
 queues::ReceiveCompletion completion_of(const fabric::HcaPort& port, const QueuePair& queue_pair,
                                         const ParsedPacket& packet) {
     const auto& headers = packet.headers;
@@ -72,7 +66,7 @@ queues::ReceiveCompletion completion_of(const fabric::HcaPort& port, const Queue
         .solicited = headers.transport.solicited_event,
         .source_qp = headers.datagram->source_qp,
         .source_lid = headers.local.slid,
-        .path_bits = path_bits(port, headers.local.dlid),
+        .path_bits = port.path_bits(headers.local.dlid),
         .multicast = fabric::is_multicast(headers.local.dlid),
         .service_level = headers.local.sl,
         .partition_key = queue_pair.service() == ServiceType::general_services

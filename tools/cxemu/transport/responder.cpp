@@ -26,10 +26,6 @@ CompletionOpcode completion_opcode(const Operation& operation) {
     return operation.invalidate ? CompletionOpcode::send_invalidate : CompletionOpcode::send;
 }
 
-std::uint8_t path_bits(const fabric::HcaPort& port, fabric::Lid destination) {
-    return destination & ((1U << port.lmc()) - 1);
-}
-
 } // namespace
 
 Responder::Responder(Channel& channel, std::function<void()> wake, Fetch fetch)
@@ -517,7 +513,7 @@ queues::ReceiveCompletion Responder::completion_of(const Arrival& arrival,
             .solicited = headers.transport.solicited_event,
             .source_qp = channel_.remote_queue_pair(),
             .source_lid = headers.local.slid,
-            .path_bits = path_bits(arrival.port, headers.local.dlid),
+            .path_bits = arrival.port.path_bits(headers.local.dlid),
             .service_level = headers.local.sl};
 }
 

@@ -11,8 +11,8 @@
 namespace cxemu::check {
 namespace {
 
-constexpr Rule twice{"page_given_twice", "A page was given twice."};
-constexpr Rule late{"late_doorbell", "A doorbell came late."};
+constexpr Rule given_twice{"page_given_twice", "A page was given given_twice."};
+constexpr Rule late_doorbell{"late_doorbell", "A doorbell came late_doorbell."};
 
 class CheckerTest : public ::testing::Test {
 protected:
@@ -30,37 +30,37 @@ protected:
 };
 
 TEST_F(CheckerTest, CountsViolationsByRule) {
-    checker.report(twice, "hca0", "0x1000");
-    checker.report(twice, "hca1", "0x2000");
-    checker.report(late, "hca0", "queue 3");
+    checker.report(given_twice, "hca0", "0x1000");
+    checker.report(given_twice, "hca1", "0x2000");
+    checker.report(late_doorbell, "hca0", "queue 3");
     EXPECT_EQ(checker.counted(), 3U);
-    EXPECT_EQ(checker.counted(twice), 2U);
-    EXPECT_EQ(checker.violations().at(twice.name).examples,
+    EXPECT_EQ(checker.counted(given_twice), 2U);
+    EXPECT_EQ(checker.violations().at(given_twice.name).examples,
               (std::vector<std::string>{"hca0: 0x1000", "hca1: 0x2000"}));
 }
 
 TEST_F(CheckerTest, KeepsAFewExamplesOnly) {
     for (int i = 0; i < 100; ++i)
-        checker.report(twice, "hca0", "again");
-    EXPECT_EQ(checker.violations().at(twice.name).examples.size(), Checker::examples_kept);
+        checker.report(given_twice, "hca0", "again");
+    EXPECT_EQ(checker.violations().at(given_twice.name).examples.size(), Checker::examples_kept);
 }
 
 TEST_F(CheckerTest, DoesNotCountWhatTheAllowListHas) {
     EXPECT_EQ(allow("[[allow]]\nrule = 'page_given_twice'\ndetail = '0x1'\nreason = 'known'\n"),
               "");
-    checker.report(twice, "hca0", "page 0x1000");
-    checker.report(twice, "hca0", "page 0x2000");
-    EXPECT_EQ(checker.counted(twice), 1U);
-    EXPECT_EQ(checker.violations().at(twice.name).allowed, 1U);
+    checker.report(given_twice, "hca0", "page 0x1000");
+    checker.report(given_twice, "hca0", "page 0x2000");
+    EXPECT_EQ(checker.counted(given_twice), 1U);
+    EXPECT_EQ(checker.violations().at(given_twice.name).allowed, 1U);
     EXPECT_EQ(checker.to_json()["allow_list"][0]["used"], 1);
 }
 
 TEST_F(CheckerTest, AllowsNoMoreThanWasAllowed) {
     checker.allow({.rule = "page_given_twice", .detail = "", .reason = "provoked", .most = 2});
     for (int i = 0; i < 3; ++i)
-        checker.report(twice, "hca0", "again");
-    EXPECT_EQ(checker.violations().at(twice.name).allowed, 2U);
-    EXPECT_EQ(checker.counted(twice), 1U);
+        checker.report(given_twice, "hca0", "again");
+    EXPECT_EQ(checker.violations().at(given_twice.name).allowed, 2U);
+    EXPECT_EQ(checker.counted(given_twice), 1U);
 }
 
 TEST_F(CheckerTest, RefusesAnAllowanceWithoutReason) {
@@ -75,12 +75,13 @@ TEST_F(CheckerTest, NamesTheLineOfABrokenAllowList) {
 }
 
 TEST_F(CheckerTest, WritesOneLineForEachRuleThatCounted) {
-    checker.report(twice, "hca0", "0x1000");
-    checker.report(twice, "hca0", "0x2000");
+    checker.report(given_twice, "hca0", "0x1000");
+    checker.report(given_twice, "hca0", "0x2000");
     ASSERT_TRUE(checker.write_report(file));
     std::ifstream stream(file);
     const std::string text((std::istreambuf_iterator<char>(stream)), {});
-    EXPECT_EQ(text, "page_given_twice: 2 times: A page was given twice. First: hca0: 0x1000\n");
+    EXPECT_EQ(text,
+              "page_given_twice: 2 times: A page was given given_twice. First: hca0: 0x1000\n");
 }
 
 TEST_F(CheckerTest, WritesAnEmptyReportWithoutViolations) {

@@ -15,7 +15,7 @@ using testing::CommandTest;
 using testing::outcome;
 using testing::with_capability;
 
-constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t page_size = 4096;
 
 class DeviceMemoryCommandsTest : public CommandTest {
 protected:
@@ -26,13 +26,13 @@ protected:
     /// A page of memory in the \p number-th page of the BAR's part for it.
     std::uint64_t allocate(std::uint64_t number = 0) {
         Call<hwtab::cmd_alloc_memic> call;
-        call.in().set<"range_start_addr">(start() + number * page);
-        call.in().set<"range_size">(page);
-        call.in().set<"memic_size">(page);
+        call.in().set<"range_start_addr">(start() + number * page_size);
+        call.in().set<"range_size">(page_size);
+        call.in().set<"memic_size">(page_size);
         EXPECT_EQ(outcome(bench.run(call)), "OK");
         return call.out().get<"memic_start_addr">();
     }
-    std::string release(std::uint64_t address, std::uint64_t size = page) {
+    std::string release(std::uint64_t address, std::uint64_t size = page_size) {
         return run<hwtab::cmd_dealloc_memic>([&](auto in) {
             in.template set<"memic_start_addr">(address);
             in.template set<"memic_size">(size);
@@ -72,7 +72,7 @@ protected:
 
 TEST_F(DeviceMemoryCommandsTest, AllocateAndRelease) {
     const auto address = allocate(3);
-    EXPECT_EQ(address, start() + 3 * page);
+    EXPECT_EQ(address, start() + 3 * page_size);
     EXPECT_EQ(release(address), "OK");
     EXPECT_EQ(release(address), "BAD_PARAMETER no_device_memory");
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 1U);
@@ -82,7 +82,7 @@ TEST_F(DeviceMemoryCommandsTest, TellTheDriverToLookElsewhere) {
     allocate();
     EXPECT_EQ(run<hwtab::cmd_alloc_memic>([&](auto in) {
                   in.template set<"range_start_addr">(start());
-                  in.template set<"range_size">(page);
+                  in.template set<"range_size">(page_size);
                   in.template set<"memic_size">(64);
               }),
               "NOT_READY no_device_memory");
@@ -116,7 +116,7 @@ TEST_F(DeviceMemoryCommandsTest, KeysReachIt) {
 }
 
 TEST_F(DeviceMemoryCommandsTest, AtomicOperationsWorkOnIt) {
-    const auto key = make_key(allocate(), page);
+    const auto key = make_key(allocate(), page_size);
     ASSERT_EQ(last_outcome, "OK");
     const auto add = [](std::uint64_t value) { return value + 5; };
     EXPECT_EQ(keys().modify(accessor(), key, 16, add), 0U);
@@ -125,10 +125,10 @@ TEST_F(DeviceMemoryCommandsTest, AtomicOperationsWorkOnIt) {
 
 TEST_F(DeviceMemoryCommandsTest, KeysStayWithinTheirMemory) {
     const auto address = allocate();
-    make_key(address, page + 64);
+    make_key(address, page_size + 64);
     EXPECT_EQ(last_outcome, "BAD_PARAMETER no_device_memory");
-    const auto key = make_key(address, page);
-    const memory::Access beyond{.key = key, .address = page - 1, .length = 2};
+    const auto key = make_key(address, page_size);
+    const memory::Access beyond{.key = key, .address = page_size - 1, .length = 2};
     EXPECT_EQ(keys().translate(accessor(), beyond).error(), memory::AccessFault::out_of_range);
     EXPECT_EQ(release(address), "OK");
     const memory::Access gone{.key = key, .address = 0, .length = 2};

@@ -15,9 +15,9 @@ namespace cxemu::commands {
 namespace {
 
 using namespace hca;
-using testing::Answer;
-using testing::Host;
-using testing::make_input;
+using hca::testing::Answer;
+using hca::testing::Host;
+using hca::testing::make_input;
 
 CommandTable table() {
     CommandTable table(device_commands());
@@ -420,7 +420,7 @@ TEST_F(DeviceCommandsTest, ForgetsRequestsAtTeardown) {
 }
 
 TEST_F(DeviceCommandsTest, AsksForTheRegularPagesOfItsSettings) {
-    HcaSettings settings = testing::default_settings();
+    HcaSettings settings = hca::testing::default_settings();
     settings.pages.regular = 5;
     Host other(table(), settings);
     other.start_queue();

@@ -10,8 +10,8 @@ namespace cxemu::commands {
 namespace {
 
 using namespace hca;
-using testing::Answer;
-using testing::Host;
+using hca::testing::Answer;
+using hca::testing::Host;
 
 class ObjectCommandsTest : public ::testing::Test {
 protected:
@@ -110,7 +110,7 @@ TEST_F(ObjectCommandsTest, RefusesTheKernelsUarsWhileQueuesUseThem) {
 }
 
 TEST_F(ObjectCommandsTest, GivesAsManyUarsAsTheBarHasPages) {
-    HcaSettings settings = testing::default_settings();
+    HcaSettings settings = hca::testing::default_settings();
     settings.bar_size = 128 * 1024;
     Host small(CommandTable(object_commands()), settings);
     small.start_queue();
@@ -198,7 +198,7 @@ protected:
         return answer.view<hwtab::general_obj_out_cmd_hdr>().get<"obj_id">();
     }
     static HcaSettings settings_of_seven() {
-        HcaSettings settings = testing::default_settings();
+        HcaSettings settings = hca::testing::default_settings();
         settings.profile = find_profile("connectx7");
         return settings;
     }

@@ -48,7 +48,7 @@ protected:
     /// Sets PortInfo as it is, with \p change applied.
     void set_port_info(auto change) {
         Mad request = ask(make_smp(MadMethod::get, attribute<"port_info">, 1), ignore_key);
-        fabric::testing::Smp(request).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
+        fabric::Smp(request).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
         const auto info = data_of<hwtab::port_info>(request);
         info.set<"port_state">(0);
         info.set<"port_physical_state">(0);

@@ -30,7 +30,7 @@ struct Element {
 };
 
 constexpr std::uint8_t node = 0;
-constexpr std::uint8_t group = 4;
+constexpr std::uint8_t tsar_group = 4;
 
 class SchedulingElementsTest : public CommandTest {
 protected:
@@ -99,7 +99,7 @@ protected:
 TEST_F(SchedulingElementsTest, FormATreeThatIsTakenDownFromBelow) {
     const auto root = create({});
     const auto inner = create({.type = node, .parent = root, .selection = 1, .share = 10});
-    const auto leaf = create({.type = group, .parent = inner, .selection = 2, .limit = 40});
+    const auto leaf = create({.type = tsar_group, .parent = inner, .selection = 2, .limit = 40});
     EXPECT_EQ(element(inner).share(), 10U);
     EXPECT_EQ(element(leaf).limit(), 40U);
     EXPECT_EQ(destroy(root), "RESOURCE_BUSY object_busy");
@@ -116,15 +116,15 @@ TEST_F(SchedulingElementsTest, ChangeWhatIsSelected) {
     EXPECT_EQ(modify(inner, {.type = node, .selection = 1, .share = 7, .limit = 99}), "OK");
     EXPECT_EQ(element(inner).share(), 7U);
     EXPECT_EQ(element(inner).limit(), 10U);
-    EXPECT_EQ(modify(inner, {.type = group, .selection = 1, .share = 7}),
+    EXPECT_EQ(modify(inner, {.type = tsar_group, .selection = 1, .share = 7}),
               "BAD_PARAMETER wrong_object_type");
     EXPECT_EQ(modify(inner + 7, {.type = node}), "BAD_RESOURCE unknown_object");
 }
 
 TEST_F(SchedulingElementsTest, AreRefusedWhereTheyMakeNoSense) {
     const auto root = create({});
-    const auto leaf = create({.type = group, .parent = root});
-    EXPECT_EQ(refusal({.type = group}), "BAD_RESOURCE unknown_object") << "without a node";
+    const auto leaf = create({.type = tsar_group, .parent = root});
+    EXPECT_EQ(refusal({.type = tsar_group}), "BAD_RESOURCE unknown_object") << "without a node";
     EXPECT_EQ(refusal({.type = node, .parent = leaf}), "BAD_PARAMETER wrong_object_type");
     EXPECT_EQ(refusal({.type = 1, .parent = root}), "BAD_PARAMETER not_supported");
     EXPECT_EQ(refusal({.type = node, .policy = 2}), "BAD_PARAMETER not_supported");
@@ -143,7 +143,7 @@ TEST_F(SchedulingElementsTest, AreRefusedWhereTheyMakeNoSense) {
 
 TEST_F(SchedulingElementsTest, GoThoughQueuePairsBelongToThem) {
     const auto root = create({});
-    const auto leaf = create({.type = group, .parent = root});
+    const auto leaf = create({.type = tsar_group, .parent = root});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
     EXPECT_EQ(schedule(pair, leaf, leaf), "OK");
     EXPECT_EQ(destroy(leaf), "OK");
@@ -154,7 +154,7 @@ TEST_F(SchedulingElementsTest, GoThoughQueuePairsBelongToThem) {
 
 TEST_F(SchedulingElementsTest, TakeQueuePairsOnlyAsGroups) {
     const auto root = create({});
-    const auto leaf = create({.type = group, .parent = root});
+    const auto leaf = create({.type = tsar_group, .parent = root});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
     EXPECT_EQ(schedule(pair, root, 0), "BAD_PARAMETER wrong_object_type");
     EXPECT_EQ(schedule(pair, leaf + 9, 0), "BAD_RESOURCE unknown_object");
@@ -165,7 +165,7 @@ TEST_F(SchedulingElementsTest, TakeQueuePairsOnlyAsGroups) {
 }
 
 TEST_F(SchedulingElementsTest, AreLeftWhenAQueuePairIsReset) {
-    const auto leaf = create({.type = group, .parent = create({})});
+    const auto leaf = create({.type = tsar_group, .parent = create({})});
     QueuePair& pair = sender(queues::ServiceType::reliable_connection);
     ASSERT_EQ(schedule(pair, leaf, 0), "OK");
     EXPECT_EQ(element(leaf).references(), 1U);
@@ -178,7 +178,7 @@ TEST_F(SchedulingElementsTest, ArePromisedByThePageOfQualityOfService) {
         bench.hca().capabilities().bytes(hca::CapabilityPage::quality_of_service, false);
     EXPECT_EQ(hwtab::read_bits(page.data(), 0x21, 1), 1U) << "nic_qp_scheduling";
     EXPECT_EQ(hwtab::read_bits(page.data(), 0xe0, 32), SchedulingElement::largest_share);
-    EXPECT_EQ(hwtab::read_bits(page.data(), 0x100, 16), 1U << node | 1U << group);
+    EXPECT_EQ(hwtab::read_bits(page.data(), 0x100, 16), 1U << node | 1U << tsar_group);
     Bench five;
     const auto nothing =
         five.hca().capabilities().bytes(hca::CapabilityPage::quality_of_service, true);

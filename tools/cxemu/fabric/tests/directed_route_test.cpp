@@ -7,8 +7,6 @@
 namespace cxemu::fabric {
 namespace {
 
-using testing::ConstDirectedSmp;
-using testing::DirectedSmp;
 using Action = RouteStep::Action;
 
 constexpr RoutingNode adapter{.is_switch = false, .ports = 1, .arrival = 1};

@@ -41,11 +41,6 @@ public:
     EventLoop loop;
 };
 
-using Smp = hwtab::View<hwtab::smp_lid_routed>;
-using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
-using DirectedSmp = hwtab::View<hwtab::smp_directed_route>;
-using ConstDirectedSmp = hwtab::ConstView<hwtab::smp_directed_route>;
-
 template <hwtab::FixedString name>
 constexpr auto attribute = static_cast<std::uint16_t>(hwtab::value<hwtab::smp_attribute, name>);
 template <hwtab::FixedString name>

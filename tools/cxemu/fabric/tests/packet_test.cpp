@@ -186,7 +186,7 @@ TEST(Packet, EveryOpcodeComesBackAsItWasBuiltWithAndWithoutGrh) {
             const auto parsed = parse(packet.bytes());
             ASSERT_TRUE(parsed) << code << ": " << name_of(parsed.error());
             EXPECT_EQ(parsed->headers, headers) << code;
-            EXPECT_THAT(parsed->payload, testing::ElementsAreArray(payload)) << code;
+            EXPECT_THAT(parsed->payload, ::testing::ElementsAreArray(payload)) << code;
             EXPECT_EQ(parsed->grh.size(), global ? grh_size : 0U);
         }
     }
@@ -200,7 +200,7 @@ TEST(Packet, PaddingFillsTheLastWordAndIsNotPayload) {
         EXPECT_EQ((packet.size() - vcrc_size) % 4, 0U);
         const auto parsed = parse(packet.bytes());
         ASSERT_TRUE(parsed) << size;
-        EXPECT_THAT(parsed->payload, testing::ElementsAreArray(payload)) << size;
+        EXPECT_THAT(parsed->payload, ::testing::ElementsAreArray(payload)) << size;
     }
 }
 

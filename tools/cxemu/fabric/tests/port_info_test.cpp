@@ -49,8 +49,6 @@ struct PortInfoTest : ::testing::Test {
     void expect_refused(std::uint16_t status) {
         EXPECT_EQ(status, testing::code(MadStatus::invalid_field));
     }
-
-    using Smp = testing::Smp;
 };
 
 TEST_F(PortInfoTest, IsInInitAtTheNegotiatedRateAfterTraining) {

@@ -2,6 +2,7 @@
 //
 // Checksums of blocks, against published values and against implementations that go bit by bit.
 #include "memory/guard.hpp"
+#include "memory/tests/bytes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,9 +14,8 @@
 namespace cxemu::memory {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-constexpr std::uint64_t all_ones = ~std::uint64_t{0};
+using testing::all_ones;
+using testing::Bytes;
 
 Bytes to_bytes(std::string_view text) {
     Bytes bytes(text.size());

@@ -158,47 +158,49 @@ TEST(SignatureFormat, RefusesOnesThatAreCutOff) {
 
 // --- Comparison ----------------------------------------------------------------------------------
 
-SignatureDomain dif(TagEscape escape = TagEscape::none, std::uint16_t mask = 0xffff) {
+SignatureDomain dif_with(TagEscape escape = TagEscape::none, std::uint16_t mask = 0xffff) {
     return {.variable = 0,
             .block_size = 512,
             .guard = GuardKind::t10_crc,
             .tags = DifTags{.application = 0x5678, .application_mask = mask, .escape = escape}};
 }
 
-constexpr Signature right = 0x9ec6'5678'f0de'bc9a;
+constexpr Signature intact = 0x9ec6'5678'f0de'bc9a;
 
 TEST(SignatureComparison, NamesTheFirstPartThatIsWrong) {
-    EXPECT_EQ(dif().compare(right, right, 0xff), std::nullopt);
-    EXPECT_EQ(dif().compare(right, ~right, 0xff), SignaturePart::guard);
-    EXPECT_EQ(dif().compare(right, right ^ 0x0000'0100'0000'0001, 0xff),
+    EXPECT_EQ(dif_with().compare(intact, intact, 0xff), std::nullopt);
+    EXPECT_EQ(dif_with().compare(intact, ~intact, 0xff), SignaturePart::guard);
+    EXPECT_EQ(dif_with().compare(intact, intact ^ 0x0000'0100'0000'0001, 0xff),
               SignaturePart::application_tag);
-    EXPECT_EQ(dif().compare(right, right ^ 1, 0xff), SignaturePart::reference_tag);
+    EXPECT_EQ(dif_with().compare(intact, intact ^ 1, 0xff), SignaturePart::reference_tag);
 }
 
 TEST(SignatureComparison, LooksAtTheBytesOfTheMaskOnly) {
-    EXPECT_EQ(dif().compare(right, ~right, 0x3f), SignaturePart::application_tag);
-    EXPECT_EQ(dif().compare(right, ~right, 0x0f), SignaturePart::reference_tag);
-    EXPECT_EQ(dif().compare(right, ~right, 0), std::nullopt);
+    EXPECT_EQ(dif_with().compare(intact, ~intact, 0x3f), SignaturePart::application_tag);
+    EXPECT_EQ(dif_with().compare(intact, ~intact, 0x0f), SignaturePart::reference_tag);
+    EXPECT_EQ(dif_with().compare(intact, ~intact, 0), std::nullopt);
     constexpr Signature first_byte = 0x0000'ff00'0000'0000;
-    EXPECT_EQ(dif().compare(right, right ^ first_byte, 0x10), std::nullopt);
-    EXPECT_EQ(dif().compare(right, right ^ first_byte, 0x20), SignaturePart::application_tag);
+    EXPECT_EQ(dif_with().compare(intact, intact ^ first_byte, 0x10), std::nullopt);
+    EXPECT_EQ(dif_with().compare(intact, intact ^ first_byte, 0x20),
+              SignaturePart::application_tag);
 }
 
 TEST(SignatureComparison, LooksAtTheBitsOfTheApplicationTagThatCount) {
     constexpr Signature low_bit = 0x0000'0001'0000'0000;
-    EXPECT_EQ(dif(TagEscape::none, 0xfffe).compare(right, right ^ low_bit, 0xff), std::nullopt);
-    EXPECT_EQ(dif(TagEscape::none, 0x0001).compare(right, right ^ low_bit, 0xff),
+    EXPECT_EQ(dif_with(TagEscape::none, 0xfffe).compare(intact, intact ^ low_bit, 0xff),
+              std::nullopt);
+    EXPECT_EQ(dif_with(TagEscape::none, 0x0001).compare(intact, intact ^ low_bit, 0xff),
               SignaturePart::application_tag);
 }
 
 TEST(SignatureComparison, LetsEscapedBlocksPass) {
     constexpr Signature application = 0x0000'ffff'0000'0000;
     constexpr Signature both = 0x0000'ffff'ffff'ffff;
-    EXPECT_EQ(dif().compare(right, both, 0xff), SignaturePart::guard);
-    EXPECT_EQ(dif(TagEscape::application).compare(right, application, 0xff), std::nullopt);
-    const SignatureDomain type3 = dif(TagEscape::application_and_reference);
-    EXPECT_EQ(type3.compare(right, application, 0xff), SignaturePart::guard);
-    EXPECT_EQ(type3.compare(right, both, 0xff), std::nullopt);
+    EXPECT_EQ(dif_with().compare(intact, both, 0xff), SignaturePart::guard);
+    EXPECT_EQ(dif_with(TagEscape::application).compare(intact, application, 0xff), std::nullopt);
+    const SignatureDomain type3 = dif_with(TagEscape::application_and_reference);
+    EXPECT_EQ(type3.compare(intact, application, 0xff), SignaturePart::guard);
+    EXPECT_EQ(type3.compare(intact, both, 0xff), std::nullopt);
 }
 
 } // namespace

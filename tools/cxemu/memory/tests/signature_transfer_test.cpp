@@ -2,6 +2,7 @@
 //
 // Signatures of data on its way: put in, taken out, passed on, checked.
 #include "memory/signature_transfer.hpp"
+#include "memory/tests/bytes.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -11,7 +12,8 @@
 namespace cxemu::memory {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using testing::all_ones;
+using testing::Bytes;
 
 struct PlainMemory final : KeyedMemory {
     explicit PlainMemory(Bytes contents) : bytes(std::move(contents)) {}
@@ -32,8 +34,6 @@ struct PlainMemory final : KeyedMemory {
 
     Bytes bytes;
 };
-
-constexpr std::uint64_t all_ones = ~std::uint64_t{0};
 
 SignatureDomain crc(GuardKind kind, std::uint32_t block_size = 512) {
     return {.variable = 0, .block_size = block_size, .guard = kind};

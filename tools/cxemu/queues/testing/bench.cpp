@@ -2,6 +2,7 @@
 #include "queues/testing/bench.hpp"
 
 #include "base/byte_order.hpp"
+#include "queues/data_pointer.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -308,7 +309,6 @@ void Bench::write_send(QueuePair& queue_pair, std::uint16_t index,
                        std::span<const std::byte> bytes) {
     const std::uint64_t blocks = queue_pair.send_queue().blocks();
     const std::uint64_t start = queue_pair.buffer().size() - (blocks * SendQueue::block_size);
-    constexpr std::size_t octword = 16;
     for (std::size_t done = 0; done < bytes.size(); done += octword) {
         const std::uint64_t position = ((index * std::uint64_t{SendQueue::block_size}) + done) %
                                        (blocks * SendQueue::block_size);

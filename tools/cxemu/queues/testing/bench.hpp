@@ -31,6 +31,11 @@
 
 namespace cxemu::queues::testing {
 
+/// The bit of events of this type in the bitmask of an event queue.
+constexpr std::uint64_t bit(hca::EventType type) {
+    return 1ULL << static_cast<unsigned>(type);
+}
+
 /// A command: input to fill in, output to look at.
 template <const hwtab::Command& command>
 class Call {

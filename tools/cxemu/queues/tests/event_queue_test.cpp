@@ -10,11 +10,8 @@ namespace {
 
 using hca::EventType;
 using testing::Bench;
+using testing::bit;
 using testing::Call;
-
-constexpr std::uint64_t bit(EventType type) {
-    return 1ULL << static_cast<unsigned>(type);
-}
 
 TEST(EventQueue, TogglesTheOwnerBitWithEachPassOverTheRing) {
     Bench bench;

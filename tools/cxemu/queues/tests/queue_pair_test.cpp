@@ -12,14 +12,11 @@ namespace {
 
 using hca::CommandStatus;
 using testing::Bench;
+using testing::bit;
 using testing::Call;
 
-constexpr std::uint64_t bit(hca::EventType type) {
-    return 1ULL << static_cast<unsigned>(type);
-}
-
 /// Takes what is posted and lets the test end it.
-class TransportStub final : public Transport {
+class RecordingTransport final : public Transport {
 public:
     void sends_posted(QueuePair& queue_pair) override {
         while (auto request = queue_pair.next_send())
@@ -122,7 +119,7 @@ protected:
     }
 
     Bench bench_;
-    TransportStub transport_;
+    RecordingTransport transport_;
 };
 
 // --- State machine -------------------------------------------------------------------------------
@@ -287,7 +284,7 @@ protected:
     }
 
     Bench bench_{newest_model()};
-    TransportStub transport_;
+    RecordingTransport transport_;
     QueuePair& queue_pair_ = bench_.make_queue_pair({.send_record_mode = 1});
 };
 

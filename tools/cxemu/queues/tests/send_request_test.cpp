@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "queues/data_pointer.hpp"
 #include "queues/send_queue.hpp"
 #include "queues/send_request.hpp"
 #include "vfio_user/testing/guest_memory.hpp"
@@ -8,8 +9,6 @@
 
 namespace cxemu::queues {
 namespace {
-
-constexpr std::size_t octword = 16;
 
 /// Composes an entry segment by segment.
 class Entry {

@@ -16,7 +16,6 @@ namespace {
 using queues::testing::Call;
 
 constexpr std::uint32_t log_page = 12;
-constexpr unsigned variant_bits = 8;
 
 template <hwtab::FixedString name>
 constexpr std::uint64_t flag = hwtab::value<hwtab::umr_flags, name>;
@@ -68,7 +67,7 @@ public:
     }
     [[nodiscard]] Send request(std::uint32_t index) const {
         return {.opcode = queues::SendOpcode::memory_registration,
-                .immediate = index << variant_bits,
+                .immediate = index << memory::MemoryKey::variant_bits,
                 .body = bytes_};
     }
 

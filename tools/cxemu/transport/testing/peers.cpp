@@ -445,7 +445,8 @@ void Peers::activate(Peer& peer, fabric::Lid lid) {
     const auto before = peer.port.process(make_smp(fabric::MadMethod::get, id), {}, 0);
     for (const auto state : {fabric::PortState::armed, fabric::PortState::active}) {
         fabric::Mad request = make_smp(fabric::MadMethod::set, id);
-        std::ranges::copy(ConstSmp(**before).bytes<"data">(), Smp(request).bytes<"data">().begin());
+        std::ranges::copy(fabric::ConstSmp(**before).bytes<"data">(),
+                          fabric::Smp(request).bytes<"data">().begin());
         const auto info = data_of<hwtab::port_info>(request);
         info.set<"lid">(lid);
         info.set<"neighbor_mtu">(5);

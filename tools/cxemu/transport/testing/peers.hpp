@@ -76,10 +76,28 @@ struct Result {
 };
 std::ostream& operator<<(std::ostream& out, const Result& result);
 
+inline Result success(std::uint16_t index, std::uint32_t bytes = 0) {
+    return {.index = index, .byte_count = bytes};
+}
+inline Result failure(std::uint16_t index, queues::CompletionError error) {
+    return {.opcode = queues::CompletionOpcode::requester_error, .error = error, .index = index};
+}
+inline Result received(std::uint32_t bytes,
+                       queues::CompletionOpcode opcode = queues::CompletionOpcode::send,
+                       std::uint32_t immediate = 0, std::uint16_t index = 0) {
+    return {.opcode = opcode, .index = index, .byte_count = bytes, .immediate = immediate};
+}
+inline Result receive_failure(std::uint16_t index, queues::CompletionError error) {
+    return {.opcode = queues::CompletionOpcode::responder_error, .error = error, .index = index};
+}
+
+/// Bytes of payload of a packet, unless ConnectionOptions say something else.
+inline constexpr std::uint32_t mtu = 256;
+
 /// How the two queue pairs are connected.
 struct ConnectionOptions {
     queues::ServiceType service = queues::ServiceType::reliable_connection;
-    std::uint8_t mtu_code = 1; ///< 256 bytes
+    std::uint8_t mtu_code = 1; ///< mtu
     std::uint32_t first_psn = 0x1000;
     std::uint8_t timeout_code = 14; ///< 67 ms
     std::uint8_t retries = 7;

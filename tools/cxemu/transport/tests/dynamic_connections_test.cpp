@@ -22,12 +22,12 @@ using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
 using ::testing::SizeIs;
 
-constexpr std::uint32_t mtu = 256;
 constexpr std::uint64_t wrong_key = 0xdead'beef;
 constexpr std::uint32_t no_memory_key = 0x1234'5600;
 

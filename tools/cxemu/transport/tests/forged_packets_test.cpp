@@ -21,11 +21,10 @@ using std::chrono::milliseconds;
 using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
-
-constexpr std::uint32_t mtu = 256;
 
 std::uint8_t rc_opcode(const Operation& operation) {
     return opcode_of(ServiceType::reliable_connection, operation);

@@ -26,7 +26,7 @@ using model::Use;
 using queues::ServiceType;
 
 constexpr std::uint32_t word = 8; ///< bytes: what atomics need their addresses to be multiples of
-constexpr std::uint32_t most_receives = 56;
+constexpr std::uint32_t most_key_receives = 56;
 constexpr std::size_t most_actions = 40; ///< of a side: all fit into its queue
 
 std::uint32_t draw(SeededRandom& random, std::uint64_t count) {
@@ -345,7 +345,7 @@ Wrong wrong_with(const model::Faults& faults) {
 /// places would be wrong in another way than its keys.
 bool is_possible(const KeyModel& model, const Action& action) {
     const std::size_t peer = 1 - action.side;
-    if (model::takes_receive(action.act) && model.side(peer).receives_posted >= most_receives)
+    if (model::takes_receive(action.act) && model.side(peer).receives_posted >= most_key_receives)
         return false;
     if (model.rules().unreliable && !model::is_unreliable(action.act))
         return false;
@@ -367,7 +367,7 @@ std::optional<Action> draw_fitting(SeededRandom& random, const KeyModel& model, 
 
 // --- Scripts -------------------------------------------------------------------------------------
 
-ConnectionOptions draw_options(SeededRandom& random) {
+ConnectionOptions draw_key_options(SeededRandom& random) {
     ConnectionOptions options;
     constexpr std::array services{
         ServiceType::reliable_connection, ServiceType::reliable_connection,
@@ -401,7 +401,7 @@ struct Draft {
 };
 
 Draft draw_draft(SeededRandom& random, std::uint64_t seed) {
-    KeyScript script{.seed = seed, .options = draw_options(random), .link = draw_link(random)};
+    KeyScript script{.seed = seed, .options = draw_key_options(random), .link = draw_link(random)};
     if (script.is_unreliable())
         script.link = {}; // nothing may get lost
     script.answers_of_host = one_of(random, 2);

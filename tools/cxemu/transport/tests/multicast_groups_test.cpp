@@ -12,8 +12,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t multicast_prefix = 0xff12'401b'ffff'0000;
-const Gid first(multicast_prefix, 1);
-const Gid second(multicast_prefix, 2);
+const Gid first_group(multicast_prefix, 1);
+const Gid second_group(multicast_prefix, 2);
 
 MembershipFault fault_of(const std::expected<void, MembershipFault>& result) {
     EXPECT_FALSE(result);
@@ -22,65 +22,65 @@ MembershipFault fault_of(const std::expected<void, MembershipFault>& result) {
 
 TEST(MulticastGroups, KnowsTheMembersOfEachGroup) {
     MulticastGroups groups({.groups = 8, .members = 8});
-    EXPECT_TRUE(groups.attach(first, 5));
-    EXPECT_TRUE(groups.attach(first, 3));
-    EXPECT_TRUE(groups.attach(second, 5));
-    EXPECT_THAT(groups.members(first), ElementsAre(5, 3));
-    EXPECT_THAT(groups.members(second), ElementsAre(5));
+    EXPECT_TRUE(groups.attach(first_group, 5));
+    EXPECT_TRUE(groups.attach(first_group, 3));
+    EXPECT_TRUE(groups.attach(second_group, 5));
+    EXPECT_THAT(groups.members(first_group), ElementsAre(5, 3));
+    EXPECT_THAT(groups.members(second_group), ElementsAre(5));
 }
 
 TEST(MulticastGroups, HasNoMembersInAGroupThatNobodyJoined) {
     const MulticastGroups groups({.groups = 8, .members = 8});
-    EXPECT_THAT(groups.members(first), IsEmpty());
-    EXPECT_FALSE(groups.has(first));
+    EXPECT_THAT(groups.members(first_group), IsEmpty());
+    EXPECT_FALSE(groups.has(first_group));
 }
 
 TEST(MulticastGroups, CountsAQueuePairThatIsAttachedTwiceOnce) {
     MulticastGroups groups({.groups = 8, .members = 8});
-    EXPECT_TRUE(groups.attach(first, 5));
-    EXPECT_TRUE(groups.attach(first, 5));
-    EXPECT_THAT(groups.members(first), ElementsAre(5));
-    EXPECT_TRUE(groups.detach(first, 5));
-    EXPECT_THAT(groups.members(first), IsEmpty());
+    EXPECT_TRUE(groups.attach(first_group, 5));
+    EXPECT_TRUE(groups.attach(first_group, 5));
+    EXPECT_THAT(groups.members(first_group), ElementsAre(5));
+    EXPECT_TRUE(groups.detach(first_group, 5));
+    EXPECT_THAT(groups.members(first_group), IsEmpty());
 }
 
 TEST(MulticastGroups, RefusesToDetachWhoIsNotAMember) {
     MulticastGroups groups({.groups = 8, .members = 8});
-    ASSERT_TRUE(groups.attach(first, 5));
-    EXPECT_EQ(fault_of(groups.detach(first, 6)), MembershipFault::not_a_member);
-    EXPECT_EQ(fault_of(groups.detach(second, 5)), MembershipFault::not_a_member);
+    ASSERT_TRUE(groups.attach(first_group, 5));
+    EXPECT_EQ(fault_of(groups.detach(first_group, 6)), MembershipFault::not_a_member);
+    EXPECT_EQ(fault_of(groups.detach(second_group, 5)), MembershipFault::not_a_member);
 }
 
 TEST(MulticastGroups, RefusesMoreGroupsThanTheDeviceHas) {
     MulticastGroups groups({.groups = 1, .members = 8});
-    ASSERT_TRUE(groups.attach(first, 5));
-    EXPECT_EQ(fault_of(groups.attach(second, 5)), MembershipFault::too_many_groups);
-    EXPECT_TRUE(groups.attach(first, 6));
+    ASSERT_TRUE(groups.attach(first_group, 5));
+    EXPECT_EQ(fault_of(groups.attach(second_group, 5)), MembershipFault::too_many_groups);
+    EXPECT_TRUE(groups.attach(first_group, 6));
 }
 
 TEST(MulticastGroups, HasRoomAgainWhenAGroupHasLostItsLastMember) {
     MulticastGroups groups({.groups = 1, .members = 8});
-    ASSERT_TRUE(groups.attach(first, 5));
-    ASSERT_TRUE(groups.detach(first, 5));
-    EXPECT_TRUE(groups.attach(second, 5));
+    ASSERT_TRUE(groups.attach(first_group, 5));
+    ASSERT_TRUE(groups.detach(first_group, 5));
+    EXPECT_TRUE(groups.attach(second_group, 5));
 }
 
 TEST(MulticastGroups, RefusesMoreMembersThanAGroupMayHave) {
     MulticastGroups groups({.groups = 8, .members = 2});
-    ASSERT_TRUE(groups.attach(first, 5));
-    ASSERT_TRUE(groups.attach(first, 6));
-    EXPECT_EQ(fault_of(groups.attach(first, 7)), MembershipFault::too_many_members);
-    EXPECT_TRUE(groups.attach(first, 6)) << "is a member already";
+    ASSERT_TRUE(groups.attach(first_group, 5));
+    ASSERT_TRUE(groups.attach(first_group, 6));
+    EXPECT_EQ(fault_of(groups.attach(first_group, 7)), MembershipFault::too_many_members);
+    EXPECT_TRUE(groups.attach(first_group, 6)) << "is a member already";
 }
 
 TEST(MulticastGroups, ForgetsAQueuePairInAllGroups) {
     MulticastGroups groups({.groups = 8, .members = 8});
-    ASSERT_TRUE(groups.attach(first, 5));
-    ASSERT_TRUE(groups.attach(first, 6));
-    ASSERT_TRUE(groups.attach(second, 5));
+    ASSERT_TRUE(groups.attach(first_group, 5));
+    ASSERT_TRUE(groups.attach(first_group, 6));
+    ASSERT_TRUE(groups.attach(second_group, 5));
     EXPECT_EQ(groups.forget(5), 2U);
-    EXPECT_THAT(groups.members(first), ElementsAre(6));
-    EXPECT_FALSE(groups.has(second));
+    EXPECT_THAT(groups.members(first_group), ElementsAre(6));
+    EXPECT_FALSE(groups.has(second_group));
     EXPECT_EQ(groups.forget(5), 0U);
 }
 

@@ -19,17 +19,16 @@ using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
 using ::testing::SizeIs;
 
-constexpr std::uint32_t mtu = 256;
-
 // --- UC ------------------------------------------------------------------------------------------
 
-struct Unreliable : Peers {
-    explicit Unreliable(
+struct UnreliablePeers : Peers {
+    explicit UnreliablePeers(
         const ConnectionOptions& wanted = {.service = ServiceType::unreliable_connection})
         : Peers(wanted) {
         connect();
@@ -45,7 +44,7 @@ struct Unreliable : Peers {
 };
 
 TEST(UnreliableConnection, SendsAndWritesWithoutAnyAnswer) {
-    Unreliable peers;
+    UnreliablePeers peers;
     const Data source = peers.first.fill(5 * mtu + 3, 1);
     const Data target = peers.second.space(source.length);
     const Data written = peers.second.space(source.length);
@@ -66,7 +65,7 @@ TEST(UnreliableConnection, SendsAndWritesWithoutAnyAnswer) {
 
 TEST(UnreliableConnection, LosesWholeMessages) {
     for (const std::size_t lost : {0U, 1U, 2U}) {
-        Unreliable peers;
+        UnreliablePeers peers;
         const Data target = peers.second.space(3 * mtu);
         peers.second.post_receive({target});
         peers.lose({lost});
@@ -82,7 +81,7 @@ TEST(UnreliableConnection, LosesWholeMessages) {
 }
 
 TEST(UnreliableConnection, DropsWhatNobodyReceives) {
-    Unreliable peers;
+    UnreliablePeers peers;
     peers.first.post({.data = {peers.first.fill(2 * mtu, 1)}});
     peers.settle();
     peers.second.post_receive({peers.second.space(8)});
@@ -93,7 +92,7 @@ TEST(UnreliableConnection, DropsWhatNobodyReceives) {
 }
 
 TEST(UnreliableConnection, DropsAMessageThatIsTooLongOrNotAllowed) {
-    Unreliable peers;
+    UnreliablePeers peers;
     const Data target = peers.second.space(8);
     peers.second.post_receive({target});
     peers.first.post(std::vector<Send>{{.data = {peers.first.fill(9, 1)}},
@@ -109,7 +108,7 @@ TEST(UnreliableConnection, DropsAMessageThatIsTooLongOrNotAllowed) {
 }
 
 TEST(UnreliableConnection, StopsOnlyItsSendsWhenOneCannotBeExecuted) {
-    Unreliable peers;
+    UnreliablePeers peers;
     peers.second.post_receive({});
     peers.first.post({.data = {peers.first.fill(8, 1)}, .local_key = 0x1234'5600});
     peers.settle();
@@ -130,7 +129,7 @@ TEST(UnreliableConnection, StopsOnlyItsSendsWhenOneCannotBeExecuted) {
 }
 
 TEST(UnreliableConnection, SurvivesLossDoublingAndDisorder) {
-    Unreliable peers;
+    UnreliablePeers peers;
     peers.make_unreliable(0.1, 7);
     constexpr std::uint32_t rounds = 60;
     std::vector<Data> targets;

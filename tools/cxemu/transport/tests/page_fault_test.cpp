@@ -20,28 +20,19 @@ using queues::testing::Call;
 using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
+using testing::failure;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peer;
 using testing::Peers;
+using testing::receive_failure;
+using testing::received;
 using testing::Result;
 using testing::Send;
+using testing::success;
 
-constexpr std::uint32_t mtu = 256;
 constexpr std::uint32_t page_size = 4096;
 constexpr std::uint64_t start = 0x4000'0000;
-
-Result success(std::uint16_t index, std::uint32_t bytes = 0) {
-    return {.index = index, .byte_count = bytes};
-}
-Result failure(std::uint16_t index, CompletionError error) {
-    return {.opcode = CompletionOpcode::requester_error, .error = error, .index = index};
-}
-Result received(std::uint32_t bytes) {
-    return {.opcode = CompletionOpcode::send, .byte_count = bytes};
-}
-Result receive_failure(CompletionError error) {
-    return {.opcode = CompletionOpcode::responder_error, .error = error};
-}
 
 /// Memory whose pages come and go. None of them is there at first.
 class PagedMemory {
@@ -388,7 +379,7 @@ TEST(PageFault, RefusesThePeerWhosePageDoesNotCome) {
     send.run();
     EXPECT_THAT(send.first.poll(), ElementsAre(failure(0, CompletionError::remote_operation)));
     EXPECT_THAT(send.second.poll(),
-                ElementsAre(receive_failure(CompletionError::local_protection)));
+                ElementsAre(receive_failure(0, CompletionError::local_protection)));
 
     Paged write;
     write.transfer(SendOpcode::rdma_write, 0, 10);

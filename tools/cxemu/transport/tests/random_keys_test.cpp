@@ -45,8 +45,6 @@ using testing::Result;
 using testing::Send;
 using testing::TranslationEntry;
 
-constexpr unsigned variant_bits = 8;
-
 SendOpcode opcode_of(Act act) {
     constexpr std::array opcodes{SendOpcode::send,
                                  SendOpcode::send_immediate,
@@ -104,11 +102,11 @@ public:
     }
 
     [[nodiscard]] std::uint32_t number(std::size_t key, std::uint8_t variant) const {
-        return indices_.at(key) << variant_bits | variant;
+        return indices_.at(key) << memory::MemoryKey::variant_bits | variant;
     }
     /// Which key of the model this is.
     [[nodiscard]] std::uint32_t key_of(std::uint32_t number) const {
-        const auto found = std::ranges::find(indices_, number >> variant_bits);
+        const auto found = std::ranges::find(indices_, number >> memory::MemoryKey::variant_bits);
         return static_cast<std::uint32_t>(found - indices_.begin());
     }
     [[nodiscard]] std::vector<std::byte> contents() const { return peer_.contents(memory_); }
@@ -215,9 +213,9 @@ struct Seen {
     std::map<std::uint16_t, std::size_t> action_at; ///< by index in the send queue
 };
 
-class Run {
+class KeyRun {
 public:
-    explicit Run(const KeyScript& script)
+    explicit KeyRun(const KeyScript& script)
         : script_(script), peers_(script.options), model_(script.sides, script.rules()),
           keys_{PeerKeys(peers_.first, script.sides[0]), PeerKeys(peers_.second, script.sides[1])},
           weather_(peers_.time.loop, script.link, script.seed) {
@@ -525,10 +523,10 @@ private:
 void try_scripts(KeyScript (*draw)(std::uint64_t), std::uint64_t usual) {
     testing::try_seeds(usual, [draw](std::uint64_t seed) -> std::optional<std::string> {
         KeyScript script = draw(seed);
-        if (!Run(script)())
+        if (!KeyRun(script)())
             return {};
-        testing::shorten(script.steps, [&script] { return Run(script)().has_value(); });
-        return *Run(script)() + "\n" + describe(script);
+        testing::shorten(script.steps, [&script] { return KeyRun(script)().has_value(); });
+        return *KeyRun(script)() + "\n" + describe(script);
     });
 }
 

@@ -18,27 +18,16 @@ using queues::SendOpcode;
 using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
+using testing::failure;
 using ::testing::IsEmpty;
+using testing::mtu;
 using ::testing::Not;
 using testing::Peers;
+using testing::receive_failure;
+using testing::received;
 using testing::Result;
 using testing::Send;
-
-constexpr std::uint32_t mtu = 256;
-
-Result success(std::uint16_t index, std::uint32_t bytes = 0) {
-    return {.index = index, .byte_count = bytes};
-}
-Result failure(std::uint16_t index, CompletionError error) {
-    return {.opcode = CompletionOpcode::requester_error, .error = error, .index = index};
-}
-Result received(std::uint32_t bytes, CompletionOpcode opcode = CompletionOpcode::send,
-                std::uint32_t immediate = 0, std::uint16_t index = 0) {
-    return {.opcode = opcode, .index = index, .byte_count = bytes, .immediate = immediate};
-}
-Result receive_failure(std::uint16_t index, CompletionError error) {
-    return {.opcode = CompletionOpcode::responder_error, .error = error, .index = index};
-}
+using testing::success;
 
 struct Connected : Peers {
     explicit Connected(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }

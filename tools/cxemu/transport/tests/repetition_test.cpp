@@ -23,12 +23,11 @@ using testing::Data;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peers;
 using testing::Result;
 using testing::Send;
 using ::testing::SizeIs;
-
-constexpr std::uint32_t mtu = 256;
 
 struct Repetition : Peers {
     explicit Repetition(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }

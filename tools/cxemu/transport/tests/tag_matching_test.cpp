@@ -21,10 +21,10 @@ using testing::ConnectionOptions;
 using testing::Data;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::mtu;
 using testing::Peers;
 using testing::Result;
 
-constexpr std::uint32_t mtu = 256;
 constexpr std::size_t headers = TagHeader::size + RendezvousHeader::size;
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr std::uint32_t context_of_application = 0xabcd'1234;

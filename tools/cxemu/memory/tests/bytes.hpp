@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// \file
+/// Data that tests of signatures sign.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cxemu::memory::testing {
+
+using Bytes = std::vector<std::byte>;
+
+inline constexpr std::uint64_t all_ones = ~std::uint64_t{0};
+
+} // namespace cxemu::memory::testing
