@@ -5,6 +5,8 @@
 CXEMU_EXEC ?= tools/lab/exec --
 CXEMU_BUILD ?= build/cxemu
 CXEMU_JOBS ?= 2
+# OFF compiles each file by itself: slower from nothing, quicker after a change to one file.
+CXEMU_UNITY ?= ON
 CXEMU_FUZZ_SECONDS ?= 60
 CXEMU_FUZZ_SEED ?= 0
 CXEMU_TRANSPORT_SEEDS ?= 5000
@@ -13,7 +15,7 @@ CXEMU_CLANG ?= clang++
 # Several checks at a time may want the same program.
 cxemu_lock = mkdir -p $(dir $(CXEMU_BUILD)) && flock $(dir $(CXEMU_BUILD)).cxemu.lock
 
-cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja
+cxemu_configure = $(cxemu_lock) $(CXEMU_EXEC) cmake -S tools/cxemu -G Ninja -DCXEMU_UNITY=$(CXEMU_UNITY)
 
 .PHONY: cxemu cxemu-tests cxemu-connections cxemu-fuzz
 
