@@ -640,6 +640,7 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return busy;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_busy);
 
 /**
  * cxib_command_queue_unanswered() - how many commands nobody waits for any more
