@@ -87,7 +87,7 @@ class CommandFaults(HcaTest):
     def has_struck(self, index: int) -> bool:
         return any(rule["struck"] for rule in control("faults")["rules"] if rule["line"].endswith(f"@hca{index}"))
 
-    def fail(self, index: int, number: int, fault: str) -> tuple[bool, str]:
+    def probe_with(self, index: int, number: int, fault: str) -> tuple[bool, str]:
         """Returns whether the command `number` of a probe was issued, and has gone wrong, and what the log says."""
         self.messages(index)
         control("fault", f"command * nth={number} {fault} @hca{index}")
@@ -101,7 +101,7 @@ class CommandFaults(HcaTest):
         certain, count = self.commands_of_probe()
 
         def fail(index: int, number: int) -> None:
-            struck, said = self.fail(index, number, fault)
+            struck, said = self.probe_with(index, number, fault)
             self.assertTrue(struck or number > certain, said)
             if struck:
                 self.assertRegex(said, rf"{message}|^mad_ifc$")
