@@ -34,24 +34,29 @@ static void refused_queue_leaves_nothing_behind(struct kunit *test)
 	cxib_hw_destroy_record_pool(&fake->hw);
 }
 
-static void queue_with_late_answer_keeps_memory_until_dma_is_off(struct kunit *test)
+static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 {
-	static const int errors[] = { -ETIMEDOUT, -EBADMSG };
-	struct fake_queue_pair *fake;
 	struct cxib_buffer buffer;
-	int i;
+	struct fake_queue_pair *fake = make(test, &buffer);
 
-	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		fake = make(test, &buffer);
-		fake->hw.commands.open = 1;
-		free_after(test, fake, &buffer, errors[i]);
-		KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
-		KUNIT_EXPECT_TRUE(test, fake->hca->dma);
-		cxib_quarantine_end(&fake->verbs);
-		KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
-		KUNIT_EXPECT_FALSE(test, fake->hca->dma);
-		cxib_hw_destroy_record_pool(&fake->hw);
-	}
+	fake->hw.commands.open = 1;
+	free_after(test, fake, &buffer, err);
+	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
+	cxib_quarantine_end(&fake->verbs);
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
+	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
+	cxib_hw_destroy_record_pool(&fake->hw);
+}
+
+static void queue_without_answer_keeps_memory_until_dma_is_off(struct kunit *test)
+{
+	expect_kept_until_dma_is_off(test, -ETIMEDOUT);
+}
+
+static void queue_with_bad_output_keeps_memory_until_dma_is_off(struct kunit *test)
+{
+	expect_kept_until_dma_is_off(test, -EBADMSG);
 }
 
 /* It was under way when the device was given up, which may have access to memory still. */
@@ -72,7 +77,8 @@ static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *te
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(refused_queue_leaves_nothing_behind),
-	KUNIT_CASE(queue_with_late_answer_keeps_memory_until_dma_is_off),
+	KUNIT_CASE(queue_without_answer_keeps_memory_until_dma_is_off),
+	KUNIT_CASE(queue_with_bad_output_keeps_memory_until_dma_is_off),
 	KUNIT_CASE(queue_of_fatal_device_keeps_memory_until_dma_is_off),
 	{}
 };
