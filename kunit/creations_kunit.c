@@ -204,6 +204,20 @@ static void answer_that_makes_no_sense_leaves_the_memory_in_doubt(struct kunit *
 	cxib_creations_free(&fixture->queue);
 }
 
+/* Parents wait for the late answer as long as before. */
+static void bad_output_leaves_time_for_a_late_answer(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const unsigned long ends = jiffies + 1000 * HZ;
+
+	give_up_waiting(test);
+	fixture->queue.patience_ends = ends;
+	fake_hca_fail(fixture->hca, FAKE_FAULT_TOKEN, 0);
+	KUNIT_ASSERT_EQ(test, -EBADMSG, create(fixture));
+	KUNIT_EXPECT_EQ(test, ends, fixture->queue.patience_ends);
+	cxib_creations_free(&fixture->queue);
+}
+
 static void memory_is_not_kept_when_every_command_is_answered(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -220,6 +234,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(memory_of_a_late_refusal_is_freed_at_once),
 	KUNIT_CASE(memory_without_an_answer_is_kept_until_dma_is_off),
 	KUNIT_CASE(answer_that_makes_no_sense_leaves_the_memory_in_doubt),
+	KUNIT_CASE(bad_output_leaves_time_for_a_late_answer),
 	KUNIT_CASE(memory_is_not_kept_when_every_command_is_answered),
 	{}
 };

@@ -86,9 +86,11 @@ static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command
 }
 
 /**
- * cxib_command_release_slot() - nobody has to do with a slot any more
+ * cxib_command_release_slot() - frees a slot
  * @queue: the queue
- * @slot: slot of the caller's
+ * @slot: owned by the caller; its mailboxes are freed with it
+ *
+ * Context: process context; takes the lock of the queue.
  */
 void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
@@ -339,16 +341,19 @@ static void say_abandoned(struct cxib_command_queue *queue,
 			slot->number);
 }
 
-/* Nobody knows whether the command has made something, or will. */
+/* The device may have carried out the command, or may do so later. */
 static void open_creation(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 			  unsigned int limit_ms)
 {
+	unsigned long ends = jiffies + msecs_to_jiffies(limit_ms);
+
 	lockdep_assert_held(&queue->lock);
 
 	if (!slot->creation)
 		return;
-	queue->open++;
-	WRITE_ONCE(queue->patience_ends, jiffies + msecs_to_jiffies(limit_ms));
+	/* One without a further output must not shorten the wait for those that have one. */
+	if (!queue->open++ || time_after(ends, queue->patience_ends))
+		WRITE_ONCE(queue->patience_ends, ends);
 }
 
 /*
@@ -536,7 +541,7 @@ static void settle_later(struct cxib_command_queue *queue, struct cxib_command_s
 }
 
 /**
- * cxib_command_queue_stop_settling() - nobody looks at late answers any more
+ * cxib_command_queue_stop_settling() - cancels the work item that destroys late objects
  * @queue: queue that gets no command any more
  *
  * Context: process context, may sleep.
@@ -624,8 +629,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_broken);
  * cxib_command_queue_is_busy() - whether the device may still write to the queue
  * @queue: the queue
  *
- * Return: true if a slot is in use or set aside, the device may have made what nobody
- * knows of, or was given up.
+ * Return: true if a slot is in use or held by a command that timed out, if the device may
+ * have an object that the driver does not know, or if the device had a fatal error.
  */
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 {

@@ -148,7 +148,7 @@ struct cxib_slot_class {
  * @issued: commands issued so far
  * @late_answers: answers that came after their caller gave up
  * @missed_events: answers that were found without an event in event mode
- * @open: commands that may have made something, or may yet, and nobody knows what
+ * @open: creating commands whose object the driver does not know, if there is one
  * @patience_ends: until then, in jiffies, it is worth while to wait for them
  * @kept: struct cxib_kept: memory that is kept as long as there are any
  */

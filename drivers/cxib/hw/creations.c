@@ -232,7 +232,7 @@ void cxib_creations_keep(struct cxib_command_queue *queue, struct cxib_kept *kep
 EXPORT_SYMBOL_IF_KUNIT(cxib_creations_keep);
 
 /**
- * cxib_creations_are_open() - whether the device may have objects that nobody knows
+ * cxib_creations_are_open() - whether the device may have objects that the driver does not know
  * @queue: the queue
  *
  * Late answers that are there are served first.

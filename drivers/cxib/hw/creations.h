@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands that make something, and whose end nobody knows: they were not
- * answered in time, or with what makes no sense. Each of them is "open" until
- * the object that it has made after all is destroyed, or the device says that
- * it has made none. As long as any is open, memory of failed creations is kept.
+ * Creating commands with an unknown result: they timed out, or had a bad output.
+ * Each of them is "open" until the object that the device has created after all is
+ * destroyed, or the late output says that there is none. As long as any is open,
+ * memory of failed creations is kept.
  */
 #ifndef CXIB_HW_CREATIONS_H
 #define CXIB_HW_CREATIONS_H

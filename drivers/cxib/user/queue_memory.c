@@ -202,7 +202,7 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
  * @buffer: the pages; empty afterwards
  * @err: how its creation has ended
  *
- * Where nobody knows that, the memory stays pinned (verbs/quarantine.h).
+ * If the result of the creation is unknown, the memory stays pinned (verbs/quarantine.h).
  *
  * Context: process context of the program, may sleep.
  */

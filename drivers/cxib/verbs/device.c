@@ -139,8 +139,8 @@ static const struct cxib_event_handlers event_handlers = {
 };
 
 /*
- * It may have an object that nobody knows, and refuse an end because of that. Who ends a
- * parent has waited for the answer already: cxib_creations_await().
+ * The device may have an object that the driver does not know, and refuse to destroy a
+ * parent because of it. The command has waited for the late output: cxib_creations_await().
  */
 static bool owes_answers(struct cxib_verbs *verbs)
 {
@@ -154,8 +154,8 @@ static bool owes_answers(struct cxib_verbs *verbs)
  * @err: how the command ended
  *
  * The kernel's own objects have to go. If the device does not let go of one,
- * it is given up, and loses its access to memory. The same when it has not said
- * what became of a command.
+ * it is given up, and loses its access to memory; likewise as long as the result of a
+ * creating command is unknown.
  *
  * Context: process context, may sleep.
  * Return: 0 when the memory of the object can be freed, otherwise @err.

@@ -103,10 +103,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
 
 /**
  * cxib_quarantine_end() - frees what is kept
- * @verbs: RDMA device that nobody uses any more
+ * @verbs: RDMA device without users
  *
- * A device that may have what nobody knows of loses its access to memory first, and is
- * reset at the end.
+ * A device that may have an object that the driver does not know loses its access to memory
+ * first, and is reset at the end.
  *
  * Context: process context, may sleep.
  */
