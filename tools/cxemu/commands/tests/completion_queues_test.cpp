@@ -10,7 +10,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 class CompletionQueueCommandsTest : public CommandTest {
 protected:
@@ -79,7 +78,7 @@ TEST_F(CompletionQueueCommandsTest, CompressInTheFormatsThatTheDeviceHas) {
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseToCompressWhereTheDeviceCannot) {
-    Bench without(with_capability("cqe_compression", 0));
+    Bench without(Bench::with_capability("cqe_compression", 0));
     Call<hwtab::cmd_create_cq> call(sizeof(std::uint64_t));
     call.in().set<"cq_context.cqe_comp_en">(1);
     EXPECT_EQ(outcome(without.run(call)), "BAD_PARAMETER not_supported");
@@ -240,7 +239,7 @@ TEST_F(ResizeCommandTest, IsRefusedWithASelectionThatDoesNotExist) {
 }
 
 TEST_F(CompletionQueueCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(with_capability("log_max_cq", 1));
+    Bench small(Bench::with_capability("log_max_cq", 1));
     small.make_completion_queue();
     EXPECT_ANY_THROW(small.make_completion_queue());
 }

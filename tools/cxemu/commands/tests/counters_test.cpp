@@ -12,7 +12,6 @@ using testing::Bench;
 using testing::Call;
 using testing::outcome;
 using testing::PortCommandTest;
-using testing::with_capability;
 
 class CountersTest : public PortCommandTest {
 protected:
@@ -97,7 +96,7 @@ protected:
 
 class FewCountersTest : public CountedQueuePairTest {
 protected:
-    FewCountersTest() : CountedQueuePairTest(with_capability("max_qp_cnt", 2)) {}
+    FewCountersTest() : CountedQueuePairTest(Bench::with_capability("max_qp_cnt", 2)) {}
 };
 
 TEST_F(CountedQueuePairTest, CountsInTheSetThatItsContextNames) {

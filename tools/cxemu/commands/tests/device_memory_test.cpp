@@ -13,7 +13,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 constexpr std::uint64_t page_size = 4096;
 
@@ -160,7 +159,7 @@ TEST_F(DeviceMemoryCommandsTest, ReportWhatIsLeftAtTeardown) {
 
 class WithoutDeviceMemory : public DeviceMemoryCommandsTest {
 protected:
-    WithoutDeviceMemory() : DeviceMemoryCommandsTest(with_capability("device_memory", 0)) {}
+    WithoutDeviceMemory() : DeviceMemoryCommandsTest(Bench::with_capability("device_memory", 0)) {}
 };
 
 TEST_F(WithoutDeviceMemory, CommandsAreRefused) {

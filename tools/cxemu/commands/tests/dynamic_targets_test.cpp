@@ -13,7 +13,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 class DynamicTargetCommandsTest : public CommandTest {
 protected:
@@ -124,7 +123,7 @@ TEST_F(DynamicTargetCommandsTest, KeepWhatATargetUsesFromBeingDestroyed) {
 }
 
 struct NoDynamicTransport : DynamicTargetCommandsTest {
-    NoDynamicTransport() : DynamicTargetCommandsTest(with_capability("dct", 0)) {}
+    NoDynamicTransport() : DynamicTargetCommandsTest(Bench::with_capability("dct", 0)) {}
 };
 
 TEST_F(NoDynamicTransport, HasNeitherTargetsNorInitiators) {
@@ -154,7 +153,8 @@ constexpr std::uint64_t address_mapping = 0x3a;
 
 struct AddressMappings : CommandTest {
     AddressMappings()
-        : CommandTest(with_capability("general_obj_types", std::uint64_t{1} << address_mapping)) {}
+        : CommandTest(
+              Bench::with_capability("general_obj_types", std::uint64_t{1} << address_mapping)) {}
 
     template <const hwtab::Command& command>
     std::string of(std::uint64_t type, std::uint64_t number = 0) {

@@ -9,7 +9,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 class EventCommandsTest : public CommandTest {
 protected:
@@ -128,7 +127,7 @@ TEST_F(EventCommandsTest, RefuseAnEntryForAQueueThatHasStopped) {
 }
 
 TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(with_capability("log_max_eq", 2));
+    Bench small(Bench::with_capability("log_max_eq", 2));
     for (int i = 0; i < 3; ++i)
         small.make_event_queue();
     Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));
@@ -138,7 +137,7 @@ TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {
 }
 
 TEST_F(EventCommandsTest, EndWhenTheFunctionHasAllThatItMayHave) {
-    Bench small(with_capability("max_num_eqs", 2));
+    Bench small(Bench::with_capability("max_num_eqs", 2));
     for (int i = 0; i < 2; ++i)
         small.make_event_queue();
     Call<hwtab::cmd_create_eq> call(sizeof(std::uint64_t));

@@ -26,13 +26,6 @@ inline std::string outcome(const hca::CommandResult& result) {
     return fmt::format("{} {}", hca::name_of(result.status), hca::describe(result.syndrome).name);
 }
 
-/// The settings of the bench, with another value for a general capability.
-inline hca::HcaSettings with_capability(std::string name, std::uint64_t value) {
-    hca::HcaSettings settings = Bench::default_settings();
-    settings.overrides.emplace_back(std::move(name), value);
-    return settings;
-}
-
 /// An HCA on the bench, and commands to it.
 class CommandTest : public ::testing::Test {
 protected:

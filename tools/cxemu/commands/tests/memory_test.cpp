@@ -12,7 +12,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 class MemoryKeyCommandsTest : public CommandTest {
 protected:
@@ -99,7 +98,8 @@ TEST_F(MemoryKeyCommandsTest, NeedADomainUnlessTheKeyIsFree) {
 }
 
 TEST_F(MemoryKeyCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(with_capability("log_max_mkey", 11)); // indices below 0x800 are not given out
+    Bench small(
+        Bench::with_capability("log_max_mkey", 11)); // indices below 0x800 are not given out
     EXPECT_ANY_THROW(small.make_physical_key());
 }
 
@@ -145,7 +145,7 @@ TEST_F(SignatureVariableCommandsTest, KeepTheirDomain) {
 }
 
 TEST_F(SignatureVariableCommandsTest, AreNotMadeWhenThereIsNoRoomForTheWholeGroup) {
-    Bench small(with_capability("log_max_mkey", 2)); // three numbers
+    Bench small(Bench::with_capability("log_max_mkey", 2)); // three numbers
     auto call = create(4, small.domain());
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");
     EXPECT_EQ(small.hca().objects().count(hca::ObjectKind::signature_variable), 0U);

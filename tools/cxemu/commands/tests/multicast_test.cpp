@@ -7,7 +7,6 @@ namespace {
 
 using testing::Bench;
 using testing::PortCommandTest;
-using testing::with_capability;
 
 class MulticastCommandsTest : public PortCommandTest {
 protected:
@@ -82,7 +81,7 @@ TEST_F(MulticastCommandsTest, EndAtTheMostMembersOfAGroup) {
 /// A device that has room for two groups.
 class FewGroupsTest : public MulticastCommandsTest {
 protected:
-    FewGroupsTest() : MulticastCommandsTest(with_capability("log_max_mcg", 1)) {}
+    FewGroupsTest() : MulticastCommandsTest(Bench::with_capability("log_max_mcg", 1)) {}
 };
 
 TEST_F(FewGroupsTest, EndWhenEveryGroupIsInUse) {

@@ -16,7 +16,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 template <hwtab::FixedString name>
 constexpr std::uint64_t option = hwtab::value<hwtab::qp_optional_parameters, name>;
@@ -88,7 +87,7 @@ TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
 }
 
 TEST_F(QueuePairCommandsTest, RefuseSizesBeyondTheDevice) {
-    const auto small = with_capability("log_max_qp_sz", 3);
+    const auto small = Bench::with_capability("log_max_qp_sz", 3);
     Bench limited(small);
     const auto create = [&](std::uint64_t log_sends, std::uint64_t log_receives) {
         Call<hwtab::cmd_create_qp> call;
@@ -159,7 +158,7 @@ TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
 }
 
 TEST_F(QueuePairCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(with_capability("log_max_qp", 6)); // numbers below 0x40 are not given out
+    Bench small(Bench::with_capability("log_max_qp", 6)); // numbers below 0x40 are not given out
     EXPECT_ANY_THROW(small.make_queue_pair());
 }
 
@@ -200,7 +199,7 @@ TEST_F(QueuePairCommandsTest, LetOnlyTheOwnerChangeAQueuePair) {
 // --- Transitions ---------------------------------------------------------------------------------
 
 struct QueuePairsOfShortMessages : CommandTest {
-    QueuePairsOfShortMessages() : CommandTest(with_capability("log_max_msg", 30)) {}
+    QueuePairsOfShortMessages() : CommandTest(Bench::with_capability("log_max_msg", 30)) {}
 };
 
 TEST_F(QueuePairsOfShortMessages, RefuseLongOnes) {
@@ -250,7 +249,7 @@ TEST_F(QueuePairCommandsTest, RefuseThePathOfAConnectionThatNamesNoPort) {
 
 /// Whether a queue pair can go back to the first packet that was lost.
 std::string go_back_n(std::uint64_t capability) {
-    Bench bench(with_capability("go_back_n", capability));
+    Bench bench(Bench::with_capability("go_back_n", capability));
     Call<hwtab::cmd_create_qp> call;
     const auto fields = call.in().nested<"qpc", hwtab::qpc>();
     fields.set<"st">(static_cast<std::uint8_t>(ServiceType::reliable_connection));

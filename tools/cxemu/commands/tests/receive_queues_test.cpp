@@ -10,7 +10,6 @@ using testing::Bench;
 using testing::Call;
 using testing::CommandTest;
 using testing::outcome;
-using testing::with_capability;
 
 // --- Receive memory pools ------------------------------------------------------------------------
 
@@ -123,7 +122,7 @@ TEST_F(PoolCommandsTest, ChangeTheLimitOfAPoolThatIsReady) {
 }
 
 TEST_F(PoolCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(with_capability("log_max_rmp", 1));
+    Bench small(Bench::with_capability("log_max_rmp", 1));
     small.make_receive_pool({});
     small.make_receive_pool({});
     EXPECT_ANY_THROW(small.make_receive_pool({}));

@@ -571,17 +571,8 @@ TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
 /// device with a capability.
 std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t value,
                                    std::uint64_t changed, std::uint64_t upper_offset) {
-    hca::HcaSettings settings = Bench::default_settings();
-    settings.overrides.emplace_back(capability, value);
-    Bench bench(settings);
-    Call<hwtab::cmd_create_mkey> call;
-    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
-    fields.set<"translations_octword_size">(1U << 17U);
-    fields.set<"umr_en">(1);
-    fields.set<"qpn">(MemoryKey::any_queue_pair);
-    fields.set<"pd">(bench.domain());
-    EXPECT_TRUE(bench.run(call));
+    Bench bench(Bench::with_capability(capability, value));
+    const std::uint32_t key = bench.make_changeable_key(1U << 17U);
     Umr umr;
     umr.set_flags(flag<"inline"> | flag<"translation_offset_en">);
     umr.set_mask(changed);
@@ -589,7 +580,7 @@ std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t va
     const auto done = execute_umr(
         bench.keys(), {.accessor = {.protection_domain = bench.domain(), .queue_pair = queue_pair},
                        .rights = {.fast_registration = true},
-                       .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
+                       .key = key,
                        .body = umr.bytes()});
     return done ? std::nullopt : std::optional(done.error());
 }
@@ -609,17 +600,8 @@ TEST(UmrCapabilityTest, ChangesTheSizeOfPagesOnlyWhereTheDeviceCan) {
 
 /// Whether a list can be read with the reserved key, on a device with or without that capability.
 bool reads_list_with_reserved_key(std::uint64_t capability) {
-    hca::HcaSettings settings = Bench::default_settings();
-    settings.overrides.emplace_back("umr_ptr_rlky", capability);
-    Bench bench(settings);
-    Call<hwtab::cmd_create_mkey> call;
-    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
-    fields.set<"translations_octword_size">(4);
-    fields.set<"umr_en">(1);
-    fields.set<"qpn">(MemoryKey::any_queue_pair);
-    fields.set<"pd">(bench.domain());
-    EXPECT_TRUE(bench.run(call));
+    Bench bench(Bench::with_capability("umr_ptr_rlky", capability));
+    const std::uint32_t key = bench.make_changeable_key();
     std::array<std::byte, hwtab::wqe_data_seg.size> pointer{};
     const hwtab::View<hwtab::wqe_data_seg> segment{pointer};
     segment.set<"byte_count">(64);
@@ -628,13 +610,12 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
     Umr umr;
     umr.control().set<"xlt_octowords">(4);
     umr.add(pointer);
-    const auto done = execute_umr(
-        bench.keys(), {.accessor = {.protection_domain = bench.domain(),
-                                    .queue_pair = queue_pair,
-                                    .reserved_key = true},
-                       .rights = {.fast_registration = true},
-                       .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
-                       .body = umr.bytes()});
+    const auto done = execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain(),
+                                                              .queue_pair = queue_pair,
+                                                              .reserved_key = true},
+                                                 .rights = {.fast_registration = true},
+                                                 .key = key,
+                                                 .body = umr.bytes()});
     EXPECT_TRUE(done || done.error() == UmrFault::unreachable);
     return done.has_value();
 }
@@ -646,26 +627,16 @@ TEST(UmrCapabilityTest, ReadsAListWithTheReservedKeyOnlyWhereTheDeviceCan) {
 
 /// Whether UMR changes the atomic right, on a device with or without that capability.
 std::expected<void, UmrFault> give_atomic_right(std::uint64_t disabled) {
-    hca::HcaSettings settings = Bench::default_settings();
-    settings.overrides.emplace_back("umr_modify_atomic_disabled", disabled);
-    Bench bench(settings);
-    Call<hwtab::cmd_create_mkey> call;
-    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(AccessMode::pages));
-    fields.set<"translations_octword_size">(4);
-    fields.set<"umr_en">(1);
-    fields.set<"qpn">(MemoryKey::any_queue_pair);
-    fields.set<"pd">(bench.domain());
-    EXPECT_TRUE(bench.run(call));
+    Bench bench(Bench::with_capability("umr_modify_atomic_disabled", disabled));
+    const std::uint32_t key = bench.make_changeable_key();
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.set_mask(mask<"a">);
     umr.key().set<"a">(1);
-    return execute_umr(bench.keys(),
-                       {.accessor = {.protection_domain = bench.domain()},
-                        .rights = {.fast_registration = true},
-                        .key = static_cast<std::uint32_t>(call.out().get<"mkey_index">() << 8U),
-                        .body = umr.bytes()});
+    return execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain()},
+                                      .rights = {.fast_registration = true},
+                                      .key = key,
+                                      .body = umr.bytes()});
 }
 
 TEST(UmrCapabilityTest, ChangesTheAtomicRightOnlyWhereTheDeviceCan) {

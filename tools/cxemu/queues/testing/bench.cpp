@@ -34,6 +34,12 @@ hca::HcaSettings Bench::default_settings() {
     return settings;
 }
 
+hca::HcaSettings Bench::with_capability(std::string_view name, std::uint64_t value) {
+    hca::HcaSettings settings = default_settings();
+    settings.overrides.emplace_back(name, value);
+    return settings;
+}
+
 Bench::Bench(const hca::HcaSettings& settings, EventLoop* loop)
     : own_loop_([this] { return now_; }), loop_(loop != nullptr ? *loop : own_loop_),
       memory_(memory_size), dma_(make_silent_log()), interrupts_(vectors, make_silent_log()),
@@ -337,6 +343,18 @@ void Bench::ring_sends(QueuePair& queue_pair, std::uint16_t counter) {
 
 void Bench::post_receives(QueuePair& queue_pair, std::uint16_t counter) {
     store32(queue_pair.context().get<"dbr_addr">(), counter);
+}
+
+std::uint32_t Bench::make_changeable_key(std::uint64_t octwords) {
+    Call<hwtab::cmd_create_mkey> call;
+    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
+    fields.set<"access_mode_1_0">(hwtab::value<hwtab::mkey_access_mode, "mtt">);
+    fields.set<"translations_octword_size">(octwords);
+    fields.set<"umr_en">(1);
+    fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
+    fields.set<"pd">(domain());
+    expect_ok(run(call));
+    return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
 }
 
 std::uint32_t Bench::make_physical_key() {

@@ -88,6 +88,9 @@ public:
     Bench(const hca::HcaSettings& settings, EventLoop& loop) : Bench(settings, &loop) {}
 
     [[nodiscard]] static hca::HcaSettings default_settings();
+    /// default_settings() with another value for a general capability
+    [[nodiscard]] static hca::HcaSettings with_capability(std::string_view name,
+                                                          std::uint64_t value);
 
     // --- Time and events -------------------------------------------------------------------------
 
@@ -217,6 +220,9 @@ public:
 
     /// A key for all of the bench's memory, at its bus addresses, with every right.
     std::uint32_t make_physical_key();
+    /// A key of pages that UMR may change, with room for \p octwords of translations.
+    /// \return with its variant, 0
+    std::uint32_t make_changeable_key(std::uint64_t octwords = 4);
 
     // --- What has been made last, or is made at first use ----------------------------------------
 

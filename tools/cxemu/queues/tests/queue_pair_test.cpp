@@ -418,23 +418,10 @@ TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
     EXPECT_EQ(error_of(SendOpcode::set_signature, 32, nothing), CompletionError::local_protection);
 }
 
-/// A key with translations, which UMR may change. \return with its variant, 0
-std::uint32_t make_changeable_key(Bench& bench) {
-    Call<hwtab::cmd_create_mkey> call;
-    const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-    fields.set<"access_mode_1_0">(hwtab::value<hwtab::mkey_access_mode, "mtt">);
-    fields.set<"translations_octword_size">(4);
-    fields.set<"umr_en">(1);
-    fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
-    fields.set<"pd">(bench.domain());
-    EXPECT_TRUE(bench.run(call));
-    return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
-}
-
 TEST_F(QueuePairTest, ChangesAKeyOfPagesOnlyWhenItWasCreatedForFastRegistration) {
     constexpr std::size_t size =
         hwtab::wqe_ctrl_seg.size + hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size;
-    const std::uint32_t key = make_changeable_key(bench_);
+    const std::uint32_t key = bench_.make_changeable_key();
     for (const bool fast_registration : {true, false}) {
         QueuePair& queue_pair = bench_.make_queue_pair(
             {.service = ServiceType::reliable_connection, .fast_registration = fast_registration});
