@@ -9,11 +9,11 @@
 #include "hw/buffer.h"
 #include "hw/device.h"
 #include "hw/hw.h"
-#include "hw/objects.h"
+#include "hw/mkey.h"
 #include "hw/pages.h"
-#include "hw/ports.h"
+#include "hw/port.h"
 #include "hw/queues.h"
-#include "hw/receive_queues.h"
+#include "hw/srq.h"
 #include "scripted_hca.h"
 
 #define BUFFER_BYTES	20000

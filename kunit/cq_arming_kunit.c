@@ -8,7 +8,7 @@
  * the sequence number that it has answered is an old one.
  */
 #include "fake_queue_pair.h"
-#include "verbs/cq_poll.h"
+#include "verbs/cq/cq_poll.h"
 
 #define CQN		0x55
 #define LIFETIME_MS	(2 * 60 * 60 * 1000)

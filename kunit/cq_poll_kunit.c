@@ -4,7 +4,7 @@
 #include <linux/kthread.h>
 
 #include "fake_queue_pair.h"
-#include "verbs/cq_poll.h"
+#include "verbs/cq/cq_poll.h"
 
 /* Of races: as often they are tried. */
 #define ROUNDS		2000

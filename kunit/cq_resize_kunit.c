@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Another ring for completions: nothing is lost, nothing comes twice. */
 #include "fake_queue_pair.h"
-#include "verbs/cq_poll.h"
+#include "verbs/cq/cq_poll.h"
 
 static void receive(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
 {

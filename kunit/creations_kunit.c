@@ -7,7 +7,7 @@
 #include "hw/command_queue.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
-#include "hw/objects.h"
+#include "hw/mkey.h"
 
 #define SHORT_MS	20
 #define KEY_INDEX	0x4711

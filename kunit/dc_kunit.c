@@ -4,8 +4,8 @@
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 #include "hw/commands_queue_pairs.h"
-#include "verbs/dc.h"
-#include "verbs/srq.h"
+#include "verbs/qp/dc.h"
+#include "verbs/srq/srq.h"
 
 #define ACCESS_KEY	0x1122334455667788ULL
 #define USER_INDEX	0x55

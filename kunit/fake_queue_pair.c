@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fake_queue_pair.h"
 
-#include "verbs/post.h"
+#include "verbs/qp/post.h"
 
 static void free_memory(void *data)
 {

@@ -10,7 +10,7 @@
 #include <linux/sizes.h>
 
 #include "fake_hca.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 #define FAKE_QPN		0x123456
 #define FAKE_LOG_CQ		3

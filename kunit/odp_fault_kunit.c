@@ -7,8 +7,8 @@
 #include "hw/page_faults.h"
 #include "hw/work_queue.h"
 #include "scripted_hca.h"
-#include "verbs/odp.h"
-#include "verbs/odp_fault.h"
+#include "verbs/odp/odp.h"
+#include "verbs/odp/odp_fault.h"
 
 #define TOKEN_OFFSET	0xc
 #define RANGES_MAX	4

@@ -5,8 +5,8 @@
 #include <rdma/ib_smi.h>
 
 #include "hw/registers.h"
-#include "verbs/mad.h"
-#include "verbs/port.h"
+#include "verbs/port/mad.h"
+#include "verbs/port/port.h"
 #include "verbs/verbs.h"
 
 static void widths_are_those_of_the_specification(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Send requests of connections: every operation as the device wants it. */
 #include "fake_queue_pair.h"
-#include "verbs/post.h"
+#include "verbs/qp/post.h"
 
 static struct fake_queue_pair *make_connection(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Receive requests in the ring of a receive queue. */
 #include "fake_queue_pair.h"
-#include "verbs/post.h"
+#include "verbs/qp/post.h"
 
 static struct hw_wqe_data_seg *request_at(struct fake_queue_pair *fake, unsigned int slot)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Send requests in the ring of a send queue. */
 #include "fake_queue_pair.h"
-#include "verbs/post.h"
+#include "verbs/qp/post.h"
 
 #define SEGMENTS_MAX	8
 

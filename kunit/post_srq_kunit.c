@@ -2,7 +2,7 @@
 /* Requests of a shared receive queue: posted in order, free again in any. */
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
-#include "verbs/srq.h"
+#include "verbs/srq/srq.h"
 
 #define LOG_SIZE	2
 

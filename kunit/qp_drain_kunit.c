@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Draining: what was begun ends, nothing begins, nothing is lost. */
 #include "fake_queue_pair.h"
-#include "verbs/cq_poll.h"
+#include "verbs/cq/cq_poll.h"
 
 #define BLOCKS_OF_SEND	2
 

@@ -4,11 +4,11 @@
 
 #include "fake_queue_pair.h"
 #include "hw/commands_memory.h"
-#include "hw/objects.h"
+#include "hw/mkey.h"
 #include "scripted_hca.h"
-#include "verbs/cq.h"
-#include "verbs/integrity.h"
-#include "verbs/post.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/post.h"
+#include "verbs/signature/integrity.h"
 
 #define REGION_KEY	0x123400
 #define PIECES_KEY	0x567800

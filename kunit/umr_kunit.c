@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Requests of the driver's own that change memory keys, as the device wants them. */
 #include "fake_queue_pair.h"
-#include "hw/objects.h"
-#include "verbs/post.h"
-#include "verbs/umr.h"
+#include "hw/mkey.h"
+#include "verbs/mr/umr.h"
+#include "verbs/qp/post.h"
 
 #define KEY		0x1207
 #define LIST		0x8000

@@ -4,8 +4,8 @@
 
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
-#include "verbs/cq_poll.h"
-#include "verbs/srq.h"
+#include "verbs/cq/cq_poll.h"
+#include "verbs/srq/srq.h"
 
 #define LOG_SIZE	2
 #define FIRST_SRQN	0x777

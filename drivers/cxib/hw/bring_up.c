@@ -16,8 +16,8 @@
 #include <linux/workqueue.h>
 
 #include "hw/bus.h"
+#include "hw/dbr.h"
 #include "hw/hw.h"
-#include "hw/record.h"
 #include "hw/steps.h"
 
 /* How often a slow firmware start is mentioned in the log. */

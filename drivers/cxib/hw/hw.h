@@ -10,7 +10,7 @@
 #include "hw/device.h"
 #include "hw/device_caps.h"
 #include "hw/dispatch.h"
-#include "hw/event_queue.h"
+#include "hw/eq.h"
 #include "hw/health.h"
 #include "hw/init_segment.h"
 #include "hw/pages.h"

@@ -7,10 +7,10 @@
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "user/bfreg.h"
 #include "user/clock.h"
-#include "user/device_memory.h"
 #include "user/devx.h"
-#include "user/registers.h"
+#include "user/dm.h"
 #include "user/user.h"
 
 /* What every library sends: up to what it knows of completions. */

@@ -5,9 +5,9 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "user/registers.h"
+#include "user/bfreg.h"
 #include "user/user.h"
-#include "verbs/cq.h"
+#include "verbs/cq/cq.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>

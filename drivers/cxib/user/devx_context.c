@@ -10,10 +10,10 @@
 #include "hw/capabilities.h"
 #include "hw/commands_objects.h"
 #include "hw/names.h"
-#include "hw/user_contexts.h"
+#include "hw/uctx.h"
+#include "user/bfreg.h"
 #include "user/devx.h"
 #include "user/devx_command.h"
-#include "user/registers.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>

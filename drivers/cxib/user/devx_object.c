@@ -12,9 +12,9 @@
 #include "hw/names.h"
 #include "user/devx.h"
 #include "user/devx_command.h"
-#include "verbs/cq.h"
-#include "verbs/qp.h"
-#include "verbs/srq.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>

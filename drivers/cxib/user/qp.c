@@ -4,10 +4,10 @@
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "user/registers.h"
+#include "user/bfreg.h"
 #include "user/user.h"
-#include "verbs/dc.h"
-#include "verbs/qp.h"
+#include "verbs/qp/dc.h"
+#include "verbs/qp/qp.h"
 
 /* What every library sends: up to the page of doorbells. */
 #define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_qp, bfreg_index)

@@ -9,7 +9,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/iter.h>
 
-#include "user/registers.h"
+#include "user/bfreg.h"
 #include "user/user.h"
 
 /**

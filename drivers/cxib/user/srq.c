@@ -4,8 +4,8 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/user.h"
-#include "verbs/qp.h"
-#include "verbs/srq.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
 
 /* What every library sends: up to the flags. */
 #define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_srq, flags)

@@ -6,9 +6,9 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_types.h>
 
-#include "user/device_memory.h"
 #include "user/devx.h"
-#include "user/mapping.h"
+#include "user/dm.h"
+#include "user/mmap.h"
 
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>

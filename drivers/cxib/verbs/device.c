@@ -5,13 +5,13 @@
 #include <rdma/ib_verbs.h>
 
 #include "hw/capabilities.h"
-#include "hw/objects.h"
+#include "hw/mkey.h"
 #include "hw/work_queue.h"
-#include "verbs/integrity.h"
-#include "verbs/odp.h"
-#include "verbs/qp.h"
-#include "verbs/srq.h"
-#include "verbs/umr.h"
+#include "verbs/mr/umr.h"
+#include "verbs/odp/odp.h"
+#include "verbs/qp/qp.h"
+#include "verbs/signature/integrity.h"
+#include "verbs/srq/srq.h"
 
 /* Version of what user space and driver tell each other: that of the in-tree driver. */
 #define USER_ABI_VERSION	1

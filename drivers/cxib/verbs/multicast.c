@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Multicast groups of queue pairs. */
 #include "hw/queues.h"
-#include "verbs/qp.h"
+#include "verbs/qp/qp.h"
 
 int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {

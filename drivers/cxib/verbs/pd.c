@@ -2,7 +2,7 @@
 /* Protection domains. */
 #include <rdma/mlx5-abi.h>
 
-#include "hw/objects.h"
+#include "hw/mkey.h"
 #include "verbs/verbs.h"
 
 int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata)

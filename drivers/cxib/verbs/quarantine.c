@@ -7,7 +7,7 @@
 #include "hw/buffer.h"
 #include "hw/bus.h"
 #include "hw/creations.h"
-#include "hw/record.h"
+#include "hw/dbr.h"
 #include "verbs/verbs.h"
 
 /**

@@ -5,8 +5,8 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
 
-#include "verbs/odp.h"
-#include "verbs/qp.h"
+#include "verbs/odp/odp.h"
+#include "verbs/qp/qp.h"
 
 struct detail {
 	const char *name;

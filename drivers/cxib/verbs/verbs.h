@@ -12,9 +12,9 @@
 
 #include "hw/buffer.h"
 #include "hw/bus.h"
+#include "hw/dbr.h"
 #include "hw/hw.h"
-#include "hw/ports.h"
-#include "hw/record.h"
+#include "hw/port.h"
 #include "hw/work_queue.h"
 #include "verbs/quarantine.h"
 

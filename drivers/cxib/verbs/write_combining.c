@@ -17,10 +17,10 @@
 #include <linux/pci.h>
 
 #include "hw/commands_queue_pairs.h"
-#include "hw/objects.h"
+#include "hw/mkey.h"
 #include "hw/work_queue.h"
-#include "verbs/cq.h"
-#include "verbs/post.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/post.h"
 
 /*
  * Interrupts can come between the parts of any one request. As many fit into a

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Doorbell records: made and freed. */
+#include <kunit/visibility.h>
+#include <linux/cache.h>
+#include <linux/device.h>
+#include <linux/dmapool.h>
+
+#include "hw/bus.h"
+#include "hw/dbr.h"
+#include "hw/hw.h"
+
+#define RECORD_SIZE	(2 * sizeof(__be32))
+
+/* Each record is on a cache line of its own, as queues are written by different processors. */
+int cxib_hw_create_record_pool(struct cxib_hw *hw)
+{
+	hw->records = dma_pool_create("cxib_record", hw->bus->dev,
+				      max_t(size_t, RECORD_SIZE, SMP_CACHE_BYTES),
+				      SMP_CACHE_BYTES, 0);
+	return hw->records ? 0 : -ENOMEM;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_create_record_pool);
+
+void cxib_hw_destroy_record_pool(struct cxib_hw *hw)
+{
+	dma_pool_destroy(hw->records);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_record_pool);
+
+/**
+ * cxib_record_create() - allocates a doorbell record
+ * @hw: a device that is up
+ * @record: filled; its words are zero
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int cxib_record_create(struct cxib_hw *hw, struct cxib_record *record)
+{
+	record->words = dma_pool_zalloc(hw->records, GFP_KERNEL, &record->dma);
+	return record->words ? 0 : -ENOMEM;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_record_create);
+
+/**
+ * cxib_record_destroy() - frees it
+ * @hw: the device
+ * @record: record of a queue that the device does not use any more
+ */
+void cxib_record_destroy(struct cxib_hw *hw, struct cxib_record *record)
+{
+	dma_pool_free(hw->records, record->words, record->dma);
+}

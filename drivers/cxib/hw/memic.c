@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about memory on the device. */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+
+#include "hw/command_queue.h"
+#include "hw/commands_memory.h"
+#include "hw/memic.h"
+
+/**
+ * cxib_alloc_device_memory() - ALLOC_MEMIC: memory on the device
+ * @queue: command queue
+ * @params: what is wanted
+ * @address: filled: where it is
+ *
+ * Return: -EAGAIN when there is no room in the range.
+ */
+int cxib_alloc_device_memory(struct cxib_command_queue *queue,
+			     const struct cxib_device_memory_params *params, u64 *address)
+{
+	struct hw_alloc_memic_in in = {};
+	struct hw_alloc_memic_out out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
+		/* That one range is full is no error. */
+		.quiet = true,
+	};
+	int err;
+
+	hw_alloc_memic_in_set_opcode(&in, HW_CMD_ALLOC_MEMIC);
+	hw_alloc_memic_in_set_log_memic_addr_alignment(&in, params->log_alignment);
+	hw_alloc_memic_in_set_range_start_addr(&in, params->start);
+	hw_alloc_memic_in_set_range_size(&in, params->range);
+	hw_alloc_memic_in_set_memic_size(&in, params->length);
+	err = cxib_command_run(queue, &command);
+	*address = hw_alloc_memic_out_get_memic_start_addr(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_device_memory);
+
+/**
+ * cxib_dealloc_device_memory() - DEALLOC_MEMIC: gives memory on the device back
+ * @queue: command queue
+ * @address: where it is
+ * @length: its bytes, as they were allocated
+ */
+int cxib_dealloc_device_memory(struct cxib_command_queue *queue, u64 address, u32 length)
+{
+	struct hw_dealloc_memic_in in = {};
+	struct hw_dealloc_memic_out out;
+
+	hw_dealloc_memic_in_set_opcode(&in, HW_CMD_DEALLOC_MEMIC);
+	hw_dealloc_memic_in_set_memic_start_addr(&in, address);
+	hw_dealloc_memic_in_set_memic_size(&in, length);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_device_memory);
+
+static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod op_mod,
+		  u64 address, u8 operation, struct hw_modify_memic_out *out)
+{
+	struct hw_modify_memic_in in = {};
+
+	hw_modify_memic_in_set_opcode(&in, HW_CMD_MODIFY_MEMIC);
+	hw_modify_memic_in_set_op_mod(&in, op_mod);
+	hw_modify_memic_in_set_memic_operation_type(&in, operation);
+	hw_modify_memic_in_set_memic_start_addr(&in, address);
+	return cxib_command_execute(queue, in, *out);
+}
+
+/**
+ * cxib_map_memory_operation() - MODIFY_MEMIC: an address whose accesses do an operation
+ * @queue: command queue
+ * @address: memory on the device
+ * @operation: enum hw_memic_operation_type
+ * @operation_address: filled: the address
+ */
+int cxib_map_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation,
+			      u64 *operation_address)
+{
+	struct hw_modify_memic_out out;
+	int err = modify(queue, HW_MODIFY_MEMIC_OP_MOD_ALLOC, address, operation, &out);
+
+	*operation_address = hw_modify_memic_out_get_memic_operation_addr(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_map_memory_operation);
+
+/**
+ * cxib_unmap_memory_operation() - MODIFY_MEMIC: the reverse
+ * @queue: command queue
+ * @address: memory on the device
+ * @operation: enum hw_memic_operation_type
+ */
+int cxib_unmap_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation)
+{
+	struct hw_modify_memic_out out;
+
+	return modify(queue, HW_MODIFY_MEMIC_OP_MOD_DEALLOC, address, operation, &out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_unmap_memory_operation);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about memory on the device: one function for each, parameters in,
+ * results out. Errors are those of cxib_command_run(); all of them sleep.
+ *
+ * Addresses are those of BAR 0.
+ */
+#ifndef CXIB_HW_MEMIC_H
+#define CXIB_HW_MEMIC_H
+
+#include <linux/types.h>
+
+struct cxib_command_queue;
+
+/**
+ * struct cxib_device_memory_params - what is wanted
+ * @start: the first address that it may have, a multiple of a page
+ * @range: bytes from there in which it shall lie
+ * @length: its bytes
+ * @log_alignment: log2 of its alignment
+ */
+struct cxib_device_memory_params {
+	u64 start;
+	u32 range;
+	u32 length;
+	unsigned int log_alignment;
+};
+
+int cxib_alloc_device_memory(struct cxib_command_queue *queue,
+			     const struct cxib_device_memory_params *params, u64 *address);
+int cxib_dealloc_device_memory(struct cxib_command_queue *queue, u64 address, u32 length);
+int cxib_map_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation,
+			      u64 *operation_address);
+int cxib_unmap_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation);
+
+#endif

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about protection domains, XRC domains and memory keys. */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "hw/command_queue.h"
+#include "hw/commands_device.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+
+/* A memory key that queue pairs of its domain may use, whichever they are. */
+#define ANY_QUEUE_PAIR	0xffffff
+
+/* An index of a memory key and what makes a key of it. */
+#define KEY_SHIFT	8
+#define OCTWORD		16
+
+/**
+ * cxib_alloc_pd() - ALLOC_PD: a protection domain
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
+ * @pd: filled: its number
+ */
+int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
+{
+	struct hw_alloc_pd_in in = {};
+	struct hw_alloc_pd_out out;
+	int err;
+
+	hw_alloc_pd_in_set_opcode(&in, HW_CMD_ALLOC_PD);
+	hw_alloc_pd_in_set_uid(&in, uid);
+	err = cxib_command_execute(queue, in, out);
+	*pd = hw_alloc_pd_out_get_pd(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_pd);
+
+/**
+ * cxib_dealloc_pd() - DEALLOC_PD: gives a protection domain back
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
+ * @pd: its number; no object belongs to it any more
+ */
+int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
+{
+	struct hw_dealloc_pd_in in = {};
+	struct hw_dealloc_pd_out out;
+
+	hw_dealloc_pd_in_set_opcode(&in, HW_CMD_DEALLOC_PD);
+	hw_dealloc_pd_in_set_uid(&in, uid);
+	hw_dealloc_pd_in_set_pd(&in, pd);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_pd);
+
+/**
+ * cxib_alloc_xrcd() - ALLOC_XRCD: an XRC domain
+ * @queue: command queue
+ * @xrcd: filled: its number
+ */
+int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd)
+{
+	struct hw_alloc_xrcd_in in = {};
+	struct hw_alloc_xrcd_out out;
+	int err;
+
+	hw_alloc_xrcd_in_set_opcode(&in, HW_CMD_ALLOC_XRCD);
+	err = cxib_command_execute(queue, in, out);
+	*xrcd = hw_alloc_xrcd_out_get_xrcd(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_xrcd);
+
+/**
+ * cxib_dealloc_xrcd() - DEALLOC_XRCD: gives an XRC domain back
+ * @queue: command queue
+ * @xrcd: its number; no object belongs to it any more
+ */
+int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
+{
+	struct hw_dealloc_xrcd_in in = {};
+	struct hw_dealloc_xrcd_out out;
+
+	hw_dealloc_xrcd_in_set_opcode(&in, HW_CMD_DEALLOC_XRCD);
+	hw_dealloc_xrcd_in_set_xrcd(&in, xrcd);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
+
+static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
+{
+	hw_mkc_set_access_mode_1_0(context, mode & 3);
+	hw_mkc_set_access_mode_4_2(context, mode >> 2);
+}
+
+/* Of a key with translations. */
+static enum hw_mkey_access_mode mode_of(const struct cxib_mkey_params *params)
+{
+	if (params->of_keys)
+		return HW_MKEY_ACCESS_MODE_KSM;
+	return params->indirect ? HW_MKEY_ACCESS_MODE_KLMS : HW_MKEY_ACCESS_MODE_MTT;
+}
+
+static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_params *params)
+{
+	hw_mkc_set_lr(context, 1);
+	hw_mkc_set_lw(context, params->local_write);
+	hw_mkc_set_rr(context, params->remote_read);
+	hw_mkc_set_rw(context, params->remote_write);
+	hw_mkc_set_a(context, params->remote_atomic);
+	hw_mkc_set_en_rinval(context, params->remote_invalidate);
+	hw_mkc_set_relaxed_ordering_write(context, params->relaxed_write);
+	hw_mkc_set_relaxed_ordering_read(context, params->relaxed_read);
+}
+
+static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
+			      unsigned int octwords)
+{
+	fill_mkey_access(context, params);
+	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
+	hw_mkc_set_mkey_7_0(context, params->variant);
+	hw_mkc_set_pd(context, params->pd);
+	if (params->octwords) {
+		hw_mkc_set_free(context, 1);
+		hw_mkc_set_umr_en(context, 1);
+		set_access_mode(context, mode_of(params));
+		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_len(context, params->length);
+		hw_mkc_set_log_page_size(context, params->log_page_size);
+		hw_mkc_set_translations_octword_size(context, params->octwords);
+		if (params->is_signed) {
+			hw_mkc_set_bsf_en(context, 1);
+			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTWORD);
+		}
+		return;
+	}
+	if (params->on_device) {
+		set_access_mode(context, HW_MKEY_ACCESS_MODE_MEMIC);
+		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_len(context, params->length);
+		return;
+	}
+	if (!params->page_count) {
+		set_access_mode(context, HW_MKEY_ACCESS_MODE_PA);
+		hw_mkc_set_length64(context, 1);
+		return;
+	}
+	set_access_mode(context, mode_of(params));
+	hw_mkc_set_umr_en(context, params->is_changeable);
+	hw_mkc_set_start_addr(context, params->start);
+	hw_mkc_set_len(context, params->length);
+	hw_mkc_set_log_page_size(context, params->log_page_size);
+	hw_mkc_set_translations_octword_size(context, octwords);
+}
+
+/**
+ * cxib_create_mkey() - CREATE_MKEY: a memory key
+ * @queue: command queue
+ * @params: what it shall allow
+ * @key: filled: the key, as in work requests
+ *
+ * Return: -ENOMEM also when there are too many pages for a command.
+ */
+int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
+		     u32 *key)
+{
+	/* The list of pages fills whole octwords. */
+	unsigned int octwords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTWORD);
+	struct hw_create_mkey_out out;
+	struct hw_create_mkey_in *in;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	int err;
+
+	command.in_length = size_add(sizeof(*in), (size_t)octwords * OCTWORD);
+	in = kvzalloc(command.in_length, GFP_KERNEL | __GFP_NOWARN);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
+	hw_create_mkey_in_set_translations_octword_actual_size(in, octwords);
+	hw_create_mkey_in_set_pg_access(in, params->is_paged);
+	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, octwords);
+	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
+	err = cxib_command_run(queue, &command);
+	*key = hw_create_mkey_out_get_mkey_index(&out) << KEY_SHIFT | params->variant;
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_mkey);
+
+/**
+ * cxib_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
+ * @queue: command queue
+ * @key: the key
+ */
+int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
+{
+	struct hw_destroy_mkey_in in = {};
+	struct hw_destroy_mkey_out out;
+
+	hw_destroy_mkey_in_set_opcode(&in, HW_CMD_DESTROY_MKEY);
+	hw_destroy_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);
+
+/**
+ * cxib_query_special_keys() - QUERY_SPECIAL_CONTEXTS: memory keys of the device itself
+ * @queue: command queue
+ * @keys: filled
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_command_run().
+ */
+int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_special_keys *keys)
+{
+	struct hw_query_special_contexts_in in = {};
+	struct hw_query_special_contexts_out out;
+	int err;
+
+	hw_query_special_contexts_in_set_opcode(&in, HW_CMD_QUERY_SPECIAL_CONTEXTS);
+	err = cxib_command_execute(queue, in, out);
+	if (err)
+		return err;
+	keys->reserved = hw_query_special_contexts_out_get_resd_lkey(&out);
+	keys->null = hw_query_special_contexts_out_get_null_mkey(&out);
+	keys->dump_fill = hw_query_special_contexts_out_get_dump_fill_mkey(&out);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_special_keys);
+
+/**
+ * cxib_query_mkey() - QUERY_MKEY: what a memory key stands for
+ * @queue: command queue
+ * @key: anything
+ * @out: filled: the context, and behind it the translation, as far as there is room
+ * @length: its bytes, at least sizeof(*out)
+ *
+ * Who asks about a key that is not there finds nothing in the kernel log.
+ *
+ * Context: process context, may sleep.
+ * Return: as cxib_command_run().
+ */
+int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
+		    size_t length)
+{
+	struct hw_query_mkey_in in = {};
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out = out, .out_length = length,
+		.quiet = true,
+	};
+
+	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);
+	hw_query_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
+	return cxib_command_run(queue, &command);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_mkey);
+
+/**
+ * cxib_create_psv() - CREATE_PSV: where the device keeps two signatures
+ * @queue: command queue
+ * @pd: number of the protection domain
+ * @numbers: filled: two
+ */
+int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
+{
+	struct hw_create_psv_in in = {};
+	struct hw_create_psv_out out;
+	int err;
+
+	hw_create_psv_in_set_opcode(&in, HW_CMD_CREATE_PSV);
+	hw_create_psv_in_set_num_psv(&in, CXIB_PSV_COUNT);
+	hw_create_psv_in_set_pd(&in, pd);
+	err = cxib_command_execute(queue, in, out);
+	numbers[0] = hw_create_psv_out_get_psv0_index(&out);
+	numbers[1] = hw_create_psv_out_get_psv1_index(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_psv);
+
+/**
+ * cxib_destroy_psv() - DESTROY_PSV: gives one of them back
+ * @queue: command queue
+ * @number: its number; no request or key uses it any more
+ */
+int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number)
+{
+	struct hw_destroy_psv_in in = {};
+	struct hw_destroy_psv_out out;
+
+	hw_destroy_psv_in_set_opcode(&in, HW_CMD_DESTROY_PSV);
+	hw_destroy_psv_in_set_psvn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_psv);

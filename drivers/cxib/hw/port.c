@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about ports, their counters and their management. */
+#include <kunit/visibility.h>
+#include <linux/device.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "hw/command_queue.h"
+#include "hw/port.h"
+#include "hw/registers.h"
+
+/* Instead of an index: the whole table. */
+#define WHOLE_TABLE	0xffff
+
+static void decode_vport(const struct hw_hca_vport_context *context,
+			 struct cxib_vport *attributes)
+{
+	*attributes = (struct cxib_vport){
+		.system_image_guid = hw_hca_vport_context_get_system_image_guid(context),
+		.port_guid = hw_hca_vport_context_get_port_guid(context),
+		.node_guid = hw_hca_vport_context_get_node_guid(context),
+		.state = hw_hca_vport_context_get_port_state(context),
+		.physical_state = hw_hca_vport_context_get_port_physical_state(context),
+		.capabilities = hw_hca_vport_context_get_cap_mask1(context),
+		.changeable = hw_hca_vport_context_get_cap_mask1_field_select(context),
+		.capabilities2 = hw_hca_vport_context_get_cap_mask2(context),
+		.lid = hw_hca_vport_context_get_lid(context),
+		.lmc = hw_hca_vport_context_get_lmc(context),
+		.sm_lid = hw_hca_vport_context_get_sm_lid(context),
+		.sm_sl = hw_hca_vport_context_get_sm_sl(context),
+		.subnet_timeout = hw_hca_vport_context_get_subnet_timeout(context),
+		.init_type_reply = hw_hca_vport_context_get_init_type_reply(context),
+		.q_key_violations = hw_hca_vport_context_get_qkey_violation_counter(context),
+		.p_key_violations = hw_hca_vport_context_get_pkey_violation_counter(context),
+		.has_smi = hw_hca_vport_context_get_has_smi(context),
+		.grh_required = hw_hca_vport_context_get_grh_required(context),
+	};
+}
+
+/**
+ * cxib_query_vport() - QUERY_HCA_VPORT_CONTEXT: attributes of a port
+ * @queue: command queue
+ * @vport: the port
+ * @attributes: filled
+ */
+int cxib_query_vport(struct cxib_command_queue *queue, unsigned int vport,
+		     struct cxib_vport *attributes)
+{
+	struct hw_query_hca_vport_context_in in = {};
+	struct hw_query_hca_vport_context_out *out;
+	int err;
+
+	out = kzalloc(sizeof(*out), GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	hw_query_hca_vport_context_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_CONTEXT);
+	hw_query_hca_vport_context_in_set_port_num(&in, vport);
+	err = cxib_command_execute(queue, in, *out);
+	decode_vport(hw_query_hca_vport_context_out_get_hca_vport_context(out), attributes);
+	kfree(out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_vport);
+
+/**
+ * cxib_change_vport_capabilities() - MODIFY_HCA_VPORT_CONTEXT: the capability mask
+ * @queue: command queue
+ * @vport: the port
+ * @select: bits to change; @changeable of cxib_query_vport() says which can be
+ * @value: their values
+ */
+int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned int vport,
+				   u32 select, u32 value)
+{
+	struct hw_modify_hca_vport_context_in *in;
+	struct hw_modify_hca_vport_context_out out;
+	struct hw_hca_vport_context *context;
+	int err;
+
+	in = kzalloc(sizeof(*in), GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	hw_modify_hca_vport_context_in_set_opcode(in, HW_CMD_MODIFY_HCA_VPORT_CONTEXT);
+	hw_modify_hca_vport_context_in_set_port_num(in, vport);
+	context = hw_modify_hca_vport_context_in_hca_vport_context(in);
+	hw_hca_vport_context_set_cap_mask1(context, value);
+	hw_hca_vport_context_set_cap_mask1_field_select(context, select);
+	err = cxib_command_execute(queue, *in, out);
+	kfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_change_vport_capabilities);
+
+/**
+ * cxib_query_gids() - QUERY_HCA_VPORT_GID: the GID table of a port
+ * @queue: command queue
+ * @vport: the port
+ * @count: length of the table
+ * @gids: filled
+ *
+ * Return: -EBADMSG when the device gives another number of GIDs.
+ */
+int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+		    struct hw_gid *gids)
+{
+	struct hw_query_hca_vport_gid_in in = {};
+	struct hw_query_hca_vport_gid_out *out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out_length = struct_size(out, gid, count),
+	};
+	unsigned int given;
+	int err;
+
+	out = kzalloc(command.out_length, GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	command.out = out;
+	hw_query_hca_vport_gid_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_GID);
+	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
+	hw_query_hca_vport_gid_in_set_gid_index(&in, WHOLE_TABLE);
+	err = cxib_command_run(queue, &command);
+	given = hw_query_hca_vport_gid_out_get_gids_num(out);
+	if (!err && given != count) {
+		dev_err_ratelimited(queue->dev,
+				    "the device gives %u GIDs of port %u, there are %u\n", given,
+				    vport, count);
+		err = -EBADMSG;
+	}
+	memcpy(gids, out->gid, count * sizeof(*gids));
+	kfree(out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_gids);
+
+/**
+ * cxib_query_pkeys() - QUERY_HCA_VPORT_PKEY: the P_Key table of a port
+ * @queue: command queue
+ * @vport: the port
+ * @count: length of the table
+ * @pkeys: filled
+ */
+int cxib_query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+		     u16 *pkeys)
+{
+	struct hw_query_hca_vport_pkey_in in = {};
+	struct hw_query_hca_vport_pkey_out *out;
+	struct cxib_command command = {
+		.in = &in, .in_length = sizeof(in),
+		.out_length = struct_size(out, pkey, count),
+	};
+	unsigned int i;
+	int err;
+
+	out = kvzalloc(command.out_length, GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	command.out = out;
+	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
+	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
+	hw_query_hca_vport_pkey_in_set_pkey_index(&in, WHOLE_TABLE);
+	err = cxib_command_run(queue, &command);
+	for (i = 0; i < count; i++)
+		pkeys[i] = hw_pkey_get_pkey(&out->pkey[i]);
+	kvfree(out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_pkeys);
+
+/* Reads (@write false) or writes a register whose contents are at @data. */
+static int access_register(struct cxib_command_queue *queue, u32 number, bool write, void *data,
+			   size_t length)
+{
+	struct hw_access_register_out *out;
+	struct hw_access_register_in *in;
+	int err = -ENOMEM;
+
+	in = kzalloc(struct_size(in, register_data, length / sizeof(u32)), GFP_KERNEL);
+	out = kzalloc(struct_size(out, register_data, length / sizeof(u32)), GFP_KERNEL);
+	if (in && out) {
+		hw_access_register_in_set_opcode(in, HW_CMD_ACCESS_REGISTER);
+		hw_access_register_in_set_op_mod(in, write ? HW_ACCESS_REGISTER_OP_MOD_WRITE :
+							     HW_ACCESS_REGISTER_OP_MOD_READ);
+		hw_access_register_in_set_register_id(in, number);
+		memcpy(in->register_data, data, length);
+		err = cxib_command_call(queue, in, sizeof(*in) + length, out,
+					sizeof(*out) + length);
+		memcpy(data, out->register_data, length);
+	}
+	kfree(out);
+	kfree(in);
+	return err;
+}
+
+/**
+ * cxib_query_link() - register PTYS: width and speed of a port's link
+ * @queue: command queue
+ * @port: the port
+ * @link: filled
+ */
+int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link)
+{
+	struct hw_ptys_reg data = {};
+	int err;
+
+	hw_ptys_reg_set_local_port(&data, port);
+	hw_ptys_reg_set_proto_mask(&data, HW_PTYS_PROTO_MASK_IB);
+	err = access_register(queue, HW_REGISTER_PTYS, false, &data, sizeof(data));
+	link->width = hw_ptys_reg_get_ib_link_width_oper(&data);
+	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_link);
+
+/**
+ * cxib_query_mtu() - register PMTU: the longest payload of a port's packets
+ * @queue: command queue
+ * @port: the port
+ * @mtu: filled
+ */
+int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu)
+{
+	struct hw_pmtu_reg data = {};
+	int err;
+
+	hw_pmtu_reg_set_local_port(&data, port);
+	err = access_register(queue, HW_REGISTER_PMTU, false, &data, sizeof(data));
+	mtu->maximum = hw_pmtu_reg_get_max_mtu(&data);
+	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_mtu);
+
+/**
+ * cxib_query_vl_capability() - register PVLC: the virtual lanes that a port has
+ * @queue: command queue
+ * @port: the port
+ * @vls: filled: enum hw_vl_count
+ */
+int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port, u32 *vls)
+{
+	struct hw_pvlc_reg data = {};
+	int err;
+
+	hw_pvlc_reg_set_local_port(&data, port);
+	err = access_register(queue, HW_REGISTER_PVLC, false, &data, sizeof(data));
+	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_vl_capability);
+
+/**
+ * cxib_query_node_description() - register NODE_DESC: what the node is called
+ * @queue: command queue
+ * @text: filled; not terminated when it is as long as can be
+ */
+int cxib_query_node_description(struct cxib_command_queue *queue,
+				char text[CXIB_NODE_DESCRIPTION_SIZE])
+{
+	struct hw_set_node_in data = {};
+	int err = access_register(queue, HW_REGISTER_NODE_DESC, false, &data, sizeof(data));
+
+	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_node_description);
+
+/**
+ * cxib_set_node_description() - register NODE_DESC: gives the node a name
+ * @queue: command queue
+ * @text: the name
+ */
+int cxib_set_node_description(struct cxib_command_queue *queue,
+			      const char text[CXIB_NODE_DESCRIPTION_SIZE])
+{
+	struct hw_set_node_in data = {};
+
+	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
+	return access_register(queue, HW_REGISTER_NODE_DESC, true, &data, sizeof(data));
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_set_node_description);
+
+/**
+ * cxib_process_mad() - MAD_IFC: has the firmware's agents answer a datagram
+ * @queue: command queue
+ * @mad: the datagram
+ *
+ * Return: -EINVAL, without a message, when no agent answers it.
+ */
+int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *mad)
+{
+	struct hw_mad_ifc_out *out;
+	struct hw_mad_ifc_in *in;
+	struct cxib_command command = {
+		.in_length = sizeof(*in), .out_length = sizeof(*out), .quiet = true,
+	};
+	int err = -ENOMEM;
+
+	in = kzalloc(sizeof(*in), GFP_KERNEL);
+	out = kzalloc(sizeof(*out), GFP_KERNEL);
+	if (in && out) {
+		hw_mad_ifc_in_set_opcode(in, HW_CMD_MAD_IFC);
+		hw_mad_ifc_in_set_op_mod(in,
+					 (mad->ignore_m_key ? HW_MAD_IFC_OP_MOD_IGNORE_MKEY : 0) |
+					 (mad->ignore_b_key ? HW_MAD_IFC_OP_MOD_IGNORE_BKEY : 0));
+		hw_mad_ifc_in_set_port(in, mad->port);
+		hw_mad_ifc_in_set_remote_lid(in, mad->remote_lid);
+		memcpy(hw_mad_ifc_in_mad(in), mad->request, CXIB_MAD_SIZE);
+		command.in = in;
+		command.out = out;
+		err = cxib_command_run(queue, &command);
+		memcpy(mad->response, hw_mad_ifc_out_get_response_mad_packet(out), CXIB_MAD_SIZE);
+	}
+	kfree(out);
+	kfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_process_mad);
+
+/**
+ * cxib_alloc_counter_set() - ALLOC_Q_COUNTER: counters that queue pairs can have
+ * @queue: command queue
+ * @set: filled: their number
+ */
+int cxib_alloc_counter_set(struct cxib_command_queue *queue, u8 *set)
+{
+	struct hw_alloc_q_counter_in in = {};
+	struct hw_alloc_q_counter_out out;
+	int err;
+
+	hw_alloc_q_counter_in_set_opcode(&in, HW_CMD_ALLOC_Q_COUNTER);
+	err = cxib_command_execute(queue, in, out);
+	*set = hw_alloc_q_counter_out_get_counter_set_id(&out);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_counter_set);
+
+/**
+ * cxib_dealloc_counter_set() - DEALLOC_Q_COUNTER: the reverse
+ * @queue: command queue
+ * @set: number of counters that no queue pair has
+ */
+int cxib_dealloc_counter_set(struct cxib_command_queue *queue, u8 set)
+{
+	struct hw_dealloc_q_counter_in in = {};
+	struct hw_dealloc_q_counter_out out;
+
+	hw_dealloc_q_counter_in_set_opcode(&in, HW_CMD_DEALLOC_Q_COUNTER);
+	hw_dealloc_q_counter_in_set_counter_set_id(&in, set);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_counter_set);
+
+/**
+ * cxib_query_counter_set() - QUERY_Q_COUNTER: what was counted so far
+ * @queue: command queue
+ * @set: number of the counters
+ * @counters: filled
+ */
+int cxib_query_counter_set(struct cxib_command_queue *queue, u8 set,
+			   struct hw_query_q_counter_out *counters)
+{
+	struct hw_query_q_counter_in in = {};
+
+	hw_query_q_counter_in_set_opcode(&in, HW_CMD_QUERY_Q_COUNTER);
+	hw_query_q_counter_in_set_counter_set_id(&in, set);
+	return cxib_command_execute(queue, in, *counters);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_counter_set);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Commands about ports, their counters and their management: one function for
+ * each, parameters in, results out. Errors are those of cxib_command_run()
+ * unless another is named; all of them sleep.
+ *
+ * Ports are counted from 1. "vport" is a port of this function as the function
+ * sees it; a function with one port calls it 0.
+ */
+#ifndef CXIB_HW_PORT_H
+#define CXIB_HW_PORT_H
+
+#include <linux/types.h>
+
+#include "hw/commands_port.h"
+#include "hw/contexts.h"
+
+struct cxib_command_queue;
+
+#define CXIB_MAD_SIZE			256
+#define CXIB_NODE_DESCRIPTION_SIZE	64
+
+/**
+ * struct cxib_vport - what a port has and where it is in the subnet
+ * @system_image_guid: GUID of what the device is part of
+ * @port_guid: GUID of the port
+ * @node_guid: GUID of the device
+ * @state: enum hw_ib_port_state
+ * @physical_state: enum hw_ib_port_physical_state
+ * @capabilities: capability mask of PortInfo
+ * @changeable: bits of it that software may change
+ * @capabilities2: second capability mask
+ * @lid: local identifier
+ * @lmc: how many of its lowest bits are path bits
+ * @sm_lid: where the subnet manager is
+ * @sm_sl: service level to reach it
+ * @subnet_timeout: code for the longest way through the subnet
+ * @init_type_reply: what the subnet manager has done about the port
+ * @q_key_violations: packets with a wrong Q_Key
+ * @p_key_violations: packets with a wrong P_Key
+ * @has_smi: subnet management packets come to the function
+ * @grh_required: all packets need a global route header
+ */
+struct cxib_vport {
+	u64 system_image_guid;
+	u64 port_guid;
+	u64 node_guid;
+	u32 state;
+	u32 physical_state;
+	u32 capabilities;
+	u32 changeable;
+	u32 capabilities2;
+	u16 lid;
+	u8 lmc;
+	u16 sm_lid;
+	u8 sm_sl;
+	u8 subnet_timeout;
+	u8 init_type_reply;
+	u16 q_key_violations;
+	u16 p_key_violations;
+	bool has_smi;
+	bool grh_required;
+};
+
+/**
+ * struct cxib_link - what a port's link does
+ * @width: HW_IB_LINK_WIDTH_…, one bit
+ * @speed: HW_IB_PROTO_…, one bit
+ */
+struct cxib_link {
+	u32 width;
+	u32 speed;
+};
+
+/**
+ * struct cxib_mtu - the longest payload of a port's packets, in bytes
+ * @maximum: what the port can do
+ * @operational: what is configured
+ */
+struct cxib_mtu {
+	u32 maximum;
+	u32 operational;
+};
+
+/**
+ * struct cxib_mad - a management datagram for the firmware's agents
+ * @port: port that it arrived at
+ * @remote_lid: where it came from
+ * @ignore_m_key: the sender is trusted, whatever its M_Key
+ * @ignore_b_key: the same for the B_Key
+ * @request: the datagram, %CXIB_MAD_SIZE bytes
+ * @response: filled: the answer
+ */
+struct cxib_mad {
+	u8 port;
+	u16 remote_lid;
+	bool ignore_m_key;
+	bool ignore_b_key;
+	const void *request;
+	void *response;
+};
+
+int cxib_query_vport(struct cxib_command_queue *queue, unsigned int vport,
+		     struct cxib_vport *attributes);
+int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned int vport,
+				   u32 select, u32 value);
+int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+		    struct hw_gid *gids);
+int cxib_query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+		     u16 *pkeys);
+int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link);
+int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu);
+int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
+int cxib_query_node_description(struct cxib_command_queue *queue,
+				char text[CXIB_NODE_DESCRIPTION_SIZE]);
+int cxib_set_node_description(struct cxib_command_queue *queue,
+			      const char text[CXIB_NODE_DESCRIPTION_SIZE]);
+int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *mad);
+
+int cxib_alloc_counter_set(struct cxib_command_queue *queue, u8 *set);
+int cxib_dealloc_counter_set(struct cxib_command_queue *queue, u8 set);
+int cxib_query_counter_set(struct cxib_command_queue *queue, u8 set,
+			   struct hw_query_q_counter_out *counters);
+
+#endif

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about shared receive queues. */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "hw/buffer.h"
+#include "hw/command_queue.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/contexts.h"
+#include "hw/srq.h"
+
+static void fill_queue(struct hw_wq *queue, const struct cxib_shared_queue_params *params)
+{
+	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
+	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
+	hw_wq_set_pd(queue, params->pd);
+	hw_wq_set_dbr_addr(queue, params->record);
+	hw_wq_set_log_wq_stride(queue, params->log_stride);
+	hw_wq_set_log_wq_pg_sz(queue, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
+	hw_wq_set_log_wq_sz(queue, params->log_size);
+}
+
+/**
+ * cxib_create_shared_queue() - CREATE_RMP: a shared receive queue
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_shared_queue(struct cxib_command_queue *queue,
+			     const struct cxib_shared_queue_params *params, u32 *number)
+{
+	size_t list = params->buffer->page_count * sizeof(__be64);
+	struct cxib_command command = {};
+	struct hw_create_rmp_out out;
+	struct hw_create_rmp_in *in;
+	int err;
+
+	command.in_length = size_add(sizeof(*in), list);
+	command.out = &out;
+	command.out_length = sizeof(out);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_rmp_in_set_opcode(in, HW_CMD_CREATE_RMP);
+	hw_create_rmp_in_set_uid(in, params->uid);
+	hw_rmpc_set_state(hw_create_rmp_in_ctx(in), HW_RMP_STATE_RDY);
+	fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
+	/* The context ends with the list of pages. */
+	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_rmp_out_get_rmpn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_shared_queue);
+
+/**
+ * cxib_destroy_shared_queue() - DESTROY_RMP: the device does not use it any more
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
+ * @number: number of a shared receive queue that no queue pair refers to
+ */
+int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+{
+	struct hw_destroy_rmp_in in = {};
+	struct hw_destroy_rmp_out out;
+
+	hw_destroy_rmp_in_set_opcode(&in, HW_CMD_DESTROY_RMP);
+	hw_destroy_rmp_in_set_uid(&in, uid);
+	hw_destroy_rmp_in_set_rmpn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_shared_queue);
+
+/**
+ * cxib_arm_shared_queue() - MODIFY_RMP: an event when requests get few
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
+ * @number: number of the shared receive queue
+ * @limit: the event comes once, when there are fewer; 0: no event
+ */
+int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+{
+	struct hw_modify_rmp_in in = {};
+	struct hw_modify_rmp_out out;
+	struct hw_rmpc *context = hw_modify_rmp_in_ctx(&in);
+
+	hw_modify_rmp_in_set_opcode(&in, HW_CMD_MODIFY_RMP);
+	hw_modify_rmp_in_set_uid(&in, uid);
+	hw_modify_rmp_in_set_rmpn(&in, number);
+	hw_modify_rmp_in_set_rmp_state(&in, HW_RMP_STATE_RDY);
+	hw_rmp_bitmask_set_lwm(hw_modify_rmp_in_bitmask(&in), 1);
+	hw_rmpc_set_state(context, HW_RMP_STATE_RDY);
+	hw_wq_set_lwm(hw_rmpc_wq(context), limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_shared_queue);
+
+/**
+ * cxib_query_shared_queue() - QUERY_RMP: when the event comes
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: the kernel's
+ * @number: number of the shared receive queue
+ * @limit: filled: as in cxib_arm_shared_queue(); 0 when it has come
+ */
+int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+{
+	struct hw_query_rmp_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_rmp_out out;
+	int err;
+
+	hw_query_rmp_in_set_opcode(&in, HW_CMD_QUERY_RMP);
+	hw_query_rmp_in_set_uid(&in, uid);
+	hw_query_rmp_in_set_rmpn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_wq_get_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(&out)));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_shared_queue);
+
+/* The context leaves out the low bits of the record's address, and counts strides in octwords. */
+#define RECORD_LOW_BITS	2
+#define LOG_OCTWORD	4
+
+static void fill_xrc_context(struct hw_xrc_srqc *context,
+			     const struct cxib_shared_queue_params *params)
+{
+	hw_xrc_srqc_set_log_xrc_srq_size(context, params->log_size);
+	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_OCTWORD);
+	hw_xrc_srqc_set_log_page_size(context, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
+	hw_xrc_srqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
+	hw_xrc_srqc_set_pd(context, params->pd);
+	hw_xrc_srqc_set_xrcd(context, params->xrcd);
+	hw_xrc_srqc_set_cqn(context, params->cqn);
+	hw_xrc_srqc_set_user_index(context, params->user_index);
+	hw_xrc_srqc_set_db_record_addr_h(context, upper_32_bits(params->record));
+	hw_xrc_srqc_set_db_record_addr_l(context,
+					 lower_32_bits(params->record) >> RECORD_LOW_BITS);
+}
+
+/**
+ * cxib_create_xrc_queue() - CREATE_XRC_SRQ: a shared receive queue of an XRC domain
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_xrc_queue(struct cxib_command_queue *queue,
+			  const struct cxib_shared_queue_params *params, u32 *number)
+{
+	struct hw_create_xrc_srq_out out;
+	struct hw_create_xrc_srq_in *in;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	int err;
+
+	command.in_length = struct_size(in, pas, params->buffer->page_count);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_xrc_srq_in_set_opcode(in, HW_CMD_CREATE_XRC_SRQ);
+	hw_create_xrc_srq_in_set_uid(in, params->uid);
+	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
+	cxib_buffer_list(params->buffer, in->pas);
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_xrc_srq_out_get_xrc_srqn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_xrc_queue);
+
+/**
+ * cxib_destroy_xrc_queue() - DESTROY_XRC_SRQ: the device does not use it any more
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
+ * @number: number of a shared receive queue of an XRC domain
+ */
+int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+{
+	struct hw_destroy_xrc_srq_in in = {};
+	struct hw_destroy_xrc_srq_out out;
+
+	hw_destroy_xrc_srq_in_set_opcode(&in, HW_CMD_DESTROY_XRC_SRQ);
+	hw_destroy_xrc_srq_in_set_uid(&in, uid);
+	hw_destroy_xrc_srq_in_set_xrc_srqn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_xrc_queue);
+
+/**
+ * cxib_arm_xrc_queue() - ARM_XRC_SRQ: an event when requests get few
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
+ * @number: number of a shared receive queue of an XRC domain
+ * @limit: as for cxib_arm_shared_queue()
+ */
+int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+{
+	struct hw_arm_xrc_srq_in in = {};
+	struct hw_arm_xrc_srq_out out;
+
+	hw_arm_xrc_srq_in_set_opcode(&in, HW_CMD_ARM_XRC_SRQ);
+	hw_arm_xrc_srq_in_set_uid(&in, uid);
+	hw_arm_xrc_srq_in_set_op_mod(&in, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ);
+	hw_arm_xrc_srq_in_set_xrc_srqn(&in, number);
+	hw_arm_xrc_srq_in_set_lwm(&in, limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_xrc_queue);
+
+/**
+ * cxib_query_xrc_queue() - QUERY_XRC_SRQ: when the event comes
+ * @queue: command queue
+ * @uid: user context that it belongs to; 0: any program can have it
+ * @number: number of a shared receive queue of an XRC domain
+ * @limit: filled: as for cxib_query_shared_queue()
+ */
+int cxib_query_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+{
+	struct hw_query_xrc_srq_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_xrc_srq_out out;
+	int err;
+
+	hw_query_xrc_srq_in_set_opcode(&in, HW_CMD_QUERY_XRC_SRQ);
+	hw_query_xrc_srq_in_set_uid(&in, uid);
+	hw_query_xrc_srq_in_set_xrc_srqn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_xrc_srqc_get_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(&out));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_xrc_queue);
+
+static void fill_tagged_context(struct hw_xrqc *context,
+				const struct cxib_shared_queue_params *params)
+{
+	struct hw_tag_matching_topology_context *tags =
+		hw_xrqc_tag_matching_topology_context(context);
+
+	hw_xrqc_set_topology(context, HW_XRQ_TOPOLOGY_TAG_MATCHING);
+	if (params->fetches_rendezvous)
+		hw_xrqc_set_offload(context, HW_XRQ_OFFLOAD_RNDV);
+	hw_tag_matching_topology_context_set_log_matching_list_sz(tags, params->log_tags);
+	hw_xrqc_set_user_index(context, params->user_index);
+	hw_xrqc_set_cqn(context, params->cqn);
+	fill_queue(hw_xrqc_wq(context), params);
+}
+
+/**
+ * cxib_create_tagged_queue() - CREATE_XRQ: a shared receive queue that matches tags
+ * @queue: command queue
+ * @params: what it shall be like
+ * @number: filled: its number
+ */
+int cxib_create_tagged_queue(struct cxib_command_queue *queue,
+			     const struct cxib_shared_queue_params *params, u32 *number)
+{
+	size_t list = params->buffer->page_count * sizeof(__be64);
+	struct hw_create_xrq_out out;
+	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
+	struct hw_create_xrq_in *in;
+	int err;
+
+	command.in_length = size_add(sizeof(*in), list);
+	in = kvzalloc(command.in_length, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	command.in = in;
+	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
+	hw_create_xrq_in_set_uid(in, params->uid);
+	fill_tagged_context(hw_create_xrq_in_xrq_context(in), params);
+	/* The context ends with the list of pages. */
+	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
+	err = cxib_command_run(queue, &command);
+	*number = hw_create_xrq_out_get_xrqn(&out);
+	kvfree(in);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_tagged_queue);
+
+/**
+ * cxib_destroy_tagged_queue() - DESTROY_XRQ: the device does not use it any more
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue() that no queue pair
+ *	refers to
+ */
+int cxib_destroy_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+{
+	struct hw_destroy_xrq_in in = {};
+	struct hw_destroy_xrq_out out;
+
+	hw_destroy_xrq_in_set_opcode(&in, HW_CMD_DESTROY_XRQ);
+	hw_destroy_xrq_in_set_uid(&in, uid);
+	hw_destroy_xrq_in_set_xrqn(&in, number);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_tagged_queue);
+
+/**
+ * cxib_arm_tagged_queue() - ARM_RQ: an event when requests get few
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue()
+ * @limit: as for cxib_arm_shared_queue()
+ */
+int cxib_arm_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+{
+	struct hw_arm_rq_in in = {};
+	struct hw_arm_rq_out out;
+
+	hw_arm_rq_in_set_opcode(&in, HW_CMD_ARM_RQ);
+	hw_arm_rq_in_set_uid(&in, uid);
+	hw_arm_rq_in_set_op_mod(&in, HW_ARM_RQ_OP_MOD_XRQ);
+	hw_arm_rq_in_set_srq_number(&in, number);
+	hw_arm_rq_in_set_lwm(&in, limit);
+	return cxib_command_execute(queue, in, out);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_arm_tagged_queue);
+
+/**
+ * cxib_query_tagged_queue() - QUERY_XRQ: when the event comes
+ * @queue: command queue
+ * @uid: user context that it belongs to
+ * @number: number of a queue of cxib_create_tagged_queue()
+ * @limit: filled: as for cxib_query_shared_queue()
+ */
+int cxib_query_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+{
+	struct hw_query_xrq_in in = {};
+	/* The list of pages behind the context is cut off. */
+	struct hw_query_xrq_out out;
+	const struct hw_xrqc *context = hw_query_xrq_out_get_xrq_context(&out);
+	int err;
+
+	hw_query_xrq_in_set_opcode(&in, HW_CMD_QUERY_XRQ);
+	hw_query_xrq_in_set_uid(&in, uid);
+	hw_query_xrq_in_set_xrqn(&in, number);
+	err = cxib_command_execute(queue, in, out);
+	*limit = hw_wq_get_lwm(hw_xrqc_get_wq(context));
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_tagged_queue);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Doorbells of libraries that do not allocate pages of them.
+ *
+ * Such a library writes to the first register without a lock, with one access
+ * each time. Those behind it are shared by queue pairs, with a lock of the
+ * library. The last ones have one queue pair each, without a lock.
+ */
+#include <kunit/visibility.h>
+#include <linux/export.h>
+#include <linux/math.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+
+#include "user/bfreg.h"
+#include "user/mmap.h"
+
+/* By which the library counts registers on a page when it is told which one a queue pair has. */
+#define NAMES_OF_PAGE	4
+
+static unsigned int own_pages(const struct cxib_registers *registers)
+{
+	return registers->count / CXIB_REGISTERS_OF_PAGE;
+}
+
+/**
+ * cxib_registers_prepare() - checks what a library wants
+ * @registers: filled: numbers and the lock
+ * @count: how many registers it wants; there will be whole pages of them
+ * @exclusive: how many of them are for one queue pair each
+ *
+ * Return: 0; -EINVAL when there cannot be as many, or none is left for all.
+ */
+int cxib_registers_prepare(struct cxib_registers *registers, u32 count, u32 exclusive)
+{
+	if (!count || count > CXIB_REGISTERS_MAX)
+		return -EINVAL;
+	count = roundup(count, CXIB_REGISTERS_OF_PAGE);
+	if (exclusive >= count)
+		return -EINVAL;
+	registers->count = count;
+	registers->exclusive = exclusive;
+	mutex_init(&registers->lock);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_registers_prepare);
+
+static unsigned int least_used(const struct cxib_registers *registers, unsigned int first,
+			       unsigned int end)
+{
+	unsigned int least = first;
+	unsigned int i;
+
+	for (i = first; i < end; i++)
+		if (registers->users[i] < registers->users[least])
+			least = i;
+	return least;
+}
+
+static unsigned int choose(const struct cxib_registers *registers)
+{
+	unsigned int first_exclusive = registers->count - registers->exclusive;
+	unsigned int number;
+
+	if (registers->exclusive) {
+		number = least_used(registers, first_exclusive, registers->count);
+		if (!registers->users[number])
+			return number;
+	}
+	/* The first register is for all where nothing else is. */
+	return first_exclusive > 1 ? least_used(registers, 1, first_exclusive) : 0;
+}
+
+/**
+ * cxib_register_take() - a register for a queue pair
+ * @registers: those of its context
+ *
+ * Return: its number.
+ */
+unsigned int cxib_register_take(struct cxib_registers *registers)
+{
+	unsigned int number;
+
+	guard(mutex)(&registers->lock);
+	number = choose(registers);
+	registers->users[number]++;
+	return number;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_register_take);
+
+/**
+ * cxib_register_put() - a queue pair does not need its register any more
+ * @registers: those of its context
+ * @number: what cxib_register_take() has returned
+ */
+void cxib_register_put(struct cxib_registers *registers, unsigned int number)
+{
+	guard(mutex)(&registers->lock);
+	registers->users[number]--;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_register_put);
+
+/**
+ * cxib_register_name() - what the library calls a register
+ * @number: its number
+ */
+u32 cxib_register_name(unsigned int number)
+{
+	return number / CXIB_REGISTERS_OF_PAGE * NAMES_OF_PAGE + number % CXIB_REGISTERS_OF_PAGE;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_register_name);
+
+static int make_pages(struct cxib_context *context, struct cxib_registers *registers)
+{
+	struct rdma_user_mmap_entry *page;
+	unsigned int i;
+
+	for (i = 0; i < own_pages(registers); i++) {
+		page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
+		if (IS_ERR(page))
+			return PTR_ERR(page);
+		registers->pages[i] = page;
+	}
+	return 0;
+}
+
+/**
+ * cxib_registers_open() - makes the doorbells of a context
+ * @context: context of a library that does not allocate any
+ * @count: as for cxib_registers_prepare()
+ * @exclusive: as for cxib_registers_prepare()
+ *
+ * Return: 0; -ENOMEM; as cxib_registers_prepare() and cxib_create_uar().
+ */
+int cxib_registers_open(struct cxib_context *context, u32 count, u32 exclusive)
+{
+	struct cxib_registers *registers;
+	int err;
+
+	registers = kvzalloc(sizeof(*registers), GFP_KERNEL_ACCOUNT);
+	if (!registers)
+		return -ENOMEM;
+	err = cxib_registers_prepare(registers, count, exclusive);
+	if (err) {
+		ibdev_dbg(context->ib.device, "%u registers for doorbells, %u of them exclusive, are not possible; the limit is %u\n",
+			  count, exclusive, CXIB_REGISTERS_MAX);
+		kvfree(registers);
+		return err;
+	}
+	context->registers = registers;
+	err = make_pages(context, registers);
+	if (err)
+		cxib_registers_close(context);
+	return err;
+}
+
+/**
+ * cxib_registers_close() - the reverse; programs keep pages that they map
+ * @context: context without queues; perhaps of a library that allocates its doorbells
+ */
+void cxib_registers_close(struct cxib_context *context)
+{
+	struct cxib_registers *registers = context->registers;
+	unsigned int i;
+
+	if (!registers)
+		return;
+	context->registers = NULL;
+	for (i = 0; i < CXIB_PAGES_MAX; i++)
+		if (registers->pages[i])
+			rdma_user_mmap_entry_remove(registers->pages[i]);
+	mutex_destroy(&registers->lock);
+	kvfree(registers);
+}
+
+/**
+ * cxib_registers_page() - a page that came with the context
+ * @registers: the doorbells of a context; NULL if the library allocates them
+ * @place: counted from 0
+ *
+ * Return: NULL if there is none.
+ */
+struct rdma_user_mmap_entry *cxib_registers_page(const struct cxib_registers *registers,
+						 unsigned long place)
+{
+	if (!registers || place >= own_pages(registers))
+		return NULL;
+	return registers->pages[array_index_nospec(place, own_pages(registers))];
+}
+
+/**
+ * cxib_registers_added_page() - a page that the program adds
+ * @context: the context
+ * @place: what the program calls it, counted from 0
+ *
+ * It is made when it is asked for the first time, and stays as long as the context.
+ *
+ * Return: the page; -EINVAL when there cannot be one; as cxib_create_uar().
+ */
+struct rdma_user_mmap_entry *cxib_registers_added_page(struct cxib_context *context,
+						       unsigned long place)
+{
+	struct cxib_registers *registers = context->registers;
+	struct rdma_user_mmap_entry *page;
+
+	if (!registers || place >= CXIB_PAGES_ADDED)
+		return ERR_PTR(-EINVAL);
+	place = own_pages(registers) + array_index_nospec(place, CXIB_PAGES_ADDED);
+	guard(mutex)(&registers->lock);
+	page = registers->pages[place];
+	if (page)
+		return page;
+	page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
+	if (!IS_ERR(page))
+		registers->pages[place] = page;
+	return page;
+}
+
+/**
+ * cxib_registers_number_of_page() - what the device calls the page of a register
+ * @registers: the doorbells of a context; NULL if the library allocates them
+ * @added: number of a register on pages that the program has added
+ * @page: filled: the number of the page
+ *
+ * Return: 0; -EINVAL when there is none.
+ */
+int cxib_registers_number_of_page(struct cxib_registers *registers, u32 added, u32 *page)
+{
+	struct rdma_user_mmap_entry *entry;
+
+	if (!registers || added >= CXIB_REGISTERS_ADDED)
+		return -EINVAL;
+	added = array_index_nospec(added, CXIB_REGISTERS_ADDED);
+	guard(mutex)(&registers->lock);
+	entry = registers->pages[own_pages(registers) + added / CXIB_REGISTERS_OF_PAGE];
+	if (!entry)
+		return -EINVAL;
+	*page = cxib_uar_number(entry);
+	return 0;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory that programs register for their commands (DEVX): pinned and accounted. */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rdma/iter.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_types.h>
+
+#include "hw/uctx.h"
+#include "user/devx.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+#define MEMORY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
+
+/* What the device can take for a page: 4 KiB and more, in five bits. */
+#define PAGE_SIZES	GENMASK_ULL(CXIB_LOG_DEVICE_PAGE + 31, CXIB_LOG_DEVICE_PAGE)
+
+/**
+ * struct cxib_devx_memory - registered memory
+ * @context: the program's context
+ * @umem: its pages
+ * @number: as the device sees it
+ */
+struct cxib_devx_memory {
+	struct cxib_context *context;
+	struct ib_umem *umem;
+	u32 number;
+};
+
+/**
+ * struct request - memory that is to be registered
+ * @address: where it begins
+ * @length: its bytes
+ * @access: IB_ACCESS_…
+ * @page_sizes: sizes of pages that the device may take it for, one bit for each
+ */
+struct request {
+	u64 address;
+	u64 length;
+	u32 access;
+	u64 page_sizes;
+};
+
+static int get_request(struct uverbs_attr_bundle *attrs, struct request *request)
+{
+	int err;
+
+	/* It would be memory of another device. */
+	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD))
+		return -EOPNOTSUPP;
+	err = uverbs_copy_from(&request->address, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR);
+	if (!err)
+		err = uverbs_copy_from(&request->length, attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN);
+	if (!err)
+		err = uverbs_get_flags32(&request->access, attrs,
+					 MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, MEMORY_ACCESS);
+	if (err)
+		return err;
+	request->page_sizes = PAGE_SIZES;
+	if (uverbs_attr_is_valid(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP))
+		err = uverbs_copy_from(&request->page_sizes, attrs,
+				       MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP);
+	request->page_sizes &= PAGE_SIZES;
+	return err;
+}
+
+/* The largest pages that it consists of; it can begin anywhere on the first one. */
+static unsigned long find_page_size(const struct cxib_devx_memory *memory,
+				    const struct request *request)
+{
+	unsigned long size;
+
+	size = ib_umem_find_best_pgoff(memory->umem, request->page_sizes, U32_MAX);
+	if (!size)
+		ibdev_dbg(memory->context->ib.device,
+			  "memory at 0x%llx does not consist of pages of the sizes 0x%llx\n",
+			  request->address, request->page_sizes);
+	return size;
+}
+
+static void list_pages(const struct cxib_devx_memory *memory, unsigned long page_size,
+		       __be64 *pages)
+{
+	u64 access = CXIB_PAGE_READ | (memory->umem->writable ? CXIB_PAGE_WRITE : 0);
+	struct ib_block_iter block;
+	size_t i = 0;
+
+	rdma_umem_for_each_dma_block(memory->umem, &block, page_size)
+		pages[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block) | access);
+}
+
+static int create_in_device(struct cxib_devx_memory *memory, unsigned long page_size)
+{
+	struct cxib_context *context = memory->context;
+	struct cxib_user_memory_params params = {
+		.uid = context->uid,
+		.page_count = ib_umem_num_dma_blocks(memory->umem, page_size),
+		.log_page_size = ilog2(page_size),
+		.offset = ib_umem_dma_offset(memory->umem, page_size),
+	};
+	__be64 *pages;
+	int err;
+
+	pages = kvcalloc(params.page_count, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return -ENOMEM;
+	list_pages(memory, page_size, pages);
+	params.pages = pages;
+	err = cxib_create_user_memory(commands_of(to_verbs(context->ib.device)), &params,
+				      &memory->number);
+	kvfree(pages);
+	return err;
+}
+
+static struct cxib_devx_memory *register_memory(struct cxib_context *context,
+						const struct request *request)
+{
+	struct cxib_devx_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	unsigned long page_size;
+	int err;
+
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	memory->context = context;
+	memory->umem = ib_umem_get(context->ib.device, request->address, request->length,
+				   request->access);
+	if (IS_ERR(memory->umem)) {
+		err = PTR_ERR(memory->umem);
+		goto free_memory;
+	}
+	page_size = find_page_size(memory, request);
+	err = page_size ? create_in_device(memory, page_size) : -EINVAL;
+	if (err)
+		goto release_umem;
+	return memory;
+
+release_umem:
+	cxib_release_umem(to_verbs(context->ib.device), memory->umem, err);
+free_memory:
+	kfree(memory);
+	return ERR_PTR(err);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_devx_memory *memory;
+	struct request request;
+	int err;
+
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = get_request(attrs, &request);
+	if (err)
+		return err;
+	memory = register_memory(context, &request);
+	if (IS_ERR(memory))
+		return PTR_ERR(memory);
+	uobject->object = memory;
+	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &memory->number,
+			      sizeof(memory->number));
+}
+
+/* As long as the device may use it, it stays pinned. */
+static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason why,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_devx_memory *memory = uobject->object;
+	struct cxib_context *context = memory->context;
+	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
+	int err;
+
+	err = cxib_destroy_user_memory(commands_of(verbs), context->uid, memory->number);
+	err = cxib_end_in_device(verbs, is_last_call ? NULL : &attrs->driver_udata, err);
+	if (err)
+		return err;
+	ib_umem_release(memory->umem);
+	kfree(memory);
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE,
+					    MLX5_IB_OBJECT_DEVX_UMEM, UVERBS_ACCESS_NEW,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR,
+					       UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN,
+					       UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			    UVERBS_ATTR_RAW_FD(MLX5_IB_ATTR_DEVX_UMEM_REG_DMABUF_FD, UA_OPTIONAL),
+			    UVERBS_ATTR_FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS,
+						 enum ib_access_flags),
+			    UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, u64),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID,
+						UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_UMEM_DEREG,
+				    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE,
+						    MLX5_IB_OBJECT_DEVX_UMEM,
+						    UVERBS_ACCESS_DESTROY, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_UMEM,
+			    UVERBS_TYPE_ALLOC_IDR(deregister_memory),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG),
+			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_DEREG));
+
+const struct uapi_definition cxib_devx_memory_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_UMEM),
+	{},
+};

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory on the device: allocated, mapped and registered by programs.
+ *
+ * Programs map whole pages, so a page of BAR 0 has memory of one of them only.
+ * An operation has an address of its own, whose accesses carry it out.
+ */
+#include <linux/bitmap.h>
+#include <linux/slab.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+#include <rdma/uverbs_types.h>
+
+#include "hw/memic.h"
+#include "user/dm.h"
+#include "user/mmap.h"
+
+#define UVERBS_MODULE_NAME cxib
+#include <rdma/uverbs_named_ioctl.h>
+
+#define MEMORY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+
+/**
+ * struct cxib_device_memory - a piece of memory on the device
+ * @ib: as the RDMA core sees it
+ * @references: it, and each of its mappings
+ * @verbs: RDMA device
+ * @address: where it is in BAR 0
+ * @size: its bytes there
+ * @mapping: the pages that it lies on
+ * @lock: protects what follows
+ * @operations: struct cxib_operation by number
+ */
+struct cxib_device_memory {
+	struct ib_dm ib;
+	struct kref references;
+	struct cxib_verbs *verbs;
+	u64 address;
+	u32 size;
+	struct cxib_mapping mapping;
+	struct mutex lock; /* operations */
+	struct xarray operations;
+};
+
+/**
+ * struct cxib_operation - an operation on memory on the device
+ * @mapping: the pages of its address, as many as of the memory
+ * @memory: the memory
+ * @address: where it begins in BAR 0
+ * @number: enum hw_memic_operation_type
+ */
+struct cxib_operation {
+	struct cxib_mapping mapping;
+	struct cxib_device_memory *memory;
+	u64 address;
+	u8 number;
+};
+
+static struct cxib_device_memory *to_memory(struct ib_dm *ib)
+{
+	return container_of(ib, struct cxib_device_memory, ib);
+}
+
+static unsigned int first_page(const struct cxib_device_memory *memory)
+{
+	return (memory->address - memory->verbs->hw->caps.memic_bar_start) >> PAGE_SHIFT;
+}
+
+/* Of memory, or of an operation on it, that begins there. */
+static unsigned int pages_at(const struct cxib_device_memory *memory, u64 address)
+{
+	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
+}
+
+static unsigned int pages_of(const struct cxib_device_memory *memory)
+{
+	return pages_at(memory, memory->address);
+}
+
+static void release_pages_of(const struct cxib_device_memory *memory)
+{
+	guard(mutex)(&memory->verbs->device_memory_lock);
+	bitmap_clear(memory->verbs->device_memory_pages, first_page(memory), pages_of(memory));
+}
+
+static void free_memory(struct kref *references)
+{
+	struct cxib_device_memory *memory = container_of(references, struct cxib_device_memory,
+							 references);
+	struct cxib_command_queue *commands = commands_of(memory->verbs);
+
+	cxib_end_in_device(memory->verbs, NULL,
+			   cxib_dealloc_device_memory(commands, memory->address, memory->size));
+	release_pages_of(memory);
+	mutex_destroy(&memory->lock);
+	kfree(memory);
+}
+
+static void free_memory_mapping(struct cxib_mapping *mapping)
+{
+	struct cxib_device_memory *memory = container_of(mapping, struct cxib_device_memory,
+							 mapping);
+
+	kref_put(&memory->references, free_memory);
+}
+
+static void free_operation(struct cxib_mapping *mapping)
+{
+	struct cxib_operation *operation = container_of(mapping, struct cxib_operation, mapping);
+	struct cxib_device_memory *memory = operation->memory;
+
+	cxib_end_in_device(memory->verbs, NULL,
+			   cxib_unmap_memory_operation(commands_of(memory->verbs),
+						       memory->address, operation->number));
+	kref_put(&memory->references, free_memory);
+	kfree(operation);
+}
+
+static int check_wanted(struct cxib_verbs *verbs, const struct ib_dm_alloc_attr *attr)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	if (!caps->memic)
+		return -EOPNOTSUPP;
+	if (!attr->length || attr->length > caps->memic_max_size) {
+		ibdev_dbg(&verbs->ib, "%llu bytes of memory on the device are not possible, 1 to %u are\n",
+			  attr->length, caps->memic_max_size);
+		return attr->length ? -ENOMEM : -EINVAL;
+	}
+	if (attr->alignment > caps->memic_log_max_alignment) {
+		ibdev_dbg(&verbs->ib, "memory on the device can be aligned to 2^%u at most, not 2^%u\n",
+			  caps->memic_log_max_alignment, attr->alignment);
+		return -EINVAL;
+	}
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* The device looks for room in the pages that it is offered. */
+static int find_room(struct cxib_device_memory *memory, u32 alignment)
+{
+	struct cxib_verbs *verbs = memory->verbs;
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	unsigned int pages = caps->memic_bar_size >> PAGE_SHIFT;
+	unsigned int wanted = DIV_ROUND_UP(memory->size, PAGE_SIZE);
+	struct cxib_device_memory_params params = {
+		.range = wanted << PAGE_SHIFT,
+		.length = memory->size,
+		.log_alignment = alignment,
+	};
+	unsigned int first = 0;
+	int err = -EAGAIN;
+
+	guard(mutex)(&verbs->device_memory_lock);
+	for (; err == -EAGAIN; first++) {
+		first = bitmap_find_next_zero_area(verbs->device_memory_pages, pages, first,
+						   wanted, 0);
+		if (first >= pages)
+			return -ENOMEM;
+		params.start = caps->memic_bar_start + ((u64)first << PAGE_SHIFT);
+		err = cxib_alloc_device_memory(commands_of(verbs), &params, &memory->address);
+		if (err)
+			continue;
+		if (memory->address - params.start > params.range - memory->size) {
+			dev_err(verbs->hw->bus->dev,
+				"the device has given memory at 0x%llx, not in 0x%x bytes at 0x%llx\n",
+				memory->address, params.range, params.start);
+			return -EBADMSG;
+		}
+		bitmap_set(verbs->device_memory_pages, first, wanted);
+	}
+	return err;
+}
+
+static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_device_memory *memory)
+{
+	u64 offset = offset_in_page(memory->address);
+	u16 index = cxib_mapping_index(&memory->mapping);
+	int err;
+
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, &index, sizeof(index));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, &offset,
+				     sizeof(offset));
+	return err;
+}
+
+static struct cxib_device_memory *make_memory(struct cxib_verbs *verbs,
+					      const struct ib_dm_alloc_attr *attr)
+{
+	struct cxib_device_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&memory->references);
+	mutex_init(&memory->lock);
+	xa_init(&memory->operations);
+	memory->verbs = verbs;
+	memory->size = round_up(attr->length, BIT(verbs->hw->caps.memic_log_min_size));
+	err = find_room(memory, attr->alignment);
+	if (err) {
+		kfree(memory);
+		return ERR_PTR(err);
+	}
+	memory->mapping = (struct cxib_mapping){
+		.kind = CXIB_MAPPING_MEMORY,
+		.address = memory->address & PAGE_MASK,
+		.length = pages_of(memory) << PAGE_SHIFT,
+		.free = free_memory_mapping,
+	};
+	return memory;
+}
+
+struct ib_dm *cxib_create_device_memory(struct ib_device *ib, struct ib_ucontext *context,
+					struct ib_dm_alloc_attr *attr,
+					struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_device_memory *memory;
+	enum mlx5_ib_uapi_dm_type type;
+	int err;
+
+	err = uverbs_get_const_default(&type, attrs, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+				       MLX5_IB_UAPI_DM_TYPE_MEMIC);
+	if (err)
+		return ERR_PTR(err);
+	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = check_wanted(verbs, attr);
+	if (err)
+		return ERR_PTR(err);
+	memory = make_memory(verbs, attr);
+	if (IS_ERR(memory))
+		return ERR_CAST(memory);
+	err = cxib_mapping_offer(context, &memory->mapping);
+	if (err) {
+		kref_put(&memory->references, free_memory);
+		return ERR_PTR(err);
+	}
+	err = tell(attrs, memory);
+	if (err) {
+		rdma_user_mmap_entry_remove(&memory->mapping.entry);
+		return ERR_PTR(err);
+	}
+	return &memory->ib;
+}
+
+/* What is mapped stays until it is unmapped. */
+int cxib_destroy_device_memory(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_device_memory *memory = to_memory(ib);
+	struct cxib_operation *operation;
+	unsigned long number;
+
+	mutex_lock(&memory->lock);
+	xa_for_each(&memory->operations, number, operation) {
+		xa_erase(&memory->operations, number);
+		rdma_user_mmap_entry_remove(&operation->mapping.entry);
+	}
+	mutex_unlock(&memory->lock);
+	rdma_user_mmap_entry_remove(&memory->mapping.entry);
+	return 0;
+}
+
+struct ib_mr *cxib_register_piece(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
+				  struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_device_memory *memory = to_memory(dm);
+
+	if (attr->access_flags & ~MEMORY_ACCESS) {
+		ibdev_dbg(ib->device,
+			  "access flags 0x%x of memory on the device: only those of 0x%lx are supported\n",
+			  attr->access_flags, (unsigned long)MEMORY_ACCESS);
+		return ERR_PTR(-EINVAL);
+	}
+	/* That it ends within the memory the core has looked at. */
+	return cxib_register_device_memory(ib, memory->address + attr->offset, attr->length,
+					   attr->access_flags);
+}
+
+static struct cxib_operation *make_operation(struct ib_ucontext *context,
+					     struct cxib_device_memory *memory, u8 number)
+{
+	struct cxib_verbs *verbs = memory->verbs;
+	struct cxib_operation *operation;
+	int err;
+
+	lockdep_assert_held(&memory->lock);
+
+	operation = kzalloc(sizeof(*operation), GFP_KERNEL_ACCOUNT);
+	if (!operation)
+		return ERR_PTR(-ENOMEM);
+	err = cxib_map_memory_operation(commands_of(verbs), memory->address, number,
+					&operation->address);
+	if (err)
+		goto free_operation;
+	operation->memory = memory;
+	operation->number = number;
+	operation->mapping = (struct cxib_mapping){
+		.kind = CXIB_MAPPING_OPERATION,
+		.address = operation->address & PAGE_MASK,
+		.length = pages_at(memory, operation->address) << PAGE_SHIFT,
+		.free = free_operation,
+	};
+	if (operation->address > verbs->hw->bus->bar_size - memory->size) {
+		err = -EBADMSG;
+		goto unmap_operation;
+	}
+	err = cxib_mapping_offer(context, &operation->mapping);
+	if (err)
+		goto unmap_operation;
+	kref_get(&memory->references);
+	err = xa_err(xa_store(&memory->operations, number, operation, GFP_KERNEL));
+	if (err) {
+		/* That is the end of it. */
+		rdma_user_mmap_entry_remove(&operation->mapping.entry);
+		return ERR_PTR(err);
+	}
+	return operation;
+
+unmap_operation:
+	cxib_end_in_device(verbs, NULL, cxib_unmap_memory_operation(commands_of(verbs),
+								    memory->address, number));
+free_operation:
+	kfree(operation);
+	return ERR_PTR(err);
+}
+
+static int tell_operation(struct uverbs_attr_bundle *attrs, const struct cxib_operation *operation)
+{
+	u64 offset = offset_in_page(operation->address);
+	u16 index = cxib_mapping_index(&operation->mapping);
+	int err;
+
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, &offset,
+			     sizeof(offset));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, &index,
+				     sizeof(index));
+	return err;
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *object =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	struct ib_dm *dm = object->object;
+	struct cxib_device_memory *memory = to_memory(dm);
+	struct cxib_operation *operation;
+	u8 number;
+	int err;
+
+	err = uverbs_copy_from(&number, attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP);
+	if (err)
+		return err;
+	if (number >= 32 ||
+	    !(memory->verbs->hw->caps.memic_operations & BIT(number))) {
+		ibdev_dbg(dm->device, "the device has no operation %u on its memory\n", number);
+		return -EOPNOTSUPP;
+	}
+	guard(mutex)(&memory->lock);
+	operation = xa_load(&memory->operations, number);
+	if (!operation)
+		operation = make_operation(object->context, memory, number);
+	if (IS_ERR(operation))
+		return PTR_ERR(operation);
+	return tell_operation(attrs, operation);
+}
+
+static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *object =
+		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
+	struct ib_dm *dm = object->object;
+	struct cxib_device_memory *memory = to_memory(dm);
+	u64 offset = offset_in_page(memory->address);
+	u16 index = cxib_mapping_index(&memory->mapping);
+	u64 length = dm->length;
+	int err;
+
+	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, &index, sizeof(index));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, &offset,
+				     sizeof(offset));
+	if (!err)
+		err = uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length,
+				     sizeof(length));
+	return err;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_QUERY,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, UVERBS_OBJECT_DM,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX,
+						UVERBS_ATTR_TYPE(u16), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR,
+			    UVERBS_ATTR_IDR(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE,
+					    UVERBS_OBJECT_DM, UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP,
+					       UVERBS_ATTR_TYPE(u8), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET,
+						UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX,
+						UVERBS_ATTR_TYPE(u16), UA_OPTIONAL));
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(cxib_alloc_dm_attributes, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC,
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+						 UVERBS_ATTR_TYPE(u64), UA_MANDATORY),
+			     UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX,
+						 UVERBS_ATTR_TYPE(u16), UA_OPTIONAL),
+			     UVERBS_ATTR_CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE,
+						  enum mlx5_ib_uapi_dm_type, UA_OPTIONAL));
+
+ADD_UVERBS_METHODS(cxib_dm_methods, UVERBS_OBJECT_DM,
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_MAP_OP_ADDR),
+		   &UVERBS_METHOD(MLX5_IB_METHOD_DM_QUERY));
+
+const struct uapi_definition cxib_dm_definitions[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &cxib_alloc_dm_attributes),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &cxib_dm_methods),
+	{},
+};

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Completion queues: made, changed, destroyed; their events. */
+#include <kunit/visibility.h>
+#include <linux/log2.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hw/names.h"
+#include "verbs/cq/cq.h"
+
+static void invalidate(struct hw_cqe64 *entry)
+{
+	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_INVALID);
+}
+
+/**
+ * cxib_cq_invalidate() - says that a new ring has no entries
+ * @ring: its memory
+ * @log_size: log2 of its entries
+ */
+void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
+{
+	size_t i;
+
+	for (i = 0; i < BIT(log_size); i++)
+		invalidate(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
+
+static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_attr *attr)
+{
+	if (!attr->cqe || attr->cqe > verbs->ib.attrs.max_cqe) {
+		ibdev_dbg(&verbs->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
+			  attr->cqe, verbs->ib.attrs.max_cqe);
+		return -EINVAL;
+	}
+	if (attr->comp_vector >= verbs->ib.num_comp_vectors) {
+		ibdev_dbg(&verbs->ib, "there is no completion vector %u, 0 to %d are there\n",
+			  attr->comp_vector, verbs->ib.num_comp_vectors - 1);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	int err;
+
+	err = cxib_buffer_create(&cq->buffer, verbs->hw->bus->dev,
+				 sizeof(struct hw_cqe64) << cq->log_size);
+	if (err)
+		return err;
+	cxib_cq_invalidate(&cq->buffer, cq->log_size);
+	err = cxib_record_create(verbs->hw, &cq->record);
+	if (err)
+		cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
+	return err;
+}
+
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq, int err)
+{
+	cxib_free_queue_memory(verbs, &cq->buffer, &cq->record, err);
+}
+
+/**
+ * cxib_cq_prepare() - the first half of making a completion queue
+ * @ib: as the RDMA core has made it
+ * @attr: what is wanted; all but its flags is checked
+ *
+ * Return: 0; -EINVAL when more is wanted than the device can do.
+ */
+int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	err = check_attributes(verbs, attr);
+	if (err)
+		return err;
+	/* A full ring could not be told from an empty one by what was taken. */
+	cq->log_size = order_base_2(attr->cqe + 1);
+	cq->eq = &verbs->hw->completion_eqs[attr->comp_vector];
+	ib->cqe = BIT(cq->log_size) - 1;
+	cq->last_qpn = CXIB_NO_QPN;
+	mutex_init(&cq->ring_lock);
+	spin_lock_init(&cq->lock);
+	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
+	INIT_LIST_HEAD(&cq->senders);
+	INIT_LIST_HEAD(&cq->receivers);
+	cxib_reference_init(&cq->reference);
+	return 0;
+}
+
+/**
+ * cxib_cq_start() - the second half: the device uses the queue
+ * @cq: completion queue with memory
+ * @params: what the memory does not say; the rest is filled
+ *
+ * Nothing can refer to the queue before cxib_cq_publish(), so until then
+ * cxib_cq_abort() always ends it.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_cq().
+ */
+int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	params->uid = cq->uid;
+	params->buffer = &cq->buffer;
+	params->log_size = cq->log_size;
+	params->eqn = cq->eq->eqn;
+	params->record = cq->record.dma;
+	return cxib_create_cq(commands_of(verbs), params, &cq->number);
+}
+
+/**
+ * cxib_cq_publish() - the last step: events find the queue, DEVX commands may name it
+ * @cq: completion queue that was started
+ *
+ * The creation of the queue must not fail afterwards: a program may guess its
+ * number and have the device refer to it, and then it cannot be destroyed.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EBUSY or -ENOMEM.
+ */
+int cxib_cq_publish(struct cxib_cq *cq)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	return xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
+}
+
+/**
+ * cxib_cq_abort() - undoes cxib_cq_start()
+ * @cq: completion queue that is not published
+ */
+void cxib_cq_abort(struct cxib_cq *cq)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	cxib_end_in_device(verbs, NULL,
+			   cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+}
+
+/* For the kernel. */
+int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq_params params = { .uar = verbs->hw->uar };
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	if (attr->flags) {
+		ibdev_dbg(ib->device, "flags 0x%x of a completion queue are not supported\n",
+			  attr->flags);
+		return -EOPNOTSUPP;
+	}
+	err = cxib_cq_prepare(ib, attr);
+	if (err)
+		return err;
+	err = make_memory(verbs, cq);
+	if (err)
+		return err;
+	err = cxib_cq_start(cq, &params);
+	if (err)
+		goto free_memory;
+	err = cxib_cq_publish(cq);
+	if (err)
+		goto abort;
+	return 0;
+
+abort:
+	cxib_cq_abort(cq);
+free_memory:
+	free_memory(verbs, cq, err);
+	return err;
+}
+
+/* A queue that commands of the program have made still reports here. */
+static void put_back(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	xa_store_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL | __GFP_NOFAIL);
+	/* For an event that has not found it. */
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+	int err;
+
+	/* Before the device can give its number to another one. */
+	xa_erase_irq(&verbs->completion_queues, cq->number);
+	err = cxib_end_in_device(verbs, udata,
+				 cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+	if (err) {
+		put_back(verbs, cq);
+		return err;
+	}
+	cxib_event_queue_synchronize(cq->eq);
+	cxib_reference_end(&cq->reference);
+	mutex_destroy(&cq->ring_lock);
+	if (!cq->is_user)
+		free_memory(verbs, cq, 0);
+	return 0;
+}
+
+int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_cq *cq = to_cq(ib);
+
+	if (!verbs->hw->caps.cq_moderation)
+		return -EOPNOTSUPP;
+	if (microseconds > CXIB_MODERATION_US_MAX) {
+		ibdev_dbg(ib->device, "a moderation period of %u us is not possible, at most %u us are\n",
+			  microseconds, CXIB_MODERATION_US_MAX);
+		return -EINVAL;
+	}
+	return cxib_moderate_cq(commands_of(verbs), cq->uid, cq->number, count, microseconds);
+}
+
+/*
+ * In the interrupt of the queue's event queue. Whoever destroys the queue waits
+ * for that to end, so the queue stays as long as this runs.
+ */
+void cxib_completion_event(void *context, u32 cqn)
+{
+	struct cxib_verbs *verbs = context;
+	struct cxib_cq *cq = xa_load(&verbs->completion_queues, cqn);
+
+	/* An event that was on its way while the queue was destroyed. */
+	if (!cq)
+		return;
+	WRITE_ONCE(cq->arm_sequence, cq->arm_sequence + 1);
+	/* The core sets the handler of a queue later than the device can lie. */
+	if (cq->is_user || READ_ONCE(cq->is_armed))
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
+
+static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
+{
+	struct cxib_cq *cq;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->completion_queues, flags);
+	cq = xa_load(&verbs->completion_queues, cqn);
+	if (cq)
+		refcount_inc(&cq->reference.count);
+	xa_unlock_irqrestore(&verbs->completion_queues, flags);
+	return cq;
+}
+
+static void have_polled(struct cxib_verbs *verbs, struct cxib_cq *cq)
+{
+	lockdep_assert_held(&verbs->flush_lock);
+
+	if (cxib_cq_is_awaited(cq))
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/* Of a device that was given up, requests are flushed when somebody polls. */
+void cxib_flush_completion_queues(struct work_struct *work)
+{
+	struct cxib_verbs *verbs = container_of(work, struct cxib_verbs, flush);
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		/* The handlers are made for interrupts. */
+		spin_lock_irq(&verbs->flush_lock);
+		have_polled(verbs, cq);
+		spin_unlock_irq(&verbs->flush_lock);
+		cxib_reference_put(&cq->reference);
+	}
+}
+
+/* Of a device that was given up, datagrams of the management fail later than other requests. */
+void cxib_fail_datagrams(struct work_struct *work)
+{
+	struct cxib_verbs *verbs = container_of(to_delayed_work(work), struct cxib_verbs,
+						fail_datagrams);
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		cxib_cq_fail_datagrams(cq);
+		cxib_reference_put(&cq->reference);
+	}
+	queue_work(verbs->workqueue, &verbs->flush);
+}
+
+/**
+ * cxib_forget_xrc_completions() - removes completions of a receiving XRC queue pair
+ * @verbs: RDMA device
+ * @qp: queue pair for which the device writes no completions any more
+ *
+ * They can be in the queue of any XRC shared receive queue.
+ *
+ * Context: process context.
+ */
+void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	unsigned long number;
+	struct cxib_cq *cq;
+
+	xa_for_each(&verbs->completion_queues, number, cq) {
+		cq = get_cq(verbs, number);
+		if (!cq)
+			continue;
+		if (!cq->is_user && READ_ONCE(cq->shared_queues))
+			cxib_cq_forget(cq, qp);
+		cxib_reference_put(&cq->reference);
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_forget_xrc_completions);
+
+void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
+{
+	struct cxib_verbs *verbs = context;
+	struct ib_event event = { .device = &verbs->ib, .event = IB_EVENT_CQ_ERR };
+	struct cxib_cq *cq = get_cq(verbs, cqn);
+
+	ibdev_err_ratelimited(&verbs->ib, "completion queue 0x%x has stopped: %s (syndrome 0x%x)\n",
+			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);
+	if (!cq)
+		return;
+	event.element.cq = &cq->ib;
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+	cxib_reference_put(&cq->reference);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Completion queues. */
+#ifndef CXIB_VERBS_CQ_CQ_H
+#define CXIB_VERBS_CQ_CQ_H
+
+#include "hw/completion.h"
+#include "hw/queues.h"
+#include "verbs/verbs.h"
+
+/* The period of moderation has 12 bits. */
+#define CXIB_MODERATION_US_MAX	4095
+
+struct cxib_qp;
+
+/* No queue pair has this number: they have 24 bits. */
+#define CXIB_NO_QPN		U32_MAX
+
+/**
+ * struct cxib_cq - a completion queue
+ * @ib: as the RDMA core sees it
+ * @number: as the device sees it
+ * @user: what the program that it belongs to has brought for it
+ * @is_user: a program reads it, not the kernel
+ * @uid: the program's user context
+ * @user_entry: the entries of a program's
+ * @log_size: log2 of its entries
+ * @buffer: its memory
+ * @record: tells the device what was taken, and what is wanted
+ * @eq: is told of completions
+ * @reference: keeps it while an event is told
+ * @arm_sequence: counts events that were told of it; written in interrupts
+ * @ring_lock: one change of the ring at a time; taken before @lock, in process
+ *	context
+ * @lock: one reader at a time; protects what follows, and what the queue pairs
+ *	that report here have outstanding in their queues. Taken in any context.
+ * @last_qpn: number of the queue pair that the last completion was of;
+ *	%CXIB_NO_QPN if it may be gone
+ * @last_qp: the same
+ * @resizing: the last entry of the old ring may be there
+ * @consumer: entries taken so far
+ * @shared_queues: XRC shared receive queues that report here
+ * @shared_queues_going: those of them that nobody can find any more, and whose
+ *	completions may still be here
+ * @is_armed: somebody wants to be told of the next completion; of the kernel's queues
+ *	no other event makes sense. Read without @lock.
+ * @queue_pairs: struct cxib_qp that report here by number; they are taken out with @lock
+ * @senders: struct cxib_qp whose send queues report here
+ * @receivers: struct cxib_qp whose receive queues report here
+ */
+struct cxib_cq {
+	struct ib_cq ib;
+	u32 number;
+	struct cxib_user_queue user;
+	bool is_user;
+	u16 uid;
+	enum hw_cqe_size user_entry;
+	unsigned int log_size;
+	struct cxib_buffer buffer;
+	struct cxib_record record;
+	struct cxib_event_queue *eq;
+	struct cxib_reference reference;
+	u32 arm_sequence;
+	struct mutex ring_lock; /* see above */
+	spinlock_t lock; /* the reader */
+	bool resizing;
+	u32 last_qpn;
+	struct cxib_qp *last_qp;
+	u32 consumer;
+	u32 shared_queues;
+	u32 shared_queues_going;
+	bool is_armed;
+	struct xarray queue_pairs;
+	struct list_head senders;
+	struct list_head receivers;
+};
+
+static inline struct cxib_cq *to_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct cxib_cq, ib);
+}
+
+/* cq.c */
+int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
+int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params);
+int cxib_cq_publish(struct cxib_cq *cq);
+void cxib_cq_abort(struct cxib_cq *cq);
+int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs);
+int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
+int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
+void cxib_completion_event(void *context, u32 cqn);
+void cxib_flush_completion_queues(struct work_struct *work);
+void cxib_fail_datagrams(struct work_struct *work);
+void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp);
+void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
+void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
+
+/* cq_resize.c */
+int cxib_resize_completion_queue(struct ib_cq *ib, int entries);
+void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status);
+void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
+
+/* cq_poll.c */
+int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
+int cxib_peek_cq(struct ib_cq *ib, int count);
+void cxib_cq_fail_datagrams(struct cxib_cq *cq);
+bool cxib_cq_is_awaited(struct cxib_cq *cq);
+int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);
+void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn);
+
+#endif

@@ -1,0 +1,843 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Taking completions out of their queue.
+ *
+ * An entry is copied before it is looked at: what was checked is what is used.
+ * One that cannot be, because no such request is outstanding, means that the
+ * device is broken.
+ */
+#include <kunit/visibility.h>
+#include <rdma/ib_cache.h>
+
+#include "hw/doorbell.h"
+#include "hw/names.h"
+#include "verbs/cq/cq_poll.h"
+#include "verbs/qp/qp.h"
+#include "verbs/signature/integrity.h"
+#include "verbs/srq/srq.h"
+
+#define PATH_BITS	0x7f
+
+/* Words of an entry. */
+#define LENGTH_WORD	11
+#define QPN_WORD	14
+#define LAST_WORD	15
+#define SEQUENCE_MASK	3
+
+/**
+ * cxib_completion_status() - the status of ib_verbs for a syndrome
+ * @syndrome: enum hw_cqe_syndrome
+ *
+ * Return: the status; IB_WC_GENERAL_ERR for a syndrome that is none.
+ */
+enum ib_wc_status cxib_completion_status(u32 syndrome)
+{
+	switch (syndrome) {
+	case HW_CQE_SYNDROME_LOCAL_LENGTH_ERR:
+		return IB_WC_LOC_LEN_ERR;
+	case HW_CQE_SYNDROME_LOCAL_QP_OP_ERR:
+		return IB_WC_LOC_QP_OP_ERR;
+	case HW_CQE_SYNDROME_LOCAL_PROT_ERR:
+		return IB_WC_LOC_PROT_ERR;
+	case HW_CQE_SYNDROME_WR_FLUSH_ERR:
+		return IB_WC_WR_FLUSH_ERR;
+	case HW_CQE_SYNDROME_MW_BIND_ERR:
+		return IB_WC_MW_BIND_ERR;
+	case HW_CQE_SYNDROME_BAD_RESP_ERR:
+		return IB_WC_BAD_RESP_ERR;
+	case HW_CQE_SYNDROME_LOCAL_ACCESS_ERR:
+		return IB_WC_LOC_ACCESS_ERR;
+	case HW_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
+		return IB_WC_REM_INV_REQ_ERR;
+	case HW_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+		return IB_WC_REM_ACCESS_ERR;
+	case HW_CQE_SYNDROME_REMOTE_OP_ERR:
+		return IB_WC_REM_OP_ERR;
+	case HW_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
+		return IB_WC_RETRY_EXC_ERR;
+	case HW_CQE_SYNDROME_RNR_RETRY_EXC_ERR:
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	case HW_CQE_SYNDROME_REMOTE_ABORTED_ERR:
+		return IB_WC_REM_ABORT_ERR;
+	default:
+		return IB_WC_GENERAL_ERR;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
+
+static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u32 consumed = sends->consumed;
+	u16 ahead = index - (u16)consumed;
+	const struct cxib_send_entry *entry;
+	u32 blocks;
+
+	/* Pairs with the release of the poster, who has written the entry before. */
+	if (unlikely(ahead >= smp_load_acquire(&sends->produced) - consumed))
+		return false;
+	entry = &sends->entries[index & sends->mask];
+	blocks = entry->blocks;
+	if (unlikely(!blocks))
+		return false;
+	wc->wr_id = entry->wr_id;
+	wc->opcode = entry->opcode;
+	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	smp_store_release(&sends->consumed, consumed + ahead + blocks);
+	return true;
+}
+
+/**
+ * cxib_retire_send() - a send request is done, and with it all before it
+ * @qp: queue pair; its completion queue is locked
+ * @index: block that the request begins at, as in the completion
+ * @wc: filled: what the poster calls it, and what it did
+ *
+ * Return: false when no request that is outstanding begins there.
+ */
+bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	return retire_send(qp, index, wc);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send);
+
+/**
+ * cxib_retire_receive() - the oldest receive request is done
+ * @qp: queue pair; its completion queue is locked
+ * @entry: filled: what the driver knows of it
+ *
+ * Return: false when none is outstanding.
+ */
+bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry)
+{
+	struct cxib_receive_queue *receives = &qp->receives;
+
+	/* Pairs with the release of the poster, who has written the entry before. */
+	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
+		return false;
+	*entry = receives->entries[receives->consumed & (BIT(receives->log_size) - 1)];
+	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	smp_store_release(&receives->consumed, receives->consumed + 1);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_receive);
+
+/**
+ * cxib_decode_receive() - what has arrived
+ * @entry: completion of a receive request, without error
+ * @wc: filled, but for what belongs to the request
+ */
+void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	wc->opcode = IB_WC_RECV;
+	wc->byte_len = hw_cqe64_get_byte_cnt(entry);
+	wc->src_qp = hw_cqe64_get_rqpn(entry);
+	wc->slid = hw_cqe64_get_slid(entry);
+	wc->sl = hw_cqe64_get_sl(entry);
+	wc->dlid_path_bits = hw_cqe64_get_ml_path(entry) & PATH_BITS;
+	wc->wc_flags = hw_cqe64_get_grh(entry) == HW_CQE_GRH_LOCATION_NONE ? 0 : IB_WC_GRH;
+	switch (hw_cqe64_get_opcode(entry)) {
+	case HW_CQE_OPCODE_RESP_WR_IMM:
+		wc->opcode = IB_WC_RECV_RDMA_WITH_IMM;
+		fallthrough;
+	case HW_CQE_OPCODE_RESP_SEND_IMM:
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = cpu_to_be32(hw_cqe64_get_immediate(entry));
+		break;
+	case HW_CQE_OPCODE_RESP_SEND_INV:
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = hw_cqe64_get_inval_rkey(entry);
+		break;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_decode_receive);
+
+/* General services have requests for all partitions in one queue. */
+static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	if (qp->ib.qp_type == IB_QPT_GSI)
+		ib_find_cached_pkey(qp->ib.device, qp->port, hw_cqe64_get_pkey(entry),
+				    &wc->pkey_index);
+}
+
+static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
+{
+	return !srq->is_user && srq->ib.srq_type == IB_SRQT_XRC && to_cq(srq->ib.ext.cq) == cq;
+}
+
+/*
+ * Who sends to a receiving XRC queue pair says which shared receive queue it is
+ * for. One that the device names wrongly may be about to go: who ends it takes the
+ * lock of another completion queue, or of none.
+ */
+static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+			       struct cxib_receive_entry *request)
+{
+	struct cxib_srq *srq = cxib_get_srq(to_verbs(cq->ib.device), hw_cqe64_get_srqn(entry));
+	bool retired;
+
+	if (!srq)
+		return false;
+	retired = takes_xrc_here(srq, cq) &&
+		  cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), request);
+	cxib_reference_put(&srq->reference);
+	return retired;
+}
+
+static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+			       const struct hw_cqe64 *entry, struct cxib_receive_entry *request)
+{
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		return retire_xrc_receive(cq, entry, request);
+	if (!qp->ib.srq)
+		return cxib_retire_receive(qp, request);
+	return cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+					  request);
+}
+
+static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	const struct hw_err_cqe *error = (const struct hw_err_cqe *)entry;
+
+	wc->status = cxib_completion_status(hw_err_cqe_get_syndrome(error));
+	wc->vendor_err = hw_err_cqe_get_vendor_err_synd(error);
+}
+
+/*
+ * Whose message it is reads as many bytes as it is told that there are. The
+ * request is gone, so its end has to be reported all the same.
+ */
+static noinline void report_too_long(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
+				     struct ib_wc *wc)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	ibdev_err_ratelimited(&verbs->ib,
+			      "completion queue 0x%x: an entry for queue pair 0x%x makes no sense: %u bytes have arrived where there is room for %llu\n",
+			      cq->number, hw_cqe64_get_qpn(entry), wc->byte_len, room);
+	cxib_health_break(&verbs->hw->health, "it reports messages longer than their requests");
+	wc->status = IB_WC_LOC_LEN_ERR;
+	wc->byte_len = 0;
+}
+
+static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			 struct ib_wc *wc)
+{
+	struct cxib_receive_entry request;
+
+	if (!retire_any_receive(cq, qp, entry, &request))
+		return false;
+	wc->wr_id = request.wr_id;
+	cxib_decode_receive(entry, wc);
+	find_pkey_index(qp, entry, wc);
+	/* An RDMA write with immediate data has its bytes elsewhere. */
+	if (unlikely(wc->byte_len > request.room) && wc->opcode == IB_WC_RECV)
+		report_too_long(cq, entry, request.room, wc);
+	return true;
+}
+
+static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
+				const struct hw_cqe64 *entry, struct ib_wc *wc)
+{
+	struct cxib_receive_entry request;
+
+	if (!retire_any_receive(cq, qp, entry, &request))
+		return false;
+	wc->wr_id = request.wr_id;
+	wc->opcode = IB_WC_RECV;
+	fill_error(entry, wc);
+	return true;
+}
+
+/* The parts behind one that has failed are flushed: the request has completed by then. */
+static void hide_rest(struct cxib_send_queue *sends)
+{
+	u32 at = sends->consumed;
+
+	while (sends->entries[at & sends->mask].opcode == CXIB_WC_PART)
+		at += sends->entries[at & sends->mask].blocks;
+	sends->entries[at & sends->mask].opcode = CXIB_WC_MARK;
+}
+
+static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+{
+	if (!retire_send(qp, index, wc))
+		return false;
+	if (wc->opcode == CXIB_WC_PART && wc->status != IB_WC_WR_FLUSH_ERR) {
+		hide_rest(&qp->sends);
+		wc->opcode = IB_WC_REG_MR;
+	}
+	return true;
+}
+
+static bool take_by_opcode(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			   struct ib_wc *wc)
+{
+	switch (hw_cqe64_get_opcode(entry)) {
+	case HW_CQE_OPCODE_RESP_WR_IMM:
+	case HW_CQE_OPCODE_RESP_SEND:
+	case HW_CQE_OPCODE_RESP_SEND_IMM:
+	case HW_CQE_OPCODE_RESP_SEND_INV:
+		return take_receive(cq, qp, entry, wc);
+	case HW_CQE_OPCODE_REQ_ERR:
+		fill_error(entry, wc);
+		return retire_failed(qp, hw_cqe64_get_wqe_counter(entry), wc);
+	case HW_CQE_OPCODE_RESP_ERR:
+		return take_failed_receive(cq, qp, entry, wc);
+	default:
+		return false;
+	}
+}
+
+static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
+			 const struct hw_cqe64 *entry)
+{
+	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	if (opcode == HW_CQE_OPCODE_REQ_ERR)
+		return cxib_send_cq(qp) == cq;
+	/* The shared receive queue that it names says where. */
+	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
+}
+
+static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	ibdev_err_ratelimited(&verbs->ib,
+			      "completion queue 0x%x: an entry %s (0x%x) for queue pair 0x%x, request 0x%x, makes no sense: no such request is outstanding\n",
+			      cq->number, hw_cqe_opcode_name(opcode), opcode,
+			      hw_cqe64_get_qpn(entry), hw_cqe64_get_wqe_counter(entry));
+	cxib_health_break(&verbs->hw->health, "it reports completions of what was not requested");
+}
+
+/* What has become of an entry. */
+enum outcome {
+	OUTCOME_TAKEN,
+	OUTCOME_PASSED_OVER,
+	OUTCOME_NONE,
+};
+
+/*
+ * What is no completion: the end of a ring, a wrong signature, what is about to be
+ * forgotten, or a lie.
+ */
+static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
+			   const struct hw_cqe64 *entry)
+{
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing) {
+		cq->consumer--;
+		return OUTCOME_NONE;
+	}
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
+		cxib_note_signature_error(to_verbs(cq->ib.device),
+					  (const struct hw_sig_err_cqe *)entry);
+		return OUTCOME_PASSED_OVER;
+	}
+	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
+		return OUTCOME_PASSED_OVER;
+	say_impossible(cq, entry);
+	cxib_cq_tell_consumer(cq);
+	return OUTCOME_NONE;
+}
+
+/*
+ * Mostly it is the same one as the last time. One that reports here stays: it has to
+ * take the lock before it goes. Others, which a device that lies can name, would not.
+ */
+static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
+{
+	struct cxib_qp *qp = xa_load(&cq->queue_pairs, qpn);
+
+	lockdep_assert_held(&cq->lock);
+
+	if (!qp)
+		return false;
+	cq->last_qpn = qpn;
+	cq->last_qp = qp;
+	return true;
+}
+
+/* That it has completed is for the driver only. */
+static __always_inline bool is_hidden(const struct ib_wc *wc)
+{
+	return wc->opcode >= CXIB_WC_PART;
+}
+
+static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
+			     struct ib_wc *wc)
+{
+	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
+		return refuse(cq, qp, entry);
+	wc->qp = qp->poster;
+	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+}
+
+/* What receiving XRC queue pairs get is told here without their being known here. */
+static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+				 struct ib_wc *wc)
+{
+	struct cxib_qp *qp = cxib_get_qp(to_verbs(cq->ib.device), hw_cqe64_get_qpn(entry));
+	enum outcome outcome;
+
+	if (!qp)
+		return refuse(cq, NULL, entry);
+	outcome = take_for(cq, qp->ib.qp_type == IB_QPT_XRC_TGT ? qp : NULL, entry, wc);
+	cxib_reference_put(&qp->reference);
+	return outcome;
+}
+
+/* All but completions of sends without error. */
+static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	struct hw_cqe64 entry;
+	u32 qpn;
+
+	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
+	cq->consumer++;
+	*wc = (struct ib_wc){};
+	qpn = hw_cqe64_get_qpn(&entry);
+	if (cq->last_qpn == qpn || change_qp(cq, qpn))
+		return take_for(cq, cq->last_qp, &entry, wc);
+	return take_for_any(cq, &entry, wc);
+}
+
+static noinline enum outcome refuse_send(struct cxib_cq *cq)
+{
+	struct hw_cqe64 entry;
+
+	memcpy(&entry, cxib_cq_entry(cq, cq->consumer - 1), sizeof(entry));
+	return refuse(cq, NULL, &entry);
+}
+
+/* Each word is read once: what was checked is what is used. */
+static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
+					      const struct hw_cqe64 *place, u32 counter,
+					      struct ib_wc *wc)
+{
+	struct hw_cqe64 entry;
+	struct cxib_qp *qp;
+	u32 qpn;
+
+	entry.dw[QPN_WORD] = READ_ONCE(place->dw[QPN_WORD]);
+	entry.dw[LENGTH_WORD] = READ_ONCE(place->dw[LENGTH_WORD]);
+	cq->consumer = consumer + 1;
+	qpn = hw_cqe64_get_qpn(&entry);
+	if (unlikely(cq->last_qpn != qpn) && !change_qp(cq, qpn))
+		return refuse_send(cq);
+	qp = cq->last_qp;
+	if (unlikely(qp->ib.send_cq != &cq->ib || !retire_send(qp, counter, wc)))
+		return refuse_send(cq);
+	wc->status = IB_WC_SUCCESS;
+	wc->vendor_err = 0;
+	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
+	wc->qp = qp->poster;
+	wc->wc_flags = 0;
+	return unlikely(is_hidden(wc)) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
+}
+
+static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
+{
+	const struct hw_cqe64 *place = cxib_cq_entry(cq, consumer);
+	struct hw_cqe64 entry;
+
+	lockdep_assert_held(&cq->lock);
+
+	entry.dw[LAST_WORD] = READ_ONCE(place->dw[LAST_WORD]);
+	if (hw_cqe64_get_owner(&entry) != (consumer >> cq->log_size & 1))
+		return OUTCOME_NONE;
+	/* The rest of the entry may be read only after its owner bit. */
+	dma_rmb();
+	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
+		return take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
+	if (hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_INVALID)
+		return OUTCOME_NONE;
+	return take_other(cq, wc);
+}
+
+/*
+ * Takes the next entry that is somebody's. Returns false if there is none that makes sense.
+ * @consumer: a copy of what is in the queue, which need not be read again then
+ */
+static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
+{
+	enum outcome outcome;
+
+	for (;;) {
+		outcome = take_next(cq, *consumer, wc);
+		++*consumer;
+		if (likely(outcome != OUTCOME_PASSED_OVER))
+			return outcome == OUTCOME_TAKEN;
+		cxib_cq_tell_consumer(cq);
+	}
+}
+
+/**
+ * cxib_cq_has_send() - a send request has completed, and was not polled yet
+ * @cq: completion queue, locked
+ * @qpn: number of the queue pair
+ * @index: block that the request begins at
+ */
+bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index)
+{
+	const u32 end = cq->consumer + BIT(cq->log_size);
+	u32 at;
+
+	lockdep_assert_held(&cq->lock);
+
+	for (at = cq->consumer; at != end && cxib_cq_is_written(cq, at); at++) {
+		const struct hw_cqe64 *entry = cxib_cq_entry(cq, at);
+		u32 opcode = hw_cqe64_get_opcode(entry);
+
+		if (hw_cqe64_get_qpn(entry) == qpn && hw_cqe64_get_wqe_counter(entry) == index &&
+		    (opcode == HW_CQE_OPCODE_REQ || opcode == HW_CQE_OPCODE_REQ_ERR))
+			return true;
+	}
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
+
+/*
+ * The connection manager takes the end of a datagram with a flush error for its
+ * own doing, and says nothing about it to those who wait for the answer: nobody
+ * would ever be told that a connection has ended. Any other error it reports.
+ */
+static enum ib_wc_status flush_status(const struct cxib_qp *qp)
+{
+	return cxib_qp_is_management(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
+}
+
+/* Datagrams of the management have their time of grace, see CXIB_DATAGRAM_GRACE. */
+static bool can_flush_sends(const struct cxib_qp *qp)
+{
+	u32 end = cxib_qp_is_management(qp) ? qp->failing : READ_ONCE(qp->sends.produced);
+
+	return qp->has_sends && (s32)(end - qp->sends.consumed) > 0;
+}
+
+static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
+{
+	if (!can_flush_sends(qp))
+		return false;
+	wc->status = flush_status(qp);
+	do {
+		if (!cxib_retire_send(qp, qp->sends.consumed, wc))
+			return false;
+	} while (is_hidden(wc));
+	return true;
+}
+
+static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
+{
+	struct cxib_receive_entry request;
+
+	if (!cxib_retire_receive(qp, &request))
+		return false;
+	wc->wr_id = request.wr_id;
+	wc->status = IB_WC_WR_FLUSH_ERR;
+	wc->opcode = IB_WC_RECV;
+	return true;
+}
+
+/* A device that was given up reports nothing any more: its requests are flushed here. */
+static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
+{
+	struct cxib_qp *qp;
+
+	lockdep_assert_held(&cq->lock);
+
+	*wc = (struct ib_wc){};
+	list_for_each_entry(qp, &cq->senders, sender) {
+		wc->qp = qp->poster;
+		if (flush_send(qp, wc))
+			return true;
+	}
+	list_for_each_entry(qp, &cq->receivers, receiver) {
+		wc->qp = &qp->ib;
+		if (flush_receive(qp, wc))
+			return true;
+	}
+	return false;
+}
+
+static noinline int flush(struct cxib_cq *cq, int count, struct ib_wc *wc)
+{
+	int flushed = 0;
+
+	while (flushed < count && flush_one(cq, &wc[flushed]))
+		flushed++;
+	return flushed;
+}
+
+int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long flags;
+	int polled = 0;
+	u32 consumer;
+	bool dead;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	/* Before the ring is read: what a device has written before it died comes first. */
+	dead = cxib_is_dead(to_verbs(cq->ib.device));
+	consumer = cq->consumer;
+	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
+		polled++;
+	if (polled)
+		cxib_cq_tell_consumer(cq);
+	if (unlikely(dead))
+		polled += flush(cq, count - polled, wc);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return polled;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
+
+static bool has_receives(const struct cxib_qp *qp)
+{
+	return qp->has_receives && READ_ONCE(qp->receives.produced) != qp->receives.consumed;
+}
+
+static bool has_completions(struct cxib_cq *cq)
+{
+	struct cxib_qp *qp;
+
+	lockdep_assert_held(&cq->lock);
+
+	if (cxib_cq_is_written(cq, cq->consumer))
+		return true;
+	list_for_each_entry(qp, &cq->senders, sender)
+		if (can_flush_sends(qp))
+			return true;
+	list_for_each_entry(qp, &cq->receivers, receiver)
+		if (has_receives(qp))
+			return true;
+	return false;
+}
+
+/**
+ * cxib_peek_cq() - counts completions that wait to be polled
+ * @ib: completion queue
+ * @count: as many are enough
+ *
+ * Entries that polling passes over, of parts of requests that have failed, count, too.
+ * Of a device that was given up it is only said that there are any.
+ *
+ * Context: any.
+ * Return: how many there are, at most @count; -EINVAL when that is negative.
+ */
+int cxib_peek_cq(struct ib_cq *ib, int count)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long flags;
+	int found = 0;
+
+	if (count < 0)
+		return -EINVAL;
+	spin_lock_irqsave(&cq->lock, flags);
+	count = min(count, cq->ib.cqe + 1);
+	while (found < count && cxib_cq_is_written(cq, cq->consumer + found))
+		found++;
+	if (!found && count && cxib_is_dead(to_verbs(ib->device)) && has_completions(cq))
+		found = 1;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return found;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_peek_cq);
+
+/**
+ * cxib_cq_fail_datagrams() - lets datagrams of the management fail
+ * @cq: completion queue of a device that is quiet
+ *
+ * Those that are posted by now are flushed when it is polled next.
+ *
+ * Context: any.
+ */
+void cxib_cq_fail_datagrams(struct cxib_cq *cq)
+{
+	struct cxib_qp *qp;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	list_for_each_entry(qp, &cq->senders, sender)
+		qp->failing = READ_ONCE(qp->sends.produced);
+	spin_unlock_irqrestore(&cq->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_fail_datagrams);
+
+/**
+ * cxib_cq_is_awaited() - whether an event of a completion queue is due
+ * @cq: completion queue of a device that is quiet
+ *
+ * As the device would have it: one event for each time that somebody has asked
+ * for it, and none for a queue that is only polled.
+ *
+ * Context: any.
+ * Return: true if there is something to poll, and who polls waits for it; not
+ * again until he has asked again.
+ */
+bool cxib_cq_is_awaited(struct cxib_cq *cq)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	due = cq->is_armed && has_completions(cq);
+	if (due)
+		WRITE_ONCE(cq->is_armed, false);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return due;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_is_awaited);
+
+/* The record is for the device to read, the doorbell makes it read. */
+static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
+{
+	u32 sequence = READ_ONCE(cq->arm_sequence) & SEQUENCE_MASK;
+	u32 consumer = cq->consumer & CXIB_CQ_COUNTER_MASK;
+	union cxib_doorbell doorbell;
+
+	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
+	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->number);
+	WRITE_ONCE(cq->record.words[CXIB_CQ_RECORD_ARM], doorbell.words[0]);
+	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
+}
+
+int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
+{
+	enum hw_cq_arm_command command = HW_CQ_ARM_COMMAND_REQ_NOT;
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned long irq_flags;
+	bool missed;
+
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
+		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
+	spin_lock_irqsave(&cq->lock, irq_flags);
+	WRITE_ONCE(cq->is_armed, true);
+	arm(to_verbs(ib->device), cq, command);
+	missed = cxib_cq_is_written(cq, cq->consumer);
+	spin_unlock_irqrestore(&cq->lock, irq_flags);
+	if (cxib_is_dead(to_verbs(ib->device)))
+		cxib_flush_later(to_verbs(ib->device));
+	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_request_notification);
+
+/* Moves an entry to another place, which keeps the owner bit of its own pass. */
+static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
+{
+	struct hw_cqe64 *target = cxib_cq_entry(cq, to);
+	u32 owner = hw_cqe64_get_owner(target);
+
+	memcpy(target, cxib_cq_entry(cq, from), sizeof(*target));
+	hw_cqe64_set_owner(target, owner);
+}
+
+static bool is_receive(const struct hw_cqe64 *entry)
+{
+	u32 opcode = hw_cqe64_get_opcode(entry);
+
+	return opcode != HW_CQE_OPCODE_REQ && opcode != HW_CQE_OPCODE_REQ_ERR &&
+	       opcode != HW_CQE_OPCODE_SIG_ERR;
+}
+
+/* What nobody will poll any more was received into a request that others can have. */
+static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
+				const struct hw_cqe64 *entry)
+{
+	struct cxib_receive_entry unused;
+
+	if (!is_receive(entry))
+		return;
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		retire_xrc_receive(cq, entry, &unused);
+	else if (qp->ib.srq)
+		cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+					   &unused);
+}
+
+/**
+ * struct whose - whose completions are removed
+ * @qp: queue pair; NULL: those of a shared receive queue
+ * @srqn: number of that
+ */
+struct whose {
+	struct cxib_qp *qp;
+	u32 srqn;
+};
+
+/* Returns false if it is another one's. */
+static bool drop(struct cxib_cq *cq, const struct whose *whose, const struct hw_cqe64 *entry)
+{
+	if (!whose->qp)
+		return is_receive(entry) && hw_cqe64_get_srqn(entry) == whose->srqn;
+	if (hw_cqe64_get_qpn(entry) != whose->qp->number)
+		return false;
+	/* The region stays, and the device counts its errors. */
+	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
+		cxib_note_signature_error(to_verbs(cq->ib.device),
+					  (const struct hw_sig_err_cqe *)entry);
+	free_shared_request(cq, whose->qp, entry);
+	return true;
+}
+
+static void remove_completions(struct cxib_cq *cq, const struct whose *whose)
+{
+	u32 end, from, kept;
+
+	lockdep_assert_held(&cq->ring_lock);
+	lockdep_assert_held(&cq->lock);
+
+	for (end = cq->consumer; cxib_cq_is_written(cq, end); end++)
+		if (end - cq->consumer == BIT(cq->log_size))
+			break;
+	/* From the youngest to the oldest, those that stay move up to the end. */
+	kept = end;
+	for (from = end; from != cq->consumer; from--)
+		if (!drop(cq, whose, cxib_cq_entry(cq, from - 1)) && --kept != from - 1)
+			move_entry(cq, from - 1, kept);
+	if (kept != cq->consumer) {
+		cq->consumer = kept;
+		cxib_cq_tell_consumer(cq);
+	}
+}
+
+/**
+ * cxib_cq_forget() - removes completions of a queue pair
+ * @cq: completion queue
+ * @qp: queue pair for which the device writes no completions any more
+ *
+ * Context: process context.
+ */
+void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
+{
+	const struct whose whose = { .qp = qp };
+
+	/* All its completions are in one ring. */
+	guard(mutex)(&cq->ring_lock);
+	spin_lock_irq(&cq->lock);
+	remove_completions(cq, &whose);
+	spin_unlock_irq(&cq->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);
+
+/**
+ * cxib_cq_forget_srq() - removes completions of an XRC shared receive queue
+ * @cq: its completion queue
+ * @srqn: its number; the device writes no completions for it any more
+ *
+ * Ends what made polling pass over them.
+ *
+ * Context: process context.
+ */
+void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn)
+{
+	const struct whose whose = { .srqn = srqn };
+
+	guard(mutex)(&cq->ring_lock);
+	spin_lock_irq(&cq->lock);
+	remove_completions(cq, &whose);
+	cq->shared_queues_going--;
+	spin_unlock_irq(&cq->lock);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget_srq);

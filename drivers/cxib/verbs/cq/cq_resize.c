@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Resizing completion queues of the kernel.
+ *
+ * The device writes one more entry into the old ring, which says that it was the
+ * last one, and goes on in the new ring. What was not polled moves there: every
+ * entry one place further on, for that last one counts. Until then polling stops
+ * at it.
+ */
+#include <kunit/visibility.h>
+#include <linux/log2.h>
+
+#include "hw/queues.h"
+#include "verbs/cq/cq_poll.h"
+
+static struct hw_cqe64 *place_in(const struct cxib_buffer *ring, unsigned int log_size, u32 index)
+{
+	return cxib_buffer_at(ring, (index & (BIT(log_size) - 1)) * sizeof(struct hw_cqe64));
+}
+
+static bool is_last(const struct cxib_cq *cq, u32 index)
+{
+	return hw_cqe64_get_opcode(cxib_cq_entry(cq, index)) == HW_CQE_OPCODE_RESIZE_CQ;
+}
+
+/* Returns false if the device has not said where the old ring ends, or there is more than fits. */
+static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
+			 unsigned int log_size)
+{
+	u32 most = min(BIT(log_size), BIT(cq->log_size));
+	u32 at;
+
+	lockdep_assert_held(&cq->lock);
+
+	for (at = cq->consumer; cxib_cq_is_written(cq, at) && !is_last(cq, at); at++) {
+		struct hw_cqe64 *to = place_in(ring, log_size, at + 1);
+
+		if (at - cq->consumer >= most)
+			return false;
+		memcpy(to, cxib_cq_entry(cq, at), sizeof(*to));
+		hw_cqe64_set_owner(to, (at + 1) >> log_size & 1);
+	}
+	return cxib_cq_is_written(cq, at);
+}
+
+/**
+ * cxib_cq_change_ring() - goes on in another ring, as the device does
+ * @cq: completion queue
+ * @ring: memory of the new ring; of the old one afterwards
+ * @log_size: log2 of its entries
+ */
+void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	bool moved;
+
+	scoped_guard(spinlock_irq, &cq->lock) {
+		moved = move_entries(cq, ring, log_size);
+		swap(cq->buffer, *ring);
+		cq->log_size = log_size;
+		cq->ib.cqe = BIT(log_size) - 1;
+		cq->consumer++;
+		cq->resizing = false;
+		cxib_cq_tell_consumer(cq);
+	}
+	if (moved)
+		return;
+	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, and its old ring has no end\n",
+		  cq->number);
+	cxib_health_break(&verbs->hw->health, "it resizes completion queues without saying where");
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_change_ring);
+
+/**
+ * cxib_resize_failed() - before the new ring of a queue is freed
+ * @cq: completion queue; its lock is not held
+ * @err: how the command ended
+ * @status: HW_COMMAND_STATUS_… of the answer; 0 without one
+ *
+ * A device that has refused has changed nothing, whichever error number its status is.
+ * A command whose answer did not come, or makes no sense, may have been carried
+ * out, or may be carried out later. Then nobody knows into which ring the device
+ * writes, so it must not write any more, and is started again.
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+
+	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
+		return;
+	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, or was not: error %d\n",
+		  cq->number, err);
+	cxib_health_break(&verbs->hw->health, "it does not say where a completion queue goes on");
+	cxib_hw_quiesce(verbs->hw);
+}
+
+static int change_size(struct cxib_cq *cq, unsigned int log_size)
+{
+	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct device *dev = verbs->hw->bus->dev;
+	struct cxib_buffer ring;
+	const struct cxib_cq_params params = { .buffer = &ring, .log_size = log_size };
+	u8 status;
+	int err;
+
+	lockdep_assert_held(&cq->ring_lock);
+
+	err = cxib_buffer_create(&ring, dev, sizeof(struct hw_cqe64) << log_size);
+	if (err)
+		return err;
+	cxib_cq_invalidate(&ring, log_size);
+	scoped_guard(spinlock_irq, &cq->lock)
+		cq->resizing = true;
+	err = cxib_resize_cq(commands_of(verbs), cq->number, &params, &status);
+	if (!err)
+		cxib_cq_change_ring(cq, &ring, log_size);
+	else
+		cxib_resize_failed(cq, err, status);
+	scoped_guard(spinlock_irq, &cq->lock)
+		cq->resizing = false;
+	cxib_buffer_destroy(&ring, dev);
+	return err;
+}
+
+/**
+ * cxib_resize_completion_queue() - more or less room for completions
+ * @ib: completion queue of the kernel
+ * @entries: that it shall have room for at least
+ *
+ * Completions may come, and may be polled, meanwhile.
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EOPNOTSUPP when the device cannot do that; -EINVAL when @entries
+ * are none, more than it can do, or fewer than there are completions; -ENOMEM;
+ * an error of the command.
+ */
+int cxib_resize_completion_queue(struct ib_cq *ib, int entries)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	unsigned int log_size;
+
+	if (!to_verbs(ib->device)->hw->caps.cq_resize)
+		return -EOPNOTSUPP;
+	if (entries < 1 || entries > ib->device->attrs.max_cqe) {
+		ibdev_dbg(ib->device, "a completion queue of %d entries is not possible, 1 to %d are\n",
+			  entries, ib->device->attrs.max_cqe);
+		return -EINVAL;
+	}
+	log_size = order_base_2(entries + 1);
+	guard(mutex)(&cq->ring_lock);
+	return log_size == cq->log_size ? 0 : change_size(cq, log_size);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_resize_completion_queue);

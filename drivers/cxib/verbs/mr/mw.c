@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory windows: keys that requests bind to parts of memory regions. */
+#include <linux/align.h>
+#include <rdma/mlx5-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+#include "verbs/verbs.h"
+
+/* The device reads the pieces of a window four at a time. */
+#define PIECES_AT_ONCE	4
+
+static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
+{
+	if (request->comp_mask || request->reserved1 || request->reserved2) {
+		ibdev_dbg(ib, "a memory window with unknown attributes (comp_mask 0x%x) was asked for\n",
+			  request->comp_mask);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int get_request(struct ib_device *ib, struct ib_udata *udata,
+		       struct mlx5_ib_alloc_mw *request)
+{
+	int err;
+
+	*request = (struct mlx5_ib_alloc_mw){};
+	if (udata->inlen > sizeof(*request) &&
+	    !ib_is_udata_cleared(udata, sizeof(*request), udata->inlen - sizeof(*request)))
+		return -EOPNOTSUPP;
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
+	return err ?: check_request(ib, request);
+}
+
+static int create_key(struct ib_mw *ib, u8 pieces)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_mkey_params params = {
+		.pd = to_pd(ib->pd)->number,
+		.variant = cxib_next_key_variant(verbs),
+		.indirect = true,
+		.octwords = ALIGN(max_t(u32, pieces, 1), PIECES_AT_ONCE),
+		.remote_invalidate = ib->type == IB_MW_TYPE_2,
+	};
+
+	return cxib_create_mkey(commands_of(verbs), &params, &ib->rkey);
+}
+
+static int put_response(struct ib_udata *udata)
+{
+	const struct {
+		__u32 comp_mask;
+		__u32 response_length;
+	} response = { .response_length = min(sizeof(response), udata->outlen) };
+
+	return response.response_length ?
+	       ib_copy_to_udata(udata, (void *)&response, response.response_length) : 0;
+}
+
+/* @udata is NULL for the kernel, which binds no more than one piece. */
+int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata)
+{
+	struct mlx5_ib_alloc_mw request;
+	int err;
+
+	if (!to_verbs(ib->device)->hw->caps.imaicl)
+		return -EOPNOTSUPP;
+	if (!udata)
+		return create_key(ib, 1);
+	err = get_request(ib->device, udata, &request);
+	if (!err)
+		err = create_key(ib, request.num_klms);
+	if (err)
+		return err;
+	err = put_response(udata);
+	if (err)
+		cxib_destroy_mw(ib);
+	return err;
+}
+
+/* Who asks is not told: the window has to go. */
+int cxib_destroy_mw(struct ib_mw *ib)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	return cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), ib->rkey));
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page faults: which memory a transfer waits for, and its answer.
+ *
+ * Faults name the memory where the device can do that. Elsewhere only one of the peer's
+ * request does. One of a work request names the request, which is read from the queue:
+ * its segments say where the memory is. A program can have written anything there, and
+ * the device can say anything, so both only choose among the regions of pages on demand
+ * that there are.
+ */
+#include <kunit/visibility.h>
+#include <linux/align.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_umem.h>
+
+#include "hw/page_faults.h"
+#include "verbs/odp/odp.h"
+#include "verbs/odp/odp_fault.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
+
+/* What is brought in for one fault, at most. The device tells of the rest when it gets there. */
+#define BYTES_AT_ONCE	SZ_4M
+
+/*
+ * Faults that wait for a worker, or have one. A device that tells of more waits: its
+ * events stay in their queue.
+ */
+#define FAULTS_AT_ONCE	1024
+
+/* What a data segment carries that says 0. */
+#define LONGEST_SEGMENT	BIT(31)
+
+/* Keys can consist of pieces of keys, and so on; programs say how many. */
+#define LEVELS_MAX	4
+#define QUESTIONS_MAX	64
+
+/**
+ * struct fault - a fault that is handled
+ * @work: handles it
+ * @verbs: RDMA device
+ * @fault: what the device has said
+ * @request: the work request
+ */
+struct fault {
+	struct work_struct work;
+	struct cxib_verbs *verbs;
+	struct cxib_page_fault fault;
+	struct cxib_faulting_request request;
+};
+
+/**
+ * struct search - for the regions that have the memory of a fault
+ * @verbs: RDMA device
+ * @level: keys of keys that lead here
+ * @questions: that the device may still be asked for this fault
+ * @pages: that are there now
+ */
+struct search {
+	struct cxib_verbs *verbs;
+	unsigned int level;
+	unsigned int questions;
+	u64 pages;
+};
+
+static int bring_in_key(void *context, u32 key, u64 address, u64 length);
+
+/* Keys whose pages are there anyway are passed over. */
+static int bring_in_pieces(struct search *search, u32 key, u64 address, u64 length)
+{
+	int err;
+
+	if (!search->questions)
+		return 0;
+	if (search->level == LEVELS_MAX)
+		return -ELOOP;
+	search->questions--;
+	search->level++;
+	err = cxib_faulting_key(commands_of(search->verbs), key, address, length, bring_in_key,
+				search);
+	search->level--;
+	return err;
+}
+
+static int bring_in_key(void *context, u32 key, u64 address, u64 length)
+{
+	const struct cxib_paged_range range = {
+		.address = address, .length = length, .for_writing = true,
+	};
+	struct search *search = context;
+	struct cxib_paged_mr *paged = cxib_get_paged_mr(search->verbs, key);
+	int pages;
+
+	if (!paged)
+		return bring_in_pieces(search, key, address, length);
+	pages = cxib_bring_in(paged, &range);
+	if (pages > 0) {
+		atomic64_add(pages, &paged->faults);
+		search->pages += pages;
+	}
+	cxib_reference_put(&paged->reference);
+	return min(pages, 0);
+}
+
+/* The last page that the peer wants may be beyond what comes in at once. */
+static int resolve_remote(struct fault *fault)
+{
+	const struct cxib_page_fault *event = &fault->fault;
+	u64 left = event->length > event->committed ? event->length - event->committed :
+						      event->packet;
+	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
+	int err;
+
+	err = bring_in_key(&search, event->key, event->address + event->committed,
+			   min_t(u64, left, BYTES_AT_ONCE));
+	return err ?: search.pages ? 0 : -ENOENT;
+}
+
+/**
+ * cxib_faulting_range() - what of a region comes in for a fault that names the memory
+ * @event: the fault
+ * @start: where the region begins
+ * @length: its bytes
+ * @ahead: also what the device suggests around the missing pages
+ * @range: filled
+ *
+ * The pages that the device counts may begin before the region, and end behind it.
+ *
+ * Return: false when none of it is in the region.
+ */
+bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
+			 struct cxib_paged_range *range)
+{
+	u64 first = ALIGN_DOWN(event->address, (u64)CXIB_FAULT_PAGE);
+	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)BYTES_AT_ONCE);
+
+	if (ahead) {
+		first -= min3(first, (u64)event->before, (u64)BYTES_AT_ONCE);
+		end += min3(U64_MAX - end, (u64)event->after, (u64)BYTES_AT_ONCE);
+	}
+	first = max(first, start);
+	end = min(end, start + min(U64_MAX - start, length));
+	if (first >= end)
+		return false;
+	*range = (struct cxib_paged_range){
+		.address = first, .length = end - first, .for_writing = true,
+	};
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_range);
+
+static int bring_in_range(struct cxib_paged_mr *paged, const struct cxib_page_fault *event,
+			  bool ahead)
+{
+	struct cxib_paged_range range;
+
+	if (!cxib_faulting_range(event, paged->mr.ib.iova, paged->mr.ib.length, ahead, &range))
+		return -EFAULT;
+	return cxib_bring_in(paged, &range);
+}
+
+/* The program need not have what the device suggests. */
+static int bring_in_region(struct cxib_paged_mr *paged, const struct cxib_page_fault *event)
+{
+	int pages = -EFAULT;
+
+	if (event->before || event->after)
+		pages = bring_in_range(paged, event, true);
+	if (pages < 0)
+		pages = bring_in_range(paged, event, false);
+	if (pages > 0)
+		atomic64_add(pages, &paged->faults);
+	return pages;
+}
+
+/* A key that is none of a region may consist of keys that are. */
+static int resolve_memory(struct fault *fault)
+{
+	const struct cxib_page_fault *event = &fault->fault;
+	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
+	struct cxib_paged_mr *paged = cxib_get_faulting_mr(fault->verbs, event->key);
+	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
+	int pages, err;
+
+	if (paged) {
+		pages = bring_in_region(paged, event);
+		cxib_reference_put(&paged->reference);
+		return pages > 0 ? 0 : pages ?: -ENOENT;
+	}
+	err = bring_in_key(&search, event->key, event->address,
+			   min_t(u64, length, BYTES_AT_ONCE));
+	return err ?: search.pages ? 0 : -ENOENT;
+}
+
+/**
+ * cxib_faulting_segments() - the memory of a work request, from a byte on
+ * @request: the request
+ * @first: where its data segments begin
+ * @committed: bytes of the message that are passed over
+ * @tell: told of each range, until it returns an error
+ * @context: for @tell
+ *
+ * Return: 0 or the error of @tell.
+ */
+int cxib_faulting_segments(const struct cxib_faulting_request *request, size_t first,
+			   u64 committed, cxib_tell_segment tell, void *context)
+{
+	size_t at = first;
+	int err = 0;
+
+	while (!err && at + CXIB_OCTWORD <= request->length) {
+		const struct hw_wqe_data_seg *segment = (const void *)&request->bytes[at];
+		u32 count = hw_wqe_data_seg_get_byte_count(segment);
+		bool is_inline = hw_wqe_data_seg_get_inline_seg(segment);
+		u64 skipped;
+
+		at += CXIB_OCTWORD;
+		if (is_inline) {
+			const struct hw_wqe_inline_seg *header = (const void *)segment;
+
+			count = hw_wqe_inline_seg_get_byte_count(header);
+			at += ALIGN(sizeof(*header) + count, CXIB_OCTWORD) - CXIB_OCTWORD;
+		}
+		if (!is_inline && !count) {
+			if (hw_wqe_data_seg_get_lkey(segment) ==
+			    HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST)
+				break;
+			count = LONGEST_SEGMENT;
+		}
+		skipped = min_t(u64, count, committed);
+		committed -= skipped;
+		if (!is_inline && count > skipped)
+			err = tell(context, hw_wqe_data_seg_get_lkey(segment),
+				   hw_wqe_data_seg_get_addr(segment) + skipped, count - skipped);
+	}
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_segments);
+
+/* What a datagram has before its data: an address, short or whole. */
+static size_t address_length(const struct cxib_faulting_request *request)
+{
+	const struct hw_wqe_datagram_seg *address =
+		(const void *)&request->bytes[sizeof(struct hw_wqe_ctrl_seg)];
+
+	return hw_av_get_extended(hw_wqe_datagram_seg_get_av(address)) ? sizeof(*address) :
+									  CXIB_OCTWORD;
+}
+
+static size_t transport_length(enum ib_qp_type type, const struct cxib_faulting_request *request)
+{
+	switch (type) {
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+	case IB_QPT_SMI:
+	case IB_QPT_DRIVER:
+		return address_length(request);
+	case IB_QPT_XRC_INI:
+		return CXIB_OCTWORD;
+	default:
+		return 0;
+	}
+}
+
+static int operation_length(u32 opcode)
+{
+	switch (opcode) {
+	case HW_WQE_OPCODE_SEND:
+	case HW_WQE_OPCODE_SEND_IMM:
+	case HW_WQE_OPCODE_SEND_INVAL:
+		return 0;
+	case HW_WQE_OPCODE_RDMA_WRITE:
+	case HW_WQE_OPCODE_RDMA_WRITE_IMM:
+	case HW_WQE_OPCODE_RDMA_READ:
+		return sizeof(struct hw_wqe_raddr_seg);
+	case HW_WQE_OPCODE_ATOMIC_CS:
+	case HW_WQE_OPCODE_ATOMIC_FA:
+		return sizeof(struct hw_wqe_raddr_seg) + sizeof(struct hw_wqe_atomic_seg);
+	case HW_WQE_OPCODE_ATOMIC_MASKED_CS:
+	case HW_WQE_OPCODE_ATOMIC_MASKED_FA:
+		return sizeof(struct hw_wqe_raddr_seg) + sizeof(struct hw_wqe_masked_atomic_seg);
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * cxib_faulting_send_data() - where the data segments of a request to send begin
+ * @type: type of the queue pair
+ * @request: the request; its length is filled, as it says
+ *
+ * Return: bytes from its begin; -EINVAL when no memory belongs to such a request, or
+ * it is longer than one can be.
+ */
+int cxib_faulting_send_data(enum ib_qp_type type, struct cxib_faulting_request *request)
+{
+	const struct hw_wqe_ctrl_seg *control = (const void *)request->bytes;
+	int operation = operation_length(hw_wqe_ctrl_seg_get_opcode(control));
+	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_OCTWORD;
+
+	if (operation < 0 || length < sizeof(*control) || length > request->length)
+		return -EINVAL;
+	request->length = length;
+	return sizeof(*control) + transport_length(type, request) + operation;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_send_data);
+
+static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *umem, void *to,
+			   size_t offset, size_t length)
+{
+	size_t done, piece;
+
+	if (umem)
+		return ib_umem_copy_from(to, umem, offset, length);
+	for (done = 0; done < length; done += piece) {
+		piece = min_t(size_t, length - done, CXIB_OCTWORD);
+		memcpy(to + done, cxib_buffer_at(buffer, offset + done), piece);
+	}
+	return 0;
+}
+
+/* A request may go on at the start of the ring. What is behind it is copied, too. */
+static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+{
+	size_t ring = BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK);
+	size_t at = (size_t)(index & (BIT(qp->sends.log_size) - 1)) << CXIB_LOG_SEND_BLOCK;
+	size_t piece;
+	int err;
+
+	request->length = min(sizeof(request->bytes), ring);
+	piece = min(request->length, ring - at);
+	err = copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, qp->sends.offset + at,
+			      piece);
+	if (err || piece == request->length)
+		return err;
+	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes + piece,
+			       qp->sends.offset, request->length - piece);
+}
+
+static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+{
+	int err;
+
+	if (!qp->has_sends)
+		return -EINVAL;
+	err = copy_send(qp, index, request);
+	return err ?: cxib_faulting_send_data(qp->ib.qp_type, request);
+}
+
+static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+{
+	size_t stride = BIT(qp->receives.log_stride);
+	size_t at = (size_t)(index & (BIT(qp->receives.log_size) - 1)) << qp->receives.log_stride;
+
+	if (!qp->has_receives || stride > sizeof(request->bytes))
+		return -EINVAL;
+	request->length = stride;
+	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, at, stride);
+}
+
+static int read_shared(const struct cxib_srq *srq, u16 index,
+		       struct cxib_faulting_request *request)
+{
+	size_t stride = BIT(srq->log_stride);
+	size_t at = (size_t)(index & (BIT(srq->log_size) - 1)) << srq->log_stride;
+	int err;
+
+	if (stride > sizeof(request->bytes))
+		return -EINVAL;
+	request->length = stride;
+	err = copy_from_queue(&srq->buffer, srq->user.umem, request->bytes, at, stride);
+	return err ?: sizeof(struct hw_wqe_srq_next_seg);
+}
+
+static int read_from_shared_queue(struct fault *fault)
+{
+	struct cxib_srq *srq = cxib_get_srq(fault->verbs, fault->fault.queue);
+	int first;
+
+	if (!srq)
+		return -ENOENT;
+	first = read_shared(srq, fault->fault.index, &fault->request);
+	cxib_reference_put(&srq->reference);
+	return first;
+}
+
+/* Returns where the data segments begin, or an error. */
+static int read_request(struct fault *fault)
+{
+	const struct cxib_page_fault *event = &fault->fault;
+	struct cxib_qp *qp;
+	int first;
+
+	if (!(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE)))
+		return read_from_shared_queue(fault);
+	qp = cxib_get_qp(fault->verbs, event->queue);
+	if (!qp)
+		return -ENOENT;
+	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
+		first = read_send(qp, event->index, &fault->request);
+	else
+		first = read_receive(qp, event->index, &fault->request);
+	cxib_reference_put(&qp->reference);
+	return first;
+}
+
+/**
+ * struct progress - of bringing in the memory of a work request
+ * @search: for it
+ * @left: bytes that may still come in for this fault
+ */
+struct progress {
+	struct search search;
+	u64 left;
+};
+
+static int on_segment(void *context, u32 key, u64 address, u64 length)
+{
+	struct progress *progress = context;
+	u64 before = progress->search.pages;
+	int err;
+
+	length = min(length, progress->left);
+	if (!length)
+		return 0;
+	err = bring_in_key(&progress->search, key, address, length);
+	if (progress->search.pages > before)
+		progress->left -= length;
+	return err;
+}
+
+static int resolve_request(struct fault *fault)
+{
+	struct progress progress = {
+		.search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX },
+		.left = BYTES_AT_ONCE,
+	};
+	int first = read_request(fault);
+	int err;
+
+	if (first < 0)
+		return first;
+	err = cxib_faulting_segments(&fault->request, first, fault->fault.committed, on_segment,
+				     &progress);
+	/* The device would meet it again and again. */
+	return err ?: progress.search.pages ? 0 : -ENOENT;
+}
+
+static void handle(struct fault *fault)
+{
+	const struct cxib_page_fault *event = &fault->fault;
+	struct ib_device *ib = &fault->verbs->ib;
+	int err;
+
+	if (event->form == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+		err = resolve_memory(fault);
+	else if (event->form == HW_PAGE_FAULT_SUBTYPE_RDMA)
+		err = resolve_remote(fault);
+	else
+		err = resolve_request(fault);
+	if (err)
+		ibdev_dbg(ib, "page fault 0x%llx of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
+			  event->token, event->queue, event->index, event->key, err);
+	if (err || event->last)
+		cxib_resume_page_fault(commands_of(fault->verbs), event, err);
+}
+
+static void handle_later(struct work_struct *work)
+{
+	struct fault *fault = container_of(work, struct fault, work);
+	struct cxib_paging *paging = &fault->verbs->paging;
+
+	handle(fault);
+	kfree(fault);
+	atomic_dec(&paging->faults);
+	wake_up(&paging->room);
+}
+
+/**
+ * cxib_page_fault_event() - a transfer waits for pages
+ * @context: RDMA device
+ * @event: what the device says
+ *
+ * Context: process context, may sleep; one at a time.
+ */
+void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
+{
+	struct cxib_verbs *verbs = context;
+	struct cxib_paging *paging = &verbs->paging;
+	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
+
+	if (!fault) {
+		cxib_resume_page_fault(commands_of(verbs), event, true);
+		return;
+	}
+	wait_event(paging->room, atomic_add_unless(&paging->faults, 1, FAULTS_AT_ONCE));
+	fault->verbs = verbs;
+	fault->fault = *event;
+	INIT_WORK(&fault->work, handle_later);
+	queue_work(paging->workqueue, &fault->work);
+}

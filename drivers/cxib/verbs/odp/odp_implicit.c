@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Regions of a whole address space (implicit paging on demand): their key consists of
+ * pieces of one length, each the key of a part, or that of memory that is not there.
+ * A part is made when something in it is needed that the program has, and stays.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem_odp.h>
+
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+#include "verbs/mr/umr.h"
+#include "verbs/odp/odp.h"
+
+#ifdef CXIB_KERNEL_CAN_PAGE
+
+/* Where programs get memory, unless they ask for higher addresses. */
+#if defined(CONFIG_X86_64)
+#define LOG_SPACE	47
+#elif defined(CONFIG_ARM64)
+#define LOG_SPACE	VA_BITS_MIN
+#else
+#define LOG_SPACE	48
+#endif
+
+#define LOG_PART	30
+#define PART_SIZE	BIT_ULL(LOG_PART)
+#define PARTS		BIT(LOG_SPACE - LOG_PART)
+
+/* Requests count words, pieces have two. */
+#define WORDS_IN_PIECE	(sizeof(struct hw_ksm) / sizeof(__be64))
+#define PIECES_IN_UNIT	(CXIB_ENTRIES_IN_UNIT / WORDS_IN_PIECE)
+
+/**
+ * cxib_can_page_whole() - whether there can be regions of a whole address space
+ * @verbs: RDMA device that can page
+ */
+bool cxib_can_page_whole(const struct cxib_verbs *verbs)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	return caps->null_mkey && caps->fixed_buffer_size &&
+	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled &&
+	       caps->log_max_klm_list_size >= LOG_SPACE - LOG_PART;
+}
+
+/*
+ * Where faults name the memory, the device's own key of memory that is not there would
+ * not say whose memory that is. One for the region has no page, and never gets any.
+ */
+static int create_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	static const __be64 nothing[CXIB_ENTRIES_IN_UNIT];
+	struct cxib_mkey_params params = {
+		.length = BIT_ULL(LOG_SPACE),
+		.log_page_size = LOG_SPACE,
+		.pages = nothing,
+		.page_count = ARRAY_SIZE(nothing),
+		.is_paged = true,
+	};
+	struct cxib_mr absent = { .access = whole->mr.access };
+	int err;
+
+	err = cxib_create_mr_key(&absent, pd, &params);
+	if (err)
+		return err;
+	whole->null_key = absent.ib.lkey;
+	whole->has_null_key = true;
+	return cxib_publish_key(whole, whole->null_key);
+}
+
+static void destroy_null_key(struct cxib_paged_mr *whole)
+{
+	struct cxib_verbs *verbs = to_verbs(whole->mr.ib.device);
+
+	if (!whole->has_null_key)
+		return;
+	cxib_withdraw_key(whole, whole->null_key);
+	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), whole->null_key));
+	whole->has_null_key = false;
+}
+
+static int get_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_special_keys keys;
+	int err;
+
+	if (!verbs->hw->caps.mem_page_fault) {
+		err = cxib_query_special_keys(commands_of(verbs), &keys);
+		if (!err)
+			whole->null_key = keys.null;
+		return err;
+	}
+	err = create_null_key(whole, pd);
+	if (err)
+		destroy_null_key(whole);
+	return err;
+}
+
+/* What the key of a region has for a part that there is not. */
+static void pack_absent(const struct cxib_paged_mr *whole, struct hw_ksm *piece, u64 number)
+{
+	hw_ksm_pack(piece, whole->null_key, whole->has_null_key ? number << LOG_PART : 0);
+}
+
+static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_change *change)
+{
+	const u64 first = change->first_entry / WORDS_IN_PIECE;
+	struct hw_ksm *pieces = (void *)entries;
+	struct cxib_paged_mr *whole = context;
+	unsigned int i;
+
+	for (i = 0; i < change->entry_count / WORDS_IN_PIECE; i++) {
+		const struct cxib_paged_mr *part = xa_load(&whole->parts, first + i);
+
+		if (part)
+			hw_ksm_pack(&pieces[i], part->mr.ib.lkey, part->mr.ib.iova);
+		else
+			pack_absent(whole, &pieces[i], first + i);
+	}
+}
+
+/**
+ * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
+ * @whole: the region
+ * @pd: protection domain
+ *
+ * Return: as cxib_query_special_keys(), cxib_create_mkey(), cxib_umr_enable().
+ */
+int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+{
+	struct cxib_mkey_params params = {
+		.length = BIT_ULL(LOG_SPACE),
+		.log_page_size = LOG_PART,
+		.of_keys = true,
+	};
+	int err;
+
+	err = get_null_key(whole, pd);
+	if (err)
+		return err;
+	err = cxib_create_empty_key(whole, pd, &params, PARTS * WORDS_IN_PIECE, fill_pieces);
+	if (err)
+		destroy_null_key(whole);
+	return err;
+}
+
+/* The key gets a part that is there, and its neighbours. */
+static int add_to_key(struct cxib_paged_mr *whole, u64 number)
+{
+	const struct cxib_mkey_params params = {};
+	const struct cxib_key_change change = {
+		.key = whole->mr.ib.lkey,
+		.params = &params,
+		.first_entry = ALIGN_DOWN(number, PIECES_IN_UNIT) * WORDS_IN_PIECE,
+		.entry_count = CXIB_ENTRIES_IN_UNIT,
+	};
+	struct ib_umem_odp *memory = to_ib_umem_odp(whole->mr.umem);
+	int err = -EFAULT;
+
+	lockdep_assert_held(&whole->seeking);
+
+	/* A fault may be handled still while the region goes; the device would refuse this. */
+	mutex_lock(&memory->umem_mutex);
+	if (whole->has_key)
+		err = cxib_umr_execute(to_verbs(whole->mr.ib.device), &change, fill_pieces, whole);
+	mutex_unlock(&memory->umem_mutex);
+	return err;
+}
+
+static struct cxib_paged_mr *make_part(struct cxib_paged_mr *whole, u64 number)
+{
+	struct cxib_paged_mr *part = cxib_create_part(whole, number << LOG_PART, PART_SIZE);
+	int err;
+
+	if (IS_ERR(part))
+		return part;
+	err = xa_err(xa_store(&whole->parts, number, part, GFP_KERNEL));
+	if (err)
+		goto destroy_part;
+	err = add_to_key(whole, number);
+	if (err)
+		goto erase;
+	return part;
+
+erase:
+	/* The device is asked again when the part is needed again. */
+	xa_erase(&whole->parts, number);
+destroy_part:
+	cxib_destroy_part(part);
+	return ERR_PTR(err);
+}
+
+/*
+ * Peers and the device may name any address, and a part takes megabytes: there are no
+ * more of them than the program's own memory needs.
+ */
+static bool program_has_some_of(const struct cxib_paged_mr *whole, u64 number)
+{
+	struct mm_struct *mm = to_ib_umem_odp(whole->mr.umem)->umem.owning_mm;
+	const u64 start = number << LOG_PART;
+	bool found;
+
+	if (!mmget_not_zero(mm))
+		return false;
+	mmap_read_lock(mm);
+	found = find_vma_intersection(mm, start, start + PART_SIZE);
+	mmap_read_unlock(mm);
+	mmput(mm);
+	return found;
+}
+
+/* Returns NULL when the program has no memory there. */
+static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
+{
+	struct cxib_paged_mr *part;
+
+	guard(mutex)(&whole->seeking);
+	part = xa_load(&whole->parts, number);
+	if (part || !program_has_some_of(whole, number))
+		return part;
+	return make_part(whole, number);
+}
+
+/**
+ * cxib_destroy_parts() - the parts of a region go with it, and the key that stands for others
+ * @whole: a region that nobody uses any more; one without either is left alone
+ */
+void cxib_destroy_parts(struct cxib_paged_mr *whole)
+{
+	struct cxib_paged_mr *part;
+	unsigned long number;
+
+	xa_for_each(&whole->parts, number, part)
+		cxib_destroy_part(part);
+	xa_destroy(&whole->parts);
+	destroy_null_key(whole);
+}
+
+/**
+ * cxib_bring_in_parts() - pages of a whole address space come in
+ * @whole: region that somebody keeps
+ * @range: which ones
+ * @bring_in: for each part of it
+ *
+ * Context: as cxib_bring_in().
+ * Return: number of pages that are there; -EFAULT when addresses cannot be, or the
+ * program has no memory there; as @bring_in, or an error of making a part.
+ */
+int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_range *range,
+			cxib_bring_in_pages bring_in)
+{
+	/* Who wants what is there is content with nothing. */
+	const int absent = bring_in == cxib_bring_in_present ? 0 : -EFAULT;
+	struct cxib_paged_range rest = *range;
+	int total = 0;
+
+	if (range->address >= BIT_ULL(LOG_SPACE) ||
+	    range->length > BIT_ULL(LOG_SPACE) - range->address)
+		return -EFAULT;
+	while (rest.length) {
+		struct cxib_paged_mr *part = get_part(whole, rest.address >> LOG_PART);
+		struct cxib_paged_range piece = rest;
+		int pages;
+
+		if (IS_ERR(part))
+			return PTR_ERR(part);
+		piece.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
+		pages = part ? bring_in(part, &piece) : absent;
+		if (pages < 0)
+			return pages;
+		total += pages;
+		rest.address += piece.length;
+		rest.length -= piece.length;
+	}
+	return total;
+}
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory keys that consist of pieces of others: programs make them by commands and
+ * change them by requests, so only the device knows what they consist of.
+ */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+
+#include "hw/commands_memory.h"
+#include "hw/contexts.h"
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+#include "verbs/odp/odp_fault.h"
+
+/* What the context of a key is followed by in the answer, without asking for more. */
+#define PIECES_ALWAYS	2
+
+/* Pieces of a key that are looked at, at most; nobody answers for what is behind them. */
+#define PIECES_MAX	4096
+
+/* What a piece has that says 0. */
+#define LONGEST_PIECE	BIT(31)
+
+static u32 access_mode(const struct hw_mkc *context)
+{
+	return hw_mkc_get_access_mode_1_0(context) | hw_mkc_get_access_mode_4_2(context) << 2;
+}
+
+/* The description of a signature would come first. */
+static bool has_pieces(const struct hw_mkc *context)
+{
+	u32 mode = access_mode(context);
+
+	return !hw_mkc_get_free(context) && !hw_mkc_get_bsf_en(context) &&
+	       (mode == HW_MKEY_ACCESS_MODE_KLMS || mode == HW_MKEY_ACCESS_MODE_KSM);
+}
+
+static u64 piece_length(const struct hw_mkc *context, const struct hw_klm *piece)
+{
+	if (access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
+		return BIT_ULL(hw_mkc_get_log_page_size(context));
+	return hw_klm_get_bcount(piece) ?: LONGEST_PIECE;
+}
+
+/**
+ * cxib_faulting_pieces() - the memory behind a part of a memory key
+ * @context: what the device says about the key
+ * @pieces: what it consists of; their keys and addresses are anything
+ * @count: of them
+ * @address: where the part begins
+ * @length: its bytes
+ * @tell: told of each range, until it returns an error
+ * @told: for @tell
+ *
+ * Return: 0 or the error of @tell.
+ */
+int cxib_faulting_pieces(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
+			 u64 address, u64 length, cxib_tell_segment tell, void *told)
+{
+	u64 offset = address - hw_mkc_get_start_addr(context);
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < count && length && !err; i++) {
+		u64 bytes = piece_length(context, &pieces[i]);
+		u64 part;
+
+		if (offset >= bytes) {
+			offset -= bytes;
+			continue;
+		}
+		part = min(bytes - offset, length);
+		err = tell(told, hw_klm_get_key(&pieces[i]), hw_klm_get_va(&pieces[i]) + offset,
+			   part);
+		length -= part;
+		offset = 0;
+	}
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_pieces);
+
+/* Returns the answer, to be freed, or an ERR_PTR(). */
+static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 key, size_t count)
+{
+	size_t length = sizeof(struct hw_query_mkey_out) +
+			(max_t(size_t, count, PIECES_ALWAYS) - PIECES_ALWAYS) *
+			sizeof(struct hw_klm);
+	struct hw_query_mkey_out *out = kvzalloc(length, GFP_KERNEL);
+	int err;
+
+	if (!out)
+		return ERR_PTR(-ENOMEM);
+	err = cxib_query_mkey(commands, key, out, length);
+	if (!err)
+		return out;
+	kvfree(out);
+	return ERR_PTR(err);
+}
+
+static size_t count_pieces(const struct hw_query_mkey_out *out)
+{
+	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
+
+	if (!has_pieces(context))
+		return 0;
+	return min_t(size_t, hw_mkc_get_translations_octword_size(context), PIECES_MAX);
+}
+
+/**
+ * cxib_faulting_key() - the memory behind a part of a memory key that is no region
+ * @commands: command queue
+ * @key: anything
+ * @address: where the part begins
+ * @length: its bytes
+ * @tell: told of each range of another key, until it returns an error
+ * @told: for @tell
+ *
+ * Context: process context, may sleep.
+ * Return: 0, also when the key does not consist of pieces, or there is none; -ENOMEM
+ * or the error of @tell.
+ */
+int cxib_faulting_key(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
+		      cxib_tell_segment tell, void *told)
+{
+	struct hw_query_mkey_out *out = ask(commands, key, PIECES_ALWAYS);
+	size_t count;
+	int err;
+
+	if (IS_ERR(out))
+		return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
+	count = count_pieces(out);
+	if (count > PIECES_ALWAYS) {
+		kvfree(out);
+		out = ask(commands, key, count);
+		if (IS_ERR(out))
+			return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
+		/* It may have changed meanwhile. */
+		count = min(count, count_pieces(out));
+	}
+	err = cxib_faulting_pieces(hw_query_mkey_out_get_memory_key_mkey_entry(out),
+				   (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
+				   count, address, length, tell, told);
+	kvfree(out);
+	return err;
+}

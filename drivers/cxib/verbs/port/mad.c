@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Management datagrams for the agents of this node, which the firmware implements. */
+#include <kunit/visibility.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
+
+#include "verbs/port/mad.h"
+#include "verbs/verbs.h"
+
+/* In the status of a directed route datagram: it is on its way back. */
+#define DIRECTION	cpu_to_be16(BIT(15))
+
+static bool is_for_subnet_agent(const struct ib_mad_hdr *header)
+{
+	/* SMInfo is for the subnet manager, if there is one here. */
+	if (header->attr_id == IB_SMP_ATTR_SM_INFO)
+		return false;
+	return header->method == IB_MGMT_METHOD_GET || header->method == IB_MGMT_METHOD_SET ||
+	       header->method == IB_MGMT_METHOD_TRAP_REPRESS;
+}
+
+/**
+ * cxib_mad_is_for_agent() - whether the firmware has an agent for a datagram
+ * @header: its header
+ *
+ * Return: false when it is for somebody else on this node, or nobody.
+ */
+bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
+{
+	switch (header->mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		return is_for_subnet_agent(header);
+	case IB_MGMT_CLASS_PERF_MGMT:
+	case IB_MGMT_CLASS_CONG_MGMT:
+	case CXIB_MGMT_CLASS_VENDOR_0:
+	case CXIB_MGMT_CLASS_VENDOR_1:
+		return header->method == IB_MGMT_METHOD_GET ||
+		       header->method == IB_MGMT_METHOD_SET;
+	default:
+		return false;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_mad_is_for_agent);
+
+/* A trap of this node's agents has no sender: it goes on to the subnet manager. */
+static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_wc)
+{
+	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);
+}
+
+int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
+		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index)
+{
+	struct cxib_mad mad = {
+		.port = number,
+		.remote_lid = in_wc ? ib_lid_cpu16(in_wc->slid) : 0,
+		.ignore_m_key = flags & IB_MAD_IGNORE_MKEY || !in_wc,
+		.ignore_b_key = flags & IB_MAD_IGNORE_BKEY || !in_wc,
+		.request = in,
+		.response = out,
+	};
+
+	if (is_own_trap(&in->mad_hdr, in_wc))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	if (!cxib_mad_is_for_agent(&in->mad_hdr))
+		return IB_MAD_RESULT_SUCCESS;
+	if (cxib_process_mad(commands_of(to_verbs(ib)), &mad))
+		return IB_MAD_RESULT_FAILURE;
+	/* Nobody answers that. */
+	if (in->mad_hdr.method == IB_MGMT_METHOD_TRAP_REPRESS)
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	if (in->mad_hdr.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
+		out->mad_hdr.status |= DIRECTION;
+	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ports: attributes, tables, events. */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+#include <rdma/ib_mad.h>
+
+#include "hw/names.h"
+#include "hw/registers.h"
+#include "verbs/port/gsi.h"
+#include "verbs/port/port.h"
+#include "verbs/verbs.h"
+
+/* The tables of a port have these lengths times a power of two. */
+#define GIDS_LEAST	8
+#define PKEYS_LEAST	128
+
+static struct cxib_port *port_of(struct cxib_verbs *verbs, u32 number)
+{
+	return &verbs->ports[number - 1];
+}
+
+/* A function with one port does not name it. */
+static unsigned int vport_of(const struct cxib_verbs *verbs, const struct cxib_port *port)
+{
+	return verbs->hw->caps.num_ports > 1 ? port->number : 0;
+}
+
+/**
+ * cxib_link_width() - the width of a link as ib_verbs has it
+ * @width: HW_IB_LINK_WIDTH_…; 0 while the link is down
+ *
+ * Return: enum ib_port_width; 4X for anything that is none, as other drivers say.
+ */
+u8 cxib_link_width(u32 width)
+{
+	switch (width) {
+	case HW_IB_LINK_WIDTH_2X:
+		return IB_WIDTH_2X;
+	case HW_IB_LINK_WIDTH_1X:
+		return IB_WIDTH_1X;
+	case HW_IB_LINK_WIDTH_8X:
+		return IB_WIDTH_8X;
+	case HW_IB_LINK_WIDTH_12X:
+		return IB_WIDTH_12X;
+	default:
+		return IB_WIDTH_4X;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_link_width);
+
+/**
+ * cxib_vl_code() - the number of virtual lanes as PortInfo has it
+ * @vls: enum hw_vl_count
+ *
+ * Return: VLCap of PortInfo (IBA 14.2.5.6); 0, none, for a number that the
+ * specification does not know.
+ */
+u8 cxib_vl_code(u32 vls)
+{
+	switch (vls) {
+	case HW_VL_COUNT_VL0:
+		return 1;
+	case HW_VL_COUNT_VL0_1:
+		return 2;
+	case HW_VL_COUNT_VL0_3:
+		return 3;
+	case HW_VL_COUNT_VL0_7:
+		return 4;
+	case HW_VL_COUNT_VL0_14:
+		return 5;
+	default:
+		return 0;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_vl_code);
+
+/**
+ * cxib_port_event() - the event of ib_verbs for a change of a port
+ * @change: what the device has told
+ * @event: filled
+ *
+ * Return: false when it is no event for anybody.
+ */
+bool cxib_port_event(enum hw_port_change_subtype change, enum ib_event_type *event)
+{
+	switch (change) {
+	case HW_PORT_CHANGE_SUBTYPE_ACTIVE:
+		*event = IB_EVENT_PORT_ACTIVE;
+		return true;
+	case HW_PORT_CHANGE_SUBTYPE_DOWN:
+	case HW_PORT_CHANGE_SUBTYPE_INITIALIZED:
+		*event = IB_EVENT_PORT_ERR;
+		return true;
+	case HW_PORT_CHANGE_SUBTYPE_LID:
+		*event = IB_EVENT_LID_CHANGE;
+		return true;
+	case HW_PORT_CHANGE_SUBTYPE_PKEY:
+		*event = IB_EVENT_PKEY_CHANGE;
+		return true;
+	case HW_PORT_CHANGE_SUBTYPE_GUID:
+		*event = IB_EVENT_GID_CHANGE;
+		return true;
+	case HW_PORT_CHANGE_SUBTYPE_CLIENT_REREG:
+		*event = IB_EVENT_CLIENT_REREGISTER;
+		return true;
+	default:
+		return false;
+	}
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_port_event);
+
+static void forget_tables(struct cxib_port *port)
+{
+	mutex_lock(&port->lock);
+	port->gids_valid = false;
+	port->pkeys_valid = false;
+	mutex_unlock(&port->lock);
+}
+
+/* The RDMA core reads the tables again after most events, so they are forgotten first. */
+void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change)
+{
+	struct cxib_verbs *verbs = context;
+	struct ib_event event = { .device = &verbs->ib, .element.port_num = number };
+
+	if (number > verbs->ib.phys_port_cnt) {
+		ibdev_warn_ratelimited(&verbs->ib,
+				       "change '%s' of port %u ignored, the device has ports 1 to %u\n",
+				       hw_port_change_subtype_name(change), number,
+				       verbs->ib.phys_port_cnt);
+		return;
+	}
+	forget_tables(port_of(verbs, number));
+	if (change == HW_PORT_CHANGE_SUBTYPE_PKEY &&
+	    cxib_gsi_tells_of_pkeys(port_of(verbs, number)))
+		return;
+	if (cxib_port_event(change, &event.event))
+		ib_dispatch_event(&event);
+	else
+		ibdev_warn_ratelimited(&verbs->ib, "unknown change 0x%x of port %u ignored\n",
+				       change, number);
+}
+
+static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport)
+{
+	attr->state = vport->state;
+	attr->phys_state = vport->physical_state;
+	attr->port_cap_flags = vport->capabilities;
+	attr->port_cap_flags2 = vport->capabilities2;
+	attr->lid = vport->lid;
+	attr->lmc = vport->lmc;
+	attr->sm_lid = vport->sm_lid;
+	attr->sm_sl = vport->sm_sl;
+	attr->subnet_timeout = vport->subnet_timeout;
+	attr->init_type_reply = vport->init_type_reply;
+	attr->bad_pkey_cntr = vport->p_key_violations;
+	attr->qkey_viol_cntr = vport->q_key_violations;
+}
+
+/* The copy of the table is what the device says now, or has said since the last change. */
+static int load_gids(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+{
+	int err;
+
+	lockdep_assert_held(&port->lock);
+
+	if (port->gids_valid && !again)
+		return 0;
+	err = cxib_query_gids(commands_of(verbs), vport_of(verbs, port), port->gid_count,
+			      port->gids);
+	port->gids_valid = !err;
+	return err;
+}
+
+static int load_pkeys(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+{
+	int err;
+
+	lockdep_assert_held(&port->lock);
+
+	if (port->pkeys_valid && !again)
+		return 0;
+	err = cxib_query_pkeys(commands_of(verbs), vport_of(verbs, port), port->pkey_count,
+			       port->pkeys);
+	port->pkeys_valid = !err;
+	return err;
+}
+
+/* The core would take it from the last GID, which need not be there. */
+static int query_subnet_prefix(struct cxib_verbs *verbs, struct cxib_port *port, u64 *prefix)
+{
+	union ib_gid gid;
+	int err;
+
+	mutex_lock(&port->lock);
+	err = load_gids(verbs, port, false);
+	memcpy(gid.raw, hw_gid_get_gid(&port->gids[0]), sizeof(gid.raw));
+	mutex_unlock(&port->lock);
+	*prefix = be64_to_cpu(gid.global.subnet_prefix);
+	return err;
+}
+
+int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_port *port = port_of(verbs, number);
+	struct cxib_vport vport;
+	struct cxib_link link;
+	struct cxib_mtu mtu;
+	int err;
+
+	err = cxib_query_vport(commands, vport_of(verbs, port), &vport);
+	if (!err)
+		err = cxib_query_link(commands, number, &link);
+	if (!err)
+		err = cxib_query_mtu(commands, number, &mtu);
+	if (!err)
+		err = query_subnet_prefix(verbs, port, &attr->subnet_prefix);
+	if (err)
+		return err;
+	fill_vport(attr, &vport);
+	attr->active_width = cxib_link_width(link.width);
+	/* One bit for each speed here as there; a link that is down has the lowest. */
+	attr->active_speed = link.speed ?: IB_SPEED_SDR;
+	attr->max_mtu = ib_mtu_int_to_enum(mtu.maximum);
+	attr->active_mtu = ib_mtu_int_to_enum(mtu.operational);
+	attr->max_vl_num = cxib_vl_code(port->vl_count);
+	attr->max_msg_sz = 1U << verbs->hw->caps.log_max_msg;
+	attr->gid_tbl_len = port->gid_count;
+	attr->pkey_tbl_len = port->pkey_count;
+	return 0;
+}
+
+int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	u32 select = change->clr_port_cap_mask | change->set_port_cap_mask;
+
+	if (mask) {
+		ibdev_dbg(ib, "port attributes of mask 0x%x cannot be changed, only capabilities can\n",
+			  mask);
+		return -EOPNOTSUPP;
+	}
+	return cxib_change_vport_capabilities(commands_of(verbs),
+					      vport_of(verbs, port_of(verbs, number)), select,
+					      change->set_port_cap_mask);
+}
+
+int cxib_get_port_immutable(struct ib_device *ib, u32 number, struct ib_port_immutable *facts)
+{
+	const struct cxib_port *port = port_of(to_verbs(ib), number);
+
+	facts->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	if (!port->has_smi)
+		facts->core_cap_flags &= ~RDMA_CORE_CAP_IB_SMI;
+	if (port->grh_required)
+		facts->core_cap_flags |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+	facts->max_mad_size = IB_MGMT_MAD_SIZE;
+	facts->gid_tbl_len = port->gid_count;
+	facts->pkey_tbl_len = port->pkey_count;
+	return 0;
+}
+
+enum rdma_link_layer cxib_get_link_layer(struct ib_device *ib, u32 number)
+{
+	return IB_LINK_LAYER_INFINIBAND;
+}
+
+int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gid)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_port *port = port_of(verbs, number);
+	int err;
+
+	if (index < 0 || index >= port->gid_count)
+		return -EINVAL;
+	mutex_lock(&port->lock);
+	err = load_gids(verbs, port, !index);
+	memcpy(gid->raw, hw_gid_get_gid(&port->gids[index]), sizeof(gid->raw));
+	mutex_unlock(&port->lock);
+	return err;
+}
+
+int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
+{
+	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_port *port = port_of(verbs, number);
+	int err;
+
+	if (index >= port->pkey_count)
+		return -EINVAL;
+	mutex_lock(&port->lock);
+	err = load_pkeys(verbs, port, !index);
+	*pkey = port->pkeys[index];
+	mutex_unlock(&port->lock);
+	return err;
+}
+
+/* What never changes. */
+static int learn(struct cxib_verbs *verbs, struct cxib_port *port)
+{
+	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_vport vport;
+	int err;
+
+	err = cxib_query_vport(commands, vport_of(verbs, port), &vport);
+	if (err)
+		return err;
+	/* For programs to know: 0 lanes are an unknown number of them. */
+	err = cxib_command_optional(cxib_query_vl_capability(commands, port->number,
+							     &port->vl_count));
+	if (err)
+		return err;
+	port->has_smi = vport.has_smi;
+	port->grh_required = vport.grh_required;
+	verbs->ib.node_guid = cpu_to_be64(vport.node_guid);
+	verbs->system_image_guid = vport.system_image_guid;
+	return 0;
+}
+
+static int create_port(struct cxib_verbs *verbs, struct cxib_port *port, unsigned int number)
+{
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	port->number = number;
+	mutex_init(&port->lock);
+	port->gid_count = GIDS_LEAST << caps->gid_table_size;
+	port->pkey_count = PKEYS_LEAST << caps->pkey_table_size;
+	port->gids = kcalloc(port->gid_count, sizeof(*port->gids), GFP_KERNEL);
+	port->pkeys = kcalloc(port->pkey_count, sizeof(*port->pkeys), GFP_KERNEL);
+	if (!port->gids || !port->pkeys)
+		return -ENOMEM;
+	return learn(verbs, port);
+}
+
+/**
+ * cxib_ports_create() - learns about the ports
+ * @verbs: RDMA device
+ *
+ * Return: 0, -ENOMEM or the error of a command; cxib_ports_destroy() is to be
+ * called in any case.
+ */
+int cxib_ports_create(struct cxib_verbs *verbs)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < verbs->hw->caps.num_ports && !err; i++)
+		err = create_port(verbs, &verbs->ports[i], i + 1);
+	return err;
+}
+
+/**
+ * cxib_ports_destroy() - frees what was learned
+ * @verbs: RDMA device that nobody uses any more
+ */
+void cxib_ports_destroy(struct cxib_verbs *verbs)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_PORTS_MAX; i++) {
+		kfree(verbs->ports[i].gids);
+		kfree(verbs->ports[i].pkeys);
+	}
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Dynamically connected transport: what initiators can be changed to, and targets. */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+#include <rdma/restrack.h>
+
+#include "hw/command_queue.h"
+#include "hw/dct.h"
+#include "verbs/qp/dc.h"
+#include "verbs/srq/srq.h"
+
+#define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+
+/* Until the device has drained a target, at most; and until the driver sees that it will not. */
+#define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
+#define DRAIN_RECHECK	msecs_to_jiffies(100)
+
+/*
+ * ib_verbs has no table for these queue pairs. From anywhere to RESET, and of
+ * initiators to the error state, is not in this one either.
+ */
+static const struct {
+	bool is_target;
+	enum ib_qp_state from, to;
+	int required, optional;
+} transitions[] = {
+	{ false, IB_QPS_RESET, IB_QPS_INIT, PLACE, 0 },
+	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE },
+	{ false, IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU, IB_QP_PKEY_INDEX | IB_QP_AV },
+	{ false, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC |
+	  IB_QP_SQ_PSN,
+	  IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER },
+	{ false, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER },
+
+	{ true, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_ACCESS_FLAGS, 0 },
+	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE | IB_QP_ACCESS_FLAGS },
+	{ true, IB_QPS_INIT, IB_QPS_RTR, IB_QP_AV | IB_QP_PATH_MTU | IB_QP_MIN_RNR_TIMER, 0 },
+	{ true, IB_QPS_RTR, IB_QPS_ERR, 0, 0 },
+	{ true, IB_QPS_ERR, IB_QPS_ERR, 0, 0 },
+};
+
+/**
+ * cxib_dc_modify_is_ok() - whether a change is possible, as ib_modify_qp_is_ok()
+ * @qp: initiator or target
+ * @from: its state
+ * @to: state that is wanted
+ * @mask: IB_QP_…: attributes of the change
+ */
+bool cxib_dc_modify_is_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+			  int mask)
+{
+	size_t i;
+
+	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET && !qp->dct))
+		return mask == IB_QP_STATE;
+	for (i = 0; i < ARRAY_SIZE(transitions); i++)
+		if (transitions[i].is_target == !!qp->dct && transitions[i].from == from &&
+		    transitions[i].to == to)
+			return !(transitions[i].required & ~mask) &&
+			       !(mask & ~(transitions[i].required | transitions[i].optional |
+					  IB_QP_STATE));
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dc_modify_is_ok);
+
+/* What does not change. */
+static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_index,
+			  struct hw_dctc *context)
+{
+	*context = (struct hw_dctc){};
+	hw_dctc_set_user_index(context, user_index);
+	hw_dctc_set_cqn(context, cxib_recv_cq(qp)->number);
+	hw_dctc_set_srqn_xrqn(context, to_srq(qp->ib.srq)->number);
+	hw_dctc_set_pd(context, to_pd(qp->ib.pd)->number);
+	hw_dctc_set_dc_access_key(context, access_key);
+}
+
+/**
+ * cxib_dct_create() - makes a queue pair a target; the device does not know it yet
+ * @qp: prepared queue pair of a program
+ * @access_key: what initiators have to present
+ * @user_index: what its completions call it
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or
+ *	-EINVAL when it has no shared receive queue,
+ *	-ENOMEM.
+ */
+int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index)
+{
+	if (!qp->ib.srq) {
+		ibdev_dbg(qp->ib.device, "a target of dynamic connections needs a shared receive queue\n");
+		return -EINVAL;
+	}
+	qp->dct = kzalloc(sizeof(*qp->dct), GFP_KERNEL_ACCOUNT);
+	if (!qp->dct)
+		return -ENOMEM;
+	init_completion(&qp->dct->drained);
+	fill_identity(qp, access_key, user_index, &qp->dct->context);
+	/* The core could know it by its number only, and does not learn that there is one. */
+	rdma_restrack_no_track(&qp->ib.res);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dct_create);
+
+static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *context)
+{
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	u32 mode = access & IB_ACCESS_REMOTE_ATOMIC ?
+		   cxib_atomic_mode(caps, caps->atomic_size_dc) : 0;
+
+	hw_dctc_set_rre(context, !!(access & IB_ACCESS_REMOTE_READ));
+	hw_dctc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
+	hw_dctc_set_rae(context, !!mode);
+	hw_dctc_set_atomic_mode(context, mode);
+}
+
+/* Who sent a packet says where answers go; this is what they have beside that. */
+static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
+{
+	const struct ib_global_route *route = rdma_ah_read_grh(attr);
+
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return;
+	hw_dctc_set_my_addr_index(context, route->sgid_index);
+	hw_dctc_set_flow_label(context, route->flow_label);
+	hw_dctc_set_tclass(context, route->traffic_class);
+	hw_dctc_set_hop_limit(context, route->hop_limit);
+}
+
+static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 struct hw_dctc *context)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+
+	if (mask & IB_QP_PKEY_INDEX)
+		hw_dctc_set_pkey_index(context, attr->pkey_index);
+	if (mask & IB_QP_PORT) {
+		hw_dctc_set_port(context, attr->port_num);
+		hw_dctc_set_counter_set_id(context, cxib_counter_set(verbs, attr->port_num));
+	}
+	if (mask & IB_QP_ACCESS_FLAGS)
+		fill_access(qp, attr->qp_access_flags, context);
+	if (mask & IB_QP_AV)
+		fill_route(&attr->ah_attr, context);
+	if (mask & IB_QP_PATH_MTU)
+		hw_dctc_set_mtu(context, attr->path_mtu);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		hw_dctc_set_min_rnr_nak(context, attr->min_rnr_timer);
+}
+
+static void begin(struct cxib_qp *qp, u32 number)
+{
+	qp->number = number;
+	qp->ib.qp_num = number;
+	qp->dct->exists = true;
+	qp->dct->draining = false;
+	reinit_completion(&qp->dct->drained);
+}
+
+static void forget(struct cxib_qp *qp)
+{
+	qp->number = 0;
+	qp->ib.qp_num = 0;
+	qp->dct->exists = false;
+}
+
+static int await_drained(struct cxib_qp *qp)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const unsigned long end = jiffies + DRAIN_LIMIT;
+
+	while (!wait_for_completion_timeout(&qp->dct->drained, DRAIN_RECHECK)) {
+		if (cxib_command_queue_is_broken(&verbs->hw->commands))
+			return -EIO;
+		if (time_after(jiffies, end)) {
+			ibdev_err(&verbs->ib, "the device does not drain the DC target 0x%x\n",
+				  qp->number);
+			return -ETIMEDOUT;
+		}
+	}
+	return 0;
+}
+
+static int drain(struct cxib_qp *qp)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	int err = 0;
+
+	if (!qp->dct->draining)
+		err = cxib_drain_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number);
+	if (err)
+		return err;
+	qp->dct->draining = true;
+	return await_drained(qp);
+}
+
+/* A drained target goes. Its number is not given again before nobody finds it by that. */
+static void release(struct cxib_qp *qp)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	u32 number = qp->number;
+
+	xa_erase_irq(&verbs->queue_pairs, number);
+	cxib_end_in_device(verbs, NULL, cxib_destroy_dct(commands_of(verbs), cxib_qp_uid(qp),
+							 number));
+	forget(qp);
+}
+
+/* Ends a target whose number no program was told. */
+static void discard(struct cxib_qp *qp)
+{
+	cxib_end_in_device(to_verbs(qp->ib.device), NULL, drain(qp));
+	release(qp);
+}
+
+static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	u32 number;
+	int err;
+
+	err = cxib_create_dct(commands_of(verbs), cxib_qp_uid(qp), context, &number);
+	if (err)
+		return err;
+	begin(qp, number);
+	err = xa_insert_irq(&verbs->queue_pairs, number, qp, GFP_KERNEL);
+	if (err) {
+		/* Nobody was told its number, so there is nothing to drain. */
+		cxib_end_in_device(verbs, NULL, cxib_destroy_dct(commands_of(verbs),
+								 cxib_qp_uid(qp), number));
+		forget(qp);
+		return err;
+	}
+	err = cxib_arm_dct(commands_of(verbs), cxib_qp_uid(qp), number);
+	if (err)
+		discard(qp);
+	return err;
+}
+
+static int reset(struct cxib_qp *qp, struct hw_dctc *context)
+{
+	int err = qp->dct->exists ? drain(qp) : 0;
+
+	if (err)
+		return err;
+	if (qp->dct->exists)
+		release(qp);
+	fill_identity(qp, hw_dctc_get_dc_access_key(context), hw_dctc_get_user_index(context),
+		      context);
+	return 0;
+}
+
+/**
+ * cxib_dct_change() - changes a target
+ * @qp: target
+ * @attr: attributes, of which @mask counts
+ * @mask: IB_QP_…; cxib_dc_modify_is_ok() allows it, and the values are possible
+ *
+ * Context: process context, may sleep; with the queue pair's mutex held.
+ * Return: 0; -ETIMEDOUT when its connections do not end; or as
+ * cxib_command_run().
+ */
+int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct hw_dctc context = qp->dct->context;
+	int err = 0;
+
+	lockdep_assert_held(&qp->mutex);
+
+	fill_context(qp, attr, mask, &context);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR)
+		err = create_in_device(qp, &context);
+	else if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
+		err = drain(qp);
+	else if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		err = reset(qp, &context);
+	if (!err)
+		qp->dct->context = context;
+	return err;
+}
+
+/**
+ * cxib_dct_take_back() - undoes the transition to RTR, of which nobody has heard
+ * @qp: target
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_dct_take_back(struct cxib_qp *qp)
+{
+	guard(mutex)(&qp->mutex);
+	if (!qp->dct->exists)
+		return;
+	discard(qp);
+	cxib_qp_set_state(qp, IB_QPS_INIT);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dct_take_back);
+
+static void describe(const struct cxib_qp *qp, const struct hw_dctc *context,
+		     struct ib_qp_attr *attr)
+{
+	*attr = (struct ib_qp_attr){
+		.qp_state = qp->state,
+		.cur_qp_state = qp->state,
+		.path_mtu = hw_dctc_get_mtu(context),
+		.pkey_index = hw_dctc_get_pkey_index(context),
+		.port_num = hw_dctc_get_port(context),
+		.min_rnr_timer = hw_dctc_get_min_rnr_nak(context),
+		.qp_access_flags = qp->access,
+		.path_mig_state = IB_MIG_MIGRATED,
+	};
+	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_port_num(&attr->ah_attr, hw_dctc_get_port(context));
+	rdma_ah_set_grh(&attr->ah_attr, NULL, hw_dctc_get_flow_label(context),
+			hw_dctc_get_my_addr_index(context), hw_dctc_get_hop_limit(context),
+			hw_dctc_get_tclass(context));
+}
+
+/**
+ * cxib_dct_query() - what a target is like
+ * @qp: target; its state is what it is for the device afterwards
+ * @attr: filled
+ *
+ * Context: process context, may sleep; with the queue pair's mutex held.
+ * Return: 0, or as cxib_command_run().
+ */
+int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct hw_dctc context = qp->dct->context;
+	int err = 0;
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (qp->dct->exists)
+		err = cxib_query_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+	if (err)
+		return err;
+	if (qp->dct->exists && hw_dctc_get_state(&context) != HW_DCT_STATE_ACTIVE)
+		cxib_qp_set_state(qp, IB_QPS_ERR);
+	describe(qp, &context, attr);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
+
+/**
+ * cxib_dct_destroy() - ends a target
+ * @qp: target; a queue pair without anything afterwards
+ * @udata: not NULL if a program has asked for it: it can be told
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -ETIMEDOUT when its connections do not end; or as
+ * cxib_command_run().
+ */
+int cxib_dct_destroy(struct cxib_qp *qp, const struct ib_udata *udata)
+{
+	int err;
+
+	if (qp->dct->exists) {
+		err = cxib_end_in_device(to_verbs(qp->ib.device), udata, drain(qp));
+		if (err)
+			return err;
+		release(qp);
+	}
+	cxib_reference_end(&qp->reference);
+	kfree(qp->dct);
+	qp->dct = NULL;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_dct_destroy);

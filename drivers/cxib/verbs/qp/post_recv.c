@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Posting receive requests. */
+#include <kunit/visibility.h>
+
+#include "hw/work_queue.h"
+#include "verbs/qp/post.h"
+#include "verbs/qp/qp.h"
+
+/* Word of a queue pair's doorbell record. */
+#define RECORD_RECEIVES	0
+
+static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
+{
+	const struct cxib_receive_queue *receives = &qp->receives;
+	size_t slot = index & (BIT(receives->log_size) - 1);
+
+	return cxib_buffer_at(&qp->buffer, slot << receives->log_stride);
+}
+
+/**
+ * cxib_build_receive() - writes a request into the receive queue
+ * @qp: queue pair; its receive queue is locked
+ * @wr: the request
+ *
+ * Return: 0, or
+ *	-EINVAL when there are more data segments than it was made for,
+ *	-ENOMEM when the receive queue has no room.
+ */
+int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
+{
+	struct cxib_receive_queue *receives = &qp->receives;
+	u32 index = receives->produced;
+
+	if (wr->num_sge > receives->max_sge)
+		return -EINVAL;
+	/* Pairs with the release of the poller, who has read the entry before. */
+	if (index - smp_load_acquire(&receives->consumed) >= BIT(receives->log_size))
+		return -ENOMEM;
+	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_receive_entry){
+		.wr_id = wr->wr_id,
+		.room = cxib_write_room(request_at(qp, index), receives->max_sge, wr),
+	};
+	/* Pairs with cxib_retire_receive(). */
+	smp_store_release(&receives->produced, index + 1);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_build_receive);
+
+int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+{
+	struct cxib_qp *qp = to_qp(ib);
+	unsigned long flags;
+	int err = 0;
+
+	if (READ_ONCE(qp->state) == IB_QPS_RESET || !qp->has_receives) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&qp->receives.lock, flags);
+	for (; wr && !err; wr = wr->next) {
+		err = cxib_build_receive(qp, wr);
+		if (err)
+			*bad = wr;
+	}
+	/* The requests are there when the device sees how many there are. */
+	dma_wmb();
+	WRITE_ONCE(qp->record.words[RECORD_RECEIVES], cpu_to_be32(qp->receives.produced & U16_MAX));
+	spin_unlock_irqrestore(&qp->receives.lock, flags);
+	if (cxib_is_dead(to_verbs(ib->device)))
+		cxib_flush_later(to_verbs(ib->device));
+	return err;
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Posting send requests.
+ *
+ * A request is made of octwords that follow each other in the ring of the send
+ * queue, and go on at its start when they meet its end. A block of four never
+ * crosses a page.
+ */
+#include <kunit/visibility.h>
+
+#include "hw/doorbell.h"
+#include "hw/work_queue.h"
+#include "verbs/port/gsi.h"
+#include "verbs/qp/post.h"
+#include "verbs/qp/qp.h"
+
+/* Word of a queue pair's doorbell record. */
+#define RECORD_SENDS	1
+
+/* Data that a request carries begins behind the word that says how much it is. */
+#define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
+
+/*
+ * What a request has between its control segment, or the address, and its data; the
+ * usual ones first.
+ */
+enum body {
+	BODY_DATA,
+	BODY_REMOTE,
+	BODY_ATOMIC,
+	BODY_REGISTRATION,
+	BODY_INVALIDATION,
+};
+
+/* What the last word of the control segment is. */
+enum extra {
+	EXTRA_NONE,
+	EXTRA_IMMEDIATE,
+	EXTRA_RKEY,
+	EXTRA_KEY,
+};
+
+/*
+ * What each operation is for the device, and in completions; octwords that a
+ * connection's request has before its data; whether it can carry data itself,
+ * and whether it changes a memory key.
+ */
+static const struct operation {
+	u8 opcode;
+	u8 completion;
+	u8 octwords;
+	u8 body;
+	u8 extra;
+	bool sends_data;
+	bool changes_key;
+} __aligned(8) operations[] = {
+	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, BODY_REMOTE,
+			       .sends_data = true },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE, 2,
+					BODY_REMOTE, EXTRA_IMMEDIATE, .sends_data = true },
+	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, .sends_data = true },
+	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND, 1, BODY_DATA,
+				  EXTRA_IMMEDIATE, .sends_data = true },
+	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ, 2, BODY_REMOTE },
+	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP, 3, BODY_ATOMIC },
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD, 3,
+					 BODY_ATOMIC },
+	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, BODY_DATA, EXTRA_RKEY,
+				  .sends_data = true },
+	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_INVALIDATION_OCTWORDS,
+			      BODY_INVALIDATION, EXTRA_RKEY, .changes_key = true },
+	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
+					      IB_WC_MASKED_COMP_SWAP, 4, BODY_ATOMIC },
+	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
+						IB_WC_MASKED_FETCH_ADD, 4, BODY_ATOMIC },
+	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REGISTRATION_OCTWORDS,
+			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
+};
+
+static void *octword_at(const struct cxib_qp *qp, u32 octword)
+{
+	return cxib_send_block(qp, octword / CXIB_OCTWORDS_IN_BLOCK) +
+	       octword % CXIB_OCTWORDS_IN_BLOCK * CXIB_OCTWORD;
+}
+
+static __always_inline __be32 extra_word(const struct operation *operation,
+					 const struct ib_send_wr *wr)
+{
+	if (likely(operation->extra == EXTRA_NONE))
+		return 0;
+	switch (operation->extra) {
+	case EXTRA_IMMEDIATE:
+		return wr->ex.imm_data;
+	case EXTRA_RKEY:
+		return hw_wqe_ctrl_seg_pack_0c(wr->ex.invalidate_rkey);
+	default:
+		return hw_wqe_ctrl_seg_pack_0c(reg_wr(wr)->key);
+	}
+}
+
+/* Whoever uses a memory key has to find what an earlier request has made of it. */
+static __always_inline enum hw_fence_mode choose_fence(struct cxib_send_queue *sends,
+						       const struct operation *operation,
+						       const struct ib_send_wr *wr)
+{
+	enum hw_fence_mode fence = sends->next_fence;
+
+	if (unlikely(operation->changes_key)) {
+		sends->next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
+		return sends->key_fence;
+	}
+	sends->next_fence = HW_FENCE_MODE_NONE;
+	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
+		return fence;
+	return fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_FENCE : HW_FENCE_MODE_SMALL_AND_FENCE;
+}
+
+static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
+					  const struct operation *operation,
+					  const struct ib_send_wr *wr, u32 block, u32 octwords)
+{
+	const u32 flags = wr->send_flags | qp->sends.flags;
+	const bool signalled = flags & IB_SEND_SIGNALED;
+	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED; /* 0 or 1 */
+	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
+
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence,
+						 signalled ? HW_COMPLETION_MODE_CQ_UPDATE :
+							     HW_COMPLETION_MODE_ONLY_ERROR,
+						 solicited);
+	control->dw[3] = extra_word(operation, wr);
+}
+
+/*
+ * From an octword of a request on, which is at @at. Blocks lie anywhere. An
+ * entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end.
+ */
+static __always_inline u32 write_pointers(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+					  void *at, u32 octwords)
+{
+	const struct ib_sge *sge = wr->sg_list;
+	int left = wr->num_sge;
+
+	for (; left > 0; left--, sge++) {
+		if (unlikely(!sge->length))
+			continue;
+		if (unlikely(octwords % CXIB_OCTWORDS_IN_BLOCK == 0))
+			at = cxib_send_block(qp, qp->sends.produced +
+						 octwords / CXIB_OCTWORDS_IN_BLOCK);
+		hw_wqe_data_seg_pack(at, 0, sge->length, sge->lkey, sge->addr);
+		at += CXIB_OCTWORD;
+		octwords++;
+	}
+	return octwords;
+}
+
+/* Copies to what follows a place in the send queue, octword by octword. */
+static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
+			  const struct ib_sge *sge)
+{
+	const void *from = (const void *)(uintptr_t)sge->addr;
+	size_t left = sge->length;
+
+	while (left) {
+		size_t within = offset & (CXIB_OCTWORD - 1);
+		size_t count = min(left, CXIB_OCTWORD - within);
+
+		memcpy(octword_at(qp, first + (offset >> CXIB_LOG_OCTWORD)) + within, from,
+		       count);
+		from += count;
+		offset += count;
+		left -= count;
+	}
+	return offset;
+}
+
+static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+{
+	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK + octwords;
+	struct hw_wqe_inline_seg *header = octword_at(qp, first);
+	size_t offset = INLINE_HEADER;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		offset = copy_inline(qp, first, offset, &wr->sg_list[i]);
+	if (offset == INLINE_HEADER)
+		return octwords;
+	header->dw[0] = hw_wqe_inline_seg_pack_00(1, offset - INLINE_HEADER);
+	return octwords + DIV_ROUND_UP(offset, CXIB_OCTWORD);
+}
+
+static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+				      void *at, u32 octwords)
+{
+	if (unlikely(wr->send_flags & IB_SEND_INLINE))
+		return write_inline(qp, wr, octwords);
+	return write_pointers(qp, wr, at, octwords);
+}
+
+static u32 inline_length(const struct ib_send_wr *wr)
+{
+	size_t length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return min_t(size_t, length, U32_MAX);
+}
+
+/* Octwords that the data take that a request carries; 0 when it cannot carry them. */
+static noinline u32 inline_octwords(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	u32 length = inline_length(wr);
+
+	if (length > qp->sends.max_inline || !operations[wr->opcode].sends_data)
+		return 0;
+	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_OCTWORD);
+}
+
+/* The vector of the address, completed by what the request brings. */
+static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				   struct hw_wqe_ctrl_seg *control)
+{
+	struct hw_wqe_datagram_seg *segment = (struct hw_wqe_datagram_seg *)(control + 1);
+	struct hw_av *vector = hw_wqe_datagram_seg_av(segment);
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	*vector = to_ah(ud->ah)->vector;
+	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
+	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
+	return write_data(qp, wr, control, CXIB_OCTWORDS_IN_BLOCK);
+}
+
+static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				 struct hw_wqe_ctrl_seg *control)
+{
+	const struct ib_atomic_wr *atomic = atomic_wr(wr);
+	struct hw_wqe_raddr_seg *remote = (struct hw_wqe_raddr_seg *)(control + 1);
+	void *operands = remote + 1;
+
+	hw_wqe_raddr_seg_pack(remote, atomic->remote_addr, atomic->rkey);
+	switch (wr->opcode) {
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		hw_wqe_atomic_seg_pack(operands, atomic->swap, atomic->compare_add);
+		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		hw_wqe_atomic_seg_pack(operands, atomic->compare_add, 0);
+		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		hw_wqe_masked_atomic_seg_pack(operands, atomic->swap, atomic->compare_add,
+					      atomic->swap_mask, atomic->compare_add_mask);
+		return write_pointers(qp, wr, NULL, 4);
+	default:
+		/* The mask says where carries end. */
+		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
+					      atomic->compare_add_mask, 0);
+		return write_pointers(qp, wr, NULL, 4);
+	}
+}
+
+/* Control, address and operands are in the first block, so none of them goes over the end. */
+static __always_inline u32 write_connected(struct cxib_qp *qp, const struct operation *operation,
+					   const struct ib_send_wr *wr,
+					   struct hw_wqe_ctrl_seg *control)
+{
+	void *at = control + 1;
+	u32 octwords = 1;
+
+	if (likely(operation->body <= BODY_REMOTE)) {
+		if (operation->body == BODY_REMOTE) {
+			hw_wqe_raddr_seg_pack(at, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
+			at += CXIB_OCTWORD;
+			octwords++;
+		}
+		return write_data(qp, wr, at, octwords);
+	}
+	switch (operation->body) {
+	case BODY_REGISTRATION:
+		return cxib_write_registration(qp, reg_wr(wr), control);
+	case BODY_INVALIDATION:
+		return cxib_write_invalidation(qp, control);
+	default:
+		return write_atomic(qp, wr, control);
+	}
+}
+
+/*
+ * The entries of the blocks are written before anybody can see that they are
+ * used. Only the first one says that a request begins there.
+ */
+static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
+				     const struct ib_send_wr *wr, u32 first, u32 blocks)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u32 i;
+
+	for (i = 1; i < blocks; i++)
+		sends->entries[(first + i) & sends->mask].blocks = 0;
+	sends->entries[first & sends->mask] = (struct cxib_send_entry){
+		.wr_id = wr->wr_id,
+		.blocks = blocks,
+		.opcode = operation->completion,
+	};
+	/* Pairs with retire_send(). */
+	smp_store_release(&sends->produced, first + blocks);
+}
+
+/* What the poller has written is read only when it counts. Returns false if there is no room. */
+static noinline bool make_room(struct cxib_qp *qp, u32 end)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+
+	/* Pairs with the release of the poller, who has read the entries before. */
+	sends->limit = smp_load_acquire(&sends->consumed) + sends->mask + 1;
+	return (s32)(end - sends->limit) <= 0;
+}
+
+/* What no queue pair does unless it was made for it. */
+static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	if (!qp->has_sends)
+		return -EINVAL;
+	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
+		return cxib_build_signed_registration(qp, reg_wr(wr));
+	return -EOPNOTSUPP;
+}
+
+static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	const u32 first = sends->produced;
+	const struct operation *operation;
+	struct hw_wqe_ctrl_seg *control;
+	u32 octwords, end;
+
+	/* As one condition it is no test of a bit, but three more instructions. */
+	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
+		return build_other(qp, wr);
+	if (unlikely(!(sends->operations & BIT_ULL(wr->opcode))))
+		return build_other(qp, wr);
+	operation = &operations[wr->opcode];
+	octwords = wr->num_sge;
+	if (unlikely(octwords > sends->max_sge))
+		return -EINVAL;
+	if (unlikely(wr->send_flags & IB_SEND_INLINE)) {
+		octwords = inline_octwords(qp, wr);
+		if (!octwords)
+			return -EINVAL;
+	}
+	octwords += sends->address_octwords + operation->octwords;
+	end = first + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK);
+	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(qp, end))
+		return -ENOMEM;
+
+	control = cxib_send_block(qp, first);
+	if (unlikely(sends->address_octwords))
+		octwords = write_datagram(qp, wr, control);
+	else
+		octwords = write_connected(qp, operation, wr, control);
+	write_control(qp, control, operation, wr, first, octwords);
+	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
+	sends->last = control;
+	return 0;
+}
+
+/**
+ * cxib_build_send() - writes a request into the send queue
+ * @qp: queue pair; its send queue is locked
+ * @wr: the request
+ *
+ * Return: 0, or
+ *	-EOPNOTSUPP when the queue pair cannot do the operation,
+ *	-EINVAL when it has no send queue, when there are more data segments, or there
+ *	is more inline data, than it was made for, or the operation brings data and
+ *	they are inline;
+ *	also as cxib_build_signed_registration(),
+ *	-ENOMEM when the send queue has no room.
+ */
+int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr)
+{
+	return build(qp, wr);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
+
+/**
+ * cxib_ring_sends() - tells the device what was posted since it was told last, if anything
+ * @qp: queue pair; its send queue is locked
+ *
+ * The first two words of the last request's control segment are the doorbell.
+ */
+void cxib_ring_sends(struct cxib_qp *qp)
+{
+	const struct hw_wqe_ctrl_seg *last = qp->sends.last;
+	union cxib_doorbell doorbell;
+
+	if (unlikely(!last))
+		return;
+	doorbell.words[0] = last->dw[0];
+	doorbell.words[1] = last->dw[1];
+	qp->sends.last = NULL;
+	/* The requests are there when the device sees how many there are. */
+	dma_wmb();
+	WRITE_ONCE(qp->record.words[RECORD_SENDS], cpu_to_be32(qp->sends.produced & U16_MAX));
+	cxib_doorbell_ring(qp->sends.doorbell, doorbell);
+}
+
+/**
+ * cxib_post_mark() - posts a request that does nothing but complete
+ * @qp: queue pair; its send queue is locked
+ *
+ * Nobody sees its completion.
+ *
+ * Return: false when the send queue has no room.
+ */
+bool cxib_post_mark(struct cxib_qp *qp)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	struct hw_wqe_ctrl_seg *control;
+
+	lockdep_assert_held(&sends->lock);
+
+	/* Pairs with the release of the poller, who has read the entry before. */
+	if (sends->produced - smp_load_acquire(&sends->consumed) > sends->mask)
+		return false;
+	control = cxib_send_block(qp, sends->produced);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, 1);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_NONE,
+						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
+	control->dw[3] = 0;
+	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
+		.blocks = 1,
+		.opcode = CXIB_WC_MARK,
+	};
+	/* Pairs with retire_send(). */
+	smp_store_release(&sends->produced, sends->produced + 1);
+	sends->last = control;
+	cxib_ring_sends(qp);
+	return true;
+}
+
+/* In cxib_post_send() the builder is inlined, elsewhere it is called. */
+static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				const struct ib_send_wr **bad,
+				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&sends->lock, flags);
+	for (; wr; wr = wr->next) {
+		err = builder(qp, wr);
+		if (unlikely(err)) {
+			*bad = wr;
+			break;
+		}
+	}
+	if (likely(!sends->held))
+		cxib_ring_sends(qp);
+	spin_unlock_irqrestore(&sends->lock, flags);
+	if (cxib_is_dead(to_verbs(qp->ib.device)))
+		cxib_flush_later(to_verbs(qp->ib.device));
+	return err;
+}
+
+/**
+ * cxib_qp_post_send() - posts to a queue pair, also to that of general services itself
+ * @qp: queue pair
+ * @wr: requests
+ * @bad: filled: the first one that was not taken
+ *
+ * Return: 0; -EINVAL when the queue pair is in no state to send, or has no send
+ * queue; otherwise as cxib_build_send().
+ */
+int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
+		      const struct ib_send_wr **bad)
+{
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	return post(qp, wr, bad, cxib_build_send);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_post_send);
+
+static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
+				const struct ib_send_wr **bad)
+{
+	return qp->gsi ? cxib_gsi_post_send(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
+}
+
+int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	struct cxib_qp *qp = to_qp(ib);
+
+	if (unlikely(!READ_ONCE(qp->sends.is_open)))
+		return post_closed(qp, wr, bad);
+	return post(qp, wr, bad, build);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_post_send);

@@ -1,0 +1,864 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queue pairs: made, queried, destroyed; their events. */
+#include <kunit/visibility.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "hw/names.h"
+#include "hw/queues.h"
+#include "verbs/port/gsi.h"
+#include "verbs/qp/dc.h"
+#include "verbs/qp/post.h"
+#include "verbs/srq/srq.h"
+
+/* What the requester's end-to-end credits count; messages otherwise. */
+#define CREDITS_BY_PACKET	1
+
+/* The device's code for the bytes of a receive request. */
+#define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_OCTWORD)
+
+static int service_type(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_SMI:
+		return HW_QP_SERVICE_TYPE_QP0;
+	case IB_QPT_GSI:
+		return HW_QP_SERVICE_TYPE_QP1;
+	case IB_QPT_UD:
+		return HW_QP_SERVICE_TYPE_UD;
+	case IB_QPT_RC:
+		return HW_QP_SERVICE_TYPE_RC;
+	case IB_QPT_UC:
+		return HW_QP_SERVICE_TYPE_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return HW_QP_SERVICE_TYPE_XRC;
+	case IB_QPT_DRIVER:
+		return HW_QP_SERVICE_TYPE_DCI;
+	case CXIB_QPT_UMR:
+		return HW_QP_SERVICE_TYPE_REG_UMR;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int check_completion_queues(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+{
+	bool sends = init->qp_type != IB_QPT_XRC_TGT;
+	bool receives = sends && init->qp_type != IB_QPT_XRC_INI;
+
+	if ((init->send_cq || !sends) && (init->recv_cq || !receives))
+		return 0;
+	ibdev_dbg(&verbs->ib, "a queue pair of type %d needs completion queues for %s\n",
+		  init->qp_type, receives ? "sends and receives" : "sends");
+	return -EINVAL;
+}
+
+static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type)
+{
+	u32 flags = 0;
+
+	if (caps->block_lb_mc)
+		flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	if (caps->sho && type == IB_QPT_RC)
+		flags |= IB_QP_CREATE_INTEGRITY_EN;
+	return flags;
+}
+
+static bool serves(const struct ib_srq *srq, enum ib_qp_type type)
+{
+	return srq->srq_type == IB_SRQT_BASIC ||
+	       (srq->srq_type == IB_SRQT_TM && type == IB_QPT_RC);
+}
+
+static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+{
+	const u32 known = known_flags(&verbs->hw->caps, init->qp_type);
+
+	if (service_type(init->qp_type) < 0) {
+		ibdev_dbg(&verbs->ib, "queue pairs of type %d are not supported\n", init->qp_type);
+		return -EOPNOTSUPP;
+	}
+	if (init->create_flags & ~known) {
+		ibdev_dbg(&verbs->ib, "create_flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+			  init->create_flags, known);
+		return -EOPNOTSUPP;
+	}
+	if (init->rwq_ind_tbl)
+		return -EOPNOTSUPP;
+	if (init->qp_type == IB_QPT_XRC_TGT && !init->xrcd) {
+		ibdev_dbg(&verbs->ib, "a receiving XRC queue pair needs an XRC domain\n");
+		return -EINVAL;
+	}
+	if (init->qp_type == IB_QPT_DRIVER && !verbs->hw->caps.dct) {
+		ibdev_dbg(&verbs->ib, "the device has no dynamically connected transport\n");
+		return -EOPNOTSUPP;
+	}
+	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD &&
+	    init->qp_type != IB_QPT_DRIVER) {
+		ibdev_dbg(&verbs->ib, "queue pairs of type %d do not receive from shared queues\n",
+			  init->qp_type);
+		return -EOPNOTSUPP;
+	}
+	if (init->srq && !serves(init->srq, init->qp_type)) {
+		ibdev_dbg(&verbs->ib, "a shared receive queue of type %d does not belong to queue pairs of type %d\n",
+			  init->srq->srq_type, init->qp_type);
+		return -EINVAL;
+	}
+	return check_completion_queues(verbs, init);
+}
+
+static int make_entries(struct cxib_qp *qp)
+{
+	if (qp->has_sends) {
+		qp->sends.entries = kvcalloc(BIT(qp->sends.log_size), sizeof(*qp->sends.entries),
+					     GFP_KERNEL);
+		if (!qp->sends.entries)
+			return -ENOMEM;
+	}
+	if (qp->has_receives) {
+		qp->receives.entries = kvcalloc(BIT(qp->receives.log_size),
+						sizeof(*qp->receives.entries), GFP_KERNEL);
+		if (!qp->receives.entries)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_entries(struct cxib_qp *qp)
+{
+	kvfree(qp->sends.entries);
+	kvfree(qp->receives.entries);
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	struct device *dev = verbs->hw->bus->dev;
+	int err;
+
+	err = make_entries(qp);
+	if (err)
+		goto free_entries;
+	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
+	if (err)
+		goto free_entries;
+	err = cxib_record_create(verbs->hw, &qp->record);
+	if (err)
+		goto destroy_buffer;
+	return 0;
+
+destroy_buffer:
+	cxib_buffer_destroy(&qp->buffer, dev);
+free_entries:
+	free_entries(qp);
+	return err;
+}
+
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp, int err)
+{
+	cxib_free_queue_memory(verbs, &qp->buffer, &qp->record, err);
+	free_entries(qp);
+}
+
+/* What arrives says which shared receive queue of the domain it is for. */
+static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
+		     const struct ib_qp_init_attr *init)
+{
+	const struct cxib_xrc *xrc = &to_verbs(qp->ib.device)->xrc;
+
+	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->number : xrc->xrcd);
+	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
+	hw_qpc_set_cqn_rcv(context, xrc->cqn);
+}
+
+/* With a send queue it changes the list of tags, and has no data to fetch. */
+static bool fetches_rendezvous(const struct cxib_qp *qp)
+{
+	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sends &&
+	       to_verbs(qp->ib.device)->hw->caps.rndv_offload_rc;
+}
+
+static void fill_receives(struct hw_qpc *context, const struct cxib_qp *qp)
+{
+	if (fetches_rendezvous(qp))
+		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
+	if (qp->ib.srq && !cxib_qp_is_initiator(qp)) {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
+		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
+	} else if (qp->has_receives) {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_NON_ZERO_RQ);
+		hw_qpc_set_log_rq_size(context, qp->receives.log_size);
+		hw_qpc_set_log_rq_stride(context, STRIDE_CODE(qp->receives.log_stride));
+	} else {
+		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_ZERO_LEN_RQ);
+	}
+	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->number);
+}
+
+static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
+			const struct ib_qp_init_attr *init)
+{
+	if (qp->has_sends)
+		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
+	else
+		hw_qpc_set_no_sq(context, 1);
+	if (qp->ib.send_cq)
+		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->number);
+	if (cxib_qp_is_xrc(qp))
+		fill_xrc(context, qp, init);
+	else
+		fill_receives(context, qp);
+	hw_qpc_set_dbr_addr(context, qp->record.dma);
+}
+
+/* A receiving XRC queue pair belongs to no protection domain. */
+static u32 domain_of(const struct cxib_qp *qp)
+{
+	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_verbs(qp->ib.device)->xrc.pd;
+}
+
+/**
+ * cxib_qp_fill_context() - a QP context as CREATE_QP takes it
+ * @qp: QP with sizes and memory
+ * @init: attributes of its creation, checked
+ * @context: filled; all zeros
+ *
+ * fre lets UMR WQEs of the QP write bus addresses into mkeys: IB_WR_REG_MR and
+ * IB_WR_LOCAL_INV need it, and no program may have it.
+ */
+void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+			  struct hw_qpc *context)
+{
+	hw_qpc_set_st(context, service_type(init->qp_type));
+	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
+	hw_qpc_set_pd(context, domain_of(qp));
+	hw_qpc_set_uar_page(context, qp->uar);
+	hw_qpc_set_user_index(context, qp->user_index);
+	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
+	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_streams);
+	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_failed_streams);
+	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+		hw_qpc_set_block_lb_mc(context, 1);
+	hw_qpc_set_fre(context, !qp->is_user);
+	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	if (qp->counts_packets)
+		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
+	/* As the in-tree driver does it; the field has no other meaning for the device. */
+	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
+	    to_verbs(qp->ib.device)->hw->caps.go_back_n)
+		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);
+	fill_queues(context, qp, init);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
+
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
+			    const struct ib_qp_init_attr *init)
+{
+	struct hw_qpc context = {};
+
+	cxib_qp_fill_context(qp, init, &context);
+	return cxib_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
+			      &qp->number);
+}
+
+static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	qp->poster = &qp->ib;
+	cxib_qp_set_state(qp, IB_QPS_RESET);
+	qp->port = init->port_num;
+	qp->sends.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
+	spin_lock_init(&qp->sends.lock);
+	spin_lock_init(&qp->receives.lock);
+	mutex_init(&qp->mutex);
+	cxib_reference_init(&qp->reference);
+}
+
+static u32 core_number(const struct cxib_qp *qp)
+{
+	switch (qp->ib.qp_type) {
+	case IB_QPT_SMI:
+		return 0;
+	case IB_QPT_GSI:
+		return CXIB_GSI_NUMBER;
+	default:
+		return qp->number;
+	}
+}
+
+static void withdraw_from(struct cxib_cq *cq, const struct cxib_qp *qp)
+{
+	lockdep_assert_held(&cq->lock);
+
+	cq->last_qpn = CXIB_NO_QPN;
+	xa_erase(&cq->queue_pairs, qp->number);
+}
+
+/* From here on polling finds the queue pair. */
+static int tell_completion_queues(struct cxib_qp *qp)
+{
+	struct cxib_cq *sends = cxib_send_cq(qp), *receives = cxib_recv_cq(qp);
+	int err;
+
+	err = xa_insert_irq(&sends->queue_pairs, qp->number, qp, GFP_KERNEL);
+	if (err || receives == sends)
+		return err;
+	err = xa_insert_irq(&receives->queue_pairs, qp->number, qp, GFP_KERNEL);
+	if (!err)
+		return 0;
+	scoped_guard(spinlock_irq, &sends->lock)
+		withdraw_from(sends, qp);
+	return err;
+}
+
+static int attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	int err;
+
+	/* What a receiving XRC queue pair gets is told to those of the shared receive queues. */
+	if (cxib_qp_is_xrc(qp))
+		return 0;
+	err = tell_completion_queues(qp);
+	if (err)
+		return err;
+	spin_lock_irq(&verbs->flush_lock);
+	spin_lock(&cxib_send_cq(qp)->lock);
+	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
+	spin_unlock(&cxib_send_cq(qp)->lock);
+	spin_lock(&cxib_recv_cq(qp)->lock);
+	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
+	spin_unlock(&cxib_recv_cq(qp)->lock);
+	spin_unlock_irq(&verbs->flush_lock);
+	return 0;
+}
+
+static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	if (cxib_qp_is_xrc(qp))
+		return;
+	spin_lock_irq(&verbs->flush_lock);
+	spin_lock(&cxib_send_cq(qp)->lock);
+	withdraw_from(cxib_send_cq(qp), qp);
+	list_del(&qp->sender);
+	spin_unlock(&cxib_send_cq(qp)->lock);
+	spin_lock(&cxib_recv_cq(qp)->lock);
+	withdraw_from(cxib_recv_cq(qp), qp);
+	list_del(&qp->receiver);
+	spin_unlock(&cxib_recv_cq(qp)->lock);
+	spin_unlock_irq(&verbs->flush_lock);
+}
+
+/* From here on completions and events find the queue pair. */
+static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	int err = xa_insert_irq(&verbs->queue_pairs, qp->number, qp, GFP_KERNEL);
+
+	if (err)
+		return err;
+	qp->ib.qp_num = core_number(qp);
+	if (!qp->is_user)
+		err = attach_to_completion_queues(verbs, qp);
+	if (err)
+		xa_erase_irq(&verbs->queue_pairs, qp->number);
+	return err;
+}
+
+/* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
+static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	cxib_qp_forget(qp);
+	/* Nobody finds it any more when it ends to be the last one that somebody has found. */
+	xa_erase_irq(&verbs->queue_pairs, qp->number);
+	if (!qp->is_user)
+		detach_from_completion_queues(verbs, qp);
+}
+
+/**
+ * cxib_qp_prepare() - the first half of making a queue pair
+ * @qp: as the RDMA core has made it
+ * @init: what is wanted; all but its sizes is checked
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible; for XRC also as
+ * cxib_xrc_prepare().
+ */
+int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	int err = check_attributes(verbs, init);
+
+	if (!err && cxib_qp_is_xrc(qp))
+		err = cxib_xrc_prepare(verbs);
+	if (!err)
+		set_up(qp, init);
+	return err;
+}
+
+/**
+ * cxib_qp_start() - the second half: the device knows the queue pair
+ * @qp: queue pair with sizes and memory
+ * @init: what was wanted, and what there is
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_qp(); -ENOMEM.
+ */
+int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	int err;
+
+	qp->cap = init->cap;
+	err = create_in_device(verbs, qp, init);
+	if (err)
+		return err;
+	err = publish(verbs, qp);
+	if (err)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), cxib_qp_uid(qp),
+								qp->number));
+	return err;
+}
+
+/* How a request that changes a memory key waits, by what the device needs. */
+static enum hw_fence_mode key_fence(const struct cxib_device_caps *caps)
+{
+	switch (caps->umr_fence) {
+	case HW_UMR_FENCE_NONE:
+		return HW_FENCE_MODE_NONE;
+	case HW_UMR_FENCE_SMALL:
+		return HW_FENCE_MODE_INITIATOR_SMALL;
+	default:
+		return HW_FENCE_MODE_STRONG_ORDERING;
+	}
+}
+
+static u64 atomic_operations(const struct cxib_device_caps *caps)
+{
+	u64 operations = 0;
+
+	if (!caps->atomic)
+		return 0;
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_CMP_SWAP)
+		operations |= BIT_ULL(IB_WR_ATOMIC_CMP_AND_SWP);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_FETCH_ADD)
+		operations |= BIT_ULL(IB_WR_ATOMIC_FETCH_AND_ADD);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP)
+		operations |= BIT_ULL(IB_WR_MASKED_ATOMIC_CMP_AND_SWP);
+	if (caps->atomic_operations & HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD)
+		operations |= BIT_ULL(IB_WR_MASKED_ATOMIC_FETCH_AND_ADD);
+	return operations;
+}
+
+static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp)
+{
+	const u64 sends = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
+	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+
+	if (!qp->has_sends)
+		return;
+	qp->sends.key_fence = key_fence(caps);
+	qp->sends.key_mask = cxib_registration_mask(caps);
+	switch (qp->ib.qp_type) {
+	case IB_QPT_RC:
+		qp->sends.operations = sends | writes | BIT_ULL(IB_WR_RDMA_READ) |
+				       atomic_operations(caps);
+		if (caps->imaicl)
+			qp->sends.operations |= BIT_ULL(IB_WR_SEND_WITH_INV) |
+						BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
+		break;
+	case IB_QPT_UC:
+		qp->sends.operations = sends | writes;
+		break;
+	case CXIB_QPT_UMR:
+		break;
+	default:
+		qp->sends.operations = sends;
+		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_OCTWORD;
+	}
+}
+
+/* For the kernel. */
+int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
+	int err;
+
+	/* Requests of the kernel do not say which shared receive queue, or target, they are for. */
+	if (init->qp_type == IB_QPT_XRC_INI || init->qp_type == IB_QPT_DRIVER)
+		return -EOPNOTSUPP;
+	err = cxib_qp_prepare(qp, init);
+	if (err)
+		return err;
+	/* It has no queues of its own, whatever was asked for. */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		init->cap = (struct ib_qp_cap){};
+	qp->uar = verbs->hw->uar;
+	qp->user_index = CXIB_NO_USER_INDEX;
+	qp->sends.doorbell = verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME;
+	err = cxib_qp_size(verbs, qp, init);
+	if (err)
+		return err;
+	choose_operations(verbs, qp);
+	err = make_memory(verbs, qp);
+	if (err)
+		return err;
+	if (init->qp_type == IB_QPT_GSI) {
+		err = cxib_gsi_create(qp);
+		if (err)
+			goto free_memory;
+	}
+	err = cxib_qp_start(qp, init);
+	if (err)
+		goto stop_gsi;
+	return 0;
+
+stop_gsi:
+	cxib_gsi_stop(qp);
+	cxib_gsi_destroy(qp);
+free_memory:
+	free_memory(verbs, qp, err);
+	return err;
+}
+
+/*
+ * Who polls the completion queue of a device that was given up flushes what it finds in
+ * the counters.
+ */
+static void forget_sends(struct cxib_qp *qp)
+{
+	struct cxib_cq *cq = cxib_send_cq(qp);
+
+	spin_lock_irq(&cq->lock);
+	qp->sends.produced = 0;
+	qp->sends.consumed = 0;
+	qp->failing = 0;
+	spin_unlock_irq(&cq->lock);
+}
+
+static void forget_receives(struct cxib_qp *qp)
+{
+	struct cxib_cq *cq = cxib_recv_cq(qp);
+
+	spin_lock_irq(&cq->lock);
+	qp->receives.produced = 0;
+	qp->receives.consumed = 0;
+	spin_unlock_irq(&cq->lock);
+}
+
+/**
+ * cxib_qp_forget() - the queues of a queue pair begin anew
+ * @qp: queue pair in the state RST: the device does nothing about it
+ *
+ * Completions that are not taken yet go. A program does that for itself.
+ */
+void cxib_qp_forget(struct cxib_qp *qp)
+{
+	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
+		return cxib_forget_xrc_completions(to_verbs(qp->ib.device), qp);
+	if (qp->is_user || cxib_qp_is_xrc(qp))
+		return;
+	cxib_cq_forget(cxib_send_cq(qp), qp);
+	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
+		cxib_cq_forget(cxib_recv_cq(qp), qp);
+	forget_sends(qp);
+	forget_receives(qp);
+	qp->sends.limit = 0;
+	qp->sends.next_fence = HW_FENCE_MODE_NONE;
+	qp->sends.held = false;
+	qp->sends.last = NULL;
+	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
+}
+
+/*
+ * ib_mad destroys its queue pairs while the handler of its completion queue
+ * may still be posting receive requests, and ends that only afterwards.
+ */
+static void await_mad_handler(const struct cxib_qp *qp)
+{
+	struct ib_cq *cq = qp->ib.recv_cq;
+
+	if (cxib_qp_is_special(qp) && cq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
+		flush_work(&cq->work);
+}
+
+/* In reset first: then nothing about it comes any more, and its number is not given again yet. */
+int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_qp *qp = to_qp(ib);
+	int err = 0;
+
+	if (qp->dct)
+		return cxib_dct_destroy(qp, udata);
+	cxib_gsi_stop(qp);
+	if (qp->state != IB_QPS_RESET)
+		err = cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
+	err = cxib_end_in_device(verbs, udata, err);
+	if (err)
+		return err;
+	withdraw(verbs, qp);
+	await_mad_handler(qp);
+	cxib_drain_destroy(qp);
+	cxib_reference_end(&qp->reference);
+	/* It is withdrawn, so there is no way back any more. */
+	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
+	cxib_gsi_destroy(qp);
+	if (!qp->is_user)
+		free_memory(verbs, qp, 0);
+	return 0;
+}
+
+static enum ib_qp_state core_state(u32 state)
+{
+	switch (state) {
+	case HW_QP_STATE_RST:
+		return IB_QPS_RESET;
+	case HW_QP_STATE_INIT:
+		return IB_QPS_INIT;
+	case HW_QP_STATE_RTR:
+		return IB_QPS_RTR;
+	case HW_QP_STATE_RTS:
+		return IB_QPS_RTS;
+	case HW_QP_STATE_SQER:
+		return IB_QPS_SQE;
+	case HW_QP_STATE_SQD:
+	case HW_QP_STATE_SQ_DRAINING:
+		return IB_QPS_SQD;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
+{
+	*init = (struct ib_qp_init_attr){
+		.event_handler = qp->ib.event_handler,
+		.qp_context = qp->ib.qp_context,
+		.send_cq = qp->ib.send_cq,
+		.recv_cq = qp->ib.recv_cq,
+		.srq = qp->ib.srq,
+		.cap = qp->cap,
+		.qp_type = qp->ib.qp_type,
+		.port_num = qp->port,
+		.create_flags = qp->ib.integrity_en ? IB_QP_CREATE_INTEGRITY_EN : 0,
+		.sq_sig_type = qp->sends.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
+							    IB_SIGNAL_REQ_WR,
+	};
+}
+
+static enum ib_mig_state core_migration_state(u32 state)
+{
+	switch (state) {
+	case HW_QP_MIGRATION_STATE_ARMED:
+		return IB_MIG_ARMED;
+	case HW_QP_MIGRATION_STATE_REARM:
+		return IB_MIG_REARM;
+	default:
+		return IB_MIG_MIGRATED;
+	}
+}
+
+static void describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
+{
+	u32 rate = hw_ads_get_stat_rate(path);
+
+	attr->type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_dlid(attr, hw_ads_get_rlid(path));
+	rdma_ah_set_sl(attr, hw_ads_get_sl(path));
+	rdma_ah_set_path_bits(attr, hw_ads_get_mlid(path));
+	rdma_ah_set_port_num(attr, hw_ads_get_vhca_port_num(path));
+	rdma_ah_set_static_rate(attr, cxib_core_rate(rate));
+	if (!hw_ads_get_grh(path))
+		return;
+	rdma_ah_set_grh(attr, NULL, hw_ads_get_flow_label(path), hw_ads_get_src_addr_index(path),
+			hw_ads_get_hop_limit(path), hw_ads_get_tclass(path));
+	memcpy(rdma_ah_retrieve_grh(attr)->dgid.raw, hw_ads_get_rgid_rip(path),
+	       sizeof(union ib_gid));
+}
+
+static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *context,
+				struct ib_qp_attr *attr)
+{
+	const struct hw_ads *primary = hw_qpc_get_primary_address_path(context);
+	const struct hw_ads *alternate = hw_qpc_get_secondary_address_path(context);
+
+	attr->dest_qp_num = hw_qpc_get_remote_qpn(context);
+	attr->rq_psn = hw_qpc_get_next_rcv_psn(context);
+	attr->min_rnr_timer = hw_qpc_get_min_rnr_nak(context);
+	attr->retry_cnt = hw_qpc_get_retry_count(context);
+	attr->rnr_retry = hw_qpc_get_rnr_retry(context);
+	attr->max_rd_atomic = qp->initiator_depth;
+	attr->max_dest_rd_atomic = qp->responder_depth;
+	attr->qp_access_flags = qp->access;
+	attr->path_mig_state = core_migration_state(hw_qpc_get_pm_state(context));
+	attr->timeout = hw_ads_get_ack_timeout(primary);
+	describe_path(primary, &attr->ah_attr);
+	describe_path(alternate, &attr->alt_ah_attr);
+	attr->alt_pkey_index = hw_ads_get_pkey_index(alternate);
+	attr->alt_port_num = hw_ads_get_vhca_port_num(alternate);
+	attr->alt_timeout = hw_ads_get_ack_timeout(alternate);
+}
+
+static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
+		     struct ib_qp_attr *attr)
+{
+	const struct hw_ads *path = hw_qpc_get_primary_address_path(context);
+
+	*attr = (struct ib_qp_attr){ .cap = qp->cap };
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
+			    (qp->state == IB_QPS_SQD && qp->sends.held &&
+			     !cxib_sends_are_drained(qp));
+	attr->path_mtu = hw_qpc_get_mtu(context);
+	attr->qkey = hw_qpc_get_q_key(context);
+	attr->sq_psn = hw_qpc_get_next_send_psn(context);
+	attr->pkey_index = hw_ads_get_pkey_index(path);
+	attr->port_num = hw_ads_get_vhca_port_num(path);
+	if (cxib_qp_is_connection(qp))
+		describe_connection(qp, context, attr);
+}
+
+/* Of a send queue that the driver holds the device knows nothing. */
+static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context)
+{
+	enum ib_qp_state state = core_state(hw_qpc_get_state(context));
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (state == IB_QPS_RTS && qp->sends.held)
+		return IB_QPS_SQD;
+	/* What was posted meanwhile gets flushed. */
+	if (state == IB_QPS_ERR)
+		cxib_resume_sends(qp);
+	return state;
+}
+
+int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_qp *qp = to_qp(ib);
+	struct hw_qpc context;
+	int err;
+
+	guard(mutex)(&qp->mutex);
+	fill_init(qp, init);
+	if (qp->dct)
+		return cxib_dct_query(qp, attr);
+	err = cxib_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+	if (err)
+		return err;
+	cxib_qp_set_state(qp, state_of(qp, &context));
+	describe(qp, &context, attr);
+	return 0;
+}
+
+/**
+ * cxib_get_qp() - a queue pair by its number
+ * @verbs: RDMA device
+ * @qpn: anything
+ *
+ * Context: any.
+ * Return: the queue pair, to be given back with cxib_reference_put(); NULL if there
+ * is none.
+ */
+struct cxib_qp *cxib_get_qp(struct cxib_verbs *verbs, u32 qpn)
+{
+	struct cxib_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->queue_pairs, flags);
+	qp = xa_load(&verbs->queue_pairs, qpn);
+	if (qp)
+		refcount_inc(&qp->reference.count);
+	xa_unlock_irqrestore(&verbs->queue_pairs, flags);
+	return qp;
+}
+
+static bool core_event(enum hw_event_type type, enum ib_event_type *event)
+{
+	switch (type) {
+	case HW_EVENT_TYPE_PATH_MIG:
+		*event = IB_EVENT_PATH_MIG;
+		return true;
+	case HW_EVENT_TYPE_PATH_MIG_FAILED:
+		*event = IB_EVENT_PATH_MIG_ERR;
+		return true;
+	case HW_EVENT_TYPE_COMM_EST:
+		*event = IB_EVENT_COMM_EST;
+		return true;
+	case HW_EVENT_TYPE_SQ_DRAINED:
+		*event = IB_EVENT_SQ_DRAINED;
+		return true;
+	case HW_EVENT_TYPE_SRQ_LAST_WQE:
+		*event = IB_EVENT_QP_LAST_WQE_REACHED;
+		return true;
+	case HW_EVENT_TYPE_WQ_CATAS_ERROR:
+		*event = IB_EVENT_QP_FATAL;
+		return true;
+	case HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR:
+		*event = IB_EVENT_QP_REQ_ERR;
+		return true;
+	case HW_EVENT_TYPE_WQ_ACCESS_ERROR:
+	case HW_EVENT_TYPE_DCT_KEY_VIOLATION:
+		*event = IB_EVENT_QP_ACCESS_ERR;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void tell_user(struct cxib_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib, .event = type };
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+static void queue_pair_event(struct cxib_verbs *verbs, enum hw_event_type type, u32 number)
+{
+	struct cxib_qp *qp = cxib_get_qp(verbs, number);
+	enum ib_event_type told;
+
+	if (!qp)
+		return;
+	/* By itself, because of a signature: the way out of there is another one. */
+	if (type == HW_EVENT_TYPE_SQ_DRAINED)
+		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
+	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
+		complete_all(&qp->dct->drained);
+	if (core_event(type, &told))
+		tell_user(qp, told);
+	cxib_reference_put(&qp->reference);
+}
+
+static bool is_known(enum hw_event_type type, enum hw_event_queue_type kind)
+{
+	enum ib_event_type told;
+
+	if (kind != HW_EVENT_QUEUE_TYPE_QP && kind != HW_EVENT_QUEUE_TYPE_DCT)
+		return false;
+	return type == HW_EVENT_TYPE_DCT_DRAINED || core_event(type, &told);
+}
+
+void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
+		      u32 number)
+{
+	struct cxib_verbs *verbs = context;
+
+	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
+		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_ERR);
+	if (is_known(type, kind))
+		return queue_pair_event(verbs, type, number);
+	ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
+			       hw_event_type_name(type), number, kind);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_queue_event);

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Draining send queues (InfiniBand Architecture Specification volume 1, 10.3.1,
+ * the state SQD).
+ *
+ * No command takes a queue pair there, so the driver does not tell the device of
+ * what is posted from then on, and waits for the last request that it was told
+ * of. One that has no completion gets an empty one behind it, the mark, whose
+ * completion nobody sees.
+ */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+
+#include "hw/commands_queue_pairs.h"
+#include "hw/work_queue.h"
+#include "verbs/cq/cq_poll.h"
+#include "verbs/qp/post.h"
+#include "verbs/qp/qp.h"
+
+/* Who waits for an event waits so much longer, at most. */
+#define POLL_INTERVAL	msecs_to_jiffies(2)
+
+static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
+{
+	struct cxib_cq *cq = cxib_send_cq(qp);
+	unsigned long flags;
+	bool done;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	done = (s32)(qp->sends.consumed - end) >= 0 || cxib_cq_has_send(cq, qp->number, last);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return done;
+}
+
+/**
+ * cxib_sends_are_drained() - nothing is under way in the send queue
+ * @qp: queue pair
+ *
+ * What has completed counts, whether it was polled or not.
+ */
+bool cxib_sends_are_drained(struct cxib_qp *qp)
+{
+	u32 end;
+	u16 last;
+
+	scoped_guard(spinlock_irqsave, &qp->sends.lock) {
+		if (!qp->sends.held)
+			return false;
+		end = qp->drain->end;
+		last = qp->drain->last;
+	}
+	return !qp->has_sends || is_done(qp, end, last);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_sends_are_drained);
+
+/* Each time that draining was asked for there is one event. */
+static bool take_notice(struct cxib_qp *qp)
+{
+	unsigned long flags;
+	bool wanted;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	wanted = qp->sends.held && qp->drain->notify;
+	qp->drain->notify = false;
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	return wanted;
+}
+
+static void await_end(struct work_struct *work)
+{
+	struct cxib_drain *drain = container_of(to_delayed_work(work), struct cxib_drain, work);
+	struct cxib_qp *qp = drain->qp;
+	struct ib_event event = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = IB_EVENT_SQ_DRAINED,
+	};
+
+	if (!READ_ONCE(qp->sends.held))
+		return;
+	if (!cxib_sends_are_drained(qp))
+		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
+	else if (take_notice(qp) && qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+static int prepare(struct cxib_qp *qp)
+{
+	if (qp->drain)
+		return 0;
+	qp->drain = kzalloc(sizeof(*qp->drain), GFP_KERNEL);
+	if (!qp->drain)
+		return -ENOMEM;
+	qp->drain->qp = qp;
+	INIT_DELAYED_WORK(&qp->drain->work, await_end);
+	return 0;
+}
+
+/* Block at which the youngest request begins. */
+static u32 find_last(const struct cxib_send_queue *sends)
+{
+	u32 at, last = sends->produced;
+
+	lockdep_assert_held(&sends->lock);
+
+	for (at = READ_ONCE(sends->consumed); at != sends->produced;
+	     at += sends->entries[at & sends->mask].blocks)
+		last = at;
+	return last;
+}
+
+static bool is_signalled(const struct cxib_qp *qp, u32 block)
+{
+	const struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, block);
+
+	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
+}
+
+/* Says what is waited for. Returns -ENOMEM if there is no room for a mark. */
+static int choose_last(struct cxib_qp *qp)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u32 last = find_last(sends);
+
+	if (last != sends->produced && !is_signalled(qp, last)) {
+		last = sends->produced;
+		if (!cxib_post_mark(qp))
+			return -ENOMEM;
+	}
+	qp->drain->end = sends->produced;
+	qp->drain->last = last;
+	return 0;
+}
+
+/* Stops posting in its tracks. */
+static int hold(struct cxib_qp *qp, bool notify)
+{
+	unsigned long flags;
+	int err;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	err = choose_last(qp);
+	if (!err) {
+		qp->drain->notify = notify;
+		qp->sends.held = true;
+	}
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	return err;
+}
+
+/**
+ * cxib_drain_sends() - from RTS to SQD
+ * @qp: queue pair of the kernel
+ * @notify: tell with an event when the send queue is drained
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EOPNOTSUPP for a queue pair of a program, which rings its doorbell
+ * itself; -ENOMEM, also when the send queue is full of requests without
+ * completion.
+ */
+int cxib_drain_sends(struct cxib_qp *qp, bool notify)
+{
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (qp->is_user) {
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x cannot be drained: its doorbell is the program's\n",
+			  qp->number);
+		return -EOPNOTSUPP;
+	}
+	err = prepare(qp);
+	if (!err)
+		err = hold(qp, notify);
+	if (!err && notify)
+		queue_delayed_work(system_wq, &qp->drain->work, 0);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_drain_sends);
+
+/**
+ * cxib_resume_sends() - the device is told of what was posted meanwhile
+ * @qp: queue pair; nothing happens unless it is in SQD because of the driver
+ */
+void cxib_resume_sends(struct cxib_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sends.lock, flags);
+	qp->sends.held = false;
+	cxib_ring_sends(qp);
+	spin_unlock_irqrestore(&qp->sends.lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_resume_sends);
+
+/**
+ * cxib_drain_destroy() - no event comes any more
+ * @qp: queue pair that is about to go
+ */
+void cxib_drain_destroy(struct cxib_qp *qp)
+{
+	if (!qp->drain)
+		return;
+	WRITE_ONCE(qp->sends.held, false);
+	cancel_delayed_work_sync(&qp->drain->work);
+	kfree(qp->drain);
+	qp->drain = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_drain_destroy);

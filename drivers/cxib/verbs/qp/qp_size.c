@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How large the queues of a queue pair have to be. */
+#include <kunit/visibility.h>
+#include <linux/log2.h>
+
+#include "verbs/qp/post.h"
+#include "verbs/qp/qp.h"
+
+/* Longest send request that the device takes, bytes. */
+#define LONGEST_SEND	1024U
+
+/* What a send request has before its data. */
+static unsigned int send_header(enum ib_qp_type type)
+{
+	unsigned int size = sizeof(struct hw_wqe_ctrl_seg);
+
+	switch (type) {
+	case IB_QPT_UD:
+	case IB_QPT_SMI:
+	case IB_QPT_GSI:
+		return size + sizeof(struct hw_wqe_datagram_seg);
+	default:
+		return size + sizeof(struct hw_wqe_raddr_seg) +
+		       sizeof(struct hw_wqe_masked_atomic_seg);
+	}
+}
+
+/* What memory keys are changed with. */
+static unsigned int key_request(enum ib_qp_type type, u32 flags)
+{
+	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
+		return 0;
+	if (flags & IB_QP_CREATE_INTEGRITY_EN)
+		return CXIB_SIGNED_REGISTRATION_BLOCKS * CXIB_SEND_BLOCK;
+	return sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_umr_ctrl_seg) +
+	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
+}
+
+/* Bytes of a request with what was wanted of data. */
+static unsigned int request_size(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	unsigned int inlined = cap->max_inline_data ?
+			       ALIGN(sizeof(struct hw_wqe_inline_seg) + cap->max_inline_data,
+				     CXIB_OCTWORD) : 0;
+	unsigned int pointers = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
+
+	return max(send_header(init->qp_type) + max(inlined, pointers),
+		   key_request(init->qp_type, init->create_flags));
+}
+
+static int refuse(const struct cxib_verbs *verbs, const char *name, u32 value, u32 limit)
+{
+	ibdev_dbg(&verbs->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
+		  value, limit);
+	return -EINVAL;
+}
+
+static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp,
+		      struct ib_qp_init_attr *init)
+{
+	struct ib_qp_cap *cap = &init->cap;
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	unsigned int header = send_header(qp->ib.qp_type);
+	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
+	unsigned int most = min_t(unsigned int, CXIB_SEND_SGE_MAX,
+				  (longest - header) / sizeof(struct hw_wqe_data_seg));
+	unsigned int blocks, request, most_inline;
+
+	qp->has_sends = cap->max_send_wr;
+	if (!qp->has_sends) {
+		cap->max_send_sge = 0;
+		cap->max_inline_data = 0;
+		return 0;
+	}
+	if (cap->max_send_sge > most)
+		return refuse(verbs, "max_send_sge", cap->max_send_sge, most);
+	most_inline = longest - header - sizeof(struct hw_wqe_inline_seg);
+	if (cap->max_inline_data > most_inline)
+		return refuse(verbs, "max_inline_data", cap->max_inline_data, most_inline);
+	request = DIV_ROUND_UP(request_size(init), CXIB_SEND_BLOCK);
+	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
+		return refuse(verbs, "max_send_wr", cap->max_send_wr,
+			      BIT(caps->log_max_qp_sz) / request);
+	blocks = roundup_pow_of_two(cap->max_send_wr * request);
+	qp->sends.log_size = ilog2(blocks);
+	qp->sends.mask = blocks - 1;
+	qp->sends.max_inline = min(request * CXIB_SEND_BLOCK - header -
+				   (unsigned int)sizeof(struct hw_wqe_inline_seg), most_inline);
+	cap->max_inline_data = qp->sends.max_inline;
+	qp->sends.max_sge = (request * CXIB_SEND_BLOCK - header) / sizeof(struct hw_wqe_data_seg);
+	qp->sends.max_sge = min(qp->sends.max_sge, most);
+	cap->max_send_sge = qp->sends.max_sge;
+	cap->max_send_wr = blocks / request;
+	return 0;
+}
+
+static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
+			 struct ib_qp_init_attr *init)
+{
+	struct ib_qp_cap *cap = &init->cap;
+	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	unsigned int most = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
+	unsigned int stride, count;
+
+	qp->has_receives = cap->max_recv_wr && !init->srq;
+	if (!qp->has_receives) {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+		return 0;
+	}
+	if (cap->max_recv_sge > most)
+		return refuse(verbs, "max_recv_sge", cap->max_recv_sge, most);
+	if (cap->max_recv_wr > BIT(caps->log_max_qp_sz))
+		return refuse(verbs, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
+	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
+	/* The send queue behind it begins at a block. */
+	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
+		      CXIB_SEND_BLOCK / stride);
+	qp->receives.log_stride = ilog2(stride);
+	qp->receives.log_size = ilog2(count);
+	qp->receives.max_sge = stride / sizeof(struct hw_wqe_data_seg);
+	cap->max_recv_sge = qp->receives.max_sge;
+	cap->max_recv_wr = count;
+	return 0;
+}
+
+/**
+ * cxib_qp_size() - sizes the queues of a queue pair
+ * @verbs: RDMA device
+ * @qp: its type is set; sizes and offsets are filled
+ * @init: what is wanted; what there will be afterwards, at least as much
+ *
+ * Return: 0, or -EINVAL when more is wanted than the device can do.
+ */
+int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init)
+{
+	int err;
+
+	err = size_receives(verbs, qp, init);
+	if (!err)
+		err = size_sends(verbs, qp, init);
+	if (!err && qp->has_receives)
+		qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_size);
+
+/**
+ * cxib_qp_buffer_size() - memory that the queues of a queue pair take
+ * @qp: queue pair that was sized
+ *
+ * Return: bytes.
+ */
+size_t cxib_qp_buffer_size(const struct cxib_qp *qp)
+{
+	size_t size = qp->sends.offset;
+
+	if (qp->has_sends)
+		size += BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK);
+	return size;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_buffer_size);

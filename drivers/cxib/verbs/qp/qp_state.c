@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changing queue pairs: from what ib_verbs wants to transitions of the device. */
+#include <kunit/visibility.h>
+#include <linux/log2.h>
+
+#include "hw/commands_queue_pairs.h"
+#include "hw/names.h"
+#include "hw/queues.h"
+#include "verbs/port/gsi.h"
+#include "verbs/qp/dc.h"
+
+/* Special queue pairs send the packets that every port can take. */
+#define LOG_SPECIAL_MESSAGE	8
+#define LOG_DATAGRAM		12
+
+/* What fields of contexts can hold. */
+#define SL_MAX			15
+#define PATH_BITS_MAX		127
+#define FLOW_LABEL_MAX		GENMASK(19, 0)
+#define TIMER_MAX		31
+#define RETRIES_MAX		7
+#define PSN_MASK		GENMASK(23, 0)
+
+/* The device knows no FLUSH: that the other end may do it changes nothing. */
+#ifdef CXIB_LACKS_FLUSH
+#define FLUSH_ACCESS		0
+#else
+#define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+#endif
+
+/* Programs give them what their regions have; what is of regions only changes nothing. */
+#define REGION_ACCESS		(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
+
+#define QP_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | FLUSH_ACCESS | \
+				 REGION_ACCESS)
+#define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
+				 HW_QP_OPTIONAL_PARAMETERS_RWE)
+
+/* The command that takes a queue pair from one state to another; 0: none that has a context. */
+static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
+{
+	switch (from << 4 | to) {
+	case IB_QPS_RESET << 4 | IB_QPS_INIT:
+		return HW_CMD_RST2INIT_QP;
+	case IB_QPS_INIT << 4 | IB_QPS_INIT:
+		return HW_CMD_INIT2INIT_QP;
+	case IB_QPS_INIT << 4 | IB_QPS_RTR:
+		return HW_CMD_INIT2RTR_QP;
+	case IB_QPS_RTR << 4 | IB_QPS_RTS:
+		return HW_CMD_RTR2RTS_QP;
+	case IB_QPS_RTS << 4 | IB_QPS_RTS:
+		return HW_CMD_RTS2RTS_QP;
+	case IB_QPS_SQE << 4 | IB_QPS_RTS:
+		return HW_CMD_SQERR2RTS_QP;
+	case IB_QPS_SQD << 4 | IB_QPS_RTS:
+		return HW_CMD_SQD_RTS_QP;
+	default:
+		return 0;
+	}
+}
+
+/* Which fields of the context change with attributes that a transition may have, but need not. */
+static const struct {
+	int attribute;
+	u32 parameters;
+} choices[] = {
+	{ IB_QP_ACCESS_FLAGS, ACCESS_PARAMETERS },
+	{ IB_QP_MAX_DEST_RD_ATOMIC, ACCESS_PARAMETERS },
+	{ IB_QP_ALT_PATH, HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH },
+	{ IB_QP_MIN_RNR_TIMER, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT },
+	{ IB_QP_PATH_MIG_STATE, HW_QP_OPTIONAL_PARAMETERS_PM_STATE },
+	{ IB_QP_PKEY_INDEX, HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX },
+	{ IB_QP_PORT, HW_QP_OPTIONAL_PARAMETERS_PRI_PORT },
+	{ IB_QP_QKEY, HW_QP_OPTIONAL_PARAMETERS_Q_KEY },
+};
+
+/* The fields that a connection of one kind or another lets a transition choose. */
+static u32 possible_for_connections(u16 opcode, u32 access)
+{
+	const u32 migration = HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
+			      HW_QP_OPTIONAL_PARAMETERS_PM_STATE;
+	const u32 timer = access & HW_QP_OPTIONAL_PARAMETERS_RRE ?
+			  HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT : 0;
+
+	switch (opcode) {
+	case HW_CMD_INIT2INIT_QP:
+		return access | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_PRI_PORT;
+	case HW_CMD_INIT2RTR_QP:
+		return access | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH;
+	case HW_CMD_RTR2RTS_QP:
+	case HW_CMD_RTS2RTS_QP:
+	case HW_CMD_SQD_RTS_QP:
+		return access | timer | migration;
+	case HW_CMD_SQERR2RTS_QP:
+		return access | timer;
+	default:
+		/* It takes everything. */
+		return 0;
+	}
+}
+
+static u32 possible_for_datagrams(u16 opcode)
+{
+	switch (opcode) {
+	case HW_CMD_RST2INIT_QP:
+		return 0;
+	case HW_CMD_INIT2INIT_QP:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX |
+		       HW_QP_OPTIONAL_PARAMETERS_PRI_PORT;
+	case HW_CMD_INIT2RTR_QP:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY | HW_QP_OPTIONAL_PARAMETERS_PKEY_INDEX;
+	default:
+		return HW_QP_OPTIONAL_PARAMETERS_Q_KEY;
+	}
+}
+
+static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
+{
+	u32 wanted = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(choices); i++)
+		if (mask & choices[i].attribute)
+			wanted |= choices[i].parameters;
+	switch (qp->ib.qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+	case IB_QPT_DRIVER:
+		return wanted & possible_for_connections(opcode, ACCESS_PARAMETERS);
+	case IB_QPT_UC:
+		return wanted & possible_for_connections(opcode,
+							 HW_QP_OPTIONAL_PARAMETERS_RWE);
+	default:
+		return wanted & possible_for_datagrams(opcode);
+	}
+}
+
+static u32 migration_state(enum ib_mig_state state)
+{
+	switch (state) {
+	case IB_MIG_ARMED:
+		return HW_QP_MIGRATION_STATE_ARMED;
+	case IB_MIG_REARM:
+		return HW_QP_MIGRATION_STATE_REARM;
+	default:
+		return HW_QP_MIGRATION_STATE_MIGRATED;
+	}
+}
+
+/* What the other end may do. Reads and atomics need a place to be remembered in. */
+static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			struct hw_qpc *context)
+{
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
+	u8 depth = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
+						     qp->responder_depth;
+	u32 mode = cxib_atomic_mode(caps, caps->atomic_size_qp);
+
+	hw_qpc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
+	if (!depth)
+		return;
+	hw_qpc_set_rre(context, !!(access & IB_ACCESS_REMOTE_READ));
+	if (access & IB_ACCESS_REMOTE_ATOMIC) {
+		hw_qpc_set_rae(context, !!mode);
+		hw_qpc_set_atomic_mode(context, mode);
+	}
+}
+
+static void fill_path(const struct cxib_verbs *verbs, struct hw_ads *path,
+		      const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *route = rdma_ah_read_grh(attr);
+
+	hw_ads_set_rlid(path, rdma_ah_get_dlid(attr));
+	hw_ads_set_mlid(path, rdma_ah_get_path_bits(attr));
+	hw_ads_set_sl(path, rdma_ah_get_sl(attr));
+	hw_ads_set_stat_rate(path, cxib_static_rate(&verbs->hw->caps,
+						    rdma_ah_get_static_rate(attr)));
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
+		return;
+	hw_ads_set_grh(path, 1);
+	hw_ads_set_src_addr_index(path, route->sgid_index);
+	hw_ads_set_flow_label(path, route->flow_label);
+	hw_ads_set_tclass(path, route->traffic_class);
+	hw_ads_set_hop_limit(path, route->hop_limit);
+	memcpy(hw_ads_rgid_rip(path), route->dgid.raw, sizeof(route->dgid.raw));
+}
+
+static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct hw_qpc *context)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct hw_ads *primary = hw_qpc_primary_address_path(context);
+	struct hw_ads *alternate = hw_qpc_secondary_address_path(context);
+
+	if (mask & IB_QP_AV)
+		fill_path(verbs, primary, &attr->ah_attr);
+	if (mask & IB_QP_PKEY_INDEX)
+		hw_ads_set_pkey_index(primary, attr->pkey_index);
+	/* A path is one of a port, which may have been told in RST2INIT. */
+	if (mask & IB_QP_PORT)
+		hw_ads_set_vhca_port_num(primary, attr->port_num);
+	else if (mask & IB_QP_AV || cxib_qp_is_special(qp))
+		hw_ads_set_vhca_port_num(primary, qp->port);
+	if (mask & IB_QP_TIMEOUT)
+		hw_ads_set_ack_timeout(primary, attr->timeout);
+	if (mask & IB_QP_ALT_PATH) {
+		fill_path(verbs, alternate, &attr->alt_ah_attr);
+		hw_ads_set_pkey_index(alternate, attr->alt_pkey_index);
+		hw_ads_set_vhca_port_num(alternate, attr->alt_port_num);
+		hw_ads_set_ack_timeout(alternate, attr->alt_timeout);
+	}
+}
+
+static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			      struct hw_qpc *context)
+{
+	if (cxib_qp_is_special(qp)) {
+		hw_qpc_set_mtu(context, HW_QP_MTU_256_BYTES);
+		hw_qpc_set_log_msg_max(context, LOG_SPECIAL_MESSAGE);
+	} else if (qp->ib.qp_type == IB_QPT_UD) {
+		hw_qpc_set_mtu(context, HW_QP_MTU_4K_BYTES);
+		hw_qpc_set_log_msg_max(context, LOG_DATAGRAM);
+	} else {
+		if (mask & IB_QP_PATH_MTU)
+			hw_qpc_set_mtu(context, attr->path_mtu);
+		hw_qpc_set_log_msg_max(context, to_verbs(qp->ib.device)->hw->caps.log_max_msg);
+	}
+}
+
+/* What only connections have. */
+static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_qpc *context)
+{
+	if (mask & IB_QP_DEST_QPN)
+		hw_qpc_set_remote_qpn(context, attr->dest_qp_num);
+	if (mask & IB_QP_RQ_PSN)
+		hw_qpc_set_next_rcv_psn(context, attr->rq_psn & PSN_MASK);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		hw_qpc_set_min_rnr_nak(context, attr->min_rnr_timer);
+	if (mask & IB_QP_RETRY_CNT)
+		hw_qpc_set_retry_count(context, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		hw_qpc_set_rnr_retry(context, attr->rnr_retry);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic)
+		hw_qpc_set_log_rra_max(context, order_base_2(attr->max_dest_rd_atomic));
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic)
+		hw_qpc_set_log_sra_max(context, order_base_2(attr->max_rd_atomic));
+}
+
+static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+			 struct hw_qpc *context)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
+
+	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
+						     attr->path_mig_state : IB_MIG_MIGRATED));
+	/* The device reads it when the queue pair gets its port. */
+	hw_qpc_set_counter_set_id(context, cxib_counter_set(verbs, port));
+	if (mask & IB_QP_QKEY)
+		hw_qpc_set_q_key(context, attr->qkey);
+	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
+	if (cxib_qp_sends_for_service(qp))
+		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
+	if (mask & IB_QP_SQ_PSN)
+		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
+	fill_message_size(qp, attr, mask, context);
+	fill_access(qp, attr, mask, context);
+	fill_paths(qp, attr, mask, context);
+	fill_connection(attr, mask, context);
+}
+
+/**
+ * cxib_qp_transition() - the command for a change
+ * @qp: queue pair in the state that it is changed from
+ * @attr: attributes, of which @mask counts
+ * @mask: IB_QP_…; ib_verbs allows it for the transition, and the values are
+ *	possible
+ * @transition: filled
+ *
+ * Return: 0, or -EOPNOTSUPP when the device has no command for it.
+ */
+int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct cxib_qp_transition *transition)
+{
+	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+
+	*transition = (struct cxib_qp_transition){
+		.uid = cxib_qp_uid(qp),
+		.opcode = transition_opcode(from, to),
+		.qpn = qp->number,
+	};
+	if (!transition->opcode)
+		return -EOPNOTSUPP;
+	transition->optional = optional_parameters(qp, transition->opcode, mask);
+	fill_context(qp, attr, mask, &transition->context);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);
+
+static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 least, u32 most)
+{
+	ibdev_dbg(qp->ib.device, "%s %u of a queue pair is not possible, %u to %u are\n", name,
+		  value, least, most);
+	return -EINVAL;
+}
+
+/* Of the addresses the core has looked at the GIDs only. */
+static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
+{
+	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+
+	if (rdma_ah_get_dlid(attr) > U16_MAX)
+		return refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
+	if (rdma_ah_get_sl(attr) > SL_MAX)
+		return refuse(qp, "sl", rdma_ah_get_sl(attr), 0, SL_MAX);
+	if (rdma_ah_get_path_bits(attr) > PATH_BITS_MAX)
+		return refuse(qp, "src_path_bits", rdma_ah_get_path_bits(attr), 0,
+			      PATH_BITS_MAX);
+	if (cxib_static_rate(&verbs->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
+		return refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
+			      CXIB_RATE_MAX);
+	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH &&
+	    rdma_ah_read_grh(attr)->flow_label > FLOW_LABEL_MAX)
+		return refuse(qp, "flow_label", rdma_ah_read_grh(attr)->flow_label, 0,
+			      FLOW_LABEL_MAX);
+	return 0;
+}
+
+static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err = 0;
+
+	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
+	    !to_verbs(qp->ib.device)->hw->caps.apm) {
+		ibdev_dbg(qp->ib.device, "the device has no path migration\n");
+		return -EOPNOTSUPP;
+	}
+	if (mask & IB_QP_AV)
+		err = check_path(qp, &attr->ah_attr);
+	if (!err && mask & IB_QP_ALT_PATH)
+		err = check_path(qp, &attr->alt_ah_attr);
+	return err;
+}
+
+static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	const struct ib_device_attr *most = &to_verbs(qp->ib.device)->ib.attrs;
+	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const u32 most_dynamic = BIT(min(caps->log_max_ra_req_dc, caps->log_max_ra_res_dc));
+	const struct {
+		int attribute;
+		const char *name;
+		u32 value, least, most;
+	} ranges[] = {
+		{ IB_QP_PORT, "port_num", attr->port_num, 1, qp->ib.device->phys_port_cnt },
+		{ IB_QP_ALT_PATH, "alt_port_num", attr->alt_port_num, 1,
+		  qp->ib.device->phys_port_cnt },
+		{ IB_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, most->max_pkeys - 1 },
+		{ IB_QP_ALT_PATH, "alt_pkey_index", attr->alt_pkey_index, 0,
+		  most->max_pkeys - 1 },
+		{ IB_QP_PATH_MTU, "path_mtu", attr->path_mtu, IB_MTU_256, IB_MTU_4096 },
+		{ IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, 0, GENMASK(23, 0) },
+		{ IB_QP_TIMEOUT, "timeout", attr->timeout, 0, TIMER_MAX },
+		{ IB_QP_ALT_PATH, "alt_timeout", attr->alt_timeout, 0, TIMER_MAX },
+		{ IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer, 0, TIMER_MAX },
+		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, RETRIES_MAX },
+		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, RETRIES_MAX },
+		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic, 0,
+		  cxib_qp_is_initiator(qp) ? most_dynamic : most->max_qp_init_rd_atom },
+		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic, 0,
+		  most->max_qp_rd_atom },
+		{ IB_QP_PATH_MIG_STATE, "path_mig_state", attr->path_mig_state, IB_MIG_MIGRATED,
+		  IB_MIG_ARMED },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (mask & ranges[i].attribute &&
+		    (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most))
+			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].least,
+				      ranges[i].most);
+	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) {
+		ibdev_dbg(qp->ib.device, "access flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+			  attr->qp_access_flags, QP_ACCESS);
+		return -EOPNOTSUPP;
+	}
+	return check_paths(qp, attr, mask);
+}
+
+static bool is_possible(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+			int mask)
+{
+	if (qp->ib.qp_type == IB_QPT_DRIVER)
+		return cxib_dc_modify_is_ok(qp, from, to, mask);
+	/* The core lets reliable connections out of a state that they never get into. */
+	if (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)
+		return false;
+	return ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask);
+}
+
+static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+
+	/* Where the driver has brought it, it is. */
+	if (qp->sends.held && from != IB_QPS_SQD)
+		return -EINVAL;
+	if (!is_possible(qp, from, to, mask)) {
+		ibdev_dbg(&verbs->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
+			  qp->number, from, to, mask);
+		return -EINVAL;
+	}
+	return check_values(qp, attr, mask);
+}
+
+/* What can be changed of a queue pair that the device takes for one in RTS. */
+#define CHANGES_WHILE_HELD	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
+				 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
+				 IB_QP_QKEY)
+
+static int change_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_qp_transition transition;
+	int err;
+
+	err = cxib_qp_transition(qp, attr, mask, &transition);
+	return err ?: cxib_modify_qp(commands_of(to_verbs(qp->ib.device)), &transition);
+}
+
+/* The device has stopped as well, because of a signature: then it has to be told to go on. */
+static int query_stopped(struct cxib_qp *qp, bool *stopped)
+{
+	struct hw_qpc context;
+	int err;
+
+	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), cxib_qp_uid(qp), qp->number,
+			    &context);
+	if (!err)
+		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
+	return err;
+}
+
+/* From SQD, where the driver has brought it, to RTS or to SQD. */
+static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct ib_qp_attr in_device = *attr;
+	bool stopped;
+	int err;
+
+	lockdep_assert_held(&qp->mutex);
+
+	if (mask & ~CHANGES_WHILE_HELD) {
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x is drained, attributes 0x%x cannot change there\n",
+			  qp->number, mask & ~CHANGES_WHILE_HELD);
+		return -EOPNOTSUPP;
+	}
+	if (!cxib_sends_are_drained(qp)) {
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->number);
+		return -EBUSY;
+	}
+	err = query_stopped(qp, &stopped);
+	if (err)
+		return err;
+	in_device.cur_qp_state = stopped ? IB_QPS_SQD : IB_QPS_RTS;
+	in_device.qp_state = IB_QPS_RTS;
+	if (stopped || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
+		err = change_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
+	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS)
+		cxib_resume_sends(qp);
+	return err;
+}
+
+/* What was posted while it was held is flushed like the rest. */
+static int change_to_error(struct cxib_qp *qp)
+{
+	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+	int err = cxib_qp_to_error(commands, cxib_qp_uid(qp), qp->number);
+
+	if (!err)
+		cxib_resume_sends(qp);
+	return err;
+}
+
+static bool ends(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE &&
+	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+}
+
+/* ib_mad does this after each datagram that has failed. */
+static bool resumes_sending(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS &&
+	       mask & IB_QP_CUR_STATE && attr->cur_qp_state == IB_QPS_SQE;
+}
+
+static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+
+	if (qp->dct)
+		return cxib_dct_change(qp, attr, mask);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
+		return change_to_error(qp);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		return cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
+	if (qp->sends.held)
+		return change_held(qp, attr, mask);
+	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		return cxib_drain_sends(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+					attr->en_sqd_async_notify);
+	return change_in_device(qp, attr, mask);
+}
+
+/*
+ * Of a device that was given up, perhaps while the command was under way,
+ * whoever wants to get rid of a queue pair can go on. Datagrams can be posted
+ * again, and fail again.
+ */
+static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_command_queue *commands = commands_of(verbs);
+	int err = -EIO;
+
+	if (!cxib_command_queue_is_broken(commands))
+		err = execute(qp, attr, mask);
+	if (!err || !cxib_command_queue_is_broken(commands))
+		return err;
+	if (ends(attr, mask)) {
+		cxib_hw_quiesce(verbs->hw);
+		cxib_resume_sends(qp);
+		return 0;
+	}
+	return cxib_qp_is_special(qp) && resumes_sending(attr, mask) ? 0 : err;
+}
+
+static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	lockdep_assert_held(&qp->mutex);
+
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access = attr->qp_access_flags;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		qp->responder_depth = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		qp->initiator_depth = attr->max_rd_atomic;
+	if (mask & IB_QP_PORT)
+		qp->port = attr->port_num;
+	if (!(mask & IB_QP_STATE))
+		return;
+	if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET) {
+		cxib_qp_forget(qp);
+		qp->access = 0;
+		qp->responder_depth = 0;
+		qp->initiator_depth = 0;
+	}
+	cxib_qp_set_state(qp, attr->qp_state);
+}
+
+static bool is_resumption(const struct ib_qp_attr *attr, int mask)
+{
+	return mask == (IB_QP_STATE | IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
+	       attr->qp_state == IB_QPS_RTS;
+}
+
+int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	struct cxib_qp *qp = to_qp(ib);
+	int err;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	/* The library may want what the driver has not heard of. */
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EOPNOTSUPP;
+	if (qp->gsi && is_resumption(attr, mask) && !cxib_gsi_resume(qp))
+		return 0;
+	mutex_lock(&qp->mutex);
+	err = check(qp, attr, mask);
+	if (!err)
+		err = change(qp, attr, mask);
+	if (!err)
+		remember(qp, attr, mask);
+	mutex_unlock(&qp->mutex);
+	if (!err && qp->gsi)
+		cxib_gsi_follow(qp, attr, mask);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_queue_pair);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How the data of a region is signed, in the device's words: the byte stream
+ * format.
+ *
+ * Data has two forms, in memory and on the wire. In each of them every block may
+ * be followed by protection information.
+ */
+#include <kunit/visibility.h>
+#include <rdma/signature.h>
+
+#include "hw/work_queue.h"
+#include "verbs/signature/integrity.h"
+
+/* No protection information. */
+#define NO_BLOCKS	0
+
+static int block_size_code(const struct ib_sig_domain *domain, u32 *code)
+{
+	switch (domain->sig.dif.pi_interval) {
+	case 512:
+		*code = HW_BSF_BLOCK_SIZE_BLOCK_512;
+		return 0;
+	case 520:
+		*code = HW_BSF_BLOCK_SIZE_BLOCK_520;
+		return 0;
+	case 4048:
+		*code = HW_BSF_BLOCK_SIZE_BLOCK_4048;
+		return 0;
+	case 4096:
+		*code = HW_BSF_BLOCK_SIZE_BLOCK_4096;
+		return 0;
+	case 4160:
+		*code = HW_BSF_BLOCK_SIZE_BLOCK_4160;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* The guard of a block begins with ones or zeros. */
+static bool seed_is_possible(const struct ib_t10_dif_domain *dif)
+{
+	return dif->bg == 0 || dif->bg == U16_MAX;
+}
+
+static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
+{
+	*block_size = NO_BLOCKS;
+	switch (domain->sig_type) {
+	case IB_SIG_TYPE_NONE:
+		return 0;
+	case IB_SIG_TYPE_T10_DIF:
+		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM || !seed_is_possible(&domain->sig.dif))
+			return -EINVAL;
+		return block_size_code(domain, block_size);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* In memory there is metadata just for the blocks, if it is not among the data. */
+static bool metadata_fits(const struct cxib_signed_mr *mr)
+{
+	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
+	u32 interval = memory->sig.dif.pi_interval;
+
+	if (memory->sig_type == IB_SIG_TYPE_NONE)
+		return true;
+	if (!mr->metadata.length)
+		return mr->data.length % (interval + CXIB_DIF_SIZE) == 0;
+	return mr->data.length % interval == 0 &&
+	       mr->metadata.length == mr->data.length / interval * CXIB_DIF_SIZE;
+}
+
+/* Data without metadata, wherever that is. */
+static u32 raw_length(const struct cxib_signed_mr *mr)
+{
+	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
+	u32 interval = memory->sig.dif.pi_interval;
+
+	if (memory->sig_type == IB_SIG_TYPE_NONE || mr->metadata.length)
+		return mr->data.length;
+	return mr->data.length / (interval + CXIB_DIF_SIZE) * interval;
+}
+
+static u32 escape_of(const struct ib_t10_dif_domain *dif)
+{
+	if (!dif->app_escape)
+		return HW_BSF_ESCAPE_NONE;
+	return dif->ref_escape ? HW_BSF_ESCAPE_APPREF : HW_BSF_ESCAPE_APPTAG;
+}
+
+static void fill_inline(struct hw_bsf_inl *part, const struct ib_t10_dif_domain *dif)
+{
+	part->dw[0] = hw_bsf_inl_pack_00(1, 1, dif->app_tag);
+	part->dw[1] = hw_bsf_inl_pack_04(dif->ref_tag);
+	part->dw[2] = hw_bsf_inl_pack_08(dif->bg_type == IB_T10DIF_CRC ?
+						 HW_BSF_SIG_TYPE_DIF_CRC :
+						 HW_BSF_SIG_TYPE_DIF_IPCS,
+					 1, dif->bg != 0);
+	part->dw[3] = hw_bsf_inl_pack_0c(dif->ref_remap, escape_of(dif), dif->apptag_check_mask);
+}
+
+/* What is the same in both forms is copied, whether it is right or not. */
+static u32 copied_bytes(const struct ib_t10_dif_domain *wire,
+			const struct ib_t10_dif_domain *memory)
+{
+	u32 mask = 0;
+
+	if (wire->bg_type == memory->bg_type && wire->bg == memory->bg)
+		mask |= HW_BSF_DIF_BYTES_GUARD;
+	if (wire->app_tag == memory->app_tag)
+		mask |= HW_BSF_DIF_BYTES_APP;
+	if (wire->ref_tag == memory->ref_tag && wire->ref_remap == memory->ref_remap)
+		mask |= HW_BSF_DIF_BYTES_REF;
+	return mask;
+}
+
+static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u32 memory_size)
+{
+	bool same = wire_size != NO_BLOCKS && wire_size == memory_size;
+
+	if (same)
+		wire_size = copied_bytes(&attrs->wire.sig.dif, &attrs->mem.sig.dif);
+	return hw_bsf_basic_pack_00(HW_BSF_SIZE_WITH_INLINE, same, attrs->check_mask, wire_size,
+				    memory_size);
+}
+
+/**
+ * cxib_fill_signature_format() - how the data of a region is signed
+ * @format: filled
+ * @mr: region that was mapped, and whose sig_attrs say how
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL for a kind of signature, a block size or a seed that the
+ * device does not have, and for metadata of another size than the blocks need.
+ */
+int cxib_fill_signature_format(struct hw_bsf *format, const struct cxib_signed_mr *mr)
+{
+	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
+	struct hw_bsf_basic *basic = hw_bsf_basic(format);
+	u32 wire_size, memory_size;
+
+	if (check_domain(&attrs->wire, &wire_size) || check_domain(&attrs->mem, &memory_size) ||
+	    !metadata_fits(mr))
+		return -EINVAL;
+	*format = (struct hw_bsf){};
+	basic->dw[0] = block_structure(attrs, wire_size, memory_size);
+	basic->dw[1] = hw_bsf_basic_pack_04(raw_length(mr));
+	if (wire_size != NO_BLOCKS) {
+		basic->dw[2] = hw_bsf_basic_pack_08(HW_BSF_BLOCK_FORMAT_T10_DIF,
+						    mr->wire_variable);
+		fill_inline(hw_bsf_w_inl(format), &attrs->wire.sig.dif);
+	}
+	if (memory_size != NO_BLOCKS) {
+		basic->dw[3] = hw_bsf_basic_pack_0c(HW_BSF_BLOCK_FORMAT_T10_DIF,
+						    mr->memory_variable);
+		fill_inline(hw_bsf_m_inl(format), &attrs->mem.sig.dif);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_fill_signature_format);

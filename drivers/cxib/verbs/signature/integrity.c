@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory regions with signatures: made, mapped, destroyed, and the errors that
+ * the device has found in them.
+ *
+ * The region's own key describes one range of data and one of metadata, which
+ * the device interleaves. Where either consists of pieces, a second key makes
+ * one range of them.
+ */
+#include <kunit/visibility.h>
+#include <linux/slab.h>
+
+#include "hw/completion.h"
+#include "hw/contexts.h"
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+#include "verbs/signature/integrity.h"
+
+/* Entries of the region's own key: a strided block, or one range. */
+#define RANGE_OCTWORDS	4
+
+#define KEY_INDEX_SHIFT	8
+
+/* Variables that a region has: one for each form of the data. */
+#define WIRE		0
+#define MEMORY		1
+
+static int create_key_of_pieces(struct cxib_signed_mr *mr, struct ib_pd *pd)
+{
+	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_mkey_params params = {
+		.pd = to_pd(pd)->number,
+		.variant = cxib_next_key_variant(verbs),
+		.indirect = true,
+		.log_page_size = PAGE_SHIFT,
+		.octwords = mr->mr.list_size / sizeof(struct hw_klm),
+	};
+
+	return cxib_create_mkey(commands_of(verbs), &params, &mr->pieces_key);
+}
+
+static int create_key(struct cxib_signed_mr *mr, struct ib_pd *pd)
+{
+	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_mkey_params params = {
+		.pd = to_pd(pd)->number,
+		.variant = cxib_next_key_variant(verbs),
+		.indirect = true,
+		.is_signed = true,
+		.log_page_size = PAGE_SHIFT,
+		.octwords = RANGE_OCTWORDS,
+	};
+	int err;
+
+	err = cxib_create_mkey(commands_of(verbs), &params, &mr->mr.ib.lkey);
+	mr->mr.ib.rkey = mr->mr.ib.lkey;
+	return err;
+}
+
+static void destroy_key(struct cxib_verbs *verbs, u32 key)
+{
+	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), key));
+}
+
+static int create_variables(struct cxib_signed_mr *mr, struct ib_pd *pd)
+{
+	u32 numbers[CXIB_PSV_COUNT];
+	int err;
+
+	err = cxib_create_psv(commands_of(to_verbs(pd->device)), to_pd(pd)->number, numbers);
+	mr->wire_variable = numbers[WIRE];
+	mr->memory_variable = numbers[MEMORY];
+	return err;
+}
+
+static void destroy_variables(struct cxib_verbs *verbs, struct cxib_signed_mr *mr)
+{
+	struct cxib_command_queue *commands = commands_of(verbs);
+
+	cxib_end_in_device(verbs, NULL, cxib_destroy_psv(commands, mr->wire_variable));
+	cxib_end_in_device(verbs, NULL, cxib_destroy_psv(commands, mr->memory_variable));
+}
+
+/* From here on completions with errors find the region. */
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_signed_mr *mr, struct ib_pd *pd)
+{
+	int err;
+
+	err = create_variables(mr, pd);
+	if (err)
+		return err;
+	err = create_key_of_pieces(mr, pd);
+	if (err)
+		goto destroy_variables;
+	err = create_key(mr, pd);
+	if (err)
+		goto destroy_key_of_pieces;
+	err = xa_insert_irq(&verbs->signed_regions, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
+			    GFP_KERNEL);
+	if (err)
+		goto destroy_key;
+	return 0;
+
+destroy_key:
+	destroy_key(verbs, mr->mr.ib.lkey);
+destroy_key_of_pieces:
+	destroy_key(verbs, mr->pieces_key);
+destroy_variables:
+	destroy_variables(verbs, mr);
+	return err;
+}
+
+static int check_sizes(struct ib_pd *ib, u32 data_most, u32 metadata_most)
+{
+	if (!to_verbs(ib->device)->hw->caps.sho)
+		return -EOPNOTSUPP;
+	if (data_most && data_most <= CXIB_SIGNED_PIECES_MAX &&
+	    metadata_most <= CXIB_SIGNED_PIECES_MAX)
+		return 0;
+	ibdev_dbg(ib->device,
+		  "a region with signatures of %u pieces of data and %u of metadata is not possible, up to %u of each are\n",
+		  data_most, metadata_most, CXIB_SIGNED_PIECES_MAX);
+	return -EINVAL;
+}
+
+/**
+ * cxib_alloc_signed_mr() - a region with signatures that requests register
+ * @ib: protection domain
+ * @data_most: pieces of data that it can have
+ * @metadata_most: pieces of metadata
+ *
+ * Context: process context, may sleep.
+ * Return: the region; its key is free. ERR_PTR(): -EOPNOTSUPP when the device
+ * has no signatures, -EINVAL when there are too many pieces, -ENOMEM; as
+ * cxib_pd_prepare_key().
+ */
+struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata_most)
+{
+	struct cxib_signed_mr *mr;
+	int err;
+
+	err = check_sizes(ib, data_most, metadata_most);
+	if (err)
+		return ERR_PTR(err);
+	err = cxib_pd_prepare_key(ib);
+	if (err)
+		return ERR_PTR(err);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&mr->lock);
+	mr->expected_errors = 1;
+	mr->mr.is_indirect = true;
+	mr->mr.entry_size = sizeof(struct hw_klm);
+	mr->mr.entry_most = data_most + metadata_most;
+	err = cxib_make_key_list(ib->device, &mr->mr);
+	if (err)
+		goto free_mr;
+	err = create_in_device(to_verbs(ib->device), mr, ib);
+	if (err)
+		goto free_list;
+	return &mr->mr.ib;
+
+free_list:
+	cxib_free_key_list(ib->device, &mr->mr);
+free_mr:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * cxib_free_signed_mr() - no request can use a region with signatures any more
+ * @mr: region; freed
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_free_signed_mr(struct cxib_signed_mr *mr)
+{
+	struct cxib_verbs *verbs = to_verbs(mr->mr.ib.device);
+
+	/* First, so that no other region has the same index yet. */
+	xa_erase_irq(&verbs->signed_regions, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
+	destroy_key(verbs, mr->mr.ib.lkey);
+	destroy_key(verbs, mr->pieces_key);
+	destroy_variables(verbs, mr);
+	cxib_free_key_list(&verbs->ib, &mr->mr);
+	kfree(mr);
+}
+
+/* Whose pieces are added to the list. */
+struct pieces {
+	struct scatterlist *list;
+	int count;
+	unsigned int *offset;
+};
+
+static unsigned int take_offset(const struct pieces *pieces)
+{
+	unsigned int offset = pieces->offset ? *pieces->offset : 0;
+
+	if (pieces->offset)
+		*pieces->offset = 0;
+	return offset;
+}
+
+static u64 length_of(const struct pieces *pieces)
+{
+	struct scatterlist *piece;
+	u64 length = 0;
+	int i;
+
+	for_each_sg(pieces->list, piece, pieces->count, i)
+		length += sg_dma_len(piece);
+	return length - (pieces->count && pieces->offset ? *pieces->offset : 0);
+}
+
+/* What the pieces key has, from its entry number @first on. */
+static void list_pieces(struct cxib_signed_mr *mr, unsigned int first, const struct pieces *pieces)
+{
+	struct hw_klm *entry = (struct hw_klm *)mr->mr.list + first;
+	unsigned int skip = take_offset(pieces);
+	struct scatterlist *piece;
+	int i;
+
+	for_each_sg(pieces->list, piece, pieces->count, i) {
+		hw_klm_pack(entry++, sg_dma_len(piece) - skip, to_pd(mr->mr.ib.pd)->key,
+			    sg_dma_address(piece) + skip);
+		skip = 0;
+	}
+}
+
+static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
+			  const struct pieces *metadata)
+{
+	struct device *dev = to_verbs(mr->mr.ib.device)->hw->bus->dev;
+	struct cxib_mr *pieces = &mr->mr;
+
+	dma_sync_single_for_cpu(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
+	memset(pieces->list, 0, pieces->list_size);
+	list_pieces(mr, 0, data);
+	list_pieces(mr, data->count, metadata);
+	dma_sync_single_for_device(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
+	cxib_key_list_filled(pieces, data->count + metadata->count);
+	mr->data.key = mr->pieces_key;
+	mr->data.address = 0;
+	mr->metadata.key = mr->pieces_key;
+	mr->metadata.address = mr->data.length;
+}
+
+/* The key of all memory will do. */
+static void map_directly(struct cxib_signed_mr *mr, const struct pieces *data,
+			 const struct pieces *metadata)
+{
+	const u32 key = to_pd(mr->mr.ib.pd)->key;
+
+	cxib_key_list_filled(&mr->mr, 0);
+	mr->data.key = key;
+	mr->data.address = sg_dma_address(data->list) + take_offset(data);
+	mr->metadata.key = key;
+	mr->metadata.address = 0;
+	if (metadata->count)
+		mr->metadata.address = sg_dma_address(metadata->list) + take_offset(metadata);
+}
+
+static int map(struct cxib_signed_mr *mr, const struct pieces *data, const struct pieces *metadata)
+{
+	u64 data_length, metadata_length;
+
+	if (data->count <= 0 || metadata->count < 0)
+		return -EINVAL;
+	if (data->count + metadata->count > mr->mr.entry_most)
+		return -ENOMEM;
+	data_length = length_of(data);
+	metadata_length = length_of(metadata);
+	if (!data_length || data_length + metadata_length > U32_MAX)
+		return -EINVAL;
+	mr->data.length = data_length;
+	mr->metadata.length = metadata_length;
+	if (data->count == 1 && metadata->count <= 1)
+		map_directly(mr, data, metadata);
+	else
+		map_with_list(mr, data, metadata);
+	return 0;
+}
+
+/**
+ * cxib_map_signed_mr() - says what memory a region with signatures will be for
+ * @ib: region that nothing uses
+ * @data: pieces of data, of any length and place
+ * @data_count: their number
+ * @data_offset: bytes of the first one that do not belong to it; NULL: none
+ * @metadata: pieces of metadata
+ * @metadata_count: their number; 0: there is none in memory
+ * @metadata_offset: as @data_offset
+ *
+ * How the data is signed may be said later, before the region is registered.
+ *
+ * Context: any.
+ * Return: 0; -ENOMEM when there are more pieces than the region was made for,
+ * -EINVAL when there is no data, or 4 GiB and more.
+ */
+int cxib_map_signed_mr(struct ib_mr *ib, struct scatterlist *data, int data_count,
+		       unsigned int *data_offset, struct scatterlist *metadata,
+		       int metadata_count, unsigned int *metadata_offset)
+{
+	const struct pieces data_pieces = { data, data_count, data_offset };
+	const struct pieces metadata_pieces = { metadata, metadata_count, metadata_offset };
+	struct cxib_signed_mr *mr = to_signed_mr(ib);
+	int err;
+
+	err = map(mr, &data_pieces, &metadata_pieces);
+	if (err)
+		return err;
+	ib->iova = 0;
+	ib->length = mr->data.length + mr->metadata.length;
+	ib->sig_attrs->meta_length = mr->metadata.length;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_map_signed_mr);
+
+/* The part that is wrong; the first one in the block, should there be several. */
+static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *error)
+{
+	const u32 syndrome = hw_sig_err_cqe_get_syndrome(entry);
+	const u32 expected = hw_sig_err_cqe_get_expected_trans_sig(entry);
+	const u32 actual = hw_sig_err_cqe_get_actual_trans_sig(entry);
+
+	error->sig_err_offset = hw_sig_err_cqe_get_err_offset(entry);
+	error->key = hw_sig_err_cqe_get_mkey(entry);
+	if (syndrome & HW_CQE_SIG_SYNDROME_GUARD) {
+		error->err_type = IB_SIG_BAD_GUARD;
+		error->expected = upper_16_bits(expected);
+		error->actual = upper_16_bits(actual);
+	} else if (syndrome & HW_CQE_SIG_SYNDROME_APPTAG) {
+		error->err_type = IB_SIG_BAD_APPTAG;
+		error->expected = lower_16_bits(expected);
+		error->actual = lower_16_bits(actual);
+	} else {
+		error->err_type = IB_SIG_BAD_REFTAG;
+		error->expected = hw_sig_err_cqe_get_expected_reftag(entry);
+		error->actual = hw_sig_err_cqe_get_actual_reftag(entry);
+	}
+}
+
+/**
+ * cxib_note_signature_error() - the device has found a signature that is wrong
+ * @verbs: RDMA device
+ * @entry: what it says; copied out of the completion queue
+ *
+ * Nothing happens if the region is gone.
+ *
+ * Context: any.
+ */
+void cxib_note_signature_error(struct cxib_verbs *verbs, const struct hw_sig_err_cqe *entry)
+{
+	const u32 index = hw_sig_err_cqe_get_mkey(entry) >> KEY_INDEX_SHIFT;
+	struct cxib_signed_mr *mr;
+	unsigned long flags;
+
+	/* As long as this lock is held the region stays. */
+	xa_lock_irqsave(&verbs->signed_regions, flags);
+	mr = xa_load(&verbs->signed_regions, index);
+	if (mr) {
+		spin_lock(&mr->lock);
+		decode_error(entry, &mr->error);
+		mr->has_error = true;
+		mr->expected_errors ^= 1;
+		spin_unlock(&mr->lock);
+	}
+	xa_unlock_irqrestore(&verbs->signed_regions, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
+
+static void take_error(struct cxib_signed_mr *mr, struct ib_mr_status *status)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&mr->lock, flags);
+	if (mr->has_error) {
+		status->fail_status = IB_MR_CHECK_SIG_STATUS;
+		status->sig_err = mr->error;
+	}
+	mr->has_error = false;
+	mr->is_unchecked = false;
+	spin_unlock_irqrestore(&mr->lock, flags);
+}
+
+/**
+ * cxib_check_mr_status() - what became of a transfer
+ * @ib: region with signatures; the completion of the transfer was polled
+ * @mask: IB_MR_CHECK_SIG_STATUS
+ * @status: filled
+ *
+ * An error is told once. Afterwards the region can be registered again.
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL when there is nothing like that to check.
+ */
+int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status)
+{
+	if (ib->type != IB_MR_TYPE_INTEGRITY || mask & ~IB_MR_CHECK_SIG_STATUS) {
+		ibdev_dbg(ib->device, "status 0x%x of a region of type %d cannot be checked\n",
+			  mask, ib->type);
+		return -EINVAL;
+	}
+	status->fail_status = 0;
+	if (mask)
+		take_error(to_signed_mr(ib), status);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_check_mr_status);

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Registering a region with signatures: up to four requests for the device, which
+ * are one for their poster. The last one says that all are done.
+ */
+#include <linux/spinlock.h>
+
+#include "hw/work_queue.h"
+#include "verbs/qp/post.h"
+#include "verbs/signature/integrity.h"
+
+#define ANY_QUEUE_PAIR	0xffffff
+#define VARIANT_MASK	0xff
+
+/* What the request for the region consists of, by blocks. */
+#define KEY_BLOCK	1
+#define RANGES_BLOCK	2
+#define FORMAT_BLOCK	3
+#define REGION_OCTWORDS	16
+
+#define STATE_OCTWORDS	2
+
+/* Of a strided block: its header, the data, the metadata. */
+#define STRIDED_ENTRIES	2
+
+/**
+ * struct part - one of the requests for the device
+ * @opcode: enum hw_wqe_opcode
+ * @fence: how it waits for earlier ones
+ * @octwords: its length
+ * @key: memory key that it changes; 0: none
+ */
+struct part {
+	enum hw_wqe_opcode opcode;
+	enum hw_fence_mode fence;
+	u32 octwords;
+	u32 key;
+};
+
+/* Signals nothing, unless it fails. */
+static void write_control(struct cxib_qp *qp, const struct part *part)
+{
+	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, qp->sends.produced);
+
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX, part->opcode);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, part->octwords);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, part->fence, HW_COMPLETION_MODE_ONLY_ERROR, 0);
+	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(part->key);
+}
+
+/* The entries of the blocks are written before anybody can see that they are used. */
+static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, u8 completion)
+{
+	struct cxib_send_queue *sends = &qp->sends;
+	u32 blocks = DIV_ROUND_UP(part->octwords, CXIB_OCTWORDS_IN_BLOCK);
+	u32 i;
+
+	write_control(qp, part);
+	for (i = 1; i < blocks; i++)
+		sends->entries[(sends->produced + i) & sends->mask].blocks = 0;
+	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
+		.wr_id = wr_id,
+		.blocks = blocks,
+		.opcode = completion,
+	};
+	/* Pairs with retire_send(). */
+	smp_store_release(&sends->produced, sends->produced + blocks);
+}
+
+static void register_pieces(struct cxib_qp *qp, const struct cxib_signed_mr *mr, u64 wr_id)
+{
+	struct part part = {
+		.opcode = HW_WQE_OPCODE_UMR,
+		.fence = qp->sends.key_fence,
+		.key = mr->pieces_key,
+	};
+
+	part.octwords = cxib_write_pieces(qp, &mr->mr, mr->pieces_key,
+					  cxib_send_block(qp, qp->sends.produced));
+	finish_part(qp, &part, wr_id, CXIB_WC_PART);
+}
+
+/* Bytes of memory that belong to the region. */
+static u32 length_in_memory(const struct cxib_signed_mr *mr)
+{
+	if (mr->mr.ib.sig_attrs->mem.sig_type == IB_SIG_TYPE_NONE)
+		return mr->data.length;
+	return mr->data.length + mr->metadata.length;
+}
+
+static void fill_key(struct hw_mkey_seg *segment, const struct cxib_signed_mr *mr,
+		     const struct ib_reg_wr *wr)
+{
+	const u32 access = wr->access;
+
+	segment->dw[0] = hw_mkey_seg_pack_00(0, 0, 0, 0, 1, 0, !!(access & IB_ACCESS_REMOTE_WRITE),
+					     !!(access & IB_ACCESS_REMOTE_READ),
+					     !!(access & IB_ACCESS_LOCAL_WRITE), 1,
+					     HW_MKEY_ACCESS_MODE_KLMS, 0);
+	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, wr->key & VARIANT_MASK);
+	segment->dw[2] = 0;
+	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->expected_errors, 1, 0);
+	hw_set_u64(&segment->dw[4], mr->mr.ib.iova);
+	hw_set_u64(&segment->dw[6], length_in_memory(mr));
+	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_OCTWORD);
+	segment->dw[9] = 0;
+	hw_set_u64(&segment->dw[10], 0);
+	segment->dw[12] = 0;
+	segment->dw[13] = hw_mkey_seg_pack_34(CXIB_OCTWORDS_IN_BLOCK);
+	segment->dw[14] = hw_mkey_seg_pack_38(0, PAGE_SHIFT);
+	segment->dw[15] = 0;
+}
+
+/* In memory each block is followed by what belongs to it, wherever that lies. */
+static void fill_strided_block(void *ranges, const struct cxib_signed_mr *mr)
+{
+	const u32 interval = mr->mr.ib.sig_attrs->mem.sig.dif.pi_interval;
+	struct hw_stride_block_ctrl_seg *header = ranges;
+	struct hw_stride_block_entry *entry = ranges + sizeof(*header);
+
+	hw_stride_block_ctrl_seg_pack(header, interval + CXIB_DIF_SIZE, HW_STRIDE_BLOCK_OP_REPEAT,
+				      mr->data.length / interval, STRIDED_ENTRIES);
+	hw_stride_block_entry_pack(&entry[0], interval, interval, mr->data.key, mr->data.address);
+	hw_stride_block_entry_pack(&entry[1], CXIB_DIF_SIZE, CXIB_DIF_SIZE, mr->metadata.key,
+				   mr->metadata.address);
+}
+
+static void fill_ranges(void *ranges, const struct cxib_signed_mr *mr)
+{
+	memset(ranges, 0, CXIB_SEND_BLOCK);
+	if (length_in_memory(mr) != mr->data.length)
+		fill_strided_block(ranges, mr);
+	else
+		hw_klm_pack(ranges, mr->data.length, mr->data.key, mr->data.address);
+}
+
+/* It needs the key of the pieces, and nobody may use the region's own any more. */
+static enum hw_fence_mode region_fence(const struct cxib_send_queue *sends)
+{
+	return sends->key_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
+							sends->key_fence;
+}
+
+static void register_region(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
+			    const struct ib_reg_wr *wr, const struct hw_bsf *format)
+{
+	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
+			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_EN_SIGERR | HW_MKEY_MASK_BSF_EN |
+			 HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR |
+			 HW_MKEY_MASK_RW | HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE;
+	const struct part part = {
+		.opcode = HW_WQE_OPCODE_UMR,
+		.fence = region_fence(&qp->sends),
+		.octwords = REGION_OCTWORDS,
+		.key = wr->key,
+	};
+	const u32 first = qp->sends.produced;
+	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, first);
+
+	/* Without an offset of the translation its field is the length of the format. */
+	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
+				 HW_UMR_FLAGS_INLINE | HW_UMR_FLAGS_CHECK_NOT_FREE,
+				 CXIB_OCTWORDS_IN_BLOCK, sizeof(*format) / CXIB_OCTWORD, mask, 0);
+	fill_key(cxib_send_block(qp, first + KEY_BLOCK), mr, wr);
+	fill_ranges(cxib_send_block(qp, first + RANGES_BLOCK), mr);
+	memcpy(cxib_send_block(qp, first + FORMAT_BLOCK), format, sizeof(*format));
+	finish_part(qp, &part, wr->wr.wr_id, CXIB_WC_PART);
+}
+
+/* What the signature of the first block begins with. */
+static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_domain *domain,
+		      u64 wr_id, u8 completion)
+{
+	const struct part part = {
+		.opcode = HW_WQE_OPCODE_SET_PSV,
+		.fence = HW_FENCE_MODE_INITIATOR_SMALL,
+		.octwords = STATE_OCTWORDS,
+	};
+	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, qp->sends.produced);
+	const struct ib_t10_dif_domain *dif = &domain->sig.dif;
+	u32 signature = 0, tag = 0;
+
+	if (domain->sig_type == IB_SIG_TYPE_T10_DIF) {
+		signature = (u32)dif->bg << 16 | dif->app_tag;
+		tag = dif->ref_tag;
+	}
+	hw_seg_set_psv_pack((struct hw_seg_set_psv *)(control + 1), variable, 0, 0, signature,
+			    tag);
+	finish_part(qp, &part, wr_id, completion);
+}
+
+/* The poster sees the last part only. */
+static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
+			   struct hw_wqe_ctrl_seg *control)
+{
+	const u32 flags = wr->send_flags | qp->sends.flags;
+
+	if (flags & IB_SEND_SIGNALED)
+		hw_wqe_ctrl_seg_set_ce(control, HW_COMPLETION_MODE_CQ_UPDATE);
+	if (flags & IB_SEND_SOLICITED)
+		hw_wqe_ctrl_seg_set_se(control, 1);
+}
+
+static void write_parts(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
+			const struct ib_reg_wr *wr, const struct hw_bsf *format)
+{
+	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
+	const u64 wr_id = wr->wr.wr_id;
+	struct hw_wqe_ctrl_seg *last;
+
+	if (mr->mr.entry_count)
+		register_pieces(qp, mr, wr_id);
+	register_region(qp, mr, wr, format);
+	set_state(qp, mr->memory_variable, &attrs->mem, wr_id, CXIB_WC_PART);
+	last = cxib_send_block(qp, qp->sends.produced);
+	set_state(qp, mr->wire_variable, &attrs->wire, wr_id, IB_WC_REG_MR);
+	set_completion(qp, &wr->wr, last);
+	qp->sends.last = last;
+	qp->sends.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
+}
+
+static bool has_room(const struct cxib_send_queue *sends)
+{
+	u32 end = sends->produced + CXIB_SIGNED_REGISTRATION_BLOCKS;
+
+	/* Pairs with the release of the poller, who has read the entries before. */
+	return end - smp_load_acquire(&sends->consumed) <= sends->mask + 1;
+}
+
+static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
+{
+	const int possible = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+
+	if (wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~possible)
+		return -EINVAL;
+	return has_room(&qp->sends) ? 0 : -ENOMEM;
+}
+
+/**
+ * cxib_build_signed_registration() - writes what registers a region with signatures
+ * @qp: queue pair that was made for it; its send queue is locked
+ * @wr: the request
+ *
+ * Return: 0;
+ *	-EINVAL for a region without signatures, for access of other kinds than
+ *	reads and writes, for signatures or metadata that are not possible, and
+ *	when nobody has checked the region since it was registered last,
+ *	-ENOMEM when the send queue has no room.
+ */
+int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
+{
+	struct cxib_signed_mr *mr = to_signed_mr(wr->mr);
+	struct hw_bsf format;
+	int err;
+
+	lockdep_assert_held(&qp->sends.lock);
+
+	err = check_request(qp, wr);
+	if (!err)
+		err = cxib_fill_signature_format(&format, mr);
+	if (err)
+		return err;
+	spin_lock(&mr->lock);
+	/* An error that is not known here yet would keep the device from telling of more. */
+	if (mr->is_unchecked)
+		err = -EINVAL;
+	else
+		write_parts(qp, mr, wr, &format);
+	mr->is_unchecked = true;
+	spin_unlock(&mr->lock);
+	return err;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shared receive queues: made, changed, queried, destroyed; their events. */
+#include <linux/bitmap.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "hw/srq.h"
+#include "hw/work_queue.h"
+#include "verbs/qp/qp.h"
+#include "verbs/srq/srq.h"
+
+static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, u32 most)
+{
+	ibdev_dbg(srq->ib.device, "%s %u of a shared receive queue is not possible, %u to %u are\n",
+		  name, value, least, most);
+	return -EINVAL;
+}
+
+/**
+ * struct commands - what shared receive queues of a type are made, asked and ended by
+ * @create: makes one
+ * @destroy: ends one
+ * @arm: an event when requests get few
+ * @query: when it comes
+ */
+struct commands {
+	int (*create)(struct cxib_command_queue *queue,
+		      const struct cxib_shared_queue_params *params, u32 *number);
+	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 number);
+	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+};
+
+static const struct commands types[] = {
+	[IB_SRQT_BASIC] = {
+		cxib_create_shared_queue, cxib_destroy_shared_queue, cxib_arm_shared_queue,
+		cxib_query_shared_queue,
+	},
+	[IB_SRQT_XRC] = {
+		cxib_create_xrc_queue, cxib_destroy_xrc_queue, cxib_arm_xrc_queue,
+		cxib_query_xrc_queue,
+	},
+	[IB_SRQT_TM] = {
+		cxib_create_tagged_queue, cxib_destroy_tagged_queue, cxib_arm_tagged_queue,
+		cxib_query_tagged_queue,
+	},
+};
+
+static const struct commands *type_of(const struct cxib_srq *srq)
+{
+	return &types[srq->ib.srq_type];
+}
+
+static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
+{
+	const struct cxib_device_caps *caps = &to_verbs(srq->ib.device)->hw->caps;
+
+	switch (type) {
+	case IB_SRQT_BASIC:
+		return true;
+	case IB_SRQT_XRC:
+		return caps->xrc;
+	case IB_SRQT_TM:
+		return caps->tag_matching && caps->log_max_xrq && srq->is_user;
+	default:
+		return false;
+	}
+}
+
+static int prepare_tags(struct cxib_srq *srq, u32 count)
+{
+	const u32 most = srq->ib.device->attrs.tm_caps.max_num_tags;
+
+	if (count < 1 || count > most)
+		return refuse(srq, "max_num_tags", count, 1, most);
+	srq->log_tags = order_base_2(count + 1);
+	return 0;
+}
+
+/**
+ * cxib_srq_prepare() - the first half of making a shared receive queue
+ * @srq: as the RDMA core has made it; @is_user is filled
+ * @init: what is wanted
+ *
+ * Return: 0, -EOPNOTSUPP or -EINVAL when that is not possible.
+ */
+int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
+{
+	const struct ib_device_attr *most = &srq->ib.device->attrs;
+	u32 stride;
+	int err;
+
+	if (!is_supported(srq, init->srq_type)) {
+		ibdev_dbg(srq->ib.device, "shared receive queues of type %d are not supported\n",
+			  init->srq_type);
+		return -EOPNOTSUPP;
+	}
+	if (init->attr.max_wr > most->max_srq_wr)
+		return refuse(srq, "max_wr", init->attr.max_wr, 0, most->max_srq_wr);
+	if (init->attr.max_sge > most->max_srq_sge)
+		return refuse(srq, "max_sge", init->attr.max_sge, 0, most->max_srq_sge);
+	if (init->srq_type == IB_SRQT_TM) {
+		err = prepare_tags(srq, init->ext.tag_matching.max_num_tags);
+		if (err)
+			return err;
+	}
+	/* One request is never posted: the next one that gets free is linked to it. */
+	srq->log_size = order_base_2(init->attr.max_wr + 1);
+	stride = sizeof(struct hw_wqe_srq_next_seg) +
+		 max(init->attr.max_sge, 1U) * sizeof(struct hw_wqe_data_seg);
+	srq->log_stride = order_base_2(stride);
+	srq->max_sge = (BIT(srq->log_stride) - sizeof(struct hw_wqe_srq_next_seg)) /
+		       sizeof(struct hw_wqe_data_seg);
+	spin_lock_init(&srq->lock);
+	cxib_reference_init(&srq->reference);
+	return 0;
+}
+
+static bool is_xrc(const struct cxib_srq *srq)
+{
+	return srq->ib.srq_type == IB_SRQT_XRC;
+}
+
+/* Any program can have those of XRC domains. */
+static u16 uid_of(const struct cxib_srq *srq)
+{
+	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
+}
+
+static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	struct cxib_shared_queue_params params = {
+		.uid = uid_of(srq),
+		.buffer = &srq->buffer,
+		.log_size = srq->log_size,
+		.log_stride = srq->log_stride,
+		.pd = to_pd(srq->ib.pd)->number,
+		.record = srq->record.dma,
+		.user_index = srq->user_index,
+		.log_tags = srq->log_tags,
+		.fetches_rendezvous = verbs->hw->caps.rndv_offload_rc,
+	};
+	int err;
+
+	if (ib_srq_has_cq(srq->ib.srq_type))
+		params.cqn = to_cq(srq->ib.ext.cq)->number;
+	if (is_xrc(srq))
+		params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->number;
+	err = type_of(srq)->create(commands_of(verbs), &params, &srq->number);
+	if (is_xrc(srq))
+		srq->ib.ext.xrc.srq_num = srq->number;
+	return err;
+}
+
+static bool reports_to_kernel(const struct cxib_srq *srq)
+{
+	return is_xrc(srq) && !srq->is_user;
+}
+
+/**
+ * cxib_srq_publish() - the last step: events and polling find the SRQ, DEVX commands may name it
+ * @srq: shared receive queue that was started
+ *
+ * The creation of the SRQ must not fail afterwards: a program may guess its
+ * number and have the device refer to it, and then it cannot be destroyed.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EBUSY or -ENOMEM.
+ */
+int cxib_srq_publish(struct cxib_srq *srq)
+{
+	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
+	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+	struct cxib_cq *cq;
+
+	if (err || !reports_to_kernel(srq))
+		return err;
+	cq = to_cq(srq->ib.ext.cq);
+	spin_lock_irq(&cq->lock);
+	cq->shared_queues++;
+	spin_unlock_irq(&cq->lock);
+	return 0;
+}
+
+/* Nobody finds it any more: its number can be another one's from now on. */
+static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	struct cxib_cq *cq;
+
+	if (!reports_to_kernel(srq)) {
+		xa_erase_irq(&verbs->shared_queues, srq->number);
+		return;
+	}
+	cq = to_cq(srq->ib.ext.cq);
+	spin_lock_irq(&cq->lock);
+	cq->shared_queues--;
+	cq->shared_queues_going++;
+	xa_erase(&verbs->shared_queues, srq->number);
+	spin_unlock_irq(&cq->lock);
+}
+
+static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq,
+			     const struct ib_udata *udata)
+{
+	int err = type_of(srq)->destroy(commands_of(verbs), uid_of(srq), srq->number);
+
+	return cxib_end_in_device(verbs, udata, err);
+}
+
+/**
+ * cxib_srq_start() - the second half: the device knows the queue
+ * @srq: shared receive queue with memory
+ *
+ * Nothing can refer to the SRQ before cxib_srq_publish(), so until then
+ * cxib_srq_abort() always ends it.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or as cxib_create_shared_queue().
+ */
+int cxib_srq_start(struct cxib_srq *srq)
+{
+	return create_in_device(to_verbs(srq->ib.device), srq);
+}
+
+/**
+ * cxib_srq_abort() - undoes cxib_srq_start()
+ * @srq: shared receive queue that is not published
+ */
+void cxib_srq_abort(struct cxib_srq *srq)
+{
+	destroy_in_device(to_verbs(srq->ib.device), srq, NULL);
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
+{
+	struct device *dev = verbs->hw->bus->dev;
+	int err = -ENOMEM;
+
+	srq->entries = kvcalloc(BIT(srq->log_size), sizeof(*srq->entries), GFP_KERNEL);
+	if (!srq->entries)
+		return err;
+	srq->outstanding = bitmap_zalloc(BIT(srq->log_size), GFP_KERNEL);
+	if (!srq->outstanding)
+		goto free_entries;
+	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
+	if (err)
+		goto free_bitmap;
+	err = cxib_record_create(verbs->hw, &srq->record);
+	if (err)
+		goto destroy_buffer;
+	cxib_link_requests(srq);
+	return 0;
+
+destroy_buffer:
+	cxib_buffer_destroy(&srq->buffer, dev);
+free_bitmap:
+	bitmap_free(srq->outstanding);
+free_entries:
+	kvfree(srq->entries);
+	return err;
+}
+
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq, int err)
+{
+	cxib_free_queue_memory(verbs, &srq->buffer, &srq->record, err);
+	bitmap_free(srq->outstanding);
+	kvfree(srq->entries);
+}
+
+/* For the kernel. */
+int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr *init)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_srq *srq = to_srq(ib);
+	int err;
+
+	err = cxib_srq_prepare(srq, init);
+	if (err)
+		return err;
+	err = cxib_pd_prepare_key(ib->pd);
+	if (err)
+		return err;
+	srq->user_index = CXIB_NO_USER_INDEX;
+	err = make_memory(verbs, srq);
+	if (err)
+		return err;
+	err = cxib_srq_start(srq);
+	if (err)
+		goto free_memory;
+	err = cxib_srq_publish(srq);
+	if (err)
+		goto abort;
+	init->attr.max_wr = BIT(srq->log_size) - 1;
+	init->attr.max_sge = srq->max_sge;
+	return 0;
+
+abort:
+	cxib_srq_abort(srq);
+free_memory:
+	free_memory(verbs, srq, err);
+	return err;
+}
+
+int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_srq *srq = to_srq(ib);
+	int err;
+
+	/* Before the device can give its number to another one. */
+	withdraw(verbs, srq);
+	err = destroy_in_device(verbs, srq, udata);
+	if (err) {
+		/* A queue that commands of the program have made still receives from it. */
+		xa_store_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL | __GFP_NOFAIL);
+		return err;
+	}
+	if (reports_to_kernel(srq))
+		cxib_cq_forget_srq(to_cq(srq->ib.ext.cq), srq->number);
+	cxib_reference_end(&srq->reference);
+	if (!srq->is_user)
+		free_memory(verbs, srq, 0);
+	return 0;
+}
+
+int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata)
+{
+	struct cxib_srq *srq = to_srq(ib);
+
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit >= BIT(srq->log_size))
+		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
+	return type_of(srq)->arm(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+				 attr->srq_limit);
+}
+
+int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	struct cxib_srq *srq = to_srq(ib);
+	u16 limit;
+	int err;
+
+	err = type_of(srq)->query(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+				  &limit);
+	if (err)
+		return err;
+	attr->srq_limit = limit;
+	attr->max_wr = BIT(srq->log_size) - 1;
+	attr->max_sge = srq->max_sge;
+	return 0;
+}
+
+/**
+ * cxib_get_srq() - a shared receive queue by its number
+ * @verbs: RDMA device
+ * @number: anything
+ *
+ * Context: any.
+ * Return: the queue, to be given back with cxib_reference_put(); NULL if there is none.
+ */
+struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number)
+{
+	struct cxib_srq *srq;
+	unsigned long flags;
+
+	xa_lock_irqsave(&verbs->shared_queues, flags);
+	srq = xa_load(&verbs->shared_queues, number);
+	if (srq)
+		refcount_inc(&srq->reference.count);
+	xa_unlock_irqrestore(&verbs->shared_queues, flags);
+	return srq;
+}
+
+/* In process context. */
+void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type)
+{
+	struct ib_event event = { .device = &verbs->ib, .event = type };
+	struct cxib_srq *srq = cxib_get_srq(verbs, number);
+
+	if (!srq)
+		return;
+	event.element.srq = &srq->ib;
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&event, srq->ib.srq_context);
+	cxib_reference_put(&srq->reference);
+}

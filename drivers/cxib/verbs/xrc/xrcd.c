@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* XRC domains, and what all XRC queue pairs share. */
+#include <linux/log2.h>
+
+#include "hw/mkey.h"
+#include "hw/srq.h"
+#include "hw/work_queue.h"
+#include "verbs/cq/cq.h"
+#include "verbs/qp/qp.h"
+#include "verbs/verbs.h"
+
+/* The queues that get nothing have one page each, and a record each. */
+enum { CQ_PART, SRQ_PART };
+
+#define LOG_CQ_ENTRIES	(PAGE_SHIFT - const_ilog2(sizeof(struct hw_cqe64)))
+#define LOG_SRQ_STRIDE	5
+#define LOG_SRQ_SIZE	(PAGE_SHIFT - LOG_SRQ_STRIDE)
+
+int cxib_create_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	if (!verbs->hw->caps.xrc) {
+		ibdev_dbg(ib->device, "the device has no XRC domains\n");
+		return -EOPNOTSUPP;
+	}
+	return cxib_alloc_xrcd(commands_of(verbs), &to_xrcd(ib)->number);
+}
+
+int cxib_destroy_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+{
+	struct cxib_verbs *verbs = to_verbs(ib->device);
+
+	return cxib_end_in_device(verbs, udata,
+				  cxib_dealloc_xrcd(commands_of(verbs), to_xrcd(ib)->number));
+}
+
+static struct cxib_buffer part(struct cxib_xrc *xrc, unsigned int page)
+{
+	return (struct cxib_buffer){ .pages = &xrc->buffer.pages[page], .page_count = 1 };
+}
+
+static int create_cq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+{
+	const struct cxib_buffer buffer = part(xrc, CQ_PART);
+	const struct cxib_cq_params params = {
+		.buffer = &buffer,
+		.log_size = LOG_CQ_ENTRIES,
+		.uar = verbs->hw->uar,
+		.eqn = verbs->hw->completion_eqs[0].eqn,
+		.record = xrc->records[CQ_PART].dma,
+	};
+	struct hw_cqe64 *entries = cxib_buffer_at(&buffer, 0);
+	size_t i;
+
+	for (i = 0; i < BIT(LOG_CQ_ENTRIES); i++)
+		hw_cqe64_set_opcode(&entries[i], HW_CQE_OPCODE_INVALID);
+	return cxib_create_cq(commands_of(verbs), &params, &xrc->cqn);
+}
+
+static int create_srq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+{
+	const struct cxib_buffer buffer = part(xrc, SRQ_PART);
+	const struct cxib_shared_queue_params params = {
+		.buffer = &buffer,
+		.log_size = LOG_SRQ_SIZE,
+		.log_stride = LOG_SRQ_STRIDE,
+		.pd = xrc->pd,
+		.record = xrc->records[SRQ_PART].dma,
+		.xrcd = xrc->xrcd,
+		.cqn = xrc->cqn,
+		.user_index = CXIB_NO_USER_INDEX,
+	};
+
+	return cxib_create_xrc_queue(commands_of(verbs), &params, &xrc->srqn);
+}
+
+static int make_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+{
+	struct device *dev = verbs->hw->bus->dev;
+	int err;
+
+	err = cxib_buffer_create(&xrc->buffer, dev, ARRAY_SIZE(xrc->records) * PAGE_SIZE);
+	if (err)
+		return err;
+	err = cxib_record_create(verbs->hw, &xrc->records[CQ_PART]);
+	if (err)
+		goto destroy_buffer;
+	err = cxib_record_create(verbs->hw, &xrc->records[SRQ_PART]);
+	if (err)
+		goto destroy_record;
+	return 0;
+
+destroy_record:
+	cxib_record_destroy(verbs->hw, &xrc->records[CQ_PART]);
+destroy_buffer:
+	cxib_buffer_destroy(&xrc->buffer, dev);
+	return err;
+}
+
+/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+static void free_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc, int err)
+{
+	struct cxib_buffer none = {};
+
+	cxib_free_queue_memory(verbs, &none, &xrc->records[SRQ_PART], err);
+	cxib_free_queue_memory(verbs, &xrc->buffer, &xrc->records[CQ_PART], err);
+}
+
+static int make_queues(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+{
+	int err;
+
+	err = create_cq(verbs, xrc);
+	if (err)
+		return err;
+	err = create_srq(verbs, xrc);
+	if (err)
+		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), 0, xrc->cqn));
+	return err;
+}
+
+static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+{
+	struct cxib_command_queue *commands = commands_of(verbs);
+	int err;
+
+	lockdep_assert_held(&xrc->lock);
+
+	err = make_memory(verbs, xrc);
+	if (err)
+		return err;
+	err = cxib_alloc_pd(commands, 0, &xrc->pd);
+	if (err)
+		goto free_memory;
+	err = cxib_alloc_xrcd(commands, &xrc->xrcd);
+	if (err)
+		goto dealloc_pd;
+	err = make_queues(verbs, xrc);
+	if (err)
+		goto dealloc_xrcd;
+	return 0;
+
+dealloc_xrcd:
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
+dealloc_pd:
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
+free_memory:
+	free_memory(verbs, xrc, err);
+	return err;
+}
+
+/**
+ * cxib_xrc_prepare() - sees to it that there is what XRC queue pairs share
+ * @verbs: RDMA device
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EOPNOTSUPP when the device has no XRC; an error of a command,
+ * -ENOMEM.
+ */
+int cxib_xrc_prepare(struct cxib_verbs *verbs)
+{
+	struct cxib_xrc *xrc = &verbs->xrc;
+	int err;
+
+	if (!verbs->hw->caps.xrc)
+		return -EOPNOTSUPP;
+	guard(mutex)(&xrc->lock);
+	if (xrc->ready)
+		return 0;
+	err = make(verbs, xrc);
+	xrc->ready = !err;
+	return err;
+}
+
+/**
+ * cxib_xrc_destroy() - the reverse
+ * @verbs: RDMA device without users
+ */
+void cxib_xrc_destroy(struct cxib_verbs *verbs)
+{
+	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_xrc *xrc = &verbs->xrc;
+
+	mutex_destroy(&xrc->lock);
+	if (!xrc->ready)
+		return;
+	cxib_end_in_device(verbs, NULL, cxib_destroy_xrc_queue(commands, 0, xrc->srqn));
+	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, xrc->cqn));
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
+	free_memory(verbs, xrc, 0);
+}

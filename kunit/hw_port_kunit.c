@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about ports: what is sent, and what is made of the answers. */
+#include <linux/string.h>
+
+#include "hw/commands_port.h"
+#include "hw/contexts.h"
+#include "hw/port.h"
+#include "hw/registers.h"
+#include "scripted_hca.h"
+
+#define PORT		2
+#define WHOLE_TABLE	0xffff
+
+static int ports_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void attributes_of_a_port_are_decoded(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_hca_vport_context *context =
+		hw_query_hca_vport_context_out_hca_vport_context(scripted->out);
+	struct cxib_vport port;
+
+	hw_hca_vport_context_set_system_image_guid(context, 0x1111222233334444ULL);
+	hw_hca_vport_context_set_port_guid(context, 0x5555666677778888ULL);
+	hw_hca_vport_context_set_node_guid(context, 0x9999aaaabbbbccccULL);
+	hw_hca_vport_context_set_port_state(context, HW_IB_PORT_STATE_ACTIVE);
+	hw_hca_vport_context_set_port_physical_state(context, HW_IB_PORT_PHYSICAL_STATE_LINK_UP);
+	hw_hca_vport_context_set_cap_mask1(context, 0x12345678);
+	hw_hca_vport_context_set_cap_mask1_field_select(context, 0x10000);
+	hw_hca_vport_context_set_cap_mask2(context, 0x77);
+	hw_hca_vport_context_set_lid(context, 0xbeef);
+	hw_hca_vport_context_set_lmc(context, 3);
+	hw_hca_vport_context_set_sm_lid(context, 0xcafe);
+	hw_hca_vport_context_set_sm_sl(context, 5);
+	hw_hca_vport_context_set_subnet_timeout(context, 18);
+	hw_hca_vport_context_set_init_type_reply(context, 9);
+	hw_hca_vport_context_set_qkey_violation_counter(context, 0xffff);
+	hw_hca_vport_context_set_pkey_violation_counter(context, 0x1234);
+	hw_hca_vport_context_set_has_smi(context, 1);
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_vport(&scripted->queue, PORT, &port));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_HCA_VPORT_CONTEXT,
+			hw_query_hca_vport_context_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_context_in_get_port_num(scripted->in));
+	KUNIT_EXPECT_EQ(test, port.system_image_guid, 0x1111222233334444ULL);
+	KUNIT_EXPECT_EQ(test, port.port_guid, 0x5555666677778888ULL);
+	KUNIT_EXPECT_EQ(test, port.node_guid, 0x9999aaaabbbbccccULL);
+	KUNIT_EXPECT_EQ(test, port.state, HW_IB_PORT_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, port.physical_state, HW_IB_PORT_PHYSICAL_STATE_LINK_UP);
+	KUNIT_EXPECT_EQ(test, port.capabilities, 0x12345678);
+	KUNIT_EXPECT_EQ(test, port.changeable, 0x10000);
+	KUNIT_EXPECT_EQ(test, port.capabilities2, 0x77);
+	KUNIT_EXPECT_EQ(test, port.lid, 0xbeef);
+	KUNIT_EXPECT_EQ(test, port.lmc, 3);
+	KUNIT_EXPECT_EQ(test, port.sm_lid, 0xcafe);
+	KUNIT_EXPECT_EQ(test, port.sm_sl, 5);
+	KUNIT_EXPECT_EQ(test, port.subnet_timeout, 18);
+	KUNIT_EXPECT_EQ(test, port.init_type_reply, 9);
+	KUNIT_EXPECT_EQ(test, port.q_key_violations, 0xffff);
+	KUNIT_EXPECT_EQ(test, port.p_key_violations, 0x1234);
+	KUNIT_EXPECT_TRUE(test, port.has_smi);
+	KUNIT_EXPECT_FALSE(test, port.grh_required);
+}
+
+static void a_failed_query_leaves_nothing_of_its_answer(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_vport port;
+	struct cxib_link link;
+	u16 pkeys[4];
+
+	memset(scripted->out, 0xa5, SCRIPTED_BYTES);
+	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_vport(&scripted->queue, PORT, &port));
+	KUNIT_EXPECT_EQ(test, port.lid, 0);
+	KUNIT_EXPECT_EQ(test, port.node_guid, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_link(&scripted->queue, PORT, &link));
+	KUNIT_EXPECT_EQ(test, link.width, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_pkeys(&scripted->queue, PORT, 4, pkeys));
+	KUNIT_EXPECT_EQ(test, pkeys[3], 0);
+}
+
+static void only_chosen_capabilities_change(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_hca_vport_context *context;
+
+	KUNIT_ASSERT_EQ(test, 0,
+			cxib_change_vport_capabilities(&scripted->queue, PORT, 0x30000, 0x10000));
+	context = hw_modify_hca_vport_context_in_hca_vport_context(scripted->in);
+	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_HCA_VPORT_CONTEXT,
+			hw_modify_hca_vport_context_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_modify_hca_vport_context_in_get_port_num(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x10000, hw_hca_vport_context_get_cap_mask1(context));
+	KUNIT_EXPECT_EQ(test, 0x30000, hw_hca_vport_context_get_cap_mask1_field_select(context));
+}
+
+static void the_gid_table_is_read_at_once(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_query_hca_vport_gid_out *out = scripted->out;
+	struct hw_gid gids[8];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(gids); i++)
+		memset(hw_gid_gid(&out->gid[i]), 0x10 + i, 16);
+	hw_query_hca_vport_gid_out_set_gids_num(out, ARRAY_SIZE(gids));
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_gids(&scripted->queue, PORT, 8, gids));
+	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
+	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
+			hw_query_hca_vport_gid_in_get_gid_index(scripted->in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_gid_in_get_port_num(scripted->in));
+	for (i = 0; i < ARRAY_SIZE(gids); i++)
+		KUNIT_EXPECT_EQ(test, 0x10 + i, hw_gid_get_gid(&gids[i])[15]);
+}
+
+static void a_gid_table_of_another_length_is_refused(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_gid gids[8];
+	unsigned int given;
+
+	for (given = 0; given <= 9; given++) {
+		hw_query_hca_vport_gid_out_set_gids_num(scripted->out, given);
+		KUNIT_EXPECT_EQ(test, given == 8 ? 0 : -EBADMSG,
+				cxib_query_gids(&scripted->queue, PORT, 8, gids));
+	}
+}
+
+/* Two share a word. */
+static void the_pkey_table_is_read_at_once_and_in_order(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_query_hca_vport_pkey_out *out = scripted->out;
+	u16 pkeys[128];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
+		hw_pkey_set_pkey(&out->pkey[i], 0x8000 | i);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_pkeys(&scripted->queue, PORT, 128, pkeys));
+	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
+	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
+			hw_query_hca_vport_pkey_in_get_pkey_index(scripted->in));
+	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
+		KUNIT_EXPECT_EQ(test, 0x8000 | i, pkeys[i]);
+}
+
+static void expect_register(struct kunit *test, u32 number, u32 op_mod)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_EXPECT_EQ(test, HW_CMD_ACCESS_REGISTER,
+			hw_access_register_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, op_mod, hw_access_register_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, number, hw_access_register_in_get_register_id(scripted->in));
+}
+
+static void the_link_is_read_from_a_register(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_access_register_in *in = scripted->in;
+	struct hw_access_register_out *out = scripted->out;
+	struct hw_ptys_reg *data = (void *)out->register_data;
+	struct cxib_link link;
+
+	hw_ptys_reg_set_ib_link_width_oper(data, HW_IB_LINK_WIDTH_4X);
+	hw_ptys_reg_set_ib_proto_oper(data, HW_IB_PROTO_EDR);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_link(&scripted->queue, PORT, &link));
+	expect_register(test, HW_REGISTER_PTYS, HW_ACCESS_REGISTER_OP_MOD_READ);
+	KUNIT_EXPECT_EQ(test, PORT, hw_ptys_reg_get_local_port((void *)in->register_data));
+	KUNIT_EXPECT_EQ(test, link.width, HW_IB_LINK_WIDTH_4X);
+	KUNIT_EXPECT_EQ(test, link.speed, HW_IB_PROTO_EDR);
+}
+
+static void the_mtu_is_read_from_a_register(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_access_register_out *out = scripted->out;
+	struct cxib_mtu mtu;
+
+	hw_pmtu_reg_set_max_mtu((void *)out->register_data, 4096);
+	hw_pmtu_reg_set_oper_mtu((void *)out->register_data, 2048);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_mtu(&scripted->queue, PORT, &mtu));
+	expect_register(test, HW_REGISTER_PMTU, HW_ACCESS_REGISTER_OP_MOD_READ);
+	KUNIT_EXPECT_EQ(test, mtu.maximum, 4096);
+	KUNIT_EXPECT_EQ(test, mtu.operational, 2048);
+}
+
+static void virtual_lanes_are_read_from_a_register(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_access_register_out *out = scripted->out;
+	u32 vls;
+
+	hw_pvlc_reg_set_vl_hw_cap((void *)out->register_data, HW_VL_COUNT_VL0_3);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_vl_capability(&scripted->queue, PORT, &vls));
+	expect_register(test, HW_REGISTER_PVLC, HW_ACCESS_REGISTER_OP_MOD_READ);
+	KUNIT_EXPECT_EQ(test, vls, HW_VL_COUNT_VL0_3);
+}
+
+static void a_node_description_may_be_as_long_as_can_be(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_access_register_in *in = scripted->in;
+	struct hw_access_register_out *out = scripted->out;
+	char text[CXIB_NODE_DESCRIPTION_SIZE];
+
+	memset(text, 'x', sizeof(text));
+	KUNIT_ASSERT_EQ(test, 0, cxib_set_node_description(&scripted->queue, text));
+	expect_register(test, HW_REGISTER_NODE_DESC, HW_ACCESS_REGISTER_OP_MOD_WRITE);
+	KUNIT_EXPECT_MEMEQ(test, text,
+			   hw_set_node_in_get_node_description((void *)in->register_data),
+			   sizeof(text));
+
+	memset(hw_set_node_in_node_description((void *)out->register_data), 'y', sizeof(text));
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_node_description(&scripted->queue, text));
+	expect_register(test, HW_REGISTER_NODE_DESC, HW_ACCESS_REGISTER_OP_MOD_READ);
+	KUNIT_EXPECT_EQ(test, text[0], 'y');
+	KUNIT_EXPECT_EQ(test, text[CXIB_NODE_DESCRIPTION_SIZE - 1], 'y');
+}
+
+static void datagrams_go_to_the_agents_and_back(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u8 request[CXIB_MAD_SIZE], response[CXIB_MAD_SIZE];
+	struct cxib_mad mad = {
+		.port = PORT, .remote_lid = 0x1234, .ignore_m_key = true,
+		.request = request, .response = response,
+	};
+
+	memset(request, 0x11, sizeof(request));
+	memset(hw_mad_ifc_out_response_mad_packet(scripted->out), 0x22, CXIB_MAD_SIZE);
+	KUNIT_ASSERT_EQ(test, 0, cxib_process_mad(&scripted->queue, &mad));
+	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_MKEY,
+			hw_mad_ifc_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x1234, hw_mad_ifc_in_get_remote_lid(scripted->in));
+	KUNIT_EXPECT_EQ(test, PORT, hw_mad_ifc_in_get_port(scripted->in));
+	KUNIT_EXPECT_MEMEQ(test, request, hw_mad_ifc_in_get_mad(scripted->in), sizeof(request));
+	KUNIT_EXPECT_EQ(test, response[0], 0x22);
+	KUNIT_EXPECT_EQ(test, response[CXIB_MAD_SIZE - 1], 0x22);
+
+	mad.ignore_m_key = false;
+	mad.ignore_b_key = true;
+	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_process_mad(&scripted->queue, &mad));
+	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_BKEY,
+			hw_mad_ifc_in_get_op_mod(scripted->in));
+}
+
+static void counters_are_allocated_read_and_given_back(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_query_q_counter_out counters;
+	u8 set;
+
+	hw_alloc_q_counter_out_set_counter_set_id(scripted->out, 0x17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_counter_set(&scripted->queue, &set));
+	KUNIT_EXPECT_EQ(test, set, 0x17);
+
+	memset(scripted->out, 0, SCRIPTED_BYTES);
+	hw_query_q_counter_out_set_out_of_buffer(scripted->out, 99);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_counter_set(&scripted->queue, set, &counters));
+	KUNIT_EXPECT_EQ(test, 0x17, hw_query_q_counter_in_get_counter_set_id(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0, hw_query_q_counter_in_get_clear(scripted->in));
+	KUNIT_EXPECT_EQ(test, 99, hw_query_q_counter_out_get_out_of_buffer(&counters));
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_counter_set(&scripted->queue, set));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_Q_COUNTER,
+			hw_dealloc_q_counter_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x17, hw_dealloc_q_counter_in_get_counter_set_id(scripted->in));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(attributes_of_a_port_are_decoded),
+	KUNIT_CASE(a_failed_query_leaves_nothing_of_its_answer),
+	KUNIT_CASE(only_chosen_capabilities_change),
+	KUNIT_CASE(the_gid_table_is_read_at_once),
+	KUNIT_CASE(a_gid_table_of_another_length_is_refused),
+	KUNIT_CASE(the_pkey_table_is_read_at_once_and_in_order),
+	KUNIT_CASE(the_link_is_read_from_a_register),
+	KUNIT_CASE(the_mtu_is_read_from_a_register),
+	KUNIT_CASE(virtual_lanes_are_read_from_a_register),
+	KUNIT_CASE(a_node_description_may_be_as_long_as_can_be),
+	KUNIT_CASE(datagrams_go_to_the_agents_and_back),
+	KUNIT_CASE(counters_are_allocated_read_and_given_back),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "hw_port",
+	.init = ports_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about shared receive queues: what is sent, what is made of the answers. */
+#include "hw/buffer.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/contexts.h"
+#include "hw/srq.h"
+#include "scripted_hca.h"
+
+static int receive_queues_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void a_queue_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_rmp_in *in = scripted->in;
+	struct hw_wq *described = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
+	const __be64 *addresses = (const __be64 *)(in + 1);
+	struct cxib_buffer buffer;
+	struct cxib_shared_queue_params params = {
+		.buffer = &buffer, .log_size = 7, .log_stride = 6,
+		.pd = 0x123, .record = 0x123456780ULL,
+	};
+	u32 number;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	hw_create_rmp_out_set_rmpn(scripted->out, 0x4321);
+	err = cxib_create_shared_queue(&scripted->queue, &params, &number);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, number, 0x4321);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, HW_WQ_TYPE_LINKED_LIST, hw_wq_get_wq_type(described));
+	KUNIT_EXPECT_EQ(test, 7, hw_wq_get_log_wq_sz(described));
+	KUNIT_EXPECT_EQ(test, 6, hw_wq_get_log_wq_stride(described));
+	KUNIT_EXPECT_EQ(test, 0x123, hw_wq_get_pd(described));
+	KUNIT_EXPECT_EQ(test, 0x123456780ULL, hw_wq_get_dbr_addr(described));
+	KUNIT_EXPECT_EQ(test, buffer.pages[0].dma, be64_to_cpu(addresses[0]));
+	KUNIT_EXPECT_EQ(test, buffer.pages[1].dma, be64_to_cpu(addresses[1]));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_limit_is_all_that_arming_changes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_modify_rmp_in *in = scripted->in;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_shared_queue(&scripted->queue, 0, 0x4321, 9));
+	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_RMP, hw_modify_rmp_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_modify_rmp_in_get_rmpn(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_rmp_bitmask_get_lwm(hw_modify_rmp_in_bitmask(in)));
+	KUNIT_EXPECT_EQ(test, 9, hw_wq_get_lwm(hw_rmpc_wq(hw_modify_rmp_in_ctx(in))));
+}
+
+static void the_device_is_asked_for_the_limit(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u16 limit;
+
+	hw_wq_set_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(scripted->out)), 17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_shared_queue(&scripted->queue, 0, 0x4321, &limit));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_rmp_in_get_rmpn(scripted->in));
+	KUNIT_EXPECT_EQ(test, limit, 17);
+}
+
+static void a_queue_that_ends_is_named(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_shared_queue(&scripted->queue, 0, 0x4321));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_RMP, hw_destroy_rmp_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_rmp_in_get_rmpn(scripted->in));
+}
+
+/* The context leaves out the low bits of the record's address, and counts strides in octwords. */
+static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_xrc_srq_in *in = scripted->in;
+	struct hw_xrc_srqc *described = hw_create_xrc_srq_in_xrc_srq_context_entry(in);
+	struct cxib_buffer buffer;
+	struct cxib_shared_queue_params params = {
+		.buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123, .xrcd = 0x321,
+		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL,
+	};
+	u32 number;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	hw_create_xrc_srq_out_set_xrc_srqn(scripted->out, 0x4321);
+	err = cxib_create_xrc_queue(&scripted->queue, &params, &number);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, number, 0x4321);
+	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_XRC_SRQ, hw_create_xrc_srq_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, 7, hw_xrc_srqc_get_log_xrc_srq_size(described));
+	KUNIT_EXPECT_EQ(test, 2, hw_xrc_srqc_get_log_rq_stride(described));
+	KUNIT_EXPECT_EQ(test, 0x123, hw_xrc_srqc_get_pd(described));
+	KUNIT_EXPECT_EQ(test, 0x321, hw_xrc_srqc_get_xrcd(described));
+	KUNIT_EXPECT_EQ(test, 0x777, hw_xrc_srqc_get_cqn(described));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_xrc_srqc_get_user_index(described));
+	KUNIT_EXPECT_EQ(test, 1, hw_xrc_srqc_get_db_record_addr_h(described));
+	KUNIT_EXPECT_EQ(test, 0x234567f8 >> 2, hw_xrc_srqc_get_db_record_addr_l(described));
+	KUNIT_EXPECT_EQ(test, buffer.pages[0].dma, be64_to_cpu(in->pas[0]));
+	KUNIT_EXPECT_EQ(test, buffer.pages[1].dma, be64_to_cpu(in->pas[1]));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u16 limit;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_xrc_queue(&scripted->queue, 0, 0x4321, 9));
+	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_XRC_SRQ, hw_arm_xrc_srq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ,
+			hw_arm_xrc_srq_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_arm_xrc_srq_in_get_xrc_srqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, 9, hw_arm_xrc_srq_in_get_lwm(scripted->in));
+
+	hw_xrc_srqc_set_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(scripted->out), 17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_xrc_queue(&scripted->queue, 0, 0x4321, &limit));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRC_SRQ, hw_query_xrc_srq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrc_srq_in_get_xrc_srqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, limit, 17);
+}
+
+static void a_queue_of_a_domain_that_ends_is_named(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_xrc_queue(&scripted->queue, 0, 0x4321));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRC_SRQ,
+			hw_destroy_xrc_srq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrc_srq_in_get_xrc_srqn(scripted->in));
+}
+
+static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_xrq_in *in = scripted->in;
+	struct hw_xrqc *described = hw_create_xrq_in_xrq_context(in);
+	const struct hw_tag_matching_topology_context *tags =
+		hw_xrqc_get_tag_matching_topology_context(described);
+	const __be64 *addresses = (const __be64 *)(in + 1);
+	struct cxib_buffer buffer;
+	struct cxib_shared_queue_params params = {
+		.uid = 5, .buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123,
+		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL, .log_tags = 4,
+		.fetches_rendezvous = true,
+	};
+	u32 number;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	hw_create_xrq_out_set_xrqn(scripted->out, 0x4321);
+	err = cxib_create_tagged_queue(&scripted->queue, &params, &number);
+	KUNIT_EXPECT_EQ(test, 0, err);
+	KUNIT_EXPECT_EQ(test, number, 0x4321);
+	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_XRQ, hw_create_xrq_in_get_opcode(in));
+	KUNIT_EXPECT_EQ(test, 5, hw_create_xrq_in_get_uid(in));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, HW_XRQ_TOPOLOGY_TAG_MATCHING, hw_xrqc_get_topology(described));
+	KUNIT_EXPECT_EQ(test, HW_XRQ_OFFLOAD_RNDV, hw_xrqc_get_offload(described));
+	KUNIT_EXPECT_EQ(test, 4,
+			hw_tag_matching_topology_context_get_log_matching_list_sz(tags));
+	KUNIT_EXPECT_EQ(test, 0x777, hw_xrqc_get_cqn(described));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_xrqc_get_user_index(described));
+	KUNIT_EXPECT_EQ(test, HW_WQ_TYPE_LINKED_LIST,
+			hw_wq_get_wq_type(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 7, hw_wq_get_log_wq_sz(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 6, hw_wq_get_log_wq_stride(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 0x123, hw_wq_get_pd(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, 0x1234567f8ULL, hw_wq_get_dbr_addr(hw_xrqc_get_wq(described)));
+	KUNIT_EXPECT_EQ(test, buffer.pages[0].dma, be64_to_cpu(addresses[0]));
+	KUNIT_EXPECT_EQ(test, buffer.pages[1].dma, be64_to_cpu(addresses[1]));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static void a_queue_with_tags_has_a_limit(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_xrqc *context = hw_query_xrq_out_xrq_context(scripted->out);
+	u16 limit;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_arm_tagged_queue(&scripted->queue, 5, 0x4321, 9));
+	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_RQ, hw_arm_rq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_ARM_RQ_OP_MOD_XRQ, hw_arm_rq_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_arm_rq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_arm_rq_in_get_srq_number(scripted->in));
+	KUNIT_EXPECT_EQ(test, 9, hw_arm_rq_in_get_lwm(scripted->in));
+
+	hw_wq_set_lwm(hw_xrqc_wq(context), 17);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_tagged_queue(&scripted->queue, 5, 0x4321, &limit));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRQ, hw_query_xrq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_query_xrq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrq_in_get_xrqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, limit, 17);
+}
+
+static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_tagged_queue(&scripted->queue, 5, 0x4321));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRQ, hw_destroy_xrq_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 5, hw_destroy_xrq_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrq_in_get_xrqn(scripted->in));
+}
+
+static void refusals_are_handed_on(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_shared_queue_params params = { .log_size = 7, .log_stride = 6 };
+	struct cxib_buffer buffer;
+	u32 number;
+	u16 limit;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
+	params.buffer = &buffer;
+	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_create_shared_queue(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_xrc_queue(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			cxib_create_tagged_queue(&scripted->queue, &params, &number));
+	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_shared_queue(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_xrc_queue(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_tagged_queue(&scripted->queue, 0, 1));
+	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_shared_queue(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_xrc_queue(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_xrc_queue(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_tagged_queue(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_tagged_queue(&scripted->queue, 0, 1, &limit));
+	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_queue_is_described_with_its_memory),
+	KUNIT_CASE(a_limit_is_all_that_arming_changes),
+	KUNIT_CASE(the_device_is_asked_for_the_limit),
+	KUNIT_CASE(a_queue_that_ends_is_named),
+	KUNIT_CASE(a_queue_of_a_domain_is_described_with_its_memory),
+	KUNIT_CASE(a_queue_of_a_domain_has_a_limit),
+	KUNIT_CASE(a_queue_of_a_domain_that_ends_is_named),
+	KUNIT_CASE(a_queue_with_tags_is_described_with_its_memory),
+	KUNIT_CASE(a_queue_with_tags_has_a_limit),
+	KUNIT_CASE(a_queue_with_tags_that_ends_is_named),
+	KUNIT_CASE(refusals_are_handed_on),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "hw_srq",
+	.init = receive_queues_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

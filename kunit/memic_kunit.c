@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about memory on the device: what is sent, what is made of the answers. */
+#include "hw/commands_memory.h"
+#include "hw/memic.h"
+#include "scripted_hca.h"
+
+#define ADDRESS		0x2100040ULL
+
+static int device_memory_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void is_asked_for_in_a_range(struct kunit *test)
+{
+	const struct cxib_device_memory_params params = {
+		.start = 0x2100000ULL, .range = 0x3000, .length = 0x180, .log_alignment = 6,
+	};
+	struct scripted_hca *scripted = test->priv;
+	u64 address;
+
+	hw_alloc_memic_out_set_memic_start_addr(scripted->out, ADDRESS);
+	KUNIT_ASSERT_EQ(test, 0,
+			cxib_alloc_device_memory(&scripted->queue, &params, &address));
+	KUNIT_EXPECT_EQ(test, address, ADDRESS);
+	KUNIT_EXPECT_EQ(test, HW_CMD_ALLOC_MEMIC, hw_alloc_memic_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x2100000ULL,
+			hw_alloc_memic_in_get_range_start_addr(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x3000, hw_alloc_memic_in_get_range_size(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x180, hw_alloc_memic_in_get_memic_size(scripted->in));
+	KUNIT_EXPECT_EQ(test, 6, hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
+}
+
+static void may_be_elsewhere_when_a_range_is_full(struct kunit *test)
+{
+	const struct cxib_device_memory_params params = { .range = 0x1000, .length = 0x40 };
+	struct scripted_hca *scripted = test->priv;
+	u64 address;
+
+	scripted->status = HW_COMMAND_STATUS_NOT_READY;
+	KUNIT_EXPECT_EQ(test, -EAGAIN,
+			cxib_alloc_device_memory(&scripted->queue, &params, &address));
+}
+
+static void goes_back_as_it_came(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_device_memory(&scripted->queue, ADDRESS, 0x180));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_MEMIC, hw_dealloc_memic_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, ADDRESS, hw_dealloc_memic_in_get_memic_start_addr(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x180, hw_dealloc_memic_in_get_memic_size(scripted->in));
+	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY,
+			cxib_dealloc_device_memory(&scripted->queue, ADDRESS, 0x180));
+}
+
+static void has_addresses_whose_accesses_do_an_operation(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u64 address;
+
+	hw_modify_memic_out_set_memic_operation_addr(scripted->out, 0x2180000ULL);
+	KUNIT_ASSERT_EQ(test, 0,
+			cxib_map_memory_operation(&scripted->queue, ADDRESS, 3, &address));
+	KUNIT_EXPECT_EQ(test, 0x2180000ULL, address);
+	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_MEMIC, hw_modify_memic_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_ALLOC,
+			hw_modify_memic_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 3, hw_modify_memic_in_get_memic_operation_type(scripted->in));
+	KUNIT_EXPECT_EQ(test, ADDRESS, hw_modify_memic_in_get_memic_start_addr(scripted->in));
+}
+
+static void loses_them_one_by_one(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_unmap_memory_operation(&scripted->queue, ADDRESS, 3));
+	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_DEALLOC,
+			hw_modify_memic_in_get_op_mod(scripted->in));
+	KUNIT_EXPECT_EQ(test, 3, hw_modify_memic_in_get_memic_operation_type(scripted->in));
+	KUNIT_EXPECT_EQ(test, ADDRESS, hw_modify_memic_in_get_memic_start_addr(scripted->in));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(is_asked_for_in_a_range),
+	KUNIT_CASE(may_be_elsewhere_when_a_range_is_full),
+	KUNIT_CASE(goes_back_as_it_came),
+	KUNIT_CASE(has_addresses_whose_accesses_do_an_operation),
+	KUNIT_CASE(loses_them_one_by_one),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "memic",
+	.init = device_memory_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands about protection domains and memory keys: what is sent, what is made of the answers. */
+#include "hw/commands_device.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/device.h"
+#include "hw/init_segment.h"
+#include "hw/mkey.h"
+#include "scripted_hca.h"
+
+static int objects_init(struct kunit *test)
+{
+	test->priv = scripted_hca_create(test);
+	return 0;
+}
+
+static void a_domain_comes_and_goes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u32 pd;
+
+	hw_alloc_pd_out_set_pd(scripted->out, 0xabcdef);
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, 0, &pd));
+	KUNIT_EXPECT_EQ(test, pd, 0xabcdef);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, 0, pd));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
+}
+
+static void the_device_has_keys_of_its_own(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_special_keys keys;
+
+	hw_query_special_contexts_out_set_resd_lkey(scripted->out, 0x300);
+	hw_query_special_contexts_out_set_null_mkey(scripted->out, 0x200);
+	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, 0x400);
+	KUNIT_ASSERT_EQ(test, 0, cxib_query_special_keys(&scripted->queue, &keys));
+	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
+			hw_query_special_contexts_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x300, keys.reserved);
+	KUNIT_EXPECT_EQ(test, 0x200, keys.null);
+	KUNIT_EXPECT_EQ(test, 0x400, keys.dump_fill);
+}
+
+/* Programs map pages of doorbells: the device's own registers must not be among them. */
+static void doorbells_lie_behind_the_init_segment_and_in_the_bar(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	const u32 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
+	const u32 pages = scripted->queue.bus->bar_size / CXIB_UAR_SIZE;
+	const u32 good[] = { first, pages - 1 };
+	const u32 bad[] = { 0, first - 1, pages, U32_MAX >> 8 };
+	u32 uar;
+	int i;
+
+	KUNIT_ASSERT_GT(test, pages, first);
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		hw_alloc_uar_out_set_uar(scripted->out, good[i]);
+		KUNIT_EXPECT_EQ(test, 0, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		KUNIT_EXPECT_EQ(test, good[i], uar);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		hw_alloc_uar_out_set_uar(scripted->out, bad[i]);
+		KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		/* It is given back, for what that is worth. */
+		KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_UAR,
+				hw_dealloc_uar_in_get_opcode(scripted->in));
+		KUNIT_EXPECT_EQ(test, bad[i], hw_dealloc_uar_in_get_uar(scripted->in));
+	}
+}
+
+static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = { .pd = 0x42, .variant = 0x5a, .local_write = true };
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	u32 key;
+
+	hw_create_mkey_out_set_mkey_index(scripted->out, 0x123456);
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, key, 0x1234565a);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_PA, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_length64(context));
+	KUNIT_EXPECT_EQ(test, 0x5a, hw_mkc_get_mkey_7_0(context));
+	KUNIT_EXPECT_EQ(test, 0x42, hw_mkc_get_pd(context));
+	KUNIT_EXPECT_EQ(test, 0xffffff, hw_mkc_get_qpn(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lr(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lw(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rw(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_a(context));
+}
+
+/* The list of pages fills whole octwords, two pages each. */
+static void pages_follow_the_context(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	const __be64 pages[] = { cpu_to_be64(0x1000), cpu_to_be64(0x3000), cpu_to_be64(0x2000) };
+	struct cxib_mkey_params params = {
+		.remote_read = true, .remote_write = true, .remote_atomic = true,
+		.start = 0x7f0000000123ULL, .length = 0x2345, .log_page_size = 12,
+		.pages = pages, .page_count = ARRAY_SIZE(pages),
+	};
+	struct hw_create_mkey_in *in = scripted->in;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 32);
+	KUNIT_EXPECT_EQ(test, 2, hw_create_mkey_in_get_translations_octword_actual_size(in));
+	KUNIT_EXPECT_EQ(test, 2, hw_mkc_get_translations_octword_size(context));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_length64(context));
+	KUNIT_EXPECT_EQ(test, 0x7f0000000123ULL, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 0x2345, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, 12, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rr(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_a(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_lw(context));
+	KUNIT_EXPECT_MEMEQ(test, in->klm_pas_mtt, pages, sizeof(pages));
+}
+
+static void an_xrc_domain_comes_and_goes(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	u32 xrcd;
+
+	hw_alloc_xrcd_out_set_xrcd(scripted->out, 0xfedcba);
+	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_xrcd(&scripted->queue, &xrcd));
+	KUNIT_EXPECT_EQ(test, xrcd, 0xfedcba);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_xrcd(&scripted->queue, xrcd));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_XRCD, hw_dealloc_xrcd_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0xfedcba, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
+}
+
+/* Requests will fill it, so there is nothing behind the context. */
+static void a_key_with_room_for_translations_is_free(struct kunit *test)
+{
+	static const struct {
+		bool indirect;
+		enum hw_mkey_access_mode mode;
+	} kinds[] = {
+		{ false, HW_MKEY_ACCESS_MODE_MTT },
+		{ true, HW_MKEY_ACCESS_MODE_KLMS },
+	};
+	struct scripted_hca *scripted = test->priv;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	size_t i;
+	u32 key;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct cxib_mkey_params params = {
+			.octwords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
+		};
+
+		KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+		KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
+		KUNIT_EXPECT_EQ(test, 24, hw_mkc_get_translations_octword_size(context));
+		KUNIT_EXPECT_EQ(test, kinds[i].mode, hw_mkc_get_access_mode_1_0(context));
+	}
+}
+
+/* The command stays short, however large the region is. */
+static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct hw_create_mkey_in *in = scripted->in;
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
+	struct cxib_mkey_params params = {
+		.start = 0x7f0000000000ULL, .length = BIT_ULL(39), .log_page_size = 12,
+		.octwords = BIT(26), .is_paged = true,
+	};
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in));
+	KUNIT_EXPECT_EQ(test, 0, hw_create_mkey_in_get_translations_octword_actual_size(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_create_mkey_in_get_pg_access(in));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+	KUNIT_EXPECT_EQ(test, 0x7f0000000000ULL, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, BIT_ULL(39), hw_mkc_get_len(context));
+	params.of_keys = true;
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
+}
+
+static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = {
+		.on_device = true, .start = 0x2100040, .length = 0x180,
+		.relaxed_read = true, .relaxed_write = true, .remote_invalidate = true,
+	};
+	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MEMIC,
+			hw_mkc_get_access_mode_4_2(context) << 2 |
+			hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0x2100040, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 0x180, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_read(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_write(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_en_rinval(context));
+}
+
+static void a_key_is_destroyed_by_its_index(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_mkey(&scripted->queue, 0x1234565a));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_MKEY, hw_destroy_mkey_in_get_opcode(scripted->in));
+	KUNIT_EXPECT_EQ(test, 0x123456, hw_destroy_mkey_in_get_mkey_index(scripted->in));
+}
+
+static void errors_are_handed_on(struct kunit *test)
+{
+	struct scripted_hca *scripted = test->priv;
+	struct cxib_mkey_params params = {};
+	u32 number;
+
+	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, 0, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_mkey(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_xrcd(&scripted->queue, &number));
+	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_mkey(&scripted->queue, 0x100));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(a_domain_comes_and_goes),
+	KUNIT_CASE(an_xrc_domain_comes_and_goes),
+	KUNIT_CASE(the_device_has_keys_of_its_own),
+	KUNIT_CASE(doorbells_lie_behind_the_init_segment_and_in_the_bar),
+	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
+	KUNIT_CASE(pages_follow_the_context),
+	KUNIT_CASE(a_key_with_room_for_translations_is_free),
+	KUNIT_CASE(create_mkey_of_paged_region_has_no_list),
+	KUNIT_CASE(a_key_may_be_for_memory_on_the_device),
+	KUNIT_CASE(a_key_is_destroyed_by_its_index),
+	KUNIT_CASE(errors_are_handed_on),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mkey",
+	.init = objects_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
