@@ -80,9 +80,9 @@ static int use_for_cq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 	u8 status;
 	u32 cqn;
 
-	return cxib_create_cq(&scripted->queue, &params, &cqn) ?:
-	       cxib_resize_cq(&scripted->queue, cqn, &params, &status) ?:
-	       cxib_destroy_cq(&scripted->queue, 0, cqn);
+	return cxib_cmd_create_cq(&scripted->queue, &params, &cqn) ?:
+	       cxib_cmd_resize_cq(&scripted->queue, cqn, &params, &status) ?:
+	       cxib_cmd_destroy_cq(&scripted->queue, 0, cqn);
 }
 
 static int create_cq(struct scripted_hca *scripted)
@@ -95,8 +95,8 @@ static int use_for_qp(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 	struct hw_qpc context = {};
 	u32 qpn;
 
-	return cxib_create_qp(&scripted->queue, 0, &context, buffer, &qpn) ?:
-	       cxib_destroy_qp(&scripted->queue, 0, qpn);
+	return cxib_cmd_create_qp(&scripted->queue, 0, &context, buffer, &qpn) ?:
+	       cxib_cmd_destroy_qp(&scripted->queue, 0, qpn);
 }
 
 static int create_qp(struct scripted_hca *scripted)
@@ -106,15 +106,15 @@ static int create_qp(struct scripted_hca *scripted)
 
 static int use_for_shared_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
-	struct cxib_shared_queue_params params = { .buffer = buffer, .log_size = 5,
+	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
 						   .log_stride = 6 };
 	u32 number;
 	u16 limit;
 
-	return cxib_create_shared_queue(&scripted->queue, &params, &number) ?:
-	       cxib_arm_shared_queue(&scripted->queue, 0, number, 1) ?:
-	       cxib_query_shared_queue(&scripted->queue, 0, number, &limit) ?:
-	       cxib_destroy_shared_queue(&scripted->queue, 0, number);
+	return cxib_cmd_create_rmp(&scripted->queue, &params, &number) ?:
+	       cxib_cmd_arm_rmp(&scripted->queue, 0, number, 1) ?:
+	       cxib_cmd_query_rmp(&scripted->queue, 0, number, &limit) ?:
+	       cxib_cmd_destroy_rmp(&scripted->queue, 0, number);
 }
 
 static int create_shared_queue(struct scripted_hca *scripted)
@@ -124,12 +124,12 @@ static int create_shared_queue(struct scripted_hca *scripted)
 
 static int use_for_xrc_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
-	struct cxib_shared_queue_params params = { .buffer = buffer, .log_size = 5,
+	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
 						   .log_stride = 6 };
 	u32 number;
 
-	return cxib_create_xrc_queue(&scripted->queue, &params, &number) ?:
-	       cxib_destroy_xrc_queue(&scripted->queue, 0, number);
+	return cxib_cmd_create_xrc_srq(&scripted->queue, &params, &number) ?:
+	       cxib_cmd_destroy_xrc_srq(&scripted->queue, 0, number);
 }
 
 static int create_xrc_queue(struct scripted_hca *scripted)
@@ -139,12 +139,12 @@ static int create_xrc_queue(struct scripted_hca *scripted)
 
 static int use_for_tagged_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
-	struct cxib_shared_queue_params params = { .buffer = buffer, .log_size = 5,
+	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
 						   .log_stride = 6, .log_tags = 2 };
 	u32 number;
 
-	return cxib_create_tagged_queue(&scripted->queue, &params, &number) ?:
-	       cxib_destroy_tagged_queue(&scripted->queue, 0, number);
+	return cxib_cmd_create_xrq(&scripted->queue, &params, &number) ?:
+	       cxib_cmd_destroy_xrq(&scripted->queue, 0, number);
 }
 
 static int create_tagged_queue(struct scripted_hca *scripted)
@@ -159,8 +159,8 @@ static int create_mkey(struct scripted_hca *scripted)
 					   .pages = pages, .page_count = ARRAY_SIZE(pages) };
 	u32 key;
 
-	return cxib_create_mkey(&scripted->queue, &params, &key) ?:
-	       cxib_destroy_mkey(&scripted->queue, key);
+	return cxib_cmd_create_mkey(&scripted->queue, &params, &key) ?:
+	       cxib_cmd_destroy_mkey(&scripted->queue, key);
 }
 
 static int ask_the_port(struct scripted_hca *scripted)
@@ -171,11 +171,11 @@ static int ask_the_port(struct scripted_hca *scripted)
 	struct cxib_mtu mtu;
 	u32 lanes;
 
-	return cxib_query_vport(queue, 1, &vport) ?:
-	       cxib_change_vport_capabilities(queue, 1, 2, 2) ?:
-	       cxib_query_link(queue, 1, &link) ?:
-	       cxib_query_mtu(queue, 1, &mtu) ?:
-	       cxib_query_vl_capability(queue, 1, &lanes);
+	return cxib_cmd_query_hca_vport(queue, 1, &vport) ?:
+	       cxib_cmd_modify_hca_vport(queue, 1, 2, 2) ?:
+	       cxib_cmd_query_ptys(queue, 1, &link) ?:
+	       cxib_cmd_query_pmtu(queue, 1, &mtu) ?:
+	       cxib_cmd_query_pvlc(queue, 1, &lanes);
 }
 
 static int ask_for_tables(struct scripted_hca *scripted)
@@ -184,16 +184,16 @@ static int ask_for_tables(struct scripted_hca *scripted)
 	u16 pkeys[128];
 
 	hw_query_hca_vport_gid_out_set_gids_num(scripted->out, ARRAY_SIZE(gids));
-	return cxib_query_gids(&scripted->queue, 1, ARRAY_SIZE(gids), gids) ?:
-	       cxib_query_pkeys(&scripted->queue, 1, ARRAY_SIZE(pkeys), pkeys);
+	return cxib_cmd_query_vport_gid(&scripted->queue, 1, ARRAY_SIZE(gids), gids) ?:
+	       cxib_cmd_query_vport_pkey(&scripted->queue, 1, ARRAY_SIZE(pkeys), pkeys);
 }
 
 static int describe_the_node(struct scripted_hca *scripted)
 {
 	char text[CXIB_NODE_DESCRIPTION_SIZE] = "node";
 
-	return cxib_set_node_description(&scripted->queue, text) ?:
-	       cxib_query_node_description(&scripted->queue, text);
+	return cxib_cmd_set_node_desc(&scripted->queue, text) ?:
+	       cxib_cmd_query_node_desc(&scripted->queue, text);
 }
 
 static int process_mad(struct scripted_hca *scripted)
@@ -202,7 +202,7 @@ static int process_mad(struct scripted_hca *scripted)
 	struct cxib_mad mad = { .port = 1, .ignore_m_key = true, .ignore_b_key = true,
 				.request = request, .response = response };
 
-	return cxib_process_mad(&scripted->queue, &mad);
+	return cxib_cmd_mad_ifc(&scripted->queue, &mad);
 }
 
 static int ask_for_capabilities(struct scripted_hca *scripted)
@@ -211,10 +211,10 @@ static int ask_for_capabilities(struct scripted_hca *scripted)
 	struct hw_cmd_hca_cap *general = scripted->hca->current_caps;
 	struct hw_atomic_caps atomic;
 
-	return cxib_query_general_caps(queue, CXIB_CAP_CURRENT, general) ?:
-	       cxib_set_general_caps(queue, general) ?:
-	       cxib_query_atomic_caps(queue, CXIB_CAP_CURRENT, &atomic) ?:
-	       cxib_set_atomic_caps(queue, &atomic);
+	return cxib_cmd_query_general_caps(queue, CXIB_CAP_CURRENT, general) ?:
+	       cxib_cmd_set_general_caps(queue, general) ?:
+	       cxib_cmd_query_atomic_caps(queue, CXIB_CAP_CURRENT, &atomic) ?:
+	       cxib_cmd_set_atomic_caps(queue, &atomic);
 }
 
 static int create_command_queue(struct scripted_hca *scripted)

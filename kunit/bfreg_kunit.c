@@ -4,28 +4,28 @@
 
 #include "user/bfreg.h"
 
-static struct cxib_registers *make(struct kunit *test, u32 count, u32 exclusive)
+static struct cxib_bfregs *make(struct kunit *test, u32 count, u32 exclusive)
 {
-	struct cxib_registers *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
+	struct cxib_bfregs *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, registers);
-	KUNIT_ASSERT_EQ(test, 0, cxib_registers_prepare(registers, count, exclusive));
+	KUNIT_ASSERT_EQ(test, 0, cxib_bfregs_init(registers, count, exclusive));
 	return registers;
 }
 
 static void only_what_is_possible_is_granted(struct kunit *test)
 {
 	static const u32 impossible[][2] = {
-		{ 0, 0 }, { CXIB_REGISTERS_MAX + 1, 4 }, { U32_MAX, 4 }, { 16, 16 }, { 16, 17 },
+		{ 0, 0 }, { CXIB_BFREGS_MAX + 1, 4 }, { U32_MAX, 4 }, { 16, 16 }, { 16, 17 },
 		{ 16, U32_MAX }, { 0, U32_MAX }, { 1, 2 },
 	};
-	struct cxib_registers *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
+	struct cxib_bfregs *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, registers);
 	for (i = 0; i < ARRAY_SIZE(impossible); i++)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
-				    cxib_registers_prepare(registers, impossible[i][0],
+				    cxib_bfregs_init(registers, impossible[i][0],
 							   impossible[i][1]),
 				    "%u, %u exclusive", impossible[i][0], impossible[i][1]);
 }
@@ -35,57 +35,57 @@ static void there_are_whole_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, make(test, 1, 0)->count);
 	KUNIT_EXPECT_EQ(test, 16, make(test, 15, 4)->count);
 	KUNIT_EXPECT_EQ(test, 16, make(test, 16, 15)->count);
-	KUNIT_EXPECT_EQ(test, CXIB_REGISTERS_MAX,
-			make(test, CXIB_REGISTERS_MAX - 1, 4)->count);
+	KUNIT_EXPECT_EQ(test, CXIB_BFREGS_MAX,
+			make(test, CXIB_BFREGS_MAX - 1, 4)->count);
 }
 
 static void exclusive_ones_come_first(struct kunit *test)
 {
-	struct cxib_registers *registers = make(test, 16, 4);
+	struct cxib_bfregs *registers = make(test, 16, 4);
 
-	KUNIT_EXPECT_EQ(test, 12, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 13, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 14, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 15, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 1, cxib_register_take(registers));
+	KUNIT_EXPECT_EQ(test, 12, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 13, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 14, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 15, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
 }
 
 static void the_others_are_shared_evenly(struct kunit *test)
 {
-	struct cxib_registers *registers = make(test, 4, 1);
+	struct cxib_bfregs *registers = make(test, 4, 1);
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, 3, cxib_register_take(registers));
+	KUNIT_EXPECT_EQ(test, 3, cxib_bfreg_alloc(registers));
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, 1, cxib_register_take(registers));
-		KUNIT_EXPECT_EQ(test, 2, cxib_register_take(registers));
+		KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
+		KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(registers));
 	}
-	cxib_register_put(registers, 2);
-	KUNIT_EXPECT_EQ(test, 2, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 1, cxib_register_take(registers));
+	cxib_bfreg_free(registers, 2);
+	KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
 }
 
 /* Two queue pairs on one of them would write to it at the same time. */
 static void exclusive_ones_have_one_queue_pair(struct kunit *test)
 {
-	struct cxib_registers *registers = make(test, 8, 3);
+	struct cxib_bfregs *registers = make(test, 8, 3);
 	unsigned int i;
 
 	for (i = 0; i < 100; i++)
-		cxib_register_take(registers);
+		cxib_bfreg_alloc(registers);
 	for (i = 5; i < 8; i++)
 		KUNIT_EXPECT_EQ(test, 1, registers->users[i]);
-	cxib_register_put(registers, 6);
-	KUNIT_EXPECT_EQ(test, 6, cxib_register_take(registers));
+	cxib_bfreg_free(registers, 6);
+	KUNIT_EXPECT_EQ(test, 6, cxib_bfreg_alloc(registers));
 }
 
 static void the_first_one_is_for_all_where_none_is_shared(struct kunit *test)
 {
-	struct cxib_registers *registers = make(test, 2, 1);
+	struct cxib_bfregs *registers = make(test, 2, 1);
 
-	KUNIT_EXPECT_EQ(test, 1, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 0, cxib_register_take(registers));
-	KUNIT_EXPECT_EQ(test, 0, cxib_register_take(registers));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(registers));
 }
 
 /* The library keeps room for two more of each page. */
@@ -95,7 +95,7 @@ static void names_count_four_of_each_page(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		KUNIT_EXPECT_EQ(test, names[i], cxib_register_name(i));
+		KUNIT_EXPECT_EQ(test, names[i], cxib_bfreg_index(i));
 }
 
 static struct kunit_case cases[] = {

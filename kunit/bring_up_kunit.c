@@ -140,7 +140,7 @@ static void unwinds_when_any_command_fails(struct kunit *test)
 	for (at = 0; at < count; at++) {
 		struct cxib_hw *hw = make_hw(test);
 
-		hw->command_limit_ms = SHORT_MS;
+		hw->command_timeout_ms = SHORT_MS;
 		fake_hca_fail(hca, *fault, hca->commands + at);
 		if (!cxib_hw_bring_up(hw)) {
 			KUNIT_EXPECT_TRUE_MSG(test, is_refusal(*fault), "command %u", at);
@@ -185,7 +185,7 @@ static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
 		struct cxib_hw *hw = make_hw(test);
 		unsigned int before;
 
-		hw->command_limit_ms = SHORT_MS;
+		hw->command_timeout_ms = SHORT_MS;
 		fake_hca_fail(hca, FAKE_FAULT_NONE, 0);
 		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 		before = hca->commands;
@@ -206,7 +206,7 @@ static void unwinds_when_the_device_stops_answering_at_any_point(struct kunit *t
 	for (at = 0; at < count; at++) {
 		struct cxib_hw *hw = make_hw(test);
 
-		hw->command_limit_ms = 5;
+		hw->command_timeout_ms = 5;
 		fake_hca_fail(hca, FAKE_FAULT_NEVER, hca->commands + at);
 		hca->always = true;
 		KUNIT_EXPECT_NE(test, 0, cxib_hw_bring_up(hw));
@@ -222,7 +222,7 @@ static void tears_down_a_broken_device_without_asking_it(struct kunit *test)
 	unsigned int before;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	cxib_health_break(&hw->health, "the test says so");
+	cxib_health_set_fatal(&hw->health, "the test says so");
 	before = hca->commands;
 	cxib_hw_tear_down(hw);
 	KUNIT_EXPECT_EQ(test, hca->commands, before);
@@ -255,7 +255,7 @@ static void leaves_a_device_silent_when_the_kernel_ends(struct kunit *test)
 	/* Its users learn of it. */
 	flush_workqueue(hw->workqueue);
 	KUNIT_EXPECT_EQ(test, times_given_up, 1);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&hw->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&hw->health));
 
 	cxib_hw_tear_down(hw);
 	fake_hca_expect_clean(hca);
@@ -271,7 +271,7 @@ static void takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends
 	cxib_hw_shut_down(hw);
 	KUNIT_EXPECT_EQ(test, hca->resets, 1);
 	KUNIT_EXPECT_FALSE(test, hca->dma);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&hw->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&hw->health));
 
 	hca->reset_error = 0;
 	cxib_hw_tear_down(hw);
@@ -315,7 +315,7 @@ static void failed_reset_leaves_device_unclean(struct kunit *test)
 	struct cxib_hw *hw = make_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	cxib_health_break(&hw->health, "the test says so");
+	cxib_health_set_fatal(&hw->health, "the test says so");
 	hca->reset_error = -ENOTTY;
 	cxib_hw_tear_down(hw);
 	KUNIT_EXPECT_EQ(test, hca->resets, 1);

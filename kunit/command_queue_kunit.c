@@ -67,7 +67,7 @@ static int run_nop(struct fixture *fixture)
 	};
 
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
-	return cxib_command_run(&fixture->queue, &command);
+	return cxib_cmd_exec(&fixture->queue, &command);
 }
 
 static unsigned int slots_in(struct fixture *fixture, enum cxib_slot_state state)
@@ -98,7 +98,7 @@ static void expect_echo(struct kunit *test, struct fixture *fixture, size_t leng
 	hw_access_register_in_set_opcode((void *)in, HW_CMD_ACCESS_REGISTER);
 	for (i = sizeof(struct hw_access_register_in); i < size; i++)
 		in[i] = seed + i * 7 + (i >> 8);
-	KUNIT_EXPECT_EQ(test, 0, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_MEMEQ(test, in + sizeof(struct hw_access_register_in),
 			   out + sizeof(struct hw_access_register_in), length);
 free:
@@ -160,7 +160,7 @@ static void finds_an_answer_whose_event_was_lost(struct kunit *test)
 	cxib_command_queue_use_events(&fixture->queue);
 	fixture->hca->asynchronous = true;
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
-	KUNIT_EXPECT_EQ(test, 0, cxib_command_execute(&fixture->queue, in, out));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_exec_inout(&fixture->queue, in, out));
 }
 
 static void ignores_events_of_slots_that_have_no_answer(struct kunit *test)
@@ -172,7 +172,7 @@ static void ignores_events_of_slots_that_have_no_answer(struct kunit *test)
 	cxib_command_queue_complete(&fixture->queue, ~0U);
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
 	cxib_command_queue_complete(&fixture->queue, ~0U);
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_TIMED_OUT), 1);
 	fake_hca_release(fixture->hca);
 }
 
@@ -220,7 +220,7 @@ static void hands_over_status_and_syndrome(struct kunit *test)
 
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
-	KUNIT_EXPECT_EQ(test, -EIO, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, -EIO, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_EQ(test, command.status, HW_COMMAND_STATUS_BAD_SYSTEM_STATE);
 	KUNIT_EXPECT_EQ(test, command.syndrome, 0x1234);
 	KUNIT_EXPECT_EQ(test, hw_nop_out_get_syndrome(&out), 0);
@@ -236,7 +236,7 @@ static void refuses_a_mailbox_of_another_command(struct kunit *test)
 
 	hw_access_register_in_set_opcode((void *)in, HW_CMD_ACCESS_REGISTER);
 	fake_hca_fail(fixture->hca, FAKE_FAULT_MAILBOX_TOKEN, 0);
-	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out, 0, sizeof(out)), NULL);
 }
 
@@ -246,28 +246,28 @@ static void refuses_a_command_that_is_too_short(struct kunit *test)
 	u8 in[16] = {}, out[16];
 	struct cxib_command command = { .in = in, .in_length = 15, .out = out, .out_length = 16 };
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_exec(&fixture->queue, &command));
 	command.in_length = 16;
 	command.out_length = 11;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_command_run(&fixture->queue, &command));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
 
-static void sets_the_slot_of_an_unanswered_command_aside(struct kunit *test)
+static void cmd_timeout_holds_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->hold = true;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_TIMED_OUT), 1);
 
 	fixture->hca->hold = false;
 	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
-	KUNIT_EXPECT_EQ(test, 0, cxib_command_queue_absorb(&fixture->queue));
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+	KUNIT_EXPECT_EQ(test, 0, cxib_command_queue_reap_late(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_TIMED_OUT), 1);
 }
 
-static void absorbs_a_late_answer(struct kunit *test)
+static void cmd_late_completion_frees_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -275,7 +275,7 @@ static void absorbs_a_late_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_nop(fixture));
 	fake_hca_release(fixture->hca);
 
-	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_absorb(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_reap_late(&fixture->queue));
 	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
 	KUNIT_EXPECT_EQ(test, fixture->queue.late_answers, 1);
 }
@@ -288,11 +288,11 @@ static void works_on_with_late_answers_when_all_slots_were_lost(struct kunit *te
 	fixture->hca->hold = true;
 	for (i = 0; i < ORDINARY_SLOTS - 1; i++)
 		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
-	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_broken(&fixture->queue));
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->queue));
 	fixture->hca->hold = false;
 	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
 	fake_hca_release(fixture->hca);
-	KUNIT_EXPECT_EQ(test, ORDINARY_SLOTS - 1, cxib_command_queue_absorb(&fixture->queue));
+	KUNIT_EXPECT_EQ(test, ORDINARY_SLOTS - 1, cxib_command_queue_reap_late(&fixture->queue));
 }
 
 static void gives_the_device_up_when_no_slot_answers(struct kunit *test)
@@ -303,7 +303,7 @@ static void gives_the_device_up_when_no_slot_answers(struct kunit *test)
 	fixture->hca->hold = true;
 	for (i = 0; i < ORDINARY_SLOTS; i++)
 		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
-	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_broken(&fixture->queue));
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
 	KUNIT_EXPECT_EQ(test, -EIO, run_nop(fixture));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
@@ -322,7 +322,7 @@ static void keeps_a_slot_for_pages(struct kunit *test)
 
 	fixture->hca->hold = false;
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
-	KUNIT_EXPECT_EQ(test, 0, cxib_command_execute(&fixture->queue, in, out));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_exec_inout(&fixture->queue, in, out));
 	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].opcode, HW_CMD_MANAGE_PAGES);
 }
 
@@ -345,7 +345,7 @@ static int call_nop_with_time(void *context)
 	int err;
 
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
-	err = cxib_command_execute(&fixture->queue, in, out);
+	err = cxib_cmd_exec_inout(&fixture->queue, in, out);
 	await_stop();
 	return err;
 }
@@ -373,10 +373,10 @@ static void ends_commands_under_way_when_the_device_is_given_up(struct kunit *te
 	fixture->hca->hold = true;
 	caller = start_caller(test, call_nop_with_time);
 	await_held(fixture, 1);
-	cxib_command_queue_break(&fixture->queue);
+	cxib_command_queue_set_fatal(&fixture->queue);
 
 	KUNIT_EXPECT_EQ(test, -EIO, kthread_stop(caller));
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_ABANDONED), 1);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_TIMED_OUT), 1);
 }
 
 static void goes_over_to_polling_with_a_command_under_way(struct kunit *test)
@@ -410,7 +410,7 @@ static int call_many(void *context)
 		struct hw_nop_in in = {};
 
 		hw_nop_in_set_opcode(&in, HW_CMD_NOP);
-		failures += !!cxib_command_execute(&fixture->queue, in, out);
+		failures += !!cxib_cmd_exec_inout(&fixture->queue, in, out);
 	}
 	await_stop();
 	return failures;
@@ -525,8 +525,8 @@ static struct kunit_case command_queue_cases[] = {
 	KUNIT_CASE(hands_over_status_and_syndrome),
 	KUNIT_CASE(refuses_a_mailbox_of_another_command),
 	KUNIT_CASE(refuses_a_command_that_is_too_short),
-	KUNIT_CASE(sets_the_slot_of_an_unanswered_command_aside),
-	KUNIT_CASE(absorbs_a_late_answer),
+	KUNIT_CASE(cmd_timeout_holds_slot),
+	KUNIT_CASE(cmd_late_completion_frees_slot),
 	KUNIT_CASE(works_on_with_late_answers_when_all_slots_were_lost),
 	KUNIT_CASE(gives_the_device_up_when_no_slot_answers),
 	KUNIT_CASE(keeps_a_slot_for_pages),

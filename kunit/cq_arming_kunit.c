@@ -99,7 +99,7 @@ static void look_at_doorbell(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, CQN, hw_cq_doorbell_get_cqn(doorbell));
 	KUNIT_ASSERT_EQ(test, model.polled & CXIB_CQ_COUNTER_MASK, consumer);
-	KUNIT_ASSERT_TRUE(test, model.fake->cq_record[CXIB_CQ_RECORD_ARM] == doorbell->dw[0]);
+	KUNIT_ASSERT_TRUE(test, model.fake->cq_record[CXIB_CQ_DBR_ARM] == doorbell->dw[0]);
 	*place = 0;
 	if (model.answered && model.answered_sequence == sequence)
 		return;
@@ -130,7 +130,7 @@ static void ask_and_sleep(struct kunit *test)
 	if (wants_missed)
 		flags |= IB_CQ_REPORT_MISSED_EVENTS;
 	model.asked++;
-	there = cxib_request_notification(&model.fake->cq.ib, flags);
+	there = cxib_req_notify_cq(&model.fake->cq.ib, flags);
 	/* Before the device sees it, or after. */
 	if (prandom_u32_state(&model.random) % 4 == 0)
 		complete_one(test);
@@ -194,7 +194,7 @@ static void live(struct kunit *test, bool solicited_only)
 	KUNIT_EXPECT_GT(test, model.told, 1000);
 }
 
-static void who_wants_any_is_told(struct kunit *test)
+static void req_notify_next_comp_raises_event(struct kunit *test)
 {
 	live(test, false);
 }
@@ -216,7 +216,7 @@ static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit 
 	fake->cq.ib.comp_handler = wake;
 	cxib_completion_event(&fake->verbs, CQN);
 	KUNIT_EXPECT_EQ(test, 0, model.told);
-	cxib_request_notification(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	cxib_completion_event(&fake->verbs, CQN);
 	KUNIT_EXPECT_EQ(test, 1, model.told);
 }
@@ -238,7 +238,7 @@ static void completion_event_of_user_cq_calls_the_handler(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_unarmed_kernel_cq_calls_no_handler),
 	KUNIT_CASE(completion_event_of_user_cq_calls_the_handler),
-	KUNIT_CASE_SLOW(who_wants_any_is_told),
+	KUNIT_CASE_SLOW(req_notify_next_comp_raises_event),
 	KUNIT_CASE_SLOW(who_wants_solicited_ones_is_told),
 	{}
 };

@@ -29,10 +29,10 @@ static void finds_nothing_in_a_fresh_queue(struct kunit *test)
 	struct ib_wc wc;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void a_send_retires_those_before_it(struct kunit *test)
+static void poll_cq_signaled_retires_unsignaled(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
 	struct ib_wc wc[2];
@@ -157,7 +157,7 @@ static void goes_on_behind_the_end_of_the_ring(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 		KUNIT_ASSERT_EQ(test, 200, wc.wr_id);
 	}
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
@@ -166,7 +166,7 @@ static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
 
 	/* Nothing is flushed as long as the device can access memory. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 8, wc));
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
@@ -178,7 +178,7 @@ static void refuses_a_completion_for_a_queue_pair_that_there_is_not(struct kunit
 	expect_refused(test, fake);
 }
 
-static void refuses_a_completion_of_a_request_that_was_not_posted(struct kunit *test)
+static void poll_cq_unposted_wqe_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
 
@@ -214,7 +214,7 @@ static void a_message_longer_than_its_request_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 200, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_LOC_LEN_ERR, wc[0].status);
 	KUNIT_EXPECT_EQ(test, 0, wc[0].byte_len);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 /* Its bytes are where the other end has said. */
@@ -228,7 +228,7 @@ static void a_write_may_be_longer_than_the_request_that_it_ends(struct kunit *te
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
 	KUNIT_EXPECT_EQ(test, 2 * FAKE_RECEIVE_ROOM, wc.byte_len);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void refuses_an_entry_of_an_unknown_kind(struct kunit *test)
@@ -264,10 +264,10 @@ static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pa
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
 	fake->cq.is_armed = true;
-	KUNIT_EXPECT_FALSE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 
-	cxib_cq_fail_datagrams(&fake->cq);
-	KUNIT_EXPECT_TRUE(test, cxib_cq_is_awaited(&fake->cq));
+	cxib_cq_flush_mads(&fake->cq);
+	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 4; i++) {
 		KUNIT_EXPECT_EQ(test, IB_WC_FATAL_ERR, wc[i].status);
@@ -306,7 +306,7 @@ static int poll_all_the_time(void *data)
 static void complete_receive(struct fake_queue_pair *fake)
 {
 	const u32 index = fake->written++;
-	struct hw_cqe64 *place = cxib_cq_entry(&fake->cq, index);
+	struct hw_cqe64 *place = cxib_cq_cqe(&fake->cq, index);
 	const size_t last = ARRAY_SIZE(place->dw) - 1;
 	struct hw_cqe64 entry = {};
 
@@ -341,7 +341,7 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 		fake_post_receives(test, fake, 1);
 		udelay(round % 16);
 		complete_receive(fake);
-		/* Pairs with cxib_hw_is_quiet(). */
+		/* Pairs with cxib_hw_is_dma_off(). */
 		smp_store_release(&fake->hw.dma_stopped, true);
 		while (atomic_read_acquire(&race.polled) == round)
 			cond_resched();
@@ -349,7 +349,7 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 	}
 	kthread_stop(poller);
 	KUNIT_EXPECT_EQ_MSG(test, IB_WC_SUCCESS, race.wc.status, "round %d", round);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static int make_and_end_queue_pairs(void *data)
@@ -387,7 +387,7 @@ static void poll_cq_completion_of_foreign_ending_qp_is_refused(struct kunit *tes
 		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	}
 	kthread_stop(owner);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 /* ib_cm would say nothing about a flush error, and who waits for an event would do so for ever. */
@@ -410,21 +410,21 @@ static void fails_datagrams_of_further_partitions_too(struct kunit *test)
 	expect_datagrams_fail_later(test, fake);
 }
 
-static void tells_of_a_quiet_device_as_often_as_it_was_asked(struct kunit *test)
+static void dma_off_cq_event_once_per_arm(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_requests(test);
 	struct ib_wc wc[16];
 
 	fake->hw.dma_stopped = true;
-	KUNIT_EXPECT_FALSE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake->cq.is_armed = true;
-	KUNIT_EXPECT_TRUE(test, cxib_cq_is_awaited(&fake->cq));
-	KUNIT_EXPECT_FALSE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	fake->cq.is_armed = true;
-	KUNIT_EXPECT_FALSE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake_post_receives(test, fake, 1);
-	KUNIT_EXPECT_TRUE(test, cxib_cq_is_awaited(&fake->cq));
+	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 }
 
 static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
@@ -436,12 +436,12 @@ static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_forget(&fake->cq, &gone);
+	cxib_cq_clean(&fake->cq, &gone);
 	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(fake->cq_record[0]));
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void forgets_across_the_end_of_the_ring(struct kunit *test)
@@ -459,7 +459,7 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_forget(&fake->cq, &gone);
+	cxib_cq_clean(&fake->cq, &gone);
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
@@ -467,7 +467,7 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(finds_nothing_in_a_fresh_queue),
-	KUNIT_CASE(a_send_retires_those_before_it),
+	KUNIT_CASE(poll_cq_signaled_retires_unsignaled),
 	KUNIT_CASE(a_send_for_another_queue_pair_is_reported_as_its),
 	KUNIT_CASE(a_receive_tells_what_has_arrived),
 	KUNIT_CASE(an_error_says_why),
@@ -476,7 +476,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_full_ring_is_counted_once),
 	KUNIT_CASE(goes_on_behind_the_end_of_the_ring),
 	KUNIT_CASE(refuses_a_completion_for_a_queue_pair_that_there_is_not),
-	KUNIT_CASE(refuses_a_completion_of_a_request_that_was_not_posted),
+	KUNIT_CASE(poll_cq_unposted_wqe_sets_fatal),
 	KUNIT_CASE(refuses_a_completion_in_the_middle_of_a_request),
 	KUNIT_CASE(refuses_a_receive_when_none_is_outstanding),
 	KUNIT_CASE(a_message_longer_than_its_request_fails),
@@ -487,7 +487,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(poll_cq_completion_of_foreign_ending_qp_is_refused),
 	KUNIT_CASE(fails_management_datagrams_of_a_device_that_is_quiet),
 	KUNIT_CASE(fails_datagrams_of_further_partitions_too),
-	KUNIT_CASE(tells_of_a_quiet_device_as_often_as_it_was_asked),
+	KUNIT_CASE(dma_off_cq_event_once_per_arm),
 	KUNIT_CASE(forgets_the_completions_of_one_queue_pair_only),
 	KUNIT_CASE(forgets_across_the_end_of_the_ring),
 	{}

@@ -17,7 +17,7 @@ static void change_ring(struct kunit *test, struct fake_queue_pair *fake, unsign
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&ring, dev,
 						    sizeof(struct hw_cqe64) << log_size));
 	cxib_cq_invalidate(&ring, log_size);
-	cxib_cq_change_ring(&fake->cq, &ring, log_size);
+	cxib_cq_switch_ring(&fake->cq, &ring, log_size);
 	cxib_buffer_destroy(&ring, dev);
 }
 
@@ -42,7 +42,7 @@ static void expect_nothing(struct kunit *test, struct fake_queue_pair *fake)
 	struct ib_wc wc;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void what_was_not_polled_moves(struct kunit *test)
@@ -117,7 +117,7 @@ static void a_ring_that_ends_unasked_breaks_the_device(struct kunit *test)
 
 	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void a_ring_without_end_breaks_the_device(struct kunit *test)
@@ -126,7 +126,7 @@ static void a_ring_without_end_breaks_the_device(struct kunit *test)
 
 	receive(test, fake, 1);
 	change_ring(test, fake, FAKE_LOG_CQ + 1);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static void more_than_fits_breaks_the_device(struct kunit *test)
@@ -137,7 +137,7 @@ static void more_than_fits_breaks_the_device(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		receive(test, fake, i);
 	resize(test, fake, 1);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
 static u8 answer(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
@@ -155,7 +155,7 @@ static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u
 	fake->hw.commands.limit_ms = 10;
 	mutex_init(&fake->hw.dma_lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
-	return cxib_resize_completion_queue(&fake->cq.ib, 100);
+	return cxib_resize_cq_kernel(&fake->cq.ib, 100);
 }
 
 static void what_the_device_refuses_changes_nothing(struct kunit *test)
@@ -166,7 +166,7 @@ static void what_the_device_refuses_changes_nothing(struct kunit *test)
 							 HW_COMMAND_STATUS_BAD_PARAMETER));
 	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
 	KUNIT_EXPECT_FALSE(test, fake->cq.resizing);
-	KUNIT_EXPECT_FALSE(test, cxib_hw_is_quiet(&fake->hw));
+	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
 	receive(test, fake, 1);
 	expect_received(test, fake, 1);
 	expect_nothing(test, fake);
@@ -181,8 +181,8 @@ static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 						      HW_COMMAND_STATUS_INTERNAL_ERROR));
 	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
 	KUNIT_EXPECT_FALSE(test, fake->cq.resizing);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
-	KUNIT_EXPECT_FALSE(test, cxib_hw_is_quiet(&fake->hw));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
 }
 
 static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
@@ -192,8 +192,8 @@ static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
 	fake_hca_fail(fake->hca, fault, 0);
 	KUNIT_EXPECT_EQ(test, err, resize_by_command(test, fake, HW_COMMAND_STATUS_OK));
 	KUNIT_EXPECT_EQ(test, FAKE_LOG_CQ, fake->cq.log_size);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fake->hw.health));
-	KUNIT_EXPECT_TRUE(test, cxib_hw_is_quiet(&fake->hw));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_hw_is_dma_off(&fake->hw));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 }
 

@@ -112,7 +112,7 @@ static int create(struct fixture *fixture)
 	const struct cxib_mkey_params params = { .pd = PD };
 	u32 key;
 
-	return cxib_create_mkey(&fixture->queue, &params, &key);
+	return cxib_cmd_create_mkey(&fixture->queue, &params, &key);
 }
 
 /* The device has the command, and the memory is not needed by anybody else any more. */
@@ -145,7 +145,7 @@ static void key_that_is_made_late_is_destroyed_before_its_memory_is_freed(struct
 	KUNIT_EXPECT_EQ(test, fixture->keys, 0);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 	KUNIT_EXPECT_FALSE(test, fixture->freed_before_destroyed);
-	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_pd(&fixture->queue, 0, PD));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_dealloc_pd(&fixture->queue, 0, PD));
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
@@ -160,7 +160,7 @@ static void as_many_psvs_are_destroyed_as_were_wanted(struct kunit *test)
 	hw_create_psv_in_set_num_psv(&in, 1);
 	hw_create_psv_in_set_pd(&in, PD);
 	fixture->hca->hold = true;
-	KUNIT_ASSERT_EQ(test, -ETIMEDOUT, cxib_command_execute(&fixture->queue, in, out));
+	KUNIT_ASSERT_EQ(test, -ETIMEDOUT, cxib_cmd_exec_inout(&fixture->queue, in, out));
 	fixture->hca->hold = false;
 	answer_late(test);
 	KUNIT_EXPECT_EQ(test, fixture->psvs, 0);

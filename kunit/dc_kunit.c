@@ -134,7 +134,7 @@ static int modify(struct fixture *fixture, enum ib_qp_state to, int mask)
 	};
 
 	rdma_ah_set_grh(&attr.ah_attr, NULL, 0x12345, 2, 64, 9);
-	return cxib_modify_queue_pair(&fixture->fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
+	return cxib_modify_qp_kernel(&fixture->fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
 static void come_up(struct kunit *test, struct fixture *fixture)

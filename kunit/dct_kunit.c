@@ -21,7 +21,7 @@ static void a_target_is_created_as_described(struct kunit *test)
 	hw_dctc_set_dc_access_key(&context, 0x1122334455667788ULL);
 	hw_dctc_set_srqn_xrqn(&context, 0x99);
 	hw_create_dct_out_set_dctn(scripted->out, DCTN);
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_dct(&scripted->queue, 7, &context, &dctn));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_dct(&scripted->queue, 7, &context, &dctn));
 	KUNIT_EXPECT_EQ(test, DCTN, dctn);
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_DCT, hw_create_dct_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 7, hw_create_dct_in_get_uid(scripted->in));
@@ -36,7 +36,7 @@ static void a_target_is_asked_for_its_context(struct kunit *test)
 
 	hw_dctc_set_state(hw_query_dct_out_dct_context_entry(scripted->out),
 			  HW_DCT_STATE_DRAINED);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_dct(&scripted->queue, 7, DCTN, &context));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_dct(&scripted->queue, 7, DCTN, &context));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_DCT, hw_query_dct_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, DCTN, hw_query_dct_in_get_dctn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_DCT_STATE_DRAINED, hw_dctc_get_state(&context));
@@ -49,9 +49,9 @@ static void each_of_the_others_names_the_target(struct kunit *test)
 		int (*run)(struct cxib_command_queue *queue, u16 uid, u32 number);
 		u16 opcode;
 	} commands[] = {
-		{ cxib_drain_dct, HW_CMD_DRAIN_DCT },
-		{ cxib_destroy_dct, HW_CMD_DESTROY_DCT },
-		{ cxib_arm_dct, HW_CMD_ARM_DCT },
+		{ cxib_cmd_drain_dct, HW_CMD_DRAIN_DCT },
+		{ cxib_cmd_destroy_dct, HW_CMD_DESTROY_DCT },
+		{ cxib_cmd_arm_dct, HW_CMD_ARM_DCT },
 	};
 	struct scripted_hca *scripted = test->priv;
 	size_t i;

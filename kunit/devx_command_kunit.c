@@ -35,10 +35,10 @@ static union input *command(struct kunit *test, u16 opcode)
 	return in;
 }
 
-static int admit(union input *in, struct cxib_devx_identity *object,
-		 struct cxib_devx_needs *needs)
+static int admit(union input *in, struct cxib_devx_obj_id *object,
+		 struct cxib_devx_refs *needs)
 {
-	return cxib_devx_admit_create(in, sizeof(*in), object, needs);
+	return cxib_devx_check_create(in, sizeof(*in), object, needs);
 }
 
 static void questions_change_nothing(struct kunit *test)
@@ -55,9 +55,9 @@ static void questions_change_nothing(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(questions); i++)
-		KUNIT_EXPECT_TRUE(test, cxib_devx_is_question(command(test, questions[i])));
+		KUNIT_EXPECT_TRUE(test, cxib_devx_is_general_cmd(command(test, questions[i])));
 	for (i = 0; i < ARRAY_SIZE(others); i++)
-		KUNIT_EXPECT_FALSE(test, cxib_devx_is_question(command(test, others[i])));
+		KUNIT_EXPECT_FALSE(test, cxib_devx_is_general_cmd(command(test, others[i])));
 }
 
 static void only_listed_objects_are_made(struct kunit *test)
@@ -66,8 +66,8 @@ static void only_listed_objects_are_made(struct kunit *test)
 		HW_CMD_CREATE_EQ, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_XRC_SRQ,
 		HW_CMD_ALLOC_PD, HW_CMD_ALLOC_UAR, HW_CMD_ALLOC_MEMIC, HW_CMD_DESTROY_QP, 0,
 	};
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(others); i++)
@@ -77,22 +77,22 @@ static void only_listed_objects_are_made(struct kunit *test)
 static void an_input_has_its_length(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	size_t length;
 
 	for (length = 16; length < sizeof(in->qp); length++)
 		KUNIT_EXPECT_EQ(test, -EINVAL,
-				cxib_devx_admit_create(in, length, &object, &needs));
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_create(in, sizeof(in->qp), &object, &needs));
+				cxib_devx_check_create(in, length, &object, &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_create(in, sizeof(in->qp), &object, &needs));
 }
 
 static int admit_key(struct kunit *test, u32 mode, bool by_requests, bool *is_registered)
 {
 	union input *in = command(test, HW_CMD_CREATE_MKEY);
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(&in->mkey);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	int err;
 
 	hw_mkc_set_access_mode_1_0(context, mode & 3);
@@ -126,8 +126,8 @@ static void no_key_is_of_bus_addresses(struct kunit *test)
 static void signature_values_are_made_one_by_one(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_PSV);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	__be32 out[8] = {};
 
 	hw_create_psv_in_set_num_psv(&in->psv, 2);
@@ -135,9 +135,9 @@ static void signature_values_are_made_one_by_one(struct kunit *test)
 	hw_create_psv_in_set_num_psv(&in->psv, 1);
 	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
 	out[4] = cpu_to_be32(0x123456);
-	cxib_devx_learn_number(out, sizeof(out), &object);
+	cxib_devx_get_obj_id(out, sizeof(out), &object);
 	KUNIT_EXPECT_EQ(test, 0x123456, object.number);
-	cxib_devx_compose_destroy(&object, &in->general);
+	cxib_devx_build_destroy(&object, &in->general);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV,
 			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
@@ -145,10 +145,10 @@ static void signature_values_are_made_one_by_one(struct kunit *test)
 
 static void a_number_behind_the_room_is_not_read(struct kunit *test)
 {
-	struct cxib_devx_identity object = { .kind = CXIB_DEVX_PSV };
+	struct cxib_devx_obj_id object = { .kind = CXIB_DEVX_PSV };
 	__be32 out[8] = { [4] = cpu_to_be32(0x123456) };
 
-	cxib_devx_learn_number(out, 16, &object);
+	cxib_devx_get_obj_id(out, 16, &object);
 	KUNIT_EXPECT_EQ(test, 0, object.number);
 }
 
@@ -157,8 +157,8 @@ static void queues_lie_in_registered_memory(struct kunit *test)
 	union input *cq = command(test, HW_CMD_CREATE_CQ);
 	union input *qp = command(test, HW_CMD_CREATE_QP);
 	union input *rmp = command(test, HW_CMD_CREATE_RMP);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	const struct hw_wq *queue;
 
 	KUNIT_ASSERT_EQ(test, 0, admit(cq, &object, &needs));
@@ -177,8 +177,8 @@ static void what_a_queue_pair_refers_to_is_named(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 
 	hw_qpc_set_uar_page(context, 7);
 	hw_qpc_set_pd(context, 8);
@@ -199,8 +199,8 @@ static int admit_service(struct kunit *test, u32 type, bool reserved_key, bool f
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 
 	hw_qpc_set_st(context, type);
 	hw_qpc_set_rlky(context, reserved_key);
@@ -225,8 +225,8 @@ static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 
 	hw_qpc_set_st(context, HW_QP_SERVICE_TYPE_UD);
 	hw_qpc_set_q_key(context, q_key);
@@ -237,15 +237,15 @@ static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
 
 static bool changed_needs_net_raw(struct kunit *test, u16 opcode, u32 q_key, u32 source)
 {
-	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
 	union input *in = command(test, opcode);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
 	hw_qpc_set_q_key(context, q_key);
 	hw_qpc_set_deth_sqpn(context, source);
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 	return needs.net_raw;
 }
 
@@ -281,16 +281,16 @@ static void devx_context_rights_follow_capabilities(struct kunit *test)
 static void general_objects_have_a_type(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
-	struct cxib_devx_identity object;
-	struct cxib_devx_needs needs;
+	struct cxib_devx_obj_id object;
+	struct cxib_devx_refs needs;
 	__be32 out[4] = { 0, 0, cpu_to_be32(0xfedcba98) };
 
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, HW_OBJECT_TYPE_SW_ICM);
 	KUNIT_EXPECT_EQ(test, -EPERM, admit(in, &object, &needs));
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, RESERVED_NUMBERS);
 	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
-	cxib_devx_learn_number(out, sizeof(out), &object);
-	cxib_devx_compose_destroy(&object, &in->general);
+	cxib_devx_get_obj_id(out, sizeof(out), &object);
+	cxib_devx_build_destroy(&object, &in->general);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_GENERAL_OBJECT,
 			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
 	KUNIT_EXPECT_EQ(test, RESERVED_NUMBERS,
@@ -300,26 +300,26 @@ static void general_objects_have_a_type(struct kunit *test)
 
 static void a_query_is_about_its_object(struct kunit *test)
 {
-	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
-	const struct cxib_devx_identity value = { .kind = CXIB_DEVX_PSV, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_obj_id value = { .kind = CXIB_DEVX_PSV, .number = 0x321 };
 	union input *in = command(test, HW_CMD_QUERY_QP);
 
 	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_query(&queue, in));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&value, in));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_query(&queue, in));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&value, in));
 	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x322);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&queue, in));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 	in = command(test, HW_CMD_QUERY_CQ);
 	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_query(&queue, in));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 }
 
 static void answers_end_before_addresses_on_the_bus(struct kunit *test)
 {
-	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP };
 
-	KUNIT_EXPECT_EQ(test, 16, cxib_devx_room_of_query(&queue, 16));
-	KUNIT_EXPECT_EQ(test, 0x110, cxib_devx_room_of_query(&queue, 0xffff));
+	KUNIT_EXPECT_EQ(test, 16, cxib_devx_query_outlen(&queue, 16));
+	KUNIT_EXPECT_EQ(test, 0x110, cxib_devx_query_outlen(&queue, 0xffff));
 }
 
 static void devx_query_dbr_addr_reads_0(struct kunit *test)
@@ -333,7 +333,7 @@ static void devx_query_dbr_addr_reads_0(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, out);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct cxib_devx_identity object = { .kind = kinds[i] };
+		const struct cxib_devx_obj_id object = { .kind = kinds[i] };
 
 		memset(out, 0xff, CXIB_DEVX_QUERY_MAX);
 		cxib_devx_hide_addresses(&object, out);
@@ -343,16 +343,16 @@ static void devx_query_dbr_addr_reads_0(struct kunit *test)
 	}
 }
 
-static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_needs *needs)
+static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_refs *needs)
 {
-	const struct cxib_devx_identity queue = {
+	const struct cxib_devx_obj_id queue = {
 		.kind = CXIB_DEVX_QP, .number = 0x321, .from_verbs = from_verbs,
 	};
 	union input *in = command(test, opcode);
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
 	hw_qpc_set_pd(hw_rst2init_qp_in_qpc(&in->transition), 5);
-	return cxib_devx_admit_modify(&queue, in, sizeof(*in), needs);
+	return cxib_devx_check_modify(&queue, in, sizeof(*in), needs);
 }
 
 static void the_state_of_queue_pairs_of_verbs_is_theirs(struct kunit *test)
@@ -361,7 +361,7 @@ static void the_state_of_queue_pairs_of_verbs_is_theirs(struct kunit *test)
 		HW_CMD_RST2INIT_QP, HW_CMD_INIT2RTR_QP, HW_CMD_RTR2RTS_QP, HW_CMD_SQERR2RTS_QP,
 		HW_CMD_SQD_RTS_QP, HW_CMD_2ERR_QP, HW_CMD_2RST_QP,
 	};
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(changes_of_state); i++) {
@@ -375,7 +375,7 @@ static void the_state_of_queue_pairs_of_verbs_is_theirs(struct kunit *test)
 
 static void what_a_transition_mentions_is_named(struct kunit *test)
 {
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 
 	KUNIT_ASSERT_EQ(test, 0, modify(test, false, HW_CMD_RST2INIT_QP, &needs));
 	KUNIT_EXPECT_TRUE(test, needs.has_pd && needs.pd == 5);
@@ -385,35 +385,35 @@ static void what_a_transition_mentions_is_named(struct kunit *test)
 
 static void a_transition_brings_no_rights(struct kunit *test)
 {
-	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
 	union input *in = command(test, HW_CMD_RST2INIT_QP);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_admit_modify(&queue, in, 0xff, &needs));
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, 0x100, &needs));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, 0xff, &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, 0x100, &needs));
 	hw_qpc_set_rlky(context, 1);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 	hw_qpc_set_rlky(context, 0);
 	hw_qpc_set_dbr_addr(context, 0x1000);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 }
 
 static void a_completion_queue_stays_where_it_is(struct kunit *test)
 {
-	const struct cxib_devx_identity queue = { .kind = CXIB_DEVX_CQ, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_CQ, .number = 0x321 };
 	union input *in = command(test, HW_CMD_MODIFY_CQ);
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 
 	hw_modify_cq_in_set_cqn(&in->modify_cq, 0x321);
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD);
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_C_EQN);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 	in->modify_cq.dw[3] = 0;
 	hw_modify_cq_in_set_op_mod(&in->modify_cq, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_admit_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
 }
 
 static struct kunit_case cases[] = {

@@ -30,7 +30,7 @@ struct fixture {
 	struct fake_hca *hca;
 	struct cxib_command_queue queue;
 	struct cxib_event_sink sink;
-	struct cxib_event_queue eq;
+	struct cxib_eq eq;
 	bool created;
 	unsigned int calls;
 	u32 last;
@@ -86,7 +86,7 @@ static void on_cq_error(void *context, u32 cqn, u32 syndrome)
 	fixture->last = cqn;
 }
 
-static const struct cxib_event_handlers handlers = {
+static const struct cxib_event_ops handlers = {
 	.completion = on_completion,
 	.port_change = on_port_change,
 	.page_request = on_page_request,
@@ -97,7 +97,7 @@ static const struct cxib_event_handlers handlers = {
 static int event_queue_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
-	struct cxib_event_queue_attr attr = {
+	struct cxib_eq_attr attr = {
 		.name = "test",
 		.uar = FAKE_FIRST_UAR,
 		.vector = VECTOR,
@@ -115,7 +115,7 @@ static int event_queue_init(struct kunit *test)
 	test->priv = fixture;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_event_queue_create(&fixture->eq, &fixture->hca->bus, &fixture->queue,
+			cxib_eq_create(&fixture->eq, &fixture->hca->bus, &fixture->queue,
 						&fixture->sink, &attr));
 	fixture->eq.expected = U64_MAX;
 	fixture->created = true;
@@ -130,7 +130,7 @@ static void event_queue_exit(struct kunit *test)
 		return;
 	if (fixture->created)
 		KUNIT_EXPECT_EQ(test, 0,
-				cxib_event_queue_destroy(&fixture->eq, &fixture->queue));
+				cxib_eq_destroy(&fixture->eq, &fixture->queue));
 	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
 	cxib_command_queue_destroy(&fixture->queue);
 }
@@ -163,7 +163,7 @@ static void finds_nothing_in_an_empty_queue(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_event_queue_poll(&fixture->eq));
+	KUNIT_EXPECT_EQ(test, 0, cxib_eq_poll(&fixture->eq));
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
@@ -176,7 +176,7 @@ static void keeps_the_order_over_many_passes(struct kunit *test)
 		report_completion(fixture, i);
 	KUNIT_EXPECT_EQ(test, fixture->calls, 5 * BIT(LOG_SIZE) + 3);
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
-	KUNIT_EXPECT_EQ(test, 0, cxib_event_queue_poll(&fixture->eq));
+	KUNIT_EXPECT_EQ(test, 0, cxib_eq_poll(&fixture->eq));
 }
 
 static const unsigned int backlogs[] = { 1, 7, 8, 9, 63, 64 };
@@ -199,7 +199,7 @@ static void takes_all_that_has_come_meanwhile(struct kunit *test)
 		for (i = 0; i < *backlog; i++)
 			report_completion(fixture, round * *backlog + i);
 		KUNIT_EXPECT_EQ(test, fixture->calls, round * *backlog);
-		KUNIT_EXPECT_EQ(test, *backlog, cxib_event_queue_poll(&fixture->eq));
+		KUNIT_EXPECT_EQ(test, *backlog, cxib_eq_poll(&fixture->eq));
 		KUNIT_EXPECT_TRUE(test, fixture->hca->eqs[fixture->eq.eqn].armed);
 	}
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
@@ -251,7 +251,7 @@ KUNIT_ARRAY_PARAM(type, known_types, describe_type);
 
 static void counts_events_that_nobody_wants(struct kunit *test)
 {
-	static const struct cxib_event_handlers nobody = {};
+	static const struct cxib_event_ops nobody = {};
 	const enum hw_event_type *type = test->param_value;
 	struct fixture *fixture = test->priv;
 	u8 data[28] = {};
@@ -370,11 +370,11 @@ static void keeps_memory_that_the_device_may_write_to(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands);
-	KUNIT_EXPECT_NE(test, 0, cxib_event_queue_destroy(&fixture->eq, &fixture->queue));
+	KUNIT_EXPECT_NE(test, 0, cxib_eq_destroy(&fixture->eq, &fixture->queue));
 	fixture->created = false;
 	KUNIT_EXPECT_NOT_NULL(test, fixture->eq.ring);
-	KUNIT_EXPECT_TRUE(test, cxib_event_queue_free(&fixture->eq));
-	KUNIT_EXPECT_FALSE(test, cxib_event_queue_free(&fixture->eq));
+	KUNIT_EXPECT_TRUE(test, cxib_eq_free(&fixture->eq));
+	KUNIT_EXPECT_FALSE(test, cxib_eq_free(&fixture->eq));
 }
 
 static struct kunit_case event_queue_cases[] = {

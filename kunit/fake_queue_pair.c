@@ -132,7 +132,7 @@ void *fake_block(struct fake_queue_pair *fake, u32 block)
 {
 	size_t slot = block & (BIT(FAKE_LOG_BLOCKS) - 1);
 
-	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sends.offset + slot * CXIB_SEND_BLOCK);
+	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sends.offset + slot * CXIB_WQEBB_SIZE);
 }
 
 /* Posts requests of one data segment, 2 blocks each; they are called 100, 101, … */
@@ -146,7 +146,7 @@ void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned 
 	};
 
 	for (ud.wr.wr_id = 100; ud.wr.wr_id < 100 + count; ud.wr.wr_id++)
-		KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, &ud.wr));
+		KUNIT_ASSERT_EQ(test, 0, cxib_build_send_wqe(&fake->qp, &ud.wr));
 }
 
 /* Posts requests of one data segment; they are called 200, 201, … */
@@ -156,5 +156,5 @@ void fake_post_receives(struct kunit *test, struct fake_queue_pair *fake, unsign
 	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };
 
 	for (wr.wr_id = 200; wr.wr_id < 200 + count; wr.wr_id++)
-		KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+		KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 }

@@ -34,7 +34,7 @@
 struct fake_queue_pair {
 	struct fake_hca *hca;
 	struct cxib_hw hw;
-	struct cxib_verbs verbs;
+	struct cxib_ibdev verbs;
 	struct cxib_cq cq;
 	struct cxib_qp qp;
 	u64 doorbells[FAKE_DOORBELL_WORDS];

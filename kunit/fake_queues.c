@@ -187,7 +187,7 @@ static u32 fake_read(struct cxib_bus *bus, u32 offset)
 	struct fake_hca *hca = to_hca(bus);
 
 	if (hca->gone)
-		return CXIB_NO_ANSWER;
+		return CXIB_ALL_ONES;
 	KUNIT_ASSERT_LT(hca->test, offset, FAKE_REGISTER_BYTES);
 	return hca->registers[offset / sizeof(u32)];
 }

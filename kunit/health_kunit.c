@@ -63,21 +63,21 @@ static void is_content_with_a_device_that_lives(struct kunit *test)
 
 	for (i = 0; i < 50; i++)
 		live_and_look(fixture);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_EQ(test, fixture->health.still, 0);
 }
 
-static void gives_up_a_device_whose_counter_stands_still(struct kunit *test)
+static void health_counter_stalled_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	for (i = 0; i < CXIB_HEALTH_STILL_LIMIT; i++) {
+	for (i = 0; i < CXIB_HEALTH_STALL_MAX; i++) {
 		cxib_health_check(&fixture->health);
-		KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+		KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	}
 	cxib_health_check(&fixture->health);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void forgives_a_counter_that_moves_again(struct kunit *test)
@@ -86,11 +86,11 @@ static void forgives_a_counter_that_moves_again(struct kunit *test)
 	unsigned int i, round;
 
 	for (round = 0; round < 3; round++) {
-		for (i = 0; i < CXIB_HEALTH_STILL_LIMIT - 1; i++)
+		for (i = 0; i < CXIB_HEALTH_STALL_MAX - 1; i++)
 			cxib_health_check(&fixture->health);
 		live_and_look(fixture);
 	}
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void gives_up_a_device_that_was_pulled_out(struct kunit *test)
@@ -100,8 +100,8 @@ static void gives_up_a_device_that_was_pulled_out(struct kunit *test)
 	live_and_look(fixture);
 	fixture->hca->gone = true;
 	cxib_health_check(&fixture->health);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
-	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_broken(&fixture->queue));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
 }
 
 static void gives_up_a_device_that_reports_a_fatal_fault(struct kunit *test)
@@ -111,7 +111,7 @@ static void gives_up_a_device_that_reports_a_fatal_fault(struct kunit *test)
 	fixture->hca->registers[SEVERITY] = 0x80000000;
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void syndrome_before_rfr_is_fatal_when_rfr_follows(struct kunit *test)
@@ -120,10 +120,10 @@ static void syndrome_before_rfr_is_fatal_when_rfr_follows(struct kunit *test)
 
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
 	live_and_look(fixture);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	fixture->hca->registers[SEVERITY] = 0x80000000;
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void rfr_without_syndrome_is_not_fatal(struct kunit *test)
@@ -132,10 +132,10 @@ static void rfr_without_syndrome_is_not_fatal(struct kunit *test)
 
 	fixture->hca->registers[SEVERITY] = 0x80000000;
 	live_and_look(fixture);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test)
@@ -144,7 +144,7 @@ static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test
 
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
 	live_and_look(fixture);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_EQ(test, fixture->health.syndrome, HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
 }
 
@@ -176,7 +176,7 @@ static void tells_of_commands_that_are_not_answered(struct kunit *test)
 	live_and_look(fixture);
 	fixture->queue.limit_ms = 20;
 	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands);
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_command_execute(&fixture->queue, in, out));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_cmd_exec_inout(&fixture->queue, in, out));
 	live_and_look(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
 	KUNIT_EXPECT_EQ(test, fixture->health.unanswered, 1);
@@ -208,30 +208,30 @@ static void gives_up_a_device_whose_interface_was_taken_away(struct kunit *test)
 
 	fixture->hca->registers[INTERFACE] |= *mode << 8;
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void gives_up_a_device_whose_command_queue_is_stuck(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	cxib_command_queue_break(&fixture->queue);
+	cxib_command_queue_set_fatal(&fixture->queue);
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static void stays_broken(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	cxib_health_break(&fixture->health, "the test says so");
+	cxib_health_set_fatal(&fixture->health, "the test says so");
 	live_and_look(fixture);
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&fixture->health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static struct kunit_case health_cases[] = {
 	KUNIT_CASE(is_content_with_a_device_that_lives),
-	KUNIT_CASE(gives_up_a_device_whose_counter_stands_still),
+	KUNIT_CASE(health_counter_stalled_sets_fatal),
 	KUNIT_CASE(forgives_a_counter_that_moves_again),
 	KUNIT_CASE(gives_up_a_device_that_was_pulled_out),
 	KUNIT_CASE(gives_up_a_device_that_reports_a_fatal_fault),

@@ -16,7 +16,7 @@ static struct cxib_hw *make_hw(struct kunit *test, struct fake_hca *hca)
 
 	KUNIT_ASSERT_NOT_NULL(test, hw);
 	hw->bus = &hca->bus;
-	hw->command_limit_ms = SHORT_MS;
+	hw->command_timeout_ms = SHORT_MS;
 	return hw;
 }
 

@@ -42,7 +42,7 @@ static void attributes_of_a_port_are_decoded(struct kunit *test)
 	hw_hca_vport_context_set_pkey_violation_counter(context, 0x1234);
 	hw_hca_vport_context_set_has_smi(context, 1);
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_vport(&scripted->queue, PORT, &port));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_hca_vport(&scripted->queue, PORT, &port));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_HCA_VPORT_CONTEXT,
 			hw_query_hca_vport_context_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_context_in_get_port_num(scripted->in));
@@ -75,12 +75,12 @@ static void a_failed_query_leaves_nothing_of_its_answer(struct kunit *test)
 
 	memset(scripted->out, 0xa5, SCRIPTED_BYTES);
 	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_vport(&scripted->queue, PORT, &port));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_hca_vport(&scripted->queue, PORT, &port));
 	KUNIT_EXPECT_EQ(test, port.lid, 0);
 	KUNIT_EXPECT_EQ(test, port.node_guid, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_link(&scripted->queue, PORT, &link));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_ptys(&scripted->queue, PORT, &link));
 	KUNIT_EXPECT_EQ(test, link.width, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_pkeys(&scripted->queue, PORT, 4, pkeys));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, 4, pkeys));
 	KUNIT_EXPECT_EQ(test, pkeys[3], 0);
 }
 
@@ -90,7 +90,7 @@ static void only_chosen_capabilities_change(struct kunit *test)
 	struct hw_hca_vport_context *context;
 
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_change_vport_capabilities(&scripted->queue, PORT, 0x30000, 0x10000));
+			cxib_cmd_modify_hca_vport(&scripted->queue, PORT, 0x30000, 0x10000));
 	context = hw_modify_hca_vport_context_in_hca_vport_context(scripted->in);
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_HCA_VPORT_CONTEXT,
 			hw_modify_hca_vport_context_in_get_opcode(scripted->in));
@@ -109,7 +109,7 @@ static void the_gid_table_is_read_at_once(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gids); i++)
 		memset(hw_gid_gid(&out->gid[i]), 0x10 + i, 16);
 	hw_query_hca_vport_gid_out_set_gids_num(out, ARRAY_SIZE(gids));
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_gids(&scripted->queue, PORT, 8, gids));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, 8, gids));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
 	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
 			hw_query_hca_vport_gid_in_get_gid_index(scripted->in));
@@ -127,7 +127,7 @@ static void a_gid_table_of_another_length_is_refused(struct kunit *test)
 	for (given = 0; given <= 9; given++) {
 		hw_query_hca_vport_gid_out_set_gids_num(scripted->out, given);
 		KUNIT_EXPECT_EQ(test, given == 8 ? 0 : -EBADMSG,
-				cxib_query_gids(&scripted->queue, PORT, 8, gids));
+				cxib_cmd_query_vport_gid(&scripted->queue, PORT, 8, gids));
 	}
 }
 
@@ -141,7 +141,7 @@ static void the_pkey_table_is_read_at_once_and_in_order(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
 		hw_pkey_set_pkey(&out->pkey[i], 0x8000 | i);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_pkeys(&scripted->queue, PORT, 128, pkeys));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, 128, pkeys));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
 	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
 			hw_query_hca_vport_pkey_in_get_pkey_index(scripted->in));
@@ -169,7 +169,7 @@ static void the_link_is_read_from_a_register(struct kunit *test)
 
 	hw_ptys_reg_set_ib_link_width_oper(data, HW_IB_LINK_WIDTH_4X);
 	hw_ptys_reg_set_ib_proto_oper(data, HW_IB_PROTO_EDR);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_link(&scripted->queue, PORT, &link));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_ptys(&scripted->queue, PORT, &link));
 	expect_register(test, HW_REGISTER_PTYS, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, PORT, hw_ptys_reg_get_local_port((void *)in->register_data));
 	KUNIT_EXPECT_EQ(test, link.width, HW_IB_LINK_WIDTH_4X);
@@ -184,7 +184,7 @@ static void the_mtu_is_read_from_a_register(struct kunit *test)
 
 	hw_pmtu_reg_set_max_mtu((void *)out->register_data, 4096);
 	hw_pmtu_reg_set_oper_mtu((void *)out->register_data, 2048);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_mtu(&scripted->queue, PORT, &mtu));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_pmtu(&scripted->queue, PORT, &mtu));
 	expect_register(test, HW_REGISTER_PMTU, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, mtu.maximum, 4096);
 	KUNIT_EXPECT_EQ(test, mtu.operational, 2048);
@@ -197,7 +197,7 @@ static void virtual_lanes_are_read_from_a_register(struct kunit *test)
 	u32 vls;
 
 	hw_pvlc_reg_set_vl_hw_cap((void *)out->register_data, HW_VL_COUNT_VL0_3);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_vl_capability(&scripted->queue, PORT, &vls));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_pvlc(&scripted->queue, PORT, &vls));
 	expect_register(test, HW_REGISTER_PVLC, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, vls, HW_VL_COUNT_VL0_3);
 }
@@ -210,14 +210,14 @@ static void a_node_description_may_be_as_long_as_can_be(struct kunit *test)
 	char text[CXIB_NODE_DESCRIPTION_SIZE];
 
 	memset(text, 'x', sizeof(text));
-	KUNIT_ASSERT_EQ(test, 0, cxib_set_node_description(&scripted->queue, text));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_set_node_desc(&scripted->queue, text));
 	expect_register(test, HW_REGISTER_NODE_DESC, HW_ACCESS_REGISTER_OP_MOD_WRITE);
 	KUNIT_EXPECT_MEMEQ(test, text,
 			   hw_set_node_in_get_node_description((void *)in->register_data),
 			   sizeof(text));
 
 	memset(hw_set_node_in_node_description((void *)out->register_data), 'y', sizeof(text));
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_node_description(&scripted->queue, text));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_node_desc(&scripted->queue, text));
 	expect_register(test, HW_REGISTER_NODE_DESC, HW_ACCESS_REGISTER_OP_MOD_READ);
 	KUNIT_EXPECT_EQ(test, text[0], 'y');
 	KUNIT_EXPECT_EQ(test, text[CXIB_NODE_DESCRIPTION_SIZE - 1], 'y');
@@ -234,7 +234,7 @@ static void datagrams_go_to_the_agents_and_back(struct kunit *test)
 
 	memset(request, 0x11, sizeof(request));
 	memset(hw_mad_ifc_out_response_mad_packet(scripted->out), 0x22, CXIB_MAD_SIZE);
-	KUNIT_ASSERT_EQ(test, 0, cxib_process_mad(&scripted->queue, &mad));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_mad_ifc(&scripted->queue, &mad));
 	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_MKEY,
 			hw_mad_ifc_in_get_op_mod(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x1234, hw_mad_ifc_in_get_remote_lid(scripted->in));
@@ -246,7 +246,7 @@ static void datagrams_go_to_the_agents_and_back(struct kunit *test)
 	mad.ignore_m_key = false;
 	mad.ignore_b_key = true;
 	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_process_mad(&scripted->queue, &mad));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_mad_ifc(&scripted->queue, &mad));
 	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_BKEY,
 			hw_mad_ifc_in_get_op_mod(scripted->in));
 }
@@ -258,17 +258,17 @@ static void counters_are_allocated_read_and_given_back(struct kunit *test)
 	u8 set;
 
 	hw_alloc_q_counter_out_set_counter_set_id(scripted->out, 0x17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_counter_set(&scripted->queue, &set));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_q_counter(&scripted->queue, &set));
 	KUNIT_EXPECT_EQ(test, set, 0x17);
 
 	memset(scripted->out, 0, SCRIPTED_BYTES);
 	hw_query_q_counter_out_set_out_of_buffer(scripted->out, 99);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_counter_set(&scripted->queue, set, &counters));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_q_counter(&scripted->queue, set, &counters));
 	KUNIT_EXPECT_EQ(test, 0x17, hw_query_q_counter_in_get_counter_set_id(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0, hw_query_q_counter_in_get_clear(scripted->in));
 	KUNIT_EXPECT_EQ(test, 99, hw_query_q_counter_out_get_out_of_buffer(&counters));
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_counter_set(&scripted->queue, set));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_q_counter(&scripted->queue, set));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_Q_COUNTER,
 			hw_dealloc_q_counter_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x17, hw_dealloc_q_counter_in_get_counter_set_id(scripted->in));

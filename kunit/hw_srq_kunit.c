@@ -19,7 +19,7 @@ static void a_queue_is_described_with_its_memory(struct kunit *test)
 	struct hw_wq *described = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
 	const __be64 *addresses = (const __be64 *)(in + 1);
 	struct cxib_buffer buffer;
-	struct cxib_shared_queue_params params = {
+	struct cxib_srq_params params = {
 		.buffer = &buffer, .log_size = 7, .log_stride = 6,
 		.pd = 0x123, .record = 0x123456780ULL,
 	};
@@ -28,7 +28,7 @@ static void a_queue_is_described_with_its_memory(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
 	hw_create_rmp_out_set_rmpn(scripted->out, 0x4321);
-	err = cxib_create_shared_queue(&scripted->queue, &params, &number);
+	err = cxib_cmd_create_rmp(&scripted->queue, &params, &number);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, number, 0x4321);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
@@ -47,7 +47,7 @@ static void a_limit_is_all_that_arming_changes(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct hw_modify_rmp_in *in = scripted->in;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_arm_shared_queue(&scripted->queue, 0, 0x4321, 9));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_arm_rmp(&scripted->queue, 0, 0x4321, 9));
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_RMP, hw_modify_rmp_in_get_opcode(in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_modify_rmp_in_get_rmpn(in));
 	KUNIT_EXPECT_EQ(test, 1, hw_rmp_bitmask_get_lwm(hw_modify_rmp_in_bitmask(in)));
@@ -60,7 +60,7 @@ static void the_device_is_asked_for_the_limit(struct kunit *test)
 	u16 limit;
 
 	hw_wq_set_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(scripted->out)), 17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_shared_queue(&scripted->queue, 0, 0x4321, &limit));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_rmp(&scripted->queue, 0, 0x4321, &limit));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_rmp_in_get_rmpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, limit, 17);
 }
@@ -69,7 +69,7 @@ static void a_queue_that_ends_is_named(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_shared_queue(&scripted->queue, 0, 0x4321));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_rmp(&scripted->queue, 0, 0x4321));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_RMP, hw_destroy_rmp_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_rmp_in_get_rmpn(scripted->in));
 }
@@ -81,7 +81,7 @@ static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
 	struct hw_create_xrc_srq_in *in = scripted->in;
 	struct hw_xrc_srqc *described = hw_create_xrc_srq_in_xrc_srq_context_entry(in);
 	struct cxib_buffer buffer;
-	struct cxib_shared_queue_params params = {
+	struct cxib_srq_params params = {
 		.buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123, .xrcd = 0x321,
 		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL,
 	};
@@ -90,7 +90,7 @@ static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
 	hw_create_xrc_srq_out_set_xrc_srqn(scripted->out, 0x4321);
-	err = cxib_create_xrc_queue(&scripted->queue, &params, &number);
+	err = cxib_cmd_create_xrc_srq(&scripted->queue, &params, &number);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, number, 0x4321);
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_XRC_SRQ, hw_create_xrc_srq_in_get_opcode(in));
@@ -113,7 +113,7 @@ static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u16 limit;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_arm_xrc_queue(&scripted->queue, 0, 0x4321, 9));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_arm_xrc_srq(&scripted->queue, 0, 0x4321, 9));
 	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_XRC_SRQ, hw_arm_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ,
 			hw_arm_xrc_srq_in_get_op_mod(scripted->in));
@@ -121,7 +121,7 @@ static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, hw_arm_xrc_srq_in_get_lwm(scripted->in));
 
 	hw_xrc_srqc_set_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(scripted->out), 17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_xrc_queue(&scripted->queue, 0, 0x4321, &limit));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_xrc_srq(&scripted->queue, 0, 0x4321, &limit));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRC_SRQ, hw_query_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrc_srq_in_get_xrc_srqn(scripted->in));
 	KUNIT_EXPECT_EQ(test, limit, 17);
@@ -131,7 +131,7 @@ static void a_queue_of_a_domain_that_ends_is_named(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_xrc_queue(&scripted->queue, 0, 0x4321));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_xrc_srq(&scripted->queue, 0, 0x4321));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRC_SRQ,
 			hw_destroy_xrc_srq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrc_srq_in_get_xrc_srqn(scripted->in));
@@ -146,7 +146,7 @@ static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
 		hw_xrqc_get_tag_matching_topology_context(described);
 	const __be64 *addresses = (const __be64 *)(in + 1);
 	struct cxib_buffer buffer;
-	struct cxib_shared_queue_params params = {
+	struct cxib_srq_params params = {
 		.uid = 5, .buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123,
 		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL, .log_tags = 4,
 		.fetches_rendezvous = true,
@@ -156,7 +156,7 @@ static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 128 * 64));
 	hw_create_xrq_out_set_xrqn(scripted->out, 0x4321);
-	err = cxib_create_tagged_queue(&scripted->queue, &params, &number);
+	err = cxib_cmd_create_xrq(&scripted->queue, &params, &number);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, number, 0x4321);
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_XRQ, hw_create_xrq_in_get_opcode(in));
@@ -185,7 +185,7 @@ static void a_queue_with_tags_has_a_limit(struct kunit *test)
 	struct hw_xrqc *context = hw_query_xrq_out_xrq_context(scripted->out);
 	u16 limit;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_arm_tagged_queue(&scripted->queue, 5, 0x4321, 9));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_arm_xrq(&scripted->queue, 5, 0x4321, 9));
 	KUNIT_EXPECT_EQ(test, HW_CMD_ARM_RQ, hw_arm_rq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_ARM_RQ_OP_MOD_XRQ, hw_arm_rq_in_get_op_mod(scripted->in));
 	KUNIT_EXPECT_EQ(test, 5, hw_arm_rq_in_get_uid(scripted->in));
@@ -193,7 +193,7 @@ static void a_queue_with_tags_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, hw_arm_rq_in_get_lwm(scripted->in));
 
 	hw_wq_set_lwm(hw_xrqc_wq(context), 17);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_tagged_queue(&scripted->queue, 5, 0x4321, &limit));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_xrq(&scripted->queue, 5, 0x4321, &limit));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_XRQ, hw_query_xrq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 5, hw_query_xrq_in_get_uid(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_query_xrq_in_get_xrqn(scripted->in));
@@ -204,7 +204,7 @@ static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_tagged_queue(&scripted->queue, 5, 0x4321));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_xrq(&scripted->queue, 5, 0x4321));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_XRQ, hw_destroy_xrq_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 5, hw_destroy_xrq_in_get_uid(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrq_in_get_xrqn(scripted->in));
@@ -213,7 +213,7 @@ static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
 static void refusals_are_handed_on(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
-	struct cxib_shared_queue_params params = { .log_size = 7, .log_stride = 6 };
+	struct cxib_srq_params params = { .log_size = 7, .log_stride = 6 };
 	struct cxib_buffer buffer;
 	u32 number;
 	u16 limit;
@@ -222,20 +222,20 @@ static void refusals_are_handed_on(struct kunit *test)
 	params.buffer = &buffer;
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
-			cxib_create_shared_queue(&scripted->queue, &params, &number));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_xrc_queue(&scripted->queue, &params, &number));
+			cxib_cmd_create_rmp(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_create_xrc_srq(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
-			cxib_create_tagged_queue(&scripted->queue, &params, &number));
+			cxib_cmd_create_xrq(&scripted->queue, &params, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_shared_queue(&scripted->queue, 0, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_xrc_queue(&scripted->queue, 0, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_tagged_queue(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_rmp(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_xrc_srq(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_xrq(&scripted->queue, 0, 1));
 	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_shared_queue(&scripted->queue, 0, 1, &limit));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_xrc_queue(&scripted->queue, 0, 1, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_xrc_queue(&scripted->queue, 0, 1, &limit));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_arm_tagged_queue(&scripted->queue, 0, 1, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_tagged_queue(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_rmp(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_arm_xrc_srq(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_xrc_srq(&scripted->queue, 0, 1, &limit));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_arm_xrq(&scripted->queue, 0, 1, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_xrq(&scripted->queue, 0, 1, &limit));
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 

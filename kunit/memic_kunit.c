@@ -14,7 +14,7 @@ static int device_memory_init(struct kunit *test)
 
 static void is_asked_for_in_a_range(struct kunit *test)
 {
-	const struct cxib_device_memory_params params = {
+	const struct cxib_memic_params params = {
 		.start = 0x2100000ULL, .range = 0x3000, .length = 0x180, .log_alignment = 6,
 	};
 	struct scripted_hca *scripted = test->priv;
@@ -22,7 +22,7 @@ static void is_asked_for_in_a_range(struct kunit *test)
 
 	hw_alloc_memic_out_set_memic_start_addr(scripted->out, ADDRESS);
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_alloc_device_memory(&scripted->queue, &params, &address));
+			cxib_cmd_alloc_memic(&scripted->queue, &params, &address));
 	KUNIT_EXPECT_EQ(test, address, ADDRESS);
 	KUNIT_EXPECT_EQ(test, HW_CMD_ALLOC_MEMIC, hw_alloc_memic_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x2100000ULL,
@@ -34,26 +34,26 @@ static void is_asked_for_in_a_range(struct kunit *test)
 
 static void may_be_elsewhere_when_a_range_is_full(struct kunit *test)
 {
-	const struct cxib_device_memory_params params = { .range = 0x1000, .length = 0x40 };
+	const struct cxib_memic_params params = { .range = 0x1000, .length = 0x40 };
 	struct scripted_hca *scripted = test->priv;
 	u64 address;
 
 	scripted->status = HW_COMMAND_STATUS_NOT_READY;
 	KUNIT_EXPECT_EQ(test, -EAGAIN,
-			cxib_alloc_device_memory(&scripted->queue, &params, &address));
+			cxib_cmd_alloc_memic(&scripted->queue, &params, &address));
 }
 
 static void goes_back_as_it_came(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_device_memory(&scripted->queue, ADDRESS, 0x180));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, 0x180));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_MEMIC, hw_dealloc_memic_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, ADDRESS, hw_dealloc_memic_in_get_memic_start_addr(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x180, hw_dealloc_memic_in_get_memic_size(scripted->in));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY,
-			cxib_dealloc_device_memory(&scripted->queue, ADDRESS, 0x180));
+			cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, 0x180));
 }
 
 static void has_addresses_whose_accesses_do_an_operation(struct kunit *test)
@@ -63,7 +63,7 @@ static void has_addresses_whose_accesses_do_an_operation(struct kunit *test)
 
 	hw_modify_memic_out_set_memic_operation_addr(scripted->out, 0x2180000ULL);
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_map_memory_operation(&scripted->queue, ADDRESS, 3, &address));
+			cxib_cmd_alloc_memic_op(&scripted->queue, ADDRESS, 3, &address));
 	KUNIT_EXPECT_EQ(test, 0x2180000ULL, address);
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_MEMIC, hw_modify_memic_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_ALLOC,
@@ -76,7 +76,7 @@ static void loses_them_one_by_one(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_unmap_memory_operation(&scripted->queue, ADDRESS, 3));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic_op(&scripted->queue, ADDRESS, 3));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_DEALLOC,
 			hw_modify_memic_in_get_op_mod(scripted->in));
 	KUNIT_EXPECT_EQ(test, 3, hw_modify_memic_in_get_memic_operation_type(scripted->in));

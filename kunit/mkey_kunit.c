@@ -21,9 +21,9 @@ static void a_domain_comes_and_goes(struct kunit *test)
 	u32 pd;
 
 	hw_alloc_pd_out_set_pd(scripted->out, 0xabcdef);
-	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, 0, &pd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_pd(&scripted->queue, 0, &pd));
 	KUNIT_EXPECT_EQ(test, pd, 0xabcdef);
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, 0, pd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_pd(&scripted->queue, 0, pd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
 }
@@ -36,7 +36,7 @@ static void the_device_has_keys_of_its_own(struct kunit *test)
 	hw_query_special_contexts_out_set_resd_lkey(scripted->out, 0x300);
 	hw_query_special_contexts_out_set_null_mkey(scripted->out, 0x200);
 	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, 0x400);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_special_keys(&scripted->queue, &keys));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_special_contexts(&scripted->queue, &keys));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
 			hw_query_special_contexts_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x300, keys.reserved);
@@ -58,12 +58,12 @@ static void doorbells_lie_behind_the_init_segment_and_in_the_bar(struct kunit *t
 	KUNIT_ASSERT_GT(test, pages, first);
 	for (i = 0; i < ARRAY_SIZE(good); i++) {
 		hw_alloc_uar_out_set_uar(scripted->out, good[i]);
-		KUNIT_EXPECT_EQ(test, 0, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		KUNIT_EXPECT_EQ(test, 0, cxib_cmd_alloc_uar(&scripted->queue, 0, &uar));
 		KUNIT_EXPECT_EQ(test, good[i], uar);
 	}
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		hw_alloc_uar_out_set_uar(scripted->out, bad[i]);
-		KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_alloc_uar(&scripted->queue, 0, &uar));
+		KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_alloc_uar(&scripted->queue, 0, &uar));
 		/* It is given back, for what that is worth. */
 		KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_UAR,
 				hw_dealloc_uar_in_get_opcode(scripted->in));
@@ -79,7 +79,7 @@ static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
 	u32 key;
 
 	hw_create_mkey_out_set_mkey_index(scripted->out, 0x123456);
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, key, 0x1234565a);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_PA, hw_mkc_get_access_mode_1_0(context));
@@ -108,7 +108,7 @@ static void pages_follow_the_context(struct kunit *test)
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
 	u32 key;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 32);
 	KUNIT_EXPECT_EQ(test, 2, hw_create_mkey_in_get_translations_octword_actual_size(in));
 	KUNIT_EXPECT_EQ(test, 2, hw_mkc_get_translations_octword_size(context));
@@ -130,9 +130,9 @@ static void an_xrc_domain_comes_and_goes(struct kunit *test)
 	u32 xrcd;
 
 	hw_alloc_xrcd_out_set_xrcd(scripted->out, 0xfedcba);
-	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_xrcd(&scripted->queue, &xrcd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_xrcd(&scripted->queue, &xrcd));
 	KUNIT_EXPECT_EQ(test, xrcd, 0xfedcba);
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_xrcd(&scripted->queue, xrcd));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_xrcd(&scripted->queue, xrcd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_XRCD, hw_dealloc_xrcd_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0xfedcba, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
 }
@@ -157,7 +157,7 @@ static void a_key_with_room_for_translations_is_free(struct kunit *test)
 			.octwords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
 		};
 
-		KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+		KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 		KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
@@ -178,7 +178,7 @@ static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
 	};
 	u32 key;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in));
 	KUNIT_EXPECT_EQ(test, 0, hw_create_mkey_in_get_translations_octword_actual_size(in));
 	KUNIT_EXPECT_EQ(test, 1, hw_create_mkey_in_get_pg_access(in));
@@ -186,7 +186,7 @@ static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x7f0000000000ULL, hw_mkc_get_start_addr(context));
 	KUNIT_EXPECT_EQ(test, BIT_ULL(39), hw_mkc_get_len(context));
 	params.of_keys = true;
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
 }
 
@@ -200,7 +200,7 @@ static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
 	u32 key;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_mkey(&scripted->queue, &params, &key));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MEMIC,
 			hw_mkc_get_access_mode_4_2(context) << 2 |
 			hw_mkc_get_access_mode_1_0(context));
@@ -215,7 +215,7 @@ static void a_key_is_destroyed_by_its_index(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_mkey(&scripted->queue, 0x1234565a));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_mkey(&scripted->queue, 0x1234565a));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_MKEY, hw_destroy_mkey_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_destroy_mkey_in_get_mkey_index(scripted->in));
 }
@@ -227,13 +227,13 @@ static void errors_are_handed_on(struct kunit *test)
 	u32 number;
 
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_pd(&scripted->queue, 0, &number));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_mkey(&scripted->queue, &params, &number));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_alloc_xrcd(&scripted->queue, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_alloc_pd(&scripted->queue, 0, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_create_mkey(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_alloc_xrcd(&scripted->queue, &number));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_pd(&scripted->queue, 0, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dealloc_xrcd(&scripted->queue, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_mkey(&scripted->queue, 0x100));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_pd(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_xrcd(&scripted->queue, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_mkey(&scripted->queue, 0x100));
 }
 
 static struct kunit_case cases[] = {

@@ -126,13 +126,13 @@ static void faults_are_answered_in_their_form(struct kunit *test)
 	};
 	const __be32 *in = scripted->in;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_request, true));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_request, true));
 	KUNIT_EXPECT_EQ(test, 0x82777777, be32_to_cpu(in[2]));
 	KUNIT_EXPECT_EQ(test, 0x00123456, be32_to_cpu(in[3]));
-	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_memory, false));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_memory, false));
 	KUNIT_EXPECT_EQ(test, 0x00001234, be32_to_cpu(in[2]));
 	KUNIT_EXPECT_EQ(test, 0xcafe5678, be32_to_cpu(in[3]));
-	KUNIT_EXPECT_EQ(test, 0, cxib_resume_page_fault(&scripted->queue, &of_memory, true));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_memory, true));
 	KUNIT_EXPECT_EQ(test, 0x80001234, be32_to_cpu(in[2]));
 }
 
@@ -148,13 +148,13 @@ static struct cxib_page_fault missing_page(void)
 static void pages_come_in_with_their_neighbours(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
-	struct cxib_paged_range range;
+	struct cxib_odp_range range;
 
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, false, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, false, &range));
 	KUNIT_EXPECT_EQ(test, 0x11000, range.address);
 	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
 	KUNIT_EXPECT_TRUE(test, range.for_writing);
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
 	KUNIT_EXPECT_EQ(test, 0x10000, range.address);
 	KUNIT_EXPECT_EQ(test, 0x3000, range.length);
 }
@@ -162,42 +162,42 @@ static void pages_come_in_with_their_neighbours(struct kunit *test)
 static void pages_come_in_as_far_as_the_region_goes(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
-	struct cxib_paged_range range;
+	struct cxib_odp_range range;
 
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0x11230, 0x100, true, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0x11230, 0x100, true, &range));
 	KUNIT_EXPECT_EQ(test, 0x11230, range.address);
 	KUNIT_EXPECT_EQ(test, 0x100, range.length);
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0x10800, 0x1000, true, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0x10800, 0x1000, true, &range));
 	KUNIT_EXPECT_EQ(test, 0x10800, range.address);
 	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
-	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x12000, 0x1000, false, &range));
-	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x10000, 0x1000, false, &range));
-	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x11000, 0, false, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x12000, 0x1000, false, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x10000, 0x1000, false, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x11000, 0, false, &range));
 }
 
 /* Whatever a device says, a fault brings in some megabytes, the missing page among them. */
 static void lies_about_pages_end_with_the_address_space(struct kunit *test)
 {
 	struct cxib_page_fault fault = missing_page();
-	struct cxib_paged_range range;
+	struct cxib_odp_range range;
 
 	fault.length = 0xfffff000;
 	fault.before = 0x0ffff000;
 	fault.after = 0x0ffff000;
 	fault.address = U64_MAX;
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
 	KUNIT_EXPECT_EQ(test, U64_MAX - 0xfff - SZ_4M, range.address);
 	KUNIT_EXPECT_EQ(test, SZ_4M + 0xfff, range.length);
-	KUNIT_EXPECT_FALSE(test, cxib_faulting_range(&fault, 0x1000, 0x1000, true, &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x1000, 0x1000, true, &range));
 	fault.address = 0x5000;
-	KUNIT_ASSERT_TRUE(test, cxib_faulting_range(&fault, 0, U64_MAX, true, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
 	KUNIT_EXPECT_EQ(test, 0, range.address);
 	KUNIT_EXPECT_EQ(test, 0x5000 + 2 * SZ_4M, range.length);
 }
 
-static struct cxib_faulting_request *make_request(struct kunit *test, u32 opcode, u32 octwords)
+static struct cxib_pf_wqe *make_request(struct kunit *test, u32 opcode, u32 octwords)
 {
-	struct cxib_faulting_request *request = kunit_kzalloc(test, sizeof(*request), GFP_KERNEL);
+	struct cxib_pf_wqe *request = kunit_kzalloc(test, sizeof(*request), GFP_KERNEL);
 	struct hw_wqe_ctrl_seg *control;
 
 	KUNIT_ASSERT_NOT_NULL(test, request);
@@ -229,31 +229,31 @@ static void data_begins_behind_what_the_operation_needs(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct cxib_faulting_request *request = make_request(test, cases[i].opcode, 8);
+		struct cxib_pf_wqe *request = make_request(test, cases[i].opcode, 8);
 
 		KUNIT_EXPECT_EQ(test, cases[i].first,
-				cxib_faulting_send_data(cases[i].type, request));
+				cxib_pf_data_offset(cases[i].type, request));
 	}
 }
 
 static void a_whole_address_is_longer(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_request(test, HW_WQE_OPCODE_SEND, 8);
+	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 8);
 	struct hw_wqe_datagram_seg *address = (void *)&request->bytes[16];
 
 	hw_av_set_extended(hw_wqe_datagram_seg_av(address), 1);
-	KUNIT_EXPECT_EQ(test, 64, cxib_faulting_send_data(IB_QPT_UD, request));
+	KUNIT_EXPECT_EQ(test, 64, cxib_pf_data_offset(IB_QPT_UD, request));
 	KUNIT_EXPECT_EQ(test, 128, request->length);
 }
 
 static void a_request_has_the_length_of_one(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
+	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_faulting_send_data(IB_QPT_RC, request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, request));
 	request = make_request(test, HW_WQE_OPCODE_SEND, 5);
 	request->length = 64;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_faulting_send_data(IB_QPT_RC, request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, request));
 }
 
 struct ranges {
@@ -277,9 +277,9 @@ static int note(void *context, u32 key, u64 address, u64 length)
 	return 0;
 }
 
-static struct cxib_faulting_request *make_segments(struct kunit *test)
+static struct cxib_pf_wqe *make_segments(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
+	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
 	struct hw_wqe_data_seg *segments = (void *)&request->bytes[16];
 
 	hw_wqe_data_seg_pack(&segments[0], 0, 0x100, 5, 0x1000);
@@ -293,10 +293,10 @@ static struct cxib_faulting_request *make_segments(struct kunit *test)
 
 static void memory_ends_with_the_list(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_segments(test);
+	struct cxib_pf_wqe *request = make_segments(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_segments(request, 16, 0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 2, ranges.count);
 	KUNIT_EXPECT_EQ(test, 5, ranges.range[0].key);
 	KUNIT_EXPECT_EQ(test, 0x100, ranges.range[0].length);
@@ -307,10 +307,10 @@ static void memory_ends_with_the_list(struct kunit *test)
 /* Of 0x100 + 20 + 0x200 bytes the first 0x100 + 20 + 0x10 are done. */
 static void what_is_done_is_passed_over(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_segments(test);
+	struct cxib_pf_wqe *request = make_segments(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_segments(request, 16, 0x100 + 20 + 0x10, note,
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0x100 + 20 + 0x10, note,
 							&ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x2010, ranges.range[0].address);
@@ -319,12 +319,12 @@ static void what_is_done_is_passed_over(struct kunit *test)
 
 static void a_segment_without_bytes_carries_the_most(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
+	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
 	request->length = 32;
 	hw_wqe_data_seg_pack((void *)&request->bytes[16], 0, 0, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_segments(request, 16, 0x100, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0x100, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x1100, ranges.range[0].address);
 	KUNIT_EXPECT_EQ(test, 0x7fffff00, ranges.range[0].length);
@@ -333,14 +333,14 @@ static void a_segment_without_bytes_carries_the_most(struct kunit *test)
 /* A program that says that a segment carries more than there is reads nothing of others. */
 static void segments_beyond_the_request_are_none(struct kunit *test)
 {
-	struct cxib_faulting_request *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
+	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
 	hw_wqe_data_seg_pack((void *)&request->bytes[16], 1, 0x3ff, 0, 0);
 	hw_wqe_data_seg_pack((void *)&request->bytes[32], 0, 0x100, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_segments(request, 16, 0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0, note, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_segments(request, 5000, 0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 5000, 0, note, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 }
 
@@ -355,7 +355,7 @@ static void pieces_of_a_key_are_found(struct kunit *test)
 	hw_klm_pack(&pieces[0], 0x100, 5, 0x1000);
 	hw_klm_pack(&pieces[1], 0x80, 6, 0x2000);
 	hw_klm_pack(&pieces[2], 0x100, 7, 0x3000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_pieces(&context, pieces, ARRAY_SIZE(pieces),
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, pieces, ARRAY_SIZE(pieces),
 						      0x100f0, 0xa0, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 3, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x10f0, ranges.range[0].address);
@@ -376,7 +376,7 @@ static void pieces_of_one_length_are_found(struct kunit *test)
 	hw_mkc_set_log_page_size(&context, 12);
 	hw_klm_pack(&pieces[0], 0, 5, 0);
 	hw_klm_pack(&pieces[1], 0, 6, 0x7000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_faulting_pieces(&context, pieces, ARRAY_SIZE(pieces),
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, pieces, ARRAY_SIZE(pieces),
 						      0x1800, 0x5000, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 6, ranges.range[0].key);

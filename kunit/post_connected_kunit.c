@@ -16,7 +16,7 @@ static struct fake_queue_pair *make_connection(struct kunit *test)
 
 static void build(struct kunit *test, struct fake_queue_pair *fake, const struct ib_send_wr *wr)
 {
-	KUNIT_ASSERT_EQ(test, 0, cxib_build_send(&fake->qp, wr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_send_wqe(&fake->qp, wr));
 }
 
 static u32 fence_of(struct fake_queue_pair *fake, u32 block)
@@ -65,7 +65,7 @@ static void what_is_brought_is_not_inline(struct kunit *test)
 	fake->qp.sends.max_inline = 64;
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.wr.opcode = opcodes[i];
-		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send(&fake->qp, &wr.wr));
+		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send_wqe(&fake->qp, &wr.wr));
 	}
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sends.produced);
 }
@@ -110,7 +110,7 @@ static void a_registration_describes_the_key(struct kunit *test)
 	struct hw_mkey_seg *key;
 	struct hw_wqe_data_seg *list;
 
-	cxib_key_list_filled(&mr, 3);
+	cxib_mr_set_ndescs(&mr, 3);
 	fake->qp.ib.pd = &pd;
 	build(test, fake, &wr.wr);
 	key = fake_block(fake, 1);
@@ -148,7 +148,7 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 	u64 mask;
 	int i;
 
-	cxib_key_list_filled(&mr, 1);
+	cxib_mr_set_ndescs(&mr, 1);
 	fake->qp.ib.pd = &pd;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		fake->hw.caps.umr_modify_atomic_disabled = cases[i].disabled;
@@ -173,7 +173,7 @@ static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	size_t i;
 
-	cxib_key_list_filled(&mr, 3);
+	cxib_mr_set_ndescs(&mr, 3);
 	fake->qp.ib.pd = &pd;
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
 		fake->qp.sends.produced = places[i];
@@ -188,7 +188,7 @@ static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 	}
 }
 
-static void whoever_comes_after_a_key_waits_for_it(struct kunit *test)
+static void send_after_umr_sets_fence(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_connection(test);
 	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = 9 };
@@ -217,7 +217,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(a_registration_describes_the_key),
 	KUNIT_CASE(registration_changes_atomic_right_where_umr_can),
 	KUNIT_CASE(a_registration_goes_on_where_its_blocks_are),
-	KUNIT_CASE(whoever_comes_after_a_key_waits_for_it),
+	KUNIT_CASE(send_after_umr_sets_fence),
 	{}
 };
 

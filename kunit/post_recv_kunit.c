@@ -28,7 +28,7 @@ static void a_list_of_full_length_is_not(struct kunit *test)
 	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
 	struct hw_wqe_data_seg *segment = request_at(fake, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[1]));
 }
 
@@ -39,7 +39,7 @@ static void segments_without_room_are_left_out(struct kunit *test)
 	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
 	struct hw_wqe_data_seg *segment = request_at(fake, 0);
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[0]));
 	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 			hw_wqe_data_seg_get_lkey(&segment[1]));
@@ -51,9 +51,9 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	struct ib_recv_wr wr = {};
 
 	fake_post_receives(test, fake, BIT(FAKE_LOG_RECEIVES));
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_build_recv_wqe(&fake->qp, &wr));
 	fake->qp.receives.consumed++;
-	KUNIT_EXPECT_EQ(test, 0, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 }
 
 static void more_segments_than_agreed_are_refused(struct kunit *test)
@@ -61,7 +61,7 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_recv_wr wr = { .num_sge = 3 };
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_receive(&fake->qp, &wr));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.receives.produced);
 }
 

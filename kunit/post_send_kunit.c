@@ -41,7 +41,7 @@ static struct request *make_request(struct kunit *test, unsigned int segments)
 
 static int build(struct request *request)
 {
-	return cxib_build_send(&request->fake->qp, &request->ud.wr);
+	return cxib_build_send_wqe(&request->fake->qp, &request->ud.wr);
 }
 
 static void begins_with_control_and_address(struct kunit *test)
@@ -117,7 +117,7 @@ static void segments_without_data_are_left_out(struct kunit *test)
 static void each_request_begins_at_a_block(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_send_queue *sends = &request->fake->qp.sends;
+	struct cxib_sq *sends = &request->fake->qp.sends;
 
 	KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, 3, sends->produced);
@@ -132,7 +132,7 @@ static void each_request_begins_at_a_block(struct kunit *test)
 static void goes_on_at_the_start_of_the_ring(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_send_queue *sends = &request->fake->qp.sends;
+	struct cxib_sq *sends = &request->fake->qp.sends;
 	struct hw_wqe_data_seg *segment;
 
 	/* The index of a request has 16 bits, the ring has 7. */
@@ -164,7 +164,7 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 static void a_request_takes_the_blocks_that_it_needs(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_send_queue *sends = &request->fake->qp.sends;
+	struct cxib_sq *sends = &request->fake->qp.sends;
 
 	sends->produced = BIT(FAKE_LOG_BLOCKS) - 2;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
@@ -184,7 +184,7 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 static void data_in_the_request_is_copied_across_the_end_of_the_ring(struct kunit *test)
 {
 	struct request *request = make_request(test, 2);
-	struct cxib_send_queue *sends = &request->fake->qp.sends;
+	struct cxib_sq *sends = &request->fake->qp.sends;
 	static const char first[] = "0123456789", second[] = "abcdefghij";
 	const struct hw_wqe_inline_seg *header;
 
@@ -245,7 +245,7 @@ static void requests_are_taken_in_states_that_send(struct kunit *test)
 }
 
 /* Each request goes to the queue pair for its P_Key, which may be this one. */
-static void general_services_have_several_queues(struct kunit *test)
+static void gsi_post_send_selects_pkey_qp(struct kunit *test)
 {
 	struct request *request = make_request(test, 1);
 	struct cxib_qp *qp = &request->fake->qp;
@@ -275,7 +275,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(operations_that_are_not_for_datagrams_are_refused),
 	KUNIT_CASE(without_a_send_queue_nothing_is_sent),
 	KUNIT_CASE(requests_are_taken_in_states_that_send),
-	KUNIT_CASE(general_services_have_several_queues),
+	KUNIT_CASE(gsi_post_send_selects_pkey_qp),
 	{}
 };
 

@@ -14,7 +14,7 @@ struct fake_srq {
 	struct cxib_pd pd;
 	struct cxib_srq srq;
 	__be32 record[2];
-	struct cxib_receive_entry entries[BIT(LOG_SIZE)];
+	struct cxib_rq_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
 
@@ -46,7 +46,7 @@ static struct fake_srq *make_queue(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, shared->fake->hca->bus.dev,
 						    BIT(LOG_SIZE + 6)));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_buffer, shared));
-	cxib_link_requests(srq);
+	cxib_srq_link_wqes(srq);
 	return shared;
 }
 
@@ -110,14 +110,14 @@ static void keys_are_as_they_were_where_none_is_reserved(struct kunit *test)
 static void requests_get_free_in_any_order(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct cxib_receive_entry entry;
+	struct cxib_rq_entry entry;
 	u64 id;
 
 	for (id = 1; id <= 3; id++)
 		KUNIT_ASSERT_EQ(test, 0, post(shared, id));
-	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 1, &entry));
+	KUNIT_ASSERT_TRUE(test, cxib_srq_retire_wqe(&shared->srq, 1, &entry));
 	KUNIT_EXPECT_EQ(test, 2, entry.wr_id);
-	KUNIT_ASSERT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
+	KUNIT_ASSERT_TRUE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 	KUNIT_EXPECT_EQ(test, 1, entry.wr_id);
 	/* The last place comes first, then those that got free, in that order. */
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));
@@ -130,22 +130,22 @@ static void requests_get_free_in_any_order(struct kunit *test)
 static void a_completion_of_no_request_is_noticed(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct cxib_receive_entry entry;
+	struct cxib_rq_entry entry;
 
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, BIT(LOG_SIZE), &entry));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, U16_MAX, &entry));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, BIT(LOG_SIZE), &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, U16_MAX, &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 }
 
 /* Otherwise the list of free requests would go in a circle. */
 static void a_request_is_done_once(struct kunit *test)
 {
 	struct fake_srq *shared = make_queue(test);
-	struct cxib_receive_entry entry;
+	struct cxib_rq_entry entry;
 
 	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
-	KUNIT_EXPECT_TRUE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
-	KUNIT_EXPECT_FALSE(test, cxib_retire_shared_receive(&shared->srq, 0, &entry));
+	KUNIT_EXPECT_TRUE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
+	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));

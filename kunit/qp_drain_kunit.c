@@ -29,7 +29,7 @@ static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count
 static int drain(struct fake_queue_pair *fake, bool notify)
 {
 	guard(mutex)(&fake->qp.mutex);
-	return cxib_drain_sends(&fake->qp, notify);
+	return cxib_sq_drain(&fake->qp, notify);
 }
 
 static u32 told(const struct fake_queue_pair *fake)
@@ -55,9 +55,9 @@ static void an_idle_queue_is_drained(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sends(test, 0, false);
 
-	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
 	cxib_drain_destroy(&fake->qp);
 }
 
@@ -68,15 +68,15 @@ static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
-	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
-	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
 	KUNIT_EXPECT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 2, wc));
-	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void a_mark_follows_requests_without_completion(struct kunit *test)
+static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sends(test, 2, false);
 	const struct hw_wqe_ctrl_seg *mark = fake_block(fake, 2 * BLOCKS_OF_SEND);
@@ -85,13 +85,13 @@ static void a_mark_follows_requests_without_completion(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	KUNIT_EXPECT_EQ(test, 2 * BLOCKS_OF_SEND + 1, told(fake));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(mark));
-	KUNIT_EXPECT_FALSE(test, cxib_sends_are_drained(&fake->qp));
+	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * BLOCKS_OF_SEND);
 	/* Nobody has asked for it, so nobody sees it, but its place can be used again. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
-	KUNIT_EXPECT_TRUE(test, cxib_sends_are_drained(&fake->qp));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 	cxib_drain_destroy(&fake->qp);
 }
 
@@ -129,14 +129,14 @@ static void the_device_hears_of_later_requests_when_it_goes_on(struct kunit *tes
 	post(test, fake);
 	post(test, fake);
 	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND + 1, told(fake));
-	cxib_resume_sends(&fake->qp);
+	cxib_sq_resume(&fake->qp);
 	KUNIT_EXPECT_EQ(test, 3 * BLOCKS_OF_SEND + 1, told(fake));
 	post(test, fake);
 	KUNIT_EXPECT_EQ(test, 4 * BLOCKS_OF_SEND + 1, told(fake));
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void who_asks_is_told_once(struct kunit *test)
+static void sq_drained_event_raised_once(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sends(test, 1, true);
 	unsigned int i;
@@ -158,7 +158,7 @@ static void who_goes_on_is_not_told(struct kunit *test)
 	struct fake_queue_pair *fake = with_sends(test, 1, true);
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
-	cxib_resume_sends(&fake->qp);
+	cxib_sq_resume(&fake->qp);
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	mod_delayed_work(system_wq, &fake->qp.drain->work, 0);
 	flush_delayed_work(&fake->qp.drain->work);
@@ -177,11 +177,11 @@ static void a_program_rings_its_doorbell_itself(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(an_idle_queue_is_drained),
 	KUNIT_CASE(the_last_completion_counts_before_it_is_polled),
-	KUNIT_CASE(a_mark_follows_requests_without_completion),
+	KUNIT_CASE(sq_drain_unsignaled_wr_posts_nop),
 	KUNIT_CASE(what_comes_behind_a_mark_is_polled_at_once),
 	KUNIT_CASE(a_mark_needs_room),
 	KUNIT_CASE(the_device_hears_of_later_requests_when_it_goes_on),
-	KUNIT_CASE(who_asks_is_told_once),
+	KUNIT_CASE(sq_drained_event_raised_once),
 	KUNIT_CASE(who_goes_on_is_not_told),
 	KUNIT_CASE(a_program_rings_its_doorbell_itself),
 	{}

@@ -102,7 +102,7 @@ static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_q
 	fake->qp.ib.qp_type = type;
 	fake->qp.state = from;
 	fake->qp.sends.held = false;
-	return cxib_modify_queue_pair(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
+	return cxib_modify_qp_kernel(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
 static void what_is_required_suffices(struct kunit *test)
@@ -195,7 +195,7 @@ static void who_ends_a_queue_pair_of_a_broken_device_goes_on(struct kunit *test)
 	struct fake_queue_pair *fake = test->priv;
 
 	be_quiet(fake);
-	cxib_command_queue_break(&fake->hw.commands);
+	cxib_command_queue_set_fatal(&fake->hw.commands);
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_RESET, 0));
@@ -210,7 +210,7 @@ static struct cxib_command_queue *dying;
 
 static u8 die(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
 {
-	cxib_command_queue_break(dying);
+	cxib_command_queue_set_fatal(dying);
 	return HW_COMMAND_STATUS_INTERNAL_ERROR;
 }
 

@@ -8,7 +8,7 @@ static struct fake_queue_pair *make(struct kunit *test, struct cxib_buffer *buff
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
 	mutex_init(&fake->hw.dma_lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_record_pool(&fake->hw));
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(buffer, fake->hca->bus.dev, PAGE_SIZE));
 	return fake;
 }
@@ -17,9 +17,9 @@ static struct fake_queue_pair *make(struct kunit *test, struct cxib_buffer *buff
 static void free_after(struct kunit *test, struct fake_queue_pair *fake,
 		       struct cxib_buffer *buffer, int err)
 {
-	struct cxib_record record;
+	struct cxib_dbr record;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_record_create(&fake->hw, &record));
+	KUNIT_ASSERT_EQ(test, 0, cxib_dbr_alloc(&fake->hw, &record));
 	cxib_free_queue_memory(&fake->verbs, buffer, &record, err);
 }
 
@@ -31,7 +31,7 @@ static void refused_queue_leaves_nothing_behind(struct kunit *test)
 	free_after(test, fake, &buffer, -EINVAL);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
-	cxib_hw_destroy_record_pool(&fake->hw);
+	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
 
 static void expect_kept_until_dma_is_off(struct kunit *test, int err)
@@ -46,7 +46,7 @@ static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 	cxib_quarantine_end(&fake->verbs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
-	cxib_hw_destroy_record_pool(&fake->hw);
+	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
 
 static void queue_without_answer_keeps_memory_until_dma_is_off(struct kunit *test)
@@ -66,13 +66,13 @@ static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *te
 	struct fake_queue_pair *fake = make(test, &buffer);
 
 	fake->hw.commands.open = 1;
-	cxib_command_queue_break(&fake->hw.commands);
+	cxib_command_queue_set_fatal(&fake->hw.commands);
 	free_after(test, fake, &buffer, -EIO);
 	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
 	cxib_quarantine_end(&fake->verbs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
-	cxib_hw_destroy_record_pool(&fake->hw);
+	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
 
 static struct kunit_case cases[] = {

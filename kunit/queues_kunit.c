@@ -40,7 +40,7 @@ static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
 	hw_create_cq_out_set_cqn(scripted->out, 0x777);
-	err = cxib_create_cq(&scripted->queue, &params, &cqn);
+	err = cxib_cmd_create_cq(&scripted->queue, &params, &cqn);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, cqn, 0x777);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 4 * sizeof(u64));
@@ -60,7 +60,7 @@ static void moderation_changes_nothing_else(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct hw_cqc *context = hw_modify_cq_in_cq_context(scripted->in);
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_moderate_cq(&scripted->queue, 0, 0x777, 32, 4095));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_modify_cq_moderation(&scripted->queue, 0, 0x777, 32, 4095));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_MODIFY_CQ,
 			hw_modify_cq_in_get_op_mod(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(scripted->in));
@@ -82,7 +82,7 @@ static void a_queue_pair_is_described_with_its_memory(struct kunit *test)
 	hw_qpc_set_pd(&context, 0x99);
 	hw_qpc_set_st(&context, HW_QP_SERVICE_TYPE_UD);
 	hw_create_qp_out_set_qpn(scripted->out, 0x12345);
-	err = cxib_create_qp(&scripted->queue, 0, &context, &buffer, &qpn);
+	err = cxib_cmd_create_qp(&scripted->queue, 0, &context, &buffer, &qpn);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, qpn, 0x12345);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
@@ -102,7 +102,7 @@ static void a_transition_carries_its_context(struct kunit *test)
 	struct hw_qpc *sent = hw_rst2init_qp_in_qpc(scripted->in);
 
 	hw_qpc_set_q_key(&transition.context, 0x80010000);
-	KUNIT_ASSERT_EQ(test, 0, cxib_modify_qp(&scripted->queue, &transition));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_modify_qp(&scripted->queue, &transition));
 	KUNIT_EXPECT_EQ(test, HW_CMD_RTR2RTS_QP, hw_rst2init_qp_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x12345, hw_rst2init_qp_in_get_qpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY,
@@ -116,7 +116,7 @@ static void a_queue_pair_is_asked_for_its_context(struct kunit *test)
 	struct hw_qpc context;
 
 	hw_qpc_set_state(hw_query_qp_out_qpc(scripted->out), HW_QP_STATE_SQD);
-	KUNIT_ASSERT_EQ(test, 0, cxib_query_qp(&scripted->queue, 0, 0x12345, &context));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_qp(&scripted->queue, 0, 0x12345, &context));
 	KUNIT_EXPECT_EQ(test, 0x12345, hw_query_qp_in_get_qpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_QP_STATE_SQD, hw_qpc_get_state(&context));
 }
@@ -128,10 +128,10 @@ static void each_end_has_its_command(struct kunit *test)
 		int (*end)(struct cxib_command_queue *queue, u16 uid, u32 number);
 		u16 opcode;
 	} ends[] = {
-		{ cxib_destroy_cq, HW_CMD_DESTROY_CQ },
-		{ cxib_destroy_qp, HW_CMD_DESTROY_QP },
-		{ cxib_qp_to_error, HW_CMD_2ERR_QP },
-		{ cxib_qp_to_reset, HW_CMD_2RST_QP },
+		{ cxib_cmd_destroy_cq, HW_CMD_DESTROY_CQ },
+		{ cxib_cmd_destroy_qp, HW_CMD_DESTROY_QP },
+		{ cxib_cmd_2err_qp, HW_CMD_2ERR_QP },
+		{ cxib_cmd_2rst_qp, HW_CMD_2RST_QP },
 	};
 	struct scripted_hca *scripted = test->priv;
 	size_t i;
@@ -149,11 +149,11 @@ static void a_multicast_group_is_named_by_its_gid(struct kunit *test)
 	static const u8 gid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 0x77 };
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_attach_to_multicast(&scripted->queue, 0, 0x12345, gid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_attach_to_mcg(&scripted->queue, 0, 0x12345, gid));
 	KUNIT_EXPECT_EQ(test, HW_CMD_ATTACH_TO_MCG, hw_attach_to_mcg_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x12345, hw_attach_to_mcg_in_get_qpn(scripted->in));
 	KUNIT_EXPECT_MEMEQ(test, gid, hw_attach_to_mcg_in_get_multicast_gid(scripted->in), 16);
-	KUNIT_ASSERT_EQ(test, 0, cxib_detach_from_multicast(&scripted->queue, 0, 0x12345, gid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_detach_from_mcg(&scripted->queue, 0, 0x12345, gid));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DETACH_FROM_MCG,
 			hw_detach_from_mcg_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in), 16);
@@ -174,7 +174,7 @@ static void a_completion_queue_moves_to_other_memory(struct kunit *test)
 	int err;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 128));
-	err = cxib_resize_cq(&scripted->queue, 0x777, &params, &status);
+	err = cxib_cmd_resize_cq(&scripted->queue, 0x777, &params, &status);
 	KUNIT_EXPECT_EQ(test, 0, err);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 8 * sizeof(u64));
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_CQ, hw_modify_cq_in_get_opcode(in));
@@ -201,18 +201,18 @@ static void refusals_are_handed_on(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
 	params.buffer = &buffer;
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_cq(&scripted->queue, &params, &number));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_create_cq(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
-			cxib_create_qp(&scripted->queue, 0, &context, &buffer, &number));
+			cxib_cmd_create_qp(&scripted->queue, 0, &context, &buffer, &number));
 	KUNIT_EXPECT_EQ(test, -ENOMEM,
-			cxib_resize_cq(&scripted->queue, 1, &params, &status));
+			cxib_cmd_resize_cq(&scripted->queue, 1, &params, &status));
 	KUNIT_EXPECT_EQ(test, HW_COMMAND_STATUS_EXCEEDS_LIMIT, status);
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_cq(&scripted->queue, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_cq(&scripted->queue, 0, 1));
 	scripted->status = HW_COMMAND_STATUS_BAD_RESOURCE;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_moderate_cq(&scripted->queue, 0, 1, 1, 1));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_modify_qp(&scripted->queue, &transition));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_query_qp(&scripted->queue, 0, 1, &context));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_modify_cq_moderation(&scripted->queue, 0, 1, 1, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_modify_qp(&scripted->queue, &transition));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_qp(&scripted->queue, 0, 1, &context));
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 

@@ -27,7 +27,7 @@
 struct region {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
-	struct cxib_signed_mr mr;
+	struct cxib_sig_mr mr;
 	struct ib_sig_attrs attrs;
 	struct scatterlist data[2];
 	struct scatterlist metadata;
@@ -49,13 +49,13 @@ static void forget_region(void *data)
 	struct region *region = data;
 
 	xa_destroy(&region->fake->verbs.signed_regions);
-	cxib_free_key_list(&region->fake->verbs.ib, &region->mr.mr);
+	cxib_mr_free_descs(&region->fake->verbs.ib, &region->mr.mr);
 }
 
 static struct region *make_region(struct kunit *test)
 {
 	struct region *region = kunit_kzalloc(test, sizeof(*region), GFP_KERNEL);
-	struct cxib_signed_mr *mr = &region->mr;
+	struct cxib_sig_mr *mr = &region->mr;
 
 	KUNIT_ASSERT_NOT_NULL(test, region);
 	region->fake = fake_queue_pair_create(test);
@@ -82,7 +82,7 @@ static struct region *make_region(struct kunit *test)
 	mr->memory_variable = 0x22;
 	mr->expected_errors = 1;
 	spin_lock_init(&mr->lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_make_key_list(&region->fake->verbs.ib, &mr->mr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&region->fake->verbs.ib, &mr->mr));
 	xa_init_flags(&region->fake->verbs.signed_regions, XA_FLAGS_LOCK_IRQ);
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&region->fake->verbs.signed_regions,
 					       REGION_KEY >> 8, mr, GFP_KERNEL));
@@ -102,7 +102,7 @@ static int map(struct region *region, int pieces, int metadata)
 	}
 	sg_dma_address(&region->metadata) = 0x80000;
 	sg_dma_len(&region->metadata) = 16 * 8;
-	return cxib_map_signed_mr(&region->mr.mr.ib, region->data, pieces, NULL, &region->metadata,
+	return cxib_map_mr_sg_pi(&region->mr.mr.ib, region->data, pieces, NULL, &region->metadata,
 				  metadata, NULL);
 }
 
@@ -119,7 +119,7 @@ static int post(struct region *region, u64 wr_id)
 	int err;
 
 	spin_lock_irqsave(&qp->sends.lock, flags);
-	err = cxib_build_send(qp, &wr.wr);
+	err = cxib_build_send_wqe(qp, &wr.wr);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 	return err;
 }
@@ -150,7 +150,7 @@ static void what_is_the_same_in_both_forms_is_copied(struct kunit *test)
 	region->attrs.mem.sig.dif.bg_type = IB_T10DIF_CSUM;
 	region->attrs.mem.sig.dif.app_escape = true;
 	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, cxib_fill_signature_format(&format, &region->mr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &region->mr));
 	basic = hw_bsf_get_basic(&format);
 	wire = hw_bsf_get_w_inl(&format);
 	memory = hw_bsf_get_m_inl(&format);
@@ -182,7 +182,7 @@ static void a_form_can_be_without_information(struct kunit *test)
 
 	region->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
 	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 0));
-	KUNIT_ASSERT_EQ(test, 0, cxib_fill_signature_format(&format, &region->mr));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &region->mr));
 	basic = hw_bsf_get_basic(&format);
 	KUNIT_EXPECT_EQ(test, 0, hw_bsf_basic_get_sbs(basic));
 	KUNIT_EXPECT_EQ(test, HW_BSF_BLOCK_SIZE_BLOCK_512,
@@ -212,7 +212,7 @@ static void blocks_have_one_of_five_sizes(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		region->attrs.wire = dif_of(sizes[i].interval);
 		KUNIT_EXPECT_EQ(test, sizes[i].code ? 0 : -EINVAL,
-				cxib_fill_signature_format(&format, &region->mr));
+				cxib_fill_bsf(&format, &region->mr));
 		if (sizes[i].code)
 			KUNIT_EXPECT_EQ(test, sizes[i].code,
 					hw_bsf_basic_get_wire_bs_selector(basic));
@@ -349,7 +349,7 @@ static void a_part_that_fails_is_the_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_MW_BIND_ERR, wc[0].status);
 	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sends.consumed);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
 }
 
 static void parts_are_flushed_as_one(struct kunit *test)
@@ -374,7 +374,7 @@ static void a_full_queue_takes_no_registration(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
-	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / CXIB_SIGNED_REGISTRATION_BLOCKS; i++) {
+	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / CXIB_SIG_REG_WQEBBS; i++) {
 		KUNIT_ASSERT_EQ(test, 0, post(region, i));
 		check(test, region, &status);
 	}
@@ -425,7 +425,7 @@ static void an_error_is_told_once(struct kunit *test)
 		check(test, region, &status);
 		KUNIT_EXPECT_EQ(test, 0, status.fail_status);
 	}
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
 }
 
 static void an_error_of_a_region_that_is_gone_is_nothing(struct kunit *test)
@@ -435,7 +435,7 @@ static void an_error_of_a_region_that_is_gone_is_nothing(struct kunit *test)
 
 	hw_sig_err_cqe_set_mkey(tell_error(region, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&region->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
 	KUNIT_EXPECT_FALSE(test, region->mr.has_error);
 }
 
@@ -444,7 +444,7 @@ static void an_error_is_known_even_if_its_queue_pair_goes(struct kunit *test)
 	struct region *region = make_region(test);
 
 	tell_error(region, HW_CQE_SIG_SYNDROME_GUARD);
-	cxib_cq_forget(&region->fake->cq, &region->fake->qp);
+	cxib_cq_clean(&region->fake->cq, &region->fake->qp);
 	KUNIT_EXPECT_TRUE(test, region->mr.has_error);
 	KUNIT_EXPECT_EQ(test, 0, region->mr.expected_errors);
 }
@@ -473,7 +473,7 @@ static void send_queues_are_sized_for_registrations(struct kunit *test)
 	fake->qp.ib.qp_type = IB_QPT_RC;
 	KUNIT_ASSERT_EQ(test, 0, cxib_qp_size(&fake->verbs, &fake->qp, &init));
 	KUNIT_EXPECT_GE(test, BIT(fake->qp.sends.log_size),
-			init.cap.max_send_wr * CXIB_SIGNED_REGISTRATION_BLOCKS);
+			init.cap.max_send_wr * CXIB_SIG_REG_WQEBBS);
 	KUNIT_EXPECT_GE(test, init.cap.max_send_wr, 100);
 }
 
@@ -484,13 +484,13 @@ static void variables_come_in_pairs(struct kunit *test)
 
 	hw_create_psv_out_set_psv0_index(scripted->out, 0x123456);
 	hw_create_psv_out_set_psv1_index(scripted->out, 0x234567);
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_psv(&scripted->queue, 0x42, numbers));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_psv(&scripted->queue, 0x42, numbers));
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_PSV, hw_create_psv_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 2, hw_create_psv_in_get_num_psv(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x42, hw_create_psv_in_get_pd(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x123456, numbers[0]);
 	KUNIT_EXPECT_EQ(test, 0x234567, numbers[1]);
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_psv(&scripted->queue, numbers[1]));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_psv(&scripted->queue, numbers[1]));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV, hw_destroy_psv_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x234567, hw_destroy_psv_in_get_psvn(scripted->in));
 }

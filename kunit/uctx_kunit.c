@@ -20,22 +20,22 @@ static void a_context_comes_with_its_rights_and_goes(struct kunit *test)
 	u16 uid;
 
 	hw_create_uctx_out_set_uid(scripted->out, 0x1234);
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_user_context(&scripted->queue, 5, &uid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_uctx(&scripted->queue, 5, &uid));
 	KUNIT_EXPECT_EQ(test, 0x1234, uid);
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_UCTX, hw_create_uctx_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 5, hw_uctx_get_cap(hw_create_uctx_in_uctx(scripted->in)));
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_user_context(&scripted->queue, uid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_uctx(&scripted->queue, uid));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_UCTX, hw_destroy_uctx_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x1234, hw_destroy_uctx_in_get_uid(scripted->in));
 }
 
-static void no_program_is_the_kernel(struct kunit *test)
+static void create_uctx_uid_0_returns_ebadmsg(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u16 uid;
 
 	hw_create_uctx_out_set_uid(scripted->out, 0);
-	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_create_user_context(&scripted->queue, 0, &uid));
+	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_create_uctx(&scripted->queue, 0, &uid));
 }
 
 static void memory_is_listed_page_by_page(struct kunit *test)
@@ -53,7 +53,7 @@ static void memory_is_listed_page_by_page(struct kunit *test)
 	u32 number;
 
 	hw_create_umem_out_set_umem_id(scripted->out, 0x654321);
-	KUNIT_ASSERT_EQ(test, 0, cxib_create_user_memory(&scripted->queue, &params, &number));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_umem(&scripted->queue, &params, &number));
 	KUNIT_EXPECT_EQ(test, 0x654321, number);
 	KUNIT_EXPECT_EQ(test, 0x1234, hw_create_umem_in_get_uid(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0, hw_umem_get_log_page_size(memory));
@@ -62,7 +62,7 @@ static void memory_is_listed_page_by_page(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, memory->mtt, pages, sizeof(pages));
 	KUNIT_EXPECT_EQ(test, scripted->in_length,
 			sizeof(struct hw_create_umem_in) + sizeof(pages));
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_user_memory(&scripted->queue, 0x1234, number));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_umem(&scripted->queue, 0x1234, number));
 	KUNIT_EXPECT_EQ(test, 0x1234, hw_destroy_umem_in_get_uid(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x654321, hw_destroy_umem_in_get_umem_id(scripted->in));
 }
@@ -76,23 +76,23 @@ static void commands_are_in_the_name_of_a_context(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u32 number;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_alloc_pd(&scripted->queue, 0x77, &number));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_pd(&scripted->queue, 0x77, &number));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_alloc_pd_in_get_uid(scripted->in));
-	KUNIT_ASSERT_EQ(test, 0, cxib_dealloc_pd(&scripted->queue, 0x77, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_pd(&scripted->queue, 0x77, 1));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_dealloc_pd_in_get_uid(scripted->in));
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_cq(&scripted->queue, 0x77, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_cq(&scripted->queue, 0x77, 1));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_destroy_cq_in_get_uid(scripted->in));
-	KUNIT_ASSERT_EQ(test, 0, cxib_modify_qp(&scripted->queue, &transition));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_modify_qp(&scripted->queue, &transition));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_rst2init_qp_in_get_uid(scripted->in));
-	KUNIT_ASSERT_EQ(test, 0, cxib_qp_to_reset(&scripted->queue, 0x77, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_2rst_qp(&scripted->queue, 0x77, 1));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_qp_2rst_in_get_uid(scripted->in));
-	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_qp(&scripted->queue, 0x77, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_qp(&scripted->queue, 0x77, 1));
 	KUNIT_EXPECT_EQ(test, 0x77, hw_destroy_qp_in_get_uid(scripted->in));
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(a_context_comes_with_its_rights_and_goes),
-	KUNIT_CASE(no_program_is_the_kernel),
+	KUNIT_CASE(create_uctx_uid_0_returns_ebadmsg),
 	KUNIT_CASE(memory_is_listed_page_by_page),
 	KUNIT_CASE(commands_are_in_the_name_of_a_context),
 	{}

@@ -27,7 +27,7 @@ static void rights_change_without_the_pages(struct kunit *test)
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = { .pd = 0x33, .remote_read = true };
 	const u64 mask = HW_MKEY_MASK_PD | HW_MKEY_MASK_RR | HW_MKEY_MASK_RW;
-	const struct cxib_key_change change = { .key = KEY, .mask = mask, .params = &params };
+	const struct cxib_umr_change change = { .key = KEY, .mask = mask, .params = &params };
 	const struct hw_wqe_ctrl_seg *control = cxib_umr_write(&fake->qp, 100, &change, 0);
 	const struct hw_wqe_umr_ctrl_seg *umr = (const void *)(control + 1);
 	const struct hw_mkey_seg *segment = fake_block(fake, 1);
@@ -50,7 +50,7 @@ static void pages_go_where_they_belong(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = KEY, .params = &params, .first_entry = 0x40000 + 8, .entry_count = 9,
 	};
 	const struct hw_wqe_ctrl_seg *control = cxib_umr_write(&fake->qp, 100, &change, LIST);
@@ -74,10 +74,10 @@ static void umr_of_a_free_key_demands_that_it_is_free(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = KEY, .params = &params, .is_free = true, .entry_count = 8,
 	};
-	const struct cxib_key_change enable = {
+	const struct cxib_umr_change enable = {
 		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
 	};
 	const struct hw_wqe_ctrl_seg *control = cxib_umr_write(&fake->qp, 100, &change, LIST);
@@ -96,7 +96,7 @@ static void a_key_can_become_free(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_FREE, .becomes_free = true,
 	};
 
@@ -108,7 +108,7 @@ static void its_completion_is_found(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = KEY, .params = &params, .entry_count = 1,
 	};
 	struct hw_cqe64 *entry;

@@ -15,7 +15,7 @@
 struct fake_xrc_queue {
 	struct cxib_srq srq;
 	__be32 record[2];
-	struct cxib_receive_entry entries[BIT(LOG_SIZE)];
+	struct cxib_rq_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
 
@@ -52,7 +52,7 @@ static void make_queue(struct kunit *test, struct fake_xrc *xrc, unsigned int in
 	cxib_reference_init(&srq->reference);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, xrc->fake->hca->bus.dev,
 						    BIT(LOG_SIZE + 6)));
-	cxib_link_requests(srq);
+	cxib_srq_link_wqes(srq);
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&xrc->fake->verbs.shared_queues, srq->number, srq,
 					       GFP_KERNEL));
 	xrc->fake->cq.shared_queues++;
@@ -143,7 +143,7 @@ static void expect_refused(struct kunit *test, struct fake_xrc *xrc)
 	struct ib_wc wc;
 
 	KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
-	KUNIT_EXPECT_TRUE(test, cxib_health_is_broken(&xrc->fake->hw.health));
+	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&xrc->fake->hw.health));
 }
 
 static void a_queue_that_is_not_there_breaks_the_device(struct kunit *test)
@@ -242,11 +242,11 @@ static void a_queue_goes_with_its_completions(struct kunit *test)
 	xa_erase_irq(&xrc->fake->verbs.shared_queues, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
-	cxib_cq_forget_srq(cq, FIRST_SRQN);
+	cxib_cq_clean_srq(cq, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 201, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_broken(&xrc->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&xrc->fake->hw.health));
 	arrive(xrc, FIRST_SRQN, 2);
 	expect_refused(test, xrc);
 }
@@ -261,7 +261,7 @@ static void a_queue_pair_goes_with_its_completions(struct kunit *test)
 	post(test, xrc, 1, 200);
 	arrive(xrc, FIRST_SRQN, 0);
 	arrive(xrc, FIRST_SRQN + 1, 0);
-	cxib_cq_forget(&xrc->fake->cq, &xrc->fake->qp);
+	cxib_cq_clean(&xrc->fake->cq, &xrc->fake->qp);
 	KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 0, xrc->queues[0].outstanding | xrc->queues[1].outstanding);
 	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(xrc->fake->cq_record[0]));

@@ -103,7 +103,7 @@ static void prepare(struct cxib_device *device)
 	device->hw = (struct cxib_hw){
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,
-		.command_limit_ms = READ_ONCE(*device->command_limit_ms),
+		.command_timeout_ms = READ_ONCE(*device->command_timeout_ms),
 		.given_up = recover_or_tell,
 		.health_changed = recover_or_tell,
 		.is_unclean = device->is_unclean,
@@ -170,7 +170,7 @@ unmap:
 /* What nobody sees need not be waited for. */
 static void notice_absence(struct cxib_device *device)
 {
-	if (cxib_bus_read(device->hw.bus, 0) == CXIB_NO_ANSWER)
+	if (cxib_bus_read(device->hw.bus, 0) == CXIB_ALL_ONES)
 		cxib_health_check(&device->hw.health);
 }
 
@@ -208,7 +208,7 @@ void cxib_device_shut_down(struct cxib_device *device)
 }
 
 /* Looked for now and then, so that it can be removed meanwhile. */
-static int await_return(struct cxib_device *device)
+static int wait_for_return(struct cxib_device *device)
 {
 	dev_err(&device->pdev->dev,
 		"the device is gone; it is started if it comes back within %u s\n",
@@ -247,24 +247,24 @@ int cxib_device_restart(struct cxib_device *device)
 		return -ESHUTDOWN;
 	cxib_device_stop(device);
 	if (!pci_device_is_present(device->pdev))
-		return await_return(device);
+		return wait_for_return(device);
 	return start_again(device);
 }
 
 /* It was not reset when it was stopped, and may know addresses from before. */
-static void welcome_back(struct cxib_device *device)
+static void restart_returned(struct cxib_device *device)
 {
 	device->is_gone = false;
 	device->is_unclean = true;
 	pci_restore_state(device->pdev);
 	if (!start_again(device))
-		cxib_device_tell_recovered(device);
+		cxib_device_report_recovered(device);
 }
 
-static void look_for(struct cxib_device *device)
+static void poll_return(struct cxib_device *device)
 {
 	if (pci_device_is_present(device->pdev)) {
-		welcome_back(device);
+		restart_returned(device);
 	} else if (time_before(jiffies, device->gone_until)) {
 		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
 	} else {
@@ -276,18 +276,18 @@ static void look_for(struct cxib_device *device)
 
 static void recover(struct cxib_device *device)
 {
-	if (cxib_device_tell_given_up(device))
+	if (cxib_device_report_fatal(device))
 		dev_err(&device->pdev->dev,
 			"the device is not recovered by itself; see devlink-health(8)\n");
 }
 
 /**
- * cxib_device_recover_later() - has a device that was given up recovered
+ * cxib_device_recovery_fn() - has a device that was given up recovered
  * @work: @recovery of the device
  *
  * Whoever removes the device waits for this, and has it locked.
  */
-void cxib_device_recover_later(struct work_struct *work)
+void cxib_device_recovery_fn(struct work_struct *work)
 {
 	struct cxib_device *device =
 		container_of(to_delayed_work(work), struct cxib_device, recovery);
@@ -300,10 +300,10 @@ void cxib_device_recover_later(struct work_struct *work)
 	if (device->is_shut_down)
 		dev_dbg(dev, "not recovered, the machine shuts down\n");
 	else if (device->is_gone)
-		look_for(device);
-	else if (device->is_up && cxib_health_is_broken(&device->hw.health))
+		poll_return(device);
+	else if (device->is_up && cxib_health_is_fatal(&device->hw.health))
 		recover(device);
 	else if (device->is_up)
-		cxib_device_tell_health(device);
+		cxib_device_report_health(device);
 	device_unlock(dev);
 }

@@ -9,7 +9,7 @@
 #include "hw/bus_pci.h"
 #include "hw/hw.h"
 
-struct cxib_verbs;
+struct cxib_ibdev;
 struct dentry;
 struct devlink_health_reporter;
 struct pci_dev;
@@ -27,7 +27,7 @@ enum cxib_reporter {
  * @pdev: the PCI function; its lock protects what follows but @recovery
  * @is_virtual: it is a virtual one
  * @debugfs_root: has a directory for each HCA
- * @command_limit_ms: time limit of commands, for the next start; 0 stands for
+ * @command_timeout_ms: time limit of commands, for the next start; 0 stands for
  *	the usual one
  * @reporters: tell of its health, and have it recovered
  * @told: what devlink was told last of faults that the device lives with
@@ -49,7 +49,7 @@ struct cxib_device {
 	struct pci_dev *pdev;
 	bool is_virtual;
 	struct dentry *debugfs_root;
-	const u32 *command_limit_ms;
+	const u32 *command_timeout_ms;
 	struct devlink_health_reporter *reporters[CXIB_REPORTERS];
 	struct {
 		u8 syndrome;
@@ -63,7 +63,7 @@ struct cxib_device {
 	void __iomem *init_segment;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	struct delayed_work recovery;
 };
 
@@ -71,12 +71,12 @@ int cxib_device_start(struct cxib_device *device);
 void cxib_device_stop(struct cxib_device *device);
 void cxib_device_shut_down(struct cxib_device *device);
 int cxib_device_restart(struct cxib_device *device);
-void cxib_device_recover_later(struct work_struct *work);
+void cxib_device_recovery_fn(struct work_struct *work);
 
 /* health_reporter.c */
-void cxib_device_tell_recovered(struct cxib_device *device);
-int cxib_device_tell_given_up(struct cxib_device *device);
-void cxib_device_tell_health(struct cxib_device *device);
+void cxib_device_report_recovered(struct cxib_device *device);
+int cxib_device_report_fatal(struct cxib_device *device);
+void cxib_device_report_health(struct cxib_device *device);
 struct cxib_device *cxib_device_alloc(struct pci_dev *pdev);
 int cxib_device_register(struct cxib_device *device);
 void cxib_device_unregister(struct cxib_device *device);

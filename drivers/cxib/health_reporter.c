@@ -88,7 +88,7 @@ static int diagnose_device(struct devlink_health_reporter *reporter, struct devl
 	const struct cxib_health *health = &device->hw.health;
 
 	devlink_fmsg_bool_pair_put(fmsg, "up", device->is_up);
-	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_broken(health));
+	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_fatal(health));
 	show_firmware(fmsg, &device->hw.firmware);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", health->counter);
@@ -139,7 +139,7 @@ static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, vo
 
 static void show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 {
-	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_broken(&hw->health));
+	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_fatal(&hw->health));
 	show_firmware(fmsg, &hw->firmware);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", hw->health.counter);
 	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", hw->health.still);
@@ -235,21 +235,21 @@ static void be_healthy(struct cxib_device *device, enum cxib_reporter reporter)
 }
 
 /**
- * cxib_device_tell_recovered() - devlink is told what it has not done itself
+ * cxib_device_report_recovered() - devlink is told what it has not done itself
  * @device: a device that has recovered after recovery had failed
  */
-void cxib_device_tell_recovered(struct cxib_device *device)
+void cxib_device_report_recovered(struct cxib_device *device)
 {
 	be_healthy(device, CXIB_REPORTER_DEVICE);
 }
 
 /**
- * cxib_device_tell_given_up() - devlink is told that a device was given up
+ * cxib_device_report_fatal() - devlink is told that a device was given up
  * @device: the device, its PCI function is locked
  *
  * Return: 0 when it has recovered.
  */
-int cxib_device_tell_given_up(struct cxib_device *device)
+int cxib_device_report_fatal(struct cxib_device *device)
 {
 	return devlink_health_report(device->reporters[CXIB_REPORTER_DEVICE],
 				     "the device was given up", device);
@@ -280,10 +280,10 @@ static void tell_unanswered(struct cxib_device *device)
 }
 
 /**
- * cxib_device_tell_health() - devlink is told of faults that a device lives with
+ * cxib_device_report_health() - devlink is told of faults that a device lives with
  * @device: a device that is up, its PCI function is locked
  */
-void cxib_device_tell_health(struct cxib_device *device)
+void cxib_device_report_health(struct cxib_device *device)
 {
 	tell_syndrome(device);
 	tell_unanswered(device);

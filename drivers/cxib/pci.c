@@ -29,7 +29,7 @@ static DEFINE_XARRAY(unclean_functions);
 static struct dentry *debugfs_root;
 
 /* The time that firmware may take for a command, of devices that are started from now on. */
-static u32 command_limit_ms = CXIB_COMMAND_LIMIT_MS;
+static u32 command_timeout_ms = CXIB_COMMAND_TIMEOUT_MS;
 
 /*
  * override_only: an entry matches only a device whose driver_override names
@@ -131,8 +131,8 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	device->is_unclean = xa_load(&unclean_functions, cxib_name_of(pdev));
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 	device->debugfs_root = debugfs_root;
-	device->command_limit_ms = &command_limit_ms;
-	INIT_DELAYED_WORK(&device->recovery, cxib_device_recover_later);
+	device->command_timeout_ms = &command_timeout_ms;
+	INIT_DELAYED_WORK(&device->recovery, cxib_device_recovery_fn);
 
 	err = cxib_device_start(device);
 	if (err)
@@ -196,7 +196,7 @@ static pci_ers_result_t cxib_error_detected(struct pci_dev *pdev, pci_channel_st
 	if (!device)
 		return PCI_ERS_RESULT_DISCONNECT;
 	if (device->is_up)
-		cxib_health_break(&device->hw.health, "the PCI bus reports an error");
+		cxib_health_set_fatal(&device->hw.health, "the PCI bus reports an error");
 	cxib_device_stop(device);
 	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT :
 						      PCI_ERS_RESULT_NEED_RESET;
@@ -239,7 +239,7 @@ static int __init cxib_init(void)
 	int err;
 
 	debugfs_root = debugfs_create_dir(KBUILD_MODNAME, NULL);
-	debugfs_create_u32("command_limit_ms", 0600, debugfs_root, &command_limit_ms);
+	debugfs_create_u32("command_timeout_ms", 0600, debugfs_root, &command_timeout_ms);
 	err = pci_register_driver(&cxib_driver);
 	if (err)
 		debugfs_remove(debugfs_root);

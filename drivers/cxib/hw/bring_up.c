@@ -68,38 +68,38 @@ static int await_firmware(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_give_up() - something could not be undone
+ * cxib_hw_set_fatal() - something could not be undone
  * @hw: device
  *
  * What would come next depends on it: a parent cannot be destroyed before its
  * child. So the device gets no command any more, and is reset at the end.
  */
-void cxib_hw_give_up(struct cxib_hw *hw)
+void cxib_hw_set_fatal(struct cxib_hw *hw)
 {
-	cxib_command_queue_break(&hw->commands);
+	cxib_command_queue_set_fatal(&hw->commands);
 }
 
 /**
- * cxib_hw_quiesce() - takes a device's access to memory away
+ * cxib_hw_dma_off() - takes a device's access to memory away
  * @hw: device that was given up
  *
  * When it returns, memory that the device knows can be freed.
  *
  * Context: process context, may sleep.
  */
-void cxib_hw_quiesce(struct cxib_hw *hw)
+void cxib_hw_dma_off(struct cxib_hw *hw)
 {
 	mutex_lock(&hw->dma_lock);
 	if (!hw->dma_stopped)
 		hw->bus->ops->set_dma(hw->bus, false);
-	/* Pairs with cxib_hw_is_quiet(). */
+	/* Pairs with cxib_hw_is_dma_off(). */
 	smp_store_release(&hw->dma_stopped, true);
 	mutex_unlock(&hw->dma_lock);
 }
 
 static int make_workqueue(struct cxib_hw *hw)
 {
-	INIT_WORK(&hw->obituary, cxib_hw_tell_given_up);
+	INIT_WORK(&hw->obituary, cxib_hw_fatal_work_fn);
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
 	return hw->workqueue ? 0 : -ENOMEM;
 }
@@ -113,8 +113,8 @@ static int create_command_queue(struct cxib_hw *hw)
 {
 	int err = cxib_command_queue_create(&hw->commands, hw->bus);
 
-	if (!err && hw->command_limit_ms)
-		hw->commands.limit_ms = hw->command_limit_ms;
+	if (!err && hw->command_timeout_ms)
+		hw->commands.limit_ms = hw->command_timeout_ms;
 	return err;
 }
 
@@ -123,14 +123,14 @@ static void destroy_command_queue(struct cxib_hw *hw)
 	cxib_command_queue_destroy(&hw->commands);
 }
 
-static int open_books(struct cxib_hw *hw)
+static int init_page_accounting(struct cxib_hw *hw)
 {
 	mutex_init(&hw->dma_lock);
 	cxib_pages_init(&hw->pages, &hw->commands);
 	return 0;
 }
 
-static void close_books(struct cxib_hw *hw)
+static void free_page_accounting(struct cxib_hw *hw)
 {
 	unsigned int rings = cxib_hw_free_eq_memory(hw);
 	u32 pages = cxib_pages_free(&hw->pages);
@@ -167,7 +167,7 @@ static int reset_device(struct cxib_hw *hw)
 }
 
 /* Whoever has bus mastering can use every address that it was ever given. */
-static int allow_dma(struct cxib_hw *hw)
+static int set_bus_master(struct cxib_hw *hw)
 {
 	int err;
 
@@ -183,9 +183,9 @@ static int allow_dma(struct cxib_hw *hw)
 }
 
 /* A device that may still know addresses must not find its way back to them later. */
-static void stop_dma(struct cxib_hw *hw)
+static void clear_bus_master(struct cxib_hw *hw)
 {
-	cxib_hw_quiesce(hw);
+	cxib_hw_dma_off(hw);
 	if (!cxib_command_queue_is_busy(&hw->commands))
 		return;
 	dev_warn(hw->bus->dev, "device was not left in order, resetting it\n");
@@ -234,13 +234,13 @@ static void stop_health(struct cxib_hw *hw)
 
 static int enable_function(struct cxib_hw *hw)
 {
-	return cxib_enable_hca(&hw->commands);
+	return cxib_cmd_enable_hca(&hw->commands);
 }
 
 static void disable_function(struct cxib_hw *hw)
 {
-	if (cxib_disable_hca(&hw->commands))
-		cxib_hw_give_up(hw);
+	if (cxib_cmd_disable_hca(&hw->commands))
+		cxib_hw_set_fatal(hw);
 }
 
 static int choose_issi(struct cxib_hw *hw)
@@ -248,11 +248,11 @@ static int choose_issi(struct cxib_hw *hw)
 	u32 supported;
 	int err;
 
-	err = cxib_query_issi(&hw->commands, &supported);
+	err = cxib_cmd_query_issi(&hw->commands, &supported);
 	if (err)
 		return err;
 	if (supported & BIT(ISSI_WANTED))
-		return cxib_set_issi(&hw->commands, ISSI_WANTED);
+		return cxib_cmd_set_issi(&hw->commands, ISSI_WANTED);
 	dev_err(hw->bus->dev,
 		"the firmware supports the interface steps 0x%x, this driver needs step %u; update the firmware\n",
 		supported, ISSI_WANTED);
@@ -262,10 +262,10 @@ static int choose_issi(struct cxib_hw *hw)
 /* A device that was given up is not asked. */
 static void reclaim_pages(struct cxib_hw *hw)
 {
-	if (cxib_command_queue_is_broken(&hw->commands))
+	if (cxib_command_queue_is_fatal(&hw->commands))
 		return;
 	if (cxib_pages_reclaim(&hw->pages))
-		cxib_hw_give_up(hw);
+		cxib_hw_set_fatal(hw);
 }
 
 static int supply_boot_pages(struct cxib_hw *hw)
@@ -284,11 +284,11 @@ static int supply_init_pages(struct cxib_hw *hw)
 }
 
 /* Firmware that does not take it has another way to know, or no use for it. */
-static int set_byte_order(struct cxib_hw *hw)
+static int set_host_endianness(struct cxib_hw *hw)
 {
 	if (hw->bus->is_virtual)
 		return 0;
-	return cxib_command_optional(cxib_set_host_endianness(&hw->commands));
+	return cxib_command_optional(cxib_cmd_set_host_endianness(&hw->commands));
 }
 
 static int configure(struct cxib_hw *hw)
@@ -298,28 +298,28 @@ static int configure(struct cxib_hw *hw)
 
 static int start_operation(struct cxib_hw *hw)
 {
-	return cxib_init_hca(&hw->commands);
+	return cxib_cmd_init_hca(&hw->commands);
 }
 
 static void end_operation(struct cxib_hw *hw)
 {
-	if (cxib_teardown_hca(&hw->commands))
-		cxib_hw_give_up(hw);
+	if (cxib_cmd_teardown_hca(&hw->commands))
+		cxib_hw_set_fatal(hw);
 }
 
-static int tell_version(struct cxib_hw *hw)
+static int set_driver_version(struct cxib_hw *hw)
 {
 	char version[64];
 
 	if (!hw->caps.driver_version)
 		return 0;
 	snprintf(version, sizeof(version), "Linux,cxib,%s", utsname()->release);
-	return cxib_command_optional(cxib_set_driver_version(&hw->commands, version));
+	return cxib_command_optional(cxib_cmd_set_driver_version(&hw->commands, version));
 }
 
-static int meet_adapter(struct cxib_hw *hw)
+static int query_adapter(struct cxib_hw *hw)
 {
-	int err = cxib_query_adapter(&hw->commands, &hw->adapter);
+	int err = cxib_cmd_query_adapter(&hw->commands, &hw->adapter);
 
 	if (cxib_command_is_refusal(err))
 		strscpy(hw->adapter.board_id, "unknown", sizeof(hw->adapter.board_id));
@@ -328,13 +328,13 @@ static int meet_adapter(struct cxib_hw *hw)
 
 static void dealloc_uar(struct cxib_hw *hw)
 {
-	if (cxib_dealloc_uar(&hw->commands, 0, hw->uar))
-		cxib_hw_give_up(hw);
+	if (cxib_cmd_dealloc_uar(&hw->commands, 0, hw->uar))
+		cxib_hw_set_fatal(hw);
 }
 
 static int allocate_uar(struct cxib_hw *hw)
 {
-	int err = cxib_alloc_uar(&hw->commands, 0, &hw->uar);
+	int err = cxib_cmd_alloc_uar(&hw->commands, 0, &hw->uar);
 
 	if (err || !hw->bus->bar)
 		return err;
@@ -360,28 +360,28 @@ static void free_uar(struct cxib_hw *hw)
 static const struct cxib_step steps[] = {
 	{ "a workqueue for events", make_workqueue, drop_workqueue },
 	{ "memory for the command queue", create_command_queue, destroy_command_queue },
-	{ "books of memory", open_books, close_books },
-	{ "doorbell records", cxib_hw_create_record_pool, cxib_hw_destroy_record_pool },
+	{ "books of memory", init_page_accounting, free_page_accounting },
+	{ "doorbell records", cxib_hw_create_dbr_pool, cxib_hw_destroy_dbr_pool },
 	{ "debugfs", make_debugfs, remove_debugfs },
-	{ "access to memory", allow_dma, stop_dma },
+	{ "access to memory", set_bus_master, clear_bus_master },
 	{ "waiting for the firmware", await_firmware, NULL },
 	{ "handing over the command queue", start_command_queue, NULL },
 	{ "watching the device's health", start_health, stop_health },
 	{ "enabling the function", enable_function, disable_function },
 	{ "choosing the interface step", choose_issi, NULL },
 	{ "pages for the firmware's start", supply_boot_pages, reclaim_pages },
-	{ "telling the byte order", set_byte_order, NULL },
+	{ "telling the byte order", set_host_endianness, NULL },
 	{ "capabilities", configure, NULL },
 	{ "pages for the firmware's operation", supply_init_pages, NULL },
 	{ "starting operation", start_operation, end_operation },
-	{ "telling the driver's version", tell_version, NULL },
-	{ "identity of the adapter", meet_adapter, NULL },
+	{ "telling the driver's version", set_driver_version, NULL },
+	{ "identity of the adapter", query_adapter, NULL },
 	{ "a page of doorbells", allocate_uar, free_uar },
 	{ "interrupt vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },
-	{ "the command event queue", cxib_hw_create_command_eq, cxib_hw_destroy_command_eq },
+	{ "the command event queue", cxib_hw_create_cmd_eq, cxib_hw_destroy_cmd_eq },
 	{ "the asynchronous event queue", cxib_hw_create_async_eq, cxib_hw_destroy_async_eq },
-	{ "completion event queues", cxib_hw_create_completion_eqs,
-	  cxib_hw_destroy_completion_eqs },
+	{ "completion event queues", cxib_hw_create_comp_eqs,
+	  cxib_hw_destroy_comp_eqs },
 };
 
 static const struct cxib_step_list bring_up = { steps, ARRAY_SIZE(steps) };
@@ -398,7 +398,7 @@ static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
 
 /**
  * cxib_hw_bring_up() - makes a device ready for use
- * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_limit_ms,
+ * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_timeout_ms,
  *	@hw->given_up, @hw->health_changed, @hw->is_unclean
  *
  * Context: process context, may sleep, also for minutes while the firmware
@@ -452,8 +452,8 @@ void cxib_hw_shut_down(struct cxib_hw *hw)
 	int err;
 
 	cxib_health_stop(&hw->health);
-	cxib_health_retire(&hw->health);
-	cxib_hw_quiesce(hw);
+	cxib_health_shut_down(&hw->health);
+	cxib_hw_dma_off(hw);
 	err = hw->bus->ops->reset(hw->bus);
 	if (err)
 		dev_warn(hw->bus->dev,

@@ -71,7 +71,7 @@ struct cxib_bus {
 };
 
 /* What a read returns when nobody on the bus answers it. */
-#define CXIB_NO_ANSWER		0xffffffffU
+#define CXIB_ALL_ONES		0xffffffffU
 
 static inline u32 cxib_bus_read(struct cxib_bus *bus, u32 offset)
 {

@@ -13,8 +13,8 @@ static const char * const slot_states[] = {
 	[CXIB_SLOT_FREE] = "free",
 	[CXIB_SLOT_FILLING] = "filling",
 	[CXIB_SLOT_ISSUED] = "issued",
-	[CXIB_SLOT_ANSWERED] = "answered",
-	[CXIB_SLOT_ABANDONED] = "abandoned",
+	[CXIB_SLOT_COMPLETED] = "answered",
+	[CXIB_SLOT_TIMED_OUT] = "abandoned",
 	[CXIB_SLOT_LATE] = "late",
 };
 

@@ -119,16 +119,16 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
  * That this cannot end then is the program's doing, as often as it likes: it is
  * told so, the kernel log is not.
  */
-static bool is_told_to_program(const struct cxib_command *command)
+static bool is_user_error(const struct cxib_command *command)
 {
 	return hw_general_obj_in_cmd_hdr_get_uid(command->in) &&
 	       (command->status == HW_COMMAND_STATUS_RESOURCE_BUSY ||
 		command->status == HW_COMMAND_STATUS_BAD_RESOURCE_STATE);
 }
 
-static bool is_news(struct cxib_command_queue *queue, const struct cxib_command *command)
+static bool should_log(struct cxib_command_queue *queue, const struct cxib_command *command)
 {
-	return command->status && !command->quiet && !is_told_to_program(command) &&
+	return command->status && !command->quiet && !is_user_error(command) &&
 	       __ratelimit(&queue->messages);
 }
 
@@ -139,7 +139,7 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 
 	command->status = hw_cmd_out_get_status(out);
 	command->syndrome = hw_cmd_out_get_syndrome(out);
-	if (is_news(queue, command))
+	if (should_log(queue, command))
 		dev_err(queue->dev,
 			"command %s (0x%03x, op_mod 0x%x) failed: %s (status 0x%x), syndrome 0x%x\n",
 			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod,
@@ -149,7 +149,7 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 }
 
 /**
- * cxib_command_judge() - checks the answer in a slot and hands it over
+ * cxib_command_check_output() - checks the answer in a slot and hands it over
  * @queue: the queue
  * @slot: a slot whose command was answered, and which belongs to the caller
  * @command: gets output, status and syndrome
@@ -161,7 +161,7 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
  *	-EIO when the device could not take the command, or failed,
  *	what cxib_command_status_to_errno() says of the status otherwise.
  */
-int cxib_command_judge(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+int cxib_command_check_output(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 		       struct cxib_command *command)
 {
 	struct hw_cmd_queue_entry entry;

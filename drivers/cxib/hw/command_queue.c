@@ -140,7 +140,7 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16
 		if (slot || READ_ONCE(queue->broken) || time_after(jiffies, deadline))
 			return slot;
 
-		cxib_command_queue_absorb(queue);
+		cxib_command_queue_reap_late(queue);
 		prepare_to_wait_exclusive(&class->wait, &wait, TASK_UNINTERRUPTIBLE);
 		slot = try_slot(queue, class);
 		if (!slot && !READ_ONCE(queue->broken))
@@ -255,14 +255,14 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 }
 
 /* Notices an answer in a slot. Returns true if it is news for a caller. */
-static bool notice_answer(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	lockdep_assert_held(&queue->lock);
 
 	if (slot->state != CXIB_SLOT_ISSUED || device_has(queue, slot))
 		return false;
 	slot->answered = ktime_get();
-	slot->state = CXIB_SLOT_ANSWERED;
+	slot->state = CXIB_SLOT_COMPLETED;
 	return true;
 }
 
@@ -272,14 +272,14 @@ static bool is_settled(struct cxib_command_queue *queue, struct cxib_command_slo
 }
 
 /* Looks at the slot itself. Returns true when there is nothing to wait for any more. */
-static bool look_at(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
+static bool poll_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
 
 	if (is_settled(queue, slot))
 		return true;
 	spin_lock_irqsave(&queue->lock, flags);
-	if (notice_answer(queue, slot) && !queue->polled)
+	if (complete_slot(queue, slot) && !queue->polled)
 		queue->missed_events++;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return is_settled(queue, slot);
@@ -299,7 +299,7 @@ static void await_answer(struct cxib_command_queue *queue, struct cxib_command_s
 			wait_event_timeout(slot->wait,
 					   is_settled(queue, slot) || READ_ONCE(queue->polled),
 					   recheck);
-		if (look_at(queue, slot) || time_after(jiffies, deadline))
+		if (poll_slot(queue, slot) || time_after(jiffies, deadline))
 			return;
 	}
 }
@@ -325,12 +325,12 @@ static bool all_abandoned(const struct cxib_command_queue *queue)
 	lockdep_assert_held(&queue->lock);
 
 	for_each_set_bit(i, &queue->ordinary.members, CXIB_COMMAND_SLOTS_MAX)
-		if (queue->slots[i].state != CXIB_SLOT_ABANDONED)
+		if (queue->slots[i].state != CXIB_SLOT_TIMED_OUT)
 			return false;
 	return true;
 }
 
-static void say_abandoned(struct cxib_command_queue *queue,
+static void log_timeout(struct cxib_command_queue *queue,
 			  const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
 	trace_cmd_timeout(queue->dev, slot);
@@ -360,19 +360,19 @@ static void open_creation(struct cxib_command_queue *queue, const struct cxib_co
  * Gives up waiting. Returns false if the answer has come after all; otherwise
  * the slot is the device's, and @err says why.
  */
-static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 		    unsigned int limit_ms, int *err)
 {
 	bool stuck = false;
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	notice_answer(queue, slot);
-	if (slot->state == CXIB_SLOT_ANSWERED) {
+	complete_slot(queue, slot);
+	if (slot->state == CXIB_SLOT_COMPLETED) {
 		spin_unlock_irqrestore(&queue->lock, flags);
 		return false;
 	}
-	slot->state = CXIB_SLOT_ABANDONED;
+	slot->state = CXIB_SLOT_TIMED_OUT;
 	open_creation(queue, slot, limit_ms);
 	if (slot->statistics)
 		slot->statistics->timeouts += !queue->broken;
@@ -385,7 +385,7 @@ static bool abandon(struct cxib_command_queue *queue, struct cxib_command_slot *
 		dev_err(queue->dev,
 			"none of the %u commands in the command queue was answered in time; no further command can be issued\n",
 			queue->slot_count - 1);
-		cxib_command_queue_break(queue);
+		cxib_command_queue_set_fatal(queue);
 	}
 	return true;
 }
@@ -396,7 +396,7 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	unsigned long flags;
 	int err;
 
-	err = cxib_command_judge(queue, slot, command);
+	err = cxib_command_check_output(queue, slot, command);
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
 	count_answer(slot, err);
@@ -424,9 +424,9 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 	}
 
 	await_answer(queue, slot, limit_ms);
-	if (abandon(queue, slot, limit_ms, &err)) {
+	if (time_out_slot(queue, slot, limit_ms, &err)) {
 		if (err == -ETIMEDOUT)
-			say_abandoned(queue, slot, limit_ms);
+			log_timeout(queue, slot, limit_ms);
 		return err;
 	}
 	err = finish(queue, slot, command);
@@ -435,7 +435,7 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 }
 
 /**
- * cxib_command_run() - has the device carry out a command
+ * cxib_cmd_exec() - has the device carry out a command
  * @queue: a queue that was started
  * @command: input, room for the output, and how to wait
  *
@@ -453,7 +453,7 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
  *	another error that stands for the status of the answer; status and
  *	syndrome are in @command then, and in the kernel log.
  */
-int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *command)
+int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command)
 {
 	unsigned int limit_ms = command->limit_ms ?: queue->limit_ms;
 	struct cxib_command_slot *slot;
@@ -485,7 +485,7 @@ int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *comm
 			hw_cmd_name(opcode), opcode, limit_ms);
 	return -ETIMEDOUT;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_command_run);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_exec);
 
 /**
  * cxib_command_queue_complete() - the device tells that commands are answered
@@ -503,7 +503,7 @@ void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	for_each_set_bit(i, &wanted, CXIB_COMMAND_SLOTS_MAX)
-		if (notice_answer(queue, &queue->slots[i]))
+		if (complete_slot(queue, &queue->slots[i]))
 			wake_up(&queue->slots[i].wait);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
@@ -519,7 +519,7 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	for (i = 0; i < queue->slot_count && !found; i++) {
 		struct cxib_command_slot *slot = &queue->slots[i];
 
-		if (slot->state == CXIB_SLOT_ABANDONED && !device_has(queue, slot))
+		if (slot->state == CXIB_SLOT_TIMED_OUT && !device_has(queue, slot))
 			found = slot;
 	}
 	if (found) {
@@ -552,7 +552,7 @@ void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_absorb() - makes slots usable whose answer came too late
+ * cxib_command_queue_reap_late() - makes slots usable whose answer came too late
  * @queue: the queue
  *
  * What a command has made is destroyed by a work item, which then makes the slot usable.
@@ -560,7 +560,7 @@ void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
  * Context: process context.
  * Return: how many slots that were.
  */
-unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
+unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 {
 	struct cxib_command_slot *slot;
 	unsigned int count = 0;
@@ -580,7 +580,7 @@ unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue)
 	}
 	return count;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_absorb);
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_reap_late);
 
 static void wake_everybody(struct cxib_command_queue *queue)
 {
@@ -594,7 +594,7 @@ static void wake_everybody(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_break() - gives the device up
+ * cxib_command_queue_set_fatal() - gives the device up
  * @queue: the queue
  *
  * Every command that is under way, and every later one, ends with -EIO. The
@@ -602,7 +602,7 @@ static void wake_everybody(struct cxib_command_queue *queue)
  *
  * Context: any that may wake somebody.
  */
-void cxib_command_queue_break(struct cxib_command_queue *queue)
+void cxib_command_queue_set_fatal(struct cxib_command_queue *queue)
 {
 	unsigned long flags;
 
@@ -611,19 +611,19 @@ void cxib_command_queue_break(struct cxib_command_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_everybody(queue);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_break);
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_set_fatal);
 
 /**
- * cxib_command_queue_is_broken() - whether the device was given up
+ * cxib_command_queue_is_fatal() - whether the device was given up
  * @queue: the queue
  *
  * Return: true if no command is issued any more.
  */
-bool cxib_command_queue_is_broken(struct cxib_command_queue *queue)
+bool cxib_command_queue_is_fatal(struct cxib_command_queue *queue)
 {
 	return READ_ONCE(queue->broken);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_broken);
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_fatal);
 
 /**
  * cxib_command_queue_is_busy() - whether the device may still write to the queue
@@ -648,12 +648,12 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_busy);
 
 /**
- * cxib_command_queue_unanswered() - how many commands nobody waits for any more
+ * cxib_command_queue_timed_out() - how many commands nobody waits for any more
  * @queue: the queue
  *
  * Return: slots that are set aside until the answer comes.
  */
-unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue)
+unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue)
 {
 	unsigned int count = 0;
 	unsigned long flags;
@@ -661,11 +661,11 @@ unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	for (i = 0; i < queue->slot_count; i++)
-		count += queue->slots[i].state == CXIB_SLOT_ABANDONED;
+		count += queue->slots[i].state == CXIB_SLOT_TIMED_OUT;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return count;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_unanswered);
+EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_timed_out);
 
 static void set_polled(struct cxib_command_queue *queue, bool polled)
 {
@@ -722,7 +722,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 	*queue = (struct cxib_command_queue){
 		.bus = bus,
 		.dev = bus->dev,
-		.limit_ms = CXIB_COMMAND_LIMIT_MS,
+		.limit_ms = CXIB_COMMAND_TIMEOUT_MS,
 		.polled = true,
 	};
 	spin_lock_init(&queue->lock);

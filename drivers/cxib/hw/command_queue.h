@@ -34,7 +34,7 @@ struct dma_pool;
 /* The doorbell and the completion event have one bit for each slot. */
 #define CXIB_COMMAND_SLOTS_MAX		32
 /* The time that the firmware may take for a command, unless told otherwise. */
-#define CXIB_COMMAND_LIMIT_MS		60000
+#define CXIB_COMMAND_TIMEOUT_MS		60000
 /* Bytes at the start of an input or output that lie in the slot itself. */
 #define CXIB_COMMAND_INLINE		16
 
@@ -43,16 +43,16 @@ struct dma_pool;
  * @CXIB_SLOT_FREE: nobody's
  * @CXIB_SLOT_FILLING: a caller's, who prepares a command
  * @CXIB_SLOT_ISSUED: the device's
- * @CXIB_SLOT_ANSWERED: the caller's, who has to look at the answer
- * @CXIB_SLOT_ABANDONED: the device's; nobody waits for the answer
+ * @CXIB_SLOT_COMPLETED: the caller's, who has to look at the answer
+ * @CXIB_SLOT_TIMED_OUT: the device's; nobody waits for the answer
  * @CXIB_SLOT_LATE: of the work item that destroys what such a command has made
  */
 enum cxib_slot_state {
 	CXIB_SLOT_FREE,
 	CXIB_SLOT_FILLING,
 	CXIB_SLOT_ISSUED,
-	CXIB_SLOT_ANSWERED,
-	CXIB_SLOT_ABANDONED,
+	CXIB_SLOT_COMPLETED,
+	CXIB_SLOT_TIMED_OUT,
 	CXIB_SLOT_LATE,
 };
 
@@ -226,17 +226,17 @@ struct cxib_command {
 int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus *bus);
 void cxib_command_queue_destroy(struct cxib_command_queue *queue);
 int cxib_command_queue_start(struct cxib_command_queue *queue);
-int cxib_command_run(struct cxib_command_queue *queue, struct cxib_command *command);
+int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command);
 void cxib_command_queue_use_events(struct cxib_command_queue *queue);
 void cxib_command_queue_use_polling(struct cxib_command_queue *queue);
 void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots);
-void cxib_command_queue_break(struct cxib_command_queue *queue);
+void cxib_command_queue_set_fatal(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
-bool cxib_command_queue_is_broken(struct cxib_command_queue *queue);
+bool cxib_command_queue_is_fatal(struct cxib_command_queue *queue);
 void cxib_command_queue_stop_settling(struct cxib_command_queue *queue);
 void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot);
-unsigned int cxib_command_queue_absorb(struct cxib_command_queue *queue);
-unsigned int cxib_command_queue_unanswered(struct cxib_command_queue *queue);
+unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue);
+unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue);
 
 /* The entry of a slot. */
 static inline struct hw_cmd_queue_entry *
@@ -245,22 +245,22 @@ cxib_command_entry(const struct cxib_command_queue *queue, const struct cxib_com
 	return queue->entries + ((size_t)slot->number << queue->log_stride);
 }
 
-static inline int cxib_command_call(struct cxib_command_queue *queue, const void *in,
+static inline int cxib_cmd_exec_buf(struct cxib_command_queue *queue, const void *in,
 				    size_t in_length, void *out, size_t out_length)
 {
 	struct cxib_command command = {
 		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
 	};
 
-	return cxib_command_run(queue, &command);
+	return cxib_cmd_exec(queue, &command);
 }
 
 /* Carries out the command in the structure @in and puts the answer into @out. */
-#define cxib_command_execute(queue, in, out) \
-	cxib_command_call((queue), &(in), sizeof(in), &(out), sizeof(out))
+#define cxib_cmd_exec_inout(queue, in, out) \
+	cxib_cmd_exec_buf((queue), &(in), sizeof(in), &(out), sizeof(out))
 
 /* command_answer.c */
-int cxib_command_judge(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
+int cxib_command_check_output(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 		       struct cxib_command *command);
 int cxib_command_status_to_errno(u8 status);
 

@@ -2,7 +2,7 @@
 /*
  * Late answers of commands that make something: what was made is destroyed.
  *
- * The answer is noticed by cxib_command_queue_absorb(), which may not wait for
+ * The answer is noticed by cxib_command_queue_reap_late(), which may not wait for
  * another command; a work item takes over the slot from there.
  */
 #include <kunit/visibility.h>
@@ -102,7 +102,7 @@ void cxib_creations_await(struct cxib_command_queue *queue, u16 opcode)
 		left = READ_ONCE(queue->patience_ends) - jiffies;
 		if (left <= 0 || is_settled(queue))
 			return;
-		cxib_command_queue_absorb(queue);
+		cxib_command_queue_reap_late(queue);
 		wait_event_timeout(queue->settled, is_settled(queue), min(left, recheck));
 	}
 }
@@ -157,7 +157,7 @@ static int destroy_one(struct cxib_command_queue *queue, const struct cxib_creat
 		number &= NUMBER_MASK;
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in, type);
 	hw_general_obj_in_cmd_hdr_set_obj_id(&in, number);
-	return cxib_command_run(queue, &command);
+	return cxib_cmd_exec(queue, &command);
 }
 
 /* Only CREATE_PSV makes more than one object. */
@@ -185,7 +185,7 @@ static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slo
 	unsigned int i;
 	int err;
 
-	err = cxib_command_judge(queue, slot, &command);
+	err = cxib_command_check_output(queue, slot, &command);
 	cxib_command_release_slot(queue, slot);
 	if (err == -EBADMSG)
 		return;
@@ -241,7 +241,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_creations_keep);
  */
 bool cxib_creations_are_open(struct cxib_command_queue *queue)
 {
-	cxib_command_queue_absorb(queue);
+	cxib_command_queue_reap_late(queue);
 	flush_work(&queue->settle);
 	return READ_ONCE(queue->open);
 }

@@ -12,42 +12,42 @@
 #define RECORD_SIZE	(2 * sizeof(__be32))
 
 /* Each record is on a cache line of its own, as queues are written by different processors. */
-int cxib_hw_create_record_pool(struct cxib_hw *hw)
+int cxib_hw_create_dbr_pool(struct cxib_hw *hw)
 {
-	hw->records = dma_pool_create("cxib_record", hw->bus->dev,
+	hw->records = dma_pool_create("cxib_dbr", hw->bus->dev,
 				      max_t(size_t, RECORD_SIZE, SMP_CACHE_BYTES),
 				      SMP_CACHE_BYTES, 0);
 	return hw->records ? 0 : -ENOMEM;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_hw_create_record_pool);
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_create_dbr_pool);
 
-void cxib_hw_destroy_record_pool(struct cxib_hw *hw)
+void cxib_hw_destroy_dbr_pool(struct cxib_hw *hw)
 {
 	dma_pool_destroy(hw->records);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_record_pool);
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_dbr_pool);
 
 /**
- * cxib_record_create() - allocates a doorbell record
+ * cxib_dbr_alloc() - allocates a doorbell record
  * @hw: a device that is up
  * @record: filled; its words are zero
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int cxib_record_create(struct cxib_hw *hw, struct cxib_record *record)
+int cxib_dbr_alloc(struct cxib_hw *hw, struct cxib_dbr *record)
 {
 	record->words = dma_pool_zalloc(hw->records, GFP_KERNEL, &record->dma);
 	return record->words ? 0 : -ENOMEM;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_record_create);
+EXPORT_SYMBOL_IF_KUNIT(cxib_dbr_alloc);
 
 /**
- * cxib_record_destroy() - frees it
+ * cxib_dbr_free() - frees it
  * @hw: the device
  * @record: record of a queue that the device does not use any more
  */
-void cxib_record_destroy(struct cxib_hw *hw, struct cxib_record *record)
+void cxib_dbr_free(struct cxib_hw *hw, struct cxib_dbr *record)
 {
 	dma_pool_free(hw->records, record->words, record->dma);
 }

@@ -8,20 +8,20 @@
 struct cxib_hw;
 
 /**
- * struct cxib_record - a doorbell record
+ * struct cxib_dbr - a doorbell record
  * @words: as the driver sees it
  * @dma: as the device sees it
  */
-struct cxib_record {
+struct cxib_dbr {
 	__be32 *words;
 	dma_addr_t dma;
 };
 
-int cxib_record_create(struct cxib_hw *hw, struct cxib_record *record);
-void cxib_record_destroy(struct cxib_hw *hw, struct cxib_record *record);
+int cxib_dbr_alloc(struct cxib_hw *hw, struct cxib_dbr *record);
+void cxib_dbr_free(struct cxib_hw *hw, struct cxib_dbr *record);
 
 /* As steps of a device's bring-up. */
-int cxib_hw_create_record_pool(struct cxib_hw *hw);
-void cxib_hw_destroy_record_pool(struct cxib_hw *hw);
+int cxib_hw_create_dbr_pool(struct cxib_hw *hw);
+void cxib_hw_destroy_dbr_pool(struct cxib_hw *hw);
 
 #endif

@@ -8,13 +8,13 @@
 #include "hw/dct.h"
 
 /**
- * cxib_create_dct() - CREATE_DCT: a target that takes connections
+ * cxib_cmd_create_dct() - CREATE_DCT: a target that takes connections
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @context: what it shall be like
  * @dctn: filled: its number, one of those of queue pairs
  */
-int cxib_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
+int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
 		    u32 *dctn)
 {
 	struct hw_create_dct_in in = {};
@@ -24,21 +24,21 @@ int cxib_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_d
 	hw_create_dct_in_set_opcode(&in, HW_CMD_CREATE_DCT);
 	hw_create_dct_in_set_uid(&in, uid);
 	*hw_create_dct_in_dct_context_entry(&in) = *context;
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*dctn = hw_create_dct_out_get_dctn(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_dct);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_dct);
 
 /**
- * cxib_drain_dct() - DRAIN_DCT: connections end, no new ones are taken
+ * cxib_cmd_drain_dct() - DRAIN_DCT: connections end, no new ones are taken
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @dctn: number of the target
  *
  * When that is done, there is an event %HW_EVENT_TYPE_DCT_DRAINED.
  */
-int cxib_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
+int cxib_cmd_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
 	struct hw_drain_dct_in in = {};
 	struct hw_drain_dct_out out;
@@ -46,17 +46,17 @@ int cxib_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 	hw_drain_dct_in_set_opcode(&in, HW_CMD_DRAIN_DCT);
 	hw_drain_dct_in_set_uid(&in, uid);
 	hw_drain_dct_in_set_dctn(&in, dctn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_drain_dct);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_drain_dct);
 
 /**
- * cxib_destroy_dct() - DESTROY_DCT: the device does not use it any more
+ * cxib_cmd_destroy_dct() - DESTROY_DCT: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @dctn: number of a target that is drained
  */
-int cxib_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
+int cxib_cmd_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
 	struct hw_destroy_dct_in in = {};
 	struct hw_destroy_dct_out out;
@@ -64,18 +64,18 @@ int cxib_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 	hw_destroy_dct_in_set_opcode(&in, HW_CMD_DESTROY_DCT);
 	hw_destroy_dct_in_set_uid(&in, uid);
 	hw_destroy_dct_in_set_dctn(&in, dctn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_dct);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_dct);
 
 /**
- * cxib_query_dct() - QUERY_DCT: the context of a target
+ * cxib_cmd_query_dct() - QUERY_DCT: the context of a target
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @dctn: number of the target
  * @context: filled
  */
-int cxib_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context)
+int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context)
 {
 	struct hw_query_dct_in in = {};
 	struct hw_query_dct_out out;
@@ -84,21 +84,21 @@ int cxib_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct h
 	hw_query_dct_in_set_opcode(&in, HW_CMD_QUERY_DCT);
 	hw_query_dct_in_set_uid(&in, uid);
 	hw_query_dct_in_set_dctn(&in, dctn);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*context = *hw_query_dct_out_get_dct_context_entry(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_dct);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_dct);
 
 /**
- * cxib_arm_dct() - ARM_DCT: the next packet with a wrong key is told
+ * cxib_cmd_arm_dct() - ARM_DCT: the next packet with a wrong key is told
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @dctn: number of the target
  *
  * There is one event %HW_EVENT_TYPE_DCT_KEY_VIOLATION, however many there are.
  */
-int cxib_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
+int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
 	struct hw_arm_dct_in in = {};
 	struct hw_arm_dct_out out;
@@ -106,6 +106,6 @@ int cxib_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 	hw_arm_dct_in_set_opcode(&in, HW_CMD_ARM_DCT);
 	hw_arm_dct_in_set_uid(&in, uid);
 	hw_arm_dct_in_set_dct_number(&in, dctn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_arm_dct);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_dct);

@@ -2,7 +2,7 @@
 /*
  * Commands about targets of dynamically connected transport (DCTs): one
  * function for each, parameters in, results out. Errors are those of
- * cxib_command_run(); all of them sleep.
+ * cxib_cmd_exec(); all of them sleep.
  */
 #ifndef CXIB_HW_DCT_H
 #define CXIB_HW_DCT_H
@@ -13,11 +13,11 @@
 
 struct cxib_command_queue;
 
-int cxib_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
+int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
 		    u32 *dctn);
-int cxib_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
-int cxib_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
-int cxib_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context);
-int cxib_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
+int cxib_cmd_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
+int cxib_cmd_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
+int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context);
+int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
 
 #endif

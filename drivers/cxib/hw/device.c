@@ -16,38 +16,38 @@
 #include "hw/registers.h"
 
 /**
- * cxib_enable_hca() - ENABLE_HCA: makes the function usable
+ * cxib_cmd_enable_hca() - ENABLE_HCA: makes the function usable
  * @queue: command queue
  */
-int cxib_enable_hca(struct cxib_command_queue *queue)
+int cxib_cmd_enable_hca(struct cxib_command_queue *queue)
 {
 	struct hw_enable_hca_in in = {};
 	struct hw_enable_hca_out out;
 
 	hw_enable_hca_in_set_opcode(&in, HW_CMD_ENABLE_HCA);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /**
- * cxib_disable_hca() - DISABLE_HCA: the reverse of ENABLE_HCA
+ * cxib_cmd_disable_hca() - DISABLE_HCA: the reverse of ENABLE_HCA
  * @queue: command queue; the device has no pages any more
  */
-int cxib_disable_hca(struct cxib_command_queue *queue)
+int cxib_cmd_disable_hca(struct cxib_command_queue *queue)
 {
 	struct hw_disable_hca_in in = {};
 	struct hw_disable_hca_out out;
 
 	hw_disable_hca_in_set_opcode(&in, HW_CMD_DISABLE_HCA);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /**
- * cxib_query_issi() - QUERY_ISSI: interface steps that the device supports
+ * cxib_cmd_query_issi() - QUERY_ISSI: interface steps that the device supports
  * @queue: command queue
  * @supported: filled: bit n stands for step n. Firmware that does not know the
  *	command supports step 0.
  */
-int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported)
+int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported)
 {
 	struct hw_query_issi_in in = {};
 	struct hw_query_issi_out out;
@@ -59,7 +59,7 @@ int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported)
 	int err;
 
 	hw_query_issi_in_set_opcode(&in, HW_CMD_QUERY_ISSI);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	if (command.status == HW_COMMAND_STATUS_BAD_OPERATION) {
 		*supported = BIT(0);
 		return 0;
@@ -73,25 +73,25 @@ int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported)
 }
 
 /**
- * cxib_set_issi() - SET_ISSI: chooses the interface step
+ * cxib_cmd_set_issi() - SET_ISSI: chooses the interface step
  * @queue: command queue
  * @issi: a step that is supported
  */
-int cxib_set_issi(struct cxib_command_queue *queue, unsigned int issi)
+int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi)
 {
 	struct hw_set_issi_in in = {};
 	struct hw_set_issi_out out;
 
 	hw_set_issi_in_set_opcode(&in, HW_CMD_SET_ISSI);
 	hw_set_issi_in_set_current_issi(&in, issi);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /**
- * cxib_set_host_endianness() - register HOST_ENDIANNESS: our byte order
+ * cxib_cmd_set_host_endianness() - register HOST_ENDIANNESS: our byte order
  * @queue: command queue of a physical function
  */
-int cxib_set_host_endianness(struct cxib_command_queue *queue)
+int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
 {
 	struct {
 		struct hw_access_register_in head;
@@ -107,7 +107,7 @@ int cxib_set_host_endianness(struct cxib_command_queue *queue)
 	hw_access_register_in_set_register_id(&in.head, HW_REGISTER_HOST_ENDIANNESS);
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		hw_register_host_endianness_set_he(&in.data, HW_REGISTER_HOST_ENDIAN_BIG);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
@@ -117,16 +117,16 @@ static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type typ
 
 	hw_query_hca_cap_in_set_opcode(&in, HW_CMD_QUERY_HCA_CAP);
 	hw_query_hca_cap_in_set_op_mod(&in, type << 1 | mode);
-	return cxib_command_execute(queue, in, *out);
+	return cxib_cmd_exec_inout(queue, in, *out);
 }
 
 /**
- * cxib_query_general_caps() - QUERY_HCA_CAP: the general page
+ * cxib_cmd_query_general_caps() - QUERY_HCA_CAP: the general page
  * @queue: command queue
  * @mode: which values
  * @caps: filled
  */
-int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			    struct hw_cmd_hca_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
@@ -139,15 +139,15 @@ int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
 	kvfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_general_caps);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_general_caps);
 
 /**
- * cxib_query_atomic_caps() - QUERY_HCA_CAP: the page of atomic operations
+ * cxib_cmd_query_atomic_caps() - QUERY_HCA_CAP: the page of atomic operations
  * @queue: command queue of a device that can do atomic operations
  * @mode: which values
  * @caps: filled
  */
-int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			   struct hw_atomic_caps *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
@@ -160,15 +160,15 @@ int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode 
 	kvfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_atomic_caps);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_atomic_caps);
 
 /**
- * cxib_query_paging_caps() - QUERY_HCA_CAP: the page of paging on demand
+ * cxib_cmd_query_odp_caps() - QUERY_HCA_CAP: the page of paging on demand
  * @queue: command queue of a device that can do that
  * @mode: which values
  * @caps: filled
  */
-int cxib_query_paging_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			   struct hw_odp_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
@@ -183,11 +183,11 @@ int cxib_query_paging_caps(struct cxib_command_queue *queue, enum cxib_cap_mode 
 }
 
 /**
- * cxib_query_device_memory_caps() - QUERY_HCA_CAP: the page of memory on the device
+ * cxib_cmd_query_memic_caps() - QUERY_HCA_CAP: the page of memory on the device
  * @queue: command queue of a device that has such memory
  * @caps: filled
  */
-int cxib_query_device_memory_caps(struct cxib_command_queue *queue,
+int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
 				  struct hw_device_mem_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
@@ -208,15 +208,15 @@ static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 
 	hw_set_hca_cap_in_set_opcode(in, HW_CMD_SET_HCA_CAP);
 	hw_set_hca_cap_in_set_op_mod(in, type << 1);
-	return cxib_command_execute(queue, *in, out);
+	return cxib_cmd_exec_inout(queue, *in, out);
 }
 
 /**
- * cxib_set_general_caps() - SET_HCA_CAP: configures the general page
+ * cxib_cmd_set_general_caps() - SET_HCA_CAP: configures the general page
  * @queue: command queue; INIT_HCA comes later
  * @caps: the whole page, no value beyond its maximum
  */
-int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps)
+int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps)
 {
 	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
 	int err;
@@ -228,14 +228,14 @@ int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_set_general_caps);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_general_caps);
 
 /**
- * cxib_set_atomic_caps() - SET_HCA_CAP: configures the page of atomic operations
+ * cxib_cmd_set_atomic_caps() - SET_HCA_CAP: configures the page of atomic operations
  * @queue: command queue; INIT_HCA comes later
  * @caps: the whole page
  */
-int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps)
+int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps)
 {
 	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
 	int err;
@@ -247,14 +247,14 @@ int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomi
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_set_atomic_caps);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_atomic_caps);
 
 /**
- * cxib_set_paging_caps() - SET_HCA_CAP: configures the page of paging on demand
+ * cxib_cmd_set_odp_caps() - SET_HCA_CAP: configures the page of paging on demand
  * @queue: command queue; INIT_HCA comes later
  * @caps: the whole page
  */
-int cxib_set_paging_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps)
+int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps)
 {
 	struct hw_set_hca_cap_in *in = kvzalloc(sizeof(*in), GFP_KERNEL);
 	int err;
@@ -268,45 +268,45 @@ int cxib_set_paging_caps(struct cxib_command_queue *queue, const struct hw_odp_c
 }
 
 /**
- * cxib_init_hca() - INIT_HCA: starts the device's operation
+ * cxib_cmd_init_hca() - INIT_HCA: starts the device's operation
  * @queue: command queue; the device has the pages that it wants for this
  */
-int cxib_init_hca(struct cxib_command_queue *queue)
+int cxib_cmd_init_hca(struct cxib_command_queue *queue)
 {
 	struct hw_init_hca_in in = {};
 	struct hw_init_hca_out out;
 
 	hw_init_hca_in_set_opcode(&in, HW_CMD_INIT_HCA);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /**
- * cxib_teardown_hca() - TEARDOWN_HCA: ends the device's operation, gracefully
+ * cxib_cmd_teardown_hca() - TEARDOWN_HCA: ends the device's operation, gracefully
  * @queue: command queue; no object is left
  */
-int cxib_teardown_hca(struct cxib_command_queue *queue)
+int cxib_cmd_teardown_hca(struct cxib_command_queue *queue)
 {
 	struct hw_teardown_hca_in in = {};
 	struct hw_teardown_hca_out out;
 
 	hw_teardown_hca_in_set_opcode(&in, HW_CMD_TEARDOWN_HCA);
 	hw_teardown_hca_in_set_profile(&in, HW_TEARDOWN_HCA_PROFILE_GRACEFUL_CLOSE);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /**
- * cxib_set_driver_version() - SET_DRIVER_VERSION: for tools that ask the device
+ * cxib_cmd_set_driver_version() - SET_DRIVER_VERSION: for tools that ask the device
  * @queue: command queue of a device that wants to know it
  * @version: at most 63 characters, the rest is cut off
  */
-int cxib_set_driver_version(struct cxib_command_queue *queue, const char *version)
+int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version)
 {
 	struct hw_set_driver_version_in in = {};
 	struct hw_set_driver_version_out out;
 
 	hw_set_driver_version_in_set_opcode(&in, HW_CMD_SET_DRIVER_VERSION);
 	strscpy((char *)hw_set_driver_version_in_driver_version(&in), version, 64);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
 
 /* The device may have put anything into it, and it goes to the log. */
@@ -320,11 +320,11 @@ static void copy_board_id(char *text, const u8 *bytes)
 }
 
 /**
- * cxib_query_adapter() - QUERY_ADAPTER: what the adapter is
+ * cxib_cmd_query_adapter() - QUERY_ADAPTER: what the adapter is
  * @queue: command queue
  * @adapter: filled
  */
-int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter)
+int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter)
 {
 	const struct hw_query_adapter_param_block *block;
 	struct hw_query_adapter_in in = {};
@@ -332,7 +332,7 @@ int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *ad
 	int err;
 
 	hw_query_adapter_in_set_opcode(&in, HW_CMD_QUERY_ADAPTER);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	block = hw_query_adapter_out_get_query_adapter_struct(&out);
 	adapter->vendor_oui = hw_query_adapter_param_block_get_ieee_vendor_id(block);
 	copy_board_id(adapter->board_id, hw_query_adapter_param_block_get_vsd_contd_psid(block));
@@ -354,14 +354,14 @@ static int check_uar(struct cxib_command_queue *queue, u32 uar)
 }
 
 /**
- * cxib_alloc_uar() - ALLOC_UAR: a page of doorbells
+ * cxib_cmd_alloc_uar() - ALLOC_UAR: a page of doorbells
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @uar: filled: its number; it is at this many times 4 KiB in BAR 0
  *
  * Return: -EBADMSG when it is not in BAR 0, or in the init segment.
  */
-int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
+int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 {
 	struct hw_alloc_uar_in in = {};
 	struct hw_alloc_uar_out out;
@@ -369,24 +369,24 @@ int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 
 	hw_alloc_uar_in_set_opcode(&in, HW_CMD_ALLOC_UAR);
 	hw_alloc_uar_in_set_uid(&in, uid);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	if (err)
 		return err;
 	*uar = hw_alloc_uar_out_get_uar(&out);
 	err = check_uar(queue, *uar);
 	if (err)
-		cxib_dealloc_uar(queue, uid, *uar);
+		cxib_cmd_dealloc_uar(queue, uid, *uar);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_uar);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_uar);
 
 /**
- * cxib_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back
+ * cxib_cmd_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @uar: its number; no object refers to it any more
  */
-int cxib_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
+int cxib_cmd_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
 {
 	struct hw_dealloc_uar_in in = {};
 	struct hw_dealloc_uar_out out;
@@ -394,5 +394,5 @@ int cxib_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
 	hw_dealloc_uar_in_set_opcode(&in, HW_CMD_DEALLOC_UAR);
 	hw_dealloc_uar_in_set_uid(&in, uid);
 	hw_dealloc_uar_in_set_uar(&in, uar);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about the device as a whole: one function for each, parameters in,
- * results out. Errors are those of cxib_command_run() unless another is named;
+ * results out. Errors are those of cxib_cmd_exec() unless another is named;
  * all of them sleep.
  */
 #ifndef CXIB_HW_DEVICE_H
@@ -47,27 +47,27 @@ static inline phys_addr_t cxib_uar_address(const struct cxib_bus *bus, u32 uar)
 	return bus->bar + ((phys_addr_t)uar << CXIB_LOG_UAR_SIZE);
 }
 
-int cxib_enable_hca(struct cxib_command_queue *queue);
-int cxib_disable_hca(struct cxib_command_queue *queue);
-int cxib_query_issi(struct cxib_command_queue *queue, u32 *supported);
-int cxib_set_issi(struct cxib_command_queue *queue, unsigned int issi);
-int cxib_set_host_endianness(struct cxib_command_queue *queue);
-int cxib_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_enable_hca(struct cxib_command_queue *queue);
+int cxib_cmd_disable_hca(struct cxib_command_queue *queue);
+int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported);
+int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi);
+int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue);
+int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			    struct hw_cmd_hca_cap *caps);
-int cxib_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps);
-int cxib_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps);
+int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			   struct hw_atomic_caps *caps);
-int cxib_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);
-int cxib_query_paging_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
+int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);
+int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			   struct hw_odp_cap *caps);
-int cxib_set_paging_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps);
-int cxib_query_device_memory_caps(struct cxib_command_queue *queue,
+int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps);
+int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
 				  struct hw_device_mem_cap *caps);
-int cxib_init_hca(struct cxib_command_queue *queue);
-int cxib_teardown_hca(struct cxib_command_queue *queue);
-int cxib_set_driver_version(struct cxib_command_queue *queue, const char *version);
-int cxib_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter);
-int cxib_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar);
-int cxib_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar);
+int cxib_cmd_init_hca(struct cxib_command_queue *queue);
+int cxib_cmd_teardown_hca(struct cxib_command_queue *queue);
+int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version);
+int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter);
+int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar);
+int cxib_cmd_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar);
 
 #endif

@@ -244,9 +244,9 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	struct hw_cmd_hca_cap *configured = &pages[2];
 	int err;
 
-	err = cxib_query_general_caps(queue, CXIB_CAP_MAXIMUM, maximum);
+	err = cxib_cmd_query_general_caps(queue, CXIB_CAP_MAXIMUM, maximum);
 	if (!err)
-		err = cxib_query_general_caps(queue, CXIB_CAP_CURRENT, configured);
+		err = cxib_cmd_query_general_caps(queue, CXIB_CAP_CURRENT, configured);
 	if (err)
 		return err;
 	*wanted = *configured;
@@ -254,7 +254,7 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	err = cxib_device_caps_decode(queue->dev, wanted, caps);
 	if (err || !memcmp(wanted, configured, sizeof(*wanted)))
 		return err;
-	return cxib_set_general_caps(queue, wanted);
+	return cxib_cmd_set_general_caps(queue, wanted);
 }
 
 /* The operands of 8-byte operations shall be in the order of the host, if that is possible. */
@@ -265,7 +265,7 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 
 	if (!caps->atomic)
 		return 0;
-	err = cxib_query_atomic_caps(queue, CXIB_CAP_CURRENT, &page);
+	err = cxib_cmd_query_atomic_caps(queue, CXIB_CAP_CURRENT, &page);
 	if (err) {
 		caps->atomic = 0;
 		return cxib_command_optional(err);
@@ -281,7 +281,7 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 
 	page = (struct hw_atomic_caps){};
 	hw_atomic_caps_set_atomic_req_8B_endianness_mode(&page, HOST_ORDER);
-	err = cxib_set_atomic_caps(queue, &page);
+	err = cxib_cmd_set_atomic_caps(queue, &page);
 	caps->atomic_host_endian = !err;
 	return cxib_command_optional(err);
 }
@@ -387,21 +387,21 @@ static int configure_paging(struct cxib_command_queue *queue, struct cxib_device
 
 	if (!caps->pg)
 		return 0;
-	err = cxib_query_paging_caps(queue, CXIB_CAP_MAXIMUM, &known);
+	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_MAXIMUM, &known);
 	if (err)
 		return err;
 	caps->mem_page_fault = has_memory_faults(&known);
 	if (!caps->mem_page_fault) {
 		choose_request_faults(&wanted, &known);
 		caps->paging = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
-		return cxib_set_paging_caps(queue, &wanted);
+		return cxib_cmd_set_odp_caps(queue, &wanted);
 	}
-	err = cxib_query_paging_caps(queue, CXIB_CAP_CURRENT, &known);
+	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_CURRENT, &known);
 	if (err)
 		return err;
 	choose_memory_faults(&wanted, &known);
 	caps->paging = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
-	return cxib_set_paging_caps(queue, &wanted);
+	return cxib_cmd_set_odp_caps(queue, &wanted);
 }
 
 /* A device that refuses one of the commands has no page faults. */
@@ -433,7 +433,7 @@ static int learn_device_memory(struct cxib_command_queue *queue, struct cxib_dev
 
 	if (!caps->device_memory)
 		return 0;
-	err = cxib_query_device_memory_caps(queue, &page);
+	err = cxib_cmd_query_memic_caps(queue, &page);
 	if (err || !hw_device_mem_cap_get_memic(&page))
 		return err;
 	caps->memic_bar_start = hw_device_mem_cap_get_memic_bar_start_addr(&page);

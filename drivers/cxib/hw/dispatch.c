@@ -27,7 +27,7 @@ static bool decode_completion(struct cxib_event_sink *sink, const struct hw_eqe 
 	return true;
 }
 
-static bool decode_commands(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_cmd_completion(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	const struct hw_cmd_inter_comp_event *data =
 		hw_eqe_get_event_data_cmd_inter_comp_event(entry);
@@ -92,7 +92,7 @@ static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe
 	return true;
 }
 
-static bool decode_target_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	const struct hw_dct_events *data = hw_eqe_get_event_data_dct_events(entry);
 
@@ -140,7 +140,7 @@ static const decoder decoders[] = {
 	[HW_EVENT_TYPE_PATH_MIG_FAILED] = decode_queue_event,
 	[HW_EVENT_TYPE_INTERNAL_ERROR] = decode_internal_error,
 	[HW_EVENT_TYPE_PORT_CHANGE] = decode_port_change,
-	[HW_EVENT_TYPE_CMD] = decode_commands,
+	[HW_EVENT_TYPE_CMD] = decode_cmd_completion,
 	[HW_EVENT_TYPE_PAGE_REQUEST] = decode_page_request,
 	[HW_EVENT_TYPE_PAGE_FAULT] = decode_page_fault,
 	[HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR] = decode_queue_event,
@@ -148,8 +148,8 @@ static const decoder decoders[] = {
 	[HW_EVENT_TYPE_SRQ_CATAS_ERROR] = decode_queue_event,
 	[HW_EVENT_TYPE_SRQ_LAST_WQE] = decode_queue_event,
 	[HW_EVENT_TYPE_SRQ_RQ_LIMIT] = decode_queue_event,
-	[HW_EVENT_TYPE_DCT_DRAINED] = decode_target_event,
-	[HW_EVENT_TYPE_DCT_KEY_VIOLATION] = decode_target_event,
+	[HW_EVENT_TYPE_DCT_DRAINED] = decode_dct_event,
+	[HW_EVENT_TYPE_DCT_KEY_VIOLATION] = decode_dct_event,
 };
 
 /**

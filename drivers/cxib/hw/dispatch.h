@@ -15,7 +15,7 @@ struct cxib_page_fault;
 struct device;
 
 /**
- * struct cxib_event_handlers - who wants to know what; each may be NULL
+ * struct cxib_event_ops - who wants to know what; each may be NULL
  * @completion: completion queue @cqn has new entries. Interrupt context.
  * @commands_done: the commands in these slots are answered. Interrupt context.
  * @page_request: the firmware wants @count pages, or offers them, if negative.
@@ -26,7 +26,7 @@ struct device;
  * @internal_error: the device failed
  * @page_fault: a transfer waits for pages, and for an answer
  */
-struct cxib_event_handlers {
+struct cxib_event_ops {
 	void (*completion)(void *context, u32 cqn);
 	void (*commands_done)(void *context, u32 slots);
 	void (*page_request)(void *context, u16 function, s32 count);
@@ -49,7 +49,7 @@ struct cxib_event_handlers {
  */
 struct cxib_event_sink {
 	struct device *dev;
-	const struct cxib_event_handlers *handlers;
+	const struct cxib_event_ops *handlers;
 	void *context;
 	atomic64_t unknown;
 	atomic64_t unhandled;

@@ -29,13 +29,13 @@
 #define BATCH		8
 
 /* Which owner bit the entries have that were written in the pass of @consumer. */
-static u32 owner_in_pass(const struct cxib_event_queue *eq)
+static u32 owner_in_pass(const struct cxib_eq *eq)
 {
 	return eq->consumer >> eq->log_size & 1;
 }
 
 /* Copies the next entry. Returns false if there is none. */
-static bool next_entry(struct cxib_event_queue *eq, struct hw_eqe *copy)
+static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 {
 	const struct hw_eqe *entry = &eq->ring[eq->consumer & (BIT(eq->log_size) - 1)];
 	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
@@ -52,7 +52,7 @@ static bool next_entry(struct cxib_event_queue *eq, struct hw_eqe *copy)
 	return true;
 }
 
-static void ring_doorbell(struct cxib_event_queue *eq, enum hw_uar_offset doorbell)
+static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 {
 	lockdep_assert_held(&eq->lock);
 
@@ -64,7 +64,7 @@ static void ring_doorbell(struct cxib_event_queue *eq, enum hw_uar_offset doorbe
  * Takes up to a batch of entries and tells the device; the last batch arms the
  * interrupt, and if there are new entries by then, the device fires it at once.
  */
-static unsigned int take_batch(struct cxib_event_queue *eq, struct hw_eqe *batch, bool last)
+static unsigned int take_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
 {
 	unsigned int count = 0;
 	unsigned long flags;
@@ -79,7 +79,7 @@ static unsigned int take_batch(struct cxib_event_queue *eq, struct hw_eqe *batch
 }
 
 /**
- * cxib_event_queue_poll() - dispatches the events that are there
+ * cxib_eq_poll() - dispatches the events that are there
  * @eq: an event queue; its interrupt is armed afterwards
  *
  * Returns to the caller after as many events as the ring has entries, so that
@@ -89,7 +89,7 @@ static unsigned int take_batch(struct cxib_event_queue *eq, struct hw_eqe *batch
  * whose events are dispatched in the interrupt.
  * Return: how many events there were.
  */
-unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq)
+unsigned int cxib_eq_poll(struct cxib_eq *eq)
 {
 	const unsigned int limit = 1U << eq->log_size;
 	struct hw_eqe batch[BATCH];
@@ -104,42 +104,42 @@ unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq)
 	} while (count == BATCH && total < limit);
 	return total;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_event_queue_poll);
+EXPORT_SYMBOL_IF_KUNIT(cxib_eq_poll);
 
 /**
- * cxib_event_queue_synchronize() - waits for the interrupt's end if it runs now
+ * cxib_eq_synchronize() - waits for the interrupt's end if it runs now
  * @eq: an event queue whose events are dispatched in the interrupt
  *
  * Context: process context, may sleep.
  */
-void cxib_event_queue_synchronize(struct cxib_event_queue *eq)
+void cxib_eq_synchronize(struct cxib_eq *eq)
 {
 	eq->bus->ops->synchronize_irq(eq->bus, eq->vector);
 }
 
 static void poll_later(struct work_struct *work)
 {
-	cxib_event_queue_poll(container_of(work, struct cxib_event_queue, work));
+	cxib_eq_poll(container_of(work, struct cxib_eq, work));
 }
 
 static irqreturn_t handle_interrupt(int irq, void *context)
 {
-	struct cxib_event_queue *eq = context;
+	struct cxib_eq *eq = context;
 
 	if (eq->workqueue)
 		queue_work(eq->workqueue, &eq->work);
 	else
-		cxib_event_queue_poll(eq);
+		cxib_eq_poll(eq);
 	return IRQ_HANDLED;
 }
 
-static size_t ring_size(const struct cxib_event_queue *eq)
+static size_t ring_size(const struct cxib_eq *eq)
 {
 	return sizeof(struct hw_eqe) << eq->log_size;
 }
 
 /* No entry is valid in the first pass, which the device writes with owner bit 0. */
-static int allocate_ring(struct cxib_event_queue *eq)
+static int allocate_ring(struct cxib_eq *eq)
 {
 	size_t i;
 
@@ -152,14 +152,14 @@ static int allocate_ring(struct cxib_event_queue *eq)
 }
 
 /**
- * cxib_event_queue_free() - frees the memory of an event queue
+ * cxib_eq_free() - frees the memory of an event queue
  * @eq: a queue that the device does not write to any more; one that has no
  *	memory is left alone
  *
  * Context: process context, may sleep.
  * Return: true if there was memory to free.
  */
-bool cxib_event_queue_free(struct cxib_event_queue *eq)
+bool cxib_eq_free(struct cxib_eq *eq)
 {
 	if (!eq->ring)
 		return false;
@@ -167,9 +167,9 @@ bool cxib_event_queue_free(struct cxib_event_queue *eq)
 	eq->ring = NULL;
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_event_queue_free);
+EXPORT_SYMBOL_IF_KUNIT(cxib_eq_free);
 
-static void fill_context(const struct cxib_event_queue *eq, u64 events,
+static void fill_context(const struct cxib_eq *eq, u64 events,
 			 struct hw_create_eq_in *in, size_t pages)
 {
 	struct hw_eqc *context = hw_create_eq_in_eq_context_entry(in);
@@ -184,7 +184,7 @@ static void fill_context(const struct cxib_event_queue *eq, u64 events,
 		in->pas[i] = cpu_to_be64(eq->dma + i * DEVICE_PAGE);
 }
 
-static int create_in_device(struct cxib_event_queue *eq, struct cxib_command_queue *commands,
+static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands,
 			    u64 events)
 {
 	size_t pages = DIV_ROUND_UP(ring_size(eq), DEVICE_PAGE);
@@ -199,23 +199,23 @@ static int create_in_device(struct cxib_event_queue *eq, struct cxib_command_que
 		return -ENOMEM;
 	command.in = in;
 	fill_context(eq, events, in, pages);
-	err = cxib_command_run(commands, &command);
+	err = cxib_cmd_exec(commands, &command);
 	eq->eqn = hw_create_eq_out_get_eq_number(&out);
 	kvfree(in);
 	return err;
 }
 
-static int destroy_in_device(struct cxib_event_queue *eq, struct cxib_command_queue *commands)
+static int destroy_in_device(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {
 	struct hw_destroy_eq_in in = {};
 	struct hw_destroy_eq_out out;
 
 	hw_destroy_eq_in_set_opcode(&in, HW_CMD_DESTROY_EQ);
 	hw_destroy_eq_in_set_eq_number(&in, eq->eqn);
-	return cxib_command_execute(commands, in, out);
+	return cxib_cmd_exec_inout(commands, in, out);
 }
 
-static void arm(struct cxib_event_queue *eq)
+static void arm(struct cxib_eq *eq)
 {
 	unsigned long flags;
 
@@ -224,10 +224,10 @@ static void arm(struct cxib_event_queue *eq)
 	spin_unlock_irqrestore(&eq->lock, flags);
 }
 
-static void set_up(struct cxib_event_queue *eq, struct cxib_bus *bus,
-		   struct cxib_event_sink *sink, const struct cxib_event_queue_attr *attr)
+static void set_up(struct cxib_eq *eq, struct cxib_bus *bus,
+		   struct cxib_event_sink *sink, const struct cxib_eq_attr *attr)
 {
-	*eq = (struct cxib_event_queue){
+	*eq = (struct cxib_eq){
 		.bus = bus,
 		.sink = sink,
 		.uar = attr->uar,
@@ -242,9 +242,9 @@ static void set_up(struct cxib_event_queue *eq, struct cxib_bus *bus,
 }
 
 /**
- * cxib_event_queue_create() - CREATE_EQ: an event queue, armed
+ * cxib_eq_create() - CREATE_EQ: an event queue, armed
  * @eq: filled. If an error is returned and the memory of the ring is still
- *	there, the device may write to it: cxib_event_queue_free() frees it
+ *	there, the device may write to it: cxib_eq_free() frees it
  *	when the device cannot any more.
  * @bus: the way to the device
  * @commands: command queue
@@ -254,9 +254,9 @@ static void set_up(struct cxib_event_queue *eq, struct cxib_bus *bus,
  * Context: process context, may sleep.
  * Return: 0, -ENOMEM, an error of a command or of the interrupt.
  */
-int cxib_event_queue_create(struct cxib_event_queue *eq, struct cxib_bus *bus,
+int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 			    struct cxib_command_queue *commands, struct cxib_event_sink *sink,
-			    const struct cxib_event_queue_attr *attr)
+			    const struct cxib_eq_attr *attr)
 {
 	int err;
 
@@ -272,31 +272,31 @@ int cxib_event_queue_create(struct cxib_event_queue *eq, struct cxib_bus *bus,
 		dev_err(bus->dev, "cannot use interrupt vector %u for event queue %u: error %d\n",
 			eq->vector, eq->eqn, err);
 		if (!destroy_in_device(eq, commands))
-			cxib_event_queue_free(eq);
+			cxib_eq_free(eq);
 		return err;
 	}
 	arm(eq);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_event_queue_create);
+EXPORT_SYMBOL_IF_KUNIT(cxib_eq_create);
 
 /**
- * cxib_event_queue_destroy() - DESTROY_EQ, and everything that belongs to it
+ * cxib_eq_destroy() - DESTROY_EQ, and everything that belongs to it
  * @eq: an event queue that was created
  * @commands: command queue; if this is its event queue, it is polled again
  *
  * Context: process context, may sleep; waits for events under way.
  * Return: 0, or the error of the command: then the memory of the ring is still
- * there, as with cxib_event_queue_create().
+ * there, as with cxib_eq_create().
  */
-int cxib_event_queue_destroy(struct cxib_event_queue *eq, struct cxib_command_queue *commands)
+int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {
 	int err = destroy_in_device(eq, commands);
 
 	eq->bus->ops->free_irq(eq->bus, eq->vector, eq);
 	cancel_work_sync(&eq->work);
 	if (!err)
-		cxib_event_queue_free(eq);
+		cxib_eq_free(eq);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_event_queue_destroy);
+EXPORT_SYMBOL_IF_KUNIT(cxib_eq_destroy);

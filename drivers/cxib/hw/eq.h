@@ -17,7 +17,7 @@ struct cxib_event_sink;
 struct hw_eqe;
 
 /**
- * struct cxib_event_queue - one event queue
+ * struct cxib_eq - one event queue
  * @bus: the way to the device
  * @sink: who is told of events
  * @name: name of its interrupt
@@ -36,7 +36,7 @@ struct hw_eqe;
  * @consumer: entries that were taken so far
  * @events: the same for statistics, never wraps
  */
-struct cxib_event_queue {
+struct cxib_eq {
 	struct cxib_bus *bus;
 	struct cxib_event_sink *sink;
 	char name[32];
@@ -55,7 +55,7 @@ struct cxib_event_queue {
 };
 
 /**
- * struct cxib_event_queue_attr - what an event queue shall be like
+ * struct cxib_eq_attr - what an event queue shall be like
  * @name: for its interrupt, at most 31 characters
  * @uar: UAR page
  * @vector: interrupt vector, already allocated
@@ -64,7 +64,7 @@ struct cxib_event_queue {
  * @events: bit n: events of type n go there; 0 for a completion event queue
  * @workqueue: where events are dispatched; NULL: in the interrupt
  */
-struct cxib_event_queue_attr {
+struct cxib_eq_attr {
 	const char *name;
 	u32 uar;
 	unsigned int vector;
@@ -74,12 +74,12 @@ struct cxib_event_queue_attr {
 	struct workqueue_struct *workqueue;
 };
 
-int cxib_event_queue_create(struct cxib_event_queue *eq, struct cxib_bus *bus,
+int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 			    struct cxib_command_queue *commands, struct cxib_event_sink *sink,
-			    const struct cxib_event_queue_attr *attr);
-int cxib_event_queue_destroy(struct cxib_event_queue *eq, struct cxib_command_queue *commands);
-bool cxib_event_queue_free(struct cxib_event_queue *eq);
-void cxib_event_queue_synchronize(struct cxib_event_queue *eq);
-unsigned int cxib_event_queue_poll(struct cxib_event_queue *eq);
+			    const struct cxib_eq_attr *attr);
+int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands);
+bool cxib_eq_free(struct cxib_eq *eq);
+void cxib_eq_synchronize(struct cxib_eq *eq);
+unsigned int cxib_eq_poll(struct cxib_eq *eq);
 
 #endif

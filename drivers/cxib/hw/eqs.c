@@ -89,7 +89,7 @@ static void on_page_fault(void *context, const struct cxib_page_fault *fault)
 	if (client)
 		client->handlers->page_fault(client->context, fault);
 	else
-		cxib_resume_page_fault(&hw->commands, fault, true);
+		cxib_cmd_page_fault_resume(&hw->commands, fault, true);
 }
 
 static void on_internal_error(void *context)
@@ -97,28 +97,28 @@ static void on_internal_error(void *context)
 	struct cxib_hw *hw = context;
 
 	cxib_health_check(&hw->health);
-	cxib_health_break(&hw->health, "it has sent an event of an internal error");
+	cxib_health_set_fatal(&hw->health, "it has sent an event of an internal error");
 }
 
 /**
- * cxib_hw_tell_given_up() - tells that the device was given up
+ * cxib_hw_fatal_work_fn() - tells that the device was given up
  * @work: @obituary of the device
  *
  * It has lost its access to memory before anybody knows.
  */
-void cxib_hw_tell_given_up(struct work_struct *work)
+void cxib_hw_fatal_work_fn(struct work_struct *work)
 {
 	struct cxib_hw *hw = container_of(work, struct cxib_hw, obituary);
 	const struct cxib_hw_client *client = client_of(hw);
 
-	cxib_hw_quiesce(hw);
+	cxib_hw_dma_off(hw);
 	if (client)
 		client->handlers->internal_error(client->context);
 	if (hw->given_up)
 		hw->given_up(hw);
 }
 
-static const struct cxib_event_handlers handlers = {
+static const struct cxib_event_ops handlers = {
 	.completion = on_completion,
 	.commands_done = on_commands_done,
 	.page_request = on_page_request,
@@ -146,7 +146,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	if (client)
 		return;
 	for (i = 0; i < hw->completion_eq_count; i++)
-		cxib_event_queue_synchronize(&hw->completion_eqs[i]);
+		cxib_eq_synchronize(&hw->completion_eqs[i]);
 	flush_workqueue(hw->workqueue);
 }
 
@@ -161,19 +161,19 @@ static unsigned int wanted_vectors(const struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_can_page() - whether there can be an event queue for page faults
+ * cxib_hw_has_odp() - whether there can be an event queue for page faults
  * @hw: device with vectors
  *
  * It has the last vector. Where there are too few of them, completions come first.
  */
-bool cxib_hw_can_page(const struct cxib_hw *hw)
+bool cxib_hw_has_odp(const struct cxib_hw *hw)
 {
 	return hw->caps.pg && hw->vectors > CXIB_SHARED_VECTORS + 1;
 }
 
 static unsigned int completion_vectors(const struct cxib_hw *hw)
 {
-	return hw->vectors - CXIB_SHARED_VECTORS - cxib_hw_can_page(hw);
+	return hw->vectors - CXIB_SHARED_VECTORS - cxib_hw_has_odp(hw);
 }
 
 /**
@@ -206,32 +206,32 @@ void cxib_hw_free_vectors(struct cxib_hw *hw)
 	hw->bus->ops->free_vectors(hw->bus);
 }
 
-static int create(struct cxib_hw *hw, struct cxib_event_queue *eq,
-		  struct cxib_event_queue_attr *attr, const char *purpose)
+static int create(struct cxib_hw *hw, struct cxib_eq *eq,
+		  struct cxib_eq_attr *attr, const char *purpose)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "cxib-%s@%s", purpose, dev_name(hw->bus->dev));
 	attr->name = name;
 	attr->uar = hw->uar;
-	return cxib_event_queue_create(eq, hw->bus, &hw->commands, &hw->sink, attr);
+	return cxib_eq_create(eq, hw->bus, &hw->commands, &hw->sink, attr);
 }
 
-static void destroy(struct cxib_hw *hw, struct cxib_event_queue *eq)
+static void destroy(struct cxib_hw *hw, struct cxib_eq *eq)
 {
-	if (cxib_event_queue_destroy(eq, &hw->commands))
-		cxib_hw_give_up(hw);
+	if (cxib_eq_destroy(eq, &hw->commands))
+		cxib_hw_set_fatal(hw);
 }
 
 /**
- * cxib_hw_create_command_eq() - commands are answered by event from now on
+ * cxib_hw_create_cmd_eq() - commands are answered by event from now on
  * @hw: device with vectors
  *
- * Return: 0 or the error of cxib_event_queue_create().
+ * Return: 0 or the error of cxib_eq_create().
  */
-int cxib_hw_create_command_eq(struct cxib_hw *hw)
+int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 {
-	struct cxib_event_queue_attr attr = {
+	struct cxib_eq_attr attr = {
 		.vector = COMMAND_VECTOR,
 		.cpu = ANY_CPU,
 		.log_size = LOG_COMMAND_EVENTS,
@@ -249,10 +249,10 @@ int cxib_hw_create_command_eq(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_destroy_command_eq() - answers are polled for from now on
+ * cxib_hw_destroy_cmd_eq() - answers are polled for from now on
  * @hw: device with a command event queue
  */
-void cxib_hw_destroy_command_eq(struct cxib_hw *hw)
+void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw)
 {
 	cxib_command_queue_use_polling(&hw->commands);
 	destroy(hw, &hw->command_eq);
@@ -262,11 +262,11 @@ void cxib_hw_destroy_command_eq(struct cxib_hw *hw)
  * cxib_hw_create_async_eq() - what happens by itself is told from now on
  * @hw: device with vectors
  *
- * Return: 0 or the error of cxib_event_queue_create().
+ * Return: 0 or the error of cxib_eq_create().
  */
 int cxib_hw_create_async_eq(struct cxib_hw *hw)
 {
-	struct cxib_event_queue_attr attr = {
+	struct cxib_eq_attr attr = {
 		.vector = ASYNC_VECTOR,
 		.cpu = ANY_CPU,
 		.log_size = LOG_ASYNC_EVENTS,
@@ -301,7 +301,7 @@ static int home_of(const struct cxib_hw *hw, unsigned int index)
 
 static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 {
-	struct cxib_event_queue_attr attr = {
+	struct cxib_eq_attr attr = {
 		.vector = CXIB_SHARED_VECTORS + index,
 		.cpu = home_of(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
@@ -313,14 +313,14 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 }
 
 /**
- * cxib_hw_create_completion_eqs() - event queues for completions
+ * cxib_hw_create_comp_eqs() - event queues for completions
  * @hw: device with vectors
  *
  * A device that refuses one of them after the first has as many as it has.
  *
- * Return: 0, -ENOMEM or the error of cxib_event_queue_create().
+ * Return: 0, -ENOMEM or the error of cxib_eq_create().
  */
-int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
+int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 {
 	unsigned int count = completion_vectors(hw);
 	int err;
@@ -335,7 +335,7 @@ int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
 		if (hw->completion_eq_count && cxib_command_is_refusal(err))
 			return 0;
 		if (err) {
-			cxib_hw_destroy_completion_eqs(hw);
+			cxib_hw_destroy_comp_eqs(hw);
 			return err;
 		}
 	}
@@ -343,26 +343,26 @@ int cxib_hw_create_completion_eqs(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_destroy_completion_eqs() - the reverse
+ * cxib_hw_destroy_comp_eqs() - the reverse
  * @hw: device whose completion queues are destroyed
  */
-void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw)
+void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw)
 {
 	while (hw->completion_eq_count)
 		destroy(hw, &hw->completion_eqs[--hw->completion_eq_count]);
 }
 
 /**
- * cxib_hw_create_fault_eq() - page faults are told from now on
+ * cxib_hw_create_pf_eq() - page faults are told from now on
  * @hw: device that is up and can page
  * @workqueue: where
  *
- * Return: 0 or the error of cxib_event_queue_create(); -EBUSY when the device may still
+ * Return: 0 or the error of cxib_eq_create(); -EBUSY when the device may still
  * write to the one before.
  */
-int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
+int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
 {
-	struct cxib_event_queue_attr attr = {
+	struct cxib_eq_attr attr = {
 		.vector = hw->vectors - 1,
 		.cpu = ANY_CPU,
 		.log_size = LOG_FAULT_EVENTS,
@@ -376,10 +376,10 @@ int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workque
 }
 
 /**
- * cxib_hw_destroy_fault_eq() - the reverse; no event is dispatched any more
+ * cxib_hw_destroy_pf_eq() - the reverse; no event is dispatched any more
  * @hw: device with such an event queue
  */
-void cxib_hw_destroy_fault_eq(struct cxib_hw *hw)
+void cxib_hw_destroy_pf_eq(struct cxib_hw *hw)
 {
 	destroy(hw, &hw->fault_eq);
 }
@@ -395,13 +395,13 @@ unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
 	unsigned int freed = 0;
 	unsigned int i;
 
-	freed += cxib_event_queue_free(&hw->command_eq);
-	freed += cxib_event_queue_free(&hw->async_eq);
-	freed += cxib_event_queue_free(&hw->fault_eq);
+	freed += cxib_eq_free(&hw->command_eq);
+	freed += cxib_eq_free(&hw->async_eq);
+	freed += cxib_eq_free(&hw->fault_eq);
 	if (!hw->completion_eqs)
 		return freed;
 	for (i = 0; i < completion_vectors(hw); i++)
-		freed += cxib_event_queue_free(&hw->completion_eqs[i]);
+		freed += cxib_eq_free(&hw->completion_eqs[i]);
 	kfree(hw->completion_eqs);
 	hw->completion_eqs = NULL;
 	return freed;

@@ -61,13 +61,13 @@ static void say_what_is_wrong(struct cxib_health *health, const struct hw_health
 
 static void let_go(struct cxib_health *health)
 {
-	cxib_command_queue_break(health->commands);
+	cxib_command_queue_set_fatal(health->commands);
 	if (health->handlers->broken)
 		health->handlers->broken(health);
 }
 
 /**
- * cxib_health_break() - the device is beyond hope
+ * cxib_health_set_fatal() - the device is beyond hope
  * @health: health of the device
  * @reason: why, for the kernel log
  *
@@ -76,48 +76,48 @@ static void let_go(struct cxib_health *health)
  *
  * Context: any that may wake somebody.
  */
-void cxib_health_break(struct cxib_health *health, const char *reason)
+void cxib_health_set_fatal(struct cxib_health *health, const char *reason)
 {
 	if (atomic_xchg(&health->broken, 1))
 		return;
 	dev_err(health->bus->dev, "device is given up: %s\n", reason);
 	let_go(health);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_health_break);
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
 
 /**
- * cxib_health_retire() - as cxib_health_break(), of a device without fault
+ * cxib_health_shut_down() - as cxib_health_set_fatal(), of a device without fault
  * @health: health of the device
  *
  * Context: any that may wake somebody.
  */
-void cxib_health_retire(struct cxib_health *health)
+void cxib_health_shut_down(struct cxib_health *health)
 {
 	if (!atomic_xchg(&health->broken, 1))
 		let_go(health);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_health_retire);
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_shut_down);
 
 /**
- * cxib_health_is_broken() - whether the device is beyond hope
+ * cxib_health_is_fatal() - whether the device is beyond hope
  * @health: health of the device
  *
- * Return: true from the first cxib_health_break() on.
+ * Return: true from the first cxib_health_set_fatal() on.
  */
-bool cxib_health_is_broken(const struct cxib_health *health)
+bool cxib_health_is_fatal(const struct cxib_health *health)
 {
 	return atomic_read(&health->broken);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_broken);
+EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_fatal);
 
 static void check_interface(struct cxib_health *health)
 {
 	u32 mode = cxib_bus_read(health->bus, INTERFACE_WORD) >> INTERFACE_SHIFT & INTERFACE_MASK;
 
 	if (mode == HW_NIC_INTERFACE_DISABLED)
-		cxib_health_break(health, "its interface was disabled from elsewhere");
+		cxib_health_set_fatal(health, "its interface was disabled from elsewhere");
 	else if (mode == HW_NIC_INTERFACE_REQUEST_SW_RESET)
-		cxib_health_break(health, "somebody has asked for its reset");
+		cxib_health_set_fatal(health, "somebody has asked for its reset");
 }
 
 /*
@@ -136,7 +136,7 @@ static void check_buffer(struct cxib_health *health)
 		say_what_is_wrong(health, &buffer);
 	}
 	if (syndrome && is_fatal)
-		cxib_health_break(health, "it reports a fatal fault");
+		cxib_health_set_fatal(health, "it reports a fatal fault");
 	health->told &= syndrome == health->syndrome;
 	health->syndrome = syndrome;
 }
@@ -145,10 +145,10 @@ static void check_commands(struct cxib_health *health)
 {
 	unsigned int unanswered;
 
-	if (cxib_command_queue_is_broken(health->commands))
-		cxib_health_break(health, "it does not answer commands");
-	cxib_command_queue_absorb(health->commands);
-	unanswered = cxib_command_queue_unanswered(health->commands);
+	if (cxib_command_queue_is_fatal(health->commands))
+		cxib_health_set_fatal(health, "it does not answer commands");
+	cxib_command_queue_reap_late(health->commands);
+	unanswered = cxib_command_queue_timed_out(health->commands);
 	health->told &= unanswered == health->unanswered;
 	health->unanswered = unanswered;
 }
@@ -165,12 +165,12 @@ static void check_counter(struct cxib_health *health, u32 word)
 
 	health->still = counter == health->counter ? health->still + 1 : 0;
 	health->counter = counter;
-	if (health->still == CXIB_HEALTH_STILL_WARNING)
+	if (health->still == CXIB_HEALTH_STALL_WARN)
 		dev_warn(health->bus->dev,
 			 "the firmware makes no progress: its health counter is 0x%06x for %u ms\n",
 			 counter, health->still * CXIB_HEALTH_PERIOD_MS);
-	if (health->still == CXIB_HEALTH_STILL_LIMIT)
-		cxib_health_break(health, "its firmware has stopped, its counter stands still");
+	if (health->still == CXIB_HEALTH_STALL_MAX)
+		cxib_health_set_fatal(health, "its firmware has stopped, its counter stands still");
 }
 
 /**
@@ -183,8 +183,8 @@ void cxib_health_check(struct cxib_health *health)
 {
 	u32 word = cxib_bus_read(health->bus, COUNTER_WORD);
 
-	if (word == CXIB_NO_ANSWER) {
-		cxib_health_break(health,
+	if (word == CXIB_ALL_ONES) {
+		cxib_health_set_fatal(health,
 				  "it does not answer, all its registers read as ones; it was removed, has no power or its PCIe link is down");
 		return;
 	}
@@ -192,7 +192,7 @@ void cxib_health_check(struct cxib_health *health)
 	check_buffer(health);
 	check_counter(health, word);
 	check_commands(health);
-	if (!health->told && !cxib_health_is_broken(health) && health->handlers->changed)
+	if (!health->told && !cxib_health_is_fatal(health) && health->handlers->changed)
 		health->handlers->changed(health);
 	health->told = true;
 }
@@ -203,7 +203,7 @@ static void check_regularly(struct work_struct *work)
 	struct cxib_health *health = container_of(to_delayed_work(work), struct cxib_health, work);
 
 	cxib_health_check(health);
-	if (!cxib_health_is_broken(health))
+	if (!cxib_health_is_fatal(health))
 		queue_delayed_work(system_freezable_wq, &health->work,
 				   msecs_to_jiffies(CXIB_HEALTH_PERIOD_MS));
 }
@@ -224,7 +224,7 @@ void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		.commands = commands,
 		.handlers = handlers,
 		/* A value that the counter never has: the first look only takes it. */
-		.counter = CXIB_NO_ANSWER,
+		.counter = CXIB_ALL_ONES,
 	};
 	INIT_DELAYED_WORK(&health->work, check_regularly);
 	queue_delayed_work(system_freezable_wq, &health->work,
@@ -249,7 +249,7 @@ static int health_show(struct seq_file *file, void *unused)
 	struct cxib_health *health = file->private;
 
 	seq_printf(file, "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x %s\ndetected: 0x%x %s\n",
-		   str_yes_no(cxib_health_is_broken(health)), health->counter & COUNTER_MASK,
+		   str_yes_no(cxib_health_is_fatal(health)), health->counter & COUNTER_MASK,
 		   health->still, health->syndrome,
 		   health->syndrome ? hw_health_syndrome_name(health->syndrome) : "none",
 		   health->detected,

@@ -29,9 +29,9 @@ struct hw_health_buffer;
 /* Time between two looks at the device. */
 #define CXIB_HEALTH_PERIOD_MS		2000
 /* The counter may stand still this many times before it is mentioned. */
-#define CXIB_HEALTH_STILL_WARNING	3
+#define CXIB_HEALTH_STALL_WARN	3
 /* And this many times before the device is given up. */
-#define CXIB_HEALTH_STILL_LIMIT		8
+#define CXIB_HEALTH_STALL_MAX		8
 
 /**
  * struct cxib_health_handlers - who is told
@@ -77,9 +77,9 @@ void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		       const struct cxib_health_handlers *handlers);
 void cxib_health_stop(struct cxib_health *health);
 void cxib_health_check(struct cxib_health *health);
-void cxib_health_break(struct cxib_health *health, const char *reason);
-void cxib_health_retire(struct cxib_health *health);
-bool cxib_health_is_broken(const struct cxib_health *health);
+void cxib_health_set_fatal(struct cxib_health *health, const char *reason);
+void cxib_health_shut_down(struct cxib_health *health);
+bool cxib_health_is_fatal(const struct cxib_health *health);
 void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffer);
 void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory);
 

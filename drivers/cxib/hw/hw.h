@@ -28,7 +28,7 @@ struct workqueue_struct;
  * @context: what its handlers are called with
  */
 struct cxib_hw_client {
-	const struct cxib_event_handlers *handlers;
+	const struct cxib_event_ops *handlers;
 	void *context;
 };
 
@@ -36,7 +36,7 @@ struct cxib_hw_client {
  * struct cxib_hw - one device
  * @bus: the way to it
  * @debugfs_root: where its directory in debugfs is made; may be NULL
- * @command_limit_ms: time limit of commands; 0 stands for the usual one
+ * @command_timeout_ms: time limit of commands; 0 stands for the usual one
  * @given_up: told once that the device was given up, in process context; may
  *	be NULL
  * @health_changed: told as the handler @changed of its health; may be NULL
@@ -68,7 +68,7 @@ struct cxib_hw_client {
 struct cxib_hw {
 	struct cxib_bus *bus;
 	struct dentry *debugfs_root;
-	unsigned int command_limit_ms;
+	unsigned int command_timeout_ms;
 	void (*given_up)(struct cxib_hw *hw);
 	void (*health_changed)(struct cxib_hw *hw);
 	bool is_unclean;
@@ -85,11 +85,11 @@ struct cxib_hw {
 	struct cxib_event_sink sink;
 	const struct cxib_hw_client *client;
 	unsigned int vectors;
-	struct cxib_event_queue command_eq;
-	struct cxib_event_queue async_eq;
-	struct cxib_event_queue *completion_eqs;
+	struct cxib_eq command_eq;
+	struct cxib_eq async_eq;
+	struct cxib_eq *completion_eqs;
 	unsigned int completion_eq_count;
-	struct cxib_event_queue fault_eq;
+	struct cxib_eq fault_eq;
 	struct dma_pool *records;
 	struct mutex dma_lock; /* see above */
 	bool dma_stopped;
@@ -98,31 +98,31 @@ struct cxib_hw {
 
 int cxib_hw_bring_up(struct cxib_hw *hw);
 void cxib_hw_tear_down(struct cxib_hw *hw);
-void cxib_hw_give_up(struct cxib_hw *hw);
-void cxib_hw_quiesce(struct cxib_hw *hw);
+void cxib_hw_set_fatal(struct cxib_hw *hw);
+void cxib_hw_dma_off(struct cxib_hw *hw);
 void cxib_hw_shut_down(struct cxib_hw *hw);
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
 /* The device cannot access memory any more. What it has written before can be read. */
-static inline bool cxib_hw_is_quiet(const struct cxib_hw *hw)
+static inline bool cxib_hw_is_dma_off(const struct cxib_hw *hw)
 {
-	/* Pairs with the release in cxib_hw_quiesce(). */
+	/* Pairs with the release in cxib_hw_dma_off(). */
 	return smp_load_acquire(&hw->dma_stopped);
 }
 
 /* event_queues.c: the event queues of a device, as steps of its bring-up */
 int cxib_hw_allocate_vectors(struct cxib_hw *hw);
 void cxib_hw_free_vectors(struct cxib_hw *hw);
-int cxib_hw_create_command_eq(struct cxib_hw *hw);
-void cxib_hw_destroy_command_eq(struct cxib_hw *hw);
+int cxib_hw_create_cmd_eq(struct cxib_hw *hw);
+void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw);
 int cxib_hw_create_async_eq(struct cxib_hw *hw);
 void cxib_hw_destroy_async_eq(struct cxib_hw *hw);
-int cxib_hw_create_completion_eqs(struct cxib_hw *hw);
-void cxib_hw_destroy_completion_eqs(struct cxib_hw *hw);
-bool cxib_hw_can_page(const struct cxib_hw *hw);
-int cxib_hw_create_fault_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue);
-void cxib_hw_destroy_fault_eq(struct cxib_hw *hw);
+int cxib_hw_create_comp_eqs(struct cxib_hw *hw);
+void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw);
+bool cxib_hw_has_odp(const struct cxib_hw *hw);
+int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue);
+void cxib_hw_destroy_pf_eq(struct cxib_hw *hw);
 unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw);
-void cxib_hw_tell_given_up(struct work_struct *work);
+void cxib_hw_fatal_work_fn(struct work_struct *work);
 
 #endif

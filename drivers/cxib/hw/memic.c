@@ -8,15 +8,15 @@
 #include "hw/memic.h"
 
 /**
- * cxib_alloc_device_memory() - ALLOC_MEMIC: memory on the device
+ * cxib_cmd_alloc_memic() - ALLOC_MEMIC: memory on the device
  * @queue: command queue
  * @params: what is wanted
  * @address: filled: where it is
  *
  * Return: -EAGAIN when there is no room in the range.
  */
-int cxib_alloc_device_memory(struct cxib_command_queue *queue,
-			     const struct cxib_device_memory_params *params, u64 *address)
+int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
+			     const struct cxib_memic_params *params, u64 *address)
 {
 	struct hw_alloc_memic_in in = {};
 	struct hw_alloc_memic_out out;
@@ -32,19 +32,19 @@ int cxib_alloc_device_memory(struct cxib_command_queue *queue,
 	hw_alloc_memic_in_set_range_start_addr(&in, params->start);
 	hw_alloc_memic_in_set_range_size(&in, params->range);
 	hw_alloc_memic_in_set_memic_size(&in, params->length);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*address = hw_alloc_memic_out_get_memic_start_addr(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_device_memory);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_memic);
 
 /**
- * cxib_dealloc_device_memory() - DEALLOC_MEMIC: gives memory on the device back
+ * cxib_cmd_dealloc_memic() - DEALLOC_MEMIC: gives memory on the device back
  * @queue: command queue
  * @address: where it is
  * @length: its bytes, as they were allocated
  */
-int cxib_dealloc_device_memory(struct cxib_command_queue *queue, u64 address, u32 length)
+int cxib_cmd_dealloc_memic(struct cxib_command_queue *queue, u64 address, u32 length)
 {
 	struct hw_dealloc_memic_in in = {};
 	struct hw_dealloc_memic_out out;
@@ -52,9 +52,9 @@ int cxib_dealloc_device_memory(struct cxib_command_queue *queue, u64 address, u3
 	hw_dealloc_memic_in_set_opcode(&in, HW_CMD_DEALLOC_MEMIC);
 	hw_dealloc_memic_in_set_memic_start_addr(&in, address);
 	hw_dealloc_memic_in_set_memic_size(&in, length);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_device_memory);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_memic);
 
 static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod op_mod,
 		  u64 address, u8 operation, struct hw_modify_memic_out *out)
@@ -65,17 +65,17 @@ static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod 
 	hw_modify_memic_in_set_op_mod(&in, op_mod);
 	hw_modify_memic_in_set_memic_operation_type(&in, operation);
 	hw_modify_memic_in_set_memic_start_addr(&in, address);
-	return cxib_command_execute(queue, in, *out);
+	return cxib_cmd_exec_inout(queue, in, *out);
 }
 
 /**
- * cxib_map_memory_operation() - MODIFY_MEMIC: an address whose accesses do an operation
+ * cxib_cmd_alloc_memic_op() - MODIFY_MEMIC: an address whose accesses do an operation
  * @queue: command queue
  * @address: memory on the device
  * @operation: enum hw_memic_operation_type
  * @operation_address: filled: the address
  */
-int cxib_map_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation,
+int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation,
 			      u64 *operation_address)
 {
 	struct hw_modify_memic_out out;
@@ -84,18 +84,18 @@ int cxib_map_memory_operation(struct cxib_command_queue *queue, u64 address, u8 
 	*operation_address = hw_modify_memic_out_get_memic_operation_addr(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_map_memory_operation);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_memic_op);
 
 /**
- * cxib_unmap_memory_operation() - MODIFY_MEMIC: the reverse
+ * cxib_cmd_dealloc_memic_op() - MODIFY_MEMIC: the reverse
  * @queue: command queue
  * @address: memory on the device
  * @operation: enum hw_memic_operation_type
  */
-int cxib_unmap_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation)
+int cxib_cmd_dealloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation)
 {
 	struct hw_modify_memic_out out;
 
 	return modify(queue, HW_MODIFY_MEMIC_OP_MOD_DEALLOC, address, operation, &out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_unmap_memory_operation);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_memic_op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about memory on the device: one function for each, parameters in,
- * results out. Errors are those of cxib_command_run(); all of them sleep.
+ * results out. Errors are those of cxib_cmd_exec(); all of them sleep.
  *
  * Addresses are those of BAR 0.
  */
@@ -13,24 +13,24 @@
 struct cxib_command_queue;
 
 /**
- * struct cxib_device_memory_params - what is wanted
+ * struct cxib_memic_params - what is wanted
  * @start: the first address that it may have, a multiple of a page
  * @range: bytes from there in which it shall lie
  * @length: its bytes
  * @log_alignment: log2 of its alignment
  */
-struct cxib_device_memory_params {
+struct cxib_memic_params {
 	u64 start;
 	u32 range;
 	u32 length;
 	unsigned int log_alignment;
 };
 
-int cxib_alloc_device_memory(struct cxib_command_queue *queue,
-			     const struct cxib_device_memory_params *params, u64 *address);
-int cxib_dealloc_device_memory(struct cxib_command_queue *queue, u64 address, u32 length);
-int cxib_map_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation,
+int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
+			     const struct cxib_memic_params *params, u64 *address);
+int cxib_cmd_dealloc_memic(struct cxib_command_queue *queue, u64 address, u32 length);
+int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation,
 			      u64 *operation_address);
-int cxib_unmap_memory_operation(struct cxib_command_queue *queue, u64 address, u8 operation);
+int cxib_cmd_dealloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation);
 
 #endif

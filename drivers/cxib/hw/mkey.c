@@ -23,12 +23,12 @@
 #define OCTWORD		16
 
 /**
- * cxib_alloc_pd() - ALLOC_PD: a protection domain
+ * cxib_cmd_alloc_pd() - ALLOC_PD: a protection domain
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @pd: filled: its number
  */
-int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
+int cxib_cmd_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
 {
 	struct hw_alloc_pd_in in = {};
 	struct hw_alloc_pd_out out;
@@ -36,19 +36,19 @@ int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
 
 	hw_alloc_pd_in_set_opcode(&in, HW_CMD_ALLOC_PD);
 	hw_alloc_pd_in_set_uid(&in, uid);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*pd = hw_alloc_pd_out_get_pd(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_pd);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_pd);
 
 /**
- * cxib_dealloc_pd() - DEALLOC_PD: gives a protection domain back
+ * cxib_cmd_dealloc_pd() - DEALLOC_PD: gives a protection domain back
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @pd: its number; no object belongs to it any more
  */
-int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
+int cxib_cmd_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
 {
 	struct hw_dealloc_pd_in in = {};
 	struct hw_dealloc_pd_out out;
@@ -56,43 +56,43 @@ int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
 	hw_dealloc_pd_in_set_opcode(&in, HW_CMD_DEALLOC_PD);
 	hw_dealloc_pd_in_set_uid(&in, uid);
 	hw_dealloc_pd_in_set_pd(&in, pd);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_pd);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_pd);
 
 /**
- * cxib_alloc_xrcd() - ALLOC_XRCD: an XRC domain
+ * cxib_cmd_alloc_xrcd() - ALLOC_XRCD: an XRC domain
  * @queue: command queue
  * @xrcd: filled: its number
  */
-int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd)
+int cxib_cmd_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd)
 {
 	struct hw_alloc_xrcd_in in = {};
 	struct hw_alloc_xrcd_out out;
 	int err;
 
 	hw_alloc_xrcd_in_set_opcode(&in, HW_CMD_ALLOC_XRCD);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*xrcd = hw_alloc_xrcd_out_get_xrcd(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_xrcd);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_xrcd);
 
 /**
- * cxib_dealloc_xrcd() - DEALLOC_XRCD: gives an XRC domain back
+ * cxib_cmd_dealloc_xrcd() - DEALLOC_XRCD: gives an XRC domain back
  * @queue: command queue
  * @xrcd: its number; no object belongs to it any more
  */
-int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
+int cxib_cmd_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
 {
 	struct hw_dealloc_xrcd_in in = {};
 	struct hw_dealloc_xrcd_out out;
 
 	hw_dealloc_xrcd_in_set_opcode(&in, HW_CMD_DEALLOC_XRCD);
 	hw_dealloc_xrcd_in_set_xrcd(&in, xrcd);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_xrcd);
 
 static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
 {
@@ -161,14 +161,14 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 }
 
 /**
- * cxib_create_mkey() - CREATE_MKEY: a memory key
+ * cxib_cmd_create_mkey() - CREATE_MKEY: a memory key
  * @queue: command queue
  * @params: what it shall allow
  * @key: filled: the key, as in work requests
  *
  * Return: -ENOMEM also when there are too many pages for a command.
  */
-int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
+int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key)
 {
 	/* The list of pages fills whole octwords. */
@@ -188,45 +188,45 @@ int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_pa
 	hw_create_mkey_in_set_pg_access(in, params->is_paged);
 	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, octwords);
 	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*key = hw_create_mkey_out_get_mkey_index(&out) << KEY_SHIFT | params->variant;
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_mkey);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_mkey);
 
 /**
- * cxib_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
+ * cxib_cmd_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
  * @queue: command queue
  * @key: the key
  */
-int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key)
+int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 {
 	struct hw_destroy_mkey_in in = {};
 	struct hw_destroy_mkey_out out;
 
 	hw_destroy_mkey_in_set_opcode(&in, HW_CMD_DESTROY_MKEY);
 	hw_destroy_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_mkey);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
 
 /**
- * cxib_query_special_keys() - QUERY_SPECIAL_CONTEXTS: memory keys of the device itself
+ * cxib_cmd_query_special_contexts() - QUERY_SPECIAL_CONTEXTS: memory keys of the device itself
  * @queue: command queue
  * @keys: filled
  *
  * Context: process context, may sleep.
- * Return: as cxib_command_run().
+ * Return: as cxib_cmd_exec().
  */
-int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_special_keys *keys)
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, struct cxib_special_keys *keys)
 {
 	struct hw_query_special_contexts_in in = {};
 	struct hw_query_special_contexts_out out;
 	int err;
 
 	hw_query_special_contexts_in_set_opcode(&in, HW_CMD_QUERY_SPECIAL_CONTEXTS);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	if (err)
 		return err;
 	keys->reserved = hw_query_special_contexts_out_get_resd_lkey(&out);
@@ -234,10 +234,10 @@ int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_specia
 	keys->dump_fill = hw_query_special_contexts_out_get_dump_fill_mkey(&out);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_special_keys);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_special_contexts);
 
 /**
- * cxib_query_mkey() - QUERY_MKEY: what a memory key stands for
+ * cxib_cmd_query_mkey() - QUERY_MKEY: what a memory key stands for
  * @queue: command queue
  * @key: anything
  * @out: filled: the context, and behind it the translation, as far as there is room
@@ -246,9 +246,9 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_query_special_keys);
  * Who asks about a key that is not there finds nothing in the kernel log.
  *
  * Context: process context, may sleep.
- * Return: as cxib_command_run().
+ * Return: as cxib_cmd_exec().
  */
-int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
+int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 		    size_t length)
 {
 	struct hw_query_mkey_in in = {};
@@ -260,17 +260,17 @@ int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_m
 
 	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);
 	hw_query_mkey_in_set_mkey_index(&in, key >> KEY_SHIFT);
-	return cxib_command_run(queue, &command);
+	return cxib_cmd_exec(queue, &command);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_mkey);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_mkey);
 
 /**
- * cxib_create_psv() - CREATE_PSV: where the device keeps two signatures
+ * cxib_cmd_create_psv() - CREATE_PSV: where the device keeps two signatures
  * @queue: command queue
  * @pd: number of the protection domain
  * @numbers: filled: two
  */
-int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
+int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
 {
 	struct hw_create_psv_in in = {};
 	struct hw_create_psv_out out;
@@ -279,25 +279,25 @@ int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
 	hw_create_psv_in_set_opcode(&in, HW_CMD_CREATE_PSV);
 	hw_create_psv_in_set_num_psv(&in, CXIB_PSV_COUNT);
 	hw_create_psv_in_set_pd(&in, pd);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	numbers[0] = hw_create_psv_out_get_psv0_index(&out);
 	numbers[1] = hw_create_psv_out_get_psv1_index(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_psv);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_psv);
 
 /**
- * cxib_destroy_psv() - DESTROY_PSV: gives one of them back
+ * cxib_cmd_destroy_psv() - DESTROY_PSV: gives one of them back
  * @queue: command queue
  * @number: its number; no request or key uses it any more
  */
-int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number)
+int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number)
 {
 	struct hw_destroy_psv_in in = {};
 	struct hw_destroy_psv_out out;
 
 	hw_destroy_psv_in_set_opcode(&in, HW_CMD_DESTROY_PSV);
 	hw_destroy_psv_in_set_psvn(&in, number);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_psv);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_psv);

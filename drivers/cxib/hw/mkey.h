@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about protection domains, XRC domains and memory keys: one function
- * for each, parameters in, results out. Errors are those of cxib_command_run() unless
+ * for each, parameters in, results out. Errors are those of cxib_cmd_exec() unless
  * another is named; all of them sleep.
  */
 #ifndef CXIB_HW_MKEY_H
@@ -81,17 +81,17 @@ struct cxib_special_keys {
 	u32 dump_fill;
 };
 
-int cxib_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd);
-int cxib_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd);
-int cxib_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
-int cxib_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
-int cxib_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
+int cxib_cmd_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd);
+int cxib_cmd_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd);
+int cxib_cmd_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
+int cxib_cmd_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
+int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 		     u32 *key);
-int cxib_query_special_keys(struct cxib_command_queue *queue, struct cxib_special_keys *keys);
-int cxib_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, struct cxib_special_keys *keys);
+int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
 		    size_t length);
-int cxib_destroy_mkey(struct cxib_command_queue *queue, u32 key);
-int cxib_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
-int cxib_destroy_psv(struct cxib_command_queue *queue, u32 number);
+int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key);
+int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
+int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number);
 
 #endif

@@ -120,7 +120,7 @@ static void answer_memory(struct hw_page_fault_resume_in *in, const struct cxib_
 }
 
 /**
- * cxib_resume_page_fault() - PAGE_FAULT_RESUME: the transfer goes on
+ * cxib_cmd_page_fault_resume() - PAGE_FAULT_RESUME: the transfer goes on
  * @queue: command queue
  * @fault: what the device has said
  * @failed: it goes on with an error
@@ -129,9 +129,9 @@ static void answer_memory(struct hw_page_fault_resume_in *in, const struct cxib_
  * mentioned in the kernel log.
  *
  * Context: process context, may sleep.
- * Return: as cxib_command_run().
+ * Return: as cxib_cmd_exec().
  */
-int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
+int cxib_cmd_page_fault_resume(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
 			   bool failed)
 {
 	struct hw_page_fault_resume_in in = {};
@@ -147,6 +147,6 @@ int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_p
 		answer_memory(&in, fault, failed);
 	else
 		answer_transport(&in, fault, failed);
-	return cxib_command_run(queue, &command);
+	return cxib_cmd_exec(queue, &command);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_resume_page_fault);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_page_fault_resume);

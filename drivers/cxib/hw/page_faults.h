@@ -50,7 +50,7 @@ struct cxib_page_fault {
 };
 
 bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault);
-int cxib_resume_page_fault(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
+int cxib_cmd_page_fault_resume(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
 			   bool failed);
 
 #endif

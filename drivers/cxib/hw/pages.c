@@ -178,7 +178,7 @@ static void refuse_request(struct cxib_pages *pages)
 	pages->refused++;
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
 	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_FAIL);
-	cxib_command_execute(pages->queue, in, out);
+	cxib_cmd_exec_inout(pages->queue, in, out);
 }
 
 /*
@@ -199,7 +199,7 @@ static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u
 	hw_manage_pages_in_set_opcode(in, HW_CMD_MANAGE_PAGES);
 	hw_manage_pages_in_set_op_mod(in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_SUCCESS);
 	hw_manage_pages_in_set_input_num_entries(in, count);
-	err = cxib_command_run(pages->queue, &command);
+	err = cxib_cmd_exec(pages->queue, &command);
 	*refused = command.status && command.status != HW_COMMAND_STATUS_INTERNAL_ERROR;
 	return err;
 }
@@ -249,7 +249,7 @@ static int give(struct cxib_pages *pages, u32 count)
 		return -ENOSPC;
 	}
 	while (!err && count) {
-		u32 here = min(count, CXIB_PAGES_AT_ONCE);
+		u32 here = min(count, CXIB_PAGES_BATCH);
 
 		err = give_some(pages, here);
 		count -= here;
@@ -267,7 +267,7 @@ static int query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand,
 	hw_query_pages_in_set_op_mod(&in, demand == CXIB_PAGES_BOOT ?
 					  HW_QUERY_PAGES_OP_MOD_BOOT_PAGES :
 					  HW_QUERY_PAGES_OP_MOD_INIT_PAGES);
-	err = cxib_command_execute(pages->queue, in, out);
+	err = cxib_cmd_exec_inout(pages->queue, in, out);
 	*count = (s32)hw_query_pages_out_get_num_pages(&out);
 	return err;
 }
@@ -347,7 +347,7 @@ static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
 	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_HCA_RETURN_PAGES);
 	hw_manage_pages_in_set_input_num_entries(&in, asked);
-	err = cxib_command_run(pages->queue, &command);
+	err = cxib_cmd_exec(pages->queue, &command);
 	if (!err)
 		err = check_taken(pages, out, asked);
 	if (!err)
@@ -366,7 +366,7 @@ static int take(struct cxib_pages *pages, u32 count)
 	lockdep_assert_held(&pages->lock);
 
 	while (count && pages->count) {
-		err = take_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_AT_ONCE), &got);
+		err = take_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_BATCH), &got);
 		if (err)
 			return err;
 		if (!got)
@@ -415,7 +415,7 @@ static s32 next_request(struct cxib_pages *pages)
 /* Firmware that has asked for too many pages must not wait for them. */
 static void refuse_excess(struct cxib_pages *pages)
 {
-	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_broken(pages->queue))
+	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_fatal(pages->queue))
 		refuse_request(pages);
 }
 
@@ -429,7 +429,7 @@ static void answer_request(struct work_struct *work)
 	refuse_excess(pages);
 	if (count > 0) {
 		err = give(pages, count);
-		if (err && !cxib_command_queue_is_broken(pages->queue))
+		if (err && !cxib_command_queue_is_fatal(pages->queue))
 			refuse_request(pages);
 	} else if (count < 0) {
 		err = take(pages, -count);

@@ -18,7 +18,7 @@ struct dentry;
 /* More than any firmware is known to ask for: 4 GiB. */
 #define CXIB_PAGES_LIMIT	0x100000U
 /* Pages that one command gives or takes. */
-#define CXIB_PAGES_AT_ONCE	2048
+#define CXIB_PAGES_BATCH	2048
 
 /**
  * struct cxib_pages - the pages of one device

@@ -41,12 +41,12 @@ static void decode_vport(const struct hw_hca_vport_context *context,
 }
 
 /**
- * cxib_query_vport() - QUERY_HCA_VPORT_CONTEXT: attributes of a port
+ * cxib_cmd_query_hca_vport() - QUERY_HCA_VPORT_CONTEXT: attributes of a port
  * @queue: command queue
  * @vport: the port
  * @attributes: filled
  */
-int cxib_query_vport(struct cxib_command_queue *queue, unsigned int vport,
+int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 		     struct cxib_vport *attributes)
 {
 	struct hw_query_hca_vport_context_in in = {};
@@ -58,21 +58,21 @@ int cxib_query_vport(struct cxib_command_queue *queue, unsigned int vport,
 		return -ENOMEM;
 	hw_query_hca_vport_context_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_CONTEXT);
 	hw_query_hca_vport_context_in_set_port_num(&in, vport);
-	err = cxib_command_execute(queue, in, *out);
+	err = cxib_cmd_exec_inout(queue, in, *out);
 	decode_vport(hw_query_hca_vport_context_out_get_hca_vport_context(out), attributes);
 	kfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_vport);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_hca_vport);
 
 /**
- * cxib_change_vport_capabilities() - MODIFY_HCA_VPORT_CONTEXT: the capability mask
+ * cxib_cmd_modify_hca_vport() - MODIFY_HCA_VPORT_CONTEXT: the capability mask
  * @queue: command queue
  * @vport: the port
- * @select: bits to change; @changeable of cxib_query_vport() says which can be
+ * @select: bits to change; @changeable of cxib_cmd_query_hca_vport() says which can be
  * @value: their values
  */
-int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned int vport,
+int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 				   u32 select, u32 value)
 {
 	struct hw_modify_hca_vport_context_in *in;
@@ -88,14 +88,14 @@ int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned in
 	context = hw_modify_hca_vport_context_in_hca_vport_context(in);
 	hw_hca_vport_context_set_cap_mask1(context, value);
 	hw_hca_vport_context_set_cap_mask1_field_select(context, select);
-	err = cxib_command_execute(queue, *in, out);
+	err = cxib_cmd_exec_inout(queue, *in, out);
 	kfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_change_vport_capabilities);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
 /**
- * cxib_query_gids() - QUERY_HCA_VPORT_GID: the GID table of a port
+ * cxib_cmd_query_vport_gid() - QUERY_HCA_VPORT_GID: the GID table of a port
  * @queue: command queue
  * @vport: the port
  * @count: length of the table
@@ -103,7 +103,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_change_vport_capabilities);
  *
  * Return: -EBADMSG when the device gives another number of GIDs.
  */
-int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
 		    struct hw_gid *gids)
 {
 	struct hw_query_hca_vport_gid_in in = {};
@@ -122,7 +122,7 @@ int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsign
 	hw_query_hca_vport_gid_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_GID);
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
 	hw_query_hca_vport_gid_in_set_gid_index(&in, WHOLE_TABLE);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	given = hw_query_hca_vport_gid_out_get_gids_num(out);
 	if (!err && given != count) {
 		dev_err_ratelimited(queue->dev,
@@ -134,16 +134,16 @@ int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsign
 	kfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_gids);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
 
 /**
- * cxib_query_pkeys() - QUERY_HCA_VPORT_PKEY: the P_Key table of a port
+ * cxib_cmd_query_vport_pkey() - QUERY_HCA_VPORT_PKEY: the P_Key table of a port
  * @queue: command queue
  * @vport: the port
  * @count: length of the table
  * @pkeys: filled
  */
-int cxib_query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
 		     u16 *pkeys)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
@@ -162,13 +162,13 @@ int cxib_query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsig
 	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
 	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
 	hw_query_hca_vport_pkey_in_set_pkey_index(&in, WHOLE_TABLE);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	for (i = 0; i < count; i++)
 		pkeys[i] = hw_pkey_get_pkey(&out->pkey[i]);
 	kvfree(out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_pkeys);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
 
 /* Reads (@write false) or writes a register whose contents are at @data. */
 static int access_register(struct cxib_command_queue *queue, u32 number, bool write, void *data,
@@ -186,7 +186,7 @@ static int access_register(struct cxib_command_queue *queue, u32 number, bool wr
 							     HW_ACCESS_REGISTER_OP_MOD_READ);
 		hw_access_register_in_set_register_id(in, number);
 		memcpy(in->register_data, data, length);
-		err = cxib_command_call(queue, in, sizeof(*in) + length, out,
+		err = cxib_cmd_exec_buf(queue, in, sizeof(*in) + length, out,
 					sizeof(*out) + length);
 		memcpy(data, out->register_data, length);
 	}
@@ -196,12 +196,12 @@ static int access_register(struct cxib_command_queue *queue, u32 number, bool wr
 }
 
 /**
- * cxib_query_link() - register PTYS: width and speed of a port's link
+ * cxib_cmd_query_ptys() - register PTYS: width and speed of a port's link
  * @queue: command queue
  * @port: the port
  * @link: filled
  */
-int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link)
+int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link)
 {
 	struct hw_ptys_reg data = {};
 	int err;
@@ -213,15 +213,15 @@ int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct 
 	link->speed = hw_ptys_reg_get_ib_proto_oper(&data);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_link);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_ptys);
 
 /**
- * cxib_query_mtu() - register PMTU: the longest payload of a port's packets
+ * cxib_cmd_query_pmtu() - register PMTU: the longest payload of a port's packets
  * @queue: command queue
  * @port: the port
  * @mtu: filled
  */
-int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu)
+int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu)
 {
 	struct hw_pmtu_reg data = {};
 	int err;
@@ -232,15 +232,15 @@ int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct c
 	mtu->operational = hw_pmtu_reg_get_oper_mtu(&data);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_mtu);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pmtu);
 
 /**
- * cxib_query_vl_capability() - register PVLC: the virtual lanes that a port has
+ * cxib_cmd_query_pvlc() - register PVLC: the virtual lanes that a port has
  * @queue: command queue
  * @port: the port
  * @vls: filled: enum hw_vl_count
  */
-int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port, u32 *vls)
+int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls)
 {
 	struct hw_pvlc_reg data = {};
 	int err;
@@ -250,14 +250,14 @@ int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port
 	*vls = hw_pvlc_reg_get_vl_hw_cap(&data);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_vl_capability);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pvlc);
 
 /**
- * cxib_query_node_description() - register NODE_DESC: what the node is called
+ * cxib_cmd_query_node_desc() - register NODE_DESC: what the node is called
  * @queue: command queue
  * @text: filled; not terminated when it is as long as can be
  */
-int cxib_query_node_description(struct cxib_command_queue *queue,
+int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 				char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
@@ -266,14 +266,14 @@ int cxib_query_node_description(struct cxib_command_queue *queue,
 	memcpy(text, hw_set_node_in_get_node_description(&data), CXIB_NODE_DESCRIPTION_SIZE);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_node_description);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_node_desc);
 
 /**
- * cxib_set_node_description() - register NODE_DESC: gives the node a name
+ * cxib_cmd_set_node_desc() - register NODE_DESC: gives the node a name
  * @queue: command queue
  * @text: the name
  */
-int cxib_set_node_description(struct cxib_command_queue *queue,
+int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 			      const char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
@@ -281,16 +281,16 @@ int cxib_set_node_description(struct cxib_command_queue *queue,
 	memcpy(hw_set_node_in_node_description(&data), text, CXIB_NODE_DESCRIPTION_SIZE);
 	return access_register(queue, HW_REGISTER_NODE_DESC, true, &data, sizeof(data));
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_set_node_description);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
 
 /**
- * cxib_process_mad() - MAD_IFC: has the firmware's agents answer a datagram
+ * cxib_cmd_mad_ifc() - MAD_IFC: has the firmware's agents answer a datagram
  * @queue: command queue
  * @mad: the datagram
  *
  * Return: -EINVAL, without a message, when no agent answers it.
  */
-int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *mad)
+int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad)
 {
 	struct hw_mad_ifc_out *out;
 	struct hw_mad_ifc_in *in;
@@ -311,62 +311,62 @@ int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *ma
 		memcpy(hw_mad_ifc_in_mad(in), mad->request, CXIB_MAD_SIZE);
 		command.in = in;
 		command.out = out;
-		err = cxib_command_run(queue, &command);
+		err = cxib_cmd_exec(queue, &command);
 		memcpy(mad->response, hw_mad_ifc_out_get_response_mad_packet(out), CXIB_MAD_SIZE);
 	}
 	kfree(out);
 	kfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_process_mad);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_mad_ifc);
 
 /**
- * cxib_alloc_counter_set() - ALLOC_Q_COUNTER: counters that queue pairs can have
+ * cxib_cmd_alloc_q_counter() - ALLOC_Q_COUNTER: counters that queue pairs can have
  * @queue: command queue
  * @set: filled: their number
  */
-int cxib_alloc_counter_set(struct cxib_command_queue *queue, u8 *set)
+int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
 {
 	struct hw_alloc_q_counter_in in = {};
 	struct hw_alloc_q_counter_out out;
 	int err;
 
 	hw_alloc_q_counter_in_set_opcode(&in, HW_CMD_ALLOC_Q_COUNTER);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*set = hw_alloc_q_counter_out_get_counter_set_id(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_counter_set);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_q_counter);
 
 /**
- * cxib_dealloc_counter_set() - DEALLOC_Q_COUNTER: the reverse
+ * cxib_cmd_dealloc_q_counter() - DEALLOC_Q_COUNTER: the reverse
  * @queue: command queue
  * @set: number of counters that no queue pair has
  */
-int cxib_dealloc_counter_set(struct cxib_command_queue *queue, u8 set)
+int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set)
 {
 	struct hw_dealloc_q_counter_in in = {};
 	struct hw_dealloc_q_counter_out out;
 
 	hw_dealloc_q_counter_in_set_opcode(&in, HW_CMD_DEALLOC_Q_COUNTER);
 	hw_dealloc_q_counter_in_set_counter_set_id(&in, set);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_counter_set);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_q_counter);
 
 /**
- * cxib_query_counter_set() - QUERY_Q_COUNTER: what was counted so far
+ * cxib_cmd_query_q_counter() - QUERY_Q_COUNTER: what was counted so far
  * @queue: command queue
  * @set: number of the counters
  * @counters: filled
  */
-int cxib_query_counter_set(struct cxib_command_queue *queue, u8 set,
+int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
 			   struct hw_query_q_counter_out *counters)
 {
 	struct hw_query_q_counter_in in = {};
 
 	hw_query_q_counter_in_set_opcode(&in, HW_CMD_QUERY_Q_COUNTER);
 	hw_query_q_counter_in_set_counter_set_id(&in, set);
-	return cxib_command_execute(queue, in, *counters);
+	return cxib_cmd_exec_inout(queue, in, *counters);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_counter_set);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_q_counter);

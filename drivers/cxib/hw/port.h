@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about ports, their counters and their management: one function for
- * each, parameters in, results out. Errors are those of cxib_command_run()
+ * each, parameters in, results out. Errors are those of cxib_cmd_exec()
  * unless another is named; all of them sleep.
  *
  * Ports are counted from 1. "vport" is a port of this function as the function
@@ -100,26 +100,26 @@ struct cxib_mad {
 	void *response;
 };
 
-int cxib_query_vport(struct cxib_command_queue *queue, unsigned int vport,
+int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 		     struct cxib_vport *attributes);
-int cxib_change_vport_capabilities(struct cxib_command_queue *queue, unsigned int vport,
+int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 				   u32 select, u32 value);
-int cxib_query_gids(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
 		    struct hw_gid *gids);
-int cxib_query_pkeys(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
+int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
 		     u16 *pkeys);
-int cxib_query_link(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link);
-int cxib_query_mtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu);
-int cxib_query_vl_capability(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
-int cxib_query_node_description(struct cxib_command_queue *queue,
+int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link);
+int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu);
+int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
+int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 				char text[CXIB_NODE_DESCRIPTION_SIZE]);
-int cxib_set_node_description(struct cxib_command_queue *queue,
+int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 			      const char text[CXIB_NODE_DESCRIPTION_SIZE]);
-int cxib_process_mad(struct cxib_command_queue *queue, const struct cxib_mad *mad);
+int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad);
 
-int cxib_alloc_counter_set(struct cxib_command_queue *queue, u8 *set);
-int cxib_dealloc_counter_set(struct cxib_command_queue *queue, u8 set);
-int cxib_query_counter_set(struct cxib_command_queue *queue, u8 set,
+int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set);
+int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set);
+int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
 			   struct hw_query_q_counter_out *counters);
 
 #endif

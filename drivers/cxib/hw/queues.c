@@ -18,12 +18,12 @@
 #define LOG_PAGE_SIZE	(PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE)
 
 /**
- * cxib_create_cq() - CREATE_CQ: a completion queue, not armed
+ * cxib_cmd_create_cq() - CREATE_CQ: a completion queue, not armed
  * @queue: command queue
  * @params: what it shall be like
  * @cqn: filled: its number
  */
-int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
+int cxib_cmd_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
 		   u32 *cqn)
 {
 	struct hw_create_cq_out out;
@@ -51,20 +51,20 @@ int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params
 	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	hw_cqc_set_dbr_addr(context, params->record);
 	cxib_buffer_list(params->buffer, in->pas);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*cqn = hw_create_cq_out_get_cqn(&out);
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_cq);
 
 /**
- * cxib_destroy_cq() - DESTROY_CQ: the device does not use it any more
+ * cxib_cmd_destroy_cq() - DESTROY_CQ: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @cqn: number of a completion queue that no queue pair refers to
  */
-int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn)
+int cxib_cmd_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn)
 {
 	struct hw_destroy_cq_in in = {};
 	struct hw_destroy_cq_out out;
@@ -72,12 +72,12 @@ int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn)
 	hw_destroy_cq_in_set_opcode(&in, HW_CMD_DESTROY_CQ);
 	hw_destroy_cq_in_set_uid(&in, uid);
 	hw_destroy_cq_in_set_cqn(&in, cqn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_cq);
 
 /**
- * cxib_moderate_cq() - MODIFY_CQ: when a completion queue reports an event
+ * cxib_cmd_modify_cq_moderation() - MODIFY_CQ: when a completion queue reports an event
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @cqn: its number
@@ -85,7 +85,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq);
  * @microseconds: or this time after the first one; at most 4095. When both
  *	are 0 or 1, every completion is reported.
  */
-int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
+int cxib_cmd_modify_cq_moderation(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
 		     u16 microseconds)
 {
 	struct hw_modify_cq_in in = {};
@@ -102,12 +102,12 @@ int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 cou
 						       HW_CQ_MODIFY_FIELD_SELECT_CQ_MAX_COUNT);
 	hw_cqc_set_cq_period(hw_modify_cq_in_cq_context(&in), microseconds);
 	hw_cqc_set_cq_max_count(hw_modify_cq_in_cq_context(&in), count);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_moderate_cq);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_cq_moderation);
 
 /**
- * cxib_resize_cq() - MODIFY_CQ: entries go to another buffer from now on
+ * cxib_cmd_resize_cq() - MODIFY_CQ: entries go to another buffer from now on
  * @queue: command queue
  * @cqn: number of the completion queue
  * @params: @buffer, @log_size and @entry_size count
@@ -115,7 +115,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_moderate_cq);
  *
  * The last entry in the old buffer says so: it is of the kind RESIZE_CQ.
  */
-int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
+int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
 		   u8 *status)
 {
 	struct hw_modify_cq_out out;
@@ -146,22 +146,22 @@ int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_
 	hw_cqc_set_log_page_size(context, LOG_PAGE_SIZE);
 	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	cxib_buffer_list(params->buffer, in->pas);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*status = command.status;
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_resize_cq);
 
 /**
- * cxib_create_qp() - CREATE_QP: a queue pair in the state RST
+ * cxib_cmd_create_qp() - CREATE_QP: a queue pair in the state RST
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @context: what it shall be like, except for its memory
  * @buffer: its memory: receive queue, then send queue
  * @qpn: filled: its number
  */
-int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
+int cxib_cmd_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
 		   const struct cxib_buffer *buffer, u32 *qpn)
 {
 	struct hw_create_qp_out out;
@@ -180,20 +180,20 @@ int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qp
 	hw_qpc_set_log_page_size(hw_create_qp_in_qpc(in), LOG_PAGE_SIZE);
 	hw_qpc_set_page_offset(hw_create_qp_in_qpc(in), buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	cxib_buffer_list(buffer, in->pas);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*qpn = hw_create_qp_out_get_qpn(&out);
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_qp);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_qp);
 
 /**
- * cxib_destroy_qp() - DESTROY_QP: the device does not use it any more
+ * cxib_cmd_destroy_qp() - DESTROY_QP: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
+int cxib_cmd_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_destroy_qp_in in = {};
 	struct hw_destroy_qp_out out;
@@ -201,9 +201,9 @@ int cxib_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 	hw_destroy_qp_in_set_opcode(&in, HW_CMD_DESTROY_QP);
 	hw_destroy_qp_in_set_uid(&in, uid);
 	hw_destroy_qp_in_set_qpn(&in, qpn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_qp);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_qp);
 
 /* The commands that carry a context have inputs and outputs of the same layout. */
 static_assert(sizeof(struct hw_rst2init_qp_in) == sizeof(struct hw_init2init_qp_in));
@@ -214,11 +214,11 @@ static_assert(sizeof(struct hw_rst2init_qp_in) == sizeof(struct hw_sqerr2rts_qp_
 static_assert(sizeof(struct hw_rst2init_qp_in) == sizeof(struct hw_sqd2rts_qp_in));
 
 /**
- * cxib_modify_qp() - RST2INIT_QP, INIT2RTR_QP, …: changes a queue pair
+ * cxib_cmd_modify_qp() - RST2INIT_QP, INIT2RTR_QP, …: changes a queue pair
  * @queue: command queue
  * @transition: what is changed
  */
-int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition)
+int cxib_cmd_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition)
 {
 	struct hw_rst2init_qp_in in = {};
 	struct hw_rst2init_qp_out out;
@@ -228,17 +228,17 @@ int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transi
 	hw_rst2init_qp_in_set_qpn(&in, transition->qpn);
 	hw_rst2init_qp_in_set_opt_param_mask(&in, transition->optional);
 	*hw_rst2init_qp_in_qpc(&in) = transition->context;
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_modify_qp);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_qp);
 
 /**
- * cxib_qp_to_error() - 2ERR_QP: all its requests are flushed
+ * cxib_cmd_2err_qp() - 2ERR_QP: all its requests are flushed
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_qp_to_error(struct cxib_command_queue *queue, u16 uid, u32 qpn)
+int cxib_cmd_2err_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_qp_2err_in in = {};
 	struct hw_qp_2err_out out;
@@ -246,17 +246,17 @@ int cxib_qp_to_error(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 	hw_qp_2err_in_set_opcode(&in, HW_CMD_2ERR_QP);
 	hw_qp_2err_in_set_uid(&in, uid);
 	hw_qp_2err_in_set_qpn(&in, qpn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_error);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_2err_qp);
 
 /**
- * cxib_qp_to_reset() - 2RST_QP: all its requests are forgotten
+ * cxib_cmd_2rst_qp() - 2RST_QP: all its requests are forgotten
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  */
-int cxib_qp_to_reset(struct cxib_command_queue *queue, u16 uid, u32 qpn)
+int cxib_cmd_2rst_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 {
 	struct hw_qp_2rst_in in = {};
 	struct hw_qp_2rst_out out;
@@ -264,18 +264,18 @@ int cxib_qp_to_reset(struct cxib_command_queue *queue, u16 uid, u32 qpn)
 	hw_qp_2rst_in_set_opcode(&in, HW_CMD_2RST_QP);
 	hw_qp_2rst_in_set_uid(&in, uid);
 	hw_qp_2rst_in_set_qpn(&in, qpn);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_qp_to_reset);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_2rst_qp);
 
 /**
- * cxib_query_qp() - QUERY_QP: the context of a queue pair
+ * cxib_cmd_query_qp() - QUERY_QP: the context of a queue pair
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @context: filled
  */
-int cxib_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context)
+int cxib_cmd_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context)
 {
 	struct hw_query_qp_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -285,20 +285,20 @@ int cxib_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_
 	hw_query_qp_in_set_opcode(&in, HW_CMD_QUERY_QP);
 	hw_query_qp_in_set_uid(&in, uid);
 	hw_query_qp_in_set_qpn(&in, qpn);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*context = *hw_query_qp_out_qpc(&out);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_qp);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_qp);
 
 /**
- * cxib_attach_to_multicast() - ATTACH_TO_MCG: the group's packets come to a queue pair
+ * cxib_cmd_attach_to_mcg() - ATTACH_TO_MCG: the group's packets come to a queue pair
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @gid: GID of the group
  */
-int cxib_attach_to_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16])
+int cxib_cmd_attach_to_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16])
 {
 	struct hw_attach_to_mcg_in in = {};
 	struct hw_attach_to_mcg_out out;
@@ -307,18 +307,18 @@ int cxib_attach_to_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn,
 	hw_attach_to_mcg_in_set_uid(&in, uid);
 	hw_attach_to_mcg_in_set_qpn(&in, qpn);
 	memcpy(hw_attach_to_mcg_in_multicast_gid(&in), gid, 16);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_attach_to_multicast);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_attach_to_mcg);
 
 /**
- * cxib_detach_from_multicast() - DETACH_FROM_MCG: the reverse
+ * cxib_cmd_detach_from_mcg() - DETACH_FROM_MCG: the reverse
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @qpn: number of the queue pair
  * @gid: GID of the group
  */
-int cxib_detach_from_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn,
+int cxib_cmd_detach_from_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn,
 			       const u8 gid[16])
 {
 	struct hw_detach_from_mcg_in in = {};
@@ -328,6 +328,6 @@ int cxib_detach_from_multicast(struct cxib_command_queue *queue, u16 uid, u32 qp
 	hw_detach_from_mcg_in_set_uid(&in, uid);
 	hw_detach_from_mcg_in_set_qpn(&in, qpn);
 	memcpy(hw_detach_from_mcg_in_multicast_gid(&in), gid, 16);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_detach_from_multicast);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_detach_from_mcg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commands about completion queues and queue pairs: one function for each,
- * parameters in, results out. Errors are those of cxib_command_run() unless
+ * parameters in, results out. Errors are those of cxib_cmd_exec() unless
  * another is named; all of them sleep.
  */
 #ifndef CXIB_HW_QUEUES_H
@@ -57,24 +57,24 @@ struct cxib_qp_transition {
 	struct hw_qpc context;
 };
 
-int cxib_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
+int cxib_cmd_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
 		   u32 *cqn);
-int cxib_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn);
-int cxib_moderate_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
+int cxib_cmd_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn);
+int cxib_cmd_modify_cq_moderation(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
 		     u16 microseconds);
-int cxib_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
+int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
 		   u8 *status);
 
-int cxib_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
+int cxib_cmd_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
 		   const struct cxib_buffer *buffer, u32 *qpn);
-int cxib_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
-int cxib_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition);
-int cxib_qp_to_error(struct cxib_command_queue *queue, u16 uid, u32 qpn);
-int cxib_qp_to_reset(struct cxib_command_queue *queue, u16 uid, u32 qpn);
-int cxib_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context);
+int cxib_cmd_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
+int cxib_cmd_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition);
+int cxib_cmd_2err_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
+int cxib_cmd_2rst_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
+int cxib_cmd_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context);
 
-int cxib_attach_to_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16]);
-int cxib_detach_from_multicast(struct cxib_command_queue *queue, u16 uid, u32 qpn,
+int cxib_cmd_attach_to_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16]);
+int cxib_cmd_detach_from_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn,
 			       const u8 gid[16]);
 
 #endif

@@ -12,7 +12,7 @@
 #include "hw/contexts.h"
 #include "hw/srq.h"
 
-static void fill_queue(struct hw_wq *queue, const struct cxib_shared_queue_params *params)
+static void fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params)
 {
 	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
 	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
@@ -24,13 +24,13 @@ static void fill_queue(struct hw_wq *queue, const struct cxib_shared_queue_param
 }
 
 /**
- * cxib_create_shared_queue() - CREATE_RMP: a shared receive queue
+ * cxib_cmd_create_rmp() - CREATE_RMP: a shared receive queue
  * @queue: command queue
  * @params: what it shall be like
  * @number: filled: its number
  */
-int cxib_create_shared_queue(struct cxib_command_queue *queue,
-			     const struct cxib_shared_queue_params *params, u32 *number)
+int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
+			     const struct cxib_srq_params *params, u32 *number)
 {
 	size_t list = params->buffer->page_count * sizeof(__be64);
 	struct cxib_command command = {};
@@ -51,20 +51,20 @@ int cxib_create_shared_queue(struct cxib_command_queue *queue,
 	fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
 	/* The context ends with the list of pages. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_rmp_out_get_rmpn(&out);
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_shared_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_rmp);
 
 /**
- * cxib_destroy_shared_queue() - DESTROY_RMP: the device does not use it any more
+ * cxib_cmd_destroy_rmp() - DESTROY_RMP: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of a shared receive queue that no queue pair refers to
  */
-int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+int cxib_cmd_destroy_rmp(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_rmp_in in = {};
 	struct hw_destroy_rmp_out out;
@@ -72,18 +72,18 @@ int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 num
 	hw_destroy_rmp_in_set_opcode(&in, HW_CMD_DESTROY_RMP);
 	hw_destroy_rmp_in_set_uid(&in, uid);
 	hw_destroy_rmp_in_set_rmpn(&in, number);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_shared_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_rmp);
 
 /**
- * cxib_arm_shared_queue() - MODIFY_RMP: an event when requests get few
+ * cxib_cmd_arm_rmp() - MODIFY_RMP: an event when requests get few
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of the shared receive queue
  * @limit: the event comes once, when there are fewer; 0: no event
  */
-int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
 	struct hw_modify_rmp_in in = {};
 	struct hw_modify_rmp_out out;
@@ -96,18 +96,18 @@ int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number,
 	hw_rmp_bitmask_set_lwm(hw_modify_rmp_in_bitmask(&in), 1);
 	hw_rmpc_set_state(context, HW_RMP_STATE_RDY);
 	hw_wq_set_lwm(hw_rmpc_wq(context), limit);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_arm_shared_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_rmp);
 
 /**
- * cxib_query_shared_queue() - QUERY_RMP: when the event comes
+ * cxib_cmd_query_rmp() - QUERY_RMP: when the event comes
  * @queue: command queue
  * @uid: user context that it belongs to; 0: the kernel's
  * @number: number of the shared receive queue
- * @limit: filled: as in cxib_arm_shared_queue(); 0 when it has come
+ * @limit: filled: as in cxib_cmd_arm_rmp(); 0 when it has come
  */
-int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_rmp_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -117,18 +117,18 @@ int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 numbe
 	hw_query_rmp_in_set_opcode(&in, HW_CMD_QUERY_RMP);
 	hw_query_rmp_in_set_uid(&in, uid);
 	hw_query_rmp_in_set_rmpn(&in, number);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*limit = hw_wq_get_lwm(hw_rmpc_wq(hw_query_rmp_out_rmp_context(&out)));
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_shared_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_rmp);
 
 /* The context leaves out the low bits of the record's address, and counts strides in octwords. */
 #define RECORD_LOW_BITS	2
 #define LOG_OCTWORD	4
 
 static void fill_xrc_context(struct hw_xrc_srqc *context,
-			     const struct cxib_shared_queue_params *params)
+			     const struct cxib_srq_params *params)
 {
 	hw_xrc_srqc_set_log_xrc_srq_size(context, params->log_size);
 	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_OCTWORD);
@@ -144,13 +144,13 @@ static void fill_xrc_context(struct hw_xrc_srqc *context,
 }
 
 /**
- * cxib_create_xrc_queue() - CREATE_XRC_SRQ: a shared receive queue of an XRC domain
+ * cxib_cmd_create_xrc_srq() - CREATE_XRC_SRQ: a shared receive queue of an XRC domain
  * @queue: command queue
  * @params: what it shall be like
  * @number: filled: its number
  */
-int cxib_create_xrc_queue(struct cxib_command_queue *queue,
-			  const struct cxib_shared_queue_params *params, u32 *number)
+int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
+			  const struct cxib_srq_params *params, u32 *number)
 {
 	struct hw_create_xrc_srq_out out;
 	struct hw_create_xrc_srq_in *in;
@@ -166,20 +166,20 @@ int cxib_create_xrc_queue(struct cxib_command_queue *queue,
 	hw_create_xrc_srq_in_set_uid(in, params->uid);
 	fill_xrc_context(hw_create_xrc_srq_in_xrc_srq_context_entry(in), params);
 	cxib_buffer_list(params->buffer, in->pas);
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_xrc_srq_out_get_xrc_srqn(&out);
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_xrc_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_xrc_srq);
 
 /**
- * cxib_destroy_xrc_queue() - DESTROY_XRC_SRQ: the device does not use it any more
+ * cxib_cmd_destroy_xrc_srq() - DESTROY_XRC_SRQ: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
  */
-int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+int cxib_cmd_destroy_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_xrc_srq_in in = {};
 	struct hw_destroy_xrc_srq_out out;
@@ -187,18 +187,18 @@ int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number
 	hw_destroy_xrc_srq_in_set_opcode(&in, HW_CMD_DESTROY_XRC_SRQ);
 	hw_destroy_xrc_srq_in_set_uid(&in, uid);
 	hw_destroy_xrc_srq_in_set_xrc_srqn(&in, number);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_xrc_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_xrc_srq);
 
 /**
- * cxib_arm_xrc_queue() - ARM_XRC_SRQ: an event when requests get few
+ * cxib_cmd_arm_xrc_srq() - ARM_XRC_SRQ: an event when requests get few
  * @queue: command queue
  * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
- * @limit: as for cxib_arm_shared_queue()
+ * @limit: as for cxib_cmd_arm_rmp()
  */
-int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+int cxib_cmd_arm_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
 	struct hw_arm_xrc_srq_in in = {};
 	struct hw_arm_xrc_srq_out out;
@@ -208,18 +208,18 @@ int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u1
 	hw_arm_xrc_srq_in_set_op_mod(&in, HW_ARM_XRC_SRQ_OP_MOD_XRC_SRQ);
 	hw_arm_xrc_srq_in_set_xrc_srqn(&in, number);
 	hw_arm_xrc_srq_in_set_lwm(&in, limit);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_arm_xrc_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrc_srq);
 
 /**
- * cxib_query_xrc_queue() - QUERY_XRC_SRQ: when the event comes
+ * cxib_cmd_query_xrc_srq() - QUERY_XRC_SRQ: when the event comes
  * @queue: command queue
  * @uid: user context that it belongs to; 0: any program can have it
  * @number: number of a shared receive queue of an XRC domain
- * @limit: filled: as for cxib_query_shared_queue()
+ * @limit: filled: as for cxib_cmd_query_rmp()
  */
-int cxib_query_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrc_srq_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -229,14 +229,14 @@ int cxib_query_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, 
 	hw_query_xrc_srq_in_set_opcode(&in, HW_CMD_QUERY_XRC_SRQ);
 	hw_query_xrc_srq_in_set_uid(&in, uid);
 	hw_query_xrc_srq_in_set_xrc_srqn(&in, number);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*limit = hw_xrc_srqc_get_lwm(hw_query_xrc_srq_out_xrc_srq_context_entry(&out));
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_xrc_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_xrc_srq);
 
 static void fill_tagged_context(struct hw_xrqc *context,
-				const struct cxib_shared_queue_params *params)
+				const struct cxib_srq_params *params)
 {
 	struct hw_tag_matching_topology_context *tags =
 		hw_xrqc_tag_matching_topology_context(context);
@@ -251,13 +251,13 @@ static void fill_tagged_context(struct hw_xrqc *context,
 }
 
 /**
- * cxib_create_tagged_queue() - CREATE_XRQ: a shared receive queue that matches tags
+ * cxib_cmd_create_xrq() - CREATE_XRQ: a shared receive queue that matches tags
  * @queue: command queue
  * @params: what it shall be like
  * @number: filled: its number
  */
-int cxib_create_tagged_queue(struct cxib_command_queue *queue,
-			     const struct cxib_shared_queue_params *params, u32 *number)
+int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
+			     const struct cxib_srq_params *params, u32 *number)
 {
 	size_t list = params->buffer->page_count * sizeof(__be64);
 	struct hw_create_xrq_out out;
@@ -275,21 +275,21 @@ int cxib_create_tagged_queue(struct cxib_command_queue *queue,
 	fill_tagged_context(hw_create_xrq_in_xrq_context(in), params);
 	/* The context ends with the list of pages. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
-	err = cxib_command_run(queue, &command);
+	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_xrq_out_get_xrqn(&out);
 	kvfree(in);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_create_tagged_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_xrq);
 
 /**
- * cxib_destroy_tagged_queue() - DESTROY_XRQ: the device does not use it any more
+ * cxib_cmd_destroy_xrq() - DESTROY_XRQ: the device does not use it any more
  * @queue: command queue
  * @uid: user context that it belongs to
- * @number: number of a queue of cxib_create_tagged_queue() that no queue pair
+ * @number: number of a queue of cxib_cmd_create_xrq() that no queue pair
  *	refers to
  */
-int cxib_destroy_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number)
+int cxib_cmd_destroy_xrq(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
 	struct hw_destroy_xrq_in in = {};
 	struct hw_destroy_xrq_out out;
@@ -297,18 +297,18 @@ int cxib_destroy_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 num
 	hw_destroy_xrq_in_set_opcode(&in, HW_CMD_DESTROY_XRQ);
 	hw_destroy_xrq_in_set_uid(&in, uid);
 	hw_destroy_xrq_in_set_xrqn(&in, number);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_tagged_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_xrq);
 
 /**
- * cxib_arm_tagged_queue() - ARM_RQ: an event when requests get few
+ * cxib_cmd_arm_xrq() - ARM_RQ: an event when requests get few
  * @queue: command queue
  * @uid: user context that it belongs to
- * @number: number of a queue of cxib_create_tagged_queue()
- * @limit: as for cxib_arm_shared_queue()
+ * @number: number of a queue of cxib_cmd_create_xrq()
+ * @limit: as for cxib_cmd_arm_rmp()
  */
-int cxib_arm_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
+int cxib_cmd_arm_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
 	struct hw_arm_rq_in in = {};
 	struct hw_arm_rq_out out;
@@ -318,18 +318,18 @@ int cxib_arm_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number,
 	hw_arm_rq_in_set_op_mod(&in, HW_ARM_RQ_OP_MOD_XRQ);
 	hw_arm_rq_in_set_srq_number(&in, number);
 	hw_arm_rq_in_set_lwm(&in, limit);
-	return cxib_command_execute(queue, in, out);
+	return cxib_cmd_exec_inout(queue, in, out);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_arm_tagged_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrq);
 
 /**
- * cxib_query_tagged_queue() - QUERY_XRQ: when the event comes
+ * cxib_cmd_query_xrq() - QUERY_XRQ: when the event comes
  * @queue: command queue
  * @uid: user context that it belongs to
- * @number: number of a queue of cxib_create_tagged_queue()
- * @limit: filled: as for cxib_query_shared_queue()
+ * @number: number of a queue of cxib_cmd_create_xrq()
+ * @limit: filled: as for cxib_cmd_query_rmp()
  */
-int cxib_query_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
+int cxib_cmd_query_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrq_in in = {};
 	/* The list of pages behind the context is cut off. */
@@ -340,8 +340,8 @@ int cxib_query_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 numbe
 	hw_query_xrq_in_set_opcode(&in, HW_CMD_QUERY_XRQ);
 	hw_query_xrq_in_set_uid(&in, uid);
 	hw_query_xrq_in_set_xrqn(&in, number);
-	err = cxib_command_execute(queue, in, out);
+	err = cxib_cmd_exec_inout(queue, in, out);
 	*limit = hw_wq_get_lwm(hw_xrqc_get_wq(context));
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_query_tagged_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_xrq);

@@ -3,7 +3,7 @@
  * Commands about shared receive queues, which the device calls receive memory
  * pools, about those of XRC domains, and about those that match tags, which it
  * calls extended: one function for each, parameters in, results out. Errors are
- * those of cxib_command_run() unless another is named; all of them sleep.
+ * those of cxib_cmd_exec() unless another is named; all of them sleep.
  */
 #ifndef CXIB_HW_SRQ_H
 #define CXIB_HW_SRQ_H
@@ -14,22 +14,22 @@ struct cxib_buffer;
 struct cxib_command_queue;
 
 /**
- * struct cxib_shared_queue_params - what a shared receive queue shall be like
+ * struct cxib_srq_params - what a shared receive queue shall be like
  * @uid: user context that it belongs to; 0: the kernel's, or an XRC domain's
  * @buffer: its memory: requests that name the next one
  * @log_size: log2 of its requests
  * @log_stride: log2 of the bytes of one
  * @pd: protection domain of the memory that its requests name
  * @record: bus address of its doorbell record
- * @xrcd: XRC domain, for cxib_create_xrc_queue()
- * @cqn: completion queue for what it receives, for cxib_create_xrc_queue() and
- *	cxib_create_tagged_queue()
+ * @xrcd: XRC domain, for cxib_cmd_create_xrc_srq()
+ * @cqn: completion queue for what it receives, for cxib_cmd_create_xrc_srq() and
+ *	cxib_cmd_create_xrq()
  * @user_index: what its completions call it, for the same
- * @log_tags: log2 of its tags, for cxib_create_tagged_queue()
+ * @log_tags: log2 of its tags, for cxib_cmd_create_xrq()
  * @fetches_rendezvous: the device reads what a message with a tag has announced,
- *	for cxib_create_tagged_queue()
+ *	for cxib_cmd_create_xrq()
  */
-struct cxib_shared_queue_params {
+struct cxib_srq_params {
 	u16 uid;
 	const struct cxib_buffer *buffer;
 	unsigned int log_size;
@@ -43,22 +43,22 @@ struct cxib_shared_queue_params {
 	bool fetches_rendezvous;
 };
 
-int cxib_create_shared_queue(struct cxib_command_queue *queue,
-			     const struct cxib_shared_queue_params *params, u32 *number);
-int cxib_destroy_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number);
-int cxib_arm_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
-int cxib_query_shared_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
+			     const struct cxib_srq_params *params, u32 *number);
+int cxib_cmd_destroy_rmp(struct cxib_command_queue *queue, u16 uid, u32 number);
+int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
-int cxib_create_xrc_queue(struct cxib_command_queue *queue,
-			  const struct cxib_shared_queue_params *params, u32 *number);
-int cxib_destroy_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number);
-int cxib_arm_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
-int cxib_query_xrc_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
+			  const struct cxib_srq_params *params, u32 *number);
+int cxib_cmd_destroy_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number);
+int cxib_cmd_arm_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
-int cxib_create_tagged_queue(struct cxib_command_queue *queue,
-			     const struct cxib_shared_queue_params *params, u32 *number);
-int cxib_destroy_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number);
-int cxib_arm_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
-int cxib_query_tagged_queue(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
+			     const struct cxib_srq_params *params, u32 *number);
+int cxib_cmd_destroy_xrq(struct cxib_command_queue *queue, u16 uid, u32 number);
+int cxib_cmd_arm_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
+int cxib_cmd_query_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
 #endif

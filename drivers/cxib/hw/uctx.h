@@ -2,7 +2,7 @@
 /*
  * Commands about user contexts and the memory that is registered for them: one
  * function for each, parameters in, results out. Errors are those of
- * cxib_command_run() unless another is named; all of them sleep.
+ * cxib_cmd_exec() unless another is named; all of them sleep.
  *
  * A command in the name of a user context reaches objects of the same context,
  * and none of another one.
@@ -34,10 +34,10 @@ struct cxib_user_memory_params {
 #define CXIB_PAGE_READ	BIT_ULL(0)
 #define CXIB_PAGE_WRITE	BIT_ULL(1)
 
-int cxib_create_user_context(struct cxib_command_queue *queue, u32 rights, u16 *uid);
-int cxib_destroy_user_context(struct cxib_command_queue *queue, u16 uid);
-int cxib_create_user_memory(struct cxib_command_queue *queue,
+int cxib_cmd_create_uctx(struct cxib_command_queue *queue, u32 rights, u16 *uid);
+int cxib_cmd_destroy_uctx(struct cxib_command_queue *queue, u16 uid);
+int cxib_cmd_create_umem(struct cxib_command_queue *queue,
 			    const struct cxib_user_memory_params *params, u32 *number);
-int cxib_destroy_user_memory(struct cxib_command_queue *queue, u16 uid, u32 number);
+int cxib_cmd_destroy_umem(struct cxib_command_queue *queue, u16 uid, u32 number);
 
 #endif

@@ -18,24 +18,24 @@
 /* By which the library counts registers on a page when it is told which one a queue pair has. */
 #define NAMES_OF_PAGE	4
 
-static unsigned int own_pages(const struct cxib_registers *registers)
+static unsigned int own_pages(const struct cxib_bfregs *registers)
 {
-	return registers->count / CXIB_REGISTERS_OF_PAGE;
+	return registers->count / CXIB_BFREGS_PER_UAR;
 }
 
 /**
- * cxib_registers_prepare() - checks what a library wants
+ * cxib_bfregs_init() - checks what a library wants
  * @registers: filled: numbers and the lock
  * @count: how many registers it wants; there will be whole pages of them
  * @exclusive: how many of them are for one queue pair each
  *
  * Return: 0; -EINVAL when there cannot be as many, or none is left for all.
  */
-int cxib_registers_prepare(struct cxib_registers *registers, u32 count, u32 exclusive)
+int cxib_bfregs_init(struct cxib_bfregs *registers, u32 count, u32 exclusive)
 {
-	if (!count || count > CXIB_REGISTERS_MAX)
+	if (!count || count > CXIB_BFREGS_MAX)
 		return -EINVAL;
-	count = roundup(count, CXIB_REGISTERS_OF_PAGE);
+	count = roundup(count, CXIB_BFREGS_PER_UAR);
 	if (exclusive >= count)
 		return -EINVAL;
 	registers->count = count;
@@ -43,9 +43,9 @@ int cxib_registers_prepare(struct cxib_registers *registers, u32 count, u32 excl
 	mutex_init(&registers->lock);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_registers_prepare);
+EXPORT_SYMBOL_IF_KUNIT(cxib_bfregs_init);
 
-static unsigned int least_used(const struct cxib_registers *registers, unsigned int first,
+static unsigned int least_used(const struct cxib_bfregs *registers, unsigned int first,
 			       unsigned int end)
 {
 	unsigned int least = first;
@@ -57,7 +57,7 @@ static unsigned int least_used(const struct cxib_registers *registers, unsigned 
 	return least;
 }
 
-static unsigned int choose(const struct cxib_registers *registers)
+static unsigned int choose(const struct cxib_bfregs *registers)
 {
 	unsigned int first_exclusive = registers->count - registers->exclusive;
 	unsigned int number;
@@ -72,12 +72,12 @@ static unsigned int choose(const struct cxib_registers *registers)
 }
 
 /**
- * cxib_register_take() - a register for a queue pair
+ * cxib_bfreg_alloc() - a register for a queue pair
  * @registers: those of its context
  *
  * Return: its number.
  */
-unsigned int cxib_register_take(struct cxib_registers *registers)
+unsigned int cxib_bfreg_alloc(struct cxib_bfregs *registers)
 {
 	unsigned int number;
 
@@ -86,37 +86,37 @@ unsigned int cxib_register_take(struct cxib_registers *registers)
 	registers->users[number]++;
 	return number;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_register_take);
+EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_alloc);
 
 /**
- * cxib_register_put() - a queue pair does not need its register any more
+ * cxib_bfreg_free() - a queue pair does not need its register any more
  * @registers: those of its context
- * @number: what cxib_register_take() has returned
+ * @number: what cxib_bfreg_alloc() has returned
  */
-void cxib_register_put(struct cxib_registers *registers, unsigned int number)
+void cxib_bfreg_free(struct cxib_bfregs *registers, unsigned int number)
 {
 	guard(mutex)(&registers->lock);
 	registers->users[number]--;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_register_put);
+EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_free);
 
 /**
- * cxib_register_name() - what the library calls a register
+ * cxib_bfreg_index() - what the library calls a register
  * @number: its number
  */
-u32 cxib_register_name(unsigned int number)
+u32 cxib_bfreg_index(unsigned int number)
 {
-	return number / CXIB_REGISTERS_OF_PAGE * NAMES_OF_PAGE + number % CXIB_REGISTERS_OF_PAGE;
+	return number / CXIB_BFREGS_PER_UAR * NAMES_OF_PAGE + number % CXIB_BFREGS_PER_UAR;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_register_name);
+EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_index);
 
-static int make_pages(struct cxib_context *context, struct cxib_registers *registers)
+static int make_pages(struct cxib_ucontext *context, struct cxib_bfregs *registers)
 {
 	struct rdma_user_mmap_entry *page;
 	unsigned int i;
 
 	for (i = 0; i < own_pages(registers); i++) {
-		page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
+		page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
 		registers->pages[i] = page;
@@ -125,42 +125,42 @@ static int make_pages(struct cxib_context *context, struct cxib_registers *regis
 }
 
 /**
- * cxib_registers_open() - makes the doorbells of a context
+ * cxib_bfregs_create() - makes the doorbells of a context
  * @context: context of a library that does not allocate any
- * @count: as for cxib_registers_prepare()
- * @exclusive: as for cxib_registers_prepare()
+ * @count: as for cxib_bfregs_init()
+ * @exclusive: as for cxib_bfregs_init()
  *
- * Return: 0; -ENOMEM; as cxib_registers_prepare() and cxib_create_uar().
+ * Return: 0; -ENOMEM; as cxib_bfregs_init() and cxib_create_uar().
  */
-int cxib_registers_open(struct cxib_context *context, u32 count, u32 exclusive)
+int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 exclusive)
 {
-	struct cxib_registers *registers;
+	struct cxib_bfregs *registers;
 	int err;
 
 	registers = kvzalloc(sizeof(*registers), GFP_KERNEL_ACCOUNT);
 	if (!registers)
 		return -ENOMEM;
-	err = cxib_registers_prepare(registers, count, exclusive);
+	err = cxib_bfregs_init(registers, count, exclusive);
 	if (err) {
 		ibdev_dbg(context->ib.device, "%u registers for doorbells, %u of them exclusive, are not possible; the limit is %u\n",
-			  count, exclusive, CXIB_REGISTERS_MAX);
+			  count, exclusive, CXIB_BFREGS_MAX);
 		kvfree(registers);
 		return err;
 	}
 	context->registers = registers;
 	err = make_pages(context, registers);
 	if (err)
-		cxib_registers_close(context);
+		cxib_bfregs_destroy(context);
 	return err;
 }
 
 /**
- * cxib_registers_close() - the reverse; programs keep pages that they map
+ * cxib_bfregs_destroy() - the reverse; programs keep pages that they map
  * @context: context without queues; perhaps of a library that allocates its doorbells
  */
-void cxib_registers_close(struct cxib_context *context)
+void cxib_bfregs_destroy(struct cxib_ucontext *context)
 {
-	struct cxib_registers *registers = context->registers;
+	struct cxib_bfregs *registers = context->registers;
 	unsigned int i;
 
 	if (!registers)
@@ -174,13 +174,13 @@ void cxib_registers_close(struct cxib_context *context)
 }
 
 /**
- * cxib_registers_page() - a page that came with the context
+ * cxib_bfregs_uar() - a page that came with the context
  * @registers: the doorbells of a context; NULL if the library allocates them
  * @place: counted from 0
  *
  * Return: NULL if there is none.
  */
-struct rdma_user_mmap_entry *cxib_registers_page(const struct cxib_registers *registers,
+struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers,
 						 unsigned long place)
 {
 	if (!registers || place >= own_pages(registers))
@@ -189,7 +189,7 @@ struct rdma_user_mmap_entry *cxib_registers_page(const struct cxib_registers *re
 }
 
 /**
- * cxib_registers_added_page() - a page that the program adds
+ * cxib_bfregs_dyn_uar() - a page that the program adds
  * @context: the context
  * @place: what the program calls it, counted from 0
  *
@@ -197,10 +197,10 @@ struct rdma_user_mmap_entry *cxib_registers_page(const struct cxib_registers *re
  *
  * Return: the page; -EINVAL when there cannot be one; as cxib_create_uar().
  */
-struct rdma_user_mmap_entry *cxib_registers_added_page(struct cxib_context *context,
+struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
 						       unsigned long place)
 {
-	struct cxib_registers *registers = context->registers;
+	struct cxib_bfregs *registers = context->registers;
 	struct rdma_user_mmap_entry *page;
 
 	if (!registers || place >= CXIB_PAGES_ADDED)
@@ -210,31 +210,31 @@ struct rdma_user_mmap_entry *cxib_registers_added_page(struct cxib_context *cont
 	page = registers->pages[place];
 	if (page)
 		return page;
-	page = cxib_create_uar(context, CXIB_MAPPING_DOORBELLS);
+	page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 	if (!IS_ERR(page))
 		registers->pages[place] = page;
 	return page;
 }
 
 /**
- * cxib_registers_number_of_page() - what the device calls the page of a register
+ * cxib_bfregs_dyn_uar_index() - what the device calls the page of a register
  * @registers: the doorbells of a context; NULL if the library allocates them
  * @added: number of a register on pages that the program has added
  * @page: filled: the number of the page
  *
  * Return: 0; -EINVAL when there is none.
  */
-int cxib_registers_number_of_page(struct cxib_registers *registers, u32 added, u32 *page)
+int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *registers, u32 added, u32 *page)
 {
 	struct rdma_user_mmap_entry *entry;
 
-	if (!registers || added >= CXIB_REGISTERS_ADDED)
+	if (!registers || added >= CXIB_BFREGS_DYN)
 		return -EINVAL;
-	added = array_index_nospec(added, CXIB_REGISTERS_ADDED);
+	added = array_index_nospec(added, CXIB_BFREGS_DYN);
 	guard(mutex)(&registers->lock);
-	entry = registers->pages[own_pages(registers) + added / CXIB_REGISTERS_OF_PAGE];
+	entry = registers->pages[own_pages(registers) + added / CXIB_BFREGS_PER_UAR];
 	if (!entry)
 		return -EINVAL;
-	*page = cxib_uar_number(entry);
+	*page = cxib_uar_index(entry);
 	return 0;
 }

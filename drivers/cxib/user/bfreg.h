@@ -13,17 +13,17 @@
 #include "user/user.h"
 
 /* What the library counts on each page, for what it asks for and is given. */
-#define CXIB_REGISTERS_OF_PAGE	2
+#define CXIB_BFREGS_PER_UAR	2
 
 /* That a context can come with, and that a program can add. */
-#define CXIB_REGISTERS_MAX	512
-#define CXIB_REGISTERS_ADDED	512
+#define CXIB_BFREGS_MAX	512
+#define CXIB_BFREGS_DYN	512
 
-#define CXIB_PAGES_ADDED	(CXIB_REGISTERS_ADDED / CXIB_REGISTERS_OF_PAGE)
-#define CXIB_PAGES_MAX		(CXIB_REGISTERS_MAX / CXIB_REGISTERS_OF_PAGE + CXIB_PAGES_ADDED)
+#define CXIB_PAGES_ADDED	(CXIB_BFREGS_DYN / CXIB_BFREGS_PER_UAR)
+#define CXIB_PAGES_MAX		(CXIB_BFREGS_MAX / CXIB_BFREGS_PER_UAR + CXIB_PAGES_ADDED)
 
 /**
- * struct cxib_registers - the doorbells of a context
+ * struct cxib_bfregs - the doorbells of a context
  * @count: registers that came with the context; whole pages
  * @exclusive: the last ones of these: each has one queue pair at most
  * @lock: protects the users and pages that are added
@@ -31,25 +31,25 @@
  * @pages: of doorbells: those that came with the context, which stay until it
  *	goes, behind them those that were added; NULL if there is none
  */
-struct cxib_registers {
+struct cxib_bfregs {
 	unsigned int count;
 	unsigned int exclusive;
 	struct mutex lock; /* see above */
-	u32 users[CXIB_REGISTERS_MAX];
+	u32 users[CXIB_BFREGS_MAX];
 	struct rdma_user_mmap_entry *pages[CXIB_PAGES_MAX];
 };
 
-int cxib_registers_prepare(struct cxib_registers *registers, u32 count, u32 exclusive);
-unsigned int cxib_register_take(struct cxib_registers *registers);
-void cxib_register_put(struct cxib_registers *registers, unsigned int number);
-u32 cxib_register_name(unsigned int number);
+int cxib_bfregs_init(struct cxib_bfregs *registers, u32 count, u32 exclusive);
+unsigned int cxib_bfreg_alloc(struct cxib_bfregs *registers);
+void cxib_bfreg_free(struct cxib_bfregs *registers, unsigned int number);
+u32 cxib_bfreg_index(unsigned int number);
 
-int cxib_registers_open(struct cxib_context *context, u32 count, u32 exclusive);
-void cxib_registers_close(struct cxib_context *context);
-struct rdma_user_mmap_entry *cxib_registers_page(const struct cxib_registers *registers,
+int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 exclusive);
+void cxib_bfregs_destroy(struct cxib_ucontext *context);
+struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers,
 						 unsigned long place);
-struct rdma_user_mmap_entry *cxib_registers_added_page(struct cxib_context *context,
+struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
 						       unsigned long place);
-int cxib_registers_number_of_page(struct cxib_registers *registers, u32 added, u32 *page);
+int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *registers, u32 added, u32 *page);
 
 #endif

@@ -40,7 +40,7 @@
  * @update: writes the page
  */
 struct cxib_clock {
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	struct mlx5_ib_clock_info *info;
 	struct cyclecounter cycles;
 	struct timecounter counter;
@@ -121,7 +121,7 @@ static void set_up(struct cxib_clock *clock)
  *
  * Without memory, or without a clock, there is none: programs can do without.
  */
-void cxib_clock_start(struct cxib_verbs *verbs)
+void cxib_clock_start(struct cxib_ibdev *verbs)
 {
 	struct cxib_clock *clock;
 
@@ -147,7 +147,7 @@ void cxib_clock_start(struct cxib_verbs *verbs)
  * cxib_clock_stop() - the reverse; programs keep the page as long as they map it
  * @verbs: RDMA device
  */
-void cxib_clock_stop(struct cxib_verbs *verbs)
+void cxib_clock_stop(struct cxib_ibdev *verbs)
 {
 	struct cxib_clock *clock = verbs->clock;
 
@@ -165,7 +165,7 @@ void cxib_clock_stop(struct cxib_verbs *verbs)
  *
  * Return: NULL if there is none.
  */
-struct page *cxib_clock_page(const struct cxib_verbs *verbs)
+struct page *cxib_clock_page(const struct cxib_ibdev *verbs)
 {
 	return verbs->clock ? virt_to_page(verbs->clock->info) : NULL;
 }

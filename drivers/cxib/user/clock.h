@@ -4,11 +4,11 @@
 #define CXIB_USER_CLOCK_H
 
 struct cxib_clock;
-struct cxib_verbs;
+struct cxib_ibdev;
 struct page;
 
-void cxib_clock_start(struct cxib_verbs *verbs);
-void cxib_clock_stop(struct cxib_verbs *verbs);
-struct page *cxib_clock_page(const struct cxib_verbs *verbs);
+void cxib_clock_start(struct cxib_ibdev *verbs);
+void cxib_clock_stop(struct cxib_ibdev *verbs);
+struct page *cxib_clock_page(const struct cxib_ibdev *verbs);
 
 #endif

@@ -36,12 +36,12 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
  * @context: the context
  * @response: filled, but for its length
  */
-void cxib_describe_context(const struct cxib_context *context,
+void cxib_describe_context(const struct cxib_ucontext *context,
 			   struct mlx5_ib_alloc_ucontext_resp *response)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
-	const struct cxib_registers *registers = context->registers;
+	const struct cxib_bfregs *registers = context->registers;
 	bool has_clock = cxib_clock_page(verbs);
 
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
@@ -50,7 +50,7 @@ void cxib_describe_context(const struct cxib_context *context,
 		 * The library has no queue pairs without the pages for it, unless this is 0.
 		 * Those that come with the context are none.
 		 */
-		.bf_reg_size = !registers && cxib_combines_writes(verbs) ?
+		.bf_reg_size = !registers && cxib_wc_supported(verbs) ?
 			       BIT(caps->log_bf_reg_size) : 0,
 		/* None for a library that allocates pages of doorbells as it needs them. */
 		.tot_bfregs = registers ? registers->count : 0,
@@ -70,26 +70,26 @@ void cxib_describe_context(const struct cxib_context *context,
 		.hca_core_clock_offset = 0,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
-		.num_dyn_bfregs = registers ? CXIB_REGISTERS_ADDED : 0,
+		.num_dyn_bfregs = registers ? CXIB_BFREGS_DYN : 0,
 		.dump_fill_mkey = verbs->dump_fill_key,
 	};
 	if (verbs->dump_fill_key)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }
 
-static int tell_context(const struct cxib_context *context, struct ib_udata *udata)
+static int tell_context(const struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
 	cxib_describe_context(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
-	return cxib_put_response(udata, &response, response.response_length);
+	return cxib_copy_resp(udata, &response, response.response_length);
 }
 
 static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 {
-	const struct cxib_device_caps *caps = &to_verbs(ib->device)->hw->caps;
-	struct cxib_context *context = to_context(ib);
+	const struct cxib_device_caps *caps = &to_ibdev(ib->device)->hw->caps;
+	struct cxib_ucontext *context = to_ucontext(ib);
 	struct mlx5_ib_alloc_ucontext_req_v2 request = {};
 	int err;
 
@@ -121,12 +121,12 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	mutex_init(&context->lock);
 	INIT_LIST_HEAD(&context->record_pages);
 	if (!(request.lib_caps & MLX5_LIB_CAP_DYN_UAR))
-		err = cxib_registers_open(context, request.total_num_bfregs,
+		err = cxib_bfregs_create(context, request.total_num_bfregs,
 					  request.num_low_latency_bfregs);
 	if (!err)
 		err = tell_context(context, udata);
 	if (err) {
-		cxib_registers_close(context);
+		cxib_bfregs_destroy(context);
 		cxib_devx_close(context);
 	}
 	return err;
@@ -145,7 +145,7 @@ static void forget_task(struct ib_ucontext *ib)
 	ib->res.task = NULL;
 }
 
-static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
+static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	int err = fill_context(ib, udata);
 
@@ -155,11 +155,11 @@ static int create_context(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /* Everything that a context has is an object of its own. */
-static void destroy_context(struct ib_ucontext *ib)
+static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 {
-	struct cxib_context *context = to_context(ib);
+	struct cxib_ucontext *context = to_ucontext(ib);
 
-	cxib_registers_close(context);
+	cxib_bfregs_destroy(context);
 	WARN_ON(!xa_empty(&context->uars) || !list_empty(&context->record_pages));
 	WARN_ON(!xa_empty(&context->domains) || !xa_empty(&context->devx_objects));
 	cxib_devx_close(context);
@@ -172,7 +172,7 @@ static void disassociate_context(struct ib_ucontext *ib)
 {
 }
 
-static int start(struct cxib_verbs *verbs)
+static int start(struct cxib_ibdev *verbs)
 {
 	unsigned int pages = verbs->hw->caps.memic_bar_size >> PAGE_SHIFT;
 
@@ -184,7 +184,7 @@ static int start(struct cxib_verbs *verbs)
 	return 0;
 }
 
-static void stop(struct cxib_verbs *verbs)
+static void stop(struct cxib_ibdev *verbs)
 {
 	cxib_clock_stop(verbs);
 	bitmap_free(verbs->device_memory_pages);
@@ -192,28 +192,28 @@ static void stop(struct cxib_verbs *verbs)
 }
 
 static const struct ib_device_ops ops = {
-	.alloc_dm = cxib_create_device_memory,
-	.alloc_pd = cxib_create_any_pd,
-	.alloc_ucontext = create_context,
-	.create_cq = cxib_create_any_cq,
-	.create_qp = cxib_create_any_qp,
-	.create_srq = cxib_create_any_srq,
-	.dealloc_dm = cxib_destroy_device_memory,
-	.dealloc_pd = cxib_destroy_any_pd,
-	.dealloc_ucontext = destroy_context,
-	.destroy_cq = cxib_destroy_any_cq,
-	.destroy_qp = cxib_destroy_any_qp,
-	.destroy_srq = cxib_destroy_any_srq,
+	.alloc_dm = cxib_alloc_dm,
+	.alloc_pd = cxib_alloc_pd,
+	.alloc_ucontext = cxib_alloc_ucontext,
+	.create_cq = cxib_create_cq,
+	.create_qp = cxib_create_qp,
+	.create_srq = cxib_create_srq,
+	.dealloc_dm = cxib_dealloc_dm,
+	.dealloc_pd = cxib_dealloc_pd,
+	.dealloc_ucontext = cxib_dealloc_ucontext,
+	.destroy_cq = cxib_destroy_cq,
+	.destroy_qp = cxib_destroy_qp,
+	.destroy_srq = cxib_destroy_srq,
 	.disassociate_ucontext = disassociate_context,
-	.mmap = cxib_map,
-	.mmap_free = cxib_free_mapping,
-	.modify_qp = cxib_modify_any_qp,
-	.query_device = cxib_query_device_for_program,
-	.query_ucontext = cxib_query_context,
-	.reg_dm_mr = cxib_register_piece,
-	.resize_cq = cxib_resize_any_cq,
+	.mmap = cxib_mmap,
+	.mmap_free = cxib_mmap_free,
+	.modify_qp = cxib_modify_qp,
+	.query_device = cxib_query_device,
+	.query_ucontext = cxib_query_ucontext,
+	.reg_dm_mr = cxib_reg_dm_mr,
+	.resize_cq = cxib_resize_cq,
 
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, cxib_context, ib),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, cxib_ucontext, ib),
 };
 
 const struct cxib_user_interface cxib_user_interface = {

@@ -72,9 +72,9 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 			  flags, CQ_FLAGS);
 		return -EOPNOTSUPP;
 	}
-	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN && !to_verbs(ib)->hw->caps.cq_oi)
+	if (flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN && !to_ibdev(ib)->hw->caps.cq_oi)
 		return -EOPNOTSUPP;
-	if (to_verbs(ib)->hw->caps.cqe_128_always)
+	if (to_ibdev(ib)->hw->caps.cqe_128_always)
 		known |= MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	if (request->flags & ~known) {
 		ibdev_dbg(ib, "the library wants a completion queue with the flags 0x%x, only those of 0x%x are supported\n",
@@ -96,10 +96,10 @@ static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 }
 
 /* Where a library has doorbells without having allocated any, it uses those of the first page. */
-static int choose_uar(const struct cxib_context *context, struct uverbs_attr_bundle *attrs,
+static int choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bundle *attrs,
 		      const struct mlx5_ib_create_cq *request, u32 *number)
 {
-	struct rdma_user_mmap_entry *first = cxib_registers_page(context->registers, 0);
+	struct rdma_user_mmap_entry *first = cxib_bfregs_uar(context->registers, 0);
 	int err = uar_attribute(attrs, number);
 
 	if (err != -ENOENT)
@@ -107,13 +107,13 @@ static int choose_uar(const struct cxib_context *context, struct uverbs_attr_bun
 	if (request->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX)
 		*number = request->uar_page_index;
 	else if (first)
-		*number = cxib_uar_number(first);
+		*number = cxib_uar_index(first);
 	else
 		return -EINVAL;
 	return 0;
 }
 
-static int hold_uar(struct cxib_cq *cq, struct cxib_context *context,
+static int hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
 		    struct uverbs_attr_bundle *attrs, const struct mlx5_ib_create_cq *request,
 		    u32 *number)
 {
@@ -134,11 +134,11 @@ static int start(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_para
 	struct mlx5_ib_create_cq_resp response = {};
 	int err;
 
-	err = cxib_cq_start(cq, params);
+	err = cxib_cq_create_hw(cq, params);
 	if (err)
 		return err;
 	response.cqn = cq->number;
-	err = cxib_put_response(udata, &response, sizeof(response.cqn));
+	err = cxib_copy_resp(udata, &response, sizeof(response.cqn));
 	if (!err)
 		err = cxib_cq_publish(cq);
 	if (err)
@@ -150,7 +150,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 			  struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = &attrs->driver_udata;
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct cxib_cq_params params = {
 		.ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN,
 	};
@@ -158,7 +158,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	struct cxib_user_memory memory;
 	int err;
 
-	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
 	if (!err)
 		err = check_request(cq->ib.device, attr, &request);
 	if (!err)
@@ -166,9 +166,9 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 				 request.flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD,
 				 &params.entry_size);
 	if (!err)
-		err = choose_compression(&to_verbs(cq->ib.device)->hw->caps, &request, &params);
+		err = choose_compression(&to_ibdev(cq->ib.device)->hw->caps, &request, &params);
 	if (!err)
-		err = cxib_cq_prepare(&cq->ib, attr);
+		err = cxib_cq_init(&cq->ib, attr);
 	if (err)
 		return err;
 	cq->is_user = true;
@@ -192,34 +192,34 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
 /* What the library has sent lies in the bundle of all attributes. */
-int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 {
 	if (!udata)
-		return cxib_create_completion_queue(ib, attr, NULL);
+		return cxib_create_cq_kernel(ib, attr, NULL);
 	return create_user_cq(to_cq(ib), attr,
 			      container_of(udata, struct uverbs_attr_bundle, driver_udata));
 }
 #else
-int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs)
 {
 	if (!attrs)
-		return cxib_create_completion_queue(ib, attr, NULL);
+		return cxib_create_cq_kernel(ib, attr, NULL);
 	return create_user_cq(to_cq(ib), attr, attrs);
 }
 #endif
 
-int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata)
+int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
-	struct cxib_context *context;
+	struct cxib_ucontext *context;
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
 	if (!cq->is_user)
-		return cxib_destroy_completion_queue(ib, udata);
-	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+		return cxib_destroy_cq_kernel(ib, udata);
+	context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	guard(rwsem_write)(&context->references);
-	err = cxib_destroy_completion_queue(ib, udata);
+	err = cxib_destroy_cq_kernel(ib, udata);
 	if (!err)
 		cxib_unpin_queue(&cq->user, &cq->buffer);
 	return err;
@@ -253,7 +253,7 @@ static int check_resize(const struct cxib_cq *cq, int entries,
 /* The program copies the entries that it has not taken yet; the device marks where they end. */
 static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 	const struct cxib_user_memory memory = {
 		.buffer = address,
 		.size = (size_t)bytes_of_entry(cq) << log_size,
@@ -272,7 +272,7 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 	err = cxib_pin_buffer(cq->ib.device, &memory, &user, &buffer);
 	if (err)
 		return err;
-	err = cxib_resize_cq(commands_of(verbs), cq->number, &params, &status);
+	err = cxib_cmd_resize_cq(commands_of(verbs), cq->number, &params, &status);
 	if (!err) {
 		swap(cq->user.umem, user.umem);
 		swap(cq->buffer, buffer);
@@ -287,14 +287,14 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 
 static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udata)
 {
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	unsigned int log_size;
 	struct mlx5_ib_resize_cq request;
 	int err;
 
-	if (!to_verbs(cq->ib.device)->hw->caps.cq_resize)
+	if (!to_ibdev(cq->ib.device)->hw->caps.cq_resize)
 		return -EOPNOTSUPP;
-	err = cxib_get_request(udata, &request, sizeof(request), sizeof(request));
+	err = cxib_copy_req(udata, &request, sizeof(request), sizeof(request));
 	if (!err)
 		err = check_resize(cq, entries, &request);
 	if (err)
@@ -304,10 +304,10 @@ static int resize_user_cq(struct cxib_cq *cq, int entries, struct ib_udata *udat
 	return log_size == cq->log_size ? 0 : move_queue(cq, request.buf_addr, log_size);
 }
 
-int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
+int cxib_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata)
 {
 	if (!udata)
-		return cxib_resize_completion_queue(ib, entries);
+		return cxib_resize_cq_kernel(ib, entries);
 	return resize_user_cq(to_cq(ib), entries, udata);
 }
 

@@ -70,10 +70,10 @@ u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
- * cxib_devx_is_question() - a command that changes nothing, and is about no object
+ * cxib_devx_is_general_cmd() - a command that changes nothing, and is about no object
  * @in: its input
  */
-bool cxib_devx_is_question(const void *in)
+bool cxib_devx_is_general_cmd(const void *in)
 {
 	switch (opcode_of(in)) {
 	case HW_CMD_NOP:
@@ -89,13 +89,13 @@ bool cxib_devx_is_question(const void *in)
 		return false;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_question);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_general_cmd);
 
 /*
  * A key of addresses on the bus would be one of all memory. Pages come from
  * registered memory, and no request may put others in their place.
  */
-static int admit_mkey(void *in, struct cxib_devx_needs *needs)
+static int admit_mkey(void *in, struct cxib_devx_refs *needs)
 {
 	const struct hw_mkc *context = hw_create_mkey_in_get_memory_key_mkey_entry(in);
 	u32 mode = hw_mkc_get_access_mode_1_0(context) |
@@ -118,14 +118,14 @@ static int admit_mkey(void *in, struct cxib_devx_needs *needs)
 }
 
 /* One command destroys one only. */
-static int admit_psv(void *in, struct cxib_devx_needs *needs)
+static int admit_psv(void *in, struct cxib_devx_refs *needs)
 {
 	needs->has_pd = true;
 	needs->pd = hw_create_psv_in_get_pd(in);
 	return hw_create_psv_in_get_num_psv(in) == 1 ? 0 : -EINVAL;
 }
 
-static int admit_cq(void *in, struct cxib_devx_needs *needs)
+static int admit_cq(void *in, struct cxib_devx_refs *needs)
 {
 	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
 
@@ -155,7 +155,7 @@ static bool needs_net_raw(const struct hw_qpc *context)
 	return hw_qpc_get_q_key(context) & CONTROLLED_Q_KEY || hw_qpc_get_deth_sqpn(context);
 }
 
-static int admit_qp(void *in, struct cxib_devx_needs *needs)
+static int admit_qp(void *in, struct cxib_devx_refs *needs)
 {
 	struct hw_qpc *context = hw_create_qp_in_qpc(in);
 
@@ -172,7 +172,7 @@ static int admit_qp(void *in, struct cxib_devx_needs *needs)
 		return -EPERM;
 	hw_create_qp_in_set_wq_umem_valid(in, 1);
 	hw_qpc_set_dbr_umem_valid(context, 1);
-	*needs = (struct cxib_devx_needs){
+	*needs = (struct cxib_devx_refs){
 		.has_uar = true,
 		.uar = hw_qpc_get_uar_page(context),
 		.has_pd = true,
@@ -186,7 +186,7 @@ static int admit_qp(void *in, struct cxib_devx_needs *needs)
 	return 0;
 }
 
-static int admit_rmp(void *in, struct cxib_devx_needs *needs)
+static int admit_rmp(void *in, struct cxib_devx_refs *needs)
 {
 	struct hw_wq *queue = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
 
@@ -197,7 +197,7 @@ static int admit_rmp(void *in, struct cxib_devx_needs *needs)
 	return 0;
 }
 
-static int admit_general(void *in, struct cxib_devx_needs *needs)
+static int admit_general(void *in, struct cxib_devx_refs *needs)
 {
 	switch (hw_general_obj_in_cmd_hdr_get_obj_type(in)) {
 	case OBJECT_SCHEDULING_ELEMENT:
@@ -224,7 +224,7 @@ struct kind {
 	u16 query;
 	u16 least;
 	u16 number_word;
-	int (*admit)(void *in, struct cxib_devx_needs *needs);
+	int (*admit)(void *in, struct cxib_devx_refs *needs);
 };
 
 static const struct kind kinds[] = {
@@ -258,7 +258,7 @@ static const struct kind kinds[] = {
 static_assert(ARRAY_SIZE(kinds) == CXIB_DEVX_KINDS);
 
 /**
- * cxib_devx_admit_create() - whether a program may make what it wants
+ * cxib_devx_check_create() - whether a program may make what it wants
  * @in: input of the command; changed so that all memory in it is registered
  * @length: its bytes, 16 at least
  * @object: filled, but for its number
@@ -268,34 +268,34 @@ static_assert(ARRAY_SIZE(kinds) == CXIB_DEVX_KINDS);
  *	-EINVAL when it is no command that makes an object, or too short for it,
  *	-EPERM when it asks for what only the kernel may have.
  */
-int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
-			   struct cxib_devx_needs *needs)
+int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
+			   struct cxib_devx_refs *needs)
 {
 	const u16 opcode = opcode_of(in);
 	unsigned int i;
 
-	*needs = (struct cxib_devx_needs){};
+	*needs = (struct cxib_devx_refs){};
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (kinds[i].create != opcode)
 			continue;
 		if (length < kinds[i].least)
 			return -EINVAL;
-		*object = (struct cxib_devx_identity){ .kind = i };
+		*object = (struct cxib_devx_obj_id){ .kind = i };
 		if (i == CXIB_DEVX_GENERAL)
 			object->type = hw_general_obj_in_cmd_hdr_get_obj_type(in);
 		return kinds[i].admit(in, needs);
 	}
 	return -EINVAL;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_create);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
 
 /**
- * cxib_devx_learn_number() - which object was made
+ * cxib_devx_get_obj_id() - which object was made
  * @out: the output of the command
  * @length: room for it that there was; 0 stands in place of what does not fit
  * @object: its number is filled
  */
-void cxib_devx_learn_number(const void *out, size_t length, struct cxib_devx_identity *object)
+void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object)
 {
 	const unsigned int word = kinds[object->kind].number_word;
 
@@ -303,14 +303,14 @@ void cxib_devx_learn_number(const void *out, size_t length, struct cxib_devx_ide
 	if (object->kind != CXIB_DEVX_GENERAL)
 		object->number &= NUMBER_MASK;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_learn_number);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_get_obj_id);
 
 /**
- * cxib_devx_compose_destroy() - the command that ends an object
+ * cxib_devx_build_destroy() - the command that ends an object
  * @object: the object
  * @in: filled, but for the user context
  */
-void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
+void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 			       struct hw_general_obj_in_cmd_hdr *in)
 {
 	*in = (struct hw_general_obj_in_cmd_hdr){};
@@ -318,10 +318,10 @@ void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
 	hw_general_obj_in_cmd_hdr_set_obj_type(in, object->type);
 	hw_general_obj_in_cmd_hdr_set_obj_id(in, object->number);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_compose_destroy);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_build_destroy);
 
 /* The upper bits are options of some commands. */
-static bool is_about(const struct cxib_devx_identity *object, const void *in)
+static bool is_about(const struct cxib_devx_obj_id *object, const void *in)
 {
 	const u32 number = word_of(in, NUMBER_WORD);
 
@@ -332,39 +332,39 @@ static bool is_about(const struct cxib_devx_identity *object, const void *in)
 }
 
 /**
- * cxib_devx_admit_query() - whether a program may read what it wants
+ * cxib_devx_check_query() - whether a program may read what it wants
  * @object: an object of the program's
  * @in: input of the command, 16 bytes at least
  *
  * Return: 0; -EINVAL when it is about another object, or no such command.
  */
-int cxib_devx_admit_query(const struct cxib_devx_identity *object, const void *in)
+int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in)
 {
 	const u16 query = kinds[object->kind].query;
 
 	return query && opcode_of(in) == query && is_about(object, in) ? 0 : -EINVAL;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_query);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_query);
 
 /**
- * cxib_devx_room_of_query() - how much of the answer the device is to write
+ * cxib_devx_query_outlen() - how much of the answer the device is to write
  * @object: object that is read
  * @room: bytes that the program has room for
  *
  * Return: @room, or less.
  */
-size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room)
+size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t room)
 {
 	return object->kind == CXIB_DEVX_GENERAL ? room : min_t(size_t, room, CXIB_DEVX_QUERY_MAX);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_room_of_query);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_query_outlen);
 
 /**
  * cxib_devx_hide_addresses() - what of an answer is not for programs: bus addresses
  * @object: object that was read
  * @out: the answer; there is room for %CXIB_DEVX_QUERY_MAX bytes
  */
-void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out)
+void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out)
 {
 	switch (object->kind) {
 	case CXIB_DEVX_CQ:
@@ -380,7 +380,7 @@ void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_hide_addresses);
 
 /* What a queue pair belongs to does not change, but the context has places for it. */
-static void mention(const struct hw_qpc *context, struct cxib_devx_needs *needs)
+static void mention(const struct hw_qpc *context, struct cxib_devx_refs *needs)
 {
 	const u32 cqs[] = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) };
 	unsigned int i;
@@ -396,8 +396,8 @@ static void mention(const struct hw_qpc *context, struct cxib_devx_needs *needs)
 }
 
 /* Queue pairs of verbs keep their state, of which the kernel has a copy. */
-static int admit_transition(const struct cxib_devx_identity *object, const void *in, size_t length,
-			    struct cxib_devx_needs *needs)
+static int admit_transition(const struct cxib_devx_obj_id *object, const void *in, size_t length,
+			    struct cxib_devx_refs *needs)
 {
 	const struct hw_qpc *context = hw_rst2init_qp_in_get_qpc(in);
 
@@ -412,8 +412,8 @@ static int admit_transition(const struct cxib_devx_identity *object, const void 
 	return 0;
 }
 
-static int admit_qp_modify(const struct cxib_devx_identity *object, const void *in, size_t length,
-			   struct cxib_devx_needs *needs)
+static int admit_qp_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length,
+			   struct cxib_devx_refs *needs)
 {
 	switch (opcode_of(in)) {
 	case HW_CMD_RST2INIT_QP:
@@ -433,7 +433,7 @@ static int admit_qp_modify(const struct cxib_devx_identity *object, const void *
 }
 
 /* When it tells of completions, not where they go or whom it tells. */
-static int admit_cq_modify(const struct cxib_devx_identity *object, const void *in, size_t length)
+static int admit_cq_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length)
 {
 	const u32 harmless = HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD |
 			     HW_CQ_MODIFY_FIELD_SELECT_CQ_MAX_COUNT |
@@ -448,8 +448,8 @@ static int admit_cq_modify(const struct cxib_devx_identity *object, const void *
 	return 0;
 }
 
-static int admit_rmp_modify(const struct cxib_devx_identity *object, void *in, size_t length,
-			    struct cxib_devx_needs *needs)
+static int admit_rmp_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
+			    struct cxib_devx_refs *needs)
 {
 	if (opcode_of(in) != HW_CMD_MODIFY_RMP || length < sizeof(struct hw_modify_rmp_in))
 		return -EINVAL;
@@ -458,7 +458,7 @@ static int admit_rmp_modify(const struct cxib_devx_identity *object, void *in, s
 }
 
 /**
- * cxib_devx_admit_modify() - whether a program may change what it wants
+ * cxib_devx_check_modify() - whether a program may change what it wants
  * @object: an object of the program's
  * @in: input of the command; changed so that all memory in it is registered
  * @length: its bytes, 16 at least
@@ -468,10 +468,10 @@ static int admit_rmp_modify(const struct cxib_devx_identity *object, void *in, s
  *	-EINVAL when it is about another object, no such command, or too short,
  *	-EPERM when it asks for what only the kernel may do.
  */
-int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, size_t length,
-			   struct cxib_devx_needs *needs)
+int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
+			   struct cxib_devx_refs *needs)
 {
-	*needs = (struct cxib_devx_needs){};
+	*needs = (struct cxib_devx_refs){};
 	if (!is_about(object, in))
 		return -EINVAL;
 	switch (object->kind) {
@@ -487,4 +487,4 @@ int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, si
 		return -EINVAL;
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_devx_admit_modify);
+EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_modify);

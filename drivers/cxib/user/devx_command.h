@@ -37,14 +37,14 @@ enum cxib_devx_kind {
 };
 
 /**
- * struct cxib_devx_identity - an object, as commands name it
+ * struct cxib_devx_obj_id - an object, as commands name it
  * @kind: what it is
  * @type: enum hw_object_type of a general object; 0 for others
  * @number: its number
  * @from_verbs: it was made by a verb: the kernel knows its state, which only
  *	verbs change
  */
-struct cxib_devx_identity {
+struct cxib_devx_obj_id {
 	enum cxib_devx_kind kind;
 	u16 type;
 	u32 number;
@@ -52,7 +52,7 @@ struct cxib_devx_identity {
 };
 
 /**
- * struct cxib_devx_needs - what a command refers to: it has to be the program's own
+ * struct cxib_devx_refs - what a command refers to: it has to be the program's own
  * @has_uar: there is a page of doorbells
  * @uar: its number
  * @has_eqn: there is an event queue, which has to be one of completions
@@ -65,7 +65,7 @@ struct cxib_devx_identity {
  * @srq: its number
  * @net_raw: the program needs CAP_NET_RAW
  */
-struct cxib_devx_needs {
+struct cxib_devx_refs {
 	bool has_uar;
 	u32 uar;
 	bool has_eqn;
@@ -80,22 +80,22 @@ struct cxib_devx_needs {
 };
 
 /* Bytes of an answer that the number of a new object is in. */
-#define CXIB_DEVX_ANSWER_WITH_NUMBER	32
+#define CXIB_DEVX_CREATE_OUT_SIZE	32
 
 /* From here on the answers of queries list the bus addresses of pages. */
 #define CXIB_DEVX_QUERY_MAX		0x110
 
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio);
-bool cxib_devx_is_question(const void *in);
-int cxib_devx_admit_create(void *in, size_t length, struct cxib_devx_identity *object,
-			   struct cxib_devx_needs *needs);
-void cxib_devx_learn_number(const void *out, size_t length, struct cxib_devx_identity *object);
-void cxib_devx_compose_destroy(const struct cxib_devx_identity *object,
+bool cxib_devx_is_general_cmd(const void *in);
+int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
+			   struct cxib_devx_refs *needs);
+void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object);
+void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 			       struct hw_general_obj_in_cmd_hdr *in);
-int cxib_devx_admit_query(const struct cxib_devx_identity *object, const void *in);
-size_t cxib_devx_room_of_query(const struct cxib_devx_identity *object, size_t room);
-void cxib_devx_hide_addresses(const struct cxib_devx_identity *object, void *out);
-int cxib_devx_admit_modify(const struct cxib_devx_identity *object, void *in, size_t length,
-			   struct cxib_devx_needs *needs);
+int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in);
+size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t room);
+void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out);
+int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
+			   struct cxib_devx_refs *needs);
 
 #endif

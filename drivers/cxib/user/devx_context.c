@@ -32,18 +32,18 @@ static u32 rights_of_caller(u32 uctx_cap)
  *
  * Context: process context of the program, may sleep.
  * Return: 0; -EOPNOTSUPP when the device has no user contexts; otherwise as
- * cxib_create_user_context().
+ * cxib_cmd_create_uctx().
  */
-int cxib_devx_open(struct cxib_context *context)
+int cxib_devx_open(struct cxib_ucontext *context)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
 	if (!caps->log_max_uctx) {
 		ibdev_dbg(&verbs->ib, "the device has no user contexts\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_create_user_context(commands_of(verbs), rights_of_caller(caps->uctx_cap),
+	return cxib_cmd_create_uctx(commands_of(verbs), rights_of_caller(caps->uctx_cap),
 					&context->uid);
 }
 
@@ -51,14 +51,14 @@ int cxib_devx_open(struct cxib_context *context)
  * cxib_devx_close() - the end of cxib_devx_open()
  * @context: context of the program, without objects
  */
-void cxib_devx_close(struct cxib_context *context)
+void cxib_devx_close(struct cxib_ucontext *context)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 
 	if (!context->uid)
 		return;
 	cxib_end_in_device(verbs, NULL,
-			   cxib_destroy_user_context(commands_of(verbs), context->uid));
+			   cxib_cmd_destroy_uctx(commands_of(verbs), context->uid));
 }
 
 /**
@@ -68,20 +68,20 @@ void cxib_devx_close(struct cxib_context *context)
  * Return: the program's context, or an ERR_PTR(): -EPERM when it was opened
  * without commands.
  */
-struct cxib_context *cxib_devx_context(struct uverbs_attr_bundle *attrs)
+struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
 
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
-	if (to_context(ib)->uid)
-		return to_context(ib);
+	if (to_ucontext(ib)->uid)
+		return to_ucontext(ib);
 	ibdev_dbg(ib->device, "the program has not asked for commands when it opened the device\n");
 	return ERR_PTR(-EPERM);
 }
 
 /**
- * cxib_devx_run() - carries out a command of a program
+ * cxib_devx_exec() - carries out a command of a program
  * @context: its context, in whose name the command is
  * @in: input that was looked at
  * @in_length: its bytes
@@ -89,13 +89,13 @@ struct cxib_context *cxib_devx_context(struct uverbs_attr_bundle *attrs)
  * @out_length: room for it
  *
  * Context: process context, may sleep.
- * Return: as cxib_command_run(), but -EREMOTEIO when the device has refused:
+ * Return: as cxib_cmd_exec(), but -EREMOTEIO when the device has refused:
  * the program finds out why in @out.
  */
-int cxib_devx_run(struct cxib_context *context, void *in, size_t in_length, void *out,
+int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
 		  size_t out_length)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	struct cxib_command command = {
 		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
 		.quiet = true,
@@ -103,7 +103,7 @@ int cxib_devx_run(struct cxib_context *context, void *in, size_t in_length, void
 	int err;
 
 	hw_general_obj_in_cmd_hdr_set_uid(in, context->uid);
-	err = cxib_command_run(commands_of(verbs), &command);
+	err = cxib_cmd_exec(commands_of(verbs), &command);
 	if (!command.status)
 		return err;
 	ibdev_dbg(&verbs->ib, "command %s of a program failed: %s (status 0x%x), syndrome 0x%x\n",
@@ -115,16 +115,16 @@ int cxib_devx_run(struct cxib_context *context, void *in, size_t in_length, void
 }
 
 /**
- * cxib_devx_tell() - gives a program what the device has answered
+ * cxib_devx_copy_out() - gives a program what the device has answered
  * @attrs: what was asked for
  * @attribute: where it goes
  * @out: the answer
  * @length: its bytes
- * @err: what cxib_devx_run() has returned
+ * @err: what cxib_devx_exec() has returned
  *
  * Return: @err, or -EFAULT when it cannot be written.
  */
-int cxib_devx_tell(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
+int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
 		   int err)
 {
 	int copied;
@@ -140,13 +140,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
-	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	void *out;
 	int err;
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	if (!cxib_devx_is_question(in)) {
+	if (!cxib_devx_is_general_cmd(in)) {
 		ibdev_dbg(context->ib.device, "command %s (0x%03x) is not one that any program may use\n",
 			  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in));
 		return -EINVAL;
@@ -154,13 +154,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	out = uverbs_zalloc(attrs, out_length);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
-	err = cxib_devx_run(context, in, in_length, out, out_length);
-	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_length, err);
+	err = cxib_devx_exec(context, in, in_length, out, out_length);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, out, out_length, err);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	const struct cxib_hw *hw;
 	u32 vector, eqn;
 	int err;
@@ -170,7 +170,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	err = uverbs_copy_from(&vector, attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC);
 	if (err)
 		return err;
-	hw = to_verbs(context->ib.device)->hw;
+	hw = to_ibdev(context->ib.device)->hw;
 	if (vector >= hw->completion_eq_count) {
 		ibdev_dbg(context->ib.device, "completion vector %u is not possible, 0 to %u are\n",
 			  vector, hw->completion_eq_count - 1);
@@ -183,7 +183,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 /* Of a page that the library has not allocated as an object: those have numbers at once. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	u32 added, page;
 	int err;
 
@@ -192,7 +192,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 	err = uverbs_copy_from(&added, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
 	if (err)
 		return err;
-	err = cxib_registers_number_of_page(context->registers, added, &page);
+	err = cxib_bfregs_dyn_uar_index(context->registers, added, &page);
 	if (err) {
 		ibdev_dbg(context->ib.device, "the program has added no register %u for doorbells\n",
 			  added);
@@ -203,10 +203,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OTHER,
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
-					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 					       UA_MANDATORY, UA_ALLOC_AND_COPY),
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT,
-						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_QUERY_EQN,

@@ -29,8 +29,8 @@
  * @uar: page of doorbells that it uses; NULL if it has none
  */
 struct cxib_devx_object {
-	struct cxib_context *context;
-	struct cxib_devx_identity identity;
+	struct cxib_ucontext *context;
+	struct cxib_devx_obj_id identity;
 	struct rdma_user_mmap_entry *uar;
 };
 
@@ -50,14 +50,14 @@ static unsigned long place_of(enum cxib_devx_kind kind, u32 number)
 	return (unsigned long)kind << NUMBER_BITS | number;
 }
 
-static bool has_made(struct cxib_context *context, enum cxib_devx_kind kind, u32 number)
+static bool has_made(struct cxib_ucontext *context, enum cxib_devx_kind kind, u32 number)
 {
 	return xa_load(&context->devx_objects, place_of(kind, number));
 }
 
-static bool has_cq(struct cxib_context *context, u32 number)
+static bool has_cq(struct cxib_ucontext *context, u32 number)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	const struct cxib_cq *cq;
 	bool is_own;
 
@@ -68,9 +68,9 @@ static bool has_cq(struct cxib_context *context, u32 number)
 	return is_own || has_made(context, CXIB_DEVX_CQ, number);
 }
 
-static bool has_srq(struct cxib_context *context, u32 number)
+static bool has_srq(struct cxib_ucontext *context, u32 number)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	const struct cxib_srq *srq;
 	bool is_own;
 
@@ -82,14 +82,14 @@ static bool has_srq(struct cxib_context *context, u32 number)
 	return is_own || has_made(context, CXIB_DEVX_RMP, number);
 }
 
-static int lacks(const struct cxib_context *context, const char *name, u32 number)
+static int lacks(const struct cxib_ucontext *context, const char *name, u32 number)
 {
 	ibdev_dbg(context->ib.device, "the program has no %s 0x%x\n", name, number);
 	return -EINVAL;
 }
 
 /* The device is not relied upon to know what is the kernel's. */
-static int check_needs(struct cxib_context *context, const struct cxib_devx_needs *needs)
+static int check_needs(struct cxib_ucontext *context, const struct cxib_devx_refs *needs)
 {
 	unsigned int i;
 
@@ -97,7 +97,7 @@ static int check_needs(struct cxib_context *context, const struct cxib_devx_need
 
 	if (needs->net_raw && !capable(CAP_NET_RAW))
 		return -EPERM;
-	if (needs->has_eqn && !is_completion_eq(to_verbs(context->ib.device)->hw, needs->eqn))
+	if (needs->has_eqn && !is_completion_eq(to_ibdev(context->ib.device)->hw, needs->eqn))
 		return lacks(context, "event queue", needs->eqn);
 	if (needs->has_pd && !xa_load(&context->domains, needs->pd))
 		return lacks(context, "protection domain", needs->pd);
@@ -109,7 +109,7 @@ static int check_needs(struct cxib_context *context, const struct cxib_devx_need
 	return 0;
 }
 
-static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_needs *needs)
+static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs *needs)
 {
 	if (!needs->has_uar)
 		return 0;
@@ -124,24 +124,24 @@ static void free_object(struct cxib_devx_object *object)
 	kfree(object);
 }
 
-static int refuse(const struct cxib_context *context, const void *in, int err)
+static int refuse(const struct cxib_ucontext *context, const void *in, int err)
 {
 	ibdev_dbg(context->ib.device, "command %s (0x%03x) is refused to a program: error %d\n",
 		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in), err);
 	return err;
 }
 
-static struct cxib_devx_object *prepare_object(struct cxib_context *context, void *in,
+static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, void *in,
 					       size_t length)
 {
 	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
-	struct cxib_devx_needs needs;
+	struct cxib_devx_refs needs;
 	int err;
 
 	if (!object)
 		return ERR_PTR(-ENOMEM);
 	object->context = context;
-	err = cxib_devx_admit_create(in, length, &object->identity, &needs);
+	err = cxib_devx_check_create(in, length, &object->identity, &needs);
 	if (!err)
 		err = check_needs(context, &needs);
 	if (!err)
@@ -157,7 +157,7 @@ static struct cxib_devx_object *prepare_object(struct cxib_context *context, voi
 /* Others can refer to it from now on. */
 static int publish(struct cxib_devx_object *object)
 {
-	const struct cxib_devx_identity *identity = &object->identity;
+	const struct cxib_devx_obj_id *identity = &object->identity;
 
 	if (identity->kind != CXIB_DEVX_CQ && identity->kind != CXIB_DEVX_RMP)
 		return 0;
@@ -167,7 +167,7 @@ static int publish(struct cxib_devx_object *object)
 
 static void withdraw(struct cxib_devx_object *object)
 {
-	const struct cxib_devx_identity *identity = &object->identity;
+	const struct cxib_devx_obj_id *identity = &object->identity;
 
 	if (identity->kind == CXIB_DEVX_CQ || identity->kind == CXIB_DEVX_RMP)
 		xa_erase(&object->context->devx_objects,
@@ -180,9 +180,9 @@ static int destroy_in_device(struct cxib_devx_object *object, const struct ib_ud
 	struct hw_general_obj_out_cmd_hdr out;
 	int err;
 
-	cxib_devx_compose_destroy(&object->identity, &in);
-	err = cxib_devx_run(object->context, &in, sizeof(in), &out, sizeof(out));
-	return cxib_end_in_device(to_verbs(object->context->ib.device), udata, err);
+	cxib_devx_build_destroy(&object->identity, &in);
+	err = cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
+	return cxib_end_in_device(to_ibdev(object->context->ib.device), udata, err);
 }
 
 static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
@@ -190,10 +190,10 @@ static int create_in_device(struct cxib_devx_object *object, void *in, size_t in
 {
 	int err;
 
-	err = cxib_devx_run(object->context, in, in_length, out, out_length);
+	err = cxib_devx_exec(object->context, in, in_length, out, out_length);
 	if (err)
 		return err;
-	cxib_devx_learn_number(out, out_length, &object->identity);
+	cxib_devx_get_obj_id(out, out_length, &object->identity);
 	err = publish(object);
 	if (err)
 		destroy_in_device(object, NULL);
@@ -207,7 +207,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
 	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
-	struct cxib_context *context = cxib_devx_context(attrs);
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	struct cxib_devx_object *object;
 	size_t room;
 	void *out;
@@ -216,7 +216,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	/* The program may do without the number, who ends the object may not. */
-	room = max_t(size_t, out_length, CXIB_DEVX_ANSWER_WITH_NUMBER);
+	room = max_t(size_t, out_length, CXIB_DEVX_CREATE_OUT_SIZE);
 	out = uverbs_zalloc(attrs, room);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
@@ -231,7 +231,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 		uobject->object = object;
 		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	}
-	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, out_length, err);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, out_length, err);
 }
 
 /* Others that refer to it are ended first: the core tries again after them. */
@@ -256,7 +256,7 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
  * struct cxib_qp surrounds it, and the QP behind it belongs to all of them. A DC
  * target has commands of its own, and perhaps no number.
  */
-static int identify_qp(struct ib_qp *ib, struct cxib_devx_identity *identity)
+static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 {
 	if (ib->real_qp != ib || ib->qp_type == IB_QPT_XRC_TGT || to_qp(ib)->dct)
 		return -EINVAL;
@@ -266,12 +266,12 @@ static int identify_qp(struct ib_qp *ib, struct cxib_devx_identity *identity)
 }
 
 /* An object of a verb, or of a command. */
-static int identify(struct ib_uobject *uobject, struct cxib_devx_identity *identity)
+static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identity)
 {
 	const struct cxib_devx_object *object = uobject->object;
 	struct ib_srq *srq = uobject->object;
 
-	*identity = (struct cxib_devx_identity){ .from_verbs = true };
+	*identity = (struct cxib_devx_obj_id){ .from_verbs = true };
 	switch (uobj_get_object_id(uobject)) {
 	case MLX5_IB_OBJECT_DEVX_OBJ:
 		*identity = object->identity;
@@ -298,9 +298,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
 	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN);
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-	struct cxib_context *context = cxib_devx_context(attrs);
-	struct cxib_devx_identity identity;
-	struct cxib_devx_needs needs;
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
+	struct cxib_devx_obj_id identity;
+	struct cxib_devx_refs needs;
 	void *out;
 	int err;
 
@@ -309,7 +309,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	guard(rwsem_read)(&context->references);
 	err = identify(uobject, &identity);
 	if (!err)
-		err = cxib_devx_admit_modify(&identity, in, in_length, &needs);
+		err = cxib_devx_check_modify(&identity, in, in_length, &needs);
 	if (!err)
 		err = check_needs(context, &needs);
 	if (err)
@@ -317,8 +317,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	out = uverbs_zalloc(attrs, out_length);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
-	err = cxib_devx_run(context, in, in_length, out, out_length);
-	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length, err);
+	err = cxib_devx_exec(context, in, in_length, out, out_length);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length, err);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
@@ -328,8 +328,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 	void *in = uverbs_attr_get_alloced_ptr(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
 	int in_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN);
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
-	struct cxib_context *context = cxib_devx_context(attrs);
-	struct cxib_devx_identity identity;
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
+	struct cxib_devx_obj_id identity;
 	void *out;
 	int err;
 
@@ -337,16 +337,16 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 		return PTR_ERR(context);
 	err = identify(uobject, &identity);
 	if (!err)
-		err = cxib_devx_admit_query(&identity, in);
+		err = cxib_devx_check_query(&identity, in);
 	if (err)
 		return refuse(context, in, err);
 	out = uverbs_zalloc(attrs, max(out_length, CXIB_DEVX_QUERY_MAX));
 	if (IS_ERR(out))
 		return PTR_ERR(out);
-	err = cxib_devx_run(context, in, in_length, out,
-			    cxib_devx_room_of_query(&identity, out_length));
+	err = cxib_devx_exec(context, in, in_length, out,
+			    cxib_devx_query_outlen(&identity, out_length));
 	cxib_devx_hide_addresses(&identity, out);
-	return cxib_devx_tell(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
@@ -354,10 +354,10 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_CREATE,
 					    MLX5_IB_OBJECT_DEVX_OBJ, UVERBS_ACCESS_NEW,
 					    UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN,
-					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 					       UA_MANDATORY, UA_ALLOC_AND_COPY),
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT,
-						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD_DESTROY(MLX5_IB_METHOD_DEVX_OBJ_DESTROY,
@@ -370,10 +370,10 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_MODIFY,
 					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_WRITE,
 					    UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
-					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 					       UA_MANDATORY, UA_ALLOC_AND_COPY),
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT,
-						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
@@ -381,10 +381,10 @@ DECLARE_UVERBS_NAMED_METHOD(MLX5_IB_METHOD_DEVX_OBJ_QUERY,
 					    UVERBS_IDR_ANY_OBJECT, UVERBS_ACCESS_READ,
 					    UA_MANDATORY),
 			    UVERBS_ATTR_PTR_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
-					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+					       UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 					       UA_MANDATORY, UA_ALLOC_AND_COPY),
 			    UVERBS_ATTR_PTR_OUT(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT,
-						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_LEAST),
+						UVERBS_ATTR_MIN_SIZE(CXIB_DEVX_MIN_SIZE),
 						UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_OBJ,

@@ -21,13 +21,13 @@
 #define PAGE_SIZES	GENMASK_ULL(CXIB_LOG_DEVICE_PAGE + 31, CXIB_LOG_DEVICE_PAGE)
 
 /**
- * struct cxib_devx_memory - registered memory
+ * struct cxib_devx_umem - registered memory
  * @context: the program's context
  * @umem: its pages
  * @number: as the device sees it
  */
-struct cxib_devx_memory {
-	struct cxib_context *context;
+struct cxib_devx_umem {
+	struct cxib_ucontext *context;
 	struct ib_umem *umem;
 	u32 number;
 };
@@ -70,7 +70,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 }
 
 /* The largest pages that it consists of; it can begin anywhere on the first one. */
-static unsigned long find_page_size(const struct cxib_devx_memory *memory,
+static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 				    const struct request *request)
 {
 	unsigned long size;
@@ -83,7 +83,7 @@ static unsigned long find_page_size(const struct cxib_devx_memory *memory,
 	return size;
 }
 
-static void list_pages(const struct cxib_devx_memory *memory, unsigned long page_size,
+static void list_pages(const struct cxib_devx_umem *memory, unsigned long page_size,
 		       __be64 *pages)
 {
 	u64 access = CXIB_PAGE_READ | (memory->umem->writable ? CXIB_PAGE_WRITE : 0);
@@ -94,9 +94,9 @@ static void list_pages(const struct cxib_devx_memory *memory, unsigned long page
 		pages[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block) | access);
 }
 
-static int create_in_device(struct cxib_devx_memory *memory, unsigned long page_size)
+static int create_in_device(struct cxib_devx_umem *memory, unsigned long page_size)
 {
-	struct cxib_context *context = memory->context;
+	struct cxib_ucontext *context = memory->context;
 	struct cxib_user_memory_params params = {
 		.uid = context->uid,
 		.page_count = ib_umem_num_dma_blocks(memory->umem, page_size),
@@ -111,16 +111,16 @@ static int create_in_device(struct cxib_devx_memory *memory, unsigned long page_
 		return -ENOMEM;
 	list_pages(memory, page_size, pages);
 	params.pages = pages;
-	err = cxib_create_user_memory(commands_of(to_verbs(context->ib.device)), &params,
+	err = cxib_cmd_create_umem(commands_of(to_ibdev(context->ib.device)), &params,
 				      &memory->number);
 	kvfree(pages);
 	return err;
 }
 
-static struct cxib_devx_memory *register_memory(struct cxib_context *context,
+static struct cxib_devx_umem *register_memory(struct cxib_ucontext *context,
 						const struct request *request)
 {
-	struct cxib_devx_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	struct cxib_devx_umem *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	unsigned long page_size;
 	int err;
 
@@ -140,7 +140,7 @@ static struct cxib_devx_memory *register_memory(struct cxib_context *context,
 	return memory;
 
 release_umem:
-	cxib_release_umem(to_verbs(context->ib.device), memory->umem, err);
+	cxib_release_umem(to_ibdev(context->ib.device), memory->umem, err);
 free_memory:
 	kfree(memory);
 	return ERR_PTR(err);
@@ -150,8 +150,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 {
 	struct ib_uobject *uobject =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
-	struct cxib_context *context = cxib_devx_context(attrs);
-	struct cxib_devx_memory *memory;
+	struct cxib_ucontext *context = cxib_devx_context(attrs);
+	struct cxib_devx_umem *memory;
 	struct request request;
 	int err;
 
@@ -173,13 +173,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			     struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_devx_memory *memory = uobject->object;
-	struct cxib_context *context = memory->context;
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_devx_umem *memory = uobject->object;
+	struct cxib_ucontext *context = memory->context;
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
 	int err;
 
-	err = cxib_destroy_user_memory(commands_of(verbs), context->uid, memory->number);
+	err = cxib_cmd_destroy_umem(commands_of(verbs), context->uid, memory->number);
 	err = cxib_end_in_device(verbs, is_last_call ? NULL : &attrs->driver_udata, err);
 	if (err)
 		return err;

@@ -25,7 +25,7 @@
 			 IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
 /**
- * struct cxib_device_memory - a piece of memory on the device
+ * struct cxib_dm - a piece of memory on the device
  * @ib: as the RDMA core sees it
  * @references: it, and each of its mappings
  * @verbs: RDMA device
@@ -33,55 +33,55 @@
  * @size: its bytes there
  * @mapping: the pages that it lies on
  * @lock: protects what follows
- * @operations: struct cxib_operation by number
+ * @operations: struct cxib_dm_op by number
  */
-struct cxib_device_memory {
+struct cxib_dm {
 	struct ib_dm ib;
 	struct kref references;
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	u64 address;
 	u32 size;
-	struct cxib_mapping mapping;
+	struct cxib_mmap_entry mapping;
 	struct mutex lock; /* operations */
 	struct xarray operations;
 };
 
 /**
- * struct cxib_operation - an operation on memory on the device
+ * struct cxib_dm_op - an operation on memory on the device
  * @mapping: the pages of its address, as many as of the memory
  * @memory: the memory
  * @address: where it begins in BAR 0
  * @number: enum hw_memic_operation_type
  */
-struct cxib_operation {
-	struct cxib_mapping mapping;
-	struct cxib_device_memory *memory;
+struct cxib_dm_op {
+	struct cxib_mmap_entry mapping;
+	struct cxib_dm *memory;
 	u64 address;
 	u8 number;
 };
 
-static struct cxib_device_memory *to_memory(struct ib_dm *ib)
+static struct cxib_dm *to_memory(struct ib_dm *ib)
 {
-	return container_of(ib, struct cxib_device_memory, ib);
+	return container_of(ib, struct cxib_dm, ib);
 }
 
-static unsigned int first_page(const struct cxib_device_memory *memory)
+static unsigned int first_page(const struct cxib_dm *memory)
 {
 	return (memory->address - memory->verbs->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
 /* Of memory, or of an operation on it, that begins there. */
-static unsigned int pages_at(const struct cxib_device_memory *memory, u64 address)
+static unsigned int pages_at(const struct cxib_dm *memory, u64 address)
 {
 	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
 }
 
-static unsigned int pages_of(const struct cxib_device_memory *memory)
+static unsigned int pages_of(const struct cxib_dm *memory)
 {
 	return pages_at(memory, memory->address);
 }
 
-static void release_pages_of(const struct cxib_device_memory *memory)
+static void release_pages_of(const struct cxib_dm *memory)
 {
 	guard(mutex)(&memory->verbs->device_memory_lock);
 	bitmap_clear(memory->verbs->device_memory_pages, first_page(memory), pages_of(memory));
@@ -89,38 +89,38 @@ static void release_pages_of(const struct cxib_device_memory *memory)
 
 static void free_memory(struct kref *references)
 {
-	struct cxib_device_memory *memory = container_of(references, struct cxib_device_memory,
+	struct cxib_dm *memory = container_of(references, struct cxib_dm,
 							 references);
 	struct cxib_command_queue *commands = commands_of(memory->verbs);
 
 	cxib_end_in_device(memory->verbs, NULL,
-			   cxib_dealloc_device_memory(commands, memory->address, memory->size));
+			   cxib_cmd_dealloc_memic(commands, memory->address, memory->size));
 	release_pages_of(memory);
 	mutex_destroy(&memory->lock);
 	kfree(memory);
 }
 
-static void free_memory_mapping(struct cxib_mapping *mapping)
+static void free_memory_mapping(struct cxib_mmap_entry *mapping)
 {
-	struct cxib_device_memory *memory = container_of(mapping, struct cxib_device_memory,
+	struct cxib_dm *memory = container_of(mapping, struct cxib_dm,
 							 mapping);
 
 	kref_put(&memory->references, free_memory);
 }
 
-static void free_operation(struct cxib_mapping *mapping)
+static void free_operation(struct cxib_mmap_entry *mapping)
 {
-	struct cxib_operation *operation = container_of(mapping, struct cxib_operation, mapping);
-	struct cxib_device_memory *memory = operation->memory;
+	struct cxib_dm_op *operation = container_of(mapping, struct cxib_dm_op, mapping);
+	struct cxib_dm *memory = operation->memory;
 
 	cxib_end_in_device(memory->verbs, NULL,
-			   cxib_unmap_memory_operation(commands_of(memory->verbs),
+			   cxib_cmd_dealloc_memic_op(commands_of(memory->verbs),
 						       memory->address, operation->number));
 	kref_put(&memory->references, free_memory);
 	kfree(operation);
 }
 
-static int check_wanted(struct cxib_verbs *verbs, const struct ib_dm_alloc_attr *attr)
+static int check_wanted(struct cxib_ibdev *verbs, const struct ib_dm_alloc_attr *attr)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
@@ -142,13 +142,13 @@ static int check_wanted(struct cxib_verbs *verbs, const struct ib_dm_alloc_attr 
 }
 
 /* The device looks for room in the pages that it is offered. */
-static int find_room(struct cxib_device_memory *memory, u32 alignment)
+static int find_room(struct cxib_dm *memory, u32 alignment)
 {
-	struct cxib_verbs *verbs = memory->verbs;
+	struct cxib_ibdev *verbs = memory->verbs;
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	unsigned int pages = caps->memic_bar_size >> PAGE_SHIFT;
 	unsigned int wanted = DIV_ROUND_UP(memory->size, PAGE_SIZE);
-	struct cxib_device_memory_params params = {
+	struct cxib_memic_params params = {
 		.range = wanted << PAGE_SHIFT,
 		.length = memory->size,
 		.log_alignment = alignment,
@@ -163,7 +163,7 @@ static int find_room(struct cxib_device_memory *memory, u32 alignment)
 		if (first >= pages)
 			return -ENOMEM;
 		params.start = caps->memic_bar_start + ((u64)first << PAGE_SHIFT);
-		err = cxib_alloc_device_memory(commands_of(verbs), &params, &memory->address);
+		err = cxib_cmd_alloc_memic(commands_of(verbs), &params, &memory->address);
 		if (err)
 			continue;
 		if (memory->address - params.start > params.range - memory->size) {
@@ -177,10 +177,10 @@ static int find_room(struct cxib_device_memory *memory, u32 alignment)
 	return err;
 }
 
-static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_device_memory *memory)
+static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
 {
 	u64 offset = offset_in_page(memory->address);
-	u16 index = cxib_mapping_index(&memory->mapping);
+	u16 index = cxib_mmap_page_index(&memory->mapping);
 	int err;
 
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, &index, sizeof(index));
@@ -190,10 +190,10 @@ static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_device_memor
 	return err;
 }
 
-static struct cxib_device_memory *make_memory(struct cxib_verbs *verbs,
+static struct cxib_dm *make_memory(struct cxib_ibdev *verbs,
 					      const struct ib_dm_alloc_attr *attr)
 {
-	struct cxib_device_memory *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
+	struct cxib_dm *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!memory)
@@ -208,8 +208,8 @@ static struct cxib_device_memory *make_memory(struct cxib_verbs *verbs,
 		kfree(memory);
 		return ERR_PTR(err);
 	}
-	memory->mapping = (struct cxib_mapping){
-		.kind = CXIB_MAPPING_MEMORY,
+	memory->mapping = (struct cxib_mmap_entry){
+		.kind = CXIB_MMAP_MEMIC,
 		.address = memory->address & PAGE_MASK,
 		.length = pages_of(memory) << PAGE_SHIFT,
 		.free = free_memory_mapping,
@@ -217,12 +217,12 @@ static struct cxib_device_memory *make_memory(struct cxib_verbs *verbs,
 	return memory;
 }
 
-struct ib_dm *cxib_create_device_memory(struct ib_device *ib, struct ib_ucontext *context,
+struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 					struct ib_dm_alloc_attr *attr,
 					struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
-	struct cxib_device_memory *memory;
+	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_dm *memory;
 	enum mlx5_ib_uapi_dm_type type;
 	int err;
 
@@ -238,7 +238,7 @@ struct ib_dm *cxib_create_device_memory(struct ib_device *ib, struct ib_ucontext
 	memory = make_memory(verbs, attr);
 	if (IS_ERR(memory))
 		return ERR_CAST(memory);
-	err = cxib_mapping_offer(context, &memory->mapping);
+	err = cxib_mmap_insert(context, &memory->mapping);
 	if (err) {
 		kref_put(&memory->references, free_memory);
 		return ERR_PTR(err);
@@ -252,10 +252,10 @@ struct ib_dm *cxib_create_device_memory(struct ib_device *ib, struct ib_ucontext
 }
 
 /* What is mapped stays until it is unmapped. */
-int cxib_destroy_device_memory(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
+int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_device_memory *memory = to_memory(ib);
-	struct cxib_operation *operation;
+	struct cxib_dm *memory = to_memory(ib);
+	struct cxib_dm_op *operation;
 	unsigned long number;
 
 	mutex_lock(&memory->lock);
@@ -268,10 +268,10 @@ int cxib_destroy_device_memory(struct ib_dm *ib, struct uverbs_attr_bundle *attr
 	return 0;
 }
 
-struct ib_mr *cxib_register_piece(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
+struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
 				  struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_device_memory *memory = to_memory(dm);
+	struct cxib_dm *memory = to_memory(dm);
 
 	if (attr->access_flags & ~MEMORY_ACCESS) {
 		ibdev_dbg(ib->device,
@@ -280,15 +280,15 @@ struct ib_mr *cxib_register_piece(struct ib_pd *ib, struct ib_dm *dm, struct ib_
 		return ERR_PTR(-EINVAL);
 	}
 	/* That it ends within the memory the core has looked at. */
-	return cxib_register_device_memory(ib, memory->address + attr->offset, attr->length,
+	return cxib_reg_memic_mr(ib, memory->address + attr->offset, attr->length,
 					   attr->access_flags);
 }
 
-static struct cxib_operation *make_operation(struct ib_ucontext *context,
-					     struct cxib_device_memory *memory, u8 number)
+static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
+					     struct cxib_dm *memory, u8 number)
 {
-	struct cxib_verbs *verbs = memory->verbs;
-	struct cxib_operation *operation;
+	struct cxib_ibdev *verbs = memory->verbs;
+	struct cxib_dm_op *operation;
 	int err;
 
 	lockdep_assert_held(&memory->lock);
@@ -296,14 +296,14 @@ static struct cxib_operation *make_operation(struct ib_ucontext *context,
 	operation = kzalloc(sizeof(*operation), GFP_KERNEL_ACCOUNT);
 	if (!operation)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_map_memory_operation(commands_of(verbs), memory->address, number,
+	err = cxib_cmd_alloc_memic_op(commands_of(verbs), memory->address, number,
 					&operation->address);
 	if (err)
 		goto free_operation;
 	operation->memory = memory;
 	operation->number = number;
-	operation->mapping = (struct cxib_mapping){
-		.kind = CXIB_MAPPING_OPERATION,
+	operation->mapping = (struct cxib_mmap_entry){
+		.kind = CXIB_MMAP_MEMIC_OP,
 		.address = operation->address & PAGE_MASK,
 		.length = pages_at(memory, operation->address) << PAGE_SHIFT,
 		.free = free_operation,
@@ -312,7 +312,7 @@ static struct cxib_operation *make_operation(struct ib_ucontext *context,
 		err = -EBADMSG;
 		goto unmap_operation;
 	}
-	err = cxib_mapping_offer(context, &operation->mapping);
+	err = cxib_mmap_insert(context, &operation->mapping);
 	if (err)
 		goto unmap_operation;
 	kref_get(&memory->references);
@@ -325,17 +325,17 @@ static struct cxib_operation *make_operation(struct ib_ucontext *context,
 	return operation;
 
 unmap_operation:
-	cxib_end_in_device(verbs, NULL, cxib_unmap_memory_operation(commands_of(verbs),
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_memic_op(commands_of(verbs),
 								    memory->address, number));
 free_operation:
 	kfree(operation);
 	return ERR_PTR(err);
 }
 
-static int tell_operation(struct uverbs_attr_bundle *attrs, const struct cxib_operation *operation)
+static int tell_operation(struct uverbs_attr_bundle *attrs, const struct cxib_dm_op *operation)
 {
 	u64 offset = offset_in_page(operation->address);
-	u16 index = cxib_mapping_index(&operation->mapping);
+	u16 index = cxib_mmap_page_index(&operation->mapping);
 	int err;
 
 	err = uverbs_copy_to(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, &offset,
@@ -351,8 +351,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	struct ib_uobject *object =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
 	struct ib_dm *dm = object->object;
-	struct cxib_device_memory *memory = to_memory(dm);
-	struct cxib_operation *operation;
+	struct cxib_dm *memory = to_memory(dm);
+	struct cxib_dm_op *operation;
 	u8 number;
 	int err;
 
@@ -378,9 +378,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
 	struct ib_uobject *object =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
 	struct ib_dm *dm = object->object;
-	struct cxib_device_memory *memory = to_memory(dm);
+	struct cxib_dm *memory = to_memory(dm);
 	u64 offset = offset_in_page(memory->address);
-	u16 index = cxib_mapping_index(&memory->mapping);
+	u16 index = cxib_mmap_page_index(&memory->mapping);
 	u64 length = dm->length;
 	int err;
 

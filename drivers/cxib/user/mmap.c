@@ -38,25 +38,25 @@ static unsigned long index_of(unsigned long offset)
 
 static phys_addr_t address_in_bar(struct ib_device *ib, u64 offset)
 {
-	struct pci_dev *pdev = to_pci_dev(to_verbs(ib)->hw->bus->dev);
+	struct pci_dev *pdev = to_pci_dev(to_ibdev(ib)->hw->bus->dev);
 
 	return pci_resource_start(pdev, DEVICE_BAR) + offset;
 }
 
 /**
- * cxib_mapping_offer() - gives a part of BAR 0 an offset that can be mapped
+ * cxib_mmap_insert() - gives a part of BAR 0 an offset that can be mapped
  * @ib: the program's context
  * @mapping: what is mapped; its offset is filled
  *
  * Return: 0; -ENOMEM; -EBUSY when there is no offset left.
  */
-int cxib_mapping_offer(struct ib_ucontext *ib, struct cxib_mapping *mapping)
+int cxib_mmap_insert(struct ib_ucontext *ib, struct cxib_mmap_entry *mapping)
 {
 	unsigned long first = (unsigned long)MLX5_IB_MMAP_DEVICE_MEM << COMMAND_SHIFT;
 	unsigned long high;
 	int err = -EBUSY;
 
-	if (cxib_mapping_is_doorbells(mapping))
+	if (cxib_mmap_is_uar(mapping))
 		return rdma_user_mmap_entry_insert_range(ib, &mapping->entry, mapping->length,
 							 FIRST_DOORBELL, LAST_DOORBELL);
 	for (high = 0; high <= INDEX_HIGH_MAX && err == -EBUSY; high++, first += INDEX_HIGH)
@@ -66,10 +66,10 @@ int cxib_mapping_offer(struct ib_ucontext *ib, struct cxib_mapping *mapping)
 }
 
 /**
- * cxib_mapping_index() - the index that a program finds memory on the device under
+ * cxib_mmap_page_index() - the index that a program finds memory on the device under
  * @mapping: mapping of such memory that was offered
  */
-u16 cxib_mapping_index(const struct cxib_mapping *mapping)
+u16 cxib_mmap_page_index(const struct cxib_mmap_entry *mapping)
 {
 	return index_of(mapping->entry.start_pgoff);
 }
@@ -80,13 +80,13 @@ u16 cxib_mapping_index(const struct cxib_mapping *mapping)
  */
 static bool is_combined(enum cxib_mapping_kind kind)
 {
-	return kind == CXIB_MAPPING_MEMORY || kind == CXIB_MAPPING_COMBINED_DOORBELLS;
+	return kind == CXIB_MMAP_MEMIC || kind == CXIB_MMAP_UAR_WC;
 }
 
 static int map_entry(struct ib_ucontext *ib, struct vm_area_struct *vma,
 		     struct rdma_user_mmap_entry *entry)
 {
-	const struct cxib_mapping *mapping = to_mapping(entry);
+	const struct cxib_mmap_entry *mapping = to_mapping(entry);
 	pgprot_t protection;
 
 	protection = is_combined(mapping->kind) ? pgprot_writecombine(vma->vm_page_prot) :
@@ -109,10 +109,10 @@ static int map_offered(struct ib_ucontext *ib, struct vm_area_struct *vma)
 }
 
 /* A page that came with the context, of which the program knows the place only. */
-static int map_page(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_static_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry =
-		cxib_registers_page(to_context(ib)->registers, index_of(vma->vm_pgoff));
+		cxib_bfregs_uar(to_ucontext(ib)->registers, index_of(vma->vm_pgoff));
 
 	return entry ? map_entry(ib, vma, entry) : -EINVAL;
 }
@@ -121,13 +121,13 @@ static int map_page(struct ib_ucontext *ib, struct vm_area_struct *vma)
  * The program wants writes to the page combined, and has no other way to get
  * one. It can do without: it is told that registers take no requests.
  */
-static int map_added_page(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_dyn_uar(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
 
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	entry = cxib_registers_added_page(to_context(ib), index_of(vma->vm_pgoff));
+	entry = cxib_bfregs_dyn_uar(to_ucontext(ib), index_of(vma->vm_pgoff));
 	return IS_ERR(entry) ? PTR_ERR(entry) : map_entry(ib, vma, entry);
 }
 
@@ -150,7 +150,7 @@ static int check_reader(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	return 0;
 }
 
-static int map_timer(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_core_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	phys_addr_t address = address_in_bar(ib->device, TIMER_OFFSET);
 	int err = check_reader(ib, vma);
@@ -159,9 +159,9 @@ static int map_timer(struct ib_ucontext *ib, struct vm_area_struct *vma)
 					pgprot_noncached(vma->vm_page_prot), NULL);
 }
 
-static int map_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
+static int mmap_clock_info(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
-	struct page *page = cxib_clock_page(to_verbs(ib->device));
+	struct page *page = cxib_clock_page(to_ibdev(ib->device));
 	int err = check_reader(ib, vma);
 
 	if (err)
@@ -171,27 +171,27 @@ static int map_clock(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	return vm_insert_page(vma, vma->vm_start, page);
 }
 
-int cxib_map(struct ib_ucontext *ib, struct vm_area_struct *vma)
+int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	switch (command_of(vma)) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_NC_PAGE:
-		return map_page(ib, vma);
+		return mmap_static_uar(ib, vma);
 	case MLX5_IB_MMAP_ALLOC_WC:
-		return map_added_page(ib, vma);
+		return mmap_dyn_uar(ib, vma);
 	case MLX5_IB_MMAP_CORE_CLOCK:
-		return map_timer(ib, vma);
+		return mmap_core_clock(ib, vma);
 	case MLX5_IB_MMAP_CLOCK_INFO:
-		return map_clock(ib, vma);
+		return mmap_clock_info(ib, vma);
 	default:
 		return map_offered(ib, vma);
 	}
 }
 
 /* Nobody has it, and nobody maps it any more. */
-void cxib_free_mapping(struct rdma_user_mmap_entry *entry)
+void cxib_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	struct cxib_mapping *mapping = to_mapping(entry);
+	struct cxib_mmap_entry *mapping = to_mapping(entry);
 
 	mapping->free(mapping);
 }

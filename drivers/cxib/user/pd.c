@@ -4,7 +4,7 @@
 
 #include "user/user.h"
 
-static int create_user_pd(struct ib_pd *ib, struct cxib_context *context, struct ib_udata *udata)
+static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct cxib_pd *pd = to_pd(ib);
 	int err;
@@ -12,32 +12,32 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_context *context, struct
 	pd->uid = context->uid;
 	/* Who destroys one forgets its number only after the device could give it away again. */
 	guard(rwsem_read)(&context->references);
-	err = cxib_create_pd(ib, udata);
+	err = cxib_alloc_pd_kernel(ib, udata);
 	if (err)
 		return err;
 	err = xa_insert(&context->domains, pd->number, pd, GFP_KERNEL);
 	if (err)
-		cxib_destroy_pd(ib, NULL);
+		cxib_dealloc_pd_kernel(ib, NULL);
 	return err;
 }
 
-int cxib_create_any_pd(struct ib_pd *ib, struct ib_udata *udata)
+int cxib_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	if (!udata)
-		return cxib_create_pd(ib, NULL);
-	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_context, ib), udata);
+		return cxib_alloc_pd_kernel(ib, NULL);
+	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib), udata);
 }
 
-int cxib_destroy_any_pd(struct ib_pd *ib, struct ib_udata *udata)
+int cxib_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
-	struct cxib_context *context;
+	struct cxib_ucontext *context;
 	int err;
 
 	if (!udata)
-		return cxib_destroy_pd(ib, NULL);
-	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+		return cxib_dealloc_pd_kernel(ib, NULL);
+	context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	guard(rwsem_write)(&context->references);
-	err = cxib_destroy_pd(ib, udata);
+	err = cxib_dealloc_pd_kernel(ib, udata);
 	if (!err)
 		xa_erase(&context->domains, to_pd(ib)->number);
 	return err;

@@ -43,7 +43,7 @@ static int check_dc_type(struct ib_device *ib, u32 flags)
 	return -EINVAL;
 }
 
-static int check_user_index(struct ib_device *ib, const struct cxib_context *context, u32 index)
+static int check_user_index(struct ib_device *ib, const struct cxib_ucontext *context, u32 index)
 {
 	if (index <= CXIB_NO_USER_INDEX && (context->cqe_version || index == CXIB_NO_USER_INDEX))
 		return 0;
@@ -51,7 +51,7 @@ static int check_user_index(struct ib_device *ib, const struct cxib_context *con
 	return -EINVAL;
 }
 
-static int check_page(struct ib_device *ib, const struct cxib_context *context,
+static int check_page(struct ib_device *ib, const struct cxib_ucontext *context,
 		      const struct mlx5_ib_create_qp *request)
 {
 	u32 flags = request->flags & PAGE_FLAGS;
@@ -67,7 +67,7 @@ static int check_page(struct ib_device *ib, const struct cxib_context *context,
 	return -EINVAL;
 }
 
-static int check_request(struct ib_device *ib, const struct cxib_context *context,
+static int check_request(struct ib_device *ib, const struct cxib_ucontext *context,
 			 const struct mlx5_ib_create_qp *request, u32 known)
 {
 	int err = check_flags(ib, request->flags, known);
@@ -91,7 +91,7 @@ static int refuse(struct ib_device *ib, const char *name, u32 value, u32 limit)
 
 static int size_sends(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
 {
-	u32 most = BIT(to_verbs(qp->ib.device)->hw->caps.log_max_qp_sz);
+	u32 most = BIT(to_ibdev(qp->ib.device)->hw->caps.log_max_qp_sz);
 
 	qp->has_sends = request->sq_wqe_count;
 	if (!qp->has_sends)
@@ -105,7 +105,7 @@ static int size_sends(struct cxib_qp *qp, const struct mlx5_ib_create_qp *reques
 static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *request)
 {
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	u32 most = BIT(caps->log_max_qp_sz);
 
 	qp->has_receives = init->cap.max_recv_wr && !init->srq && !cxib_qp_is_xrc(qp);
@@ -113,16 +113,16 @@ static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 		return 0;
 	if (request->rq_wqe_count > most || !is_power_of_2(request->rq_wqe_count))
 		return refuse(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, most);
-	if (request->rq_wqe_shift < CXIB_LOG_OCTWORD ||
+	if (request->rq_wqe_shift < CXIB_LOG_DS_SIZE ||
 	    request->rq_wqe_shift > ilog2(caps->max_wqe_sz_rq)) {
 		ibdev_dbg(qp->ib.device, "rq_wqe_shift %u of a queue pair is not possible, %u to %u are\n",
-			  request->rq_wqe_shift, CXIB_LOG_OCTWORD, ilog2(caps->max_wqe_sz_rq));
+			  request->rq_wqe_shift, CXIB_LOG_DS_SIZE, ilog2(caps->max_wqe_sz_rq));
 		return -EINVAL;
 	}
 	qp->receives.log_size = ilog2(request->rq_wqe_count);
 	qp->receives.log_stride = request->rq_wqe_shift;
 	qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
-	if (qp->has_sends && !IS_ALIGNED(qp->sends.offset, CXIB_SEND_BLOCK)) {
+	if (qp->has_sends && !IS_ALIGNED(qp->sends.offset, CXIB_WQEBB_SIZE)) {
 		ibdev_dbg(qp->ib.device, "a receive queue of %zu bytes leaves no place for the send queue\n",
 			  qp->sends.offset);
 		return -EINVAL;
@@ -130,7 +130,7 @@ static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	return 0;
 }
 
-static int hold_uar(struct cxib_qp *qp, struct cxib_context *context, u32 number)
+static int hold_uar(struct cxib_qp *qp, struct cxib_ucontext *context, u32 number)
 {
 	qp->uar = number;
 	qp->user.uar = cxib_hold_uar(context, number);
@@ -141,24 +141,24 @@ static int hold_uar(struct cxib_qp *qp, struct cxib_context *context, u32 number
 	return 0;
 }
 
-static void take_register(struct cxib_qp *qp, struct cxib_context *context, u32 *page)
+static void take_register(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *page)
 {
-	struct cxib_registers *registers = context->registers;
-	unsigned int number = cxib_register_take(registers);
+	struct cxib_bfregs *registers = context->registers;
+	unsigned int number = cxib_bfreg_alloc(registers);
 
 	qp->user.registers = registers;
 	qp->user.register_number = number;
-	*page = cxib_uar_number(registers->pages[number / CXIB_REGISTERS_OF_PAGE]);
+	*page = cxib_uar_index(registers->pages[number / CXIB_BFREGS_PER_UAR]);
 }
 
-static int hold_doorbells(struct cxib_qp *qp, struct cxib_context *context,
+static int hold_doorbells(struct cxib_qp *qp, struct cxib_ucontext *context,
 			  const struct mlx5_ib_create_qp *request)
 {
 	u32 page = request->bfreg_index;
 	int err = 0;
 
 	if (request->flags & MLX5_QP_FLAG_BFREG_INDEX)
-		err = cxib_registers_number_of_page(context->registers, request->bfreg_index,
+		err = cxib_bfregs_dyn_uar_index(context->registers, request->bfreg_index,
 						    &page);
 	else if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		take_register(qp, context, &page);
@@ -169,7 +169,7 @@ static int hold_doorbells(struct cxib_qp *qp, struct cxib_context *context,
 static u32 register_name(const struct cxib_qp *qp)
 {
 	if (qp->user.registers)
-		return cxib_register_name(qp->user.register_number);
+		return cxib_bfreg_index(qp->user.register_number);
 	/* A library that looks it up although there are no doorbells has to find one. */
 	return qp->user.uar ? U32_MAX : 0;
 }
@@ -179,14 +179,14 @@ static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct 
 	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
 	int err;
 
-	err = cxib_qp_start(qp, init);
+	err = cxib_qp_create_hw(qp, init);
 	if (err)
 		return err;
 	if (qp->has_receives)
 		qp->cap.max_recv_wr = BIT(qp->receives.log_size);
-	err = cxib_put_response(udata, &response, sizeof(response));
+	err = cxib_copy_resp(udata, &response, sizeof(response));
 	if (err)
-		cxib_destroy_queue_pair(&qp->ib, NULL);
+		cxib_destroy_qp_kernel(&qp->ib, NULL);
 	return err;
 }
 
@@ -202,7 +202,7 @@ static int prepare_initiator(struct cxib_qp *qp, const struct ib_qp_init_attr *i
 			     const struct mlx5_ib_create_qp *request)
 {
 	const struct mlx5_ib_create_qp_dci_streams *streams = &request->dci_streams;
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	bool has_streams = request->flags & MLX5_QP_FLAG_DCI_STREAM;
 	u32 most = has_streams ? caps->log_max_dci_stream_channels : 0;
 	u32 most_failed = has_streams ? caps->log_max_dci_errored_streams : 0;
@@ -236,14 +236,14 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 }
 
 static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-		   const struct cxib_context *context, const struct mlx5_ib_create_qp *request)
+		   const struct cxib_ucontext *context, const struct mlx5_ib_create_qp *request)
 {
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	int err;
 
 	err = check_request(qp->ib.device, context, request, known_flags(caps, init->qp_type));
 	if (!err)
-		err = cxib_qp_prepare(qp, init);
+		err = cxib_qp_init(qp, init);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
 		err = prepare_initiator(qp, init, request);
 	if (!err)
@@ -259,7 +259,7 @@ static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct cxib_user_memory memory;
 	int err;
 
@@ -282,7 +282,7 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return err;
 }
 
-static int check_target(struct ib_device *ib, const struct cxib_context *context,
+static int check_target(struct ib_device *ib, const struct cxib_ucontext *context,
 			const struct mlx5_ib_create_qp *request)
 {
 	int err = check_flags(ib, request->flags, DCT_FLAGS);
@@ -300,16 +300,16 @@ static int check_target(struct ib_device *ib, const struct cxib_context *context
 	return check_user_index(ib, context, request->uidx);
 }
 
-static int create_target(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			 const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
 	int err;
 
 	err = check_target(qp->ib.device, context, request);
 	if (!err)
-		err = cxib_qp_prepare(qp, init);
+		err = cxib_qp_init(qp, init);
 	if (err)
 		return err;
 	qp->is_user = true;
@@ -317,58 +317,58 @@ static int create_target(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	err = cxib_dct_create(qp, request->access_key, request->uidx);
 	if (err)
 		return err;
-	err = cxib_put_response(udata, &response, sizeof(response));
+	err = cxib_copy_resp(udata, &response, sizeof(response));
 	if (err)
 		cxib_dct_destroy(qp, NULL);
 	return err;
 }
 
-static int create_user_qp(struct cxib_qp *qp, struct ib_qp_init_attr *init,
+static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
 {
 	struct mlx5_ib_create_qp request;
 	int err;
 
-	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
 		err = check_dc_type(qp->ib.device, request.flags);
 	if (err)
 		return err;
 	if (init->qp_type == IB_QPT_DRIVER && request.flags & MLX5_QP_FLAG_TYPE_DCT)
-		return create_target(qp, init, &request, udata);
+		return create_dct(qp, init, &request, udata);
 	return create_with_queues(qp, init, &request, udata);
 }
 
 /* It has neither queues nor doorbells, whatever the library has made for it. */
-static int create_xrc_receiver(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			       struct ib_udata *udata)
 {
 	int err;
 
-	err = cxib_qp_prepare(qp, init);
+	err = cxib_qp_init(qp, init);
 	if (err)
 		return err;
 	qp->is_user = true;
-	qp->uar = to_verbs(qp->ib.device)->hw->uar;
+	qp->uar = to_ibdev(qp->ib.device)->hw->uar;
 	qp->user_index = CXIB_NO_USER_INDEX;
 	return start(qp, init, udata);
 }
 
-int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
+int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
 	if (!udata)
-		return cxib_create_queue_pair(ib, init, NULL);
+		return cxib_create_qp_kernel(ib, init, NULL);
 	if (init->qp_type == IB_QPT_XRC_TGT)
-		return create_xrc_receiver(to_qp(ib), init, udata);
-	return create_user_qp(to_qp(ib), init, udata);
+		return create_xrc_tgt_qp(to_qp(ib), init, udata);
+	return create_qp_user(to_qp(ib), init, udata);
 }
 
-int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata)
+int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
-	err = cxib_destroy_queue_pair(ib, udata);
+	err = cxib_destroy_qp_kernel(ib, udata);
 	if (!err && qp->is_user)
 		cxib_unpin_queue(&qp->user, &qp->buffer);
 	return err;
@@ -390,23 +390,23 @@ static int create_number(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
 		ibdev_dbg(qp->ib.device, "there is no room for the number of a target\n");
 		return -EINVAL;
 	}
-	err = cxib_modify_queue_pair(&qp->ib, attr, mask, udata);
+	err = cxib_modify_qp_kernel(&qp->ib, attr, mask, udata);
 	if (err)
 		return err;
 	response.response_length = min(sizeof(response), udata->outlen);
 	response.dctn = qp->number;
-	err = cxib_put_response(udata, &response, response.response_length);
+	err = cxib_copy_resp(udata, &response, response.response_length);
 	if (err)
 		cxib_dct_take_back(qp);
 	return err;
 }
 
-int cxib_modify_any_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		       struct ib_udata *udata)
 {
 	struct cxib_qp *qp = to_qp(ib);
 
 	if (udata && makes_target(qp, attr, mask))
 		return create_number(qp, attr, mask, udata);
-	return cxib_modify_queue_pair(ib, attr, mask, udata);
+	return cxib_modify_qp_kernel(ib, attr, mask, udata);
 }

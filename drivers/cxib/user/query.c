@@ -48,32 +48,32 @@ static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *ca
 	return response;
 }
 
-int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
+int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				  struct ib_udata *udata)
 {
 	/* The rest is about Ethernet, and about what this driver does not do. */
 	struct mlx5_ib_query_device_resp response = {
-		.flags = response_flags(&to_verbs(ib)->hw->caps),
-		.cqe_comp_caps = compression(&to_verbs(ib)->hw->caps),
-		.dci_streams_caps = streams(&to_verbs(ib)->hw->caps),
+		.flags = response_flags(&to_ibdev(ib)->hw->caps),
+		.cqe_comp_caps = compression(&to_ibdev(ib)->hw->caps),
+		.dci_streams_caps = streams(&to_ibdev(ib)->hw->caps),
 	};
 	int err;
 
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
-	err = cxib_query_device(ib, attr, udata);
+	err = cxib_fill_device_attr(ib, attr, udata);
 	if (err || !udata || udata->outlen < offsetofend(typeof(response), response_length))
 		return err;
 	response.response_length = min(sizeof(response), udata->outlen);
-	return cxib_put_response(udata, &response, response.response_length);
+	return cxib_copy_resp(udata, &response, response.response_length);
 }
 
 /* For programs that were given an open context: what was told to who opened it. */
-int cxib_query_context(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
+int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
-	cxib_describe_context(to_context(ib), &response);
+	cxib_describe_context(to_ucontext(ib), &response);
 	response.response_length = sizeof(response);
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
 					     &response, sizeof(response));

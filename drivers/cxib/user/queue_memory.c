@@ -13,15 +13,15 @@
 #include "user/user.h"
 
 /**
- * struct cxib_record_page - a page with doorbell records
+ * struct cxib_dbr_page - a page with doorbell records
  * @node: in the context's list
  * @context: the context
  * @umem: the pinned page
  * @users: queues that have a record there; protected by the context's lock
  */
-struct cxib_record_page {
+struct cxib_dbr_page {
 	struct list_head node;
-	struct cxib_context *context;
+	struct cxib_ucontext *context;
 	struct ib_umem *umem;
 	unsigned int users;
 };
@@ -76,9 +76,9 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 	return err;
 }
 
-static struct cxib_record_page *find_page(struct cxib_context *context, u64 address)
+static struct cxib_dbr_page *find_page(struct cxib_ucontext *context, u64 address)
 {
-	struct cxib_record_page *page;
+	struct cxib_dbr_page *page;
 
 	lockdep_assert_held(&context->lock);
 
@@ -89,9 +89,9 @@ static struct cxib_record_page *find_page(struct cxib_context *context, u64 addr
 	return NULL;
 }
 
-static struct cxib_record_page *pin_page(struct cxib_context *context, u64 address)
+static struct cxib_dbr_page *pin_page(struct cxib_ucontext *context, u64 address)
 {
-	struct cxib_record_page *page;
+	struct cxib_dbr_page *page;
 	int err;
 
 	lockdep_assert_held(&context->lock);
@@ -110,10 +110,10 @@ static struct cxib_record_page *pin_page(struct cxib_context *context, u64 addre
 	return page;
 }
 
-static int pin_record(struct cxib_context *context, u64 address, struct cxib_user_queue *user,
+static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_user_queue *user,
 		      dma_addr_t *record)
 {
-	struct cxib_record_page *page;
+	struct cxib_dbr_page *page;
 
 	if (!IS_ALIGNED(address, sizeof(u64))) {
 		ibdev_dbg(context->ib.device,
@@ -133,9 +133,9 @@ static int pin_record(struct cxib_context *context, u64 address, struct cxib_use
 	return 0;
 }
 
-static void unpin_record(struct cxib_record_page *page)
+static void unpin_record(struct cxib_dbr_page *page)
 {
-	struct cxib_context *context = page->context;
+	struct cxib_ucontext *context = page->context;
 
 	guard(mutex)(&context->lock);
 	if (--page->users)
@@ -159,7 +159,7 @@ static void unpin_record(struct cxib_record_page *page)
  *	-ENOMEM when there is no memory, or the program may not pin more,
  *	-EFAULT when there is nothing at these addresses.
  */
-int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
+int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory *memory,
 		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record)
 {
 	int err;
@@ -183,7 +183,7 @@ int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 {
 	if (user->registers)
-		cxib_register_put(user->registers, user->register_number);
+		cxib_bfreg_free(user->registers, user->register_number);
 	if (user->uar)
 		rdma_user_mmap_entry_put(user->uar);
 	if (user->record_page)
@@ -209,7 +209,7 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 			     struct cxib_buffer *buffer, int err)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	struct ib_umem *page;
 
 	/* The page has other records, too, and its books go with the context. */

@@ -10,7 +10,7 @@
 /* What every library sends: up to the flags. */
 #define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_srq, flags)
 
-static int check_request(const struct cxib_srq *srq, const struct cxib_context *context,
+static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
 			 const struct mlx5_ib_create_srq *request)
 {
 	struct ib_device *ib = srq->ib.device;
@@ -34,11 +34,11 @@ static int start(struct cxib_srq *srq, struct ib_udata *udata)
 	struct mlx5_ib_create_srq_resp response = {};
 	int err;
 
-	err = cxib_srq_start(srq);
+	err = cxib_srq_create_hw(srq);
 	if (err)
 		return err;
 	response.srqn = srq->number;
-	err = cxib_put_response(udata, &response, sizeof(response.srqn));
+	err = cxib_copy_resp(udata, &response, sizeof(response.srqn));
 	if (!err)
 		err = cxib_srq_publish(srq);
 	if (err)
@@ -49,17 +49,17 @@ static int start(struct cxib_srq *srq, struct ib_udata *udata)
 static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 			   struct ib_udata *udata)
 {
-	struct cxib_context *context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct mlx5_ib_create_srq request;
 	struct cxib_user_memory memory;
 	int err;
 
 	srq->is_user = true;
-	err = cxib_get_request(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
 	if (!err)
 		err = check_request(srq, context, &request);
 	if (!err)
-		err = cxib_srq_prepare(srq, init);
+		err = cxib_srq_init(srq, init);
 	if (err)
 		return err;
 	srq->user_index = context->cqe_version ? request.uidx : CXIB_NO_USER_INDEX;
@@ -78,24 +78,24 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	return err;
 }
 
-int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
+int cxib_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata)
 {
 	if (!udata)
-		return cxib_create_shared_receive_queue(ib, init);
+		return cxib_create_srq_kernel(ib, init);
 	return create_user_srq(to_srq(ib), init, udata);
 }
 
-int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata)
+int cxib_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
-	struct cxib_context *context;
+	struct cxib_ucontext *context;
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
 	if (!srq->is_user)
-		return cxib_destroy_shared_receive_queue(ib, udata);
-	context = rdma_udata_to_drv_context(udata, struct cxib_context, ib);
+		return cxib_destroy_srq_kernel(ib, udata);
+	context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	guard(rwsem_write)(&context->references);
-	err = cxib_destroy_shared_receive_queue(ib, udata);
+	err = cxib_destroy_srq_kernel(ib, udata);
 	if (!err)
 		cxib_unpin_queue(&srq->user, &srq->buffer);
 	return err;

@@ -19,7 +19,7 @@
  * @number: its number
  */
 struct cxib_uar {
-	struct cxib_mapping mapping;
+	struct cxib_mmap_entry mapping;
 	u32 number;
 };
 
@@ -29,16 +29,16 @@ static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 }
 
 /* Nobody has it, and nobody maps it any more. */
-static void free_uar(struct cxib_mapping *mapping)
+static void free_uar(struct cxib_mmap_entry *mapping)
 {
 	struct ib_ucontext *ib = mapping->entry.ucontext;
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
-	struct cxib_verbs *verbs = to_verbs(ib->device);
-	struct cxib_context *context = to_context(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ucontext *context = to_ucontext(ib);
 
 	xa_erase(&context->uars, uar->number);
 	cxib_end_in_device(verbs, NULL,
-			   cxib_dealloc_uar(commands_of(verbs), context->uid, uar->number));
+			   cxib_cmd_dealloc_uar(commands_of(verbs), context->uid, uar->number));
 	kfree(uar);
 }
 
@@ -48,28 +48,28 @@ static void free_uar(struct cxib_mapping *mapping)
  * @kind: of doorbells, combined or not
  *
  * Return: the page, to be given to rdma_user_mmap_entry_remove(); -ENOMEM; -EBUSY
- * when there is no offset left to map it at; as cxib_alloc_uar().
+ * when there is no offset left to map it at; as cxib_cmd_alloc_uar().
  */
-struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context,
+struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 					     enum cxib_mapping_kind kind)
 {
-	struct cxib_verbs *verbs = to_verbs(context->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
 	struct cxib_uar *uar;
 	int err;
 
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_alloc_uar(commands_of(verbs), context->uid, &uar->number);
+	err = cxib_cmd_alloc_uar(commands_of(verbs), context->uid, &uar->number);
 	if (err)
 		goto free_uar;
-	uar->mapping = (struct cxib_mapping){
+	uar->mapping = (struct cxib_mmap_entry){
 		.kind = kind,
 		.address = (u64)uar->number << CXIB_LOG_UAR_SIZE,
 		.length = PAGE_SIZE,
 		.free = free_uar,
 	};
-	err = cxib_mapping_offer(&context->ib, &uar->mapping);
+	err = cxib_mmap_insert(&context->ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
 	err = xa_insert(&context->uars, uar->number,
@@ -83,17 +83,17 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_context *context,
 
 dealloc_uar:
 	cxib_end_in_device(verbs, NULL,
-			   cxib_dealloc_uar(commands_of(verbs), context->uid, uar->number));
+			   cxib_cmd_dealloc_uar(commands_of(verbs), context->uid, uar->number));
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
 }
 
 /**
- * cxib_uar_number() - what the device calls a page of doorbells
+ * cxib_uar_index() - what the device calls a page of doorbells
  * @uar: the page
  */
-u32 cxib_uar_number(struct rdma_user_mmap_entry *uar)
+u32 cxib_uar_index(struct rdma_user_mmap_entry *uar)
 {
 	return to_uar(uar)->number;
 }
@@ -106,7 +106,7 @@ u32 cxib_uar_number(struct rdma_user_mmap_entry *uar)
  * Return: the page, to be given to rdma_user_mmap_entry_put(); NULL if it is
  * none of the program's.
  */
-struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number)
+struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 number)
 {
 	void *offset = xa_load(&context->uars, number);
 	struct rdma_user_mmap_entry *entry;
@@ -117,7 +117,7 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 	if (!entry)
 		return NULL;
 	/* The offset may be that of another page by now. */
-	if (cxib_mapping_is_doorbells(to_mapping(entry)) && to_uar(entry)->number == number)
+	if (cxib_mmap_is_uar(to_mapping(entry)) && to_uar(entry)->number == number)
 		return entry;
 	rdma_user_mmap_entry_put(entry);
 	return NULL;
@@ -126,7 +126,7 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 num
 static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
 {
 	u64 offset = rdma_user_mmap_get_offset(uar);
-	u32 number = cxib_uar_number(uar);
+	u32 number = cxib_uar_index(uar);
 	u32 length = PAGE_SIZE;
 	int err;
 
@@ -142,16 +142,16 @@ static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *u
 }
 
 /* The library asks for the first type unless it was told that registers take no requests. */
-static int choose_kind(struct cxib_verbs *verbs, enum mlx5_ib_uapi_uar_alloc_type type,
+static int choose_kind(struct cxib_ibdev *verbs, enum mlx5_ib_uapi_uar_alloc_type type,
 		       enum cxib_mapping_kind *kind)
 {
 	switch (type) {
 	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC:
-		*kind = CXIB_MAPPING_DOORBELLS;
+		*kind = CXIB_MMAP_UAR_NC;
 		return 0;
 	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF:
-		*kind = CXIB_MAPPING_COMBINED_DOORBELLS;
-		return cxib_combines_writes(verbs) ? 0 : -EOPNOTSUPP;
+		*kind = CXIB_MMAP_UAR_WC;
+		return cxib_wc_supported(verbs) ? 0 : -EOPNOTSUPP;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -172,10 +172,10 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	err = uverbs_get_const(&type, attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE);
 	if (err)
 		return err;
-	err = choose_kind(to_verbs(ib->device), type, &kind);
+	err = choose_kind(to_ibdev(ib->device), type, &kind);
 	if (err)
 		return err;
-	uar = cxib_create_uar(to_context(ib), kind);
+	uar = cxib_create_uar(to_ucontext(ib), kind);
 	if (IS_ERR(uar))
 		return PTR_ERR(uar);
 	object->object = uar;

@@ -3,7 +3,7 @@
 #include "user/user.h"
 
 /**
- * cxib_get_request() - takes the driver's part of a request
+ * cxib_copy_req() - takes the driver's part of a request
  * @udata: the request
  * @request: filled; zero where the program has sent less
  * @size: its size
@@ -14,7 +14,7 @@
  *	-EOPNOTSUPP when there is more than is known, and it says something,
  *	-EFAULT when it cannot be read.
  */
-int cxib_get_request(struct ib_udata *udata, void *request, size_t size, size_t least)
+int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t least)
 {
 	memset(request, 0, size);
 	if (udata->inlen < least)
@@ -25,14 +25,14 @@ int cxib_get_request(struct ib_udata *udata, void *request, size_t size, size_t 
 }
 
 /**
- * cxib_put_response() - gives the driver's part of a response
+ * cxib_copy_resp() - gives the driver's part of a response
  * @udata: the response
  * @response: what there is to say
  * @size: its size; cut to what the program has room for
  *
  * Return: 0, or -EFAULT when it cannot be written.
  */
-int cxib_put_response(struct ib_udata *udata, const void *response, size_t size)
+int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size)
 {
 	size = min(size, udata->outlen);
 	return size ? ib_copy_to_udata(udata, (void *)response, size) : 0;

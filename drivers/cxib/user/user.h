@@ -12,11 +12,11 @@
 
 #include "verbs/verbs.h"
 
-struct cxib_registers;
+struct cxib_bfregs;
 struct mlx5_ib_alloc_ucontext_resp;
 
 /**
- * struct cxib_context - a program's context
+ * struct cxib_ucontext - a program's context
  * @ib: as the RDMA core sees it
  * @uid: what the device calls it, for commands of the program; 0: it may issue none
  * @cqe_version: format of completions that the library has chosen
@@ -28,9 +28,9 @@ struct mlx5_ib_alloc_ucontext_resp;
  * @registers: doorbells that came with it; NULL if the library allocates them
  * @resize_lock: one completion queue is resized at a time
  * @lock: protects what follows
- * @record_pages: struct cxib_record_page that its queues use
+ * @record_pages: struct cxib_dbr_page that its queues use
  */
-struct cxib_context {
+struct cxib_ucontext {
 	struct ib_ucontext ib;
 	u16 uid;
 	u8 cqe_version;
@@ -38,15 +38,15 @@ struct cxib_context {
 	struct xarray devx_objects;
 	struct rw_semaphore references; /* see above */
 	struct xarray uars;
-	struct cxib_registers *registers;
+	struct cxib_bfregs *registers;
 	struct mutex resize_lock; /* see above */
 	struct mutex lock; /* pages of records */
 	struct list_head record_pages;
 };
 
-static inline struct cxib_context *to_context(struct ib_ucontext *ib)
+static inline struct cxib_ucontext *to_ucontext(struct ib_ucontext *ib)
 {
-	return container_of(ib, struct cxib_context, ib);
+	return container_of(ib, struct cxib_ucontext, ib);
 }
 
 /**
@@ -62,11 +62,11 @@ struct cxib_user_memory {
 };
 
 /* request.c */
-int cxib_get_request(struct ib_udata *udata, void *request, size_t size, size_t least);
-int cxib_put_response(struct ib_udata *udata, const void *response, size_t size);
+int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t least);
+int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size);
 
 /* queue_memory.c */
-int cxib_pin_queue(struct cxib_context *context, const struct cxib_user_memory *memory,
+int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory *memory,
 		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record);
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer);
 void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
@@ -76,48 +76,48 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 
 /* cq.c */
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
-int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct ib_udata *udata);
 #else
-int cxib_create_any_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		       struct uverbs_attr_bundle *attrs);
 #endif
-int cxib_destroy_any_cq(struct ib_cq *ib, struct ib_udata *udata);
-int cxib_resize_any_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
+int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+int cxib_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
 extern const struct uapi_definition cxib_cq_definitions[];
 
 /* pd.c */
-int cxib_create_any_pd(struct ib_pd *ib, struct ib_udata *udata);
-int cxib_destroy_any_pd(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_alloc_pd(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata);
 
 /* srq.c */
-int cxib_create_any_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata);
-int cxib_destroy_any_srq(struct ib_srq *ib, struct ib_udata *udata);
+int cxib_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int cxib_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 
 /* qp.c */
-int cxib_create_any_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
-int cxib_destroy_any_qp(struct ib_qp *ib, struct ib_udata *udata);
-int cxib_modify_any_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
+int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		       struct ib_udata *udata);
 
 /* context.c */
-void cxib_describe_context(const struct cxib_context *context,
+void cxib_describe_context(const struct cxib_ucontext *context,
 			   struct mlx5_ib_alloc_ucontext_resp *response);
 extern const struct cxib_user_interface cxib_user_interface;
 
 /* mapping.c */
-int cxib_map(struct ib_ucontext *ib, struct vm_area_struct *vma);
-void cxib_free_mapping(struct rdma_user_mmap_entry *entry);
+int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
+void cxib_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* query.c */
-int cxib_query_device_for_program(struct ib_device *ib, struct ib_device_attr *attr,
+int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 				  struct ib_udata *udata);
-int cxib_query_context(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs);
+int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs);
 extern const struct uapi_definition cxib_query_definitions[];
 
 /* uar.c */
 extern const struct uapi_definition cxib_user_definitions[];
-u32 cxib_uar_number(struct rdma_user_mmap_entry *uar);
-struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_context *context, u32 number);
+u32 cxib_uar_index(struct rdma_user_mmap_entry *uar);
+struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 number);
 
 #endif

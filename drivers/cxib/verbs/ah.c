@@ -46,7 +46,7 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 EXPORT_SYMBOL_IF_KUNIT(cxib_static_rate);
 
 /* The reverse. */
-u8 cxib_core_rate(u32 code)
+u8 cxib_rate_to_ib(u32 code)
 {
 	return code > RATE_OFFSET ? code - RATE_OFFSET : IB_RATE_PORT_CURRENT;
 }
@@ -86,7 +86,7 @@ static int check_attr(struct ib_device *ib, const struct rdma_ah_attr *attr)
 
 static int fill_address(struct cxib_ah *ah, struct ib_device *ib, const struct rdma_ah_attr *attr)
 {
-	int rate = cxib_static_rate(&to_verbs(ib)->hw->caps, rdma_ah_get_static_rate(attr));
+	int rate = cxib_static_rate(&to_ibdev(ib)->hw->caps, rdma_ah_get_static_rate(attr));
 	struct hw_av *vector = &ah->vector;
 	int err;
 
@@ -127,7 +127,7 @@ int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 	rdma_ah_set_dlid(attr, hw_av_get_rlid(vector));
 	rdma_ah_set_sl(attr, hw_av_get_sl(vector));
 	rdma_ah_set_path_bits(attr, hw_av_get_mlid(vector));
-	rdma_ah_set_static_rate(attr, cxib_core_rate(hw_av_get_stat_rate(vector)));
+	rdma_ah_set_static_rate(attr, cxib_rate_to_ib(hw_av_get_stat_rate(vector)));
 	if (!hw_av_get_grh(vector))
 		return 0;
 	rdma_ah_set_grh(attr, NULL, hw_av_get_flow_label(vector),

@@ -53,7 +53,7 @@ static const struct counter counters[] = {
 };
 
 /* Lists the counters that the device has. */
-static void describe(struct cxib_verbs *verbs)
+static void describe(struct cxib_ibdev *verbs)
 {
 	const void *caps = &verbs->hw->caps;
 	size_t i;
@@ -70,7 +70,7 @@ static void describe(struct cxib_verbs *verbs)
 
 static struct rdma_hw_stats *alloc_port_stats(struct ib_device *ib, u32 number)
 {
-	const struct cxib_verbs *verbs = to_verbs(ib);
+	const struct cxib_ibdev *verbs = to_ibdev(ib);
 
 	return rdma_alloc_hw_stats_struct(verbs->counters, verbs->counter_count,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
@@ -87,11 +87,11 @@ static bool is_registered(struct ib_device *ib)
 /* One command reads all of them, so it is of no use to ask which one is wanted. */
 static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	struct hw_query_q_counter_out out;
 	int err, i;
 
-	err = cxib_query_counter_set(commands_of(verbs), verbs->ports[number - 1].counter_set,
+	err = cxib_cmd_query_q_counter(commands_of(verbs), verbs->ports[number - 1].counter_set,
 				     &out);
 	/* The core loses memory when it is told of an error while it registers the device. */
 	if (err)
@@ -110,23 +110,23 @@ static const struct ib_device_ops ops = {
 };
 
 /* Returns false if the device does not let go of one. */
-static bool dealloc_sets(struct cxib_verbs *verbs, unsigned int count)
+static bool dealloc_sets(struct cxib_ibdev *verbs, unsigned int count)
 {
 	bool all = true;
 
 	while (count--)
-		if (cxib_dealloc_counter_set(commands_of(verbs), verbs->ports[count].counter_set))
+		if (cxib_cmd_dealloc_q_counter(commands_of(verbs), verbs->ports[count].counter_set))
 			all = false;
 	return all;
 }
 
-static int alloc_sets(struct cxib_verbs *verbs)
+static int alloc_sets(struct cxib_ibdev *verbs)
 {
 	unsigned int i;
 	int err;
 
 	for (i = 0; i < verbs->hw->caps.num_ports; i++) {
-		err = cxib_alloc_counter_set(commands_of(verbs), &verbs->ports[i].counter_set);
+		err = cxib_cmd_alloc_q_counter(commands_of(verbs), &verbs->ports[i].counter_set);
 		if (err) {
 			dealloc_sets(verbs, i);
 			return err;
@@ -136,13 +136,13 @@ static int alloc_sets(struct cxib_verbs *verbs)
 }
 
 /**
- * cxib_counter_set() - the counters of queue pairs of a port
+ * cxib_port_q_counter() - the counters of queue pairs of a port
  * @verbs: RDMA device
  * @port: number of the port; anything else: a queue pair that has none yet
  *
  * Return: number of the set; 0: there is none, and nothing is counted.
  */
-u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port)
+u8 cxib_port_q_counter(const struct cxib_ibdev *verbs, u32 port)
 {
 	if (!verbs->has_counters || !rdma_is_port_valid(&verbs->ib, port))
 		return 0;
@@ -156,7 +156,7 @@ u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port)
  * A device that has no counters, or refuses a set of them, does without. The RDMA
  * device is not registered yet.
  */
-int cxib_counters_create(struct cxib_verbs *verbs)
+int cxib_counters_create(struct cxib_ibdev *verbs)
 {
 	int err;
 
@@ -176,8 +176,8 @@ int cxib_counters_create(struct cxib_verbs *verbs)
  * cxib_counters_destroy() - the reverse
  * @verbs: RDMA device without queue pairs
  */
-void cxib_counters_destroy(struct cxib_verbs *verbs)
+void cxib_counters_destroy(struct cxib_ibdev *verbs)
 {
 	if (verbs->has_counters && !dealloc_sets(verbs, verbs->hw->caps.num_ports))
-		cxib_hw_give_up(verbs->hw);
+		cxib_hw_set_fatal(verbs->hw);
 }

@@ -22,9 +22,9 @@
 /* Bytes of a message that announces data, headers and all, for the device to fetch them. */
 #define RENDEZVOUS_HEADER_MAX	64
 
-static struct cxib_verbs *from_device(struct device *dev)
+static struct cxib_ibdev *from_device(struct device *dev)
 {
-	return rdma_device_to_drv_device(dev, struct cxib_verbs, ib);
+	return rdma_device_to_drv_device(dev, struct cxib_ibdev, ib);
 }
 
 /* ibstat and its like have known these three for as long as there has been InfiniBand. */
@@ -62,30 +62,30 @@ static const struct ib_device_ops ops = {
 
 	.advise_mr = cxib_advise_mr,
 	.alloc_mr = cxib_alloc_mr,
-	.alloc_mr_integrity = cxib_alloc_signed_mr,
-	.alloc_mw = cxib_create_mw,
-	.alloc_xrcd = cxib_create_xrcd,
-	.attach_mcast = cxib_attach_multicast,
+	.alloc_mr_integrity = cxib_alloc_mr_integrity,
+	.alloc_mw = cxib_alloc_mw,
+	.alloc_xrcd = cxib_alloc_xrcd,
+	.attach_mcast = cxib_attach_mcast,
 	.check_mr_status = cxib_check_mr_status,
 	.create_ah = cxib_create_ah,
 	.create_user_ah = cxib_create_ah,
-	.dealloc_mw = cxib_destroy_mw,
-	.dealloc_xrcd = cxib_destroy_xrcd,
-	.dereg_mr = cxib_deregister_mr,
+	.dealloc_mw = cxib_dealloc_mw,
+	.dealloc_xrcd = cxib_dealloc_xrcd,
+	.dereg_mr = cxib_dereg_mr,
 	.destroy_ah = cxib_destroy_ah,
 	.device_group = &attribute_group,
-	.detach_mcast = cxib_detach_multicast,
-	.fill_res_cq_entry = cxib_describe_cq,
-	.fill_res_qp_entry = cxib_describe_qp,
-	.fill_stat_mr_entry = cxib_count_mr,
-	.get_dev_fw_str = cxib_get_firmware_string,
+	.detach_mcast = cxib_detach_mcast,
+	.fill_res_cq_entry = cxib_fill_res_cq_entry,
+	.fill_res_qp_entry = cxib_fill_res_qp_entry,
+	.fill_stat_mr_entry = cxib_fill_stat_mr_entry,
+	.get_dev_fw_str = cxib_get_dev_fw_str,
 	.get_dma_mr = cxib_get_dma_mr,
 	.get_link_layer = cxib_get_link_layer,
 	.get_port_immutable = cxib_get_port_immutable,
-	.map_mr_sg = cxib_map_mr,
-	.map_mr_sg_pi = cxib_map_signed_mr,
+	.map_mr_sg = cxib_map_mr_sg,
+	.map_mr_sg_pi = cxib_map_mr_sg_pi,
 	.modify_ah = cxib_modify_ah,
-	.modify_cq = cxib_modify_completion_queue,
+	.modify_cq = cxib_modify_cq,
 	.modify_device = cxib_modify_device,
 	.modify_port = cxib_modify_port,
 	.modify_srq = cxib_modify_srq,
@@ -94,17 +94,17 @@ static const struct ib_device_ops ops = {
 	.post_recv = cxib_post_recv,
 	.post_send = cxib_post_send,
 	.post_srq_recv = cxib_post_srq_recv,
-	.process_mad = cxib_answer_mad,
+	.process_mad = cxib_process_mad,
 	.query_ah = cxib_query_ah,
 	.query_gid = cxib_query_gid,
 	.query_pkey = cxib_query_pkey,
 	.query_port = cxib_query_port,
-	.query_qp = cxib_query_queue_pair,
+	.query_qp = cxib_query_qp,
 	.query_srq = cxib_query_srq,
-	.reg_user_mr = cxib_register_user_mr,
-	.reg_user_mr_dmabuf = cxib_register_shared_buffer,
-	.req_notify_cq = cxib_request_notification,
-	.rereg_user_mr = cxib_reregister_user_mr,
+	.reg_user_mr = cxib_reg_user_mr,
+	.reg_user_mr_dmabuf = cxib_reg_user_mr_dmabuf,
+	.req_notify_cq = cxib_req_notify_cq,
+	.rereg_user_mr = cxib_rereg_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, cxib_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, cxib_cq, ib),
@@ -116,9 +116,9 @@ static const struct ib_device_ops ops = {
 };
 
 /* The users are to let go: everything that they have asked for fails from now on. */
-static void tell_given_up(void *context)
+static void on_fatal(void *context)
 {
-	struct cxib_verbs *verbs = context;
+	struct cxib_ibdev *verbs = context;
 	struct ib_event event = {
 		.device = &verbs->ib,
 		.element.port_num = 1,
@@ -129,12 +129,12 @@ static void tell_given_up(void *context)
 	cxib_flush_later(verbs);
 }
 
-static const struct cxib_event_handlers event_handlers = {
+static const struct cxib_event_ops event_handlers = {
 	.completion = cxib_completion_event,
 	.cq_error = cxib_cq_error_event,
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,
-	.internal_error = tell_given_up,
+	.internal_error = on_fatal,
 	.page_fault = cxib_page_fault_event,
 };
 
@@ -142,7 +142,7 @@ static const struct cxib_event_handlers event_handlers = {
  * The device may have an object that the driver does not know, and refuse to destroy a
  * parent because of it. The command has waited for the late output: cxib_creations_await().
  */
-static bool owes_answers(struct cxib_verbs *verbs)
+static bool owes_answers(struct cxib_ibdev *verbs)
 {
 	return READ_ONCE(commands_of(verbs)->open);
 }
@@ -160,21 +160,21 @@ static bool owes_answers(struct cxib_verbs *verbs)
  * Context: process context, may sleep.
  * Return: 0 when the memory of the object can be freed, otherwise @err.
  */
-int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err)
+int cxib_end_in_device(struct cxib_ibdev *verbs, const struct ib_udata *udata, int err)
 {
 	if (!err)
 		return 0;
-	if (udata && !cxib_command_queue_is_broken(commands_of(verbs)) && !owes_answers(verbs)) {
+	if (udata && !cxib_command_queue_is_fatal(commands_of(verbs)) && !owes_answers(verbs)) {
 		ibdev_dbg(&verbs->ib, "the device does not let an object of a program end: error %d\n",
 			  err);
 		return err;
 	}
-	cxib_hw_give_up(verbs->hw);
-	cxib_hw_quiesce(verbs->hw);
+	cxib_hw_set_fatal(verbs->hw);
+	cxib_hw_dma_off(verbs->hw);
 	return 0;
 }
 
-static void describe_identity(struct cxib_verbs *verbs, struct ib_device_attr *attr)
+static void describe_identity(struct cxib_ibdev *verbs, struct ib_device_attr *attr)
 {
 	const struct cxib_init_segment *firmware = &verbs->hw->firmware;
 	const struct pci_dev *pdev = to_pci_dev(verbs->hw->bus->dev);
@@ -205,7 +205,7 @@ static bool has_masked_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
-static void describe_abilities(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
+static void describe_abilities(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
@@ -247,7 +247,7 @@ static void describe_signatures(const struct cxib_device_caps *caps, struct ib_d
 	attr->sig_prot_cap = IB_PROT_T10DIF_TYPE_1 | IB_PROT_T10DIF_TYPE_2 |
 			     IB_PROT_T10DIF_TYPE_3;
 	attr->sig_guard_cap = IB_GUARD_T10DIF_CRC | IB_GUARD_T10DIF_CSUM;
-	attr->max_pi_fast_reg_page_list_len = CXIB_SIGNED_PIECES_MAX;
+	attr->max_pi_fast_reg_page_list_len = CXIB_SIG_KLMS_MAX;
 }
 
 /* Only programs can use it. */
@@ -282,7 +282,7 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->hca_core_clock = caps->device_frequency_khz;
 	attr->timestamp_mask = CXIB_TIMESTAMP_MASK;
 	attr->max_dm_size = caps->memic ? caps->memic_max_size : 0;
-	attr->max_fast_reg_page_list_len = CXIB_REGISTRATION_MAX;
+	attr->max_fast_reg_page_list_len = CXIB_FAST_REG_MAX;
 	attr->max_pd = BIT(caps->log_max_pd);
 	attr->max_ah = INT_MAX;
 	attr->max_qp_rd_atom = BIT(caps->log_max_ra_req_qp);
@@ -302,9 +302,9 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_pkeys = 128 << caps->pkey_table_size;
 }
 
-int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata)
+int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 
 	*attr = (struct ib_device_attr){};
 	describe_identity(verbs, attr);
@@ -318,7 +318,7 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct 
 
 int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
@@ -326,21 +326,21 @@ int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *
 	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
 		return 0;
 	/* The subnet manager is told by a trap of the firmware's. */
-	err = cxib_set_node_description(commands_of(verbs), change->node_desc);
+	err = cxib_cmd_set_node_desc(commands_of(verbs), change->node_desc);
 	if (!err)
 		memcpy(ib->node_desc, change->node_desc, sizeof(ib->node_desc));
 	return err;
 }
 
-void cxib_get_firmware_string(struct ib_device *ib, char *text)
+void cxib_get_dev_fw_str(struct ib_device *ib, char *text)
 {
-	const struct cxib_init_segment *firmware = &to_verbs(ib)->hw->firmware;
+	const struct cxib_init_segment *firmware = &to_ibdev(ib)->hw->firmware;
 
 	snprintf(text, IB_FW_VERSION_NAME_MAX, "%u.%u.%04u", firmware->firmware_major,
 		 firmware->firmware_minor, firmware->firmware_subminor);
 }
 
-static void describe(struct cxib_verbs *verbs)
+static void describe(struct cxib_ibdev *verbs)
 {
 	struct ib_device *ib = &verbs->ib;
 
@@ -356,7 +356,7 @@ static void describe(struct cxib_verbs *verbs)
  * One key for the memory of all requests of the kernel. Devices that cannot read lists
  * with it get one from the RDMA core for each protection domain.
  */
-static int use_reserved_key(struct cxib_verbs *verbs, u32 key)
+static int use_reserved_key(struct cxib_ibdev *verbs, u32 key)
 {
 	/* It has a meaning of its own in lists of requests to receive. */
 	if (key == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
@@ -368,7 +368,7 @@ static int use_reserved_key(struct cxib_verbs *verbs, u32 key)
 	return 0;
 }
 
-static int learn_special_keys(struct cxib_verbs *verbs)
+static int learn_special_keys(struct cxib_ibdev *verbs)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 	struct cxib_special_keys keys;
@@ -376,7 +376,7 @@ static int learn_special_keys(struct cxib_verbs *verbs)
 
 	if (!caps->umr_ptr_rlky && !caps->dump_fill_mkey)
 		return 0;
-	err = cxib_query_special_keys(commands_of(verbs), &keys);
+	err = cxib_cmd_query_special_contexts(commands_of(verbs), &keys);
 	if (err)
 		return cxib_command_optional(err);
 	if (caps->dump_fill_mkey)
@@ -384,7 +384,7 @@ static int learn_special_keys(struct cxib_verbs *verbs)
 	return caps->umr_ptr_rlky ? use_reserved_key(verbs, keys.reserved) : 0;
 }
 
-static int learn(struct cxib_verbs *verbs)
+static int learn(struct cxib_ibdev *verbs)
 {
 	int err;
 
@@ -394,12 +394,12 @@ static int learn(struct cxib_verbs *verbs)
 	err = cxib_ports_create(verbs);
 	if (err)
 		return err;
-	err = cxib_query_node_description(commands_of(verbs), verbs->ib.node_desc);
+	err = cxib_cmd_query_node_desc(commands_of(verbs), verbs->ib.node_desc);
 	return cxib_command_optional(err);
 }
 
 /* A disk that waits may be where memory is reclaimed to, so this gets on without memory. */
-static int prepare_flushing(struct cxib_verbs *verbs)
+static int prepare_flushing(struct cxib_ibdev *verbs)
 {
 	verbs->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 					   dev_name(verbs->hw->bus->dev));
@@ -407,7 +407,7 @@ static int prepare_flushing(struct cxib_verbs *verbs)
 }
 
 /* Nobody posts any more, and the device tells no more of its end. */
-static void stop_flushing(struct cxib_verbs *verbs)
+static void stop_flushing(struct cxib_ibdev *verbs)
 {
 	cancel_delayed_work_sync(&verbs->fail_datagrams);
 	cancel_work_sync(&verbs->flush);
@@ -422,9 +422,9 @@ static void stop_flushing(struct cxib_verbs *verbs)
  * Return: the RDMA device, to be given to cxib_verbs_unregister(), or an
  * ERR_PTR(): then the kernel log says what failed.
  */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
+struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
 {
-	struct cxib_verbs *verbs = ib_alloc_device(cxib_verbs, ib);
+	struct cxib_ibdev *verbs = ib_alloc_device(cxib_ibdev, ib);
 	int err;
 
 	if (!verbs) {
@@ -437,13 +437,13 @@ struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&verbs->signed_regions, XA_FLAGS_LOCK_IRQ);
-	INIT_WORK(&verbs->flush, cxib_flush_completion_queues);
-	INIT_DELAYED_WORK(&verbs->fail_datagrams, cxib_fail_datagrams);
+	INIT_WORK(&verbs->flush, cxib_flush_cqs);
+	INIT_DELAYED_WORK(&verbs->fail_datagrams, cxib_flush_mads);
 	spin_lock_init(&verbs->flush_lock);
 	mutex_init(&verbs->xrc.lock);
 	mutex_init(&verbs->combining_lock);
 	cxib_umr_init(verbs);
-	cxib_paging_init(verbs);
+	cxib_odp_init(verbs);
 	describe(verbs);
 	verbs->user = user;
 	ib_set_device_ops(&verbs->ib, user->ops);
@@ -489,12 +489,12 @@ dealloc_device:
  *
  * Context: process context, may sleep.
  */
-void cxib_verbs_unregister(struct cxib_verbs *verbs)
+void cxib_verbs_unregister(struct cxib_ibdev *verbs)
 {
 	/* Programs may have parents of what the device has made without saying so. */
 	cxib_quarantine_end(verbs);
 	ib_unregister_device(&verbs->ib);
-	cxib_paging_destroy(verbs);
+	cxib_odp_destroy(verbs);
 	cxib_umr_destroy(verbs);
 	cxib_hw_set_client(verbs->hw, NULL);
 	stop_flushing(verbs);

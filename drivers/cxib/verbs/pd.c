@@ -5,27 +5,27 @@
 #include "hw/mkey.h"
 #include "verbs/verbs.h"
 
-int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata)
+int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
 	struct mlx5_ib_alloc_pd_resp response;
 	int err;
 
 	mutex_init(&pd->key_lock);
-	err = cxib_alloc_pd(commands_of(verbs), pd->uid, &pd->number);
+	err = cxib_cmd_alloc_pd(commands_of(verbs), pd->uid, &pd->number);
 	if (err || !udata)
 		return err;
 	response.pdn = pd->number;
 	err = ib_copy_to_udata(udata, &response, min(sizeof(response), udata->outlen));
 	if (err)
 		cxib_end_in_device(verbs, NULL,
-				   cxib_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
+				   cxib_cmd_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
 	return err;
 }
 
 /**
- * cxib_pd_prepare_key() - a protection domain gets a key of all memory
+ * cxib_pd_create_dma_mkey() - a protection domain gets a key of all memory
  * @ib: protection domain of the kernel's
  *
  * Requests of queue pairs name memory with the reserved key, which is the same in all
@@ -35,11 +35,11 @@ int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata)
  * them needs it.
  *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_mkey().
+ * Return: 0, or as cxib_cmd_create_mkey().
  */
-int cxib_pd_prepare_key(struct ib_pd *ib)
+int cxib_pd_create_dma_mkey(struct ib_pd *ib)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
 		.pd = to_pd(ib)->number,
 		.local_write = true,
@@ -55,20 +55,20 @@ int cxib_pd_prepare_key(struct ib_pd *ib)
 		pd->key = ib->local_dma_lkey;
 		return 0;
 	}
-	params.variant = cxib_next_key_variant(verbs);
-	err = cxib_create_mkey(commands_of(verbs), &params, &pd->key);
+	params.variant = cxib_next_mkey_variant(verbs);
+	err = cxib_cmd_create_mkey(commands_of(verbs), &params, &pd->key);
 	pd->has_key = !err;
 	return err;
 }
 
-int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata)
+int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
 
 	if (pd->has_key)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), pd->key));
+		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), pd->key));
 	pd->has_key = false;
 	return cxib_end_in_device(verbs, udata,
-				  cxib_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
+				  cxib_cmd_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
 }

@@ -20,20 +20,20 @@
  */
 struct memory {
 	struct cxib_kept kept;
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	struct ib_umem *umem;
 	struct cxib_buffer buffer;
-	struct cxib_record record;
+	struct cxib_dbr record;
 };
 
 static void let_go(const struct memory *memory)
 {
 	struct cxib_buffer buffer = memory->buffer;
-	struct cxib_record record = memory->record;
+	struct cxib_dbr record = memory->record;
 
 	ib_umem_release(memory->umem);
 	if (record.words)
-		cxib_record_destroy(memory->verbs->hw, &record);
+		cxib_dbr_free(memory->verbs->hw, &record);
 	if (buffer.pages)
 		cxib_buffer_destroy(&buffer, memory->verbs->hw->bus->dev);
 }
@@ -51,10 +51,10 @@ static void free_kept(struct cxib_kept *kept)
  * @verbs: RDMA device
  * @err: how the command has ended
  */
-bool cxib_may_come_true(struct cxib_verbs *verbs, int err)
+bool cxib_may_come_true(struct cxib_ibdev *verbs, int err)
 {
 	return err && (!cxib_command_is_refusal(err) ||
-		       cxib_command_queue_is_broken(commands_of(verbs)));
+		       cxib_command_queue_is_fatal(commands_of(verbs)));
 }
 
 static void release(const struct memory *memory, int err)
@@ -78,7 +78,7 @@ static void release(const struct memory *memory, int err)
  *
  * Context: process context, may sleep.
  */
-void cxib_release_umem(struct cxib_verbs *verbs, struct ib_umem *umem, int err)
+void cxib_release_umem(struct cxib_ibdev *verbs, struct ib_umem *umem, int err)
 {
 	if (umem)
 		release(&(struct memory){ .verbs = verbs, .umem = umem }, err);
@@ -94,8 +94,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
  *
  * Context: process context, may sleep.
  */
-void cxib_free_queue_memory(struct cxib_verbs *verbs, struct cxib_buffer *buffer,
-			    struct cxib_record *record, int err)
+void cxib_free_queue_memory(struct cxib_ibdev *verbs, struct cxib_buffer *buffer,
+			    struct cxib_dbr *record, int err)
 {
 	release(&(struct memory){ .verbs = verbs, .buffer = *buffer, .record = *record }, err);
 }
@@ -110,12 +110,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
  *
  * Context: process context, may sleep.
  */
-void cxib_quarantine_end(struct cxib_verbs *verbs)
+void cxib_quarantine_end(struct cxib_ibdev *verbs)
 {
 	if (!cxib_creations_are_open(commands_of(verbs)))
 		return;
-	cxib_hw_give_up(verbs->hw);
-	cxib_hw_quiesce(verbs->hw);
+	cxib_hw_set_fatal(verbs->hw);
+	cxib_hw_dma_off(verbs->hw);
 	cxib_creations_free(commands_of(verbs));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_quarantine_end);

@@ -11,14 +11,14 @@
 #include <linux/types.h>
 
 struct cxib_buffer;
-struct cxib_record;
-struct cxib_verbs;
+struct cxib_dbr;
+struct cxib_ibdev;
 struct ib_umem;
 
-bool cxib_may_come_true(struct cxib_verbs *verbs, int err);
-void cxib_release_umem(struct cxib_verbs *verbs, struct ib_umem *umem, int err);
-void cxib_free_queue_memory(struct cxib_verbs *verbs, struct cxib_buffer *buffer,
-			    struct cxib_record *record, int err);
-void cxib_quarantine_end(struct cxib_verbs *verbs);
+bool cxib_may_come_true(struct cxib_ibdev *verbs, int err);
+void cxib_release_umem(struct cxib_ibdev *verbs, struct ib_umem *umem, int err);
+void cxib_free_queue_memory(struct cxib_ibdev *verbs, struct cxib_buffer *buffer,
+			    struct cxib_dbr *record, int err);
+void cxib_quarantine_end(struct cxib_ibdev *verbs);
 
 #endif

@@ -29,7 +29,7 @@ static int put(struct sk_buff *message, const struct detail *details, size_t cou
 	return 0;
 }
 
-int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib)
+int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 {
 	const struct cxib_cq *cq = to_cq(ib);
 	const struct detail details[] = {
@@ -43,7 +43,7 @@ int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib)
 	return put(message, details, ARRAY_SIZE(details));
 }
 
-int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib)
+int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	const struct cxib_qp *qp = to_qp(ib);
 	const struct detail details[] = {
@@ -60,10 +60,10 @@ int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib)
 }
 
 /* What 'rdma statistic show mr' tells of a region whose pages come in on demand. */
-int cxib_count_mr(struct sk_buff *message, struct ib_mr *ib)
+int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib)
 {
 	const struct cxib_mr *mr = to_mr(ib);
-	struct cxib_paged_mr *paged;
+	struct cxib_odp_mr *paged;
 	struct nlattr *table;
 
 	if (ib->type == IB_MR_TYPE_INTEGRITY || !mr->umem || !mr->umem->is_odp)

@@ -22,7 +22,7 @@
 #define CXIB_COUNTERS_MAX	24
 
 /* Entries of a region that requests register: lists of 64 KiB with the largest ones. */
-#define CXIB_REGISTRATION_MAX	4096
+#define CXIB_FAST_REG_MAX	4096
 
 /* Bits of the device's clock that completions have, and that can be mapped. */
 #define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
@@ -67,7 +67,7 @@ struct cxib_port {
 };
 
 struct cxib_clock;
-struct cxib_registers;
+struct cxib_bfregs;
 struct cxib_user_interface;
 
 /**
@@ -89,14 +89,14 @@ struct cxib_xrc {
 	u32 cqn;
 	u32 srqn;
 	struct cxib_buffer buffer;
-	struct cxib_record records[2];
+	struct cxib_dbr records[2];
 };
 
 /* Whether requests can be written into doorbell registers. */
 enum cxib_write_combining {
-	CXIB_WRITES_UNTRIED,
-	CXIB_WRITES_COMBINED,
-	CXIB_WRITES_NOT_COMBINED,
+	CXIB_WC_UNKNOWN,
+	CXIB_WC_SUPPORTED,
+	CXIB_WC_UNSUPPORTED,
 };
 
 struct cxib_qp;
@@ -143,17 +143,17 @@ struct cxib_umr {
 };
 
 /**
- * struct cxib_paging - memory that programs have, and the device gets when it needs it
+ * struct cxib_odp - memory that programs have, and the device gets when it needs it
  * @lock: protects @workqueue while it is made
  * @workqueue: where faults are handled and pages brought in ahead; NULL until there
  *	is a region that needs it
- * @regions: struct cxib_paged_mr by index of its keys, those of parts among them. A
+ * @regions: struct cxib_odp_mr by index of its keys, those of parts among them. A
  *	region without its first key here is going
  * @faults: faults that wait for a worker, or have one
  * @room: woken when @faults has become less
  * @prefetches: prefetches that are queued or carried out
  */
-struct cxib_paging {
+struct cxib_odp {
 	struct mutex lock; /* see above */
 	struct workqueue_struct *workqueue;
 	struct xarray regions;
@@ -163,7 +163,7 @@ struct cxib_paging {
 };
 
 /**
- * struct cxib_verbs - the RDMA device of an HCA
+ * struct cxib_ibdev - the RDMA device of an HCA
  * @ib: as the RDMA core sees it
  * @hw: the HCA
  * @client: tells of events
@@ -177,7 +177,7 @@ struct cxib_paging {
  * @queue_pairs: struct cxib_qp by number; read in interrupts
  * @completion_queues: struct cxib_cq by number; read in interrupts
  * @shared_queues: struct cxib_srq by number
- * @signed_regions: struct cxib_signed_mr by index of its key; read in interrupts
+ * @signed_regions: struct cxib_sig_mr by index of its key; read in interrupts
  * @user: what programs need
  * @workqueue: for what follows; it gets on without memory
  * @flush: has the users of all completion queues look into them
@@ -194,7 +194,7 @@ struct cxib_paging {
  * @device_memory_lock: protects @device_memory_pages
  * @device_memory_pages: bit n: a program has memory on page n of the device's
  */
-struct cxib_verbs {
+struct cxib_ibdev {
 	struct ib_device ib;
 	struct cxib_hw *hw;
 	struct cxib_hw_client client;
@@ -216,7 +216,7 @@ struct cxib_verbs {
 	spinlock_t flush_lock; /* see above */
 	struct cxib_xrc xrc;
 	struct cxib_umr umr;
-	struct cxib_paging paging;
+	struct cxib_odp paging;
 	struct cxib_clock *clock;
 	struct mutex combining_lock; /* see above */
 	enum cxib_write_combining combining;
@@ -234,14 +234,14 @@ struct cxib_reference {
 	struct completion gone;
 };
 
-struct cxib_record_page;
+struct cxib_dbr_page;
 
 /**
- * struct cxib_receive_entry - what the driver knows of a request to receive
+ * struct cxib_rq_entry - what the driver knows of a request to receive
  * @wr_id: what the poster calls it
  * @room: bytes that a message may have
  */
-struct cxib_receive_entry {
+struct cxib_rq_entry {
 	u64 wr_id;
 	u64 room;
 };
@@ -257,9 +257,9 @@ struct cxib_receive_entry {
  */
 struct cxib_user_queue {
 	struct ib_umem *umem;
-	struct cxib_record_page *record_page;
+	struct cxib_dbr_page *record_page;
 	struct rdma_user_mmap_entry *uar;
-	struct cxib_registers *registers;
+	struct cxib_bfregs *registers;
 	unsigned int register_number;
 };
 
@@ -269,7 +269,7 @@ struct cxib_user_queue {
  * @number: as the device sees it
  * @uid: user context of the program that it belongs to; 0: the kernel's
  * @key_lock: protects @key and @has_key while it is made
- * @key: of all memory, see cxib_pd_prepare_key()
+ * @key: of all memory, see cxib_pd_create_dma_mkey()
  * @has_key: there is @key, made by the driver
  */
 struct cxib_pd {
@@ -345,9 +345,9 @@ struct cxib_mr {
 	bool is_indirect;
 };
 
-static inline struct cxib_verbs *to_verbs(struct ib_device *ib)
+static inline struct cxib_ibdev *to_ibdev(struct ib_device *ib)
 {
-	return container_of(ib, struct cxib_verbs, ib);
+	return container_of(ib, struct cxib_ibdev, ib);
 }
 
 static inline struct cxib_pd *to_pd(struct ib_pd *ib)
@@ -370,7 +370,7 @@ static inline struct cxib_mr *to_mr(struct ib_mr *ib)
 	return container_of(ib, struct cxib_mr, ib);
 }
 
-static inline struct cxib_command_queue *commands_of(struct cxib_verbs *verbs)
+static inline struct cxib_command_queue *commands_of(struct cxib_ibdev *verbs)
 {
 	return &verbs->hw->commands;
 }
@@ -379,9 +379,9 @@ static inline struct cxib_command_queue *commands_of(struct cxib_verbs *verbs)
  * The device was given up, and cannot access memory any more: only then may its
  * requests be flushed, for who gets them back uses their memory again.
  */
-static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
+static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *verbs)
 {
-	return unlikely(cxib_hw_is_quiet(verbs->hw));
+	return unlikely(cxib_hw_is_dma_off(verbs->hw));
 }
 
 /*
@@ -389,16 +389,16 @@ static inline bool cxib_is_dead(const struct cxib_verbs *verbs)
  * alone before they fail: ib_cm lets go of a connection before it tells of such an
  * error, so those who take leave of it at the same time must have done so by then.
  */
-#define CXIB_DATAGRAM_GRACE	HZ
+#define CXIB_MAD_FLUSH_DELAY	HZ
 
 /*
  * For who has posted, or waits, and the device does nothing about it. Memory may be
  * reclaimed by way of a disk that waits, so this must get on without memory.
  */
-static inline void cxib_flush_later(struct cxib_verbs *verbs)
+static inline void cxib_flush_later(struct cxib_ibdev *verbs)
 {
 	queue_work(verbs->workqueue, &verbs->flush);
-	queue_delayed_work(verbs->workqueue, &verbs->fail_datagrams, CXIB_DATAGRAM_GRACE);
+	queue_delayed_work(verbs->workqueue, &verbs->fail_datagrams, CXIB_MAD_FLUSH_DELAY);
 }
 
 static inline void cxib_reference_init(struct cxib_reference *reference)
@@ -431,22 +431,22 @@ static inline void cxib_reference_end(struct cxib_reference *reference)
 struct cxib_user_interface {
 	const struct ib_device_ops *ops;
 	const struct uapi_definition *definitions;
-	int (*start)(struct cxib_verbs *verbs);
-	void (*stop)(struct cxib_verbs *verbs);
+	int (*start)(struct cxib_ibdev *verbs);
+	void (*stop)(struct cxib_ibdev *verbs);
 };
 
 /* device.c */
-struct cxib_verbs *cxib_verbs_register(struct cxib_hw *hw,
+struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user);
-void cxib_verbs_unregister(struct cxib_verbs *verbs);
-int cxib_end_in_device(struct cxib_verbs *verbs, const struct ib_udata *udata, int err);
-int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);
+void cxib_verbs_unregister(struct cxib_ibdev *verbs);
+int cxib_end_in_device(struct cxib_ibdev *verbs, const struct ib_udata *udata, int err);
+int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);
 int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change);
-void cxib_get_firmware_string(struct ib_device *ib, char *text);
+void cxib_get_dev_fw_str(struct ib_device *ib, char *text);
 
 /* port.c */
-int cxib_ports_create(struct cxib_verbs *verbs);
-void cxib_ports_destroy(struct cxib_verbs *verbs);
+int cxib_ports_create(struct cxib_ibdev *verbs);
+void cxib_ports_destroy(struct cxib_ibdev *verbs);
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change);
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr);
 int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change);
@@ -456,26 +456,26 @@ int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gi
 int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey);
 
 /* mad.c */
-int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
+int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
 		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
 
 /* counters.c */
-int cxib_counters_create(struct cxib_verbs *verbs);
-void cxib_counters_destroy(struct cxib_verbs *verbs);
-u8 cxib_counter_set(const struct cxib_verbs *verbs, u32 port);
+int cxib_counters_create(struct cxib_ibdev *verbs);
+void cxib_counters_destroy(struct cxib_ibdev *verbs);
+u8 cxib_port_q_counter(const struct cxib_ibdev *verbs, u32 port);
 
 /* pd.c */
-int cxib_create_pd(struct ib_pd *ib, struct ib_udata *udata);
-int cxib_destroy_pd(struct ib_pd *ib, struct ib_udata *udata);
-int cxib_pd_prepare_key(struct ib_pd *ib);
+int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
+int cxib_pd_create_dma_mkey(struct ib_pd *ib);
 
 /* ah.c */
 int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr);
 int cxib_destroy_ah(struct ib_ah *ib, u32 flags);
-u8 cxib_core_rate(u32 code);
+u8 cxib_rate_to_ib(u32 code);
 /* The last rate that the kernel knows. */
 #ifdef CXIB_LACKS_RATE_800
 #define CXIB_RATE_MAX	IB_RATE_600_GBPS
@@ -486,39 +486,39 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
 
 /* mr.c */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
-struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				    int access, struct ib_udata *udata);
-struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				      u64 address, int access, struct ib_pd *pd,
 				      struct ib_udata *udata);
 #ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
-struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
 					  int fd, int access, struct ib_udata *udata);
 #else
-struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
 					  int fd, int access, struct uverbs_attr_bundle *attrs);
 #endif
-struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 length, int access);
+struct ib_mr *cxib_reg_memic_mr(struct ib_pd *ib, u64 start, u64 length, int access);
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
-int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
-int cxib_create_mr_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
-int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata);
-u8 cxib_next_key_variant(struct cxib_verbs *verbs);
-int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr);
-void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr);
-void cxib_key_list_filled(struct cxib_mr *mr, unsigned int count);
+int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
+int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
+int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
+u8 cxib_next_mkey_variant(struct cxib_ibdev *verbs);
+int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr);
+void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr);
+void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count);
 
 /* mw.c */
-int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata);
-int cxib_destroy_mw(struct ib_mw *ib);
+int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
+int cxib_dealloc_mw(struct ib_mw *ib);
 
 /* xrcd.c */
-int cxib_create_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
-int cxib_destroy_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
-int cxib_xrc_prepare(struct cxib_verbs *verbs);
-void cxib_xrc_destroy(struct cxib_verbs *verbs);
+int cxib_alloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
+int cxib_xrc_init(struct cxib_ibdev *verbs);
+void cxib_xrc_destroy(struct cxib_ibdev *verbs);
 
 /* write_combining.c */
-bool cxib_combines_writes(struct cxib_verbs *verbs);
+bool cxib_wc_supported(struct cxib_ibdev *verbs);
 
 #endif

@@ -55,12 +55,12 @@ enum { CQ_PART, SENDS_PART, PARTS };
  * @qpn: number of its queue pair
  */
 struct trial {
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	u32 uar;
 	void __iomem *doorbells;
 	u32 register_offset;
 	struct cxib_buffer buffer;
-	struct cxib_record records[PARTS];
+	struct cxib_dbr records[PARTS];
 	u32 pd;
 	u32 cqn;
 	u32 qpn;
@@ -69,7 +69,7 @@ struct trial {
 /* What is written at once. */
 union block {
 	struct hw_wqe_ctrl_seg control;
-	u64 words[CXIB_SEND_BLOCK / sizeof(u64)];
+	u64 words[CXIB_WQEBB_SIZE / sizeof(u64)];
 };
 
 static u32 register_buffer_size(const struct trial *trial)
@@ -81,7 +81,7 @@ static bool device_takes_requests(const struct cxib_device_caps *caps)
 {
 	const u32 size = BIT(caps->log_bf_reg_size);
 
-	return caps->bf && size >= 2 * CXIB_SEND_BLOCK &&
+	return caps->bf && size >= 2 * CXIB_WQEBB_SIZE &&
 	       size <= CXIB_UAR_SIZE - HW_UAR_OFFSET_BLUE_FLAME;
 }
 
@@ -92,10 +92,10 @@ static struct cxib_buffer part(const struct trial *trial, unsigned int page)
 
 static int make_doorbells(struct trial *trial)
 {
-	struct cxib_verbs *verbs = trial->verbs;
+	struct cxib_ibdev *verbs = trial->verbs;
 	int err;
 
-	err = cxib_alloc_uar(commands_of(verbs), 0, &trial->uar);
+	err = cxib_cmd_alloc_uar(commands_of(verbs), 0, &trial->uar);
 	if (err)
 		return err;
 	trial->register_offset = HW_UAR_OFFSET_BLUE_FLAME;
@@ -103,16 +103,16 @@ static int make_doorbells(struct trial *trial)
 				      CXIB_UAR_SIZE);
 	if (trial->doorbells)
 		return 0;
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), 0, trial->uar));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_uar(commands_of(verbs), 0, trial->uar));
 	return -ENOMEM;
 }
 
 static void free_doorbells(struct trial *trial)
 {
-	struct cxib_verbs *verbs = trial->verbs;
+	struct cxib_ibdev *verbs = trial->verbs;
 
 	iounmap(trial->doorbells);
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_uar(commands_of(verbs), 0, trial->uar));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_uar(commands_of(verbs), 0, trial->uar));
 }
 
 static int make_memory(struct trial *trial)
@@ -124,10 +124,10 @@ static int make_memory(struct trial *trial)
 	err = cxib_buffer_create(&trial->buffer, hw->bus->dev, PARTS * PAGE_SIZE);
 	if (err)
 		return err;
-	err = cxib_record_create(hw, &trial->records[CQ_PART]);
+	err = cxib_dbr_alloc(hw, &trial->records[CQ_PART]);
 	if (err)
 		goto destroy_buffer;
-	err = cxib_record_create(hw, &trial->records[SENDS_PART]);
+	err = cxib_dbr_alloc(hw, &trial->records[SENDS_PART]);
 	if (err)
 		goto destroy_record;
 	completions = part(trial, CQ_PART);
@@ -135,7 +135,7 @@ static int make_memory(struct trial *trial)
 	return 0;
 
 destroy_record:
-	cxib_record_destroy(hw, &trial->records[CQ_PART]);
+	cxib_dbr_free(hw, &trial->records[CQ_PART]);
 destroy_buffer:
 	cxib_buffer_destroy(&trial->buffer, hw->bus->dev);
 	return err;
@@ -162,7 +162,7 @@ static int create_cq(struct trial *trial)
 		.record = trial->records[CQ_PART].dma,
 	};
 
-	return cxib_create_cq(&hw->commands, &params, &trial->cqn);
+	return cxib_cmd_create_cq(&hw->commands, &params, &trial->cqn);
 }
 
 static int create_qp(struct trial *trial)
@@ -180,7 +180,7 @@ static int create_qp(struct trial *trial)
 	hw_qpc_set_cqn_snd(&context, trial->cqn);
 	hw_qpc_set_cqn_rcv(&context, trial->cqn);
 	hw_qpc_set_dbr_addr(&context, trial->records[SENDS_PART].dma);
-	return cxib_create_qp(commands_of(trial->verbs), 0, &context, &buffer, &trial->qpn);
+	return cxib_cmd_create_qp(commands_of(trial->verbs), 0, &context, &buffer, &trial->qpn);
 }
 
 static int change_state(const struct trial *trial, u16 opcode)
@@ -192,7 +192,7 @@ static int change_state(const struct trial *trial, u16 opcode)
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
 	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
-	return cxib_modify_qp(commands_of(trial->verbs), &transition);
+	return cxib_cmd_modify_qp(commands_of(trial->verbs), &transition);
 }
 
 static int get_ready(const struct trial *trial)
@@ -207,17 +207,17 @@ static void destroy_qp(struct trial *trial)
 {
 	struct cxib_command_queue *commands = commands_of(trial->verbs);
 
-	cxib_end_in_device(trial->verbs, NULL, cxib_qp_to_reset(commands, 0, trial->qpn));
-	cxib_end_in_device(trial->verbs, NULL, cxib_destroy_qp(commands, 0, trial->qpn));
+	cxib_end_in_device(trial->verbs, NULL, cxib_cmd_2rst_qp(commands, 0, trial->qpn));
+	cxib_end_in_device(trial->verbs, NULL, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
 }
 
 static int make_queues(struct trial *trial)
 {
-	struct cxib_verbs *verbs = trial->verbs;
+	struct cxib_ibdev *verbs = trial->verbs;
 	struct cxib_command_queue *commands = commands_of(verbs);
 	int err;
 
-	err = cxib_alloc_pd(commands, 0, &trial->pd);
+	err = cxib_cmd_alloc_pd(commands, 0, &trial->pd);
 	if (err)
 		return err;
 	err = create_cq(trial);
@@ -234,20 +234,20 @@ static int make_queues(struct trial *trial)
 destroy_qp:
 	destroy_qp(trial);
 destroy_cq:
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, trial->cqn));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
 dealloc_pd:
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, trial->pd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 	return err;
 }
 
 static void destroy_queues(struct trial *trial)
 {
-	struct cxib_verbs *verbs = trial->verbs;
+	struct cxib_ibdev *verbs = trial->verbs;
 	struct cxib_command_queue *commands = commands_of(verbs);
 
 	destroy_qp(trial);
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, trial->cqn));
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, trial->pd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 }
 
 static int make(struct trial *trial)
@@ -326,7 +326,7 @@ static bool await_completion(const struct trial *trial, u32 number, unsigned lon
 			     struct hw_cqe64 *copy)
 {
 	while (!read_completion(trial, number, copy)) {
-		if (time_after(jiffies, deadline) || cxib_is_dead(trial->verbs))
+		if (time_after(jiffies, deadline) || cxib_verbs_dma_off(trial->verbs))
 			return false;
 		usleep_range(20, 100);
 	}
@@ -366,22 +366,22 @@ static enum cxib_write_combining try_requests(struct trial *trial)
 	else
 		ibdev_dbg(ib, "requests can%s be written into doorbell registers: the device has taken %d of %lu there\n",
 			  taken ? "" : "not", taken, LAST);
-	return taken > 0 ? CXIB_WRITES_COMBINED : CXIB_WRITES_NOT_COMBINED;
+	return taken > 0 ? CXIB_WC_SUPPORTED : CXIB_WC_UNSUPPORTED;
 }
 
-static enum cxib_write_combining try(struct cxib_verbs *verbs)
+static enum cxib_write_combining try(struct cxib_ibdev *verbs)
 {
 	struct trial trial = { .verbs = verbs };
 	enum cxib_write_combining result;
 	int err;
 
 	if (!arch_can_pci_mmap_wc() || !device_takes_requests(&verbs->hw->caps))
-		return CXIB_WRITES_NOT_COMBINED;
+		return CXIB_WC_UNSUPPORTED;
 	err = make(&trial);
 	if (err) {
 		ibdev_dbg(&verbs->ib, "whether writes are combined cannot be tried now: error %d\n",
 			  err);
-		return CXIB_WRITES_UNTRIED;
+		return CXIB_WC_UNKNOWN;
 	}
 	result = try_requests(&trial);
 	end(&trial);
@@ -389,7 +389,7 @@ static enum cxib_write_combining try(struct cxib_verbs *verbs)
 }
 
 /**
- * cxib_combines_writes() - whether requests can be written into doorbell registers
+ * cxib_wc_supported() - whether requests can be written into doorbell registers
  * @verbs: RDMA device
  *
  * It is tried at the first call. Where that is not possible, the answer is no, and the
@@ -397,10 +397,10 @@ static enum cxib_write_combining try(struct cxib_verbs *verbs)
  *
  * Context: process context, may sleep.
  */
-bool cxib_combines_writes(struct cxib_verbs *verbs)
+bool cxib_wc_supported(struct cxib_ibdev *verbs)
 {
 	guard(mutex)(&verbs->combining_lock);
-	if (verbs->combining == CXIB_WRITES_UNTRIED)
+	if (verbs->combining == CXIB_WC_UNKNOWN)
 		verbs->combining = try(verbs);
-	return verbs->combining == CXIB_WRITES_COMBINED;
+	return verbs->combining == CXIB_WC_SUPPORTED;
 }

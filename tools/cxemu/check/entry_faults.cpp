@@ -26,7 +26,7 @@ QueueEntry unknown_entry(EntryKind kind, SeededRandom& random) {
 
 } // namespace
 
-std::vector<QueueEntry> spoil(EntryKind kind, const QueueEntry& entry, const EntryFault& fault) {
+std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry, const EntryFault& fault) {
     SeededRandom random(fault.seed);
     std::vector<QueueEntry> entries;
     if (!fault.drop) {

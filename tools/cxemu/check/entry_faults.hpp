@@ -16,6 +16,6 @@ namespace cxemu::check {
 using QueueEntry = std::array<std::byte, hwtab::eqe.size>;
 
 /// \return the entries to write instead of \p entry; the queue sets their owner bits
-std::vector<QueueEntry> spoil(EntryKind kind, const QueueEntry& entry, const EntryFault& fault);
+std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry, const EntryFault& fault);
 
 } // namespace cxemu::check

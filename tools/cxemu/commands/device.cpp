@@ -79,7 +79,7 @@ CommandResult query_adapter(CommandContext& context) {
 /// All but the reserved key have capabilities of their own; those that profiles don't set are zero.
 CommandResult query_special_contexts(CommandContext& context) {
     const auto out = context.out<hwtab::query_special_contexts_out>();
-    out.set<"resd_lkey">(memory::SpecialKeys::bus_addresses);
+    out.set<"resd_lkey">(memory::SpecialKeys::resd_lkey);
     if (context.hca.capabilities().current<"null_mkey">() != 0)
         out.set<"null_mkey">(memory::SpecialKeys::absent_memory);
     if (context.hca.capabilities().current<"dump_fill_mkey">() != 0)

@@ -92,7 +92,7 @@ CommandResult wrong_type(CommandContext& context, const QueuePair& queue_pair) {
 std::expected<QueuePair*, CommandResult> find_target(CommandContext& context,
                                                      std::uint64_t number) {
     auto found = context.find_owned<QueuePair>(static_cast<std::uint32_t>(number));
-    if (found && (*found)->service() != ServiceType::dynamic_target)
+    if (found && (*found)->service() != ServiceType::dct)
         return std::unexpected(wrong_type(context, **found));
     return found;
 }
@@ -125,7 +125,7 @@ CommandResult query_dct(CommandContext& context) {
     if (!found)
         return found.error();
     QueuePair& target = **found;
-    if (target.service() != ServiceType::dynamic_target)
+    if (target.service() != ServiceType::dct)
         return wrong_type(context, target);
     const auto fields =
         context.out<hwtab::query_dct_out>().nested<"dct_context_entry", hwtab::dctc>();

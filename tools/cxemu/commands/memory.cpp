@@ -20,7 +20,7 @@ namespace {
 using namespace hca;
 using memory::AccessMode;
 using memory::MemoryKey;
-using memory::SignatureVariable;
+using memory::Psv;
 using Mkc = hwtab::ConstView<hwtab::mkc>;
 
 AccessMode access_mode(Mkc fields) {
@@ -45,7 +45,7 @@ CommandResult check_mode(CommandContext& context, Mkc fields) {
     case AccessMode::pages:
         return CommandResult::ok();
     case AccessMode::ranges:
-    case AccessMode::fixed_ranges:
+    case AccessMode::ksm:
         return check_limit(context, "translations_octword_size",
                            fields.get<"translations_octword_size">(),
                            1ULL << context.hca.capabilities().current<"log_max_klm_list_size">());
@@ -142,11 +142,11 @@ CommandResult create_psv(CommandContext& context) {
         if (!domain)
             return domain.error();
         const auto created =
-            context.objects().of<SignatureVariable>().create(context.uid, *std::move(domain));
+            context.objects().of<Psv>().create(context.uid, *std::move(domain));
         if (!created) {
             for (std::size_t made = 0; made < i; ++made)
-                context.objects().of<SignatureVariable>().erase(numbers[made], context.uid);
-            return context.refuse(created.error(), SignatureVariable::kind, 0);
+                context.objects().of<Psv>().erase(numbers[made], context.uid);
+            return context.refuse(created.error(), Psv::kind, 0);
         }
         numbers[i] = (*created)->number();
     }
@@ -160,7 +160,7 @@ CommandResult create_psv(CommandContext& context) {
 
 CommandResult destroy_psv(CommandContext& context) {
     const auto in = context.in<hwtab::destroy_psv_in>();
-    return context.destroy<SignatureVariable>(static_cast<std::uint32_t>(in.get<"psvn">()));
+    return context.destroy<Psv>(static_cast<std::uint32_t>(in.get<"psvn">()));
 }
 
 CommandResult refuse(CommandContext& context, queues::ResumeFault fault, std::uint64_t token,

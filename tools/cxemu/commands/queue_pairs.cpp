@@ -40,12 +40,12 @@ std::optional<ServiceType> known_service(std::uint64_t number) {
     case ServiceType::unreliable_connection:
     case ServiceType::unreliable_datagram:
     case ServiceType::extended_reliable_connection:
-    case ServiceType::dynamic_initiator:
+    case ServiceType::dci:
     case ServiceType::subnet_management:
     case ServiceType::general_services:
-    case ServiceType::memory_registration:
+    case ServiceType::reg_umr:
         return service;
-    case ServiceType::dynamic_target: // CREATE_DCT makes them
+    case ServiceType::dct: // CREATE_DCT makes them
         break;
     }
     return std::nullopt;
@@ -84,7 +84,7 @@ CommandResult check_send_record(CommandContext& context, Qpc fields) {
 }
 
 CommandResult check_streams(CommandContext& context, Qpc fields) {
-    if (static_cast<ServiceType>(fields.get<"st">()) != ServiceType::dynamic_initiator)
+    if (static_cast<ServiceType>(fields.get<"st">()) != ServiceType::dci)
         return CommandResult::ok();
     const auto& capabilities = context.hca.capabilities();
     if (capabilities.current<"dct">() == 0)
@@ -153,7 +153,7 @@ CommandResult find_queues(CommandContext& context, Qpc fields, QueuePairResource
 CommandResult find_domains(CommandContext& context, Qpc fields, QueuePairResources& found) {
     const auto service = static_cast<ServiceType>(fields.get<"st">());
     // Registers memory of all protection domains and belongs to none: drivers leave the field 0.
-    if (service == ServiceType::memory_registration && fields.get<"pd">() == 0)
+    if (service == ServiceType::reg_umr && fields.get<"pd">() == 0)
         return CommandResult::ok();
     if (const auto result =
             store(refer_to<ProtectionDomain>(context, fields.get<"pd">()), found.domain);
@@ -249,7 +249,7 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                             const QueuePair& queue_pair, Qpc fields) {
     constexpr std::uint64_t largest_mtu = hwtab::value<hwtab::qp_mtu, "4k_bytes">;
     const auto port = fields.get<"primary_address_path.vhca_port_num">();
-    if (queue_pair.service() != ServiceType::memory_registration &&
+    if (queue_pair.service() != ServiceType::reg_umr &&
         (port == 0 || port > context.hca.settings().ports))
         return context.fail(CommandStatus::bad_parameter, Syndrome::wrong_port,
                             "vhca_port_num {} is not between 1 and {}", port,
@@ -269,7 +269,7 @@ CommandResult check_port_of_path(CommandContext& context, const Transition& tran
     const auto group = queues::group_of(queue_pair.service());
     const bool has_path = group == queues::ServiceGroup::unreliable ||
                           (group == queues::ServiceGroup::reliable &&
-                           queue_pair.service() != ServiceType::dynamic_initiator);
+                           queue_pair.service() != ServiceType::dci);
     const auto port = input.get<"primary_address_path.vhca_port_num">();
     const auto ports = context.hca.settings().ports;
     if (transition.command != &hwtab::cmd_init2rtr_qp || !has_path || (port != 0 && port <= ports))
@@ -415,7 +415,7 @@ void replace_queues(QueuePair& queue_pair, OtherQueues found) {
 /// Dynamically connected targets have commands of their own.
 std::expected<QueuePair*, CommandResult>
 refuse_target(CommandContext& context, std::expected<QueuePair*, CommandResult> found) {
-    if (found && (*found)->service() == ServiceType::dynamic_target)
+    if (found && (*found)->service() == ServiceType::dct)
         return std::unexpected(
             context.fail(CommandStatus::bad_resource, Syndrome::wrong_object_type,
                          "{:#x} is a dynamically connected target", (*found)->number()));

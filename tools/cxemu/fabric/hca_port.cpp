@@ -128,7 +128,7 @@ bool HcaPort::send(Packet packet) {
     return port_.transmit(std::move(packet), *local);
 }
 
-std::optional<std::uint8_t> HcaPort::lane_of(const LocalRoute& local) const {
+std::optional<std::uint8_t> HcaPort::lane_of(const Lrh& local) const {
     return local.vl == management_vl ? management_vl : virtual_lane(local.sl);
 }
 
@@ -148,7 +148,7 @@ bool HcaPort::send_trap(const Mad& trap) {
 
 // --- Receiving -----------------------------------------------------------------------------------
 
-void HcaPort::packet_received(Port& /*port*/, Packet packet, const LocalRoute& local) {
+void HcaPort::packet_received(Port& /*port*/, Packet packet, const Lrh& local) {
     const bool is_mine = is_multicast(local.dlid) || has_lid(local.dlid) ||
                          (local.dlid == permissive_lid && local.vl == management_vl);
     if (!is_mine) {

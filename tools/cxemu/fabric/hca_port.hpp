@@ -217,7 +217,7 @@ public:
 
 private:
     // PortOwner
-    void packet_received(Port& port, Packet packet, const LocalRoute& local) override;
+    void packet_received(Port& port, Packet packet, const Lrh& local) override;
     void port_state_changed(Port& port, PortState before) override;
     // ManagedNode
     [[nodiscard]] const NodeIdentity& identity() const override { return identity_; }
@@ -239,7 +239,7 @@ private:
     void answer_subnet_management(const ParsedPacket& packet);
     void answer_general_services(const ParsedPacket& packet);
     bool send_trap(const Mad& trap);
-    [[nodiscard]] std::optional<std::uint8_t> lane_of(const LocalRoute& local) const;
+    [[nodiscard]] std::optional<std::uint8_t> lane_of(const Lrh& local) const;
     void loop_back(Packet packet);
 
     EventLoop& loop_;

@@ -49,7 +49,7 @@ void make_response(Mad& mad, MadStatus status) {
 Packet subnet_management_packet(const Mad& mad, Lid source, Lid destination) {
     return build({.local = {.vl = management_vl, .dlid = destination, .slid = source},
                   .transport = {.opcode = ud_send_only, .destination_qp = subnet_management_qp},
-                  .datagram = DatagramHeader{.q_key = 0, .source_qp = subnet_management_qp}},
+                  .datagram = Deth{.q_key = 0, .source_qp = subnet_management_qp}},
                  mad);
 }
 
@@ -61,7 +61,7 @@ Packet general_services_reply(const ParsedPacket& request, const Mad& mad, Lid s
                       .p_key = in.transport.p_key,
                       .destination_qp = in.datagram ? in.datagram->source_qp : general_services_qp},
         .datagram =
-            DatagramHeader{.q_key = general_services_q_key, .source_qp = general_services_qp}};
+            Deth{.q_key = general_services_q_key, .source_qp = general_services_qp}};
     if (in.global) {
         constexpr std::uint8_t hop_limit = 64;
         out.global = in.global;

@@ -5,36 +5,36 @@
 
 namespace cxemu::fabric {
 
-ManagementKey::ManagementKey(EventLoop& loop, Port& port)
+MKey::MKey(EventLoop& loop, Port& port)
     : port_(port), lease_(loop, [this] { port_.settings().set<"m_key_protect_bits">(0); }) {}
 
-KeyVerdict ManagementKey::judge(std::uint64_t key, bool changes) const {
+MKeyCheck MKey::judge(std::uint64_t key, bool changes) const {
     const auto settings = port_.settings();
     const auto own = settings.get<"m_key">();
     if (own == 0 || own == key)
-        return KeyVerdict::allowed;
+        return MKeyCheck::allowed;
     if (changes)
-        return KeyVerdict::refused;
+        return MKeyCheck::refused;
     switch (settings.get<"m_key_protect_bits">()) {
     case hwtab::value<hwtab::m_key_protect, "read_all_with_key">:
-        return KeyVerdict::allowed;
+        return MKeyCheck::allowed;
     case hwtab::value<hwtab::m_key_protect, "read_all_without_key">:
-        return KeyVerdict::allowed_without_key;
+        return MKeyCheck::allowed_without_key;
     default:
-        return KeyVerdict::refused;
+        return MKeyCheck::refused;
     }
 }
 
-KeyVerdict ManagementKey::check(std::uint64_t key, bool changes) {
-    const KeyVerdict verdict = judge(key, changes);
-    if (verdict == KeyVerdict::refused)
+MKeyCheck MKey::check(std::uint64_t key, bool changes) {
+    const MKeyCheck verdict = judge(key, changes);
+    if (verdict == MKeyCheck::refused)
         count_violation();
     else if (port_.settings().get<"m_key">() == key)
         lease_.stop();
     return verdict;
 }
 
-void ManagementKey::count_violation() {
+void MKey::count_violation() {
     const auto settings = port_.settings();
     increment_violations<"m_key_violations">(settings);
     constexpr auto never_lapses =
@@ -45,11 +45,11 @@ void ManagementKey::count_violation() {
         lease_.start(std::chrono::seconds(period));
 }
 
-std::uint16_t ManagementKey::violations() const {
+std::uint16_t MKey::violations() const {
     return static_cast<std::uint16_t>(port_.settings().get<"m_key_violations">());
 }
 
-void ManagementKey::settings_changed() {
+void MKey::settings_changed() {
     lease_.stop();
 }
 

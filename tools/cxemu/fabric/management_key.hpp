@@ -11,7 +11,7 @@
 namespace cxemu::fabric {
 
 /// What a datagram with some key may do.
-enum class KeyVerdict : std::uint8_t {
+enum class MKeyCheck : std::uint8_t {
     allowed,
     allowed_without_key, ///< read, but the M_Key reads as zero
     refused,
@@ -19,14 +19,14 @@ enum class KeyVerdict : std::uint8_t {
 
 /// Checks keys, and lets the protection lapse when a lease runs out: after the first violation
 /// somebody with the right key must come within the lease period, or the port is open again.
-class ManagementKey {
+class MKey {
 public:
     /// \param port whose settings hold the key; must outlive this
-    ManagementKey(EventLoop& loop, Port& port);
+    MKey(EventLoop& loop, Port& port);
 
     /// Judges a datagram; a right key stops the lease timer, a refusal counts and starts it.
     /// \param changes Set or TrapRepress, not Get
-    KeyVerdict check(std::uint64_t key, bool changes);
+    MKeyCheck check(std::uint64_t key, bool changes);
 
     /// Datagrams that were refused; stops at the highest number that PortInfo can show.
     [[nodiscard]] std::uint16_t violations() const;
@@ -36,7 +36,7 @@ public:
     void settings_changed();
 
 private:
-    [[nodiscard]] KeyVerdict judge(std::uint64_t key, bool changes) const;
+    [[nodiscard]] MKeyCheck judge(std::uint64_t key, bool changes) const;
     void count_violation();
 
     Port& port_;

@@ -118,7 +118,7 @@ private:
     std::span<Byte> rest_;
 };
 
-void write_lrh(View<hwtab::lrh> lrh, const LocalRoute& local, bool global, std::size_t words) {
+void write_lrh(View<hwtab::lrh> lrh, const Lrh& local, bool global, std::size_t words) {
     lrh.set<"vl">(local.vl);
     lrh.set<"sl">(local.sl);
     lrh.set<"lnh">(global ? lnh_global : lnh_local);
@@ -127,7 +127,7 @@ void write_lrh(View<hwtab::lrh> lrh, const LocalRoute& local, bool global, std::
     lrh.set<"slid">(local.slid);
 }
 
-void write_grh(View<hwtab::grh> grh, const GlobalRoute& global, std::size_t length) {
+void write_grh(View<hwtab::grh> grh, const Grh& global, std::size_t length) {
     grh.set<"ip_ver">(grh_version);
     grh.set<"tclass">(global.traffic_class);
     grh.set<"flow_label">(global.flow_label);
@@ -138,7 +138,7 @@ void write_grh(View<hwtab::grh> grh, const GlobalRoute& global, std::size_t leng
     std::ranges::copy(global.destination.bytes, grh.bytes<"dgid">().begin());
 }
 
-void write_bth(View<hwtab::bth> bth, const BaseTransport& transport, std::size_t padding) {
+void write_bth(View<hwtab::bth> bth, const Bth& transport, std::size_t padding) {
     bth.set<"opcode">(transport.opcode);
     bth.set<"se">(transport.solicited_event ? 1 : 0);
     bth.set<"mig_req">(transport.migrated ? 1 : 0);
@@ -151,20 +151,20 @@ void write_bth(View<hwtab::bth> bth, const BaseTransport& transport, std::size_t
     bth.set<"psn">(transport.psn);
 }
 
-void write_rdma(View<hwtab::reth> reth, const RdmaHeader& rdma) {
+void write_rdma(View<hwtab::reth> reth, const Reth& rdma) {
     reth.set<"va">(rdma.address);
     reth.set<"r_key">(rdma.r_key);
     reth.set<"dma_len">(rdma.length);
 }
 
-void write_atomic(View<hwtab::atomiceth> eth, const AtomicHeader& atomic) {
+void write_atomic(View<hwtab::atomiceth> eth, const AtomicEth& atomic) {
     eth.set<"va">(atomic.address);
     eth.set<"r_key">(atomic.r_key);
     eth.set<"swap_dt">(atomic.swap_or_add);
     eth.set<"cmp_dt">(atomic.compare);
 }
 
-void write_dynamic(std::span<std::byte> dceth, const DynamicConnectionHeader& dynamic) {
+void write_dynamic(std::span<std::byte> dceth, const DcEth& dynamic) {
     store_be(dceth.subspan<0, 8>(), dynamic.access_key);
     store_be(dceth.subspan<8, 8>(), dynamic.connection);
     store_be(dceth.subspan<16, 4>(), dynamic.source_qp);
@@ -175,21 +175,21 @@ void write_extended(Cursor<std::byte>& out, ExtendedHeaders which, const PacketH
         out.take<hwtab::rdeth>().set<"ee_context">(headers.ee_context.value_or(0));
     if (which.deth) {
         const auto deth = out.take<hwtab::deth>();
-        const auto datagram = headers.datagram.value_or(DatagramHeader{});
+        const auto datagram = headers.datagram.value_or(Deth{});
         deth.set<"q_key">(datagram.q_key);
         deth.set<"src_qp">(datagram.source_qp);
     }
     if (which.xrceth)
         out.take<hwtab::xrceth>().set<"xrcsrq">(headers.xrc_srq.value_or(0));
     if (which.dceth)
-        write_dynamic(out.take(dceth_size), headers.dynamic.value_or(DynamicConnectionHeader{}));
+        write_dynamic(out.take(dceth_size), headers.dynamic.value_or(DcEth{}));
     if (which.reth)
-        write_rdma(out.take<hwtab::reth>(), headers.rdma.value_or(RdmaHeader{}));
+        write_rdma(out.take<hwtab::reth>(), headers.rdma.value_or(Reth{}));
     if (which.atomiceth)
-        write_atomic(out.take<hwtab::atomiceth>(), headers.atomic.value_or(AtomicHeader{}));
+        write_atomic(out.take<hwtab::atomiceth>(), headers.atomic.value_or(AtomicEth{}));
     if (which.aeth) {
         const auto aeth = out.take<hwtab::aeth>();
-        const auto ack = headers.ack.value_or(AcknowledgeHeader{});
+        const auto ack = headers.ack.value_or(Aeth{});
         aeth.set<"syndrome">(ack.syndrome);
         aeth.set<"msn">(ack.msn);
     }
@@ -214,13 +214,13 @@ void write_crcs(std::span<std::byte> packet) {
 
 // --- Reading -------------------------------------------------------------------------------------
 
-bool is_plausible_source(const LocalRoute& local) {
+bool is_plausible_source(const Lrh& local) {
     if (is_unicast(local.slid))
         return true;
     return local.vl == management_vl && !is_multicast(local.slid);
 }
 
-GlobalRoute read_grh(ConstView<hwtab::grh> grh) {
+Grh read_grh(ConstView<hwtab::grh> grh) {
     return {.traffic_class = static_cast<std::uint8_t>(grh.get<"tclass">()),
             .flow_label = static_cast<std::uint32_t>(grh.get<"flow_label">()),
             .hop_limit = static_cast<std::uint8_t>(grh.get<"hop_lmt">()),
@@ -228,7 +228,7 @@ GlobalRoute read_grh(ConstView<hwtab::grh> grh) {
             .destination = Gid(grh.bytes<"dgid">())};
 }
 
-BaseTransport read_bth(ConstView<hwtab::bth> bth) {
+Bth read_bth(ConstView<hwtab::bth> bth) {
     return {.opcode = static_cast<std::uint8_t>(bth.get<"opcode">()),
             .solicited_event = bth.get<"se">() != 0,
             .migrated = bth.get<"mig_req">() != 0,
@@ -240,20 +240,20 @@ BaseTransport read_bth(ConstView<hwtab::bth> bth) {
             .psn = static_cast<std::uint32_t>(bth.get<"psn">())};
 }
 
-RdmaHeader read_rdma(ConstView<hwtab::reth> reth) {
+Reth read_rdma(ConstView<hwtab::reth> reth) {
     return {.address = reth.get<"va">(),
             .r_key = static_cast<std::uint32_t>(reth.get<"r_key">()),
             .length = static_cast<std::uint32_t>(reth.get<"dma_len">())};
 }
 
-AtomicHeader read_atomic(ConstView<hwtab::atomiceth> eth) {
+AtomicEth read_atomic(ConstView<hwtab::atomiceth> eth) {
     return {.address = eth.get<"va">(),
             .r_key = static_cast<std::uint32_t>(eth.get<"r_key">()),
             .swap_or_add = eth.get<"swap_dt">(),
             .compare = eth.get<"cmp_dt">()};
 }
 
-DynamicConnectionHeader read_dynamic(std::span<const std::byte> dceth) {
+DcEth read_dynamic(std::span<const std::byte> dceth) {
     return {.access_key = load_be<std::uint64_t>(dceth.subspan<0, 8>()),
             .connection = load_be<std::uint64_t>(dceth.subspan<8, 8>()),
             .source_qp = load_be<std::uint32_t>(dceth.subspan<16, 4>())};
@@ -440,7 +440,7 @@ bool variant_crc_is_right(std::span<const std::byte> packet) {
     return load_le<std::uint16_t>(packet.last(vcrc_size)) == variant_crc(covered);
 }
 
-std::expected<LocalRoute, ParseError> read_local_route(std::span<const std::byte> bytes,
+std::expected<Lrh, ParseError> read_local_route(std::span<const std::byte> bytes,
                                                        KnownCrcs known) {
     if (bytes.size() < hwtab::lrh.size + vcrc_size)
         return std::unexpected(ParseError::too_short);
@@ -451,7 +451,7 @@ std::expected<LocalRoute, ParseError> read_local_route(std::span<const std::byte
         return std::unexpected(ParseError::bad_variant_crc);
     if (lrh.get<"lver">() != 0)
         return std::unexpected(ParseError::bad_link_version);
-    const LocalRoute local{.vl = static_cast<std::uint8_t>(lrh.get<"vl">()),
+    const Lrh local{.vl = static_cast<std::uint8_t>(lrh.get<"vl">()),
                            .sl = static_cast<std::uint8_t>(lrh.get<"sl">()),
                            .dlid = static_cast<Lid>(lrh.get<"dlid">()),
                            .slid = static_cast<Lid>(lrh.get<"slid">())};
@@ -494,11 +494,11 @@ std::expected<ParsedPacket, ParseError> read_packet(std::span<const std::byte> b
 
 } // namespace
 
-std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes) {
+std::expected<Lrh, ParseError> parse_local_route(std::span<const std::byte> bytes) {
     return read_local_route(bytes, {});
 }
 
-std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet) {
+std::expected<Lrh, ParseError> parse_local_route(const Packet& packet) {
     return read_local_route(packet.content(), packet.known_crcs());
 }
 

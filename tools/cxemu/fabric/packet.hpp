@@ -85,28 +85,28 @@ private:
 };
 
 /// Local route header. Link version, next header and length follow from the packet.
-struct LocalRoute {
+struct Lrh {
     std::uint8_t vl = 0;
     std::uint8_t sl = 0;
     Lid dlid = unassigned_lid;
     Lid slid = unassigned_lid;
 
-    bool operator==(const LocalRoute&) const = default;
+    bool operator==(const Lrh&) const = default;
 };
 
 /// Global route header. Version, next header and payload length follow from the packet.
-struct GlobalRoute {
+struct Grh {
     std::uint8_t traffic_class = 0;
     std::uint32_t flow_label = 0;
     std::uint8_t hop_limit = 0;
     Gid source;
     Gid destination;
 
-    bool operator==(const GlobalRoute&) const = default;
+    bool operator==(const Grh&) const = default;
 };
 
 /// Base transport header. Padding and version follow from the packet.
-struct BaseTransport {
+struct Bth {
     std::uint8_t opcode = 0; ///< hwtab::transport_opcode
     bool solicited_event = false;
     bool migrated = true;
@@ -117,63 +117,63 @@ struct BaseTransport {
     bool acknowledge_request = false;
     std::uint32_t psn = 0;
 
-    bool operator==(const BaseTransport&) const = default;
+    bool operator==(const Bth&) const = default;
 };
 
-struct DatagramHeader {
+struct Deth {
     std::uint32_t q_key = 0;
     std::uint32_t source_qp = 0;
 
-    bool operator==(const DatagramHeader&) const = default;
+    bool operator==(const Deth&) const = default;
 };
 
-struct RdmaHeader {
+struct Reth {
     std::uint64_t address = 0;
     std::uint32_t r_key = 0;
     std::uint32_t length = 0; ///< bytes of the whole transfer
 
-    bool operator==(const RdmaHeader&) const = default;
+    bool operator==(const Reth&) const = default;
 };
 
-struct AtomicHeader {
+struct AtomicEth {
     std::uint64_t address = 0;
     std::uint32_t r_key = 0;
     std::uint64_t swap_or_add = 0;
     std::uint64_t compare = 0;
 
-    bool operator==(const AtomicHeader&) const = default;
+    bool operator==(const AtomicEth&) const = default;
 };
 
-struct AcknowledgeHeader {
+struct Aeth {
     std::uint8_t syndrome = 0; ///< hwtab::aeth_syndrome
     std::uint32_t msn = 0;
 
-    bool operator==(const AcknowledgeHeader&) const = default;
+    bool operator==(const Aeth&) const = default;
 };
 
 /// Extended header of requests to dynamically connected targets (DCETH). Its bytes are cxemu's own:
 /// the adapter's are not published.
-struct DynamicConnectionHeader {
+struct DcEth {
     std::uint64_t access_key = 0;
     std::uint64_t connection = 0; ///< a later connection of the initiator has a greater number
     std::uint32_t source_qp = 0;  ///< the initiator
 
-    bool operator==(const DynamicConnectionHeader&) const = default;
+    bool operator==(const DcEth&) const = default;
 };
 
 /// All headers of a packet. Which extended headers there are is decided by the opcode: build()
 /// writes exactly those (a missing one as zeros) and parse() sets exactly those.
 struct PacketHeaders {
-    LocalRoute local;
-    std::optional<GlobalRoute> global = std::nullopt;
-    BaseTransport transport;
+    Lrh local;
+    std::optional<Grh> global = std::nullopt;
+    Bth transport;
     std::optional<std::uint32_t> ee_context = std::nullopt;        ///< RDETH
-    std::optional<DatagramHeader> datagram = std::nullopt;         ///< DETH
+    std::optional<Deth> datagram = std::nullopt;         ///< DETH
     std::optional<std::uint32_t> xrc_srq = std::nullopt;           ///< XRCETH
-    std::optional<DynamicConnectionHeader> dynamic = std::nullopt; ///< DCETH
-    std::optional<RdmaHeader> rdma = std::nullopt;                 ///< RETH
-    std::optional<AtomicHeader> atomic = std::nullopt;             ///< AtomicETH
-    std::optional<AcknowledgeHeader> ack = std::nullopt;           ///< AETH
+    std::optional<DcEth> dynamic = std::nullopt; ///< DCETH
+    std::optional<Reth> rdma = std::nullopt;                 ///< RETH
+    std::optional<AtomicEth> atomic = std::nullopt;             ///< AtomicETH
+    std::optional<Aeth> ack = std::nullopt;           ///< AETH
     std::optional<std::uint64_t> atomic_ack = std::nullopt;        ///< AtomicAckETH
     std::optional<std::uint32_t> immediate = std::nullopt;         ///< ImmDt, in host order
     std::optional<std::uint32_t> invalidate = std::nullopt;        ///< IETH, R_Key
@@ -261,8 +261,8 @@ std::expected<ParsedPacket, ParseError> parse(const Packet& packet);
 std::expected<ParsedPacket, ParseError> parse(Packet&&) = delete; // the result would dangle
 
 /// What a switch looks at: checks length, variant CRC, link version and LIDs.
-std::expected<LocalRoute, ParseError> parse_local_route(std::span<const std::byte> bytes);
-std::expected<LocalRoute, ParseError> parse_local_route(const Packet& packet);
+std::expected<Lrh, ParseError> parse_local_route(std::span<const std::byte> bytes);
+std::expected<Lrh, ParseError> parse_local_route(const Packet& packet);
 
 /// Moves the packet to another virtual lane and renews the variant CRC.
 /// \pre parse_local_route() accepts the packet

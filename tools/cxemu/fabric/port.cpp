@@ -25,7 +25,7 @@ std::uint8_t lanes_of(std::uint64_t code) {
     return code < lanes.size() ? lanes[code] : 0;
 }
 
-bool is_management(const LocalRoute& local) {
+bool is_management(const Lrh& local) {
     return local.vl == management_vl;
 }
 
@@ -111,7 +111,7 @@ bool Port::fits(std::size_t packet_size, std::size_t payload) {
     return packet_size - vcrc_size <= payload + header_allowance;
 }
 
-bool Port::transmit(Packet packet, const LocalRoute& local) {
+bool Port::transmit(Packet packet, const Lrh& local) {
     const bool state_allows = is_management(local) || state_ == PortState::active;
     if (link_ == nullptr || !state_allows || !may_carry(local.vl) || !fits(packet.size(), mtu())) {
         ++counters_.transmit_discards;
@@ -138,7 +138,7 @@ void Port::receive(Packet packet) {
     owner_.packet_received(*this, std::move(packet), *local);
 }
 
-void Port::count_received(const Packet& packet, const LocalRoute& local) {
+void Port::count_received(const Packet& packet, const Lrh& local) {
     const std::size_t size = packet.size() - vcrc_size;
     const bool multicast = is_multicast(local.dlid);
     ++counters_.receive_packets;
@@ -147,7 +147,7 @@ void Port::count_received(const Packet& packet, const LocalRoute& local) {
     (multicast ? traffic_.multicast_received : traffic_.unicast_received).count(size);
 }
 
-void Port::count_transmitted(const Packet& packet, const LocalRoute& local) {
+void Port::count_transmitted(const Packet& packet, const Lrh& local) {
     const std::size_t size = packet.size() - vcrc_size;
     const bool multicast = is_multicast(local.dlid);
     ++counters_.transmit_packets;

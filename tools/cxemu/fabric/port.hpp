@@ -34,7 +34,7 @@ public:
     virtual ~PortOwner() = default;
 
     /// A packet that the link layer accepts in the present state of the port.
-    virtual void packet_received(Port& port, Packet packet, const LocalRoute& local) = 0;
+    virtual void packet_received(Port& port, Packet packet, const Lrh& local) = 0;
 
     virtual void port_state_changed(Port& port, PortState before) = 0;
 };
@@ -99,7 +99,7 @@ public:
     /// Sends a packet that is complete.
     /// \param local the route in the packet
     /// \return false when it is discarded: state of the port, size, no link
-    bool transmit(Packet packet, const LocalRoute& local);
+    bool transmit(Packet packet, const Lrh& local);
 
     // --- State
     // ------------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ private:
     void change_state(PortState state);
     [[nodiscard]] bool may_carry(std::uint8_t vl) const;
     [[nodiscard]] static bool fits(std::size_t packet_size, std::size_t payload);
-    void count_received(const Packet& packet, const LocalRoute& local);
-    void count_transmitted(const Packet& packet, const LocalRoute& local);
+    void count_received(const Packet& packet, const Lrh& local);
+    void count_transmitted(const Packet& packet, const Lrh& local);
     [[nodiscard]] LinkOffer::Training default_training() const;
     void retrain(LinkOffer::Training training);
     void apply(hwtab::ConstView<hwtab::port_info> wanted, PortInfoChanges& changes);

@@ -56,10 +56,10 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
         make_response(answer, MadStatus::bad_version);
         return answer;
     }
-    const KeyVerdict verdict = origin.check_key
+    const MKeyCheck verdict = origin.check_key
                                    ? key_.check(smp.get<"m_key">(), method != MadMethod::get)
-                                   : KeyVerdict::allowed;
-    if (verdict == KeyVerdict::refused) {
+                                   : MKeyCheck::allowed;
+    if (verdict == MKeyCheck::refused) {
         report_bad_management_key(request, origin);
         return std::unexpected(MadRefusal::key_violation);
     }
@@ -67,7 +67,7 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
         traps_.repress(request);
         return std::nullopt;
     }
-    const MadStatus status = work(answer, origin, verdict == KeyVerdict::allowed);
+    const MadStatus status = work(answer, origin, verdict == MKeyCheck::allowed);
     make_response(answer, status);
     return answer;
 }
@@ -185,7 +185,7 @@ void SubnetAgent::report_key_violation(const KeyNotice& violation) {
 }
 
 void SubnetAgent::report_switch_p_key(std::uint8_t port, std::uint16_t p_key,
-                                      const LocalRoute& local) {
+                                      const Lrh& local) {
     constexpr std::uint64_t lids_key_and_port_are_known = 0x000f;
     Notice notice{};
     write_head(notice, severity<"security">, trap<"switch_bad_p_key">);

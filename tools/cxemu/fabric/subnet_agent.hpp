@@ -41,7 +41,7 @@ public:
     std::expected<std::optional<Mad>, MadRefusal> process(const Mad& request,
                                                           const MadOrigin& origin);
 
-    [[nodiscard]] const ManagementKey& key() const { return key_; }
+    [[nodiscard]] const MKey& key() const { return key_; }
     [[nodiscard]] const TrapSender& traps() const { return traps_; }
 
     /// Notices to the subnet manager. They are dropped when the node knows none.
@@ -62,7 +62,7 @@ public:
     };
     void report_key_violation(const KeyNotice& details);
     /// Trap 259.
-    void report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const LocalRoute& local);
+    void report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const Lrh& local);
 
     /// Set(PortInfo) has changed the protection of the node.
     void key_settings_changed() { key_.settings_changed(); }
@@ -77,7 +77,7 @@ private:
     void raise(Notice notice);
 
     ManagedNode& node_;
-    ManagementKey key_;
+    MKey key_;
     TrapSender traps_;
 };
 

@@ -102,7 +102,7 @@ Switch::Switch(EventLoop& loop, const SwitchSettings& settings)
 
 // --- Data ----------------------------------------------------------------------------------------
 
-void Switch::packet_received(Port& port, Packet packet, const LocalRoute& local) {
+void Switch::packet_received(Port& port, Packet packet, const Lrh& local) {
     if (local.vl == management_vl)
         return handle_smp(port.number(), std::move(packet), local);
     if (!passes_inbound(port, packet, local))
@@ -113,7 +113,7 @@ void Switch::packet_received(Port& port, Packet packet, const LocalRoute& local)
         forward_unicast(port.number(), std::move(packet), local);
 }
 
-bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& local) {
+bool Switch::passes_inbound(Port& port, const Packet& packet, const Lrh& local) {
     const auto settings = std::as_const(port).settings();
     const auto p_key = peek_p_key(packet);
     const bool refused =
@@ -128,7 +128,7 @@ bool Switch::passes_inbound(Port& port, const Packet& packet, const LocalRoute& 
     return false;
 }
 
-bool Switch::passes_outbound(Port& port, const Packet& packet, const LocalRoute& local) {
+bool Switch::passes_outbound(Port& port, const Packet& packet, const Lrh& local) {
     const auto settings = std::as_const(port).settings();
     const auto p_key = peek_p_key(packet);
     const bool refused = p_key ? settings.get<"partition_enforcement_outbound">() != 0 &&
@@ -143,7 +143,7 @@ bool Switch::passes_outbound(Port& port, const Packet& packet, const LocalRoute&
     return false;
 }
 
-void Switch::forward_unicast(std::uint8_t arrival, Packet packet, const LocalRoute& local) {
+void Switch::forward_unicast(std::uint8_t arrival, Packet packet, const Lrh& local) {
     if (is_mine(local.dlid))
         return receive_locally(arrival, packet);
     const auto departure = tables_.linear(local.dlid);
@@ -156,7 +156,7 @@ void Switch::forward_unicast(std::uint8_t arrival, Packet packet, const LocalRou
 }
 
 void Switch::forward_multicast(std::uint8_t arrival, const Packet& packet,
-                               const LocalRoute& local) {
+                               const Lrh& local) {
     const PortSet ports = tables_.multicast(local.dlid, arrival);
     if (ports.empty())
         ++statistics_.dropped_routing;
@@ -166,7 +166,7 @@ void Switch::forward_multicast(std::uint8_t arrival, const Packet& packet,
 }
 
 void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet,
-                      LocalRoute local) {
+                      Lrh local) {
     Port& out = port(departure);
     if (local.vl != management_vl) {
         const auto vl = out.virtual_lane(arrival, local.sl);
@@ -198,7 +198,7 @@ RoutingNode Switch::routing_node(std::uint8_t arrival) const {
     return {.is_switch = true, .ports = settings_.ports, .arrival = arrival};
 }
 
-void Switch::handle_smp(std::uint8_t arrival, Packet packet, const LocalRoute& local) {
+void Switch::handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local) {
     const bool for_me = local.dlid == permissive_lid || is_mine(local.dlid);
     if (!for_me && is_unicast(local.dlid))
         return forward_unicast(arrival, std::move(packet), local);

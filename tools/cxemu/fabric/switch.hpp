@@ -59,7 +59,7 @@ public:
 
 private:
     // PortOwner
-    void packet_received(Port& port, Packet packet, const LocalRoute& local) override;
+    void packet_received(Port& port, Packet packet, const Lrh& local) override;
     void port_state_changed(Port& port, PortState before) override;
     // ManagedNode
     [[nodiscard]] const NodeIdentity& identity() const override { return identity_; }
@@ -80,15 +80,15 @@ private:
     [[nodiscard]] RoutingNode routing_node(std::uint8_t arrival) const;
 
     // Data
-    [[nodiscard]] bool passes_inbound(Port& port, const Packet& packet, const LocalRoute& local);
-    [[nodiscard]] bool passes_outbound(Port& port, const Packet& packet, const LocalRoute& local);
-    void forward_unicast(std::uint8_t arrival, Packet packet, const LocalRoute& local);
-    void forward_multicast(std::uint8_t arrival, const Packet& packet, const LocalRoute& local);
-    void send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet, LocalRoute local);
+    [[nodiscard]] bool passes_inbound(Port& port, const Packet& packet, const Lrh& local);
+    [[nodiscard]] bool passes_outbound(Port& port, const Packet& packet, const Lrh& local);
+    void forward_unicast(std::uint8_t arrival, Packet packet, const Lrh& local);
+    void forward_multicast(std::uint8_t arrival, const Packet& packet, const Lrh& local);
+    void send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet, Lrh local);
     void receive_locally(std::uint8_t arrival, const Packet& packet);
 
     // Management
-    void handle_smp(std::uint8_t arrival, Packet packet, const LocalRoute& local);
+    void handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local);
     void relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival);
     void answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival);
     void answer_general_services(const ParsedPacket& packet);

@@ -51,13 +51,13 @@ bool MemoryKey::contains(std::uint64_t address, std::uint64_t length) const {
     return address >= start && address - start <= size && length <= size - (address - start);
 }
 
-void MemoryKey::set_signature_format(const SignatureFormat& format) {
+void MemoryKey::set_signature_format(const Bsf& format) {
     signatures_ = std::make_unique<Signatures>(format);
 }
 
 void MemoryKey::forget_transfers() {
     if (signatures_)
-        set_signature_format(SignatureFormat(signatures_->format));
+        set_signature_format(Bsf(signatures_->format));
 }
 
 void MemoryKey::read_translation(std::uint64_t offset, std::span<std::byte> out) const {

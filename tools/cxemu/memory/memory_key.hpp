@@ -26,7 +26,7 @@ enum class AccessMode : std::uint8_t {
     physical = hwtab::value<hwtab::mkey_access_mode, "pa">,
     pages = hwtab::value<hwtab::mkey_access_mode, "mtt">,
     ranges = hwtab::value<hwtab::mkey_access_mode, "klms">,      ///< pieces of other keys
-    fixed_ranges = hwtab::value<hwtab::mkey_access_mode, "ksm">, ///< pieces of equal length
+    ksm = hwtab::value<hwtab::mkey_access_mode, "ksm">, ///< pieces of equal length
     device_memory = hwtab::value<hwtab::mkey_access_mode, "memic">,
 };
 
@@ -88,7 +88,7 @@ public:
 
     /// How the data is signed, and where transfers from and to the memory stand.
     struct Signatures {
-        SignatureFormat format;
+        Bsf format;
         SignatureProgress sending{};
         SignatureProgress receiving{};
     };
@@ -96,7 +96,7 @@ public:
     [[nodiscard]] Signatures* signatures() const {
         return context().get<"bsf_en">() != 0 ? signatures_.get() : nullptr;
     }
-    void set_signature_format(const SignatureFormat& format);
+    void set_signature_format(const Bsf& format);
     /// The next transfer is as if there had been none.
     void forget_transfers();
 

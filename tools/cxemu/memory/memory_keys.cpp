@@ -64,7 +64,7 @@ AccessResult<void> MemoryKeys::resolve(Accessor accessor, const Access& access, 
         absent_ = {{.key = access.key, .address = access.address, .length = access.length}};
         return std::unexpected(AccessFault::page_absent);
     }
-    if (access.key == SpecialKeys::bus_addresses && depth == 0)
+    if (access.key == SpecialKeys::resd_lkey && depth == 0)
         return resolve_on_bus(accessor, access, ranges);
     const auto key = find(access.key);
     if (!key)

@@ -28,7 +28,7 @@ struct SpecialKeys {
     static constexpr std::uint32_t absent_memory = 0x200;
     /// The reserved key: addresses are those of the bus. For data pointers of work requests, where
     /// software allows it to the queue pair; keys can't refer to it.
-    static constexpr std::uint32_t bus_addresses = 0x300;
+    static constexpr std::uint32_t resd_lkey = 0x300;
     /// Takes everything that is written and reads as zeros, at any address. For data pointers of
     /// work requests of anybody; keys can't refer to it.
     static constexpr std::uint32_t dump_fill = 0x400;

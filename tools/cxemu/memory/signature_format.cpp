@@ -228,17 +228,17 @@ std::uint64_t SignatureDomain::signed_size(std::uint64_t raw) const {
     return raw + (raw / block_size * signature_size());
 }
 
-std::uint64_t SignatureFormat::wire_size(std::uint64_t memory_size) const {
+std::uint64_t Bsf::wire_size(std::uint64_t memory_size) const {
     const std::uint64_t raw = memory ? memory->raw_size(memory_size) : memory_size;
     return wire ? wire->signed_size(raw) : raw;
 }
 
-std::uint64_t SignatureFormat::memory_size(std::uint64_t wire_size) const {
+std::uint64_t Bsf::memory_size(std::uint64_t wire_size) const {
     const std::uint64_t raw = wire ? wire->raw_size(wire_size) : wire_size;
     return memory ? memory->signed_size(raw) : raw;
 }
 
-std::uint64_t SignatureFormat::memory_offset(std::uint64_t raw) const {
+std::uint64_t Bsf::memory_offset(std::uint64_t raw) const {
     return memory ? memory->signed_size(raw) : raw;
 }
 
@@ -264,7 +264,7 @@ std::string_view describe(FormatFault fault) {
     return "unknown fault";
 }
 
-Decoded<SignatureFormat> decode_signature_format(std::span<const std::byte> bytes) {
+Decoded<Bsf> decode_bsf(std::span<const std::byte> bytes) {
     const auto parts = take_apart(bytes);
     if (!parts)
         return std::unexpected(parts.error());
@@ -286,7 +286,7 @@ Decoded<SignatureFormat> decode_signature_format(std::span<const std::byte> byte
         return std::unexpected(memory.error());
     if (same && (!*wire || (*wire)->signature_size() != (*memory)->signature_size()))
         return std::unexpected(FormatFault::different_structure);
-    return SignatureFormat{.wire = *wire,
+    return Bsf{.wire = *wire,
                            .memory = *memory,
                            .check_mask = static_cast<std::uint8_t>(basic.get<"check_byte_mask">()),
                            .same_structure = same,

@@ -69,7 +69,7 @@ struct SignatureDomain {
 };
 
 /// Both forms; nothing where the data has no signatures.
-struct SignatureFormat {
+struct Bsf {
     std::optional<SignatureDomain> wire;
     std::optional<SignatureDomain> memory;
     std::uint8_t check_mask = 0; ///< bytes of signatures to check, bit 7: the first one
@@ -105,7 +105,7 @@ enum class FormatFault : std::uint8_t {
 std::string_view describe(FormatFault fault);
 
 /// \param bytes of the layout bsf, perhaps cut off behind its basic or extended part
-std::expected<SignatureFormat, FormatFault>
-decode_signature_format(std::span<const std::byte> bytes);
+std::expected<Bsf, FormatFault>
+decode_bsf(std::span<const std::byte> bytes);
 
 } // namespace cxemu::memory

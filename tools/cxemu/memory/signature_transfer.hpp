@@ -57,7 +57,7 @@ struct SignatureProgress {
 class SignatureTransfer {
 public:
     struct Setup {
-        const SignatureFormat& format;
+        const Bsf& format;
         std::uint64_t wire_state = 0;   ///< of the PSV
         std::uint64_t memory_state = 0; ///< of the PSV
         KeyedMemory& memory;
@@ -98,7 +98,7 @@ private:
     Result write_signature(std::uint64_t raw);
     void check(SignaturePlace place, std::uint64_t raw, Signature expected, Signature found);
 
-    const SignatureFormat& format_;
+    const Bsf& format_;
     Setup setup_;
     SignatureProgress& progress_;
 };

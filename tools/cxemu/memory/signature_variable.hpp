@@ -11,28 +11,28 @@
 namespace cxemu::memory {
 
 /// What SET_PSV sets.
-struct SignatureState {
+struct PsvState {
     std::uint16_t syndrome = 0; ///< error found so far
     std::uint16_t status = 0;
     std::uint64_t signature = 0; ///< transient signature and reference tag
 
-    bool operator==(const SignatureState&) const = default;
+    bool operator==(const PsvState&) const = default;
 };
 
-class SignatureVariable final : public hca::Object {
+class Psv final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::signature_variable;
 
-    SignatureVariable(hca::ObjectIdentity identity, hca::Reference<hca::ProtectionDomain> domain)
+    Psv(hca::ObjectIdentity identity, hca::Reference<hca::ProtectionDomain> domain)
         : Object(identity), domain_(std::move(domain)) {}
 
     [[nodiscard]] std::uint32_t protection_domain() const { return domain_->number(); }
-    [[nodiscard]] const SignatureState& state() const { return state_; }
-    void set_state(const SignatureState& state) { state_ = state; }
+    [[nodiscard]] const PsvState& state() const { return state_; }
+    void set_state(const PsvState& state) { state_ = state; }
 
 private:
     hca::Reference<hca::ProtectionDomain> domain_;
-    SignatureState state_;
+    PsvState state_;
 };
 
 } // namespace cxemu::memory

@@ -63,7 +63,7 @@ MemoryKeys::locate_signed(const MemoryKey& key, Accessor accessor, const Access&
     const auto offset = wire_offset(key, access);
     if (!offset)
         return std::unexpected(offset.error());
-    const SignatureFormat& format = key.signatures()->format;
+    const Bsf& format = key.signatures()->format;
     const std::uint64_t first = format.memory_size(*offset);
     return locate(accessor, {.key = access.key,
                              .address = key.context().get<"start_addr">() + first,
@@ -77,7 +77,7 @@ AccessResult<MemoryKeys::SignatureStates> MemoryKeys::signature_states(const Mem
         [&](const std::optional<SignatureDomain>& domain) -> AccessResult<std::uint64_t> {
         if (!domain)
             return 0;
-        const auto* variable = hca_.objects().of<SignatureVariable>().find(domain->variable);
+        const auto* variable = hca_.objects().of<Psv>().find(domain->variable);
         if (variable == nullptr || variable->protection_domain() != key.context().get<"pd">())
             return std::unexpected(AccessFault::no_signature_state);
         return variable->state().signature;

@@ -195,7 +195,7 @@ Result walk_translation(const MemoryKey& key, std::uint64_t address, std::uint64
         return walk_pages(walk, address);
     case AccessMode::ranges:
         return walk_ranges(walk, address);
-    case AccessMode::fixed_ranges:
+    case AccessMode::ksm:
         return walk_fixed_ranges(walk, address);
     case AccessMode::device_memory:
         break; // is no list

@@ -86,7 +86,7 @@ bool has_flag(Control control) {
 /// Its entries name ranges of other keys of the same protection domain, so programs may write them
 /// (memory windows, mlx5dv_mkey). All others lead to bus addresses, which only a kernel knows.
 bool is_indirect(const MemoryKey& key) {
-    return key.mode() == AccessMode::ranges || key.mode() == AccessMode::fixed_ranges;
+    return key.mode() == AccessMode::ranges || key.mode() == AccessMode::ksm;
 }
 
 class Execution {
@@ -133,7 +133,7 @@ private:
     hca::Reference<hca::ProtectionDomain> domain_; ///< the new one
     std::vector<std::byte> translation_;
     std::vector<std::byte> format_bytes_;
-    std::optional<SignatureFormat> signature_format_;
+    std::optional<Bsf> signature_format_;
 };
 
 /// Fields that capabilities gate.
@@ -261,7 +261,7 @@ Check Execution::check_room() {
 Check Execution::take_signature_format() {
     if (format_bytes_.empty())
         return {};
-    const auto format = decode_signature_format(format_bytes_);
+    const auto format = decode_bsf(format_bytes_);
     if (!format) {
         keys_.hca().log()->warn("UMR of key {:#x}, description of signatures: {}", request_.key,
                                 describe(format.error()));

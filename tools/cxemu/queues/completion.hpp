@@ -39,7 +39,7 @@ enum class CompletionError : std::uint8_t {
     remote_access = hwtab::value<hwtab::cqe_syndrome, "remote_access_err">,
     remote_operation = hwtab::value<hwtab::cqe_syndrome, "remote_op_err">,
     transport_retries = hwtab::value<hwtab::cqe_syndrome, "transport_retry_exc_err">,
-    receiver_not_ready_retries = hwtab::value<hwtab::cqe_syndrome, "rnr_retry_exc_err">,
+    rnr_retry_exceeded = hwtab::value<hwtab::cqe_syndrome, "rnr_retry_exc_err">,
     remote_aborted = hwtab::value<hwtab::cqe_syndrome, "remote_aborted_err">,
 };
 

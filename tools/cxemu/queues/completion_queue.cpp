@@ -77,13 +77,13 @@ bool CompletionQueue::post(const Completion& completion) {
                       .is_management = completion.is_management});
     if (!fault)
         return hold_back(completion);
-    return end_run() && append_spoilt(completion, entry, *fault);
+    return end_run() && append_corrupted(completion, entry, *fault);
 }
 
 /// What a fault plan adds must not make the queue overrun.
-bool CompletionQueue::append_spoilt(const Completion& completion, const Entry& entry,
+bool CompletionQueue::append_corrupted(const Completion& completion, const Entry& entry,
                                     const check::EntryFault& fault) {
-    const auto entries = check::spoil(check::EntryKind::completion, entry, fault);
+    const auto entries = check::corrupt_entry(check::EntryKind::completion, entry, fault);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool is_added = i != 0;
         if ((!is_added || outstanding() < size() / 2) && !append(completion, entries[i]))

@@ -120,7 +120,7 @@ private:
     bool hold_back(const Completion& completion);
     bool append_run(const CompressedRun& run);
     bool append(const Completion& completion, const Entry& entry);
-    bool append_spoilt(const Completion& completion, const Entry& entry,
+    bool append_corrupted(const Completion& completion, const Entry& entry,
                        const check::EntryFault& fault);
     void account_for(const Completion& completion);
     [[nodiscard]] std::uint64_t offset_of(std::uint32_t position) const;

@@ -53,7 +53,7 @@ constexpr std::array pairs{
 
 } // namespace
 
-bool FailedStreams::add(std::uint16_t stream) {
+bool ErroredStreams::add(std::uint16_t stream) {
     failed_.insert(stream);
     return failed_.size() < most_;
 }

@@ -16,12 +16,12 @@
 namespace cxemu::queues {
 
 /// Streams of an initiator that have failed. Requests of others go on.
-class FailedStreams {
+class ErroredStreams {
 public:
     /// An initiator without streams fails as a whole.
-    FailedStreams() = default;
+    ErroredStreams() = default;
     /// \param most streams that may fail; with the last of them the queue pair does
-    explicit FailedStreams(std::size_t most) : most_(most) {}
+    explicit ErroredStreams(std::size_t most) : most_(most) {}
 
     [[nodiscard]] bool exist() const { return most_ != 0; }
     [[nodiscard]] bool contain(std::uint16_t stream) const { return failed_.contains(stream); }

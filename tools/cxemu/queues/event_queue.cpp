@@ -78,7 +78,7 @@ bool EventQueue::append(const Entry& entry) {
                              {.kind = check::EntryKind::event, .queue = number(), .type = type});
     if (!fault)
         return append_as_it_is(entry);
-    const auto entries = check::spoil(check::EntryKind::event, entry, *fault);
+    const auto entries = check::corrupt_entry(check::EntryKind::event, entry, *fault);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool is_added = i != 0;
         if ((!is_added || unconsumed() < size() / 2) && !append_as_it_is(entries[i]))
@@ -169,7 +169,7 @@ void EventQueue::consume(std::uint32_t consumer_index, bool arm) {
 void EventQueue::report_consumer(std::uint32_t consumer_index) {
     bool strayed = false;
     hca_.objects().of<EventQueue>().for_each(
-        [&](const EventQueue& queue) { strayed |= &queue != this && queue.named_falsely(); });
+        [&](const EventQueue& queue) { strayed |= &queue != this && queue.eqn_forged(); });
     hca_.violation(
         strayed ? rules::event_queue_named_falsely : rules::event_queue_consumer_beyond_producer,
         "event queue {:#x}: consumer {:#x}, was {:#x}, producer {:#x}", number(), consumer_index,

@@ -63,7 +63,7 @@ public:
     /// A fault plan has told software another number: its doorbells go astray. The checker does not
     /// count what comes of that as an overrun, or as a wrong doorbell, of the driver's own.
     void set_named_falsely() { named_falsely_ = true; }
-    [[nodiscard]] bool named_falsely() const { return named_falsely_; }
+    [[nodiscard]] bool eqn_forged() const { return named_falsely_; }
 
     [[nodiscard]] const EventMask& events() const { return events_; }
     [[nodiscard]] std::uint32_t vector() const;

@@ -20,11 +20,11 @@ CompletionError error_of(memory::UmrFault fault) {
 }
 
 std::expected<void, CompletionError>
-set_signature(memory::MemoryKeys& memory, memory::Accessor accessor, const SendRequest& request) {
+set_psv(memory::MemoryKeys& memory, memory::Accessor accessor, const SendWqe& request) {
     if (request.body().size() < hwtab::seg_set_psv.size)
         return std::unexpected(CompletionError::local_operation);
     const hwtab::ConstView<hwtab::seg_set_psv> fields{request.body()};
-    auto* variable = memory.hca().objects().of<memory::SignatureVariable>().find(
+    auto* variable = memory.hca().objects().of<memory::Psv>().find(
         static_cast<std::uint32_t>(fields.get<"psv_num">()));
     if (variable == nullptr || variable->protection_domain() != accessor.protection_domain)
         return std::unexpected(CompletionError::local_protection);
@@ -39,11 +39,11 @@ set_signature(memory::MemoryKeys& memory, memory::Accessor accessor, const SendR
 std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
                                                    memory::Accessor accessor,
                                                    memory::UmrRights rights,
-                                                   const SendRequest& request) {
+                                                   const SendWqe& request) {
     switch (request.opcode) {
-    case SendOpcode::set_signature:
-        return set_signature(memory, accessor, request);
-    case SendOpcode::memory_registration: {
+    case SendOpcode::set_psv:
+        return set_psv(memory, accessor, request);
+    case SendOpcode::reg_umr: {
         const auto executed = memory::execute_umr(memory, {.accessor = accessor,
                                                            .rights = rights,
                                                            .key = request.immediate,

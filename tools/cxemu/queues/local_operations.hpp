@@ -17,6 +17,6 @@ namespace cxemu::queues {
 std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
                                                    memory::Accessor accessor,
                                                    memory::UmrRights rights,
-                                                   const SendRequest& request);
+                                                   const SendWqe& request);
 
 } // namespace cxemu::queues

@@ -33,11 +33,11 @@ enum class ServiceType : std::uint8_t {
     unreliable_connection = hwtab::value<hwtab::qp_service_type, "uc">,
     unreliable_datagram = hwtab::value<hwtab::qp_service_type, "ud">,
     extended_reliable_connection = hwtab::value<hwtab::qp_service_type, "xrc">,
-    dynamic_initiator = hwtab::value<hwtab::qp_service_type, "dci">,
-    dynamic_target = hwtab::value<hwtab::qp_service_type, "dct">,
+    dci = hwtab::value<hwtab::qp_service_type, "dci">,
+    dct = hwtab::value<hwtab::qp_service_type, "dct">,
     subnet_management = hwtab::value<hwtab::qp_service_type, "qp0">,
     general_services = hwtab::value<hwtab::qp_service_type, "qp1">,
-    memory_registration = hwtab::value<hwtab::qp_service_type, "reg_umr">,
+    reg_umr = hwtab::value<hwtab::qp_service_type, "reg_umr">,
 };
 
 inline std::string_view name_of(ServiceType service) {
@@ -56,7 +56,7 @@ constexpr bool is_datagram(ServiceType service) {
 
 /// Both kinds of dynamically connected transport: whoever sends, and whoever receives.
 constexpr bool is_dynamic(ServiceType service) {
-    return service == ServiceType::dynamic_initiator || service == ServiceType::dynamic_target;
+    return service == ServiceType::dci || service == ServiceType::dct;
 }
 
 /// Where receive work requests come from.

@@ -46,12 +46,12 @@ SendQueue send_ring(hwtab::ConstView<hwtab::qpc> context, const memory::HostBuff
     return {buffer, send_start(receive_ring(context, buffer)), blocks};
 }
 
-FailedStreams streams_of(hwtab::ConstView<hwtab::qpc> context) {
+ErroredStreams streams_of(hwtab::ConstView<hwtab::qpc> context) {
     const bool has_streams = context.get<"st">() == hwtab::value<hwtab::qp_service_type, "dci"> &&
                              context.get<"log_num_dci_stream_channels">() != 0;
     if (!has_streams)
         return {};
-    return FailedStreams(std::size_t{1} << context.get<"log_num_dci_errored_streams">());
+    return ErroredStreams(std::size_t{1} << context.get<"log_num_dci_errored_streams">());
 }
 
 CompletionError error_of(DecodeError error) {
@@ -119,7 +119,7 @@ void QueuePair::set_state(QueuePairState to) {
 memory::Accessor QueuePair::accessor() const {
     return {.protection_domain = static_cast<std::uint32_t>(context().get<"pd">()),
             .queue_pair = number(),
-            .any_domain = service() == ServiceType::memory_registration,
+            .any_domain = service() == ServiceType::reg_umr,
             .reserved_key = context().get<"rlky">() != 0};
 }
 
@@ -193,7 +193,7 @@ Completion QueuePair::send_error(std::uint16_t index, std::uint8_t opcode, Compl
     return completion;
 }
 
-Completion QueuePair::receive_error(const ReceiveRequest& request, CompletionError error,
+Completion QueuePair::receive_error(const RecvWqe& request, CompletionError error,
                                     std::uint8_t vendor) {
     count_receive_error(counts(), error);
     Completion completion;
@@ -224,7 +224,7 @@ CompletionQueue* QueuePair::completions_of(const SharedReceiveQueue* shared) con
 
 // --- Sends ---------------------------------------------------------------------------------------
 
-std::expected<SendRequest, DecodeError> QueuePair::decode_next() {
+std::expected<SendWqe, DecodeError> QueuePair::decode_next() {
     auto& hca = queues_.hca();
     auto bytes = send_queue_.fetch(
         hca.dma(), static_cast<std::uint32_t>(hca.capabilities().current<"max_wqe_sz_sq">()));
@@ -242,14 +242,14 @@ std::expected<SendRequest, DecodeError> QueuePair::decode_next() {
 }
 
 void QueuePair::check_head(std::span<const std::byte> entry) {
-    const SendEntryHead head = decode_head(entry);
+    const CtrlSegment head = decode_head(entry);
     if (head.index != send_queue_.next() || head.queue_pair != number())
         queues_.hca().violation(rules::send_entry_misnumbered,
                                 "queue pair {:#x}, entry {:#x}: control segment says {:#x}, {:#x}",
                                 number(), send_queue_.next(), head.queue_pair, head.index);
 }
 
-std::optional<SendRequest> QueuePair::next_send() {
+std::optional<SendWqe> QueuePair::next_send() {
     held_back_ = false;
     drain_after_signature_error();
     while (can_send() && send_queue_.waiting() != 0) {
@@ -271,13 +271,13 @@ std::optional<SendRequest> QueuePair::next_send() {
     return std::nullopt;
 }
 
-void QueuePair::return_send(const SendRequest& request) {
+void QueuePair::return_send(const SendWqe& request) {
     send_queue_.put_back(request.index);
 }
 
 void QueuePair::skip_undecodable(DecodeError error) {
     auto& hca = queues_.hca();
-    SendRequest request;
+    SendWqe request;
     request.index = send_queue_.next();
     hca.violation(rules::send_entry_malformed, "queue pair {:#x}, entry {:#x}: {}", number(),
                   request.index, describe(error));
@@ -286,9 +286,9 @@ void QueuePair::skip_undecodable(DecodeError error) {
     stop_sends();
 }
 
-void QueuePair::finish_local(const SendRequest& request) {
+void QueuePair::finish_local(const SendWqe& request) {
     ++queues_.counters().local_operations;
-    const memory::UmrRights rights{.privileged = service() == ServiceType::memory_registration,
+    const memory::UmrRights rights{.privileged = service() == ServiceType::reg_umr,
                                    .fast_registration = context().get<"fre">() != 0};
     const auto executed = request.opcode == SendOpcode::tag_matching
                               ? change_tags(request)
@@ -299,7 +299,7 @@ void QueuePair::finish_local(const SendRequest& request) {
         fail_send(request, executed.error());
 }
 
-void QueuePair::complete_send(const SendRequest& request, std::uint32_t byte_count,
+void QueuePair::complete_send(const SendWqe& request, std::uint32_t byte_count,
                               std::span<const std::byte> data) {
     std::optional<Completion> completion;
     if (request.signaled()) {
@@ -325,7 +325,7 @@ bool QueuePair::tells_of_error(CompletionMode mode) {
     return is_first || mode != CompletionMode::only_first_error;
 }
 
-void QueuePair::finish_with_error(const SendRequest& request, CompletionError error,
+void QueuePair::finish_with_error(const SendWqe& request, CompletionError error,
                                   std::uint8_t vendor) {
     std::optional<Completion> completion;
     if (tells_of_error(request.completion))
@@ -334,7 +334,7 @@ void QueuePair::finish_with_error(const SendRequest& request, CompletionError er
     finish_send(request.index, std::move(completion));
 }
 
-void QueuePair::report_failed_send(const SendRequest& request, CompletionError error,
+void QueuePair::report_failed_send(const SendWqe& request, CompletionError error,
                                    std::uint8_t vendor) {
     ++queues_.counters().send_errors;
     queues_.hca().log()->debug(
@@ -343,7 +343,7 @@ void QueuePair::report_failed_send(const SendRequest& request, CompletionError e
     finish_with_error(request, error, vendor);
 }
 
-void QueuePair::fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor) {
+void QueuePair::fail_send(const SendWqe& request, CompletionError error, std::uint8_t vendor) {
     report_failed_send(request, error, vendor);
     if (!can_receive() || !streams_.exist() || !streams_.add(request.stream))
         return stop_sends();
@@ -351,7 +351,7 @@ void QueuePair::fail_send(const SendRequest& request, CompletionError error, std
     queues_.schedule(*this);
 }
 
-void QueuePair::flush_send(const SendRequest& request) {
+void QueuePair::flush_send(const SendWqe& request) {
     ++queues_.counters().sends_flushed;
     finish_with_error(request, CompletionError::flushed, 0);
     finish_draining();
@@ -366,7 +366,7 @@ void QueuePair::stop_sends() {
     stop(receives_go_on ? QueuePairState::send_queue_error : QueuePairState::error);
 }
 
-memory::AccessResult<void> QueuePair::gather(const SendRequest& request, std::uint64_t offset,
+memory::AccessResult<void> QueuePair::gather(const SendWqe& request, std::uint64_t offset,
                                              std::span<std::byte> out) {
     for (const DataPiece& piece : request.data) {
         if (out.empty())
@@ -392,7 +392,7 @@ memory::AccessResult<void> QueuePair::gather(const SendRequest& request, std::ui
     return {};
 }
 
-memory::AccessResult<void> QueuePair::scatter_response(const SendRequest& request,
+memory::AccessResult<void> QueuePair::scatter_response(const SendWqe& request,
                                                        std::uint64_t offset,
                                                        std::span<const std::byte> data) {
     std::vector<memory::DataSegment> list;
@@ -401,7 +401,7 @@ memory::AccessResult<void> QueuePair::scatter_response(const SendRequest& reques
     return queues_.memory().scatter(accessor(), list, offset, data);
 }
 
-bool QueuePair::response_fits_in_completion(const SendRequest& request,
+bool QueuePair::response_fits_in_completion(const SendWqe& request,
                                             std::uint64_t length) const {
     const auto mode = context().get<"cs_req">();
     if (!request.signaled() || length == 0 || mode == hwtab::value<hwtab::qp_cs_req, "disable">)
@@ -440,7 +440,7 @@ bool QueuePair::fetches_rendezvous() const {
 }
 
 /// An operation on the list of tags of the queue that this queue pair receives from.
-std::expected<void, CompletionError> QueuePair::change_tags(const SendRequest& request) {
+std::expected<void, CompletionError> QueuePair::change_tags(const SendWqe& request) {
     SharedReceiveQueue* queue = tag_matching_queue();
     auto operation = decode_tag_operation(request);
     if (queue == nullptr || !operation)
@@ -484,7 +484,7 @@ void QueuePair::report_tag_operation(SharedReceiveQueue& queue, const TagOperati
     report(completions_of(&queue), completion);
 }
 
-void QueuePair::cancel_tag(const ReceiveRequest& request, std::uint16_t index) {
+void QueuePair::cancel_tag(const RecvWqe& request, std::uint16_t index) {
     complete_receive(request, {.opcode = CompletionOpcode::no_packet,
                                .tag = TagResult{.report = TagReport::canceled, .index = index}});
 }
@@ -549,7 +549,7 @@ void QueuePair::drain_after_signature_error() {
 
 // --- Receives ------------------------------------------------------------------------------------
 
-std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive() {
+std::expected<RecvWqe, ReceiveFault> QueuePair::take_receive() {
     auto request = resources_.shared_receive ? resources_.shared_receive->take()
                                              : receive_queue_.take(queues_.hca().dma());
     if (request || request.error() == ReceiveFault::empty ||
@@ -564,7 +564,7 @@ std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive() {
     return request;
 }
 
-std::expected<ReceiveRequest, ReceiveFault> QueuePair::take_receive(std::uint32_t xrc_srq) {
+std::expected<RecvWqe, ReceiveFault> QueuePair::take_receive(std::uint32_t xrc_srq) {
     XrcSharedReceiveQueue* queue = find_xrc_queue(xrc_srq);
     if (queue == nullptr)
         return std::unexpected(ReceiveFault::no_queue);
@@ -577,7 +577,7 @@ std::optional<std::uint32_t> QueuePair::receive_credits() {
     return receive_queue_.available(queues_.hca().dma());
 }
 
-memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std::uint64_t offset,
+memory::AccessResult<void> QueuePair::scatter(const RecvWqe& request, std::uint64_t offset,
                                               std::span<const std::byte> data) {
     memory::Accessor who = accessor();
     who.responds = true;
@@ -588,7 +588,7 @@ memory::AccessResult<void> QueuePair::scatter(const ReceiveRequest& request, std
     return queues_.memory().scatter(who, request.segments, offset, data);
 }
 
-bool QueuePair::fits_in_completion(const ReceiveRequest& request, std::uint64_t length) const {
+bool QueuePair::fits_scatter_to_cqe(const RecvWqe& request, std::uint64_t length) const {
     const auto mode = context().get<"cs_res">();
     const CompletionQueue* queue = completions_of(request.shared);
     if (queue == nullptr || length == 0 || mode == hwtab::value<hwtab::qp_cs_res, "disable">)
@@ -597,7 +597,7 @@ bool QueuePair::fits_in_completion(const ReceiveRequest& request, std::uint64_t 
                                     length <= large_data && queue->has_first_half());
 }
 
-void QueuePair::complete_receive(const ReceiveRequest& request, const ReceiveCompletion& received) {
+void QueuePair::complete_receive(const RecvWqe& request, const ReceiveCompletion& received) {
     constexpr unsigned multicast_flag = 0x80;
     ++queues_.counters().receives_completed;
     Completion completion;
@@ -622,12 +622,12 @@ void QueuePair::complete_receive(const ReceiveRequest& request, const ReceiveCom
     report(completions_of(request.shared), completion);
 }
 
-void QueuePair::flush_receive(const ReceiveRequest& request) {
+void QueuePair::flush_receive(const RecvWqe& request) {
     ++queues_.counters().receives_flushed;
     report(completions_of(request.shared), receive_error(request, CompletionError::flushed, 0));
 }
 
-void QueuePair::report_failed_receive(const ReceiveRequest& request, CompletionError error,
+void QueuePair::report_failed_receive(const RecvWqe& request, CompletionError error,
                                       std::uint8_t vendor) {
     ++queues_.counters().receive_errors;
     queues_.hca().log()->debug(
@@ -636,7 +636,7 @@ void QueuePair::report_failed_receive(const ReceiveRequest& request, CompletionE
     report(completions_of(request.shared), receive_error(request, error, vendor));
 }
 
-void QueuePair::fail_receive(const ReceiveRequest& request, CompletionError error,
+void QueuePair::fail_receive(const RecvWqe& request, CompletionError error,
                              std::uint8_t vendor) {
     report_failed_receive(request, error, vendor);
     enter_error();
@@ -686,7 +686,7 @@ void QueuePair::flush_receives() {
     if (!receive_queue_.exists())
         return;
     while (const auto slot = receive_queue_.skip(queues_.hca().dma())) {
-        ReceiveRequest request;
+        RecvWqe request;
         request.index = *slot;
         flush_receive(request);
     }

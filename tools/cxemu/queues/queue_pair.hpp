@@ -94,35 +94,35 @@ public:
     /// entries that can't be decoded fail here. The request is under way from now on: it ends with
     /// complete_send() or fail_send(), or by a flush.
     /// \return nothing when nothing is posted, the state isn't RTS, or a fence holds
-    std::optional<SendRequest> next_send();
+    std::optional<SendWqe> next_send();
 
     /// Puts a request back that can't be started yet: next_send() yields it again.
     /// \pre it was the last one that next_send() yielded
-    void return_send(const SendRequest& request);
+    void return_send(const SendWqe& request);
 
     /// The request has succeeded. Its CQE, if it wants one, appears in the order of the requests.
     /// \param byte_count bytes read by a read or atomic
     /// \param data goes into the CQE (see response_fits_in_completion)
-    void complete_send(const SendRequest& request, std::uint32_t byte_count = 0,
+    void complete_send(const SendWqe& request, std::uint32_t byte_count = 0,
                        std::span<const std::byte> data = {});
 
     /// The request has failed: error CQE; the queue pair goes to ERR (SQER for datagrams and UC),
     /// everything else is flushed. Requests before this one must have ended. Of a dynamic initiator
     /// with streams only the stream fails, unless too many have.
-    void fail_send(const SendRequest& request, CompletionError error, std::uint8_t vendor = 0);
+    void fail_send(const SendWqe& request, CompletionError error, std::uint8_t vendor = 0);
 
     /// Ends a request without executing it: its stream has failed.
-    void flush_send(const SendRequest& request);
-    [[nodiscard]] FailedStreams& streams() { return streams_; }
+    void flush_send(const SendWqe& request);
+    [[nodiscard]] ErroredStreams& streams() { return streams_; }
 
     /// Copies bytes [offset, offset + out.size()) of the message that \p request sends.
-    memory::AccessResult<void> gather(const SendRequest& request, std::uint64_t offset,
+    memory::AccessResult<void> gather(const SendWqe& request, std::uint64_t offset,
                                       std::span<std::byte> out);
     /// Copies \p data to bytes [offset, ...) of where the response to \p request goes.
-    memory::AccessResult<void> scatter_response(const SendRequest& request, std::uint64_t offset,
+    memory::AccessResult<void> scatter_response(const SendWqe& request, std::uint64_t offset,
                                                 std::span<const std::byte> data);
     /// True when a response of \p length bytes goes into the CQE instead of memory.
-    [[nodiscard]] bool response_fits_in_completion(const SendRequest& request,
+    [[nodiscard]] bool response_fits_in_completion(const SendWqe& request,
                                                    std::uint64_t length) const;
 
     /// Requests are under way.
@@ -137,11 +137,11 @@ public:
 
     /// Takes the next entry of the own or shared queue. A queue that turns out to be corrupt sends
     /// the queue pair to ERR.
-    std::expected<ReceiveRequest, ReceiveFault> take_receive();
+    std::expected<RecvWqe, ReceiveFault> take_receive();
 
     /// Takes the next entry of the XRC shared receive queue that a packet names.
     /// \return no_queue when it doesn't exist or isn't of the queue pair's XRC domain
-    std::expected<ReceiveRequest, ReceiveFault> take_receive(std::uint32_t xrc_srq);
+    std::expected<RecvWqe, ReceiveFault> take_receive(std::uint32_t xrc_srq);
 
     /// Receive requests that are posted and not taken; nothing for a shared queue, and when it has
     /// none.
@@ -149,34 +149,34 @@ public:
 
     /// Copies \p data to bytes [offset, ...) of the request's memory.
     /// \pre offset + data.size() <= request.length
-    memory::AccessResult<void> scatter(const ReceiveRequest& request, std::uint64_t offset,
+    memory::AccessResult<void> scatter(const RecvWqe& request, std::uint64_t offset,
                                        std::span<const std::byte> data);
 
     /// True when a message of \p length bytes goes into the CQE instead of memory.
-    [[nodiscard]] bool fits_in_completion(const ReceiveRequest& request,
+    [[nodiscard]] bool fits_scatter_to_cqe(const RecvWqe& request,
                                           std::uint64_t length) const;
 
     /// Posts the CQE of a message that has arrived completely, or that a tag has been found for.
-    void complete_receive(const ReceiveRequest& request, const ReceiveCompletion& completion);
+    void complete_receive(const RecvWqe& request, const ReceiveCompletion& completion);
 
     /// The shared receive queue, if it matches tags; otherwise nullptr.
     [[nodiscard]] SharedReceiveQueue* tag_matching_queue() const;
     /// The device itself fetches the data of a rendezvous that a tag fits.
     [[nodiscard]] bool fetches_rendezvous() const;
     /// The data of a message that a tag was found for will not come: posts the CQE that says so.
-    void cancel_tag(const ReceiveRequest& request, std::uint16_t index);
+    void cancel_tag(const RecvWqe& request, std::uint16_t index);
 
     /// The message could not be received: error CQE, the queue pair goes to ERR.
-    void fail_receive(const ReceiveRequest& request, CompletionError error,
+    void fail_receive(const RecvWqe& request, CompletionError error,
                       std::uint8_t vendor = 0);
 
     /// The same, but the queue pair goes on: a target has lost one of its connections.
-    void report_failed_receive(const ReceiveRequest& request, CompletionError error,
+    void report_failed_receive(const RecvWqe& request, CompletionError error,
                                std::uint8_t vendor = 0);
 
     /// The queue pair is in ERR, or a target has lost a connection, and a request that was taken is
     /// not used any more.
-    void flush_receive(const ReceiveRequest& request);
+    void flush_receive(const RecvWqe& request);
 
     /// A packet presented a wrong access key to this target.
     void count_key_violation();
@@ -257,17 +257,17 @@ public:
 
 private:
     void fail_send_queue();
-    std::expected<SendRequest, DecodeError> decode_next();
+    std::expected<SendWqe, DecodeError> decode_next();
     void check_head(std::span<const std::byte> entry);
     void skip_undecodable(DecodeError error);
-    void finish_local(const SendRequest& request);
-    std::expected<void, CompletionError> change_tags(const SendRequest& request);
+    void finish_local(const SendWqe& request);
+    std::expected<void, CompletionError> change_tags(const SendWqe& request);
     void report_tag_operation(SharedReceiveQueue& queue, const TagOperation& operation,
                               std::uint16_t index, bool success);
     void finish_send(std::uint16_t index, std::optional<Completion> completion);
     bool tells_of_error(CompletionMode mode);
-    void finish_with_error(const SendRequest& request, CompletionError error, std::uint8_t vendor);
-    void report_failed_send(const SendRequest& request, CompletionError error, std::uint8_t vendor);
+    void finish_with_error(const SendWqe& request, CompletionError error, std::uint8_t vendor);
+    void report_failed_send(const SendWqe& request, CompletionError error, std::uint8_t vendor);
     void stop_sends();
     void report(CompletionQueue* queue, const Completion& completion);
     [[nodiscard]] CompletionQueue* completions_of(const SharedReceiveQueue* shared) const;
@@ -275,7 +275,7 @@ private:
     /// These two count what they say.
     [[nodiscard]] Completion send_error(std::uint16_t index, std::uint8_t opcode,
                                         CompletionError error, std::uint8_t vendor);
-    [[nodiscard]] Completion receive_error(const ReceiveRequest& request, CompletionError error,
+    [[nodiscard]] Completion receive_error(const RecvWqe& request, CompletionError error,
                                            std::uint8_t vendor);
     [[nodiscard]] XrcSharedReceiveQueue* find_xrc_queue(std::uint32_t number) const;
     void set_number(Completion& completion, const SharedReceiveQueue* shared) const;
@@ -295,7 +295,7 @@ private:
     bool held_back_ = false;       ///< the next send waits for one that is under way
     bool send_has_failed_ = false; ///< since the send queue began to work
     bool must_drain_ = false;      ///< a signature was wrong
-    FailedStreams streams_;        ///< of a dynamic initiator
+    ErroredStreams streams_;        ///< of a dynamic initiator
     KeyViolations key_violations_; ///< of a dynamic target
 };
 

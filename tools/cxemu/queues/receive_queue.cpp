@@ -71,7 +71,7 @@ std::uint16_t ReceiveQueue::available(vfio_user::DmaSpace& dma) {
     return poll(dma) ? static_cast<std::uint16_t>(posted_ - taken_) : std::uint16_t{0};
 }
 
-std::expected<ReceiveRequest, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma) {
+std::expected<RecvWqe, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpace& dma) {
     if (const auto polled = poll(dma); !polled)
         return std::unexpected(polled.error());
     const auto slot = static_cast<std::uint16_t>(taken_ & (ring_.entries - 1));
@@ -79,7 +79,7 @@ std::expected<ReceiveRequest, ReceiveFault> ReceiveQueue::take(vfio_user::DmaSpa
     if (!entry)
         return std::unexpected(ReceiveFault::unreachable);
     ++taken_;
-    ReceiveRequest request;
+    RecvWqe request;
     request.index = slot;
     request.segments = decode_scatter_list(std::span(*entry).subspan(ring_.prefix));
     request.length = total_length(request.segments);

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::uint16_t posted() const { return posted_; }
 
     /// Takes the next entry, after a look into the doorbell record.
-    std::expected<ReceiveRequest, ReceiveFault> take(vfio_user::DmaSpace& dma);
+    std::expected<RecvWqe, ReceiveFault> take(vfio_user::DmaSpace& dma);
 
     /// Takes the next entry without reading it. \return its slot
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);

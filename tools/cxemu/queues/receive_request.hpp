@@ -17,7 +17,7 @@ namespace cxemu::queues {
 
 class SharedReceiveQueue;
 
-struct ReceiveRequest {
+struct RecvWqe {
     std::uint16_t index = 0; ///< slot in the queue, as the completion reports it
     std::vector<memory::DataSegment> segments;
     std::uint64_t length = 0; ///< of all segments, in bytes

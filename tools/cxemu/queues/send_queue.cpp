@@ -42,7 +42,7 @@ vfio_user::DmaResult<void> SendQueue::read(vfio_user::DmaSpace& dma, std::uint16
 }
 
 bool SendQueue::push(std::uint16_t index, std::span<const std::byte> bytes) {
-    const SendEntryHead head = decode_head(bytes);
+    const CtrlSegment head = decode_head(bytes);
     const auto unknown = static_cast<std::uint16_t>(posted_ - index);
     if (head.index != index || head.octwords == 0 || head.octwords * octword > bytes.size() ||
         head.blocks() > unknown || unknown > waiting())
@@ -63,7 +63,7 @@ std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::D
     std::vector<std::byte> bytes(hwtab::wqe_ctrl_seg.size);
     if (!read(dma, next_, bytes))
         return std::unexpected(DecodeError::unreachable);
-    const SendEntryHead head = decode_head(bytes);
+    const CtrlSegment head = decode_head(bytes);
     if (head.octwords == 0)
         return std::unexpected(DecodeError::empty);
     if (head.blocks() > waiting() || head.octwords * octword > max_size)
@@ -78,8 +78,8 @@ std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::D
     return bytes;
 }
 
-void SendQueue::start(const SendRequest& request) {
-    under_way_.push_back({.index = next_,
+void SendQueue::start(const SendWqe& request) {
+    outstanding_.push_back({.index = next_,
                           .opcode = static_cast<std::uint8_t>(request.opcode),
                           .mode = request.completion});
     pushed_.erase(next_);
@@ -87,14 +87,14 @@ void SendQueue::start(const SendRequest& request) {
 }
 
 void SendQueue::start_undecodable(vfio_user::DmaSpace& dma) {
-    under_way_.push_back(skip(dma));
+    outstanding_.push_back(skip(dma));
 }
 
 /// Passes over the entry at next(). One whose length makes no sense takes all that is posted.
 SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> control{};
     const bool readable = read(dma, next_, control).has_value();
-    const SendEntryHead head = decode_head(control);
+    const CtrlSegment head = decode_head(control);
     const UnderWay entry{.index = next_, .opcode = head.opcode, .mode = head.completion};
     const bool sensible = readable && head.blocks() != 0 && head.blocks() <= waiting();
     pushed_.erase(next_);
@@ -103,23 +103,23 @@ SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
 }
 
 void SendQueue::put_back(std::uint16_t index) {
-    assert(!under_way_.empty() && under_way_.back().index == index);
-    under_way_.pop_back();
+    assert(!outstanding_.empty() && outstanding_.back().index == index);
+    outstanding_.pop_back();
     next_ = index;
 }
 
 std::vector<Completion> SendQueue::finish(std::uint16_t index,
                                           std::optional<Completion> completion) {
-    const auto found = std::ranges::find(under_way_, index, &UnderWay::index);
-    if (found == under_way_.end())
+    const auto found = std::ranges::find(outstanding_, index, &UnderWay::index);
+    if (found == outstanding_.end())
         return {}; // flushed meanwhile
     found->done = true;
     found->completion = std::move(completion);
     std::vector<Completion> ready;
-    while (!under_way_.empty() && under_way_.front().done) {
-        if (under_way_.front().completion)
-            ready.push_back(*under_way_.front().completion);
-        under_way_.pop_front();
+    while (!outstanding_.empty() && outstanding_.front().done) {
+        if (outstanding_.front().completion)
+            ready.push_back(*outstanding_.front().completion);
+        outstanding_.pop_front();
     }
     return ready;
 }
@@ -131,20 +131,20 @@ bool SendQueue::must_wait(Fence fence) const {
         return false;
     case Fence::reads_and_atomics:
     case Fence::local_reads_and_atomics:
-        return std::ranges::any_of(under_way_, [](const UnderWay& entry) {
+        return std::ranges::any_of(outstanding_, [](const UnderWay& entry) {
             return !entry.done && reads_remote_memory(entry.opcode);
         });
     case Fence::everything:
         break;
     }
-    return !under_way_.empty();
+    return !outstanding_.empty();
 }
 
 std::vector<SendQueue::Flushed> SendQueue::flush(vfio_user::DmaSpace& dma) {
     std::vector<Flushed> flushed;
-    for (const UnderWay& entry : under_way_)
+    for (const UnderWay& entry : outstanding_)
         flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
-    under_way_.clear();
+    outstanding_.clear();
     while (waiting() != 0) {
         const UnderWay entry = skip(dma);
         flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
@@ -155,7 +155,7 @@ std::vector<SendQueue::Flushed> SendQueue::flush(vfio_user::DmaSpace& dma) {
 void SendQueue::reset() {
     posted_ = 0;
     next_ = 0;
-    under_way_.clear();
+    outstanding_.clear();
     pushed_.clear();
 }
 

@@ -56,7 +56,7 @@ public:
                                                              std::uint32_t max_size) const;
 
     /// The entry at next() is under way now.
-    void start(const SendRequest& request);
+    void start(const SendWqe& request);
     /// The same for an entry that can't be decoded.
     void start_undecodable(vfio_user::DmaSpace& dma);
 
@@ -68,7 +68,7 @@ public:
     std::vector<Completion> finish(std::uint16_t index, std::optional<Completion> completion);
 
     /// No entry is under way.
-    [[nodiscard]] bool idle() const { return under_way_.empty(); }
+    [[nodiscard]] bool idle() const { return outstanding_.empty(); }
     /// Whether a request with \p fence must wait for entries that are under way.
     [[nodiscard]] bool must_wait(Fence fence) const;
 
@@ -95,7 +95,7 @@ private:
     };
 
     [[nodiscard]] std::uint16_t oldest() const {
-        return under_way_.empty() ? next_ : under_way_.front().index;
+        return outstanding_.empty() ? next_ : outstanding_.front().index;
     }
     UnderWay skip(vfio_user::DmaSpace& dma);
     vfio_user::DmaResult<void> read(vfio_user::DmaSpace& dma, std::uint16_t index,
@@ -106,7 +106,7 @@ private:
     std::uint32_t blocks_ = 0;
     std::uint16_t posted_ = 0;
     std::uint16_t next_ = 0;
-    std::deque<UnderWay> under_way_;                         ///< in the order of the ring
+    std::deque<UnderWay> outstanding_;                         ///< in the order of the ring
     std::map<std::uint16_t, std::vector<std::byte>> pushed_; ///< entries that wait, by index
 };
 

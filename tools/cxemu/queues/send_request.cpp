@@ -35,8 +35,8 @@ std::optional<SendOpcode> known_opcode(std::uint64_t number) {
     case SendOpcode::fetch_add:
     case SendOpcode::masked_compare_swap:
     case SendOpcode::masked_fetch_add:
-    case SendOpcode::set_signature:
-    case SendOpcode::memory_registration:
+    case SendOpcode::set_psv:
+    case SendOpcode::reg_umr:
     case SendOpcode::tag_matching:
         return opcode;
     }
@@ -48,9 +48,9 @@ bool is_allowed(ServiceType service, SendOpcode opcode) {
     case ServiceType::reliable_connection:
         return true;
     case ServiceType::extended_reliable_connection:
-    case ServiceType::dynamic_initiator:
+    case ServiceType::dci:
         return opcode != SendOpcode::tag_matching;
-    case ServiceType::dynamic_target:
+    case ServiceType::dct:
         return false;
     case ServiceType::unreliable_connection:
         return opcode != SendOpcode::rdma_read && opcode != SendOpcode::tag_matching &&
@@ -60,7 +60,7 @@ bool is_allowed(ServiceType service, SendOpcode opcode) {
     case ServiceType::general_services:
         return opcode == SendOpcode::nop || opcode == SendOpcode::send ||
                opcode == SendOpcode::send_immediate;
-    case ServiceType::memory_registration:
+    case ServiceType::reg_umr:
         return is_local(opcode) && opcode != SendOpcode::tag_matching;
     }
     return false;
@@ -141,12 +141,12 @@ bool has_masks(SendOpcode opcode) {
     return opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
 }
 
-bool is_extended(const SendRequest& request) {
+bool is_extended(const SendWqe& request) {
     return has_masks(request.opcode) && request.op_mod != 0;
 }
 
 /// Length of the operand in bytes. \return nothing when op_mod doesn't say any that there is
-std::optional<std::uint64_t> operand_size(const SendRequest& request) {
+std::optional<std::uint64_t> operand_size(const SendWqe& request) {
     if (!is_extended(request))
         return atomic_size;
     const unsigned log_size = request.op_mod & ~extended_atomic;
@@ -157,7 +157,7 @@ std::optional<std::uint64_t> operand_size(const SendRequest& request) {
 
 /// Each of the operands is as long as the memory that it is for, in words of up to 8 bytes: those
 /// of a comparison, or a number and the ends of its fields, which fill 16 bytes at least.
-Decoded<void> take_extended(Segments& segments, std::size_t size, SendRequest& request) {
+Decoded<void> take_extended(Segments& segments, std::size_t size, SendWqe& request) {
     const bool compares = request.opcode == SendOpcode::masked_compare_swap;
     const std::size_t length = std::max(octword, size * (compares ? 4 : 2));
     const auto bytes = segments.rest();
@@ -203,7 +203,7 @@ Decoded<AtomicOperands> take_operands(Segments& segments, SendOpcode opcode) {
                           .compare_mask = mask};
 }
 
-Decoded<void> take_atomic(Segments& segments, SendRequest& request) {
+Decoded<void> take_atomic(Segments& segments, SendWqe& request) {
     const auto size = operand_size(request);
     if (!size)
         return std::unexpected(DecodeError::unknown_variant);
@@ -238,7 +238,7 @@ memory::DataSegment take_pointer(Segments& segments) {
             .address = pointer.get<"addr">()};
 }
 
-Decoded<void> take_data(Segments& segments, SendRequest& request) {
+Decoded<void> take_data(Segments& segments, SendWqe& request) {
     while (segments.rest().size() >= octword) {
         const hwtab::ConstView<hwtab::wqe_data_seg> head{segments.rest()};
         if (head.get<"inline_seg">() == 0) {
@@ -258,7 +258,7 @@ Decoded<void> take_data(Segments& segments, SendRequest& request) {
     return {};
 }
 
-Decoded<void> check_length(const DecodeContext& context, const SendRequest& request) {
+Decoded<void> check_length(const DecodeContext& context, const SendWqe& request) {
     if (request.length > 1ULL << context.log_max_message)
         return std::unexpected(DecodeError::message_too_long);
     if (is_atomic(request.opcode) && request.length != operand_size(request))
@@ -268,14 +268,14 @@ Decoded<void> check_length(const DecodeContext& context, const SendRequest& requ
 
 /// Segments of an operation that yields packets.
 Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
-                               SendRequest& request) {
+                               SendWqe& request) {
     if (context.service == ServiceType::extended_reliable_connection) {
         const auto xrc = segments.take<hwtab::wqe_xrc_seg>();
         if (!xrc)
             return std::unexpected(xrc.error());
         request.xrc_srq = static_cast<std::uint32_t>(xrc->get<"xrc_srqn">());
     }
-    if (is_datagram(context.service) || context.service == ServiceType::dynamic_initiator) {
+    if (is_datagram(context.service) || context.service == ServiceType::dci) {
         auto address = take_address(segments);
         if (!address)
             return std::unexpected(address.error());
@@ -311,7 +311,7 @@ std::uint16_t stream_of(Control control) {
     return load_be<std::uint16_t>(control.memory().subspan(offset));
 }
 
-void take_control(Control control, SendRequest& request) {
+void take_control(Control control, SendWqe& request) {
     request.index = static_cast<std::uint16_t>(control.get<"wqe_index">());
     request.blocks = decode_head(control.memory()).blocks();
     request.op_mod = static_cast<std::uint8_t>(control.get<"opmod">());
@@ -354,7 +354,7 @@ std::string_view describe(DecodeError error) {
     return "unknown error";
 }
 
-SendEntryHead decode_head(std::span<const std::byte> control) {
+CtrlSegment decode_head(std::span<const std::byte> control) {
     const Control fields{control};
     return {.opcode = static_cast<std::uint8_t>(fields.get<"opcode">()),
             .octwords = static_cast<std::uint8_t>(fields.get<"ds">()),
@@ -363,7 +363,7 @@ SendEntryHead decode_head(std::span<const std::byte> control) {
             .completion = static_cast<CompletionMode>(fields.get<"ce">())};
 }
 
-Decoded<SendRequest> decode(const DecodeContext& context, std::vector<std::byte> bytes) {
+Decoded<SendWqe> decode(const DecodeContext& context, std::vector<std::byte> bytes) {
     const Control control{bytes};
     if (context.has_signatures && !signature_is_right(bytes))
         return std::unexpected(DecodeError::bad_signature);
@@ -372,7 +372,7 @@ Decoded<SendRequest> decode(const DecodeContext& context, std::vector<std::byte>
         return std::unexpected(DecodeError::unknown_opcode);
     if (!is_allowed(context.service, *opcode))
         return std::unexpected(DecodeError::opcode_not_allowed);
-    SendRequest request;
+    SendWqe request;
     request.opcode = *opcode;
     take_control(control, request);
     if (!is_local(*opcode)) {

@@ -32,8 +32,8 @@ enum class SendOpcode : std::uint8_t {
     fetch_add = hwtab::value<hwtab::wqe_opcode, "atomic_fa">,
     masked_compare_swap = hwtab::value<hwtab::wqe_opcode, "atomic_masked_cs">,
     masked_fetch_add = hwtab::value<hwtab::wqe_opcode, "atomic_masked_fa">,
-    set_signature = hwtab::value<hwtab::wqe_opcode, "set_psv">,
-    memory_registration = hwtab::value<hwtab::wqe_opcode, "umr">,
+    set_psv = hwtab::value<hwtab::wqe_opcode, "set_psv">,
+    reg_umr = hwtab::value<hwtab::wqe_opcode, "umr">,
     tag_matching = hwtab::value<hwtab::wqe_opcode, "tag_matching">,
 };
 
@@ -43,8 +43,8 @@ constexpr bool is_atomic(SendOpcode opcode) {
 }
 /// The device does it alone, without a packet.
 constexpr bool is_local(SendOpcode opcode) {
-    return opcode == SendOpcode::nop || opcode == SendOpcode::set_signature ||
-           opcode == SendOpcode::memory_registration || opcode == SendOpcode::tag_matching;
+    return opcode == SendOpcode::nop || opcode == SendOpcode::set_psv ||
+           opcode == SendOpcode::reg_umr || opcode == SendOpcode::tag_matching;
 }
 
 /// For what a request waits before it starts.
@@ -103,7 +103,7 @@ struct InlineData {
 
 using DataPiece = std::variant<memory::DataSegment, InlineData>;
 
-struct SendRequest {
+struct SendWqe {
     std::uint16_t index = 0;  ///< in the send queue, in 64-byte blocks, modulo 2^16
     std::uint16_t blocks = 1; ///< length in 64-byte blocks
     SendOpcode opcode = SendOpcode::nop;
@@ -160,7 +160,7 @@ struct DecodeContext {
 };
 
 /// Head of an entry: what is needed to find the next one.
-struct SendEntryHead {
+struct CtrlSegment {
     std::uint8_t opcode = 0;
     std::uint8_t octwords = 0; ///< length in 16-byte units; 0 is invalid
     std::uint16_t index = 0;   ///< as software wrote it
@@ -171,10 +171,10 @@ struct SendEntryHead {
 };
 
 /// \pre control has at least hwtab::wqe_ctrl_seg.size bytes
-SendEntryHead decode_head(std::span<const std::byte> control);
+CtrlSegment decode_head(std::span<const std::byte> control);
 
 /// \param bytes the whole entry, as long as its head says, at least a control segment
-std::expected<SendRequest, DecodeError> decode(const DecodeContext& context,
+std::expected<SendWqe, DecodeError> decode(const DecodeContext& context,
                                                std::vector<std::byte> bytes);
 
 } // namespace cxemu::queues

@@ -52,7 +52,7 @@ std::uint16_t SharedReceiveQueue::available() {
     return poll() ? static_cast<std::uint16_t>(posted_ - taken_) : std::uint16_t{0};
 }
 
-std::expected<ReceiveRequest, ReceiveFault> SharedReceiveQueue::take() {
+std::expected<RecvWqe, ReceiveFault> SharedReceiveQueue::take() {
     if (const auto polled = poll(); !polled)
         return std::unexpected(polled.error());
     if (posted_ == taken_)
@@ -69,7 +69,7 @@ std::expected<ReceiveRequest, ReceiveFault> SharedReceiveQueue::take() {
         head_ = *next;
     }
     ++taken_;
-    ReceiveRequest request;
+    RecvWqe request;
     request.index = slot;
     request.segments = decode_scatter_list(std::span(*entry).subspan(ring_.prefix));
     request.length = total_length(request.segments);

@@ -53,7 +53,7 @@ public:
                        const SharedReceiveAttributes& attributes, SharedReceiveResources resources);
 
     /// Takes the next entry, after a look into the doorbell record.
-    std::expected<ReceiveRequest, ReceiveFault> take();
+    std::expected<RecvWqe, ReceiveFault> take();
 
     /// Asks for one event when fewer than \p limit entries are left; at once if it is so already.
     void arm(std::uint16_t limit);

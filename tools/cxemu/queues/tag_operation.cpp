@@ -5,7 +5,7 @@
 
 namespace cxemu::queues {
 
-std::optional<TagOperation> decode_tag_operation(const SendRequest& request) {
+std::optional<TagOperation> decode_tag_operation(const SendWqe& request) {
     if (request.body().size() < hwtab::wqe_tm_seg.size)
         return std::nullopt;
     const hwtab::ConstView<hwtab::wqe_tm_seg> fields{request.body()};

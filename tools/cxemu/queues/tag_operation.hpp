@@ -30,6 +30,6 @@ struct TagOperation {
 
 /// \return nothing if the entry is too short or asks for something unknown
 /// \pre request.opcode is SendOpcode::tag_matching
-std::optional<TagOperation> decode_tag_operation(const SendRequest& request);
+std::optional<TagOperation> decode_tag_operation(const SendWqe& request);
 
 } // namespace cxemu::queues

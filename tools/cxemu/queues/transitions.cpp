@@ -168,7 +168,7 @@ ServiceGroup group_of(ServiceType service) {
     switch (service) {
     case ServiceType::reliable_connection:
     case ServiceType::extended_reliable_connection:
-    case ServiceType::dynamic_initiator:
+    case ServiceType::dci:
         return ServiceGroup::reliable;
     case ServiceType::unreliable_connection:
         return ServiceGroup::unreliable;
@@ -176,8 +176,8 @@ ServiceGroup group_of(ServiceType service) {
     case ServiceType::subnet_management:
     case ServiceType::general_services:
         return ServiceGroup::datagram;
-    case ServiceType::dynamic_target: // has commands of its own
-    case ServiceType::memory_registration:
+    case ServiceType::dct: // has commands of its own
+    case ServiceType::reg_umr:
         break;
     }
     return ServiceGroup::registration;

@@ -17,7 +17,7 @@ namespace {
 std::uint16_t end_of_entry(std::span<const std::byte, 8> control) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> segment{};
     std::ranges::copy(control, segment.begin());
-    const SendEntryHead head = decode_head(segment);
+    const CtrlSegment head = decode_head(segment);
     return static_cast<std::uint16_t>(head.index + head.blocks());
 }
 
@@ -38,7 +38,7 @@ WorkQueues::~WorkQueues() {
 }
 
 Transport* WorkQueues::transport_of(const QueuePair& queue_pair) const {
-    return queue_pair.service() == ServiceType::memory_registration ? nullptr : transport_;
+    return queue_pair.service() == ServiceType::reg_umr ? nullptr : transport_;
 }
 
 void WorkQueues::notify(QueuePair& queue_pair, QueuePairState from) {
@@ -156,7 +156,7 @@ void WorkQueues::run(QueuePair& queue_pair) {
     default:
         return;
     }
-    if (queue_pair.service() == ServiceType::memory_registration)
+    if (queue_pair.service() == ServiceType::reg_umr)
         queue_pair.next_send(); // everything it can do is done there
     else if (transport_ != nullptr && queue_pair.can_send())
         transport_->sends_posted(queue_pair);

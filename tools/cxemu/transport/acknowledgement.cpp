@@ -40,18 +40,18 @@ Syndrome decode_syndrome(std::uint8_t byte) {
             .value = static_cast<std::uint8_t>(byte & value_mask)};
 }
 
-std::uint8_t acknowledge_syndrome(std::optional<std::uint32_t> credits) {
+std::uint8_t ack_syndrome(std::optional<std::uint32_t> credits) {
     if (!credits)
         return syndrome<"ack_without_credits">;
     const auto* const above = std::ranges::upper_bound(credit_codes, *credits);
     return static_cast<std::uint8_t>(above - credit_codes.begin() - 1);
 }
 
-std::uint8_t not_ready_syndrome(std::uint8_t timer) {
+std::uint8_t rnr_nak_syndrome(std::uint8_t timer) {
     return syndrome<"rnr_nak"> | (timer & value_mask);
 }
 
-std::uint8_t refusal_syndrome(NakCode code) {
+std::uint8_t nak_syndrome(NakCode code) {
     return syndrome<"nak_psn_sequence_error"> | static_cast<std::uint8_t>(code);
 }
 

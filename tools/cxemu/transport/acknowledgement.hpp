@@ -32,10 +32,10 @@ Syndrome decode_syndrome(std::uint8_t syndrome);
 
 /// Positive acknowledgement. \param credits receive requests that are posted and not in use;
 /// nothing: the responder doesn't count them (shared receive queues)
-std::uint8_t acknowledge_syndrome(std::optional<std::uint32_t> credits);
+std::uint8_t ack_syndrome(std::optional<std::uint32_t> credits);
 /// \param timer code of the time to wait
-std::uint8_t not_ready_syndrome(std::uint8_t timer);
-std::uint8_t refusal_syndrome(NakCode code);
+std::uint8_t rnr_nak_syndrome(std::uint8_t timer);
+std::uint8_t nak_syndrome(NakCode code);
 
 /// The number of credits of a positive acknowledgement; nothing when the responder doesn't count.
 std::optional<std::uint32_t> credits_of(std::uint8_t code);

@@ -33,8 +33,8 @@ void append(std::vector<std::byte>& bytes, std::uint64_t value) {
     bytes.insert(bytes.end(), number.begin(), number.end());
 }
 
-AtomicMasks masks_of(Verb verb) {
-    return verb == Verb::compare_swap
+AtomicMasks masks_of(PacketOp verb) {
+    return verb == PacketOp::compare_swap
                ? AtomicMasks{.swap_or_add = ~std::uint64_t{0}, .compare = ~std::uint64_t{0}}
                : AtomicMasks{};
 }
@@ -70,7 +70,7 @@ std::vector<std::byte> encode_payload(const AtomicOperation& operation) {
     return bytes;
 }
 
-std::optional<AtomicOperation> decode_operation(Verb verb, const fabric::AtomicHeader& header,
+std::optional<AtomicOperation> decode_operation(PacketOp verb, const fabric::AtomicEth& header,
                                                 std::span<const std::byte> payload) {
     AtomicOperation operation;
     operation.words[0] = {.verb = verb,
@@ -105,12 +105,12 @@ std::optional<AtomicOperation> decode_operation(Verb verb, const fabric::AtomicH
 }
 
 std::uint64_t apply(const AtomicRequest& request, std::uint64_t value) {
-    return request.verb == Verb::compare_swap ? swap(request, value) : add(request, value);
+    return request.verb == PacketOp::compare_swap ? swap(request, value) : add(request, value);
 }
 
 AtomicWords apply(const AtomicOperation& operation, AtomicWords values) {
     const std::size_t words = words_in(operation.size);
-    const bool swaps = operation.words[0].verb == Verb::compare_swap;
+    const bool swaps = operation.words[0].verb == PacketOp::compare_swap;
     for (std::size_t i = 0; swaps && i < words; ++i) {
         if (!matches(operation.words[i], values[i]))
             return values;

@@ -30,7 +30,7 @@ struct AtomicMasks {
 
 /// What an operation does to one word.
 struct AtomicRequest {
-    Verb verb = Verb::fetch_add;
+    PacketOp verb = PacketOp::fetch_add;
     std::uint64_t swap_or_add = 0;
     std::uint64_t compare = 0;
     AtomicMasks masks;
@@ -60,7 +60,7 @@ constexpr std::size_t words_in(std::size_t size) {
 std::vector<std::byte> encode_payload(const AtomicOperation& operation);
 
 /// \return nothing when the payload has a length that encode_payload() never yields
-std::optional<AtomicOperation> decode_operation(Verb verb, const fabric::AtomicHeader& header,
+std::optional<AtomicOperation> decode_operation(PacketOp verb, const fabric::AtomicEth& header,
                                                 std::span<const std::byte> payload);
 
 /// What the memory that holds \p value holds after the operation. Additions don't carry from one

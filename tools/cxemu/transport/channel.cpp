@@ -25,7 +25,7 @@ fabric::Lid source_lid(Path path, const fabric::HcaPort& port) {
     return port.lid() | (static_cast<fabric::Lid>(path.get<"mlid">()) & path_mask);
 }
 
-fabric::GlobalRoute global_route(Path path, const fabric::HcaPort& port) {
+fabric::Grh global_route(Path path, const fabric::HcaPort& port) {
     return {.traffic_class = static_cast<std::uint8_t>(path.get<"tclass">()),
             .flow_label = static_cast<std::uint32_t>(path.get<"flow_label">()),
             .hop_limit = static_cast<std::uint8_t>(path.get<"hop_limit">()),

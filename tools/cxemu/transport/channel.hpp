@@ -19,16 +19,16 @@
 namespace cxemu::transport {
 
 /// The other end of a dynamic connection: it isn't in the context of the queue pair.
-struct DynamicPeer {
+struct DcPeer {
     std::uint32_t queue_pair = 0;
     fabric::Lid lid = fabric::unassigned_lid;
     std::uint8_t path_bits = 0;
     std::uint8_t service_level = 0;
     bool force_loopback = false;
-    std::optional<fabric::GlobalRoute> global;
-    fabric::DynamicConnectionHeader header; ///< of requests to it
+    std::optional<fabric::Grh> global;
+    fabric::DcEth header; ///< of requests to it
 
-    bool operator==(const DynamicPeer&) const = default;
+    bool operator==(const DcPeer&) const = default;
 };
 
 class Channel {
@@ -46,8 +46,8 @@ public:
     /// The port through which the queue pair sends and receives; nullptr when there is none.
     [[nodiscard]] fabric::HcaPort* port() const;
     /// For dynamic connections: who the peer is from now on, if anybody.
-    void set_peer(std::optional<DynamicPeer> peer) { peer_ = std::move(peer); }
-    [[nodiscard]] const std::optional<DynamicPeer>& peer() const { return peer_; }
+    void set_peer(std::optional<DcPeer> peer) { peer_ = std::move(peer); }
+    [[nodiscard]] const std::optional<DcPeer>& peer() const { return peer_; }
     /// Number of the queue pair at the other end.
     [[nodiscard]] std::uint32_t remote_queue_pair() const;
 
@@ -77,7 +77,7 @@ private:
     queues::QueuePair& queue_pair_;
     Loopback& loopback_;
     PathMigration migration_;
-    std::optional<DynamicPeer> peer_;
+    std::optional<DcPeer> peer_;
 };
 
 } // namespace cxemu::transport

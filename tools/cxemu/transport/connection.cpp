@@ -74,15 +74,15 @@ void Connection::ask_for_turn() {
 }
 
 void Connection::sends_posted() {
-    int budget = packets_per_turn;
+    int budget = packets_per_slice;
     if (requester_.send(budget))
         ask_for_turn();
 }
 
 /// Answers go first: the peer waits for them.
-void Connection::take_turn() {
+void Connection::run_slice() {
     has_asked_ = false;
-    int budget = packets_per_turn;
+    int budget = packets_per_slice;
     const bool more_answers = responder_.send(budget);
     const bool more_requests = requester_.send(budget);
     if (more_answers || more_requests)

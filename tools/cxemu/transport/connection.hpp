@@ -18,7 +18,7 @@ namespace cxemu::transport {
 class Connection {
 public:
     /// Packets that a connection sends before it is the turn of the others.
-    static constexpr int packets_per_turn = 64;
+    static constexpr int packets_per_slice = 64;
 
     /// All must outlive this.
     Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns,
@@ -37,7 +37,7 @@ public:
     /// There may be new requests.
     void sends_posted();
     /// Sends what there is to send, as far as one turn goes.
-    void take_turn();
+    void run_slice();
     /// The queue pair is about to go.
     void close() {
         requester_.stop();

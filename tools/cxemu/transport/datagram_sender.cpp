@@ -12,7 +12,7 @@ namespace {
 
 using queues::QueuePair;
 using queues::SendOpcode;
-using queues::SendRequest;
+using queues::SendWqe;
 using queues::ServiceType;
 
 constexpr std::uint32_t psn_mask = 0xff'ffff;
@@ -64,7 +64,7 @@ std::uint32_t source_qp(const QueuePair& queue_pair) {
     return stand_in != 0 ? stand_in : queue_pair.number();
 }
 
-fabric::GlobalRoute global_route(const queues::AddressVector& address,
+fabric::Grh global_route(const queues::AddressVector& address,
                                  const fabric::HcaPort& port) {
     return {.traffic_class = address.traffic_class,
             .flow_label = address.flow_label,
@@ -73,7 +73,7 @@ fabric::GlobalRoute global_route(const queues::AddressVector& address,
             .destination = fabric::Gid(address.remote_gid)};
 }
 
-std::expected<void, SendFault> check(const QueuePair& queue_pair, const SendRequest& request,
+std::expected<void, SendFault> check(const QueuePair& queue_pair, const SendWqe& request,
                                      const fabric::HcaPort& port) {
     if (request.opcode != SendOpcode::send && request.opcode != SendOpcode::send_immediate)
         return std::unexpected(SendFault::unsupported_operation);
@@ -132,7 +132,7 @@ std::size_t longest_datagram(const QueuePair& queue_pair, const fabric::HcaPort&
 }
 
 std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair& queue_pair,
-                                                                 const SendRequest& request,
+                                                                 const SendWqe& request,
                                                                  const fabric::HcaPort& port) {
     if (const auto good = check(queue_pair, request, port); !good)
         return std::unexpected(good.error());
@@ -155,7 +155,7 @@ std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair
         .p_key = *p_key,
         .destination_qp = address.destination_qp,
         .psn = static_cast<std::uint32_t>(queue_pair.context().get<"next_send_psn">())};
-    headers.datagram = fabric::DatagramHeader{.q_key = queue_key(queue_pair, address),
+    headers.datagram = fabric::Deth{.q_key = queue_key(queue_pair, address),
                                               .source_qp = source_qp(queue_pair)};
     if (request.opcode == SendOpcode::send_immediate) {
         headers.transport.opcode =
@@ -165,7 +165,7 @@ std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair
     return headers;
 }
 
-std::expected<Datagram, SendFault> make_datagram(QueuePair& queue_pair, const SendRequest& request,
+std::expected<Datagram, SendFault> make_datagram(QueuePair& queue_pair, const SendWqe& request,
                                                  const fabric::HcaPort& port) {
     auto headers = datagram_headers(queue_pair, request, port);
     if (!headers)

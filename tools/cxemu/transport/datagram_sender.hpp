@@ -37,7 +37,7 @@ std::size_t longest_datagram(const queues::QueuePair& queue_pair, const fabric::
 
 /// All headers of the packet for \p request, with the present PSN.
 std::expected<fabric::PacketHeaders, SendFault>
-datagram_headers(const queues::QueuePair& queue_pair, const queues::SendRequest& request,
+datagram_headers(const queues::QueuePair& queue_pair, const queues::SendWqe& request,
                  const fabric::HcaPort& port);
 
 /// A packet before it gets its padding and checksums.
@@ -50,7 +50,7 @@ struct Datagram {
 
 /// Headers and data of the packet for \p request. The PSN of the queue pair moves on.
 std::expected<Datagram, SendFault> make_datagram(queues::QueuePair& queue_pair,
-                                                 const queues::SendRequest& request,
+                                                 const queues::SendWqe& request,
                                                  const fabric::HcaPort& port);
 
 } // namespace cxemu::transport

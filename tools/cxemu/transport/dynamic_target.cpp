@@ -8,15 +8,15 @@ namespace cxemu::transport {
 
 namespace {
 
-constexpr int packets_per_turn = 64;
+constexpr int packets_per_slice = 64;
 
 } // namespace
 
 /// Answers go back the way that the request has come.
-DynamicPeer DynamicTarget::peer_of(const fabric::ParsedPacket& packet) const {
+DcPeer Dct::peer_of(const fabric::ParsedPacket& packet) const {
     const auto& headers = packet.headers;
     const auto context = std::as_const(queue_pair_).context();
-    DynamicPeer peer{.queue_pair = headers.dynamic->source_qp,
+    DcPeer peer{.queue_pair = headers.dynamic->source_qp,
                      .lid = headers.local.slid,
                      .path_bits = static_cast<std::uint8_t>(headers.local.dlid & 0x7fU),
                      .service_level = headers.local.sl,
@@ -24,7 +24,7 @@ DynamicPeer DynamicTarget::peer_of(const fabric::ParsedPacket& packet) const {
                      .global = std::nullopt,
                      .header = {}};
     if (headers.global)
-        peer.global = fabric::GlobalRoute{
+        peer.global = fabric::Grh{
             .traffic_class =
                 static_cast<std::uint8_t>(context.get<"primary_address_path.tclass">()),
             .flow_label =
@@ -36,8 +36,8 @@ DynamicPeer DynamicTarget::peer_of(const fabric::ParsedPacket& packet) const {
 }
 
 /// The connection that \p header names, not an earlier or later one of the same initiator.
-DynamicTarget::Incoming* DynamicTarget::find(const Initiator& initiator,
-                                             const fabric::DynamicConnectionHeader& header) const {
+Dct::Incoming* Dct::find(const Initiator& initiator,
+                                             const fabric::DcEth& header) const {
     const auto found = connections_.find(initiator);
     return found != connections_.end() && found->second->number == header.connection &&
                    !found->second->closed
@@ -45,24 +45,24 @@ DynamicTarget::Incoming* DynamicTarget::find(const Initiator& initiator,
                : nullptr;
 }
 
-void DynamicTarget::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+void Dct::packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
     const auto operation = operation_of(packet.headers.transport.opcode);
     if (!operation || is_response(operation->verb) || !queue_pair_.can_receive())
         return;
     const auto& header = *packet.headers.dynamic;
     const Initiator initiator{packet.headers.local.slid, header.source_qp};
-    if (operation->verb == Verb::connect)
+    if (operation->verb == PacketOp::connect)
         return connect(port, packet);
     Incoming* connection = find(initiator, header);
     if (connection == nullptr || !connection->channel.accepts(port, packet))
         return;
-    if (operation->verb == Verb::disconnect)
+    if (operation->verb == PacketOp::disconnect)
         disconnect(initiator, header);
     else
         connection->responder.request_arrived(port, packet, *operation);
 }
 
-void DynamicTarget::connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
+void Dct::connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
     const auto& header = *packet.headers.dynamic;
     if (header.access_key != std::as_const(queue_pair_).context().get<"dc_access_key">()) {
         queue_pair_.count_key_violation();
@@ -79,7 +79,7 @@ void DynamicTarget::connect(fabric::HcaPort& port, const fabric::ParsedPacket& p
         connection->responder.repeat_connect();
 }
 
-void DynamicTarget::begin(Incoming& connection, fabric::HcaPort& port,
+void Dct::begin(Incoming& connection, fabric::HcaPort& port,
                           const fabric::ParsedPacket& packet) {
     connection.responder.stop();
     connection.number = packet.headers.dynamic->connection;
@@ -89,8 +89,8 @@ void DynamicTarget::begin(Incoming& connection, fabric::HcaPort& port,
         connection.responder.connect(Psn(packet.headers.transport.psn));
 }
 
-void DynamicTarget::disconnect(const Initiator& initiator,
-                               const fabric::DynamicConnectionHeader& header) {
+void Dct::disconnect(const Initiator& initiator,
+                               const fabric::DcEth& header) {
     if (Incoming* connection = find(initiator, header)) {
         connection->responder.stop();
         connection->closed = true;
@@ -98,30 +98,30 @@ void DynamicTarget::disconnect(const Initiator& initiator,
 }
 
 /// Refuses a connection that hasn't begun.
-void DynamicTarget::refuse(const fabric::ParsedPacket& packet, NakCode code) {
+void Dct::refuse(const fabric::ParsedPacket& packet, NakCode code) {
     Channel channel(hca_, queue_pair_, loopback_);
     channel.set_peer(peer_of(packet));
     auto headers = channel.headers();
     if (!headers)
         return;
-    headers->transport.opcode = opcode_of(queue_pair_.service(), {.verb = Verb::acknowledge});
+    headers->transport.opcode = opcode_of(queue_pair_.service(), {.verb = PacketOp::acknowledge});
     headers->transport.psn = packet.headers.transport.psn;
-    headers->ack = {.syndrome = refusal_syndrome(code), .msn = 0};
+    headers->ack = {.syndrome = nak_syndrome(code), .msn = 0};
     channel.send(fabric::build(*headers, {}));
 }
 
-void DynamicTarget::ask_for_turn(const Initiator& initiator) {
+void Dct::ask_for_turn(const Initiator& initiator) {
     if (waiting_.empty())
         turns_.ask(queue_pair_.number());
     waiting_.insert(initiator);
 }
 
-void DynamicTarget::take_turn() {
+void Dct::run_slice() {
     for (const Initiator& initiator : std::exchange(waiting_, {})) {
         const auto found = connections_.find(initiator);
         if (found == connections_.end())
             continue;
-        int budget = packets_per_turn;
+        int budget = packets_per_slice;
         if (found->second->responder.send(budget))
             ask_for_turn(initiator);
         if (found->second->responder.has_ended())
@@ -129,17 +129,17 @@ void DynamicTarget::take_turn() {
     }
 }
 
-void DynamicTarget::page_fault_resumed(std::uint32_t token, bool resolved) {
+void Dct::page_fault_resumed(std::uint32_t token, bool resolved) {
     for (auto& [initiator, connection] : connections_)
         connection->responder.page_fault_resumed(token, resolved);
 }
 
-std::size_t DynamicTarget::connections() const {
+std::size_t Dct::connections() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         connections_, [](const auto& entry) { return !entry.second->closed; }));
 }
 
-void DynamicTarget::stop() {
+void Dct::stop() {
     for (auto& [initiator, connection] : connections_)
         connection->responder.stop();
 }

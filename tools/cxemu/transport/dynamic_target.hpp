@@ -31,17 +31,17 @@
 
 namespace cxemu::transport {
 
-class DynamicTarget {
+class Dct {
 public:
     /// All must outlive this.
-    DynamicTarget(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns)
+    Dct(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns)
         : hca_(hca), queue_pair_(queue_pair), loopback_(loopback), turns_(turns) {}
-    DynamicTarget(const DynamicTarget&) = delete;
-    DynamicTarget& operator=(const DynamicTarget&) = delete;
+    Dct(const Dct&) = delete;
+    Dct& operator=(const Dct&) = delete;
 
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     /// Sends what there is to send, as far as one turn goes.
-    void take_turn();
+    void run_slice();
     /// Software has answered a page fault of one of the connections.
     void page_fault_resumed(std::uint32_t token, bool resolved);
     /// The target is drained or has failed: all connections end.
@@ -67,12 +67,12 @@ private:
         bool closed = false;      ///< late packets must not begin it again
     };
 
-    [[nodiscard]] DynamicPeer peer_of(const fabric::ParsedPacket& packet) const;
+    [[nodiscard]] DcPeer peer_of(const fabric::ParsedPacket& packet) const;
     [[nodiscard]] Incoming* find(const Initiator& initiator,
-                                 const fabric::DynamicConnectionHeader& header) const;
+                                 const fabric::DcEth& header) const;
     void connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     void begin(Incoming& connection, fabric::HcaPort& port, const fabric::ParsedPacket& packet);
-    void disconnect(const Initiator& initiator, const fabric::DynamicConnectionHeader& header);
+    void disconnect(const Initiator& initiator, const fabric::DcEth& header);
     void refuse(const fabric::ParsedPacket& packet, NakCode code);
     void ask_for_turn(const Initiator& initiator);
 

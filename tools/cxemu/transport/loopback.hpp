@@ -38,7 +38,7 @@ private:
 
     PacketReceiver& receiver_;
     Timer timer_;
-    std::deque<UnderWay> under_way_;
+    std::deque<UnderWay> outstanding_;
     std::uint64_t packets_ = 0;
 };
 

@@ -29,10 +29,10 @@ struct Entry {
 template <hwtab::FixedString name>
 constexpr auto code = hwtab::value<hwtab::transport_opcode, name>;
 
-constexpr Operation packet(Verb verb, bool first, bool last) {
+constexpr Operation packet(PacketOp verb, bool first, bool last) {
     return {.verb = verb, .first = first, .last = last};
 }
-constexpr Operation with_immediate(Verb verb, bool first) {
+constexpr Operation with_immediate(PacketOp verb, bool first) {
     return {.verb = verb, .first = first, .immediate = true};
 }
 constexpr Operation with_invalidate(bool first) {
@@ -40,29 +40,29 @@ constexpr Operation with_invalidate(bool first) {
 }
 
 constexpr std::array entries{
-    Entry{code<"rc_send_first">, packet(Verb::send, true, false)},
-    Entry{code<"rc_send_middle">, packet(Verb::send, false, false)},
-    Entry{code<"rc_send_last">, packet(Verb::send, false, true)},
-    Entry{code<"rc_send_last_with_immediate">, with_immediate(Verb::send, false)},
-    Entry{code<"rc_send_only">, packet(Verb::send, true, true)},
-    Entry{code<"rc_send_only_with_immediate">, with_immediate(Verb::send, true)},
-    Entry{code<"rc_rdma_write_first">, packet(Verb::write, true, false)},
-    Entry{code<"rc_rdma_write_middle">, packet(Verb::write, false, false)},
-    Entry{code<"rc_rdma_write_last">, packet(Verb::write, false, true)},
-    Entry{code<"rc_rdma_write_last_with_immediate">, with_immediate(Verb::write, false)},
-    Entry{code<"rc_rdma_write_only">, packet(Verb::write, true, true)},
-    Entry{code<"rc_rdma_write_only_with_immediate">, with_immediate(Verb::write, true)},
-    Entry{code<"rc_rdma_read_request">, packet(Verb::read, true, true)},
-    Entry{code<"rc_rdma_read_response_first">, packet(Verb::read_response, true, false)},
-    Entry{code<"rc_rdma_read_response_middle">, packet(Verb::read_response, false, false)},
-    Entry{code<"rc_rdma_read_response_last">, packet(Verb::read_response, false, true)},
-    Entry{code<"rc_rdma_read_response_only">, packet(Verb::read_response, true, true)},
-    Entry{code<"rc_acknowledge">, packet(Verb::acknowledge, true, true)},
-    Entry{code<"rc_atomic_acknowledge">, packet(Verb::atomic_acknowledge, true, true)},
-    Entry{code<"rc_compare_swap">, packet(Verb::compare_swap, true, true)},
-    Entry{code<"rc_fetch_add">, packet(Verb::fetch_add, true, true)},
-    Entry{fabric::dynamic_connect_opcode & operation_bits, packet(Verb::connect, true, true)},
-    Entry{fabric::dynamic_disconnect_opcode & operation_bits, packet(Verb::disconnect, true, true)},
+    Entry{code<"rc_send_first">, packet(PacketOp::send, true, false)},
+    Entry{code<"rc_send_middle">, packet(PacketOp::send, false, false)},
+    Entry{code<"rc_send_last">, packet(PacketOp::send, false, true)},
+    Entry{code<"rc_send_last_with_immediate">, with_immediate(PacketOp::send, false)},
+    Entry{code<"rc_send_only">, packet(PacketOp::send, true, true)},
+    Entry{code<"rc_send_only_with_immediate">, with_immediate(PacketOp::send, true)},
+    Entry{code<"rc_rdma_write_first">, packet(PacketOp::write, true, false)},
+    Entry{code<"rc_rdma_write_middle">, packet(PacketOp::write, false, false)},
+    Entry{code<"rc_rdma_write_last">, packet(PacketOp::write, false, true)},
+    Entry{code<"rc_rdma_write_last_with_immediate">, with_immediate(PacketOp::write, false)},
+    Entry{code<"rc_rdma_write_only">, packet(PacketOp::write, true, true)},
+    Entry{code<"rc_rdma_write_only_with_immediate">, with_immediate(PacketOp::write, true)},
+    Entry{code<"rc_rdma_read_request">, packet(PacketOp::read, true, true)},
+    Entry{code<"rc_rdma_read_response_first">, packet(PacketOp::read_response, true, false)},
+    Entry{code<"rc_rdma_read_response_middle">, packet(PacketOp::read_response, false, false)},
+    Entry{code<"rc_rdma_read_response_last">, packet(PacketOp::read_response, false, true)},
+    Entry{code<"rc_rdma_read_response_only">, packet(PacketOp::read_response, true, true)},
+    Entry{code<"rc_acknowledge">, packet(PacketOp::acknowledge, true, true)},
+    Entry{code<"rc_atomic_acknowledge">, packet(PacketOp::atomic_acknowledge, true, true)},
+    Entry{code<"rc_compare_swap">, packet(PacketOp::compare_swap, true, true)},
+    Entry{code<"rc_fetch_add">, packet(PacketOp::fetch_add, true, true)},
+    Entry{fabric::dynamic_connect_opcode & operation_bits, packet(PacketOp::connect, true, true)},
+    Entry{fabric::dynamic_disconnect_opcode & operation_bits, packet(PacketOp::disconnect, true, true)},
     Entry{code<"rc_send_last_with_invalidate">, with_invalidate(false)},
     Entry{code<"rc_send_only_with_invalidate">, with_invalidate(true)},
 };
@@ -83,8 +83,8 @@ std::uint8_t opcodes_of(ServiceType service) {
         return uc_opcodes;
     case ServiceType::extended_reliable_connection:
         return xrc_opcodes;
-    case ServiceType::dynamic_initiator:
-    case ServiceType::dynamic_target:
+    case ServiceType::dci:
+    case ServiceType::dct:
         return fabric::dynamic_opcodes;
     default:
         return rc_opcodes;

@@ -10,7 +10,7 @@
 
 namespace cxemu::transport {
 
-enum class Verb : std::uint8_t {
+enum class PacketOp : std::uint8_t {
     send,
     write,
     read, ///< request
@@ -23,17 +23,17 @@ enum class Verb : std::uint8_t {
     atomic_acknowledge,
 };
 
-constexpr bool is_atomic(Verb verb) {
-    return verb == Verb::compare_swap || verb == Verb::fetch_add;
+constexpr bool is_atomic(PacketOp verb) {
+    return verb == PacketOp::compare_swap || verb == PacketOp::fetch_add;
 }
 /// Packets to the requester.
-constexpr bool is_response(Verb verb) {
-    return verb >= Verb::read_response;
+constexpr bool is_response(PacketOp verb) {
+    return verb >= PacketOp::read_response;
 }
 
 /// Verb and place of the packet in its message. A message of one packet has it first and last.
 struct Operation {
-    Verb verb = Verb::send;
+    PacketOp verb = PacketOp::send;
     bool first = true;
     bool last = true;
     bool immediate = false;  ///< carries immediate data

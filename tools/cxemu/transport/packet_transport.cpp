@@ -15,7 +15,7 @@ namespace {
 
 using queues::QueuePair;
 using queues::QueuePairState;
-using queues::SendRequest;
+using queues::SendWqe;
 using queues::ServiceType;
 
 MulticastLimits multicast_limits(hca::Hca& hca) {
@@ -52,9 +52,9 @@ PacketTransport::~PacketTransport() {
 
 void PacketTransport::give_turn(std::uint32_t queue_pair) {
     if (Connection* connection = find_connection(queue_pair))
-        connection->take_turn();
+        connection->run_slice();
     else if (const auto target = targets_.find(queue_pair); target != targets_.end())
-        target->second->take_turn();
+        target->second->run_slice();
 }
 
 // --- Sends ---------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ void PacketTransport::send_datagrams(QueuePair& queue_pair) {
 }
 
 std::expected<void, SendFault> PacketTransport::send(QueuePair& queue_pair,
-                                                     const SendRequest& request) {
+                                                     const SendWqe& request) {
     fabric::HcaPort* port = hca_.port(port_number(queue_pair));
     if (port == nullptr)
         return std::unexpected(SendFault::no_such_port);
@@ -146,7 +146,7 @@ bool PacketTransport::ask_own_agent(fabric::HcaPort& port, const QueuePair& queu
     return true;
 }
 
-void PacketTransport::fail(QueuePair& queue_pair, const SendRequest& request, SendFault fault) {
+void PacketTransport::fail(QueuePair& queue_pair, const SendWqe& request, SendFault fault) {
     ++sends_.failed;
     hca_.log()->info("queue pair {:#x} ({}): send {} fails: {}", queue_pair.number(),
                      queues::name_of(queue_pair.service()), request.index, describe(fault));
@@ -154,7 +154,7 @@ void PacketTransport::fail(QueuePair& queue_pair, const SendRequest& request, Se
 }
 
 /// The request goes back to its queue. \return false when software can't be told
-bool PacketTransport::stall(QueuePair& queue_pair, const SendRequest& request) {
+bool PacketTransport::stall(QueuePair& queue_pair, const SendWqe& request) {
     const auto token =
         queue_pair.raise_page_fault({.place = queues::FaultPlace::send_or_write,
                                      .packet = static_cast<std::uint32_t>(request.length),
@@ -201,13 +201,13 @@ void PacketTransport::receive(fabric::HcaPort& port, const fabric::ParsedPacket&
 void PacketTransport::target_changed(QueuePair& queue_pair) {
     if (queue_pair.state() == QueuePairState::ready_to_receive)
         targets_[queue_pair.number()] =
-            std::make_unique<DynamicTarget>(hca_, queue_pair, loopback_, turns_);
+            std::make_unique<Dct>(hca_, queue_pair, loopback_, turns_);
     else if (const auto target = targets_.find(queue_pair.number()); target != targets_.end())
         target->second->stop();
 }
 
 void PacketTransport::state_changed(QueuePair& queue_pair, QueuePairState from) {
-    if (queue_pair.service() == ServiceType::dynamic_target)
+    if (queue_pair.service() == ServiceType::dct)
         return target_changed(queue_pair);
     if (is_connected(queue_pair.service())) {
         if (queue_pair.state() == QueuePairState::ready_to_receive)

@@ -90,13 +90,13 @@ private:
     void send_datagrams(queues::QueuePair& queue_pair);
     [[nodiscard]] Connection* find_connection(std::uint32_t queue_pair) const;
     std::expected<void, SendFault> send(queues::QueuePair& queue_pair,
-                                        const queues::SendRequest& request);
+                                        const queues::SendWqe& request);
     void dispatch(fabric::HcaPort& port, const queues::QueuePair& queue_pair,
                   const Datagram& datagram, bool force_loopback);
     bool ask_own_agent(fabric::HcaPort& port, const queues::QueuePair& queue_pair,
                        const Datagram& datagram);
-    void fail(queues::QueuePair& queue_pair, const queues::SendRequest& request, SendFault fault);
-    bool stall(queues::QueuePair& queue_pair, const queues::SendRequest& request);
+    void fail(queues::QueuePair& queue_pair, const queues::SendWqe& request, SendFault fault);
+    bool stall(queues::QueuePair& queue_pair, const queues::SendWqe& request);
     void forget_everything();
 
     hca::Hca& hca_;
@@ -110,7 +110,7 @@ private:
     std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
     /// Queue pairs whose next datagram waits for a page: the tokens of the faults.
     std::unordered_map<std::uint32_t, std::uint32_t> stalled_;
-    std::unordered_map<std::uint32_t, std::unique_ptr<DynamicTarget>> targets_;
+    std::unordered_map<std::uint32_t, std::unique_ptr<Dct>> targets_;
     std::vector<std::unique_ptr<PortBinding>> bindings_;
     SendStatistics sends_;
 };

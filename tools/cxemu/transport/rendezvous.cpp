@@ -3,8 +3,8 @@
 
 namespace cxemu::transport {
 
-queues::SendRequest Rendezvous::read() const {
-    queues::SendRequest request;
+queues::SendWqe Rendezvous::read() const {
+    queues::SendWqe request;
     request.opcode = queues::SendOpcode::rdma_read;
     request.completion = queues::CompletionMode::only_error;
     request.remote = {.address = source.address, .key = source.key};
@@ -12,9 +12,9 @@ queues::SendRequest Rendezvous::read() const {
     return request;
 }
 
-queues::SendRequest Rendezvous::finish() const {
+queues::SendWqe Rendezvous::finish() const {
     const TagHeader answer = header.answer();
-    queues::SendRequest request;
+    queues::SendWqe request;
     request.opcode = queues::SendOpcode::send;
     request.completion = queues::CompletionMode::only_error;
     request.bytes.assign(answer.bytes.begin(), answer.bytes.end());

@@ -17,7 +17,7 @@ namespace cxemu::transport {
 
 struct Rendezvous {
     std::uint16_t index = 0;            ///< of the tag in its list
-    queues::ReceiveRequest receive;     ///< memory of the tag
+    queues::RecvWqe receive;     ///< memory of the tag
     std::shared_ptr<hca::Object> owner; ///< keeps the queue of the tag in memory
     TagHeader header;                   ///< of the message that asked for it
     RendezvousHeader source;
@@ -25,8 +25,8 @@ struct Rendezvous {
 
     /// The request that reads the data, and the one that says so to the sender. Neither is in a
     /// send queue: they yield no completion of their own.
-    [[nodiscard]] queues::SendRequest read() const;
-    [[nodiscard]] queues::SendRequest finish() const;
+    [[nodiscard]] queues::SendWqe read() const;
+    [[nodiscard]] queues::SendWqe finish() const;
 };
 
 } // namespace cxemu::transport

@@ -13,7 +13,7 @@ namespace {
 
 using queues::CompletionError;
 using queues::SendOpcode;
-using queues::SendRequest;
+using queues::SendWqe;
 using queues::ServiceType;
 
 /// Bytes that may be on their way without acknowledgement, and the packets that they are at least.
@@ -24,21 +24,21 @@ constexpr std::uint32_t acknowledge_interval = smallest_window / 4;
 /// Code of a counter that never runs out.
 constexpr std::uint32_t retry_for_ever = 7;
 
-Verb verb_of(SendOpcode opcode) {
+PacketOp verb_of(SendOpcode opcode) {
     switch (opcode) {
     case SendOpcode::rdma_write:
     case SendOpcode::rdma_write_immediate:
-        return Verb::write;
+        return PacketOp::write;
     case SendOpcode::rdma_read:
-        return Verb::read;
+        return PacketOp::read;
     case SendOpcode::compare_swap:
     case SendOpcode::masked_compare_swap:
-        return Verb::compare_swap;
+        return PacketOp::compare_swap;
     case SendOpcode::fetch_add:
     case SendOpcode::masked_fetch_add:
-        return Verb::fetch_add;
+        return PacketOp::fetch_add;
     default:
-        return Verb::send;
+        return PacketOp::send;
     }
 }
 
@@ -53,7 +53,7 @@ AtomicRequest word_of(SendOpcode opcode, const queues::AtomicOperands& operands)
             .masks = {.swap_or_add = operands.swap_or_add_mask, .compare = operands.compare_mask}};
 }
 
-AtomicOperation atomic_of(const SendRequest& request) {
+AtomicOperation atomic_of(const SendWqe& request) {
     AtomicOperation operation{.size = request.length};
     operation.words[0] = word_of(request.opcode, *request.atomic);
     for (std::size_t i = 0; i < request.more_words.size(); ++i)
@@ -61,7 +61,7 @@ AtomicOperation atomic_of(const SendRequest& request) {
     return operation;
 }
 
-std::uint32_t packets_of(const SendRequest& request, std::uint32_t mtu) {
+std::uint32_t packets_of(const SendWqe& request, std::uint32_t mtu) {
     if (queues::is_atomic(request.opcode) || request.length == 0)
         return 1;
     return static_cast<std::uint32_t>((request.length + mtu - 1) / mtu);
@@ -85,7 +85,7 @@ bool Requester::UnderWay::is_answered() const {
 }
 
 bool Requester::UnderWay::takes_receive() const {
-    return (verb_of(request.opcode) == Verb::send && !connects) ||
+    return (verb_of(request.opcode) == PacketOp::send && !connects) ||
            request.opcode == SendOpcode::rdma_write_immediate;
 }
 
@@ -100,7 +100,7 @@ void Requester::start() {
     const auto context = std::as_const(queue_pair()).context();
     reliable_ = is_reliable(queue_pair().service());
     next_psn_ = unacknowledged_ = sent_ = Psn(context.get<"next_send_psn">());
-    next_number_ = Msn(1);
+    next_ssn_ = Msn(1);
     last_credited_ = Msn(0); // until the peer tells, only one request at a time
     active_ = true;
     made_progress();
@@ -115,10 +115,10 @@ void Requester::stop() {
 void Requester::forget() {
     active_ = false;
     disconnect();
-    under_way_.clear();
+    outstanding_.clear();
     cursor_ = 0;
     cursor_packet_ = 0;
-    answers_wanted_ = 0;
+    outstanding_rd_atomic_ = 0;
     sent_ = unacknowledged_ = next_psn_;
     going_back_ = false;
     pausing_ = false;
@@ -127,34 +127,34 @@ void Requester::forget() {
 }
 
 void Requester::hold_back() {
-    if (under_way_.empty() || under_way_.back().first != sent_ || under_way_.back().failure)
+    if (outstanding_.empty() || outstanding_.back().first != sent_ || outstanding_.back().failure)
         return;
-    if (under_way_.back().connects)
+    if (outstanding_.back().connects)
         return; // its request hasn't come yet
-    const UnderWay& last = under_way_.back();
+    const UnderWay& last = outstanding_.back();
     next_psn_ = last.first;
-    next_number_ = last.number;
+    next_ssn_ = last.number;
     if (last.rendezvous)
         own_.push_front({.request = last.request, .rendezvous = last.rendezvous});
     else
         queue_pair().return_send(last.request);
-    under_way_.pop_back();
+    outstanding_.pop_back();
 }
 
 void Requester::refresh() {
     const auto context = queue_pair().context();
     context.set<"next_send_psn">(next_psn_.value());
     context.set<"last_acked_psn">((unacknowledged_ - 1).value());
-    context.set<"ssn">(next_number_.value());
+    context.set<"ssn">(next_ssn_.value());
     context.set<"cur_retry_count">(retries_left_);
-    context.set<"cur_rnr_retry">(not_ready_left_);
+    context.set<"cur_rnr_retry">(rnr_retries_left_);
 }
 
 // --- Sending -------------------------------------------------------------------------------------
 
 bool Requester::send(int& budget) {
     while (active_ && !pausing_ && !stall_) {
-        if (cursor_ == under_way_.size() && !start_next())
+        if (cursor_ == outstanding_.size() && !start_next())
             return false;
         if (!may_send())
             return false;
@@ -184,18 +184,18 @@ bool Requester::start_next() {
 }
 
 /// Puts a request behind those that are under way.
-void Requester::add(SendRequest request, std::optional<CompletionError> failure,
+void Requester::add(SendWqe request, std::optional<CompletionError> failure,
                     std::shared_ptr<Rendezvous> rendezvous) {
     const std::uint32_t packets = packets_of(request, channel_.path_mtu());
-    under_way_.push_back({.request = std::move(request),
+    outstanding_.push_back({.request = std::move(request),
                           .first = next_psn_,
                           .packets = packets,
                           .arrived = 0,
-                          .number = next_number_,
+                          .number = next_ssn_,
                           .failure = failure,
                           .rendezvous = std::move(rendezvous)});
     next_psn_ += packets;
-    next_number_ += 1;
+    next_ssn_ += 1;
 }
 
 // --- Rendezvous ----------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ void Requester::own_failed(UnderWay failed, CompletionError error) {
 
 void Requester::cancel_rendezvous() {
     auto canceled = std::exchange(own_, {});
-    for (const UnderWay& request : under_way_) {
+    for (const UnderWay& request : outstanding_) {
         if (request.rendezvous)
             canceled.push_back({.request = request.request, .rendezvous = request.rendezvous});
     }
@@ -250,8 +250,8 @@ void Requester::cancel_rendezvous() {
 namespace {
 
 /// Where \p address leads, for a connection that has no number yet.
-DynamicPeer peer_at(const queues::AddressVector& address, const fabric::HcaPort& port) {
-    DynamicPeer peer{.queue_pair = address.destination_qp,
+DcPeer peer_at(const queues::AddressVector& address, const fabric::HcaPort& port) {
+    DcPeer peer{.queue_pair = address.destination_qp,
                      .lid = address.remote_lid,
                      .path_bits = address.path_bits,
                      .service_level = address.service_level,
@@ -259,7 +259,7 @@ DynamicPeer peer_at(const queues::AddressVector& address, const fabric::HcaPort&
                      .global = std::nullopt,
                      .header = {.access_key = address.access_key}};
     if (address.has_grh)
-        peer.global = fabric::GlobalRoute{.traffic_class = address.traffic_class,
+        peer.global = fabric::Grh{.traffic_class = address.traffic_class,
                                           .flow_label = address.flow_label,
                                           .hop_limit = address.hop_limit,
                                           .source = port.gid(address.source_gid_index),
@@ -274,22 +274,22 @@ bool is_possible(const queues::AddressVector& address, const fabric::HcaPort* po
 
 } // namespace
 
-bool Requester::is_connected_for(const SendRequest& request) const {
+bool Requester::is_connected_for(const SendWqe& request) const {
     if (!channel_.peer() || stream_ != request.stream)
         return false;
-    DynamicPeer wanted = peer_at(*request.address, *channel_.port());
+    DcPeer wanted = peer_at(*request.address, *channel_.port());
     wanted.header = channel_.peer()->header;
     return wanted == *channel_.peer() && wanted.header.access_key == request.address->access_key;
 }
 
 /// \return false when the request has to wait, or can't go anywhere
-bool Requester::reach_target(const SendRequest& request) {
+bool Requester::reach_target(const SendWqe& request) {
     const bool possible = is_possible(*request.address, channel_.port());
     if (possible && is_connected_for(request)) {
         add(request, std::nullopt);
         return true;
     }
-    if (!under_way_.empty()) {
+    if (!outstanding_.empty()) {
         queue_pair().return_send(request);
         return false;
     }
@@ -303,15 +303,15 @@ bool Requester::reach_target(const SendRequest& request) {
 
 /// Begins a connection. Targets take receive requests from queues that they share, so there are no
 /// credits to wait for.
-void Requester::connect(const SendRequest& request) {
-    DynamicPeer peer = peer_at(*request.address, *channel_.port());
+void Requester::connect(const SendWqe& request) {
+    DcPeer peer = peer_at(*request.address, *channel_.port());
     peer.header.connection = numbers_.next();
     peer.header.source_qp = queue_pair().number();
     channel_.set_peer(peer);
     stream_ = request.stream;
-    next_number_ = Msn(1);
+    next_ssn_ = Msn(1);
     last_credited_ = std::nullopt;
-    under_way_.push_back({.request = {},
+    outstanding_.push_back({.request = {},
                           .first = next_psn_,
                           .number = {},
                           .connects = true,
@@ -325,7 +325,7 @@ void Requester::connect(const SendRequest& request) {
 void Requester::disconnect() {
     auto headers = channel_.peer() ? channel_.headers() : std::nullopt;
     if (headers) {
-        headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::disconnect});
+        headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = PacketOp::disconnect});
         headers->transport.psn = next_psn_.value();
         channel_.send(fabric::build(*headers, {}));
     }
@@ -336,7 +336,7 @@ void Requester::send_connect(const UnderWay& next) {
     auto headers = channel_.headers();
     if (!headers)
         return;
-    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::connect});
+    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = PacketOp::connect});
     headers->transport.acknowledge_request = true;
     headers->transport.psn = next.first.value();
     channel_.send(fabric::build(*headers, {}));
@@ -345,13 +345,13 @@ void Requester::send_connect(const UnderWay& next) {
 // --- Packets -------------------------------------------------------------------------------------
 
 Psn Requester::cursor_psn() const {
-    return cursor_ == under_way_.size() ? next_psn_ : under_way_[cursor_].first + cursor_packet_;
+    return cursor_ == outstanding_.size() ? next_psn_ : outstanding_[cursor_].first + cursor_packet_;
 }
 
 /// Whether the packet at the cursor may go out now. If not, something that is on its way will
 /// change that.
 bool Requester::may_send() const {
-    const UnderWay& next = under_way_[cursor_];
+    const UnderWay& next = outstanding_[cursor_];
     if (next.failure)
         return false;
     if (!reliable_)
@@ -360,7 +360,7 @@ bool Requester::may_send() const {
         return false;
     if (next.is_answered()) {
         const auto most = 1U << std::as_const(queue_pair()).context().get<"log_sra_max">();
-        return answers_wanted_ < most;
+        return outstanding_rd_atomic_ < most;
     }
     const std::uint32_t window = std::max(smallest_window, window_bytes / channel_.path_mtu());
     return cursor_psn().after(unacknowledged_) < window && may_use_receive(next);
@@ -380,18 +380,18 @@ bool Requester::may_use_receive(const UnderWay& next) const {
 
 /// \return false when nothing more can be sent
 bool Requester::send_packet() {
-    UnderWay& next = under_way_[cursor_];
+    UnderWay& next = outstanding_[cursor_];
     if (next.connects) {
         send_connect(next);
         advance();
         return true;
     }
     switch (verb_of(next.request.opcode)) {
-    case Verb::read:
+    case PacketOp::read:
         send_read(next);
         break;
-    case Verb::compare_swap:
-    case Verb::fetch_add:
+    case PacketOp::compare_swap:
+    case PacketOp::fetch_add:
         send_atomic(next);
         break;
     default:
@@ -433,7 +433,7 @@ bool Requester::send_part(UnderWay& next) {
     headers->transport.acknowledge_request = wants_acknowledgement(next, operation);
     headers->transport.psn = cursor_psn().value();
     headers->xrc_srq = next.request.xrc_srq;
-    if (operation.verb == Verb::write && operation.first)
+    if (operation.verb == PacketOp::write && operation.first)
         headers->rdma = {.address = next.request.remote->address,
                          .r_key = next.request.remote->key,
                          .length = static_cast<std::uint32_t>(next.request.length)};
@@ -458,7 +458,7 @@ void Requester::send_read(const UnderWay& next) {
     if (!headers)
         return;
     const std::uint64_t offset = std::uint64_t{next.arrived} * channel_.path_mtu();
-    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = Verb::read});
+    headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = PacketOp::read});
     headers->transport.acknowledge_request = true;
     headers->transport.psn = (next.first + next.arrived).value();
     headers->xrc_srq = next.request.xrc_srq;
@@ -472,7 +472,7 @@ void Requester::send_atomic(const UnderWay& next) {
     auto headers = channel_.headers();
     if (!headers)
         return;
-    const SendRequest& request = next.request;
+    const SendWqe& request = next.request;
     headers->transport.opcode =
         opcode_of(queue_pair().service(), {.verb = verb_of(request.opcode)});
     headers->transport.acknowledge_request = true;
@@ -489,10 +489,10 @@ void Requester::send_atomic(const UnderWay& next) {
 
 /// The packet at the cursor has been sent.
 void Requester::advance() {
-    const UnderWay& sent = under_way_[cursor_];
+    const UnderWay& sent = outstanding_[cursor_];
     if (sent.is_answered()) {
         cursor_packet_ = sent.packets;
-        ++answers_wanted_;
+        ++outstanding_rd_atomic_;
     } else {
         ++cursor_packet_;
     }
@@ -520,10 +520,10 @@ void Requester::fail_locally(UnderWay& next, CompletionError error) {
 }
 
 void Requester::report_local_failure() {
-    if (!active_ || under_way_.empty())
+    if (!active_ || outstanding_.empty())
         return;
-    const bool behind_connect = under_way_.front().connects && under_way_.size() > 1;
-    const UnderWay& oldest = under_way_[behind_connect ? 1 : 0];
+    const bool behind_connect = outstanding_.front().connects && outstanding_.size() > 1;
+    const UnderWay& oldest = outstanding_[behind_connect ? 1 : 0];
     if (oldest.failure)
         fail_front(*oldest.failure);
 }
@@ -563,12 +563,12 @@ void Requester::page_fault_resumed(std::uint32_t token, bool resolved) {
     if (!active_)
         return;
     last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
-    if (stall.repeats && !under_way_.empty())
+    if (stall.repeats && !outstanding_.empty())
         go_back();
-    const auto waiting = std::ranges::find_if(under_way_, [&](const UnderWay& request) {
+    const auto waiting = std::ranges::find_if(outstanding_, [&](const UnderWay& request) {
         return !request.rendezvous && request.request.index == stall.index;
     });
-    if (!resolved && waiting != under_way_.end())
+    if (!resolved && waiting != outstanding_.end())
         fail_locally(*waiting, CompletionError::local_protection);
     if (active_)
         wake_();
@@ -583,7 +583,7 @@ bool Requester::is_in_flight(Psn psn) const {
 void Requester::response_arrived(const fabric::ParsedPacket& packet, const Operation& operation) {
     if (!active_ || !reliable_ || !is_in_flight(Psn(packet.headers.transport.psn)))
         return; // late, or made up
-    if (operation.verb == Verb::acknowledge)
+    if (operation.verb == PacketOp::acknowledge)
         acknowledged(packet);
     else
         answered(packet, operation);
@@ -618,7 +618,7 @@ void Requester::acknowledged(const fabric::ParsedPacket& packet) {
 ///         before this one
 bool Requester::acknowledge_before(Psn end) {
     while (end != unacknowledged_) {
-        const UnderWay& front = under_way_.front();
+        const UnderWay& front = outstanding_.front();
         if (front.is_answered()) {
             responses_missing();
             return false;
@@ -638,7 +638,7 @@ bool Requester::acknowledge_before(Psn end) {
     return true;
 }
 
-void Requester::take_credits(const fabric::AcknowledgeHeader& header) {
+void Requester::take_credits(const fabric::Aeth& header) {
     const auto credits = credits_of(decode_syndrome(header.syndrome).value);
     last_credited_ = credits ? std::optional(Msn(header.msn) + *credits) : std::nullopt;
 }
@@ -649,7 +649,7 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
         return;
     if (packet.headers.ack)
         take_credits(*packet.headers.ack);
-    UnderWay& front = under_way_.front();
+    UnderWay& front = outstanding_.front();
     std::vector<std::byte> value;
     std::span<const std::byte> data = packet.payload;
     if (packet.headers.atomic_ack) {
@@ -676,9 +676,9 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
 /// Whether \p size bytes that came with \p operation are the next answer to the oldest request.
 bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
                              std::size_t size) const {
-    const SendRequest& request = oldest.request;
-    const Verb wanted =
-        queues::is_atomic(request.opcode) ? Verb::atomic_acknowledge : Verb::read_response;
+    const SendWqe& request = oldest.request;
+    const PacketOp wanted =
+        queues::is_atomic(request.opcode) ? PacketOp::atomic_acknowledge : PacketOp::read_response;
     const std::uint32_t mtu = channel_.path_mtu();
     const std::uint64_t offset = std::uint64_t{oldest.arrived} * mtu;
     const bool is_last = oldest.arrived + 1 == oldest.packets;
@@ -688,7 +688,7 @@ bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
 
 memory::AccessResult<void> Requester::store_answer(const UnderWay& oldest,
                                                    std::span<const std::byte> data) {
-    const SendRequest& request = oldest.request;
+    const SendWqe& request = oldest.request;
     if (oldest.rendezvous)
         return queue_pair().scatter(oldest.rendezvous->receive,
                                     std::uint64_t{oldest.arrived} * channel_.path_mtu(), data);
@@ -699,13 +699,13 @@ memory::AccessResult<void> Requester::store_answer(const UnderWay& oldest,
 }
 
 Requester::UnderWay Requester::take_front() {
-    UnderWay front = std::move(under_way_.front());
-    under_way_.pop_front();
+    UnderWay front = std::move(outstanding_.front());
+    outstanding_.pop_front();
     if (cursor_ == 0) {
         cursor_packet_ = 0; // acknowledged before it was repeated
     } else {
         --cursor_;
-        answers_wanted_ -= front.is_answered() ? 1 : 0;
+        outstanding_rd_atomic_ -= front.is_answered() ? 1 : 0;
     }
     return front;
 }
@@ -727,7 +727,7 @@ void Requester::complete_front(std::span<const std::byte> data) {
 void Requester::fail_front(CompletionError error) {
     UnderWay failed = take_front();
     if (failed.connects) {
-        if (under_way_.empty())
+        if (outstanding_.empty())
             return disconnect(); // the request has been held back: it tries again
         failed = take_front();
     }
@@ -740,7 +740,7 @@ void Requester::fail_front(CompletionError error) {
 
 /// A stream of a dynamic initiator has failed. All that is under way is of this stream.
 void Requester::give_up_stream() {
-    const auto rest = std::exchange(under_way_, {});
+    const auto rest = std::exchange(outstanding_, {});
     stop();
     active_ = true;
     for (const UnderWay& behind : rest)
@@ -751,7 +751,7 @@ void Requester::give_up_stream() {
 void Requester::made_progress() {
     const auto context = std::as_const(queue_pair()).context();
     retries_left_ = static_cast<std::uint32_t>(context.get<"retry_count">());
-    not_ready_left_ = static_cast<std::uint32_t>(context.get<"rnr_retry">());
+    rnr_retries_left_ = static_cast<std::uint32_t>(context.get<"rnr_retry">());
     going_back_ = false;
     last_progress_ = channel_.hca().loop().now();
 }
@@ -780,12 +780,12 @@ void Requester::not_ready(Psn psn, std::uint8_t timer) {
     if (!acknowledge_before(psn))
         return;
     ++queue_pair().counts().rnr_nak_retry_err;
-    if (not_ready_left_ == 0) {
+    if (rnr_retries_left_ == 0) {
         ++queue_pair().counts().req_rnr_retries_exceeded;
-        return fail_front(CompletionError::receiver_not_ready_retries);
+        return fail_front(CompletionError::rnr_retry_exceeded);
     }
-    if (not_ready_left_ != retry_for_ever)
-        --not_ready_left_;
+    if (rnr_retries_left_ != retry_for_ever)
+        --rnr_retries_left_;
     go_back();
     pausing_ = true;
     timer_.start(not_ready_delay(timer));
@@ -807,8 +807,8 @@ void Requester::retry() {
 /// The oldest packet that isn't acknowledged is the next to be sent.
 void Requester::go_back() {
     cursor_ = 0;
-    cursor_packet_ = unacknowledged_.after(under_way_.front().first);
-    answers_wanted_ = 0;
+    cursor_packet_ = unacknowledged_.after(outstanding_.front().first);
+    outstanding_rd_atomic_ = 0;
     going_back_ = true;
     last_progress_ = channel_.hca().loop().now();
 }

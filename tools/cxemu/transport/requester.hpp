@@ -73,14 +73,14 @@ public:
 private:
     /// A request that isn't in the send queue.
     struct Own {
-        queues::SendRequest request;
+        queues::SendWqe request;
         std::shared_ptr<Rendezvous> rendezvous;
 
         [[nodiscard]] bool reads() const { return request.opcode == queues::SendOpcode::rdma_read; }
     };
 
     struct UnderWay {
-        queues::SendRequest request;
+        queues::SendWqe request;
         Psn first;
         std::uint32_t packets = 1; ///< PSNs: of its packets, for reads of the responses
         std::uint32_t arrived = 0; ///< responses to a read
@@ -104,15 +104,15 @@ private:
 
     bool start_next();
     bool start_own();
-    void add(queues::SendRequest request, std::optional<queues::CompletionError> failure,
+    void add(queues::SendWqe request, std::optional<queues::CompletionError> failure,
              std::shared_ptr<Rendezvous> rendezvous = nullptr);
     void own_completed(const UnderWay& done);
     void own_failed(UnderWay failed, queues::CompletionError error);
     void cancel_rendezvous();
     void forget();
-    bool reach_target(const queues::SendRequest& request);
-    [[nodiscard]] bool is_connected_for(const queues::SendRequest& request) const;
-    void connect(const queues::SendRequest& request);
+    bool reach_target(const queues::SendWqe& request);
+    [[nodiscard]] bool is_connected_for(const queues::SendWqe& request) const;
+    void connect(const queues::SendWqe& request);
     void disconnect();
     void send_connect(const UnderWay& next);
     [[nodiscard]] bool may_send() const;
@@ -143,7 +143,7 @@ private:
                                     std::size_t size) const;
     memory::AccessResult<void> store_answer(const UnderWay& oldest,
                                             std::span<const std::byte> data);
-    void take_credits(const fabric::AcknowledgeHeader& header);
+    void take_credits(const fabric::Aeth& header);
     void made_progress();
     UnderWay take_front();
     void complete_front(std::span<const std::byte> data);
@@ -167,18 +167,18 @@ private:
     EventLoop::TimePoint last_progress_;
     bool active_ = false;
     bool reliable_ = true;
-    std::deque<UnderWay> under_way_;
+    std::deque<UnderWay> outstanding_;
     std::deque<Own> own_;              ///< to be started
     std::size_t cursor_ = 0;           ///< request whose packets are being sent
     std::uint32_t cursor_packet_ = 0;  ///< the next of them
-    std::uint32_t answers_wanted_ = 0; ///< reads and atomics before the cursor
+    std::uint32_t outstanding_rd_atomic_ = 0; ///< reads and atomics before the cursor
     Psn next_psn_;                     ///< of the next request
     Psn unacknowledged_;               ///< oldest packet that isn't
     Psn sent_;                         ///< behind the newest packet that has been sent
-    Msn next_number_;                  ///< SSN of the next request
+    Msn next_ssn_;                  ///< SSN of the next request
     std::optional<Msn> last_credited_; ///< requests up to this one find a receive request
     std::uint32_t retries_left_ = 0;
-    std::uint32_t not_ready_left_ = 0;
+    std::uint32_t rnr_retries_left_ = 0;
     bool going_back_ = false; ///< packets are being repeated; later signs of the same loss are none
     bool pausing_ = false;    ///< the peer asked for a pause
     std::optional<Stall> stall_;

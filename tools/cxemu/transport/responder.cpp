@@ -19,7 +19,7 @@ using queues::ServiceType;
 constexpr std::uint64_t longest_message = 1ULL << 31U; ///< bytes
 
 CompletionOpcode completion_opcode(const Operation& operation) {
-    if (operation.verb == Verb::write)
+    if (operation.verb == PacketOp::write)
         return CompletionOpcode::write_immediate;
     if (operation.immediate)
         return CompletionOpcode::send_immediate;
@@ -122,7 +122,7 @@ void Responder::take_expected(const Arrival& arrival) {
         return refuse(outcome.error());
     refused_ = false;
     const bool is_data =
-        arrival.operation.verb == Verb::send || arrival.operation.verb == Verb::write;
+        arrival.operation.verb == PacketOp::send || arrival.operation.verb == PacketOp::write;
     if (is_data) {
         expected_ += 1;
         messages_ += arrival.operation.last ? 1 : 0;
@@ -154,11 +154,11 @@ Responder::Outcome Responder::check_sequence(const Arrival& arrival) const {
 void Responder::repeat(const Arrival& arrival) {
     ++queue_pair().counts().duplicate_request;
     switch (arrival.operation.verb) {
-    case Verb::send:
-    case Verb::write:
+    case PacketOp::send:
+    case PacketOp::write:
         responses_.acknowledge(expected_ - 1, messages_);
         break;
-    case Verb::read:
+    case PacketOp::read:
         if (const auto who = accessor(arrival))
             responses_.repeat_read(
                 {.first = arrival.psn(), .accessor = *who, .memory = *arrival.packet.headers.rdma},
@@ -176,7 +176,7 @@ void Responder::report_gap() {
     ++queue_pair().counts().out_of_sequence;
     if (std::exchange(refused_, true))
         return;
-    responses_.refuse(expected_, messages_, refusal_syndrome(NakCode::sequence_error));
+    responses_.refuse(expected_, messages_, nak_syndrome(NakCode::sequence_error));
     wake_();
 }
 
@@ -214,11 +214,11 @@ void Responder::drop_message() {
 Responder::Outcome Responder::execute(const Arrival& arrival) {
     count(arrival.operation);
     switch (arrival.operation.verb) {
-    case Verb::send:
+    case PacketOp::send:
         return execute_send(arrival);
-    case Verb::write:
+    case PacketOp::write:
         return execute_write(arrival);
-    case Verb::read:
+    case PacketOp::read:
         return execute_read(arrival);
     default:
         return execute_atomic(arrival);
@@ -227,9 +227,9 @@ Responder::Outcome Responder::execute(const Arrival& arrival) {
 
 void Responder::count(const Operation& operation) {
     auto& counts = queue_pair().counts();
-    if (operation.verb == Verb::write)
+    if (operation.verb == PacketOp::write)
         counts.rx_write_requests += operation.first ? 1 : 0;
-    else if (operation.verb == Verb::read)
+    else if (operation.verb == PacketOp::read)
         ++counts.rx_read_requests;
     else if (is_atomic(operation.verb))
         ++counts.rx_atomic_requests;
@@ -309,7 +309,7 @@ Responder::Outcome Responder::store_send(const Arrival& arrival) {
     const auto payload = arrival.packet.payload;
     const std::uint64_t done = message_->arrived;
     if (arrival.operation.first && arrival.operation.last &&
-        queue_pair().fits_in_completion(*receive_, payload.size()))
+        queue_pair().fits_scatter_to_cqe(*receive_, payload.size()))
         return {};
     const auto stored = queue_pair().scatter(*receive_, done, payload);
     if (stored)
@@ -324,13 +324,13 @@ Responder::Outcome Responder::store_send(const Arrival& arrival) {
 }
 
 Responder::Outcome Responder::begin_write(const Arrival& arrival) {
-    const fabric::RdmaHeader& memory = *arrival.packet.headers.rdma;
+    const fabric::Reth& memory = *arrival.packet.headers.rdma;
     if (std::as_const(queue_pair()).context().get<"rwe">() == 0)
         return std::unexpected(Refusal::invalid_request);
     if (const auto checked = check_memory(arrival, memory, memory::AccessRight::remote_write);
         !checked)
         return checked;
-    message_ = Message{.verb = Verb::write, .arrived = 0, .memory = memory};
+    message_ = Message{.verb = PacketOp::write, .arrived = 0, .memory = memory};
     return {};
 }
 
@@ -363,7 +363,7 @@ Responder::Outcome Responder::execute_write(const Arrival& arrival) {
 
 Responder::Outcome Responder::store_write(const Arrival& arrival) {
     const auto payload = arrival.packet.payload;
-    const fabric::RdmaHeader& memory = message_->memory;
+    const fabric::Reth& memory = message_->memory;
     if (payload.empty())
         return {};
     const auto who = accessor(arrival);
@@ -382,7 +382,7 @@ Responder::Outcome Responder::store_write(const Arrival& arrival) {
 
 /// Nothing is checked where nothing is to be transferred. Pages that are absent come when a write
 /// gets to them; a read has them all brought in first.
-Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
+Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::Reth& memory,
                                            memory::AccessRight right) {
     if (memory.length > longest_message)
         return std::unexpected(Refusal::invalid_request);
@@ -413,7 +413,7 @@ bool Responder::has_room_for_answer() const {
 }
 
 Responder::Outcome Responder::execute_read(const Arrival& arrival) {
-    const fabric::RdmaHeader& memory = *arrival.packet.headers.rdma;
+    const fabric::Reth& memory = *arrival.packet.headers.rdma;
     if (std::as_const(queue_pair()).context().get<"rre">() == 0 || !has_room_for_answer() ||
         !arrival.packet.payload.empty())
         return std::unexpected(Refusal::invalid_request);
@@ -441,7 +441,7 @@ bool Responder::accepts_operand(std::size_t size, bool plain) const {
 }
 
 memory::AccessResult<AtomicWords> Responder::change_memory(memory::Accessor who,
-                                                           const fabric::AtomicHeader& header,
+                                                           const fabric::AtomicEth& header,
                                                            const AtomicOperation& operation) {
     AtomicWords before{};
     if (operation.size == atomic_word_size) {
@@ -465,7 +465,7 @@ memory::AccessResult<AtomicWords> Responder::change_memory(memory::Accessor who,
 }
 
 Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
-    const fabric::AtomicHeader& header = *arrival.packet.headers.atomic;
+    const fabric::AtomicEth& header = *arrival.packet.headers.atomic;
     const auto operation = decode_operation(arrival.operation.verb, header, arrival.packet.payload);
     const auto who = accessor(arrival);
     if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_room_for_answer() ||
@@ -488,7 +488,7 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
 void Responder::complete_message(const Arrival& arrival) {
     const Message message = *std::exchange(message_, std::nullopt);
     const Operation& operation = arrival.operation;
-    if (operation.verb == Verb::write && !operation.immediate)
+    if (operation.verb == PacketOp::write && !operation.immediate)
         return;
     if (message.match)
         return complete_match(arrival, message);
@@ -497,8 +497,8 @@ void Responder::complete_message(const Arrival& arrival) {
     auto completion = completion_of(arrival, message.arrived);
     if (message.without_match)
         completion.tag = queues::TagResult{.report = *message.without_match};
-    if (operation.verb == Verb::send && operation.first &&
-        queue_pair().fits_in_completion(receive, message.arrived))
+    if (operation.verb == PacketOp::send && operation.first &&
+        queue_pair().fits_scatter_to_cqe(receive, message.arrived))
         completion.data = arrival.packet.payload;
     queue_pair().complete_receive(receive, completion);
 }
@@ -551,7 +551,7 @@ Responder::Message Responder::look_for_tag(queues::SharedReceiveQueue& queue,
     if (!entry)
         return message;
     message.without_match.reset();
-    queues::ReceiveRequest receive{.index = entry->index,
+    queues::RecvWqe receive{.index = entry->index,
                                    .segments = entry->memory,
                                    .length = queues::total_length(entry->memory),
                                    .shared = &queue};
@@ -655,8 +655,8 @@ Responder::Refusal Responder::refusal_of(memory::AccessFault fault, Refusal othe
 
 /// The same for memory that the peer has named.
 Responder::Refusal Responder::refusal_of(memory::AccessFault fault, const Arrival& arrival,
-                                         const fabric::RdmaHeader& memory) {
-    const bool is_read = arrival.operation.verb == Verb::read;
+                                         const fabric::Reth& memory) {
+    const bool is_read = arrival.operation.verb == PacketOp::read;
     const std::uint64_t done = message_ ? message_->arrived : 0;
     return refusal_of(
         fault, Refusal::access,
@@ -688,7 +688,7 @@ void Responder::put_off() {
         timer = std::min(timer + four_times * stall_->refusals, longest);
     if (timer < longest)
         ++stall_->refusals;
-    responses_.refuse(expected_, messages_, not_ready_syndrome(static_cast<std::uint8_t>(timer)));
+    responses_.refuse(expected_, messages_, rnr_nak_syndrome(static_cast<std::uint8_t>(timer)));
     wake_();
 }
 
@@ -704,24 +704,24 @@ void Responder::refuse(Refusal refusal) {
     case Refusal::page_absent:
         return put_off();
     case Refusal::receiver_not_ready:
-        responses_.refuse(expected_, messages_, not_ready_syndrome(timer));
+        responses_.refuse(expected_, messages_, rnr_nak_syndrome(timer));
         return wake_();
     case Refusal::invalid_request:
         ++queue_pair().counts().resp_remote_invalid_request;
         [[fallthrough]];
     case Refusal::too_long:
-        responses_.close(expected_, messages_, refusal_syndrome(NakCode::invalid_request));
+        responses_.close(expected_, messages_, nak_syndrome(NakCode::invalid_request));
         break;
     case Refusal::access:
         ++queue_pair().counts().resp_remote_access_errors;
-        responses_.close(expected_, messages_, refusal_syndrome(NakCode::remote_access));
+        responses_.close(expected_, messages_, nak_syndrome(NakCode::remote_access));
         break;
     case Refusal::queue_failed:
         if (!queue_pair().can_receive())
             return; // the queue pair has stopped, and this with it
         [[fallthrough]];
     case Refusal::operation:
-        responses_.close(expected_, messages_, refusal_syndrome(NakCode::remote_operation));
+        responses_.close(expected_, messages_, nak_syndrome(NakCode::remote_operation));
         break;
     }
     failure_ = refusal;
@@ -759,7 +759,7 @@ void Responder::fail() {
 }
 
 /// A target outlives its connections.
-void Responder::end_connection(const std::optional<queues::ReceiveRequest>& receive,
+void Responder::end_connection(const std::optional<queues::RecvWqe>& receive,
                                CompletionError error) {
     ended_ = true;
     abandon_message();

@@ -75,12 +75,12 @@ private:
         page_absent,        ///< software has been asked for a page: may be repeated
     };
     using Outcome = std::expected<void, Refusal>;
-    using Receive = std::expected<queues::ReceiveRequest, Refusal>;
+    using Receive = std::expected<queues::RecvWqe, Refusal>;
 
     /// A message has matched a tag.
     struct Match {
         queues::TagEntry entry;
-        queues::ReceiveRequest receive;     ///< memory of the tag
+        queues::RecvWqe receive;     ///< memory of the tag
         std::shared_ptr<hca::Object> owner; ///< keeps the queue of receive in memory
         TagHeader header;
         std::optional<RendezvousHeader> source; ///< of a rendezvous
@@ -89,9 +89,9 @@ private:
 
     /// A request that has arrived in part.
     struct Message {
-        Verb verb = Verb::send;
+        PacketOp verb = PacketOp::send;
         std::uint64_t arrived = 0;    ///< bytes
-        fabric::RdmaHeader memory;    ///< of a write
+        fabric::Reth memory;    ///< of a write
         std::optional<Match> match{}; ///< of a send
         std::optional<queues::TagReport>
             without_match{}; ///< of a send to a queue that matches tags
@@ -133,10 +133,10 @@ private:
     [[nodiscard]] Outcome execute_atomic(const Arrival& arrival);
     [[nodiscard]] bool accepts_operand(std::size_t size, bool plain) const;
     memory::AccessResult<AtomicWords> change_memory(memory::Accessor who,
-                                                    const fabric::AtomicHeader& header,
+                                                    const fabric::AtomicEth& header,
                                                     const AtomicOperation& operation);
     [[nodiscard]] Outcome provide_receive(const Arrival& arrival);
-    [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::RdmaHeader& memory,
+    [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::Reth& memory,
                                        memory::AccessRight right);
     [[nodiscard]] std::optional<memory::Accessor> accessor(const Arrival& arrival) const;
     [[nodiscard]] bool has_room_for_answer() const;
@@ -155,11 +155,11 @@ private:
     [[nodiscard]] Refusal refusal_of(memory::AccessFault fault, Refusal otherwise,
                                      const queues::PageFault& page_fault);
     [[nodiscard]] Refusal refusal_of(memory::AccessFault fault, const Arrival& arrival,
-                                     const fabric::RdmaHeader& memory);
+                                     const fabric::Reth& memory);
     void put_off();
     void refuse(Refusal refusal);
     void fail();
-    void end_connection(const std::optional<queues::ReceiveRequest>& receive,
+    void end_connection(const std::optional<queues::RecvWqe>& receive,
                         queues::CompletionError error);
     void count(const Operation& operation);
     void establish();
@@ -172,7 +172,7 @@ private:
     Psn expected_;
     Msn messages_; ///< completed so far
     std::optional<Message> message_;
-    std::optional<queues::ReceiveRequest>
+    std::optional<queues::RecvWqe>
         receive_;                                ///< in use, or spared by a message that was lost
     std::shared_ptr<hca::Object> receive_owner_; ///< keeps the queue of receive_ in memory
     std::optional<Stall> stall_;

@@ -141,7 +141,7 @@ void Responses::finish_front() {
 
 /// Credits are those of the moment. A shared queue belongs to nobody in particular.
 std::uint8_t Responses::positive_syndrome() const {
-    return acknowledge_syndrome(channel_.queue_pair().receive_credits());
+    return ack_syndrome(channel_.queue_pair().receive_credits());
 }
 
 void Responses::send_read(Response& response) {
@@ -150,7 +150,7 @@ void Responses::send_read(Response& response) {
     const std::uint32_t packets = job.packets(mtu);
     const std::uint64_t offset = std::uint64_t{response.sent} * mtu;
     const auto size = std::min<std::uint64_t>(mtu, job.memory.length - offset);
-    const Operation operation{.verb = Verb::read_response,
+    const Operation operation{.verb = PacketOp::read_response,
                               .first = response.sent == 0,
                               .last = response.sent + 1 == packets};
     auto headers = channel_.headers();
@@ -199,7 +199,7 @@ void Responses::give_up(const Response& response) {
     waiting_.clear();
     closing_ = false;
     ++channel_.queue_pair().counts().resp_remote_access_errors;
-    close(psn, messages, refusal_syndrome(NakCode::remote_access));
+    close(psn, messages, nak_syndrome(NakCode::remote_access));
 }
 
 void Responses::page_fault_resumed(std::uint32_t token, bool resolved) {
@@ -218,7 +218,7 @@ void Responses::send_other(const Response& response) {
     const bool is_refusal = response.kind == Response::Kind::refusal;
     headers->transport.opcode =
         opcode_of(channel_.queue_pair().service(),
-                  {.verb = is_atomic ? Verb::atomic_acknowledge : Verb::acknowledge});
+                  {.verb = is_atomic ? PacketOp::atomic_acknowledge : PacketOp::acknowledge});
     headers->transport.psn = response.psn.value();
     headers->ack = {.syndrome = is_refusal ? response.syndrome : positive_syndrome(),
                     .msn = response.messages.value()};

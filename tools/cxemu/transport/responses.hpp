@@ -22,7 +22,7 @@ namespace cxemu::transport {
 struct ReadJob {
     Psn first;                   ///< of its answers
     memory::Accessor accessor{}; ///< on whose behalf memory is read
-    fabric::RdmaHeader memory{};
+    fabric::Reth memory{};
 
     /// Answers of \p mtu bytes that it takes.
     [[nodiscard]] std::uint32_t packets(std::uint32_t mtu) const;

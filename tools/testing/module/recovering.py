@@ -48,7 +48,7 @@ class RecoveryTest(unittest.TestCase):
 
     def limit_commands(self, milliseconds: int) -> None:
         """The device is started again, so that the limit holds."""
-        limit = pathlib.Path("/sys/kernel/debug/cxib/command_limit_ms")
+        limit = pathlib.Path("/sys/kernel/debug/cxib/command_timeout_ms")
         usual = limit.read_text()
         guest.write_attribute(limit, str(milliseconds))
         self.addCleanup(guest.write_attribute, limit, usual)

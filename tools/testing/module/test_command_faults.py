@@ -48,8 +48,8 @@ MALFORMED = r"makes no sense: "
 class CommandFaults(HcaTest):
     def setUp(self) -> None:
         super().setUp()
-        guest.write_attribute(DEBUGFS / "command_limit_ms", str(LIMIT_MS))
-        self.addCleanup(guest.write_attribute, DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
+        guest.write_attribute(DEBUGFS / "command_timeout_ms", str(LIMIT_MS))
+        self.addCleanup(guest.write_attribute, DEBUGFS / "command_timeout_ms", str(USUAL_LIMIT_MS))
         self.addCleanup(control, "faults", "clear")
         self.logs = [guest.LogTail() for _ in self.hcas]
         for log in self.logs:

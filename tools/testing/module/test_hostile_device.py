@@ -85,8 +85,8 @@ class Record:
 class HostileDevice(HcaTest):
     def setUp(self) -> None:
         super().setUp()
-        guest.write_attribute(DEBUGFS / "command_limit_ms", str(LIMIT_MS))
-        self.addCleanup(guest.write_attribute, DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
+        guest.write_attribute(DEBUGFS / "command_timeout_ms", str(LIMIT_MS))
+        self.addCleanup(guest.write_attribute, DEBUGFS / "command_timeout_ms", str(USUAL_LIMIT_MS))
         self.addCleanup(control, "faults", "clear")
         self.record = Record()
 
@@ -123,7 +123,7 @@ class HostileDevice(HcaTest):
         shares = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in self.record.seconds.items())
         print(f"{SEEDS} seeds from {FIRST} on, on {len(self.hcas)} HCAs, which came up {self.record.came_up} times; "
               f"together they were {shares}")
-        guest.write_attribute(DEBUGFS / "command_limit_ms", str(USUAL_LIMIT_MS))
+        guest.write_attribute(DEBUGFS / "command_timeout_ms", str(USUAL_LIMIT_MS))
         self.bind()
         self.unbind()
         self.assert_nothing_is_left()

@@ -13,7 +13,7 @@ from files import REPO
 
 PAGE = REPO / "Documentation/troubleshooting.rst"
 CALL = re.compile(
-    r"\b(?:(?:dev|ibdev)_(?:err|warn|info)(?:_ratelimited)?|explain|cxib_health_break)\s*\("
+    r"\b(?:(?:dev|ibdev)_(?:err|warn|info)(?:_ratelimited)?|explain|cxib_health_set_fatal)\s*\("
     r"[^;\"]*?((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
 VALUE = re.compile(r"%(?:-?[\d.*#]*)(?:ll|l|z|h)?(?:pa|pR|pV|p|[a-zA-Z])")
 # Their only text is that of another message.

@@ -26,7 +26,7 @@ void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
 
-static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_attr *attr)
+static int check_attributes(struct cxib_ibdev *verbs, const struct ib_cq_init_attr *attr)
 {
 	if (!attr->cqe || attr->cqe > verbs->ib.attrs.max_cqe) {
 		ibdev_dbg(&verbs->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
@@ -41,7 +41,7 @@ static int check_attributes(struct cxib_verbs *verbs, const struct ib_cq_init_at
 	return 0;
 }
 
-static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
+static int make_memory(struct cxib_ibdev *verbs, struct cxib_cq *cq)
 {
 	int err;
 
@@ -50,28 +50,28 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_cq *cq)
 	if (err)
 		return err;
 	cxib_cq_invalidate(&cq->buffer, cq->log_size);
-	err = cxib_record_create(verbs->hw, &cq->record);
+	err = cxib_dbr_alloc(verbs->hw, &cq->record);
 	if (err)
 		cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
 	return err;
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_verbs *verbs, struct cxib_cq *cq, int err)
+static void free_memory(struct cxib_ibdev *verbs, struct cxib_cq *cq, int err)
 {
 	cxib_free_queue_memory(verbs, &cq->buffer, &cq->record, err);
 }
 
 /**
- * cxib_cq_prepare() - the first half of making a completion queue
+ * cxib_cq_init() - the first half of making a completion queue
  * @ib: as the RDMA core has made it
  * @attr: what is wanted; all but its flags is checked
  *
  * Return: 0; -EINVAL when more is wanted than the device can do.
  */
-int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
+int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
@@ -93,7 +93,7 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 }
 
 /**
- * cxib_cq_start() - the second half: the device uses the queue
+ * cxib_cq_create_hw() - the second half: the device uses the queue
  * @cq: completion queue with memory
  * @params: what the memory does not say; the rest is filled
  *
@@ -101,18 +101,18 @@ int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
  * cxib_cq_abort() always ends it.
  *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_cq().
+ * Return: 0, or as cxib_cmd_create_cq().
  */
-int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
+int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 
 	params->uid = cq->uid;
 	params->buffer = &cq->buffer;
 	params->log_size = cq->log_size;
 	params->eqn = cq->eq->eqn;
 	params->record = cq->record.dma;
-	return cxib_create_cq(commands_of(verbs), params, &cq->number);
+	return cxib_cmd_create_cq(commands_of(verbs), params, &cq->number);
 }
 
 /**
@@ -127,28 +127,28 @@ int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params)
  */
 int cxib_cq_publish(struct cxib_cq *cq)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 
 	return xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
 }
 
 /**
- * cxib_cq_abort() - undoes cxib_cq_start()
+ * cxib_cq_abort() - undoes cxib_cq_create_hw()
  * @cq: completion queue that is not published
  */
 void cxib_cq_abort(struct cxib_cq *cq)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 
 	cxib_end_in_device(verbs, NULL,
-			   cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+			   cxib_cmd_destroy_cq(commands_of(verbs), cq->uid, cq->number));
 }
 
 /* For the kernel. */
-int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 				 struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_cq_params params = { .uar = verbs->hw->uar };
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
@@ -158,13 +158,13 @@ int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr 
 			  attr->flags);
 		return -EOPNOTSUPP;
 	}
-	err = cxib_cq_prepare(ib, attr);
+	err = cxib_cq_init(ib, attr);
 	if (err)
 		return err;
 	err = make_memory(verbs, cq);
 	if (err)
 		return err;
-	err = cxib_cq_start(cq, &params);
+	err = cxib_cq_create_hw(cq, &params);
 	if (err)
 		goto free_memory;
 	err = cxib_cq_publish(cq);
@@ -180,28 +180,28 @@ free_memory:
 }
 
 /* A queue that commands of the program have made still reports here. */
-static void put_back(struct cxib_verbs *verbs, struct cxib_cq *cq)
+static void put_back(struct cxib_ibdev *verbs, struct cxib_cq *cq)
 {
 	xa_store_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL | __GFP_NOFAIL);
 	/* For an event that has not found it. */
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
+int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
 	/* Before the device can give its number to another one. */
 	xa_erase_irq(&verbs->completion_queues, cq->number);
 	err = cxib_end_in_device(verbs, udata,
-				 cxib_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+				 cxib_cmd_destroy_cq(commands_of(verbs), cq->uid, cq->number));
 	if (err) {
 		put_back(verbs, cq);
 		return err;
 	}
-	cxib_event_queue_synchronize(cq->eq);
+	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
 	mutex_destroy(&cq->ring_lock);
 	if (!cq->is_user)
@@ -209,9 +209,9 @@ int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata)
 	return 0;
 }
 
-int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
+int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 
 	if (!verbs->hw->caps.cq_moderation)
@@ -221,7 +221,7 @@ int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
-	return cxib_moderate_cq(commands_of(verbs), cq->uid, cq->number, count, microseconds);
+	return cxib_cmd_modify_cq_moderation(commands_of(verbs), cq->uid, cq->number, count, microseconds);
 }
 
 /*
@@ -230,7 +230,7 @@ int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds)
  */
 void cxib_completion_event(void *context, u32 cqn)
 {
-	struct cxib_verbs *verbs = context;
+	struct cxib_ibdev *verbs = context;
 	struct cxib_cq *cq = xa_load(&verbs->completion_queues, cqn);
 
 	/* An event that was on its way while the queue was destroyed. */
@@ -243,7 +243,7 @@ void cxib_completion_event(void *context, u32 cqn)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
-static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
+static struct cxib_cq *get_cq(struct cxib_ibdev *verbs, u32 cqn)
 {
 	struct cxib_cq *cq;
 	unsigned long flags;
@@ -256,18 +256,18 @@ static struct cxib_cq *get_cq(struct cxib_verbs *verbs, u32 cqn)
 	return cq;
 }
 
-static void have_polled(struct cxib_verbs *verbs, struct cxib_cq *cq)
+static void have_polled(struct cxib_ibdev *verbs, struct cxib_cq *cq)
 {
 	lockdep_assert_held(&verbs->flush_lock);
 
-	if (cxib_cq_is_awaited(cq))
+	if (cxib_cq_event_due(cq))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
 /* Of a device that was given up, requests are flushed when somebody polls. */
-void cxib_flush_completion_queues(struct work_struct *work)
+void cxib_flush_cqs(struct work_struct *work)
 {
-	struct cxib_verbs *verbs = container_of(work, struct cxib_verbs, flush);
+	struct cxib_ibdev *verbs = container_of(work, struct cxib_ibdev, flush);
 	unsigned long number;
 	struct cxib_cq *cq;
 
@@ -284,9 +284,9 @@ void cxib_flush_completion_queues(struct work_struct *work)
 }
 
 /* Of a device that was given up, datagrams of the management fail later than other requests. */
-void cxib_fail_datagrams(struct work_struct *work)
+void cxib_flush_mads(struct work_struct *work)
 {
-	struct cxib_verbs *verbs = container_of(to_delayed_work(work), struct cxib_verbs,
+	struct cxib_ibdev *verbs = container_of(to_delayed_work(work), struct cxib_ibdev,
 						fail_datagrams);
 	unsigned long number;
 	struct cxib_cq *cq;
@@ -295,14 +295,14 @@ void cxib_fail_datagrams(struct work_struct *work)
 		cq = get_cq(verbs, number);
 		if (!cq)
 			continue;
-		cxib_cq_fail_datagrams(cq);
+		cxib_cq_flush_mads(cq);
 		cxib_reference_put(&cq->reference);
 	}
 	queue_work(verbs->workqueue, &verbs->flush);
 }
 
 /**
- * cxib_forget_xrc_completions() - removes completions of a receiving XRC queue pair
+ * cxib_clean_xrc_tgt_cqes() - removes completions of a receiving XRC queue pair
  * @verbs: RDMA device
  * @qp: queue pair for which the device writes no completions any more
  *
@@ -310,7 +310,7 @@ void cxib_fail_datagrams(struct work_struct *work)
  *
  * Context: process context.
  */
-void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp)
+void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	unsigned long number;
 	struct cxib_cq *cq;
@@ -320,15 +320,15 @@ void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp)
 		if (!cq)
 			continue;
 		if (!cq->is_user && READ_ONCE(cq->shared_queues))
-			cxib_cq_forget(cq, qp);
+			cxib_cq_clean(cq, qp);
 		cxib_reference_put(&cq->reference);
 	}
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_forget_xrc_completions);
+EXPORT_SYMBOL_IF_KUNIT(cxib_clean_xrc_tgt_cqes);
 
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 {
-	struct cxib_verbs *verbs = context;
+	struct cxib_ibdev *verbs = context;
 	struct ib_event event = { .device = &verbs->ib, .event = IB_EVENT_CQ_ERR };
 	struct cxib_cq *cq = get_cq(verbs, cqn);
 

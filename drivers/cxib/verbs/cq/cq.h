@@ -56,8 +56,8 @@ struct cxib_cq {
 	enum hw_cqe_size user_entry;
 	unsigned int log_size;
 	struct cxib_buffer buffer;
-	struct cxib_record record;
-	struct cxib_event_queue *eq;
+	struct cxib_dbr record;
+	struct cxib_eq *eq;
 	struct cxib_reference reference;
 	u32 arm_sequence;
 	struct mutex ring_lock; /* see above */
@@ -80,33 +80,33 @@ static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 }
 
 /* cq.c */
-int cxib_cq_prepare(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
-int cxib_cq_start(struct cxib_cq *cq, struct cxib_cq_params *params);
+int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
+int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params);
 int cxib_cq_publish(struct cxib_cq *cq);
 void cxib_cq_abort(struct cxib_cq *cq);
-int cxib_create_completion_queue(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 				 struct uverbs_attr_bundle *attrs);
-int cxib_destroy_completion_queue(struct ib_cq *ib, struct ib_udata *udata);
-int cxib_modify_completion_queue(struct ib_cq *ib, u16 count, u16 microseconds);
+int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata);
+int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);
-void cxib_flush_completion_queues(struct work_struct *work);
-void cxib_fail_datagrams(struct work_struct *work);
-void cxib_forget_xrc_completions(struct cxib_verbs *verbs, struct cxib_qp *qp);
+void cxib_flush_cqs(struct work_struct *work);
+void cxib_flush_mads(struct work_struct *work);
+void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *verbs, struct cxib_qp *qp);
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome);
 void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_resize.c */
-int cxib_resize_completion_queue(struct ib_cq *ib, int entries);
+int cxib_resize_cq_kernel(struct ib_cq *ib, int entries);
 void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status);
-void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
+void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size);
 
 /* cq_poll.c */
 int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc);
 int cxib_peek_cq(struct ib_cq *ib, int count);
-void cxib_cq_fail_datagrams(struct cxib_cq *cq);
-bool cxib_cq_is_awaited(struct cxib_cq *cq);
-int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags);
-void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp);
-void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn);
+void cxib_cq_flush_mads(struct cxib_cq *cq);
+bool cxib_cq_event_due(struct cxib_cq *cq);
+int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp);
+void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn);
 
 #endif

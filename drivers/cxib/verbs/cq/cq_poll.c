@@ -67,10 +67,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
 
 static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	u32 consumed = sends->consumed;
 	u16 ahead = index - (u16)consumed;
-	const struct cxib_send_entry *entry;
+	const struct cxib_sq_entry *entry;
 	u32 blocks;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
@@ -88,29 +88,29 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 }
 
 /**
- * cxib_retire_send() - a send request is done, and with it all before it
+ * cxib_retire_send_wqe() - a send request is done, and with it all before it
  * @qp: queue pair; its completion queue is locked
  * @index: block that the request begins at, as in the completion
  * @wc: filled: what the poster calls it, and what it did
  *
  * Return: false when no request that is outstanding begins there.
  */
-bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
+bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
 	return retire_send(qp, index, wc);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send);
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send_wqe);
 
 /**
- * cxib_retire_receive() - the oldest receive request is done
+ * cxib_retire_recv_wqe() - the oldest receive request is done
  * @qp: queue pair; its completion queue is locked
  * @entry: filled: what the driver knows of it
  *
  * Return: false when none is outstanding.
  */
-bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry)
+bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry)
 {
-	struct cxib_receive_queue *receives = &qp->receives;
+	struct cxib_rq *receives = &qp->receives;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
 	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
@@ -120,7 +120,7 @@ bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry)
 	smp_store_release(&receives->consumed, receives->consumed + 1);
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_retire_receive);
+EXPORT_SYMBOL_IF_KUNIT(cxib_retire_recv_wqe);
 
 /**
  * cxib_decode_receive() - what has arrived
@@ -171,27 +171,27 @@ static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
  * lock of another completion queue, or of none.
  */
 static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
-			       struct cxib_receive_entry *request)
+			       struct cxib_rq_entry *request)
 {
-	struct cxib_srq *srq = cxib_get_srq(to_verbs(cq->ib.device), hw_cqe64_get_srqn(entry));
+	struct cxib_srq *srq = cxib_get_srq(to_ibdev(cq->ib.device), hw_cqe64_get_srqn(entry));
 	bool retired;
 
 	if (!srq)
 		return false;
 	retired = takes_xrc_here(srq, cq) &&
-		  cxib_retire_shared_receive(srq, hw_cqe64_get_wqe_counter(entry), request);
+		  cxib_srq_retire_wqe(srq, hw_cqe64_get_wqe_counter(entry), request);
 	cxib_reference_put(&srq->reference);
 	return retired;
 }
 
 static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
-			       const struct hw_cqe64 *entry, struct cxib_receive_entry *request)
+			       const struct hw_cqe64 *entry, struct cxib_rq_entry *request)
 {
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return retire_xrc_receive(cq, entry, request);
 	if (!qp->ib.srq)
-		return cxib_retire_receive(qp, request);
-	return cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+		return cxib_retire_recv_wqe(qp, request);
+	return cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
 					  request);
 }
 
@@ -207,15 +207,15 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
  * Whose message it is reads as many bytes as it is told that there are. The
  * request is gone, so its end has to be reported all the same.
  */
-static noinline void report_too_long(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
+static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
 				     struct ib_wc *wc)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 
 	ibdev_err_ratelimited(&verbs->ib,
 			      "completion queue 0x%x: an entry for queue pair 0x%x makes no sense: %u bytes have arrived where there is room for %llu\n",
 			      cq->number, hw_cqe64_get_qpn(entry), wc->byte_len, room);
-	cxib_health_break(&verbs->hw->health, "it reports messages longer than their requests");
+	cxib_health_set_fatal(&verbs->hw->health, "it reports messages longer than their requests");
 	wc->status = IB_WC_LOC_LEN_ERR;
 	wc->byte_len = 0;
 }
@@ -223,7 +223,7 @@ static noinline void report_too_long(struct cxib_cq *cq, const struct hw_cqe64 *
 static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
 			 struct ib_wc *wc)
 {
-	struct cxib_receive_entry request;
+	struct cxib_rq_entry request;
 
 	if (!retire_any_receive(cq, qp, entry, &request))
 		return false;
@@ -232,14 +232,14 @@ static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw
 	find_pkey_index(qp, entry, wc);
 	/* An RDMA write with immediate data has its bytes elsewhere. */
 	if (unlikely(wc->byte_len > request.room) && wc->opcode == IB_WC_RECV)
-		report_too_long(cq, entry, request.room, wc);
+		report_length_error(cq, entry, request.room, wc);
 	return true;
 }
 
 static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 				const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
-	struct cxib_receive_entry request;
+	struct cxib_rq_entry request;
 
 	if (!retire_any_receive(cq, qp, entry, &request))
 		return false;
@@ -250,20 +250,20 @@ static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 }
 
 /* The parts behind one that has failed are flushed: the request has completed by then. */
-static void hide_rest(struct cxib_send_queue *sends)
+static void hide_rest(struct cxib_sq *sends)
 {
 	u32 at = sends->consumed;
 
-	while (sends->entries[at & sends->mask].opcode == CXIB_WC_PART)
+	while (sends->entries[at & sends->mask].opcode == CXIB_WC_SUB_WQE)
 		at += sends->entries[at & sends->mask].blocks;
-	sends->entries[at & sends->mask].opcode = CXIB_WC_MARK;
+	sends->entries[at & sends->mask].opcode = CXIB_WC_NOP;
 }
 
 static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
 	if (!retire_send(qp, index, wc))
 		return false;
-	if (wc->opcode == CXIB_WC_PART && wc->status != IB_WC_WR_FLUSH_ERR) {
+	if (wc->opcode == CXIB_WC_SUB_WQE && wc->status != IB_WC_WR_FLUSH_ERR) {
 		hide_rest(&qp->sends);
 		wc->opcode = IB_WC_REG_MR;
 	}
@@ -300,16 +300,16 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
 }
 
-static void say_impossible(struct cxib_cq *cq, const struct hw_cqe64 *entry)
+static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *entry)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
 	ibdev_err_ratelimited(&verbs->ib,
 			      "completion queue 0x%x: an entry %s (0x%x) for queue pair 0x%x, request 0x%x, makes no sense: no such request is outstanding\n",
 			      cq->number, hw_cqe_opcode_name(opcode), opcode,
 			      hw_cqe64_get_qpn(entry), hw_cqe64_get_wqe_counter(entry));
-	cxib_health_break(&verbs->hw->health, "it reports completions of what was not requested");
+	cxib_health_set_fatal(&verbs->hw->health, "it reports completions of what was not requested");
 }
 
 /* What has become of an entry. */
@@ -331,14 +331,14 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 		return OUTCOME_NONE;
 	}
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
-		cxib_note_signature_error(to_verbs(cq->ib.device),
+		cxib_note_signature_error(to_ibdev(cq->ib.device),
 					  (const struct hw_sig_err_cqe *)entry);
 		return OUTCOME_PASSED_OVER;
 	}
 	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return OUTCOME_PASSED_OVER;
-	say_impossible(cq, entry);
-	cxib_cq_tell_consumer(cq);
+	report_unexpected_cqe(cq, entry);
+	cxib_cq_update_ci(cq);
 	return OUTCOME_NONE;
 }
 
@@ -362,7 +362,7 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 /* That it has completed is for the driver only. */
 static __always_inline bool is_hidden(const struct ib_wc *wc)
 {
-	return wc->opcode >= CXIB_WC_PART;
+	return wc->opcode >= CXIB_WC_SUB_WQE;
 }
 
 static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
@@ -378,7 +378,7 @@ static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struc
 static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
 				 struct ib_wc *wc)
 {
-	struct cxib_qp *qp = cxib_get_qp(to_verbs(cq->ib.device), hw_cqe64_get_qpn(entry));
+	struct cxib_qp *qp = cxib_get_qp(to_ibdev(cq->ib.device), hw_cqe64_get_qpn(entry));
 	enum outcome outcome;
 
 	if (!qp)
@@ -394,7 +394,7 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	struct hw_cqe64 entry;
 	u32 qpn;
 
-	memcpy(&entry, cxib_cq_entry(cq, cq->consumer), sizeof(entry));
+	memcpy(&entry, cxib_cq_cqe(cq, cq->consumer), sizeof(entry));
 	cq->consumer++;
 	*wc = (struct ib_wc){};
 	qpn = hw_cqe64_get_qpn(&entry);
@@ -407,7 +407,7 @@ static noinline enum outcome refuse_send(struct cxib_cq *cq)
 {
 	struct hw_cqe64 entry;
 
-	memcpy(&entry, cxib_cq_entry(cq, cq->consumer - 1), sizeof(entry));
+	memcpy(&entry, cxib_cq_cqe(cq, cq->consumer - 1), sizeof(entry));
 	return refuse(cq, NULL, &entry);
 }
 
@@ -439,7 +439,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 
 static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, struct ib_wc *wc)
 {
-	const struct hw_cqe64 *place = cxib_cq_entry(cq, consumer);
+	const struct hw_cqe64 *place = cxib_cq_cqe(cq, consumer);
 	struct hw_cqe64 entry;
 
 	lockdep_assert_held(&cq->lock);
@@ -469,25 +469,25 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
 		++*consumer;
 		if (likely(outcome != OUTCOME_PASSED_OVER))
 			return outcome == OUTCOME_TAKEN;
-		cxib_cq_tell_consumer(cq);
+		cxib_cq_update_ci(cq);
 	}
 }
 
 /**
- * cxib_cq_has_send() - a send request has completed, and was not polled yet
+ * cxib_cq_has_send_cqe() - a send request has completed, and was not polled yet
  * @cq: completion queue, locked
  * @qpn: number of the queue pair
  * @index: block that the request begins at
  */
-bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index)
+bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index)
 {
 	const u32 end = cq->consumer + BIT(cq->log_size);
 	u32 at;
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->consumer; at != end && cxib_cq_is_written(cq, at); at++) {
-		const struct hw_cqe64 *entry = cxib_cq_entry(cq, at);
+	for (at = cq->consumer; at != end && cxib_cqe_is_sw_owned(cq, at); at++) {
+		const struct hw_cqe64 *entry = cxib_cq_cqe(cq, at);
 		u32 opcode = hw_cqe64_get_opcode(entry);
 
 		if (hw_cqe64_get_qpn(entry) == qpn && hw_cqe64_get_wqe_counter(entry) == index &&
@@ -496,7 +496,7 @@ bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index)
 	}
 	return false;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send_cqe);
 
 /*
  * The connection manager takes the end of a datagram with a flush error for its
@@ -505,13 +505,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send);
  */
 static enum ib_wc_status flush_status(const struct cxib_qp *qp)
 {
-	return cxib_qp_is_management(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
+	return cxib_qp_is_mad(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
 }
 
-/* Datagrams of the management have their time of grace, see CXIB_DATAGRAM_GRACE. */
+/* Datagrams of the management have their time of grace, see CXIB_MAD_FLUSH_DELAY. */
 static bool can_flush_sends(const struct cxib_qp *qp)
 {
-	u32 end = cxib_qp_is_management(qp) ? qp->failing : READ_ONCE(qp->sends.produced);
+	u32 end = cxib_qp_is_mad(qp) ? qp->failing : READ_ONCE(qp->sends.produced);
 
 	return qp->has_sends && (s32)(end - qp->sends.consumed) > 0;
 }
@@ -522,7 +522,7 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 		return false;
 	wc->status = flush_status(qp);
 	do {
-		if (!cxib_retire_send(qp, qp->sends.consumed, wc))
+		if (!cxib_retire_send_wqe(qp, qp->sends.consumed, wc))
 			return false;
 	} while (is_hidden(wc));
 	return true;
@@ -530,9 +530,9 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	struct cxib_receive_entry request;
+	struct cxib_rq_entry request;
 
-	if (!cxib_retire_receive(qp, &request))
+	if (!cxib_retire_recv_wqe(qp, &request))
 		return false;
 	wc->wr_id = request.wr_id;
 	wc->status = IB_WC_WR_FLUSH_ERR;
@@ -580,12 +580,12 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	/* Before the ring is read: what a device has written before it died comes first. */
-	dead = cxib_is_dead(to_verbs(cq->ib.device));
+	dead = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
 	consumer = cq->consumer;
 	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
 		polled++;
 	if (polled)
-		cxib_cq_tell_consumer(cq);
+		cxib_cq_update_ci(cq);
 	if (unlikely(dead))
 		polled += flush(cq, count - polled, wc);
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -604,7 +604,7 @@ static bool has_completions(struct cxib_cq *cq)
 
 	lockdep_assert_held(&cq->lock);
 
-	if (cxib_cq_is_written(cq, cq->consumer))
+	if (cxib_cqe_is_sw_owned(cq, cq->consumer))
 		return true;
 	list_for_each_entry(qp, &cq->senders, sender)
 		if (can_flush_sends(qp))
@@ -636,9 +636,9 @@ int cxib_peek_cq(struct ib_cq *ib, int count)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
 	count = min(count, cq->ib.cqe + 1);
-	while (found < count && cxib_cq_is_written(cq, cq->consumer + found))
+	while (found < count && cxib_cqe_is_sw_owned(cq, cq->consumer + found))
 		found++;
-	if (!found && count && cxib_is_dead(to_verbs(ib->device)) && has_completions(cq))
+	if (!found && count && cxib_verbs_dma_off(to_ibdev(ib->device)) && has_completions(cq))
 		found = 1;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return found;
@@ -646,14 +646,14 @@ int cxib_peek_cq(struct ib_cq *ib, int count)
 EXPORT_SYMBOL_IF_KUNIT(cxib_peek_cq);
 
 /**
- * cxib_cq_fail_datagrams() - lets datagrams of the management fail
+ * cxib_cq_flush_mads() - lets datagrams of the management fail
  * @cq: completion queue of a device that is quiet
  *
  * Those that are posted by now are flushed when it is polled next.
  *
  * Context: any.
  */
-void cxib_cq_fail_datagrams(struct cxib_cq *cq)
+void cxib_cq_flush_mads(struct cxib_cq *cq)
 {
 	struct cxib_qp *qp;
 	unsigned long flags;
@@ -663,10 +663,10 @@ void cxib_cq_fail_datagrams(struct cxib_cq *cq)
 		qp->failing = READ_ONCE(qp->sends.produced);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_fail_datagrams);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
 
 /**
- * cxib_cq_is_awaited() - whether an event of a completion queue is due
+ * cxib_cq_event_due() - whether an event of a completion queue is due
  * @cq: completion queue of a device that is quiet
  *
  * As the device would have it: one event for each time that somebody has asked
@@ -676,7 +676,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_fail_datagrams);
  * Return: true if there is something to poll, and who polls waits for it; not
  * again until he has asked again.
  */
-bool cxib_cq_is_awaited(struct cxib_cq *cq)
+bool cxib_cq_event_due(struct cxib_cq *cq)
 {
 	unsigned long flags;
 	bool due;
@@ -688,10 +688,10 @@ bool cxib_cq_is_awaited(struct cxib_cq *cq)
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_is_awaited);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
 /* The record is for the device to read, the doorbell makes it read. */
-static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
+static void arm(struct cxib_ibdev *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
 	u32 sequence = READ_ONCE(cq->arm_sequence) & SEQUENCE_MASK;
 	u32 consumer = cq->consumer & CXIB_CQ_COUNTER_MASK;
@@ -699,11 +699,11 @@ static void arm(struct cxib_verbs *verbs, struct cxib_cq *cq, enum hw_cq_arm_com
 
 	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
 	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->number);
-	WRITE_ONCE(cq->record.words[CXIB_CQ_RECORD_ARM], doorbell.words[0]);
+	WRITE_ONCE(cq->record.words[CXIB_CQ_DBR_ARM], doorbell.words[0]);
 	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
 }
 
-int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
+int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
 	enum hw_cq_arm_command command = HW_CQ_ARM_COMMAND_REQ_NOT;
 	struct cxib_cq *cq = to_cq(ib);
@@ -714,22 +714,22 @@ int cxib_request_notification(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	WRITE_ONCE(cq->is_armed, true);
-	arm(to_verbs(ib->device), cq, command);
-	missed = cxib_cq_is_written(cq, cq->consumer);
+	arm(to_ibdev(ib->device), cq, command);
+	missed = cxib_cqe_is_sw_owned(cq, cq->consumer);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
-	if (cxib_is_dead(to_verbs(ib->device)))
-		cxib_flush_later(to_verbs(ib->device));
+	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
+		cxib_flush_later(to_ibdev(ib->device));
 	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_request_notification);
+EXPORT_SYMBOL_IF_KUNIT(cxib_req_notify_cq);
 
 /* Moves an entry to another place, which keeps the owner bit of its own pass. */
 static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 {
-	struct hw_cqe64 *target = cxib_cq_entry(cq, to);
+	struct hw_cqe64 *target = cxib_cq_cqe(cq, to);
 	u32 owner = hw_cqe64_get_owner(target);
 
-	memcpy(target, cxib_cq_entry(cq, from), sizeof(*target));
+	memcpy(target, cxib_cq_cqe(cq, from), sizeof(*target));
 	hw_cqe64_set_owner(target, owner);
 }
 
@@ -745,14 +745,14 @@ static bool is_receive(const struct hw_cqe64 *entry)
 static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
 				const struct hw_cqe64 *entry)
 {
-	struct cxib_receive_entry unused;
+	struct cxib_rq_entry unused;
 
 	if (!is_receive(entry))
 		return;
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
 		retire_xrc_receive(cq, entry, &unused);
 	else if (qp->ib.srq)
-		cxib_retire_shared_receive(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
+		cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
 					   &unused);
 }
 
@@ -761,68 +761,68 @@ static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
  * @qp: queue pair; NULL: those of a shared receive queue
  * @srqn: number of that
  */
-struct whose {
+struct cq_filter {
 	struct cxib_qp *qp;
 	u32 srqn;
 };
 
 /* Returns false if it is another one's. */
-static bool drop(struct cxib_cq *cq, const struct whose *whose, const struct hw_cqe64 *entry)
+static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter, const struct hw_cqe64 *entry)
 {
-	if (!whose->qp)
-		return is_receive(entry) && hw_cqe64_get_srqn(entry) == whose->srqn;
-	if (hw_cqe64_get_qpn(entry) != whose->qp->number)
+	if (!cq_filter->qp)
+		return is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
+	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->number)
 		return false;
 	/* The region stays, and the device counts its errors. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
-		cxib_note_signature_error(to_verbs(cq->ib.device),
+		cxib_note_signature_error(to_ibdev(cq->ib.device),
 					  (const struct hw_sig_err_cqe *)entry);
-	free_shared_request(cq, whose->qp, entry);
+	free_shared_request(cq, cq_filter->qp, entry);
 	return true;
 }
 
-static void remove_completions(struct cxib_cq *cq, const struct whose *whose)
+static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_filter)
 {
 	u32 end, from, kept;
 
 	lockdep_assert_held(&cq->ring_lock);
 	lockdep_assert_held(&cq->lock);
 
-	for (end = cq->consumer; cxib_cq_is_written(cq, end); end++)
+	for (end = cq->consumer; cxib_cqe_is_sw_owned(cq, end); end++)
 		if (end - cq->consumer == BIT(cq->log_size))
 			break;
 	/* From the youngest to the oldest, those that stay move up to the end. */
 	kept = end;
 	for (from = end; from != cq->consumer; from--)
-		if (!drop(cq, whose, cxib_cq_entry(cq, from - 1)) && --kept != from - 1)
+		if (!cqe_matches(cq, cq_filter, cxib_cq_cqe(cq, from - 1)) && --kept != from - 1)
 			move_entry(cq, from - 1, kept);
 	if (kept != cq->consumer) {
 		cq->consumer = kept;
-		cxib_cq_tell_consumer(cq);
+		cxib_cq_update_ci(cq);
 	}
 }
 
 /**
- * cxib_cq_forget() - removes completions of a queue pair
+ * cxib_cq_clean() - removes completions of a queue pair
  * @cq: completion queue
  * @qp: queue pair for which the device writes no completions any more
  *
  * Context: process context.
  */
-void cxib_cq_forget(struct cxib_cq *cq, struct cxib_qp *qp)
+void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 {
-	const struct whose whose = { .qp = qp };
+	const struct cq_filter cq_filter = { .qp = qp };
 
 	/* All its completions are in one ring. */
 	guard(mutex)(&cq->ring_lock);
 	spin_lock_irq(&cq->lock);
-	remove_completions(cq, &whose);
+	remove_completions(cq, &cq_filter);
 	spin_unlock_irq(&cq->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
 
 /**
- * cxib_cq_forget_srq() - removes completions of an XRC shared receive queue
+ * cxib_cq_clean_srq() - removes completions of an XRC shared receive queue
  * @cq: its completion queue
  * @srqn: its number; the device writes no completions for it any more
  *
@@ -830,14 +830,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget);
  *
  * Context: process context.
  */
-void cxib_cq_forget_srq(struct cxib_cq *cq, u32 srqn)
+void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn)
 {
-	const struct whose whose = { .srqn = srqn };
+	const struct cq_filter cq_filter = { .srqn = srqn };
 
 	guard(mutex)(&cq->ring_lock);
 	spin_lock_irq(&cq->lock);
-	remove_completions(cq, &whose);
+	remove_completions(cq, &cq_filter);
 	cq->shared_queues_going--;
 	spin_unlock_irq(&cq->lock);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_forget_srq);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean_srq);

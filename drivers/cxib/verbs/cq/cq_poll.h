@@ -10,10 +10,10 @@
 #define CXIB_CQ_COUNTER_MASK	GENMASK(23, 0)
 
 /* Words of a completion queue's doorbell record. */
-#define CXIB_CQ_RECORD_CONSUMER	0
-#define CXIB_CQ_RECORD_ARM	1
+#define CXIB_CQ_DBR_CI	0
+#define CXIB_CQ_DBR_ARM	1
 
-static inline struct hw_cqe64 *cxib_cq_entry(const struct cxib_cq *cq, u32 index)
+static inline struct hw_cqe64 *cxib_cq_cqe(const struct cxib_cq *cq, u32 index)
 {
 	/* The RDMA core's cqe is one less than the entries, whose number is a power of two. */
 	size_t place = index & (u32)cq->ib.cqe;
@@ -22,9 +22,9 @@ static inline struct hw_cqe64 *cxib_cq_entry(const struct cxib_cq *cq, u32 index
 }
 
 /* Whether the device has written the entry in the pass of the ring that @index belongs to. */
-static inline bool cxib_cq_is_written(const struct cxib_cq *cq, u32 index)
+static inline bool cxib_cqe_is_sw_owned(const struct cxib_cq *cq, u32 index)
 {
-	const struct hw_cqe64 *entry = cxib_cq_entry(cq, index);
+	const struct hw_cqe64 *entry = cxib_cq_cqe(cq, index);
 	const size_t last = ARRAY_SIZE(entry->dw) - 1;
 	struct hw_cqe64 copy;
 
@@ -35,18 +35,18 @@ static inline bool cxib_cq_is_written(const struct cxib_cq *cq, u32 index)
 	       hw_cqe64_get_owner(&copy) == (index >> cq->log_size & 1);
 }
 
-static inline void cxib_cq_tell_consumer(struct cxib_cq *cq)
+static inline void cxib_cq_update_ci(struct cxib_cq *cq)
 {
 	/* The entries were read before the device may write there again. */
 	dma_mb();
-	WRITE_ONCE(cq->record.words[CXIB_CQ_RECORD_CONSUMER],
+	WRITE_ONCE(cq->record.words[CXIB_CQ_DBR_CI],
 		   cpu_to_be32(cq->consumer & CXIB_CQ_COUNTER_MASK));
 }
 
 enum ib_wc_status cxib_completion_status(u32 syndrome);
-bool cxib_retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc);
-bool cxib_retire_receive(struct cxib_qp *qp, struct cxib_receive_entry *entry);
-bool cxib_cq_has_send(const struct cxib_cq *cq, u32 qpn, u16 index);
+bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc);
+bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry);
+bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index);
 void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc);
 
 #endif

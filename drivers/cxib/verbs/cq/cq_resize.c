@@ -20,7 +20,7 @@ static struct hw_cqe64 *place_in(const struct cxib_buffer *ring, unsigned int lo
 
 static bool is_last(const struct cxib_cq *cq, u32 index)
 {
-	return hw_cqe64_get_opcode(cxib_cq_entry(cq, index)) == HW_CQE_OPCODE_RESIZE_CQ;
+	return hw_cqe64_get_opcode(cxib_cq_cqe(cq, index)) == HW_CQE_OPCODE_RESIZE_CQ;
 }
 
 /* Returns false if the device has not said where the old ring ends, or there is more than fits. */
@@ -32,26 +32,26 @@ static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->consumer; cxib_cq_is_written(cq, at) && !is_last(cq, at); at++) {
+	for (at = cq->consumer; cxib_cqe_is_sw_owned(cq, at) && !is_last(cq, at); at++) {
 		struct hw_cqe64 *to = place_in(ring, log_size, at + 1);
 
 		if (at - cq->consumer >= most)
 			return false;
-		memcpy(to, cxib_cq_entry(cq, at), sizeof(*to));
+		memcpy(to, cxib_cq_cqe(cq, at), sizeof(*to));
 		hw_cqe64_set_owner(to, (at + 1) >> log_size & 1);
 	}
-	return cxib_cq_is_written(cq, at);
+	return cxib_cqe_is_sw_owned(cq, at);
 }
 
 /**
- * cxib_cq_change_ring() - goes on in another ring, as the device does
+ * cxib_cq_switch_ring() - goes on in another ring, as the device does
  * @cq: completion queue
  * @ring: memory of the new ring; of the old one afterwards
  * @log_size: log2 of its entries
  */
-void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
+void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 	bool moved;
 
 	scoped_guard(spinlock_irq, &cq->lock) {
@@ -61,15 +61,15 @@ void cxib_cq_change_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 		cq->ib.cqe = BIT(log_size) - 1;
 		cq->consumer++;
 		cq->resizing = false;
-		cxib_cq_tell_consumer(cq);
+		cxib_cq_update_ci(cq);
 	}
 	if (moved)
 		return;
 	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, and its old ring has no end\n",
 		  cq->number);
-	cxib_health_break(&verbs->hw->health, "it resizes completion queues without saying where");
+	cxib_health_set_fatal(&verbs->hw->health, "it resizes completion queues without saying where");
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_cq_change_ring);
+EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
 
 /**
  * cxib_resize_failed() - before the new ring of a queue is freed
@@ -86,19 +86,19 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_change_ring);
  */
 void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 
 	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
 		return;
 	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, or was not: error %d\n",
 		  cq->number, err);
-	cxib_health_break(&verbs->hw->health, "it does not say where a completion queue goes on");
-	cxib_hw_quiesce(verbs->hw);
+	cxib_health_set_fatal(&verbs->hw->health, "it does not say where a completion queue goes on");
+	cxib_hw_dma_off(verbs->hw);
 }
 
 static int change_size(struct cxib_cq *cq, unsigned int log_size)
 {
-	struct cxib_verbs *verbs = to_verbs(cq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
 	struct device *dev = verbs->hw->bus->dev;
 	struct cxib_buffer ring;
 	const struct cxib_cq_params params = { .buffer = &ring, .log_size = log_size };
@@ -113,9 +113,9 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 	cxib_cq_invalidate(&ring, log_size);
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = true;
-	err = cxib_resize_cq(commands_of(verbs), cq->number, &params, &status);
+	err = cxib_cmd_resize_cq(commands_of(verbs), cq->number, &params, &status);
 	if (!err)
-		cxib_cq_change_ring(cq, &ring, log_size);
+		cxib_cq_switch_ring(cq, &ring, log_size);
 	else
 		cxib_resize_failed(cq, err, status);
 	scoped_guard(spinlock_irq, &cq->lock)
@@ -125,7 +125,7 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 }
 
 /**
- * cxib_resize_completion_queue() - more or less room for completions
+ * cxib_resize_cq_kernel() - more or less room for completions
  * @ib: completion queue of the kernel
  * @entries: that it shall have room for at least
  *
@@ -136,12 +136,12 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
  * are none, more than it can do, or fewer than there are completions; -ENOMEM;
  * an error of the command.
  */
-int cxib_resize_completion_queue(struct ib_cq *ib, int entries)
+int cxib_resize_cq_kernel(struct ib_cq *ib, int entries)
 {
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned int log_size;
 
-	if (!to_verbs(ib->device)->hw->caps.cq_resize)
+	if (!to_ibdev(ib->device)->hw->caps.cq_resize)
 		return -EOPNOTSUPP;
 	if (entries < 1 || entries > ib->device->attrs.max_cqe) {
 		ibdev_dbg(ib->device, "a completion queue of %d entries is not possible, 1 to %d are\n",
@@ -152,4 +152,4 @@ int cxib_resize_completion_queue(struct ib_cq *ib, int entries)
 	guard(mutex)(&cq->ring_lock);
 	return log_size == cq->log_size ? 0 : change_size(cq, log_size);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_resize_completion_queue);
+EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq_kernel);

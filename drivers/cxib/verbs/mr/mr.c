@@ -58,39 +58,39 @@ static void fill_access(const struct cxib_hw *hw, struct cxib_mkey_params *param
 }
 
 /**
- * cxib_next_key_variant() - the lower 8 bits of the next memory key
+ * cxib_next_mkey_variant() - the lower 8 bits of the next memory key
  * @verbs: RDMA device
  *
  * Return: another value each time, so that keys of the past are refused.
  */
-u8 cxib_next_key_variant(struct cxib_verbs *verbs)
+u8 cxib_next_mkey_variant(struct cxib_ibdev *verbs)
 {
 	return atomic_inc_return(&verbs->key_variant);
 }
 
 static int create_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_ibdev *verbs = to_ibdev(pd->device);
 	int err;
 
 	params->pd = to_pd(pd)->number;
-	params->variant = cxib_next_key_variant(verbs);
-	err = cxib_create_mkey(commands_of(verbs), params, &mr->ib.lkey);
+	params->variant = cxib_next_mkey_variant(verbs);
+	err = cxib_cmd_create_mkey(commands_of(verbs), params, &mr->ib.lkey);
 	mr->ib.rkey = mr->ib.lkey;
 	return err;
 }
 
 /**
- * cxib_create_mr_key() - a region of a program gets its key
+ * cxib_mr_create_mkey() - a region of a program gets its key
  * @mr: the region, with its IB_ACCESS_…
  * @pd: protection domain
  * @params: what the key shall be; completed
  *
- * Return: as cxib_create_mkey().
+ * Return: as cxib_cmd_create_mkey().
  */
-int cxib_create_mr_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
+int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
 {
-	fill_access(to_verbs(pd->device)->hw, params, mr->access);
+	fill_access(to_ibdev(pd->device)->hw, params, mr->access);
 	return create_key(mr, pd, params);
 }
 
@@ -104,7 +104,7 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	fill_access(to_verbs(ib->device)->hw, &params, access);
+	fill_access(to_ibdev(ib->device)->hw, &params, access);
 	err = create_key(mr, ib, &params);
 	if (err) {
 		kfree(mr);
@@ -114,7 +114,7 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 }
 
 /* As large as the memory and the key allow; 0: none will do. */
-static unsigned long choose_page_size(struct cxib_verbs *verbs, struct ib_umem *umem, u64 address)
+static unsigned long choose_page_size(struct cxib_ibdev *verbs, struct ib_umem *umem, u64 address)
 {
 	/* Five bits say how large a page is; the device cannot do less than its own pages. */
 	const unsigned long sizes = GENMASK(31, verbs->hw->caps.log_pg_sz);
@@ -158,16 +158,16 @@ static int create_whole_key(struct cxib_mr *mr, struct ib_pd *pd, const struct p
 	return err;
 }
 
-static void copy_entries(void *context, __be64 *entries, const struct cxib_key_change *change)
+static void copy_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	memcpy(entries, context, change->entry_count * sizeof(*entries));
 }
 
 /* A piece at a time, with @entries to gather it in; then the key can be used. */
-static int write_pages(struct cxib_verbs *verbs, u32 key, const struct pages *pages,
+static int write_pages(struct cxib_ibdev *verbs, u32 key, const struct pages *pages,
 		       const struct cxib_mkey_params *params, __be64 *entries)
 {
-	struct cxib_key_change change = { .key = key, .params = params, .is_free = true };
+	struct cxib_umr_change change = { .key = key, .params = params, .is_free = true };
 	size_t left = ib_umem_num_dma_blocks(pages->umem, pages->size);
 	struct ib_block_iter block;
 	int err;
@@ -175,7 +175,7 @@ static int write_pages(struct cxib_verbs *verbs, u32 key, const struct pages *pa
 	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size) {
 		entries[change.entry_count++] = cpu_to_be64(rdma_block_iter_dma_address(&block) |
 							    PAGE_READ | PAGE_WRITE);
-		if (--left && change.entry_count < CXIB_ENTRIES_MAX)
+		if (--left && change.entry_count < CXIB_UMR_MTT_MAX)
 			continue;
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -195,14 +195,14 @@ static int write_pages(struct cxib_verbs *verbs, u32 key, const struct pages *pa
 static int create_key_in_pieces(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
 				struct cxib_mkey_params *params)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_ibdev *verbs = to_ibdev(pd->device);
 	__be64 *entries;
 	int err;
 
 	err = cxib_umr_prepare(verbs);
 	if (err)
 		return err;
-	entries = kmalloc_array(CXIB_ENTRIES_MAX, sizeof(*entries), GFP_KERNEL_ACCOUNT);
+	entries = kmalloc_array(CXIB_UMR_MTT_MAX, sizeof(*entries), GFP_KERNEL_ACCOUNT);
 	if (!entries)
 		return -ENOMEM;
 	params->octwords = mr->entry_most / ENTRIES_IN_OCTWORD;
@@ -211,7 +211,7 @@ static int create_key_in_pieces(struct cxib_mr *mr, struct ib_pd *pd, const stru
 		goto free_entries;
 	err = write_pages(verbs, mr->ib.lkey, pages, params, entries);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), mr->ib.lkey));
+		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), mr->ib.lkey));
 free_entries:
 	kfree(entries);
 	return err;
@@ -227,9 +227,9 @@ static bool can_write_entries(const struct cxib_hw *hw, size_t count)
 /* Makes a key of the pages of a program's memory that is pinned. */
 static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd *pd, u64 address)
 {
-	const struct cxib_hw *hw = to_verbs(pd->device)->hw;
+	const struct cxib_hw *hw = to_ibdev(pd->device)->hw;
 	const struct pages pages = {
-		.umem = umem, .size = choose_page_size(to_verbs(pd->device), umem, address),
+		.umem = umem, .size = choose_page_size(to_ibdev(pd->device), umem, address),
 	};
 	struct cxib_mkey_params params = {
 		.start = address, .length = umem->length, .is_changeable = hw->caps.imaicl,
@@ -240,7 +240,7 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 	params.log_page_size = ilog2(pages.size);
 	fill_access(hw, &params, mr->access);
 	/* Requests that change the key write entries by the unit. */
-	mr->entry_most = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_ENTRIES_IN_UNIT);
+	mr->entry_most = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_UMR_MTT_ALIGN);
 	mr->ib.iova = address;
 	mr->ib.length = umem->length;
 	if (mr->entry_most > PAGES_IN_COMMAND && can_write_entries(hw, mr->entry_most))
@@ -255,7 +255,7 @@ static int check_access(struct ib_device *ib, int access)
 
 	/* A fault through a window names the window, not the region behind it. */
 	if (access & IB_ACCESS_ON_DEMAND)
-		able = (able | CXIB_PAGED_ACCESS) & ~IB_ACCESS_MW_BIND;
+		able = (able | CXIB_ODP_ACCESS) & ~IB_ACCESS_MW_BIND;
 	if (!(access & ~able))
 		return 0;
 	ibdev_dbg(ib, "access flags 0x%x: only those of 0x%x are supported\n", access, able);
@@ -282,11 +282,11 @@ static struct ib_mr *register_pinned(struct ib_pd *ib, struct ib_umem *umem, u64
 free_mr:
 	kfree(mr);
 release_umem:
-	cxib_release_umem(to_verbs(ib->device), umem, err);
+	cxib_release_umem(to_ibdev(ib->device), umem, err);
 	return ERR_PTR(err);
 }
 
-struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				    int access, struct ib_udata *udata)
 {
 	struct ib_umem *umem;
@@ -296,7 +296,7 @@ struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
-		return cxib_register_paged_mr(ib, start, length, address, access);
+		return cxib_reg_odp_mr(ib, start, length, address, access);
 	umem = ib_umem_get(ib->device, start, length, access);
 	return IS_ERR(umem) ? ERR_CAST(umem) : register_pinned(ib, umem, address, access);
 }
@@ -306,10 +306,10 @@ struct ib_mr *cxib_register_user_mr(struct ib_pd *ib, u64 start, u64 length, u64
  * long as there is the region, if who has it to share agrees to that.
  */
 #ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
-struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
 					  int fd, int access, struct ib_udata *udata)
 #else
-struct ib_mr *cxib_register_shared_buffer(struct ib_pd *ib, u64 offset, u64 length, u64 address,
+struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
 					  int fd, int access, struct uverbs_attr_bundle *attrs)
 #endif
 {
@@ -378,7 +378,7 @@ static u64 access_mask(const struct cxib_hw *hw)
 	return mask;
 }
 
-static void fill_pages(void *context, __be64 *entries, const struct cxib_key_change *change)
+static void fill_pages(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const struct pages *pages = context;
 	struct ib_block_iter block;
@@ -405,16 +405,16 @@ struct rereg {
 
 /* Returns false if the key has no room for the pages, or a request has none. */
 static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct pages *pages,
-			   struct cxib_key_change *change, struct cxib_mkey_params *params)
+			   struct cxib_umr_change *change, struct cxib_mkey_params *params)
 {
 	size_t count;
 
 	pages->umem = rereg->umem;
-	pages->size = choose_page_size(to_verbs(mr->ib.device), rereg->umem, rereg->address);
+	pages->size = choose_page_size(to_ibdev(mr->ib.device), rereg->umem, rereg->address);
 	if (!pages->size)
 		return false;
 	count = ib_umem_num_dma_blocks(rereg->umem, pages->size);
-	if (count > mr->entry_most || count > CXIB_ENTRIES_MAX)
+	if (count > mr->entry_most || count > CXIB_UMR_MTT_MAX)
 		return false;
 	change->entry_count = count;
 	change->mask |= HW_MKEY_MASK_LEN | HW_MKEY_MASK_START_ADDR | HW_MKEY_MASK_PAGE_SIZE;
@@ -427,9 +427,9 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 /* One request, so a transfer meets the region as it was or as it shall be. */
 static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 {
-	struct cxib_verbs *verbs = to_verbs(mr->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(mr->ib.device);
 	struct cxib_mkey_params params = { .pd = to_pd(rereg->pd)->number };
-	struct cxib_key_change change = {
+	struct cxib_umr_change change = {
 		.key = mr->ib.lkey, .params = &params,
 		.mask = HW_MKEY_MASK_PD | access_mask(verbs->hw),
 	};
@@ -467,7 +467,7 @@ static struct ib_mr *exchange_memory(struct cxib_mr *mr, struct rereg *rereg, u6
 		ib_umem_release(rereg->umem);
 	else
 		mr->umem_in_doubt = rereg->umem;
-	return cxib_register_user_mr(rereg->pd, start, length, rereg->address, rereg->access,
+	return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access,
 				     udata);
 }
 
@@ -481,7 +481,7 @@ static struct ib_mr *change_rights(struct cxib_mr *mr, const struct rereg *rereg
 				   struct ib_udata *udata)
 {
 	if (!pages_will_do(mr->umem, rereg->access))
-		return cxib_register_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
+		return cxib_reg_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
 					     mr->ib.iova, rereg->access, udata);
 	if (!change_in_place(mr, rereg))
 		return NULL;
@@ -492,7 +492,7 @@ static struct ib_mr *change_rights(struct cxib_mr *mr, const struct rereg *rereg
  * The region stays, with its keys, if that is possible. Otherwise the core gets
  * a new one and destroys the old one, whose keys end with it.
  */
-struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
+struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
 				      u64 address, int access, struct ib_pd *pd,
 				      struct ib_udata *udata)
 {
@@ -515,7 +515,7 @@ struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u6
 		ibdev_dbg(ib->device, "a region of a shared buffer cannot be registered again\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	if (is_paged(mr) && cxib_is_whole(to_paged_mr(ib))) {
+	if (is_paged(mr) && cxib_odp_is_implicit(to_paged_mr(ib))) {
 		ibdev_dbg(ib->device,
 			  "a region of a whole address space cannot be registered again\n");
 		return ERR_PTR(-EOPNOTSUPP);
@@ -525,9 +525,9 @@ struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u6
 		return ERR_PTR(err);
 	if (is_paged(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
 		if (flags & IB_MR_REREG_TRANS)
-			return cxib_register_user_mr(rereg.pd, start, length, address,
+			return cxib_reg_user_mr(rereg.pd, start, length, address,
 						     rereg.access, udata);
-		return cxib_register_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
+		return cxib_reg_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
 					     ib->iova, rereg.access, udata);
 	}
 	if (flags & IB_MR_REREG_TRANS)
@@ -536,7 +536,7 @@ struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u6
 }
 
 /**
- * cxib_register_device_memory() - a region of memory on the device
+ * cxib_reg_memic_mr() - a region of memory on the device
  * @ib: protection domain
  * @start: where it begins in BAR 0
  * @length: its bytes
@@ -544,7 +544,7 @@ struct ib_mr *cxib_reregister_user_mr(struct ib_mr *ib, int flags, u64 start, u6
  *
  * Return: the region, or an ERR_PTR().
  */
-struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 length, int access)
+struct ib_mr *cxib_reg_memic_mr(struct ib_pd *ib, u64 start, u64 length, int access)
 {
 	struct cxib_mkey_params params = { .on_device = true, .start = start, .length = length };
 	struct cxib_mr *mr;
@@ -555,7 +555,7 @@ struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 lengt
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
 	mr->ib.length = length;
-	fill_access(to_verbs(ib->device)->hw, &params, access);
+	fill_access(to_ibdev(ib->device)->hw, &params, access);
 	err = create_key(mr, ib, &params);
 	if (err) {
 		kfree(mr);
@@ -565,16 +565,16 @@ struct ib_mr *cxib_register_device_memory(struct ib_pd *ib, u64 start, u64 lengt
 }
 
 /**
- * cxib_make_key_list() - memory for the translations that a request registers
+ * cxib_mr_alloc_descs() - memory for the translations that a request registers
  * @ib: RDMA device
  * @mr: with entry_size and entry_most
  *
  * Context: process context, may sleep.
  * Return: 0, or -ENOMEM.
  */
-int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr)
+int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 {
-	struct device *dev = to_verbs(ib)->hw->bus->dev;
+	struct device *dev = to_ibdev(ib)->hw->bus->dev;
 
 	/* A power of two is aligned, and ends where a unit of the device's does. */
 	mr->list_size = roundup_pow_of_two(max_t(size_t, mr->entry_most * mr->entry_size,
@@ -589,7 +589,7 @@ int cxib_make_key_list(struct ib_device *ib, struct cxib_mr *mr)
 	}
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_make_key_list);
+EXPORT_SYMBOL_IF_KUNIT(cxib_mr_alloc_descs);
 
 /* What the device reads of a list of @count translations. */
 static unsigned int octwords_of_list(const struct cxib_mr *mr, unsigned int count)
@@ -598,25 +598,25 @@ static unsigned int octwords_of_list(const struct cxib_mr *mr, unsigned int coun
 }
 
 /**
- * cxib_key_list_filled() - what requests say of the translations is known
+ * cxib_mr_set_ndescs() - what requests say of the translations is known
  * @mr: with entry_size, and the size of its pages
  * @count: entries that are filled; 0: there are none to register
  */
-void cxib_key_list_filled(struct cxib_mr *mr, unsigned int count)
+void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count)
 {
 	mr->entry_count = count;
 	mr->list_octwords = octwords_of_list(mr, count);
 	mr->log_page_size = ilog2(mr->ib.page_size);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_key_list_filled);
+EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
 
 /* No request reads the list any more. */
-void cxib_free_key_list(struct ib_device *ib, struct cxib_mr *mr)
+void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr)
 {
-	dma_unmap_single(to_verbs(ib)->hw->bus->dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
+	dma_unmap_single(to_ibdev(ib)->hw->bus->dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
 	kfree(mr->list);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_free_key_list);
+EXPORT_SYMBOL_IF_KUNIT(cxib_mr_free_descs);
 
 /* A region that requests register: its key is free until then. */
 struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
@@ -630,13 +630,13 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!most || most > CXIB_REGISTRATION_MAX) {
+	if (!most || most > CXIB_FAST_REG_MAX) {
 		ibdev_dbg(ib->device, "a region of %u pages is not possible, 1 to %u are\n", most,
-			  CXIB_REGISTRATION_MAX);
+			  CXIB_FAST_REG_MAX);
 		return ERR_PTR(-EINVAL);
 	}
 	if (params.indirect) {
-		err = cxib_pd_prepare_key(ib);
+		err = cxib_pd_create_dma_mkey(ib);
 		if (err)
 			return ERR_PTR(err);
 	}
@@ -646,7 +646,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	mr->is_indirect = params.indirect;
 	mr->entry_size = mr->is_indirect ? sizeof(struct hw_klm) : sizeof(struct hw_mtt);
 	mr->entry_most = most;
-	err = cxib_make_key_list(ib->device, mr);
+	err = cxib_mr_alloc_descs(ib->device, mr);
 	if (err)
 		goto free_mr;
 	params.octwords = octwords_of_list(mr, most);
@@ -656,7 +656,7 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	return &mr->ib;
 
 free_list:
-	cxib_free_key_list(ib->device, mr);
+	cxib_mr_free_descs(ib->device, mr);
 free_mr:
 	kfree(mr);
 	return ERR_PTR(err);
@@ -698,9 +698,9 @@ static int map_pieces(struct cxib_mr *mr, struct scatterlist *list, int count,
 	return i;
 }
 
-int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset)
+int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset)
 {
-	struct device *dev = to_verbs(ib->device)->hw->bus->dev;
+	struct device *dev = to_ibdev(ib->device)->hw->bus->dev;
 	struct cxib_mr *mr = to_mr(ib);
 	int mapped;
 
@@ -712,29 +712,29 @@ int cxib_map_mr(struct ib_mr *ib, struct scatterlist *list, int count, unsigned 
 	mapped = mr->is_indirect ? map_pieces(mr, list, count, offset) :
 				   ib_sg_to_pages(ib, list, count, offset, add_page);
 	dma_sync_single_for_device(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
-	cxib_key_list_filled(mr, mr->entry_count);
+	cxib_mr_set_ndescs(mr, mr->entry_count);
 	return mapped;
 }
 
-int cxib_deregister_mr(struct ib_mr *ib, struct ib_udata *udata)
+int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_mr *mr = to_mr(ib);
 	int err;
 
 	if (ib->type == IB_MR_TYPE_INTEGRITY) {
-		cxib_free_signed_mr(to_signed_mr(ib));
+		cxib_free_sig_mr(to_signed_mr(ib));
 		return 0;
 	}
 	if (is_paged(mr))
-		return cxib_deregister_paged_mr(ib, udata);
-	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
+		return cxib_dereg_odp_mr(ib, udata);
+	err = cxib_end_in_device(verbs, udata, cxib_cmd_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
 	cxib_release_umem(verbs, mr->umem, mr->umem_error);
 	ib_umem_release(mr->umem_in_doubt);
 	if (mr->list)
-		cxib_free_key_list(ib->device, mr);
+		cxib_mr_free_descs(ib->device, mr);
 	kfree(mr);
 	return 0;
 }

@@ -36,16 +36,16 @@ static int get_request(struct ib_device *ib, struct ib_udata *udata,
 
 static int create_key(struct ib_mw *ib, u8 pieces)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
 		.pd = to_pd(ib->pd)->number,
-		.variant = cxib_next_key_variant(verbs),
+		.variant = cxib_next_mkey_variant(verbs),
 		.indirect = true,
 		.octwords = ALIGN(max_t(u32, pieces, 1), PIECES_AT_ONCE),
 		.remote_invalidate = ib->type == IB_MW_TYPE_2,
 	};
 
-	return cxib_create_mkey(commands_of(verbs), &params, &ib->rkey);
+	return cxib_cmd_create_mkey(commands_of(verbs), &params, &ib->rkey);
 }
 
 static int put_response(struct ib_udata *udata)
@@ -60,12 +60,12 @@ static int put_response(struct ib_udata *udata)
 }
 
 /* @udata is NULL for the kernel, which binds no more than one piece. */
-int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata)
+int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_mw request;
 	int err;
 
-	if (!to_verbs(ib->device)->hw->caps.imaicl)
+	if (!to_ibdev(ib->device)->hw->caps.imaicl)
 		return -EOPNOTSUPP;
 	if (!udata)
 		return create_key(ib, 1);
@@ -76,14 +76,14 @@ int cxib_create_mw(struct ib_mw *ib, struct ib_udata *udata)
 		return err;
 	err = put_response(udata);
 	if (err)
-		cxib_destroy_mw(ib);
+		cxib_dealloc_mw(ib);
 	return err;
 }
 
 /* Who asks is not told: the window has to go. */
-int cxib_destroy_mw(struct ib_mw *ib)
+int cxib_dealloc_mw(struct ib_mw *ib)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 
-	return cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), ib->rkey));
+	return cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), ib->rkey));
 }

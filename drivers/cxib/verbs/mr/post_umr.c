@@ -78,23 +78,23 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 check, octwords, 0, mask, 0);
-	at = cxib_next_send_block(qp, control, block + 1);
+	at = cxib_sq_next_wqebb(qp, control, block + 1);
 	fill_key(at, mr, access, key, octwords);
-	at = cxib_next_send_block(qp, at, block + 2);
-	hw_wqe_data_seg_pack(at, 0, octwords * CXIB_OCTWORD, qp->ib.pd->local_dma_lkey,
+	at = cxib_sq_next_wqebb(qp, at, block + 2);
+	hw_wqe_data_seg_pack(at, 0, octwords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
 			     mr->list_dma);
-	return CXIB_REGISTRATION_OCTWORDS;
+	return CXIB_REG_MR_DS;
 }
 
 /**
- * cxib_write_registration() - what a request that registers memory consists of
+ * cxib_write_reg_mr() - what a request that registers memory consists of
  * @qp: queue pair; its send queue is locked
  * @wr: the request
  * @control: where it begins
  *
  * Return: octwords of the request.
  */
-u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
+u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control)
 {
 	return write_registration(qp, to_mr(wr->mr), wr->access, wr->key,
@@ -102,7 +102,7 @@ u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 }
 
 /**
- * cxib_write_pieces() - what a request that lists pieces of memory consists of
+ * cxib_write_klm_umr() - what a request that lists pieces of memory consists of
  * @qp: queue pair; its send queue is locked
  * @mr: with the list
  * @key: key that stands for all of them; it may be in use, but not by a transfer
@@ -112,23 +112,23 @@ u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
  *
  * Return: octwords of the request.
  */
-u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
+u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 		      struct hw_wqe_ctrl_seg *control)
 {
 	return write_registration(qp, mr, IB_ACCESS_LOCAL_WRITE, key, 0, control);
 }
 
 /**
- * cxib_write_invalidation() - what a request that invalidates a key consists of
+ * cxib_write_local_inv() - what a request that invalidates a key consists of
  * @qp: queue pair; its send queue is locked
  * @control: where it begins
  *
  * Return: octwords of the request.
  */
-u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
+u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1), HW_UMR_FLAGS_INLINE,
 				 0, 0, HW_MKEY_MASK_FREE, 0);
-	fill_free_key(cxib_next_send_block(qp, control, qp->sends.produced + 1));
-	return CXIB_INVALIDATION_OCTWORDS;
+	fill_free_key(cxib_sq_next_wqebb(qp, control, qp->sends.produced + 1));
+	return CXIB_LOCAL_INV_DS;
 }

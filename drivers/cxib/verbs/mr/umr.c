@@ -25,13 +25,13 @@
 #define VARIANT_MASK	0xff
 #define REQUESTS	4
 #define LOG_MESSAGE	12
-#define LIST_SIZE	(CXIB_ENTRIES_MAX * sizeof(__be64))
+#define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 
 /* Without lists, and with one that a pointer leads to. */
 #define PLAIN_OCTWORDS	8
 #define LISTED_OCTWORDS	9
 
-static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_key_change *change)
+static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
 {
 	const struct cxib_mkey_params *params = change->params;
 	size_t i;
@@ -50,7 +50,7 @@ static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_key_chan
 	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_read, params->log_page_size);
 }
 
-static u8 flags_of(const struct cxib_key_change *change)
+static u8 flags_of(const struct cxib_umr_change *change)
 {
 	if (!change->entry_count)
 		return HW_UMR_FLAGS_INLINE;
@@ -58,11 +58,11 @@ static u8 flags_of(const struct cxib_key_change *change)
 	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : HW_UMR_FLAGS_CHECK_FREE);
 }
 
-static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_key_change *change)
+static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_umr_change *change)
 {
-	u64 offset = change->first_entry * sizeof(__be64) / CXIB_OCTWORD;
-	u32 octwords = ALIGN(change->entry_count, CXIB_ENTRIES_IN_UNIT) * sizeof(__be64) /
-		       CXIB_OCTWORD;
+	u64 offset = change->first_entry * sizeof(__be64) / CXIB_DS_SIZE;
+	u32 octwords = ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64) /
+		       CXIB_DS_SIZE;
 
 	if (!change->entry_count)
 		offset = 0;
@@ -70,13 +70,13 @@ static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_
 				 change->mask, offset >> 16);
 }
 
-static void remember(struct cxib_send_queue *sends, u64 wr_id, u32 blocks)
+static void remember(struct cxib_sq *sends, u64 wr_id, u32 blocks)
 {
 	u32 i;
 
 	for (i = 1; i < blocks; i++)
 		sends->entries[(sends->produced + i) & sends->mask].blocks = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
+	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id, .blocks = blocks, .opcode = IB_WC_REG_MR,
 	};
 	/* Pairs with the acquire of the poller. */
@@ -93,13 +93,13 @@ static void remember(struct cxib_send_queue *sends, u64 wr_id, u32 blocks)
  * Return: where it begins.
  */
 const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
-					     const struct cxib_key_change *change,
+					     const struct cxib_umr_change *change,
 					     dma_addr_t entries)
 {
 	u32 octwords = change->entry_count ? LISTED_OCTWORDS : PLAIN_OCTWORDS;
 	u32 first = qp->sends.produced;
-	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, first);
-	size_t length = ALIGN(change->entry_count, CXIB_ENTRIES_IN_UNIT) * sizeof(__be64);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, first);
+	size_t length = ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, first & U16_MAX, HW_WQE_OPCODE_UMR);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
@@ -107,11 +107,11 @@ const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(change->key);
 	fill_control((struct hw_wqe_umr_ctrl_seg *)(control + 1), change);
-	fill_segment(cxib_send_block(qp, first + 1), change);
+	fill_segment(cxib_sq_wqebb(qp, first + 1), change);
 	if (change->entry_count)
-		hw_wqe_data_seg_pack(cxib_send_block(qp, first + 2), 0, length,
+		hw_wqe_data_seg_pack(cxib_sq_wqebb(qp, first + 2), 0, length,
 				     qp->ib.pd->local_dma_lkey, entries);
-	remember(&qp->sends, wr_id, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
+	remember(&qp->sends, wr_id, DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB));
 	return control;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_umr_write);
@@ -124,20 +124,20 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&umr->done);
 }
 
-static int change_state(struct cxib_verbs *verbs, struct cxib_qp *qp, u16 opcode)
+static int change_state(struct cxib_ibdev *verbs, struct cxib_qp *qp, u16 opcode)
 {
 	struct cxib_qp_transition transition = { .opcode = opcode, .qpn = qp->number };
 
 	hw_qpc_set_st(&transition.context, HW_QP_SERVICE_TYPE_REG_UMR);
 	hw_qpc_set_pm_state(&transition.context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_rlky(&transition.context, cxib_qp_has_reserved_key(qp));
+	hw_qpc_set_rlky(&transition.context, cxib_qp_uses_resd_lkey(qp));
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
 	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
-	return cxib_modify_qp(commands_of(verbs), &transition);
+	return cxib_cmd_modify_qp(commands_of(verbs), &transition);
 }
 
-static int get_ready(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static int get_ready(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	int err = change_state(verbs, qp, HW_CMD_RST2INIT_QP) ?:
 		  change_state(verbs, qp, HW_CMD_INIT2RTR_QP) ?:
@@ -148,7 +148,7 @@ static int get_ready(struct cxib_verbs *verbs, struct cxib_qp *qp)
 	return err;
 }
 
-static int make_queues(struct cxib_verbs *verbs)
+static int make_queues(struct cxib_ibdev *verbs)
 {
 	struct cxib_umr *umr = &verbs->umr;
 	struct ib_qp_init_attr init = {
@@ -201,7 +201,7 @@ static void set_state(struct cxib_umr *umr, enum cxib_umr_state state)
 /* Who wants to reclaim memory may be waiting for this. */
 static void recover(struct work_struct *work)
 {
-	struct cxib_verbs *verbs = container_of(work, struct cxib_verbs, umr.recovery);
+	struct cxib_ibdev *verbs = container_of(work, struct cxib_ibdev, umr.recovery);
 	struct cxib_umr *umr = &verbs->umr;
 	unsigned int flags;
 	int err;
@@ -223,7 +223,7 @@ static void recover(struct work_struct *work)
  * cxib_umr_init() - memory keys can be changed, later
  * @verbs: RDMA device
  */
-void cxib_umr_init(struct cxib_verbs *verbs)
+void cxib_umr_init(struct cxib_ibdev *verbs)
 {
 	struct cxib_umr *umr = &verbs->umr;
 
@@ -235,7 +235,7 @@ void cxib_umr_init(struct cxib_verbs *verbs)
 	INIT_WORK(&umr->recovery, recover);
 }
 
-static int make(struct cxib_verbs *verbs)
+static int make(struct cxib_ibdev *verbs)
 {
 	struct device *dev = verbs->hw->bus->dev;
 	struct cxib_umr *umr = &verbs->umr;
@@ -271,7 +271,7 @@ free_list:
  * Context: process context, may sleep; without locks.
  * Return: 0; -EOPNOTSUPP when the device cannot; an error of a command, -ENOMEM.
  */
-int cxib_umr_prepare(struct cxib_verbs *verbs)
+int cxib_umr_prepare(struct cxib_ibdev *verbs)
 {
 	struct cxib_umr *umr = &verbs->umr;
 	int err = 0;
@@ -296,7 +296,7 @@ unlock:
  * cxib_umr_destroy() - the reverse
  * @verbs: RDMA device without users
  */
-void cxib_umr_destroy(struct cxib_verbs *verbs)
+void cxib_umr_destroy(struct cxib_ibdev *verbs)
 {
 	struct cxib_umr *umr = &verbs->umr;
 
@@ -308,7 +308,7 @@ void cxib_umr_destroy(struct cxib_verbs *verbs)
 	dma_free_coherent(verbs->hw->bus->dev, LIST_SIZE, umr->list, umr->list_dma);
 }
 
-static void post(struct cxib_umr *umr, const struct cxib_key_change *change)
+static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 {
 	struct cxib_qp *qp = umr->qp;
 	unsigned long flags;
@@ -316,14 +316,14 @@ static void post(struct cxib_umr *umr, const struct cxib_key_change *change)
 	reinit_completion(&umr->done);
 	spin_lock_irqsave(&qp->sends.lock, flags);
 	qp->sends.last = cxib_umr_write(qp, (uintptr_t)&umr->cqe, change, umr->list_dma);
-	cxib_ring_sends(qp);
+	cxib_sq_ring_db(qp);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
-	if (cxib_is_dead(to_verbs(qp->ib.device)))
-		cxib_flush_later(to_verbs(qp->ib.device));
+	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))
+		cxib_flush_later(to_ibdev(qp->ib.device));
 }
 
 /* It may take as long as a command. */
-static bool is_answered(struct cxib_verbs *verbs)
+static bool is_answered(struct cxib_ibdev *verbs)
 {
 	const unsigned int limit_ms = commands_of(verbs)->limit_ms;
 
@@ -331,7 +331,7 @@ static bool is_answered(struct cxib_verbs *verbs)
 }
 
 /* The queue pair does nothing more after a request that fails, or is not answered. */
-static int execute(struct cxib_verbs *verbs, const struct cxib_key_change *change)
+static int execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change)
 {
 	struct cxib_umr *umr = &verbs->umr;
 
@@ -366,7 +366,7 @@ static int execute(struct cxib_verbs *verbs, const struct cxib_key_change *chang
  * Return: 0, or -EIO: then the change is not made, or, when the device does not
  * answer, perhaps.
  */
-int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *change,
+int cxib_umr_execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context)
 {
 	struct cxib_umr *umr = &verbs->umr;
@@ -374,9 +374,9 @@ int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *cha
 
 	wait_event(umr->changed, READ_ONCE(umr->state) != CXIB_UMR_RECOVERING);
 	mutex_lock(&umr->lock);
-	if (umr->state == CXIB_UMR_UP && !cxib_is_dead(verbs)) {
+	if (umr->state == CXIB_UMR_UP && !cxib_verbs_dma_off(verbs)) {
 		if (change->entry_count) {
-			memset(umr->list, 0, ALIGN(change->entry_count, CXIB_ENTRIES_IN_UNIT) *
+			memset(umr->list, 0, ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) *
 					     sizeof(*umr->list));
 			if (fill)
 				fill(context, umr->list, change);
@@ -395,10 +395,10 @@ int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *cha
  * Context: as cxib_umr_execute().
  * Return: as cxib_umr_execute().
  */
-int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key)
+int cxib_umr_clear_free(struct cxib_ibdev *verbs, u32 key)
 {
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = key, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
 	};
 
@@ -409,7 +409,7 @@ int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key)
  * cxib_umr_enable() - a key that was created free gets its translations, and can be used
  * @verbs: RDMA device that was prepared for it
  * @key: the key
- * @entry_count: its entries; a multiple of %CXIB_ENTRIES_IN_UNIT
+ * @entry_count: its entries; a multiple of %CXIB_UMR_MTT_ALIGN
  * @fill: writes them, part by part; NULL: none of the pages is there
  * @context: for @fill
  *
@@ -420,17 +420,17 @@ int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key)
  * is reclaimed.
  * Return: 0; -EINTR when the program is killed; as cxib_umr_execute().
  */
-int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
+int cxib_umr_enable(struct cxib_ibdev *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context)
 {
 	const struct cxib_mkey_params params = {};
-	struct cxib_key_change change = { .key = key, .params = &params, .is_free = true };
+	struct cxib_umr_change change = { .key = key, .params = &params, .is_free = true };
 	int err;
 
-	for (; change.first_entry < entry_count; change.first_entry += CXIB_ENTRIES_MAX) {
+	for (; change.first_entry < entry_count; change.first_entry += CXIB_UMR_MTT_MAX) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		change.entry_count = min_t(u64, CXIB_ENTRIES_MAX, entry_count - change.first_entry);
+		change.entry_count = min_t(u64, CXIB_UMR_MTT_MAX, entry_count - change.first_entry);
 		err = cxib_umr_execute(verbs, &change, fill, context);
 		if (err)
 			return err;

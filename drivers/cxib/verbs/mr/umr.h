@@ -12,26 +12,26 @@ struct cxib_mkey_params;
 struct cxib_qp;
 
 /* Entries of a list are replaced in such units, and it begins and ends with one. */
-#define CXIB_ENTRIES_IN_UNIT	8
+#define CXIB_UMR_MTT_ALIGN	8
 
 /* Entries that a request replaces at most: 16 KiB of them. */
-#define CXIB_ENTRIES_MAX	2048
+#define CXIB_UMR_MTT_MAX	2048
 
 /* Entries that requests reach on a device without umr_extended_translation_offset. */
 #define CXIB_ENTRIES_REACHED	(2 * BIT(16))
 
 /**
- * struct cxib_key_change - what becomes of a memory key
+ * struct cxib_umr_change - what becomes of a memory key
  * @key: the key; it belongs to the kernel or to a program, in any protection
  *	domain
  * @mask: HW_MKEY_MASK_…: what changes of its context
  * @params: to what, as far as @mask says
  * @becomes_free: nobody can use it any more, if @mask says that this changes
  * @is_free: nobody can use it yet; otherwise the request fails if that is so
- * @first_entry: of the pages that change; a multiple of %CXIB_ENTRIES_IN_UNIT
- * @entry_count: their number, up to %CXIB_ENTRIES_MAX; 0: none changes
+ * @first_entry: of the pages that change; a multiple of %CXIB_UMR_MTT_ALIGN
+ * @entry_count: their number, up to %CXIB_UMR_MTT_MAX; 0: none changes
  */
-struct cxib_key_change {
+struct cxib_umr_change {
 	u32 key;
 	u64 mask;
 	const struct cxib_mkey_params *params;
@@ -43,18 +43,18 @@ struct cxib_key_change {
 
 /* Fills the list of pages of a change. The device does not read it yet. */
 typedef void (*cxib_fill_entries)(void *context, __be64 *entries,
-				  const struct cxib_key_change *change);
+				  const struct cxib_umr_change *change);
 
-void cxib_umr_init(struct cxib_verbs *verbs);
-int cxib_umr_prepare(struct cxib_verbs *verbs);
-void cxib_umr_destroy(struct cxib_verbs *verbs);
-int cxib_umr_execute(struct cxib_verbs *verbs, const struct cxib_key_change *change,
+void cxib_umr_init(struct cxib_ibdev *verbs);
+int cxib_umr_prepare(struct cxib_ibdev *verbs);
+void cxib_umr_destroy(struct cxib_ibdev *verbs);
+int cxib_umr_execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context);
-int cxib_umr_enable(struct cxib_verbs *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
+int cxib_umr_enable(struct cxib_ibdev *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context);
-int cxib_umr_clear_free(struct cxib_verbs *verbs, u32 key);
+int cxib_umr_clear_free(struct cxib_ibdev *verbs, u32 key);
 const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
-					     const struct cxib_key_change *change,
+					     const struct cxib_umr_change *change,
 					     dma_addr_t entries);
 
 #endif

@@ -35,7 +35,7 @@ struct update {
 	u64 gone_to;
 };
 
-static void fill_entries(void *context, __be64 *entries, const struct cxib_key_change *change)
+static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const struct update *update = context;
 	const u64 first = change->first_entry;
@@ -47,21 +47,21 @@ static void fill_entries(void *context, __be64 *entries, const struct cxib_key_c
 }
 
 /* The key gets what is known of the pages from @from to @to, and of their neighbours. */
-static int update_key(struct cxib_paged_mr *paged, struct update *update, u64 from, u64 to)
+static int update_key(struct cxib_odp_mr *paged, struct update *update, u64 from, u64 to)
 {
 	const u64 most = ib_umem_odp_num_pages(update->memory);
-	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
 	const struct cxib_mkey_params params = {};
-	struct cxib_key_change change = { .key = paged->mr.ib.lkey, .params = &params };
+	struct cxib_umr_change change = { .key = paged->mr.ib.lkey, .params = &params };
 	int err = 0;
 
 	lockdep_assert_held(&update->memory->umem_mutex);
 
-	for (from = ALIGN_DOWN(from, CXIB_ENTRIES_IN_UNIT); from < to && !err;
-	     from += CXIB_ENTRIES_MAX) {
+	for (from = ALIGN_DOWN(from, CXIB_UMR_MTT_ALIGN); from < to && !err;
+	     from += CXIB_UMR_MTT_MAX) {
 		change.first_entry = from;
-		change.entry_count = min_t(u64, CXIB_ENTRIES_MAX,
-					   min(ALIGN(to, CXIB_ENTRIES_IN_UNIT), most) - from);
+		change.entry_count = min_t(u64, CXIB_UMR_MTT_MAX,
+					   min(ALIGN(to, CXIB_UMR_MTT_ALIGN), most) - from);
 		err = cxib_umr_execute(verbs, &change, fill_entries, update);
 	}
 	return err;
@@ -71,16 +71,16 @@ static int update_key(struct cxib_paged_mr *paged, struct update *update, u64 fr
  * The kernel takes the pages whether the device lets go of them or not. One that was
  * given up cannot reach them.
  */
-static void enforce(struct cxib_verbs *verbs)
+static void enforce(struct cxib_ibdev *verbs)
 {
-	if (cxib_is_dead(verbs))
+	if (cxib_verbs_dma_off(verbs))
 		return;
 	ibdev_err(&verbs->ib, "the device does not let go of pages\n");
-	cxib_hw_give_up(verbs->hw);
-	cxib_hw_quiesce(verbs->hw);
+	cxib_hw_set_fatal(verbs->hw);
+	cxib_hw_dma_off(verbs->hw);
 }
 
-static void take_away(struct cxib_paged_mr *paged, struct ib_umem_odp *memory, u64 start, u64 end)
+static void take_away(struct cxib_odp_mr *paged, struct ib_umem_odp *memory, u64 start, u64 end)
 {
 	struct update update = {
 		.memory = memory,
@@ -93,7 +93,7 @@ static void take_away(struct cxib_paged_mr *paged, struct ib_umem_odp *memory, u
 	/* A request that another one has swept along can be tried again. */
 	if (update_key(paged, &update, update.gone_from, update.gone_to) &&
 	    update_key(paged, &update, update.gone_from, update.gone_to))
-		enforce(to_verbs(paged->mr.ib.device));
+		enforce(to_ibdev(paged->mr.ib.device));
 	atomic64_add(update.gone_to - update.gone_from,
 		     paged->whole ? &paged->whole->invalidations : &paged->invalidations);
 }
@@ -112,7 +112,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range, unsigned long sequence)
 {
 	struct ib_umem_odp *memory = container_of(notifier, struct ib_umem_odp, notifier);
-	struct cxib_paged_mr *paged;
+	struct cxib_odp_mr *paged;
 	u64 start, end;
 
 	if (!mmu_notifier_range_blockable(range))
@@ -136,7 +136,7 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 static const struct mmu_interval_notifier_ops notifier_ops = { .invalidate = invalidate };
 
 /**
- * cxib_publish_key() - page faults that name a key are faults of a region from now on
+ * cxib_odp_insert_mkey() - page faults that name a key are faults of a region from now on
  * @paged: the region, or a part of one
  * @key: a key of it
  *
@@ -144,29 +144,29 @@ static const struct mmu_interval_notifier_ops notifier_ops = { .invalidate = inv
  *
  * Return: 0 or -ENOMEM.
  */
-int cxib_publish_key(struct cxib_paged_mr *paged, u32 key)
+int cxib_odp_insert_mkey(struct cxib_odp_mr *paged, u32 key)
 {
-	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
 
 	return xa_err(xa_store(&verbs->paging.regions, key >> KEY_SHIFT, paged, GFP_KERNEL));
 }
 
 /**
- * cxib_withdraw_key() - the reverse
+ * cxib_odp_erase_mkey() - the reverse
  * @paged: the region, or a part of one
  * @key: a key of it
  */
-void cxib_withdraw_key(struct cxib_paged_mr *paged, u32 key)
+void cxib_odp_erase_mkey(struct cxib_odp_mr *paged, u32 key)
 {
-	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
 
 	xa_cmpxchg(&verbs->paging.regions, key >> KEY_SHIFT, paged, NULL, GFP_KERNEL);
 }
 
 /* The region that has a key, or a part with that key; NULL also when it is going. */
-static struct cxib_paged_mr *find_region(struct xarray *regions, u32 key)
+static struct cxib_odp_mr *find_region(struct xarray *regions, u32 key)
 {
-	struct cxib_paged_mr *paged = xa_load(regions, key >> KEY_SHIFT);
+	struct cxib_odp_mr *paged = xa_load(regions, key >> KEY_SHIFT);
 
 	lockdep_assert_held(&regions->xa_lock);
 
@@ -179,17 +179,17 @@ static struct cxib_paged_mr *find_region(struct xarray *regions, u32 key)
 }
 
 /**
- * cxib_get_faulting_mr() - the region that a page fault is about
+ * cxib_odp_get_fault_mr() - the region that a page fault is about
  * @verbs: RDMA device
  * @key: anything; may be a key that only the driver and the device know
  *
  * Return: the region, not a part of one, to be given back with cxib_reference_put();
  * NULL if there is none.
  */
-struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key)
 {
 	struct xarray *regions = &verbs->paging.regions;
-	struct cxib_paged_mr *paged;
+	struct cxib_odp_mr *paged;
 
 	xa_lock(regions);
 	paged = find_region(regions, key);
@@ -200,16 +200,16 @@ struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key)
 }
 
 /**
- * cxib_get_paged_mr() - the region that a key stands for
+ * cxib_odp_get_mr() - the region that a key stands for
  * @verbs: RDMA device
  * @key: anything
  *
  * Return: the region, to be given back with cxib_reference_put(); NULL if there is
  * none, or its pages do not come in on demand.
  */
-struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key)
 {
-	struct cxib_paged_mr *paged = cxib_get_faulting_mr(verbs, key);
+	struct cxib_odp_mr *paged = cxib_odp_get_fault_mr(verbs, key);
 
 	if (!paged || paged->mr.ib.lkey == key)
 		return paged;
@@ -219,14 +219,14 @@ struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key)
 }
 
 /**
- * cxib_find_paged() - where memory of a region is in the address space of the program
+ * cxib_odp_find_range() - where memory of a region is in the address space of the program
  * @paged: region that somebody keeps
  * @range: anything
  * @start: filled
  *
  * Return: 0; -EFAULT when not all of it is in the region.
  */
-int cxib_find_paged(const struct cxib_paged_mr *paged, const struct cxib_paged_range *range,
+int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
 		    u64 *start)
 {
 	const struct ib_mr *ib = &paged->mr.ib;
@@ -244,7 +244,7 @@ int cxib_find_paged(const struct cxib_paged_mr *paged, const struct cxib_paged_r
 }
 
 /**
- * cxib_bring_in() - pages come in, and the key of their region gets them
+ * cxib_odp_fault_in() - pages come in, and the key of their region gets them
  * @paged: region that somebody keeps
  * @range: which ones
  *
@@ -254,7 +254,7 @@ int cxib_find_paged(const struct cxib_paged_mr *paged, const struct cxib_paged_r
  * has no such memory, -EIO when the key cannot be changed, or an error of
  * ib_umem_odp_map_dma_and_lock().
  */
-int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *range)
+int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
 	struct update update = { .memory = memory };
@@ -262,9 +262,9 @@ int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *ra
 	u64 start, first;
 	int pages, err;
 
-	if (cxib_is_whole(paged))
-		return cxib_bring_in_parts(paged, range, cxib_bring_in);
-	err = cxib_find_paged(paged, range, &start);
+	if (cxib_odp_is_implicit(paged))
+		return cxib_odp_fault_in_implicit(paged, range, cxib_odp_fault_in);
+	err = cxib_odp_find_range(paged, range, &start);
 	if (err || !range->length)
 		return err;
 	if (range->for_writing && memory->umem.writable)
@@ -281,9 +281,9 @@ int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *ra
 }
 
 /* The first region of this kind: from now on faults are told and handled. */
-static int prepare(struct cxib_verbs *verbs)
+static int prepare(struct cxib_ibdev *verbs)
 {
-	struct cxib_paging *paging = &verbs->paging;
+	struct cxib_odp *paging = &verbs->paging;
 	int err;
 
 	err = cxib_umr_prepare(verbs);
@@ -296,7 +296,7 @@ static int prepare(struct cxib_verbs *verbs)
 					    0);
 	if (!paging->workqueue)
 		return -ENOMEM;
-	err = cxib_hw_create_fault_eq(verbs->hw, paging->workqueue);
+	err = cxib_hw_create_pf_eq(verbs->hw, paging->workqueue);
 	if (err) {
 		destroy_workqueue(paging->workqueue);
 		paging->workqueue = NULL;
@@ -304,11 +304,11 @@ static int prepare(struct cxib_verbs *verbs)
 	return err;
 }
 
-static void destroy_key(struct cxib_paged_mr *paged)
+static void destroy_key(struct cxib_odp_mr *paged)
 {
-	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
 
-	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
 }
 
 /**
@@ -316,33 +316,33 @@ static void destroy_key(struct cxib_paged_mr *paged)
  * @paged: the region
  * @pd: protection domain
  * @params: of the key, without @octwords
- * @entry_count: room for translations; a multiple of %CXIB_ENTRIES_IN_UNIT
+ * @entry_count: room for translations; a multiple of %CXIB_UMR_MTT_ALIGN
  * @fill: as for cxib_umr_enable()
  *
  * The program chooses how large the region is, and needs no memory for that: the list
  * is not part of the command, which would need several times as much as the list.
  *
- * Return: as cxib_create_mkey(), cxib_umr_enable().
+ * Return: as cxib_cmd_create_mkey(), cxib_umr_enable().
  */
-int cxib_create_empty_key(struct cxib_paged_mr *paged, struct ib_pd *pd,
+int cxib_create_empty_key(struct cxib_odp_mr *paged, struct ib_pd *pd,
 			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill)
 {
 	int err;
 
-	params->octwords = entry_count * sizeof(__be64) / CXIB_OCTWORD;
-	err = cxib_create_mr_key(&paged->mr, pd, params);
+	params->octwords = entry_count * sizeof(__be64) / CXIB_DS_SIZE;
+	err = cxib_mr_create_mkey(&paged->mr, pd, params);
 	if (err)
 		return err;
-	err = cxib_umr_enable(to_verbs(pd->device), paged->mr.ib.lkey, entry_count, fill, paged);
+	err = cxib_umr_enable(to_ibdev(pd->device), paged->mr.ib.lkey, entry_count, fill, paged);
 	if (err)
 		destroy_key(paged);
 	return err;
 }
 
-static int create_key(struct cxib_paged_mr *paged, struct ib_pd *pd)
+static int create_key(struct cxib_odp_mr *paged, struct ib_pd *pd)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
-	const u64 entry_count = ALIGN(ib_umem_odp_num_pages(memory), CXIB_ENTRIES_IN_UNIT);
+	const u64 entry_count = ALIGN(ib_umem_odp_num_pages(memory), CXIB_UMR_MTT_ALIGN);
 	struct cxib_mkey_params params = {
 		.start = paged->mr.ib.iova,
 		.length = paged->mr.ib.length,
@@ -354,15 +354,15 @@ static int create_key(struct cxib_paged_mr *paged, struct ib_pd *pd)
 }
 
 /**
- * cxib_is_whole() - whether a region is that of a whole address space
+ * cxib_odp_is_implicit() - whether a region is that of a whole address space
  * @paged: the region
  */
-bool cxib_is_whole(const struct cxib_paged_mr *paged)
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged)
 {
 	return to_ib_umem_odp(paged->mr.umem)->is_implicit_odp;
 }
 
-static void set_has_key(struct cxib_paged_mr *paged)
+static void set_has_key(struct cxib_odp_mr *paged)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
 
@@ -372,10 +372,10 @@ static void set_has_key(struct cxib_paged_mr *paged)
 }
 
 /* From here on faults find it. */
-static int publish(struct cxib_paged_mr *paged)
+static int publish(struct cxib_odp_mr *paged)
 {
 	set_has_key(paged);
-	return cxib_publish_key(paged, paged->mr.ib.lkey);
+	return cxib_odp_insert_mkey(paged, paged->mr.ib.lkey);
 }
 
 /*
@@ -391,7 +391,7 @@ static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
 
 	if (!length || check_add_overflow(start, length, &end))
 		return -EINVAL;
-	if (!to_verbs(ib)->hw->caps.umr_extended_translation_offset)
+	if (!to_ibdev(ib)->hw->caps.umr_extended_translation_offset)
 		most = CXIB_ENTRIES_REACHED;
 	pages = ((end - 1) >> shift) - (start >> shift) + 1;
 	if (pages <= most)
@@ -401,7 +401,7 @@ static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
 }
 
 /* Its own pages, in the address space of the program. */
-static int attach_memory(struct cxib_paged_mr *paged, struct ib_device *ib, u64 start, u64 length)
+static int attach_memory(struct cxib_odp_mr *paged, struct ib_device *ib, u64 start, u64 length)
 {
 	struct ib_umem_odp *memory;
 	int err;
@@ -427,7 +427,7 @@ static int attach_memory(struct cxib_paged_mr *paged, struct ib_device *ib, u64 
  * address space for each part only, and a part may be wanted when the program is gone
  * and a child of it still has the file.
  */
-static int attach_whole(struct cxib_paged_mr *paged, struct ib_device *ib)
+static int attach_whole(struct cxib_odp_mr *paged, struct ib_device *ib)
 {
 	struct ib_umem_odp *memory = ib_umem_odp_alloc_implicit(ib, paged->mr.access);
 
@@ -439,7 +439,7 @@ static int attach_whole(struct cxib_paged_mr *paged, struct ib_device *ib)
 }
 
 /* The reverse of either. */
-static void detach_memory(struct cxib_paged_mr *paged)
+static void detach_memory(struct cxib_odp_mr *paged)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
 	struct mm_struct *whole = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
@@ -449,7 +449,7 @@ static void detach_memory(struct cxib_paged_mr *paged)
 		mmdrop(whole);
 }
 
-static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start, u64 length)
+static int register_in(struct cxib_odp_mr *paged, struct ib_pd *pd, u64 start, u64 length)
 {
 	bool whole = length == U64_MAX;
 	int err;
@@ -458,7 +458,7 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 		      attach_memory(paged, pd->device, start, length);
 	if (err)
 		return err;
-	err = whole ? cxib_create_whole_key(paged, pd) : create_key(paged, pd);
+	err = whole ? cxib_odp_create_implicit_mkey(paged, pd) : create_key(paged, pd);
 	if (err)
 		goto detach;
 	err = publish(paged);
@@ -468,15 +468,15 @@ static int register_in(struct cxib_paged_mr *paged, struct ib_pd *pd, u64 start,
 
 destroy_key:
 	destroy_key(paged);
-	cxib_destroy_parts(paged);
+	cxib_odp_destroy_children(paged);
 detach:
 	detach_memory(paged);
 	return err;
 }
 
-static struct cxib_paged_mr *allocate(struct ib_device *ib, u64 address, u64 length, int access)
+static struct cxib_odp_mr *allocate(struct ib_device *ib, u64 address, u64 length, int access)
 {
-	struct cxib_paged_mr *paged = kzalloc(sizeof(*paged), GFP_KERNEL_ACCOUNT);
+	struct cxib_odp_mr *paged = kzalloc(sizeof(*paged), GFP_KERNEL_ACCOUNT);
 
 	if (!paged)
 		return NULL;
@@ -491,16 +491,16 @@ static struct cxib_paged_mr *allocate(struct ib_device *ib, u64 address, u64 len
 }
 
 /**
- * cxib_create_part() - a part of a region of a whole address space
+ * cxib_odp_create_child() - a part of a region of a whole address space
  * @whole: the region
  * @start: where it begins
  * @length: its bytes
  *
  * Return: the part, or an ERR_PTR(): -EFAULT when the address space is going away.
  */
-struct cxib_paged_mr *cxib_create_part(struct cxib_paged_mr *whole, u64 start, u64 length)
+struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *whole, u64 start, u64 length)
 {
-	struct cxib_paged_mr *part;
+	struct cxib_odp_mr *part;
 	struct ib_umem_odp *memory;
 	int err;
 
@@ -535,7 +535,7 @@ free_part:
 }
 
 /**
- * cxib_register_paged_mr() - a region whose pages come in on demand
+ * cxib_reg_odp_mr() - a region whose pages come in on demand
  * @ib: protection domain
  * @start: where it begins in the program's address space
  * @length: its bytes
@@ -544,16 +544,16 @@ free_part:
  *
  * Return: the region, or an ERR_PTR(): -EOPNOTSUPP when the device cannot do it.
  */
-struct ib_mr *cxib_register_paged_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				     int access)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
-	struct cxib_paged_mr *paged;
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_odp_mr *paged;
 	int err;
 
-	if (!cxib_hw_can_page(verbs->hw))
+	if (!cxib_hw_has_odp(verbs->hw))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (length == U64_MAX && (start || address || !cxib_can_page_whole(verbs)))
+	if (length == U64_MAX && (start || address || !cxib_odp_can_implicit(verbs)))
 		return ERR_PTR(-EOPNOTSUPP);
 	err = prepare(verbs);
 	if (err)
@@ -572,12 +572,12 @@ struct ib_mr *cxib_register_paged_mr(struct ib_pd *ib, u64 start, u64 length, u6
 }
 
 /* From here on the device uses no page of the region, and needs not be told of any. */
-static void revoke(struct cxib_paged_mr *paged)
+static void revoke(struct cxib_odp_mr *paged)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
-	struct cxib_verbs *verbs = to_verbs(paged->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = paged->mr.ib.lkey, .params = &params, .mask = HW_MKEY_MASK_FREE,
 		.becomes_free = true,
 	};
@@ -591,20 +591,20 @@ static void revoke(struct cxib_paged_mr *paged)
 }
 
 /**
- * cxib_destroy_part() - the reverse of cxib_create_part()
+ * cxib_odp_destroy_child() - the reverse of cxib_odp_create_child()
  * @part: part of a region whose key has been destroyed
  */
-void cxib_destroy_part(struct cxib_paged_mr *part)
+void cxib_odp_destroy_child(struct cxib_odp_mr *part)
 {
 	revoke(part);
-	cxib_withdraw_key(part, part->mr.ib.lkey);
+	cxib_odp_erase_mkey(part, part->mr.ib.lkey);
 	destroy_key(part);
 	ib_umem_odp_release(to_ib_umem_odp(part->mr.umem));
 	kfree(part);
 }
 
 /**
- * cxib_deregister_paged_mr() - the reverse of cxib_register_paged_mr()
+ * cxib_dereg_odp_mr() - the reverse of cxib_reg_odp_mr()
  * @ib: the region; freed
  * @udata: as for cxib_end_in_device()
  *
@@ -613,19 +613,19 @@ void cxib_destroy_part(struct cxib_paged_mr *part)
  * Return: 0 or the error of the command: then nobody can use the region, but it is
  * still there.
  */
-int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata)
+int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
-	struct cxib_paged_mr *paged = to_paged_mr(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_odp_mr *paged = to_paged_mr(ib);
 	int err;
 
 	revoke(paged);
-	err = cxib_end_in_device(verbs, udata, cxib_destroy_mkey(commands_of(verbs), ib->lkey));
+	err = cxib_end_in_device(verbs, udata, cxib_cmd_destroy_mkey(commands_of(verbs), ib->lkey));
 	if (err)
 		return err;
-	cxib_withdraw_key(paged, ib->lkey);
+	cxib_odp_erase_mkey(paged, ib->lkey);
 	cxib_reference_end(&paged->reference);
-	cxib_destroy_parts(paged);
+	cxib_odp_destroy_children(paged);
 	detach_memory(paged);
 	kfree(paged);
 	return 0;
@@ -655,15 +655,15 @@ static u32 operations(const struct hw_odp_per_transport_service_cap *caps)
  * @verbs: RDMA device
  * @attr: filled
  */
-void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
+void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
-	if (!cxib_hw_can_page(verbs->hw) || !caps->imaicl)
+	if (!cxib_hw_has_odp(verbs->hw) || !caps->imaicl)
 		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT;
-	if (cxib_can_page_whole(verbs))
+	if (cxib_odp_can_implicit(verbs))
 		attr->odp_caps.general_caps |= IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
 		operations(hw_odp_scheme_cap_get_rc_odp_caps(&caps->paging));
@@ -675,53 +675,53 @@ void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr 
 
 #else
 
-struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key)
 {
 	return NULL;
 }
 
-struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key)
 {
 	return NULL;
 }
 
-int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *range)
+int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
 {
 	return -EFAULT;
 }
 
-int cxib_bring_in_present(struct cxib_paged_mr *paged, const struct cxib_paged_range *range)
+int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
 {
 	return -EFAULT;
 }
 
-struct ib_mr *cxib_register_paged_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				     int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata)
+int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	return -EOPNOTSUPP;
 }
 
-bool cxib_is_whole(const struct cxib_paged_mr *paged)
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged)
 {
 	return false;
 }
 
-void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr *attr)
+void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
 {
 }
 
 #endif
 
 /**
- * cxib_paging_init() - there can be regions whose pages come in on demand, later
+ * cxib_odp_init() - there can be regions whose pages come in on demand, later
  * @verbs: RDMA device
  */
-void cxib_paging_init(struct cxib_verbs *verbs)
+void cxib_odp_init(struct cxib_ibdev *verbs)
 {
 	mutex_init(&verbs->paging.lock);
 	xa_init(&verbs->paging.regions);
@@ -729,16 +729,16 @@ void cxib_paging_init(struct cxib_verbs *verbs)
 }
 
 /**
- * cxib_paging_destroy() - faults are not handled any more
+ * cxib_odp_destroy() - faults are not handled any more
  * @verbs: RDMA device without users
  */
-void cxib_paging_destroy(struct cxib_verbs *verbs)
+void cxib_odp_destroy(struct cxib_ibdev *verbs)
 {
-	struct cxib_paging *paging = &verbs->paging;
+	struct cxib_odp *paging = &verbs->paging;
 
 	if (!paging->workqueue)
 		return;
-	cxib_hw_destroy_fault_eq(verbs->hw);
+	cxib_hw_destroy_pf_eq(verbs->hw);
 	destroy_workqueue(paging->workqueue);
 	WARN_ON(!xa_empty(&paging->regions));
 }

@@ -14,14 +14,14 @@ struct cxib_page_fault;
 #endif
 
 /* Access that says that a region is one of these. */
-#define CXIB_PAGED_ACCESS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
+#define CXIB_ODP_ACCESS	(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 
 /**
- * struct cxib_paged_mr - a region whose pages come in on demand
+ * struct cxib_odp_mr - a region whose pages come in on demand
  * @mr: the region; its memory is a struct ib_umem_odp, whose lock protects the
  *	pages that the key has, and @has_key
  * @whole: the region of a whole address space that this is a part of; may be NULL
- * @parts: the parts of such a region, struct cxib_paged_mr by number; they stay as
+ * @parts: the parts of such a region, struct cxib_odp_mr by number; they stay as
  *	long as the region
  * @null_key: what its key has instead of parts that it does not have
  * @has_null_key: that key is its own: page faults that name it name the region
@@ -35,9 +35,9 @@ struct cxib_page_fault;
  * @invalidations: pages that were taken away
  * @prefetches: pages that came in ahead of their use
  */
-struct cxib_paged_mr {
+struct cxib_odp_mr {
 	struct cxib_mr mr;
-	struct cxib_paged_mr *whole;
+	struct cxib_odp_mr *whole;
 	struct xarray parts;
 	u32 null_key;
 	bool has_null_key;
@@ -49,54 +49,54 @@ struct cxib_paged_mr {
 	atomic64_t prefetches;
 };
 
-static inline struct cxib_paged_mr *to_paged_mr(struct ib_mr *ib)
+static inline struct cxib_odp_mr *to_paged_mr(struct ib_mr *ib)
 {
-	return container_of(to_mr(ib), struct cxib_paged_mr, mr);
+	return container_of(to_mr(ib), struct cxib_odp_mr, mr);
 }
 
 /**
- * struct cxib_paged_range - memory that shall come in
+ * struct cxib_odp_range - memory that shall come in
  * @address: where it begins, as in requests
  * @length: its bytes
  * @for_writing: the pages are going to be written, if the region allows that
  */
-struct cxib_paged_range {
+struct cxib_odp_range {
 	u64 address;
 	u64 length;
 	bool for_writing;
 };
 
-typedef int (*cxib_bring_in_pages)(struct cxib_paged_mr *paged,
-				   const struct cxib_paged_range *range);
+typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *paged,
+				   const struct cxib_odp_range *range);
 
 /* odp.c, odp_present.c */
-void cxib_paging_init(struct cxib_verbs *verbs);
-void cxib_paging_destroy(struct cxib_verbs *verbs);
-void cxib_describe_paging(const struct cxib_verbs *verbs, struct ib_device_attr *attr);
-struct ib_mr *cxib_register_paged_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
+void cxib_odp_init(struct cxib_ibdev *verbs);
+void cxib_odp_destroy(struct cxib_ibdev *verbs);
+void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr);
+struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
 				     int access);
-int cxib_deregister_paged_mr(struct ib_mr *ib, struct ib_udata *udata);
-int cxib_publish_key(struct cxib_paged_mr *paged, u32 key);
-void cxib_withdraw_key(struct cxib_paged_mr *paged, u32 key);
-struct cxib_paged_mr *cxib_get_paged_mr(struct cxib_verbs *verbs, u32 key);
-struct cxib_paged_mr *cxib_get_faulting_mr(struct cxib_verbs *verbs, u32 key);
-int cxib_find_paged(const struct cxib_paged_mr *paged, const struct cxib_paged_range *range,
+int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata);
+int cxib_odp_insert_mkey(struct cxib_odp_mr *paged, u32 key);
+void cxib_odp_erase_mkey(struct cxib_odp_mr *paged, u32 key);
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key);
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key);
+int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
 		    u64 *start);
-int cxib_bring_in(struct cxib_paged_mr *paged, const struct cxib_paged_range *range);
-int cxib_bring_in_present(struct cxib_paged_mr *paged, const struct cxib_paged_range *range);
+int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range);
+int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range);
 
-bool cxib_is_whole(const struct cxib_paged_mr *paged);
-int cxib_create_empty_key(struct cxib_paged_mr *paged, struct ib_pd *pd,
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged);
+int cxib_create_empty_key(struct cxib_odp_mr *paged, struct ib_pd *pd,
 			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill);
-struct cxib_paged_mr *cxib_create_part(struct cxib_paged_mr *whole, u64 start, u64 length);
-void cxib_destroy_part(struct cxib_paged_mr *part);
+struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *whole, u64 start, u64 length);
+void cxib_odp_destroy_child(struct cxib_odp_mr *part);
 
 /* odp_whole.c */
-bool cxib_can_page_whole(const struct cxib_verbs *verbs);
-int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd);
-void cxib_destroy_parts(struct cxib_paged_mr *whole);
-int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_range *range,
-			cxib_bring_in_pages bring_in);
+bool cxib_odp_can_implicit(const struct cxib_ibdev *verbs);
+int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *whole, struct ib_pd *pd);
+void cxib_odp_destroy_children(struct cxib_odp_mr *whole);
+int cxib_odp_fault_in_implicit(struct cxib_odp_mr *whole, const struct cxib_odp_range *range,
+			cxib_odp_fault_in_fn bring_in);
 
 /* odp_fault.c */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *fault);

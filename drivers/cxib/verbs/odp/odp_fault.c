@@ -48,9 +48,9 @@
  */
 struct fault {
 	struct work_struct work;
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	struct cxib_page_fault fault;
-	struct cxib_faulting_request request;
+	struct cxib_pf_wqe request;
 };
 
 /**
@@ -61,7 +61,7 @@ struct fault {
  * @pages: that are there now
  */
 struct search {
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	unsigned int level;
 	unsigned int questions;
 	u64 pages;
@@ -80,7 +80,7 @@ static int bring_in_pieces(struct search *search, u32 key, u64 address, u64 leng
 		return -ELOOP;
 	search->questions--;
 	search->level++;
-	err = cxib_faulting_key(commands_of(search->verbs), key, address, length, bring_in_key,
+	err = cxib_pf_walk_mkey(commands_of(search->verbs), key, address, length, bring_in_key,
 				search);
 	search->level--;
 	return err;
@@ -88,16 +88,16 @@ static int bring_in_pieces(struct search *search, u32 key, u64 address, u64 leng
 
 static int bring_in_key(void *context, u32 key, u64 address, u64 length)
 {
-	const struct cxib_paged_range range = {
+	const struct cxib_odp_range range = {
 		.address = address, .length = length, .for_writing = true,
 	};
 	struct search *search = context;
-	struct cxib_paged_mr *paged = cxib_get_paged_mr(search->verbs, key);
+	struct cxib_odp_mr *paged = cxib_odp_get_mr(search->verbs, key);
 	int pages;
 
 	if (!paged)
 		return bring_in_pieces(search, key, address, length);
-	pages = cxib_bring_in(paged, &range);
+	pages = cxib_odp_fault_in(paged, &range);
 	if (pages > 0) {
 		atomic64_add(pages, &paged->faults);
 		search->pages += pages;
@@ -121,7 +121,7 @@ static int resolve_remote(struct fault *fault)
 }
 
 /**
- * cxib_faulting_range() - what of a region comes in for a fault that names the memory
+ * cxib_pf_mr_range() - what of a region comes in for a fault that names the memory
  * @event: the fault
  * @start: where the region begins
  * @length: its bytes
@@ -132,8 +132,8 @@ static int resolve_remote(struct fault *fault)
  *
  * Return: false when none of it is in the region.
  */
-bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
-			 struct cxib_paged_range *range)
+bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
+			 struct cxib_odp_range *range)
 {
 	u64 first = ALIGN_DOWN(event->address, (u64)CXIB_FAULT_PAGE);
 	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)BYTES_AT_ONCE);
@@ -146,25 +146,25 @@ bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 len
 	end = min(end, start + min(U64_MAX - start, length));
 	if (first >= end)
 		return false;
-	*range = (struct cxib_paged_range){
+	*range = (struct cxib_odp_range){
 		.address = first, .length = end - first, .for_writing = true,
 	};
 	return true;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_range);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_mr_range);
 
-static int bring_in_range(struct cxib_paged_mr *paged, const struct cxib_page_fault *event,
+static int bring_in_range(struct cxib_odp_mr *paged, const struct cxib_page_fault *event,
 			  bool ahead)
 {
-	struct cxib_paged_range range;
+	struct cxib_odp_range range;
 
-	if (!cxib_faulting_range(event, paged->mr.ib.iova, paged->mr.ib.length, ahead, &range))
+	if (!cxib_pf_mr_range(event, paged->mr.ib.iova, paged->mr.ib.length, ahead, &range))
 		return -EFAULT;
-	return cxib_bring_in(paged, &range);
+	return cxib_odp_fault_in(paged, &range);
 }
 
 /* The program need not have what the device suggests. */
-static int bring_in_region(struct cxib_paged_mr *paged, const struct cxib_page_fault *event)
+static int bring_in_region(struct cxib_odp_mr *paged, const struct cxib_page_fault *event)
 {
 	int pages = -EFAULT;
 
@@ -182,7 +182,7 @@ static int resolve_memory(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
-	struct cxib_paged_mr *paged = cxib_get_faulting_mr(fault->verbs, event->key);
+	struct cxib_odp_mr *paged = cxib_odp_get_fault_mr(fault->verbs, event->key);
 	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
 	int pages, err;
 
@@ -197,7 +197,7 @@ static int resolve_memory(struct fault *fault)
 }
 
 /**
- * cxib_faulting_segments() - the memory of a work request, from a byte on
+ * cxib_pf_for_each_sge() - the memory of a work request, from a byte on
  * @request: the request
  * @first: where its data segments begin
  * @committed: bytes of the message that are passed over
@@ -206,24 +206,24 @@ static int resolve_memory(struct fault *fault)
  *
  * Return: 0 or the error of @tell.
  */
-int cxib_faulting_segments(const struct cxib_faulting_request *request, size_t first,
-			   u64 committed, cxib_tell_segment tell, void *context)
+int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
+			   u64 committed, cxib_pf_sge_fn tell, void *context)
 {
 	size_t at = first;
 	int err = 0;
 
-	while (!err && at + CXIB_OCTWORD <= request->length) {
+	while (!err && at + CXIB_DS_SIZE <= request->length) {
 		const struct hw_wqe_data_seg *segment = (const void *)&request->bytes[at];
 		u32 count = hw_wqe_data_seg_get_byte_count(segment);
 		bool is_inline = hw_wqe_data_seg_get_inline_seg(segment);
 		u64 skipped;
 
-		at += CXIB_OCTWORD;
+		at += CXIB_DS_SIZE;
 		if (is_inline) {
 			const struct hw_wqe_inline_seg *header = (const void *)segment;
 
 			count = hw_wqe_inline_seg_get_byte_count(header);
-			at += ALIGN(sizeof(*header) + count, CXIB_OCTWORD) - CXIB_OCTWORD;
+			at += ALIGN(sizeof(*header) + count, CXIB_DS_SIZE) - CXIB_DS_SIZE;
 		}
 		if (!is_inline && !count) {
 			if (hw_wqe_data_seg_get_lkey(segment) ==
@@ -239,19 +239,19 @@ int cxib_faulting_segments(const struct cxib_faulting_request *request, size_t f
 	}
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_segments);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_for_each_sge);
 
 /* What a datagram has before its data: an address, short or whole. */
-static size_t address_length(const struct cxib_faulting_request *request)
+static size_t address_length(const struct cxib_pf_wqe *request)
 {
 	const struct hw_wqe_datagram_seg *address =
 		(const void *)&request->bytes[sizeof(struct hw_wqe_ctrl_seg)];
 
 	return hw_av_get_extended(hw_wqe_datagram_seg_get_av(address)) ? sizeof(*address) :
-									  CXIB_OCTWORD;
+									  CXIB_DS_SIZE;
 }
 
-static size_t transport_length(enum ib_qp_type type, const struct cxib_faulting_request *request)
+static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *request)
 {
 	switch (type) {
 	case IB_QPT_UD:
@@ -260,7 +260,7 @@ static size_t transport_length(enum ib_qp_type type, const struct cxib_faulting_
 	case IB_QPT_DRIVER:
 		return address_length(request);
 	case IB_QPT_XRC_INI:
-		return CXIB_OCTWORD;
+		return CXIB_DS_SIZE;
 	default:
 		return 0;
 	}
@@ -289,25 +289,25 @@ static int operation_length(u32 opcode)
 }
 
 /**
- * cxib_faulting_send_data() - where the data segments of a request to send begin
+ * cxib_pf_data_offset() - where the data segments of a request to send begin
  * @type: type of the queue pair
  * @request: the request; its length is filled, as it says
  *
  * Return: bytes from its begin; -EINVAL when no memory belongs to such a request, or
  * it is longer than one can be.
  */
-int cxib_faulting_send_data(enum ib_qp_type type, struct cxib_faulting_request *request)
+int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *request)
 {
 	const struct hw_wqe_ctrl_seg *control = (const void *)request->bytes;
 	int operation = operation_length(hw_wqe_ctrl_seg_get_opcode(control));
-	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_OCTWORD;
+	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_DS_SIZE;
 
 	if (operation < 0 || length < sizeof(*control) || length > request->length)
 		return -EINVAL;
 	request->length = length;
 	return sizeof(*control) + transport_length(type, request) + operation;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_send_data);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_data_offset);
 
 static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *umem, void *to,
 			   size_t offset, size_t length)
@@ -317,17 +317,17 @@ static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *ume
 	if (umem)
 		return ib_umem_copy_from(to, umem, offset, length);
 	for (done = 0; done < length; done += piece) {
-		piece = min_t(size_t, length - done, CXIB_OCTWORD);
+		piece = min_t(size_t, length - done, CXIB_DS_SIZE);
 		memcpy(to + done, cxib_buffer_at(buffer, offset + done), piece);
 	}
 	return 0;
 }
 
 /* A request may go on at the start of the ring. What is behind it is copied, too. */
-static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
-	size_t ring = BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK);
-	size_t at = (size_t)(index & (BIT(qp->sends.log_size) - 1)) << CXIB_LOG_SEND_BLOCK;
+	size_t ring = BIT(qp->sends.log_size + CXIB_LOG_WQEBB_SIZE);
+	size_t at = (size_t)(index & (BIT(qp->sends.log_size) - 1)) << CXIB_LOG_WQEBB_SIZE;
 	size_t piece;
 	int err;
 
@@ -341,17 +341,17 @@ static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_faulting_r
 			       qp->sends.offset, request->length - piece);
 }
 
-static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
 	int err;
 
 	if (!qp->has_sends)
 		return -EINVAL;
 	err = copy_send(qp, index, request);
-	return err ?: cxib_faulting_send_data(qp->ib.qp_type, request);
+	return err ?: cxib_pf_data_offset(qp->ib.qp_type, request);
 }
 
-static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_faulting_request *request)
+static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
 	size_t stride = BIT(qp->receives.log_stride);
 	size_t at = (size_t)(index & (BIT(qp->receives.log_size) - 1)) << qp->receives.log_stride;
@@ -363,7 +363,7 @@ static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_faultin
 }
 
 static int read_shared(const struct cxib_srq *srq, u16 index,
-		       struct cxib_faulting_request *request)
+		       struct cxib_pf_wqe *request)
 {
 	size_t stride = BIT(srq->log_stride);
 	size_t at = (size_t)(index & (BIT(srq->log_size) - 1)) << srq->log_stride;
@@ -444,7 +444,7 @@ static int resolve_request(struct fault *fault)
 
 	if (first < 0)
 		return first;
-	err = cxib_faulting_segments(&fault->request, first, fault->fault.committed, on_segment,
+	err = cxib_pf_for_each_sge(&fault->request, first, fault->fault.committed, on_segment,
 				     &progress);
 	/* The device would meet it again and again. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
@@ -466,13 +466,13 @@ static void handle(struct fault *fault)
 		ibdev_dbg(ib, "page fault 0x%llx of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
 			  event->token, event->queue, event->index, event->key, err);
 	if (err || event->last)
-		cxib_resume_page_fault(commands_of(fault->verbs), event, err);
+		cxib_cmd_page_fault_resume(commands_of(fault->verbs), event, err);
 }
 
 static void handle_later(struct work_struct *work)
 {
 	struct fault *fault = container_of(work, struct fault, work);
-	struct cxib_paging *paging = &fault->verbs->paging;
+	struct cxib_odp *paging = &fault->verbs->paging;
 
 	handle(fault);
 	kfree(fault);
@@ -489,12 +489,12 @@ static void handle_later(struct work_struct *work)
  */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 {
-	struct cxib_verbs *verbs = context;
-	struct cxib_paging *paging = &verbs->paging;
+	struct cxib_ibdev *verbs = context;
+	struct cxib_odp *paging = &verbs->paging;
 	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
 	if (!fault) {
-		cxib_resume_page_fault(commands_of(verbs), event, true);
+		cxib_cmd_page_fault_resume(commands_of(verbs), event, true);
 		return;
 	}
 	wait_event(paging->room, atomic_add_unless(&paging->faults, 1, FAULTS_AT_ONCE));

@@ -10,33 +10,33 @@
 #define CXIB_REQUEST_MAX	1024
 
 /**
- * struct cxib_faulting_request - a copy of a work request
+ * struct cxib_pf_wqe - a copy of a work request
  * @length: its bytes
  * @bytes: what the program, or the kernel, has written
  */
-struct cxib_faulting_request {
+struct cxib_pf_wqe {
 	size_t length;
 	u8 bytes[CXIB_REQUEST_MAX] __aligned(16);
 };
 
-typedef int (*cxib_tell_segment)(void *context, u32 key, u64 address, u64 length);
+typedef int (*cxib_pf_sge_fn)(void *context, u32 key, u64 address, u64 length);
 
 struct cxib_command_queue;
 struct cxib_page_fault;
-struct cxib_paged_range;
+struct cxib_odp_range;
 struct hw_klm;
 struct hw_mkc;
 
-int cxib_faulting_send_data(enum ib_qp_type type, struct cxib_faulting_request *request);
-bool cxib_faulting_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
-			 struct cxib_paged_range *range);
-int cxib_faulting_segments(const struct cxib_faulting_request *request, size_t first,
-			   u64 committed, cxib_tell_segment tell, void *context);
+int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *request);
+bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
+			 struct cxib_odp_range *range);
+int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
+			   u64 committed, cxib_pf_sge_fn tell, void *context);
 
 /* odp_pieces.c */
-int cxib_faulting_pieces(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
-			 u64 address, u64 length, cxib_tell_segment tell, void *told);
-int cxib_faulting_key(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_tell_segment tell, void *told);
+int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
+			 u64 address, u64 length, cxib_pf_sge_fn tell, void *told);
+int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
+		      cxib_pf_sge_fn tell, void *told);
 
 #endif

@@ -32,13 +32,13 @@
 
 /* Requests count words, pieces have two. */
 #define WORDS_IN_PIECE	(sizeof(struct hw_ksm) / sizeof(__be64))
-#define PIECES_IN_UNIT	(CXIB_ENTRIES_IN_UNIT / WORDS_IN_PIECE)
+#define PIECES_IN_UNIT	(CXIB_UMR_MTT_ALIGN / WORDS_IN_PIECE)
 
 /**
- * cxib_can_page_whole() - whether there can be regions of a whole address space
+ * cxib_odp_can_implicit() - whether there can be regions of a whole address space
  * @verbs: RDMA device that can page
  */
-bool cxib_can_page_whole(const struct cxib_verbs *verbs)
+bool cxib_odp_can_implicit(const struct cxib_ibdev *verbs)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
@@ -51,9 +51,9 @@ bool cxib_can_page_whole(const struct cxib_verbs *verbs)
  * Where faults name the memory, the device's own key of memory that is not there would
  * not say whose memory that is. One for the region has no page, and never gets any.
  */
-static int create_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+static int create_null_key(struct cxib_odp_mr *whole, struct ib_pd *pd)
 {
-	static const __be64 nothing[CXIB_ENTRIES_IN_UNIT];
+	static const __be64 nothing[CXIB_UMR_MTT_ALIGN];
 	struct cxib_mkey_params params = {
 		.length = BIT_ULL(LOG_SPACE),
 		.log_page_size = LOG_SPACE,
@@ -64,33 +64,33 @@ static int create_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 	struct cxib_mr absent = { .access = whole->mr.access };
 	int err;
 
-	err = cxib_create_mr_key(&absent, pd, &params);
+	err = cxib_mr_create_mkey(&absent, pd, &params);
 	if (err)
 		return err;
 	whole->null_key = absent.ib.lkey;
 	whole->has_null_key = true;
-	return cxib_publish_key(whole, whole->null_key);
+	return cxib_odp_insert_mkey(whole, whole->null_key);
 }
 
-static void destroy_null_key(struct cxib_paged_mr *whole)
+static void destroy_null_key(struct cxib_odp_mr *whole)
 {
-	struct cxib_verbs *verbs = to_verbs(whole->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(whole->mr.ib.device);
 
 	if (!whole->has_null_key)
 		return;
-	cxib_withdraw_key(whole, whole->null_key);
-	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), whole->null_key));
+	cxib_odp_erase_mkey(whole, whole->null_key);
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), whole->null_key));
 	whole->has_null_key = false;
 }
 
-static int get_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+static int get_null_key(struct cxib_odp_mr *whole, struct ib_pd *pd)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_ibdev *verbs = to_ibdev(pd->device);
 	struct cxib_special_keys keys;
 	int err;
 
 	if (!verbs->hw->caps.mem_page_fault) {
-		err = cxib_query_special_keys(commands_of(verbs), &keys);
+		err = cxib_cmd_query_special_contexts(commands_of(verbs), &keys);
 		if (!err)
 			whole->null_key = keys.null;
 		return err;
@@ -102,20 +102,20 @@ static int get_null_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 }
 
 /* What the key of a region has for a part that there is not. */
-static void pack_absent(const struct cxib_paged_mr *whole, struct hw_ksm *piece, u64 number)
+static void pack_absent(const struct cxib_odp_mr *whole, struct hw_ksm *piece, u64 number)
 {
 	hw_ksm_pack(piece, whole->null_key, whole->has_null_key ? number << LOG_PART : 0);
 }
 
-static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_change *change)
+static void fill_pieces(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const u64 first = change->first_entry / WORDS_IN_PIECE;
 	struct hw_ksm *pieces = (void *)entries;
-	struct cxib_paged_mr *whole = context;
+	struct cxib_odp_mr *whole = context;
 	unsigned int i;
 
 	for (i = 0; i < change->entry_count / WORDS_IN_PIECE; i++) {
-		const struct cxib_paged_mr *part = xa_load(&whole->parts, first + i);
+		const struct cxib_odp_mr *part = xa_load(&whole->parts, first + i);
 
 		if (part)
 			hw_ksm_pack(&pieces[i], part->mr.ib.lkey, part->mr.ib.iova);
@@ -125,13 +125,13 @@ static void fill_pieces(void *context, __be64 *entries, const struct cxib_key_ch
 }
 
 /**
- * cxib_create_whole_key() - a region of a whole address space gets its key, without parts
+ * cxib_odp_create_implicit_mkey() - a region of a whole address space gets its key, without parts
  * @whole: the region
  * @pd: protection domain
  *
- * Return: as cxib_query_special_keys(), cxib_create_mkey(), cxib_umr_enable().
+ * Return: as cxib_cmd_query_special_contexts(), cxib_cmd_create_mkey(), cxib_umr_enable().
  */
-int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
+int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *whole, struct ib_pd *pd)
 {
 	struct cxib_mkey_params params = {
 		.length = BIT_ULL(LOG_SPACE),
@@ -150,14 +150,14 @@ int cxib_create_whole_key(struct cxib_paged_mr *whole, struct ib_pd *pd)
 }
 
 /* The key gets a part that is there, and its neighbours. */
-static int add_to_key(struct cxib_paged_mr *whole, u64 number)
+static int add_to_key(struct cxib_odp_mr *whole, u64 number)
 {
 	const struct cxib_mkey_params params = {};
-	const struct cxib_key_change change = {
+	const struct cxib_umr_change change = {
 		.key = whole->mr.ib.lkey,
 		.params = &params,
 		.first_entry = ALIGN_DOWN(number, PIECES_IN_UNIT) * WORDS_IN_PIECE,
-		.entry_count = CXIB_ENTRIES_IN_UNIT,
+		.entry_count = CXIB_UMR_MTT_ALIGN,
 	};
 	struct ib_umem_odp *memory = to_ib_umem_odp(whole->mr.umem);
 	int err = -EFAULT;
@@ -167,14 +167,14 @@ static int add_to_key(struct cxib_paged_mr *whole, u64 number)
 	/* A fault may be handled still while the region goes; the device would refuse this. */
 	mutex_lock(&memory->umem_mutex);
 	if (whole->has_key)
-		err = cxib_umr_execute(to_verbs(whole->mr.ib.device), &change, fill_pieces, whole);
+		err = cxib_umr_execute(to_ibdev(whole->mr.ib.device), &change, fill_pieces, whole);
 	mutex_unlock(&memory->umem_mutex);
 	return err;
 }
 
-static struct cxib_paged_mr *make_part(struct cxib_paged_mr *whole, u64 number)
+static struct cxib_odp_mr *make_part(struct cxib_odp_mr *whole, u64 number)
 {
-	struct cxib_paged_mr *part = cxib_create_part(whole, number << LOG_PART, PART_SIZE);
+	struct cxib_odp_mr *part = cxib_odp_create_child(whole, number << LOG_PART, PART_SIZE);
 	int err;
 
 	if (IS_ERR(part))
@@ -191,7 +191,7 @@ erase:
 	/* The device is asked again when the part is needed again. */
 	xa_erase(&whole->parts, number);
 destroy_part:
-	cxib_destroy_part(part);
+	cxib_odp_destroy_child(part);
 	return ERR_PTR(err);
 }
 
@@ -199,7 +199,7 @@ destroy_part:
  * Peers and the device may name any address, and a part takes megabytes: there are no
  * more of them than the program's own memory needs.
  */
-static bool program_has_some_of(const struct cxib_paged_mr *whole, u64 number)
+static bool program_has_some_of(const struct cxib_odp_mr *whole, u64 number)
 {
 	struct mm_struct *mm = to_ib_umem_odp(whole->mr.umem)->umem.owning_mm;
 	const u64 start = number << LOG_PART;
@@ -215,9 +215,9 @@ static bool program_has_some_of(const struct cxib_paged_mr *whole, u64 number)
 }
 
 /* Returns NULL when the program has no memory there. */
-static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
+static struct cxib_odp_mr *get_part(struct cxib_odp_mr *whole, u64 number)
 {
-	struct cxib_paged_mr *part;
+	struct cxib_odp_mr *part;
 
 	guard(mutex)(&whole->seeking);
 	part = xa_load(&whole->parts, number);
@@ -227,44 +227,44 @@ static struct cxib_paged_mr *get_part(struct cxib_paged_mr *whole, u64 number)
 }
 
 /**
- * cxib_destroy_parts() - the parts of a region go with it, and the key that stands for others
+ * cxib_odp_destroy_children() - the parts of a region go with it, and the key that stands for others
  * @whole: a region that nobody uses any more; one without either is left alone
  */
-void cxib_destroy_parts(struct cxib_paged_mr *whole)
+void cxib_odp_destroy_children(struct cxib_odp_mr *whole)
 {
-	struct cxib_paged_mr *part;
+	struct cxib_odp_mr *part;
 	unsigned long number;
 
 	xa_for_each(&whole->parts, number, part)
-		cxib_destroy_part(part);
+		cxib_odp_destroy_child(part);
 	xa_destroy(&whole->parts);
 	destroy_null_key(whole);
 }
 
 /**
- * cxib_bring_in_parts() - pages of a whole address space come in
+ * cxib_odp_fault_in_implicit() - pages of a whole address space come in
  * @whole: region that somebody keeps
  * @range: which ones
  * @bring_in: for each part of it
  *
- * Context: as cxib_bring_in().
+ * Context: as cxib_odp_fault_in().
  * Return: number of pages that are there; -EFAULT when addresses cannot be, or the
  * program has no memory there; as @bring_in, or an error of making a part.
  */
-int cxib_bring_in_parts(struct cxib_paged_mr *whole, const struct cxib_paged_range *range,
-			cxib_bring_in_pages bring_in)
+int cxib_odp_fault_in_implicit(struct cxib_odp_mr *whole, const struct cxib_odp_range *range,
+			cxib_odp_fault_in_fn bring_in)
 {
 	/* Who wants what is there is content with nothing. */
-	const int absent = bring_in == cxib_bring_in_present ? 0 : -EFAULT;
-	struct cxib_paged_range rest = *range;
+	const int absent = bring_in == cxib_odp_fault_in_present ? 0 : -EFAULT;
+	struct cxib_odp_range rest = *range;
 	int total = 0;
 
 	if (range->address >= BIT_ULL(LOG_SPACE) ||
 	    range->length > BIT_ULL(LOG_SPACE) - range->address)
 		return -EFAULT;
 	while (rest.length) {
-		struct cxib_paged_mr *part = get_part(whole, rest.address >> LOG_PART);
-		struct cxib_paged_range piece = rest;
+		struct cxib_odp_mr *part = get_part(whole, rest.address >> LOG_PART);
+		struct cxib_odp_range piece = rest;
 		int pages;
 
 		if (IS_ERR(part))

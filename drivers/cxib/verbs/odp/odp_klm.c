@@ -43,7 +43,7 @@ static u64 piece_length(const struct hw_mkc *context, const struct hw_klm *piece
 }
 
 /**
- * cxib_faulting_pieces() - the memory behind a part of a memory key
+ * cxib_pf_for_each_klm() - the memory behind a part of a memory key
  * @context: what the device says about the key
  * @pieces: what it consists of; their keys and addresses are anything
  * @count: of them
@@ -54,8 +54,8 @@ static u64 piece_length(const struct hw_mkc *context, const struct hw_klm *piece
  *
  * Return: 0 or the error of @tell.
  */
-int cxib_faulting_pieces(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
-			 u64 address, u64 length, cxib_tell_segment tell, void *told)
+int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
+			 u64 address, u64 length, cxib_pf_sge_fn tell, void *told)
 {
 	u64 offset = address - hw_mkc_get_start_addr(context);
 	int err = 0;
@@ -77,7 +77,7 @@ int cxib_faulting_pieces(const struct hw_mkc *context, const struct hw_klm *piec
 	}
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_faulting_pieces);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_for_each_klm);
 
 /* Returns the answer, to be freed, or an ERR_PTR(). */
 static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 key, size_t count)
@@ -90,7 +90,7 @@ static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 ke
 
 	if (!out)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_query_mkey(commands, key, out, length);
+	err = cxib_cmd_query_mkey(commands, key, out, length);
 	if (!err)
 		return out;
 	kvfree(out);
@@ -107,7 +107,7 @@ static size_t count_pieces(const struct hw_query_mkey_out *out)
 }
 
 /**
- * cxib_faulting_key() - the memory behind a part of a memory key that is no region
+ * cxib_pf_walk_mkey() - the memory behind a part of a memory key that is no region
  * @commands: command queue
  * @key: anything
  * @address: where the part begins
@@ -119,8 +119,8 @@ static size_t count_pieces(const struct hw_query_mkey_out *out)
  * Return: 0, also when the key does not consist of pieces, or there is none; -ENOMEM
  * or the error of @tell.
  */
-int cxib_faulting_key(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_tell_segment tell, void *told)
+int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
+		      cxib_pf_sge_fn tell, void *told)
 {
 	struct hw_query_mkey_out *out = ask(commands, key, PIECES_ALWAYS);
 	size_t count;
@@ -137,7 +137,7 @@ int cxib_faulting_key(struct cxib_command_queue *commands, u32 key, u64 address,
 		/* It may have changed meanwhile. */
 		count = min(count, count_pieces(out));
 	}
-	err = cxib_faulting_pieces(hw_query_mkey_out_get_memory_key_mkey_entry(out),
+	err = cxib_pf_for_each_klm(hw_query_mkey_out_get_memory_key_mkey_entry(out),
 				   (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
 				   count, address, length, tell, told);
 	kvfree(out);

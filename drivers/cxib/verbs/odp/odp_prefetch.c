@@ -14,8 +14,8 @@
  * @range: which of its memory
  */
 struct part {
-	struct cxib_paged_mr *paged;
-	struct cxib_paged_range range;
+	struct cxib_odp_mr *paged;
+	struct cxib_odp_range range;
 };
 
 /**
@@ -28,7 +28,7 @@ struct part {
  */
 struct prefetch {
 	struct work_struct work;
-	struct cxib_verbs *verbs;
+	struct cxib_ibdev *verbs;
 	bool present_only;
 	u32 count;
 	struct part parts[];
@@ -48,8 +48,8 @@ static int bring_in(const struct prefetch *prefetch)
 	for (i = 0; i < prefetch->count; i++) {
 		const struct part *part = &prefetch->parts[i];
 		int pages = prefetch->present_only ?
-				    cxib_bring_in_present(part->paged, &part->range) :
-				    cxib_bring_in(part->paged, &part->range);
+				    cxib_odp_fault_in_present(part->paged, &part->range) :
+				    cxib_odp_fault_in(part->paged, &part->range);
 
 		if (pages < 0)
 			return pages;
@@ -61,7 +61,7 @@ static int bring_in(const struct prefetch *prefetch)
 static void bring_in_later(struct work_struct *work)
 {
 	struct prefetch *prefetch = container_of(work, struct prefetch, work);
-	struct cxib_verbs *verbs = prefetch->verbs;
+	struct cxib_ibdev *verbs = prefetch->verbs;
 
 	/* It was advice. */
 	bring_in(prefetch);
@@ -73,7 +73,7 @@ static void bring_in_later(struct work_struct *work)
 static int add_part(struct prefetch *prefetch, struct ib_pd *ib, const struct ib_sge *sge,
 		    enum ib_uverbs_advise_mr_advice advice)
 {
-	struct cxib_paged_mr *paged = cxib_get_paged_mr(to_verbs(ib->device), sge->lkey);
+	struct cxib_odp_mr *paged = cxib_odp_get_mr(to_ibdev(ib->device), sge->lkey);
 	bool for_writing = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 
 	if (!paged)
@@ -102,7 +102,7 @@ static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *lis
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&prefetch->work, bring_in_later);
-	prefetch->verbs = to_verbs(ib->device);
+	prefetch->verbs = to_ibdev(ib->device);
 	prefetch->present_only = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	for (i = 0; i < count && !err; i++)
 		err = add_part(prefetch, ib, &list[i], advice);
@@ -115,7 +115,7 @@ static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *lis
 /* Returns false when there are too many already: then the program has to do it itself. */
 static bool queue_prefetch(struct prefetch *prefetch)
 {
-	struct cxib_paging *paging = &prefetch->verbs->paging;
+	struct cxib_odp *paging = &prefetch->verbs->paging;
 
 	if (!atomic_add_unless(&paging->prefetches, 1, QUEUED_MAX))
 		return false;

@@ -68,7 +68,7 @@ static unsigned int same_rights(const unsigned long *pages, unsigned int count)
 }
 
 /* @address is where the first page begins in requests. */
-static int bring_in_seen(struct cxib_paged_mr *paged, const struct cxib_paged_range *range,
+static int bring_in_seen(struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
 			 u64 address, const unsigned long *pages, unsigned int count)
 {
 	int total = 0;
@@ -76,7 +76,7 @@ static int bring_in_seen(struct cxib_paged_mr *paged, const struct cxib_paged_ra
 
 	for (i = 0; i < count; i += run) {
 		u64 from = max(address + i * PAGE_SIZE, range->address);
-		struct cxib_paged_range part = {
+		struct cxib_odp_range part = {
 			.address = from, .for_writing = pages[i] & HMM_PFN_WRITE,
 		};
 		int brought;
@@ -86,7 +86,7 @@ static int bring_in_seen(struct cxib_paged_mr *paged, const struct cxib_paged_ra
 			continue;
 		part.length = min(address + (i + run) * PAGE_SIZE,
 				  range->address + range->length) - from;
-		brought = cxib_bring_in(paged, &part);
+		brought = cxib_odp_fault_in(paged, &part);
 		if (brought < 0)
 			return brought;
 		total += brought;
@@ -95,14 +95,14 @@ static int bring_in_seen(struct cxib_paged_mr *paged, const struct cxib_paged_ra
 }
 
 /**
- * cxib_bring_in_present() - the key of a region gets pages that the program has
+ * cxib_odp_fault_in_present() - the key of a region gets pages that the program has
  * @paged: region that somebody keeps
  * @range: which ones
  *
- * Context: as cxib_bring_in().
- * Return: number of pages that are there; as cxib_bring_in() otherwise.
+ * Context: as cxib_odp_fault_in().
+ * Return: number of pages that are there; as cxib_odp_fault_in() otherwise.
  */
-int cxib_bring_in_present(struct cxib_paged_mr *paged, const struct cxib_paged_range *range)
+int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
 	unsigned long pages[PAGES_AT_ONCE] = {};
@@ -110,9 +110,9 @@ int cxib_bring_in_present(struct cxib_paged_mr *paged, const struct cxib_paged_r
 	int total = 0;
 	int err;
 
-	if (cxib_is_whole(paged))
-		return cxib_bring_in_parts(paged, range, cxib_bring_in_present);
-	err = cxib_find_paged(paged, range, &start);
+	if (cxib_odp_is_implicit(paged))
+		return cxib_odp_fault_in_implicit(paged, range, cxib_odp_fault_in_present);
+	err = cxib_odp_find_range(paged, range, &start);
 	if (err)
 		return err;
 	end = ALIGN(start + range->length, PAGE_SIZE);

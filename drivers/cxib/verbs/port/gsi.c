@@ -55,7 +55,7 @@ static int get_ready(const struct cxib_gsi *gsi, struct cxib_qp *sender, u16 ind
 		      IB_QP_STATE | IB_QP_SQ_PSN);
 }
 
-static struct cxib_qp *make_sender(const struct cxib_gsi *gsi, u16 index)
+static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 {
 	struct ib_qp *service = &gsi->qp->ib;
 	struct ib_qp_init_attr init = {
@@ -89,9 +89,9 @@ static void set_sender(struct cxib_gsi *gsi, u16 index, struct cxib_qp *sender)
 	spin_unlock_irq(&gsi->lock);
 }
 
-static void add_sender(struct cxib_gsi *gsi, u16 index)
+static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
 {
-	struct cxib_qp *sender = make_sender(gsi, index);
+	struct cxib_qp *sender = create_tx_qp(gsi, index);
 
 	if (IS_ERR(sender))
 		ibdev_warn_ratelimited(gsi->qp->ib.device,
@@ -102,24 +102,24 @@ static void add_sender(struct cxib_gsi *gsi, u16 index)
 }
 
 /* One whose P_Key is not valid any more stays: another P_Key may come to its place. */
-static void add_senders(struct cxib_gsi *gsi)
+static void update_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 pkey;
 	u16 i;
 
 	lockdep_assert_held(&gsi->mutex);
 
-	if (!gsi->is_ready || !to_verbs(gsi->qp->ib.device)->hw->caps.set_deth_sqpn)
+	if (!gsi->is_ready || !to_ibdev(gsi->qp->ib.device)->hw->caps.set_deth_sqpn)
 		return;
 	for (i = 0; i < gsi->count; i++) {
 		if (cxib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
 			return;
 		if (pkey && i != gsi->pkey_index && !gsi->senders[i])
-			add_sender(gsi, i);
+			add_tx_qp(gsi, i);
 	}
 }
 
-static void remove_senders(struct cxib_gsi *gsi)
+static void destroy_tx_qps(struct cxib_gsi *gsi)
 {
 	struct cxib_qp *sender;
 	u16 i;
@@ -137,7 +137,7 @@ static void remove_senders(struct cxib_gsi *gsi)
 	}
 }
 
-static void fail_senders(struct cxib_gsi *gsi)
+static void flush_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 i;
 
@@ -161,7 +161,7 @@ static void update(struct work_struct *work)
 	};
 
 	mutex_lock(&gsi->mutex);
-	add_senders(gsi);
+	update_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
 	ib_dispatch_event(&event);
 }
@@ -182,7 +182,7 @@ static void set_of_port(struct cxib_port *port, struct cxib_gsi *gsi)
  */
 int cxib_gsi_create(struct cxib_qp *qp)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	struct cxib_port *port;
 	struct cxib_gsi *gsi;
 
@@ -220,7 +220,7 @@ void cxib_gsi_stop(struct cxib_qp *qp)
 	set_of_port(gsi->port, NULL);
 	cancel_work_sync(&gsi->update);
 	mutex_lock(&gsi->mutex);
-	remove_senders(gsi);
+	destroy_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
 }
 
@@ -234,14 +234,14 @@ void cxib_gsi_destroy(struct cxib_qp *qp)
 }
 
 /**
- * cxib_gsi_follow() - senders change as the service has
+ * cxib_gsi_modify() - senders change as the service has
  * @qp: queue pair of the service
  * @attr: what was changed
  * @mask: IB_QP_…: which of it
  *
  * Context: process context, may sleep; without the mutex of @qp.
  */
-void cxib_gsi_follow(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_gsi *gsi = qp->gsi;
 
@@ -256,13 +256,13 @@ void cxib_gsi_follow(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	switch (attr->qp_state) {
 	case IB_QPS_RTS:
 		gsi->is_ready = true;
-		add_senders(gsi);
+		update_tx_qps(gsi);
 		break;
 	case IB_QPS_ERR:
-		fail_senders(gsi);
+		flush_tx_qps(gsi);
 		break;
 	case IB_QPS_RESET:
-		remove_senders(gsi);
+		destroy_tx_qps(gsi);
 		break;
 	default:
 		break;
@@ -273,12 +273,12 @@ static bool has_stopped(struct cxib_qp *qp)
 {
 	struct hw_qpc context;
 
-	return !cxib_query_qp(commands_of(to_verbs(qp->ib.device)), 0, qp->number, &context) &&
+	return !cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), 0, qp->number, &context) &&
 	       hw_qpc_get_state(&context) == HW_QP_STATE_SQER;
 }
 
 /**
- * cxib_gsi_resume() - sends go on after one that has failed
+ * cxib_gsi_recover_sqe() - sends go on after one that has failed
  * @qp: queue pair of the service
  *
  * Who is told of a failure takes it for one of the service's queue pair, and
@@ -287,7 +287,7 @@ static bool has_stopped(struct cxib_qp *qp)
  * Context: process context, may sleep; without the mutex of @qp.
  * Return: whether the queue pair of the service has to be brought to RTS.
  */
-bool cxib_gsi_resume(struct cxib_qp *qp)
+bool cxib_gsi_recover_sqe(struct cxib_qp *qp)
 {
 	const struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQE, .qp_state = IB_QPS_RTS };
 	struct cxib_gsi *gsi = qp->gsi;
@@ -303,13 +303,13 @@ bool cxib_gsi_resume(struct cxib_qp *qp)
 }
 
 /**
- * cxib_gsi_tells_of_pkeys() - whether the event of new P_Keys comes later
+ * cxib_gsi_defers_pkey_event() - whether the event of new P_Keys comes later
  * @port: port whose P_Keys have changed
  *
  * Return: true when users are told as soon as general services can send with
  * them; false when there are no such services.
  */
-bool cxib_gsi_tells_of_pkeys(struct cxib_port *port)
+bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 {
 	guard(mutex)(&port->lock);
 	if (!port->gsi)
@@ -350,7 +350,7 @@ static int post(struct cxib_gsi *gsi, const struct ib_ud_wr *request)
  *
  * Return: 0; -EINVAL when the port has no such P_Key index; -EAGAIN when the
  * service cannot send with that P_Key, because it is not valid or has not been
- * for long; otherwise as cxib_build_send().
+ * for long; otherwise as cxib_build_send_wqe().
  */
 int cxib_gsi_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad)

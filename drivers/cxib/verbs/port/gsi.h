@@ -8,9 +8,9 @@
 int cxib_gsi_create(struct cxib_qp *qp);
 void cxib_gsi_stop(struct cxib_qp *qp);
 void cxib_gsi_destroy(struct cxib_qp *qp);
-void cxib_gsi_follow(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask);
-bool cxib_gsi_resume(struct cxib_qp *qp);
-bool cxib_gsi_tells_of_pkeys(struct cxib_port *port);
+void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask);
+bool cxib_gsi_recover_sqe(struct cxib_qp *qp);
+bool cxib_gsi_defers_pkey_event(struct cxib_port *port);
 int cxib_gsi_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		       const struct ib_send_wr **bad);
 

@@ -49,7 +49,7 @@ static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_
 	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);
 }
 
-int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
+int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
 		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index)
 {
@@ -66,7 +66,7 @@ int cxib_answer_mad(struct ib_device *ib, int flags, u32 number, const struct ib
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (!cxib_mad_is_for_agent(&in->mad_hdr))
 		return IB_MAD_RESULT_SUCCESS;
-	if (cxib_process_mad(commands_of(to_verbs(ib)), &mad))
+	if (cxib_cmd_mad_ifc(commands_of(to_ibdev(ib)), &mad))
 		return IB_MAD_RESULT_FAILURE;
 	/* Nobody answers that. */
 	if (in->mad_hdr.method == IB_MGMT_METHOD_TRAP_REPRESS)

@@ -14,13 +14,13 @@
 #define GIDS_LEAST	8
 #define PKEYS_LEAST	128
 
-static struct cxib_port *port_of(struct cxib_verbs *verbs, u32 number)
+static struct cxib_port *port_of(struct cxib_ibdev *verbs, u32 number)
 {
 	return &verbs->ports[number - 1];
 }
 
 /* A function with one port does not name it. */
-static unsigned int vport_of(const struct cxib_verbs *verbs, const struct cxib_port *port)
+static unsigned int vport_of(const struct cxib_ibdev *verbs, const struct cxib_port *port)
 {
 	return verbs->hw->caps.num_ports > 1 ? port->number : 0;
 }
@@ -120,7 +120,7 @@ static void forget_tables(struct cxib_port *port)
 /* The RDMA core reads the tables again after most events, so they are forgotten first. */
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change)
 {
-	struct cxib_verbs *verbs = context;
+	struct cxib_ibdev *verbs = context;
 	struct ib_event event = { .device = &verbs->ib, .element.port_num = number };
 
 	if (number > verbs->ib.phys_port_cnt) {
@@ -132,7 +132,7 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 	}
 	forget_tables(port_of(verbs, number));
 	if (change == HW_PORT_CHANGE_SUBTYPE_PKEY &&
-	    cxib_gsi_tells_of_pkeys(port_of(verbs, number)))
+	    cxib_gsi_defers_pkey_event(port_of(verbs, number)))
 		return;
 	if (cxib_port_event(change, &event.event))
 		ib_dispatch_event(&event);
@@ -158,7 +158,7 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
 }
 
 /* The copy of the table is what the device says now, or has said since the last change. */
-static int load_gids(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+static int load_gids(struct cxib_ibdev *verbs, struct cxib_port *port, bool again)
 {
 	int err;
 
@@ -166,13 +166,13 @@ static int load_gids(struct cxib_verbs *verbs, struct cxib_port *port, bool agai
 
 	if (port->gids_valid && !again)
 		return 0;
-	err = cxib_query_gids(commands_of(verbs), vport_of(verbs, port), port->gid_count,
+	err = cxib_cmd_query_vport_gid(commands_of(verbs), vport_of(verbs, port), port->gid_count,
 			      port->gids);
 	port->gids_valid = !err;
 	return err;
 }
 
-static int load_pkeys(struct cxib_verbs *verbs, struct cxib_port *port, bool again)
+static int load_pkeys(struct cxib_ibdev *verbs, struct cxib_port *port, bool again)
 {
 	int err;
 
@@ -180,14 +180,14 @@ static int load_pkeys(struct cxib_verbs *verbs, struct cxib_port *port, bool aga
 
 	if (port->pkeys_valid && !again)
 		return 0;
-	err = cxib_query_pkeys(commands_of(verbs), vport_of(verbs, port), port->pkey_count,
+	err = cxib_cmd_query_vport_pkey(commands_of(verbs), vport_of(verbs, port), port->pkey_count,
 			       port->pkeys);
 	port->pkeys_valid = !err;
 	return err;
 }
 
 /* The core would take it from the last GID, which need not be there. */
-static int query_subnet_prefix(struct cxib_verbs *verbs, struct cxib_port *port, u64 *prefix)
+static int query_subnet_prefix(struct cxib_ibdev *verbs, struct cxib_port *port, u64 *prefix)
 {
 	union ib_gid gid;
 	int err;
@@ -202,7 +202,7 @@ static int query_subnet_prefix(struct cxib_verbs *verbs, struct cxib_port *port,
 
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	struct cxib_command_queue *commands = commands_of(verbs);
 	struct cxib_port *port = port_of(verbs, number);
 	struct cxib_vport vport;
@@ -210,11 +210,11 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 	struct cxib_mtu mtu;
 	int err;
 
-	err = cxib_query_vport(commands, vport_of(verbs, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands, vport_of(verbs, port), &vport);
 	if (!err)
-		err = cxib_query_link(commands, number, &link);
+		err = cxib_cmd_query_ptys(commands, number, &link);
 	if (!err)
-		err = cxib_query_mtu(commands, number, &mtu);
+		err = cxib_cmd_query_pmtu(commands, number, &mtu);
 	if (!err)
 		err = query_subnet_prefix(verbs, port, &attr->subnet_prefix);
 	if (err)
@@ -234,7 +234,7 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 
 int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	u32 select = change->clr_port_cap_mask | change->set_port_cap_mask;
 
 	if (mask) {
@@ -242,14 +242,14 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 			  mask);
 		return -EOPNOTSUPP;
 	}
-	return cxib_change_vport_capabilities(commands_of(verbs),
+	return cxib_cmd_modify_hca_vport(commands_of(verbs),
 					      vport_of(verbs, port_of(verbs, number)), select,
 					      change->set_port_cap_mask);
 }
 
 int cxib_get_port_immutable(struct ib_device *ib, u32 number, struct ib_port_immutable *facts)
 {
-	const struct cxib_port *port = port_of(to_verbs(ib), number);
+	const struct cxib_port *port = port_of(to_ibdev(ib), number);
 
 	facts->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
 	if (!port->has_smi)
@@ -269,7 +269,7 @@ enum rdma_link_layer cxib_get_link_layer(struct ib_device *ib, u32 number)
 
 int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gid)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	struct cxib_port *port = port_of(verbs, number);
 	int err;
 
@@ -284,7 +284,7 @@ int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gi
 
 int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 {
-	struct cxib_verbs *verbs = to_verbs(ib);
+	struct cxib_ibdev *verbs = to_ibdev(ib);
 	struct cxib_port *port = port_of(verbs, number);
 	int err;
 
@@ -298,17 +298,17 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 }
 
 /* What never changes. */
-static int learn(struct cxib_verbs *verbs, struct cxib_port *port)
+static int learn(struct cxib_ibdev *verbs, struct cxib_port *port)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
 	struct cxib_vport vport;
 	int err;
 
-	err = cxib_query_vport(commands, vport_of(verbs, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands, vport_of(verbs, port), &vport);
 	if (err)
 		return err;
 	/* For programs to know: 0 lanes are an unknown number of them. */
-	err = cxib_command_optional(cxib_query_vl_capability(commands, port->number,
+	err = cxib_command_optional(cxib_cmd_query_pvlc(commands, port->number,
 							     &port->vl_count));
 	if (err)
 		return err;
@@ -319,7 +319,7 @@ static int learn(struct cxib_verbs *verbs, struct cxib_port *port)
 	return 0;
 }
 
-static int create_port(struct cxib_verbs *verbs, struct cxib_port *port, unsigned int number)
+static int create_port(struct cxib_ibdev *verbs, struct cxib_port *port, unsigned int number)
 {
 	const struct cxib_device_caps *caps = &verbs->hw->caps;
 
@@ -341,7 +341,7 @@ static int create_port(struct cxib_verbs *verbs, struct cxib_port *port, unsigne
  * Return: 0, -ENOMEM or the error of a command; cxib_ports_destroy() is to be
  * called in any case.
  */
-int cxib_ports_create(struct cxib_verbs *verbs)
+int cxib_ports_create(struct cxib_ibdev *verbs)
 {
 	unsigned int i;
 	int err = 0;
@@ -355,7 +355,7 @@ int cxib_ports_create(struct cxib_verbs *verbs)
  * cxib_ports_destroy() - frees what was learned
  * @verbs: RDMA device that nobody uses any more
  */
-void cxib_ports_destroy(struct cxib_verbs *verbs)
+void cxib_ports_destroy(struct cxib_ibdev *verbs)
 {
 	unsigned int i;
 

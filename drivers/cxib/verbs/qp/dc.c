@@ -106,7 +106,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dct_create);
 
 static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *context)
 {
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	u32 mode = access & IB_ACCESS_REMOTE_ATOMIC ?
 		   cxib_atomic_mode(caps, caps->atomic_size_dc) : 0;
 
@@ -132,13 +132,13 @@ static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_dctc *context)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_dctc_set_pkey_index(context, attr->pkey_index);
 	if (mask & IB_QP_PORT) {
 		hw_dctc_set_port(context, attr->port_num);
-		hw_dctc_set_counter_set_id(context, cxib_counter_set(verbs, attr->port_num));
+		hw_dctc_set_counter_set_id(context, cxib_port_q_counter(verbs, attr->port_num));
 	}
 	if (mask & IB_QP_ACCESS_FLAGS)
 		fill_access(qp, attr->qp_access_flags, context);
@@ -168,11 +168,11 @@ static void forget(struct cxib_qp *qp)
 
 static int await_drained(struct cxib_qp *qp)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	const unsigned long end = jiffies + DRAIN_LIMIT;
 
 	while (!wait_for_completion_timeout(&qp->dct->drained, DRAIN_RECHECK)) {
-		if (cxib_command_queue_is_broken(&verbs->hw->commands))
+		if (cxib_command_queue_is_fatal(&verbs->hw->commands))
 			return -EIO;
 		if (time_after(jiffies, end)) {
 			ibdev_err(&verbs->ib, "the device does not drain the DC target 0x%x\n",
@@ -185,11 +185,11 @@ static int await_drained(struct cxib_qp *qp)
 
 static int drain(struct cxib_qp *qp)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	int err = 0;
 
 	if (!qp->dct->draining)
-		err = cxib_drain_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number);
+		err = cxib_cmd_drain_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number);
 	if (err)
 		return err;
 	qp->dct->draining = true;
@@ -199,11 +199,11 @@ static int drain(struct cxib_qp *qp)
 /* A drained target goes. Its number is not given again before nobody finds it by that. */
 static void release(struct cxib_qp *qp)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	u32 number = qp->number;
 
 	xa_erase_irq(&verbs->queue_pairs, number);
-	cxib_end_in_device(verbs, NULL, cxib_destroy_dct(commands_of(verbs), cxib_qp_uid(qp),
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_dct(commands_of(verbs), cxib_qp_uid(qp),
 							 number));
 	forget(qp);
 }
@@ -211,29 +211,29 @@ static void release(struct cxib_qp *qp)
 /* Ends a target whose number no program was told. */
 static void discard(struct cxib_qp *qp)
 {
-	cxib_end_in_device(to_verbs(qp->ib.device), NULL, drain(qp));
+	cxib_end_in_device(to_ibdev(qp->ib.device), NULL, drain(qp));
 	release(qp);
 }
 
 static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	u32 number;
 	int err;
 
-	err = cxib_create_dct(commands_of(verbs), cxib_qp_uid(qp), context, &number);
+	err = cxib_cmd_create_dct(commands_of(verbs), cxib_qp_uid(qp), context, &number);
 	if (err)
 		return err;
 	begin(qp, number);
 	err = xa_insert_irq(&verbs->queue_pairs, number, qp, GFP_KERNEL);
 	if (err) {
 		/* Nobody was told its number, so there is nothing to drain. */
-		cxib_end_in_device(verbs, NULL, cxib_destroy_dct(commands_of(verbs),
+		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_dct(commands_of(verbs),
 								 cxib_qp_uid(qp), number));
 		forget(qp);
 		return err;
 	}
-	err = cxib_arm_dct(commands_of(verbs), cxib_qp_uid(qp), number);
+	err = cxib_cmd_arm_dct(commands_of(verbs), cxib_qp_uid(qp), number);
 	if (err)
 		discard(qp);
 	return err;
@@ -260,7 +260,7 @@ static int reset(struct cxib_qp *qp, struct hw_dctc *context)
  *
  * Context: process context, may sleep; with the queue pair's mutex held.
  * Return: 0; -ETIMEDOUT when its connections do not end; or as
- * cxib_command_run().
+ * cxib_cmd_exec().
  */
 int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -323,18 +323,18 @@ static void describe(const struct cxib_qp *qp, const struct hw_dctc *context,
  * @attr: filled
  *
  * Context: process context, may sleep; with the queue pair's mutex held.
- * Return: 0, or as cxib_command_run().
+ * Return: 0, or as cxib_cmd_exec().
  */
 int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	struct hw_dctc context = qp->dct->context;
 	int err = 0;
 
 	lockdep_assert_held(&qp->mutex);
 
 	if (qp->dct->exists)
-		err = cxib_query_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+		err = cxib_cmd_query_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
 	if (err)
 		return err;
 	if (qp->dct->exists && hw_dctc_get_state(&context) != HW_DCT_STATE_ACTIVE)
@@ -351,14 +351,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
  *
  * Context: process context, may sleep.
  * Return: 0; -ETIMEDOUT when its connections do not end; or as
- * cxib_command_run().
+ * cxib_cmd_exec().
  */
 int cxib_dct_destroy(struct cxib_qp *qp, const struct ib_udata *udata)
 {
 	int err;
 
 	if (qp->dct->exists) {
-		err = cxib_end_in_device(to_verbs(qp->ib.device), udata, drain(qp));
+		err = cxib_end_in_device(to_ibdev(qp->ib.device), udata, drain(qp));
 		if (err)
 			return err;
 		release(qp);

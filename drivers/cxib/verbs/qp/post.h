@@ -7,50 +7,50 @@
 #include "verbs/qp/qp.h"
 
 /* Octwords of requests that change memory keys. */
-#define CXIB_REGISTRATION_OCTWORDS	9
-#define CXIB_INVALIDATION_OCTWORDS	8
+#define CXIB_REG_MR_DS	9
+#define CXIB_LOCAL_INV_DS	8
 
 /*
  * Blocks that the registration of a region with signatures takes at most: for the
  * pieces, for the region, and for the state of its two signatures.
  */
-#define CXIB_SIGNED_REGISTRATION_BLOCKS	(3 + 4 + 1 + 1)
+#define CXIB_SIG_REG_WQEBBS	(3 + 4 + 1 + 1)
 
 /* A block of the send queue, counted on when the ring begins anew. */
-static __always_inline void *cxib_send_block(const struct cxib_qp *qp, u32 block)
+static __always_inline void *cxib_sq_wqebb(const struct cxib_qp *qp, u32 block)
 {
-	size_t at = (size_t)(block & qp->sends.mask) << CXIB_LOG_SEND_BLOCK;
+	size_t at = (size_t)(block & qp->sends.mask) << CXIB_LOG_WQEBB_SIZE;
 
 	return cxib_buffer_at(&qp->buffer, qp->sends.offset + at);
 }
 
 /* Where a block is that follows one at @at: mostly behind it. */
-static __always_inline void *cxib_next_send_block(const struct cxib_qp *qp, void *at, u32 block)
+static __always_inline void *cxib_sq_next_wqebb(const struct cxib_qp *qp, void *at, u32 block)
 {
-	at += CXIB_SEND_BLOCK;
+	at += CXIB_WQEBB_SIZE;
 	if (likely(block & qp->sends.mask && offset_in_page(at)))
 		return at;
-	return cxib_send_block(qp, block);
+	return cxib_sq_wqebb(qp, block);
 }
 
-int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr);
+int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr);
 /* Requests that change memory keys: all but the control segment. Return their octwords. */
 u64 cxib_registration_mask(const struct cxib_device_caps *caps);
-u32 cxib_write_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr,
+u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 			    struct hw_wqe_ctrl_seg *control);
-u32 cxib_write_pieces(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
+u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 		      struct hw_wqe_ctrl_seg *control);
-u32 cxib_write_invalidation(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
+u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control);
 
 /* Requests that are several for the device. */
-int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr);
+int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr);
 
 /* For draining; the send queue is locked. */
-bool cxib_post_mark(struct cxib_qp *qp);
-void cxib_ring_sends(struct cxib_qp *qp);
+bool cxib_post_nop(struct cxib_qp *qp);
+void cxib_sq_ring_db(struct cxib_qp *qp);
 
 /* Data segments of a request to receive; there is room for @most. Returns their bytes. */
-static __always_inline u64 cxib_write_room(struct hw_wqe_data_seg *segments, unsigned int most,
+static __always_inline u64 cxib_write_scatter_list(struct hw_wqe_data_seg *segments, unsigned int most,
 					   const struct ib_recv_wr *wr)
 {
 	unsigned int used = 0;
@@ -72,6 +72,6 @@ static __always_inline u64 cxib_write_room(struct hw_wqe_data_seg *segments, uns
 	return room;
 }
 
-int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr);
+int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr);
 
 #endif

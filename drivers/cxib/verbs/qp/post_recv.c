@@ -11,14 +11,14 @@
 
 static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
 {
-	const struct cxib_receive_queue *receives = &qp->receives;
+	const struct cxib_rq *receives = &qp->receives;
 	size_t slot = index & (BIT(receives->log_size) - 1);
 
 	return cxib_buffer_at(&qp->buffer, slot << receives->log_stride);
 }
 
 /**
- * cxib_build_receive() - writes a request into the receive queue
+ * cxib_build_recv_wqe() - writes a request into the receive queue
  * @qp: queue pair; its receive queue is locked
  * @wr: the request
  *
@@ -26,9 +26,9 @@ static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
  *	-EINVAL when there are more data segments than it was made for,
  *	-ENOMEM when the receive queue has no room.
  */
-int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
+int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct cxib_receive_queue *receives = &qp->receives;
+	struct cxib_rq *receives = &qp->receives;
 	u32 index = receives->produced;
 
 	if (wr->num_sge > receives->max_sge)
@@ -36,15 +36,15 @@ int cxib_build_receive(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 	/* Pairs with the release of the poller, who has read the entry before. */
 	if (index - smp_load_acquire(&receives->consumed) >= BIT(receives->log_size))
 		return -ENOMEM;
-	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_receive_entry){
+	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.room = cxib_write_room(request_at(qp, index), receives->max_sge, wr),
+		.room = cxib_write_scatter_list(request_at(qp, index), receives->max_sge, wr),
 	};
-	/* Pairs with cxib_retire_receive(). */
+	/* Pairs with cxib_retire_recv_wqe(). */
 	smp_store_release(&receives->produced, index + 1);
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_build_receive);
+EXPORT_SYMBOL_IF_KUNIT(cxib_build_recv_wqe);
 
 int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
 {
@@ -58,7 +58,7 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 	}
 	spin_lock_irqsave(&qp->receives.lock, flags);
 	for (; wr && !err; wr = wr->next) {
-		err = cxib_build_receive(qp, wr);
+		err = cxib_build_recv_wqe(qp, wr);
 		if (err)
 			*bad = wr;
 	}
@@ -66,7 +66,7 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 	dma_wmb();
 	WRITE_ONCE(qp->record.words[RECORD_RECEIVES], cpu_to_be32(qp->receives.produced & U16_MAX));
 	spin_unlock_irqrestore(&qp->receives.lock, flags);
-	if (cxib_is_dead(to_verbs(ib->device)))
-		cxib_flush_later(to_verbs(ib->device));
+	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
+		cxib_flush_later(to_ibdev(ib->device));
 	return err;
 }

@@ -67,20 +67,20 @@ static const struct operation {
 					 BODY_ATOMIC },
 	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, BODY_DATA, EXTRA_RKEY,
 				  .sends_data = true },
-	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_INVALIDATION_OCTWORDS,
+	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_LOCAL_INV_DS,
 			      BODY_INVALIDATION, EXTRA_RKEY, .changes_key = true },
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
 					      IB_WC_MASKED_COMP_SWAP, 4, BODY_ATOMIC },
 	[IB_WR_MASKED_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_MASKED_FA,
 						IB_WC_MASKED_FETCH_ADD, 4, BODY_ATOMIC },
-	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REGISTRATION_OCTWORDS,
+	[IB_WR_REG_MR] = { HW_WQE_OPCODE_UMR, IB_WC_REG_MR, CXIB_REG_MR_DS,
 			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
 };
 
-static void *octword_at(const struct cxib_qp *qp, u32 octword)
+static void *ds_at(const struct cxib_qp *qp, u32 octword)
 {
-	return cxib_send_block(qp, octword / CXIB_OCTWORDS_IN_BLOCK) +
-	       octword % CXIB_OCTWORDS_IN_BLOCK * CXIB_OCTWORD;
+	return cxib_sq_wqebb(qp, octword / CXIB_DS_PER_WQEBB) +
+	       octword % CXIB_DS_PER_WQEBB * CXIB_DS_SIZE;
 }
 
 static __always_inline __be32 extra_word(const struct operation *operation,
@@ -99,7 +99,7 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 }
 
 /* Whoever uses a memory key has to find what an earlier request has made of it. */
-static __always_inline enum hw_fence_mode choose_fence(struct cxib_send_queue *sends,
+static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sends,
 						       const struct operation *operation,
 						       const struct ib_send_wr *wr)
 {
@@ -137,7 +137,7 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
  * From an octword of a request on, which is at @at. Blocks lie anywhere. An
  * entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end.
  */
-static __always_inline u32 write_pointers(const struct cxib_qp *qp, const struct ib_send_wr *wr,
+static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struct ib_send_wr *wr,
 					  void *at, u32 octwords)
 {
 	const struct ib_sge *sge = wr->sg_list;
@@ -146,11 +146,11 @@ static __always_inline u32 write_pointers(const struct cxib_qp *qp, const struct
 	for (; left > 0; left--, sge++) {
 		if (unlikely(!sge->length))
 			continue;
-		if (unlikely(octwords % CXIB_OCTWORDS_IN_BLOCK == 0))
-			at = cxib_send_block(qp, qp->sends.produced +
-						 octwords / CXIB_OCTWORDS_IN_BLOCK);
+		if (unlikely(octwords % CXIB_DS_PER_WQEBB == 0))
+			at = cxib_sq_wqebb(qp, qp->sends.produced +
+						 octwords / CXIB_DS_PER_WQEBB);
 		hw_wqe_data_seg_pack(at, 0, sge->length, sge->lkey, sge->addr);
-		at += CXIB_OCTWORD;
+		at += CXIB_DS_SIZE;
 		octwords++;
 	}
 	return octwords;
@@ -164,10 +164,10 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 	size_t left = sge->length;
 
 	while (left) {
-		size_t within = offset & (CXIB_OCTWORD - 1);
-		size_t count = min(left, CXIB_OCTWORD - within);
+		size_t within = offset & (CXIB_DS_SIZE - 1);
+		size_t count = min(left, CXIB_DS_SIZE - within);
 
-		memcpy(octword_at(qp, first + (offset >> CXIB_LOG_OCTWORD)) + within, from,
+		memcpy(ds_at(qp, first + (offset >> CXIB_LOG_DS_SIZE)) + within, from,
 		       count);
 		from += count;
 		offset += count;
@@ -178,8 +178,8 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 
 static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
 {
-	u32 first = qp->sends.produced * CXIB_OCTWORDS_IN_BLOCK + octwords;
-	struct hw_wqe_inline_seg *header = octword_at(qp, first);
+	u32 first = qp->sends.produced * CXIB_DS_PER_WQEBB + octwords;
+	struct hw_wqe_inline_seg *header = ds_at(qp, first);
 	size_t offset = INLINE_HEADER;
 	int i;
 
@@ -188,7 +188,7 @@ static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u
 	if (offset == INLINE_HEADER)
 		return octwords;
 	header->dw[0] = hw_wqe_inline_seg_pack_00(1, offset - INLINE_HEADER);
-	return octwords + DIV_ROUND_UP(offset, CXIB_OCTWORD);
+	return octwords + DIV_ROUND_UP(offset, CXIB_DS_SIZE);
 }
 
 static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
@@ -196,7 +196,7 @@ static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_
 {
 	if (unlikely(wr->send_flags & IB_SEND_INLINE))
 		return write_inline(qp, wr, octwords);
-	return write_pointers(qp, wr, at, octwords);
+	return write_data_segs(qp, wr, at, octwords);
 }
 
 static u32 inline_length(const struct ib_send_wr *wr)
@@ -210,13 +210,13 @@ static u32 inline_length(const struct ib_send_wr *wr)
 }
 
 /* Octwords that the data take that a request carries; 0 when it cannot carry them. */
-static noinline u32 inline_octwords(const struct cxib_qp *qp, const struct ib_send_wr *wr)
+static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	u32 length = inline_length(wr);
 
 	if (length > qp->sends.max_inline || !operations[wr->opcode].sends_data)
 		return 0;
-	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_OCTWORD);
+	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_DS_SIZE);
 }
 
 /* The vector of the address, completed by what the request brings. */
@@ -230,7 +230,7 @@ static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *
 	*vector = to_ah(ud->ah)->vector;
 	vector->dw[0] = hw_av_pack_00(ud->remote_qkey);
 	vector->dw[2] = hw_av_pack_08(1, ud->remote_qpn);
-	return write_data(qp, wr, control, CXIB_OCTWORDS_IN_BLOCK);
+	return write_data(qp, wr, control, CXIB_DS_PER_WQEBB);
 }
 
 static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr,
@@ -244,19 +244,19 @@ static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr
 	switch (wr->opcode) {
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 		hw_wqe_atomic_seg_pack(operands, atomic->swap, atomic->compare_add);
-		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
+		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		hw_wqe_atomic_seg_pack(operands, atomic->compare_add, 0);
-		return write_pointers(qp, wr, operands + CXIB_OCTWORD, 3);
+		return write_data_segs(qp, wr, operands + CXIB_DS_SIZE, 3);
 	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->swap, atomic->compare_add,
 					      atomic->swap_mask, atomic->compare_add_mask);
-		return write_pointers(qp, wr, NULL, 4);
+		return write_data_segs(qp, wr, NULL, 4);
 	default:
 		/* The mask says where carries end. */
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
 					      atomic->compare_add_mask, 0);
-		return write_pointers(qp, wr, NULL, 4);
+		return write_data_segs(qp, wr, NULL, 4);
 	}
 }
 
@@ -271,16 +271,16 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 	if (likely(operation->body <= BODY_REMOTE)) {
 		if (operation->body == BODY_REMOTE) {
 			hw_wqe_raddr_seg_pack(at, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
-			at += CXIB_OCTWORD;
+			at += CXIB_DS_SIZE;
 			octwords++;
 		}
 		return write_data(qp, wr, at, octwords);
 	}
 	switch (operation->body) {
 	case BODY_REGISTRATION:
-		return cxib_write_registration(qp, reg_wr(wr), control);
+		return cxib_write_reg_mr(qp, reg_wr(wr), control);
 	case BODY_INVALIDATION:
-		return cxib_write_invalidation(qp, control);
+		return cxib_write_local_inv(qp, control);
 	default:
 		return write_atomic(qp, wr, control);
 	}
@@ -293,12 +293,12 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
 				     const struct ib_send_wr *wr, u32 first, u32 blocks)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	u32 i;
 
 	for (i = 1; i < blocks; i++)
 		sends->entries[(first + i) & sends->mask].blocks = 0;
-	sends->entries[first & sends->mask] = (struct cxib_send_entry){
+	sends->entries[first & sends->mask] = (struct cxib_sq_entry){
 		.wr_id = wr->wr_id,
 		.blocks = blocks,
 		.opcode = operation->completion,
@@ -310,7 +310,7 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 /* What the poller has written is read only when it counts. Returns false if there is no room. */
 static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 
 	/* Pairs with the release of the poller, who has read the entries before. */
 	sends->limit = smp_load_acquire(&sends->consumed) + sends->mask + 1;
@@ -323,13 +323,13 @@ static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 	if (!qp->has_sends)
 		return -EINVAL;
 	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
-		return cxib_build_signed_registration(qp, reg_wr(wr));
+		return cxib_build_sig_reg_wqes(qp, reg_wr(wr));
 	return -EOPNOTSUPP;
 }
 
 static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	const u32 first = sends->produced;
 	const struct operation *operation;
 	struct hw_wqe_ctrl_seg *control;
@@ -345,28 +345,28 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 	if (unlikely(octwords > sends->max_sge))
 		return -EINVAL;
 	if (unlikely(wr->send_flags & IB_SEND_INLINE)) {
-		octwords = inline_octwords(qp, wr);
+		octwords = inline_ds(qp, wr);
 		if (!octwords)
 			return -EINVAL;
 	}
 	octwords += sends->address_octwords + operation->octwords;
-	end = first + DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK);
+	end = first + DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB);
 	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(qp, end))
 		return -ENOMEM;
 
-	control = cxib_send_block(qp, first);
+	control = cxib_sq_wqebb(qp, first);
 	if (unlikely(sends->address_octwords))
 		octwords = write_datagram(qp, wr, control);
 	else
 		octwords = write_connected(qp, operation, wr, control);
 	write_control(qp, control, operation, wr, first, octwords);
-	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_OCTWORDS_IN_BLOCK));
+	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB));
 	sends->last = control;
 	return 0;
 }
 
 /**
- * cxib_build_send() - writes a request into the send queue
+ * cxib_build_send_wqe() - writes a request into the send queue
  * @qp: queue pair; its send queue is locked
  * @wr: the request
  *
@@ -375,22 +375,22 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
  *	-EINVAL when it has no send queue, when there are more data segments, or there
  *	is more inline data, than it was made for, or the operation brings data and
  *	they are inline;
- *	also as cxib_build_signed_registration(),
+ *	also as cxib_build_sig_reg_wqes(),
  *	-ENOMEM when the send queue has no room.
  */
-int cxib_build_send(struct cxib_qp *qp, const struct ib_send_wr *wr)
+int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	return build(qp, wr);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_build_send);
+EXPORT_SYMBOL_IF_KUNIT(cxib_build_send_wqe);
 
 /**
- * cxib_ring_sends() - tells the device what was posted since it was told last, if anything
+ * cxib_sq_ring_db() - tells the device what was posted since it was told last, if anything
  * @qp: queue pair; its send queue is locked
  *
  * The first two words of the last request's control segment are the doorbell.
  */
-void cxib_ring_sends(struct cxib_qp *qp)
+void cxib_sq_ring_db(struct cxib_qp *qp)
 {
 	const struct hw_wqe_ctrl_seg *last = qp->sends.last;
 	union cxib_doorbell doorbell;
@@ -407,16 +407,16 @@ void cxib_ring_sends(struct cxib_qp *qp)
 }
 
 /**
- * cxib_post_mark() - posts a request that does nothing but complete
+ * cxib_post_nop() - posts a request that does nothing but complete
  * @qp: queue pair; its send queue is locked
  *
  * Nobody sees its completion.
  *
  * Return: false when the send queue has no room.
  */
-bool cxib_post_mark(struct cxib_qp *qp)
+bool cxib_post_nop(struct cxib_qp *qp)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	struct hw_wqe_ctrl_seg *control;
 
 	lockdep_assert_held(&sends->lock);
@@ -424,20 +424,20 @@ bool cxib_post_mark(struct cxib_qp *qp)
 	/* Pairs with the release of the poller, who has read the entry before. */
 	if (sends->produced - smp_load_acquire(&sends->consumed) > sends->mask)
 		return false;
-	control = cxib_send_block(qp, sends->produced);
+	control = cxib_sq_wqebb(qp, sends->produced);
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, 1);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_NONE,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
+	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
 		.blocks = 1,
-		.opcode = CXIB_WC_MARK,
+		.opcode = CXIB_WC_NOP,
 	};
 	/* Pairs with retire_send(). */
 	smp_store_release(&sends->produced, sends->produced + 1);
 	sends->last = control;
-	cxib_ring_sends(qp);
+	cxib_sq_ring_db(qp);
 	return true;
 }
 
@@ -446,7 +446,7 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad,
 				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	unsigned long flags;
 	int err = 0;
 
@@ -459,10 +459,10 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		}
 	}
 	if (likely(!sends->held))
-		cxib_ring_sends(qp);
+		cxib_sq_ring_db(qp);
 	spin_unlock_irqrestore(&sends->lock, flags);
-	if (cxib_is_dead(to_verbs(qp->ib.device)))
-		cxib_flush_later(to_verbs(qp->ib.device));
+	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))
+		cxib_flush_later(to_ibdev(qp->ib.device));
 	return err;
 }
 
@@ -473,7 +473,7 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
  * @bad: filled: the first one that was not taken
  *
  * Return: 0; -EINVAL when the queue pair is in no state to send, or has no send
- * queue; otherwise as cxib_build_send().
+ * queue; otherwise as cxib_build_send_wqe().
  */
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)
@@ -482,7 +482,7 @@ int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	return post(qp, wr, bad, cxib_build_send);
+	return post(qp, wr, bad, cxib_build_send_wqe);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_post_send);
 

@@ -15,7 +15,7 @@
 #define CREDITS_BY_PACKET	1
 
 /* The device's code for the bytes of a receive request. */
-#define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_OCTWORD)
+#define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_DS_SIZE)
 
 static int service_type(enum ib_qp_type type)
 {
@@ -42,7 +42,7 @@ static int service_type(enum ib_qp_type type)
 	}
 }
 
-static int check_completion_queues(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+static int check_completion_queues(struct cxib_ibdev *verbs, const struct ib_qp_init_attr *init)
 {
 	bool sends = init->qp_type != IB_QPT_XRC_TGT;
 	bool receives = sends && init->qp_type != IB_QPT_XRC_INI;
@@ -71,7 +71,7 @@ static bool serves(const struct ib_srq *srq, enum ib_qp_type type)
 	       (srq->srq_type == IB_SRQT_TM && type == IB_QPT_RC);
 }
 
-static int check_attributes(struct cxib_verbs *verbs, const struct ib_qp_init_attr *init)
+static int check_attributes(struct cxib_ibdev *verbs, const struct ib_qp_init_attr *init)
 {
 	const u32 known = known_flags(&verbs->hw->caps, init->qp_type);
 
@@ -131,7 +131,7 @@ static void free_entries(struct cxib_qp *qp)
 	kvfree(qp->receives.entries);
 }
 
-static int make_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static int make_memory(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	struct device *dev = verbs->hw->bus->dev;
 	int err;
@@ -142,7 +142,7 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_qp *qp)
 	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
 	if (err)
 		goto free_entries;
-	err = cxib_record_create(verbs->hw, &qp->record);
+	err = cxib_dbr_alloc(verbs->hw, &qp->record);
 	if (err)
 		goto destroy_buffer;
 	return 0;
@@ -155,7 +155,7 @@ free_entries:
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp, int err)
+static void free_memory(struct cxib_ibdev *verbs, struct cxib_qp *qp, int err)
 {
 	cxib_free_queue_memory(verbs, &qp->buffer, &qp->record, err);
 	free_entries(qp);
@@ -165,7 +165,7 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_qp *qp, int err)
 static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
-	const struct cxib_xrc *xrc = &to_verbs(qp->ib.device)->xrc;
+	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
 	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->number : xrc->xrcd);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
@@ -177,14 +177,14 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 static bool fetches_rendezvous(const struct cxib_qp *qp)
 {
 	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sends &&
-	       to_verbs(qp->ib.device)->hw->caps.rndv_offload_rc;
+	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
 static void fill_receives(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	if (fetches_rendezvous(qp))
 		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
-	if (qp->ib.srq && !cxib_qp_is_initiator(qp)) {
+	if (qp->ib.srq && !cxib_qp_is_dci(qp)) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
 	} else if (qp->has_receives) {
@@ -216,7 +216,7 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 /* A receiving XRC queue pair belongs to no protection domain. */
 static u32 domain_of(const struct cxib_qp *qp)
 {
-	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_verbs(qp->ib.device)->xrc.pd;
+	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_ibdev(qp->ib.device)->xrc.pd;
 }
 
 /**
@@ -242,24 +242,24 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(context, 1);
 	hw_qpc_set_fre(context, !qp->is_user);
-	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	if (qp->counts_packets)
 		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
 	/* As the in-tree driver does it; the field has no other meaning for the device. */
 	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
-	    to_verbs(qp->ib.device)->hw->caps.go_back_n)
+	    to_ibdev(qp->ib.device)->hw->caps.go_back_n)
 		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);
 	fill_queues(context, qp, init);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
 
-static int create_in_device(struct cxib_verbs *verbs, struct cxib_qp *qp,
+static int create_in_device(struct cxib_ibdev *verbs, struct cxib_qp *qp,
 			    const struct ib_qp_init_attr *init)
 {
 	struct hw_qpc context = {};
 
 	cxib_qp_fill_context(qp, init, &context);
-	return cxib_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
+	return cxib_cmd_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
 			      &qp->number);
 }
 
@@ -312,7 +312,7 @@ static int tell_completion_queues(struct cxib_qp *qp)
 	return err;
 }
 
-static int attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static int attach_to_completion_queues(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	int err;
 
@@ -333,7 +333,7 @@ static int attach_to_completion_queues(struct cxib_verbs *verbs, struct cxib_qp 
 	return 0;
 }
 
-static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static void detach_from_completion_queues(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	if (cxib_qp_is_xrc(qp))
 		return;
@@ -350,7 +350,7 @@ static void detach_from_completion_queues(struct cxib_verbs *verbs, struct cxib_
 }
 
 /* From here on completions and events find the queue pair. */
-static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static int publish(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	int err = xa_insert_irq(&verbs->queue_pairs, qp->number, qp, GFP_KERNEL);
 
@@ -365,9 +365,9 @@ static int publish(struct cxib_verbs *verbs, struct cxib_qp *qp)
 }
 
 /* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
-static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
+static void withdraw(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
-	cxib_qp_forget(qp);
+	cxib_qp_clean(qp);
 	/* Nobody finds it any more when it ends to be the last one that somebody has found. */
 	xa_erase_irq(&verbs->queue_pairs, qp->number);
 	if (!qp->is_user)
@@ -375,37 +375,37 @@ static void withdraw(struct cxib_verbs *verbs, struct cxib_qp *qp)
 }
 
 /**
- * cxib_qp_prepare() - the first half of making a queue pair
+ * cxib_qp_init() - the first half of making a queue pair
  * @qp: as the RDMA core has made it
  * @init: what is wanted; all but its sizes is checked
  *
  * Context: process context, may sleep.
  * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible; for XRC also as
- * cxib_xrc_prepare().
+ * cxib_xrc_init().
  */
-int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	int err = check_attributes(verbs, init);
 
 	if (!err && cxib_qp_is_xrc(qp))
-		err = cxib_xrc_prepare(verbs);
+		err = cxib_xrc_init(verbs);
 	if (!err)
 		set_up(qp, init);
 	return err;
 }
 
 /**
- * cxib_qp_start() - the second half: the device knows the queue pair
+ * cxib_qp_create_hw() - the second half: the device knows the queue pair
  * @qp: queue pair with sizes and memory
  * @init: what was wanted, and what there is
  *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_qp(); -ENOMEM.
+ * Return: 0, or as cxib_cmd_create_qp(); -ENOMEM.
  */
-int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	int err;
 
 	qp->cap = init->cap;
@@ -414,7 +414,7 @@ int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		return err;
 	err = publish(verbs, qp);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands_of(verbs), cxib_qp_uid(qp),
+		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_qp(commands_of(verbs), cxib_qp_uid(qp),
 								qp->number));
 	return err;
 }
@@ -449,7 +449,7 @@ static u64 atomic_operations(const struct cxib_device_caps *caps)
 	return operations;
 }
 
-static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp)
+static void choose_operations(const struct cxib_ibdev *verbs, struct cxib_qp *qp)
 {
 	const u64 sends = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
 	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
@@ -474,22 +474,22 @@ static void choose_operations(const struct cxib_verbs *verbs, struct cxib_qp *qp
 		break;
 	default:
 		qp->sends.operations = sends;
-		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_OCTWORD;
+		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_DS_SIZE;
 	}
 }
 
 /* For the kernel. */
-int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
+int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
 	/* Requests of the kernel do not say which shared receive queue, or target, they are for. */
 	if (init->qp_type == IB_QPT_XRC_INI || init->qp_type == IB_QPT_DRIVER)
 		return -EOPNOTSUPP;
-	err = cxib_qp_prepare(qp, init);
+	err = cxib_qp_init(qp, init);
 	if (err)
 		return err;
 	/* It has no queues of its own, whatever was asked for. */
@@ -510,7 +510,7 @@ int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
 		if (err)
 			goto free_memory;
 	}
-	err = cxib_qp_start(qp, init);
+	err = cxib_qp_create_hw(qp, init);
 	if (err)
 		goto stop_gsi;
 	return 0;
@@ -549,20 +549,20 @@ static void forget_receives(struct cxib_qp *qp)
 }
 
 /**
- * cxib_qp_forget() - the queues of a queue pair begin anew
+ * cxib_qp_clean() - the queues of a queue pair begin anew
  * @qp: queue pair in the state RST: the device does nothing about it
  *
  * Completions that are not taken yet go. A program does that for itself.
  */
-void cxib_qp_forget(struct cxib_qp *qp)
+void cxib_qp_clean(struct cxib_qp *qp)
 {
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		return cxib_forget_xrc_completions(to_verbs(qp->ib.device), qp);
+		return cxib_clean_xrc_tgt_cqes(to_ibdev(qp->ib.device), qp);
 	if (qp->is_user || cxib_qp_is_xrc(qp))
 		return;
-	cxib_cq_forget(cxib_send_cq(qp), qp);
+	cxib_cq_clean(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
-		cxib_cq_forget(cxib_recv_cq(qp), qp);
+		cxib_cq_clean(cxib_recv_cq(qp), qp);
 	forget_sends(qp);
 	forget_receives(qp);
 	qp->sends.limit = 0;
@@ -585,9 +585,9 @@ static void await_mad_handler(const struct cxib_qp *qp)
 }
 
 /* In reset first: then nothing about it comes any more, and its number is not given again yet. */
-int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
+int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_command_queue *commands = commands_of(verbs);
 	struct cxib_qp *qp = to_qp(ib);
 	int err = 0;
@@ -596,7 +596,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
-		err = cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
+		err = cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->number);
 	err = cxib_end_in_device(verbs, udata, err);
 	if (err)
 		return err;
@@ -605,7 +605,7 @@ int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
-	cxib_end_in_device(verbs, NULL, cxib_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(verbs, qp, 0);
@@ -671,7 +671,7 @@ static void describe_path(const struct hw_ads *path, struct rdma_ah_attr *attr)
 	rdma_ah_set_sl(attr, hw_ads_get_sl(path));
 	rdma_ah_set_path_bits(attr, hw_ads_get_mlid(path));
 	rdma_ah_set_port_num(attr, hw_ads_get_vhca_port_num(path));
-	rdma_ah_set_static_rate(attr, cxib_core_rate(rate));
+	rdma_ah_set_static_rate(attr, cxib_rate_to_ib(rate));
 	if (!hw_ads_get_grh(path))
 		return;
 	rdma_ah_set_grh(attr, NULL, hw_ads_get_flow_label(path), hw_ads_get_src_addr_index(path),
@@ -713,7 +713,7 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
 			    (qp->state == IB_QPS_SQD && qp->sends.held &&
-			     !cxib_sends_are_drained(qp));
+			     !cxib_sq_is_drained(qp));
 	attr->path_mtu = hw_qpc_get_mtu(context);
 	attr->qkey = hw_qpc_get_q_key(context);
 	attr->sq_psn = hw_qpc_get_next_send_psn(context);
@@ -734,14 +734,14 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 		return IB_QPS_SQD;
 	/* What was posted meanwhile gets flushed. */
 	if (state == IB_QPS_ERR)
-		cxib_resume_sends(qp);
+		cxib_sq_resume(qp);
 	return state;
 }
 
-int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_qp_init_attr *init)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	struct hw_qpc context;
 	int err;
@@ -750,7 +750,7 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	fill_init(qp, init);
 	if (qp->dct)
 		return cxib_dct_query(qp, attr);
-	err = cxib_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+	err = cxib_cmd_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
 	if (err)
 		return err;
 	cxib_qp_set_state(qp, state_of(qp, &context));
@@ -767,7 +767,7 @@ int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
  * Return: the queue pair, to be given back with cxib_reference_put(); NULL if there
  * is none.
  */
-struct cxib_qp *cxib_get_qp(struct cxib_verbs *verbs, u32 qpn)
+struct cxib_qp *cxib_get_qp(struct cxib_ibdev *verbs, u32 qpn)
 {
 	struct cxib_qp *qp;
 	unsigned long flags;
@@ -821,7 +821,7 @@ static void tell_user(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-static void queue_pair_event(struct cxib_verbs *verbs, enum hw_event_type type, u32 number)
+static void queue_pair_event(struct cxib_ibdev *verbs, enum hw_event_type type, u32 number)
 {
 	struct cxib_qp *qp = cxib_get_qp(verbs, number);
 	enum ib_event_type told;
@@ -850,7 +850,7 @@ static bool is_known(enum hw_event_type type, enum hw_event_queue_type kind)
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number)
 {
-	struct cxib_verbs *verbs = context;
+	struct cxib_ibdev *verbs = context;
 
 	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
 		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);

@@ -9,14 +9,14 @@
 #include "verbs/verbs.h"
 
 /* The unit of the send queue. */
-#define CXIB_LOG_SEND_BLOCK	6
-#define CXIB_SEND_BLOCK		BIT(CXIB_LOG_SEND_BLOCK)
+#define CXIB_LOG_WQEBB_SIZE	6
+#define CXIB_WQEBB_SIZE		BIT(CXIB_LOG_WQEBB_SIZE)
 /* Data segments of a send request: read requests are no longer than 512 bytes. */
 #define CXIB_SEND_SGE_MAX	30
 /* The unit of requests. */
-#define CXIB_LOG_OCTWORD	4
-#define CXIB_OCTWORD		BIT(CXIB_LOG_OCTWORD)
-#define CXIB_OCTWORDS_IN_BLOCK	(CXIB_SEND_BLOCK / CXIB_OCTWORD)
+#define CXIB_LOG_DS_SIZE	4
+#define CXIB_DS_SIZE		BIT(CXIB_LOG_DS_SIZE)
+#define CXIB_DS_PER_WQEBB	(CXIB_WQEBB_SIZE / CXIB_DS_SIZE)
 
 /* A queue pair that changes memory keys of all protection domains. Only the driver has one. */
 #define CXIB_QPT_UMR		IB_QPT_RESERVED1
@@ -36,23 +36,23 @@ struct hw_wqe_ctrl_seg;
  * of a request which is several for the device, but for the last one. A part that
  * fails is seen.
  */
-#define CXIB_WC_MARK	U8_MAX
-#define CXIB_WC_PART	(U8_MAX - 1)
+#define CXIB_WC_NOP	U8_MAX
+#define CXIB_WC_SUB_WQE	(U8_MAX - 1)
 
 /**
- * struct cxib_send_entry - what was posted at a block of the send queue
+ * struct cxib_sq_entry - what was posted at a block of the send queue
  * @wr_id: what the poster calls it
  * @blocks: blocks that it takes; 0: no request begins here
  * @opcode: what its completion will say
  */
-struct cxib_send_entry {
+struct cxib_sq_entry {
 	u64 wr_id;
 	u8 blocks;
 	u8 opcode;
 };
 
 /**
- * struct cxib_send_queue - a ring of blocks
+ * struct cxib_sq - a ring of blocks
  * @offset: where it begins in the buffer of the queue pair
  * @log_size: log2 of its blocks
  * @mask: their number less one; for the kernel only
@@ -80,7 +80,7 @@ struct cxib_send_entry {
  * @consumed: blocks whose requests are done; protected by the lock of the
  *	completion queue, read without it
  */
-struct cxib_send_queue {
+struct cxib_sq {
 	size_t offset;
 	unsigned int log_size;
 	u32 mask;
@@ -91,7 +91,7 @@ struct cxib_send_queue {
 	u64 operations;
 	enum hw_fence_mode key_fence;
 	u64 key_mask;
-	struct cxib_send_entry *entries;
+	struct cxib_sq_entry *entries;
 	void __iomem *doorbell;
 	spinlock_t lock; /* posters */
 	u8 next_fence;
@@ -104,7 +104,7 @@ struct cxib_send_queue {
 };
 
 /**
- * struct cxib_receive_queue - a ring of requests
+ * struct cxib_rq - a ring of requests
  * @log_size: log2 of its requests
  * @log_stride: log2 of the bytes of one
  * @max_sge: data segments that a request can have
@@ -114,11 +114,11 @@ struct cxib_send_queue {
  * @consumed: requests that are done; protected by the lock of the completion
  *	queue, read without it
  */
-struct cxib_receive_queue {
+struct cxib_rq {
 	unsigned int log_size;
 	unsigned int log_stride;
 	unsigned int max_sge;
-	struct cxib_receive_entry *entries;
+	struct cxib_rq_entry *entries;
 	spinlock_t lock; /* posters */
 	u32 produced;
 	u32 consumed;
@@ -189,9 +189,9 @@ struct cxib_qp {
 	bool has_sends;
 	bool has_receives;
 	struct cxib_buffer buffer;
-	struct cxib_record record;
-	struct cxib_send_queue sends;
-	struct cxib_receive_queue receives;
+	struct cxib_dbr record;
+	struct cxib_sq sends;
+	struct cxib_rq receives;
 	struct cxib_reference reference;
 	struct list_head sender;
 	struct list_head receiver;
@@ -221,21 +221,21 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 }
 
 /* It sends for the queue pair of general services. */
-static inline bool cxib_qp_sends_for_service(const struct cxib_qp *qp)
+static inline bool cxib_qp_is_gsi_tx(const struct cxib_qp *qp)
 {
 	return qp->poster != &qp->ib;
 }
 
 /* Its requests may name memory by bus address: only the kernel knows those. */
-static inline bool cxib_qp_has_reserved_key(const struct cxib_qp *qp)
+static inline bool cxib_qp_uses_resd_lkey(const struct cxib_qp *qp)
 {
 	return !qp->is_user && qp->ib.device->local_dma_lkey;
 }
 
 /* It sends datagrams of the management, if need be for the queue pair that the kernel knows. */
-static inline bool cxib_qp_is_management(const struct cxib_qp *qp)
+static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 {
-	return cxib_qp_is_special(qp) || cxib_qp_sends_for_service(qp);
+	return cxib_qp_is_special(qp) || cxib_qp_is_gsi_tx(qp);
 }
 
 /* @state: enum ib_qp_state. With the mutex of the queue pair, or before others know it. */
@@ -251,7 +251,7 @@ static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
 }
 
 /* It sends by dynamic connections; the kernel has none of these. */
-static inline bool cxib_qp_is_initiator(const struct cxib_qp *qp)
+static inline bool cxib_qp_is_dci(const struct cxib_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_DRIVER && !qp->dct;
 }
@@ -265,7 +265,7 @@ static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
 static inline bool cxib_qp_is_connection(const struct cxib_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_RC || qp->ib.qp_type == IB_QPT_UC || cxib_qp_is_xrc(qp) ||
-	       cxib_qp_is_initiator(qp);
+	       cxib_qp_is_dci(qp);
 }
 
 static inline struct cxib_cq *cxib_send_cq(const struct cxib_qp *qp)
@@ -285,44 +285,44 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 #define CXIB_NO_USER_INDEX	0xffffff
 
 /* qp.c */
-int cxib_qp_prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
+int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context);
-int cxib_qp_start(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
-int cxib_create_queue_pair(struct ib_qp *ib, struct ib_qp_init_attr *init,
+int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
+int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata);
-int cxib_destroy_queue_pair(struct ib_qp *ib, struct ib_udata *udata);
-int cxib_query_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata);
+int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			  struct ib_qp_init_attr *init);
-struct cxib_qp *cxib_get_qp(struct cxib_verbs *verbs, u32 qpn);
+struct cxib_qp *cxib_get_qp(struct cxib_ibdev *verbs, u32 qpn);
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number);
-void cxib_qp_forget(struct cxib_qp *qp);
+void cxib_qp_clean(struct cxib_qp *qp);
 
 /* qp_size.c */
-int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init);
+int cxib_qp_size(const struct cxib_ibdev *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init);
 size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 
 /* qp_state.c */
-int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata);
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition);
 
 /* qp_drain.c */
-int cxib_drain_sends(struct cxib_qp *qp, bool notify);
-void cxib_resume_sends(struct cxib_qp *qp);
-bool cxib_sends_are_drained(struct cxib_qp *qp);
+int cxib_sq_drain(struct cxib_qp *qp, bool notify);
+void cxib_sq_resume(struct cxib_qp *qp);
+bool cxib_sq_is_drained(struct cxib_qp *qp);
 void cxib_drain_destroy(struct cxib_qp *qp);
 
 /* multicast.c */
-int cxib_attach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
-int cxib_detach_multicast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+int cxib_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
+int cxib_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid);
 
 /* restrack.c */
-int cxib_describe_cq(struct sk_buff *message, struct ib_cq *ib);
-int cxib_describe_qp(struct sk_buff *message, struct ib_qp *ib);
-int cxib_count_mr(struct sk_buff *message, struct ib_mr *ib);
+int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib);
+int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib);
+int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib);
 
 /* post_send.c, post_recv.c */
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,

@@ -27,18 +27,18 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
 	bool done;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	done = (s32)(qp->sends.consumed - end) >= 0 || cxib_cq_has_send(cq, qp->number, last);
+	done = (s32)(qp->sends.consumed - end) >= 0 || cxib_cq_has_send_cqe(cq, qp->number, last);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return done;
 }
 
 /**
- * cxib_sends_are_drained() - nothing is under way in the send queue
+ * cxib_sq_is_drained() - nothing is under way in the send queue
  * @qp: queue pair
  *
  * What has completed counts, whether it was polled or not.
  */
-bool cxib_sends_are_drained(struct cxib_qp *qp)
+bool cxib_sq_is_drained(struct cxib_qp *qp)
 {
 	u32 end;
 	u16 last;
@@ -51,7 +51,7 @@ bool cxib_sends_are_drained(struct cxib_qp *qp)
 	}
 	return !qp->has_sends || is_done(qp, end, last);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_sends_are_drained);
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_is_drained);
 
 /* Each time that draining was asked for there is one event. */
 static bool take_notice(struct cxib_qp *qp)
@@ -78,7 +78,7 @@ static void await_end(struct work_struct *work)
 
 	if (!READ_ONCE(qp->sends.held))
 		return;
-	if (!cxib_sends_are_drained(qp))
+	if (!cxib_sq_is_drained(qp))
 		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
 	else if (take_notice(qp) && qp->ib.event_handler)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
@@ -97,7 +97,7 @@ static int prepare(struct cxib_qp *qp)
 }
 
 /* Block at which the youngest request begins. */
-static u32 find_last(const struct cxib_send_queue *sends)
+static u32 find_last(const struct cxib_sq *sends)
 {
 	u32 at, last = sends->produced;
 
@@ -111,7 +111,7 @@ static u32 find_last(const struct cxib_send_queue *sends)
 
 static bool is_signalled(const struct cxib_qp *qp, u32 block)
 {
-	const struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, block);
+	const struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, block);
 
 	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
 }
@@ -119,12 +119,12 @@ static bool is_signalled(const struct cxib_qp *qp, u32 block)
 /* Says what is waited for. Returns -ENOMEM if there is no room for a mark. */
 static int choose_last(struct cxib_qp *qp)
 {
-	struct cxib_send_queue *sends = &qp->sends;
+	struct cxib_sq *sends = &qp->sends;
 	u32 last = find_last(sends);
 
 	if (last != sends->produced && !is_signalled(qp, last)) {
 		last = sends->produced;
-		if (!cxib_post_mark(qp))
+		if (!cxib_post_nop(qp))
 			return -ENOMEM;
 	}
 	qp->drain->end = sends->produced;
@@ -149,7 +149,7 @@ static int hold(struct cxib_qp *qp, bool notify)
 }
 
 /**
- * cxib_drain_sends() - from RTS to SQD
+ * cxib_sq_drain() - from RTS to SQD
  * @qp: queue pair of the kernel
  * @notify: tell with an event when the send queue is drained
  *
@@ -158,7 +158,7 @@ static int hold(struct cxib_qp *qp, bool notify)
  * itself; -ENOMEM, also when the send queue is full of requests without
  * completion.
  */
-int cxib_drain_sends(struct cxib_qp *qp, bool notify)
+int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 {
 	int err;
 
@@ -176,22 +176,22 @@ int cxib_drain_sends(struct cxib_qp *qp, bool notify)
 		queue_delayed_work(system_wq, &qp->drain->work, 0);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_drain_sends);
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_drain);
 
 /**
- * cxib_resume_sends() - the device is told of what was posted meanwhile
+ * cxib_sq_resume() - the device is told of what was posted meanwhile
  * @qp: queue pair; nothing happens unless it is in SQD because of the driver
  */
-void cxib_resume_sends(struct cxib_qp *qp)
+void cxib_sq_resume(struct cxib_qp *qp)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sends.lock, flags);
 	qp->sends.held = false;
-	cxib_ring_sends(qp);
+	cxib_sq_ring_db(qp);
 	spin_unlock_irqrestore(&qp->sends.lock, flags);
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_resume_sends);
+EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
 
 /**
  * cxib_drain_destroy() - no event comes any more

@@ -31,7 +31,7 @@ static unsigned int key_request(enum ib_qp_type type, u32 flags)
 	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
 		return 0;
 	if (flags & IB_QP_CREATE_INTEGRITY_EN)
-		return CXIB_SIGNED_REGISTRATION_BLOCKS * CXIB_SEND_BLOCK;
+		return CXIB_SIG_REG_WQEBBS * CXIB_WQEBB_SIZE;
 	return sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_umr_ctrl_seg) +
 	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
 }
@@ -42,21 +42,21 @@ static unsigned int request_size(const struct ib_qp_init_attr *init)
 	const struct ib_qp_cap *cap = &init->cap;
 	unsigned int inlined = cap->max_inline_data ?
 			       ALIGN(sizeof(struct hw_wqe_inline_seg) + cap->max_inline_data,
-				     CXIB_OCTWORD) : 0;
+				     CXIB_DS_SIZE) : 0;
 	unsigned int pointers = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
 
 	return max(send_header(init->qp_type) + max(inlined, pointers),
 		   key_request(init->qp_type, init->create_flags));
 }
 
-static int refuse(const struct cxib_verbs *verbs, const char *name, u32 value, u32 limit)
+static int refuse(const struct cxib_ibdev *verbs, const char *name, u32 value, u32 limit)
 {
 	ibdev_dbg(&verbs->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
 		  value, limit);
 	return -EINVAL;
 }
 
-static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp,
+static int size_sends(const struct cxib_ibdev *verbs, struct cxib_qp *qp,
 		      struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
@@ -78,24 +78,24 @@ static int size_sends(const struct cxib_verbs *verbs, struct cxib_qp *qp,
 	most_inline = longest - header - sizeof(struct hw_wqe_inline_seg);
 	if (cap->max_inline_data > most_inline)
 		return refuse(verbs, "max_inline_data", cap->max_inline_data, most_inline);
-	request = DIV_ROUND_UP(request_size(init), CXIB_SEND_BLOCK);
+	request = DIV_ROUND_UP(request_size(init), CXIB_WQEBB_SIZE);
 	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
 		return refuse(verbs, "max_send_wr", cap->max_send_wr,
 			      BIT(caps->log_max_qp_sz) / request);
 	blocks = roundup_pow_of_two(cap->max_send_wr * request);
 	qp->sends.log_size = ilog2(blocks);
 	qp->sends.mask = blocks - 1;
-	qp->sends.max_inline = min(request * CXIB_SEND_BLOCK - header -
+	qp->sends.max_inline = min(request * CXIB_WQEBB_SIZE - header -
 				   (unsigned int)sizeof(struct hw_wqe_inline_seg), most_inline);
 	cap->max_inline_data = qp->sends.max_inline;
-	qp->sends.max_sge = (request * CXIB_SEND_BLOCK - header) / sizeof(struct hw_wqe_data_seg);
+	qp->sends.max_sge = (request * CXIB_WQEBB_SIZE - header) / sizeof(struct hw_wqe_data_seg);
 	qp->sends.max_sge = min(qp->sends.max_sge, most);
 	cap->max_send_sge = qp->sends.max_sge;
 	cap->max_send_wr = blocks / request;
 	return 0;
 }
 
-static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
+static int size_receives(const struct cxib_ibdev *verbs, struct cxib_qp *qp,
 			 struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
@@ -116,7 +116,7 @@ static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
 	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
 	/* The send queue behind it begins at a block. */
 	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
-		      CXIB_SEND_BLOCK / stride);
+		      CXIB_WQEBB_SIZE / stride);
 	qp->receives.log_stride = ilog2(stride);
 	qp->receives.log_size = ilog2(count);
 	qp->receives.max_sge = stride / sizeof(struct hw_wqe_data_seg);
@@ -133,7 +133,7 @@ static int size_receives(const struct cxib_verbs *verbs, struct cxib_qp *qp,
  *
  * Return: 0, or -EINVAL when more is wanted than the device can do.
  */
-int cxib_qp_size(const struct cxib_verbs *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init)
+int cxib_qp_size(const struct cxib_ibdev *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
 	int err;
 
@@ -157,7 +157,7 @@ size_t cxib_qp_buffer_size(const struct cxib_qp *qp)
 	size_t size = qp->sends.offset;
 
 	if (qp->has_sends)
-		size += BIT(qp->sends.log_size + CXIB_LOG_SEND_BLOCK);
+		size += BIT(qp->sends.log_size + CXIB_LOG_WQEBB_SIZE);
 	return size;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_buffer_size);

@@ -155,7 +155,7 @@ static u32 migration_state(enum ib_mig_state state)
 static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			struct hw_qpc *context)
 {
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
 	u8 depth = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
 						     qp->responder_depth;
@@ -171,7 +171,7 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-static void fill_path(const struct cxib_verbs *verbs, struct hw_ads *path,
+static void fill_path(const struct cxib_ibdev *verbs, struct hw_ads *path,
 		      const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
@@ -194,7 +194,7 @@ static void fill_path(const struct cxib_verbs *verbs, struct hw_ads *path,
 static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct hw_qpc *context)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	struct hw_ads *primary = hw_qpc_primary_address_path(context);
 	struct hw_ads *alternate = hw_qpc_secondary_address_path(context);
 
@@ -229,7 +229,7 @@ static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr 
 	} else {
 		if (mask & IB_QP_PATH_MTU)
 			hw_qpc_set_mtu(context, attr->path_mtu);
-		hw_qpc_set_log_msg_max(context, to_verbs(qp->ib.device)->hw->caps.log_max_msg);
+		hw_qpc_set_log_msg_max(context, to_ibdev(qp->ib.device)->hw->caps.log_max_msg);
 	}
 }
 
@@ -255,18 +255,18 @@ static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_q
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_qpc *context)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
 
 	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
 						     attr->path_mig_state : IB_MIG_MIGRATED));
 	/* The device reads it when the queue pair gets its port. */
-	hw_qpc_set_counter_set_id(context, cxib_counter_set(verbs, port));
+	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(verbs, port));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
-	hw_qpc_set_rlky(context, cxib_qp_has_reserved_key(qp));
+	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
-	if (cxib_qp_sends_for_service(qp))
+	if (cxib_qp_is_gsi_tx(qp))
 		hw_qpc_set_deth_sqpn(context, CXIB_GSI_NUMBER);
 	if (mask & IB_QP_SQ_PSN)
 		hw_qpc_set_next_send_psn(context, attr->sq_psn & PSN_MASK);
@@ -315,7 +315,7 @@ static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 lea
 /* Of the addresses the core has looked at the GIDs only. */
 static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 {
-	const struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 
 	if (rdma_ah_get_dlid(attr) > U16_MAX)
 		return refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
@@ -339,7 +339,7 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	int err = 0;
 
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
-	    !to_verbs(qp->ib.device)->hw->caps.apm) {
+	    !to_ibdev(qp->ib.device)->hw->caps.apm) {
 		ibdev_dbg(qp->ib.device, "the device has no path migration\n");
 		return -EOPNOTSUPP;
 	}
@@ -352,8 +352,8 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 
 static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	const struct ib_device_attr *most = &to_verbs(qp->ib.device)->ib.attrs;
-	const struct cxib_device_caps *caps = &to_verbs(qp->ib.device)->hw->caps;
+	const struct ib_device_attr *most = &to_ibdev(qp->ib.device)->ib.attrs;
+	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	const u32 most_dynamic = BIT(min(caps->log_max_ra_req_dc, caps->log_max_ra_res_dc));
 	const struct {
 		int attribute;
@@ -374,7 +374,7 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, RETRIES_MAX },
 		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, RETRIES_MAX },
 		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic, 0,
-		  cxib_qp_is_initiator(qp) ? most_dynamic : most->max_qp_init_rd_atom },
+		  cxib_qp_is_dci(qp) ? most_dynamic : most->max_qp_init_rd_atom },
 		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic, 0,
 		  most->max_qp_rd_atom },
 		{ IB_QP_PATH_MIG_STATE, "path_mig_state", attr->path_mig_state, IB_MIG_MIGRATED,
@@ -408,7 +408,7 @@ static bool is_possible(const struct cxib_qp *qp, enum ib_qp_state from, enum ib
 
 static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
@@ -434,7 +434,7 @@ static int change_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 	int err;
 
 	err = cxib_qp_transition(qp, attr, mask, &transition);
-	return err ?: cxib_modify_qp(commands_of(to_verbs(qp->ib.device)), &transition);
+	return err ?: cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
 }
 
 /* The device has stopped as well, because of a signature: then it has to be told to go on. */
@@ -443,7 +443,7 @@ static int query_stopped(struct cxib_qp *qp, bool *stopped)
 	struct hw_qpc context;
 	int err;
 
-	err = cxib_query_qp(commands_of(to_verbs(qp->ib.device)), cxib_qp_uid(qp), qp->number,
+	err = cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp), qp->number,
 			    &context);
 	if (!err)
 		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
@@ -464,7 +464,7 @@ static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 			  qp->number, mask & ~CHANGES_WHILE_HELD);
 		return -EOPNOTSUPP;
 	}
-	if (!cxib_sends_are_drained(qp)) {
+	if (!cxib_sq_is_drained(qp)) {
 		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->number);
 		return -EBUSY;
 	}
@@ -476,18 +476,18 @@ static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 	if (stopped || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
 		err = change_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
 	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS)
-		cxib_resume_sends(qp);
+		cxib_sq_resume(qp);
 	return err;
 }
 
 /* What was posted while it was held is flushed like the rest. */
 static int change_to_error(struct cxib_qp *qp)
 {
-	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
-	int err = cxib_qp_to_error(commands, cxib_qp_uid(qp), qp->number);
+	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
+	int err = cxib_cmd_2err_qp(commands, cxib_qp_uid(qp), qp->number);
 
 	if (!err)
-		cxib_resume_sends(qp);
+		cxib_sq_resume(qp);
 	return err;
 }
 
@@ -506,18 +506,18 @@ static bool resumes_sending(const struct ib_qp_attr *attr, int mask)
 
 static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_command_queue *commands = commands_of(to_verbs(qp->ib.device));
+	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
 
 	if (qp->dct)
 		return cxib_dct_change(qp, attr, mask);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
-		return cxib_qp_to_reset(commands, cxib_qp_uid(qp), qp->number);
+		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->number);
 	if (qp->sends.held)
 		return change_held(qp, attr, mask);
 	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
-		return cxib_drain_sends(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 					attr->en_sqd_async_notify);
 	return change_in_device(qp, attr, mask);
 }
@@ -529,17 +529,17 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
  */
 static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_verbs *verbs = to_verbs(qp->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
 	struct cxib_command_queue *commands = commands_of(verbs);
 	int err = -EIO;
 
-	if (!cxib_command_queue_is_broken(commands))
+	if (!cxib_command_queue_is_fatal(commands))
 		err = execute(qp, attr, mask);
-	if (!err || !cxib_command_queue_is_broken(commands))
+	if (!err || !cxib_command_queue_is_fatal(commands))
 		return err;
 	if (ends(attr, mask)) {
-		cxib_hw_quiesce(verbs->hw);
-		cxib_resume_sends(qp);
+		cxib_hw_dma_off(verbs->hw);
+		cxib_sq_resume(qp);
 		return 0;
 	}
 	return cxib_qp_is_special(qp) && resumes_sending(attr, mask) ? 0 : err;
@@ -560,7 +560,7 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	if (!(mask & IB_QP_STATE))
 		return;
 	if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET) {
-		cxib_qp_forget(qp);
+		cxib_qp_clean(qp);
 		qp->access = 0;
 		qp->responder_depth = 0;
 		qp->initiator_depth = 0;
@@ -574,7 +574,7 @@ static bool is_resumption(const struct ib_qp_attr *attr, int mask)
 	       attr->qp_state == IB_QPS_RTS;
 }
 
-int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
 	struct cxib_qp *qp = to_qp(ib);
@@ -585,7 +585,7 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	/* The library may want what the driver has not heard of. */
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EOPNOTSUPP;
-	if (qp->gsi && is_resumption(attr, mask) && !cxib_gsi_resume(qp))
+	if (qp->gsi && is_resumption(attr, mask) && !cxib_gsi_recover_sqe(qp))
 		return 0;
 	mutex_lock(&qp->mutex);
 	err = check(qp, attr, mask);
@@ -595,7 +595,7 @@ int cxib_modify_queue_pair(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		remember(qp, attr, mask);
 	mutex_unlock(&qp->mutex);
 	if (!err && qp->gsi)
-		cxib_gsi_follow(qp, attr, mask);
+		cxib_gsi_modify(qp, attr, mask);
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_modify_queue_pair);
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_qp_kernel);

@@ -60,7 +60,7 @@ static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
 }
 
 /* In memory there is metadata just for the blocks, if it is not among the data. */
-static bool metadata_fits(const struct cxib_signed_mr *mr)
+static bool metadata_fits(const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
 	u32 interval = memory->sig.dif.pi_interval;
@@ -74,7 +74,7 @@ static bool metadata_fits(const struct cxib_signed_mr *mr)
 }
 
 /* Data without metadata, wherever that is. */
-static u32 raw_length(const struct cxib_signed_mr *mr)
+static u32 raw_length(const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
 	u32 interval = memory->sig.dif.pi_interval;
@@ -128,7 +128,7 @@ static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u
 }
 
 /**
- * cxib_fill_signature_format() - how the data of a region is signed
+ * cxib_fill_bsf() - how the data of a region is signed
  * @format: filled
  * @mr: region that was mapped, and whose sig_attrs say how
  *
@@ -136,7 +136,7 @@ static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u
  * Return: 0, or -EINVAL for a kind of signature, a block size or a seed that the
  * device does not have, and for metadata of another size than the blocks need.
  */
-int cxib_fill_signature_format(struct hw_bsf *format, const struct cxib_signed_mr *mr)
+int cxib_fill_bsf(struct hw_bsf *format, const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
 	struct hw_bsf_basic *basic = hw_bsf_basic(format);
@@ -160,4 +160,4 @@ int cxib_fill_signature_format(struct hw_bsf *format, const struct cxib_signed_m
 	}
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_fill_signature_format);
+EXPORT_SYMBOL_IF_KUNIT(cxib_fill_bsf);

@@ -25,26 +25,26 @@
 #define WIRE		0
 #define MEMORY		1
 
-static int create_key_of_pieces(struct cxib_signed_mr *mr, struct ib_pd *pd)
+static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_ibdev *verbs = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
 		.pd = to_pd(pd)->number,
-		.variant = cxib_next_key_variant(verbs),
+		.variant = cxib_next_mkey_variant(verbs),
 		.indirect = true,
 		.log_page_size = PAGE_SHIFT,
 		.octwords = mr->mr.list_size / sizeof(struct hw_klm),
 	};
 
-	return cxib_create_mkey(commands_of(verbs), &params, &mr->pieces_key);
+	return cxib_cmd_create_mkey(commands_of(verbs), &params, &mr->pieces_key);
 }
 
-static int create_key(struct cxib_signed_mr *mr, struct ib_pd *pd)
+static int create_key(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
-	struct cxib_verbs *verbs = to_verbs(pd->device);
+	struct cxib_ibdev *verbs = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
 		.pd = to_pd(pd)->number,
-		.variant = cxib_next_key_variant(verbs),
+		.variant = cxib_next_mkey_variant(verbs),
 		.indirect = true,
 		.is_signed = true,
 		.log_page_size = PAGE_SHIFT,
@@ -52,44 +52,44 @@ static int create_key(struct cxib_signed_mr *mr, struct ib_pd *pd)
 	};
 	int err;
 
-	err = cxib_create_mkey(commands_of(verbs), &params, &mr->mr.ib.lkey);
+	err = cxib_cmd_create_mkey(commands_of(verbs), &params, &mr->mr.ib.lkey);
 	mr->mr.ib.rkey = mr->mr.ib.lkey;
 	return err;
 }
 
-static void destroy_key(struct cxib_verbs *verbs, u32 key)
+static void destroy_key(struct cxib_ibdev *verbs, u32 key)
 {
-	cxib_end_in_device(verbs, NULL, cxib_destroy_mkey(commands_of(verbs), key));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), key));
 }
 
-static int create_variables(struct cxib_signed_mr *mr, struct ib_pd *pd)
+static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	u32 numbers[CXIB_PSV_COUNT];
 	int err;
 
-	err = cxib_create_psv(commands_of(to_verbs(pd->device)), to_pd(pd)->number, numbers);
+	err = cxib_cmd_create_psv(commands_of(to_ibdev(pd->device)), to_pd(pd)->number, numbers);
 	mr->wire_variable = numbers[WIRE];
 	mr->memory_variable = numbers[MEMORY];
 	return err;
 }
 
-static void destroy_variables(struct cxib_verbs *verbs, struct cxib_signed_mr *mr)
+static void destroy_variables(struct cxib_ibdev *verbs, struct cxib_sig_mr *mr)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
 
-	cxib_end_in_device(verbs, NULL, cxib_destroy_psv(commands, mr->wire_variable));
-	cxib_end_in_device(verbs, NULL, cxib_destroy_psv(commands, mr->memory_variable));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_psv(commands, mr->wire_variable));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_psv(commands, mr->memory_variable));
 }
 
 /* From here on completions with errors find the region. */
-static int create_in_device(struct cxib_verbs *verbs, struct cxib_signed_mr *mr, struct ib_pd *pd)
+static int create_in_device(struct cxib_ibdev *verbs, struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	int err;
 
-	err = create_variables(mr, pd);
+	err = create_psvs(mr, pd);
 	if (err)
 		return err;
-	err = create_key_of_pieces(mr, pd);
+	err = create_klm_mkey(mr, pd);
 	if (err)
 		goto destroy_variables;
 	err = create_key(mr, pd);
@@ -112,19 +112,19 @@ destroy_variables:
 
 static int check_sizes(struct ib_pd *ib, u32 data_most, u32 metadata_most)
 {
-	if (!to_verbs(ib->device)->hw->caps.sho)
+	if (!to_ibdev(ib->device)->hw->caps.sho)
 		return -EOPNOTSUPP;
-	if (data_most && data_most <= CXIB_SIGNED_PIECES_MAX &&
-	    metadata_most <= CXIB_SIGNED_PIECES_MAX)
+	if (data_most && data_most <= CXIB_SIG_KLMS_MAX &&
+	    metadata_most <= CXIB_SIG_KLMS_MAX)
 		return 0;
 	ibdev_dbg(ib->device,
 		  "a region with signatures of %u pieces of data and %u of metadata is not possible, up to %u of each are\n",
-		  data_most, metadata_most, CXIB_SIGNED_PIECES_MAX);
+		  data_most, metadata_most, CXIB_SIG_KLMS_MAX);
 	return -EINVAL;
 }
 
 /**
- * cxib_alloc_signed_mr() - a region with signatures that requests register
+ * cxib_alloc_mr_integrity() - a region with signatures that requests register
  * @ib: protection domain
  * @data_most: pieces of data that it can have
  * @metadata_most: pieces of metadata
@@ -132,17 +132,17 @@ static int check_sizes(struct ib_pd *ib, u32 data_most, u32 metadata_most)
  * Context: process context, may sleep.
  * Return: the region; its key is free. ERR_PTR(): -EOPNOTSUPP when the device
  * has no signatures, -EINVAL when there are too many pieces, -ENOMEM; as
- * cxib_pd_prepare_key().
+ * cxib_pd_create_dma_mkey().
  */
-struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata_most)
+struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 data_most, u32 metadata_most)
 {
-	struct cxib_signed_mr *mr;
+	struct cxib_sig_mr *mr;
 	int err;
 
 	err = check_sizes(ib, data_most, metadata_most);
 	if (err)
 		return ERR_PTR(err);
-	err = cxib_pd_prepare_key(ib);
+	err = cxib_pd_create_dma_mkey(ib);
 	if (err)
 		return ERR_PTR(err);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
@@ -153,37 +153,37 @@ struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata
 	mr->mr.is_indirect = true;
 	mr->mr.entry_size = sizeof(struct hw_klm);
 	mr->mr.entry_most = data_most + metadata_most;
-	err = cxib_make_key_list(ib->device, &mr->mr);
+	err = cxib_mr_alloc_descs(ib->device, &mr->mr);
 	if (err)
 		goto free_mr;
-	err = create_in_device(to_verbs(ib->device), mr, ib);
+	err = create_in_device(to_ibdev(ib->device), mr, ib);
 	if (err)
 		goto free_list;
 	return &mr->mr.ib;
 
 free_list:
-	cxib_free_key_list(ib->device, &mr->mr);
+	cxib_mr_free_descs(ib->device, &mr->mr);
 free_mr:
 	kfree(mr);
 	return ERR_PTR(err);
 }
 
 /**
- * cxib_free_signed_mr() - no request can use a region with signatures any more
+ * cxib_free_sig_mr() - no request can use a region with signatures any more
  * @mr: region; freed
  *
  * Context: process context, may sleep.
  */
-void cxib_free_signed_mr(struct cxib_signed_mr *mr)
+void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 {
-	struct cxib_verbs *verbs = to_verbs(mr->mr.ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(mr->mr.ib.device);
 
 	/* First, so that no other region has the same index yet. */
 	xa_erase_irq(&verbs->signed_regions, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
 	destroy_key(verbs, mr->mr.ib.lkey);
 	destroy_key(verbs, mr->pieces_key);
 	destroy_variables(verbs, mr);
-	cxib_free_key_list(&verbs->ib, &mr->mr);
+	cxib_mr_free_descs(&verbs->ib, &mr->mr);
 	kfree(mr);
 }
 
@@ -215,7 +215,7 @@ static u64 length_of(const struct pieces *pieces)
 }
 
 /* What the pieces key has, from its entry number @first on. */
-static void list_pieces(struct cxib_signed_mr *mr, unsigned int first, const struct pieces *pieces)
+static void list_pieces(struct cxib_sig_mr *mr, unsigned int first, const struct pieces *pieces)
 {
 	struct hw_klm *entry = (struct hw_klm *)mr->mr.list + first;
 	unsigned int skip = take_offset(pieces);
@@ -229,10 +229,10 @@ static void list_pieces(struct cxib_signed_mr *mr, unsigned int first, const str
 	}
 }
 
-static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
+static void map_with_list(struct cxib_sig_mr *mr, const struct pieces *data,
 			  const struct pieces *metadata)
 {
-	struct device *dev = to_verbs(mr->mr.ib.device)->hw->bus->dev;
+	struct device *dev = to_ibdev(mr->mr.ib.device)->hw->bus->dev;
 	struct cxib_mr *pieces = &mr->mr;
 
 	dma_sync_single_for_cpu(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
@@ -240,7 +240,7 @@ static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
 	list_pieces(mr, 0, data);
 	list_pieces(mr, data->count, metadata);
 	dma_sync_single_for_device(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
-	cxib_key_list_filled(pieces, data->count + metadata->count);
+	cxib_mr_set_ndescs(pieces, data->count + metadata->count);
 	mr->data.key = mr->pieces_key;
 	mr->data.address = 0;
 	mr->metadata.key = mr->pieces_key;
@@ -248,12 +248,12 @@ static void map_with_list(struct cxib_signed_mr *mr, const struct pieces *data,
 }
 
 /* The key of all memory will do. */
-static void map_directly(struct cxib_signed_mr *mr, const struct pieces *data,
+static void map_directly(struct cxib_sig_mr *mr, const struct pieces *data,
 			 const struct pieces *metadata)
 {
 	const u32 key = to_pd(mr->mr.ib.pd)->key;
 
-	cxib_key_list_filled(&mr->mr, 0);
+	cxib_mr_set_ndescs(&mr->mr, 0);
 	mr->data.key = key;
 	mr->data.address = sg_dma_address(data->list) + take_offset(data);
 	mr->metadata.key = key;
@@ -262,7 +262,7 @@ static void map_directly(struct cxib_signed_mr *mr, const struct pieces *data,
 		mr->metadata.address = sg_dma_address(metadata->list) + take_offset(metadata);
 }
 
-static int map(struct cxib_signed_mr *mr, const struct pieces *data, const struct pieces *metadata)
+static int map(struct cxib_sig_mr *mr, const struct pieces *data, const struct pieces *metadata)
 {
 	u64 data_length, metadata_length;
 
@@ -284,7 +284,7 @@ static int map(struct cxib_signed_mr *mr, const struct pieces *data, const struc
 }
 
 /**
- * cxib_map_signed_mr() - says what memory a region with signatures will be for
+ * cxib_map_mr_sg_pi() - says what memory a region with signatures will be for
  * @ib: region that nothing uses
  * @data: pieces of data, of any length and place
  * @data_count: their number
@@ -299,13 +299,13 @@ static int map(struct cxib_signed_mr *mr, const struct pieces *data, const struc
  * Return: 0; -ENOMEM when there are more pieces than the region was made for,
  * -EINVAL when there is no data, or 4 GiB and more.
  */
-int cxib_map_signed_mr(struct ib_mr *ib, struct scatterlist *data, int data_count,
+int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count,
 		       unsigned int *data_offset, struct scatterlist *metadata,
 		       int metadata_count, unsigned int *metadata_offset)
 {
 	const struct pieces data_pieces = { data, data_count, data_offset };
 	const struct pieces metadata_pieces = { metadata, metadata_count, metadata_offset };
-	struct cxib_signed_mr *mr = to_signed_mr(ib);
+	struct cxib_sig_mr *mr = to_signed_mr(ib);
 	int err;
 
 	err = map(mr, &data_pieces, &metadata_pieces);
@@ -316,7 +316,7 @@ int cxib_map_signed_mr(struct ib_mr *ib, struct scatterlist *data, int data_coun
 	ib->sig_attrs->meta_length = mr->metadata.length;
 	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_map_signed_mr);
+EXPORT_SYMBOL_IF_KUNIT(cxib_map_mr_sg_pi);
 
 /* The part that is wrong; the first one in the block, should there be several. */
 static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *error)
@@ -351,10 +351,10 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
  *
  * Context: any.
  */
-void cxib_note_signature_error(struct cxib_verbs *verbs, const struct hw_sig_err_cqe *entry)
+void cxib_note_signature_error(struct cxib_ibdev *verbs, const struct hw_sig_err_cqe *entry)
 {
 	const u32 index = hw_sig_err_cqe_get_mkey(entry) >> KEY_INDEX_SHIFT;
-	struct cxib_signed_mr *mr;
+	struct cxib_sig_mr *mr;
 	unsigned long flags;
 
 	/* As long as this lock is held the region stays. */
@@ -371,7 +371,7 @@ void cxib_note_signature_error(struct cxib_verbs *verbs, const struct hw_sig_err
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
 
-static void take_error(struct cxib_signed_mr *mr, struct ib_mr_status *status)
+static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 {
 	unsigned long flags;
 

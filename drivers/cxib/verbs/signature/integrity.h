@@ -12,25 +12,25 @@
 #define CXIB_DIF_SIZE	8
 
 /* Pieces of data that a region with signatures can have, and of metadata. */
-#define CXIB_SIGNED_PIECES_MAX	(CXIB_REGISTRATION_MAX / 2)
+#define CXIB_SIG_KLMS_MAX	(CXIB_FAST_REG_MAX / 2)
 
 struct hw_bsf;
 struct hw_sig_err_cqe;
 
 /**
- * struct cxib_signed_range - memory that is one for the device
+ * struct cxib_sig_range - memory that is one for the device
  * @key: of it; 0: there is none
  * @address: as requests with this key have it
  * @length: its bytes
  */
-struct cxib_signed_range {
+struct cxib_sig_range {
 	u32 key;
 	u64 address;
 	u32 length;
 };
 
 /**
- * struct cxib_signed_mr - a memory region with signatures
+ * struct cxib_sig_mr - a memory region with signatures
  * @mr: region; its list is that of the pieces of data, then those of metadata
  * @pieces_key: key of these pieces, for the region only; requests register it too
  * @wire_variable: where the device keeps the signature of the form on the wire
@@ -45,13 +45,13 @@ struct cxib_signed_range {
  * @has_error: @error was not asked for yet
  * @error: the last one
  */
-struct cxib_signed_mr {
+struct cxib_sig_mr {
 	struct cxib_mr mr;
 	u32 pieces_key;
 	u32 wire_variable;
 	u32 memory_variable;
-	struct cxib_signed_range data;
-	struct cxib_signed_range metadata;
+	struct cxib_sig_range data;
+	struct cxib_sig_range metadata;
 	spinlock_t lock; /* see above */
 	u8 expected_errors;
 	bool is_unchecked;
@@ -59,21 +59,21 @@ struct cxib_signed_mr {
 	struct ib_sig_err error;
 };
 
-static inline struct cxib_signed_mr *to_signed_mr(struct ib_mr *ib)
+static inline struct cxib_sig_mr *to_signed_mr(struct ib_mr *ib)
 {
-	return container_of(to_mr(ib), struct cxib_signed_mr, mr);
+	return container_of(to_mr(ib), struct cxib_sig_mr, mr);
 }
 
 /* integrity.c */
-struct ib_mr *cxib_alloc_signed_mr(struct ib_pd *ib, u32 data_most, u32 metadata_most);
-int cxib_map_signed_mr(struct ib_mr *ib, struct scatterlist *data, int data_count,
+struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 data_most, u32 metadata_most);
+int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count,
 		       unsigned int *data_offset, struct scatterlist *metadata,
 		       int metadata_count, unsigned int *metadata_offset);
 int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status);
-void cxib_free_signed_mr(struct cxib_signed_mr *mr);
-void cxib_note_signature_error(struct cxib_verbs *verbs, const struct hw_sig_err_cqe *entry);
+void cxib_free_sig_mr(struct cxib_sig_mr *mr);
+void cxib_note_signature_error(struct cxib_ibdev *verbs, const struct hw_sig_err_cqe *entry);
 
 /* signature_format.c */
-int cxib_fill_signature_format(struct hw_bsf *format, const struct cxib_signed_mr *mr);
+int cxib_fill_bsf(struct hw_bsf *format, const struct cxib_sig_mr *mr);
 
 #endif

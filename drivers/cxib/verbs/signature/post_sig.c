@@ -40,7 +40,7 @@ struct part {
 /* Signals nothing, unless it fails. */
 static void write_control(struct cxib_qp *qp, const struct part *part)
 {
-	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, qp->sends.produced);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sends.produced);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX, part->opcode);
 	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, part->octwords);
@@ -51,14 +51,14 @@ static void write_control(struct cxib_qp *qp, const struct part *part)
 /* The entries of the blocks are written before anybody can see that they are used. */
 static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, u8 completion)
 {
-	struct cxib_send_queue *sends = &qp->sends;
-	u32 blocks = DIV_ROUND_UP(part->octwords, CXIB_OCTWORDS_IN_BLOCK);
+	struct cxib_sq *sends = &qp->sends;
+	u32 blocks = DIV_ROUND_UP(part->octwords, CXIB_DS_PER_WQEBB);
 	u32 i;
 
 	write_control(qp, part);
 	for (i = 1; i < blocks; i++)
 		sends->entries[(sends->produced + i) & sends->mask].blocks = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_send_entry){
+	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id,
 		.blocks = blocks,
 		.opcode = completion,
@@ -67,7 +67,7 @@ static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, 
 	smp_store_release(&sends->produced, sends->produced + blocks);
 }
 
-static void register_pieces(struct cxib_qp *qp, const struct cxib_signed_mr *mr, u64 wr_id)
+static void register_pieces(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
 {
 	struct part part = {
 		.opcode = HW_WQE_OPCODE_UMR,
@@ -75,20 +75,20 @@ static void register_pieces(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
 		.key = mr->pieces_key,
 	};
 
-	part.octwords = cxib_write_pieces(qp, &mr->mr, mr->pieces_key,
-					  cxib_send_block(qp, qp->sends.produced));
-	finish_part(qp, &part, wr_id, CXIB_WC_PART);
+	part.octwords = cxib_write_klm_umr(qp, &mr->mr, mr->pieces_key,
+					  cxib_sq_wqebb(qp, qp->sends.produced));
+	finish_part(qp, &part, wr_id, CXIB_WC_SUB_WQE);
 }
 
 /* Bytes of memory that belong to the region. */
-static u32 length_in_memory(const struct cxib_signed_mr *mr)
+static u32 length_in_memory(const struct cxib_sig_mr *mr)
 {
 	if (mr->mr.ib.sig_attrs->mem.sig_type == IB_SIG_TYPE_NONE)
 		return mr->data.length;
 	return mr->data.length + mr->metadata.length;
 }
 
-static void fill_key(struct hw_mkey_seg *segment, const struct cxib_signed_mr *mr,
+static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 		     const struct ib_reg_wr *wr)
 {
 	const u32 access = wr->access;
@@ -102,17 +102,17 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_signed_mr *m
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->expected_errors, 1, 0);
 	hw_set_u64(&segment->dw[4], mr->mr.ib.iova);
 	hw_set_u64(&segment->dw[6], length_in_memory(mr));
-	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_OCTWORD);
+	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_DS_SIZE);
 	segment->dw[9] = 0;
 	hw_set_u64(&segment->dw[10], 0);
 	segment->dw[12] = 0;
-	segment->dw[13] = hw_mkey_seg_pack_34(CXIB_OCTWORDS_IN_BLOCK);
+	segment->dw[13] = hw_mkey_seg_pack_34(CXIB_DS_PER_WQEBB);
 	segment->dw[14] = hw_mkey_seg_pack_38(0, PAGE_SHIFT);
 	segment->dw[15] = 0;
 }
 
 /* In memory each block is followed by what belongs to it, wherever that lies. */
-static void fill_strided_block(void *ranges, const struct cxib_signed_mr *mr)
+static void fill_strided_block(void *ranges, const struct cxib_sig_mr *mr)
 {
 	const u32 interval = mr->mr.ib.sig_attrs->mem.sig.dif.pi_interval;
 	struct hw_stride_block_ctrl_seg *header = ranges;
@@ -125,9 +125,9 @@ static void fill_strided_block(void *ranges, const struct cxib_signed_mr *mr)
 				   mr->metadata.address);
 }
 
-static void fill_ranges(void *ranges, const struct cxib_signed_mr *mr)
+static void fill_ranges(void *ranges, const struct cxib_sig_mr *mr)
 {
-	memset(ranges, 0, CXIB_SEND_BLOCK);
+	memset(ranges, 0, CXIB_WQEBB_SIZE);
 	if (length_in_memory(mr) != mr->data.length)
 		fill_strided_block(ranges, mr);
 	else
@@ -135,13 +135,13 @@ static void fill_ranges(void *ranges, const struct cxib_signed_mr *mr)
 }
 
 /* It needs the key of the pieces, and nobody may use the region's own any more. */
-static enum hw_fence_mode region_fence(const struct cxib_send_queue *sends)
+static enum hw_fence_mode region_fence(const struct cxib_sq *sends)
 {
 	return sends->key_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
 							sends->key_fence;
 }
 
-static void register_region(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
+static void register_region(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 			    const struct ib_reg_wr *wr, const struct hw_bsf *format)
 {
 	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
@@ -155,16 +155,16 @@ static void register_region(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
 		.key = wr->key,
 	};
 	const u32 first = qp->sends.produced;
-	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, first);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, first);
 
 	/* Without an offset of the translation its field is the length of the format. */
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 HW_UMR_FLAGS_INLINE | HW_UMR_FLAGS_CHECK_NOT_FREE,
-				 CXIB_OCTWORDS_IN_BLOCK, sizeof(*format) / CXIB_OCTWORD, mask, 0);
-	fill_key(cxib_send_block(qp, first + KEY_BLOCK), mr, wr);
-	fill_ranges(cxib_send_block(qp, first + RANGES_BLOCK), mr);
-	memcpy(cxib_send_block(qp, first + FORMAT_BLOCK), format, sizeof(*format));
-	finish_part(qp, &part, wr->wr.wr_id, CXIB_WC_PART);
+				 CXIB_DS_PER_WQEBB, sizeof(*format) / CXIB_DS_SIZE, mask, 0);
+	fill_key(cxib_sq_wqebb(qp, first + KEY_BLOCK), mr, wr);
+	fill_ranges(cxib_sq_wqebb(qp, first + RANGES_BLOCK), mr);
+	memcpy(cxib_sq_wqebb(qp, first + FORMAT_BLOCK), format, sizeof(*format));
+	finish_part(qp, &part, wr->wr.wr_id, CXIB_WC_SUB_WQE);
 }
 
 /* What the signature of the first block begins with. */
@@ -176,7 +176,7 @@ static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_doma
 		.fence = HW_FENCE_MODE_INITIATOR_SMALL,
 		.octwords = STATE_OCTWORDS,
 	};
-	struct hw_wqe_ctrl_seg *control = cxib_send_block(qp, qp->sends.produced);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sends.produced);
 	const struct ib_t10_dif_domain *dif = &domain->sig.dif;
 	u32 signature = 0, tag = 0;
 
@@ -201,7 +201,7 @@ static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		hw_wqe_ctrl_seg_set_se(control, 1);
 }
 
-static void write_parts(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
+static void write_parts(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 			const struct ib_reg_wr *wr, const struct hw_bsf *format)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
@@ -211,17 +211,17 @@ static void write_parts(struct cxib_qp *qp, const struct cxib_signed_mr *mr,
 	if (mr->mr.entry_count)
 		register_pieces(qp, mr, wr_id);
 	register_region(qp, mr, wr, format);
-	set_state(qp, mr->memory_variable, &attrs->mem, wr_id, CXIB_WC_PART);
-	last = cxib_send_block(qp, qp->sends.produced);
+	set_state(qp, mr->memory_variable, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
+	last = cxib_sq_wqebb(qp, qp->sends.produced);
 	set_state(qp, mr->wire_variable, &attrs->wire, wr_id, IB_WC_REG_MR);
 	set_completion(qp, &wr->wr, last);
 	qp->sends.last = last;
 	qp->sends.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 }
 
-static bool has_room(const struct cxib_send_queue *sends)
+static bool has_room(const struct cxib_sq *sends)
 {
-	u32 end = sends->produced + CXIB_SIGNED_REGISTRATION_BLOCKS;
+	u32 end = sends->produced + CXIB_SIG_REG_WQEBBS;
 
 	/* Pairs with the release of the poller, who has read the entries before. */
 	return end - smp_load_acquire(&sends->consumed) <= sends->mask + 1;
@@ -237,7 +237,7 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
 }
 
 /**
- * cxib_build_signed_registration() - writes what registers a region with signatures
+ * cxib_build_sig_reg_wqes() - writes what registers a region with signatures
  * @qp: queue pair that was made for it; its send queue is locked
  * @wr: the request
  *
@@ -247,9 +247,9 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
  *	when nobody has checked the region since it was registered last,
  *	-ENOMEM when the send queue has no room.
  */
-int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *wr)
+int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 {
-	struct cxib_signed_mr *mr = to_signed_mr(wr->mr);
+	struct cxib_sig_mr *mr = to_signed_mr(wr->mr);
 	struct hw_bsf format;
 	int err;
 
@@ -257,7 +257,7 @@ int cxib_build_signed_registration(struct cxib_qp *qp, const struct ib_reg_wr *w
 
 	err = check_request(qp, wr);
 	if (!err)
-		err = cxib_fill_signature_format(&format, mr);
+		err = cxib_fill_bsf(&format, mr);
 	if (err)
 		return err;
 	spin_lock(&mr->lock);

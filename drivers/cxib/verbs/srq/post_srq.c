@@ -20,10 +20,10 @@ static struct hw_wqe_srq_next_seg *request_at(const struct cxib_srq *srq, u16 in
 }
 
 /**
- * cxib_link_requests() - all requests of a new queue are free
+ * cxib_srq_link_wqes() - all requests of a new queue are free
  * @srq: shared receive queue with memory
  */
-void cxib_link_requests(struct cxib_srq *srq)
+void cxib_srq_link_wqes(struct cxib_srq *srq)
 {
 	const u32 mask = BIT(srq->log_size) - 1;
 	u32 i;
@@ -33,7 +33,7 @@ void cxib_link_requests(struct cxib_srq *srq)
 	srq->head = 0;
 	srq->tail = mask;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_link_requests);
+EXPORT_SYMBOL_IF_KUNIT(cxib_srq_link_wqes);
 
 /* The reserved key serves requests of queue pairs only. */
 static void replace_reserved_key(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
@@ -60,9 +60,9 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		return -EINVAL;
 	if (srq->head == srq->tail)
 		return -ENOMEM;
-	srq->entries[srq->head] = (struct cxib_receive_entry){
+	srq->entries[srq->head] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.room = cxib_write_room(segments, srq->max_sge, wr),
+		.room = cxib_write_scatter_list(segments, srq->max_sge, wr),
 	};
 	replace_reserved_key(srq, segments, wr->num_sge);
 	__set_bit(srq->head, srq->outstanding);
@@ -93,14 +93,14 @@ int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
 
 /**
- * cxib_retire_shared_receive() - a request is done, and free again
+ * cxib_srq_retire_wqe() - a request is done, and free again
  * @srq: shared receive queue
  * @index: the request, as in the completion
  * @entry: filled: what the driver knows of it
  *
  * Return: false when no such request is outstanding.
  */
-bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct cxib_receive_entry *entry)
+bool cxib_srq_retire_wqe(struct cxib_srq *srq, u16 index, struct cxib_rq_entry *entry)
 {
 	unsigned long flags;
 	bool outstanding;
@@ -118,4 +118,4 @@ bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct cxib_rec
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return outstanding;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_retire_shared_receive);
+EXPORT_SYMBOL_IF_KUNIT(cxib_srq_retire_wqe);

@@ -26,7 +26,7 @@ static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, 
  */
 struct commands {
 	int (*create)(struct cxib_command_queue *queue,
-		      const struct cxib_shared_queue_params *params, u32 *number);
+		      const struct cxib_srq_params *params, u32 *number);
 	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 number);
 	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
 	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
@@ -34,16 +34,16 @@ struct commands {
 
 static const struct commands types[] = {
 	[IB_SRQT_BASIC] = {
-		cxib_create_shared_queue, cxib_destroy_shared_queue, cxib_arm_shared_queue,
-		cxib_query_shared_queue,
+		cxib_cmd_create_rmp, cxib_cmd_destroy_rmp, cxib_cmd_arm_rmp,
+		cxib_cmd_query_rmp,
 	},
 	[IB_SRQT_XRC] = {
-		cxib_create_xrc_queue, cxib_destroy_xrc_queue, cxib_arm_xrc_queue,
-		cxib_query_xrc_queue,
+		cxib_cmd_create_xrc_srq, cxib_cmd_destroy_xrc_srq, cxib_cmd_arm_xrc_srq,
+		cxib_cmd_query_xrc_srq,
 	},
 	[IB_SRQT_TM] = {
-		cxib_create_tagged_queue, cxib_destroy_tagged_queue, cxib_arm_tagged_queue,
-		cxib_query_tagged_queue,
+		cxib_cmd_create_xrq, cxib_cmd_destroy_xrq, cxib_cmd_arm_xrq,
+		cxib_cmd_query_xrq,
 	},
 };
 
@@ -54,7 +54,7 @@ static const struct commands *type_of(const struct cxib_srq *srq)
 
 static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
 {
-	const struct cxib_device_caps *caps = &to_verbs(srq->ib.device)->hw->caps;
+	const struct cxib_device_caps *caps = &to_ibdev(srq->ib.device)->hw->caps;
 
 	switch (type) {
 	case IB_SRQT_BASIC:
@@ -79,13 +79,13 @@ static int prepare_tags(struct cxib_srq *srq, u32 count)
 }
 
 /**
- * cxib_srq_prepare() - the first half of making a shared receive queue
+ * cxib_srq_init() - the first half of making a shared receive queue
  * @srq: as the RDMA core has made it; @is_user is filled
  * @init: what is wanted
  *
  * Return: 0, -EOPNOTSUPP or -EINVAL when that is not possible.
  */
-int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
+int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 {
 	const struct ib_device_attr *most = &srq->ib.device->attrs;
 	u32 stride;
@@ -128,9 +128,9 @@ static u16 uid_of(const struct cxib_srq *srq)
 	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
 }
 
-static int create_in_device(struct cxib_verbs *verbs, struct cxib_srq *srq)
+static int create_in_device(struct cxib_ibdev *verbs, struct cxib_srq *srq)
 {
-	struct cxib_shared_queue_params params = {
+	struct cxib_srq_params params = {
 		.uid = uid_of(srq),
 		.buffer = &srq->buffer,
 		.log_size = srq->log_size,
@@ -170,7 +170,7 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
  */
 int cxib_srq_publish(struct cxib_srq *srq)
 {
-	struct cxib_verbs *verbs = to_verbs(srq->ib.device);
+	struct cxib_ibdev *verbs = to_ibdev(srq->ib.device);
 	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
 	struct cxib_cq *cq;
 
@@ -184,7 +184,7 @@ int cxib_srq_publish(struct cxib_srq *srq)
 }
 
 /* Nobody finds it any more: its number can be another one's from now on. */
-static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
+static void withdraw(struct cxib_ibdev *verbs, struct cxib_srq *srq)
 {
 	struct cxib_cq *cq;
 
@@ -200,7 +200,7 @@ static void withdraw(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	spin_unlock_irq(&cq->lock);
 }
 
-static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *srq,
+static int destroy_in_device(struct cxib_ibdev *verbs, const struct cxib_srq *srq,
 			     const struct ib_udata *udata)
 {
 	int err = type_of(srq)->destroy(commands_of(verbs), uid_of(srq), srq->number);
@@ -209,30 +209,30 @@ static int destroy_in_device(struct cxib_verbs *verbs, const struct cxib_srq *sr
 }
 
 /**
- * cxib_srq_start() - the second half: the device knows the queue
+ * cxib_srq_create_hw() - the second half: the device knows the queue
  * @srq: shared receive queue with memory
  *
  * Nothing can refer to the SRQ before cxib_srq_publish(), so until then
  * cxib_srq_abort() always ends it.
  *
  * Context: process context, may sleep.
- * Return: 0, or as cxib_create_shared_queue().
+ * Return: 0, or as cxib_cmd_create_rmp().
  */
-int cxib_srq_start(struct cxib_srq *srq)
+int cxib_srq_create_hw(struct cxib_srq *srq)
 {
-	return create_in_device(to_verbs(srq->ib.device), srq);
+	return create_in_device(to_ibdev(srq->ib.device), srq);
 }
 
 /**
- * cxib_srq_abort() - undoes cxib_srq_start()
+ * cxib_srq_abort() - undoes cxib_srq_create_hw()
  * @srq: shared receive queue that is not published
  */
 void cxib_srq_abort(struct cxib_srq *srq)
 {
-	destroy_in_device(to_verbs(srq->ib.device), srq, NULL);
+	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL);
 }
 
-static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
+static int make_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq)
 {
 	struct device *dev = verbs->hw->bus->dev;
 	int err = -ENOMEM;
@@ -246,10 +246,10 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_srq *srq)
 	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
 	if (err)
 		goto free_bitmap;
-	err = cxib_record_create(verbs->hw, &srq->record);
+	err = cxib_dbr_alloc(verbs->hw, &srq->record);
 	if (err)
 		goto destroy_buffer;
-	cxib_link_requests(srq);
+	cxib_srq_link_wqes(srq);
 	return 0;
 
 destroy_buffer:
@@ -262,7 +262,7 @@ free_entries:
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq, int err)
+static void free_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq, int err)
 {
 	cxib_free_queue_memory(verbs, &srq->buffer, &srq->record, err);
 	bitmap_free(srq->outstanding);
@@ -270,23 +270,23 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_srq *srq, int err)
 }
 
 /* For the kernel. */
-int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr *init)
+int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
-	err = cxib_srq_prepare(srq, init);
+	err = cxib_srq_init(srq, init);
 	if (err)
 		return err;
-	err = cxib_pd_prepare_key(ib->pd);
+	err = cxib_pd_create_dma_mkey(ib->pd);
 	if (err)
 		return err;
 	srq->user_index = CXIB_NO_USER_INDEX;
 	err = make_memory(verbs, srq);
 	if (err)
 		return err;
-	err = cxib_srq_start(srq);
+	err = cxib_srq_create_hw(srq);
 	if (err)
 		goto free_memory;
 	err = cxib_srq_publish(srq);
@@ -303,9 +303,9 @@ free_memory:
 	return err;
 }
 
-int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
+int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
@@ -318,7 +318,7 @@ int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata)
 		return err;
 	}
 	if (reports_to_kernel(srq))
-		cxib_cq_forget_srq(to_cq(srq->ib.ext.cq), srq->number);
+		cxib_cq_clean_srq(to_cq(srq->ib.ext.cq), srq->number);
 	cxib_reference_end(&srq->reference);
 	if (!srq->is_user)
 		free_memory(verbs, srq, 0);
@@ -336,7 +336,7 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 		return 0;
 	if (attr->srq_limit >= BIT(srq->log_size))
 		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
-	return type_of(srq)->arm(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+	return type_of(srq)->arm(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->number,
 				 attr->srq_limit);
 }
 
@@ -346,7 +346,7 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	u16 limit;
 	int err;
 
-	err = type_of(srq)->query(commands_of(to_verbs(ib->device)), uid_of(srq), srq->number,
+	err = type_of(srq)->query(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->number,
 				  &limit);
 	if (err)
 		return err;
@@ -364,7 +364,7 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
  * Context: any.
  * Return: the queue, to be given back with cxib_reference_put(); NULL if there is none.
  */
-struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number)
+struct cxib_srq *cxib_get_srq(struct cxib_ibdev *verbs, u32 number)
 {
 	struct cxib_srq *srq;
 	unsigned long flags;
@@ -378,7 +378,7 @@ struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number)
 }
 
 /* In process context. */
-void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type)
+void cxib_srq_event(struct cxib_ibdev *verbs, u32 number, enum ib_event_type type)
 {
 	struct ib_event event = { .device = &verbs->ib, .event = type };
 	struct cxib_srq *srq = cxib_get_srq(verbs, number);

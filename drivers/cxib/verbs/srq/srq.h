@@ -40,8 +40,8 @@ struct cxib_srq {
 	unsigned int max_sge;
 	unsigned int log_tags;
 	struct cxib_buffer buffer;
-	struct cxib_record record;
-	struct cxib_receive_entry *entries;
+	struct cxib_dbr record;
+	struct cxib_rq_entry *entries;
 	unsigned long *outstanding;
 	struct cxib_reference reference;
 	spinlock_t lock; /* posters, and who frees requests */
@@ -55,22 +55,22 @@ static inline struct cxib_srq *to_srq(struct ib_srq *ib)
 	return container_of(ib, struct cxib_srq, ib);
 }
 
-int cxib_srq_prepare(struct cxib_srq *srq, const struct ib_srq_init_attr *init);
-int cxib_srq_start(struct cxib_srq *srq);
+int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init);
+int cxib_srq_create_hw(struct cxib_srq *srq);
 int cxib_srq_publish(struct cxib_srq *srq);
 void cxib_srq_abort(struct cxib_srq *srq);
-int cxib_create_shared_receive_queue(struct ib_srq *ib, struct ib_srq_init_attr *init);
-int cxib_destroy_shared_receive_queue(struct ib_srq *ib, struct ib_udata *udata);
+int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init);
+int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata);
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata);
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
-struct cxib_srq *cxib_get_srq(struct cxib_verbs *verbs, u32 number);
-void cxib_srq_event(struct cxib_verbs *verbs, u32 number, enum ib_event_type type);
+struct cxib_srq *cxib_get_srq(struct cxib_ibdev *verbs, u32 number);
+void cxib_srq_event(struct cxib_ibdev *verbs, u32 number, enum ib_event_type type);
 
 /* post_srq.c */
 int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-bool cxib_retire_shared_receive(struct cxib_srq *srq, u16 index, struct cxib_receive_entry *entry);
-void cxib_link_requests(struct cxib_srq *srq);
+bool cxib_srq_retire_wqe(struct cxib_srq *srq, u16 index, struct cxib_rq_entry *entry);
+void cxib_srq_link_wqes(struct cxib_srq *srq);
 
 #endif

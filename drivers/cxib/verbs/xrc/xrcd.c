@@ -16,23 +16,23 @@ enum { CQ_PART, SRQ_PART };
 #define LOG_SRQ_STRIDE	5
 #define LOG_SRQ_SIZE	(PAGE_SHIFT - LOG_SRQ_STRIDE)
 
-int cxib_create_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+int cxib_alloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 
 	if (!verbs->hw->caps.xrc) {
 		ibdev_dbg(ib->device, "the device has no XRC domains\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_alloc_xrcd(commands_of(verbs), &to_xrcd(ib)->number);
+	return cxib_cmd_alloc_xrcd(commands_of(verbs), &to_xrcd(ib)->number);
 }
 
-int cxib_destroy_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
-	struct cxib_verbs *verbs = to_verbs(ib->device);
+	struct cxib_ibdev *verbs = to_ibdev(ib->device);
 
 	return cxib_end_in_device(verbs, udata,
-				  cxib_dealloc_xrcd(commands_of(verbs), to_xrcd(ib)->number));
+				  cxib_cmd_dealloc_xrcd(commands_of(verbs), to_xrcd(ib)->number));
 }
 
 static struct cxib_buffer part(struct cxib_xrc *xrc, unsigned int page)
@@ -40,7 +40,7 @@ static struct cxib_buffer part(struct cxib_xrc *xrc, unsigned int page)
 	return (struct cxib_buffer){ .pages = &xrc->buffer.pages[page], .page_count = 1 };
 }
 
-static int create_cq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+static int create_cq(struct cxib_ibdev *verbs, struct cxib_xrc *xrc)
 {
 	const struct cxib_buffer buffer = part(xrc, CQ_PART);
 	const struct cxib_cq_params params = {
@@ -55,13 +55,13 @@ static int create_cq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 
 	for (i = 0; i < BIT(LOG_CQ_ENTRIES); i++)
 		hw_cqe64_set_opcode(&entries[i], HW_CQE_OPCODE_INVALID);
-	return cxib_create_cq(commands_of(verbs), &params, &xrc->cqn);
+	return cxib_cmd_create_cq(commands_of(verbs), &params, &xrc->cqn);
 }
 
-static int create_srq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+static int create_srq(struct cxib_ibdev *verbs, struct cxib_xrc *xrc)
 {
 	const struct cxib_buffer buffer = part(xrc, SRQ_PART);
-	const struct cxib_shared_queue_params params = {
+	const struct cxib_srq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_SRQ_SIZE,
 		.log_stride = LOG_SRQ_STRIDE,
@@ -72,10 +72,10 @@ static int create_srq(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 		.user_index = CXIB_NO_USER_INDEX,
 	};
 
-	return cxib_create_xrc_queue(commands_of(verbs), &params, &xrc->srqn);
+	return cxib_cmd_create_xrc_srq(commands_of(verbs), &params, &xrc->srqn);
 }
 
-static int make_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+static int make_memory(struct cxib_ibdev *verbs, struct cxib_xrc *xrc)
 {
 	struct device *dev = verbs->hw->bus->dev;
 	int err;
@@ -83,23 +83,23 @@ static int make_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 	err = cxib_buffer_create(&xrc->buffer, dev, ARRAY_SIZE(xrc->records) * PAGE_SIZE);
 	if (err)
 		return err;
-	err = cxib_record_create(verbs->hw, &xrc->records[CQ_PART]);
+	err = cxib_dbr_alloc(verbs->hw, &xrc->records[CQ_PART]);
 	if (err)
 		goto destroy_buffer;
-	err = cxib_record_create(verbs->hw, &xrc->records[SRQ_PART]);
+	err = cxib_dbr_alloc(verbs->hw, &xrc->records[SRQ_PART]);
 	if (err)
 		goto destroy_record;
 	return 0;
 
 destroy_record:
-	cxib_record_destroy(verbs->hw, &xrc->records[CQ_PART]);
+	cxib_dbr_free(verbs->hw, &xrc->records[CQ_PART]);
 destroy_buffer:
 	cxib_buffer_destroy(&xrc->buffer, dev);
 	return err;
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc, int err)
+static void free_memory(struct cxib_ibdev *verbs, struct cxib_xrc *xrc, int err)
 {
 	struct cxib_buffer none = {};
 
@@ -107,7 +107,7 @@ static void free_memory(struct cxib_verbs *verbs, struct cxib_xrc *xrc, int err)
 	cxib_free_queue_memory(verbs, &xrc->buffer, &xrc->records[CQ_PART], err);
 }
 
-static int make_queues(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+static int make_queues(struct cxib_ibdev *verbs, struct cxib_xrc *xrc)
 {
 	int err;
 
@@ -116,11 +116,11 @@ static int make_queues(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 		return err;
 	err = create_srq(verbs, xrc);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands_of(verbs), 0, xrc->cqn));
+		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands_of(verbs), 0, xrc->cqn));
 	return err;
 }
 
-static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
+static int make(struct cxib_ibdev *verbs, struct cxib_xrc *xrc)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
 	int err;
@@ -130,10 +130,10 @@ static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 	err = make_memory(verbs, xrc);
 	if (err)
 		return err;
-	err = cxib_alloc_pd(commands, 0, &xrc->pd);
+	err = cxib_cmd_alloc_pd(commands, 0, &xrc->pd);
 	if (err)
 		goto free_memory;
-	err = cxib_alloc_xrcd(commands, &xrc->xrcd);
+	err = cxib_cmd_alloc_xrcd(commands, &xrc->xrcd);
 	if (err)
 		goto dealloc_pd;
 	err = make_queues(verbs, xrc);
@@ -142,23 +142,23 @@ static int make(struct cxib_verbs *verbs, struct cxib_xrc *xrc)
 	return 0;
 
 dealloc_xrcd:
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
 dealloc_pd:
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
 	free_memory(verbs, xrc, err);
 	return err;
 }
 
 /**
- * cxib_xrc_prepare() - sees to it that there is what XRC queue pairs share
+ * cxib_xrc_init() - sees to it that there is what XRC queue pairs share
  * @verbs: RDMA device
  *
  * Context: process context, may sleep.
  * Return: 0; -EOPNOTSUPP when the device has no XRC; an error of a command,
  * -ENOMEM.
  */
-int cxib_xrc_prepare(struct cxib_verbs *verbs)
+int cxib_xrc_init(struct cxib_ibdev *verbs)
 {
 	struct cxib_xrc *xrc = &verbs->xrc;
 	int err;
@@ -177,7 +177,7 @@ int cxib_xrc_prepare(struct cxib_verbs *verbs)
  * cxib_xrc_destroy() - the reverse
  * @verbs: RDMA device without users
  */
-void cxib_xrc_destroy(struct cxib_verbs *verbs)
+void cxib_xrc_destroy(struct cxib_ibdev *verbs)
 {
 	struct cxib_command_queue *commands = commands_of(verbs);
 	struct cxib_xrc *xrc = &verbs->xrc;
@@ -185,9 +185,9 @@ void cxib_xrc_destroy(struct cxib_verbs *verbs)
 	mutex_destroy(&xrc->lock);
 	if (!xrc->ready)
 		return;
-	cxib_end_in_device(verbs, NULL, cxib_destroy_xrc_queue(commands, 0, xrc->srqn));
-	cxib_end_in_device(verbs, NULL, cxib_destroy_cq(commands, 0, xrc->cqn));
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_xrcd(commands, xrc->xrcd));
-	cxib_end_in_device(verbs, NULL, cxib_dealloc_pd(commands, 0, xrc->pd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_xrc_srq(commands, 0, xrc->srqn));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 	free_memory(verbs, xrc, 0);
 }

@@ -243,15 +243,15 @@ EntryFault entry_fault(std::string_view line) {
 }
 
 TEST(SpoiltEntries, LieAboutAField) {
-    const auto entries = spoil(EntryKind::completion, {}, entry_fault("cqe lie=qpn:0x123456"));
+    const auto entries = corrupt_entry(EntryKind::completion, {}, entry_fault("cqe lie=qpn:0x123456"));
     ASSERT_EQ(entries.size(), 1U);
     EXPECT_EQ(entries[0][0x39], std::byte{0x12});
     EXPECT_EQ(entries[0][0x3b], std::byte{0x56});
 }
 
 TEST(SpoiltEntries, AreDroppedOrDuplicated) {
-    EXPECT_TRUE(spoil(EntryKind::event, {}, entry_fault("eqe drop")).empty());
-    const auto twice = spoil(EntryKind::event, {}, entry_fault("eqe duplicate set=0:5"));
+    EXPECT_TRUE(corrupt_entry(EntryKind::event, {}, entry_fault("eqe drop")).empty());
+    const auto twice = corrupt_entry(EntryKind::event, {}, entry_fault("eqe duplicate set=0:5"));
     ASSERT_EQ(twice.size(), 2U);
     EXPECT_EQ(twice[0], twice[1]);
     EXPECT_EQ(twice[0][0], std::byte{5});
@@ -259,7 +259,7 @@ TEST(SpoiltEntries, AreDroppedOrDuplicated) {
 
 TEST(SpoiltEntries, AreFollowedByOneThatNobodyKnows) {
     const QueueEntry entry{};
-    const auto entries = spoil(EntryKind::event, entry, entry_fault("eqe unknown"));
+    const auto entries = corrupt_entry(EntryKind::event, entry, entry_fault("eqe unknown"));
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[0], entry);
     EXPECT_EQ(entries[1][1], std::byte{0xfe});
@@ -268,10 +268,10 @@ TEST(SpoiltEntries, AreFollowedByOneThatNobodyKnows) {
 TEST(SpoiltEntries, AreRandomByTheirSeed) {
     EntryFault fault = entry_fault("eqe random");
     fault.seed = 1;
-    const auto first = spoil(EntryKind::event, {}, fault);
-    EXPECT_EQ(spoil(EntryKind::event, {}, fault), first);
+    const auto first = corrupt_entry(EntryKind::event, {}, fault);
+    EXPECT_EQ(corrupt_entry(EntryKind::event, {}, fault), first);
     fault.seed = 2;
-    EXPECT_NE(spoil(EntryKind::event, {}, fault), first);
+    EXPECT_NE(corrupt_entry(EntryKind::event, {}, fault), first);
 }
 
 } // namespace

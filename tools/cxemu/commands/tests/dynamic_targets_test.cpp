@@ -70,24 +70,24 @@ TEST_F(DynamicTargetCommandsTest, CreateQueryDrainAndDestroy) {
 }
 
 TEST_F(DynamicTargetCommandsTest, RefuseValuesThatAContextCannotHave) {
-    const auto spoil = [this](auto change) {
+    const auto corrupt_entry = [this](auto change) {
         return spoilt(good(), [&](auto in) {
             change(in.template nested<"dct_context_entry", hwtab::dctc>());
         });
     };
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"mtu">(0); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"mtu">(0); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"mtu">(6); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"mtu">(6); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"port">(0); }), "BAD_PARAMETER wrong_port");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"port">(2); }), "BAD_PARAMETER wrong_port");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"pd">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(0); }), "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(2); }), "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"pd">(nobody); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"cqn">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"cqn">(nobody); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"srqn_xrqn">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"srqn_xrqn">(nobody); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(spoil([](auto dct) { dct.template set<"counter_set_id">(9); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"counter_set_id">(9); }),
               "BAD_RESOURCE unknown_object");
 }
 
@@ -130,14 +130,14 @@ TEST_F(NoDynamicTransport, HasNeitherTargetsNorInitiators) {
     auto call = good();
     EXPECT_EQ(outcome(bench.run(call)), "BAD_PARAMETER not_supported");
     Call<hwtab::cmd_create_qp> initiator;
-    initiator.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::dynamic_initiator));
+    initiator.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::dci));
     EXPECT_EQ(outcome(bench.run(initiator)), "BAD_PARAMETER not_supported");
 }
 
 TEST_F(DynamicTargetCommandsTest, LimitTheStreamsOfInitiators) {
     const auto create = [this](std::uint64_t streams, std::uint64_t failed) {
         Call<hwtab::cmd_create_qp> call;
-        call.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::dynamic_initiator));
+        call.in().set<"qpc.st">(static_cast<std::uint8_t>(ServiceType::dci));
         call.in().set<"qpc.log_num_dci_stream_channels">(streams);
         call.in().set<"qpc.log_num_dci_errored_streams">(failed);
         return outcome(bench.run(call));

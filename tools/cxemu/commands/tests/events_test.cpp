@@ -36,12 +36,12 @@ TEST_F(EventCommandsTest, RememberThatSoftwareWasToldAnotherNumber) {
     false_call.output_is_false = true;
     ASSERT_EQ(outcome(bench.run(call)), "OK");
     ASSERT_EQ(outcome(bench.run(false_call)), "OK");
-    const auto named_falsely = [&](auto& made) {
+    const auto eqn_forged = [&](auto& made) {
         const auto number = static_cast<std::uint32_t>(made.out().template get<"eq_number">());
-        return bench.hca().objects().of<queues::EventQueue>().find(number)->named_falsely();
+        return bench.hca().objects().of<queues::EventQueue>().find(number)->eqn_forged();
     };
-    EXPECT_FALSE(named_falsely(call));
-    EXPECT_TRUE(named_falsely(false_call));
+    EXPECT_FALSE(eqn_forged(call));
+    EXPECT_TRUE(eqn_forged(false_call));
 }
 
 TEST_F(EventCommandsTest, RefuseWhatExceedsTheDevice) {

@@ -45,8 +45,8 @@ protected:
 
     /// Runs a command that would succeed, had \p spoil not changed its input.
     template <const hwtab::Command& command>
-    std::string spoilt(Call<command> good, auto spoil) {
-        spoil(good.in());
+    std::string spoilt(Call<command> good, auto corrupt_entry) {
+        corrupt_entry(good.in());
         return outcome(bench.run(good));
     }
 

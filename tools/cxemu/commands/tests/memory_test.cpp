@@ -25,9 +25,9 @@ protected:
         key.set<"pd">(bench.domain());
         return call;
     }
-    std::string with_context(auto spoil) {
+    std::string with_context(auto corrupt_entry) {
         return spoilt(good(), [&](auto in) {
-            spoil(in.template nested<"memory_key_mkey_entry", hwtab::mkc>());
+            corrupt_entry(in.template nested<"memory_key_mkey_entry", hwtab::mkc>());
         });
     }
     std::string destroy(std::uint64_t index, std::uint16_t uid = 0) {

@@ -44,13 +44,13 @@ protected:
         return run<command>([&](auto in) { in.template set<"qpn">(number); }, 0, uid);
     }
     template <const hwtab::Command& command>
-    std::string transit(const QueuePair& queue_pair, std::uint64_t mask, auto spoil) {
+    std::string transit(const QueuePair& queue_pair, std::uint64_t mask, auto corrupt_entry) {
         Call<command> call;
         call.in().template set<"qpn">(queue_pair.number());
         call.in().template set<"opt_param_mask">(mask);
         const auto context = call.in().template nested<"qpc", hwtab::qpc>();
         Bench::fill_context(context);
-        spoil(context);
+        corrupt_entry(context);
         return outcome(bench.run(call));
     }
     QueuePair& ready_to_send() {

@@ -26,9 +26,9 @@ protected:
         Bench::list_pages(call.input().subspan(hwtab::create_rmp_in.size), bench.allocate(4096));
         return call;
     }
-    std::string with_context(auto spoil) {
+    std::string with_context(auto corrupt_entry) {
         return spoilt(
-            good(), [&](auto in) { spoil(hwtab::View<hwtab::rmpc>{in.template bytes<"ctx">()}); });
+            good(), [&](auto in) { corrupt_entry(hwtab::View<hwtab::rmpc>{in.template bytes<"ctx">()}); });
     }
     template <const hwtab::Command& command>
     std::string simple(std::uint64_t number, std::uint16_t uid = 0) {
@@ -144,9 +144,9 @@ protected:
         call.in().set_at<"pas">(0, bench.allocate(4096));
         return call;
     }
-    std::string with_context(auto spoil) {
+    std::string with_context(auto corrupt_entry) {
         return spoilt(good(), [&](auto in) {
-            spoil(in.template nested<"xrc_srq_context_entry", hwtab::xrc_srqc>());
+            corrupt_entry(in.template nested<"xrc_srq_context_entry", hwtab::xrc_srqc>());
         });
     }
     template <const hwtab::Command& command>
@@ -225,9 +225,9 @@ protected:
         Bench::list_pages(call.input().subspan(hwtab::create_xrq_in.size), bench.allocate(4096));
         return call;
     }
-    std::string with_context(auto spoil) {
+    std::string with_context(auto corrupt_entry) {
         return spoilt(good(), [&](auto in) {
-            spoil(hwtab::View<hwtab::xrqc>{in.template bytes<"xrq_context">()});
+            corrupt_entry(hwtab::View<hwtab::xrqc>{in.template bytes<"xrq_context">()});
         });
     }
     template <const hwtab::Command& command>
@@ -299,9 +299,9 @@ protected:
         call.in().set_at<"pas">(0, bench.allocate(4096));
         return call;
     }
-    std::string with_context(auto spoil) {
+    std::string with_context(auto corrupt_entry) {
         return spoilt(good(), [&](auto in) {
-            spoil(in.template nested<"srq_context_entry", hwtab::srqc>());
+            corrupt_entry(in.template nested<"srq_context_entry", hwtab::srqc>());
         });
     }
 };

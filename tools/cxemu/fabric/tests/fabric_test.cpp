@@ -502,7 +502,7 @@ TEST_F(FabricTest, APacketOnLane15ForAnotherQueuePairIsDropped) {
                           .transport = {.opcode = static_cast<std::uint8_t>(
                                             hwtab::value<hwtab::transport_opcode, "ud_send_only">),
                                         .destination_qp = 7},
-                          .datagram = DatagramHeader{}};
+                          .datagram = Deth{}};
     ports[0]->send(build(headers, {}));
     headers.local.vl = 0;
     headers.transport.destination_qp = subnet_management_qp;

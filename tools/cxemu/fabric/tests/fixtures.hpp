@@ -110,7 +110,7 @@ inline Packet make_datagram(Lid source, Lid destination, std::uint32_t qp, std::
         static_cast<std::uint8_t>(hwtab::value<hwtab::transport_opcode, "ud_send_only">);
     return build({.local = {.sl = sl, .dlid = destination, .slid = source},
                   .transport = {.opcode = ud_send_only, .p_key = p_key, .destination_qp = qp},
-                  .datagram = DatagramHeader{.q_key = general_services_q_key, .source_qp = 7}},
+                  .datagram = Deth{.q_key = general_services_q_key, .source_qp = 7}},
                  std::vector<std::byte>(payload));
 }
 
@@ -121,7 +121,7 @@ inline Packet general_services_packet(const Mad& mad, Lid source, Lid destinatio
         static_cast<std::uint8_t>(hwtab::value<hwtab::transport_opcode, "ud_send_only">);
     return build({.local = {.dlid = destination, .slid = source},
                   .transport = {.opcode = ud_send_only, .destination_qp = general_services_qp},
-                  .datagram = DatagramHeader{.q_key = q_key, .source_qp = general_services_qp}},
+                  .datagram = Deth{.q_key = q_key, .source_qp = general_services_qp}},
                  mad);
 }
 

@@ -38,10 +38,10 @@ PacketHeaders datagram_headers() {
                           .p_key = 0x8001,
                           .destination_qp = 0x123456,
                           .psn = 0xabcdef},
-            .datagram = DatagramHeader{.q_key = 0x8001'0000, .source_qp = 0x654321}};
+            .datagram = Deth{.q_key = 0x8001'0000, .source_qp = 0x654321}};
 }
 
-GlobalRoute some_global_route() {
+Grh some_global_route() {
     return {.traffic_class = 0x5a,
             .flow_label = 0xf'1234,
             .hop_limit = 64,
@@ -60,20 +60,20 @@ PacketHeaders headers_for(std::uint8_t code, bool global) {
     if (which.rdeth)
         headers.ee_context = 0x13'5791;
     if (which.deth)
-        headers.datagram = DatagramHeader{.q_key = 0xdead'beef, .source_qp = 0x11'2233};
+        headers.datagram = Deth{.q_key = 0xdead'beef, .source_qp = 0x11'2233};
     if (which.xrceth)
         headers.xrc_srq = 0x24'6810;
     if (which.dceth)
-        headers.dynamic = DynamicConnectionHeader{.access_key = 0x0011'2233'4455'6677,
+        headers.dynamic = DcEth{.access_key = 0x0011'2233'4455'6677,
                                                   .connection = 0x8899'aabb'ccdd'eeff,
                                                   .source_qp = 0x11'2233};
     if (which.reth)
-        headers.rdma = RdmaHeader{.address = 0x0123'4567'89ab'cdef, .r_key = 7, .length = 99};
+        headers.rdma = Reth{.address = 0x0123'4567'89ab'cdef, .r_key = 7, .length = 99};
     if (which.atomiceth)
-        headers.atomic = AtomicHeader{
+        headers.atomic = AtomicEth{
             .address = 0xfedc'ba98'7654'3210, .r_key = 8, .swap_or_add = 1, .compare = 2};
     if (which.aeth)
-        headers.ack = AcknowledgeHeader{.syndrome = 0x61, .msn = 0x98'7654};
+        headers.ack = Aeth{.syndrome = 0x61, .msn = 0x98'7654};
     if (which.atomicacketh)
         headers.atomic_ack = 0x1122'3344'5566'7788;
     if (which.immdt)

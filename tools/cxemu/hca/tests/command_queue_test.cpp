@@ -62,9 +62,9 @@ protected:
     void TearDown() override { seen = {}; }
 
     /// Sends a command of \p size bytes, after \p spoil has damaged what the driver wrote.
-    Answer send_spoilt(std::size_t size, std::uint32_t output_length, auto spoil) {
+    Answer send_spoilt(std::size_t size, std::uint32_t output_length, auto corrupt_entry) {
         host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, size), output_length);
-        spoil();
+        corrupt_entry();
         host.ring(1);
         return host.answer(0);
     }

@@ -251,7 +251,7 @@ TEST_F(MemoryKeysTest, FollowsFixedRanges) {
     const MemoryKey& inner = make({.mode = AccessMode::physical, .length = 0x10'0000});
     const std::vector<Entry> entries{range(0, inner.key(), 0x5000), range(0, inner.key(), 0x9000)};
     const MemoryKey& key =
-        make({.mode = AccessMode::fixed_ranges, .length = 0x2000, .log_page = 12}, entries);
+        make({.mode = AccessMode::ksm, .length = 0x2000, .log_page = 12}, entries);
     EXPECT_EQ(translate(key, 0xff0, 0x20).value(), (Ranges{{0x5ff0, 0x10}, {0x9000, 0x10}}));
 }
 
@@ -283,7 +283,7 @@ TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
 
 TEST_F(MemoryKeysTest, TakesBusAddressesWithTheReservedKeyFromThoseWhoHaveIt) {
     Accessor who = accessor();
-    Access access{.key = SpecialKeys::bus_addresses, .address = 0x1234, .length = 0x5000};
+    Access access{.key = SpecialKeys::resd_lkey, .address = 0x1234, .length = 0x5000};
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::no_right);
     who.reserved_key = true;
     for (const AccessRight right : {AccessRight::local_read, AccessRight::local_write}) {
@@ -317,7 +317,7 @@ TEST_F(MemoryKeysTest, DropsWhatIsWrittenAndReadsZerosWithTheKeyForThat) {
 TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
     Accessor who = accessor();
     who.reserved_key = true;
-    Access access{.key = SpecialKeys::bus_addresses,
+    Access access{.key = SpecialKeys::resd_lkey,
                   .address = vfio_user::DmaSpace::local_start - 8,
                   .length = 9};
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::dma_failed);
@@ -328,7 +328,7 @@ TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
 }
 
 TEST_F(MemoryKeysTest, HasNoKeysThatReferToTheReservedKey) {
-    const std::vector<Entry> entries{range(0x1000, SpecialKeys::bus_addresses, 0x1000)};
+    const std::vector<Entry> entries{range(0x1000, SpecialKeys::resd_lkey, 0x1000)};
     const MemoryKey& key =
         make({.mode = AccessMode::ranges, .length = 0x1000, .octwords = 4}, entries);
     Accessor who = accessor();
@@ -525,7 +525,7 @@ TEST_F(UmrTest, ChangesKeysOfBusAddressesOnlyWithFastRegistration) {
         EXPECT_EQ(key.context().get<"free">(), 0U);
         EXPECT_TRUE(execute(key, umr));
     }
-    for (const AccessMode mode : {AccessMode::ranges, AccessMode::fixed_ranges})
+    for (const AccessMode mode : {AccessMode::ranges, AccessMode::ksm})
         EXPECT_TRUE(execute(make({.mode = mode, .changeable = true}), umr, UmrRights{}));
 }
 
@@ -605,7 +605,7 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
     std::array<std::byte, hwtab::wqe_data_seg.size> pointer{};
     const hwtab::View<hwtab::wqe_data_seg> segment{pointer};
     segment.set<"byte_count">(64);
-    segment.set<"lkey">(SpecialKeys::bus_addresses);
+    segment.set<"lkey">(SpecialKeys::resd_lkey);
     segment.set<"addr">(bench.allocate(64));
     Umr umr;
     umr.control().set<"xlt_octowords">(4);

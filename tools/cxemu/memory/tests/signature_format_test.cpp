@@ -19,20 +19,20 @@ struct Description : SignatureDescription {
         set_dif(SignaturePlace::wire, 0xabcd, 0x1234'5678, 0x18);
         basic().set<"wire_bs_selector">(3);
     }
-    std::expected<SignatureFormat, FormatFault> decode(std::size_t size = hwtab::bsf.size) {
-        return decode_signature_format(bytes().first(size));
+    std::expected<Bsf, FormatFault> decode(std::size_t size = hwtab::bsf.size) {
+        return decode_bsf(bytes().first(size));
     }
 };
 
 constexpr std::uint64_t crc32_repeat = hwtab::value<hwtab::bsf_block_format, "crc32_repeat">;
 
-TEST(SignatureFormat, KnowsDataWithoutSignatures) {
+TEST(Bsf, KnowsDataWithoutSignatures) {
     const auto format = Description().decode().value();
     EXPECT_FALSE(format.wire || format.memory);
     EXPECT_EQ(format.wire_size(1000), 1000U);
 }
 
-TEST(SignatureFormat, TakesAllKindsOfCrc) {
+TEST(Bsf, TakesAllKindsOfCrc) {
     constexpr std::array kinds{
         std::tuple{hwtab::value<hwtab::bsf_block_format, "crc32_repeat">, GuardKind::crc32, 4U},
         std::tuple{hwtab::value<hwtab::bsf_block_format, "crc32_repeat_seed_zero">,
@@ -53,7 +53,7 @@ TEST(SignatureFormat, TakesAllKindsOfCrc) {
     }
 }
 
-TEST(SignatureFormat, TakesT10DifFromTheInlinePart) {
+TEST(Bsf, TakesT10DifFromTheInlinePart) {
     Description description;
     description.set_wire_dif();
     description.all().set<"w_inl.escape">(2);
@@ -66,14 +66,14 @@ TEST(SignatureFormat, TakesT10DifFromTheInlinePart) {
     EXPECT_EQ(wire.tags->escape, TagEscape::application_and_reference);
 }
 
-TEST(SignatureFormat, KeepsTheReferenceTagUnlessItIsToGrow) {
+TEST(Bsf, KeepsTheReferenceTagUnlessItIsToGrow) {
     Description description;
     description.set_wire_dif();
     description.all().set<"w_inl.inc_reftag">(0);
     EXPECT_EQ(description.decode()->wire->sign(7, 0), 0xabcd'1234'5678U);
 }
 
-TEST(SignatureFormat, KnowsAllBlockSizes) {
+TEST(Bsf, KnowsAllBlockSizes) {
     constexpr std::array sizes{std::pair{1U, 512U},  std::pair{2U, 520U},
                                std::pair{3U, 4096U}, std::pair{4U, 4160U},
                                std::pair{6U, 4048U}, std::pair{5U, 1U << 30U}};
@@ -87,7 +87,7 @@ TEST(SignatureFormat, KnowsAllBlockSizes) {
 
 /// With the same structure, the size of blocks is that in memory, and its place has another
 /// meaning.
-TEST(SignatureFormat, TakesTheBlockSizeOfMemoryForTheSameStructure) {
+TEST(Bsf, TakesTheBlockSizeOfMemoryForTheSameStructure) {
     Description description;
     description.set_memory_crc(crc32_repeat);
     description.basic().set<"w_bfs">(crc32_repeat);
@@ -100,7 +100,7 @@ TEST(SignatureFormat, TakesTheBlockSizeOfMemoryForTheSameStructure) {
 }
 
 /// The key of the peer needs one block of 516 bytes for 512 on the wire.
-TEST(SignatureFormat, CountsBytesOfBothForms) {
+TEST(Bsf, CountsBytesOfBothForms) {
     Description description;
     description.set_memory_crc(crc32_repeat);
     const auto stripped = description.decode().value();
@@ -112,7 +112,7 @@ TEST(SignatureFormat, CountsBytesOfBothForms) {
     EXPECT_EQ(description.decode()->wire_size(8 * 516), 4104U) << "eight blocks become one";
 }
 
-TEST(SignatureFormat, RefusesWhatTheDeviceDoesNotHave) {
+TEST(Bsf, RefusesWhatTheDeviceDoesNotHave) {
     Description encrypted;
     encrypted.basic().set<"bsf_size">(3);
     EXPECT_EQ(encrypted.decode().error(), FormatFault::encrypted);
@@ -124,7 +124,7 @@ TEST(SignatureFormat, RefusesWhatTheDeviceDoesNotHave) {
     EXPECT_EQ(single.decode().error(), FormatFault::not_repeated);
 }
 
-TEST(SignatureFormat, RefusesWhatMakesNoSense) {
+TEST(Bsf, RefusesWhatMakesNoSense) {
     Description size;
     size.set_memory_crc(crc32_repeat);
     size.basic().set<"mem_bs_selector">(7);
@@ -146,7 +146,7 @@ TEST(SignatureFormat, RefusesWhatMakesNoSense) {
     EXPECT_EQ(lone.decode().error(), FormatFault::different_structure);
 }
 
-TEST(SignatureFormat, RefusesOnesThatAreCutOff) {
+TEST(Bsf, RefusesOnesThatAreCutOff) {
     Description description;
     EXPECT_EQ(description.decode(8).error(), FormatFault::too_short);
     EXPECT_EQ(description.decode(48).error(), FormatFault::too_short);

@@ -82,7 +82,7 @@ Bytes random_bytes(std::size_t size, unsigned seed) {
 
 /// A key with signatures, and what it has reported.
 struct Signed {
-    SignatureFormat format;
+    Bsf format;
     PlainMemory memory;
     std::uint64_t wire_state = all_ones;
     std::uint64_t memory_state = all_ones;
@@ -108,7 +108,7 @@ struct Signed {
     }
 };
 
-Signed make(const SignatureFormat& format, Bytes memory) {
+Signed make(const Bsf& format, Bytes memory) {
     return {.format = format, .memory = PlainMemory(std::move(memory))};
 }
 
@@ -132,7 +132,7 @@ TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
     const Bytes raw = random_bytes(3 * 4160 + 77, 11);
     for (const auto& wire : all_domains()) {
         for (const auto& memory : all_domains()) {
-            const SignatureFormat format{.wire = wire, .memory = memory, .check_mask = 0xff};
+            const Bsf format{.wire = wire, .memory = memory, .check_mask = 0xff};
             const Bytes on_wire = with_signatures(wire, raw);
             const Bytes in_memory = with_signatures(memory, raw);
             Signed source = make(format, in_memory);
@@ -156,7 +156,7 @@ TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
 TEST(SignatureTransfer, SendsTheSameAgain) {
     std::mt19937 random(5);
     const Bytes raw = random_bytes(8 * 512, 13);
-    const SignatureFormat format{
+    const Bsf format{
         .wire = dif(), .memory = crc(GuardKind::crc32c, 4096), .check_mask = 0xff};
     const Bytes on_wire = with_signatures(format.wire, raw);
     Signed source = make(format, with_signatures(format.memory, raw));
@@ -173,7 +173,7 @@ TEST(SignatureTransfer, SendsTheSameAgain) {
 /// The peer writes blocks in several requests, the second of which begins in the middle of a block.
 TEST(SignatureTransfer, ReceivesBlocksInAnyOrderAndInPieces) {
     const Bytes raw = random_bytes(2 * 512, 17);
-    const SignatureFormat format{.wire = std::nullopt, .memory = dif(), .check_mask = 0xff};
+    const Bsf format{.wire = std::nullopt, .memory = dif(), .check_mask = 0xff};
     const Bytes in_memory = with_signatures(format.memory, raw);
     Signed target = make(format, Bytes(in_memory.size()));
     target.receive(512, std::span(raw).subspan(512, 100));
@@ -184,7 +184,7 @@ TEST(SignatureTransfer, ReceivesBlocksInAnyOrderAndInPieces) {
 
 TEST(SignatureTransfer, DoesNotCheckASignatureOfWhichItHasSeenOnlyTheEnd) {
     const Bytes raw = random_bytes(2 * 512, 19);
-    const SignatureFormat format{.wire = dif(), .memory = std::nullopt, .check_mask = 0xff};
+    const Bsf format{.wire = dif(), .memory = std::nullopt, .check_mask = 0xff};
     const Bytes on_wire = with_signatures(format.wire, raw);
     Signed target = make(format, Bytes(raw.size()));
     target.receive(516, std::span(on_wire).subspan(516));
@@ -264,7 +264,7 @@ TEST(SignatureTransfer, LooksAtNoSignatureThatIsNotThereYet) {
 // --- The same structure --------------------------------------------------------------------------
 
 /// A pass through a key whose two forms have the same blocks.
-SignatureFormat same(std::uint8_t copy_mask, const SignatureDomain& wire = dif()) {
+Bsf same(std::uint8_t copy_mask, const SignatureDomain& wire = dif()) {
     return {.wire = wire,
             .memory = dif(),
             .check_mask = 0,
@@ -299,7 +299,7 @@ TEST(SignatureTransfer, ChangesTagsOnTheWay) {
         dif(512, {.application = 0x1111, .reference = 100, .reference_increments = true});
     const Bytes raw = random_bytes(4 * 512, 23);
     const Bytes on_wire = with_signatures(wire, raw);
-    SignatureFormat format = same(0xc0, wire);
+    Bsf format = same(0xc0, wire);
     format.check_mask = 0xff;
     Signed target = make(format, Bytes(on_wire.size()));
     target.receive(0, on_wire);

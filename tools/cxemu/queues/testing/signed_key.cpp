@@ -47,7 +47,7 @@ std::uint32_t SignedKey::make_variable() {
     call.in().set<"pd">(bench_.domain());
     EXPECT_TRUE(bench_.run(call));
     const auto number = static_cast<std::uint32_t>(call.out().get<"psv0_index">());
-    bench_.hca().objects().of<memory::SignatureVariable>().find(number)->set_state(
+    bench_.hca().objects().of<memory::Psv>().find(number)->set_state(
         {.signature = ~std::uint64_t{0}});
     return number;
 }

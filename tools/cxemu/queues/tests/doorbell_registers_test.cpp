@@ -29,7 +29,7 @@ public:
     void destroyed(QueuePair& /*queue_pair*/) override {}
 
     bool is_working = true;
-    std::vector<SendRequest> requests;
+    std::vector<SendWqe> requests;
 };
 
 class DoorbellRegisterTest : public ::testing::Test {

@@ -102,7 +102,7 @@ TEST_F(PageFaultsTest, NameTheKeyAndThePagesThatAreMissing) {
 
 TEST_F(PageFaultsTest, NameTheInnermostKey) {
     const std::uint32_t inner = make_key(AccessMode::pages, 0x10'0001, 0);
-    const std::uint32_t outer = make_key(AccessMode::fixed_ranges, inner, start);
+    const std::uint32_t outer = make_key(AccessMode::ksm, inner, start);
     const auto data = raise_at(outer, 0x1234, 1);
     EXPECT_EQ(word(data, 0xc), 1U << log_page);
     EXPECT_EQ(word(data, 0x10), inner);
@@ -124,8 +124,8 @@ TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
 
 TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
     const std::uint32_t inner = make_key(AccessMode::pages, 0x10'0001, 0);
-    const std::uint32_t middle = make_key(AccessMode::fixed_ranges, inner, start);
-    const std::uint32_t outer = make_key(AccessMode::fixed_ranges, middle, start + 0x1000);
+    const std::uint32_t middle = make_key(AccessMode::ksm, inner, start);
+    const std::uint32_t outer = make_key(AccessMode::ksm, middle, start + 0x1000);
     EXPECT_EQ(word(raise_at(outer, 0x234, 2), 0x10), inner);
     for (const auto& [key, address] :
          {std::pair{middle, start + 0x1234}, std::pair{outer, start + 0x234}}) {
@@ -141,7 +141,7 @@ TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
 
 TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
     const std::uint32_t inner = make_key(AccessMode::pages, 0, 0);
-    raise_at(make_key(AccessMode::fixed_ranges, inner, start), 0, 1);
+    raise_at(make_key(AccessMode::ksm, inner, start), 0, 1);
     EXPECT_TRUE(answer(token_, 0, false));
     take_event();
     EXPECT_TRUE(answer(token_, 0));
@@ -150,7 +150,7 @@ TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
 
 TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {
     const std::uint32_t outer =
-        make_key(AccessMode::fixed_ranges, memory::SpecialKeys::absent_memory, 0x8000);
+        make_key(AccessMode::ksm, memory::SpecialKeys::absent_memory, 0x8000);
     const auto data = raise_at(outer, 8, 4);
     EXPECT_EQ(word(data, 0x10), memory::SpecialKeys::absent_memory);
     EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), 0x8008);

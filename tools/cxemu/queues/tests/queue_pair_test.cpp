@@ -28,7 +28,7 @@ public:
     void attributes_changed(QueuePair& /*queue_pair*/) override { ++modifications; }
     void destroyed(QueuePair& /*queue_pair*/) override { ++destructions; }
 
-    std::vector<SendRequest> requests;
+    std::vector<SendWqe> requests;
     std::vector<std::pair<QueuePairState, QueuePairState>> changes;
     int modifications = 0;
     int destructions = 0;
@@ -400,7 +400,7 @@ TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
         control.set<"opcode">(static_cast<std::uint8_t>(opcode));
         control.set<"ds">(size / 16);
         control.set<"imm">(number);
-        if (opcode == SendOpcode::set_signature && size > hwtab::wqe_ctrl_seg.size)
+        if (opcode == SendOpcode::set_psv && size > hwtab::wqe_ctrl_seg.size)
             hwtab::View<hwtab::seg_set_psv>{std::span(bytes).subspan(hwtab::wqe_ctrl_seg.size)}
                 .set<"psv_num">(number);
         bench_.write_send(queue_pair, 0, bytes);
@@ -411,11 +411,11 @@ TEST_F(QueuePairTest, FailsALocalOperationForItsReason) {
     };
     constexpr std::size_t whole_umr = 16 + 48 + 64;
     constexpr std::uint32_t nothing = 0x12'3456;
-    EXPECT_EQ(error_of(SendOpcode::memory_registration, 16, 0), CompletionError::local_operation);
-    EXPECT_EQ(error_of(SendOpcode::memory_registration, whole_umr, nothing << 8U),
+    EXPECT_EQ(error_of(SendOpcode::reg_umr, 16, 0), CompletionError::local_operation);
+    EXPECT_EQ(error_of(SendOpcode::reg_umr, whole_umr, nothing << 8U),
               CompletionError::window_bind);
-    EXPECT_EQ(error_of(SendOpcode::set_signature, 16, 0), CompletionError::local_operation);
-    EXPECT_EQ(error_of(SendOpcode::set_signature, 32, nothing), CompletionError::local_protection);
+    EXPECT_EQ(error_of(SendOpcode::set_psv, 16, 0), CompletionError::local_operation);
+    EXPECT_EQ(error_of(SendOpcode::set_psv, 32, nothing), CompletionError::local_protection);
 }
 
 TEST_F(QueuePairTest, ChangesAKeyOfPagesOnlyWhenItWasCreatedForFastRegistration) {
@@ -429,7 +429,7 @@ TEST_F(QueuePairTest, ChangesAKeyOfPagesOnlyWhenItWasCreatedForFastRegistration)
         auto bytes = Bench::nop(queue_pair, 0);
         bytes.resize(size);
         const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
-        control.set<"opcode">(static_cast<std::uint8_t>(SendOpcode::memory_registration));
+        control.set<"opcode">(static_cast<std::uint8_t>(SendOpcode::reg_umr));
         control.set<"ds">(size / 16);
         control.set<"imm">(key);
         hwtab::View<hwtab::wqe_umr_ctrl_seg>{std::span(bytes).subspan(hwtab::wqe_ctrl_seg.size)}
@@ -648,8 +648,8 @@ TEST_F(QueuePairTest, HasTheReservedKeyIfSoftwareSaysSoAndNotForSharedReceives) 
     QueuePair& queue_pair = bench_.make_queue_pair();
     const std::uint64_t where = bench_.allocate(8);
     const std::array<std::byte, 8> data{std::byte{1}};
-    ReceiveRequest request{
-        .segments = {{.length = 8, .key = memory::SpecialKeys::bus_addresses, .address = where}}};
+    RecvWqe request{
+        .segments = {{.length = 8, .key = memory::SpecialKeys::resd_lkey, .address = where}}};
     EXPECT_EQ(queue_pair.scatter(request, 0, data).error(), memory::AccessFault::no_right);
 
     Call<hwtab::cmd_rst2init_qp> call;

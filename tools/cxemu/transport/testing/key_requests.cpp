@@ -66,7 +66,7 @@ public:
         bytes_.insert(bytes_.end(), more.begin(), more.end());
     }
     [[nodiscard]] Send request(std::uint32_t index) const {
-        return {.opcode = queues::SendOpcode::memory_registration,
+        return {.opcode = queues::SendOpcode::reg_umr,
                 .immediate = index << memory::MemoryKey::variant_bits,
                 .body = bytes_};
     }

@@ -281,9 +281,9 @@ void Peer::append_operation(std::vector<std::byte>& bytes, const Send& send) con
         append(bytes, segment.view);
     }
     const ServiceType service = queue_pair_->service();
-    if (service == ServiceType::dynamic_initiator || service == ServiceType::unreliable_datagram) {
+    if (service == ServiceType::dci || service == ServiceType::unreliable_datagram) {
         Segment<hwtab::av> segment;
-        if (service == ServiceType::dynamic_initiator)
+        if (service == ServiceType::dci)
             segment.view.set<"dc_key">(send.access_key);
         else
             segment.view.set<"qkey">(queue_key);
@@ -422,7 +422,7 @@ Peers::Peers(const ConnectionOptions& wanted)
     ConnectionOptions of_first = options;
     of_first.matches_tags = false;
     first.make_queue_pair(of_first, is_xrc ? Role::initiator : Role::both);
-    const bool is_dynamic = options.service == ServiceType::dynamic_initiator;
+    const bool is_dynamic = options.service == ServiceType::dci;
     if (is_dynamic)
         second.make_target(options);
     else
@@ -435,7 +435,7 @@ Peers::Peers(const ConnectionOptions& wanted)
 
 void Peers::connect() {
     first.to_rts(options);
-    if (options.service != ServiceType::dynamic_initiator)
+    if (options.service != ServiceType::dci)
         second.to_rts(options);
 }
 

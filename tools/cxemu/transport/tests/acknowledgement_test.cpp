@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
 std::optional<std::uint32_t> credits_told(std::uint32_t credits) {
-    return credits_of(decode_syndrome(acknowledge_syndrome(credits)).value);
+    return credits_of(decode_syndrome(ack_syndrome(credits)).value);
 }
 
 TEST(CreditCode, PromisesNoMoreThanThereIs) {
@@ -32,7 +32,7 @@ TEST(CreditCode, PromisesNoMoreThanThereIs) {
 }
 
 TEST(CreditCode, CanSayThatNobodyCounts) {
-    const Syndrome syndrome = decode_syndrome(acknowledge_syndrome(std::nullopt));
+    const Syndrome syndrome = decode_syndrome(ack_syndrome(std::nullopt));
     EXPECT_EQ(syndrome.kind, Syndrome::Kind::acknowledge);
     EXPECT_EQ(credits_of(syndrome.value), std::nullopt);
 }
@@ -54,7 +54,7 @@ TEST(NotReadyTimer, HasTheTimesOfTheSpecification) {
 
 TEST(NotReadyTimer, TravelsInTheSyndrome) {
     for (std::uint8_t code = 0; code < 32; ++code) {
-        const Syndrome syndrome = decode_syndrome(not_ready_syndrome(code));
+        const Syndrome syndrome = decode_syndrome(rnr_nak_syndrome(code));
         EXPECT_EQ(syndrome.kind, Syndrome::Kind::receiver_not_ready);
         EXPECT_EQ(syndrome.value, code);
     }

@@ -32,13 +32,13 @@ constexpr std::uint64_t wrong_key = 0xdead'beef;
 constexpr std::uint32_t no_memory_key = 0x1234'5600;
 
 struct Dynamic : Peers {
-    explicit Dynamic(const ConnectionOptions& wanted = {.service = ServiceType::dynamic_initiator})
+    explicit Dynamic(const ConnectionOptions& wanted = {.service = ServiceType::dci})
         : Peers(wanted) {
         connect();
     }
     static ConnectionOptions with_streams(std::uint32_t log_failed) {
         return {
-            .service = ServiceType::dynamic_initiator, .log_streams = 3, .log_failed = log_failed};
+            .service = ServiceType::dci, .log_streams = 3, .log_failed = log_failed};
     }
     std::ptrdiff_t count(std::uint8_t opcode) {
         return std::ranges::count_if(take_packets(), [&](const auto& headers) {
@@ -193,7 +193,7 @@ TEST(DynamicConnection, EndsAReceiveThatIsTooShort) {
 }
 
 TEST(DynamicConnection, GivesUpWhereNobodyAnswers) {
-    Dynamic peers({.service = ServiceType::dynamic_initiator, .retries = 2});
+    Dynamic peers({.service = ServiceType::dci, .retries = 2});
     Call<hwtab::cmd_drain_dct> drain;
     drain.in().set<"dctn">(peers.second.queue_pair().number());
     ASSERT_TRUE(peers.second.bench.run(drain));

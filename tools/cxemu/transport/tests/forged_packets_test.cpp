@@ -105,15 +105,15 @@ TEST(ForgedAnswer, EndsAReadThatItDoesNotFit) {
     end_read([](Forged& peers) { peers.change_length(1, mtu - 4); });
     end_read([](Forged& peers) { peers.change_length(3, 12); });
     end_read(
-        [](Forged& peers) { peers.change_opcode(1, rc_opcode({.verb = Verb::read_response})); });
+        [](Forged& peers) { peers.change_opcode(1, rc_opcode({.verb = PacketOp::read_response})); });
     end_read([](Forged& peers) {
-        peers.change_opcode(1, rc_opcode({.verb = Verb::atomic_acknowledge}));
+        peers.change_opcode(1, rc_opcode({.verb = PacketOp::atomic_acknowledge}));
     });
 }
 
 TEST(ForgedAnswer, EndsAnAtomicOperationThatItDoesNotFit) {
     Forged other;
-    other.change_opcode(1, rc_opcode({.verb = Verb::read_response}));
+    other.change_opcode(1, rc_opcode({.verb = PacketOp::read_response}));
     other.expect_failure(other.add_one(), CompletionError::bad_response);
     Forged too_long;
     too_long.change_length(1, 8);
@@ -152,13 +152,13 @@ TEST(ForgedRequest, IsRefusedThatDoesNotContinueItsMessage) {
         EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::error);
         EXPECT_EQ(peers.second.events(hca::EventType::work_queue_invalid_request), 1U);
     };
-    constexpr Operation middle{.verb = Verb::write, .first = false, .last = false};
+    constexpr Operation middle{.verb = PacketOp::write, .first = false, .last = false};
     refuse([&](Forged& peers) { peers.change_opcode(0, rc_opcode(middle)); });
     refuse([](Forged& peers) {
-        peers.change_opcode(1, rc_opcode({.verb = Verb::write, .first = true, .last = false}));
+        peers.change_opcode(1, rc_opcode({.verb = PacketOp::write, .first = true, .last = false}));
     });
     refuse([](Forged& peers) {
-        peers.change_opcode(1, rc_opcode({.verb = Verb::send, .first = false, .last = false}));
+        peers.change_opcode(1, rc_opcode({.verb = PacketOp::send, .first = false, .last = false}));
     });
     refuse([](Forged& peers) { peers.change_length(1, mtu - 4); });
     refuse([](Forged& peers) { peers.change_length(1, mtu + 4); });

@@ -225,9 +225,9 @@ Faults KeyModel::judge(const Action& action) const {
 
 void KeyModel::wait_for(Order order) {
     if (order == Order::everything)
-        under_way_.clear();
+        outstanding_.clear();
     if (order == Order::reads)
-        std::erase_if(under_way_, [](const UnderWay& request) { return request.is_answered(); });
+        std::erase_if(outstanding_, [](const UnderWay& request) { return request.is_answered(); });
 }
 
 /// 10.8.3.3: a key is not to be invalidated or changed before the requests that use it have ended;
@@ -238,7 +238,7 @@ bool KeyModel::needs_rest(const Action& action) const {
         const Key& key = sides_.at(side).keys.at(used);
         return used == changed || (key.is_window() && key.is.region == changed);
     };
-    return std::ranges::any_of(under_way_, [&](const UnderWay& request) {
+    return std::ranges::any_of(outstanding_, [&](const UnderWay& request) {
         if (action.order == Order::everything ||
             (action.order == Order::reads && request.is_answered()))
             return false;
@@ -311,7 +311,7 @@ void KeyModel::change_key(const Action& action) {
 /// What a read has not brought yet may be there, or not.
 std::vector<Byte> KeyModel::gather(std::size_t side, const std::vector<std::uint32_t>& from) const {
     std::vector<bool> open(memory_size);
-    for (const UnderWay& request : under_way_) {
+    for (const UnderWay& request : outstanding_) {
         if (request.action.side != side)
             continue;
         for (const std::uint32_t offset : request.to)
@@ -331,7 +331,7 @@ void KeyModel::store(std::size_t side, const std::vector<std::uint32_t>& to,
                      std::span<const Byte> data) {
     for (std::size_t i = 0; i < to.size(); ++i)
         sides_.at(side).memory[to[i]] = data[i];
-    for (const UnderWay& request : under_way_) {
+    for (const UnderWay& request : outstanding_) {
         if (request.action.side == side || request.action.act != Act::read ||
             !meet(to, request.from))
             continue;
@@ -370,7 +370,7 @@ void KeyModel::send(const Action& action) {
     if (action.act == Act::send_invalidate)
         sides_.at(peer).keys.at(action.remote.key).valid = false;
     complete_receive(action);
-    under_way_.push_back({.action = action, .from = {}, .to = {}});
+    outstanding_.push_back({.action = action, .from = {}, .to = {}});
 }
 
 void KeyModel::write(const Action& action) {
@@ -380,7 +380,7 @@ void KeyModel::write(const Action& action) {
     store(peer, find(peer, action.remote, Right::remote_write).offsets, data);
     if (takes_receive(action.act))
         complete_receive(action);
-    under_way_.push_back({.action = action, .from = {}, .to = {}});
+    outstanding_.push_back({.action = action, .from = {}, .to = {}});
 }
 
 void KeyModel::read(const Action& action) {
@@ -388,7 +388,7 @@ void KeyModel::read(const Action& action) {
     const auto from = find(peer, action.remote, Right::remote_read).offsets;
     const auto to = find(action.side, action.local, Right::local_write).offsets;
     store(action.side, to, gather(peer, from));
-    under_way_.push_back({.action = action, .from = from, .to = to});
+    outstanding_.push_back({.action = action, .from = from, .to = to});
 }
 
 void KeyModel::change_atomically(const Action& action) {
@@ -409,7 +409,7 @@ void KeyModel::change_atomically(const Action& action) {
     }
     store(peer, place, stored);
     store(action.side, to, answer_of(before));
-    under_way_.push_back({.action = action, .from = place, .to = to});
+    outstanding_.push_back({.action = action, .from = place, .to = to});
 }
 
 /// Each word begins with its most significant byte, unless software wants it otherwise.

@@ -207,7 +207,7 @@ public:
     /// Posted behind the one with which the connection has ended.
     void flush(const Action& action);
     /// All that has been posted has ended.
-    void rest() { under_way_.clear(); }
+    void rest() { outstanding_.clear(); }
     /// The connection has ended, and nothing else will be posted: receives that are left.
     void flush_receives();
 
@@ -250,7 +250,7 @@ private:
 
     std::array<Side, 2> sides_;
     Rules rules_;
-    std::vector<UnderWay> under_way_;
+    std::vector<UnderWay> outstanding_;
     std::optional<std::size_t> failed_side_; ///< whose receives are flushed
 };
 

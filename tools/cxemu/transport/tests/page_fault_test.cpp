@@ -54,7 +54,7 @@ public:
     std::uint32_t make_region() {
         Call<hwtab::cmd_create_mkey> call(MemoryKey::octword);
         const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-        fill_context(fields, memory::AccessMode::fixed_ranges, log_region, 1);
+        fill_context(fields, memory::AccessMode::ksm, log_region, 1);
         call.in().set<"translations_octword_actual_size">(1);
         const auto entry = part_of_region();
         std::ranges::copy(entry, call.in().bytes<"klm_pas_mtt">().begin());
@@ -400,9 +400,9 @@ TEST(PageFault, StopsTheAnswersToAReadWhosePagesWereTakenAway) {
     std::size_t answers = 0;
     peers.set_fate([&](std::size_t, const fabric::ParsedPacket& packet) {
         const auto operation = operation_of(packet.headers.transport.opcode);
-        if (operation->verb == Verb::read)
+        if (operation->verb == PacketOp::read)
             peers.time.loop.defer([&] { peers.there.take_away(2); });
-        answers += operation->verb == Verb::read_response ? 1 : 0;
+        answers += operation->verb == PacketOp::read_response ? 1 : 0;
         return 1;
     });
     peers.settle();

@@ -100,14 +100,14 @@ Request draw_request(SeededRandom& random, const ConnectionOptions& options, std
 /// Only the first side sends, and receives are shared on the other.
 bool is_one_way(ServiceType service) {
     return service == ServiceType::extended_reliable_connection ||
-           service == ServiceType::dynamic_initiator;
+           service == ServiceType::dci;
 }
 
 ConnectionOptions draw_options(SeededRandom& random) {
     constexpr std::array services{
         ServiceType::reliable_connection,          ServiceType::reliable_connection,
         ServiceType::extended_reliable_connection, ServiceType::unreliable_connection,
-        ServiceType::unreliable_datagram,          ServiceType::dynamic_initiator};
+        ServiceType::unreliable_datagram,          ServiceType::dci};
     constexpr std::array<std::uint32_t, 3> psns{0, 0xff'fff8, 0x7f'fffc};
     ConnectionOptions options;
     options.service = services.at(random.below(services.size()));
@@ -217,7 +217,7 @@ public:
           traffic_{Traffic(peers_.first, peers_.second, model_service(), shares()),
                    Traffic(peers_.second, peers_.first, model_service(), shares())},
           weather_(peers_.time.loop, script.link, script.seed) {
-        if (script.options.service == ServiceType::dynamic_initiator)
+        if (script.options.service == ServiceType::dci)
             other_target_ = &peers_.second.make_target(script.options);
         if (script.link.loses_answers())
             traffic_[0].expected.may_lose_answers();

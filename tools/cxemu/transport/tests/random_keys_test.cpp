@@ -83,7 +83,7 @@ queues::Fence fence_of(model::Order order) {
 memory::AccessMode mode_of(KeyKind kind) {
     if (kind == KeyKind::page_region)
         return memory::AccessMode::pages;
-    return kind == KeyKind::fixed_region ? memory::AccessMode::fixed_ranges
+    return kind == KeyKind::fixed_region ? memory::AccessMode::ksm
                                          : memory::AccessMode::ranges;
 }
 

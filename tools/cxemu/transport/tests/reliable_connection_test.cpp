@@ -439,9 +439,9 @@ TEST(ReliableConnection, KeepsToTheReadsThatThePeerAccepts) {
     std::size_t most = 0;
     peers.set_fate([&](std::size_t /*number*/, const fabric::ParsedPacket& packet) {
         const auto operation = operation_of(packet.headers.transport.opcode);
-        outstanding += operation->verb == Verb::read ? 1 : 0;
+        outstanding += operation->verb == PacketOp::read ? 1 : 0;
         most = std::max(most, outstanding);
-        outstanding -= operation->verb == Verb::read_response && operation->last ? 1 : 0;
+        outstanding -= operation->verb == PacketOp::read_response && operation->last ? 1 : 0;
         return 1;
     });
     peers.first.post(reads);

@@ -266,7 +266,7 @@ TEST(ReceiverNotReady, FailsTheSendAfterItsRetries) {
     peers.advance(milliseconds(1));
     peers.advance(milliseconds(1));
     peers.advance(milliseconds(1));
-    peers.expect_failure(CompletionError::receiver_not_ready_retries);
+    peers.expect_failure(CompletionError::rnr_retry_exceeded);
     EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::ready_to_send)
         << "it is nobody's fault there";
 }
@@ -304,7 +304,7 @@ TEST(ReceiverNotReady, IsRareWhereTheReceiverTellsItsCredits) {
     EXPECT_THAT(peers.second.poll(), SizeIs(3));
     std::size_t sends = 0;
     for (const auto& packet : peers.take_packets())
-        sends += operation_of(packet.transport.opcode)->verb == Verb::send ? 1 : 0;
+        sends += operation_of(packet.transport.opcode)->verb == PacketOp::send ? 1 : 0;
     EXPECT_EQ(sends, 4U) << "of those without credit one, to ask";
 }
 
