@@ -137,19 +137,19 @@ static int create_xrc_queue(struct scripted_hca *scripted)
 	return with_buffer(scripted, use_for_xrc_queue);
 }
 
-static int use_for_tagged_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
+static int use_for_xrq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
 	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
-						   .log_stride = 6, .log_tags = 2 };
+						   .log_stride = 6, .log_tm_list_size = 2 };
 	u32 number;
 
 	return cxib_cmd_create_xrq(&scripted->queue, &params, &number) ?:
 	       cxib_cmd_destroy_xrq(&scripted->queue, 0, number);
 }
 
-static int create_tagged_queue(struct scripted_hca *scripted)
+static int create_xrq(struct scripted_hca *scripted)
 {
-	return with_buffer(scripted, use_for_tagged_queue);
+	return with_buffer(scripted, use_for_xrq);
 }
 
 static int create_mkey(struct scripted_hca *scripted)
@@ -236,7 +236,7 @@ static const struct action actions[] = {
 	{ "queue pair", create_qp },
 	{ "shared receive queue", create_shared_queue },
 	{ "shared receive queue of XRC", create_xrc_queue },
-	{ "shared receive queue with tags", create_tagged_queue },
+	{ "shared receive queue with tags", create_xrq },
 	{ "memory key", create_mkey },
 	{ "port", ask_the_port },
 	{ "tables of the port", ask_for_tables },

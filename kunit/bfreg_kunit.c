@@ -26,7 +26,7 @@ static void only_what_is_possible_is_granted(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(impossible); i++)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
 				    cxib_bfregs_init(registers, impossible[i][0],
-							   impossible[i][1]),
+						     impossible[i][1]),
 				    "%u, %u exclusive", impossible[i][0], impossible[i][1]);
 }
 
@@ -74,7 +74,7 @@ static void exclusive_ones_have_one_queue_pair(struct kunit *test)
 	for (i = 0; i < 100; i++)
 		cxib_bfreg_alloc(registers);
 	for (i = 5; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, 1, registers->users[i]);
+		KUNIT_EXPECT_EQ(test, 1, registers->qp_count[i]);
 	cxib_bfreg_free(registers, 6);
 	KUNIT_EXPECT_EQ(test, 6, cxib_bfreg_alloc(registers));
 }

@@ -170,7 +170,7 @@ static void survives_garbage_in_any_answer(struct kunit *test)
 			cxib_hw_tear_down(hw);
 		/* The number of an object that was made up does not exist. */
 		hca->complaints = 0;
-		fake_hca_forget(hca);
+		fake_hca_reset(hca);
 	}
 	KUNIT_EXPECT_EQ(test, count, commands_of_bring_up(test));
 }
@@ -244,7 +244,7 @@ static void leaves_a_device_silent_when_the_kernel_ends(struct kunit *test)
 	unsigned int before;
 
 	times_given_up = 0;
-	hw->given_up = count_given_up;
+	hw->on_fatal = count_given_up;
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	before = hca->commands;
 	cxib_hw_shut_down(hw);
@@ -321,7 +321,7 @@ static void failed_reset_leaves_device_unclean(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca->resets, 1);
 	KUNIT_EXPECT_TRUE(test, hw->is_unclean);
 	/* It may know memory; what the fake has, the next case does not see. */
-	fake_hca_forget(hca);
+	fake_hca_reset(hca);
 }
 
 static void answers_page_requests_of_the_firmware(struct kunit *test)
@@ -389,17 +389,17 @@ static void goes_on_without_completion_eq_that_is_refused(struct kunit *test)
 
 static void takes_no_more_eqs_than_function_may_have(struct kunit *test)
 {
-	static const u32 most[] = { 1, 3, 4 };
+	static const u32 max[] = { 1, 3, 4 };
 	struct fake_hca *hca = test->priv;
 	struct cxib_hw *hw;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(most); i++) {
+	for (i = 0; i < ARRAY_SIZE(max); i++) {
 		hw = make_hw(test);
-		hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, most[i]);
+		hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, max[i]);
 		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 		KUNIT_EXPECT_LE(test, CXIB_SHARED_VECTORS + hw->completion_eq_count,
-				max(3U, most[i]));
+				max(3U, max[i]));
 		KUNIT_EXPECT_GE(test, hw->completion_eq_count, 1);
 		cxib_hw_tear_down(hw);
 		fake_hca_expect_clean(hca);

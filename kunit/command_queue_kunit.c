@@ -63,7 +63,7 @@ static int run_nop(struct fixture *fixture)
 	struct hw_nop_in in = {};
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		.limit_ms = SHORT_MS,
+		.timeout_ms = SHORT_MS,
 	};
 
 	hw_nop_in_set_opcode(&in, HW_CMD_NOP);
@@ -277,7 +277,7 @@ static void cmd_late_completion_frees_slot(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_reap_late(&fixture->queue));
 	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
-	KUNIT_EXPECT_EQ(test, fixture->queue.late_answers, 1);
+	KUNIT_EXPECT_EQ(test, fixture->queue.late_completions, 1);
 }
 
 static void works_on_with_late_answers_when_all_slots_were_lost(struct kunit *test)

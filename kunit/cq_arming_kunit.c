@@ -13,7 +13,7 @@
 #define CQN		0x55
 #define LIFETIME_MS	(2 * 60 * 60 * 1000)
 #define STEP_MS		200
-#define ROOM		BIT(FAKE_LOG_RECEIVES)
+#define ROOM		BIT(FAKE_LOG_RQ_SIZE)
 
 /**
  * struct model - a device, and a user of its completion queue
@@ -21,37 +21,37 @@
  * @random: what comes next
  * @solicited_only: the user wants to be told of solicited completions only
  * @armed: the device has been asked, and has not told yet
- * @answered: it has told before
+ * @event_due: it has told before
  * @sequence: number of the request
- * @answered_sequence: of the one that it has told of last
+ * @event_sn: of the one that it has told of last
  * @under_way: events that the driver has not got yet
  * @solicited: bit n: the completion n of the ring is solicited
  * @polled: completions that the user has taken
  * @asleep: the user waits for an event
  * @asked: how often he has asked for one
- * @told: how often he was told
+ * @events: how often he was told
  */
 struct model {
 	struct fake_queue_pair *fake;
 	struct rnd_state random;
 	bool solicited_only;
 	bool armed;
-	bool answered;
+	bool event_due;
 	u32 sequence;
-	u32 answered_sequence;
+	u32 event_sn;
 	u32 under_way;
 	u32 solicited;
 	u32 polled;
 	bool asleep;
 	u32 asked;
-	u32 told;
+	u32 events;
 };
 
 static struct model model;
 
 static void wake(struct ib_cq *cq, void *context)
 {
-	model.told++;
+	model.events++;
 	model.asleep = false;
 }
 
@@ -65,11 +65,11 @@ static bool is_wanted_from(u32 consumer)
 	return false;
 }
 
-static void tell(void)
+static void raise_event(void)
 {
 	model.armed = false;
-	model.answered = true;
-	model.answered_sequence = model.sequence;
+	model.event_due = true;
+	model.event_sn = model.sequence;
 	model.under_way++;
 }
 
@@ -86,7 +86,7 @@ static void complete_one(struct kunit *test)
 	model.solicited &= ~BIT(index % ROOM);
 	model.solicited |= solicited << index % ROOM;
 	if (model.armed && (solicited || !model.solicited_only))
-		tell();
+		raise_event();
 }
 
 /* What the driver has written into the doorbell, if anything. */
@@ -101,12 +101,12 @@ static void look_at_doorbell(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, model.polled & CXIB_CQ_COUNTER_MASK, consumer);
 	KUNIT_ASSERT_TRUE(test, model.fake->cq_record[CXIB_CQ_DBR_ARM] == doorbell->dw[0]);
 	*place = 0;
-	if (model.answered && model.answered_sequence == sequence)
+	if (model.event_due && model.event_sn == sequence)
 		return;
 	model.sequence = sequence;
 	model.armed = true;
 	if (is_wanted_from(model.polled))
-		tell();
+		raise_event();
 }
 
 static int poll(struct kunit *test, int count)
@@ -116,7 +116,7 @@ static int poll(struct kunit *test, int count)
 
 	model.polled += polled;
 	if (polled)
-		fake_post_receives(test, model.fake, polled);
+		fake_post_recvs(test, model.fake, polled);
 	return polled;
 }
 
@@ -153,7 +153,7 @@ static void deliver_event(struct kunit *test)
 	if (!model.under_way)
 		return;
 	model.under_way--;
-	cxib_completion_event(&model.fake->verbs, CQN);
+	cxib_completion_event(&model.fake->ibdev, CQN);
 }
 
 static void step(struct kunit *test)
@@ -175,11 +175,11 @@ static void live(struct kunit *test, bool solicited_only)
 
 	model = (struct model){ .fake = fake, .solicited_only = solicited_only };
 	prandom_seed_state(&model.random, 20261122 + solicited_only);
-	fake->cq.number = CQN;
+	fake->cq.cqn = CQN;
 	fake->cq.ib.comp_handler = wake;
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.completion_queues, CQN, &fake->cq,
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
 					       GFP_KERNEL));
-	fake_post_receives(test, fake, ROOM);
+	fake_post_recvs(test, fake, ROOM);
 	while (now < LIFETIME_MS) {
 		now += prandom_u32_state(&model.random) % STEP_MS;
 		step(test);
@@ -187,11 +187,11 @@ static void live(struct kunit *test, bool solicited_only)
 			KUNIT_ASSERT_FALSE_MSG(test, is_wanted_from(model.polled),
 					       "an event is lost after %llu ms, %u completions",
 					       now, model.polled);
-		KUNIT_ASSERT_LE(test, model.told, model.asked);
+		KUNIT_ASSERT_LE(test, model.events, model.asked);
 	}
 	/* Neither end was idle all the time. */
 	KUNIT_EXPECT_GT(test, model.polled, 1000);
-	KUNIT_EXPECT_GT(test, model.told, 1000);
+	KUNIT_EXPECT_GT(test, model.events, 1000);
 }
 
 static void req_notify_next_comp_raises_event(struct kunit *test)
@@ -210,15 +210,15 @@ static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit 
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
 	model = (struct model){ .fake = fake };
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.completion_queues, CQN, &fake->cq,
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
 					       GFP_KERNEL));
-	cxib_completion_event(&fake->verbs, CQN);
+	cxib_completion_event(&fake->ibdev, CQN);
 	fake->cq.ib.comp_handler = wake;
-	cxib_completion_event(&fake->verbs, CQN);
-	KUNIT_EXPECT_EQ(test, 0, model.told);
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 0, model.events);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
-	cxib_completion_event(&fake->verbs, CQN);
-	KUNIT_EXPECT_EQ(test, 1, model.told);
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 1, model.events);
 }
 
 /* A program asks the device itself, and the driver does not know when. */
@@ -229,10 +229,10 @@ static void completion_event_of_user_cq_calls_the_handler(struct kunit *test)
 	model = (struct model){ .fake = fake };
 	fake->cq.is_user = true;
 	fake->cq.ib.comp_handler = wake;
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.completion_queues, CQN, &fake->cq,
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
 					       GFP_KERNEL));
-	cxib_completion_event(&fake->verbs, CQN);
-	KUNIT_EXPECT_EQ(test, 1, model.told);
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 1, model.events);
 }
 
 static struct kunit_case cases[] = {

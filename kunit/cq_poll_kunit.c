@@ -8,18 +8,18 @@
 
 /* Of races: as often they are tried. */
 #define ROUNDS		2000
-#define LIES		20000
+#define CORRUPT_CQES		20000
 #define FOREIGN_QPN	0x42
 
 /* A queue pair that is gone, but for its completions. */
-static struct cxib_qp gone = { .number = 0x42 };
+static struct cxib_qp gone = { .qpn = 0x42 };
 
 static struct fake_queue_pair *with_requests(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
-	fake_post_sends(test, fake, 4);
-	fake_post_receives(test, fake, 4);
+	fake_post_sq(test, fake, 4);
+	fake_post_recvs(test, fake, 4);
 	return fake;
 }
 
@@ -43,7 +43,7 @@ static void poll_cq_signaled_retires_unsignaled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc[0].status);
 	KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc[0].opcode);
 	KUNIT_EXPECT_PTR_EQ(test, &fake->qp.ib, wc[0].qp);
-	KUNIT_EXPECT_EQ(test, 6, fake->qp.sends.consumed);
+	KUNIT_EXPECT_EQ(test, 6, fake->qp.sq.cons_index);
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
@@ -55,7 +55,7 @@ static void a_send_for_another_queue_pair_is_reported_as_its(struct kunit *test)
 	struct ib_wc wc[2];
 
 	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.poster = &service->ib;
+	fake->qp.wc_qp = &service->ib;
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
 	KUNIT_EXPECT_PTR_EQ(test, &service->ib, wc[0].qp);
@@ -120,7 +120,7 @@ static void counts_what_waits(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 3 * BIT(FAKE_LOG_CQ); i++) {
-		fake_post_receives(test, fake, 2);
+		fake_post_recvs(test, fake, 2);
 		KUNIT_ASSERT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, 9));
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
@@ -151,7 +151,7 @@ static void goes_on_behind_the_end_of_the_ring(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 5 * BIT(FAKE_LOG_CQ); i++) {
-		fake_post_receives(test, fake, 1);
+		fake_post_recvs(test, fake, 1);
 		KUNIT_ASSERT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
@@ -245,7 +245,7 @@ static void flushes_all_requests_of_a_device_that_is_quiet(struct kunit *test)
 	struct ib_wc wc[16];
 	unsigned int i;
 
-	fake->hw.dma_stopped = true;
+	fake->hw.state = true;
 	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
@@ -259,7 +259,7 @@ static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pa
 	struct ib_wc wc[16];
 	unsigned int i;
 
-	fake->hw.dma_stopped = true;
+	fake->hw.state = true;
 	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
@@ -323,7 +323,7 @@ static void revive(struct race *race)
 {
 	int calls;
 
-	WRITE_ONCE(race->fake->hw.dma_stopped, false);
+	WRITE_ONCE(race->fake->hw.state, false);
 	calls = atomic_read(&race->calls);
 	while (atomic_read_acquire(&race->calls) < calls + 2)
 		cond_resched();
@@ -338,11 +338,11 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(poller));
 	for (round = 0; round < ROUNDS && race.wc.status == IB_WC_SUCCESS; round++) {
-		fake_post_receives(test, fake, 1);
+		fake_post_recvs(test, fake, 1);
 		udelay(round % 16);
 		complete_receive(fake);
 		/* Pairs with cxib_hw_is_dma_off(). */
-		smp_store_release(&fake->hw.dma_stopped, true);
+		smp_store_release(&fake->hw.state, true);
 		while (atomic_read_acquire(&race.polled) == round)
 			cond_resched();
 		revive(&race);
@@ -355,7 +355,7 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 static int make_and_end_queue_pairs(void *data)
 {
 	struct fake_queue_pair *fake = data;
-	struct xarray *queue_pairs = &fake->verbs.queue_pairs;
+	struct xarray *queue_pairs = &fake->ibdev.qps;
 
 	while (!kthread_should_stop()) {
 		struct cxib_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
@@ -382,7 +382,7 @@ static void poll_cq_completion_of_foreign_ending_qp_is_refused(struct kunit *tes
 	int i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(owner));
-	for (i = 0; i < LIES; i++) {
+	for (i = 0; i < CORRUPT_CQES; i++) {
 		hw_cqe64_set_qpn(fake_completion(fake, opcodes[i % 2]), FOREIGN_QPN);
 		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	}
@@ -406,7 +406,7 @@ static void fails_datagrams_of_further_partitions_too(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, service);
 	fake->qp.ib.qp_type = IB_QPT_UD;
-	fake->qp.poster = &service->ib;
+	fake->qp.wc_qp = &service->ib;
 	expect_datagrams_fail_later(test, fake);
 }
 
@@ -415,7 +415,7 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 	struct fake_queue_pair *fake = with_requests(test);
 	struct ib_wc wc[16];
 
-	fake->hw.dma_stopped = true;
+	fake->hw.state = true;
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake->cq.is_armed = true;
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
@@ -423,7 +423,7 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	fake->cq.is_armed = true;
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
-	fake_post_receives(test, fake, 1);
+	fake_post_recvs(test, fake, 1);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 }
 
@@ -451,11 +451,11 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 6; i++) {
-		fake_post_receives(test, fake, 1);
+		fake_post_recvs(test, fake, 1);
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
 	}
-	fake_post_receives(test, fake, 2);
+	fake_post_recvs(test, fake, 2);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);

@@ -5,7 +5,7 @@
 
 static void receive(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
 {
-	fake_post_receives(test, fake, 1);
+	fake_post_recvs(test, fake, 1);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), bytes);
 }
 
@@ -97,11 +97,11 @@ static void goes_on_from_any_place(struct kunit *test)
 	u32 sent = 0, received = 0, round, i;
 
 	for (round = 0; round < 200; round++) {
-		u32 count = round % (BIT(FAKE_LOG_RECEIVES) + 1);
+		u32 count = round % (BIT(FAKE_LOG_RQ_SIZE) + 1);
 
 		for (i = 0; i < count; i++)
 			receive(test, fake, ++sent);
-		resize(test, fake, FAKE_LOG_RECEIVES + round % 5);
+		resize(test, fake, FAKE_LOG_RQ_SIZE + round % 5);
 		for (i = 0; i < count; i++)
 			expect_received(test, fake, ++received);
 		receive(test, fake, ++sent);
@@ -140,7 +140,7 @@ static void more_than_fits_breaks_the_device(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static u8 answer(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
 {
 	return *(u8 *)hca->script_context;
 }
@@ -148,11 +148,11 @@ static u8 answer(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 /* Resizes by a command, which ends with a status, if at all. */
 static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u8 status)
 {
-	fake->hca->script = answer;
+	fake->hca->script = script;
 	fake->hca->script_context = &status;
 	fake->hw.caps.cq_resize = true;
-	fake->verbs.ib.attrs.max_cqe = 1000;
-	fake->hw.commands.limit_ms = 10;
+	fake->ibdev.ib.attrs.max_cqe = 1000;
+	fake->hw.commands.timeout_ms = 10;
 	mutex_init(&fake->hw.dma_lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
 	return cxib_resize_cq_kernel(&fake->cq.ib, 100);

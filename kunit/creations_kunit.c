@@ -94,7 +94,7 @@ static int creations_init(struct kunit *test)
 	fixture->memory.free = free_memory;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
-	fixture->queue.limit_ms = SHORT_MS;
+	fixture->queue.timeout_ms = SHORT_MS;
 	test->priv = fixture;
 	return 0;
 }
@@ -127,7 +127,7 @@ static void give_up_waiting(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fixture->is_free);
 }
 
-static void answer_late(struct kunit *test)
+static void complete_late(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -140,7 +140,7 @@ static void key_that_is_made_late_is_destroyed_before_its_memory_is_freed(struct
 	struct fixture *fixture = test->priv;
 
 	give_up_waiting(test);
-	answer_late(test);
+	complete_late(test);
 	KUNIT_EXPECT_EQ(test, fixture->destroyed, KEY_INDEX);
 	KUNIT_EXPECT_EQ(test, fixture->keys, 0);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
@@ -162,7 +162,7 @@ static void as_many_psvs_are_destroyed_as_were_wanted(struct kunit *test)
 	fixture->hca->hold = true;
 	KUNIT_ASSERT_EQ(test, -ETIMEDOUT, cxib_cmd_exec_inout(&fixture->queue, in, out));
 	fixture->hca->hold = false;
-	answer_late(test);
+	complete_late(test);
 	KUNIT_EXPECT_EQ(test, fixture->psvs, 0);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
@@ -173,7 +173,7 @@ static void memory_of_a_late_refusal_is_freed_at_once(struct kunit *test)
 
 	fixture->refusal = HW_COMMAND_STATUS_NO_RESOURCES;
 	give_up_waiting(test);
-	answer_late(test);
+	complete_late(test);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 	KUNIT_EXPECT_EQ(test, fixture->destroyed, 0);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
@@ -211,10 +211,10 @@ static void bad_output_leaves_time_for_a_late_answer(struct kunit *test)
 	const unsigned long ends = jiffies + 1000 * HZ;
 
 	give_up_waiting(test);
-	fixture->queue.patience_ends = ends;
+	fixture->queue.late_deadline = ends;
 	fake_hca_fail(fixture->hca, FAKE_FAULT_TOKEN, 0);
 	KUNIT_ASSERT_EQ(test, -EBADMSG, create(fixture));
-	KUNIT_EXPECT_EQ(test, ends, fixture->queue.patience_ends);
+	KUNIT_EXPECT_EQ(test, ends, fixture->queue.late_deadline);
 	cxib_creations_free(&fixture->queue);
 }
 

@@ -26,7 +26,7 @@
  * @command_count: how many
  * @created: what the last CREATE_DCT has said
  * @context: what QUERY_DCT says
- * @told: the last event that the user was told of; -1: none
+ * @events: the last event that the user was told of; -1: none
  */
 struct fixture {
 	struct fake_queue_pair *fake;
@@ -37,7 +37,7 @@ struct fixture {
 	unsigned int command_count;
 	struct hw_dctc created;
 	struct hw_dctc context;
-	int told;
+	int events;
 };
 
 static u8 obey(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
@@ -58,7 +58,7 @@ static u8 obey(struct fake_hca *hca, const void *in, u32 in_length, void *out, u
 		*hw_query_dct_out_dct_context_entry(out) = fixture->context;
 		break;
 	case HW_CMD_DRAIN_DCT:
-		cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_DRAINED,
+		cxib_queue_event(&fixture->fake->ibdev, HW_EVENT_TYPE_DCT_DRAINED,
 				 HW_EVENT_QUEUE_TYPE_DCT, hw_drain_dct_in_get_dctn(in));
 		break;
 	}
@@ -69,23 +69,23 @@ static void note_event(struct ib_event *event, void *context)
 {
 	struct fixture *fixture = context;
 
-	fixture->told = event->event;
+	fixture->events = event->event;
 }
 
 static void make_target(struct kunit *test, struct fixture *fixture)
 {
 	struct cxib_qp *qp = &fixture->fake->qp;
 
-	xa_erase_irq(&fixture->fake->verbs.queue_pairs, FAKE_QPN);
-	fixture->srq.number = 0x77;
-	fixture->pd.number = 0x88;
+	xa_erase_irq(&fixture->fake->ibdev.qps, FAKE_QPN);
+	fixture->srq.srqn = 0x77;
+	fixture->pd.pdn = 0x88;
 	qp->ib.qp_type = IB_QPT_DRIVER;
 	qp->ib.srq = &fixture->srq.ib;
 	qp->ib.pd = &fixture->pd.ib;
 	qp->ib.event_handler = note_event;
 	qp->ib.qp_context = fixture;
 	qp->is_user = true;
-	qp->number = 0;
+	qp->qpn = 0;
 	mutex_init(&qp->mutex);
 	cxib_reference_init(&qp->reference);
 	KUNIT_ASSERT_EQ(test, 0, cxib_dct_create(qp, ACCESS_KEY, USER_INDEX));
@@ -105,17 +105,17 @@ static int dc_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
-	fixture->told = -1;
+	fixture->events = -1;
 	fake->hca->script = obey;
 	fake->hca->script_context = fixture;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
 	mutex_init(&fake->hw.dma_lock);
-	fake->hw.dma_stopped = true;
+	fake->hw.state = true;
 	fake->hw.caps.atomic = 1;
 	fake->hw.caps.atomic_operations = HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
 	fake->hw.caps.atomic_size_qp = HW_ATOMIC_SIZE_BYTES_32;
 	fake->hw.caps.atomic_size_dc = HW_ATOMIC_SIZE_BYTES_16;
-	fake->verbs.ib.attrs.max_pkeys = 128;
+	fake->ibdev.ib.attrs.max_pkeys = 128;
 	make_target(test, fixture);
 	test->priv = fixture;
 	return kunit_add_action_or_reset(test, free_target, fixture);
@@ -283,7 +283,7 @@ static void a_target_is_drained_before_it_goes(struct kunit *test)
 	come_up(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
-	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->verbs.queue_pairs));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.qps));
 }
 
 static void a_target_in_error_is_drained_once(struct kunit *test)
@@ -316,7 +316,7 @@ static void a_target_that_was_reset_begins_anew(struct kunit *test)
 	come_up(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RESET, 0));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.ib.qp_num);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->verbs.queue_pairs));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.qps));
 	come_up(test, fixture);
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(&fixture->created));
@@ -333,7 +333,7 @@ static void nothing_is_left_of_a_target_that_cannot_be_armed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
 	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
-	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.number);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.qpn);
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
 }
 
@@ -355,7 +355,7 @@ static void a_program_can_try_again_to_end_a_target(struct kunit *test)
 	come_up(test, fixture);
 	fixture->refused = HW_CMD_DRAIN_DCT;
 	KUNIT_EXPECT_NE(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
-	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.number);
+	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.qpn);
 	fixture->refused = 0;
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
 }
@@ -398,12 +398,12 @@ static void a_wrong_key_is_told_to_who_has_the_target(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	come_up(test, fixture);
-	cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
+	cxib_queue_event(&fixture->fake->ibdev, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
 			 HW_EVENT_QUEUE_TYPE_DCT, DCTN + 1);
-	KUNIT_EXPECT_EQ(test, -1, fixture->told);
-	cxib_queue_event(&fixture->fake->verbs, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
+	KUNIT_EXPECT_EQ(test, -1, fixture->events);
+	cxib_queue_event(&fixture->fake->ibdev, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
 			 HW_EVENT_QUEUE_TYPE_DCT, DCTN);
-	KUNIT_EXPECT_EQ(test, IB_EVENT_QP_ACCESS_ERR, fixture->told);
+	KUNIT_EXPECT_EQ(test, IB_EVENT_QP_ACCESS_ERR, fixture->events);
 }
 
 static void the_driver_keeps_to_itself_that_a_target_is_drained(struct kunit *test)
@@ -412,7 +412,7 @@ static void the_driver_keeps_to_itself_that_a_target_is_drained(struct kunit *te
 
 	come_up(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
-	KUNIT_EXPECT_EQ(test, -1, fixture->told);
+	KUNIT_EXPECT_EQ(test, -1, fixture->events);
 }
 
 static struct kunit_case cases[] = {

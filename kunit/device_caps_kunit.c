@@ -95,7 +95,7 @@ static void pages_of_capabilities_that_are_refused_are_done_without(struct kunit
 				    "command %u", at);
 	}
 	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands + 2);
-	fixture->queue.limit_ms = 20;
+	fixture->queue.timeout_ms = 20;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
 			cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 }

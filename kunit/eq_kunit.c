@@ -116,8 +116,8 @@ static int event_queue_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
 	KUNIT_ASSERT_EQ(test, 0,
 			cxib_eq_create(&fixture->eq, &fixture->hca->bus, &fixture->queue,
-						&fixture->sink, &attr));
-	fixture->eq.expected = U64_MAX;
+				       &fixture->sink, &attr));
+	fixture->eq.event_mask = U64_MAX;
 	fixture->created = true;
 	return 0;
 }
@@ -211,9 +211,9 @@ static void goes_on_when_the_counter_wraps(struct kunit *test)
 	unsigned int i;
 
 	/* Both sides count modulo 2^24, and the passes go on. */
-	fixture->eq.consumer = 0xffffc0;
+	fixture->eq.cons_index = 0xffffc0;
 	fixture->hca->eqs[fixture->eq.eqn].producer = 0xffffc0;
-	fixture->hca->eqs[fixture->eq.eqn].consumer = 0xffffc0;
+	fixture->hca->eqs[fixture->eq.eqn].cons_index = 0xffffc0;
 	for (i = 0; i < BIT(LOG_SIZE); i++)
 		hw_eqe_set_owner(&fixture->eq.ring[i], 0);
 	for (i = 0; i < 3 * BIT(LOG_SIZE); i++)
@@ -268,7 +268,7 @@ static void nobody_is_told_of_events_of_another_queue(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct hw_port_state_change_event data = {};
 
-	fixture->eq.expected = BIT_ULL(HW_EVENT_TYPE_COMP);
+	fixture->eq.event_mask = BIT_ULL(HW_EVENT_TYPE_COMP);
 	hw_port_state_change_event_set_port_num(&data, 1);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_PORT_CHANGE,
 			 HW_PORT_CHANGE_SUBTYPE_LID, &data, sizeof(data));

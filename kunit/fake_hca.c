@@ -234,13 +234,13 @@ static u8 take_pages(struct fake_hca *hca, const struct execution *execution)
 
 	wanted = min_t(u32, wanted, (execution->out_length - 16) / sizeof(u64));
 	xa_for_each(&hca->pages, number, entry) {
-		if (count == wanted || hca->keep_pages || hca->empty_answers)
+		if (count == wanted || hca->keep_pages || hca->empty_outputs)
 			break;
 		out->pas[count++] = cpu_to_be64((u64)number << 12);
 		xa_erase(&hca->pages, number);
 	}
-	if (hca->empty_answers)
-		hca->empty_answers--;
+	if (hca->empty_outputs)
+		hca->empty_outputs--;
 	hca->page_count -= count;
 	hw_manage_pages_out_set_output_num_entries(out, count);
 	return HW_COMMAND_STATUS_OK;
@@ -410,8 +410,8 @@ static enum fake_fault fault_of(struct fake_hca *hca, u16 opcode)
 	return due ? hca->fault : FAKE_FAULT_NONE;
 }
 
-static void spoil_output(struct fake_hca *hca, struct execution *execution,
-			 enum fake_fault fault)
+static void corrupt_output(struct fake_hca *hca, struct execution *execution,
+			   enum fake_fault fault)
 {
 	switch (fault) {
 	case FAKE_FAULT_STATUS:
@@ -436,8 +436,8 @@ static void spoil_output(struct fake_hca *hca, struct execution *execution,
 }
 
 /* Returns the last word of the entry: token, signature, delivery status, ownership. */
-static __be32 spoil_entry(struct fake_hca *hca, struct execution *execution,
-			  enum fake_fault fault)
+static __be32 corrupt_entry(struct fake_hca *hca, struct execution *execution,
+			    enum fake_fault fault)
 {
 	struct hw_cmd_queue_entry copy = *execution->entry;
 
@@ -456,12 +456,12 @@ static __be32 spoil_entry(struct fake_hca *hca, struct execution *execution,
 	return copy.dw[ARRAY_SIZE(copy.dw) - 1];
 }
 
-static void answer(struct fake_hca *hca, struct execution *execution, enum fake_fault fault)
+static void finish(struct fake_hca *hca, struct execution *execution, enum fake_fault fault)
 {
 	struct hw_cmd_queue_entry *entry = execution->entry;
 	__be32 last;
 
-	spoil_output(hca, execution, fault);
+	corrupt_output(hca, execution, fault);
 	memcpy(hw_cmd_queue_entry_command_output_inline_data(entry), execution->out,
 	       INLINE_BYTES);
 	if (execution->out_length > INLINE_BYTES) {
@@ -472,7 +472,7 @@ static void answer(struct fake_hca *hca, struct execution *execution, enum fake_
 			hw_cmd_if_box_set_token(fake_hca_memory(hca, output_pointer(entry)),
 						execution->token ^ 1);
 	}
-	last = spoil_entry(hca, execution, fault);
+	last = corrupt_entry(hca, execution, fault);
 	dma_wmb();
 	WRITE_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1], last);
 }
@@ -501,7 +501,7 @@ static bool execute(struct fake_hca *hca, unsigned int slot)
 {
 	struct execution execution = { .entry = hca->queue + (slot << hca->log_stride) };
 	enum fake_fault fault;
-	bool answered = false;
+	bool completed = false;
 	u8 status;
 
 	if (fetch(hca, &execution)) {
@@ -514,23 +514,23 @@ static bool execute(struct fake_hca *hca, unsigned int slot)
 			if (may_succeed(hca, fault))
 				status = carry_out(hca, &execution);
 			hw_cmd_out_set_status(execution.out, status);
-			answer(hca, &execution, fault);
-			answered = true;
+			finish(hca, &execution, fault);
+			completed = true;
 		}
 	}
 	kvfree(execution.in);
 	kvfree(execution.out);
-	return answered;
+	return completed;
 }
 
 static void run_slot(struct fake_hca *hca, unsigned int slot)
 {
-	bool answered;
+	bool completed;
 
 	mutex_lock(&hca->mutex);
-	answered = execute(hca, slot);
+	completed = execute(hca, slot);
 	mutex_unlock(&hca->mutex);
-	if (answered)
+	if (completed)
 		announce(hca, slot);
 	if (hca->chance && by_chance(hca))
 		fake_hca_post_random(hca);

@@ -53,7 +53,7 @@ struct fake_slot {
  * @ring: its memory
  * @log_size: log2 of its entries
  * @producer: entries written so far
- * @consumer: what the driver has said last
+ * @cons_index: what the driver has said last
  * @armed: the next event fires the interrupt
  * @vector: the interrupt
  * @events: bit n: events of type n come here
@@ -63,7 +63,7 @@ struct fake_eq {
 	void *ring;
 	u32 log_size;
 	u32 producer;
-	u32 consumer;
+	u32 cons_index;
 	bool armed;
 	u32 vector;
 	u64 events;
@@ -112,7 +112,7 @@ struct fake_irq {
  * @pages: pages that it holds, by page number
  * @page_count: their number
  * @keep_pages: it gives none back
- * @empty_answers: so many times it gives none back when it is asked
+ * @empty_outputs: so many times it gives none back when it is asked
  * @maximum: capabilities that it can have
  * @current_caps: capabilities that it has
  * @paging: what it can do with pages that are absent; after SET_HCA_CAP, what is wanted
@@ -162,7 +162,7 @@ struct fake_hca {
 	struct xarray pages;
 	u32 page_count;
 	bool keep_pages;
-	unsigned int empty_answers;
+	unsigned int empty_outputs;
 	struct hw_cmd_hca_cap *maximum;
 	struct hw_cmd_hca_cap *current_caps;
 	struct hw_odp_cap paging;
@@ -199,7 +199,7 @@ void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_ty
 void fake_hca_post_random(struct fake_hca *hca);
 void fake_hca_request_pages(struct fake_hca *hca, s32 count);
 void fake_hca_unconfigure(struct fake_hca *hca);
-void fake_hca_forget(struct fake_hca *hca);
+void fake_hca_reset(struct fake_hca *hca);
 extern const struct cxib_bus_ops fake_bus_ops;
 void fake_command_doorbell(struct fake_hca *hca, u32 vector);
 void fake_queue_address(struct fake_hca *hca);

@@ -9,9 +9,9 @@ static void free_memory(void *data)
 
 	cxib_drain_destroy(&fake->qp);
 	xa_destroy(&fake->cq.queue_pairs);
-	xa_destroy(&fake->verbs.queue_pairs);
-	xa_destroy(&fake->verbs.shared_queues);
-	xa_destroy(&fake->verbs.completion_queues);
+	xa_destroy(&fake->ibdev.qps);
+	xa_destroy(&fake->ibdev.srqs);
+	xa_destroy(&fake->ibdev.cqs);
 	cxib_buffer_destroy(&fake->qp.buffer, fake->hca->bus.dev);
 	cxib_buffer_destroy(&fake->cq.buffer, fake->hca->bus.dev);
 	cxib_command_queue_destroy(&fake->hw.commands);
@@ -30,12 +30,12 @@ static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 	fake->hw.health.bus = &fake->hca->bus;
 	fake->hw.health.commands = &fake->hw.commands;
 	fake->hw.health.handlers = &nobody;
-	fake->hw.doorbells = (void __iomem *)fake->doorbells;
-	fake->verbs.hw = &fake->hw;
-	fake->verbs.ib.phys_port_cnt = 1;
-	xa_init_flags(&fake->verbs.queue_pairs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&fake->verbs.shared_queues, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&fake->verbs.completion_queues, XA_FLAGS_LOCK_IRQ);
+	fake->hw.uar = (void __iomem *)fake->doorbells;
+	fake->ibdev.hw = &fake->hw;
+	fake->ibdev.ib.phys_port_cnt = 1;
+	xa_init_flags(&fake->ibdev.qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&fake->ibdev.srqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&fake->ibdev.cqs, XA_FLAGS_LOCK_IRQ);
 }
 
 static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fake)
@@ -43,16 +43,16 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 	struct cxib_cq *cq = &fake->cq;
 	unsigned int i;
 
-	cq->ib.device = &fake->verbs.ib;
+	cq->ib.device = &fake->ibdev.ib;
 	cq->log_size = FAKE_LOG_CQ;
 	cq->ib.cqe = BIT(FAKE_LOG_CQ) - 1;
-	cq->record.words = fake->cq_record;
+	cq->dbr.words = fake->cq_record;
 	cq->last_qpn = CXIB_NO_QPN;
-	mutex_init(&cq->ring_lock);
+	mutex_init(&cq->resize_lock);
 	spin_lock_init(&cq->lock);
 	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
-	INIT_LIST_HEAD(&cq->senders);
-	INIT_LIST_HEAD(&cq->receivers);
+	INIT_LIST_HEAD(&cq->send_qps);
+	INIT_LIST_HEAD(&cq->recv_qps);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&cq->buffer, fake->hca->bus.dev,
 						    sizeof(struct hw_cqe64) << FAKE_LOG_CQ));
 	for (i = 0; i < BIT(FAKE_LOG_CQ); i++)
@@ -64,40 +64,40 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct cxib_qp *qp = &fake->qp;
 
-	qp->ib.device = &fake->verbs.ib;
+	qp->ib.device = &fake->ibdev.ib;
 	qp->ib.qp_type = IB_QPT_UD;
 	qp->ib.send_cq = &fake->cq.ib;
 	qp->ib.recv_cq = &fake->cq.ib;
-	qp->number = FAKE_QPN;
-	qp->poster = &qp->ib;
-	qp->has_sends = true;
-	qp->has_receives = true;
-	qp->receives.log_size = FAKE_LOG_RECEIVES;
-	qp->receives.log_stride = 5;
-	qp->receives.max_sge = 2;
-	qp->sends.offset = BIT(FAKE_LOG_RECEIVES + 5);
-	qp->sends.log_size = FAKE_LOG_BLOCKS;
-	qp->sends.doorbell = fake->hw.doorbells + HW_UAR_OFFSET_BLUE_FLAME;
-	qp->sends.mask = BIT(FAKE_LOG_BLOCKS) - 1;
-	qp->sends.max_sge = 8;
-	qp->sends.address_octwords = 3;
-	qp->sends.operations = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
-	qp->record.words = fake->record;
+	qp->qpn = FAKE_QPN;
+	qp->wc_qp = &qp->ib;
+	qp->has_sq = true;
+	qp->has_rq = true;
+	qp->rq.log_size = FAKE_LOG_RQ_SIZE;
+	qp->rq.log_stride = 5;
+	qp->rq.max_sge = 2;
+	qp->sq.offset = BIT(FAKE_LOG_RQ_SIZE + 5);
+	qp->sq.log_size = FAKE_LOG_BLOCKS;
+	qp->sq.doorbell = fake->hw.uar + HW_UAR_OFFSET_BLUE_FLAME;
+	qp->sq.mask = BIT(FAKE_LOG_BLOCKS) - 1;
+	qp->sq.max_sge = 8;
+	qp->sq.av_ds = 3;
+	qp->sq.opcode_mask = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
+	qp->dbr.words = fake->dbr;
 	cxib_reference_init(&qp->reference);
-	spin_lock_init(&qp->sends.lock);
-	spin_lock_init(&qp->receives.lock);
-	qp->sends.entries = kunit_kcalloc(test, BIT(FAKE_LOG_BLOCKS), sizeof(*qp->sends.entries),
-					  GFP_KERNEL);
-	qp->receives.entries = kunit_kcalloc(test, BIT(FAKE_LOG_RECEIVES),
-					     sizeof(*qp->receives.entries), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, qp->sends.entries);
-	KUNIT_ASSERT_NOT_NULL(test, qp->receives.entries);
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
+	qp->sq.entries = kunit_kcalloc(test, BIT(FAKE_LOG_BLOCKS), sizeof(*qp->sq.entries),
+				       GFP_KERNEL);
+	qp->rq.entries = kunit_kcalloc(test, BIT(FAKE_LOG_RQ_SIZE),
+				       sizeof(*qp->rq.entries), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qp->sq.entries);
+	KUNIT_ASSERT_NOT_NULL(test, qp->rq.entries);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&qp->buffer, fake->hca->bus.dev,
 						    cxib_qp_buffer_size(qp)));
-	list_add_tail(&qp->sender, &fake->cq.senders);
-	list_add_tail(&qp->receiver, &fake->cq.receivers);
+	list_add_tail(&qp->send_node, &fake->cq.send_qps);
+	list_add_tail(&qp->recv_node, &fake->cq.recv_qps);
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->cq.queue_pairs, FAKE_QPN, qp, GFP_KERNEL));
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->verbs.queue_pairs, FAKE_QPN, qp, GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.qps, FAKE_QPN, qp, GFP_KERNEL));
 }
 
 /* Gone with the case. */
@@ -132,11 +132,11 @@ void *fake_block(struct fake_queue_pair *fake, u32 block)
 {
 	size_t slot = block & (BIT(FAKE_LOG_BLOCKS) - 1);
 
-	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sends.offset + slot * CXIB_WQEBB_SIZE);
+	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sq.offset + slot * CXIB_WQEBB_SIZE);
 }
 
 /* Posts requests of one data segment, 2 blocks each; they are called 100, 101, … */
-void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
+void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
 	struct cxib_ah ah = {};
@@ -150,7 +150,7 @@ void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned 
 }
 
 /* Posts requests of one data segment; they are called 200, 201, … */
-void fake_post_receives(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
+void fake_post_recvs(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
 	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECEIVE_ROOM, .lkey = 6 };
 	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };

@@ -15,7 +15,7 @@
 #define FAKE_QPN		0x123456
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
-#define FAKE_LOG_RECEIVES	2
+#define FAKE_LOG_RQ_SIZE	2
 #define FAKE_RECEIVE_ROOM	SZ_1M
 #define FAKE_DOORBELL_WORDS	512
 
@@ -23,22 +23,22 @@
  * struct fake_queue_pair - queue pair, its completion queue and device
  * @hca: where memory comes from
  * @hw: a device that was not brought up
- * @verbs: its RDMA device, not registered
+ * @ibdev: its RDMA device, not registered
  * @cq: completion queue of both queues, 8 entries
  * @qp: queue pair: 128 blocks for sends, 4 receive requests of 2 segments
  * @doorbells: page of doorbells
- * @record: doorbell record of @qp
+ * @dbr: doorbell record of @qp
  * @cq_record: doorbell record of @cq
  * @written: entries that the cases have written into @cq
  */
 struct fake_queue_pair {
 	struct fake_hca *hca;
 	struct cxib_hw hw;
-	struct cxib_ibdev verbs;
+	struct cxib_ibdev ibdev;
 	struct cxib_cq cq;
 	struct cxib_qp qp;
 	u64 doorbells[FAKE_DOORBELL_WORDS];
-	__be32 record[2];
+	__be32 dbr[2];
 	__be32 cq_record[2];
 	u32 written;
 };
@@ -46,7 +46,7 @@ struct fake_queue_pair {
 struct fake_queue_pair *fake_queue_pair_create(struct kunit *test);
 struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcode opcode);
 void *fake_block(struct fake_queue_pair *fake, u32 block);
-void fake_post_sends(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
-void fake_post_receives(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
+void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
+void fake_post_recvs(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);
 
 #endif

@@ -70,7 +70,7 @@ void fake_refire(struct work_struct *work)
 		bool due;
 
 		spin_lock_irq(&hca->eq_lock);
-		due = eq->live && eq->armed && eq->consumer != (eq->producer & 0xffffff);
+		due = eq->live && eq->armed && eq->cons_index != (eq->producer & 0xffffff);
 		if (due)
 			eq->armed = false;
 		spin_unlock_irq(&hca->eq_lock);
@@ -90,11 +90,11 @@ void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value)
 					 eqn);
 	eq = &hca->eqs[eqn];
 	spin_lock_irqsave(&hca->eq_lock, flags);
-	if (((value - eq->consumer) & 0xffffff) > ((eq->producer - eq->consumer) & 0xffffff))
+	if (((value - eq->cons_index) & 0xffffff) > ((eq->producer - eq->cons_index) & 0xffffff))
 		fake_hca_complain(hca, "more events were consumed than there were");
-	eq->consumer = value & 0xffffff;
+	eq->cons_index = value & 0xffffff;
 	eq->armed = offset == HW_UAR_OFFSET_EQ_DOORBELL_ARM;
-	if (eq->armed && eq->consumer != (eq->producer & 0xffffff))
+	if (eq->armed && eq->cons_index != (eq->producer & 0xffffff))
 		queue_work(system_unbound_wq, &hca->refire);
 	spin_unlock_irqrestore(&hca->eq_lock, flags);
 }
@@ -226,7 +226,7 @@ void fake_hca_request_pages(struct fake_hca *hca, s32 count)
 }
 
 /* Everything that the driver had made is gone. */
-void fake_hca_forget(struct fake_hca *hca)
+void fake_hca_reset(struct fake_hca *hca)
 {
 	hca->enabled = false;
 	hca->initialized = false;
@@ -247,7 +247,7 @@ static int fake_reset(struct cxib_bus *bus)
 	hca->dma_at_reset = hca->dma;
 	if (hca->reset_error)
 		return hca->reset_error;
-	fake_hca_forget(hca);
+	fake_hca_reset(hca);
 	return 0;
 }
 

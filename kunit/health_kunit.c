@@ -64,7 +64,7 @@ static void is_content_with_a_device_that_lives(struct kunit *test)
 	for (i = 0; i < 50; i++)
 		live_and_look(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
-	KUNIT_EXPECT_EQ(test, fixture->health.still, 0);
+	KUNIT_EXPECT_EQ(test, fixture->health.stalls, 0);
 }
 
 static void health_counter_stalled_sets_fatal(struct kunit *test)
@@ -174,12 +174,12 @@ static void tells_of_commands_that_are_not_answered(struct kunit *test)
 
 	hw_enable_hca_in_set_opcode(&in, HW_CMD_ENABLE_HCA);
 	live_and_look(fixture);
-	fixture->queue.limit_ms = 20;
+	fixture->queue.timeout_ms = 20;
 	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands);
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_cmd_exec_inout(&fixture->queue, in, out));
 	live_and_look(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
-	KUNIT_EXPECT_EQ(test, fixture->health.unanswered, 1);
+	KUNIT_EXPECT_EQ(test, fixture->health.timed_out, 1);
 
 	cxib_command_queue_describe(&fixture->queue, 0, &slot);
 	KUNIT_EXPECT_STREQ(test, slot.state, "abandoned");

@@ -63,7 +63,7 @@ static void survives_whatever_it_does(struct kunit *test)
 		}
 		hca->chance = 0;
 		expect_cut_off(test, hca, seed);
-		fake_hca_forget(hca);
+		fake_hca_reset(hca);
 		kunit_kfree(test, hw);
 	}
 	/* Otherwise this would not say much. */

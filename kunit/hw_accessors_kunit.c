@@ -265,7 +265,7 @@ static u64 access_and_lose_the_top_bit(void *structure, unsigned int index, cons
 	return model_get(structure, 9, 15);
 }
 
-static u64 access_and_forget(void *structure, unsigned int index, const u64 *value)
+static u64 access_fields(void *structure, unsigned int index, const u64 *value)
 {
 	return value ? *value : 0;
 }
@@ -325,7 +325,7 @@ static void finds_a_getter_that_loses_a_bit(struct kunit *test)
 
 static void finds_a_setter_that_does_nothing(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_and_forget));
+	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_fields));
 }
 
 static bool finds_fault_in_packer(struct kunit *test, __be32 (*pack)(const u64 *values))
@@ -363,7 +363,7 @@ static void finds_an_address_that_is_wrong(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, finds_fault_in_place(test, 8, 2));
 }
 
-static struct kunit_case judge_cases[] = {
+static struct kunit_case broken_cases[] = {
 	KUNIT_CASE(accepts_right_accessors),
 	KUNIT_CASE(finds_accessors_of_the_wrong_bits),
 	KUNIT_CASE(finds_a_setter_that_changes_a_neighbour),
@@ -374,9 +374,9 @@ static struct kunit_case judge_cases[] = {
 	{}
 };
 
-static struct kunit_suite judge_suite = {
+static struct kunit_suite broken_suite = {
 	.name = "hw_accessors",
-	.test_cases = judge_cases,
+	.test_cases = broken_cases,
 };
 
-kunit_test_suite(judge_suite);
+kunit_test_suite(broken_suite);

@@ -9,7 +9,7 @@
 #include "scripted_hca.h"
 
 #define PORT		2
-#define WHOLE_TABLE	0xffff
+#define ALL_ENTRIES	0xffff
 
 static int ports_init(struct kunit *test)
 {
@@ -111,7 +111,7 @@ static void the_gid_table_is_read_at_once(struct kunit *test)
 	hw_query_hca_vport_gid_out_set_gids_num(out, ARRAY_SIZE(gids));
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, 8, gids));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
-	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
+	KUNIT_EXPECT_EQ(test, ALL_ENTRIES,
 			hw_query_hca_vport_gid_in_get_gid_index(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_gid_in_get_port_num(scripted->in));
 	for (i = 0; i < ARRAY_SIZE(gids); i++)
@@ -143,7 +143,7 @@ static void the_pkey_table_is_read_at_once_and_in_order(struct kunit *test)
 		hw_pkey_set_pkey(&out->pkey[i], 0x8000 | i);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, 128, pkeys));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
-	KUNIT_EXPECT_EQ(test, WHOLE_TABLE,
+	KUNIT_EXPECT_EQ(test, ALL_ENTRIES,
 			hw_query_hca_vport_pkey_in_get_pkey_index(scripted->in));
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
 		KUNIT_EXPECT_EQ(test, 0x8000 | i, pkeys[i]);

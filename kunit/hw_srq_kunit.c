@@ -21,7 +21,7 @@ static void a_queue_is_described_with_its_memory(struct kunit *test)
 	struct cxib_buffer buffer;
 	struct cxib_srq_params params = {
 		.buffer = &buffer, .log_size = 7, .log_stride = 6,
-		.pd = 0x123, .record = 0x123456780ULL,
+		.pd = 0x123, .dbr = 0x123456780ULL,
 	};
 	u32 number;
 	int err;
@@ -83,7 +83,7 @@ static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
 	struct cxib_buffer buffer;
 	struct cxib_srq_params params = {
 		.buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123, .xrcd = 0x321,
-		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL,
+		.cqn = 0x777, .user_index = 0xabcdef, .dbr = 0x1234567f8ULL,
 	};
 	u32 number;
 	int err;
@@ -148,8 +148,8 @@ static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
 	struct cxib_buffer buffer;
 	struct cxib_srq_params params = {
 		.uid = 5, .buffer = &buffer, .log_size = 7, .log_stride = 6, .pd = 0x123,
-		.cqn = 0x777, .user_index = 0xabcdef, .record = 0x1234567f8ULL, .log_tags = 4,
-		.fetches_rendezvous = true,
+		.cqn = 0x777, .user_index = 0xabcdef, .dbr = 0x1234567f8ULL, .log_tm_list_size = 4,
+		.rndv_offload = true,
 	};
 	u32 number;
 	int err;

@@ -39,8 +39,8 @@ static void the_device_has_keys_of_its_own(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_special_contexts(&scripted->queue, &keys));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
 			hw_query_special_contexts_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x300, keys.reserved);
-	KUNIT_EXPECT_EQ(test, 0x200, keys.null);
+	KUNIT_EXPECT_EQ(test, 0x300, keys.resd_lkey);
+	KUNIT_EXPECT_EQ(test, 0x200, keys.null_mkey);
 	KUNIT_EXPECT_EQ(test, 0x400, keys.dump_fill);
 }
 
@@ -101,7 +101,7 @@ static void pages_follow_the_context(struct kunit *test)
 	const __be64 pages[] = { cpu_to_be64(0x1000), cpu_to_be64(0x3000), cpu_to_be64(0x2000) };
 	struct cxib_mkey_params params = {
 		.remote_read = true, .remote_write = true, .remote_atomic = true,
-		.start = 0x7f0000000123ULL, .length = 0x2345, .log_page_size = 12,
+		.start_addr = 0x7f0000000123ULL, .length = 0x2345, .log_page_size = 12,
 		.pages = pages, .page_count = ARRAY_SIZE(pages),
 	};
 	struct hw_create_mkey_in *in = scripted->in;
@@ -154,7 +154,7 @@ static void a_key_with_room_for_translations_is_free(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct cxib_mkey_params params = {
-			.octwords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
+			.xlt_octowords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
 		};
 
 		KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
@@ -173,8 +173,8 @@ static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
 	struct hw_create_mkey_in *in = scripted->in;
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
 	struct cxib_mkey_params params = {
-		.start = 0x7f0000000000ULL, .length = BIT_ULL(39), .log_page_size = 12,
-		.octwords = BIT(26), .is_paged = true,
+		.start_addr = 0x7f0000000000ULL, .length = BIT_ULL(39), .log_page_size = 12,
+		.xlt_octowords = BIT(26), .odp = true,
 	};
 	u32 key;
 
@@ -185,7 +185,7 @@ static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
 	KUNIT_EXPECT_EQ(test, 0x7f0000000000ULL, hw_mkc_get_start_addr(context));
 	KUNIT_EXPECT_EQ(test, BIT_ULL(39), hw_mkc_get_len(context));
-	params.of_keys = true;
+	params.ksm = true;
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
 }
@@ -194,8 +194,12 @@ static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_mkey_params params = {
-		.on_device = true, .start = 0x2100040, .length = 0x180,
-		.relaxed_read = true, .relaxed_write = true, .remote_invalidate = true,
+		.memic = true,
+		.start_addr = 0x2100040,
+		.length = 0x180,
+		.relaxed_ordering_read = true,
+		.relaxed_ordering_write = true,
+		.remote_invalidate = true,
 	};
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
 	u32 key;

@@ -32,9 +32,9 @@ static void a_fault_of_a_request_names_the_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_PAGE_FAULT_FLAGS_REQUESTOR, fault.operation);
 	KUNIT_EXPECT_EQ(test, 0x123456, fault.token);
 	KUNIT_EXPECT_EQ(test, 0x777777, fault.queue);
-	KUNIT_EXPECT_EQ(test, 0x100, fault.committed);
-	KUNIT_EXPECT_EQ(test, 0x80, fault.packet);
-	KUNIT_EXPECT_EQ(test, 0x1234, fault.index);
+	KUNIT_EXPECT_EQ(test, 0x100, fault.bytes_committed);
+	KUNIT_EXPECT_EQ(test, 0x80, fault.packet_size);
+	KUNIT_EXPECT_EQ(test, 0x1234, fault.wqe_index);
 }
 
 static void a_fault_of_the_peer_names_the_memory(struct kunit *test)
@@ -118,11 +118,11 @@ static void faults_are_answered_in_their_form(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
 	const struct cxib_page_fault of_request = {
-		.form = HW_PAGE_FAULT_SUBTYPE_WQE, .operation = HW_PAGE_FAULT_FLAGS_WRITE,
+		.subtype = HW_PAGE_FAULT_SUBTYPE_WQE, .operation = HW_PAGE_FAULT_FLAGS_WRITE,
 		.token = 0x123456, .queue = 0x777777,
 	};
 	const struct cxib_page_fault of_memory = {
-		.form = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = 0x1234cafe5678ULL,
+		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = 0x1234cafe5678ULL,
 	};
 	const __be32 *in = scripted->in;
 
@@ -140,7 +140,7 @@ static void faults_are_answered_in_their_form(struct kunit *test)
 static struct cxib_page_fault missing_page(void)
 {
 	return (struct cxib_page_fault){
-		.form = HW_PAGE_FAULT_SUBTYPE_MEMORY, .address = 0x11234, .length = 0x1000,
+		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .address = 0x11234, .length = 0x1000,
 		.before = 0x1000, .after = 0x1000,
 	};
 }
@@ -195,7 +195,7 @@ static void lies_about_pages_end_with_the_address_space(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x5000 + 2 * SZ_4M, range.length);
 }
 
-static struct cxib_pf_wqe *make_request(struct kunit *test, u32 opcode, u32 octwords)
+static struct cxib_pf_wqe *make_request(struct kunit *test, u32 opcode, u32 ds)
 {
 	struct cxib_pf_wqe *request = kunit_kzalloc(test, sizeof(*request), GFP_KERNEL);
 	struct hw_wqe_ctrl_seg *control;
@@ -203,7 +203,7 @@ static struct cxib_pf_wqe *make_request(struct kunit *test, u32 opcode, u32 octw
 	KUNIT_ASSERT_NOT_NULL(test, request);
 	control = (void *)request->bytes;
 	hw_wqe_ctrl_seg_set_opcode(control, opcode);
-	hw_wqe_ctrl_seg_set_ds(control, octwords);
+	hw_wqe_ctrl_seg_set_ds(control, ds);
 	request->length = sizeof(request->bytes);
 	return request;
 }
@@ -311,7 +311,7 @@ static void what_is_done_is_passed_over(struct kunit *test)
 	struct ranges ranges = {};
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0x100 + 20 + 0x10, note,
-							&ranges));
+						      &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x2010, ranges.range[0].address);
 	KUNIT_EXPECT_EQ(test, 0x1f0, ranges.range[0].length);
@@ -348,14 +348,14 @@ static void pieces_of_a_key_are_found(struct kunit *test)
 {
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
-	struct hw_klm pieces[3];
+	struct hw_klm klms[3];
 
 	hw_mkc_set_start_addr(&context, 0x10000);
 	hw_mkc_set_access_mode_1_0(&context, HW_MKEY_ACCESS_MODE_KLMS);
-	hw_klm_pack(&pieces[0], 0x100, 5, 0x1000);
-	hw_klm_pack(&pieces[1], 0x80, 6, 0x2000);
-	hw_klm_pack(&pieces[2], 0x100, 7, 0x3000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, pieces, ARRAY_SIZE(pieces),
+	hw_klm_pack(&klms[0], 0x100, 5, 0x1000);
+	hw_klm_pack(&klms[1], 0x80, 6, 0x2000);
+	hw_klm_pack(&klms[2], 0x100, 7, 0x3000);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, klms, ARRAY_SIZE(klms),
 						      0x100f0, 0xa0, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 3, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x10f0, ranges.range[0].address);
@@ -370,13 +370,13 @@ static void pieces_of_one_length_are_found(struct kunit *test)
 {
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
-	struct hw_klm pieces[2];
+	struct hw_klm klms[2];
 
 	hw_mkc_set_access_mode_1_0(&context, HW_MKEY_ACCESS_MODE_KSM);
 	hw_mkc_set_log_page_size(&context, 12);
-	hw_klm_pack(&pieces[0], 0, 5, 0);
-	hw_klm_pack(&pieces[1], 0, 6, 0x7000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, pieces, ARRAY_SIZE(pieces),
+	hw_klm_pack(&klms[0], 0, 5, 0);
+	hw_klm_pack(&klms[1], 0, 6, 0x7000);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, klms, ARRAY_SIZE(klms),
 						      0x1800, 0x5000, note, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 6, ranges.range[0].key);

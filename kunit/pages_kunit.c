@@ -21,7 +21,7 @@ static int pages_init(struct kunit *test)
 	fixture->hca = fake_hca_create(test);
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
-	fixture->queue.limit_ms = 20;
+	fixture->queue.timeout_ms = 20;
 	cxib_pages_init(&fixture->pages, &fixture->queue);
 	test->priv = fixture;
 	return 0;
@@ -107,7 +107,7 @@ static void request_beyond_maximum_is_refused(struct kunit *test)
 
 	request(fixture, 50001);
 	expect_pages(test, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 1);
+	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 1);
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 1);
 	request(fixture, 10);
 	expect_pages(test, 10);
@@ -119,13 +119,13 @@ static void sum_of_requests_is_served_in_full(struct kunit *test)
 	unsigned int i;
 
 	/* Each part of what is wanted is refused for itself, without an allocation. */
-	fixture->pages.set_aside = CXIB_PAGES_LIMIT;
+	fixture->pages.quarantined = CXIB_PAGES_LIMIT;
 	fixture->pages.requested = 10 * 50000;
 	for (i = 0; i < 12; i++)
 		request(fixture, 0);
 	KUNIT_EXPECT_EQ(test, fixture->pages.requested, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 10);
-	fixture->pages.set_aside = 0;
+	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 10);
+	fixture->pages.quarantined = 0;
 }
 
 static void firmware_that_needs_time_gives_its_pages_back(struct kunit *test)
@@ -133,7 +133,7 @@ static void firmware_that_needs_time_gives_its_pages_back(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	fixture->hca->empty_answers = 3;
+	fixture->hca->empty_outputs = 3;
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
 	expect_pages(test, 0);
 }
@@ -146,12 +146,12 @@ static void keeps_pages_that_were_refused_from_others(struct kunit *test)
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	expect_pages(test, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.set_aside, 6);
+	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 6);
 	KUNIT_EXPECT_FALSE(test, xa_empty(&fixture->pages.held));
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
-	KUNIT_EXPECT_EQ(test, fixture->pages.set_aside, 0);
+	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->pages.held));
 }
 
@@ -182,7 +182,7 @@ static void tells_the_firmware_when_there_is_nothing_to_give(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
 	request(fixture, 10);
-	KUNIT_EXPECT_EQ(test, fixture->pages.refused, 1);
+	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 1);
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
 	expect_pages(test, 0);
 }

@@ -8,9 +8,9 @@ static struct fake_queue_pair *make_connection(struct kunit *test)
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
 	fake->qp.ib.qp_type = IB_QPT_RC;
-	fake->qp.sends.operations = U64_MAX;
-	fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
-	fake->qp.sends.address_octwords = 0;
+	fake->qp.sq.opcode_mask = U64_MAX;
+	fake->qp.sq.umr_fence = HW_FENCE_MODE_STRONG_ORDERING;
+	fake->qp.sq.av_ds = 0;
 	return fake;
 }
 
@@ -46,7 +46,7 @@ static void writes_and_reads_name_the_remote_memory(struct kunit *test)
 	build(test, fake, &wr.wr);
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_READ,
 			hw_wqe_ctrl_seg_get_opcode(fake_block(fake, 1)));
-	KUNIT_EXPECT_EQ(test, IB_WC_RDMA_READ, fake->qp.sends.entries[1].opcode);
+	KUNIT_EXPECT_EQ(test, IB_WC_RDMA_READ, fake->qp.sq.entries[1].opcode);
 }
 
 static void what_is_brought_is_not_inline(struct kunit *test)
@@ -62,12 +62,12 @@ static void what_is_brought_is_not_inline(struct kunit *test)
 	};
 	size_t i;
 
-	fake->qp.sends.max_inline = 64;
+	fake->qp.sq.max_inline = 64;
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		wr.wr.opcode = opcodes[i];
 		KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_send_wqe(&fake->qp, &wr.wr));
 	}
-	KUNIT_EXPECT_EQ(test, 0, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.prod_index);
 }
 
 static void atomics_have_operands(struct kunit *test)
@@ -101,7 +101,7 @@ static void a_registration_describes_the_key(struct kunit *test)
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
 	struct cxib_mr mr = {
 		.ib = { .iova = 0x5000, .length = 0x3000, .page_size = SZ_4K },
-		.list_dma = 0x8000, .entry_size = 8,
+		.desc_map = 0x8000, .desc_size = 8,
 	};
 	struct ib_reg_wr wr = {
 		.wr.opcode = IB_WR_REG_MR, .mr = &mr.ib, .key = 0x1207,
@@ -142,7 +142,7 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 	};
 	struct fake_queue_pair *fake = make_connection(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .ib.page_size = SZ_4K, .list_dma = 0x8000, .entry_size = 8 };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_map = 0x8000, .desc_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	struct hw_wqe_umr_ctrl_seg *control;
 	u64 mask;
@@ -152,9 +152,9 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 	fake->qp.ib.pd = &pd;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		fake->hw.caps.umr_modify_atomic_disabled = cases[i].disabled;
-		fake->qp.sends.key_mask = cxib_registration_mask(&fake->hw.caps);
+		fake->qp.sq.key_mask = cxib_registration_mask(&fake->hw.caps);
 		wr.access = cases[i].access;
-		control = fake_block(fake, fake->qp.sends.produced) +
+		control = fake_block(fake, fake->qp.sq.prod_index) +
 			  sizeof(struct hw_wqe_ctrl_seg);
 		build(test, fake, &wr.wr);
 		mask = hw_wqe_umr_ctrl_seg_get_mkey_mask(control);
@@ -169,21 +169,21 @@ static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 	static const u32 places[] = { 60, 61, 0x7e, 0x7f };
 	struct fake_queue_pair *fake = make_connection(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .ib.page_size = SZ_4K, .entry_size = 8 };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	size_t i;
 
 	cxib_mr_set_ndescs(&mr, 3);
 	fake->qp.ib.pd = &pd;
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		fake->qp.sends.produced = places[i];
-		fake->qp.sends.consumed = places[i];
+		fake->qp.sq.prod_index = places[i];
+		fake->qp.sq.cons_index = places[i];
 		mr.ib.iova = (i + 1) * SZ_4K;
-		mr.list_dma = (i + 1) * SZ_64K;
+		mr.desc_map = (i + 1) * SZ_64K;
 		build(test, fake, &wr.wr);
 		KUNIT_EXPECT_EQ(test, mr.ib.iova,
 				hw_mkey_seg_get_start_addr(fake_block(fake, places[i] + 1)));
-		KUNIT_EXPECT_EQ(test, mr.list_dma,
+		KUNIT_EXPECT_EQ(test, mr.desc_map,
 				hw_wqe_data_seg_get_addr(fake_block(fake, places[i] + 2)));
 	}
 }

@@ -5,7 +5,7 @@
 
 static struct hw_wqe_data_seg *request_at(struct fake_queue_pair *fake, unsigned int slot)
 {
-	return cxib_buffer_at(&fake->qp.buffer, slot << fake->qp.receives.log_stride);
+	return cxib_buffer_at(&fake->qp.buffer, slot << fake->qp.rq.log_stride);
 }
 
 static void a_short_list_is_terminated(struct kunit *test)
@@ -13,7 +13,7 @@ static void a_short_list_is_terminated(struct kunit *test)
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct hw_wqe_data_seg *segment = request_at(fake, 0);
 
-	fake_post_receives(test, fake, 1);
+	fake_post_recvs(test, fake, 1);
 	KUNIT_EXPECT_EQ(test, FAKE_RECEIVE_ROOM, hw_wqe_data_seg_get_byte_count(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 6, hw_wqe_data_seg_get_lkey(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_data_seg_get_byte_count(&segment[1]));
@@ -50,9 +50,9 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_recv_wr wr = {};
 
-	fake_post_receives(test, fake, BIT(FAKE_LOG_RECEIVES));
+	fake_post_recvs(test, fake, BIT(FAKE_LOG_RQ_SIZE));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_build_recv_wqe(&fake->qp, &wr));
-	fake->qp.receives.consumed++;
+	fake->qp.rq.cons_index++;
 	KUNIT_EXPECT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 }
 
@@ -62,7 +62,7 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 	struct ib_recv_wr wr = { .num_sge = 3 };
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_recv_wqe(&fake->qp, &wr));
-	KUNIT_EXPECT_EQ(test, 0, fake->qp.receives.produced);
+	KUNIT_EXPECT_EQ(test, 0, fake->qp.rq.prod_index);
 }
 
 static struct kunit_case cases[] = {

@@ -96,7 +96,7 @@ static void a_queue_pair_can_signal_all(struct kunit *test)
 	struct request *request = make_request(test, 1);
 
 	request->ud.wr.send_flags = 0;
-	request->fake->qp.sends.flags = IB_SEND_SIGNALED;
+	request->fake->qp.sq.flags = IB_SEND_SIGNALED;
 	KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_CQ_UPDATE,
 			hw_wqe_ctrl_seg_get_ce(fake_block(request->fake, 0)));
@@ -117,27 +117,27 @@ static void segments_without_data_are_left_out(struct kunit *test)
 static void each_request_begins_at_a_block(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_sq *sends = &request->fake->qp.sends;
+	struct cxib_sq *sq = &request->fake->qp.sq;
 
 	KUNIT_ASSERT_EQ(test, 0, build(request));
-	KUNIT_EXPECT_EQ(test, 3, sends->produced);
+	KUNIT_EXPECT_EQ(test, 3, sq->prod_index);
 	KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, 3, hw_wqe_ctrl_seg_get_wqe_index(fake_block(request->fake, 3)));
-	KUNIT_EXPECT_EQ(test, 3, sends->entries[0].blocks);
-	KUNIT_EXPECT_EQ(test, 0, sends->entries[1].blocks);
-	KUNIT_EXPECT_EQ(test, 3, sends->entries[3].blocks);
-	KUNIT_EXPECT_EQ(test, 42, sends->entries[3].wr_id);
+	KUNIT_EXPECT_EQ(test, 3, sq->entries[0].blocks);
+	KUNIT_EXPECT_EQ(test, 0, sq->entries[1].blocks);
+	KUNIT_EXPECT_EQ(test, 3, sq->entries[3].blocks);
+	KUNIT_EXPECT_EQ(test, 42, sq->entries[3].wr_id);
 }
 
 static void goes_on_at_the_start_of_the_ring(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_sq *sends = &request->fake->qp.sends;
+	struct cxib_sq *sq = &request->fake->qp.sq;
 	struct hw_wqe_data_seg *segment;
 
 	/* The index of a request has 16 bits, the ring has 7. */
-	sends->produced = 0x1ffff;
-	sends->consumed = 0x1ffff;
+	sq->prod_index = 0x1ffff;
+	sq->cons_index = 0x1ffff;
 	KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, 0xffff,
 			hw_wqe_ctrl_seg_get_wqe_index(fake_block(request->fake, 0x7f)));
@@ -155,7 +155,7 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / 2; i++)
 		KUNIT_ASSERT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
-	request->fake->qp.sends.consumed = 2;
+	request->fake->qp.sq.cons_index = 2;
 	KUNIT_EXPECT_EQ(test, 0, build(request));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
 }
@@ -164,13 +164,13 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 static void a_request_takes_the_blocks_that_it_needs(struct kunit *test)
 {
 	struct request *request = make_request(test, 5);
-	struct cxib_sq *sends = &request->fake->qp.sends;
+	struct cxib_sq *sq = &request->fake->qp.sq;
 
-	sends->produced = BIT(FAKE_LOG_BLOCKS) - 2;
+	sq->prod_index = BIT(FAKE_LOG_BLOCKS) - 2;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(request));
 	request->ud.wr.num_sge = 4;
 	KUNIT_EXPECT_EQ(test, 0, build(request));
-	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_BLOCKS), sends->produced);
+	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_BLOCKS), sq->prod_index);
 }
 
 static void more_segments_than_agreed_are_refused(struct kunit *test)
@@ -178,19 +178,19 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 	struct request *request = make_request(test, SEGMENTS_MAX + 1);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, build(request));
-	KUNIT_EXPECT_EQ(test, 0, request->fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 0, request->fake->qp.sq.prod_index);
 }
 
 static void data_in_the_request_is_copied_across_the_end_of_the_ring(struct kunit *test)
 {
 	struct request *request = make_request(test, 2);
-	struct cxib_sq *sends = &request->fake->qp.sends;
+	struct cxib_sq *sq = &request->fake->qp.sq;
 	static const char first[] = "0123456789", second[] = "abcdefghij";
 	const struct hw_wqe_inline_seg *header;
 
-	sends->max_inline = 20;
-	sends->produced = 0x7f;
-	sends->consumed = 0x7f;
+	sq->max_inline = 20;
+	sq->prod_index = 0x7f;
+	sq->cons_index = 0x7f;
 	request->sge[0] = (struct ib_sge){ .addr = (uintptr_t)first, .length = 10 };
 	request->sge[1] = (struct ib_sge){ .addr = (uintptr_t)second, .length = 10 };
 	request->ud.wr.send_flags = IB_SEND_INLINE;
@@ -220,8 +220,8 @@ static void without_a_send_queue_nothing_is_sent(struct kunit *test)
 	struct cxib_qp *qp = &request->fake->qp;
 	const struct ib_send_wr *bad = NULL;
 
-	qp->has_sends = false;
-	qp->sends.operations = 0;
+	qp->has_sq = false;
+	qp->sq.opcode_mask = 0;
 	cxib_qp_set_state(qp, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_post_send(&qp->ib, &request->ud.wr, &bad));
 	KUNIT_EXPECT_PTR_EQ(test, &request->ud.wr, bad);
@@ -254,7 +254,7 @@ static void gsi_post_send_selects_pkey_qp(struct kunit *test)
 
 	qp->gsi = (struct cxib_gsi *)&some;
 	cxib_qp_set_state(qp, IB_QPS_RTS);
-	KUNIT_EXPECT_FALSE(test, qp->sends.is_open);
+	KUNIT_EXPECT_FALSE(test, qp->sq.can_post);
 	KUNIT_EXPECT_EQ(test, 0, cxib_qp_post_send(qp, &request->ud.wr, &bad));
 	cxib_qp_set_state(qp, IB_QPS_RTR);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_qp_post_send(qp, &request->ud.wr, &bad));

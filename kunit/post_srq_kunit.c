@@ -13,7 +13,7 @@ struct fake_srq {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
 	struct cxib_srq srq;
-	__be32 record[2];
+	__be32 dbr[2];
 	struct cxib_rq_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
@@ -34,14 +34,14 @@ static struct fake_srq *make_queue(struct kunit *test)
 	shared->fake = fake_queue_pair_create(test);
 	shared->pd.key = KEY_OF_DOMAIN;
 	srq = &shared->srq;
-	srq->ib.device = &shared->fake->verbs.ib;
+	srq->ib.device = &shared->fake->ibdev.ib;
 	srq->ib.pd = &shared->pd.ib;
 	srq->log_size = LOG_SIZE;
 	srq->log_stride = 6;
 	srq->max_sge = 3;
 	srq->entries = shared->entries;
 	srq->outstanding = &shared->outstanding;
-	srq->record.words = shared->record;
+	srq->dbr.words = shared->dbr;
 	spin_lock_init(&srq->lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, shared->fake->hca->bus.dev,
 						    BIT(LOG_SIZE + 6)));
@@ -67,7 +67,7 @@ static void takes_one_less_than_its_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 3));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 4));
-	KUNIT_EXPECT_EQ(test, 3, be32_to_cpu(shared->record[0]));
+	KUNIT_EXPECT_EQ(test, 3, be32_to_cpu(shared->dbr[0]));
 }
 
 static const struct hw_wqe_data_seg *segments_of(struct fake_srq *shared, u16 index)
@@ -90,7 +90,7 @@ static void requests_with_the_reserved_key_have_that_of_the_domain(struct kunit 
 	const struct hw_wqe_data_seg *segments = segments_of(shared, 0);
 	const struct ib_recv_wr *bad;
 
-	shared->fake->verbs.ib.local_dma_lkey = RESERVED_KEY;
+	shared->fake->ibdev.ib.local_dma_lkey = RESERVED_KEY;
 	KUNIT_ASSERT_EQ(test, 0, cxib_post_srq_recv(&shared->srq.ib, &wr, &bad));
 	KUNIT_EXPECT_EQ(test, KEY_OF_DOMAIN, hw_wqe_data_seg_get_lkey(&segments[0]));
 	KUNIT_EXPECT_EQ(test, 0x1000, hw_wqe_data_seg_get_addr(&segments[0]));

@@ -13,7 +13,7 @@ static void count_event(struct ib_event *event, void *context)
 		events++;
 }
 
-static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count, bool signalled)
+static struct fake_queue_pair *with_sq(struct kunit *test, unsigned int count, bool signalled)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -21,8 +21,8 @@ static struct fake_queue_pair *with_sends(struct kunit *test, unsigned int count
 	mutex_init(&fake->qp.mutex);
 	fake->qp.ib.event_handler = count_event;
 	cxib_qp_set_state(&fake->qp, IB_QPS_RTS);
-	fake->qp.sends.flags = signalled ? IB_SEND_SIGNALED : 0;
-	fake_post_sends(test, fake, count);
+	fake->qp.sq.flags = signalled ? IB_SEND_SIGNALED : 0;
+	fake_post_sq(test, fake, count);
 	return fake;
 }
 
@@ -32,9 +32,9 @@ static int drain(struct fake_queue_pair *fake, bool notify)
 	return cxib_sq_drain(&fake->qp, notify);
 }
 
-static u32 told(const struct fake_queue_pair *fake)
+static u32 event(const struct fake_queue_pair *fake)
 {
-	return be32_to_cpu(fake->record[1]);
+	return be32_to_cpu(fake->dbr[1]);
 }
 
 /* Posts one more, as a user does. */
@@ -53,7 +53,7 @@ static void post(struct kunit *test, struct fake_queue_pair *fake)
 
 static void an_idle_queue_is_drained(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 0, false);
+	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
@@ -63,7 +63,7 @@ static void an_idle_queue_is_drained(struct kunit *test)
 
 static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 2, true);
+	struct fake_queue_pair *fake = with_sq(test, 2, true);
 	struct ib_wc wc[2];
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
@@ -78,13 +78,13 @@ static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
 
 static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 2, false);
-	const struct hw_wqe_ctrl_seg *mark = fake_block(fake, 2 * BLOCKS_OF_SEND);
+	struct fake_queue_pair *fake = with_sq(test, 2, false);
+	const struct hw_wqe_ctrl_seg *nop = fake_block(fake, 2 * BLOCKS_OF_SEND);
 	struct ib_wc wc;
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	KUNIT_EXPECT_EQ(test, 2 * BLOCKS_OF_SEND + 1, told(fake));
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(mark));
+	KUNIT_EXPECT_EQ(test, 2 * BLOCKS_OF_SEND + 1, event(fake));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(nop));
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * BLOCKS_OF_SEND);
 	/* Nobody has asked for it, so nobody sees it, but its place can be used again. */
@@ -97,10 +97,10 @@ static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 
 static void what_comes_behind_a_mark_is_polled_at_once(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 1, false);
+	struct fake_queue_pair *fake = with_sq(test, 1, false);
 	struct ib_wc wc;
 
-	fake_post_receives(test, fake, 1);
+	fake_post_recvs(test, fake, 1);
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
@@ -112,33 +112,33 @@ static void what_comes_behind_a_mark_is_polled_at_once(struct kunit *test)
 static void a_mark_needs_room(struct kunit *test)
 {
 	struct fake_queue_pair *fake =
-		with_sends(test, BIT(FAKE_LOG_BLOCKS) / BLOCKS_OF_SEND, false);
+		with_sq(test, BIT(FAKE_LOG_BLOCKS) / BLOCKS_OF_SEND, false);
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, drain(fake, false));
-	KUNIT_EXPECT_FALSE(test, fake->qp.sends.held);
+	KUNIT_EXPECT_FALSE(test, fake->qp.sq.sqd_hold);
 	cxib_drain_destroy(&fake->qp);
 }
 
 static void the_device_hears_of_later_requests_when_it_goes_on(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 0, false);
+	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND, told(fake));
+	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND, event(fake));
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	post(test, fake);
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND + 1, told(fake));
+	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND + 1, event(fake));
 	cxib_sq_resume(&fake->qp);
-	KUNIT_EXPECT_EQ(test, 3 * BLOCKS_OF_SEND + 1, told(fake));
+	KUNIT_EXPECT_EQ(test, 3 * BLOCKS_OF_SEND + 1, event(fake));
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, 4 * BLOCKS_OF_SEND + 1, told(fake));
+	KUNIT_EXPECT_EQ(test, 4 * BLOCKS_OF_SEND + 1, event(fake));
 	cxib_drain_destroy(&fake->qp);
 }
 
 static void sq_drained_event_raised_once(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 1, true);
+	struct fake_queue_pair *fake = with_sq(test, 1, true);
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
@@ -155,7 +155,7 @@ static void sq_drained_event_raised_once(struct kunit *test)
 
 static void who_goes_on_is_not_told(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 1, true);
+	struct fake_queue_pair *fake = with_sq(test, 1, true);
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, true));
 	cxib_sq_resume(&fake->qp);
@@ -168,7 +168,7 @@ static void who_goes_on_is_not_told(struct kunit *test)
 
 static void a_program_rings_its_doorbell_itself(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_sends(test, 0, false);
+	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
 	fake->qp.is_user = true;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, drain(fake, true));

@@ -5,7 +5,7 @@
 
 static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
 {
-	static struct cxib_pd pd = { .number = 0x77 };
+	static struct cxib_pd pd = { .pdn = 0x77 };
 	const struct ib_qp_init_attr init = { .qp_type = type, .create_flags = flags };
 	struct hw_qpc context = {};
 

@@ -4,8 +4,8 @@
 
 static int size(struct fake_queue_pair *fake, struct ib_qp_init_attr *init)
 {
-	fake->qp.sends.offset = 0;
-	return cxib_qp_size(&fake->verbs, &fake->qp, init);
+	fake->qp.sq.offset = 0;
+	return cxib_qp_size(&fake->ibdev, &fake->qp, init);
 }
 
 static void there_is_as_much_as_was_wanted_or_more(struct kunit *test)
@@ -16,13 +16,13 @@ static void there_is_as_much_as_was_wanted_or_more(struct kunit *test)
 	} };
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 8, fake->qp.sends.log_size);
+	KUNIT_EXPECT_EQ(test, 8, fake->qp.sq.log_size);
 	KUNIT_EXPECT_EQ(test, 128, init.cap.max_send_wr);
 	KUNIT_EXPECT_EQ(test, 4, init.cap.max_send_sge);
-	KUNIT_EXPECT_EQ(test, 9, fake->qp.receives.log_size);
-	KUNIT_EXPECT_EQ(test, 4, fake->qp.receives.log_stride);
+	KUNIT_EXPECT_EQ(test, 9, fake->qp.rq.log_size);
+	KUNIT_EXPECT_EQ(test, 4, fake->qp.rq.log_stride);
 	KUNIT_EXPECT_EQ(test, 512, init.cap.max_recv_wr);
-	KUNIT_EXPECT_EQ(test, 512 * 16, fake->qp.sends.offset);
+	KUNIT_EXPECT_EQ(test, 512 * 16, fake->qp.sq.offset);
 	KUNIT_EXPECT_EQ(test, 512 * 16 + 256 * 64, cxib_qp_buffer_size(&fake->qp));
 }
 
@@ -35,7 +35,7 @@ static void a_small_receive_queue_fills_a_block(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
 	KUNIT_EXPECT_EQ(test, 4, init.cap.max_recv_wr);
-	KUNIT_EXPECT_EQ(test, 64, fake->qp.sends.offset);
+	KUNIT_EXPECT_EQ(test, 64, fake->qp.sq.offset);
 }
 
 static void a_queue_can_be_missing(struct kunit *test)
@@ -44,9 +44,9 @@ static void a_queue_can_be_missing(struct kunit *test)
 	struct ib_qp_init_attr init = { .cap = { .max_send_wr = 1, .max_recv_sge = 3 } };
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_FALSE(test, fake->qp.has_receives);
+	KUNIT_EXPECT_FALSE(test, fake->qp.has_rq);
 	KUNIT_EXPECT_EQ(test, 0, init.cap.max_recv_sge);
-	KUNIT_EXPECT_EQ(test, 0, fake->qp.sends.offset);
+	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.offset);
 }
 
 static void what_the_device_cannot_do_is_refused(struct kunit *test)
@@ -79,11 +79,11 @@ static void the_limits_themselves_are_possible(struct kunit *test)
 	} };
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 15, fake->qp.sends.log_size);
+	KUNIT_EXPECT_EQ(test, 15, fake->qp.sq.log_size);
 	init.cap.max_send_wr = 32768 / 9;
 	init.cap.max_send_sge = 30;
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 30, fake->qp.sends.max_sge);
+	KUNIT_EXPECT_EQ(test, 30, fake->qp.sq.max_sge);
 }
 
 static struct kunit_case cases[] = {

@@ -27,10 +27,10 @@ static void rst2init_has_the_counter_set_of_its_port(struct kunit *test)
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
 
-	fake->verbs.ib.phys_port_cnt = 2;
-	fake->verbs.has_counters = true;
-	fake->verbs.ports[0].counter_set = 9;
-	fake->verbs.ports[1].counter_set = 10;
+	fake->ibdev.ib.phys_port_cnt = 2;
+	fake->ibdev.has_counters = true;
+	fake->ibdev.ports[0].counter_set = 9;
+	fake->ibdev.ports[1].counter_set = 10;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	KUNIT_EXPECT_EQ(test, 10, hw_qpc_get_counter_set_id(&transition->context));
@@ -45,8 +45,8 @@ static void a_datagram_queue_pair_comes_up(struct kunit *test)
 	struct cxib_qp_transition *transition;
 	const struct hw_ads *path;
 
-	fake->verbs.has_counters = true;
-	fake->verbs.ports[0].counter_set = 9;
+	fake->ibdev.has_counters = true;
+	fake->ibdev.ports[0].counter_set = 9;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	path = hw_qpc_get_primary_address_path(&transition->context);
@@ -81,7 +81,7 @@ static void only_the_kernel_has_the_reserved_key(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		fake->verbs.ib.local_dma_lkey = cases[i].key;
+		fake->ibdev.ib.local_dma_lkey = cases[i].key;
 		fake->qp.is_user = cases[i].is_user;
 		fake->qp.state = IB_QPS_RESET;
 		transition = transit(test, fake, IB_QPS_INIT, &attr, IB_QP_PORT);
@@ -145,11 +145,11 @@ static void what_sends_for_general_services_is_queue_pair_1_for_receivers(struct
 	struct cxib_qp_transition *transition;
 
 	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.poster = &service->ib;
+	fake->qp.wc_qp = &service->ib;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_deth_sqpn(&transition->context));
-	fake->qp.poster = &fake->qp.ib;
+	fake->qp.wc_qp = &fake->qp.ib;
 	fake->qp.state = IB_QPS_RESET;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);

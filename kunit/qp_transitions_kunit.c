@@ -76,9 +76,9 @@ static int transitions_init(struct kunit *test)
 	fake->hca->script = accept;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
 	fake->hw.caps.apm = 1;
-	fake->verbs.ib.attrs.max_pkeys = 128;
-	fake->verbs.ib.attrs.max_qp_rd_atom = 16;
-	fake->verbs.ib.attrs.max_qp_init_rd_atom = 16;
+	fake->ibdev.ib.attrs.max_pkeys = 128;
+	fake->ibdev.ib.attrs.max_qp_rd_atom = 16;
+	fake->ibdev.ib.attrs.max_qp_init_rd_atom = 16;
 	mutex_init(&fake->qp.mutex);
 	test->priv = fake;
 	return 0;
@@ -101,7 +101,7 @@ static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_q
 
 	fake->qp.ib.qp_type = type;
 	fake->qp.state = from;
-	fake->qp.sends.held = false;
+	fake->qp.sq.sqd_hold = false;
 	return cxib_modify_qp_kernel(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
@@ -183,10 +183,10 @@ static void there_are_no_other_transitions(struct kunit *test)
 				try_without_attributes(test, types[i], from, to);
 }
 
-static void be_quiet(struct fake_queue_pair *fake)
+static void stop_dma(struct fake_queue_pair *fake)
 {
 	mutex_init(&fake->hw.dma_lock);
-	fake->hw.dma_stopped = true;
+	fake->hw.state = true;
 }
 
 /* ib_mad, too, which after each datagram that has failed has the next ones sent. */
@@ -194,7 +194,7 @@ static void who_ends_a_queue_pair_of_a_broken_device_goes_on(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	be_quiet(fake);
+	stop_dma(fake);
 	cxib_command_queue_set_fatal(&fake->hw.commands);
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
@@ -218,7 +218,7 @@ static void who_ends_a_queue_pair_while_the_device_breaks_goes_on(struct kunit *
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	be_quiet(fake);
+	stop_dma(fake);
 	dying = &fake->hw.commands;
 	fake->hca->script = die;
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));

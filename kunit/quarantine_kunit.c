@@ -20,7 +20,7 @@ static void free_after(struct kunit *test, struct fake_queue_pair *fake,
 	struct cxib_dbr record;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_dbr_alloc(&fake->hw, &record));
-	cxib_free_queue_memory(&fake->verbs, buffer, &record, err);
+	cxib_free_queue_memory(&fake->ibdev, buffer, &record, err);
 }
 
 static void refused_queue_leaves_nothing_behind(struct kunit *test)
@@ -43,7 +43,7 @@ static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 	free_after(test, fake, &buffer, err);
 	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_TRUE(test, fake->hca->dma);
-	cxib_quarantine_end(&fake->verbs);
+	cxib_quarantine_end(&fake->ibdev);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 	cxib_hw_destroy_dbr_pool(&fake->hw);
@@ -69,7 +69,7 @@ static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *te
 	cxib_command_queue_set_fatal(&fake->hw.commands);
 	free_after(test, fake, &buffer, -EIO);
 	KUNIT_EXPECT_FALSE(test, list_empty(&fake->hw.commands.kept));
-	cxib_quarantine_end(&fake->verbs);
+	cxib_quarantine_end(&fake->ibdev);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 	cxib_hw_destroy_dbr_pool(&fake->hw);

@@ -32,7 +32,7 @@ static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
 	struct cxib_buffer buffer;
 	struct cxib_cq_params params = {
 		.buffer = &buffer, .log_size = 8,
-		.uar = 0x11, .eqn = 0x22, .record = 0x123456780ULL,
+		.uar = 0x11, .eqn = 0x22, .dbr = 0x123456780ULL,
 		.compress = true, .format = HW_MINI_CQE_FORMAT_CSUM_STRIDX,
 	};
 	u32 cqn;
@@ -60,7 +60,8 @@ static void moderation_changes_nothing_else(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct hw_cqc *context = hw_modify_cq_in_cq_context(scripted->in);
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_modify_cq_moderation(&scripted->queue, 0, 0x777, 32, 4095));
+	KUNIT_ASSERT_EQ(test, 0,
+			cxib_cmd_modify_cq_moderation(&scripted->queue, 0, 0x777, 32, 4095));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_MODIFY_CQ,
 			hw_modify_cq_in_get_op_mod(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(scripted->in));

@@ -3,7 +3,7 @@
 
 #include "scripted_hca.h"
 
-static u8 answer(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
 {
 	struct scripted_hca *scripted = hca->script_context;
 
@@ -31,7 +31,7 @@ struct scripted_hca *scripted_hca_create(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, scripted->in);
 	KUNIT_ASSERT_NOT_NULL(test, scripted->out);
 	scripted->hca = fake_hca_create(test);
-	scripted->hca->script = answer;
+	scripted->hca->script = script;
 	scripted->hca->script_context = scripted;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&scripted->queue, &scripted->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queue, &scripted->queue));

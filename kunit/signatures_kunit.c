@@ -11,7 +11,7 @@
 #include "verbs/signature/integrity.h"
 
 #define REGION_KEY	0x123400
-#define PIECES_KEY	0x567800
+#define KLM_MKEY	0x567800
 #define LOCAL_KEY	0x42
 #define RESERVED_KEY	0x300
 
@@ -44,12 +44,12 @@ static struct ib_sig_domain dif_of(u16 interval)
 	};
 }
 
-static void forget_region(void *data)
+static void clean_region(void *data)
 {
 	struct region *region = data;
 
-	xa_destroy(&region->fake->verbs.signed_regions);
-	cxib_mr_free_descs(&region->fake->verbs.ib, &region->mr.mr);
+	xa_destroy(&region->fake->ibdev.sig_mrs);
+	cxib_mr_free_descs(&region->fake->ibdev.ib, &region->mr.mr);
 }
 
 static struct region *make_region(struct kunit *test)
@@ -62,48 +62,48 @@ static struct region *make_region(struct kunit *test)
 	region->fake->qp.ib.qp_type = IB_QPT_RC;
 	region->fake->qp.ib.integrity_en = true;
 	region->fake->qp.ib.pd = &region->pd.ib;
-	region->fake->qp.sends.address_octwords = 0;
-	region->fake->qp.sends.key_fence = HW_FENCE_MODE_STRONG_ORDERING;
+	region->fake->qp.sq.av_ds = 0;
+	region->fake->qp.sq.umr_fence = HW_FENCE_MODE_STRONG_ORDERING;
 	region->pd.ib.local_dma_lkey = RESERVED_KEY;
 	region->pd.key = LOCAL_KEY;
 	region->attrs = (struct ib_sig_attrs){
 		.check_mask = 0xff, .wire = dif_of(512), .mem = dif_of(512),
 	};
 	mr->mr.ib = (struct ib_mr){
-		.device = &region->fake->verbs.ib, .pd = &region->pd.ib, .lkey = REGION_KEY,
+		.device = &region->fake->ibdev.ib, .pd = &region->pd.ib, .lkey = REGION_KEY,
 		.rkey = REGION_KEY, .type = IB_MR_TYPE_INTEGRITY, .page_size = SZ_4K,
 		.sig_attrs = &region->attrs,
 	};
 	mr->mr.is_indirect = true;
-	mr->mr.entry_size = sizeof(struct hw_klm);
-	mr->mr.entry_most = 3;
-	mr->pieces_key = PIECES_KEY;
-	mr->wire_variable = 0x11;
-	mr->memory_variable = 0x22;
-	mr->expected_errors = 1;
+	mr->mr.desc_size = sizeof(struct hw_klm);
+	mr->mr.max_descs = 3;
+	mr->klm_mkey = KLM_MKEY;
+	mr->wire_psv = 0x11;
+	mr->memory_psv = 0x22;
+	mr->sigerr_count = 1;
 	spin_lock_init(&mr->lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&region->fake->verbs.ib, &mr->mr));
-	xa_init_flags(&region->fake->verbs.signed_regions, XA_FLAGS_LOCK_IRQ);
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&region->fake->verbs.signed_regions,
+	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&region->fake->ibdev.ib, &mr->mr));
+	xa_init_flags(&region->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&region->fake->ibdev.sig_mrs,
 					       REGION_KEY >> 8, mr, GFP_KERNEL));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, forget_region, region));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, clean_region, region));
 	return region;
 }
 
-static int map(struct region *region, int pieces, int metadata)
+static int map(struct region *region, int klms, int metadata)
 {
 	int i;
 
 	sg_init_table(region->data, ARRAY_SIZE(region->data));
 	sg_init_table(&region->metadata, 1);
-	for (i = 0; i < pieces; i++) {
+	for (i = 0; i < klms; i++) {
 		sg_dma_address(&region->data[i]) = 0x10000 * (i + 1);
-		sg_dma_len(&region->data[i]) = 16 * 512 / pieces;
+		sg_dma_len(&region->data[i]) = 16 * 512 / klms;
 	}
 	sg_dma_address(&region->metadata) = 0x80000;
 	sg_dma_len(&region->metadata) = 16 * 8;
-	return cxib_map_mr_sg_pi(&region->mr.mr.ib, region->data, pieces, NULL, &region->metadata,
-				  metadata, NULL);
+	return cxib_map_mr_sg_pi(&region->mr.mr.ib, region->data, klms, NULL, &region->metadata,
+				 metadata, NULL);
 }
 
 static int post(struct region *region, u64 wr_id)
@@ -118,9 +118,9 @@ static int post(struct region *region, u64 wr_id)
 	unsigned long flags;
 	int err;
 
-	spin_lock_irqsave(&qp->sends.lock, flags);
+	spin_lock_irqsave(&qp->sq.lock, flags);
 	err = cxib_build_send_wqe(qp, &wr.wr);
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return err;
 }
 
@@ -238,7 +238,7 @@ static void what_cannot_be_signed_is_refused(struct kunit *test)
 	region->mr.mr.ib.type = IB_MR_TYPE_INTEGRITY;
 	region->fake->qp.ib.integrity_en = false;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post(region, 1));
-	KUNIT_EXPECT_EQ(test, 0, region->fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 0, region->fake->qp.sq.prod_index);
 	region->fake->qp.ib.integrity_en = true;
 	KUNIT_EXPECT_EQ(test, 0, post(region, 1));
 }
@@ -248,7 +248,7 @@ static void a_region_has_room_for_so_many_pieces(struct kunit *test)
 	struct region *region = make_region(test);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, map(region, 0, 1));
-	region->mr.mr.entry_most = 2;
+	region->mr.mr.max_descs = 2;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, map(region, 2, 1));
 	KUNIT_EXPECT_EQ(test, 0, map(region, 2, 0));
 	KUNIT_EXPECT_EQ(test, 16 * 512, region->mr.mr.ib.length);
@@ -260,19 +260,19 @@ static void pieces_are_registered_before_the_region(struct kunit *test)
 	struct fake_queue_pair *fake = region->fake;
 	const struct hw_stride_block_entry *entry;
 	const struct hw_mkey_seg *key;
-	const struct hw_klm *pieces = region->mr.mr.list;
+	const struct hw_klm *klms = region->mr.mr.descs;
 
 	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
 	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
-	KUNIT_EXPECT_EQ(test, 9, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 9, fake->qp.sq.prod_index);
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 0));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 3));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 7));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 8));
 	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_STRONG_ORDERING, fence_at(region, 3));
-	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, fake->qp.sends.next_fence);
-	KUNIT_EXPECT_EQ(test, PIECES_KEY, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
-	KUNIT_EXPECT_EQ(test, 0x80000, hw_klm_get_va(&pieces[2]));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, fake->qp.sq.next_fence);
+	KUNIT_EXPECT_EQ(test, KLM_MKEY, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, 0x80000, hw_klm_get_va(&klms[2]));
 	KUNIT_EXPECT_EQ(test, 16, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 3)));
 	KUNIT_EXPECT_EQ(test, REGION_KEY + 5, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 3)));
 	key = fake_block(fake, 4);
@@ -284,7 +284,7 @@ static void pieces_are_registered_before_the_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(key));
 	entry = fake_block(fake, 5) + sizeof(struct hw_stride_block_ctrl_seg);
 	KUNIT_EXPECT_EQ(test, 512, hw_stride_block_entry_get_bcount(&entry[0]));
-	KUNIT_EXPECT_EQ(test, PIECES_KEY, hw_stride_block_entry_get_key(&entry[1]));
+	KUNIT_EXPECT_EQ(test, KLM_MKEY, hw_stride_block_entry_get_key(&entry[1]));
 	KUNIT_EXPECT_EQ(test, 16 * 512, hw_stride_block_entry_get_va(&entry[1]));
 }
 
@@ -298,7 +298,7 @@ static void one_piece_needs_no_list(struct kunit *test)
 	region->attrs.wire.sig.dif.bg = 0xffff;
 	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
 	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
-	KUNIT_EXPECT_EQ(test, 6, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 6, fake->qp.sq.prod_index);
 	entry = fake_block(fake, 2) + sizeof(struct hw_stride_block_ctrl_seg);
 	KUNIT_EXPECT_EQ(test, LOCAL_KEY, hw_stride_block_entry_get_key(&entry[0]));
 	KUNIT_EXPECT_EQ(test, 0x10000, hw_stride_block_entry_get_va(&entry[0]));
@@ -324,7 +324,7 @@ static void a_registration_completes_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 2, wc));
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_REG_MR, wc[0].opcode);
-	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sends.consumed);
+	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sq.cons_index);
 }
 
 static void fail_part(struct region *region, u32 block, enum hw_cqe_syndrome syndrome)
@@ -348,7 +348,7 @@ static void a_part_that_fails_is_the_request(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 4, wc));
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_MW_BIND_ERR, wc[0].status);
-	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sends.consumed);
+	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sq.cons_index);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
 }
 
@@ -381,7 +381,7 @@ static void a_full_queue_takes_no_registration(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(region, i));
 }
 
-static struct hw_sig_err_cqe *tell_error(struct region *region, u32 syndrome)
+static struct hw_sig_err_cqe *report_sig_err(struct region *region, u32 syndrome)
 {
 	struct hw_sig_err_cqe *entry = (void *)fake_completion(region->fake,
 							       HW_CQE_OPCODE_SIG_ERR);
@@ -413,9 +413,9 @@ static void an_error_is_told_once(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		tell_error(region, errors[i].syndrome);
+		report_sig_err(region, errors[i].syndrome);
 		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
-		KUNIT_EXPECT_EQ(test, i % 2, region->mr.expected_errors);
+		KUNIT_EXPECT_EQ(test, i % 2, region->mr.sigerr_count);
 		check(test, region, &status);
 		KUNIT_EXPECT_EQ(test, IB_MR_CHECK_SIG_STATUS, status.fail_status);
 		KUNIT_EXPECT_EQ(test, errors[i].type, status.sig_err.err_type);
@@ -433,20 +433,20 @@ static void an_error_of_a_region_that_is_gone_is_nothing(struct kunit *test)
 	struct region *region = make_region(test);
 	struct ib_wc wc;
 
-	hw_sig_err_cqe_set_mkey(tell_error(region, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
+	hw_sig_err_cqe_set_mkey(report_sig_err(region, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
-	KUNIT_EXPECT_FALSE(test, region->mr.has_error);
+	KUNIT_EXPECT_FALSE(test, region->mr.sig_err_exists);
 }
 
 static void an_error_is_known_even_if_its_queue_pair_goes(struct kunit *test)
 {
 	struct region *region = make_region(test);
 
-	tell_error(region, HW_CQE_SIG_SYNDROME_GUARD);
+	report_sig_err(region, HW_CQE_SIG_SYNDROME_GUARD);
 	cxib_cq_clean(&region->fake->cq, &region->fake->qp);
-	KUNIT_EXPECT_TRUE(test, region->mr.has_error);
-	KUNIT_EXPECT_EQ(test, 0, region->mr.expected_errors);
+	KUNIT_EXPECT_TRUE(test, region->mr.sig_err_exists);
+	KUNIT_EXPECT_EQ(test, 0, region->mr.sigerr_count);
 }
 
 static void who_has_not_checked_cannot_register(struct kunit *test)
@@ -471,8 +471,8 @@ static void send_queues_are_sized_for_registrations(struct kunit *test)
 	};
 
 	fake->qp.ib.qp_type = IB_QPT_RC;
-	KUNIT_ASSERT_EQ(test, 0, cxib_qp_size(&fake->verbs, &fake->qp, &init));
-	KUNIT_EXPECT_GE(test, BIT(fake->qp.sends.log_size),
+	KUNIT_ASSERT_EQ(test, 0, cxib_qp_size(&fake->ibdev, &fake->qp, &init));
+	KUNIT_EXPECT_GE(test, BIT(fake->qp.sq.log_size),
 			init.cap.max_send_wr * CXIB_SIG_REG_WQEBBS);
 	KUNIT_EXPECT_GE(test, init.cap.max_send_wr, 100);
 }

@@ -18,7 +18,7 @@ static struct fake_queue_pair *make_queue(struct kunit *test)
 	pd->local_dma_lkey = LOCAL_KEY;
 	fake->qp.ib.qp_type = CXIB_QPT_UMR;
 	fake->qp.ib.pd = pd;
-	fake->qp.sends.address_octwords = 0;
+	fake->qp.sq.av_ds = 0;
 	return fake;
 }
 
@@ -42,7 +42,7 @@ static void rights_change_without_the_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(segment));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(segment));
-	KUNIT_EXPECT_EQ(test, 2, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 2, fake->qp.sq.prod_index);
 }
 
 /* Lists are made of octwords in whole units, and so is where they go. */
@@ -51,7 +51,7 @@ static void pages_go_where_they_belong(struct kunit *test)
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = KEY, .params = &params, .first_entry = 0x40000 + 8, .entry_count = 9,
+		.key = KEY, .params = &params, .xlt_offset = 0x40000 + 8, .xlt_count = 9,
 	};
 	const struct hw_wqe_ctrl_seg *control = cxib_umr_write(&fake->qp, 100, &change, LIST);
 	const struct hw_wqe_umr_ctrl_seg *umr = (const void *)(control + 1);
@@ -66,7 +66,7 @@ static void pages_go_where_they_belong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 16 * sizeof(__be64), hw_wqe_data_seg_get_byte_count(list));
 	KUNIT_EXPECT_EQ(test, LOCAL_KEY, hw_wqe_data_seg_get_lkey(list));
 	KUNIT_EXPECT_EQ(test, LIST, hw_wqe_data_seg_get_addr(list));
-	KUNIT_EXPECT_EQ(test, 3, fake->qp.sends.produced);
+	KUNIT_EXPECT_EQ(test, 3, fake->qp.sq.prod_index);
 }
 
 /* Translations of a key that nobody can use yet; then it can be used. */
@@ -75,7 +75,7 @@ static void umr_of_a_free_key_demands_that_it_is_free(struct kunit *test)
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = KEY, .params = &params, .is_free = true, .entry_count = 8,
+		.key = KEY, .params = &params, .is_free = true, .xlt_count = 8,
 	};
 	const struct cxib_umr_change enable = {
 		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
@@ -97,7 +97,7 @@ static void a_key_can_become_free(struct kunit *test)
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_FREE, .becomes_free = true,
+		.key = KEY, .params = &params, .mask = HW_MKEY_MASK_FREE, .set_free = true,
 	};
 
 	cxib_umr_write(&fake->qp, 100, &change, 0);
@@ -109,7 +109,7 @@ static void its_completion_is_found(struct kunit *test)
 	struct fake_queue_pair *fake = make_queue(test);
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = KEY, .params = &params, .entry_count = 1,
+		.key = KEY, .params = &params, .xlt_count = 1,
 	};
 	struct hw_cqe64 *entry;
 	struct ib_wc wc;
@@ -120,7 +120,7 @@ static void its_completion_is_found(struct kunit *test)
 	hw_cqe64_set_wqe_counter(entry, 3);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 101, wc.wr_id);
-	KUNIT_EXPECT_EQ(test, 6, fake->qp.sends.consumed);
+	KUNIT_EXPECT_EQ(test, 6, fake->qp.sq.cons_index);
 }
 
 static struct kunit_case cases[] = {

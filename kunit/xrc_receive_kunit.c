@@ -10,11 +10,11 @@
 #define LOG_SIZE	2
 #define FIRST_SRQN	0x777
 #define QUEUES		2
-#define LIES		20000
+#define CORRUPT_CQES		20000
 
 struct fake_xrc_queue {
 	struct cxib_srq srq;
-	__be32 record[2];
+	__be32 dbr[2];
 	struct cxib_rq_entry entries[BIT(LOG_SIZE)];
 	unsigned long outstanding;
 };
@@ -38,22 +38,22 @@ static void make_queue(struct kunit *test, struct fake_xrc *xrc, unsigned int in
 	struct fake_xrc_queue *queue = &xrc->queues[index];
 	struct cxib_srq *srq = &queue->srq;
 
-	srq->ib.device = &xrc->fake->verbs.ib;
+	srq->ib.device = &xrc->fake->ibdev.ib;
 	srq->ib.srq_type = IB_SRQT_XRC;
 	srq->ib.ext.cq = &xrc->fake->cq.ib;
-	srq->number = FIRST_SRQN + index;
+	srq->srqn = FIRST_SRQN + index;
 	srq->log_size = LOG_SIZE;
 	srq->log_stride = 6;
 	srq->max_sge = 3;
 	srq->entries = queue->entries;
 	srq->outstanding = &queue->outstanding;
-	srq->record.words = queue->record;
+	srq->dbr.words = queue->dbr;
 	spin_lock_init(&srq->lock);
 	cxib_reference_init(&srq->reference);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, xrc->fake->hca->bus.dev,
 						    BIT(LOG_SIZE + 6)));
 	cxib_srq_link_wqes(srq);
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&xrc->fake->verbs.shared_queues, srq->number, srq,
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&xrc->fake->ibdev.srqs, srq->srqn, srq,
 					       GFP_KERNEL));
 	xrc->fake->cq.shared_queues++;
 }
@@ -69,10 +69,10 @@ static struct fake_xrc *make_queues(struct kunit *test)
 	qp->ib.qp_type = IB_QPT_XRC_TGT;
 	qp->ib.send_cq = NULL;
 	qp->ib.recv_cq = NULL;
-	qp->has_sends = false;
-	qp->has_receives = false;
-	list_del_init(&qp->sender);
-	list_del_init(&qp->receiver);
+	qp->has_sq = false;
+	qp->has_rq = false;
+	list_del_init(&qp->send_node);
+	list_del_init(&qp->recv_node);
 	xa_erase_irq(&xrc->fake->cq.queue_pairs, FAKE_QPN);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_buffers, xrc));
 	make_queue(test, xrc, 0);
@@ -178,7 +178,7 @@ static void a_queue_that_reports_elsewhere_breaks_the_device(struct kunit *test)
 static int make_and_end_queues(void *data)
 {
 	struct fake_xrc *xrc = data;
-	struct xarray *queues = &xrc->fake->verbs.shared_queues;
+	struct xarray *queues = &xrc->fake->ibdev.srqs;
 	const u32 number = FIRST_SRQN + QUEUES;
 
 	while (!kthread_should_stop()) {
@@ -206,7 +206,7 @@ static void xrc_completion_of_foreign_ending_srq_is_refused(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(owner));
-	for (i = 0; i < LIES; i++) {
+	for (i = 0; i < CORRUPT_CQES; i++) {
 		arrive(xrc, FIRST_SRQN + QUEUES, 0);
 		KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
 	}
@@ -239,7 +239,7 @@ static void a_queue_goes_with_its_completions(struct kunit *test)
 	arrive(xrc, FIRST_SRQN, 1);
 	arrive(xrc, FIRST_SRQN + 1, 1);
 	cq->shared_queues_going++;
-	xa_erase_irq(&xrc->fake->verbs.shared_queues, FIRST_SRQN);
+	xa_erase_irq(&xrc->fake->ibdev.srqs, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
 	cxib_cq_clean_srq(cq, FIRST_SRQN);

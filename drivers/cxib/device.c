@@ -89,7 +89,7 @@ static void unmap_bar(struct cxib_device *device)
  * The device is stopped or restarted in its own time, not in that of the event.
  * Nor can devlink be told at once: it may just wait for what tells it.
  */
-static void recover_or_tell(struct cxib_hw *hw)
+static void recover_or_report(struct cxib_hw *hw)
 {
 	struct cxib_device *device = container_of(hw, struct cxib_device, hw);
 
@@ -104,8 +104,8 @@ static void prepare(struct cxib_device *device)
 		.bus = &device->bus.bus,
 		.debugfs_root = device->debugfs_root,
 		.command_timeout_ms = READ_ONCE(*device->command_timeout_ms),
-		.given_up = recover_or_tell,
-		.health_changed = recover_or_tell,
+		.on_fatal = recover_or_report,
+		.health_changed = recover_or_report,
 		.is_unclean = device->is_unclean,
 	};
 }
@@ -151,9 +151,9 @@ int cxib_device_start(struct cxib_device *device)
 	device->is_unclean = device->hw.is_unclean;
 	if (err)
 		goto unmap;
-	device->verbs = cxib_verbs_register(&device->hw, &cxib_user_interface);
-	if (IS_ERR(device->verbs)) {
-		err = PTR_ERR(device->verbs);
+	device->ibdev = cxib_verbs_register(&device->hw, &cxib_user_interface);
+	if (IS_ERR(device->ibdev)) {
+		err = PTR_ERR(device->ibdev);
 		goto tear_down;
 	}
 	device->is_up = true;
@@ -185,7 +185,7 @@ void cxib_device_stop(struct cxib_device *device)
 	if (!device->is_up)
 		return;
 	notice_absence(device);
-	cxib_verbs_unregister(device->verbs);
+	cxib_verbs_unregister(device->ibdev);
 	tear_down(device);
 	unmap_bar(device);
 	device->is_up = false;

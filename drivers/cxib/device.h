@@ -30,9 +30,9 @@ enum cxib_reporter {
  * @command_timeout_ms: time limit of commands, for the next start; 0 stands for
  *	the usual one
  * @reporters: tell of its health, and have it recovered
- * @told: what devlink was told last of faults that the device lives with
- * @told.syndrome: what the firmware has reported, 0: nothing
- * @told.unanswered: commands that were not answered in time
+ * @reported: what devlink was told last of faults that the device lives with
+ * @reported.syndrome: what the firmware has reported, 0: nothing
+ * @reported.timed_out: commands that were not answered in time
  * @is_up: the RDMA device is there
  * @is_gone: the function does not answer, @recovery looks whether it comes back
  * @is_unclean: it may know memory from before, and is reset before it is started
@@ -41,7 +41,7 @@ enum cxib_reporter {
  * @init_segment: the beginning of BAR 0
  * @bus: the way to it
  * @hw: the device behind it
- * @verbs: the RDMA device that is made of it
+ * @ibdev: the RDMA device that is made of it
  * @recovery: has a device that was given up recovered, and one that was gone;
  *	passes changes of its health on to devlink
  */
@@ -53,8 +53,8 @@ struct cxib_device {
 	struct devlink_health_reporter *reporters[CXIB_REPORTERS];
 	struct {
 		u8 syndrome;
-		unsigned int unanswered;
-	} told;
+		unsigned int timed_out;
+	} reported;
 	bool is_up;
 	bool is_gone;
 	bool is_unclean;
@@ -63,7 +63,7 @@ struct cxib_device {
 	void __iomem *init_segment;
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	struct delayed_work recovery;
 };
 

@@ -27,7 +27,7 @@ static const char *syndrome_name(u8 syndrome)
 static void show_commands(struct devlink_fmsg *fmsg, const struct cxib_command_queue *commands)
 {
 	devlink_fmsg_u64_pair_put(fmsg, "commands issued", commands->issued);
-	devlink_fmsg_u64_pair_put(fmsg, "late answers", commands->late_answers);
+	devlink_fmsg_u64_pair_put(fmsg, "late answers", commands->late_completions);
 	devlink_fmsg_u64_pair_put(fmsg, "answers without event", commands->missed_events);
 }
 
@@ -92,7 +92,7 @@ static int diagnose_device(struct devlink_health_reporter *reporter, struct devl
 	show_firmware(fmsg, &device->hw.firmware);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", health->counter);
-	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", health->still);
+	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", health->stalls);
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int diagnose_firmware(struct devlink_health_reporter *reporter, struct de
 
 	show_firmware(fmsg, &device->hw.firmware);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
-	devlink_fmsg_string_pair_put(fmsg, "detected", syndrome_name(health->detected));
+	devlink_fmsg_string_pair_put(fmsg, "detected", syndrome_name(health->health_syndrome));
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int diagnose_commands(struct devlink_health_reporter *reporter, struct de
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 
 	show_commands(fmsg, &device->hw.commands);
-	devlink_fmsg_u32_pair_put(fmsg, "not answered", device->hw.health.unanswered);
+	devlink_fmsg_u32_pair_put(fmsg, "not answered", device->hw.health.timed_out);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static void show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_fatal(&hw->health));
 	show_firmware(fmsg, &hw->firmware);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", hw->health.counter);
-	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", hw->health.still);
+	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", hw->health.stalls);
 	show_health_buffer(fmsg, &hw->health);
 	devlink_fmsg_u32_pair_put(fmsg, "firmware pages", hw->pages.count);
 	devlink_fmsg_u64_pair_put(fmsg, "unknown events", atomic64_read(&hw->sink.unknown));
@@ -255,28 +255,28 @@ int cxib_device_report_fatal(struct cxib_device *device)
 				     "the device was given up", device);
 }
 
-static void tell_syndrome(struct cxib_device *device)
+static void report_syndrome(struct cxib_device *device)
 {
 	u8 syndrome = READ_ONCE(device->hw.health.syndrome);
 
-	if (syndrome && syndrome != device->told.syndrome)
+	if (syndrome && syndrome != device->reported.syndrome)
 		devlink_health_report(device->reporters[CXIB_REPORTER_FIRMWARE],
 				      hw_health_syndrome_name(syndrome), device);
-	else if (!syndrome && device->told.syndrome)
+	else if (!syndrome && device->reported.syndrome)
 		be_healthy(device, CXIB_REPORTER_FIRMWARE);
-	device->told.syndrome = syndrome;
+	device->reported.syndrome = syndrome;
 }
 
-static void tell_unanswered(struct cxib_device *device)
+static void report_timeouts(struct cxib_device *device)
 {
-	unsigned int unanswered = READ_ONCE(device->hw.health.unanswered);
+	unsigned int timed_out = READ_ONCE(device->hw.health.timed_out);
 
-	if (unanswered > device->told.unanswered)
+	if (timed_out > device->reported.timed_out)
 		devlink_health_report(device->reporters[CXIB_REPORTER_COMMANDS],
 				      "a command was not answered in time", device);
-	else if (!unanswered && device->told.unanswered)
+	else if (!timed_out && device->reported.timed_out)
 		be_healthy(device, CXIB_REPORTER_COMMANDS);
-	device->told.unanswered = unanswered;
+	device->reported.timed_out = timed_out;
 }
 
 /**
@@ -285,8 +285,8 @@ static void tell_unanswered(struct cxib_device *device)
  */
 void cxib_device_report_health(struct cxib_device *device)
 {
-	tell_syndrome(device);
-	tell_unanswered(device);
+	report_syndrome(device);
+	report_timeouts(device);
 }
 
 static const struct devlink_ops devlink_ops = {};

@@ -90,16 +90,16 @@ void cxib_hw_set_fatal(struct cxib_hw *hw)
 void cxib_hw_dma_off(struct cxib_hw *hw)
 {
 	mutex_lock(&hw->dma_lock);
-	if (!hw->dma_stopped)
+	if (!hw->state)
 		hw->bus->ops->set_dma(hw->bus, false);
 	/* Pairs with cxib_hw_is_dma_off(). */
-	smp_store_release(&hw->dma_stopped, true);
+	smp_store_release(&hw->state, true);
 	mutex_unlock(&hw->dma_lock);
 }
 
 static int make_workqueue(struct cxib_hw *hw)
 {
-	INIT_WORK(&hw->obituary, cxib_hw_fatal_work_fn);
+	INIT_WORK(&hw->fatal_work, cxib_hw_fatal_work_fn);
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
 	return hw->workqueue ? 0 : -ENOMEM;
 }
@@ -114,7 +114,7 @@ static int create_command_queue(struct cxib_hw *hw)
 	int err = cxib_command_queue_create(&hw->commands, hw->bus);
 
 	if (!err && hw->command_timeout_ms)
-		hw->commands.limit_ms = hw->command_timeout_ms;
+		hw->commands.timeout_ms = hw->command_timeout_ms;
 	return err;
 }
 
@@ -177,7 +177,7 @@ static int set_bus_master(struct cxib_hw *hw)
 		if (err)
 			return err;
 	}
-	hw->dma_stopped = false;
+	hw->state = false;
 	hw->bus->ops->set_dma(hw->bus, true);
 	return 0;
 }
@@ -204,7 +204,7 @@ static void announce_given_up(struct cxib_health *health)
 {
 	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
 
-	queue_work(hw->workqueue, &hw->obituary);
+	queue_work(hw->workqueue, &hw->fatal_work);
 }
 
 static void pass_on_change(struct cxib_health *health)
@@ -216,7 +216,7 @@ static void pass_on_change(struct cxib_health *health)
 }
 
 static const struct cxib_health_handlers health_handlers = {
-	.broken = announce_given_up,
+	.fatal = announce_given_up,
 	.changed = pass_on_change,
 };
 
@@ -328,32 +328,32 @@ static int query_adapter(struct cxib_hw *hw)
 
 static void dealloc_uar(struct cxib_hw *hw)
 {
-	if (cxib_cmd_dealloc_uar(&hw->commands, 0, hw->uar))
+	if (cxib_cmd_dealloc_uar(&hw->commands, 0, hw->uar_index))
 		cxib_hw_set_fatal(hw);
 }
 
 static int allocate_uar(struct cxib_hw *hw)
 {
-	int err = cxib_cmd_alloc_uar(&hw->commands, 0, &hw->uar);
+	int err = cxib_cmd_alloc_uar(&hw->commands, 0, &hw->uar_index);
 
 	if (err || !hw->bus->bar)
 		return err;
-	hw->doorbells = ioremap(cxib_uar_address(hw->bus, hw->uar), CXIB_UAR_SIZE);
-	if (!hw->doorbells) {
+	hw->uar = ioremap(cxib_uar_address(hw->bus, hw->uar_index), CXIB_UAR_SIZE);
+	if (!hw->uar) {
 		dealloc_uar(hw);
 		return -ENOMEM;
 	}
-	hw->bus->doorbells = hw->doorbells;
-	hw->bus->doorbells_offset = hw->uar << CXIB_LOG_UAR_SIZE;
+	hw->bus->uar = hw->uar;
+	hw->bus->uar_offset = hw->uar_index << CXIB_LOG_UAR_SIZE;
 	return 0;
 }
 
 static void free_uar(struct cxib_hw *hw)
 {
-	if (hw->bus->doorbells)
-		iounmap(hw->bus->doorbells);
-	hw->bus->doorbells = NULL;
-	hw->doorbells = NULL;
+	if (hw->bus->uar)
+		iounmap(hw->bus->uar);
+	hw->bus->uar = NULL;
+	hw->uar = NULL;
 	dealloc_uar(hw);
 }
 

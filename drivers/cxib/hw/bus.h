@@ -52,9 +52,9 @@ struct cxib_bus_ops {
  * struct cxib_bus - the way to one device
  * @dev: whose name stands in messages, and which memory is mapped for
  * @ops: what the bus can do
- * @registers: the init segment at the beginning of BAR 0; NULL where there is only @ops
- * @doorbells: the driver's page of doorbells, NULL until it has one; for the data path
- * @doorbells_offset: where in BAR 0 it is
+ * @iseg: the init segment at the beginning of BAR 0; NULL where there is only @ops
+ * @uar: the driver's page of doorbells, NULL until it has one; for the data path
+ * @uar_offset: where in BAR 0 it is
  * @bar: where BAR 0 is, for pages of doorbells; 0 where there is only @ops
  * @bar_size: bytes of BAR 0
  * @is_virtual: the device is a virtual function
@@ -62,9 +62,9 @@ struct cxib_bus_ops {
 struct cxib_bus {
 	struct device *dev;
 	const struct cxib_bus_ops *ops;
-	void __iomem *registers;
-	void __iomem *doorbells;
-	u32 doorbells_offset;
+	void __iomem *iseg;
+	void __iomem *uar;
+	u32 uar_offset;
 	phys_addr_t bar;
 	resource_size_t bar_size;
 	bool is_virtual;

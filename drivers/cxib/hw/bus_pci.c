@@ -16,10 +16,10 @@ static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
 /* Two parts of BAR 0 are mapped: its beginning and the driver's doorbells. */
 static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
 {
-	const u32 doorbell = offset - bus->doorbells_offset;
+	const u32 doorbell = offset - bus->uar_offset;
 
-	return bus->doorbells && doorbell < CXIB_UAR_SIZE ? bus->doorbells + doorbell :
-							    bus->registers + offset;
+	return bus->uar && doorbell < CXIB_UAR_SIZE ? bus->uar + doorbell :
+							    bus->iseg + offset;
 }
 
 static u32 read_register(struct cxib_bus *bus, u32 offset)
@@ -130,7 +130,7 @@ void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __io
 		.bus = {
 			.dev = &pdev->dev,
 			.ops = &ops,
-			.registers = registers,
+			.iseg = registers,
 			.bar = pci_resource_start(pdev, 0),
 			.bar_size = pci_resource_len(pdev, 0),
 			.is_virtual = is_virtual,

@@ -106,7 +106,7 @@ static int command_queue_show(struct seq_file *file, void *unused)
 	seq_printf(file,
 		   "slots: %u\nmode: %s\nbroken: %s\nissued: %llu\nlate answers: %llu\nanswers without event: %llu\n",
 		   queue->slot_count, queue->polled ? "polling" : "events",
-		   str_yes_no(queue->broken), queue->issued, queue->late_answers,
+		   str_yes_no(queue->fatal), queue->issued, queue->late_completions,
 		   queue->missed_events);
 	for (i = 0; i < queue->slot_count; i++)
 		show_slot(file, queue, &queue->slots[i]);

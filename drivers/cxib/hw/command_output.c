@@ -94,9 +94,9 @@ static int check_entry(struct cxib_command_queue *queue, const struct cxib_comma
 	if (token != slot->token)
 		return malformed(queue, slot, "its token is 0x%02x, the command's is 0x%02x",
 				 token, slot->token);
-	if (length < SHORTEST_OUTPUT || length > slot->room)
+	if (length < SHORTEST_OUTPUT || length > slot->out_size)
 		return malformed(queue, slot, "its output has %u bytes, %u to %u are possible",
-				 length, SHORTEST_OUTPUT, slot->room);
+				 length, SHORTEST_OUTPUT, slot->out_size);
 	return check_delivery(queue, slot, entry);
 }
 
@@ -128,7 +128,7 @@ static bool is_user_error(const struct cxib_command *command)
 
 static bool should_log(struct cxib_command_queue *queue, const struct cxib_command *command)
 {
-	return command->status && !command->quiet && !is_user_error(command) &&
+	return command->status && !command->no_log && !is_user_error(command) &&
 	       __ratelimit(&queue->messages);
 }
 
@@ -161,8 +161,8 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
  *	-EIO when the device could not take the command, or failed,
  *	what cxib_command_status_to_errno() says of the status otherwise.
  */
-int cxib_command_check_output(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-		       struct cxib_command *command)
+int cxib_command_check_output(struct cxib_command_queue *queue,
+			      const struct cxib_command_slot *slot, struct cxib_command *command)
 {
 	struct hw_cmd_queue_entry entry;
 	int err;

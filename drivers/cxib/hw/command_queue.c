@@ -137,13 +137,13 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16
 
 	for (;;) {
 		slot = try_slot(queue, class);
-		if (slot || READ_ONCE(queue->broken) || time_after(jiffies, deadline))
+		if (slot || READ_ONCE(queue->fatal) || time_after(jiffies, deadline))
 			return slot;
 
 		cxib_command_queue_reap_late(queue);
 		prepare_to_wait_exclusive(&class->wait, &wait, TASK_UNINTERRUPTIBLE);
 		slot = try_slot(queue, class);
-		if (!slot && !READ_ONCE(queue->broken))
+		if (!slot && !READ_ONCE(queue->fatal))
 			schedule_timeout(msecs_to_jiffies(SLOT_RECHECK_MS));
 		finish_wait(&class->wait, &wait);
 		if (!slot)
@@ -183,7 +183,7 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 	slot->op_mod = hw_cmd_in_get_op_mod(command->in);
 	memcpy(&slot->head, command->in, sizeof(slot->head));
 	slot->creation = cxib_creation_find(slot->opcode);
-	slot->room = command->out_length;
+	slot->out_size = command->out_length;
 	slot->statistics = find_statistics(queue, slot->opcode);
 	err = cxib_mailbox_chain_create(queue->pool, command->in_length - behind, slot->token,
 					&slot->input);
@@ -238,7 +238,7 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 	trace_cmd_issue(queue->dev, slot, command->in_length);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (queue->broken) {
+	if (queue->fatal) {
 		spin_unlock_irqrestore(&queue->lock, flags);
 		return -EIO;
 	}
@@ -261,14 +261,14 @@ static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_
 
 	if (slot->state != CXIB_SLOT_ISSUED || device_has(queue, slot))
 		return false;
-	slot->answered = ktime_get();
+	slot->completed = ktime_get();
 	slot->state = CXIB_SLOT_COMPLETED;
 	return true;
 }
 
 static bool is_settled(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
-	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || READ_ONCE(queue->broken);
+	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || READ_ONCE(queue->fatal);
 }
 
 /* Looks at the slot itself. Returns true when there is nothing to wait for any more. */
@@ -285,8 +285,8 @@ static bool poll_slot(struct cxib_command_queue *queue, struct cxib_command_slot
 	return is_settled(queue, slot);
 }
 
-static void await_answer(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-			 unsigned int limit_ms)
+static void await_completion(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
+			     unsigned int limit_ms)
 {
 	const unsigned long limit = msecs_to_jiffies(limit_ms);
 	const unsigned long recheck = min(limit, msecs_to_jiffies(RECHECK_MS));
@@ -304,10 +304,10 @@ static void await_answer(struct cxib_command_queue *queue, struct cxib_command_s
 	}
 }
 
-static void count_answer(struct cxib_command_slot *slot, int err)
+static void count_completion(struct cxib_command_slot *slot, int err)
 {
 	struct cxib_command_statistics *statistics = slot->statistics;
-	u64 elapsed = ktime_to_ns(ktime_sub(slot->answered, slot->issued));
+	u64 elapsed = ktime_to_ns(ktime_sub(slot->completed, slot->issued));
 
 	if (!statistics)
 		return;
@@ -318,7 +318,7 @@ static void count_answer(struct cxib_command_slot *slot, int err)
 }
 
 /* A queue with no slot left for ordinary commands cannot work any more. */
-static bool all_abandoned(const struct cxib_command_queue *queue)
+static bool all_timed_out(const struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
@@ -331,7 +331,7 @@ static bool all_abandoned(const struct cxib_command_queue *queue)
 }
 
 static void log_timeout(struct cxib_command_queue *queue,
-			  const struct cxib_command_slot *slot, unsigned int limit_ms)
+			const struct cxib_command_slot *slot, unsigned int limit_ms)
 {
 	trace_cmd_timeout(queue->dev, slot);
 	if (__ratelimit(&queue->messages))
@@ -352,8 +352,8 @@ static void open_creation(struct cxib_command_queue *queue, const struct cxib_co
 	if (!slot->creation)
 		return;
 	/* One without a further output must not shorten the wait for those that have one. */
-	if (!queue->open++ || time_after(ends, queue->patience_ends))
-		WRITE_ONCE(queue->patience_ends, ends);
+	if (!queue->open++ || time_after(ends, queue->late_deadline))
+		WRITE_ONCE(queue->late_deadline, ends);
 }
 
 /*
@@ -361,7 +361,7 @@ static void open_creation(struct cxib_command_queue *queue, const struct cxib_co
  * the slot is the device's, and @err says why.
  */
 static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
-		    unsigned int limit_ms, int *err)
+			  unsigned int limit_ms, int *err)
 {
 	bool stuck = false;
 	unsigned long flags;
@@ -375,9 +375,9 @@ static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_
 	slot->state = CXIB_SLOT_TIMED_OUT;
 	open_creation(queue, slot, limit_ms);
 	if (slot->statistics)
-		slot->statistics->timeouts += !queue->broken;
-	*err = queue->broken ? -EIO : -ETIMEDOUT;
-	if (!queue->broken && all_abandoned(queue))
+		slot->statistics->timeouts += !queue->fatal;
+	*err = queue->fatal ? -EIO : -ETIMEDOUT;
+	if (!queue->fatal && all_timed_out(queue))
 		stuck = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
 
@@ -399,7 +399,7 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	err = cxib_command_check_output(queue, slot, command);
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
-	count_answer(slot, err);
+	count_completion(slot, err);
 	/* It stays open for good: there will be no other answer. */
 	if (err == -EBADMSG)
 		open_creation(queue, slot, 0);
@@ -423,7 +423,7 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 		return err;
 	}
 
-	await_answer(queue, slot, limit_ms);
+	await_completion(queue, slot, limit_ms);
 	if (time_out_slot(queue, slot, limit_ms, &err)) {
 		if (err == -ETIMEDOUT)
 			log_timeout(queue, slot, limit_ms);
@@ -455,7 +455,7 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
  */
 int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command)
 {
-	unsigned int limit_ms = command->limit_ms ?: queue->limit_ms;
+	unsigned int limit_ms = command->timeout_ms ?: queue->timeout_ms;
 	struct cxib_command_slot *slot;
 	u16 opcode;
 
@@ -468,7 +468,7 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 		return -EINVAL;
 	}
 	memset(command->out, 0, command->out_length);
-	if (READ_ONCE(queue->broken))
+	if (READ_ONCE(queue->fatal))
 		return -EIO;
 
 	opcode = hw_cmd_in_get_opcode(command->in);
@@ -477,7 +477,7 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 	slot = take_slot(queue, opcode, jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
 		return run_in_slot(queue, slot, command, limit_ms);
-	if (READ_ONCE(queue->broken))
+	if (READ_ONCE(queue->fatal))
 		return -EIO;
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
@@ -524,7 +524,7 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	}
 	if (found) {
 		found->state = CXIB_SLOT_FILLING;
-		queue->late_answers++;
+		queue->late_completions++;
 	}
 	spin_unlock_irqrestore(&queue->lock, flags);
 	return found;
@@ -607,7 +607,7 @@ void cxib_command_queue_set_fatal(struct cxib_command_queue *queue)
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	queue->broken = true;
+	queue->fatal = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_everybody(queue);
 }
@@ -621,7 +621,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_set_fatal);
  */
 bool cxib_command_queue_is_fatal(struct cxib_command_queue *queue)
 {
-	return READ_ONCE(queue->broken);
+	return READ_ONCE(queue->fatal);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_fatal);
 
@@ -639,7 +639,7 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	bool busy;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	busy = queue->broken || queue->open;
+	busy = queue->fatal || queue->open;
 	for (i = 0; i < queue->slot_count; i++)
 		busy |= queue->slots[i].state != CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -722,7 +722,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 	*queue = (struct cxib_command_queue){
 		.bus = bus,
 		.dev = bus->dev,
-		.limit_ms = CXIB_COMMAND_TIMEOUT_MS,
+		.timeout_ms = CXIB_COMMAND_TIMEOUT_MS,
 		.polled = true,
 	};
 	spin_lock_init(&queue->lock);

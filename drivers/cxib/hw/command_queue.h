@@ -83,9 +83,9 @@ struct cxib_command_statistics {
  * @op_mod: of the command
  * @head: first words of its input
  * @creation: what it makes; NULL: nothing
- * @room: bytes that the output may have
+ * @out_size: bytes that the output may have
  * @issued: when the doorbell was rung
- * @answered: when the answer was seen
+ * @completed: when the answer was seen
  * @input: mailboxes of the input
  * @output: mailboxes of the output
  * @statistics: where the outcome is counted; NULL if there was no memory for it
@@ -102,9 +102,9 @@ struct cxib_command_slot {
 	u16 op_mod;
 	struct hw_general_obj_in_cmd_hdr head;
 	const struct cxib_creation *creation;
-	u32 room;
+	u32 out_size;
 	ktime_t issued;
-	ktime_t answered;
+	ktime_t completed;
 	struct cxib_mailbox_chain input;
 	struct cxib_mailbox_chain output;
 	struct cxib_command_statistics *statistics;
@@ -134,7 +134,7 @@ struct cxib_slot_class {
  * @pages: the slot for MANAGE_PAGES: the firmware may need pages to finish the
  *	commands in all other slots
  * @statistics: struct cxib_command_statistics by opcode
- * @limit_ms: time limit of commands that do not set their own
+ * @timeout_ms: time limit of commands that do not set their own
  * @messages: how often the kernel log gets something about commands of this
  *	device, whatever others have to say
  * @settle: looks at late answers of commands that make something
@@ -144,12 +144,12 @@ struct cxib_slot_class {
  * @slots: the slots
  * @last_token: token of the youngest command
  * @polled: answers are looked for, no event tells of them
- * @broken: no command is issued any more and nobody waits for an answer
+ * @fatal: no command is issued any more and nobody waits for an answer
  * @issued: commands issued so far
- * @late_answers: answers that came after their caller gave up
+ * @late_completions: answers that came after their caller gave up
  * @missed_events: answers that were found without an event in event mode
  * @open: creating commands whose object the driver does not know, if there is one
- * @patience_ends: until then, in jiffies, it is worth while to wait for them
+ * @late_deadline: until then, in jiffies, it is worth while to wait for them
  * @kept: struct cxib_kept: memory that is kept as long as there are any
  */
 struct cxib_command_queue {
@@ -163,7 +163,7 @@ struct cxib_command_queue {
 	struct cxib_slot_class ordinary;
 	struct cxib_slot_class pages;
 	struct xarray statistics;
-	unsigned int limit_ms;
+	unsigned int timeout_ms;
 	struct ratelimit_state messages;
 	struct work_struct settle;
 	wait_queue_head_t settled;
@@ -172,12 +172,12 @@ struct cxib_command_queue {
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
 	u8 last_token;
 	bool polled;
-	bool broken;
+	bool fatal;
 	u64 issued;
-	u64 late_answers;
+	u64 late_completions;
 	u64 missed_events;
 	unsigned int open;
-	unsigned long patience_ends;
+	unsigned long late_deadline;
 	struct list_head kept;
 };
 
@@ -205,8 +205,8 @@ struct cxib_slot_description {
  * @in_length: its length in bytes, at least 16
  * @out: where the output goes; zeros when there was no proper answer
  * @out_length: room for it in bytes, at least 12
- * @limit_ms: time limit; 0 stands for that of the queue
- * @quiet: a bad status is no news for the kernel log
+ * @timeout_ms: time limit; 0 stands for that of the queue
+ * @no_log: a bad status is no news for the kernel log
  * @settles: destroys what a late answer tells of; does not wait for other late answers
  * @status: filled: status of the answer
  * @syndrome: filled: syndrome of the answer
@@ -216,8 +216,8 @@ struct cxib_command {
 	size_t in_length;
 	void *out;
 	size_t out_length;
-	unsigned int limit_ms;
-	bool quiet;
+	unsigned int timeout_ms;
+	bool no_log;
 	bool settles;
 	u8 status;
 	u32 syndrome;
@@ -260,8 +260,8 @@ static inline int cxib_cmd_exec_buf(struct cxib_command_queue *queue, const void
 	cxib_cmd_exec_buf((queue), &(in), sizeof(in), &(out), sizeof(out))
 
 /* command_answer.c */
-int cxib_command_check_output(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
-		       struct cxib_command *command);
+int cxib_command_check_output(struct cxib_command_queue *queue,
+			      const struct cxib_command_slot *slot, struct cxib_command *command);
 int cxib_command_status_to_errno(u8 status);
 
 /* command_debugfs.c */

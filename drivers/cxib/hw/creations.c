@@ -24,7 +24,7 @@
 #define PSV_WORD	4
 #define NUMBER_MASK	0xffffff
 /* The answer of CREATE_PSV, the longest one that numbers are in. */
-#define ANSWER_WORDS	8
+#define OUTPUT_WORDS	8
 
 /* How often one looks for late answers who waits for them. */
 #define RECHECK_MS	100
@@ -78,7 +78,7 @@ static bool destroys_parent(u16 opcode)
 
 static bool is_settled(struct cxib_command_queue *queue)
 {
-	return !READ_ONCE(queue->open) || READ_ONCE(queue->broken);
+	return !READ_ONCE(queue->open) || READ_ONCE(queue->fatal);
 }
 
 /**
@@ -99,7 +99,7 @@ void cxib_creations_await(struct cxib_command_queue *queue, u16 opcode)
 	if (is_settled(queue) || !destroys_parent(opcode))
 		return;
 	for (;;) {
-		left = READ_ONCE(queue->patience_ends) - jiffies;
+		left = READ_ONCE(queue->late_deadline) - jiffies;
 		if (left <= 0 || is_settled(queue))
 			return;
 		cxib_command_queue_reap_late(queue);
@@ -168,7 +168,7 @@ static unsigned int count_objects(const struct hw_general_obj_in_cmd_hdr *made_b
 	static_assert(sizeof(*psv) == sizeof(*made_by));
 	if (hw_general_obj_in_cmd_hdr_get_opcode(made_by) != HW_CMD_CREATE_PSV)
 		return 1;
-	return min_t(u32, hw_create_psv_in_get_num_psv(psv), ANSWER_WORDS - PSV_WORD);
+	return min_t(u32, hw_create_psv_in_get_num_psv(psv), OUTPUT_WORDS - PSV_WORD);
 }
 
 /* Takes over the slot. An object that cannot be destroyed leaves the command open. */
@@ -176,11 +176,11 @@ static void settle_one(struct cxib_command_queue *queue, struct cxib_command_slo
 {
 	const struct cxib_creation *creation = slot->creation;
 	const struct hw_general_obj_in_cmd_hdr made_by = slot->head;
-	__be32 out[ANSWER_WORDS];
+	__be32 out[OUTPUT_WORDS];
 	struct cxib_command command = {
 		.in = &made_by,
-		.out = out, .out_length = min_t(size_t, slot->room, sizeof(out)),
-		.quiet = true,
+		.out = out, .out_length = min_t(size_t, slot->out_size, sizeof(out)),
+		.no_log = true,
 	};
 	unsigned int i;
 	int err;

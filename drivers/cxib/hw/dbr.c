@@ -14,16 +14,16 @@
 /* Each record is on a cache line of its own, as queues are written by different processors. */
 int cxib_hw_create_dbr_pool(struct cxib_hw *hw)
 {
-	hw->records = dma_pool_create("cxib_dbr", hw->bus->dev,
-				      max_t(size_t, RECORD_SIZE, SMP_CACHE_BYTES),
-				      SMP_CACHE_BYTES, 0);
-	return hw->records ? 0 : -ENOMEM;
+	hw->dbr_pool = dma_pool_create("cxib_dbr", hw->bus->dev,
+				       max_t(size_t, RECORD_SIZE, SMP_CACHE_BYTES),
+				       SMP_CACHE_BYTES, 0);
+	return hw->dbr_pool ? 0 : -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_create_dbr_pool);
 
 void cxib_hw_destroy_dbr_pool(struct cxib_hw *hw)
 {
-	dma_pool_destroy(hw->records);
+	dma_pool_destroy(hw->dbr_pool);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_dbr_pool);
 
@@ -37,7 +37,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_dbr_pool);
  */
 int cxib_dbr_alloc(struct cxib_hw *hw, struct cxib_dbr *record)
 {
-	record->words = dma_pool_zalloc(hw->records, GFP_KERNEL, &record->dma);
+	record->words = dma_pool_zalloc(hw->dbr_pool, GFP_KERNEL, &record->dma);
 	return record->words ? 0 : -ENOMEM;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dbr_alloc);
@@ -49,5 +49,5 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_dbr_alloc);
  */
 void cxib_dbr_free(struct cxib_hw *hw, struct cxib_dbr *record)
 {
-	dma_pool_free(hw->records, record->words, record->dma);
+	dma_pool_free(hw->dbr_pool, record->words, record->dma);
 }

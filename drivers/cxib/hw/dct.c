@@ -15,7 +15,7 @@
  * @dctn: filled: its number, one of those of queue pairs
  */
 int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
-		    u32 *dctn)
+			u32 *dctn)
 {
 	struct hw_create_dct_in in = {};
 	struct hw_create_dct_out out;

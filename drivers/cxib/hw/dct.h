@@ -14,10 +14,11 @@
 struct cxib_command_queue;
 
 int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
-		    u32 *dctn);
+			u32 *dctn);
 int cxib_cmd_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
 int cxib_cmd_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
-int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context);
+int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn,
+		       struct hw_dctc *context);
 int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn);
 
 #endif

@@ -54,7 +54,7 @@ int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported)
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = &out, .out_length = sizeof(out),
-		.quiet = true,
+		.no_log = true,
 	};
 	int err;
 
@@ -127,7 +127,7 @@ static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type typ
  * @caps: filled
  */
 int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			    struct hw_cmd_hca_cap *caps)
+				struct hw_cmd_hca_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
 	int err;
@@ -148,7 +148,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_general_caps);
  * @caps: filled
  */
 int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			   struct hw_atomic_caps *caps)
+			       struct hw_atomic_caps *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
 	int err;
@@ -169,7 +169,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_atomic_caps);
  * @caps: filled
  */
 int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			   struct hw_odp_cap *caps)
+			    struct hw_odp_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
 	int err;
@@ -188,7 +188,7 @@ int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
  * @caps: filled
  */
 int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
-				  struct hw_device_mem_cap *caps)
+			      struct hw_device_mem_cap *caps)
 {
 	struct hw_query_hca_cap_out *out = kvzalloc(sizeof(*out), GFP_KERNEL);
 	int err;

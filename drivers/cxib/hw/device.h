@@ -53,16 +53,16 @@ int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported);
 int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi);
 int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue);
 int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			    struct hw_cmd_hca_cap *caps);
+				struct hw_cmd_hca_cap *caps);
 int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps);
 int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			   struct hw_atomic_caps *caps);
+			       struct hw_atomic_caps *caps);
 int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps);
 int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
-			   struct hw_odp_cap *caps);
+			    struct hw_odp_cap *caps);
 int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps);
 int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
-				  struct hw_device_mem_cap *caps);
+			      struct hw_device_mem_cap *caps);
 int cxib_cmd_init_hca(struct cxib_command_queue *queue);
 int cxib_cmd_teardown_hca(struct cxib_command_queue *queue);
 int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version);

@@ -49,18 +49,18 @@ struct capability {
 	const char *need;
 };
 
-#define CAPABILITY_IN(field, least, most, reason)				\
+#define CAPABILITY_IN(field, min, max, reason)				\
 	{									\
 		.name = #field,							\
 		.get = hw_cmd_hca_cap_get_##field,				\
 		.offset = offsetof(struct cxib_device_caps, field),		\
-		.minimum = (least),						\
-		.maximum = (most),						\
+		.minimum = (min),						\
+		.maximum = (max),						\
 		.need = (reason),						\
 	}
 #define CAPABILITY(field)	CAPABILITY_IN(field, 0, U32_MAX, "")
 #define SIZE(field)		CAPABILITY_IN(field, 0, 31, "the device counts in 32 bits")
-#define OBJECTS(field, least)	CAPABILITY_IN(field, least, LOG_OBJECTS_MAX,	\
+#define OBJECTS(field, min)	CAPABILITY_IN(field, min, LOG_OBJECTS_MAX,	\
 					      "objects are numbered with 24 bits")
 
 static const struct capability general[] = {

@@ -13,18 +13,18 @@
 /**
  * union cxib_doorbell - a doorbell
  * @words: as the device wants them
- * @whole: to be written at once
+ * @val: to be written at once
  */
 union cxib_doorbell {
 	__be32 words[2];
-	u64 whole;
+	u64 val;
 };
 
 static inline void cxib_doorbell_ring(void __iomem *place, union cxib_doorbell doorbell)
 {
 	/* What was written to memory before is there when the device sees the doorbell. */
 	wmb();
-	__raw_writeq(doorbell.whole, place);
+	__raw_writeq(doorbell.val, place);
 }
 
 #endif

@@ -31,13 +31,13 @@
 /* Which owner bit the entries have that were written in the pass of @consumer. */
 static u32 owner_in_pass(const struct cxib_eq *eq)
 {
-	return eq->consumer >> eq->log_size & 1;
+	return eq->cons_index >> eq->log_size & 1;
 }
 
 /* Copies the next entry. Returns false if there is none. */
 static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 {
-	const struct hw_eqe *entry = &eq->ring[eq->consumer & (BIT(eq->log_size) - 1)];
+	const struct hw_eqe *entry = &eq->ring[eq->cons_index & (BIT(eq->log_size) - 1)];
 	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
 
 	lockdep_assert_held(&eq->lock);
@@ -47,7 +47,7 @@ static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 	/* The rest of the entry may be read only after its owner bit. */
 	dma_rmb();
 	memcpy(copy, entry, sizeof(*copy));
-	eq->consumer++;
+	eq->cons_index++;
 	eq->events++;
 	return true;
 }
@@ -57,7 +57,7 @@ static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 	lockdep_assert_held(&eq->lock);
 
 	cxib_bus_write(eq->bus, (eq->uar << LOG_UAR_SIZE) + doorbell,
-		       eq->eqn << 24 | (eq->consumer & COUNTER_MASK));
+		       eq->eqn << 24 | (eq->cons_index & COUNTER_MASK));
 }
 
 /*
@@ -99,7 +99,7 @@ unsigned int cxib_eq_poll(struct cxib_eq *eq)
 	do {
 		count = take_batch(eq, batch, total + BATCH >= limit);
 		for (i = 0; i < count; i++)
-			cxib_dispatch_event(eq->sink, eq->expected, &batch[i]);
+			cxib_dispatch_event(eq->sink, eq->event_mask, &batch[i]);
 		total += count;
 	} while (count == BATCH && total < limit);
 	return total;
@@ -233,7 +233,7 @@ static void set_up(struct cxib_eq *eq, struct cxib_bus *bus,
 		.uar = attr->uar,
 		.vector = attr->vector,
 		.log_size = attr->log_size,
-		.expected = attr->events ?: BIT_ULL(HW_EVENT_TYPE_COMP),
+		.event_mask = attr->events ?: BIT_ULL(HW_EVENT_TYPE_COMP),
 		.workqueue = attr->workqueue,
 	};
 	strscpy(eq->name, attr->name, sizeof(eq->name));
@@ -255,8 +255,8 @@ static void set_up(struct cxib_eq *eq, struct cxib_bus *bus,
  * Return: 0, -ENOMEM, an error of a command or of the interrupt.
  */
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
-			    struct cxib_command_queue *commands, struct cxib_event_sink *sink,
-			    const struct cxib_eq_attr *attr)
+		   struct cxib_command_queue *commands, struct cxib_event_sink *sink,
+		   const struct cxib_eq_attr *attr)
 {
 	int err;
 

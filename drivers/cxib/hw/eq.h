@@ -27,13 +27,13 @@ struct hw_eqe;
  * @log_size: log2 of its entries
  * @ring: its memory
  * @dma: its bus address
- * @expected: bit n: events of type n may come
+ * @event_mask: bit n: events of type n may come
  * @workqueue: where @work runs, which dispatches events in process context;
  *	NULL: they are dispatched in the interrupt
  * @work: takes entries out of the ring
  * @lock: one reader of the ring at a time; protects what follows. Taken in
  *	interrupts; not held while an event is dispatched.
- * @consumer: entries that were taken so far
+ * @cons_index: entries that were taken so far
  * @events: the same for statistics, never wraps
  */
 struct cxib_eq {
@@ -46,11 +46,11 @@ struct cxib_eq {
 	unsigned int log_size;
 	struct hw_eqe *ring;
 	dma_addr_t dma;
-	u64 expected;
+	u64 event_mask;
 	struct workqueue_struct *workqueue;
 	struct work_struct work;
 	spinlock_t lock; /* the reader of the ring */
-	u32 consumer;
+	u32 cons_index;
 	u64 events;
 };
 
@@ -75,8 +75,8 @@ struct cxib_eq_attr {
 };
 
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
-			    struct cxib_command_queue *commands, struct cxib_event_sink *sink,
-			    const struct cxib_eq_attr *attr);
+		   struct cxib_command_queue *commands, struct cxib_event_sink *sink,
+		   const struct cxib_eq_attr *attr);
 int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands);
 bool cxib_eq_free(struct cxib_eq *eq);
 void cxib_eq_synchronize(struct cxib_eq *eq);

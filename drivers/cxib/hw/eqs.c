@@ -108,14 +108,14 @@ static void on_internal_error(void *context)
  */
 void cxib_hw_fatal_work_fn(struct work_struct *work)
 {
-	struct cxib_hw *hw = container_of(work, struct cxib_hw, obituary);
+	struct cxib_hw *hw = container_of(work, struct cxib_hw, fatal_work);
 	const struct cxib_hw_client *client = client_of(hw);
 
 	cxib_hw_dma_off(hw);
 	if (client)
 		client->handlers->internal_error(client->context);
-	if (hw->given_up)
-		hw->given_up(hw);
+	if (hw->on_fatal)
+		hw->on_fatal(hw);
 }
 
 static const struct cxib_event_ops handlers = {
@@ -146,7 +146,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	if (client)
 		return;
 	for (i = 0; i < hw->completion_eq_count; i++)
-		cxib_eq_synchronize(&hw->completion_eqs[i]);
+		cxib_eq_synchronize(&hw->comp_eqs[i]);
 	flush_workqueue(hw->workqueue);
 }
 
@@ -154,10 +154,10 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
-	unsigned int most = max_t(unsigned int, CXIB_SHARED_VECTORS + 1,
-				  caps->max_num_eqs ?: 1U << caps->log_max_eq);
+	unsigned int max = max_t(unsigned int, CXIB_SHARED_VECTORS + 1,
+				 caps->max_num_eqs ?: 1U << caps->log_max_eq);
 
-	return min_t(unsigned int, CXIB_SHARED_VECTORS + num_online_cpus() + caps->pg, most);
+	return min_t(unsigned int, CXIB_SHARED_VECTORS + num_online_cpus() + caps->pg, max);
 }
 
 /**
@@ -213,7 +213,7 @@ static int create(struct cxib_hw *hw, struct cxib_eq *eq,
 
 	snprintf(name, sizeof(name), "cxib-%s@%s", purpose, dev_name(hw->bus->dev));
 	attr->name = name;
-	attr->uar = hw->uar;
+	attr->uar = hw->uar_index;
 	return cxib_eq_create(eq, hw->bus, &hw->commands, &hw->sink, attr);
 }
 
@@ -242,7 +242,7 @@ int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 	hw->sink.dev = hw->bus->dev;
 	hw->sink.handlers = &handlers;
 	hw->sink.context = hw;
-	err = create(hw, &hw->command_eq, &attr, "commands");
+	err = create(hw, &hw->cmd_eq, &attr, "commands");
 	if (!err)
 		cxib_command_queue_use_events(&hw->commands);
 	return err;
@@ -255,7 +255,7 @@ int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw)
 {
 	cxib_command_queue_use_polling(&hw->commands);
-	destroy(hw, &hw->command_eq);
+	destroy(hw, &hw->cmd_eq);
 }
 
 /**
@@ -309,7 +309,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 	char purpose[16];
 
 	snprintf(purpose, sizeof(purpose), "comp%u", index);
-	return create(hw, &hw->completion_eqs[index], &attr, purpose);
+	return create(hw, &hw->comp_eqs[index], &attr, purpose);
 }
 
 /**
@@ -326,9 +326,9 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 	int err;
 
 	/* Freed with the memory of the rings, cxib_hw_free_eq_memory(). */
-	hw->completion_eqs = kcalloc_node(count, sizeof(*hw->completion_eqs), GFP_KERNEL,
-					  dev_to_node(hw->bus->dev));
-	if (!hw->completion_eqs)
+	hw->comp_eqs = kcalloc_node(count, sizeof(*hw->comp_eqs), GFP_KERNEL,
+				    dev_to_node(hw->bus->dev));
+	if (!hw->comp_eqs)
 		return -ENOMEM;
 	for (; hw->completion_eq_count < count; hw->completion_eq_count++) {
 		err = create_completion_eq(hw, hw->completion_eq_count);
@@ -349,7 +349,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw)
 {
 	while (hw->completion_eq_count)
-		destroy(hw, &hw->completion_eqs[--hw->completion_eq_count]);
+		destroy(hw, &hw->comp_eqs[--hw->completion_eq_count]);
 }
 
 /**
@@ -370,9 +370,9 @@ int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
 		.workqueue = workqueue,
 	};
 
-	if (hw->fault_eq.ring)
+	if (hw->pf_eq.ring)
 		return -EBUSY;
-	return create(hw, &hw->fault_eq, &attr, "faults");
+	return create(hw, &hw->pf_eq, &attr, "faults");
 }
 
 /**
@@ -381,7 +381,7 @@ int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
  */
 void cxib_hw_destroy_pf_eq(struct cxib_hw *hw)
 {
-	destroy(hw, &hw->fault_eq);
+	destroy(hw, &hw->pf_eq);
 }
 
 /**
@@ -395,14 +395,14 @@ unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
 	unsigned int freed = 0;
 	unsigned int i;
 
-	freed += cxib_eq_free(&hw->command_eq);
+	freed += cxib_eq_free(&hw->cmd_eq);
 	freed += cxib_eq_free(&hw->async_eq);
-	freed += cxib_eq_free(&hw->fault_eq);
-	if (!hw->completion_eqs)
+	freed += cxib_eq_free(&hw->pf_eq);
+	if (!hw->comp_eqs)
 		return freed;
 	for (i = 0; i < completion_vectors(hw); i++)
-		freed += cxib_eq_free(&hw->completion_eqs[i]);
-	kfree(hw->completion_eqs);
-	hw->completion_eqs = NULL;
+		freed += cxib_eq_free(&hw->comp_eqs[i]);
+	kfree(hw->comp_eqs);
+	hw->comp_eqs = NULL;
 	return freed;
 }

@@ -62,8 +62,8 @@ static void say_what_is_wrong(struct cxib_health *health, const struct hw_health
 static void let_go(struct cxib_health *health)
 {
 	cxib_command_queue_set_fatal(health->commands);
-	if (health->handlers->broken)
-		health->handlers->broken(health);
+	if (health->handlers->fatal)
+		health->handlers->fatal(health);
 }
 
 /**
@@ -78,7 +78,7 @@ static void let_go(struct cxib_health *health)
  */
 void cxib_health_set_fatal(struct cxib_health *health, const char *reason)
 {
-	if (atomic_xchg(&health->broken, 1))
+	if (atomic_xchg(&health->fatal, 1))
 		return;
 	dev_err(health->bus->dev, "device is given up: %s\n", reason);
 	let_go(health);
@@ -93,7 +93,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
  */
 void cxib_health_shut_down(struct cxib_health *health)
 {
-	if (!atomic_xchg(&health->broken, 1))
+	if (!atomic_xchg(&health->fatal, 1))
 		let_go(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_shut_down);
@@ -106,7 +106,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_health_shut_down);
  */
 bool cxib_health_is_fatal(const struct cxib_health *health)
 {
-	return atomic_read(&health->broken);
+	return atomic_read(&health->fatal);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_fatal);
 
@@ -137,20 +137,20 @@ static void check_buffer(struct cxib_health *health)
 	}
 	if (syndrome && is_fatal)
 		cxib_health_set_fatal(health, "it reports a fatal fault");
-	health->told &= syndrome == health->syndrome;
+	health->reported &= syndrome == health->syndrome;
 	health->syndrome = syndrome;
 }
 
 static void check_commands(struct cxib_health *health)
 {
-	unsigned int unanswered;
+	unsigned int timed_out;
 
 	if (cxib_command_queue_is_fatal(health->commands))
 		cxib_health_set_fatal(health, "it does not answer commands");
 	cxib_command_queue_reap_late(health->commands);
-	unanswered = cxib_command_queue_timed_out(health->commands);
-	health->told &= unanswered == health->unanswered;
-	health->unanswered = unanswered;
+	timed_out = cxib_command_queue_timed_out(health->commands);
+	health->reported &= timed_out == health->timed_out;
+	health->timed_out = timed_out;
 }
 
 static void check_counter(struct cxib_health *health, u32 word)
@@ -158,18 +158,18 @@ static void check_counter(struct cxib_health *health, u32 word)
 	u32 counter = word & COUNTER_MASK;
 	u8 detected = word >> DETECTED_SHIFT;
 
-	if (detected && detected != health->detected)
+	if (detected && detected != health->health_syndrome)
 		dev_warn(health->bus->dev, "the device has detected %s (syndrome 0x%x)\n",
 			 hw_health_syndrome_name(detected), detected);
-	health->detected = detected;
+	health->health_syndrome = detected;
 
-	health->still = counter == health->counter ? health->still + 1 : 0;
+	health->stalls = counter == health->counter ? health->stalls + 1 : 0;
 	health->counter = counter;
-	if (health->still == CXIB_HEALTH_STALL_WARN)
+	if (health->stalls == CXIB_HEALTH_STALL_WARN)
 		dev_warn(health->bus->dev,
 			 "the firmware makes no progress: its health counter is 0x%06x for %u ms\n",
-			 counter, health->still * CXIB_HEALTH_PERIOD_MS);
-	if (health->still == CXIB_HEALTH_STALL_MAX)
+			 counter, health->stalls * CXIB_HEALTH_PERIOD_MS);
+	if (health->stalls == CXIB_HEALTH_STALL_MAX)
 		cxib_health_set_fatal(health, "its firmware has stopped, its counter stands still");
 }
 
@@ -185,16 +185,16 @@ void cxib_health_check(struct cxib_health *health)
 
 	if (word == CXIB_ALL_ONES) {
 		cxib_health_set_fatal(health,
-				  "it does not answer, all its registers read as ones; it was removed, has no power or its PCIe link is down");
+				      "it does not answer, all its registers read as ones; it was removed, has no power or its PCIe link is down");
 		return;
 	}
 	check_interface(health);
 	check_buffer(health);
 	check_counter(health, word);
 	check_commands(health);
-	if (!health->told && !cxib_health_is_fatal(health) && health->handlers->changed)
+	if (!health->reported && !cxib_health_is_fatal(health) && health->handlers->changed)
 		health->handlers->changed(health);
-	health->told = true;
+	health->reported = true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_check);
 
@@ -248,12 +248,15 @@ static int health_show(struct seq_file *file, void *unused)
 {
 	struct cxib_health *health = file->private;
 
-	seq_printf(file, "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x %s\ndetected: 0x%x %s\n",
+	seq_printf(file,
+		   "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x "
+		   "%s\ndetected: 0x%x %s\n",
 		   str_yes_no(cxib_health_is_fatal(health)), health->counter & COUNTER_MASK,
-		   health->still, health->syndrome,
+		   health->stalls, health->syndrome,
 		   health->syndrome ? hw_health_syndrome_name(health->syndrome) : "none",
-		   health->detected,
-		   health->detected ? hw_health_syndrome_name(health->detected) : "none");
+		   health->health_syndrome,
+		   health->health_syndrome ? hw_health_syndrome_name(health->health_syndrome)
+					   : "none");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(health);

@@ -35,12 +35,12 @@ struct hw_health_buffer;
 
 /**
  * struct cxib_health_handlers - who is told
- * @broken: once, that the device is beyond hope; in any context; may be NULL
- * @changed: at the first look, and whenever @syndrome or @unanswered of a
+ * @fatal: once, that the device is beyond hope; in any context; may be NULL
+ * @changed: at the first look, and whenever @syndrome or @timed_out of a
  *	device that is not beyond hope has changed; in process context; may be NULL
  */
 struct cxib_health_handlers {
-	void (*broken)(struct cxib_health *health);
+	void (*fatal)(struct cxib_health *health);
 	void (*changed)(struct cxib_health *health);
 };
 
@@ -50,26 +50,26 @@ struct cxib_health_handlers {
  * @commands: its command queue
  * @work: looks at the device every %CXIB_HEALTH_PERIOD_MS
  * @handlers: who is told
- * @broken: the device is beyond hope; never cleared
+ * @fatal: the device is beyond hope; never cleared
  * @counter: counter of the firmware when last looked at
- * @still: how often it has not moved
+ * @stalls: how often it has not moved
  * @syndrome: what the health buffer said then
- * @detected: the other syndrome, beside the counter
- * @unanswered: commands that were not answered in time, nor later
- * @told: @changed was told of what is in @syndrome and @unanswered
+ * @health_syndrome: the other syndrome, beside the counter
+ * @timed_out: commands that were not answered in time, nor later
+ * @reported: @changed was told of what is in @syndrome and @timed_out
  */
 struct cxib_health {
 	struct cxib_bus *bus;
 	struct cxib_command_queue *commands;
 	struct delayed_work work;
 	const struct cxib_health_handlers *handlers;
-	atomic_t broken;
+	atomic_t fatal;
 	u32 counter;
-	unsigned int still;
+	unsigned int stalls;
 	u8 syndrome;
-	u8 detected;
-	unsigned int unanswered;
-	bool told;
+	u8 health_syndrome;
+	unsigned int timed_out;
+	bool reported;
 };
 
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,

@@ -37,7 +37,7 @@ struct cxib_hw_client {
  * @bus: the way to it
  * @debugfs_root: where its directory in debugfs is made; may be NULL
  * @command_timeout_ms: time limit of commands; 0 stands for the usual one
- * @given_up: told once that the device was given up, in process context; may
+ * @on_fatal: told once that the device was given up, in process context; may
  *	be NULL
  * @health_changed: told as the handler @changed of its health; may be NULL
  * @is_unclean: the device may know memory that is not its own any more, as after
@@ -48,28 +48,28 @@ struct cxib_hw_client {
  * @pages: memory that its firmware has
  * @caps: what it can do
  * @adapter: what it is
- * @uar: page of doorbells for its event queues and those of the kernel
- * @doorbells: the page itself
+ * @uar_index: page of doorbells for its event queues and those of the kernel
+ * @uar: the page itself
  * @workqueue: where asynchronous events are dispatched, one at a time
- * @obituary: tells that the device was given up
+ * @fatal_work: tells that the device was given up
  * @sink: where its events go
  * @client: who is told of those that hw/ does not serve; may be NULL
  * @vectors: interrupt vectors that it has
- * @command_eq: event queue for answered commands
+ * @cmd_eq: event queue for answered commands
  * @async_eq: event queue for what happens by itself
- * @completion_eqs: event queues for completions, one for each further vector
+ * @comp_eqs: event queues for completions, one for each further vector
  * @completion_eq_count: their number
- * @fault_eq: event queue for page faults; without memory when there is none
- * @records: doorbell records of queues
- * @dma_lock: one change of @dma_stopped at a time
- * @dma_stopped: the device cannot access memory any more; read in any context
+ * @pf_eq: event queue for page faults; without memory when there is none
+ * @dbr_pool: doorbell records of queues
+ * @dma_lock: one change of @state at a time
+ * @state: the device cannot access memory any more; read in any context
  * @debugfs: its directory
  */
 struct cxib_hw {
 	struct cxib_bus *bus;
 	struct dentry *debugfs_root;
 	unsigned int command_timeout_ms;
-	void (*given_up)(struct cxib_hw *hw);
+	void (*on_fatal)(struct cxib_hw *hw);
 	void (*health_changed)(struct cxib_hw *hw);
 	bool is_unclean;
 	struct cxib_init_segment firmware;
@@ -78,21 +78,21 @@ struct cxib_hw {
 	struct cxib_pages pages;
 	struct cxib_device_caps caps;
 	struct cxib_adapter adapter;
-	u32 uar;
-	void __iomem *doorbells;
+	u32 uar_index;
+	void __iomem *uar;
 	struct workqueue_struct *workqueue;
-	struct work_struct obituary;
+	struct work_struct fatal_work;
 	struct cxib_event_sink sink;
 	const struct cxib_hw_client *client;
 	unsigned int vectors;
-	struct cxib_eq command_eq;
+	struct cxib_eq cmd_eq;
 	struct cxib_eq async_eq;
-	struct cxib_eq *completion_eqs;
+	struct cxib_eq *comp_eqs;
 	unsigned int completion_eq_count;
-	struct cxib_eq fault_eq;
-	struct dma_pool *records;
+	struct cxib_eq pf_eq;
+	struct dma_pool *dbr_pool;
 	struct mutex dma_lock; /* see above */
-	bool dma_stopped;
+	bool state;
 	struct dentry *debugfs;
 };
 
@@ -107,7 +107,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 static inline bool cxib_hw_is_dma_off(const struct cxib_hw *hw)
 {
 	/* Pairs with the release in cxib_hw_dma_off(). */
-	return smp_load_acquire(&hw->dma_stopped);
+	return smp_load_acquire(&hw->state);
 }
 
 /* event_queues.c: the event queues of a device, as steps of its bring-up */

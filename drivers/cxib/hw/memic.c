@@ -16,14 +16,14 @@
  * Return: -EAGAIN when there is no room in the range.
  */
 int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
-			     const struct cxib_memic_params *params, u64 *address)
+			 const struct cxib_memic_params *params, u64 *address)
 {
 	struct hw_alloc_memic_in in = {};
 	struct hw_alloc_memic_out out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
 		/* That one range is full is no error. */
-		.quiet = true,
+		.no_log = true,
 	};
 	int err;
 
@@ -76,7 +76,7 @@ static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod 
  * @operation_address: filled: the address
  */
 int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation,
-			      u64 *operation_address)
+			    u64 *operation_address)
 {
 	struct hw_modify_memic_out out;
 	int err = modify(queue, HW_MODIFY_MEMIC_OP_MOD_ALLOC, address, operation, &out);

@@ -27,10 +27,10 @@ struct cxib_memic_params {
 };
 
 int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
-			     const struct cxib_memic_params *params, u64 *address);
+			 const struct cxib_memic_params *params, u64 *address);
 int cxib_cmd_dealloc_memic(struct cxib_command_queue *queue, u64 address, u32 length);
 int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation,
-			      u64 *operation_address);
+			    u64 *operation_address);
 int cxib_cmd_dealloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation);
 
 #endif

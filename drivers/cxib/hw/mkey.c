@@ -20,7 +20,7 @@
 
 /* An index of a memory key and what makes a key of it. */
 #define KEY_SHIFT	8
-#define OCTWORD		16
+#define OCTWORD_SIZE		16
 
 /**
  * cxib_cmd_alloc_pd() - ALLOC_PD: a protection domain
@@ -103,7 +103,7 @@ static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mod
 /* Of a key with translations. */
 static enum hw_mkey_access_mode mode_of(const struct cxib_mkey_params *params)
 {
-	if (params->of_keys)
+	if (params->ksm)
 		return HW_MKEY_ACCESS_MODE_KSM;
 	return params->indirect ? HW_MKEY_ACCESS_MODE_KLMS : HW_MKEY_ACCESS_MODE_MTT;
 }
@@ -116,34 +116,34 @@ static void fill_mkey_access(struct hw_mkc *context, const struct cxib_mkey_para
 	hw_mkc_set_rw(context, params->remote_write);
 	hw_mkc_set_a(context, params->remote_atomic);
 	hw_mkc_set_en_rinval(context, params->remote_invalidate);
-	hw_mkc_set_relaxed_ordering_write(context, params->relaxed_write);
-	hw_mkc_set_relaxed_ordering_read(context, params->relaxed_read);
+	hw_mkc_set_relaxed_ordering_write(context, params->relaxed_ordering_write);
+	hw_mkc_set_relaxed_ordering_read(context, params->relaxed_ordering_read);
 }
 
 static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_params *params,
-			      unsigned int octwords)
+			      unsigned int xlt_octowords)
 {
 	fill_mkey_access(context, params);
 	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
 	hw_mkc_set_mkey_7_0(context, params->variant);
 	hw_mkc_set_pd(context, params->pd);
-	if (params->octwords) {
+	if (params->xlt_octowords) {
 		hw_mkc_set_free(context, 1);
 		hw_mkc_set_umr_en(context, 1);
 		set_access_mode(context, mode_of(params));
-		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_start_addr(context, params->start_addr);
 		hw_mkc_set_len(context, params->length);
 		hw_mkc_set_log_page_size(context, params->log_page_size);
-		hw_mkc_set_translations_octword_size(context, params->octwords);
-		if (params->is_signed) {
+		hw_mkc_set_translations_octword_size(context, params->xlt_octowords);
+		if (params->bsf_en) {
 			hw_mkc_set_bsf_en(context, 1);
-			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTWORD);
+			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTWORD_SIZE);
 		}
 		return;
 	}
-	if (params->on_device) {
+	if (params->memic) {
 		set_access_mode(context, HW_MKEY_ACCESS_MODE_MEMIC);
-		hw_mkc_set_start_addr(context, params->start);
+		hw_mkc_set_start_addr(context, params->start_addr);
 		hw_mkc_set_len(context, params->length);
 		return;
 	}
@@ -153,11 +153,11 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 		return;
 	}
 	set_access_mode(context, mode_of(params));
-	hw_mkc_set_umr_en(context, params->is_changeable);
-	hw_mkc_set_start_addr(context, params->start);
+	hw_mkc_set_umr_en(context, params->umr_en);
+	hw_mkc_set_start_addr(context, params->start_addr);
 	hw_mkc_set_len(context, params->length);
 	hw_mkc_set_log_page_size(context, params->log_page_size);
-	hw_mkc_set_translations_octword_size(context, octwords);
+	hw_mkc_set_translations_octword_size(context, xlt_octowords);
 }
 
 /**
@@ -169,24 +169,24 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
  * Return: -ENOMEM also when there are too many pages for a command.
  */
 int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
-		     u32 *key)
+			 u32 *key)
 {
 	/* The list of pages fills whole octwords. */
-	unsigned int octwords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTWORD);
+	unsigned int xlt_octowords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTWORD_SIZE);
 	struct hw_create_mkey_out out;
 	struct hw_create_mkey_in *in;
 	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
 	int err;
 
-	command.in_length = size_add(sizeof(*in), (size_t)octwords * OCTWORD);
+	command.in_length = size_add(sizeof(*in), (size_t)xlt_octowords * OCTWORD_SIZE);
 	in = kvzalloc(command.in_length, GFP_KERNEL | __GFP_NOWARN);
 	if (!in)
 		return -ENOMEM;
 	command.in = in;
 	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
-	hw_create_mkey_in_set_translations_octword_actual_size(in, octwords);
-	hw_create_mkey_in_set_pg_access(in, params->is_paged);
-	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, octwords);
+	hw_create_mkey_in_set_translations_octword_actual_size(in, xlt_octowords);
+	hw_create_mkey_in_set_pg_access(in, params->odp);
+	fill_mkey_context(hw_create_mkey_in_memory_key_mkey_entry(in), params, xlt_octowords);
 	memcpy(in->klm_pas_mtt, params->pages, params->page_count * sizeof(u64));
 	err = cxib_cmd_exec(queue, &command);
 	*key = hw_create_mkey_out_get_mkey_index(&out) << KEY_SHIFT | params->variant;
@@ -219,7 +219,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().
  */
-int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, struct cxib_special_keys *keys)
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue,
+				    struct cxib_special_keys *keys)
 {
 	struct hw_query_special_contexts_in in = {};
 	struct hw_query_special_contexts_out out;
@@ -229,8 +230,8 @@ int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, struct cxi
 	err = cxib_cmd_exec_inout(queue, in, out);
 	if (err)
 		return err;
-	keys->reserved = hw_query_special_contexts_out_get_resd_lkey(&out);
-	keys->null = hw_query_special_contexts_out_get_null_mkey(&out);
+	keys->resd_lkey = hw_query_special_contexts_out_get_resd_lkey(&out);
+	keys->null_mkey = hw_query_special_contexts_out_get_null_mkey(&out);
 	keys->dump_fill = hw_query_special_contexts_out_get_dump_fill_mkey(&out);
 	return 0;
 }
@@ -249,13 +250,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_special_contexts);
  * Return: as cxib_cmd_exec().
  */
 int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
-		    size_t length)
+			size_t length)
 {
 	struct hw_query_mkey_in in = {};
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = out, .out_length = length,
-		.quiet = true,
+		.no_log = true,
 	};
 
 	hw_query_mkey_in_set_opcode(&in, HW_CMD_QUERY_MKEY);

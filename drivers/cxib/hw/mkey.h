@@ -24,26 +24,26 @@ struct hw_query_mkey_out;
  * @remote_read: the other end may read
  * @remote_write: the other end may write
  * @remote_atomic: the other end may do atomic operations
- * @start: first address of the region, as in requests
+ * @start_addr: first address of the region, as in requests
  * @length: its length in bytes
  * @log_page_size: log2 of the bytes of each page in @pages
- * @pages: bus addresses of its pages, the first one that of @start's page
+ * @pages: bus addresses of its pages, the first one that of @start_addr's page
  * @page_count: their number; 0: addresses are bus addresses, all are allowed,
- *	unless @octwords says otherwise
- * @octwords: room for translations that requests will write; the key is free
+ *	unless @xlt_octowords says otherwise
+ * @xlt_octowords: room for translations that requests will write; the key is free
  *	until then
  * @indirect: these will be pieces of memory, each with its key
  * @remote_invalidate: the other end may invalidate the key
- * @on_device: the region is memory on the device, @start bytes from the
+ * @memic: the region is memory on the device, @start_addr bytes from the
  *	beginning of BAR 0; addresses in requests begin with 0
- * @of_keys: @pages, or the translations to come, are struct hw_ksm, pieces of
+ * @ksm: @pages, or the translations to come, are struct hw_ksm, pieces of
  *	2^@log_page_size bytes of other keys
- * @is_paged: pages whose address does not say that the device may read or write
+ * @odp: pages whose address does not say that the device may read or write
  *	them are not there
- * @is_changeable: requests may change what the key of @pages allows
- * @is_signed: requests will say how the data is signed, too
- * @relaxed_write: writes may pass each other on the bus
- * @relaxed_read: reads may
+ * @umr_en: requests may change what the key of @pages allows
+ * @bsf_en: requests will say how the data is signed, too
+ * @relaxed_ordering_write: writes may pass each other on the bus
+ * @relaxed_ordering_read: reads may
  */
 struct cxib_mkey_params {
 	u32 pd;
@@ -52,32 +52,32 @@ struct cxib_mkey_params {
 	bool remote_read;
 	bool remote_write;
 	bool remote_atomic;
-	u64 start;
+	u64 start_addr;
 	u64 length;
 	unsigned int log_page_size;
 	const __be64 *pages;
 	unsigned int page_count;
-	unsigned int octwords;
+	unsigned int xlt_octowords;
 	bool indirect;
 	bool remote_invalidate;
-	bool on_device;
-	bool of_keys;
-	bool is_paged;
-	bool is_changeable;
-	bool is_signed;
-	bool relaxed_write;
-	bool relaxed_read;
+	bool memic;
+	bool ksm;
+	bool odp;
+	bool umr_en;
+	bool bsf_en;
+	bool relaxed_ordering_write;
+	bool relaxed_ordering_read;
 };
 
 /**
  * struct cxib_special_keys - memory keys of the device itself
- * @reserved: addresses are bus addresses; for queue pairs that were given it (rlky)
- * @null: of memory that is not there; for devices with null_mkey
+ * @resd_lkey: addresses are bus addresses; for queue pairs that were given it (rlky)
+ * @null_mkey: of memory that is not there; for devices with null_mkey
  * @dump_fill: discards writes and reads as zeros; for devices with dump_fill_mkey
  */
 struct cxib_special_keys {
-	u32 reserved;
-	u32 null;
+	u32 resd_lkey;
+	u32 null_mkey;
 	u32 dump_fill;
 };
 
@@ -86,10 +86,11 @@ int cxib_cmd_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd);
 int cxib_cmd_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd);
 int cxib_cmd_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd);
 int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
-		     u32 *key);
-int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue, struct cxib_special_keys *keys);
+			 u32 *key);
+int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue,
+				    struct cxib_special_keys *keys);
 int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_query_mkey_out *out,
-		    size_t length);
+			size_t length);
 int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key);
 int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers);
 int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number);

@@ -19,9 +19,9 @@ static void decode_request(const struct hw_wqe_associated_page_fault_event *even
 {
 	fault->token = be32_to_cpu(event->dw[TOKEN_WORD]) & TOKEN_MASK;
 	fault->queue = hw_wqe_associated_page_fault_event_get_qpn(event);
-	fault->committed = hw_wqe_associated_page_fault_event_get_bytes_committed(event);
-	fault->packet = hw_wqe_associated_page_fault_event_get_len(event);
-	fault->index = hw_wqe_associated_page_fault_event_get_wqe_index(event);
+	fault->bytes_committed = hw_wqe_associated_page_fault_event_get_bytes_committed(event);
+	fault->packet_size = hw_wqe_associated_page_fault_event_get_len(event);
+	fault->wqe_index = hw_wqe_associated_page_fault_event_get_wqe_index(event);
 	if (hw_wqe_associated_page_fault_event_get_requestor(event))
 		fault->operation |= HW_PAGE_FAULT_FLAGS_REQUESTOR;
 	if (hw_wqe_associated_page_fault_event_get_write_read(event))
@@ -35,8 +35,8 @@ static void decode_remote(const struct hw_rdma_page_fault_event *event,
 {
 	fault->token = hw_rdma_page_fault_event_get_qp_number(event);
 	fault->queue = fault->token;
-	fault->committed = hw_rdma_page_fault_event_get_bytes_committed(event);
-	fault->packet = hw_rdma_page_fault_event_get_packet_len(event);
+	fault->bytes_committed = hw_rdma_page_fault_event_get_bytes_committed(event);
+	fault->packet_size = hw_rdma_page_fault_event_get_packet_len(event);
 	fault->key = hw_rdma_page_fault_event_get_r_key(event);
 	fault->length = hw_rdma_page_fault_event_get_rdma_op_len(event);
 	fault->address = hw_rdma_page_fault_event_get_rdma_va(event);
@@ -76,10 +76,10 @@ static void decode_memory(const struct hw_memory_page_fault_event *event,
 bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault)
 {
 	*fault = (struct cxib_page_fault){
-		.form = hw_eqe_get_event_sub_type(entry),
+		.subtype = hw_eqe_get_event_sub_type(entry),
 		.last = true,
 	};
-	switch (fault->form) {
+	switch (fault->subtype) {
 	case HW_PAGE_FAULT_SUBTYPE_WQE:
 		decode_request(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
 			       fault);
@@ -96,7 +96,7 @@ bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_page_fault_decode);
 
-static void answer_transport(struct hw_page_fault_resume_in *in,
+static void resume_transport(struct hw_page_fault_resume_in *in,
 			     const struct cxib_page_fault *fault, bool failed)
 {
 	struct hw_trans_page_fault_info *info =
@@ -108,7 +108,7 @@ static void answer_transport(struct hw_page_fault_resume_in *in,
 	hw_trans_page_fault_info_set_fault_token(info, fault->token);
 }
 
-static void answer_memory(struct hw_page_fault_resume_in *in, const struct cxib_page_fault *fault,
+static void resume_memory(struct hw_page_fault_resume_in *in, const struct cxib_page_fault *fault,
 			  bool failed)
 {
 	struct hw_mem_page_fault_info *info =
@@ -131,22 +131,22 @@ static void answer_memory(struct hw_page_fault_resume_in *in, const struct cxib_
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().
  */
-int cxib_cmd_page_fault_resume(struct cxib_command_queue *queue, const struct cxib_page_fault *fault,
-			   bool failed)
+int cxib_cmd_page_fault_resume(struct cxib_command_queue *queue,
+			       const struct cxib_page_fault *fault, bool failed)
 {
 	struct hw_page_fault_resume_in in = {};
 	struct hw_page_fault_resume_out out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in),
 		.out = &out, .out_length = sizeof(out),
-		.quiet = true,
+		.no_log = true,
 	};
 
 	hw_page_fault_resume_in_set_opcode(&in, HW_CMD_PAGE_FAULT_RESUME);
-	if (fault->form == HW_PAGE_FAULT_SUBTYPE_MEMORY)
-		answer_memory(&in, fault, failed);
+	if (fault->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+		resume_memory(&in, fault, failed);
 	else
-		answer_transport(&in, fault, failed);
+		resume_transport(&in, fault, failed);
 	return cxib_cmd_exec(queue, &command);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_page_fault_resume);

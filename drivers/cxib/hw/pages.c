@@ -38,7 +38,7 @@ static struct device *device_of(struct cxib_pages *pages)
 	return pages->queue->dev;
 }
 
-static void answer_request(struct work_struct *work);
+static void give_requested(struct work_struct *work);
 
 /**
  * cxib_pages_init() - the device has no pages
@@ -51,7 +51,7 @@ void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
 	mutex_init(&pages->lock);
 	xa_init(&pages->held);
 	spin_lock_init(&pages->request_lock);
-	INIT_WORK(&pages->work, answer_request);
+	INIT_WORK(&pages->work, give_requested);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_init);
 
@@ -165,7 +165,7 @@ static void set_list_aside(struct cxib_pages *pages, const __be64 *addresses, u3
 	for (i = 0; i < count; i++) {
 		find_page(pages, be64_to_cpu(addresses[i]))->is_set_aside = true;
 		pages->count--;
-		pages->set_aside++;
+		pages->quarantined++;
 	}
 }
 
@@ -175,7 +175,7 @@ static void refuse_request(struct cxib_pages *pages)
 	struct hw_manage_pages_in in = {};
 	struct hw_manage_pages_out out;
 
-	pages->refused++;
+	pages->failed++;
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
 	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_FAIL);
 	cxib_cmd_exec_inout(pages->queue, in, out);
@@ -242,10 +242,10 @@ static int give(struct cxib_pages *pages, u32 count)
 
 	lockdep_assert_held(&pages->lock);
 
-	if (count > CXIB_PAGES_LIMIT - pages->count - pages->set_aside) {
+	if (count > CXIB_PAGES_LIMIT - pages->count - pages->quarantined) {
 		dev_err(device_of(pages),
 			"the firmware wants %u pages, has %u and has refused %u, the limit is %u\n",
-			count, pages->count, pages->set_aside, CXIB_PAGES_LIMIT);
+			count, pages->count, pages->quarantined, CXIB_PAGES_LIMIT);
 		return -ENOSPC;
 	}
 	while (!err && count) {
@@ -419,7 +419,7 @@ static void refuse_excess(struct cxib_pages *pages)
 		refuse_request(pages);
 }
 
-static void answer_request(struct work_struct *work)
+static void give_requested(struct work_struct *work)
 {
 	struct cxib_pages *pages = container_of(work, struct cxib_pages, work);
 	s32 count = next_request(pages);
@@ -525,7 +525,7 @@ u32 cxib_pages_free(struct cxib_pages *pages)
 		free_page_of(pages, entry);
 	xa_destroy(&pages->held);
 	pages->count = 0;
-	pages->set_aside = 0;
+	pages->quarantined = 0;
 	return count;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_free);
@@ -537,8 +537,8 @@ static int pages_show(struct seq_file *file, void *unused)
 	mutex_lock(&pages->lock);
 	seq_printf(file,
 		   "held: %u\nset aside: %u\npeak: %u\nlimit: %u\ngiven: %llu\ntaken back: %llu\nrequests refused: %llu\n",
-		   pages->count, pages->set_aside, pages->peak, CXIB_PAGES_LIMIT, pages->given,
-		   pages->taken, pages->refused);
+		   pages->count, pages->quarantined, pages->peak, CXIB_PAGES_LIMIT, pages->given,
+		   pages->taken, pages->failed);
 	mutex_unlock(&pages->lock);
 	return 0;
 }

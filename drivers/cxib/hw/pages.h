@@ -27,12 +27,12 @@ struct dentry;
  * @held: struct cxib_page by page number: what the device has, and what it says
  *	that it has refused
  * @count: how many it has
- * @set_aside: how many it has refused: nobody else gets them as long as it can
+ * @quarantined: how many it has refused: nobody else gets them as long as it can
  *	access memory
  * @peak: the highest @count so far
  * @given: pages given so far
  * @taken: pages taken back so far
- * @refused: requests that could not be fulfilled
+ * @failed: requests that could not be fulfilled
  * @work: answers a request of the firmware
  * @request_lock: protects @requested. Taken in interrupts.
  * @requested: pages that it wants beyond those it has; negative: offers back
@@ -43,11 +43,11 @@ struct cxib_pages {
 	struct mutex lock; /* books */
 	struct xarray held;
 	u32 count;
-	u32 set_aside;
+	u32 quarantined;
 	u32 peak;
 	u64 given;
 	u64 taken;
-	u64 refused;
+	u64 failed;
 	struct work_struct work;
 	spinlock_t request_lock; /* requests */
 	s64 requested;

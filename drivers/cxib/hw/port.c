@@ -13,7 +13,7 @@
 #include "hw/registers.h"
 
 /* Instead of an index: the whole table. */
-#define WHOLE_TABLE	0xffff
+#define ALL_ENTRIES	0xffff
 
 static void decode_vport(const struct hw_hca_vport_context *context,
 			 struct cxib_vport *attributes)
@@ -47,7 +47,7 @@ static void decode_vport(const struct hw_hca_vport_context *context,
  * @attributes: filled
  */
 int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
-		     struct cxib_vport *attributes)
+			     struct cxib_vport *attributes)
 {
 	struct hw_query_hca_vport_context_in in = {};
 	struct hw_query_hca_vport_context_out *out;
@@ -73,7 +73,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_hca_vport);
  * @value: their values
  */
 int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
-				   u32 select, u32 value)
+			      u32 select, u32 value)
 {
 	struct hw_modify_hca_vport_context_in *in;
 	struct hw_modify_hca_vport_context_out out;
@@ -103,8 +103,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
  *
  * Return: -EBADMSG when the device gives another number of GIDs.
  */
-int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
-		    struct hw_gid *gids)
+int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
+			     unsigned int count, struct hw_gid *gids)
 {
 	struct hw_query_hca_vport_gid_in in = {};
 	struct hw_query_hca_vport_gid_out *out;
@@ -121,7 +121,7 @@ int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vpor
 	command.out = out;
 	hw_query_hca_vport_gid_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_GID);
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
-	hw_query_hca_vport_gid_in_set_gid_index(&in, WHOLE_TABLE);
+	hw_query_hca_vport_gid_in_set_gid_index(&in, ALL_ENTRIES);
 	err = cxib_cmd_exec(queue, &command);
 	given = hw_query_hca_vport_gid_out_get_gids_num(out);
 	if (!err && given != count) {
@@ -143,8 +143,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
  * @count: length of the table
  * @pkeys: filled
  */
-int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
-		     u16 *pkeys)
+int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
+			      unsigned int count, u16 *pkeys)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
 	struct hw_query_hca_vport_pkey_out *out;
@@ -161,7 +161,7 @@ int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vpo
 	command.out = out;
 	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
 	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
-	hw_query_hca_vport_pkey_in_set_pkey_index(&in, WHOLE_TABLE);
+	hw_query_hca_vport_pkey_in_set_pkey_index(&in, ALL_ENTRIES);
 	err = cxib_cmd_exec(queue, &command);
 	for (i = 0; i < count; i++)
 		pkeys[i] = hw_pkey_get_pkey(&out->pkey[i]);
@@ -258,7 +258,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pvlc);
  * @text: filled; not terminated when it is as long as can be
  */
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
-				char text[CXIB_NODE_DESCRIPTION_SIZE])
+			     char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
 	int err = access_register(queue, HW_REGISTER_NODE_DESC, false, &data, sizeof(data));
@@ -274,7 +274,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_node_desc);
  * @text: the name
  */
 int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
-			      const char text[CXIB_NODE_DESCRIPTION_SIZE])
+			   const char text[CXIB_NODE_DESCRIPTION_SIZE])
 {
 	struct hw_set_node_in data = {};
 
@@ -295,7 +295,7 @@ int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *ma
 	struct hw_mad_ifc_out *out;
 	struct hw_mad_ifc_in *in;
 	struct cxib_command command = {
-		.in_length = sizeof(*in), .out_length = sizeof(*out), .quiet = true,
+		.in_length = sizeof(*in), .out_length = sizeof(*out), .no_log = true,
 	};
 	int err = -ENOMEM;
 
@@ -361,7 +361,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_q_counter);
  * @counters: filled
  */
 int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
-			   struct hw_query_q_counter_out *counters)
+			     struct hw_query_q_counter_out *counters)
 {
 	struct hw_query_q_counter_in in = {};
 

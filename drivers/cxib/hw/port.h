@@ -101,25 +101,26 @@ struct cxib_mad {
 };
 
 int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
-		     struct cxib_vport *attributes);
+			     struct cxib_vport *attributes);
 int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
-				   u32 select, u32 value);
-int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
-		    struct hw_gid *gids);
-int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport, unsigned int count,
-		     u16 *pkeys);
-int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link);
+			      u32 select, u32 value);
+int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
+			     unsigned int count, struct hw_gid *gids);
+int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
+			      unsigned int count, u16 *pkeys);
+int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port,
+			struct cxib_link *link);
 int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu);
 int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls);
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
-				char text[CXIB_NODE_DESCRIPTION_SIZE]);
+			     char text[CXIB_NODE_DESCRIPTION_SIZE]);
 int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
-			      const char text[CXIB_NODE_DESCRIPTION_SIZE]);
+			   const char text[CXIB_NODE_DESCRIPTION_SIZE]);
 int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad);
 
 int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set);
 int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set);
 int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
-			   struct hw_query_q_counter_out *counters);
+			     struct hw_query_q_counter_out *counters);
 
 #endif

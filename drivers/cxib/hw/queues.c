@@ -24,7 +24,7 @@
  * @cqn: filled: its number
  */
 int cxib_cmd_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
-		   u32 *cqn)
+		       u32 *cqn)
 {
 	struct hw_create_cq_out out;
 	struct hw_create_cq_in *in;
@@ -49,7 +49,7 @@ int cxib_cmd_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_pa
 	hw_cqc_set_c_eqn_or_apu_element(context, params->eqn);
 	hw_cqc_set_log_page_size(context, LOG_PAGE_SIZE);
 	hw_cqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
-	hw_cqc_set_dbr_addr(context, params->record);
+	hw_cqc_set_dbr_addr(context, params->dbr);
 	cxib_buffer_list(params->buffer, in->pas);
 	err = cxib_cmd_exec(queue, &command);
 	*cqn = hw_create_cq_out_get_cqn(&out);
@@ -86,7 +86,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_cq);
  *	are 0 or 1, every completion is reported.
  */
 int cxib_cmd_modify_cq_moderation(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
-		     u16 microseconds)
+				  u16 microseconds)
 {
 	struct hw_modify_cq_in in = {};
 	struct hw_modify_cq_out out;
@@ -115,8 +115,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_cq_moderation);
  *
  * The last entry in the old buffer says so: it is of the kind RESIZE_CQ.
  */
-int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
-		   u8 *status)
+int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn,
+		       const struct cxib_cq_params *params, u8 *status)
 {
 	struct hw_modify_cq_out out;
 	struct hw_modify_cq_in *in;
@@ -162,7 +162,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_resize_cq);
  * @qpn: filled: its number
  */
 int cxib_cmd_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
-		   const struct cxib_buffer *buffer, u32 *qpn)
+		       const struct cxib_buffer *buffer, u32 *qpn)
 {
 	struct hw_create_qp_out out;
 	struct hw_create_qp_in *in;
@@ -218,7 +218,8 @@ static_assert(sizeof(struct hw_rst2init_qp_in) == sizeof(struct hw_sqd2rts_qp_in
  * @queue: command queue
  * @transition: what is changed
  */
-int cxib_cmd_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition)
+int cxib_cmd_modify_qp(struct cxib_command_queue *queue,
+		       const struct cxib_qp_transition *transition)
 {
 	struct hw_rst2init_qp_in in = {};
 	struct hw_rst2init_qp_out out;
@@ -319,7 +320,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_attach_to_mcg);
  * @gid: GID of the group
  */
 int cxib_cmd_detach_from_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn,
-			       const u8 gid[16])
+			     const u8 gid[16])
 {
 	struct hw_detach_from_mcg_in in = {};
 	struct hw_detach_from_mcg_out out;

@@ -25,7 +25,7 @@ struct cxib_command_queue;
  * @ignore_overrun: entries that were not taken may be overwritten
  * @uar: UAR page with its doorbell
  * @eqn: event queue that is told of completions
- * @record: bus address of its doorbell record
+ * @dbr: bus address of its doorbell record
  */
 struct cxib_cq_params {
 	u16 uid;
@@ -37,7 +37,7 @@ struct cxib_cq_params {
 	bool ignore_overrun;
 	u32 uar;
 	u32 eqn;
-	dma_addr_t record;
+	dma_addr_t dbr;
 };
 
 /**
@@ -58,23 +58,24 @@ struct cxib_qp_transition {
 };
 
 int cxib_cmd_create_cq(struct cxib_command_queue *queue, const struct cxib_cq_params *params,
-		   u32 *cqn);
+		       u32 *cqn);
 int cxib_cmd_destroy_cq(struct cxib_command_queue *queue, u16 uid, u32 cqn);
 int cxib_cmd_modify_cq_moderation(struct cxib_command_queue *queue, u16 uid, u32 cqn, u16 count,
-		     u16 microseconds);
-int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn, const struct cxib_cq_params *params,
-		   u8 *status);
+				  u16 microseconds);
+int cxib_cmd_resize_cq(struct cxib_command_queue *queue, u32 cqn,
+		       const struct cxib_cq_params *params, u8 *status);
 
 int cxib_cmd_create_qp(struct cxib_command_queue *queue, u16 uid, const struct hw_qpc *context,
-		   const struct cxib_buffer *buffer, u32 *qpn);
+		       const struct cxib_buffer *buffer, u32 *qpn);
 int cxib_cmd_destroy_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
-int cxib_cmd_modify_qp(struct cxib_command_queue *queue, const struct cxib_qp_transition *transition);
+int cxib_cmd_modify_qp(struct cxib_command_queue *queue,
+		       const struct cxib_qp_transition *transition);
 int cxib_cmd_2err_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
 int cxib_cmd_2rst_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn);
 int cxib_cmd_query_qp(struct cxib_command_queue *queue, u16 uid, u32 qpn, struct hw_qpc *context);
 
 int cxib_cmd_attach_to_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn, const u8 gid[16]);
 int cxib_cmd_detach_from_mcg(struct cxib_command_queue *queue, u16 uid, u32 qpn,
-			       const u8 gid[16]);
+			     const u8 gid[16]);
 
 #endif

@@ -17,7 +17,7 @@ static void fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params
 	hw_wq_set_wq_type(queue, HW_WQ_TYPE_LINKED_LIST);
 	hw_wq_set_page_offset(queue, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	hw_wq_set_pd(queue, params->pd);
-	hw_wq_set_dbr_addr(queue, params->record);
+	hw_wq_set_dbr_addr(queue, params->dbr);
 	hw_wq_set_log_wq_stride(queue, params->log_stride);
 	hw_wq_set_log_wq_pg_sz(queue, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
 	hw_wq_set_log_wq_sz(queue, params->log_size);
@@ -30,7 +30,7 @@ static void fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params
  * @number: filled: its number
  */
 int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
-			     const struct cxib_srq_params *params, u32 *number)
+			const struct cxib_srq_params *params, u32 *number)
 {
 	size_t list = params->buffer->page_count * sizeof(__be64);
 	struct cxib_command command = {};
@@ -125,22 +125,22 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_rmp);
 
 /* The context leaves out the low bits of the record's address, and counts strides in octwords. */
 #define RECORD_LOW_BITS	2
-#define LOG_OCTWORD	4
+#define LOG_DS_SIZE	4
 
 static void fill_xrc_context(struct hw_xrc_srqc *context,
 			     const struct cxib_srq_params *params)
 {
 	hw_xrc_srqc_set_log_xrc_srq_size(context, params->log_size);
-	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_OCTWORD);
+	hw_xrc_srqc_set_log_rq_stride(context, params->log_stride - LOG_DS_SIZE);
 	hw_xrc_srqc_set_log_page_size(context, PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE);
 	hw_xrc_srqc_set_page_offset(context, params->buffer->offset / CXIB_BUFFER_ALIGNMENT);
 	hw_xrc_srqc_set_pd(context, params->pd);
 	hw_xrc_srqc_set_xrcd(context, params->xrcd);
 	hw_xrc_srqc_set_cqn(context, params->cqn);
 	hw_xrc_srqc_set_user_index(context, params->user_index);
-	hw_xrc_srqc_set_db_record_addr_h(context, upper_32_bits(params->record));
+	hw_xrc_srqc_set_db_record_addr_h(context, upper_32_bits(params->dbr));
 	hw_xrc_srqc_set_db_record_addr_l(context,
-					 lower_32_bits(params->record) >> RECORD_LOW_BITS);
+					 lower_32_bits(params->dbr) >> RECORD_LOW_BITS);
 }
 
 /**
@@ -150,7 +150,7 @@ static void fill_xrc_context(struct hw_xrc_srqc *context,
  * @number: filled: its number
  */
 int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
-			  const struct cxib_srq_params *params, u32 *number)
+			    const struct cxib_srq_params *params, u32 *number)
 {
 	struct hw_create_xrc_srq_out out;
 	struct hw_create_xrc_srq_in *in;
@@ -235,16 +235,16 @@ int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_xrc_srq);
 
-static void fill_tagged_context(struct hw_xrqc *context,
-				const struct cxib_srq_params *params)
+static void fill_xrqc(struct hw_xrqc *context,
+		      const struct cxib_srq_params *params)
 {
 	struct hw_tag_matching_topology_context *tags =
 		hw_xrqc_tag_matching_topology_context(context);
 
 	hw_xrqc_set_topology(context, HW_XRQ_TOPOLOGY_TAG_MATCHING);
-	if (params->fetches_rendezvous)
+	if (params->rndv_offload)
 		hw_xrqc_set_offload(context, HW_XRQ_OFFLOAD_RNDV);
-	hw_tag_matching_topology_context_set_log_matching_list_sz(tags, params->log_tags);
+	hw_tag_matching_topology_context_set_log_matching_list_sz(tags, params->log_tm_list_size);
 	hw_xrqc_set_user_index(context, params->user_index);
 	hw_xrqc_set_cqn(context, params->cqn);
 	fill_queue(hw_xrqc_wq(context), params);
@@ -257,7 +257,7 @@ static void fill_tagged_context(struct hw_xrqc *context,
  * @number: filled: its number
  */
 int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
-			     const struct cxib_srq_params *params, u32 *number)
+			const struct cxib_srq_params *params, u32 *number)
 {
 	size_t list = params->buffer->page_count * sizeof(__be64);
 	struct hw_create_xrq_out out;
@@ -272,7 +272,7 @@ int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 	command.in = in;
 	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
 	hw_create_xrq_in_set_uid(in, params->uid);
-	fill_tagged_context(hw_create_xrq_in_xrq_context(in), params);
+	fill_xrqc(hw_create_xrq_in_xrq_context(in), params);
 	/* The context ends with the list of pages. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_cmd_exec(queue, &command);

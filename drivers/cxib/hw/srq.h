@@ -20,13 +20,13 @@ struct cxib_command_queue;
  * @log_size: log2 of its requests
  * @log_stride: log2 of the bytes of one
  * @pd: protection domain of the memory that its requests name
- * @record: bus address of its doorbell record
+ * @dbr: bus address of its doorbell record
  * @xrcd: XRC domain, for cxib_cmd_create_xrc_srq()
  * @cqn: completion queue for what it receives, for cxib_cmd_create_xrc_srq() and
  *	cxib_cmd_create_xrq()
  * @user_index: what its completions call it, for the same
- * @log_tags: log2 of its tags, for cxib_cmd_create_xrq()
- * @fetches_rendezvous: the device reads what a message with a tag has announced,
+ * @log_tm_list_size: log2 of its tags, for cxib_cmd_create_xrq()
+ * @rndv_offload: the device reads what a message with a tag has announced,
  *	for cxib_cmd_create_xrq()
  */
 struct cxib_srq_params {
@@ -35,28 +35,28 @@ struct cxib_srq_params {
 	unsigned int log_size;
 	unsigned int log_stride;
 	u32 pd;
-	dma_addr_t record;
+	dma_addr_t dbr;
 	u32 xrcd;
 	u32 cqn;
 	u32 user_index;
-	unsigned int log_tags;
-	bool fetches_rendezvous;
+	unsigned int log_tm_list_size;
+	bool rndv_offload;
 };
 
 int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
-			     const struct cxib_srq_params *params, u32 *number);
+			const struct cxib_srq_params *params, u32 *number);
 int cxib_cmd_destroy_rmp(struct cxib_command_queue *queue, u16 uid, u32 number);
 int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
 int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
 int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
-			  const struct cxib_srq_params *params, u32 *number);
+			    const struct cxib_srq_params *params, u32 *number);
 int cxib_cmd_destroy_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number);
 int cxib_cmd_arm_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
 int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
 
 int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
-			     const struct cxib_srq_params *params, u32 *number);
+			const struct cxib_srq_params *params, u32 *number);
 int cxib_cmd_destroy_xrq(struct cxib_command_queue *queue, u16 uid, u32 number);
 int cxib_cmd_arm_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
 int cxib_cmd_query_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);

@@ -65,7 +65,7 @@ TRACE_EVENT(cmd_done,
 			   __entry->status = status;
 			   __entry->syndrome = syndrome;
 			   __entry->err = err;
-			   __entry->nanoseconds = ktime_to_ns(ktime_sub(slot->answered,
+			   __entry->nanoseconds = ktime_to_ns(ktime_sub(slot->completed,
 									slot->issued));),
 	    TP_printk("%s %s (0x%03x) slot %u token 0x%02x %s (0x%x) syndrome 0x%x error %d after %lld ns",
 		      __get_str(device), __get_str(name), __entry->opcode, __entry->slot,
@@ -73,7 +73,7 @@ TRACE_EVENT(cmd_done,
 		      __entry->syndrome, __entry->err, __entry->nanoseconds)
 );
 
-DECLARE_EVENT_CLASS(cmd_unanswered,
+DECLARE_EVENT_CLASS(cmd_timed_out,
 		    TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
 		    TP_ARGS(dev, slot),
 		    TP_STRUCT__entry(__string(device, dev_name(dev))
@@ -94,13 +94,13 @@ DECLARE_EVENT_CLASS(cmd_unanswered,
 );
 
 /* Nobody waits for the answer any more. */
-DEFINE_EVENT(cmd_unanswered, cmd_timeout,
+DEFINE_EVENT(cmd_timed_out, cmd_timeout,
 	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
 	     TP_ARGS(dev, slot)
 );
 
 /* The answer has come after all. */
-DEFINE_EVENT(cmd_unanswered, cmd_late,
+DEFINE_EVENT(cmd_timed_out, cmd_late,
 	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
 	     TP_ARGS(dev, slot)
 );

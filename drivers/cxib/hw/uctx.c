@@ -63,7 +63,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_uctx);
  * Return: -ENOMEM also when there are too many pages for a command.
  */
 int cxib_cmd_create_umem(struct cxib_command_queue *queue,
-			    const struct cxib_user_memory_params *params, u32 *number)
+			 const struct cxib_user_memory_params *params, u32 *number)
 {
 	size_t list = size_mul(params->page_count, sizeof(*params->pages));
 	struct hw_create_umem_out out;
@@ -108,7 +108,7 @@ int cxib_cmd_destroy_umem(struct cxib_command_queue *queue, u16 uid, u32 number)
 	struct hw_destroy_umem_out out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		.quiet = true,
+		.no_log = true,
 	};
 
 	hw_destroy_umem_in_set_opcode(&in, HW_CMD_DESTROY_UMEM);

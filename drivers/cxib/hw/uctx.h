@@ -37,7 +37,7 @@ struct cxib_user_memory_params {
 int cxib_cmd_create_uctx(struct cxib_command_queue *queue, u32 rights, u16 *uid);
 int cxib_cmd_destroy_uctx(struct cxib_command_queue *queue, u16 uid);
 int cxib_cmd_create_umem(struct cxib_command_queue *queue,
-			    const struct cxib_user_memory_params *params, u32 *number);
+			 const struct cxib_user_memory_params *params, u32 *number);
 int cxib_cmd_destroy_umem(struct cxib_command_queue *queue, u16 uid, u32 number);
 
 #endif

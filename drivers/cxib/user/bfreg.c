@@ -39,36 +39,36 @@ int cxib_bfregs_init(struct cxib_bfregs *registers, u32 count, u32 exclusive)
 	if (exclusive >= count)
 		return -EINVAL;
 	registers->count = count;
-	registers->exclusive = exclusive;
+	registers->num_low_latency = exclusive;
 	mutex_init(&registers->lock);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfregs_init);
 
-static unsigned int least_used(const struct cxib_bfregs *registers, unsigned int first,
-			       unsigned int end)
+static unsigned int least_loaded(const struct cxib_bfregs *registers, unsigned int first,
+				 unsigned int end)
 {
-	unsigned int least = first;
+	unsigned int min = first;
 	unsigned int i;
 
 	for (i = first; i < end; i++)
-		if (registers->users[i] < registers->users[least])
-			least = i;
-	return least;
+		if (registers->qp_count[i] < registers->qp_count[min])
+			min = i;
+	return min;
 }
 
 static unsigned int choose(const struct cxib_bfregs *registers)
 {
-	unsigned int first_exclusive = registers->count - registers->exclusive;
+	unsigned int first_exclusive = registers->count - registers->num_low_latency;
 	unsigned int number;
 
-	if (registers->exclusive) {
-		number = least_used(registers, first_exclusive, registers->count);
-		if (!registers->users[number])
+	if (registers->num_low_latency) {
+		number = least_loaded(registers, first_exclusive, registers->count);
+		if (!registers->qp_count[number])
 			return number;
 	}
 	/* The first register is for all where nothing else is. */
-	return first_exclusive > 1 ? least_used(registers, 1, first_exclusive) : 0;
+	return first_exclusive > 1 ? least_loaded(registers, 1, first_exclusive) : 0;
 }
 
 /**
@@ -83,7 +83,7 @@ unsigned int cxib_bfreg_alloc(struct cxib_bfregs *registers)
 
 	guard(mutex)(&registers->lock);
 	number = choose(registers);
-	registers->users[number]++;
+	registers->qp_count[number]++;
 	return number;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_alloc);
@@ -96,7 +96,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_alloc);
 void cxib_bfreg_free(struct cxib_bfregs *registers, unsigned int number)
 {
 	guard(mutex)(&registers->lock);
-	registers->users[number]--;
+	registers->qp_count[number]--;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_free);
 
@@ -119,7 +119,7 @@ static int make_pages(struct cxib_ucontext *context, struct cxib_bfregs *registe
 		page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
-		registers->pages[i] = page;
+		registers->uars[i] = page;
 	}
 	return 0;
 }
@@ -167,8 +167,8 @@ void cxib_bfregs_destroy(struct cxib_ucontext *context)
 		return;
 	context->registers = NULL;
 	for (i = 0; i < CXIB_PAGES_MAX; i++)
-		if (registers->pages[i])
-			rdma_user_mmap_entry_remove(registers->pages[i]);
+		if (registers->uars[i])
+			rdma_user_mmap_entry_remove(registers->uars[i]);
 	mutex_destroy(&registers->lock);
 	kvfree(registers);
 }
@@ -181,11 +181,11 @@ void cxib_bfregs_destroy(struct cxib_ucontext *context)
  * Return: NULL if there is none.
  */
 struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers,
-						 unsigned long place)
+					     unsigned long place)
 {
 	if (!registers || place >= own_pages(registers))
 		return NULL;
-	return registers->pages[array_index_nospec(place, own_pages(registers))];
+	return registers->uars[array_index_nospec(place, own_pages(registers))];
 }
 
 /**
@@ -198,7 +198,7 @@ struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers
  * Return: the page; -EINVAL when there cannot be one; as cxib_create_uar().
  */
 struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
-						       unsigned long place)
+						 unsigned long place)
 {
 	struct cxib_bfregs *registers = context->registers;
 	struct rdma_user_mmap_entry *page;
@@ -207,12 +207,12 @@ struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
 		return ERR_PTR(-EINVAL);
 	place = own_pages(registers) + array_index_nospec(place, CXIB_PAGES_ADDED);
 	guard(mutex)(&registers->lock);
-	page = registers->pages[place];
+	page = registers->uars[place];
 	if (page)
 		return page;
 	page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 	if (!IS_ERR(page))
-		registers->pages[place] = page;
+		registers->uars[place] = page;
 	return page;
 }
 
@@ -232,7 +232,7 @@ int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *registers, u32 added, u32 *pag
 		return -EINVAL;
 	added = array_index_nospec(added, CXIB_BFREGS_DYN);
 	guard(mutex)(&registers->lock);
-	entry = registers->pages[own_pages(registers) + added / CXIB_BFREGS_PER_UAR];
+	entry = registers->uars[own_pages(registers) + added / CXIB_BFREGS_PER_UAR];
 	if (!entry)
 		return -EINVAL;
 	*page = cxib_uar_index(entry);

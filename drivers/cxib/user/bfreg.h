@@ -25,18 +25,18 @@
 /**
  * struct cxib_bfregs - the doorbells of a context
  * @count: registers that came with the context; whole pages
- * @exclusive: the last ones of these: each has one queue pair at most
+ * @num_low_latency: the last ones of these: each has one queue pair at most
  * @lock: protects the users and pages that are added
- * @users: by register: queue pairs that have it
- * @pages: of doorbells: those that came with the context, which stay until it
+ * @qp_count: by register: queue pairs that have it
+ * @uars: of doorbells: those that came with the context, which stay until it
  *	goes, behind them those that were added; NULL if there is none
  */
 struct cxib_bfregs {
 	unsigned int count;
-	unsigned int exclusive;
+	unsigned int num_low_latency;
 	struct mutex lock; /* see above */
-	u32 users[CXIB_BFREGS_MAX];
-	struct rdma_user_mmap_entry *pages[CXIB_PAGES_MAX];
+	u32 qp_count[CXIB_BFREGS_MAX];
+	struct rdma_user_mmap_entry *uars[CXIB_PAGES_MAX];
 };
 
 int cxib_bfregs_init(struct cxib_bfregs *registers, u32 count, u32 exclusive);
@@ -47,9 +47,9 @@ u32 cxib_bfreg_index(unsigned int number);
 int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 exclusive);
 void cxib_bfregs_destroy(struct cxib_ucontext *context);
 struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers,
-						 unsigned long place);
+					     unsigned long place);
 struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
-						       unsigned long place);
+						 unsigned long place);
 int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *registers, u32 added, u32 *page);
 
 #endif

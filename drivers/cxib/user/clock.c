@@ -32,7 +32,7 @@
 
 /**
  * struct cxib_clock - the page, and what keeps it right
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @info: the page
  * @cycles: how the device's clock is read
  * @counter: how it goes with the host's
@@ -40,7 +40,7 @@
  * @update: writes the page
  */
 struct cxib_clock {
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	struct mlx5_ib_clock_info *info;
 	struct cyclecounter cycles;
 	struct timecounter counter;
@@ -52,7 +52,7 @@ struct cxib_clock {
 static u64 read_timer(const struct cyclecounter *cycles)
 {
 	const struct cxib_clock *clock = container_of(cycles, struct cxib_clock, cycles);
-	struct cxib_bus *bus = clock->verbs->hw->bus;
+	struct cxib_bus *bus = clock->ibdev->hw->bus;
 	u32 high = cxib_bus_read(bus, TIMER_HIGH);
 	u32 low = cxib_bus_read(bus, TIMER_LOW);
 	u32 again = cxib_bus_read(bus, TIMER_HIGH);
@@ -90,10 +90,10 @@ static void update(struct work_struct *work)
 /* Half of the time after which cycles times multiplier has more than 63 bits. */
 static u64 update_period_ns(const struct cyclecounter *cycles)
 {
-	u64 most = min(div_u64(S64_MAX, cycles->mult), cycles->mask);
+	u64 max = min(div_u64(S64_MAX, cycles->mult), cycles->mask);
 	u64 unused = 0;
 
-	return cyclecounter_cyc2ns(cycles, most / 2, 0, &unused) / 2;
+	return cyclecounter_cyc2ns(cycles, max / 2, 0, &unused) / 2;
 }
 
 static void set_up(struct cxib_clock *clock)
@@ -104,7 +104,7 @@ static void set_up(struct cxib_clock *clock)
 		.read = read_timer,
 		.mask = CLOCKSOURCE_MASK(CYCLE_BITS),
 		.shift = MULTIPLIER_SHIFT,
-		.mult = clocksource_khz2mult(clock->verbs->hw->caps.device_frequency_khz,
+		.mult = clocksource_khz2mult(clock->ibdev->hw->caps.device_frequency_khz,
 					     MULTIPLIER_SHIFT),
 	};
 	timecounter_init(&clock->counter, &clock->cycles, ktime_get_real_ns());
@@ -117,15 +117,15 @@ static void set_up(struct cxib_clock *clock)
 
 /**
  * cxib_clock_start() - makes the page, and keeps it right
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * Without memory, or without a clock, there is none: programs can do without.
  */
-void cxib_clock_start(struct cxib_ibdev *verbs)
+void cxib_clock_start(struct cxib_ibdev *ibdev)
 {
 	struct cxib_clock *clock;
 
-	if (!verbs->hw->caps.device_frequency_khz)
+	if (!ibdev->hw->caps.device_frequency_khz)
 		return;
 	clock = kzalloc(sizeof(*clock), GFP_KERNEL);
 	if (!clock)
@@ -135,25 +135,25 @@ void cxib_clock_start(struct cxib_ibdev *verbs)
 		kfree(clock);
 		return;
 	}
-	clock->verbs = verbs;
+	clock->ibdev = ibdev;
 	set_up(clock);
 	write_page(clock);
 	INIT_DELAYED_WORK(&clock->update, update);
 	schedule_delayed_work(&clock->update, clock->period);
-	verbs->clock = clock;
+	ibdev->clock = clock;
 }
 
 /**
  * cxib_clock_stop() - the reverse; programs keep the page as long as they map it
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  */
-void cxib_clock_stop(struct cxib_ibdev *verbs)
+void cxib_clock_stop(struct cxib_ibdev *ibdev)
 {
-	struct cxib_clock *clock = verbs->clock;
+	struct cxib_clock *clock = ibdev->clock;
 
 	if (!clock)
 		return;
-	verbs->clock = NULL;
+	ibdev->clock = NULL;
 	cancel_delayed_work_sync(&clock->update);
 	free_page((unsigned long)clock->info);
 	kfree(clock);
@@ -161,11 +161,11 @@ void cxib_clock_stop(struct cxib_ibdev *verbs)
 
 /**
  * cxib_clock_page() - the page
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * Return: NULL if there is none.
  */
-struct page *cxib_clock_page(const struct cxib_ibdev *verbs)
+struct page *cxib_clock_page(const struct cxib_ibdev *ibdev)
 {
-	return verbs->clock ? virt_to_page(verbs->clock->info) : NULL;
+	return ibdev->clock ? virt_to_page(ibdev->clock->info) : NULL;
 }

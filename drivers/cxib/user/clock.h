@@ -7,8 +7,8 @@ struct cxib_clock;
 struct cxib_ibdev;
 struct page;
 
-void cxib_clock_start(struct cxib_ibdev *verbs);
-void cxib_clock_stop(struct cxib_ibdev *verbs);
-struct page *cxib_clock_page(const struct cxib_ibdev *verbs);
+void cxib_clock_start(struct cxib_ibdev *ibdev);
+void cxib_clock_stop(struct cxib_ibdev *ibdev);
+struct page *cxib_clock_page(const struct cxib_ibdev *ibdev);
 
 #endif

@@ -14,7 +14,7 @@
 #include "user/user.h"
 
 /* What every library sends: up to what it knows of completions. */
-#define LEAST_REQUEST	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
+#define MIN_REQ_SIZE	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
 {
@@ -39,10 +39,10 @@ static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_uconte
 void cxib_describe_context(const struct cxib_ucontext *context,
 			   struct mlx5_ib_alloc_ucontext_resp *response)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	const struct cxib_bfregs *registers = context->registers;
-	bool has_clock = cxib_clock_page(verbs);
+	bool has_clock = cxib_clock_page(ibdev);
 
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
@@ -50,7 +50,7 @@ void cxib_describe_context(const struct cxib_ucontext *context,
 		 * The library has no queue pairs without the pages for it, unless this is 0.
 		 * Those that come with the context are none.
 		 */
-		.bf_reg_size = !registers && cxib_wc_supported(verbs) ?
+		.bf_reg_size = !registers && cxib_wc_supported(ibdev) ?
 			       BIT(caps->log_bf_reg_size) : 0,
 		/* None for a library that allocates pages of doorbells as it needs them. */
 		.tot_bfregs = registers ? registers->count : 0,
@@ -71,13 +71,13 @@ void cxib_describe_context(const struct cxib_ucontext *context,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
 		.num_dyn_bfregs = registers ? CXIB_BFREGS_DYN : 0,
-		.dump_fill_mkey = verbs->dump_fill_key,
+		.dump_fill_mkey = ibdev->dump_fill_key,
 	};
-	if (verbs->dump_fill_key)
+	if (ibdev->dump_fill_key)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }
 
-static int tell_context(const struct cxib_ucontext *context, struct ib_udata *udata)
+static int copy_context_resp(const struct cxib_ucontext *context, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
@@ -98,9 +98,9 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 			  PAGE_SIZE);
 		return -EOPNOTSUPP;
 	}
-	if (udata->inlen < LEAST_REQUEST) {
+	if (udata->inlen < MIN_REQ_SIZE) {
 		ibdev_dbg(ib->device, "a context was asked for in %zu bytes, at least %zu are needed\n",
-			  udata->inlen, LEAST_REQUEST);
+			  udata->inlen, MIN_REQ_SIZE);
 		return -EINVAL;
 	}
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
@@ -122,9 +122,9 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	INIT_LIST_HEAD(&context->record_pages);
 	if (!(request.lib_caps & MLX5_LIB_CAP_DYN_UAR))
 		err = cxib_bfregs_create(context, request.total_num_bfregs,
-					  request.num_low_latency_bfregs);
+					 request.num_low_latency_bfregs);
 	if (!err)
-		err = tell_context(context, udata);
+		err = copy_context_resp(context, udata);
 	if (err) {
 		cxib_bfregs_destroy(context);
 		cxib_devx_close(context);
@@ -138,7 +138,7 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
  * (UVERBS_METHOD_GET_CONTEXT; the older command gives it back): any program
  * could use up memory that way.
  */
-static void forget_task(struct ib_ucontext *ib)
+static void put_task(struct ib_ucontext *ib)
 {
 	if (ib->res.task)
 		put_task_struct(ib->res.task);
@@ -150,7 +150,7 @@ static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	int err = fill_context(ib, udata);
 
 	if (err)
-		forget_task(ib);
+		put_task(ib);
 	return err;
 }
 
@@ -172,23 +172,23 @@ static void disassociate_context(struct ib_ucontext *ib)
 {
 }
 
-static int start(struct cxib_ibdev *verbs)
+static int start(struct cxib_ibdev *ibdev)
 {
-	unsigned int pages = verbs->hw->caps.memic_bar_size >> PAGE_SHIFT;
+	unsigned int pages = ibdev->hw->caps.memic_bar_size >> PAGE_SHIFT;
 
-	mutex_init(&verbs->device_memory_lock);
-	verbs->device_memory_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
-	if (!verbs->device_memory_pages)
+	mutex_init(&ibdev->device_memory_lock);
+	ibdev->device_memory_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
+	if (!ibdev->device_memory_pages)
 		return -ENOMEM;
-	cxib_clock_start(verbs);
+	cxib_clock_start(ibdev);
 	return 0;
 }
 
-static void stop(struct cxib_ibdev *verbs)
+static void stop(struct cxib_ibdev *ibdev)
 {
-	cxib_clock_stop(verbs);
-	bitmap_free(verbs->device_memory_pages);
-	mutex_destroy(&verbs->device_memory_lock);
+	cxib_clock_stop(ibdev);
+	bitmap_free(ibdev->device_memory_pages);
+	mutex_destroy(&ibdev->device_memory_lock);
 }
 
 static const struct ib_device_ops ops = {

@@ -13,7 +13,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /* What every library sends: up to the length of the entries. */
-#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format)
+#define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format)
 
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
@@ -137,7 +137,7 @@ static int start(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_para
 	err = cxib_cq_create_hw(cq, params);
 	if (err)
 		return err;
-	response.cqn = cq->number;
+	response.cqn = cq->cqn;
 	err = cxib_copy_resp(udata, &response, sizeof(response.cqn));
 	if (!err)
 		err = cxib_cq_publish(cq);
@@ -158,7 +158,7 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	struct cxib_user_memory memory;
 	int err;
 
-	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
 		err = check_request(cq->ib.device, attr, &request);
 	if (!err)
@@ -177,9 +177,9 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,
 		.size = (size_t)request.cqe_size << cq->log_size,
-		.record = request.db_addr,
+		.dbr = request.db_addr,
 	};
-	err = cxib_pin_queue(context, &memory, &cq->user, &cq->buffer, &cq->record.dma);
+	err = cxib_pin_queue(context, &memory, &cq->user, &cq->buffer, &cq->dbr.dma);
 	if (err)
 		return err;
 	err = hold_uar(cq, context, attrs, &request, &params.uar);
@@ -201,7 +201,7 @@ int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct 
 }
 #else
 int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs)
+		   struct uverbs_attr_bundle *attrs)
 {
 	if (!attrs)
 		return cxib_create_cq_kernel(ib, attr, NULL);
@@ -253,7 +253,7 @@ static int check_resize(const struct cxib_cq *cq, int entries,
 /* The program copies the entries that it has not taken yet; the device marks where they end. */
 static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	const struct cxib_user_memory memory = {
 		.buffer = address,
 		.size = (size_t)bytes_of_entry(cq) << log_size,
@@ -272,7 +272,7 @@ static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 	err = cxib_pin_buffer(cq->ib.device, &memory, &user, &buffer);
 	if (err)
 		return err;
-	err = cxib_cmd_resize_cq(commands_of(verbs), cq->number, &params, &status);
+	err = cxib_cmd_resize_cq(commands_of(ibdev), cq->cqn, &params, &status);
 	if (!err) {
 		swap(cq->user.umem, user.umem);
 		swap(cq->buffer, buffer);

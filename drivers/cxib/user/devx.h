@@ -13,9 +13,9 @@ int cxib_devx_open(struct cxib_ucontext *context);
 void cxib_devx_close(struct cxib_ucontext *context);
 struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs);
 int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
-		  size_t out_length);
-int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
-		   int err);
+		   size_t out_length);
+int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out,
+		       size_t length, int err);
 extern const struct uapi_definition cxib_devx_definitions[];
 
 /* devx_object.c */

@@ -36,8 +36,8 @@
 #define CONTROLLED_Q_KEY	BIT(31)
 
 /* Of the input of a transition, up to the end of the context. */
-#define LEAST_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
-				 sizeof(struct hw_qpc))
+#define MIN_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
+			 sizeof(struct hw_qpc))
 
 static u32 word_of(const void *message, unsigned int index)
 {
@@ -214,7 +214,7 @@ static int admit_general(void *in, struct cxib_devx_refs *needs)
  * @create: makes one
  * @destroy: ends one
  * @query: reads one; 0: none
- * @least: bytes of the input that makes one
+ * @min_size: bytes of the input that makes one
  * @number_word: word of the output that says which one it is
  * @admit: looks at the input, and changes it
  */
@@ -222,7 +222,7 @@ struct kind {
 	u16 create;
 	u16 destroy;
 	u16 query;
-	u16 least;
+	u16 min_size;
 	u16 number_word;
 	int (*admit)(void *in, struct cxib_devx_refs *needs);
 };
@@ -278,7 +278,7 @@ int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *obj
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (kinds[i].create != opcode)
 			continue;
-		if (length < kinds[i].least)
+		if (length < kinds[i].min_size)
 			return -EINVAL;
 		*object = (struct cxib_devx_obj_id){ .kind = i };
 		if (i == CXIB_DEVX_GENERAL)
@@ -311,7 +311,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_devx_get_obj_id);
  * @in: filled, but for the user context
  */
 void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
-			       struct hw_general_obj_in_cmd_hdr *in)
+			     struct hw_general_obj_in_cmd_hdr *in)
 {
 	*in = (struct hw_general_obj_in_cmd_hdr){};
 	hw_general_obj_in_cmd_hdr_set_opcode(in, kinds[object->kind].destroy);
@@ -404,7 +404,7 @@ static int admit_transition(const struct cxib_devx_obj_id *object, const void *i
 	if (object->from_verbs && opcode_of(in) != HW_CMD_INIT2INIT_QP &&
 	    opcode_of(in) != HW_CMD_RTS2RTS_QP)
 		return -EPERM;
-	if (length < LEAST_TRANSITION)
+	if (length < MIN_TRANSITION)
 		return -EINVAL;
 	if (has_rights_of_kernel(context) || hw_qpc_get_dbr_addr(context))
 		return -EPERM;

@@ -91,7 +91,7 @@ int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *obj
 			   struct cxib_devx_refs *needs);
 void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object);
 void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
-			       struct hw_general_obj_in_cmd_hdr *in);
+			     struct hw_general_obj_in_cmd_hdr *in);
 int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in);
 size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t room);
 void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out);

@@ -36,15 +36,15 @@ static u32 rights_of_caller(u32 uctx_cap)
  */
 int cxib_devx_open(struct cxib_ucontext *context)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	if (!caps->log_max_uctx) {
-		ibdev_dbg(&verbs->ib, "the device has no user contexts\n");
+		ibdev_dbg(&ibdev->ib, "the device has no user contexts\n");
 		return -EOPNOTSUPP;
 	}
-	return cxib_cmd_create_uctx(commands_of(verbs), rights_of_caller(caps->uctx_cap),
-					&context->uid);
+	return cxib_cmd_create_uctx(commands_of(ibdev), rights_of_caller(caps->uctx_cap),
+				    &context->uid);
 }
 
 /**
@@ -53,12 +53,12 @@ int cxib_devx_open(struct cxib_ucontext *context)
  */
 void cxib_devx_close(struct cxib_ucontext *context)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 
 	if (!context->uid)
 		return;
-	cxib_end_in_device(verbs, NULL,
-			   cxib_cmd_destroy_uctx(commands_of(verbs), context->uid));
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid));
 }
 
 /**
@@ -93,20 +93,20 @@ struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
  * the program finds out why in @out.
  */
 int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
-		  size_t out_length)
+		   size_t out_length)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	struct cxib_command command = {
 		.in = in, .in_length = in_length, .out = out, .out_length = out_length,
-		.quiet = true,
+		.no_log = true,
 	};
 	int err;
 
 	hw_general_obj_in_cmd_hdr_set_uid(in, context->uid);
-	err = cxib_cmd_exec(commands_of(verbs), &command);
+	err = cxib_cmd_exec(commands_of(ibdev), &command);
 	if (!command.status)
 		return err;
-	ibdev_dbg(&verbs->ib, "command %s of a program failed: %s (status 0x%x), syndrome 0x%x\n",
+	ibdev_dbg(&ibdev->ib, "command %s of a program failed: %s (status 0x%x), syndrome 0x%x\n",
 		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_command_status_name(command.status),
 		  command.status, command.syndrome);
 	hw_cmd_out_set_status(out, command.status);
@@ -124,8 +124,8 @@ int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, vo
  *
  * Return: @err, or -EFAULT when it cannot be written.
  */
-int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out, size_t length,
-		   int err)
+int cxib_devx_copy_out(struct uverbs_attr_bundle *attrs, u16 attribute, const void *out,
+		       size_t length, int err)
 {
 	int copied;
 
@@ -176,7 +176,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 			  vector, hw->completion_eq_count - 1);
 		return -EINVAL;
 	}
-	eqn = hw->completion_eqs[vector].eqn;
+	eqn = hw->comp_eqs[vector].eqn;
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 

@@ -39,7 +39,7 @@ static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 	unsigned int i;
 
 	for (i = 0; i < hw->completion_eq_count; i++)
-		if (hw->completion_eqs[i].eqn == eqn)
+		if (hw->comp_eqs[i].eqn == eqn)
 			return true;
 	return false;
 }
@@ -57,28 +57,28 @@ static bool has_made(struct cxib_ucontext *context, enum cxib_devx_kind kind, u3
 
 static bool has_cq(struct cxib_ucontext *context, u32 number)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_cq *cq;
 	bool is_own;
 
-	xa_lock_irq(&verbs->completion_queues);
-	cq = xa_load(&verbs->completion_queues, number);
+	xa_lock_irq(&ibdev->cqs);
+	cq = xa_load(&ibdev->cqs, number);
 	is_own = cq && cq->uid == context->uid;
-	xa_unlock_irq(&verbs->completion_queues);
+	xa_unlock_irq(&ibdev->cqs);
 	return is_own || has_made(context, CXIB_DEVX_CQ, number);
 }
 
 static bool has_srq(struct cxib_ucontext *context, u32 number)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_srq *srq;
 	bool is_own;
 
-	xa_lock_irq(&verbs->shared_queues);
-	srq = xa_load(&verbs->shared_queues, number);
+	xa_lock_irq(&ibdev->srqs);
+	srq = xa_load(&ibdev->srqs, number);
 	is_own = srq && srq->ib.srq_type == IB_SRQT_BASIC &&
 		 to_pd(srq->ib.pd)->uid == context->uid;
-	xa_unlock_irq(&verbs->shared_queues);
+	xa_unlock_irq(&ibdev->srqs);
 	return is_own || has_made(context, CXIB_DEVX_RMP, number);
 }
 
@@ -231,7 +231,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 		uobject->object = object;
 		uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	}
-	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, out_length, err);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT, out, out_length,
+				  err);
 }
 
 /* Others that refer to it are ended first: the core tries again after them. */
@@ -261,7 +262,7 @@ static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 	if (ib->real_qp != ib || ib->qp_type == IB_QPT_XRC_TGT || to_qp(ib)->dct)
 		return -EINVAL;
 	identity->kind = CXIB_DEVX_QP;
-	identity->number = to_qp(ib)->number;
+	identity->number = to_qp(ib)->qpn;
 	return 0;
 }
 
@@ -278,13 +279,13 @@ static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identit
 		return 0;
 	case UVERBS_OBJECT_CQ:
 		identity->kind = CXIB_DEVX_CQ;
-		identity->number = to_cq(uobject->object)->number;
+		identity->number = to_cq(uobject->object)->cqn;
 		return 0;
 	case UVERBS_OBJECT_QP:
 		return identify_qp(uobject->object, identity);
 	case UVERBS_OBJECT_SRQ:
 		identity->kind = CXIB_DEVX_RMP;
-		identity->number = to_srq(srq)->number;
+		identity->number = to_srq(srq)->srqn;
 		return srq->srq_type == IB_SRQT_BASIC ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
@@ -318,7 +319,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	err = cxib_devx_exec(context, in, in_length, out, out_length);
-	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length, err);
+	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT, out, out_length,
+				  err);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bundle *attrs)
@@ -344,7 +346,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	err = cxib_devx_exec(context, in, in_length, out,
-			    cxib_devx_query_outlen(&identity, out_length));
+			     cxib_devx_query_outlen(&identity, out_length));
 	cxib_devx_hide_addresses(&identity, out);
 	return cxib_devx_copy_out(attrs, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, out, out_length, err);
 }

@@ -112,13 +112,13 @@ static int create_in_device(struct cxib_devx_umem *memory, unsigned long page_si
 	list_pages(memory, page_size, pages);
 	params.pages = pages;
 	err = cxib_cmd_create_umem(commands_of(to_ibdev(context->ib.device)), &params,
-				      &memory->number);
+				   &memory->number);
 	kvfree(pages);
 	return err;
 }
 
 static struct cxib_devx_umem *register_memory(struct cxib_ucontext *context,
-						const struct request *request)
+					      const struct request *request)
 {
 	struct cxib_devx_umem *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	unsigned long page_size;
@@ -175,12 +175,12 @@ static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason
 {
 	struct cxib_devx_umem *memory = uobject->object;
 	struct cxib_ucontext *context = memory->context;
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const bool is_last_call = why == RDMA_REMOVE_DRIVER_FAILURE;
 	int err;
 
-	err = cxib_cmd_destroy_umem(commands_of(verbs), context->uid, memory->number);
-	err = cxib_end_in_device(verbs, is_last_call ? NULL : &attrs->driver_udata, err);
+	err = cxib_cmd_destroy_umem(commands_of(ibdev), context->uid, memory->number);
+	err = cxib_end_in_device(ibdev, is_last_call ? NULL : &attrs->driver_udata, err);
 	if (err)
 		return err;
 	ib_umem_release(memory->umem);

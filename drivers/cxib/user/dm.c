@@ -28,7 +28,7 @@
  * struct cxib_dm - a piece of memory on the device
  * @ib: as the RDMA core sees it
  * @references: it, and each of its mappings
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @address: where it is in BAR 0
  * @size: its bytes there
  * @mapping: the pages that it lies on
@@ -38,7 +38,7 @@
 struct cxib_dm {
 	struct ib_dm ib;
 	struct kref references;
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	u64 address;
 	u32 size;
 	struct cxib_mmap_entry mapping;
@@ -51,13 +51,13 @@ struct cxib_dm {
  * @mapping: the pages of its address, as many as of the memory
  * @memory: the memory
  * @address: where it begins in BAR 0
- * @number: enum hw_memic_operation_type
+ * @op: enum hw_memic_operation_type
  */
 struct cxib_dm_op {
 	struct cxib_mmap_entry mapping;
 	struct cxib_dm *memory;
 	u64 address;
-	u8 number;
+	u8 op;
 };
 
 static struct cxib_dm *to_memory(struct ib_dm *ib)
@@ -67,7 +67,7 @@ static struct cxib_dm *to_memory(struct ib_dm *ib)
 
 static unsigned int first_page(const struct cxib_dm *memory)
 {
-	return (memory->address - memory->verbs->hw->caps.memic_bar_start) >> PAGE_SHIFT;
+	return (memory->address - memory->ibdev->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
 /* Of memory, or of an operation on it, that begins there. */
@@ -83,17 +83,17 @@ static unsigned int pages_of(const struct cxib_dm *memory)
 
 static void release_pages_of(const struct cxib_dm *memory)
 {
-	guard(mutex)(&memory->verbs->device_memory_lock);
-	bitmap_clear(memory->verbs->device_memory_pages, first_page(memory), pages_of(memory));
+	guard(mutex)(&memory->ibdev->device_memory_lock);
+	bitmap_clear(memory->ibdev->device_memory_pages, first_page(memory), pages_of(memory));
 }
 
 static void free_memory(struct kref *references)
 {
 	struct cxib_dm *memory = container_of(references, struct cxib_dm,
-							 references);
-	struct cxib_command_queue *commands = commands_of(memory->verbs);
+					      references);
+	struct cxib_command_queue *commands = commands_of(memory->ibdev);
 
-	cxib_end_in_device(memory->verbs, NULL,
+	cxib_end_in_device(memory->ibdev, NULL,
 			   cxib_cmd_dealloc_memic(commands, memory->address, memory->size));
 	release_pages_of(memory);
 	mutex_destroy(&memory->lock);
@@ -103,7 +103,7 @@ static void free_memory(struct kref *references)
 static void free_memory_mapping(struct cxib_mmap_entry *mapping)
 {
 	struct cxib_dm *memory = container_of(mapping, struct cxib_dm,
-							 mapping);
+					      mapping);
 
 	kref_put(&memory->references, free_memory);
 }
@@ -113,26 +113,26 @@ static void free_operation(struct cxib_mmap_entry *mapping)
 	struct cxib_dm_op *operation = container_of(mapping, struct cxib_dm_op, mapping);
 	struct cxib_dm *memory = operation->memory;
 
-	cxib_end_in_device(memory->verbs, NULL,
-			   cxib_cmd_dealloc_memic_op(commands_of(memory->verbs),
-						       memory->address, operation->number));
+	cxib_end_in_device(memory->ibdev, NULL,
+			   cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev),
+						     memory->address, operation->op));
 	kref_put(&memory->references, free_memory);
 	kfree(operation);
 }
 
-static int check_wanted(struct cxib_ibdev *verbs, const struct ib_dm_alloc_attr *attr)
+static int check_wanted(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *attr)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	if (!caps->memic)
 		return -EOPNOTSUPP;
 	if (!attr->length || attr->length > caps->memic_max_size) {
-		ibdev_dbg(&verbs->ib, "%llu bytes of memory on the device are not possible, 1 to %u are\n",
+		ibdev_dbg(&ibdev->ib, "%llu bytes of memory on the device are not possible, 1 to %u are\n",
 			  attr->length, caps->memic_max_size);
 		return attr->length ? -ENOMEM : -EINVAL;
 	}
 	if (attr->alignment > caps->memic_log_max_alignment) {
-		ibdev_dbg(&verbs->ib, "memory on the device can be aligned to 2^%u at most, not 2^%u\n",
+		ibdev_dbg(&ibdev->ib, "memory on the device can be aligned to 2^%u at most, not 2^%u\n",
 			  caps->memic_log_max_alignment, attr->alignment);
 		return -EINVAL;
 	}
@@ -144,8 +144,8 @@ static int check_wanted(struct cxib_ibdev *verbs, const struct ib_dm_alloc_attr 
 /* The device looks for room in the pages that it is offered. */
 static int find_room(struct cxib_dm *memory, u32 alignment)
 {
-	struct cxib_ibdev *verbs = memory->verbs;
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	struct cxib_ibdev *ibdev = memory->ibdev;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	unsigned int pages = caps->memic_bar_size >> PAGE_SHIFT;
 	unsigned int wanted = DIV_ROUND_UP(memory->size, PAGE_SIZE);
 	struct cxib_memic_params params = {
@@ -156,28 +156,28 @@ static int find_room(struct cxib_dm *memory, u32 alignment)
 	unsigned int first = 0;
 	int err = -EAGAIN;
 
-	guard(mutex)(&verbs->device_memory_lock);
+	guard(mutex)(&ibdev->device_memory_lock);
 	for (; err == -EAGAIN; first++) {
-		first = bitmap_find_next_zero_area(verbs->device_memory_pages, pages, first,
+		first = bitmap_find_next_zero_area(ibdev->device_memory_pages, pages, first,
 						   wanted, 0);
 		if (first >= pages)
 			return -ENOMEM;
 		params.start = caps->memic_bar_start + ((u64)first << PAGE_SHIFT);
-		err = cxib_cmd_alloc_memic(commands_of(verbs), &params, &memory->address);
+		err = cxib_cmd_alloc_memic(commands_of(ibdev), &params, &memory->address);
 		if (err)
 			continue;
 		if (memory->address - params.start > params.range - memory->size) {
-			dev_err(verbs->hw->bus->dev,
+			dev_err(ibdev->hw->bus->dev,
 				"the device has given memory at 0x%llx, not in 0x%x bytes at 0x%llx\n",
 				memory->address, params.range, params.start);
 			return -EBADMSG;
 		}
-		bitmap_set(verbs->device_memory_pages, first, wanted);
+		bitmap_set(ibdev->device_memory_pages, first, wanted);
 	}
 	return err;
 }
 
-static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
+static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
 {
 	u64 offset = offset_in_page(memory->address);
 	u16 index = cxib_mmap_page_index(&memory->mapping);
@@ -190,8 +190,8 @@ static int tell(struct uverbs_attr_bundle *attrs, const struct cxib_dm *memory)
 	return err;
 }
 
-static struct cxib_dm *make_memory(struct cxib_ibdev *verbs,
-					      const struct ib_dm_alloc_attr *attr)
+static struct cxib_dm *make_memory(struct cxib_ibdev *ibdev,
+				   const struct ib_dm_alloc_attr *attr)
 {
 	struct cxib_dm *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -201,8 +201,8 @@ static struct cxib_dm *make_memory(struct cxib_ibdev *verbs,
 	kref_init(&memory->references);
 	mutex_init(&memory->lock);
 	xa_init(&memory->operations);
-	memory->verbs = verbs;
-	memory->size = round_up(attr->length, BIT(verbs->hw->caps.memic_log_min_size));
+	memory->ibdev = ibdev;
+	memory->size = round_up(attr->length, BIT(ibdev->hw->caps.memic_log_min_size));
 	err = find_room(memory, attr->alignment);
 	if (err) {
 		kfree(memory);
@@ -218,10 +218,10 @@ static struct cxib_dm *make_memory(struct cxib_ibdev *verbs,
 }
 
 struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
-					struct ib_dm_alloc_attr *attr,
-					struct uverbs_attr_bundle *attrs)
+			    struct ib_dm_alloc_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct cxib_dm *memory;
 	enum mlx5_ib_uapi_dm_type type;
 	int err;
@@ -232,10 +232,10 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = check_wanted(verbs, attr);
+	err = check_wanted(ibdev, attr);
 	if (err)
 		return ERR_PTR(err);
-	memory = make_memory(verbs, attr);
+	memory = make_memory(ibdev, attr);
 	if (IS_ERR(memory))
 		return ERR_CAST(memory);
 	err = cxib_mmap_insert(context, &memory->mapping);
@@ -243,7 +243,7 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 		kref_put(&memory->references, free_memory);
 		return ERR_PTR(err);
 	}
-	err = tell(attrs, memory);
+	err = copy_dm_resp(attrs, memory);
 	if (err) {
 		rdma_user_mmap_entry_remove(&memory->mapping.entry);
 		return ERR_PTR(err);
@@ -269,7 +269,7 @@ int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 }
 
 struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
-				  struct uverbs_attr_bundle *attrs)
+			     struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_dm *memory = to_memory(dm);
 
@@ -281,13 +281,13 @@ struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr
 	}
 	/* That it ends within the memory the core has looked at. */
 	return cxib_reg_memic_mr(ib, memory->address + attr->offset, attr->length,
-					   attr->access_flags);
+				 attr->access_flags);
 }
 
 static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
-					     struct cxib_dm *memory, u8 number)
+					 struct cxib_dm *memory, u8 number)
 {
-	struct cxib_ibdev *verbs = memory->verbs;
+	struct cxib_ibdev *ibdev = memory->ibdev;
 	struct cxib_dm_op *operation;
 	int err;
 
@@ -296,19 +296,19 @@ static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
 	operation = kzalloc(sizeof(*operation), GFP_KERNEL_ACCOUNT);
 	if (!operation)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_cmd_alloc_memic_op(commands_of(verbs), memory->address, number,
-					&operation->address);
+	err = cxib_cmd_alloc_memic_op(commands_of(ibdev), memory->address, number,
+				      &operation->address);
 	if (err)
 		goto free_operation;
 	operation->memory = memory;
-	operation->number = number;
+	operation->op = number;
 	operation->mapping = (struct cxib_mmap_entry){
 		.kind = CXIB_MMAP_MEMIC_OP,
 		.address = operation->address & PAGE_MASK,
 		.length = pages_at(memory, operation->address) << PAGE_SHIFT,
 		.free = free_operation,
 	};
-	if (operation->address > verbs->hw->bus->bar_size - memory->size) {
+	if (operation->address > ibdev->hw->bus->bar_size - memory->size) {
 		err = -EBADMSG;
 		goto unmap_operation;
 	}
@@ -325,14 +325,14 @@ static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
 	return operation;
 
 unmap_operation:
-	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_memic_op(commands_of(verbs),
-								    memory->address, number));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_memic_op(commands_of(ibdev),
+								  memory->address, number));
 free_operation:
 	kfree(operation);
 	return ERR_PTR(err);
 }
 
-static int tell_operation(struct uverbs_attr_bundle *attrs, const struct cxib_dm_op *operation)
+static int copy_op_addr(struct uverbs_attr_bundle *attrs, const struct cxib_dm_op *operation)
 {
 	u64 offset = offset_in_page(operation->address);
 	u16 index = cxib_mmap_page_index(&operation->mapping);
@@ -360,7 +360,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	if (err)
 		return err;
 	if (number >= 32 ||
-	    !(memory->verbs->hw->caps.memic_operations & BIT(number))) {
+	    !(memory->ibdev->hw->caps.memic_operations & BIT(number))) {
 		ibdev_dbg(dm->device, "the device has no operation %u on its memory\n", number);
 		return -EOPNOTSUPP;
 	}
@@ -370,7 +370,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 		operation = make_operation(object->context, memory, number);
 	if (IS_ERR(operation))
 		return PTR_ERR(operation);
-	return tell_operation(attrs, operation);
+	return copy_op_addr(attrs, operation);
 }
 
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *attrs)

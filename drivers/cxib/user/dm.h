@@ -6,11 +6,11 @@
 #include "user/user.h"
 
 struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
-					struct ib_dm_alloc_attr *attr,
-					struct uverbs_attr_bundle *attrs);
+			    struct ib_dm_alloc_attr *attr,
+			    struct uverbs_attr_bundle *attrs);
 int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs);
 struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
-				  struct uverbs_attr_bundle *attrs);
+			     struct uverbs_attr_bundle *attrs);
 
 extern const struct uapi_definition cxib_dm_definitions[];
 

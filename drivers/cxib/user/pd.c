@@ -15,7 +15,7 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struc
 	err = cxib_alloc_pd_kernel(ib, udata);
 	if (err)
 		return err;
-	err = xa_insert(&context->domains, pd->number, pd, GFP_KERNEL);
+	err = xa_insert(&context->domains, pd->pdn, pd, GFP_KERNEL);
 	if (err)
 		cxib_dealloc_pd_kernel(ib, NULL);
 	return err;
@@ -25,7 +25,8 @@ int cxib_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	if (!udata)
 		return cxib_alloc_pd_kernel(ib, NULL);
-	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib), udata);
+	return create_user_pd(ib, rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib),
+			      udata);
 }
 
 int cxib_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
@@ -39,6 +40,6 @@ int cxib_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 	guard(rwsem_write)(&context->references);
 	err = cxib_dealloc_pd_kernel(ib, udata);
 	if (!err)
-		xa_erase(&context->domains, to_pd(ib)->number);
+		xa_erase(&context->domains, to_pd(ib)->pdn);
 	return err;
 }

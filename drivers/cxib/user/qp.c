@@ -10,7 +10,7 @@
 #include "verbs/qp/qp.h"
 
 /* What every library sends: up to the page of doorbells. */
-#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_qp, bfreg_index)
+#define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_qp, bfreg_index)
 
 /* That data may come in completions is an offer, which is not taken. */
 #define OFFERS		(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
@@ -89,42 +89,42 @@ static int refuse(struct ib_device *ib, const char *name, u32 value, u32 limit)
 	return -EINVAL;
 }
 
-static int size_sends(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
+static int size_sq(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
 {
-	u32 most = BIT(to_ibdev(qp->ib.device)->hw->caps.log_max_qp_sz);
+	u32 max = BIT(to_ibdev(qp->ib.device)->hw->caps.log_max_qp_sz);
 
-	qp->has_sends = request->sq_wqe_count;
-	if (!qp->has_sends)
+	qp->has_sq = request->sq_wqe_count;
+	if (!qp->has_sq)
 		return 0;
-	if (request->sq_wqe_count > most || !is_power_of_2(request->sq_wqe_count))
-		return refuse(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, most);
-	qp->sends.log_size = ilog2(request->sq_wqe_count);
+	if (request->sq_wqe_count > max || !is_power_of_2(request->sq_wqe_count))
+		return refuse(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, max);
+	qp->sq.log_size = ilog2(request->sq_wqe_count);
 	return 0;
 }
 
-static int size_receives(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-			 const struct mlx5_ib_create_qp *request)
+static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		   const struct mlx5_ib_create_qp *request)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
-	u32 most = BIT(caps->log_max_qp_sz);
+	u32 max = BIT(caps->log_max_qp_sz);
 
-	qp->has_receives = init->cap.max_recv_wr && !init->srq && !cxib_qp_is_xrc(qp);
-	if (!qp->has_receives)
+	qp->has_rq = init->cap.max_recv_wr && !init->srq && !cxib_qp_is_xrc(qp);
+	if (!qp->has_rq)
 		return 0;
-	if (request->rq_wqe_count > most || !is_power_of_2(request->rq_wqe_count))
-		return refuse(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, most);
+	if (request->rq_wqe_count > max || !is_power_of_2(request->rq_wqe_count))
+		return refuse(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, max);
 	if (request->rq_wqe_shift < CXIB_LOG_DS_SIZE ||
 	    request->rq_wqe_shift > ilog2(caps->max_wqe_sz_rq)) {
 		ibdev_dbg(qp->ib.device, "rq_wqe_shift %u of a queue pair is not possible, %u to %u are\n",
 			  request->rq_wqe_shift, CXIB_LOG_DS_SIZE, ilog2(caps->max_wqe_sz_rq));
 		return -EINVAL;
 	}
-	qp->receives.log_size = ilog2(request->rq_wqe_count);
-	qp->receives.log_stride = request->rq_wqe_shift;
-	qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
-	if (qp->has_sends && !IS_ALIGNED(qp->sends.offset, CXIB_WQEBB_SIZE)) {
+	qp->rq.log_size = ilog2(request->rq_wqe_count);
+	qp->rq.log_stride = request->rq_wqe_shift;
+	qp->sq.offset = BIT(qp->rq.log_size + qp->rq.log_stride);
+	if (qp->has_sq && !IS_ALIGNED(qp->sq.offset, CXIB_WQEBB_SIZE)) {
 		ibdev_dbg(qp->ib.device, "a receive queue of %zu bytes leaves no place for the send queue\n",
-			  qp->sends.offset);
+			  qp->sq.offset);
 		return -EINVAL;
 	}
 	return 0;
@@ -148,7 +148,7 @@ static void take_register(struct cxib_qp *qp, struct cxib_ucontext *context, u32
 
 	qp->user.registers = registers;
 	qp->user.register_number = number;
-	*page = cxib_uar_index(registers->pages[number / CXIB_BFREGS_PER_UAR]);
+	*page = cxib_uar_index(registers->uars[number / CXIB_BFREGS_PER_UAR]);
 }
 
 static int hold_doorbells(struct cxib_qp *qp, struct cxib_ucontext *context,
@@ -159,7 +159,7 @@ static int hold_doorbells(struct cxib_qp *qp, struct cxib_ucontext *context,
 
 	if (request->flags & MLX5_QP_FLAG_BFREG_INDEX)
 		err = cxib_bfregs_dyn_uar_index(context->registers, request->bfreg_index,
-						    &page);
+						&page);
 	else if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
 		take_register(qp, context, &page);
 	return err ?: hold_uar(qp, context, page);
@@ -182,8 +182,8 @@ static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct 
 	err = cxib_qp_create_hw(qp, init);
 	if (err)
 		return err;
-	if (qp->has_receives)
-		qp->cap.max_recv_wr = BIT(qp->receives.log_size);
+	if (qp->has_rq)
+		qp->cap.max_recv_wr = BIT(qp->rq.log_size);
 	err = cxib_copy_resp(udata, &response, sizeof(response));
 	if (err)
 		cxib_destroy_qp_kernel(&qp->ib, NULL);
@@ -204,20 +204,20 @@ static int prepare_initiator(struct cxib_qp *qp, const struct ib_qp_init_attr *i
 	const struct mlx5_ib_create_qp_dci_streams *streams = &request->dci_streams;
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	bool has_streams = request->flags & MLX5_QP_FLAG_DCI_STREAM;
-	u32 most = has_streams ? caps->log_max_dci_stream_channels : 0;
-	u32 most_failed = has_streams ? caps->log_max_dci_errored_streams : 0;
+	u32 max = has_streams ? caps->log_max_dci_stream_channels : 0;
+	u32 max_errored = has_streams ? caps->log_max_dci_errored_streams : 0;
 
 	if (!request->sq_wqe_count || (init->cap.max_recv_wr && !init->srq)) {
 		ibdev_dbg(qp->ib.device, "an initiator of dynamic connections sends, and does not receive\n");
 		return -EINVAL;
 	}
-	if (streams->log_num_concurent > most)
-		return refuse_streams(qp, "log_num_concurent", streams->log_num_concurent, most);
-	if (streams->log_num_errored > most_failed)
+	if (streams->log_num_concurent > max)
+		return refuse_streams(qp, "log_num_concurent", streams->log_num_concurent, max);
+	if (streams->log_num_errored > max_errored)
 		return refuse_streams(qp, "log_num_errored", streams->log_num_errored,
-				      most_failed);
-	qp->log_streams = streams->log_num_concurent;
-	qp->log_failed_streams = streams->log_num_errored;
+				      max_errored);
+	qp->log_dci_streams = streams->log_num_concurent;
+	qp->log_dci_errored = streams->log_num_errored;
 	return 0;
 }
 
@@ -247,12 +247,12 @@ static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	if (!err && init->qp_type == IB_QPT_DRIVER)
 		err = prepare_initiator(qp, init, request);
 	if (!err)
-		err = size_sends(qp, request);
+		err = size_sq(qp, request);
 	if (!err)
-		err = size_receives(qp, init, request);
+		err = size_rq(qp, init, request);
 	qp->is_user = true;
 	qp->user_index = request->uidx;
-	qp->counts_packets = request->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
+	qp->packet_based_credit = request->flags & MLX5_QP_FLAG_PACKET_BASED_CREDIT_MODE;
 	return err;
 }
 
@@ -269,9 +269,9 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	memory = (struct cxib_user_memory){
 		.buffer = request->buf_addr,
 		.size = cxib_qp_buffer_size(qp),
-		.record = request->db_addr,
+		.dbr = request->db_addr,
 	};
-	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->record.dma);
+	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->dbr.dma);
 	if (err)
 		return err;
 	err = hold_doorbells(qp, context, request);
@@ -301,7 +301,7 @@ static int check_target(struct ib_device *ib, const struct cxib_ucontext *contex
 }
 
 static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
-			 const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
+		      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
 	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
@@ -329,7 +329,7 @@ static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	struct mlx5_ib_create_qp request;
 	int err;
 
-	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
 		err = check_dc_type(qp->ib.device, request.flags);
 	if (err)
@@ -341,7 +341,7 @@ static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 
 /* It has neither queues nor doorbells, whatever the library has made for it. */
 static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-			       struct ib_udata *udata)
+			     struct ib_udata *udata)
 {
 	int err;
 
@@ -349,7 +349,7 @@ static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *i
 	if (err)
 		return err;
 	qp->is_user = true;
-	qp->uar = to_ibdev(qp->ib.device)->hw->uar;
+	qp->uar = to_ibdev(qp->ib.device)->hw->uar_index;
 	qp->user_index = CXIB_NO_USER_INDEX;
 	return start(qp, init, udata);
 }
@@ -394,7 +394,7 @@ static int create_number(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
 	if (err)
 		return err;
 	response.response_length = min(sizeof(response), udata->outlen);
-	response.dctn = qp->number;
+	response.dctn = qp->qpn;
 	err = cxib_copy_resp(udata, &response, response.response_length);
 	if (err)
 		cxib_dct_take_back(qp);
@@ -402,7 +402,7 @@ static int create_number(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
 }
 
 int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		       struct ib_udata *udata)
+		   struct ib_udata *udata)
 {
 	struct cxib_qp *qp = to_qp(ib);
 

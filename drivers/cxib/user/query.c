@@ -49,7 +49,7 @@ static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *ca
 }
 
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
-				  struct ib_udata *udata)
+		      struct ib_udata *udata)
 {
 	/* The rest is about Ethernet, and about what this driver does not do. */
 	struct mlx5_ib_query_device_resp response = {
@@ -83,8 +83,8 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *at
 {
 	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
 
-	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_pd(pd)->number,
-			      sizeof(to_pd(pd)->number));
+	return uverbs_copy_to(attrs, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &to_pd(pd)->pdn,
+			      sizeof(to_pd(pd)->pdn));
 }
 
 /* It is about ports of an embedded switch: those of InfiniBand have none of that. */

@@ -167,7 +167,7 @@ int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory 
 	err = cxib_pin_buffer(context->ib.device, memory, user, buffer);
 	if (err)
 		return err;
-	err = pin_record(context, memory->record, user, record);
+	err = pin_record(context, memory->dbr, user, record);
 	if (err)
 		cxib_unpin_queue(user, buffer);
 	return err;
@@ -209,19 +209,19 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 			     struct cxib_buffer *buffer, int err)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct ib_umem *page;
 
 	/* The page has other records, too, and its books go with the context. */
-	if (user->record_page && cxib_may_come_true(verbs, err)) {
+	if (user->record_page && cxib_may_come_true(ibdev, err)) {
 		page = ib_umem_get(ib, user->record_page->umem->address, PAGE_SIZE,
 				   IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(page))
-			cxib_end_in_device(verbs, NULL, err);
+			cxib_end_in_device(ibdev, NULL, err);
 		else
-			cxib_release_umem(verbs, page, err);
+			cxib_release_umem(ibdev, page, err);
 	}
-	cxib_release_umem(verbs, user->umem, err);
+	cxib_release_umem(ibdev, user->umem, err);
 	user->umem = NULL;
 	cxib_unpin_queue(user, buffer);
 }

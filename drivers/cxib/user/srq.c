@@ -8,7 +8,7 @@
 #include "verbs/srq/srq.h"
 
 /* What every library sends: up to the flags. */
-#define LEAST_REQUEST	offsetofend(struct mlx5_ib_create_srq, flags)
+#define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_srq, flags)
 
 static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
 			 const struct mlx5_ib_create_srq *request)
@@ -37,7 +37,7 @@ static int start(struct cxib_srq *srq, struct ib_udata *udata)
 	err = cxib_srq_create_hw(srq);
 	if (err)
 		return err;
-	response.srqn = srq->number;
+	response.srqn = srq->srqn;
 	err = cxib_copy_resp(udata, &response, sizeof(response.srqn));
 	if (!err)
 		err = cxib_srq_publish(srq);
@@ -55,7 +55,7 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	int err;
 
 	srq->is_user = true;
-	err = cxib_copy_req(udata, &request, sizeof(request), LEAST_REQUEST);
+	err = cxib_copy_req(udata, &request, sizeof(request), MIN_REQ_SIZE);
 	if (!err)
 		err = check_request(srq, context, &request);
 	if (!err)
@@ -66,9 +66,9 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	memory = (struct cxib_user_memory){
 		.buffer = request.buf_addr,
 		.size = BIT(srq->log_size + srq->log_stride),
-		.record = request.db_addr,
+		.dbr = request.db_addr,
 	};
-	err = cxib_pin_queue(context, &memory, &srq->user, &srq->buffer, &srq->record.dma);
+	err = cxib_pin_queue(context, &memory, &srq->user, &srq->buffer, &srq->dbr.dma);
 	if (err)
 		return err;
 	err = start(srq, udata);

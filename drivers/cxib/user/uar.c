@@ -16,11 +16,11 @@
 /**
  * struct cxib_uar - a page of doorbells
  * @mapping: how it is mapped
- * @number: its number
+ * @index: its number
  */
 struct cxib_uar {
 	struct cxib_mmap_entry mapping;
-	u32 number;
+	u32 index;
 };
 
 static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
@@ -33,12 +33,12 @@ static void free_uar(struct cxib_mmap_entry *mapping)
 {
 	struct ib_ucontext *ib = mapping->entry.ucontext;
 	struct cxib_uar *uar = container_of(mapping, struct cxib_uar, mapping);
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_ucontext *context = to_ucontext(ib);
 
-	xa_erase(&context->uars, uar->number);
-	cxib_end_in_device(verbs, NULL,
-			   cxib_cmd_dealloc_uar(commands_of(verbs), context->uid, uar->number));
+	xa_erase(&context->uars, uar->index);
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
 	kfree(uar);
 }
 
@@ -53,26 +53,26 @@ static void free_uar(struct cxib_mmap_entry *mapping)
 struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 					     enum cxib_mapping_kind kind)
 {
-	struct cxib_ibdev *verbs = to_ibdev(context->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	struct cxib_uar *uar;
 	int err;
 
 	uar = kzalloc(sizeof(*uar), GFP_KERNEL_ACCOUNT);
 	if (!uar)
 		return ERR_PTR(-ENOMEM);
-	err = cxib_cmd_alloc_uar(commands_of(verbs), context->uid, &uar->number);
+	err = cxib_cmd_alloc_uar(commands_of(ibdev), context->uid, &uar->index);
 	if (err)
 		goto free_uar;
 	uar->mapping = (struct cxib_mmap_entry){
 		.kind = kind,
-		.address = (u64)uar->number << CXIB_LOG_UAR_SIZE,
+		.address = (u64)uar->index << CXIB_LOG_UAR_SIZE,
 		.length = PAGE_SIZE,
 		.free = free_uar,
 	};
 	err = cxib_mmap_insert(&context->ib, &uar->mapping);
 	if (err)
 		goto dealloc_uar;
-	err = xa_insert(&context->uars, uar->number,
+	err = xa_insert(&context->uars, uar->index,
 			xa_mk_value(uar->mapping.entry.start_pgoff), GFP_KERNEL);
 	if (err) {
 		/* That is the end of it. */
@@ -82,8 +82,8 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 	return &uar->mapping.entry;
 
 dealloc_uar:
-	cxib_end_in_device(verbs, NULL,
-			   cxib_cmd_dealloc_uar(commands_of(verbs), context->uid, uar->number));
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
@@ -95,7 +95,7 @@ free_uar:
  */
 u32 cxib_uar_index(struct rdma_user_mmap_entry *uar)
 {
-	return to_uar(uar)->number;
+	return to_uar(uar)->index;
 }
 
 /**
@@ -117,7 +117,7 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 nu
 	if (!entry)
 		return NULL;
 	/* The offset may be that of another page by now. */
-	if (cxib_mmap_is_uar(to_mapping(entry)) && to_uar(entry)->number == number)
+	if (cxib_mmap_is_uar(to_mapping(entry)) && to_uar(entry)->index == number)
 		return entry;
 	rdma_user_mmap_entry_put(entry);
 	return NULL;
@@ -142,7 +142,7 @@ static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *u
 }
 
 /* The library asks for the first type unless it was told that registers take no requests. */
-static int choose_kind(struct cxib_ibdev *verbs, enum mlx5_ib_uapi_uar_alloc_type type,
+static int choose_kind(struct cxib_ibdev *ibdev, enum mlx5_ib_uapi_uar_alloc_type type,
 		       enum cxib_mapping_kind *kind)
 {
 	switch (type) {
@@ -151,7 +151,7 @@ static int choose_kind(struct cxib_ibdev *verbs, enum mlx5_ib_uapi_uar_alloc_typ
 		return 0;
 	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF:
 		*kind = CXIB_MMAP_UAR_WC;
-		return cxib_wc_supported(verbs) ? 0 : -EOPNOTSUPP;
+		return cxib_wc_supported(ibdev) ? 0 : -EOPNOTSUPP;
 	default:
 		return -EOPNOTSUPP;
 	}

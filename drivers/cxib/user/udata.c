@@ -7,17 +7,17 @@
  * @udata: the request
  * @request: filled; zero where the program has sent less
  * @size: its size
- * @least: what even the oldest library sends, bytes
+ * @min: what even the oldest library sends, bytes
  *
  * Return: 0, or
  *	-EINVAL when there is less than that,
  *	-EOPNOTSUPP when there is more than is known, and it says something,
  *	-EFAULT when it cannot be read.
  */
-int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t least)
+int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min)
 {
 	memset(request, 0, size);
-	if (udata->inlen < least)
+	if (udata->inlen < min)
 		return -EINVAL;
 	if (udata->inlen > size && !ib_is_udata_cleared(udata, size, udata->inlen - size))
 		return -EOPNOTSUPP;

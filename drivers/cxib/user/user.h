@@ -53,16 +53,16 @@ static inline struct cxib_ucontext *to_ucontext(struct ib_ucontext *ib)
  * struct cxib_user_memory - where a program has put a queue
  * @buffer: address of the queue; a multiple of %CXIB_BUFFER_ALIGNMENT
  * @size: its bytes; 0 if there is none
- * @record: address of its doorbell record
+ * @dbr: address of its doorbell record
  */
 struct cxib_user_memory {
 	u64 buffer;
 	size_t size;
-	u64 record;
+	u64 dbr;
 };
 
 /* request.c */
-int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t least);
+int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min);
 int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size);
 
 /* queue_memory.c */
@@ -77,10 +77,10 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 /* cq.c */
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
 int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		       struct ib_udata *udata);
+		   struct ib_udata *udata);
 #else
 int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		       struct uverbs_attr_bundle *attrs);
+		   struct uverbs_attr_bundle *attrs);
 #endif
 int cxib_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_resize_cq(struct ib_cq *ib, int entries, struct ib_udata *udata);
@@ -98,7 +98,7 @@ int cxib_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata);
 int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		       struct ib_udata *udata);
+		   struct ib_udata *udata);
 
 /* context.c */
 void cxib_describe_context(const struct cxib_ucontext *context,
@@ -111,7 +111,7 @@ void cxib_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* query.c */
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
-				  struct ib_udata *udata);
+		      struct ib_udata *udata);
 int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs);
 extern const struct uapi_definition cxib_query_definitions[];
 

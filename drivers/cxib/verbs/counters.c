@@ -53,16 +53,16 @@ static const struct counter counters[] = {
 };
 
 /* Lists the counters that the device has. */
-static void describe(struct cxib_ibdev *verbs)
+static void describe(struct cxib_ibdev *ibdev)
 {
-	const void *caps = &verbs->hw->caps;
+	const void *caps = &ibdev->hw->caps;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(counters); i++) {
 		const u32 *needed = caps + counters[i].needs;
 
 		if (*needed)
-			verbs->counters[verbs->counter_count++] = (struct rdma_stat_desc){
+			ibdev->counters[ibdev->counter_count++] = (struct rdma_stat_desc){
 				.name = counters[i].name, .priv = &counters[i],
 			};
 	}
@@ -70,9 +70,9 @@ static void describe(struct cxib_ibdev *verbs)
 
 static struct rdma_hw_stats *alloc_port_stats(struct ib_device *ib, u32 number)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(ib);
+	const struct cxib_ibdev *ibdev = to_ibdev(ib);
 
-	return rdma_alloc_hw_stats_struct(verbs->counters, verbs->counter_count,
+	return rdma_alloc_hw_stats_struct(ibdev->counters, ibdev->counter_count,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
@@ -87,12 +87,12 @@ static bool is_registered(struct ib_device *ib)
 /* One command reads all of them, so it is of no use to ask which one is wanted. */
 static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct hw_query_q_counter_out out;
 	int err, i;
 
-	err = cxib_cmd_query_q_counter(commands_of(verbs), verbs->ports[number - 1].counter_set,
-				     &out);
+	err = cxib_cmd_query_q_counter(commands_of(ibdev), ibdev->ports[number - 1].counter_set,
+				       &out);
 	/* The core loses memory when it is told of an error while it registers the device. */
 	if (err)
 		return is_registered(ib) ? err : stats->num_counters;
@@ -110,25 +110,25 @@ static const struct ib_device_ops ops = {
 };
 
 /* Returns false if the device does not let go of one. */
-static bool dealloc_sets(struct cxib_ibdev *verbs, unsigned int count)
+static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 {
 	bool all = true;
 
 	while (count--)
-		if (cxib_cmd_dealloc_q_counter(commands_of(verbs), verbs->ports[count].counter_set))
+		if (cxib_cmd_dealloc_q_counter(commands_of(ibdev), ibdev->ports[count].counter_set))
 			all = false;
 	return all;
 }
 
-static int alloc_sets(struct cxib_ibdev *verbs)
+static int alloc_sets(struct cxib_ibdev *ibdev)
 {
 	unsigned int i;
 	int err;
 
-	for (i = 0; i < verbs->hw->caps.num_ports; i++) {
-		err = cxib_cmd_alloc_q_counter(commands_of(verbs), &verbs->ports[i].counter_set);
+	for (i = 0; i < ibdev->hw->caps.num_ports; i++) {
+		err = cxib_cmd_alloc_q_counter(commands_of(ibdev), &ibdev->ports[i].counter_set);
 		if (err) {
-			dealloc_sets(verbs, i);
+			dealloc_sets(ibdev, i);
 			return err;
 		}
 	}
@@ -137,47 +137,47 @@ static int alloc_sets(struct cxib_ibdev *verbs)
 
 /**
  * cxib_port_q_counter() - the counters of queue pairs of a port
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @port: number of the port; anything else: a queue pair that has none yet
  *
  * Return: number of the set; 0: there is none, and nothing is counted.
  */
-u8 cxib_port_q_counter(const struct cxib_ibdev *verbs, u32 port)
+u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port)
 {
-	if (!verbs->has_counters || !rdma_is_port_valid(&verbs->ib, port))
+	if (!ibdev->has_counters || !rdma_is_port_valid(&ibdev->ib, port))
 		return 0;
-	return verbs->ports[port - 1].counter_set;
+	return ibdev->ports[port - 1].counter_set;
 }
 
 /**
  * cxib_counters_create() - has the device count
- * @verbs: RDMA device; its ports are known
+ * @ibdev: RDMA device; its ports are known
  *
  * A device that has no counters, or refuses a set of them, does without. The RDMA
  * device is not registered yet.
  */
-int cxib_counters_create(struct cxib_ibdev *verbs)
+int cxib_counters_create(struct cxib_ibdev *ibdev)
 {
 	int err;
 
 	static_assert(ARRAY_SIZE(counters) <= CXIB_COUNTERS_MAX);
-	if (!verbs->hw->caps.max_qp_cnt)
+	if (!ibdev->hw->caps.max_qp_cnt)
 		return 0;
-	err = alloc_sets(verbs);
+	err = alloc_sets(ibdev);
 	if (err)
 		return cxib_command_optional(err);
-	verbs->has_counters = true;
-	describe(verbs);
-	ib_set_device_ops(&verbs->ib, &ops);
+	ibdev->has_counters = true;
+	describe(ibdev);
+	ib_set_device_ops(&ibdev->ib, &ops);
 	return 0;
 }
 
 /**
  * cxib_counters_destroy() - the reverse
- * @verbs: RDMA device without queue pairs
+ * @ibdev: RDMA device without queue pairs
  */
-void cxib_counters_destroy(struct cxib_ibdev *verbs)
+void cxib_counters_destroy(struct cxib_ibdev *ibdev)
 {
-	if (verbs->has_counters && !dealloc_sets(verbs, verbs->hw->caps.num_ports))
-		cxib_hw_set_fatal(verbs->hw);
+	if (ibdev->has_counters && !dealloc_sets(ibdev, ibdev->hw->caps.num_ports))
+		cxib_hw_set_fatal(ibdev->hw);
 }

@@ -118,15 +118,15 @@ static const struct ib_device_ops ops = {
 /* The users are to let go: everything that they have asked for fails from now on. */
 static void on_fatal(void *context)
 {
-	struct cxib_ibdev *verbs = context;
+	struct cxib_ibdev *ibdev = context;
 	struct ib_event event = {
-		.device = &verbs->ib,
+		.device = &ibdev->ib,
 		.element.port_num = 1,
 		.event = IB_EVENT_DEVICE_FATAL,
 	};
 
 	ib_dispatch_event(&event);
-	cxib_flush_later(verbs);
+	cxib_flush_later(ibdev);
 }
 
 static const struct cxib_event_ops event_handlers = {
@@ -142,14 +142,14 @@ static const struct cxib_event_ops event_handlers = {
  * The device may have an object that the driver does not know, and refuse to destroy a
  * parent because of it. The command has waited for the late output: cxib_creations_await().
  */
-static bool owes_answers(struct cxib_ibdev *verbs)
+static bool has_open_commands(struct cxib_ibdev *ibdev)
 {
-	return READ_ONCE(commands_of(verbs)->open);
+	return READ_ONCE(commands_of(ibdev)->open);
 }
 
 /**
  * cxib_end_in_device() - what becomes of an object whose end has failed
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @udata: not NULL if a program has asked for the end: it can be told
  * @err: how the command ended
  *
@@ -160,29 +160,30 @@ static bool owes_answers(struct cxib_ibdev *verbs)
  * Context: process context, may sleep.
  * Return: 0 when the memory of the object can be freed, otherwise @err.
  */
-int cxib_end_in_device(struct cxib_ibdev *verbs, const struct ib_udata *udata, int err)
+int cxib_end_in_device(struct cxib_ibdev *ibdev, const struct ib_udata *udata, int err)
 {
 	if (!err)
 		return 0;
-	if (udata && !cxib_command_queue_is_fatal(commands_of(verbs)) && !owes_answers(verbs)) {
-		ibdev_dbg(&verbs->ib, "the device does not let an object of a program end: error %d\n",
+	if (udata && !cxib_command_queue_is_fatal(commands_of(ibdev)) &&
+	    !has_open_commands(ibdev)) {
+		ibdev_dbg(&ibdev->ib, "the device does not let an object of a program end: error %d\n",
 			  err);
 		return err;
 	}
-	cxib_hw_set_fatal(verbs->hw);
-	cxib_hw_dma_off(verbs->hw);
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
 	return 0;
 }
 
-static void describe_identity(struct cxib_ibdev *verbs, struct ib_device_attr *attr)
+static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
-	const struct cxib_init_segment *firmware = &verbs->hw->firmware;
-	const struct pci_dev *pdev = to_pci_dev(verbs->hw->bus->dev);
+	const struct cxib_init_segment *firmware = &ibdev->hw->firmware;
+	const struct pci_dev *pdev = to_pci_dev(ibdev->hw->bus->dev);
 
 	attr->fw_ver = (u64)firmware->firmware_major << 32 | firmware->firmware_minor << 16 |
 		       firmware->firmware_subminor;
-	attr->sys_image_guid = cpu_to_be64(verbs->system_image_guid);
-	attr->vendor_id = verbs->hw->adapter.vendor_oui;
+	attr->sys_image_guid = cpu_to_be64(ibdev->system_image_guid);
+	attr->vendor_id = ibdev->hw->adapter.vendor_oui;
 	attr->vendor_part_id = pdev->device;
 	attr->hw_ver = pdev->revision;
 }
@@ -205,9 +206,9 @@ static bool has_masked_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
-static void describe_abilities(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
+static void describe_abilities(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN;
@@ -227,9 +228,9 @@ static void describe_abilities(const struct cxib_ibdev *verbs, struct ib_device_
 		attr->kernel_cap_flags |= IBK_BLOCK_MULTICAST_LOOPBACK;
 	if (caps->imaicl)
 		attr->kernel_cap_flags |= IBK_SG_GAPS_REG;
-	if (verbs->ib.local_dma_lkey)
+	if (ibdev->ib.local_dma_lkey)
 		attr->kernel_cap_flags |= IBK_LOCAL_DMA_LKEY;
-	if (verbs->hw->bus->is_virtual)
+	if (ibdev->hw->bus->is_virtual)
 		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->local_ca_ack_delay = caps->local_ca_ack_delay;
 	if (has_atomics(caps))
@@ -304,21 +305,21 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 
 int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 
 	*attr = (struct ib_device_attr){};
-	describe_identity(verbs, attr);
-	describe_abilities(verbs, attr);
-	describe_signatures(&verbs->hw->caps, attr);
-	describe_tag_matching(&verbs->hw->caps, &attr->tm_caps);
-	describe_limits(&verbs->hw->caps, attr);
-	cxib_describe_paging(verbs, attr);
+	describe_identity(ibdev, attr);
+	describe_abilities(ibdev, attr);
+	describe_signatures(&ibdev->hw->caps, attr);
+	describe_tag_matching(&ibdev->hw->caps, &attr->tm_caps);
+	describe_limits(&ibdev->hw->caps, attr);
+	cxib_describe_paging(ibdev, attr);
 	return 0;
 }
 
 int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	int err;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
@@ -326,7 +327,7 @@ int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *
 	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
 		return 0;
 	/* The subnet manager is told by a trap of the firmware's. */
-	err = cxib_cmd_set_node_desc(commands_of(verbs), change->node_desc);
+	err = cxib_cmd_set_node_desc(commands_of(ibdev), change->node_desc);
 	if (!err)
 		memcpy(ib->node_desc, change->node_desc, sizeof(ib->node_desc));
 	return err;
@@ -340,15 +341,15 @@ void cxib_get_dev_fw_str(struct ib_device *ib, char *text)
 		 firmware->firmware_minor, firmware->firmware_subminor);
 }
 
-static void describe(struct cxib_ibdev *verbs)
+static void describe(struct cxib_ibdev *ibdev)
 {
-	struct ib_device *ib = &verbs->ib;
+	struct ib_device *ib = &ibdev->ib;
 
 	ib->node_type = RDMA_NODE_IB_CA;
-	ib->phys_port_cnt = verbs->hw->caps.num_ports;
-	ib->num_comp_vectors = verbs->hw->completion_eq_count;
-	ib->use_cq_dim = verbs->hw->caps.cq_moderation;
-	ib->dev.parent = verbs->hw->bus->dev;
+	ib->phys_port_cnt = ibdev->hw->caps.num_ports;
+	ib->num_comp_vectors = ibdev->hw->completion_eq_count;
+	ib->use_cq_dim = ibdev->hw->caps.cq_moderation;
+	ib->dev.parent = ibdev->hw->bus->dev;
 	ib_set_device_ops(ib, &ops);
 }
 
@@ -356,61 +357,61 @@ static void describe(struct cxib_ibdev *verbs)
  * One key for the memory of all requests of the kernel. Devices that cannot read lists
  * with it get one from the RDMA core for each protection domain.
  */
-static int use_reserved_key(struct cxib_ibdev *verbs, u32 key)
+static int use_reserved_key(struct cxib_ibdev *ibdev, u32 key)
 {
 	/* It has a meaning of its own in lists of requests to receive. */
 	if (key == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
-		dev_err(verbs->hw->bus->dev,
+		dev_err(ibdev->hw->bus->dev,
 			"the device says that its reserved key is 0x%x, which ends lists\n", key);
 		return -EBADMSG;
 	}
-	verbs->ib.local_dma_lkey = key;
+	ibdev->ib.local_dma_lkey = key;
 	return 0;
 }
 
-static int learn_special_keys(struct cxib_ibdev *verbs)
+static int learn_special_keys(struct cxib_ibdev *ibdev)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	struct cxib_special_keys keys;
 	int err;
 
 	if (!caps->umr_ptr_rlky && !caps->dump_fill_mkey)
 		return 0;
-	err = cxib_cmd_query_special_contexts(commands_of(verbs), &keys);
+	err = cxib_cmd_query_special_contexts(commands_of(ibdev), &keys);
 	if (err)
 		return cxib_command_optional(err);
 	if (caps->dump_fill_mkey)
-		verbs->dump_fill_key = keys.dump_fill;
-	return caps->umr_ptr_rlky ? use_reserved_key(verbs, keys.reserved) : 0;
+		ibdev->dump_fill_key = keys.dump_fill;
+	return caps->umr_ptr_rlky ? use_reserved_key(ibdev, keys.resd_lkey) : 0;
 }
 
-static int learn(struct cxib_ibdev *verbs)
+static int learn(struct cxib_ibdev *ibdev)
 {
 	int err;
 
-	err = learn_special_keys(verbs);
+	err = learn_special_keys(ibdev);
 	if (err)
 		return err;
-	err = cxib_ports_create(verbs);
+	err = cxib_ports_create(ibdev);
 	if (err)
 		return err;
-	err = cxib_cmd_query_node_desc(commands_of(verbs), verbs->ib.node_desc);
+	err = cxib_cmd_query_node_desc(commands_of(ibdev), ibdev->ib.node_desc);
 	return cxib_command_optional(err);
 }
 
 /* A disk that waits may be where memory is reclaimed to, so this gets on without memory. */
-static int prepare_flushing(struct cxib_ibdev *verbs)
+static int prepare_flushing(struct cxib_ibdev *ibdev)
 {
-	verbs->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
-					   dev_name(verbs->hw->bus->dev));
-	return verbs->workqueue ? 0 : -ENOMEM;
+	ibdev->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+					   dev_name(ibdev->hw->bus->dev));
+	return ibdev->workqueue ? 0 : -ENOMEM;
 }
 
 /* Nobody posts any more, and the device tells no more of its end. */
-static void stop_flushing(struct cxib_ibdev *verbs)
+static void stop_flushing(struct cxib_ibdev *ibdev)
 {
-	cancel_delayed_work_sync(&verbs->fail_datagrams);
-	cancel_work_sync(&verbs->flush);
+	cancel_delayed_work_sync(&ibdev->fail_datagrams);
+	cancel_work_sync(&ibdev->flush);
 }
 
 /**
@@ -424,87 +425,87 @@ static void stop_flushing(struct cxib_ibdev *verbs)
  */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
 {
-	struct cxib_ibdev *verbs = ib_alloc_device(cxib_ibdev, ib);
+	struct cxib_ibdev *ibdev = ib_alloc_device(cxib_ibdev, ib);
 	int err;
 
-	if (!verbs) {
+	if (!ibdev) {
 		dev_err(hw->bus->dev, "no memory for an RDMA device\n");
 		return ERR_PTR(-ENOMEM);
 	}
-	verbs->hw = hw;
-	verbs->client = (struct cxib_hw_client){ &event_handlers, verbs };
-	xa_init_flags(&verbs->queue_pairs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&verbs->completion_queues, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&verbs->shared_queues, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&verbs->signed_regions, XA_FLAGS_LOCK_IRQ);
-	INIT_WORK(&verbs->flush, cxib_flush_cqs);
-	INIT_DELAYED_WORK(&verbs->fail_datagrams, cxib_flush_mads);
-	spin_lock_init(&verbs->flush_lock);
-	mutex_init(&verbs->xrc.lock);
-	mutex_init(&verbs->combining_lock);
-	cxib_umr_init(verbs);
-	cxib_odp_init(verbs);
-	describe(verbs);
-	verbs->user = user;
-	ib_set_device_ops(&verbs->ib, user->ops);
-	verbs->ib.driver_def = user->definitions;
+	ibdev->hw = hw;
+	ibdev->client = (struct cxib_hw_client){ &event_handlers, ibdev };
+	xa_init_flags(&ibdev->qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->cqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->srqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->sig_mrs, XA_FLAGS_LOCK_IRQ);
+	INIT_WORK(&ibdev->flush, cxib_flush_cqs);
+	INIT_DELAYED_WORK(&ibdev->fail_datagrams, cxib_flush_mads);
+	spin_lock_init(&ibdev->flush_lock);
+	mutex_init(&ibdev->xrc.lock);
+	mutex_init(&ibdev->combining_lock);
+	cxib_umr_init(ibdev);
+	cxib_odp_init(ibdev);
+	describe(ibdev);
+	ibdev->user = user;
+	ib_set_device_ops(&ibdev->ib, user->ops);
+	ibdev->ib.driver_def = user->definitions;
 
-	err = prepare_flushing(verbs);
+	err = prepare_flushing(ibdev);
 	if (err)
 		goto dealloc_device;
-	err = user->start(verbs);
+	err = user->start(ibdev);
 	if (err)
 		goto destroy_workqueue;
-	err = learn(verbs);
+	err = learn(ibdev);
 	if (err)
 		goto destroy_ports;
-	err = cxib_counters_create(verbs);
+	err = cxib_counters_create(ibdev);
 	if (err)
 		goto destroy_ports;
-	cxib_hw_set_client(hw, &verbs->client);
-	err = ib_register_device(&verbs->ib, "cxib%d", hw->bus->dev);
+	cxib_hw_set_client(hw, &ibdev->client);
+	err = ib_register_device(&ibdev->ib, "cxib%d", hw->bus->dev);
 	if (err)
 		goto unset_client;
-	return verbs;
+	return ibdev;
 
 unset_client:
 	cxib_hw_set_client(hw, NULL);
-	stop_flushing(verbs);
-	cxib_counters_destroy(verbs);
+	stop_flushing(ibdev);
+	cxib_counters_destroy(ibdev);
 destroy_ports:
-	cxib_ports_destroy(verbs);
-	cxib_quarantine_end(verbs);
-	user->stop(verbs);
+	cxib_ports_destroy(ibdev);
+	cxib_quarantine_end(ibdev);
+	user->stop(ibdev);
 destroy_workqueue:
-	destroy_workqueue(verbs->workqueue);
+	destroy_workqueue(ibdev->workqueue);
 dealloc_device:
-	ib_dealloc_device(&verbs->ib);
+	ib_dealloc_device(&ibdev->ib);
 	dev_err(hw->bus->dev, "cannot register an RDMA device: error %d\n", err);
 	return ERR_PTR(err);
 }
 
 /**
  * cxib_verbs_unregister() - takes the RDMA device away from all its users
- * @verbs: the RDMA device; freed
+ * @ibdev: the RDMA device; freed
  *
  * Context: process context, may sleep.
  */
-void cxib_verbs_unregister(struct cxib_ibdev *verbs)
+void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 {
 	/* Programs may have parents of what the device has made without saying so. */
-	cxib_quarantine_end(verbs);
-	ib_unregister_device(&verbs->ib);
-	cxib_odp_destroy(verbs);
-	cxib_umr_destroy(verbs);
-	cxib_hw_set_client(verbs->hw, NULL);
-	stop_flushing(verbs);
-	cxib_xrc_destroy(verbs);
-	cxib_counters_destroy(verbs);
-	cxib_ports_destroy(verbs);
-	cxib_quarantine_end(verbs);
-	verbs->user->stop(verbs);
-	destroy_workqueue(verbs->workqueue);
-	WARN_ON(!xa_empty(&verbs->queue_pairs) || !xa_empty(&verbs->completion_queues) ||
-		!xa_empty(&verbs->shared_queues) || !xa_empty(&verbs->signed_regions));
-	ib_dealloc_device(&verbs->ib);
+	cxib_quarantine_end(ibdev);
+	ib_unregister_device(&ibdev->ib);
+	cxib_odp_destroy(ibdev);
+	cxib_umr_destroy(ibdev);
+	cxib_hw_set_client(ibdev->hw, NULL);
+	stop_flushing(ibdev);
+	cxib_xrc_destroy(ibdev);
+	cxib_counters_destroy(ibdev);
+	cxib_ports_destroy(ibdev);
+	cxib_quarantine_end(ibdev);
+	ibdev->user->stop(ibdev);
+	destroy_workqueue(ibdev->workqueue);
+	WARN_ON(!xa_empty(&ibdev->qps) || !xa_empty(&ibdev->cqs) ||
+		!xa_empty(&ibdev->srqs) || !xa_empty(&ibdev->sig_mrs));
+	ib_dealloc_device(&ibdev->ib);
 }

@@ -7,20 +7,20 @@
 
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
 	struct mlx5_ib_alloc_pd_resp response;
 	int err;
 
 	mutex_init(&pd->key_lock);
-	err = cxib_cmd_alloc_pd(commands_of(verbs), pd->uid, &pd->number);
+	err = cxib_cmd_alloc_pd(commands_of(ibdev), pd->uid, &pd->pdn);
 	if (err || !udata)
 		return err;
-	response.pdn = pd->number;
+	response.pdn = pd->pdn;
 	err = ib_copy_to_udata(udata, &response, min(sizeof(response), udata->outlen));
 	if (err)
-		cxib_end_in_device(verbs, NULL,
-				   cxib_cmd_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
+		cxib_end_in_device(ibdev, NULL,
+				   cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
 	return err;
 }
 
@@ -39,9 +39,9 @@ int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
  */
 int cxib_pd_create_dma_mkey(struct ib_pd *ib)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
-		.pd = to_pd(ib)->number,
+		.pd = to_pd(ib)->pdn,
 		.local_write = true,
 	};
 	struct cxib_pd *pd = to_pd(ib);
@@ -51,24 +51,24 @@ int cxib_pd_create_dma_mkey(struct ib_pd *ib)
 	if (pd->has_key)
 		return 0;
 	/* Without the reserved key the RDMA core has made one. */
-	if (!verbs->ib.local_dma_lkey) {
+	if (!ibdev->ib.local_dma_lkey) {
 		pd->key = ib->local_dma_lkey;
 		return 0;
 	}
-	params.variant = cxib_next_mkey_variant(verbs);
-	err = cxib_cmd_create_mkey(commands_of(verbs), &params, &pd->key);
+	params.variant = cxib_next_mkey_variant(ibdev);
+	err = cxib_cmd_create_mkey(commands_of(ibdev), &params, &pd->key);
 	pd->has_key = !err;
 	return err;
 }
 
 int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_pd *pd = to_pd(ib);
 
 	if (pd->has_key)
-		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), pd->key));
+		cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key));
 	pd->has_key = false;
-	return cxib_end_in_device(verbs, udata,
-				  cxib_cmd_dealloc_pd(commands_of(verbs), pd->uid, pd->number));
+	return cxib_end_in_device(ibdev, udata,
+				  cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
 }

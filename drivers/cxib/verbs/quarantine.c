@@ -13,29 +13,29 @@
 /**
  * struct memory - memory of a program, or of a queue of the kernel
  * @kept: in the list of the command queue
- * @verbs: RDMA device; cxib_quarantine_end() frees the memory before it goes
+ * @ibdev: RDMA device; cxib_quarantine_end() frees the memory before it goes
  * @umem: memory of a program; or NULL
  * @buffer: ring of a queue; no pages: there is none
- * @record: its doorbell record; NULL as @words: there is none
+ * @dbr: its doorbell record; NULL as @words: there is none
  */
 struct memory {
 	struct cxib_kept kept;
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	struct ib_umem *umem;
 	struct cxib_buffer buffer;
-	struct cxib_dbr record;
+	struct cxib_dbr dbr;
 };
 
 static void let_go(const struct memory *memory)
 {
 	struct cxib_buffer buffer = memory->buffer;
-	struct cxib_dbr record = memory->record;
+	struct cxib_dbr record = memory->dbr;
 
 	ib_umem_release(memory->umem);
 	if (record.words)
-		cxib_dbr_free(memory->verbs->hw, &record);
+		cxib_dbr_free(memory->ibdev->hw, &record);
 	if (buffer.pages)
-		cxib_buffer_destroy(&buffer, memory->verbs->hw->bus->dev);
+		cxib_buffer_destroy(&buffer, memory->ibdev->hw->bus->dev);
 }
 
 static void free_kept(struct cxib_kept *kept)
@@ -48,74 +48,74 @@ static void free_kept(struct cxib_kept *kept)
 
 /**
  * cxib_may_come_true() - whether the device may carry out a command although it has failed
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @err: how the command has ended
  */
-bool cxib_may_come_true(struct cxib_ibdev *verbs, int err)
+bool cxib_may_come_true(struct cxib_ibdev *ibdev, int err)
 {
 	return err && (!cxib_command_is_refusal(err) ||
-		       cxib_command_queue_is_fatal(commands_of(verbs)));
+		       cxib_command_queue_is_fatal(commands_of(ibdev)));
 }
 
 static void release(const struct memory *memory, int err)
 {
 	struct memory *copy;
 
-	if (!cxib_may_come_true(memory->verbs, err)) {
+	if (!cxib_may_come_true(memory->ibdev, err)) {
 		let_go(memory);
 		return;
 	}
 	copy = kmemdup(memory, sizeof(*memory), GFP_KERNEL | __GFP_NOFAIL);
 	copy->kept.free = free_kept;
-	cxib_creations_keep(commands_of(memory->verbs), &copy->kept);
+	cxib_creations_keep(commands_of(memory->ibdev), &copy->kept);
 }
 
 /**
  * cxib_release_umem() - lets go of memory of a program, unless the device may use it
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @umem: the memory; goes over. NULL: none
  * @err: how the command has ended that told the device of it; 0: it has ended its use
  *
  * Context: process context, may sleep.
  */
-void cxib_release_umem(struct cxib_ibdev *verbs, struct ib_umem *umem, int err)
+void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err)
 {
 	if (umem)
-		release(&(struct memory){ .verbs = verbs, .umem = umem }, err);
+		release(&(struct memory){ .ibdev = ibdev, .umem = umem }, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
 
 /**
  * cxib_free_queue_memory() - frees memory of a queue of the kernel, unless the device may use it
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @buffer: its ring; goes over
  * @record: its doorbell record; goes over
  * @err: how the command has ended that told the device of it; 0: it has ended its use
  *
  * Context: process context, may sleep.
  */
-void cxib_free_queue_memory(struct cxib_ibdev *verbs, struct cxib_buffer *buffer,
+void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
 			    struct cxib_dbr *record, int err)
 {
-	release(&(struct memory){ .verbs = verbs, .buffer = *buffer, .record = *record }, err);
+	release(&(struct memory){ .ibdev = ibdev, .buffer = *buffer, .dbr = *record }, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
 
 /**
  * cxib_quarantine_end() - frees what is kept
- * @verbs: RDMA device without users
+ * @ibdev: RDMA device without users
  *
  * A device that may have an object that the driver does not know loses its access to memory
  * first, and is reset at the end.
  *
  * Context: process context, may sleep.
  */
-void cxib_quarantine_end(struct cxib_ibdev *verbs)
+void cxib_quarantine_end(struct cxib_ibdev *ibdev)
 {
-	if (!cxib_creations_are_open(commands_of(verbs)))
+	if (!cxib_creations_are_open(commands_of(ibdev)))
 		return;
-	cxib_hw_set_fatal(verbs->hw);
-	cxib_hw_dma_off(verbs->hw);
-	cxib_creations_free(commands_of(verbs));
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
+	cxib_creations_free(commands_of(ibdev));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_quarantine_end);

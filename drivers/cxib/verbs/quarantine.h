@@ -15,10 +15,10 @@ struct cxib_dbr;
 struct cxib_ibdev;
 struct ib_umem;
 
-bool cxib_may_come_true(struct cxib_ibdev *verbs, int err);
-void cxib_release_umem(struct cxib_ibdev *verbs, struct ib_umem *umem, int err);
-void cxib_free_queue_memory(struct cxib_ibdev *verbs, struct cxib_buffer *buffer,
+bool cxib_may_come_true(struct cxib_ibdev *ibdev, int err);
+void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err);
+void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
 			    struct cxib_dbr *record, int err);
-void cxib_quarantine_end(struct cxib_ibdev *verbs);
+void cxib_quarantine_end(struct cxib_ibdev *ibdev);
 
 #endif

@@ -33,10 +33,10 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 {
 	const struct cxib_cq *cq = to_cq(ib);
 	const struct detail details[] = {
-		{ "number", cq->number },
+		{ "number", cq->cqn },
 		{ "entries", BIT(cq->log_size) },
-		{ "consumer", READ_ONCE(cq->consumer) },
-		{ "events", READ_ONCE(cq->arm_sequence) },
+		{ "consumer", READ_ONCE(cq->cons_index) },
+		{ "events", READ_ONCE(cq->arm_sn) },
 		{ "eqn", cq->eq->eqn },
 	};
 
@@ -47,13 +47,13 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
 	const struct cxib_qp *qp = to_qp(ib);
 	const struct detail details[] = {
-		{ "number", qp->number },
-		{ "send_blocks", qp->has_sends ? BIT(qp->sends.log_size) : 0 },
-		{ "send_produced", READ_ONCE(qp->sends.produced) },
-		{ "send_consumed", READ_ONCE(qp->sends.consumed) },
-		{ "receive_requests", qp->has_receives ? BIT(qp->receives.log_size) : 0 },
-		{ "receive_produced", READ_ONCE(qp->receives.produced) },
-		{ "receive_consumed", READ_ONCE(qp->receives.consumed) },
+		{ "number", qp->qpn },
+		{ "send_blocks", qp->has_sq ? BIT(qp->sq.log_size) : 0 },
+		{ "send_produced", READ_ONCE(qp->sq.prod_index) },
+		{ "send_consumed", READ_ONCE(qp->sq.cons_index) },
+		{ "receive_requests", qp->has_rq ? BIT(qp->rq.log_size) : 0 },
+		{ "receive_produced", READ_ONCE(qp->rq.prod_index) },
+		{ "receive_consumed", READ_ONCE(qp->rq.cons_index) },
 	};
 
 	return put(message, details, ARRAY_SIZE(details));
@@ -63,20 +63,20 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib)
 {
 	const struct cxib_mr *mr = to_mr(ib);
-	struct cxib_odp_mr *paged;
+	struct cxib_odp_mr *odp_mr;
 	struct nlattr *table;
 
 	if (ib->type == IB_MR_TYPE_INTEGRITY || !mr->umem || !mr->umem->is_odp)
 		return 0;
-	paged = to_paged_mr(ib);
+	odp_mr = to_odp_mr(ib);
 	table = nla_nest_start(message, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	if (!table)
 		return -EMSGSIZE;
-	if (rdma_nl_stat_hwcounter_entry(message, "page_faults", atomic64_read(&paged->faults)) ||
+	if (rdma_nl_stat_hwcounter_entry(message, "page_faults", atomic64_read(&odp_mr->faults)) ||
 	    rdma_nl_stat_hwcounter_entry(message, "page_invalidations",
-					 atomic64_read(&paged->invalidations)) ||
+					 atomic64_read(&odp_mr->invalidations)) ||
 	    rdma_nl_stat_hwcounter_entry(message, "page_prefetch",
-					 atomic64_read(&paged->prefetches))) {
+					 atomic64_read(&odp_mr->prefetches))) {
 		nla_nest_cancel(message, table);
 		return -EMSGSIZE;
 	}

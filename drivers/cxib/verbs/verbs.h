@@ -79,7 +79,7 @@ struct cxib_user_interface;
  * @cqn: completion queue that gets nothing
  * @srqn: shared receive queue that gets nothing, in @xrcd
  * @buffer: memory of both queues
- * @records: their doorbell records
+ * @dbrs: their doorbell records
  */
 struct cxib_xrc {
 	struct mutex lock; /* see above */
@@ -89,7 +89,7 @@ struct cxib_xrc {
 	u32 cqn;
 	u32 srqn;
 	struct cxib_buffer buffer;
-	struct cxib_dbr records[2];
+	struct cxib_dbr dbrs[2];
 };
 
 /* Whether requests can be written into doorbell registers. */
@@ -150,7 +150,7 @@ struct cxib_umr {
  * @regions: struct cxib_odp_mr by index of its keys, those of parts among them. A
  *	region without its first key here is going
  * @faults: faults that wait for a worker, or have one
- * @room: woken when @faults has become less
+ * @fault_done: woken when @faults has become less
  * @prefetches: prefetches that are queued or carried out
  */
 struct cxib_odp {
@@ -158,7 +158,7 @@ struct cxib_odp {
 	struct workqueue_struct *workqueue;
 	struct xarray regions;
 	atomic_t faults;
-	wait_queue_head_t room;
+	wait_queue_head_t fault_done;
 	atomic_t prefetches;
 };
 
@@ -174,10 +174,10 @@ struct cxib_odp {
  * @counter_count: their number
  * @key_variant: lower 8 bits of the next memory key
  * @dump_fill_key: memory key that discards writes and reads as zeros, for programs; 0: none
- * @queue_pairs: struct cxib_qp by number; read in interrupts
- * @completion_queues: struct cxib_cq by number; read in interrupts
- * @shared_queues: struct cxib_srq by number
- * @signed_regions: struct cxib_sig_mr by index of its key; read in interrupts
+ * @qps: struct cxib_qp by number; read in interrupts
+ * @cqs: struct cxib_cq by number; read in interrupts
+ * @srqs: struct cxib_srq by number
+ * @sig_mrs: struct cxib_sig_mr by index of its key; read in interrupts
  * @user: what programs need
  * @workqueue: for what follows; it gets on without memory
  * @flush: has the users of all completion queues look into them
@@ -205,10 +205,10 @@ struct cxib_ibdev {
 	unsigned int counter_count;
 	atomic_t key_variant;
 	u32 dump_fill_key;
-	struct xarray queue_pairs;
-	struct xarray completion_queues;
-	struct xarray shared_queues;
-	struct xarray signed_regions;
+	struct xarray qps;
+	struct xarray cqs;
+	struct xarray srqs;
+	struct xarray sig_mrs;
 	const struct cxib_user_interface *user;
 	struct workqueue_struct *workqueue;
 	struct work_struct flush;
@@ -239,11 +239,11 @@ struct cxib_dbr_page;
 /**
  * struct cxib_rq_entry - what the driver knows of a request to receive
  * @wr_id: what the poster calls it
- * @room: bytes that a message may have
+ * @length: bytes that a message may have
  */
 struct cxib_rq_entry {
 	u64 wr_id;
-	u64 room;
+	u64 length;
 };
 
 /**
@@ -266,7 +266,7 @@ struct cxib_user_queue {
 /**
  * struct cxib_pd - a protection domain
  * @ib: as the RDMA core sees it
- * @number: as the device sees it
+ * @pdn: as the device sees it
  * @uid: user context of the program that it belongs to; 0: the kernel's
  * @key_lock: protects @key and @has_key while it is made
  * @key: of all memory, see cxib_pd_create_dma_mkey()
@@ -274,7 +274,7 @@ struct cxib_user_queue {
  */
 struct cxib_pd {
 	struct ib_pd ib;
-	u32 number;
+	u32 pdn;
 	u16 uid;
 	struct mutex key_lock; /* see above */
 	u32 key;
@@ -296,11 +296,11 @@ struct cxib_ah {
 /**
  * struct cxib_xrcd - an XRC domain
  * @ib: as the RDMA core sees it
- * @number: as the device sees it
+ * @xrcdn: as the device sees it
  */
 struct cxib_xrcd {
 	struct ib_xrcd ib;
-	u32 number;
+	u32 xrcdn;
 };
 
 /**
@@ -318,13 +318,13 @@ struct cxib_mw {
  * @umem_error: how the creation of another key for @umem has failed; 0: it has not
  * @umem_in_doubt: pages that the key may stand for, too, since a change of it failed; or NULL
  * @access: IB_ACCESS_… of a program's region
- * @list: entries of a region that requests register; NULL for others
- * @list_dma: the same as the device sees it
+ * @descs: entries of a region that requests register; NULL for others
+ * @desc_map: the same as the device sees it
  * @list_size: bytes that it takes
- * @entry_size: bytes of an entry
- * @entry_most: entries that it has room for
- * @entry_count: entries that are filled
- * @list_octwords: what the device reads of them
+ * @desc_size: bytes of an entry
+ * @max_descs: entries that it has room for
+ * @ndescs: entries that are filled
+ * @xlt_octowords: what the device reads of them
  * @log_page_size: log2 of the bytes of a page, when they are filled
  * @is_indirect: entries are pieces of any length, not pages
  */
@@ -334,13 +334,13 @@ struct cxib_mr {
 	struct ib_umem *umem_in_doubt;
 	int umem_error;
 	u32 access;
-	void *list;
-	dma_addr_t list_dma;
+	void *descs;
+	dma_addr_t desc_map;
 	size_t list_size;
-	unsigned int entry_size;
-	unsigned int entry_most;
-	unsigned int entry_count;
-	u32 list_octwords;
+	unsigned int desc_size;
+	unsigned int max_descs;
+	unsigned int ndescs;
+	u32 xlt_octowords;
 	u8 log_page_size;
 	bool is_indirect;
 };
@@ -370,18 +370,18 @@ static inline struct cxib_mr *to_mr(struct ib_mr *ib)
 	return container_of(ib, struct cxib_mr, ib);
 }
 
-static inline struct cxib_command_queue *commands_of(struct cxib_ibdev *verbs)
+static inline struct cxib_command_queue *commands_of(struct cxib_ibdev *ibdev)
 {
-	return &verbs->hw->commands;
+	return &ibdev->hw->commands;
 }
 
 /*
  * The device was given up, and cannot access memory any more: only then may its
  * requests be flushed, for who gets them back uses their memory again.
  */
-static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *verbs)
+static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *ibdev)
 {
-	return unlikely(cxib_hw_is_dma_off(verbs->hw));
+	return unlikely(cxib_hw_is_dma_off(ibdev->hw));
 }
 
 /*
@@ -395,10 +395,10 @@ static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *verbs)
  * For who has posted, or waits, and the device does nothing about it. Memory may be
  * reclaimed by way of a disk that waits, so this must get on without memory.
  */
-static inline void cxib_flush_later(struct cxib_ibdev *verbs)
+static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
 {
-	queue_work(verbs->workqueue, &verbs->flush);
-	queue_delayed_work(verbs->workqueue, &verbs->fail_datagrams, CXIB_MAD_FLUSH_DELAY);
+	queue_work(ibdev->workqueue, &ibdev->flush);
+	queue_delayed_work(ibdev->workqueue, &ibdev->fail_datagrams, CXIB_MAD_FLUSH_DELAY);
 }
 
 static inline void cxib_reference_init(struct cxib_reference *reference)
@@ -431,22 +431,23 @@ static inline void cxib_reference_end(struct cxib_reference *reference)
 struct cxib_user_interface {
 	const struct ib_device_ops *ops;
 	const struct uapi_definition *definitions;
-	int (*start)(struct cxib_ibdev *verbs);
-	void (*stop)(struct cxib_ibdev *verbs);
+	int (*start)(struct cxib_ibdev *ibdev);
+	void (*stop)(struct cxib_ibdev *ibdev);
 };
 
 /* device.c */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user);
-void cxib_verbs_unregister(struct cxib_ibdev *verbs);
-int cxib_end_in_device(struct cxib_ibdev *verbs, const struct ib_udata *udata, int err);
-int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata);
+void cxib_verbs_unregister(struct cxib_ibdev *ibdev);
+int cxib_end_in_device(struct cxib_ibdev *ibdev, const struct ib_udata *udata, int err);
+int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr,
+			  struct ib_udata *udata);
 int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *change);
 void cxib_get_dev_fw_str(struct ib_device *ib, char *text);
 
 /* port.c */
-int cxib_ports_create(struct cxib_ibdev *verbs);
-void cxib_ports_destroy(struct cxib_ibdev *verbs);
+int cxib_ports_create(struct cxib_ibdev *ibdev);
+void cxib_ports_destroy(struct cxib_ibdev *ibdev);
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change);
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr);
 int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change);
@@ -457,13 +458,13 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey);
 
 /* mad.c */
 int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
-		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
-		    size_t *out_size, u16 *out_pkey_index);
+		     const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+		     size_t *out_size, u16 *out_pkey_index);
 
 /* counters.c */
-int cxib_counters_create(struct cxib_ibdev *verbs);
-void cxib_counters_destroy(struct cxib_ibdev *verbs);
-u8 cxib_port_q_counter(const struct cxib_ibdev *verbs, u32 port);
+int cxib_counters_create(struct cxib_ibdev *ibdev);
+void cxib_counters_destroy(struct cxib_ibdev *ibdev);
+u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port);
 
 /* pd.c */
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata);
@@ -487,23 +488,23 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate);
 /* mr.c */
 struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access);
 struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				    int access, struct ib_udata *udata);
+			       int access, struct ib_udata *udata);
 struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
-				      u64 address, int access, struct ib_pd *pd,
-				      struct ib_udata *udata);
+				 u64 address, int access, struct ib_pd *pd,
+				 struct ib_udata *udata);
 #ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
 struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-					  int fd, int access, struct ib_udata *udata);
+				      int fd, int access, struct ib_udata *udata);
 #else
 struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-					  int fd, int access, struct uverbs_attr_bundle *attrs);
+				      int fd, int access, struct uverbs_attr_bundle *attrs);
 #endif
 struct ib_mr *cxib_reg_memic_mr(struct ib_pd *ib, u64 start, u64 length, int access);
-struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most);
+struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max);
 int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsigned int *offset);
 int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
 int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
-u8 cxib_next_mkey_variant(struct cxib_ibdev *verbs);
+u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev);
 int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr);
 void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr);
 void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count);
@@ -515,10 +516,10 @@ int cxib_dealloc_mw(struct ib_mw *ib);
 /* xrcd.c */
 int cxib_alloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
 int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata);
-int cxib_xrc_init(struct cxib_ibdev *verbs);
-void cxib_xrc_destroy(struct cxib_ibdev *verbs);
+int cxib_xrc_init(struct cxib_ibdev *ibdev);
+void cxib_xrc_destroy(struct cxib_ibdev *ibdev);
 
 /* write_combining.c */
-bool cxib_wc_supported(struct cxib_ibdev *verbs);
+bool cxib_wc_supported(struct cxib_ibdev *ibdev);
 
 #endif

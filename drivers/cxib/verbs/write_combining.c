@@ -34,33 +34,33 @@
 #define LIMIT_MS	5000
 
 /* Word of a queue pair's doorbell record. */
-#define RECORD_SENDS	1
+#define SND_DBR	1
 
 #define LOG_MESSAGE	12
 
 /* The parts of the trial's memory, a page each. */
-enum { CQ_PART, SENDS_PART, PARTS };
+enum { CQ_PART, SQ_OFFSET, PARTS };
 
 /**
  * struct trial - what a trial has
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @uar: number of its page of doorbells
  * @doorbells: the page, writes to which are combined if they can be
  * @register_offset: where on it the next request goes: the two buffers of a
  *	register take turns
  * @buffer: memory of its queues
- * @records: their doorbell records
+ * @dbrs: their doorbell records
  * @pd: number of its protection domain
  * @cqn: number of its completion queue
  * @qpn: number of its queue pair
  */
 struct trial {
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	u32 uar;
 	void __iomem *doorbells;
 	u32 register_offset;
 	struct cxib_buffer buffer;
-	struct cxib_dbr records[PARTS];
+	struct cxib_dbr dbrs[PARTS];
 	u32 pd;
 	u32 cqn;
 	u32 qpn;
@@ -74,7 +74,7 @@ union block {
 
 static u32 register_buffer_size(const struct trial *trial)
 {
-	return BIT(trial->verbs->hw->caps.log_bf_reg_size) / 2;
+	return BIT(trial->ibdev->hw->caps.log_bf_reg_size) / 2;
 }
 
 static bool device_takes_requests(const struct cxib_device_caps *caps)
@@ -92,42 +92,42 @@ static struct cxib_buffer part(const struct trial *trial, unsigned int page)
 
 static int make_doorbells(struct trial *trial)
 {
-	struct cxib_ibdev *verbs = trial->verbs;
+	struct cxib_ibdev *ibdev = trial->ibdev;
 	int err;
 
-	err = cxib_cmd_alloc_uar(commands_of(verbs), 0, &trial->uar);
+	err = cxib_cmd_alloc_uar(commands_of(ibdev), 0, &trial->uar);
 	if (err)
 		return err;
 	trial->register_offset = HW_UAR_OFFSET_BLUE_FLAME;
-	trial->doorbells = ioremap_wc(cxib_uar_address(verbs->hw->bus, trial->uar),
+	trial->doorbells = ioremap_wc(cxib_uar_address(ibdev->hw->bus, trial->uar),
 				      CXIB_UAR_SIZE);
 	if (trial->doorbells)
 		return 0;
-	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_uar(commands_of(verbs), 0, trial->uar));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
 	return -ENOMEM;
 }
 
 static void free_doorbells(struct trial *trial)
 {
-	struct cxib_ibdev *verbs = trial->verbs;
+	struct cxib_ibdev *ibdev = trial->ibdev;
 
 	iounmap(trial->doorbells);
-	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_uar(commands_of(verbs), 0, trial->uar));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_uar(commands_of(ibdev), 0, trial->uar));
 }
 
 static int make_memory(struct trial *trial)
 {
-	struct cxib_hw *hw = trial->verbs->hw;
+	struct cxib_hw *hw = trial->ibdev->hw;
 	struct cxib_buffer completions;
 	int err;
 
 	err = cxib_buffer_create(&trial->buffer, hw->bus->dev, PARTS * PAGE_SIZE);
 	if (err)
 		return err;
-	err = cxib_dbr_alloc(hw, &trial->records[CQ_PART]);
+	err = cxib_dbr_alloc(hw, &trial->dbrs[CQ_PART]);
 	if (err)
 		goto destroy_buffer;
-	err = cxib_dbr_alloc(hw, &trial->records[SENDS_PART]);
+	err = cxib_dbr_alloc(hw, &trial->dbrs[SQ_OFFSET]);
 	if (err)
 		goto destroy_record;
 	completions = part(trial, CQ_PART);
@@ -135,7 +135,7 @@ static int make_memory(struct trial *trial)
 	return 0;
 
 destroy_record:
-	cxib_dbr_free(hw, &trial->records[CQ_PART]);
+	cxib_dbr_free(hw, &trial->dbrs[CQ_PART]);
 destroy_buffer:
 	cxib_buffer_destroy(&trial->buffer, hw->bus->dev);
 	return err;
@@ -146,20 +146,20 @@ static void free_memory(struct trial *trial, int err)
 {
 	struct cxib_buffer none = {};
 
-	cxib_free_queue_memory(trial->verbs, &none, &trial->records[SENDS_PART], err);
-	cxib_free_queue_memory(trial->verbs, &trial->buffer, &trial->records[CQ_PART], err);
+	cxib_free_queue_memory(trial->ibdev, &none, &trial->dbrs[SQ_OFFSET], err);
+	cxib_free_queue_memory(trial->ibdev, &trial->buffer, &trial->dbrs[CQ_PART], err);
 }
 
 static int create_cq(struct trial *trial)
 {
 	const struct cxib_buffer buffer = part(trial, CQ_PART);
-	struct cxib_hw *hw = trial->verbs->hw;
+	struct cxib_hw *hw = trial->ibdev->hw;
 	const struct cxib_cq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_REQUESTS,
-		.uar = hw->uar,
-		.eqn = hw->completion_eqs[0].eqn,
-		.record = trial->records[CQ_PART].dma,
+		.uar = hw->uar_index,
+		.eqn = hw->comp_eqs[0].eqn,
+		.dbr = trial->dbrs[CQ_PART].dma,
 	};
 
 	return cxib_cmd_create_cq(&hw->commands, &params, &trial->cqn);
@@ -167,7 +167,7 @@ static int create_cq(struct trial *trial)
 
 static int create_qp(struct trial *trial)
 {
-	const struct cxib_buffer buffer = part(trial, SENDS_PART);
+	const struct cxib_buffer buffer = part(trial, SQ_OFFSET);
 	struct hw_qpc context = {};
 
 	hw_qpc_set_st(&context, HW_QP_SERVICE_TYPE_UD);
@@ -179,8 +179,8 @@ static int create_qp(struct trial *trial)
 	hw_qpc_set_rq_type(&context, HW_QP_RQ_TYPE_ZERO_LEN_RQ);
 	hw_qpc_set_cqn_snd(&context, trial->cqn);
 	hw_qpc_set_cqn_rcv(&context, trial->cqn);
-	hw_qpc_set_dbr_addr(&context, trial->records[SENDS_PART].dma);
-	return cxib_cmd_create_qp(commands_of(trial->verbs), 0, &context, &buffer, &trial->qpn);
+	hw_qpc_set_dbr_addr(&context, trial->dbrs[SQ_OFFSET].dma);
+	return cxib_cmd_create_qp(commands_of(trial->ibdev), 0, &context, &buffer, &trial->qpn);
 }
 
 static int change_state(const struct trial *trial, u16 opcode)
@@ -192,7 +192,7 @@ static int change_state(const struct trial *trial, u16 opcode)
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
 	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
-	return cxib_cmd_modify_qp(commands_of(trial->verbs), &transition);
+	return cxib_cmd_modify_qp(commands_of(trial->ibdev), &transition);
 }
 
 static int get_ready(const struct trial *trial)
@@ -205,16 +205,16 @@ static int get_ready(const struct trial *trial)
 /* In reset first: then the device does nothing about it any more. */
 static void destroy_qp(struct trial *trial)
 {
-	struct cxib_command_queue *commands = commands_of(trial->verbs);
+	struct cxib_command_queue *commands = commands_of(trial->ibdev);
 
-	cxib_end_in_device(trial->verbs, NULL, cxib_cmd_2rst_qp(commands, 0, trial->qpn));
-	cxib_end_in_device(trial->verbs, NULL, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
+	cxib_end_in_device(trial->ibdev, NULL, cxib_cmd_2rst_qp(commands, 0, trial->qpn));
+	cxib_end_in_device(trial->ibdev, NULL, cxib_cmd_destroy_qp(commands, 0, trial->qpn));
 }
 
 static int make_queues(struct trial *trial)
 {
-	struct cxib_ibdev *verbs = trial->verbs;
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_ibdev *ibdev = trial->ibdev;
+	struct cxib_command_queue *commands = commands_of(ibdev);
 	int err;
 
 	err = cxib_cmd_alloc_pd(commands, 0, &trial->pd);
@@ -234,20 +234,20 @@ static int make_queues(struct trial *trial)
 destroy_qp:
 	destroy_qp(trial);
 destroy_cq:
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
 dealloc_pd:
-	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 	return err;
 }
 
 static void destroy_queues(struct trial *trial)
 {
-	struct cxib_ibdev *verbs = trial->verbs;
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_ibdev *ibdev = trial->ibdev;
+	struct cxib_command_queue *commands = commands_of(ibdev);
 
 	destroy_qp(trial);
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
-	cxib_end_in_device(verbs, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, trial->cqn));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, trial->pd));
 }
 
 static int make(struct trial *trial)
@@ -290,15 +290,15 @@ static void write_nop(const struct trial *trial, struct hw_wqe_ctrl_seg *control
 
 static void post(struct trial *trial, u16 index)
 {
-	const struct cxib_buffer sends = part(trial, SENDS_PART);
+	const struct cxib_buffer sq = part(trial, SQ_OFFSET);
 	union block block = {};
 
-	write_nop(trial, cxib_buffer_at(&sends, index * sizeof(block)), index,
+	write_nop(trial, cxib_buffer_at(&sq, index * sizeof(block)), index,
 		  index == LAST ? HW_COMPLETION_MODE_CQ_UPDATE : HW_COMPLETION_MODE_ONLY_ERROR);
 	write_nop(trial, &block.control, index, HW_COMPLETION_MODE_CQ_UPDATE);
 	/* A device that reads the record finds the request in memory. */
 	dma_wmb();
-	WRITE_ONCE(trial->records[SENDS_PART].words[RECORD_SENDS], cpu_to_be32(index + 1));
+	WRITE_ONCE(trial->dbrs[SQ_OFFSET].words[SND_DBR], cpu_to_be32(index + 1));
 	/* A device that sees the register written finds the record. */
 	wmb();
 	__iowrite64_copy(trial->doorbells + trial->register_offset, block.words,
@@ -326,7 +326,7 @@ static bool await_completion(const struct trial *trial, u32 number, unsigned lon
 			     struct hw_cqe64 *copy)
 {
 	while (!read_completion(trial, number, copy)) {
-		if (time_after(jiffies, deadline) || cxib_verbs_dma_off(trial->verbs))
+		if (time_after(jiffies, deadline) || cxib_verbs_dma_off(trial->ibdev))
 			return false;
 		usleep_range(20, 100);
 	}
@@ -353,7 +353,7 @@ static int count_taken(const struct trial *trial)
 
 static enum cxib_write_combining try_requests(struct trial *trial)
 {
-	struct ib_device *ib = &trial->verbs->ib;
+	struct ib_device *ib = &trial->ibdev->ib;
 	int taken;
 	u16 i;
 
@@ -369,17 +369,17 @@ static enum cxib_write_combining try_requests(struct trial *trial)
 	return taken > 0 ? CXIB_WC_SUPPORTED : CXIB_WC_UNSUPPORTED;
 }
 
-static enum cxib_write_combining try(struct cxib_ibdev *verbs)
+static enum cxib_write_combining try(struct cxib_ibdev *ibdev)
 {
-	struct trial trial = { .verbs = verbs };
+	struct trial trial = { .ibdev = ibdev };
 	enum cxib_write_combining result;
 	int err;
 
-	if (!arch_can_pci_mmap_wc() || !device_takes_requests(&verbs->hw->caps))
+	if (!arch_can_pci_mmap_wc() || !device_takes_requests(&ibdev->hw->caps))
 		return CXIB_WC_UNSUPPORTED;
 	err = make(&trial);
 	if (err) {
-		ibdev_dbg(&verbs->ib, "whether writes are combined cannot be tried now: error %d\n",
+		ibdev_dbg(&ibdev->ib, "whether writes are combined cannot be tried now: error %d\n",
 			  err);
 		return CXIB_WC_UNKNOWN;
 	}
@@ -390,17 +390,17 @@ static enum cxib_write_combining try(struct cxib_ibdev *verbs)
 
 /**
  * cxib_wc_supported() - whether requests can be written into doorbell registers
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * It is tried at the first call. Where that is not possible, the answer is no, and the
  * next call tries it again.
  *
  * Context: process context, may sleep.
  */
-bool cxib_wc_supported(struct cxib_ibdev *verbs)
+bool cxib_wc_supported(struct cxib_ibdev *ibdev)
 {
-	guard(mutex)(&verbs->combining_lock);
-	if (verbs->combining == CXIB_WC_UNKNOWN)
-		verbs->combining = try(verbs);
-	return verbs->combining == CXIB_WC_SUPPORTED;
+	guard(mutex)(&ibdev->combining_lock);
+	if (ibdev->combining == CXIB_WC_UNKNOWN)
+		ibdev->combining = try(ibdev);
+	return ibdev->combining == CXIB_WC_SUPPORTED;
 }

@@ -26,40 +26,40 @@ void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
 
-static int check_attributes(struct cxib_ibdev *verbs, const struct ib_cq_init_attr *attr)
+static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_cq_init_attr *attr)
 {
-	if (!attr->cqe || attr->cqe > verbs->ib.attrs.max_cqe) {
-		ibdev_dbg(&verbs->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
-			  attr->cqe, verbs->ib.attrs.max_cqe);
+	if (!attr->cqe || attr->cqe > ibdev->ib.attrs.max_cqe) {
+		ibdev_dbg(&ibdev->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
+			  attr->cqe, ibdev->ib.attrs.max_cqe);
 		return -EINVAL;
 	}
-	if (attr->comp_vector >= verbs->ib.num_comp_vectors) {
-		ibdev_dbg(&verbs->ib, "there is no completion vector %u, 0 to %d are there\n",
-			  attr->comp_vector, verbs->ib.num_comp_vectors - 1);
+	if (attr->comp_vector >= ibdev->ib.num_comp_vectors) {
+		ibdev_dbg(&ibdev->ib, "there is no completion vector %u, 0 to %d are there\n",
+			  attr->comp_vector, ibdev->ib.num_comp_vectors - 1);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int make_memory(struct cxib_ibdev *verbs, struct cxib_cq *cq)
+static int make_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	int err;
 
-	err = cxib_buffer_create(&cq->buffer, verbs->hw->bus->dev,
+	err = cxib_buffer_create(&cq->buffer, ibdev->hw->bus->dev,
 				 sizeof(struct hw_cqe64) << cq->log_size);
 	if (err)
 		return err;
 	cxib_cq_invalidate(&cq->buffer, cq->log_size);
-	err = cxib_dbr_alloc(verbs->hw, &cq->record);
+	err = cxib_dbr_alloc(ibdev->hw, &cq->dbr);
 	if (err)
-		cxib_buffer_destroy(&cq->buffer, verbs->hw->bus->dev);
+		cxib_buffer_destroy(&cq->buffer, ibdev->hw->bus->dev);
 	return err;
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_ibdev *verbs, struct cxib_cq *cq, int err)
+static void free_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq, int err)
 {
-	cxib_free_queue_memory(verbs, &cq->buffer, &cq->record, err);
+	cxib_free_queue_memory(ibdev, &cq->buffer, &cq->dbr, err);
 }
 
 /**
@@ -71,23 +71,23 @@ static void free_memory(struct cxib_ibdev *verbs, struct cxib_cq *cq, int err)
  */
 int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
-	err = check_attributes(verbs, attr);
+	err = check_attributes(ibdev, attr);
 	if (err)
 		return err;
 	/* A full ring could not be told from an empty one by what was taken. */
 	cq->log_size = order_base_2(attr->cqe + 1);
-	cq->eq = &verbs->hw->completion_eqs[attr->comp_vector];
+	cq->eq = &ibdev->hw->comp_eqs[attr->comp_vector];
 	ib->cqe = BIT(cq->log_size) - 1;
 	cq->last_qpn = CXIB_NO_QPN;
-	mutex_init(&cq->ring_lock);
+	mutex_init(&cq->resize_lock);
 	spin_lock_init(&cq->lock);
 	xa_init_flags(&cq->queue_pairs, XA_FLAGS_LOCK_IRQ);
-	INIT_LIST_HEAD(&cq->senders);
-	INIT_LIST_HEAD(&cq->receivers);
+	INIT_LIST_HEAD(&cq->send_qps);
+	INIT_LIST_HEAD(&cq->recv_qps);
 	cxib_reference_init(&cq->reference);
 	return 0;
 }
@@ -105,14 +105,14 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
  */
 int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
 	params->uid = cq->uid;
 	params->buffer = &cq->buffer;
 	params->log_size = cq->log_size;
 	params->eqn = cq->eq->eqn;
-	params->record = cq->record.dma;
-	return cxib_cmd_create_cq(commands_of(verbs), params, &cq->number);
+	params->dbr = cq->dbr.dma;
+	return cxib_cmd_create_cq(commands_of(ibdev), params, &cq->cqn);
 }
 
 /**
@@ -127,9 +127,9 @@ int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params)
  */
 int cxib_cq_publish(struct cxib_cq *cq)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	return xa_insert_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL);
+	return xa_insert_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL);
 }
 
 /**
@@ -138,18 +138,18 @@ int cxib_cq_publish(struct cxib_cq *cq)
  */
 void cxib_cq_abort(struct cxib_cq *cq)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	cxib_end_in_device(verbs, NULL,
-			   cxib_cmd_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
 /* For the kernel. */
 int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-				 struct uverbs_attr_bundle *attrs)
+			  struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
-	struct cxib_cq_params params = { .uar = verbs->hw->uar };
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
+	struct cxib_cq_params params = { .uar = ibdev->hw->uar_index };
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
@@ -161,7 +161,7 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = cxib_cq_init(ib, attr);
 	if (err)
 		return err;
-	err = make_memory(verbs, cq);
+	err = make_memory(ibdev, cq);
 	if (err)
 		return err;
 	err = cxib_cq_create_hw(cq, &params);
@@ -175,53 +175,54 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 abort:
 	cxib_cq_abort(cq);
 free_memory:
-	free_memory(verbs, cq, err);
+	free_memory(ibdev, cq, err);
 	return err;
 }
 
 /* A queue that commands of the program have made still reports here. */
-static void put_back(struct cxib_ibdev *verbs, struct cxib_cq *cq)
+static void put_back(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	xa_store_irq(&verbs->completion_queues, cq->number, cq, GFP_KERNEL | __GFP_NOFAIL);
+	xa_store_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL | __GFP_NOFAIL);
 	/* For an event that has not found it. */
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
 int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
 	/* Before the device can give its number to another one. */
-	xa_erase_irq(&verbs->completion_queues, cq->number);
-	err = cxib_end_in_device(verbs, udata,
-				 cxib_cmd_destroy_cq(commands_of(verbs), cq->uid, cq->number));
+	xa_erase_irq(&ibdev->cqs, cq->cqn);
+	err = cxib_end_in_device(ibdev, udata,
+				 cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 	if (err) {
-		put_back(verbs, cq);
+		put_back(ibdev, cq);
 		return err;
 	}
 	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
-	mutex_destroy(&cq->ring_lock);
+	mutex_destroy(&cq->resize_lock);
 	if (!cq->is_user)
-		free_memory(verbs, cq, 0);
+		free_memory(ibdev, cq, 0);
 	return 0;
 }
 
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_cq *cq = to_cq(ib);
 
-	if (!verbs->hw->caps.cq_moderation)
+	if (!ibdev->hw->caps.cq_moderation)
 		return -EOPNOTSUPP;
 	if (microseconds > CXIB_MODERATION_US_MAX) {
 		ibdev_dbg(ib->device, "a moderation period of %u us is not possible, at most %u us are\n",
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
-	return cxib_cmd_modify_cq_moderation(commands_of(verbs), cq->uid, cq->number, count, microseconds);
+	return cxib_cmd_modify_cq_moderation(commands_of(ibdev), cq->uid, cq->cqn, count,
+					     microseconds);
 }
 
 /*
@@ -230,35 +231,35 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
  */
 void cxib_completion_event(void *context, u32 cqn)
 {
-	struct cxib_ibdev *verbs = context;
-	struct cxib_cq *cq = xa_load(&verbs->completion_queues, cqn);
+	struct cxib_ibdev *ibdev = context;
+	struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
 
 	/* An event that was on its way while the queue was destroyed. */
 	if (!cq)
 		return;
-	WRITE_ONCE(cq->arm_sequence, cq->arm_sequence + 1);
+	WRITE_ONCE(cq->arm_sn, cq->arm_sn + 1);
 	/* The core sets the handler of a queue later than the device can lie. */
 	if (cq->is_user || READ_ONCE(cq->is_armed))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
-static struct cxib_cq *get_cq(struct cxib_ibdev *verbs, u32 cqn)
+static struct cxib_cq *get_cq(struct cxib_ibdev *ibdev, u32 cqn)
 {
 	struct cxib_cq *cq;
 	unsigned long flags;
 
-	xa_lock_irqsave(&verbs->completion_queues, flags);
-	cq = xa_load(&verbs->completion_queues, cqn);
+	xa_lock_irqsave(&ibdev->cqs, flags);
+	cq = xa_load(&ibdev->cqs, cqn);
 	if (cq)
 		refcount_inc(&cq->reference.count);
-	xa_unlock_irqrestore(&verbs->completion_queues, flags);
+	xa_unlock_irqrestore(&ibdev->cqs, flags);
 	return cq;
 }
 
-static void have_polled(struct cxib_ibdev *verbs, struct cxib_cq *cq)
+static void have_polled(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
-	lockdep_assert_held(&verbs->flush_lock);
+	lockdep_assert_held(&ibdev->flush_lock);
 
 	if (cxib_cq_event_due(cq))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
@@ -267,18 +268,18 @@ static void have_polled(struct cxib_ibdev *verbs, struct cxib_cq *cq)
 /* Of a device that was given up, requests are flushed when somebody polls. */
 void cxib_flush_cqs(struct work_struct *work)
 {
-	struct cxib_ibdev *verbs = container_of(work, struct cxib_ibdev, flush);
+	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, flush);
 	unsigned long number;
 	struct cxib_cq *cq;
 
-	xa_for_each(&verbs->completion_queues, number, cq) {
-		cq = get_cq(verbs, number);
+	xa_for_each(&ibdev->cqs, number, cq) {
+		cq = get_cq(ibdev, number);
 		if (!cq)
 			continue;
 		/* The handlers are made for interrupts. */
-		spin_lock_irq(&verbs->flush_lock);
-		have_polled(verbs, cq);
-		spin_unlock_irq(&verbs->flush_lock);
+		spin_lock_irq(&ibdev->flush_lock);
+		have_polled(ibdev, cq);
+		spin_unlock_irq(&ibdev->flush_lock);
 		cxib_reference_put(&cq->reference);
 	}
 }
@@ -286,37 +287,37 @@ void cxib_flush_cqs(struct work_struct *work)
 /* Of a device that was given up, datagrams of the management fail later than other requests. */
 void cxib_flush_mads(struct work_struct *work)
 {
-	struct cxib_ibdev *verbs = container_of(to_delayed_work(work), struct cxib_ibdev,
+	struct cxib_ibdev *ibdev = container_of(to_delayed_work(work), struct cxib_ibdev,
 						fail_datagrams);
 	unsigned long number;
 	struct cxib_cq *cq;
 
-	xa_for_each(&verbs->completion_queues, number, cq) {
-		cq = get_cq(verbs, number);
+	xa_for_each(&ibdev->cqs, number, cq) {
+		cq = get_cq(ibdev, number);
 		if (!cq)
 			continue;
 		cxib_cq_flush_mads(cq);
 		cxib_reference_put(&cq->reference);
 	}
-	queue_work(verbs->workqueue, &verbs->flush);
+	queue_work(ibdev->workqueue, &ibdev->flush);
 }
 
 /**
  * cxib_clean_xrc_tgt_cqes() - removes completions of a receiving XRC queue pair
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @qp: queue pair for which the device writes no completions any more
  *
  * They can be in the queue of any XRC shared receive queue.
  *
  * Context: process context.
  */
-void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	unsigned long number;
 	struct cxib_cq *cq;
 
-	xa_for_each(&verbs->completion_queues, number, cq) {
-		cq = get_cq(verbs, number);
+	xa_for_each(&ibdev->cqs, number, cq) {
+		cq = get_cq(ibdev, number);
 		if (!cq)
 			continue;
 		if (!cq->is_user && READ_ONCE(cq->shared_queues))
@@ -328,11 +329,11 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_clean_xrc_tgt_cqes);
 
 void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 {
-	struct cxib_ibdev *verbs = context;
-	struct ib_event event = { .device = &verbs->ib, .event = IB_EVENT_CQ_ERR };
-	struct cxib_cq *cq = get_cq(verbs, cqn);
+	struct cxib_ibdev *ibdev = context;
+	struct ib_event event = { .device = &ibdev->ib, .event = IB_EVENT_CQ_ERR };
+	struct cxib_cq *cq = get_cq(ibdev, cqn);
 
-	ibdev_err_ratelimited(&verbs->ib, "completion queue 0x%x has stopped: %s (syndrome 0x%x)\n",
+	ibdev_err_ratelimited(&ibdev->ib, "completion queue 0x%x has stopped: %s (syndrome 0x%x)\n",
 			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);
 	if (!cq)
 		return;

@@ -67,23 +67,23 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_completion_status);
 
 static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
-	struct cxib_sq *sends = &qp->sends;
-	u32 consumed = sends->consumed;
+	struct cxib_sq *sq = &qp->sq;
+	u32 consumed = sq->cons_index;
 	u16 ahead = index - (u16)consumed;
 	const struct cxib_sq_entry *entry;
 	u32 blocks;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
-	if (unlikely(ahead >= smp_load_acquire(&sends->produced) - consumed))
+	if (unlikely(ahead >= smp_load_acquire(&sq->prod_index) - consumed))
 		return false;
-	entry = &sends->entries[index & sends->mask];
+	entry = &sq->entries[index & sq->mask];
 	blocks = entry->blocks;
 	if (unlikely(!blocks))
 		return false;
 	wc->wr_id = entry->wr_id;
 	wc->opcode = entry->opcode;
 	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
-	smp_store_release(&sends->consumed, consumed + ahead + blocks);
+	smp_store_release(&sq->cons_index, consumed + ahead + blocks);
 	return true;
 }
 
@@ -110,14 +110,14 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send_wqe);
  */
 bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry)
 {
-	struct cxib_rq *receives = &qp->receives;
+	struct cxib_rq *rq = &qp->rq;
 
 	/* Pairs with the release of the poster, who has written the entry before. */
-	if (!qp->has_receives || smp_load_acquire(&receives->produced) == receives->consumed)
+	if (!qp->has_rq || smp_load_acquire(&rq->prod_index) == rq->cons_index)
 		return false;
-	*entry = receives->entries[receives->consumed & (BIT(receives->log_size) - 1)];
+	*entry = rq->entries[rq->cons_index & (BIT(rq->log_size) - 1)];
 	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
-	smp_store_release(&receives->consumed, receives->consumed + 1);
+	smp_store_release(&rq->cons_index, rq->cons_index + 1);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_recv_wqe);
@@ -192,7 +192,7 @@ static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 	if (!qp->ib.srq)
 		return cxib_retire_recv_wqe(qp, request);
 	return cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
-					  request);
+				   request);
 }
 
 static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
@@ -208,14 +208,14 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
  * request is gone, so its end has to be reported all the same.
  */
 static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
-				     struct ib_wc *wc)
+					 struct ib_wc *wc)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	ibdev_err_ratelimited(&verbs->ib,
+	ibdev_err_ratelimited(&ibdev->ib,
 			      "completion queue 0x%x: an entry for queue pair 0x%x makes no sense: %u bytes have arrived where there is room for %llu\n",
-			      cq->number, hw_cqe64_get_qpn(entry), wc->byte_len, room);
-	cxib_health_set_fatal(&verbs->hw->health, "it reports messages longer than their requests");
+			      cq->cqn, hw_cqe64_get_qpn(entry), wc->byte_len, room);
+	cxib_health_set_fatal(&ibdev->hw->health, "it reports messages longer than their requests");
 	wc->status = IB_WC_LOC_LEN_ERR;
 	wc->byte_len = 0;
 }
@@ -231,8 +231,8 @@ static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw
 	cxib_decode_receive(entry, wc);
 	find_pkey_index(qp, entry, wc);
 	/* An RDMA write with immediate data has its bytes elsewhere. */
-	if (unlikely(wc->byte_len > request.room) && wc->opcode == IB_WC_RECV)
-		report_length_error(cq, entry, request.room, wc);
+	if (unlikely(wc->byte_len > request.length) && wc->opcode == IB_WC_RECV)
+		report_length_error(cq, entry, request.length, wc);
 	return true;
 }
 
@@ -250,13 +250,13 @@ static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 }
 
 /* The parts behind one that has failed are flushed: the request has completed by then. */
-static void hide_rest(struct cxib_sq *sends)
+static void hide_rest(struct cxib_sq *sq)
 {
-	u32 at = sends->consumed;
+	u32 at = sq->cons_index;
 
-	while (sends->entries[at & sends->mask].opcode == CXIB_WC_SUB_WQE)
-		at += sends->entries[at & sends->mask].blocks;
-	sends->entries[at & sends->mask].opcode = CXIB_WC_NOP;
+	while (sq->entries[at & sq->mask].opcode == CXIB_WC_SUB_WQE)
+		at += sq->entries[at & sq->mask].blocks;
+	sq->entries[at & sq->mask].opcode = CXIB_WC_NOP;
 }
 
 static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
@@ -264,7 +264,7 @@ static bool retire_failed(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 	if (!retire_send(qp, index, wc))
 		return false;
 	if (wc->opcode == CXIB_WC_SUB_WQE && wc->status != IB_WC_WR_FLUSH_ERR) {
-		hide_rest(&qp->sends);
+		hide_rest(&qp->sq);
 		wc->opcode = IB_WC_REG_MR;
 	}
 	return true;
@@ -302,14 +302,15 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 
 static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *entry)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
-	ibdev_err_ratelimited(&verbs->ib,
+	ibdev_err_ratelimited(&ibdev->ib,
 			      "completion queue 0x%x: an entry %s (0x%x) for queue pair 0x%x, request 0x%x, makes no sense: no such request is outstanding\n",
-			      cq->number, hw_cqe_opcode_name(opcode), opcode,
+			      cq->cqn, hw_cqe_opcode_name(opcode), opcode,
 			      hw_cqe64_get_qpn(entry), hw_cqe64_get_wqe_counter(entry));
-	cxib_health_set_fatal(&verbs->hw->health, "it reports completions of what was not requested");
+	cxib_health_set_fatal(&ibdev->hw->health,
+			      "it reports completions of what was not requested");
 }
 
 /* What has become of an entry. */
@@ -327,7 +328,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 			   const struct hw_cqe64 *entry)
 {
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_RESIZE_CQ && cq->resizing) {
-		cq->consumer--;
+		cq->cons_index--;
 		return OUTCOME_NONE;
 	}
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR) {
@@ -370,7 +371,7 @@ static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struc
 {
 	if (!qp || !reports_here(qp, cq, entry) || !take_by_opcode(cq, qp, entry, wc))
 		return refuse(cq, qp, entry);
-	wc->qp = qp->poster;
+	wc->qp = qp->wc_qp;
 	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
@@ -394,8 +395,8 @@ static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 	struct hw_cqe64 entry;
 	u32 qpn;
 
-	memcpy(&entry, cxib_cq_cqe(cq, cq->consumer), sizeof(entry));
-	cq->consumer++;
+	memcpy(&entry, cxib_cq_cqe(cq, cq->cons_index), sizeof(entry));
+	cq->cons_index++;
 	*wc = (struct ib_wc){};
 	qpn = hw_cqe64_get_qpn(&entry);
 	if (cq->last_qpn == qpn || change_qp(cq, qpn))
@@ -407,7 +408,7 @@ static noinline enum outcome refuse_send(struct cxib_cq *cq)
 {
 	struct hw_cqe64 entry;
 
-	memcpy(&entry, cxib_cq_cqe(cq, cq->consumer - 1), sizeof(entry));
+	memcpy(&entry, cxib_cq_cqe(cq, cq->cons_index - 1), sizeof(entry));
 	return refuse(cq, NULL, &entry);
 }
 
@@ -422,7 +423,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 
 	entry.dw[QPN_WORD] = READ_ONCE(place->dw[QPN_WORD]);
 	entry.dw[LENGTH_WORD] = READ_ONCE(place->dw[LENGTH_WORD]);
-	cq->consumer = consumer + 1;
+	cq->cons_index = consumer + 1;
 	qpn = hw_cqe64_get_qpn(&entry);
 	if (unlikely(cq->last_qpn != qpn) && !change_qp(cq, qpn))
 		return refuse_send(cq);
@@ -432,7 +433,7 @@ static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 	wc->status = IB_WC_SUCCESS;
 	wc->vendor_err = 0;
 	wc->byte_len = hw_cqe64_get_byte_cnt(&entry);
-	wc->qp = qp->poster;
+	wc->qp = qp->wc_qp;
 	wc->wc_flags = 0;
 	return unlikely(is_hidden(wc)) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
@@ -481,12 +482,12 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
  */
 bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index)
 {
-	const u32 end = cq->consumer + BIT(cq->log_size);
+	const u32 end = cq->cons_index + BIT(cq->log_size);
 	u32 at;
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->consumer; at != end && cxib_cqe_is_sw_owned(cq, at); at++) {
+	for (at = cq->cons_index; at != end && cxib_cqe_is_sw_owned(cq, at); at++) {
 		const struct hw_cqe64 *entry = cxib_cq_cqe(cq, at);
 		u32 opcode = hw_cqe64_get_opcode(entry);
 
@@ -509,20 +510,20 @@ static enum ib_wc_status flush_status(const struct cxib_qp *qp)
 }
 
 /* Datagrams of the management have their time of grace, see CXIB_MAD_FLUSH_DELAY. */
-static bool can_flush_sends(const struct cxib_qp *qp)
+static bool can_flush_sq(const struct cxib_qp *qp)
 {
-	u32 end = cxib_qp_is_mad(qp) ? qp->failing : READ_ONCE(qp->sends.produced);
+	u32 end = cxib_qp_is_mad(qp) ? qp->mad_flush_index : READ_ONCE(qp->sq.prod_index);
 
-	return qp->has_sends && (s32)(end - qp->sends.consumed) > 0;
+	return qp->has_sq && (s32)(end - qp->sq.cons_index) > 0;
 }
 
 static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	if (!can_flush_sends(qp))
+	if (!can_flush_sq(qp))
 		return false;
 	wc->status = flush_status(qp);
 	do {
-		if (!cxib_retire_send_wqe(qp, qp->sends.consumed, wc))
+		if (!cxib_retire_send_wqe(qp, qp->sq.cons_index, wc))
 			return false;
 	} while (is_hidden(wc));
 	return true;
@@ -548,12 +549,12 @@ static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 	lockdep_assert_held(&cq->lock);
 
 	*wc = (struct ib_wc){};
-	list_for_each_entry(qp, &cq->senders, sender) {
-		wc->qp = qp->poster;
+	list_for_each_entry(qp, &cq->send_qps, send_node) {
+		wc->qp = qp->wc_qp;
 		if (flush_send(qp, wc))
 			return true;
 	}
-	list_for_each_entry(qp, &cq->receivers, receiver) {
+	list_for_each_entry(qp, &cq->recv_qps, recv_node) {
 		wc->qp = &qp->ib;
 		if (flush_receive(qp, wc))
 			return true;
@@ -581,7 +582,7 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	spin_lock_irqsave(&cq->lock, flags);
 	/* Before the ring is read: what a device has written before it died comes first. */
 	dead = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
-	consumer = cq->consumer;
+	consumer = cq->cons_index;
 	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
 		polled++;
 	if (polled)
@@ -593,9 +594,9 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_poll_cq);
 
-static bool has_receives(const struct cxib_qp *qp)
+static bool has_rq_cqe(const struct cxib_qp *qp)
 {
-	return qp->has_receives && READ_ONCE(qp->receives.produced) != qp->receives.consumed;
+	return qp->has_rq && READ_ONCE(qp->rq.prod_index) != qp->rq.cons_index;
 }
 
 static bool has_completions(struct cxib_cq *cq)
@@ -604,13 +605,13 @@ static bool has_completions(struct cxib_cq *cq)
 
 	lockdep_assert_held(&cq->lock);
 
-	if (cxib_cqe_is_sw_owned(cq, cq->consumer))
+	if (cxib_cqe_is_sw_owned(cq, cq->cons_index))
 		return true;
-	list_for_each_entry(qp, &cq->senders, sender)
-		if (can_flush_sends(qp))
+	list_for_each_entry(qp, &cq->send_qps, send_node)
+		if (can_flush_sq(qp))
 			return true;
-	list_for_each_entry(qp, &cq->receivers, receiver)
-		if (has_receives(qp))
+	list_for_each_entry(qp, &cq->recv_qps, recv_node)
+		if (has_rq_cqe(qp))
 			return true;
 	return false;
 }
@@ -636,7 +637,7 @@ int cxib_peek_cq(struct ib_cq *ib, int count)
 		return -EINVAL;
 	spin_lock_irqsave(&cq->lock, flags);
 	count = min(count, cq->ib.cqe + 1);
-	while (found < count && cxib_cqe_is_sw_owned(cq, cq->consumer + found))
+	while (found < count && cxib_cqe_is_sw_owned(cq, cq->cons_index + found))
 		found++;
 	if (!found && count && cxib_verbs_dma_off(to_ibdev(ib->device)) && has_completions(cq))
 		found = 1;
@@ -659,8 +660,8 @@ void cxib_cq_flush_mads(struct cxib_cq *cq)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	list_for_each_entry(qp, &cq->senders, sender)
-		qp->failing = READ_ONCE(qp->sends.produced);
+	list_for_each_entry(qp, &cq->send_qps, send_node)
+		qp->mad_flush_index = READ_ONCE(qp->sq.prod_index);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
@@ -691,16 +692,16 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
 /* The record is for the device to read, the doorbell makes it read. */
-static void arm(struct cxib_ibdev *verbs, struct cxib_cq *cq, enum hw_cq_arm_command command)
+static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
-	u32 sequence = READ_ONCE(cq->arm_sequence) & SEQUENCE_MASK;
-	u32 consumer = cq->consumer & CXIB_CQ_COUNTER_MASK;
+	u32 sequence = READ_ONCE(cq->arm_sn) & SEQUENCE_MASK;
+	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
 	doorbell.words[0] = hw_cq_doorbell_pack_00(sequence, command, consumer);
-	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->number);
-	WRITE_ONCE(cq->record.words[CXIB_CQ_DBR_ARM], doorbell.words[0]);
-	cxib_doorbell_ring(verbs->hw->doorbells + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
+	doorbell.words[1] = hw_cq_doorbell_pack_04(cq->cqn);
+	WRITE_ONCE(cq->dbr.words[CXIB_CQ_DBR_ARM], doorbell.words[0]);
+	cxib_doorbell_ring(ibdev->hw->uar + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
 }
 
 int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
@@ -715,7 +716,7 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irq_flags);
 	WRITE_ONCE(cq->is_armed, true);
 	arm(to_ibdev(ib->device), cq, command);
-	missed = cxib_cqe_is_sw_owned(cq, cq->consumer);
+	missed = cxib_cqe_is_sw_owned(cq, cq->cons_index);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
 		cxib_flush_later(to_ibdev(ib->device));
@@ -753,7 +754,7 @@ static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
 		retire_xrc_receive(cq, entry, &unused);
 	else if (qp->ib.srq)
 		cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
-					   &unused);
+				    &unused);
 }
 
 /**
@@ -767,11 +768,12 @@ struct cq_filter {
 };
 
 /* Returns false if it is another one's. */
-static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter, const struct hw_cqe64 *entry)
+static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
+			const struct hw_cqe64 *entry)
 {
 	if (!cq_filter->qp)
 		return is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
-	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->number)
+	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->qpn)
 		return false;
 	/* The region stays, and the device counts its errors. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
@@ -785,19 +787,19 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
 {
 	u32 end, from, kept;
 
-	lockdep_assert_held(&cq->ring_lock);
+	lockdep_assert_held(&cq->resize_lock);
 	lockdep_assert_held(&cq->lock);
 
-	for (end = cq->consumer; cxib_cqe_is_sw_owned(cq, end); end++)
-		if (end - cq->consumer == BIT(cq->log_size))
+	for (end = cq->cons_index; cxib_cqe_is_sw_owned(cq, end); end++)
+		if (end - cq->cons_index == BIT(cq->log_size))
 			break;
 	/* From the youngest to the oldest, those that stay move up to the end. */
 	kept = end;
-	for (from = end; from != cq->consumer; from--)
+	for (from = end; from != cq->cons_index; from--)
 		if (!cqe_matches(cq, cq_filter, cxib_cq_cqe(cq, from - 1)) && --kept != from - 1)
 			move_entry(cq, from - 1, kept);
-	if (kept != cq->consumer) {
-		cq->consumer = kept;
+	if (kept != cq->cons_index) {
+		cq->cons_index = kept;
 		cxib_cq_update_ci(cq);
 	}
 }
@@ -814,7 +816,7 @@ void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 	const struct cq_filter cq_filter = { .qp = qp };
 
 	/* All its completions are in one ring. */
-	guard(mutex)(&cq->ring_lock);
+	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &cq_filter);
 	spin_unlock_irq(&cq->lock);
@@ -834,7 +836,7 @@ void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn)
 {
 	const struct cq_filter cq_filter = { .srqn = srqn };
 
-	guard(mutex)(&cq->ring_lock);
+	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &cq_filter);
 	cq->shared_queues_going--;

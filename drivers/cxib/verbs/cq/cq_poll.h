@@ -39,8 +39,8 @@ static inline void cxib_cq_update_ci(struct cxib_cq *cq)
 {
 	/* The entries were read before the device may write there again. */
 	dma_mb();
-	WRITE_ONCE(cq->record.words[CXIB_CQ_DBR_CI],
-		   cpu_to_be32(cq->consumer & CXIB_CQ_COUNTER_MASK));
+	WRITE_ONCE(cq->dbr.words[CXIB_CQ_DBR_CI],
+		   cpu_to_be32(cq->cons_index & CXIB_CQ_COUNTER_MASK));
 }
 
 enum ib_wc_status cxib_completion_status(u32 syndrome);

@@ -27,15 +27,15 @@ static bool is_last(const struct cxib_cq *cq, u32 index)
 static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
 			 unsigned int log_size)
 {
-	u32 most = min(BIT(log_size), BIT(cq->log_size));
+	u32 max = min(BIT(log_size), BIT(cq->log_size));
 	u32 at;
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->consumer; cxib_cqe_is_sw_owned(cq, at) && !is_last(cq, at); at++) {
+	for (at = cq->cons_index; cxib_cqe_is_sw_owned(cq, at) && !is_last(cq, at); at++) {
 		struct hw_cqe64 *to = place_in(ring, log_size, at + 1);
 
-		if (at - cq->consumer >= most)
+		if (at - cq->cons_index >= max)
 			return false;
 		memcpy(to, cxib_cq_cqe(cq, at), sizeof(*to));
 		hw_cqe64_set_owner(to, (at + 1) >> log_size & 1);
@@ -51,7 +51,7 @@ static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
  */
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	bool moved;
 
 	scoped_guard(spinlock_irq, &cq->lock) {
@@ -59,15 +59,16 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 		swap(cq->buffer, *ring);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
-		cq->consumer++;
+		cq->cons_index++;
 		cq->resizing = false;
 		cxib_cq_update_ci(cq);
 	}
 	if (moved)
 		return;
-	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, and its old ring has no end\n",
-		  cq->number);
-	cxib_health_set_fatal(&verbs->hw->health, "it resizes completion queues without saying where");
+	ibdev_err(&ibdev->ib, "completion queue 0x%x was resized, and its old ring has no end\n",
+		  cq->cqn);
+	cxib_health_set_fatal(&ibdev->hw->health,
+			      "it resizes completion queues without saying where");
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
 
@@ -86,26 +87,27 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
  */
 void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
 	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
 		return;
-	ibdev_err(&verbs->ib, "completion queue 0x%x was resized, or was not: error %d\n",
-		  cq->number, err);
-	cxib_health_set_fatal(&verbs->hw->health, "it does not say where a completion queue goes on");
-	cxib_hw_dma_off(verbs->hw);
+	ibdev_err(&ibdev->ib, "completion queue 0x%x was resized, or was not: error %d\n", cq->cqn,
+		  err);
+	cxib_health_set_fatal(&ibdev->hw->health,
+			      "it does not say where a completion queue goes on");
+	cxib_hw_dma_off(ibdev->hw);
 }
 
 static int change_size(struct cxib_cq *cq, unsigned int log_size)
 {
-	struct cxib_ibdev *verbs = to_ibdev(cq->ib.device);
-	struct device *dev = verbs->hw->bus->dev;
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
+	struct device *dev = ibdev->hw->bus->dev;
 	struct cxib_buffer ring;
 	const struct cxib_cq_params params = { .buffer = &ring, .log_size = log_size };
 	u8 status;
 	int err;
 
-	lockdep_assert_held(&cq->ring_lock);
+	lockdep_assert_held(&cq->resize_lock);
 
 	err = cxib_buffer_create(&ring, dev, sizeof(struct hw_cqe64) << log_size);
 	if (err)
@@ -113,7 +115,7 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 	cxib_cq_invalidate(&ring, log_size);
 	scoped_guard(spinlock_irq, &cq->lock)
 		cq->resizing = true;
-	err = cxib_cmd_resize_cq(commands_of(verbs), cq->number, &params, &status);
+	err = cxib_cmd_resize_cq(commands_of(ibdev), cq->cqn, &params, &status);
 	if (!err)
 		cxib_cq_switch_ring(cq, &ring, log_size);
 	else
@@ -149,7 +151,7 @@ int cxib_resize_cq_kernel(struct ib_cq *ib, int entries)
 		return -EINVAL;
 	}
 	log_size = order_base_2(entries + 1);
-	guard(mutex)(&cq->ring_lock);
+	guard(mutex)(&cq->resize_lock);
 	return log_size == cq->log_size ? 0 : change_size(cq, log_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_resize_cq_kernel);

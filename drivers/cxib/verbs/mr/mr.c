@@ -33,7 +33,7 @@
 /* As many pages go along with the command that makes a key: 64 KiB of translations. */
 #define PAGES_IN_COMMAND	8192
 
-#define ENTRIES_IN_OCTWORD	2
+#define MTTS_PER_OCTWORD	2
 
 /* What a translation allows, in the low bits of the page's address. */
 #define PAGE_READ	BIT(0)
@@ -41,8 +41,8 @@
 
 static void fill_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
 {
-	params->relaxed_write = hw->caps.relaxed_ordering_write;
-	params->relaxed_read = hw->caps.relaxed_ordering_read ||
+	params->relaxed_ordering_write = hw->caps.relaxed_ordering_write;
+	params->relaxed_ordering_read = hw->caps.relaxed_ordering_read ||
 			       (hw->caps.relaxed_ordering_read_pci_enabled &&
 				pcie_relaxed_ordering_enabled(to_pci_dev(hw->bus->dev)));
 }
@@ -59,23 +59,23 @@ static void fill_access(const struct cxib_hw *hw, struct cxib_mkey_params *param
 
 /**
  * cxib_next_mkey_variant() - the lower 8 bits of the next memory key
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * Return: another value each time, so that keys of the past are refused.
  */
-u8 cxib_next_mkey_variant(struct cxib_ibdev *verbs)
+u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev)
 {
-	return atomic_inc_return(&verbs->key_variant);
+	return atomic_inc_return(&ibdev->key_variant);
 }
 
 static int create_key(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
 {
-	struct cxib_ibdev *verbs = to_ibdev(pd->device);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	int err;
 
-	params->pd = to_pd(pd)->number;
-	params->variant = cxib_next_mkey_variant(verbs);
-	err = cxib_cmd_create_mkey(commands_of(verbs), params, &mr->ib.lkey);
+	params->pd = to_pd(pd)->pdn;
+	params->variant = cxib_next_mkey_variant(ibdev);
+	err = cxib_cmd_create_mkey(commands_of(ibdev), params, &mr->ib.lkey);
 	mr->ib.rkey = mr->ib.lkey;
 	return err;
 }
@@ -114,14 +114,14 @@ struct ib_mr *cxib_get_dma_mr(struct ib_pd *ib, int access)
 }
 
 /* As large as the memory and the key allow; 0: none will do. */
-static unsigned long choose_page_size(struct cxib_ibdev *verbs, struct ib_umem *umem, u64 address)
+static unsigned long choose_page_size(struct cxib_ibdev *ibdev, struct ib_umem *umem, u64 address)
 {
 	/* Five bits say how large a page is; the device cannot do less than its own pages. */
-	const unsigned long sizes = GENMASK(31, verbs->hw->caps.log_pg_sz);
+	const unsigned long sizes = GENMASK(31, ibdev->hw->caps.log_pg_sz);
 	unsigned long page_size = ib_umem_find_best_pgsz(umem, sizes, address);
 
 	if (!page_size)
-		ibdev_dbg(&verbs->ib,
+		ibdev_dbg(&ibdev->ib,
 			  "memory at 0x%lx cannot be registered as 0x%llx: they differ within a page\n",
 			  umem->address, address);
 	return page_size;
@@ -138,20 +138,20 @@ struct pages {
 };
 
 /* All pages go along with the command. */
-static int create_whole_key(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
-			    struct cxib_mkey_params *params)
+static int create_implicit_key(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
+			       struct cxib_mkey_params *params)
 {
 	struct ib_block_iter block;
 	__be64 *entries;
 	size_t i = 0;
 	int err;
 
-	entries = kvcalloc(mr->entry_most, sizeof(*entries), GFP_KERNEL_ACCOUNT);
+	entries = kvcalloc(mr->max_descs, sizeof(*entries), GFP_KERNEL_ACCOUNT);
 	if (!entries)
 		return -ENOMEM;
 	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size)
 		entries[i++] = cpu_to_be64(rdma_block_iter_dma_address(&block));
-	params->page_count = mr->entry_most;
+	params->page_count = mr->max_descs;
 	params->pages = entries;
 	err = create_key(mr, pd, params);
 	kvfree(entries);
@@ -160,11 +160,11 @@ static int create_whole_key(struct cxib_mr *mr, struct ib_pd *pd, const struct p
 
 static void copy_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
-	memcpy(entries, context, change->entry_count * sizeof(*entries));
+	memcpy(entries, context, change->xlt_count * sizeof(*entries));
 }
 
 /* A piece at a time, with @entries to gather it in; then the key can be used. */
-static int write_pages(struct cxib_ibdev *verbs, u32 key, const struct pages *pages,
+static int write_pages(struct cxib_ibdev *ibdev, u32 key, const struct pages *pages,
 		       const struct cxib_mkey_params *params, __be64 *entries)
 {
 	struct cxib_umr_change change = { .key = key, .params = params, .is_free = true };
@@ -173,45 +173,46 @@ static int write_pages(struct cxib_ibdev *verbs, u32 key, const struct pages *pa
 	int err;
 
 	rdma_umem_for_each_dma_block(pages->umem, &block, pages->size) {
-		entries[change.entry_count++] = cpu_to_be64(rdma_block_iter_dma_address(&block) |
-							    PAGE_READ | PAGE_WRITE);
-		if (--left && change.entry_count < CXIB_UMR_MTT_MAX)
+		entries[change.xlt_count++] = cpu_to_be64(rdma_block_iter_dma_address(&block) |
+							  PAGE_READ | PAGE_WRITE);
+		if (--left && change.xlt_count < CXIB_UMR_MTT_MAX)
 			continue;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = cxib_umr_execute(verbs, &change, copy_entries, entries);
+		err = cxib_umr_execute(ibdev, &change, copy_entries, entries);
 		if (err)
 			return err;
-		change.first_entry += change.entry_count;
-		change.entry_count = 0;
+		change.xlt_offset += change.xlt_count;
+		change.xlt_count = 0;
 	}
-	return cxib_umr_clear_free(verbs, key);
+	return cxib_umr_clear_free(ibdev, key);
 }
 
 /*
  * A key without pages, which requests write then: a command with millions of them
  * would be longer than the device takes, and need as much memory of the kernel.
  */
-static int create_key_in_pieces(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
-				struct cxib_mkey_params *params)
+static int create_key_in_parts(struct cxib_mr *mr, struct ib_pd *pd, const struct pages *pages,
+			       struct cxib_mkey_params *params)
 {
-	struct cxib_ibdev *verbs = to_ibdev(pd->device);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	__be64 *entries;
 	int err;
 
-	err = cxib_umr_prepare(verbs);
+	err = cxib_umr_prepare(ibdev);
 	if (err)
 		return err;
 	entries = kmalloc_array(CXIB_UMR_MTT_MAX, sizeof(*entries), GFP_KERNEL_ACCOUNT);
 	if (!entries)
 		return -ENOMEM;
-	params->octwords = mr->entry_most / ENTRIES_IN_OCTWORD;
+	params->xlt_octowords = mr->max_descs / MTTS_PER_OCTWORD;
 	err = create_key(mr, pd, params);
 	if (err)
 		goto free_entries;
-	err = write_pages(verbs, mr->ib.lkey, pages, params, entries);
+	err = write_pages(ibdev, mr->ib.lkey, pages, params, entries);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), mr->ib.lkey));
+		cxib_end_in_device(ibdev, NULL,
+				   cxib_cmd_destroy_mkey(commands_of(ibdev), mr->ib.lkey));
 free_entries:
 	kfree(entries);
 	return err;
@@ -232,7 +233,7 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 		.umem = umem, .size = choose_page_size(to_ibdev(pd->device), umem, address),
 	};
 	struct cxib_mkey_params params = {
-		.start = address, .length = umem->length, .is_changeable = hw->caps.imaicl,
+		.start_addr = address, .length = umem->length, .umr_en = hw->caps.imaicl,
 	};
 
 	if (!pages.size)
@@ -240,12 +241,12 @@ static int register_pages(struct cxib_mr *mr, struct ib_umem *umem, struct ib_pd
 	params.log_page_size = ilog2(pages.size);
 	fill_access(hw, &params, mr->access);
 	/* Requests that change the key write entries by the unit. */
-	mr->entry_most = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_UMR_MTT_ALIGN);
+	mr->max_descs = ALIGN(ib_umem_num_dma_blocks(umem, pages.size), CXIB_UMR_MTT_ALIGN);
 	mr->ib.iova = address;
 	mr->ib.length = umem->length;
-	if (mr->entry_most > PAGES_IN_COMMAND && can_write_entries(hw, mr->entry_most))
-		return create_key_in_pieces(mr, pd, &pages, &params);
-	return create_whole_key(mr, pd, &pages, &params);
+	if (mr->max_descs > PAGES_IN_COMMAND && can_write_entries(hw, mr->max_descs))
+		return create_key_in_parts(mr, pd, &pages, &params);
+	return create_implicit_key(mr, pd, &pages, &params);
 }
 
 static int check_access(struct ib_device *ib, int access)
@@ -287,7 +288,7 @@ release_umem:
 }
 
 struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				    int access, struct ib_udata *udata)
+			       int access, struct ib_udata *udata)
 {
 	struct ib_umem *umem;
 	int err;
@@ -307,10 +308,10 @@ struct ib_mr *cxib_reg_user_mr(struct ib_pd *ib, u64 start, u64 length, u64 addr
  */
 #ifdef CXIB_LACKS_SHARED_BUFFER_ATTRIBUTES
 struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-					  int fd, int access, struct ib_udata *udata)
+				      int fd, int access, struct ib_udata *udata)
 #else
 struct ib_mr *cxib_reg_user_mr_dmabuf(struct ib_pd *ib, u64 offset, u64 length, u64 address,
-					  int fd, int access, struct uverbs_attr_bundle *attrs)
+				      int fd, int access, struct uverbs_attr_bundle *attrs)
 #endif
 {
 	struct ib_umem_dmabuf *buffer;
@@ -414,11 +415,11 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 	if (!pages->size)
 		return false;
 	count = ib_umem_num_dma_blocks(rereg->umem, pages->size);
-	if (count > mr->entry_most || count > CXIB_UMR_MTT_MAX)
+	if (count > mr->max_descs || count > CXIB_UMR_MTT_MAX)
 		return false;
-	change->entry_count = count;
+	change->xlt_count = count;
 	change->mask |= HW_MKEY_MASK_LEN | HW_MKEY_MASK_START_ADDR | HW_MKEY_MASK_PAGE_SIZE;
-	params->start = rereg->address;
+	params->start_addr = rereg->address;
 	params->length = rereg->umem->length;
 	params->log_page_size = ilog2(pages->size);
 	return true;
@@ -427,21 +428,21 @@ static bool list_new_pages(struct cxib_mr *mr, const struct rereg *rereg, struct
 /* One request, so a transfer meets the region as it was or as it shall be. */
 static int change_in_place(struct cxib_mr *mr, const struct rereg *rereg)
 {
-	struct cxib_ibdev *verbs = to_ibdev(mr->ib.device);
-	struct cxib_mkey_params params = { .pd = to_pd(rereg->pd)->number };
+	struct cxib_ibdev *ibdev = to_ibdev(mr->ib.device);
+	struct cxib_mkey_params params = { .pd = to_pd(rereg->pd)->pdn };
 	struct cxib_umr_change change = {
 		.key = mr->ib.lkey, .params = &params,
-		.mask = HW_MKEY_MASK_PD | access_mask(verbs->hw),
+		.mask = HW_MKEY_MASK_PD | access_mask(ibdev->hw),
 	};
 	struct pages pages;
 	int err;
 
-	if (!access_can_change(verbs->hw, mr->access, rereg->access))
+	if (!access_can_change(ibdev->hw, mr->access, rereg->access))
 		return -EOPNOTSUPP;
-	fill_access(verbs->hw, &params, rereg->access);
+	fill_access(ibdev->hw, &params, rereg->access);
 	if (rereg->umem && !list_new_pages(mr, rereg, &pages, &change, &params))
 		return -EOPNOTSUPP;
-	err = cxib_umr_prepare(verbs) ?: cxib_umr_execute(verbs, &change, fill_pages, &pages);
+	err = cxib_umr_prepare(ibdev) ?: cxib_umr_execute(ibdev, &change, fill_pages, &pages);
 	if (!err)
 		mr->access = rereg->access;
 	return err;
@@ -468,11 +469,11 @@ static struct ib_mr *exchange_memory(struct cxib_mr *mr, struct rereg *rereg, u6
 	else
 		mr->umem_in_doubt = rereg->umem;
 	return cxib_reg_user_mr(rereg->pd, start, length, rereg->address, rereg->access,
-				     udata);
+				udata);
 }
 
 /* Pages that come in on demand have a key that knows of it. */
-static bool is_paged(const struct cxib_mr *mr)
+static bool is_odp(const struct cxib_mr *mr)
 {
 	return mr->umem && mr->umem->is_odp;
 }
@@ -482,7 +483,7 @@ static struct ib_mr *change_rights(struct cxib_mr *mr, const struct rereg *rereg
 {
 	if (!pages_will_do(mr->umem, rereg->access))
 		return cxib_reg_user_mr(rereg->pd, mr->umem->address, mr->umem->length,
-					     mr->ib.iova, rereg->access, udata);
+					mr->ib.iova, rereg->access, udata);
 	if (!change_in_place(mr, rereg))
 		return NULL;
 	return take_over(mr, rereg->pd, rereg->access);
@@ -493,8 +494,8 @@ static struct ib_mr *change_rights(struct cxib_mr *mr, const struct rereg *rereg
  * a new one and destroys the old one, whose keys end with it.
  */
 struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 length,
-				      u64 address, int access, struct ib_pd *pd,
-				      struct ib_udata *udata)
+				 u64 address, int access, struct ib_pd *pd,
+				 struct ib_udata *udata)
 {
 	const int known = IB_MR_REREG_TRANS | IB_MR_REREG_PD | IB_MR_REREG_ACCESS;
 	struct cxib_mr *mr = to_mr(ib);
@@ -515,7 +516,7 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 		ibdev_dbg(ib->device, "a region of a shared buffer cannot be registered again\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}
-	if (is_paged(mr) && cxib_odp_is_implicit(to_paged_mr(ib))) {
+	if (is_odp(mr) && cxib_odp_is_implicit(to_odp_mr(ib))) {
 		ibdev_dbg(ib->device,
 			  "a region of a whole address space cannot be registered again\n");
 		return ERR_PTR(-EOPNOTSUPP);
@@ -523,12 +524,12 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
 	err = check_access(ib->device, rereg.access);
 	if (err)
 		return ERR_PTR(err);
-	if (is_paged(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
+	if (is_odp(mr) || rereg.access & IB_ACCESS_ON_DEMAND) {
 		if (flags & IB_MR_REREG_TRANS)
 			return cxib_reg_user_mr(rereg.pd, start, length, address,
-						     rereg.access, udata);
+						rereg.access, udata);
 		return cxib_reg_user_mr(rereg.pd, mr->umem->address, mr->umem->length,
-					     ib->iova, rereg.access, udata);
+					ib->iova, rereg.access, udata);
 	}
 	if (flags & IB_MR_REREG_TRANS)
 		return exchange_memory(mr, &rereg, start, length, udata);
@@ -546,7 +547,7 @@ struct ib_mr *cxib_rereg_user_mr(struct ib_mr *ib, int flags, u64 start, u64 len
  */
 struct ib_mr *cxib_reg_memic_mr(struct ib_pd *ib, u64 start, u64 length, int access)
 {
-	struct cxib_mkey_params params = { .on_device = true, .start = start, .length = length };
+	struct cxib_mkey_params params = { .memic = true, .start_addr = start, .length = length };
 	struct cxib_mr *mr;
 	int err;
 
@@ -577,14 +578,14 @@ int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 	struct device *dev = to_ibdev(ib)->hw->bus->dev;
 
 	/* A power of two is aligned, and ends where a unit of the device's does. */
-	mr->list_size = roundup_pow_of_two(max_t(size_t, mr->entry_most * mr->entry_size,
+	mr->list_size = roundup_pow_of_two(max_t(size_t, mr->max_descs * mr->desc_size,
 						 LIST_UNIT));
-	mr->list = kzalloc(mr->list_size, GFP_KERNEL);
-	if (!mr->list)
+	mr->descs = kzalloc(mr->list_size, GFP_KERNEL);
+	if (!mr->descs)
 		return -ENOMEM;
-	mr->list_dma = dma_map_single(dev, mr->list, mr->list_size, DMA_TO_DEVICE);
-	if (dma_mapping_error(dev, mr->list_dma)) {
-		kfree(mr->list);
+	mr->desc_map = dma_map_single(dev, mr->descs, mr->list_size, DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, mr->desc_map)) {
+		kfree(mr->descs);
 		return -ENOMEM;
 	}
 	return 0;
@@ -592,9 +593,9 @@ int cxib_mr_alloc_descs(struct ib_device *ib, struct cxib_mr *mr)
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_alloc_descs);
 
 /* What the device reads of a list of @count translations. */
-static unsigned int octwords_of_list(const struct cxib_mr *mr, unsigned int count)
+static unsigned int descs_octwords(const struct cxib_mr *mr, unsigned int count)
 {
-	return ALIGN(count * mr->entry_size, LIST_UNIT) / sizeof(struct hw_klm);
+	return ALIGN(count * mr->desc_size, LIST_UNIT) / sizeof(struct hw_klm);
 }
 
 /**
@@ -604,8 +605,8 @@ static unsigned int octwords_of_list(const struct cxib_mr *mr, unsigned int coun
  */
 void cxib_mr_set_ndescs(struct cxib_mr *mr, unsigned int count)
 {
-	mr->entry_count = count;
-	mr->list_octwords = octwords_of_list(mr, count);
+	mr->ndescs = count;
+	mr->xlt_octowords = descs_octwords(mr, count);
 	mr->log_page_size = ilog2(mr->ib.page_size);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
@@ -613,13 +614,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_mr_set_ndescs);
 /* No request reads the list any more. */
 void cxib_mr_free_descs(struct ib_device *ib, struct cxib_mr *mr)
 {
-	dma_unmap_single(to_ibdev(ib)->hw->bus->dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
-	kfree(mr->list);
+	dma_unmap_single(to_ibdev(ib)->hw->bus->dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
+	kfree(mr->descs);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mr_free_descs);
 
 /* A region that requests register: its key is free until then. */
-struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
+struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 max)
 {
 	struct cxib_mkey_params params = {
 		.indirect = type == IB_MR_TYPE_SG_GAPS,
@@ -630,8 +631,8 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!most || most > CXIB_FAST_REG_MAX) {
-		ibdev_dbg(ib->device, "a region of %u pages is not possible, 1 to %u are\n", most,
+	if (!max || max > CXIB_FAST_REG_MAX) {
+		ibdev_dbg(ib->device, "a region of %u pages is not possible, 1 to %u are\n", max,
 			  CXIB_FAST_REG_MAX);
 		return ERR_PTR(-EINVAL);
 	}
@@ -644,12 +645,12 @@ struct ib_mr *cxib_alloc_mr(struct ib_pd *ib, enum ib_mr_type type, u32 most)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->is_indirect = params.indirect;
-	mr->entry_size = mr->is_indirect ? sizeof(struct hw_klm) : sizeof(struct hw_mtt);
-	mr->entry_most = most;
+	mr->desc_size = mr->is_indirect ? sizeof(struct hw_klm) : sizeof(struct hw_mtt);
+	mr->max_descs = max;
 	err = cxib_mr_alloc_descs(ib->device, mr);
 	if (err)
 		goto free_mr;
-	params.octwords = octwords_of_list(mr, most);
+	params.xlt_octowords = descs_octwords(mr, max);
 	err = create_key(mr, ib, &params);
 	if (err)
 		goto free_list;
@@ -665,34 +666,34 @@ free_mr:
 static int add_page(struct ib_mr *ib, u64 address)
 {
 	struct cxib_mr *mr = to_mr(ib);
-	__be64 *pages = mr->list;
+	__be64 *pages = mr->descs;
 
-	if (mr->entry_count == mr->entry_most)
+	if (mr->ndescs == mr->max_descs)
 		return -ENOMEM;
-	pages[mr->entry_count++] = cpu_to_be64(address | PAGE_READ | PAGE_WRITE);
+	pages[mr->ndescs++] = cpu_to_be64(address | PAGE_READ | PAGE_WRITE);
 	return 0;
 }
 
 /* Pieces of any length; only the first one may begin somewhere within. */
-static int map_pieces(struct cxib_mr *mr, struct scatterlist *list, int count,
-		      unsigned int *offset)
+static int map_klms(struct cxib_mr *mr, struct scatterlist *list, int count,
+		    unsigned int *offset)
 {
 	unsigned int skip = offset ? *offset : 0;
-	struct hw_klm *entries = mr->list;
-	struct scatterlist *piece;
+	struct hw_klm *entries = mr->descs;
+	struct scatterlist *sg;
 	int i;
 
 	mr->ib.iova = sg_dma_address(list) + skip;
 	mr->ib.length = 0;
-	for_each_sg(list, piece, min_t(int, count, mr->entry_most), i) {
-		unsigned int length = sg_dma_len(piece) - skip;
+	for_each_sg(list, sg, min_t(int, count, mr->max_descs), i) {
+		unsigned int length = sg_dma_len(sg) - skip;
 
 		hw_klm_pack(&entries[i], length, to_pd(mr->ib.pd)->key,
-			    sg_dma_address(piece) + skip);
+			    sg_dma_address(sg) + skip);
 		mr->ib.length += length;
 		skip = 0;
 	}
-	mr->entry_count = i;
+	mr->ndescs = i;
 	if (offset)
 		*offset = 0;
 	return i;
@@ -706,34 +707,34 @@ int cxib_map_mr_sg(struct ib_mr *ib, struct scatterlist *list, int count, unsign
 
 	if (count <= 0)
 		return -EINVAL;
-	dma_sync_single_for_cpu(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
-	memset(mr->list, 0, mr->list_size);
-	mr->entry_count = 0;
-	mapped = mr->is_indirect ? map_pieces(mr, list, count, offset) :
+	dma_sync_single_for_cpu(dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
+	memset(mr->descs, 0, mr->list_size);
+	mr->ndescs = 0;
+	mapped = mr->is_indirect ? map_klms(mr, list, count, offset) :
 				   ib_sg_to_pages(ib, list, count, offset, add_page);
-	dma_sync_single_for_device(dev, mr->list_dma, mr->list_size, DMA_TO_DEVICE);
-	cxib_mr_set_ndescs(mr, mr->entry_count);
+	dma_sync_single_for_device(dev, mr->desc_map, mr->list_size, DMA_TO_DEVICE);
+	cxib_mr_set_ndescs(mr, mr->ndescs);
 	return mapped;
 }
 
 int cxib_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mr *mr = to_mr(ib);
 	int err;
 
 	if (ib->type == IB_MR_TYPE_INTEGRITY) {
-		cxib_free_sig_mr(to_signed_mr(ib));
+		cxib_free_sig_mr(to_sig_mr(ib));
 		return 0;
 	}
-	if (is_paged(mr))
+	if (is_odp(mr))
 		return cxib_dereg_odp_mr(ib, udata);
-	err = cxib_end_in_device(verbs, udata, cxib_cmd_destroy_mkey(commands_of(verbs), ib->lkey));
+	err = cxib_end_in_device(ibdev, udata, cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)
 		return err;
-	cxib_release_umem(verbs, mr->umem, mr->umem_error);
+	cxib_release_umem(ibdev, mr->umem, mr->umem_error);
 	ib_umem_release(mr->umem_in_doubt);
-	if (mr->list)
+	if (mr->descs)
 		cxib_mr_free_descs(ib->device, mr);
 	kfree(mr);
 	return 0;

@@ -9,7 +9,7 @@
 #include "verbs/verbs.h"
 
 /* The device reads the pieces of a window four at a time. */
-#define PIECES_AT_ONCE	4
+#define KLM_BATCH	4
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
 {
@@ -34,18 +34,18 @@ static int get_request(struct ib_device *ib, struct ib_udata *udata,
 	return err ?: check_request(ib, request);
 }
 
-static int create_key(struct ib_mw *ib, u8 pieces)
+static int create_key(struct ib_mw *ib, u8 max_klms)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
-		.pd = to_pd(ib->pd)->number,
-		.variant = cxib_next_mkey_variant(verbs),
+		.pd = to_pd(ib->pd)->pdn,
+		.variant = cxib_next_mkey_variant(ibdev),
 		.indirect = true,
-		.octwords = ALIGN(max_t(u32, pieces, 1), PIECES_AT_ONCE),
+		.xlt_octowords = ALIGN(max_t(u32, max_klms, 1), KLM_BATCH),
 		.remote_invalidate = ib->type == IB_MW_TYPE_2,
 	};
 
-	return cxib_cmd_create_mkey(commands_of(verbs), &params, &ib->rkey);
+	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &ib->rkey);
 }
 
 static int put_response(struct ib_udata *udata)
@@ -83,7 +83,7 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 /* Who asks is not told: the window has to go. */
 int cxib_dealloc_mw(struct ib_mw *ib)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 
-	return cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), ib->rkey));
+	return cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), ib->rkey));
 }

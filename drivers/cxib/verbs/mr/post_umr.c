@@ -13,7 +13,7 @@
 #define VARIANT_MASK	0xff
 
 static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
-				     u32 access, u32 key, u32 octwords)
+				     u32 access, u32 key, u32 xlt_octowords)
 {
 	segment->dw[0] = hw_mkey_seg_pack_00(0, 0, 0, 0, 1, !!(access & IB_ACCESS_REMOTE_ATOMIC),
 					     !!(access & IB_ACCESS_REMOTE_WRITE),
@@ -29,7 +29,7 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 	hw_set_u64(&segment->dw[8], 0);
 	hw_set_u64(&segment->dw[10], 0);
 	segment->dw[12] = 0;
-	segment->dw[13] = hw_mkey_seg_pack_34(octwords);
+	segment->dw[13] = hw_mkey_seg_pack_34(xlt_octowords);
 	segment->dw[14] = hw_mkey_seg_pack_38(0, mr->log_page_size);
 	segment->dw[15] = 0;
 }
@@ -71,18 +71,18 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 					      struct hw_wqe_ctrl_seg *control)
 {
 	const u64 atomic = access & IB_ACCESS_REMOTE_ATOMIC ? HW_MKEY_MASK_A : 0;
-	const u64 mask = qp->sends.key_mask | atomic;
-	const u32 octwords = mr->list_octwords;
-	u32 block = qp->sends.produced;
+	const u64 mask = qp->sq.key_mask | atomic;
+	const u32 xlt_octowords = mr->xlt_octowords;
+	u32 block = qp->sq.prod_index;
 	void *at;
 
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
-				 check, octwords, 0, mask, 0);
+				 check, xlt_octowords, 0, mask, 0);
 	at = cxib_sq_next_wqebb(qp, control, block + 1);
-	fill_key(at, mr, access, key, octwords);
+	fill_key(at, mr, access, key, xlt_octowords);
 	at = cxib_sq_next_wqebb(qp, at, block + 2);
-	hw_wqe_data_seg_pack(at, 0, octwords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
-			     mr->list_dma);
+	hw_wqe_data_seg_pack(at, 0, xlt_octowords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
+			     mr->desc_map);
 	return CXIB_REG_MR_DS;
 }
 
@@ -95,7 +95,7 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
  * Return: octwords of the request.
  */
 u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
-			    struct hw_wqe_ctrl_seg *control)
+		      struct hw_wqe_ctrl_seg *control)
 {
 	return write_registration(qp, to_mr(wr->mr), wr->access, wr->key,
 				  HW_UMR_FLAGS_CHECK_NOT_FREE, control);
@@ -113,7 +113,7 @@ u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
  * Return: octwords of the request.
  */
 u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
-		      struct hw_wqe_ctrl_seg *control)
+		       struct hw_wqe_ctrl_seg *control)
 {
 	return write_registration(qp, mr, IB_ACCESS_LOCAL_WRITE, key, 0, control);
 }
@@ -129,6 +129,6 @@ u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1), HW_UMR_FLAGS_INLINE,
 				 0, 0, HW_MKEY_MASK_FREE, 0);
-	fill_free_key(cxib_sq_next_wqebb(qp, control, qp->sends.produced + 1));
+	fill_free_key(cxib_sq_next_wqebb(qp, control, qp->sq.prod_index + 1));
 	return CXIB_LOCAL_INV_DS;
 }

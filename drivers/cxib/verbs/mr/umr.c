@@ -28,31 +28,31 @@
 #define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 
 /* Without lists, and with one that a pointer leads to. */
-#define PLAIN_OCTWORDS	8
-#define LISTED_OCTWORDS	9
+#define UMR_DS	8
+#define UMR_XLT_DS	9
 
 static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_change *change)
 {
 	const struct cxib_mkey_params *params = change->params;
 	size_t i;
 
-	segment->dw[0] = hw_mkey_seg_pack_00(change->becomes_free, 0, params->relaxed_write, 0, 1,
-					     params->remote_atomic, params->remote_write,
+	segment->dw[0] = hw_mkey_seg_pack_00(change->set_free, 0, params->relaxed_ordering_write, 0,
+					     1, params->remote_atomic, params->remote_write,
 					     params->remote_read, params->local_write, 1,
 					     HW_MKEY_ACCESS_MODE_MTT, 0);
 	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, change->key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 0, params->pd);
-	hw_set_u64(&segment->dw[4], params->start);
+	hw_set_u64(&segment->dw[4], params->start_addr);
 	hw_set_u64(&segment->dw[6], params->length);
 	for (i = 8; i < ARRAY_SIZE(segment->dw); i++)
 		segment->dw[i] = 0;
-	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_read, params->log_page_size);
+	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_ordering_read, params->log_page_size);
 }
 
 static u8 flags_of(const struct cxib_umr_change *change)
 {
-	if (!change->entry_count)
+	if (!change->xlt_count)
 		return HW_UMR_FLAGS_INLINE;
 	return HW_UMR_FLAGS_TRANSLATION_OFFSET_EN |
 	       (change->is_free ? HW_UMR_FLAGS_CHECK_NOT_FREE : HW_UMR_FLAGS_CHECK_FREE);
@@ -60,27 +60,27 @@ static u8 flags_of(const struct cxib_umr_change *change)
 
 static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_umr_change *change)
 {
-	u64 offset = change->first_entry * sizeof(__be64) / CXIB_DS_SIZE;
-	u32 octwords = ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64) /
+	u64 offset = change->xlt_offset * sizeof(__be64) / CXIB_DS_SIZE;
+	u32 xlt_octowords = ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64) /
 		       CXIB_DS_SIZE;
 
-	if (!change->entry_count)
+	if (!change->xlt_count)
 		offset = 0;
-	hw_wqe_umr_ctrl_seg_pack(control, flags_of(change), octwords, offset & U16_MAX,
+	hw_wqe_umr_ctrl_seg_pack(control, flags_of(change), xlt_octowords, offset & U16_MAX,
 				 change->mask, offset >> 16);
 }
 
-static void remember(struct cxib_sq *sends, u64 wr_id, u32 blocks)
+static void remember(struct cxib_sq *sq, u64 wr_id, u32 blocks)
 {
 	u32 i;
 
 	for (i = 1; i < blocks; i++)
-		sends->entries[(sends->produced + i) & sends->mask].blocks = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
+		sq->entries[(sq->prod_index + i) & sq->mask].blocks = 0;
+	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id, .blocks = blocks, .opcode = IB_WC_REG_MR,
 	};
 	/* Pairs with the acquire of the poller. */
-	smp_store_release(&sends->produced, sends->produced + blocks);
+	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
 /**
@@ -96,22 +96,22 @@ const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 					     const struct cxib_umr_change *change,
 					     dma_addr_t entries)
 {
-	u32 octwords = change->entry_count ? LISTED_OCTWORDS : PLAIN_OCTWORDS;
-	u32 first = qp->sends.produced;
+	u32 ds = change->xlt_count ? UMR_XLT_DS : UMR_DS;
+	u32 first = qp->sq.prod_index;
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, first);
-	size_t length = ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64);
+	size_t length = ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) * sizeof(__be64);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, first & U16_MAX, HW_WQE_OPCODE_UMR);
-	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
-	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, qp->sends.key_fence,
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, ds);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, qp->sq.umr_fence,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(change->key);
 	fill_control((struct hw_wqe_umr_ctrl_seg *)(control + 1), change);
 	fill_segment(cxib_sq_wqebb(qp, first + 1), change);
-	if (change->entry_count)
+	if (change->xlt_count)
 		hw_wqe_data_seg_pack(cxib_sq_wqebb(qp, first + 2), 0, length,
 				     qp->ib.pd->local_dma_lkey, entries);
-	remember(&qp->sends, wr_id, DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB));
+	remember(&qp->sq, wr_id, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
 	return control;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_umr_write);
@@ -124,9 +124,9 @@ static void on_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&umr->done);
 }
 
-static int change_state(struct cxib_ibdev *verbs, struct cxib_qp *qp, u16 opcode)
+static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, u16 opcode)
 {
-	struct cxib_qp_transition transition = { .opcode = opcode, .qpn = qp->number };
+	struct cxib_qp_transition transition = { .opcode = opcode, .qpn = qp->qpn };
 
 	hw_qpc_set_st(&transition.context, HW_QP_SERVICE_TYPE_REG_UMR);
 	hw_qpc_set_pm_state(&transition.context, HW_QP_MIGRATION_STATE_MIGRATED);
@@ -134,23 +134,23 @@ static int change_state(struct cxib_ibdev *verbs, struct cxib_qp *qp, u16 opcode
 	hw_qpc_set_mtu(&transition.context, HW_QP_MTU_4K_BYTES);
 	hw_qpc_set_log_msg_max(&transition.context, LOG_MESSAGE);
 	hw_ads_set_vhca_port_num(hw_qpc_primary_address_path(&transition.context), 1);
-	return cxib_cmd_modify_qp(commands_of(verbs), &transition);
+	return cxib_cmd_modify_qp(commands_of(ibdev), &transition);
 }
 
-static int get_ready(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static int get_ready(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	int err = change_state(verbs, qp, HW_CMD_RST2INIT_QP) ?:
-		  change_state(verbs, qp, HW_CMD_INIT2RTR_QP) ?:
-		  change_state(verbs, qp, HW_CMD_RTR2RTS_QP);
+	int err = change_state(ibdev, qp, HW_CMD_RST2INIT_QP) ?:
+		  change_state(ibdev, qp, HW_CMD_INIT2RTR_QP) ?:
+		  change_state(ibdev, qp, HW_CMD_RTR2RTS_QP);
 
 	/* What is not in reset any more is put there before it goes. */
 	cxib_qp_set_state(qp, IB_QPS_RTS);
 	return err;
 }
 
-static int make_queues(struct cxib_ibdev *verbs)
+static int make_queues(struct cxib_ibdev *ibdev)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 	struct ib_qp_init_attr init = {
 		.cap = { .max_send_wr = REQUESTS, .max_send_sge = 1 },
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
@@ -160,7 +160,7 @@ static int make_queues(struct cxib_ibdev *verbs)
 	struct ib_qp *qp;
 	int err;
 
-	cq = ib_alloc_cq(&verbs->ib, umr, REQUESTS, 0, IB_POLL_SOFTIRQ);
+	cq = ib_alloc_cq(&ibdev->ib, umr, REQUESTS, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	init.send_cq = cq;
@@ -172,7 +172,7 @@ static int make_queues(struct cxib_ibdev *verbs)
 	}
 	umr->cq = cq;
 	umr->qp = to_qp(qp);
-	err = get_ready(verbs, umr->qp);
+	err = get_ready(ibdev, umr->qp);
 	if (!err)
 		return 0;
 	ib_destroy_qp(qp);
@@ -201,18 +201,18 @@ static void set_state(struct cxib_umr *umr, enum cxib_umr_state state)
 /* Who wants to reclaim memory may be waiting for this. */
 static void recover(struct work_struct *work)
 {
-	struct cxib_ibdev *verbs = container_of(work, struct cxib_ibdev, umr.recovery);
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, umr.recovery);
+	struct cxib_umr *umr = &ibdev->umr;
 	unsigned int flags;
 	int err;
 
 	mutex_lock(&umr->making);
 	flags = memalloc_noreclaim_save();
 	destroy_queues(umr);
-	err = make_queues(verbs);
+	err = make_queues(ibdev);
 	memalloc_noreclaim_restore(flags);
 	if (err)
-		ibdev_err(&verbs->ib,
+		ibdev_err(&ibdev->ib,
 			  "the queue pair that changes memory keys does not come back: error %d\n",
 			  err);
 	set_state(umr, err ? CXIB_UMR_DOWN : CXIB_UMR_UP);
@@ -221,11 +221,11 @@ static void recover(struct work_struct *work)
 
 /**
  * cxib_umr_init() - memory keys can be changed, later
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  */
-void cxib_umr_init(struct cxib_ibdev *verbs)
+void cxib_umr_init(struct cxib_ibdev *ibdev)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 
 	mutex_init(&umr->making);
 	mutex_init(&umr->lock);
@@ -235,10 +235,10 @@ void cxib_umr_init(struct cxib_ibdev *verbs)
 	INIT_WORK(&umr->recovery, recover);
 }
 
-static int make(struct cxib_ibdev *verbs)
+static int make(struct cxib_ibdev *ibdev)
 {
-	struct device *dev = verbs->hw->bus->dev;
-	struct cxib_umr *umr = &verbs->umr;
+	struct device *dev = ibdev->hw->bus->dev;
+	struct cxib_umr *umr = &ibdev->umr;
 	int err;
 
 	lockdep_assert_held(&umr->making);
@@ -246,12 +246,12 @@ static int make(struct cxib_ibdev *verbs)
 	umr->list = dma_alloc_coherent(dev, LIST_SIZE, &umr->list_dma, GFP_KERNEL);
 	if (!umr->list)
 		return -ENOMEM;
-	umr->pd = ib_alloc_pd(&verbs->ib, 0);
+	umr->pd = ib_alloc_pd(&ibdev->ib, 0);
 	if (IS_ERR(umr->pd)) {
 		err = PTR_ERR(umr->pd);
 		goto free_list;
 	}
-	err = make_queues(verbs);
+	err = make_queues(ibdev);
 	if (err)
 		goto dealloc_pd;
 	return 0;
@@ -266,23 +266,23 @@ free_list:
 
 /**
  * cxib_umr_prepare() - sees to it that memory keys can be changed
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * Context: process context, may sleep; without locks.
  * Return: 0; -EOPNOTSUPP when the device cannot; an error of a command, -ENOMEM.
  */
-int cxib_umr_prepare(struct cxib_ibdev *verbs)
+int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 	int err = 0;
 
-	if (!verbs->hw->caps.imaicl)
+	if (!ibdev->hw->caps.imaicl)
 		return -EOPNOTSUPP;
 	mutex_lock(&umr->making);
 	if (!umr->list)
-		err = make(verbs);
+		err = make(ibdev);
 	else if (!umr->qp)
-		err = make_queues(verbs);
+		err = make_queues(ibdev);
 	else
 		goto unlock;
 	if (!err)
@@ -294,18 +294,18 @@ unlock:
 
 /**
  * cxib_umr_destroy() - the reverse
- * @verbs: RDMA device without users
+ * @ibdev: RDMA device without users
  */
-void cxib_umr_destroy(struct cxib_ibdev *verbs)
+void cxib_umr_destroy(struct cxib_ibdev *ibdev)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 
 	cancel_work_sync(&umr->recovery);
 	if (!umr->list)
 		return;
 	destroy_queues(umr);
 	ib_dealloc_pd(umr->pd);
-	dma_free_coherent(verbs->hw->bus->dev, LIST_SIZE, umr->list, umr->list_dma);
+	dma_free_coherent(ibdev->hw->bus->dev, LIST_SIZE, umr->list, umr->list_dma);
 }
 
 static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
@@ -314,47 +314,47 @@ static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 	unsigned long flags;
 
 	reinit_completion(&umr->done);
-	spin_lock_irqsave(&qp->sends.lock, flags);
-	qp->sends.last = cxib_umr_write(qp, (uintptr_t)&umr->cqe, change, umr->list_dma);
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	qp->sq.last = cxib_umr_write(qp, (uintptr_t)&umr->cqe, change, umr->list_dma);
 	cxib_sq_ring_db(qp);
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))
 		cxib_flush_later(to_ibdev(qp->ib.device));
 }
 
 /* It may take as long as a command. */
-static bool is_answered(struct cxib_ibdev *verbs)
+static bool is_completed(struct cxib_ibdev *ibdev)
 {
-	const unsigned int limit_ms = commands_of(verbs)->limit_ms;
+	const unsigned int limit_ms = commands_of(ibdev)->timeout_ms;
 
-	return wait_for_completion_timeout(&verbs->umr.done, msecs_to_jiffies(limit_ms));
+	return wait_for_completion_timeout(&ibdev->umr.done, msecs_to_jiffies(limit_ms));
 }
 
 /* The queue pair does nothing more after a request that fails, or is not answered. */
-static int execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change)
+static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 
 	lockdep_assert_held(&umr->lock);
 
 	post(umr, change);
-	if (!is_answered(verbs)) {
-		ibdev_err(&verbs->ib, "a request that changes memory key 0x%x is not answered\n",
+	if (!is_completed(ibdev)) {
+		ibdev_err(&ibdev->ib, "a request that changes memory key 0x%x is not answered\n",
 			  change->key);
 		umr->status = IB_WC_RESP_TIMEOUT_ERR;
 	} else if (umr->status == IB_WC_SUCCESS) {
 		return 0;
 	}
-	ibdev_warn_ratelimited(&verbs->ib, "memory key 0x%x could not be changed: %s\n",
+	ibdev_warn_ratelimited(&ibdev->ib, "memory key 0x%x could not be changed: %s\n",
 			       change->key, ib_wc_status_msg(umr->status));
 	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
-	queue_work(verbs->workqueue, &umr->recovery);
+	queue_work(ibdev->workqueue, &umr->recovery);
 	return -EIO;
 }
 
 /**
  * cxib_umr_execute() - changes a memory key
- * @verbs: RDMA device that was prepared for it
+ * @ibdev: RDMA device that was prepared for it
  * @change: what it shall do
  * @fill: writes the pages, if @change has any; NULL: none of them is there
  * @context: for @fill
@@ -366,22 +366,22 @@ static int execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *chang
  * Return: 0, or -EIO: then the change is not made, or, when the device does not
  * answer, perhaps.
  */
-int cxib_umr_execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change,
+int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context)
 {
-	struct cxib_umr *umr = &verbs->umr;
+	struct cxib_umr *umr = &ibdev->umr;
 	int err = -EIO;
 
 	wait_event(umr->changed, READ_ONCE(umr->state) != CXIB_UMR_RECOVERING);
 	mutex_lock(&umr->lock);
-	if (umr->state == CXIB_UMR_UP && !cxib_verbs_dma_off(verbs)) {
-		if (change->entry_count) {
-			memset(umr->list, 0, ALIGN(change->entry_count, CXIB_UMR_MTT_ALIGN) *
+	if (umr->state == CXIB_UMR_UP && !cxib_verbs_dma_off(ibdev)) {
+		if (change->xlt_count) {
+			memset(umr->list, 0, ALIGN(change->xlt_count, CXIB_UMR_MTT_ALIGN) *
 					     sizeof(*umr->list));
 			if (fill)
 				fill(context, umr->list, change);
 		}
-		err = execute(verbs, change);
+		err = execute(ibdev, change);
 	}
 	mutex_unlock(&umr->lock);
 	return err;
@@ -389,25 +389,25 @@ int cxib_umr_execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *cha
 
 /**
  * cxib_umr_clear_free() - a key that was created free can be used from now on
- * @verbs: RDMA device that was prepared for it
+ * @ibdev: RDMA device that was prepared for it
  * @key: the key, with all its translations
  *
  * Context: as cxib_umr_execute().
  * Return: as cxib_umr_execute().
  */
-int cxib_umr_clear_free(struct cxib_ibdev *verbs, u32 key)
+int cxib_umr_clear_free(struct cxib_ibdev *ibdev, u32 key)
 {
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
 		.key = key, .params = &params, .mask = HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE,
 	};
 
-	return cxib_umr_execute(verbs, &change, NULL, NULL);
+	return cxib_umr_execute(ibdev, &change, NULL, NULL);
 }
 
 /**
  * cxib_umr_enable() - a key that was created free gets its translations, and can be used
- * @verbs: RDMA device that was prepared for it
+ * @ibdev: RDMA device that was prepared for it
  * @key: the key
  * @entry_count: its entries; a multiple of %CXIB_UMR_MTT_ALIGN
  * @fill: writes them, part by part; NULL: none of the pages is there
@@ -420,20 +420,20 @@ int cxib_umr_clear_free(struct cxib_ibdev *verbs, u32 key)
  * is reclaimed.
  * Return: 0; -EINTR when the program is killed; as cxib_umr_execute().
  */
-int cxib_umr_enable(struct cxib_ibdev *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
+int cxib_umr_enable(struct cxib_ibdev *ibdev, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context)
 {
 	const struct cxib_mkey_params params = {};
 	struct cxib_umr_change change = { .key = key, .params = &params, .is_free = true };
 	int err;
 
-	for (; change.first_entry < entry_count; change.first_entry += CXIB_UMR_MTT_MAX) {
+	for (; change.xlt_offset < entry_count; change.xlt_offset += CXIB_UMR_MTT_MAX) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		change.entry_count = min_t(u64, CXIB_UMR_MTT_MAX, entry_count - change.first_entry);
-		err = cxib_umr_execute(verbs, &change, fill, context);
+		change.xlt_count = min_t(u64, CXIB_UMR_MTT_MAX, entry_count - change.xlt_offset);
+		err = cxib_umr_execute(ibdev, &change, fill, context);
 		if (err)
 			return err;
 	}
-	return cxib_umr_clear_free(verbs, key);
+	return cxib_umr_clear_free(ibdev, key);
 }

@@ -26,33 +26,33 @@ struct cxib_qp;
  *	domain
  * @mask: HW_MKEY_MASK_…: what changes of its context
  * @params: to what, as far as @mask says
- * @becomes_free: nobody can use it any more, if @mask says that this changes
+ * @set_free: nobody can use it any more, if @mask says that this changes
  * @is_free: nobody can use it yet; otherwise the request fails if that is so
- * @first_entry: of the pages that change; a multiple of %CXIB_UMR_MTT_ALIGN
- * @entry_count: their number, up to %CXIB_UMR_MTT_MAX; 0: none changes
+ * @xlt_offset: of the pages that change; a multiple of %CXIB_UMR_MTT_ALIGN
+ * @xlt_count: their number, up to %CXIB_UMR_MTT_MAX; 0: none changes
  */
 struct cxib_umr_change {
 	u32 key;
 	u64 mask;
 	const struct cxib_mkey_params *params;
-	bool becomes_free;
+	bool set_free;
 	bool is_free;
-	u64 first_entry;
-	unsigned int entry_count;
+	u64 xlt_offset;
+	unsigned int xlt_count;
 };
 
 /* Fills the list of pages of a change. The device does not read it yet. */
 typedef void (*cxib_fill_entries)(void *context, __be64 *entries,
 				  const struct cxib_umr_change *change);
 
-void cxib_umr_init(struct cxib_ibdev *verbs);
-int cxib_umr_prepare(struct cxib_ibdev *verbs);
-void cxib_umr_destroy(struct cxib_ibdev *verbs);
-int cxib_umr_execute(struct cxib_ibdev *verbs, const struct cxib_umr_change *change,
+void cxib_umr_init(struct cxib_ibdev *ibdev);
+int cxib_umr_prepare(struct cxib_ibdev *ibdev);
+void cxib_umr_destroy(struct cxib_ibdev *ibdev);
+int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context);
-int cxib_umr_enable(struct cxib_ibdev *verbs, u32 key, u64 entry_count, cxib_fill_entries fill,
+int cxib_umr_enable(struct cxib_ibdev *ibdev, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context);
-int cxib_umr_clear_free(struct cxib_ibdev *verbs, u32 key);
+int cxib_umr_clear_free(struct cxib_ibdev *ibdev, u32 key);
 const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 					     const struct cxib_umr_change *change,
 					     dma_addr_t entries);

@@ -38,31 +38,31 @@ struct update {
 static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const struct update *update = context;
-	const u64 first = change->first_entry;
+	const u64 first = change->xlt_offset;
 	unsigned int i;
 
-	for (i = 0; i < change->entry_count; i++)
+	for (i = 0; i < change->xlt_count; i++)
 		if (first + i < update->gone_from || first + i >= update->gone_to)
 			entries[i] = cpu_to_be64(update->memory->dma_list[first + i]);
 }
 
 /* The key gets what is known of the pages from @from to @to, and of their neighbours. */
-static int update_key(struct cxib_odp_mr *paged, struct update *update, u64 from, u64 to)
+static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 from, u64 to)
 {
-	const u64 most = ib_umem_odp_num_pages(update->memory);
-	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
+	const u64 max = ib_umem_odp_num_pages(update->memory);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 	const struct cxib_mkey_params params = {};
-	struct cxib_umr_change change = { .key = paged->mr.ib.lkey, .params = &params };
+	struct cxib_umr_change change = { .key = odp_mr->mr.ib.lkey, .params = &params };
 	int err = 0;
 
 	lockdep_assert_held(&update->memory->umem_mutex);
 
 	for (from = ALIGN_DOWN(from, CXIB_UMR_MTT_ALIGN); from < to && !err;
 	     from += CXIB_UMR_MTT_MAX) {
-		change.first_entry = from;
-		change.entry_count = min_t(u64, CXIB_UMR_MTT_MAX,
-					   min(ALIGN(to, CXIB_UMR_MTT_ALIGN), most) - from);
-		err = cxib_umr_execute(verbs, &change, fill_entries, update);
+		change.xlt_offset = from;
+		change.xlt_count = min_t(u64, CXIB_UMR_MTT_MAX,
+					 min(ALIGN(to, CXIB_UMR_MTT_ALIGN), max) - from);
+		err = cxib_umr_execute(ibdev, &change, fill_entries, update);
 	}
 	return err;
 }
@@ -71,16 +71,16 @@ static int update_key(struct cxib_odp_mr *paged, struct update *update, u64 from
  * The kernel takes the pages whether the device lets go of them or not. One that was
  * given up cannot reach them.
  */
-static void enforce(struct cxib_ibdev *verbs)
+static void enforce(struct cxib_ibdev *ibdev)
 {
-	if (cxib_verbs_dma_off(verbs))
+	if (cxib_verbs_dma_off(ibdev))
 		return;
-	ibdev_err(&verbs->ib, "the device does not let go of pages\n");
-	cxib_hw_set_fatal(verbs->hw);
-	cxib_hw_dma_off(verbs->hw);
+	ibdev_err(&ibdev->ib, "the device does not let go of pages\n");
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
 }
 
-static void take_away(struct cxib_odp_mr *paged, struct ib_umem_odp *memory, u64 start, u64 end)
+static void take_away(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start, u64 end)
 {
 	struct update update = {
 		.memory = memory,
@@ -91,11 +91,11 @@ static void take_away(struct cxib_odp_mr *paged, struct ib_umem_odp *memory, u64
 	lockdep_assert_held(&memory->umem_mutex);
 
 	/* A request that another one has swept along can be tried again. */
-	if (update_key(paged, &update, update.gone_from, update.gone_to) &&
-	    update_key(paged, &update, update.gone_from, update.gone_to))
-		enforce(to_ibdev(paged->mr.ib.device));
+	if (update_key(odp_mr, &update, update.gone_from, update.gone_to) &&
+	    update_key(odp_mr, &update, update.gone_from, update.gone_to))
+		enforce(to_ibdev(odp_mr->mr.ib.device));
 	atomic64_add(update.gone_to - update.gone_from,
-		     paged->whole ? &paged->whole->invalidations : &paged->invalidations);
+		     odp_mr->parent ? &odp_mr->parent->invalidations : &odp_mr->invalidations);
 }
 
 static bool has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
@@ -112,21 +112,21 @@ static bool invalidate(struct mmu_interval_notifier *notifier,
 		       const struct mmu_notifier_range *range, unsigned long sequence)
 {
 	struct ib_umem_odp *memory = container_of(notifier, struct ib_umem_odp, notifier);
-	struct cxib_odp_mr *paged;
+	struct cxib_odp_mr *odp_mr;
 	u64 start, end;
 
 	if (!mmu_notifier_range_blockable(range))
 		return false;
 	mutex_lock(&memory->umem_mutex);
 	mmu_interval_set_seq(notifier, sequence);
-	paged = memory->private;
+	odp_mr = memory->private;
 	start = ALIGN_DOWN(max_t(u64, ib_umem_start(memory), range->start),
 			   BIT_ULL(memory->page_shift));
 	/* The end of everything is no address that could be rounded up. */
 	end = ALIGN(min_t(u64, ib_umem_end(memory), range->end), BIT_ULL(memory->page_shift));
 	if (memory->npages && has_pages(memory, start, end)) {
-		if (paged->has_key)
-			take_away(paged, memory, start, end);
+		if (odp_mr->live)
+			take_away(odp_mr, memory, start, end);
 		ib_umem_odp_unmap_dma_pages(memory, start, end);
 	}
 	mutex_unlock(&memory->umem_mutex);
@@ -137,99 +137,99 @@ static const struct mmu_interval_notifier_ops notifier_ops = { .invalidate = inv
 
 /**
  * cxib_odp_insert_mkey() - page faults that name a key are faults of a region from now on
- * @paged: the region, or a part of one
+ * @odp_mr: the region, or a part of one
  * @key: a key of it
  *
  * One that is about to go may have had the same index.
  *
  * Return: 0 or -ENOMEM.
  */
-int cxib_odp_insert_mkey(struct cxib_odp_mr *paged, u32 key)
+int cxib_odp_insert_mkey(struct cxib_odp_mr *odp_mr, u32 key)
 {
-	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 
-	return xa_err(xa_store(&verbs->paging.regions, key >> KEY_SHIFT, paged, GFP_KERNEL));
+	return xa_err(xa_store(&ibdev->paging.regions, key >> KEY_SHIFT, odp_mr, GFP_KERNEL));
 }
 
 /**
  * cxib_odp_erase_mkey() - the reverse
- * @paged: the region, or a part of one
+ * @odp_mr: the region, or a part of one
  * @key: a key of it
  */
-void cxib_odp_erase_mkey(struct cxib_odp_mr *paged, u32 key)
+void cxib_odp_erase_mkey(struct cxib_odp_mr *odp_mr, u32 key)
 {
-	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 
-	xa_cmpxchg(&verbs->paging.regions, key >> KEY_SHIFT, paged, NULL, GFP_KERNEL);
+	xa_cmpxchg(&ibdev->paging.regions, key >> KEY_SHIFT, odp_mr, NULL, GFP_KERNEL);
 }
 
 /* The region that has a key, or a part with that key; NULL also when it is going. */
 static struct cxib_odp_mr *find_region(struct xarray *regions, u32 key)
 {
-	struct cxib_odp_mr *paged = xa_load(regions, key >> KEY_SHIFT);
+	struct cxib_odp_mr *odp_mr = xa_load(regions, key >> KEY_SHIFT);
 
 	lockdep_assert_held(&regions->xa_lock);
 
-	if (!paged || (paged->mr.ib.lkey != key &&
-		       !(paged->has_null_key && paged->null_key == key)))
+	if (!odp_mr || (odp_mr->mr.ib.lkey != key &&
+			!(odp_mr->has_null_key && odp_mr->null_mkey == key)))
 		return NULL;
 	/* Who knows a part has no reference to the region of it yet. */
-	paged = paged->whole ?: paged;
-	return xa_load(regions, paged->mr.ib.lkey >> KEY_SHIFT) == paged ? paged : NULL;
+	odp_mr = odp_mr->parent ?: odp_mr;
+	return xa_load(regions, odp_mr->mr.ib.lkey >> KEY_SHIFT) == odp_mr ? odp_mr : NULL;
 }
 
 /**
  * cxib_odp_get_fault_mr() - the region that a page fault is about
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @key: anything; may be a key that only the driver and the device know
  *
  * Return: the region, not a part of one, to be given back with cxib_reference_put();
  * NULL if there is none.
  */
-struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *ibdev, u32 key)
 {
-	struct xarray *regions = &verbs->paging.regions;
-	struct cxib_odp_mr *paged;
+	struct xarray *regions = &ibdev->paging.regions;
+	struct cxib_odp_mr *odp_mr;
 
 	xa_lock(regions);
-	paged = find_region(regions, key);
-	if (paged)
-		refcount_inc(&paged->reference.count);
+	odp_mr = find_region(regions, key);
+	if (odp_mr)
+		refcount_inc(&odp_mr->reference.count);
 	xa_unlock(regions);
-	return paged;
+	return odp_mr;
 }
 
 /**
  * cxib_odp_get_mr() - the region that a key stands for
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @key: anything
  *
  * Return: the region, to be given back with cxib_reference_put(); NULL if there is
  * none, or its pages do not come in on demand.
  */
-struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key)
 {
-	struct cxib_odp_mr *paged = cxib_odp_get_fault_mr(verbs, key);
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_fault_mr(ibdev, key);
 
-	if (!paged || paged->mr.ib.lkey == key)
-		return paged;
+	if (!odp_mr || odp_mr->mr.ib.lkey == key)
+		return odp_mr;
 	/* Programs are not told keys of parts. */
-	cxib_reference_put(&paged->reference);
+	cxib_reference_put(&odp_mr->reference);
 	return NULL;
 }
 
 /**
  * cxib_odp_find_range() - where memory of a region is in the address space of the program
- * @paged: region that somebody keeps
+ * @odp_mr: region that somebody keeps
  * @range: anything
  * @start: filled
  *
  * Return: 0; -EFAULT when not all of it is in the region.
  */
-int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
-		    u64 *start)
+int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+			u64 *start)
 {
-	const struct ib_mr *ib = &paged->mr.ib;
+	const struct ib_mr *ib = &odp_mr->mr.ib;
 	u64 offset = range->address - ib->iova;
 
 	if (range->address < ib->iova || offset > ib->length ||
@@ -239,13 +239,13 @@ int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_r
 			  ib->lkey, range->length, range->address, ib->length, ib->iova);
 		return -EFAULT;
 	}
-	*start = paged->mr.umem->address + offset;
+	*start = odp_mr->mr.umem->address + offset;
 	return 0;
 }
 
 /**
  * cxib_odp_fault_in() - pages come in, and the key of their region gets them
- * @paged: region that somebody keeps
+ * @odp_mr: region that somebody keeps
  * @range: which ones
  *
  * Context: process context, may sleep; without locks that are taken where memory
@@ -254,39 +254,39 @@ int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_r
  * has no such memory, -EIO when the key cannot be changed, or an error of
  * ib_umem_odp_map_dma_and_lock().
  */
-int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
+int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	struct update update = { .memory = memory };
 	u64 access = ODP_READ_ALLOWED_BIT;
 	u64 start, first;
 	int pages, err;
 
-	if (cxib_odp_is_implicit(paged))
-		return cxib_odp_fault_in_implicit(paged, range, cxib_odp_fault_in);
-	err = cxib_odp_find_range(paged, range, &start);
+	if (cxib_odp_is_implicit(odp_mr))
+		return cxib_odp_fault_in_implicit(odp_mr, range, cxib_odp_fault_in);
+	err = cxib_odp_find_range(odp_mr, range, &start);
 	if (err || !range->length)
 		return err;
 	if (range->for_writing && memory->umem.writable)
 		access |= ODP_WRITE_ALLOWED_BIT;
-	guard(mutex)(&paged->seeking);
+	guard(mutex)(&odp_mr->fault_mutex);
 	pages = ib_umem_odp_map_dma_and_lock(memory, start, range->length, access, true);
 	if (pages < 0)
 		return pages;
 	first = (start - ib_umem_start(memory)) >> memory->page_shift;
-	if (paged->has_key)
-		err = update_key(paged, &update, first, first + pages);
+	if (odp_mr->live)
+		err = update_key(odp_mr, &update, first, first + pages);
 	mutex_unlock(&memory->umem_mutex);
 	return err ?: pages;
 }
 
 /* The first region of this kind: from now on faults are told and handled. */
-static int prepare(struct cxib_ibdev *verbs)
+static int prepare(struct cxib_ibdev *ibdev)
 {
-	struct cxib_odp *paging = &verbs->paging;
+	struct cxib_odp *paging = &ibdev->paging;
 	int err;
 
-	err = cxib_umr_prepare(verbs);
+	err = cxib_umr_prepare(ibdev);
 	if (err)
 		return err;
 	guard(mutex)(&paging->lock);
@@ -296,7 +296,7 @@ static int prepare(struct cxib_ibdev *verbs)
 					    0);
 	if (!paging->workqueue)
 		return -ENOMEM;
-	err = cxib_hw_create_pf_eq(verbs->hw, paging->workqueue);
+	err = cxib_hw_create_pf_eq(ibdev->hw, paging->workqueue);
 	if (err) {
 		destroy_workqueue(paging->workqueue);
 		paging->workqueue = NULL;
@@ -304,18 +304,19 @@ static int prepare(struct cxib_ibdev *verbs)
 	return err;
 }
 
-static void destroy_key(struct cxib_odp_mr *paged)
+static void destroy_key(struct cxib_odp_mr *odp_mr)
 {
-	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), paged->mr.ib.lkey));
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_destroy_mkey(commands_of(ibdev), odp_mr->mr.ib.lkey));
 }
 
 /**
  * cxib_create_empty_key() - a region gets its key, whose translations are written later
- * @paged: the region
+ * @odp_mr: the region
  * @pd: protection domain
- * @params: of the key, without @octwords
+ * @params: of the key, without @ds
  * @entry_count: room for translations; a multiple of %CXIB_UMR_MTT_ALIGN
  * @fill: as for cxib_umr_enable()
  *
@@ -324,58 +325,58 @@ static void destroy_key(struct cxib_odp_mr *paged)
  *
  * Return: as cxib_cmd_create_mkey(), cxib_umr_enable().
  */
-int cxib_create_empty_key(struct cxib_odp_mr *paged, struct ib_pd *pd,
+int cxib_create_empty_key(struct cxib_odp_mr *odp_mr, struct ib_pd *pd,
 			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill)
 {
 	int err;
 
-	params->octwords = entry_count * sizeof(__be64) / CXIB_DS_SIZE;
-	err = cxib_mr_create_mkey(&paged->mr, pd, params);
+	params->xlt_octowords = entry_count * sizeof(__be64) / CXIB_DS_SIZE;
+	err = cxib_mr_create_mkey(&odp_mr->mr, pd, params);
 	if (err)
 		return err;
-	err = cxib_umr_enable(to_ibdev(pd->device), paged->mr.ib.lkey, entry_count, fill, paged);
+	err = cxib_umr_enable(to_ibdev(pd->device), odp_mr->mr.ib.lkey, entry_count, fill, odp_mr);
 	if (err)
-		destroy_key(paged);
+		destroy_key(odp_mr);
 	return err;
 }
 
-static int create_key(struct cxib_odp_mr *paged, struct ib_pd *pd)
+static int create_key(struct cxib_odp_mr *odp_mr, struct ib_pd *pd)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	const u64 entry_count = ALIGN(ib_umem_odp_num_pages(memory), CXIB_UMR_MTT_ALIGN);
 	struct cxib_mkey_params params = {
-		.start = paged->mr.ib.iova,
-		.length = paged->mr.ib.length,
+		.start_addr = odp_mr->mr.ib.iova,
+		.length = odp_mr->mr.ib.length,
 		.log_page_size = memory->page_shift,
-		.is_paged = true,
+		.odp = true,
 	};
 
-	return cxib_create_empty_key(paged, pd, &params, entry_count, NULL);
+	return cxib_create_empty_key(odp_mr, pd, &params, entry_count, NULL);
 }
 
 /**
  * cxib_odp_is_implicit() - whether a region is that of a whole address space
- * @paged: the region
+ * @odp_mr: the region
  */
-bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged)
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr)
 {
-	return to_ib_umem_odp(paged->mr.umem)->is_implicit_odp;
+	return to_ib_umem_odp(odp_mr->mr.umem)->is_implicit_odp;
 }
 
-static void set_has_key(struct cxib_odp_mr *paged)
+static void set_has_key(struct cxib_odp_mr *odp_mr)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 
 	mutex_lock(&memory->umem_mutex);
-	paged->has_key = true;
+	odp_mr->live = true;
 	mutex_unlock(&memory->umem_mutex);
 }
 
 /* From here on faults find it. */
-static int publish(struct cxib_odp_mr *paged)
+static int publish(struct cxib_odp_mr *odp_mr)
 {
-	set_has_key(paged);
-	return cxib_odp_insert_mkey(paged, paged->mr.ib.lkey);
+	set_has_key(odp_mr);
+	return cxib_odp_insert_mkey(odp_mr, odp_mr->mr.ib.lkey);
 }
 
 /*
@@ -386,38 +387,38 @@ static int publish(struct cxib_odp_mr *paged)
 static int check_length(struct ib_device *ib, u64 start, u64 length, int access)
 {
 	const unsigned int shift = access & IB_ACCESS_HUGETLB ? HPAGE_SHIFT : PAGE_SHIFT;
-	u64 most = INT_MAX / sizeof(__be64);
+	u64 max = INT_MAX / sizeof(__be64);
 	u64 end, pages;
 
 	if (!length || check_add_overflow(start, length, &end))
 		return -EINVAL;
 	if (!to_ibdev(ib)->hw->caps.umr_extended_translation_offset)
-		most = CXIB_ENTRIES_REACHED;
+		max = CXIB_ENTRIES_REACHED;
 	pages = ((end - 1) >> shift) - (start >> shift) + 1;
-	if (pages <= most)
+	if (pages <= max)
 		return 0;
-	ibdev_dbg(ib, "ODP MR: %llu pages out of range [1, %llu]\n", pages, most);
+	ibdev_dbg(ib, "ODP MR: %llu pages out of range [1, %llu]\n", pages, max);
 	return -EINVAL;
 }
 
 /* Its own pages, in the address space of the program. */
-static int attach_memory(struct cxib_odp_mr *paged, struct ib_device *ib, u64 start, u64 length)
+static int attach_memory(struct cxib_odp_mr *odp_mr, struct ib_device *ib, u64 start, u64 length)
 {
 	struct ib_umem_odp *memory;
 	int err;
 
-	err = check_length(ib, start, length, paged->mr.access);
+	err = check_length(ib, start, length, odp_mr->mr.access);
 	if (err)
 		return err;
-	memory = ib_umem_odp_get(ib, start, length, paged->mr.access, &notifier_ops);
+	memory = ib_umem_odp_get(ib, start, length, odp_mr->mr.access, &notifier_ops);
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
-	memory->private = paged;
-	paged->mr.umem = &memory->umem;
-	if (!((start ^ paged->mr.ib.iova) & (BIT_ULL(memory->page_shift) - 1)))
+	memory->private = odp_mr;
+	odp_mr->mr.umem = &memory->umem;
+	if (!((start ^ odp_mr->mr.ib.iova) & (BIT_ULL(memory->page_shift) - 1)))
 		return 0;
 	ibdev_dbg(ib, "memory at 0x%llx cannot be registered as 0x%llx: they differ within a page\n",
-		  start, paged->mr.ib.iova);
+		  start, odp_mr->mr.ib.iova);
 	ib_umem_odp_release(memory);
 	return -EINVAL;
 }
@@ -427,89 +428,89 @@ static int attach_memory(struct cxib_odp_mr *paged, struct ib_device *ib, u64 st
  * address space for each part only, and a part may be wanted when the program is gone
  * and a child of it still has the file.
  */
-static int attach_whole(struct cxib_odp_mr *paged, struct ib_device *ib)
+static int attach_implicit(struct cxib_odp_mr *odp_mr, struct ib_device *ib)
 {
-	struct ib_umem_odp *memory = ib_umem_odp_alloc_implicit(ib, paged->mr.access);
+	struct ib_umem_odp *memory = ib_umem_odp_alloc_implicit(ib, odp_mr->mr.access);
 
 	if (IS_ERR(memory))
 		return PTR_ERR(memory);
 	mmgrab(memory->umem.owning_mm);
-	paged->mr.umem = &memory->umem;
+	odp_mr->mr.umem = &memory->umem;
 	return 0;
 }
 
 /* The reverse of either. */
-static void detach_memory(struct cxib_odp_mr *paged)
+static void detach_memory(struct cxib_odp_mr *odp_mr)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
-	struct mm_struct *whole = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
+	struct mm_struct *parent = memory->is_implicit_odp ? memory->umem.owning_mm : NULL;
 
 	ib_umem_odp_release(memory);
-	if (whole)
-		mmdrop(whole);
+	if (parent)
+		mmdrop(parent);
 }
 
-static int register_in(struct cxib_odp_mr *paged, struct ib_pd *pd, u64 start, u64 length)
+static int register_in(struct cxib_odp_mr *odp_mr, struct ib_pd *pd, u64 start, u64 length)
 {
-	bool whole = length == U64_MAX;
+	bool parent = length == U64_MAX;
 	int err;
 
-	err = whole ? attach_whole(paged, pd->device) :
-		      attach_memory(paged, pd->device, start, length);
+	err = parent ? attach_implicit(odp_mr, pd->device) :
+		      attach_memory(odp_mr, pd->device, start, length);
 	if (err)
 		return err;
-	err = whole ? cxib_odp_create_implicit_mkey(paged, pd) : create_key(paged, pd);
+	err = parent ? cxib_odp_create_implicit_mkey(odp_mr, pd) : create_key(odp_mr, pd);
 	if (err)
 		goto detach;
-	err = publish(paged);
+	err = publish(odp_mr);
 	if (err)
 		goto destroy_key;
 	return 0;
 
 destroy_key:
-	destroy_key(paged);
-	cxib_odp_destroy_children(paged);
+	destroy_key(odp_mr);
+	cxib_odp_destroy_children(odp_mr);
 detach:
-	detach_memory(paged);
+	detach_memory(odp_mr);
 	return err;
 }
 
 static struct cxib_odp_mr *allocate(struct ib_device *ib, u64 address, u64 length, int access)
 {
-	struct cxib_odp_mr *paged = kzalloc(sizeof(*paged), GFP_KERNEL_ACCOUNT);
+	struct cxib_odp_mr *odp_mr = kzalloc(sizeof(*odp_mr), GFP_KERNEL_ACCOUNT);
 
-	if (!paged)
+	if (!odp_mr)
 		return NULL;
-	cxib_reference_init(&paged->reference);
-	mutex_init(&paged->seeking);
-	xa_init(&paged->parts);
-	paged->mr.access = access;
-	paged->mr.ib.iova = address;
-	paged->mr.ib.length = length;
-	paged->mr.ib.device = ib;
-	return paged;
+	cxib_reference_init(&odp_mr->reference);
+	mutex_init(&odp_mr->fault_mutex);
+	xa_init(&odp_mr->implicit_children);
+	odp_mr->mr.access = access;
+	odp_mr->mr.ib.iova = address;
+	odp_mr->mr.ib.length = length;
+	odp_mr->mr.ib.device = ib;
+	return odp_mr;
 }
 
 /**
  * cxib_odp_create_child() - a part of a region of a whole address space
- * @whole: the region
+ * @parent: the region
  * @start: where it begins
  * @length: its bytes
  *
  * Return: the part, or an ERR_PTR(): -EFAULT when the address space is going away.
  */
-struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *whole, u64 start, u64 length)
+struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start, u64 length)
 {
 	struct cxib_odp_mr *part;
 	struct ib_umem_odp *memory;
 	int err;
 
-	part = allocate(whole->mr.ib.device, start, length, whole->mr.access);
+	part = allocate(parent->mr.ib.device, start, length, parent->mr.access);
 	if (!part)
 		return ERR_PTR(-ENOMEM);
-	part->whole = whole;
-	part->mr.ib.pd = whole->mr.ib.pd;
-	memory = ib_umem_odp_alloc_child(to_ib_umem_odp(whole->mr.umem), start, length,
+	part->parent = parent;
+	part->mr.ib.pd = parent->mr.ib.pd;
+	memory = ib_umem_odp_alloc_child(to_ib_umem_odp(parent->mr.umem), start, length,
 					 &notifier_ops);
 	if (IS_ERR(memory)) {
 		err = PTR_ERR(memory);
@@ -517,7 +518,7 @@ struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *whole, u64 start, 
 	}
 	memory->private = part;
 	part->mr.umem = &memory->umem;
-	err = create_key(part, whole->mr.ib.pd);
+	err = create_key(part, parent->mr.ib.pd);
 	if (err)
 		goto release;
 	err = publish(part);
@@ -545,48 +546,48 @@ free_part:
  * Return: the region, or an ERR_PTR(): -EOPNOTSUPP when the device cannot do it.
  */
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				     int access)
+			      int access)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
-	struct cxib_odp_mr *paged;
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
+	struct cxib_odp_mr *odp_mr;
 	int err;
 
-	if (!cxib_hw_has_odp(verbs->hw))
+	if (!cxib_hw_has_odp(ibdev->hw))
 		return ERR_PTR(-EOPNOTSUPP);
-	if (length == U64_MAX && (start || address || !cxib_odp_can_implicit(verbs)))
+	if (length == U64_MAX && (start || address || !cxib_odp_can_implicit(ibdev)))
 		return ERR_PTR(-EOPNOTSUPP);
-	err = prepare(verbs);
+	err = prepare(ibdev);
 	if (err)
 		return ERR_PTR(err);
-	paged = allocate(ib->device, address, length, access);
-	if (!paged)
+	odp_mr = allocate(ib->device, address, length, access);
+	if (!odp_mr)
 		return ERR_PTR(-ENOMEM);
 	/* The core sets it, too, but faults may come before. */
-	paged->mr.ib.pd = ib;
-	err = register_in(paged, ib, start, length);
+	odp_mr->mr.ib.pd = ib;
+	err = register_in(odp_mr, ib, start, length);
 	if (err) {
-		kfree(paged);
+		kfree(odp_mr);
 		return ERR_PTR(err);
 	}
-	return &paged->mr.ib;
+	return &odp_mr->mr.ib;
 }
 
 /* From here on the device uses no page of the region, and needs not be told of any. */
-static void revoke(struct cxib_odp_mr *paged)
+static void revoke(struct cxib_odp_mr *odp_mr)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
-	struct cxib_ibdev *verbs = to_ibdev(paged->mr.ib.device);
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = paged->mr.ib.lkey, .params = &params, .mask = HW_MKEY_MASK_FREE,
-		.becomes_free = true,
+		.key = odp_mr->mr.ib.lkey, .params = &params, .mask = HW_MKEY_MASK_FREE,
+		.set_free = true,
 	};
 
 	mutex_lock(&memory->umem_mutex);
-	if (paged->has_key && cxib_umr_execute(verbs, &change, NULL, NULL) &&
-	    cxib_umr_execute(verbs, &change, NULL, NULL))
-		enforce(verbs);
-	paged->has_key = false;
+	if (odp_mr->live && cxib_umr_execute(ibdev, &change, NULL, NULL) &&
+	    cxib_umr_execute(ibdev, &change, NULL, NULL))
+		enforce(ibdev);
+	odp_mr->live = false;
 	mutex_unlock(&memory->umem_mutex);
 }
 
@@ -615,19 +616,19 @@ void cxib_odp_destroy_child(struct cxib_odp_mr *part)
  */
 int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
-	struct cxib_odp_mr *paged = to_paged_mr(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
+	struct cxib_odp_mr *odp_mr = to_odp_mr(ib);
 	int err;
 
-	revoke(paged);
-	err = cxib_end_in_device(verbs, udata, cxib_cmd_destroy_mkey(commands_of(verbs), ib->lkey));
+	revoke(odp_mr);
+	err = cxib_end_in_device(ibdev, udata, cxib_cmd_destroy_mkey(commands_of(ibdev), ib->lkey));
 	if (err)
 		return err;
-	cxib_odp_erase_mkey(paged, ib->lkey);
-	cxib_reference_end(&paged->reference);
-	cxib_odp_destroy_children(paged);
-	detach_memory(paged);
-	kfree(paged);
+	cxib_odp_erase_mkey(odp_mr, ib->lkey);
+	cxib_reference_end(&odp_mr->reference);
+	cxib_odp_destroy_children(odp_mr);
+	detach_memory(odp_mr);
+	kfree(odp_mr);
 	return 0;
 }
 
@@ -652,18 +653,18 @@ static u32 operations(const struct hw_odp_per_transport_service_cap *caps)
 
 /**
  * cxib_describe_paging() - what can be paged on demand
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @attr: filled
  */
-void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
+void cxib_describe_paging(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
-	if (!cxib_hw_has_odp(verbs->hw) || !caps->imaicl)
+	if (!cxib_hw_has_odp(ibdev->hw) || !caps->imaicl)
 		return;
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	attr->odp_caps.general_caps = IB_ODP_SUPPORT;
-	if (cxib_odp_can_implicit(verbs))
+	if (cxib_odp_can_implicit(ibdev))
 		attr->odp_caps.general_caps |= IB_ODP_SUPPORT_IMPLICIT;
 	attr->odp_caps.per_transport_caps.rc_odp_caps =
 		operations(hw_odp_scheme_cap_get_rc_odp_caps(&caps->paging));
@@ -675,28 +676,28 @@ void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr 
 
 #else
 
-struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key)
 {
 	return NULL;
 }
 
-struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key)
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *ibdev, u32 key)
 {
 	return NULL;
 }
 
-int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
+int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	return -EFAULT;
 }
 
-int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
+int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	return -EFAULT;
 }
 
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				     int access)
+			      int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -706,12 +707,12 @@ int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return -EOPNOTSUPP;
 }
 
-bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged)
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr)
 {
 	return false;
 }
 
-void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr)
+void cxib_describe_paging(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
 }
 
@@ -719,26 +720,26 @@ void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr 
 
 /**
  * cxib_odp_init() - there can be regions whose pages come in on demand, later
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  */
-void cxib_odp_init(struct cxib_ibdev *verbs)
+void cxib_odp_init(struct cxib_ibdev *ibdev)
 {
-	mutex_init(&verbs->paging.lock);
-	xa_init(&verbs->paging.regions);
-	init_waitqueue_head(&verbs->paging.room);
+	mutex_init(&ibdev->paging.lock);
+	xa_init(&ibdev->paging.regions);
+	init_waitqueue_head(&ibdev->paging.fault_done);
 }
 
 /**
  * cxib_odp_destroy() - faults are not handled any more
- * @verbs: RDMA device without users
+ * @ibdev: RDMA device without users
  */
-void cxib_odp_destroy(struct cxib_ibdev *verbs)
+void cxib_odp_destroy(struct cxib_ibdev *ibdev)
 {
-	struct cxib_odp *paging = &verbs->paging;
+	struct cxib_odp *paging = &ibdev->paging;
 
 	if (!paging->workqueue)
 		return;
-	cxib_hw_destroy_pf_eq(verbs->hw);
+	cxib_hw_destroy_pf_eq(ibdev->hw);
 	destroy_workqueue(paging->workqueue);
 	WARN_ON(!xa_empty(&paging->regions));
 }

@@ -19,17 +19,17 @@ struct cxib_page_fault;
 /**
  * struct cxib_odp_mr - a region whose pages come in on demand
  * @mr: the region; its memory is a struct ib_umem_odp, whose lock protects the
- *	pages that the key has, and @has_key
- * @whole: the region of a whole address space that this is a part of; may be NULL
- * @parts: the parts of such a region, struct cxib_odp_mr by number; they stay as
+ *	pages that the key has, and @live
+ * @parent: the region of a whole address space that this is a part of; may be NULL
+ * @implicit_children: the parts of such a region, struct cxib_odp_mr by number; they stay as
  *	long as the region
- * @null_key: what its key has instead of parts that it does not have
+ * @null_mkey: what its key has instead of parts that it does not have
  * @has_null_key: that key is its own: page faults that name it name the region
  * @reference: keeps it while pages come in
- * @seeking: one look for pages at a time: two would write what they have seen to the
+ * @fault_mutex: one look for pages at a time: two would write what they have seen to the
  *	same place, and take it for their own. Of a whole address space: one new part
  *	at a time. Taken before the lock of the umem, not where memory is reclaimed.
- * @has_key: the device may know pages of it
+ * @live: the device may know pages of it
  * @faults: pages that came in because transfers waited, with those that the device
  *	wanted along with them
  * @invalidations: pages that were taken away
@@ -37,19 +37,19 @@ struct cxib_page_fault;
  */
 struct cxib_odp_mr {
 	struct cxib_mr mr;
-	struct cxib_odp_mr *whole;
-	struct xarray parts;
-	u32 null_key;
+	struct cxib_odp_mr *parent;
+	struct xarray implicit_children;
+	u32 null_mkey;
 	bool has_null_key;
 	struct cxib_reference reference;
-	struct mutex seeking; /* see above */
-	bool has_key;
+	struct mutex fault_mutex; /* see above */
+	bool live;
 	atomic64_t faults;
 	atomic64_t invalidations;
 	atomic64_t prefetches;
 };
 
-static inline struct cxib_odp_mr *to_paged_mr(struct ib_mr *ib)
+static inline struct cxib_odp_mr *to_odp_mr(struct ib_mr *ib)
 {
 	return container_of(to_mr(ib), struct cxib_odp_mr, mr);
 }
@@ -66,37 +66,37 @@ struct cxib_odp_range {
 	bool for_writing;
 };
 
-typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *paged,
-				   const struct cxib_odp_range *range);
+typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
+				    const struct cxib_odp_range *range);
 
 /* odp.c, odp_present.c */
-void cxib_odp_init(struct cxib_ibdev *verbs);
-void cxib_odp_destroy(struct cxib_ibdev *verbs);
-void cxib_describe_paging(const struct cxib_ibdev *verbs, struct ib_device_attr *attr);
+void cxib_odp_init(struct cxib_ibdev *ibdev);
+void cxib_odp_destroy(struct cxib_ibdev *ibdev);
+void cxib_describe_paging(const struct cxib_ibdev *ibdev, struct ib_device_attr *attr);
 struct ib_mr *cxib_reg_odp_mr(struct ib_pd *ib, u64 start, u64 length, u64 address,
-				     int access);
+			      int access);
 int cxib_dereg_odp_mr(struct ib_mr *ib, struct ib_udata *udata);
-int cxib_odp_insert_mkey(struct cxib_odp_mr *paged, u32 key);
-void cxib_odp_erase_mkey(struct cxib_odp_mr *paged, u32 key);
-struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *verbs, u32 key);
-struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *verbs, u32 key);
-int cxib_odp_find_range(const struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
-		    u64 *start);
-int cxib_odp_fault_in(struct cxib_odp_mr *paged, const struct cxib_odp_range *range);
-int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range);
+int cxib_odp_insert_mkey(struct cxib_odp_mr *odp_mr, u32 key);
+void cxib_odp_erase_mkey(struct cxib_odp_mr *odp_mr, u32 key);
+struct cxib_odp_mr *cxib_odp_get_mr(struct cxib_ibdev *ibdev, u32 key);
+struct cxib_odp_mr *cxib_odp_get_fault_mr(struct cxib_ibdev *ibdev, u32 key);
+int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+			u64 *start);
+int cxib_odp_fault_in(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
 
-bool cxib_odp_is_implicit(const struct cxib_odp_mr *paged);
-int cxib_create_empty_key(struct cxib_odp_mr *paged, struct ib_pd *pd,
+bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr);
+int cxib_create_empty_key(struct cxib_odp_mr *odp_mr, struct ib_pd *pd,
 			  struct cxib_mkey_params *params, u64 entry_count, cxib_fill_entries fill);
-struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *whole, u64 start, u64 length);
+struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start, u64 length);
 void cxib_odp_destroy_child(struct cxib_odp_mr *part);
 
 /* odp_whole.c */
-bool cxib_odp_can_implicit(const struct cxib_ibdev *verbs);
-int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *whole, struct ib_pd *pd);
-void cxib_odp_destroy_children(struct cxib_odp_mr *whole);
-int cxib_odp_fault_in_implicit(struct cxib_odp_mr *whole, const struct cxib_odp_range *range,
-			cxib_odp_fault_in_fn bring_in);
+bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev);
+int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd);
+void cxib_odp_destroy_children(struct cxib_odp_mr *parent);
+int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
+			       cxib_odp_fault_in_fn bring_in);
 
 /* odp_fault.c */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *fault);

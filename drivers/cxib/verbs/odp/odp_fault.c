@@ -42,26 +42,26 @@
 /**
  * struct fault - a fault that is handled
  * @work: handles it
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @fault: what the device has said
  * @request: the work request
  */
 struct fault {
 	struct work_struct work;
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	struct cxib_page_fault fault;
 	struct cxib_pf_wqe request;
 };
 
 /**
  * struct search - for the regions that have the memory of a fault
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @level: keys of keys that lead here
  * @questions: that the device may still be asked for this fault
  * @pages: that are there now
  */
 struct search {
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	unsigned int level;
 	unsigned int questions;
 	u64 pages;
@@ -70,7 +70,7 @@ struct search {
 static int bring_in_key(void *context, u32 key, u64 address, u64 length);
 
 /* Keys whose pages are there anyway are passed over. */
-static int bring_in_pieces(struct search *search, u32 key, u64 address, u64 length)
+static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length)
 {
 	int err;
 
@@ -80,7 +80,7 @@ static int bring_in_pieces(struct search *search, u32 key, u64 address, u64 leng
 		return -ELOOP;
 	search->questions--;
 	search->level++;
-	err = cxib_pf_walk_mkey(commands_of(search->verbs), key, address, length, bring_in_key,
+	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, bring_in_key,
 				search);
 	search->level--;
 	return err;
@@ -92,17 +92,17 @@ static int bring_in_key(void *context, u32 key, u64 address, u64 length)
 		.address = address, .length = length, .for_writing = true,
 	};
 	struct search *search = context;
-	struct cxib_odp_mr *paged = cxib_odp_get_mr(search->verbs, key);
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(search->ibdev, key);
 	int pages;
 
-	if (!paged)
-		return bring_in_pieces(search, key, address, length);
-	pages = cxib_odp_fault_in(paged, &range);
+	if (!odp_mr)
+		return fault_in_klms(search, key, address, length);
+	pages = cxib_odp_fault_in(odp_mr, &range);
 	if (pages > 0) {
-		atomic64_add(pages, &paged->faults);
+		atomic64_add(pages, &odp_mr->faults);
 		search->pages += pages;
 	}
-	cxib_reference_put(&paged->reference);
+	cxib_reference_put(&odp_mr->reference);
 	return min(pages, 0);
 }
 
@@ -110,12 +110,12 @@ static int bring_in_key(void *context, u32 key, u64 address, u64 length)
 static int resolve_remote(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	u64 left = event->length > event->committed ? event->length - event->committed :
-						      event->packet;
-	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
+	u64 left = event->length > event->bytes_committed ? event->length - event->bytes_committed :
+						      event->packet_size;
+	struct search search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX };
 	int err;
 
-	err = bring_in_key(&search, event->key, event->address + event->committed,
+	err = bring_in_key(&search, event->key, event->address + event->bytes_committed,
 			   min_t(u64, left, BYTES_AT_ONCE));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
@@ -133,7 +133,7 @@ static int resolve_remote(struct fault *fault)
  * Return: false when none of it is in the region.
  */
 bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
-			 struct cxib_odp_range *range)
+		      struct cxib_odp_range *range)
 {
 	u64 first = ALIGN_DOWN(event->address, (u64)CXIB_FAULT_PAGE);
 	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)BYTES_AT_ONCE);
@@ -153,27 +153,27 @@ bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_mr_range);
 
-static int bring_in_range(struct cxib_odp_mr *paged, const struct cxib_page_fault *event,
+static int bring_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event,
 			  bool ahead)
 {
 	struct cxib_odp_range range;
 
-	if (!cxib_pf_mr_range(event, paged->mr.ib.iova, paged->mr.ib.length, ahead, &range))
+	if (!cxib_pf_mr_range(event, odp_mr->mr.ib.iova, odp_mr->mr.ib.length, ahead, &range))
 		return -EFAULT;
-	return cxib_odp_fault_in(paged, &range);
+	return cxib_odp_fault_in(odp_mr, &range);
 }
 
 /* The program need not have what the device suggests. */
-static int bring_in_region(struct cxib_odp_mr *paged, const struct cxib_page_fault *event)
+static int bring_in_region(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event)
 {
 	int pages = -EFAULT;
 
 	if (event->before || event->after)
-		pages = bring_in_range(paged, event, true);
+		pages = bring_in_range(odp_mr, event, true);
 	if (pages < 0)
-		pages = bring_in_range(paged, event, false);
+		pages = bring_in_range(odp_mr, event, false);
 	if (pages > 0)
-		atomic64_add(pages, &paged->faults);
+		atomic64_add(pages, &odp_mr->faults);
 	return pages;
 }
 
@@ -181,14 +181,14 @@ static int bring_in_region(struct cxib_odp_mr *paged, const struct cxib_page_fau
 static int resolve_memory(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	struct search search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX };
-	struct cxib_odp_mr *paged = cxib_odp_get_fault_mr(fault->verbs, event->key);
+	struct search search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX };
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_fault_mr(fault->ibdev, event->key);
 	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
 	int pages, err;
 
-	if (paged) {
-		pages = bring_in_region(paged, event);
-		cxib_reference_put(&paged->reference);
+	if (odp_mr) {
+		pages = bring_in_region(odp_mr, event);
+		cxib_reference_put(&odp_mr->reference);
 		return pages > 0 ? 0 : pages ?: -ENOENT;
 	}
 	err = bring_in_key(&search, event->key, event->address,
@@ -201,13 +201,13 @@ static int resolve_memory(struct fault *fault)
  * @request: the request
  * @first: where its data segments begin
  * @committed: bytes of the message that are passed over
- * @tell: told of each range, until it returns an error
- * @context: for @tell
+ * @fn: told of each range, until it returns an error
+ * @context: for @fn
  *
- * Return: 0 or the error of @tell.
+ * Return: 0 or the error of @fn.
  */
 int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
-			   u64 committed, cxib_pf_sge_fn tell, void *context)
+			 u64 committed, cxib_pf_sge_fn fn, void *data)
 {
 	size_t at = first;
 	int err = 0;
@@ -234,8 +234,8 @@ int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
 		skipped = min_t(u64, count, committed);
 		committed -= skipped;
 		if (!is_inline && count > skipped)
-			err = tell(context, hw_wqe_data_seg_get_lkey(segment),
-				   hw_wqe_data_seg_get_addr(segment) + skipped, count - skipped);
+			err = fn(context, hw_wqe_data_seg_get_lkey(segment),
+				 hw_wqe_data_seg_get_addr(segment) + skipped, count - skipped);
 	}
 	return err;
 }
@@ -312,13 +312,13 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pf_data_offset);
 static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *umem, void *to,
 			   size_t offset, size_t length)
 {
-	size_t done, piece;
+	size_t done, bytes;
 
 	if (umem)
 		return ib_umem_copy_from(to, umem, offset, length);
-	for (done = 0; done < length; done += piece) {
-		piece = min_t(size_t, length - done, CXIB_DS_SIZE);
-		memcpy(to + done, cxib_buffer_at(buffer, offset + done), piece);
+	for (done = 0; done < length; done += bytes) {
+		bytes = min_t(size_t, length - done, CXIB_DS_SIZE);
+		memcpy(to + done, cxib_buffer_at(buffer, offset + done), bytes);
 	}
 	return 0;
 }
@@ -326,26 +326,26 @@ static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *ume
 /* A request may go on at the start of the ring. What is behind it is copied, too. */
 static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
-	size_t ring = BIT(qp->sends.log_size + CXIB_LOG_WQEBB_SIZE);
-	size_t at = (size_t)(index & (BIT(qp->sends.log_size) - 1)) << CXIB_LOG_WQEBB_SIZE;
-	size_t piece;
+	size_t ring = BIT(qp->sq.log_size + CXIB_LOG_WQEBB_SIZE);
+	size_t at = (size_t)(index & (BIT(qp->sq.log_size) - 1)) << CXIB_LOG_WQEBB_SIZE;
+	size_t bytes;
 	int err;
 
 	request->length = min(sizeof(request->bytes), ring);
-	piece = min(request->length, ring - at);
-	err = copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, qp->sends.offset + at,
-			      piece);
-	if (err || piece == request->length)
+	bytes = min(request->length, ring - at);
+	err = copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, qp->sq.offset + at,
+			      bytes);
+	if (err || bytes == request->length)
 		return err;
-	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes + piece,
-			       qp->sends.offset, request->length - piece);
+	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes + bytes,
+			       qp->sq.offset, request->length - bytes);
 }
 
 static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
 	int err;
 
-	if (!qp->has_sends)
+	if (!qp->has_sq)
 		return -EINVAL;
 	err = copy_send(qp, index, request);
 	return err ?: cxib_pf_data_offset(qp->ib.qp_type, request);
@@ -353,10 +353,10 @@ static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *re
 
 static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
 {
-	size_t stride = BIT(qp->receives.log_stride);
-	size_t at = (size_t)(index & (BIT(qp->receives.log_size) - 1)) << qp->receives.log_stride;
+	size_t stride = BIT(qp->rq.log_stride);
+	size_t at = (size_t)(index & (BIT(qp->rq.log_size) - 1)) << qp->rq.log_stride;
 
-	if (!qp->has_receives || stride > sizeof(request->bytes))
+	if (!qp->has_rq || stride > sizeof(request->bytes))
 		return -EINVAL;
 	request->length = stride;
 	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, at, stride);
@@ -378,12 +378,12 @@ static int read_shared(const struct cxib_srq *srq, u16 index,
 
 static int read_from_shared_queue(struct fault *fault)
 {
-	struct cxib_srq *srq = cxib_get_srq(fault->verbs, fault->fault.queue);
+	struct cxib_srq *srq = cxib_get_srq(fault->ibdev, fault->fault.queue);
 	int first;
 
 	if (!srq)
 		return -ENOENT;
-	first = read_shared(srq, fault->fault.index, &fault->request);
+	first = read_shared(srq, fault->fault.wqe_index, &fault->request);
 	cxib_reference_put(&srq->reference);
 	return first;
 }
@@ -397,13 +397,13 @@ static int read_request(struct fault *fault)
 
 	if (!(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE)))
 		return read_from_shared_queue(fault);
-	qp = cxib_get_qp(fault->verbs, event->queue);
+	qp = cxib_get_qp(fault->ibdev, event->queue);
 	if (!qp)
 		return -ENOENT;
 	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
-		first = read_send(qp, event->index, &fault->request);
+		first = read_send(qp, event->wqe_index, &fault->request);
 	else
-		first = read_receive(qp, event->index, &fault->request);
+		first = read_receive(qp, event->wqe_index, &fault->request);
 	cxib_reference_put(&qp->reference);
 	return first;
 }
@@ -436,7 +436,7 @@ static int on_segment(void *context, u32 key, u64 address, u64 length)
 static int resolve_request(struct fault *fault)
 {
 	struct progress progress = {
-		.search = { .verbs = fault->verbs, .questions = QUESTIONS_MAX },
+		.search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX },
 		.left = BYTES_AT_ONCE,
 	};
 	int first = read_request(fault);
@@ -444,8 +444,8 @@ static int resolve_request(struct fault *fault)
 
 	if (first < 0)
 		return first;
-	err = cxib_pf_for_each_sge(&fault->request, first, fault->fault.committed, on_segment,
-				     &progress);
+	err = cxib_pf_for_each_sge(&fault->request, first, fault->fault.bytes_committed, on_segment,
+				   &progress);
 	/* The device would meet it again and again. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
 }
@@ -453,31 +453,31 @@ static int resolve_request(struct fault *fault)
 static void handle(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	struct ib_device *ib = &fault->verbs->ib;
+	struct ib_device *ib = &fault->ibdev->ib;
 	int err;
 
-	if (event->form == HW_PAGE_FAULT_SUBTYPE_MEMORY)
+	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
 		err = resolve_memory(fault);
-	else if (event->form == HW_PAGE_FAULT_SUBTYPE_RDMA)
+	else if (event->subtype == HW_PAGE_FAULT_SUBTYPE_RDMA)
 		err = resolve_remote(fault);
 	else
 		err = resolve_request(fault);
 	if (err)
 		ibdev_dbg(ib, "page fault 0x%llx of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
-			  event->token, event->queue, event->index, event->key, err);
+			  event->token, event->queue, event->wqe_index, event->key, err);
 	if (err || event->last)
-		cxib_cmd_page_fault_resume(commands_of(fault->verbs), event, err);
+		cxib_cmd_page_fault_resume(commands_of(fault->ibdev), event, err);
 }
 
 static void handle_later(struct work_struct *work)
 {
 	struct fault *fault = container_of(work, struct fault, work);
-	struct cxib_odp *paging = &fault->verbs->paging;
+	struct cxib_odp *paging = &fault->ibdev->paging;
 
 	handle(fault);
 	kfree(fault);
 	atomic_dec(&paging->faults);
-	wake_up(&paging->room);
+	wake_up(&paging->fault_done);
 }
 
 /**
@@ -489,16 +489,16 @@ static void handle_later(struct work_struct *work)
  */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 {
-	struct cxib_ibdev *verbs = context;
-	struct cxib_odp *paging = &verbs->paging;
+	struct cxib_ibdev *ibdev = context;
+	struct cxib_odp *paging = &ibdev->paging;
 	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
 	if (!fault) {
-		cxib_cmd_page_fault_resume(commands_of(verbs), event, true);
+		cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
 		return;
 	}
-	wait_event(paging->room, atomic_add_unless(&paging->faults, 1, FAULTS_AT_ONCE));
-	fault->verbs = verbs;
+	wait_event(paging->fault_done, atomic_add_unless(&paging->faults, 1, FAULTS_AT_ONCE));
+	fault->ibdev = ibdev;
 	fault->fault = *event;
 	INIT_WORK(&fault->work, handle_later);
 	queue_work(paging->workqueue, &fault->work);

@@ -29,14 +29,14 @@ struct hw_mkc;
 
 int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *request);
 bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
-			 struct cxib_odp_range *range);
+		      struct cxib_odp_range *range);
 int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
-			   u64 committed, cxib_pf_sge_fn tell, void *context);
+			 u64 committed, cxib_pf_sge_fn fn, void *data);
 
 /* odp_pieces.c */
-int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
-			 u64 address, u64 length, cxib_pf_sge_fn tell, void *told);
+int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
+			 u64 address, u64 length, cxib_pf_sge_fn fn, void *data);
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_pf_sge_fn tell, void *told);
+		      cxib_pf_sge_fn fn, void *data);
 
 #endif

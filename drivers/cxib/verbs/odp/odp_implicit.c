@@ -31,16 +31,16 @@
 #define PARTS		BIT(LOG_SPACE - LOG_PART)
 
 /* Requests count words, pieces have two. */
-#define WORDS_IN_PIECE	(sizeof(struct hw_ksm) / sizeof(__be64))
-#define PIECES_IN_UNIT	(CXIB_UMR_MTT_ALIGN / WORDS_IN_PIECE)
+#define KLM_WORDS	(sizeof(struct hw_ksm) / sizeof(__be64))
+#define KLMS_PER_UNIT	(CXIB_UMR_MTT_ALIGN / KLM_WORDS)
 
 /**
  * cxib_odp_can_implicit() - whether there can be regions of a whole address space
- * @verbs: RDMA device that can page
+ * @ibdev: RDMA device that can page
  */
-bool cxib_odp_can_implicit(const struct cxib_ibdev *verbs)
+bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	return caps->null_mkey && caps->fixed_buffer_size &&
 	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled &&
@@ -51,7 +51,7 @@ bool cxib_odp_can_implicit(const struct cxib_ibdev *verbs)
  * Where faults name the memory, the device's own key of memory that is not there would
  * not say whose memory that is. One for the region has no page, and never gets any.
  */
-static int create_null_key(struct cxib_odp_mr *whole, struct ib_pd *pd)
+static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
 	static const __be64 nothing[CXIB_UMR_MTT_ALIGN];
 	struct cxib_mkey_params params = {
@@ -59,137 +59,138 @@ static int create_null_key(struct cxib_odp_mr *whole, struct ib_pd *pd)
 		.log_page_size = LOG_SPACE,
 		.pages = nothing,
 		.page_count = ARRAY_SIZE(nothing),
-		.is_paged = true,
+		.odp = true,
 	};
-	struct cxib_mr absent = { .access = whole->mr.access };
+	struct cxib_mr absent = { .access = parent->mr.access };
 	int err;
 
 	err = cxib_mr_create_mkey(&absent, pd, &params);
 	if (err)
 		return err;
-	whole->null_key = absent.ib.lkey;
-	whole->has_null_key = true;
-	return cxib_odp_insert_mkey(whole, whole->null_key);
+	parent->null_mkey = absent.ib.lkey;
+	parent->has_null_key = true;
+	return cxib_odp_insert_mkey(parent, parent->null_mkey);
 }
 
-static void destroy_null_key(struct cxib_odp_mr *whole)
+static void destroy_null_key(struct cxib_odp_mr *parent)
 {
-	struct cxib_ibdev *verbs = to_ibdev(whole->mr.ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(parent->mr.ib.device);
 
-	if (!whole->has_null_key)
+	if (!parent->has_null_key)
 		return;
-	cxib_odp_erase_mkey(whole, whole->null_key);
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), whole->null_key));
-	whole->has_null_key = false;
+	cxib_odp_erase_mkey(parent, parent->null_mkey);
+	cxib_end_in_device(ibdev, NULL,
+			   cxib_cmd_destroy_mkey(commands_of(ibdev), parent->null_mkey));
+	parent->has_null_key = false;
 }
 
-static int get_null_key(struct cxib_odp_mr *whole, struct ib_pd *pd)
+static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
-	struct cxib_ibdev *verbs = to_ibdev(pd->device);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_special_keys keys;
 	int err;
 
-	if (!verbs->hw->caps.mem_page_fault) {
-		err = cxib_cmd_query_special_contexts(commands_of(verbs), &keys);
+	if (!ibdev->hw->caps.mem_page_fault) {
+		err = cxib_cmd_query_special_contexts(commands_of(ibdev), &keys);
 		if (!err)
-			whole->null_key = keys.null;
+			parent->null_mkey = keys.null_mkey;
 		return err;
 	}
-	err = create_null_key(whole, pd);
+	err = create_null_key(parent, pd);
 	if (err)
-		destroy_null_key(whole);
+		destroy_null_key(parent);
 	return err;
 }
 
 /* What the key of a region has for a part that there is not. */
-static void pack_absent(const struct cxib_odp_mr *whole, struct hw_ksm *piece, u64 number)
+static void pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *klm, u64 number)
 {
-	hw_ksm_pack(piece, whole->null_key, whole->has_null_key ? number << LOG_PART : 0);
+	hw_ksm_pack(klm, parent->null_mkey, parent->has_null_key ? number << LOG_PART : 0);
 }
 
-static void fill_pieces(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void fill_klms(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
-	const u64 first = change->first_entry / WORDS_IN_PIECE;
-	struct hw_ksm *pieces = (void *)entries;
-	struct cxib_odp_mr *whole = context;
+	const u64 first = change->xlt_offset / KLM_WORDS;
+	struct hw_ksm *klms = (void *)entries;
+	struct cxib_odp_mr *parent = context;
 	unsigned int i;
 
-	for (i = 0; i < change->entry_count / WORDS_IN_PIECE; i++) {
-		const struct cxib_odp_mr *part = xa_load(&whole->parts, first + i);
+	for (i = 0; i < change->xlt_count / KLM_WORDS; i++) {
+		const struct cxib_odp_mr *part = xa_load(&parent->implicit_children, first + i);
 
 		if (part)
-			hw_ksm_pack(&pieces[i], part->mr.ib.lkey, part->mr.ib.iova);
+			hw_ksm_pack(&klms[i], part->mr.ib.lkey, part->mr.ib.iova);
 		else
-			pack_absent(whole, &pieces[i], first + i);
+			pack_absent(parent, &klms[i], first + i);
 	}
 }
 
 /**
  * cxib_odp_create_implicit_mkey() - a region of a whole address space gets its key, without parts
- * @whole: the region
+ * @parent: the region
  * @pd: protection domain
  *
  * Return: as cxib_cmd_query_special_contexts(), cxib_cmd_create_mkey(), cxib_umr_enable().
  */
-int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *whole, struct ib_pd *pd)
+int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
 	struct cxib_mkey_params params = {
 		.length = BIT_ULL(LOG_SPACE),
 		.log_page_size = LOG_PART,
-		.of_keys = true,
+		.ksm = true,
 	};
 	int err;
 
-	err = get_null_key(whole, pd);
+	err = get_null_key(parent, pd);
 	if (err)
 		return err;
-	err = cxib_create_empty_key(whole, pd, &params, PARTS * WORDS_IN_PIECE, fill_pieces);
+	err = cxib_create_empty_key(parent, pd, &params, PARTS * KLM_WORDS, fill_klms);
 	if (err)
-		destroy_null_key(whole);
+		destroy_null_key(parent);
 	return err;
 }
 
 /* The key gets a part that is there, and its neighbours. */
-static int add_to_key(struct cxib_odp_mr *whole, u64 number)
+static int add_to_key(struct cxib_odp_mr *parent, u64 number)
 {
 	const struct cxib_mkey_params params = {};
 	const struct cxib_umr_change change = {
-		.key = whole->mr.ib.lkey,
+		.key = parent->mr.ib.lkey,
 		.params = &params,
-		.first_entry = ALIGN_DOWN(number, PIECES_IN_UNIT) * WORDS_IN_PIECE,
-		.entry_count = CXIB_UMR_MTT_ALIGN,
+		.xlt_offset = ALIGN_DOWN(number, KLMS_PER_UNIT) * KLM_WORDS,
+		.xlt_count = CXIB_UMR_MTT_ALIGN,
 	};
-	struct ib_umem_odp *memory = to_ib_umem_odp(whole->mr.umem);
+	struct ib_umem_odp *memory = to_ib_umem_odp(parent->mr.umem);
 	int err = -EFAULT;
 
-	lockdep_assert_held(&whole->seeking);
+	lockdep_assert_held(&parent->fault_mutex);
 
 	/* A fault may be handled still while the region goes; the device would refuse this. */
 	mutex_lock(&memory->umem_mutex);
-	if (whole->has_key)
-		err = cxib_umr_execute(to_ibdev(whole->mr.ib.device), &change, fill_pieces, whole);
+	if (parent->live)
+		err = cxib_umr_execute(to_ibdev(parent->mr.ib.device), &change, fill_klms, parent);
 	mutex_unlock(&memory->umem_mutex);
 	return err;
 }
 
-static struct cxib_odp_mr *make_part(struct cxib_odp_mr *whole, u64 number)
+static struct cxib_odp_mr *make_part(struct cxib_odp_mr *parent, u64 number)
 {
-	struct cxib_odp_mr *part = cxib_odp_create_child(whole, number << LOG_PART, PART_SIZE);
+	struct cxib_odp_mr *part = cxib_odp_create_child(parent, number << LOG_PART, PART_SIZE);
 	int err;
 
 	if (IS_ERR(part))
 		return part;
-	err = xa_err(xa_store(&whole->parts, number, part, GFP_KERNEL));
+	err = xa_err(xa_store(&parent->implicit_children, number, part, GFP_KERNEL));
 	if (err)
 		goto destroy_part;
-	err = add_to_key(whole, number);
+	err = add_to_key(parent, number);
 	if (err)
 		goto erase;
 	return part;
 
 erase:
 	/* The device is asked again when the part is needed again. */
-	xa_erase(&whole->parts, number);
+	xa_erase(&parent->implicit_children, number);
 destroy_part:
 	cxib_odp_destroy_child(part);
 	return ERR_PTR(err);
@@ -199,9 +200,9 @@ destroy_part:
  * Peers and the device may name any address, and a part takes megabytes: there are no
  * more of them than the program's own memory needs.
  */
-static bool program_has_some_of(const struct cxib_odp_mr *whole, u64 number)
+static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 {
-	struct mm_struct *mm = to_ib_umem_odp(whole->mr.umem)->umem.owning_mm;
+	struct mm_struct *mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm;
 	const u64 start = number << LOG_PART;
 	bool found;
 
@@ -215,35 +216,35 @@ static bool program_has_some_of(const struct cxib_odp_mr *whole, u64 number)
 }
 
 /* Returns NULL when the program has no memory there. */
-static struct cxib_odp_mr *get_part(struct cxib_odp_mr *whole, u64 number)
+static struct cxib_odp_mr *get_part(struct cxib_odp_mr *parent, u64 number)
 {
 	struct cxib_odp_mr *part;
 
-	guard(mutex)(&whole->seeking);
-	part = xa_load(&whole->parts, number);
-	if (part || !program_has_some_of(whole, number))
+	guard(mutex)(&parent->fault_mutex);
+	part = xa_load(&parent->implicit_children, number);
+	if (part || !range_is_mapped(parent, number))
 		return part;
-	return make_part(whole, number);
+	return make_part(parent, number);
 }
 
 /**
  * cxib_odp_destroy_children() - the parts of a region go with it, and the key that stands for others
- * @whole: a region that nobody uses any more; one without either is left alone
+ * @parent: a region that nobody uses any more; one without either is left alone
  */
-void cxib_odp_destroy_children(struct cxib_odp_mr *whole)
+void cxib_odp_destroy_children(struct cxib_odp_mr *parent)
 {
 	struct cxib_odp_mr *part;
 	unsigned long number;
 
-	xa_for_each(&whole->parts, number, part)
+	xa_for_each(&parent->implicit_children, number, part)
 		cxib_odp_destroy_child(part);
-	xa_destroy(&whole->parts);
-	destroy_null_key(whole);
+	xa_destroy(&parent->implicit_children);
+	destroy_null_key(parent);
 }
 
 /**
  * cxib_odp_fault_in_implicit() - pages of a whole address space come in
- * @whole: region that somebody keeps
+ * @parent: region that somebody keeps
  * @range: which ones
  * @bring_in: for each part of it
  *
@@ -251,8 +252,8 @@ void cxib_odp_destroy_children(struct cxib_odp_mr *whole)
  * Return: number of pages that are there; -EFAULT when addresses cannot be, or the
  * program has no memory there; as @bring_in, or an error of making a part.
  */
-int cxib_odp_fault_in_implicit(struct cxib_odp_mr *whole, const struct cxib_odp_range *range,
-			cxib_odp_fault_in_fn bring_in)
+int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
+			       cxib_odp_fault_in_fn bring_in)
 {
 	/* Who wants what is there is content with nothing. */
 	const int absent = bring_in == cxib_odp_fault_in_present ? 0 : -EFAULT;
@@ -263,19 +264,19 @@ int cxib_odp_fault_in_implicit(struct cxib_odp_mr *whole, const struct cxib_odp_
 	    range->length > BIT_ULL(LOG_SPACE) - range->address)
 		return -EFAULT;
 	while (rest.length) {
-		struct cxib_odp_mr *part = get_part(whole, rest.address >> LOG_PART);
-		struct cxib_odp_range piece = rest;
+		struct cxib_odp_mr *part = get_part(parent, rest.address >> LOG_PART);
+		struct cxib_odp_range klm = rest;
 		int pages;
 
 		if (IS_ERR(part))
 			return PTR_ERR(part);
-		piece.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
-		pages = part ? bring_in(part, &piece) : absent;
+		klm.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
+		pages = part ? bring_in(part, &klm) : absent;
 		if (pages < 0)
 			return pages;
 		total += pages;
-		rest.address += piece.length;
-		rest.length -= piece.length;
+		rest.address += klm.length;
+		rest.length -= klm.length;
 	}
 	return total;
 }

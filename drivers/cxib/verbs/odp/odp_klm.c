@@ -13,13 +13,13 @@
 #include "verbs/odp/odp_fault.h"
 
 /* What the context of a key is followed by in the answer, without asking for more. */
-#define PIECES_ALWAYS	2
+#define KLMS_INLINE	2
 
 /* Pieces of a key that are looked at, at most; nobody answers for what is behind them. */
-#define PIECES_MAX	4096
+#define KLMS_MAX	4096
 
 /* What a piece has that says 0. */
-#define LONGEST_PIECE	BIT(31)
+#define KLM_MAX_BYTES	BIT(31)
 
 static u32 access_mode(const struct hw_mkc *context)
 {
@@ -27,7 +27,7 @@ static u32 access_mode(const struct hw_mkc *context)
 }
 
 /* The description of a signature would come first. */
-static bool has_pieces(const struct hw_mkc *context)
+static bool has_klms(const struct hw_mkc *context)
 {
 	u32 mode = access_mode(context);
 
@@ -35,34 +35,34 @@ static bool has_pieces(const struct hw_mkc *context)
 	       (mode == HW_MKEY_ACCESS_MODE_KLMS || mode == HW_MKEY_ACCESS_MODE_KSM);
 }
 
-static u64 piece_length(const struct hw_mkc *context, const struct hw_klm *piece)
+static u64 klm_length(const struct hw_mkc *context, const struct hw_klm *klm)
 {
 	if (access_mode(context) == HW_MKEY_ACCESS_MODE_KSM)
 		return BIT_ULL(hw_mkc_get_log_page_size(context));
-	return hw_klm_get_bcount(piece) ?: LONGEST_PIECE;
+	return hw_klm_get_bcount(klm) ?: KLM_MAX_BYTES;
 }
 
 /**
  * cxib_pf_for_each_klm() - the memory behind a part of a memory key
  * @context: what the device says about the key
- * @pieces: what it consists of; their keys and addresses are anything
+ * @klms: what it consists of; their keys and addresses are anything
  * @count: of them
  * @address: where the part begins
  * @length: its bytes
- * @tell: told of each range, until it returns an error
- * @told: for @tell
+ * @fn: told of each range, until it returns an error
+ * @data: for @fn
  *
- * Return: 0 or the error of @tell.
+ * Return: 0 or the error of @fn.
  */
-int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *pieces, size_t count,
-			 u64 address, u64 length, cxib_pf_sge_fn tell, void *told)
+int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
+			 u64 address, u64 length, cxib_pf_sge_fn fn, void *data)
 {
 	u64 offset = address - hw_mkc_get_start_addr(context);
 	int err = 0;
 	size_t i;
 
 	for (i = 0; i < count && length && !err; i++) {
-		u64 bytes = piece_length(context, &pieces[i]);
+		u64 bytes = klm_length(context, &klms[i]);
 		u64 part;
 
 		if (offset >= bytes) {
@@ -70,8 +70,8 @@ int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *piec
 			continue;
 		}
 		part = min(bytes - offset, length);
-		err = tell(told, hw_klm_get_key(&pieces[i]), hw_klm_get_va(&pieces[i]) + offset,
-			   part);
+		err = fn(data, hw_klm_get_key(&klms[i]), hw_klm_get_va(&klms[i]) + offset,
+			 part);
 		length -= part;
 		offset = 0;
 	}
@@ -83,7 +83,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pf_for_each_klm);
 static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 key, size_t count)
 {
 	size_t length = sizeof(struct hw_query_mkey_out) +
-			(max_t(size_t, count, PIECES_ALWAYS) - PIECES_ALWAYS) *
+			(max_t(size_t, count, KLMS_INLINE) - KLMS_INLINE) *
 			sizeof(struct hw_klm);
 	struct hw_query_mkey_out *out = kvzalloc(length, GFP_KERNEL);
 	int err;
@@ -97,13 +97,13 @@ static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 ke
 	return ERR_PTR(err);
 }
 
-static size_t count_pieces(const struct hw_query_mkey_out *out)
+static size_t count_klms(const struct hw_query_mkey_out *out)
 {
 	const struct hw_mkc *context = hw_query_mkey_out_get_memory_key_mkey_entry(out);
 
-	if (!has_pieces(context))
+	if (!has_klms(context))
 		return 0;
-	return min_t(size_t, hw_mkc_get_translations_octword_size(context), PIECES_MAX);
+	return min_t(size_t, hw_mkc_get_translations_octword_size(context), KLMS_MAX);
 }
 
 /**
@@ -112,34 +112,34 @@ static size_t count_pieces(const struct hw_query_mkey_out *out)
  * @key: anything
  * @address: where the part begins
  * @length: its bytes
- * @tell: told of each range of another key, until it returns an error
- * @told: for @tell
+ * @fn: told of each range of another key, until it returns an error
+ * @data: for @fn
  *
  * Context: process context, may sleep.
  * Return: 0, also when the key does not consist of pieces, or there is none; -ENOMEM
- * or the error of @tell.
+ * or the error of @fn.
  */
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
-		      cxib_pf_sge_fn tell, void *told)
+		      cxib_pf_sge_fn fn, void *data)
 {
-	struct hw_query_mkey_out *out = ask(commands, key, PIECES_ALWAYS);
+	struct hw_query_mkey_out *out = ask(commands, key, KLMS_INLINE);
 	size_t count;
 	int err;
 
 	if (IS_ERR(out))
 		return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
-	count = count_pieces(out);
-	if (count > PIECES_ALWAYS) {
+	count = count_klms(out);
+	if (count > KLMS_INLINE) {
 		kvfree(out);
 		out = ask(commands, key, count);
 		if (IS_ERR(out))
 			return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
 		/* It may have changed meanwhile. */
-		count = min(count, count_pieces(out));
+		count = min(count, count_klms(out));
 	}
 	err = cxib_pf_for_each_klm(hw_query_mkey_out_get_memory_key_mkey_entry(out),
 				   (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
-				   count, address, length, tell, told);
+				   count, address, length, fn, data);
 	kvfree(out);
 	return err;
 }

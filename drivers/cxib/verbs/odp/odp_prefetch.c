@@ -10,25 +10,25 @@
 
 /**
  * struct part - memory of a region
- * @paged: the region, kept
+ * @odp_mr: the region, kept
  * @range: which of its memory
  */
 struct part {
-	struct cxib_odp_mr *paged;
+	struct cxib_odp_mr *odp_mr;
 	struct cxib_odp_range range;
 };
 
 /**
  * struct prefetch - memory that shall come in
  * @work: brings it in later
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @present_only: as far as the program has it already
  * @count: of @parts
  * @parts: the memory
  */
 struct prefetch {
 	struct work_struct work;
-	struct cxib_ibdev *verbs;
+	struct cxib_ibdev *ibdev;
 	bool present_only;
 	u32 count;
 	struct part parts[];
@@ -37,7 +37,7 @@ struct prefetch {
 static void free_prefetch(struct prefetch *prefetch)
 {
 	while (prefetch->count)
-		cxib_reference_put(&prefetch->parts[--prefetch->count].paged->reference);
+		cxib_reference_put(&prefetch->parts[--prefetch->count].odp_mr->reference);
 	kvfree(prefetch);
 }
 
@@ -48,12 +48,12 @@ static int bring_in(const struct prefetch *prefetch)
 	for (i = 0; i < prefetch->count; i++) {
 		const struct part *part = &prefetch->parts[i];
 		int pages = prefetch->present_only ?
-				    cxib_odp_fault_in_present(part->paged, &part->range) :
-				    cxib_odp_fault_in(part->paged, &part->range);
+				    cxib_odp_fault_in_present(part->odp_mr, &part->range) :
+				    cxib_odp_fault_in(part->odp_mr, &part->range);
 
 		if (pages < 0)
 			return pages;
-		atomic64_add(pages, &part->paged->prefetches);
+		atomic64_add(pages, &part->odp_mr->prefetches);
 	}
 	return 0;
 }
@@ -61,32 +61,32 @@ static int bring_in(const struct prefetch *prefetch)
 static void bring_in_later(struct work_struct *work)
 {
 	struct prefetch *prefetch = container_of(work, struct prefetch, work);
-	struct cxib_ibdev *verbs = prefetch->verbs;
+	struct cxib_ibdev *ibdev = prefetch->ibdev;
 
 	/* It was advice. */
 	bring_in(prefetch);
 	free_prefetch(prefetch);
-	atomic_dec(&verbs->paging.prefetches);
+	atomic_dec(&ibdev->paging.prefetches);
 }
 
 /* Keys of other domains, and of regions that are not paged, are not the program's to name. */
 static int add_part(struct prefetch *prefetch, struct ib_pd *ib, const struct ib_sge *sge,
 		    enum ib_uverbs_advise_mr_advice advice)
 {
-	struct cxib_odp_mr *paged = cxib_odp_get_mr(to_ibdev(ib->device), sge->lkey);
+	struct cxib_odp_mr *odp_mr = cxib_odp_get_mr(to_ibdev(ib->device), sge->lkey);
 	bool for_writing = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 
-	if (!paged)
+	if (!odp_mr)
 		return -ENOENT;
 	prefetch->parts[prefetch->count++] = (struct part){
-		.paged = paged,
+		.odp_mr = odp_mr,
 		.range = {
 			.address = sge->addr,
 			.length = sge->length,
 			.for_writing = for_writing,
 		},
 	};
-	if (paged->mr.ib.pd != ib || (for_writing && !(paged->mr.access & IB_ACCESS_LOCAL_WRITE)))
+	if (odp_mr->mr.ib.pd != ib || (for_writing && !(odp_mr->mr.access & IB_ACCESS_LOCAL_WRITE)))
 		return -EPERM;
 	return 0;
 }
@@ -102,7 +102,7 @@ static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *lis
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
 	INIT_WORK(&prefetch->work, bring_in_later);
-	prefetch->verbs = to_ibdev(ib->device);
+	prefetch->ibdev = to_ibdev(ib->device);
 	prefetch->present_only = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 	for (i = 0; i < count && !err; i++)
 		err = add_part(prefetch, ib, &list[i], advice);
@@ -115,7 +115,7 @@ static struct prefetch *make_prefetch(struct ib_pd *ib, const struct ib_sge *lis
 /* Returns false when there are too many already: then the program has to do it itself. */
 static bool queue_prefetch(struct prefetch *prefetch)
 {
-	struct cxib_odp *paging = &prefetch->verbs->paging;
+	struct cxib_odp *paging = &prefetch->ibdev->paging;
 
 	if (!atomic_add_unless(&paging->prefetches, 1, QUEUED_MAX))
 		return false;

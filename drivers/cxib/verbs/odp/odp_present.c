@@ -68,7 +68,7 @@ static unsigned int same_rights(const unsigned long *pages, unsigned int count)
 }
 
 /* @address is where the first page begins in requests. */
-static int bring_in_seen(struct cxib_odp_mr *paged, const struct cxib_odp_range *range,
+static int bring_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
 			 u64 address, const unsigned long *pages, unsigned int count)
 {
 	int total = 0;
@@ -86,7 +86,7 @@ static int bring_in_seen(struct cxib_odp_mr *paged, const struct cxib_odp_range 
 			continue;
 		part.length = min(address + (i + run) * PAGE_SIZE,
 				  range->address + range->length) - from;
-		brought = cxib_odp_fault_in(paged, &part);
+		brought = cxib_odp_fault_in(odp_mr, &part);
 		if (brought < 0)
 			return brought;
 		total += brought;
@@ -96,23 +96,23 @@ static int bring_in_seen(struct cxib_odp_mr *paged, const struct cxib_odp_range 
 
 /**
  * cxib_odp_fault_in_present() - the key of a region gets pages that the program has
- * @paged: region that somebody keeps
+ * @odp_mr: region that somebody keeps
  * @range: which ones
  *
  * Context: as cxib_odp_fault_in().
  * Return: number of pages that are there; as cxib_odp_fault_in() otherwise.
  */
-int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_range *range)
+int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
-	struct ib_umem_odp *memory = to_ib_umem_odp(paged->mr.umem);
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	unsigned long pages[PAGES_AT_ONCE] = {};
 	u64 start, at, end;
 	int total = 0;
 	int err;
 
-	if (cxib_odp_is_implicit(paged))
-		return cxib_odp_fault_in_implicit(paged, range, cxib_odp_fault_in_present);
-	err = cxib_odp_find_range(paged, range, &start);
+	if (cxib_odp_is_implicit(odp_mr))
+		return cxib_odp_fault_in_implicit(odp_mr, range, cxib_odp_fault_in_present);
+	err = cxib_odp_find_range(odp_mr, range, &start);
 	if (err)
 		return err;
 	end = ALIGN(start + range->length, PAGE_SIZE);
@@ -124,7 +124,7 @@ int cxib_odp_fault_in_present(struct cxib_odp_mr *paged, const struct cxib_odp_r
 		if (err == -EBUSY)
 			continue;
 		if (!err)
-			err = bring_in_seen(paged, range, range->address - (start - at), pages,
+			err = bring_in_seen(odp_mr, range, range->address - (start - at), pages,
 					    count);
 		if (err < 0)
 			return err;

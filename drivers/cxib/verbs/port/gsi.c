@@ -15,43 +15,43 @@
  * struct cxib_gsi - the senders of a port's general services
  * @qp: the queue pair of the service
  * @port: its port
- * @update: makes senders for P_Keys that have become valid, then tells of them
+ * @pkey_work: makes senders for P_Keys that have become valid, then tells of them
  * @mutex: one change at a time; protects what follows
- * @is_ready: the service can send, so its senders shall
+ * @can_tx: the service can send, so its senders shall
  * @lock: what follows is changed with @mutex and this, and read with one of
  *	them. Taken in any context.
  * @pkey_index: index of the P_Key that @qp itself sends with
  * @count: P_Key indices of the port; does not change
- * @senders: by P_Key index; NULL where there is none
+ * @tx_qps: by P_Key index; NULL where there is none
  */
 struct cxib_gsi {
 	struct cxib_qp *qp;
 	struct cxib_port *port;
-	struct work_struct update;
+	struct work_struct pkey_work;
 	struct mutex mutex; /* see above */
-	bool is_ready;
+	bool can_tx;
 	spinlock_t lock; /* see above */
 	u16 pkey_index;
 	unsigned int count;
-	struct cxib_qp *senders[];
+	struct cxib_qp *tx_qps[];
 };
 
-static int change(struct cxib_qp *sender, struct ib_qp_attr attr, int mask)
+static int change(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
 {
-	return ib_modify_qp(&sender->ib, &attr, mask);
+	return ib_modify_qp(&tx_qp->ib, &attr, mask);
 }
 
-static int get_ready(const struct cxib_gsi *gsi, struct cxib_qp *sender, u16 index)
+static int get_ready(const struct cxib_gsi *gsi, struct cxib_qp *tx_qp, u16 index)
 {
 	const struct ib_qp_attr init = {
 		.qp_state = IB_QPS_INIT, .pkey_index = index,
 		.port_num = gsi->port->number, .qkey = IB_QP1_QKEY,
 	};
 
-	return change(sender, init,
+	return change(tx_qp, init,
 		      IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY) ?:
-	       change(sender, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR }, IB_QP_STATE) ?:
-	       change(sender, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
+	       change(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR }, IB_QP_STATE) ?:
+	       change(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
 		      IB_QP_STATE | IB_QP_SQ_PSN);
 }
 
@@ -63,7 +63,7 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 		.recv_cq = service->recv_cq,
 		.cap = { .max_send_wr = gsi->qp->cap.max_send_wr,
 			 .max_send_sge = gsi->qp->cap.max_send_sge },
-		.sq_sig_type = gsi->qp->sends.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
+		.sq_sig_type = gsi->qp->sq.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
 									 IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_UD,
 	};
@@ -72,7 +72,7 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
-	to_qp(ib)->poster = service;
+	to_qp(ib)->wc_qp = service;
 	err = get_ready(gsi, to_qp(ib), index);
 	if (!err)
 		return to_qp(ib);
@@ -80,25 +80,25 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 	return ERR_PTR(err);
 }
 
-static void set_sender(struct cxib_gsi *gsi, u16 index, struct cxib_qp *sender)
+static void set_tx_qp(struct cxib_gsi *gsi, u16 index, struct cxib_qp *tx_qp)
 {
 	lockdep_assert_held(&gsi->mutex);
 
 	spin_lock_irq(&gsi->lock);
-	gsi->senders[index] = sender;
+	gsi->tx_qps[index] = tx_qp;
 	spin_unlock_irq(&gsi->lock);
 }
 
 static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
 {
-	struct cxib_qp *sender = create_tx_qp(gsi, index);
+	struct cxib_qp *tx_qp = create_tx_qp(gsi, index);
 
-	if (IS_ERR(sender))
+	if (IS_ERR(tx_qp))
 		ibdev_warn_ratelimited(gsi->qp->ib.device,
 				       "port %u cannot send management datagrams with P_Key index %u: error %ld\n",
-				       gsi->port->number, index, PTR_ERR(sender));
+				       gsi->port->number, index, PTR_ERR(tx_qp));
 	else
-		set_sender(gsi, index, sender);
+		set_tx_qp(gsi, index, tx_qp);
 }
 
 /* One whose P_Key is not valid any more stays: another P_Key may come to its place. */
@@ -109,31 +109,31 @@ static void update_tx_qps(struct cxib_gsi *gsi)
 
 	lockdep_assert_held(&gsi->mutex);
 
-	if (!gsi->is_ready || !to_ibdev(gsi->qp->ib.device)->hw->caps.set_deth_sqpn)
+	if (!gsi->can_tx || !to_ibdev(gsi->qp->ib.device)->hw->caps.set_deth_sqpn)
 		return;
 	for (i = 0; i < gsi->count; i++) {
 		if (cxib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
 			return;
-		if (pkey && i != gsi->pkey_index && !gsi->senders[i])
+		if (pkey && i != gsi->pkey_index && !gsi->tx_qps[i])
 			add_tx_qp(gsi, i);
 	}
 }
 
 static void destroy_tx_qps(struct cxib_gsi *gsi)
 {
-	struct cxib_qp *sender;
+	struct cxib_qp *tx_qp;
 	u16 i;
 
 	lockdep_assert_held(&gsi->mutex);
 
-	gsi->is_ready = false;
+	gsi->can_tx = false;
 	for (i = 0; i < gsi->count; i++) {
-		sender = gsi->senders[i];
-		if (!sender)
+		tx_qp = gsi->tx_qps[i];
+		if (!tx_qp)
 			continue;
 		/* Nobody posts to it any more. */
-		set_sender(gsi, i, NULL);
-		ib_destroy_qp(&sender->ib);
+		set_tx_qp(gsi, i, NULL);
+		ib_destroy_qp(&tx_qp->ib);
 	}
 }
 
@@ -143,17 +143,17 @@ static void flush_tx_qps(struct cxib_gsi *gsi)
 
 	lockdep_assert_held(&gsi->mutex);
 
-	gsi->is_ready = false;
+	gsi->can_tx = false;
 	for (i = 0; i < gsi->count; i++)
-		if (gsi->senders[i])
-			change(gsi->senders[i], (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
+		if (gsi->tx_qps[i])
+			change(gsi->tx_qps[i], (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
 			       IB_QP_STATE);
 }
 
 /* Who learns of a P_Key can send with it. */
 static void update(struct work_struct *work)
 {
-	struct cxib_gsi *gsi = container_of(work, struct cxib_gsi, update);
+	struct cxib_gsi *gsi = container_of(work, struct cxib_gsi, pkey_work);
 	struct ib_event event = {
 		.device = gsi->qp->ib.device,
 		.element.port_num = gsi->port->number,
@@ -182,20 +182,20 @@ static void set_of_port(struct cxib_port *port, struct cxib_gsi *gsi)
  */
 int cxib_gsi_create(struct cxib_qp *qp)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct cxib_port *port;
 	struct cxib_gsi *gsi;
 
 	if (!rdma_is_port_valid(qp->ib.device, qp->port))
 		return -EINVAL;
-	port = &verbs->ports[qp->port - 1];
-	gsi = kzalloc(struct_size(gsi, senders, port->pkey_count), GFP_KERNEL);
+	port = &ibdev->ports[qp->port - 1];
+	gsi = kzalloc(struct_size(gsi, tx_qps, port->pkey_count), GFP_KERNEL);
 	if (!gsi)
 		return -ENOMEM;
 	gsi->count = port->pkey_count;
 	gsi->qp = qp;
 	gsi->port = port;
-	INIT_WORK(&gsi->update, update);
+	INIT_WORK(&gsi->pkey_work, update);
 	mutex_init(&gsi->mutex);
 	spin_lock_init(&gsi->lock);
 	qp->gsi = gsi;
@@ -218,7 +218,7 @@ void cxib_gsi_stop(struct cxib_qp *qp)
 	if (!gsi)
 		return;
 	set_of_port(gsi->port, NULL);
-	cancel_work_sync(&gsi->update);
+	cancel_work_sync(&gsi->pkey_work);
 	mutex_lock(&gsi->mutex);
 	destroy_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
@@ -255,7 +255,7 @@ void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 		return;
 	switch (attr->qp_state) {
 	case IB_QPS_RTS:
-		gsi->is_ready = true;
+		gsi->can_tx = true;
 		update_tx_qps(gsi);
 		break;
 	case IB_QPS_ERR:
@@ -273,7 +273,7 @@ static bool has_stopped(struct cxib_qp *qp)
 {
 	struct hw_qpc context;
 
-	return !cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), 0, qp->number, &context) &&
+	return !cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), 0, qp->qpn, &context) &&
 	       hw_qpc_get_state(&context) == HW_QP_STATE_SQER;
 }
 
@@ -296,8 +296,8 @@ bool cxib_gsi_recover_sqe(struct cxib_qp *qp)
 
 	guard(mutex)(&gsi->mutex);
 	for (i = 0; i < gsi->count; i++)
-		if (gsi->senders[i] && has_stopped(gsi->senders[i]))
-			resumed |= !change(gsi->senders[i], attr,
+		if (gsi->tx_qps[i] && has_stopped(gsi->tx_qps[i]))
+			resumed |= !change(gsi->tx_qps[i], attr,
 					   IB_QP_STATE | IB_QP_CUR_STATE);
 	return !resumed || has_stopped(qp);
 }
@@ -314,30 +314,30 @@ bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 	guard(mutex)(&port->lock);
 	if (!port->gsi)
 		return false;
-	queue_work(system_unbound_wq, &port->gsi->update);
+	queue_work(system_unbound_wq, &port->gsi->pkey_work);
 	return true;
 }
 
-static struct cxib_qp *find_sender(const struct cxib_gsi *gsi, u16 pkey_index)
+static struct cxib_qp *find_tx_qp(const struct cxib_gsi *gsi, u16 pkey_index)
 {
 	lockdep_assert_held(&gsi->lock);
 
-	return pkey_index == gsi->pkey_index ? gsi->qp : gsi->senders[pkey_index];
+	return pkey_index == gsi->pkey_index ? gsi->qp : gsi->tx_qps[pkey_index];
 }
 
 static int post(struct cxib_gsi *gsi, const struct ib_ud_wr *request)
 {
 	const struct ib_send_wr *unused;
-	struct cxib_qp *sender;
+	struct cxib_qp *tx_qp;
 	unsigned long flags;
 	int err = -EAGAIN;
 
 	if (request->pkey_index >= gsi->count)
 		return -EINVAL;
 	spin_lock_irqsave(&gsi->lock, flags);
-	sender = find_sender(gsi, request->pkey_index);
-	if (sender)
-		err = cxib_qp_post_send(sender, &request->wr, &unused);
+	tx_qp = find_tx_qp(gsi, request->pkey_index);
+	if (tx_qp)
+		err = cxib_qp_post_send(tx_qp, &request->wr, &unused);
 	spin_unlock_irqrestore(&gsi->lock, flags);
 	return err;
 }

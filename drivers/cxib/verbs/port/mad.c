@@ -50,8 +50,8 @@ static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_
 }
 
 int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct ib_wc *in_wc,
-		    const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
-		    size_t *out_size, u16 *out_pkey_index)
+		     const struct ib_grh *in_grh, const struct ib_mad *in, struct ib_mad *out,
+		     size_t *out_size, u16 *out_pkey_index)
 {
 	struct cxib_mad mad = {
 		.port = number,

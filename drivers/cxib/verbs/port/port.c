@@ -11,18 +11,18 @@
 #include "verbs/verbs.h"
 
 /* The tables of a port have these lengths times a power of two. */
-#define GIDS_LEAST	8
-#define PKEYS_LEAST	128
+#define MIN_GIDS	8
+#define MIN_PKEYS	128
 
-static struct cxib_port *port_of(struct cxib_ibdev *verbs, u32 number)
+static struct cxib_port *port_of(struct cxib_ibdev *ibdev, u32 number)
 {
-	return &verbs->ports[number - 1];
+	return &ibdev->ports[number - 1];
 }
 
 /* A function with one port does not name it. */
-static unsigned int vport_of(const struct cxib_ibdev *verbs, const struct cxib_port *port)
+static unsigned int vport_of(const struct cxib_ibdev *ibdev, const struct cxib_port *port)
 {
-	return verbs->hw->caps.num_ports > 1 ? port->number : 0;
+	return ibdev->hw->caps.num_ports > 1 ? port->number : 0;
 }
 
 /**
@@ -109,7 +109,7 @@ bool cxib_port_event(enum hw_port_change_subtype change, enum ib_event_type *eve
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_port_event);
 
-static void forget_tables(struct cxib_port *port)
+static void invalidate_tables(struct cxib_port *port)
 {
 	mutex_lock(&port->lock);
 	port->gids_valid = false;
@@ -120,24 +120,24 @@ static void forget_tables(struct cxib_port *port)
 /* The RDMA core reads the tables again after most events, so they are forgotten first. */
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change)
 {
-	struct cxib_ibdev *verbs = context;
-	struct ib_event event = { .device = &verbs->ib, .element.port_num = number };
+	struct cxib_ibdev *ibdev = context;
+	struct ib_event event = { .device = &ibdev->ib, .element.port_num = number };
 
-	if (number > verbs->ib.phys_port_cnt) {
-		ibdev_warn_ratelimited(&verbs->ib,
+	if (number > ibdev->ib.phys_port_cnt) {
+		ibdev_warn_ratelimited(&ibdev->ib,
 				       "change '%s' of port %u ignored, the device has ports 1 to %u\n",
 				       hw_port_change_subtype_name(change), number,
-				       verbs->ib.phys_port_cnt);
+				       ibdev->ib.phys_port_cnt);
 		return;
 	}
-	forget_tables(port_of(verbs, number));
+	invalidate_tables(port_of(ibdev, number));
 	if (change == HW_PORT_CHANGE_SUBTYPE_PKEY &&
-	    cxib_gsi_defers_pkey_event(port_of(verbs, number)))
+	    cxib_gsi_defers_pkey_event(port_of(ibdev, number)))
 		return;
 	if (cxib_port_event(change, &event.event))
 		ib_dispatch_event(&event);
 	else
-		ibdev_warn_ratelimited(&verbs->ib, "unknown change 0x%x of port %u ignored\n",
+		ibdev_warn_ratelimited(&ibdev->ib, "unknown change 0x%x of port %u ignored\n",
 				       change, number);
 }
 
@@ -158,7 +158,7 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
 }
 
 /* The copy of the table is what the device says now, or has said since the last change. */
-static int load_gids(struct cxib_ibdev *verbs, struct cxib_port *port, bool again)
+static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
 {
 	int err;
 
@@ -166,13 +166,13 @@ static int load_gids(struct cxib_ibdev *verbs, struct cxib_port *port, bool agai
 
 	if (port->gids_valid && !again)
 		return 0;
-	err = cxib_cmd_query_vport_gid(commands_of(verbs), vport_of(verbs, port), port->gid_count,
-			      port->gids);
+	err = cxib_cmd_query_vport_gid(commands_of(ibdev), vport_of(ibdev, port), port->gid_count,
+				       port->gids);
 	port->gids_valid = !err;
 	return err;
 }
 
-static int load_pkeys(struct cxib_ibdev *verbs, struct cxib_port *port, bool again)
+static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
 {
 	int err;
 
@@ -180,20 +180,20 @@ static int load_pkeys(struct cxib_ibdev *verbs, struct cxib_port *port, bool aga
 
 	if (port->pkeys_valid && !again)
 		return 0;
-	err = cxib_cmd_query_vport_pkey(commands_of(verbs), vport_of(verbs, port), port->pkey_count,
-			       port->pkeys);
+	err = cxib_cmd_query_vport_pkey(commands_of(ibdev), vport_of(ibdev, port), port->pkey_count,
+					port->pkeys);
 	port->pkeys_valid = !err;
 	return err;
 }
 
 /* The core would take it from the last GID, which need not be there. */
-static int query_subnet_prefix(struct cxib_ibdev *verbs, struct cxib_port *port, u64 *prefix)
+static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port, u64 *prefix)
 {
 	union ib_gid gid;
 	int err;
 
 	mutex_lock(&port->lock);
-	err = load_gids(verbs, port, false);
+	err = load_gids(ibdev, port, false);
 	memcpy(gid.raw, hw_gid_get_gid(&port->gids[0]), sizeof(gid.raw));
 	mutex_unlock(&port->lock);
 	*prefix = be64_to_cpu(gid.global.subnet_prefix);
@@ -202,21 +202,21 @@ static int query_subnet_prefix(struct cxib_ibdev *verbs, struct cxib_port *port,
 
 int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
-	struct cxib_command_queue *commands = commands_of(verbs);
-	struct cxib_port *port = port_of(verbs, number);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
+	struct cxib_command_queue *commands = commands_of(ibdev);
+	struct cxib_port *port = port_of(ibdev, number);
 	struct cxib_vport vport;
 	struct cxib_link link;
 	struct cxib_mtu mtu;
 	int err;
 
-	err = cxib_cmd_query_hca_vport(commands, vport_of(verbs, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands, vport_of(ibdev, port), &vport);
 	if (!err)
 		err = cxib_cmd_query_ptys(commands, number, &link);
 	if (!err)
 		err = cxib_cmd_query_pmtu(commands, number, &mtu);
 	if (!err)
-		err = query_subnet_prefix(verbs, port, &attr->subnet_prefix);
+		err = query_subnet_prefix(ibdev, port, &attr->subnet_prefix);
 	if (err)
 		return err;
 	fill_vport(attr, &vport);
@@ -226,7 +226,7 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 	attr->max_mtu = ib_mtu_int_to_enum(mtu.maximum);
 	attr->active_mtu = ib_mtu_int_to_enum(mtu.operational);
 	attr->max_vl_num = cxib_vl_code(port->vl_count);
-	attr->max_msg_sz = 1U << verbs->hw->caps.log_max_msg;
+	attr->max_msg_sz = 1U << ibdev->hw->caps.log_max_msg;
 	attr->gid_tbl_len = port->gid_count;
 	attr->pkey_tbl_len = port->pkey_count;
 	return 0;
@@ -234,7 +234,7 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 
 int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_modify *change)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	u32 select = change->clr_port_cap_mask | change->set_port_cap_mask;
 
 	if (mask) {
@@ -242,9 +242,9 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 			  mask);
 		return -EOPNOTSUPP;
 	}
-	return cxib_cmd_modify_hca_vport(commands_of(verbs),
-					      vport_of(verbs, port_of(verbs, number)), select,
-					      change->set_port_cap_mask);
+	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
+					 vport_of(ibdev, port_of(ibdev, number)), select,
+					 change->set_port_cap_mask);
 }
 
 int cxib_get_port_immutable(struct ib_device *ib, u32 number, struct ib_port_immutable *facts)
@@ -269,14 +269,14 @@ enum rdma_link_layer cxib_get_link_layer(struct ib_device *ib, u32 number)
 
 int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gid)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
-	struct cxib_port *port = port_of(verbs, number);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
+	struct cxib_port *port = port_of(ibdev, number);
 	int err;
 
 	if (index < 0 || index >= port->gid_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	err = load_gids(verbs, port, !index);
+	err = load_gids(ibdev, port, !index);
 	memcpy(gid->raw, hw_gid_get_gid(&port->gids[index]), sizeof(gid->raw));
 	mutex_unlock(&port->lock);
 	return err;
@@ -284,83 +284,83 @@ int cxib_query_gid(struct ib_device *ib, u32 number, int index, union ib_gid *gi
 
 int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib);
-	struct cxib_port *port = port_of(verbs, number);
+	struct cxib_ibdev *ibdev = to_ibdev(ib);
+	struct cxib_port *port = port_of(ibdev, number);
 	int err;
 
 	if (index >= port->pkey_count)
 		return -EINVAL;
 	mutex_lock(&port->lock);
-	err = load_pkeys(verbs, port, !index);
+	err = load_pkeys(ibdev, port, !index);
 	*pkey = port->pkeys[index];
 	mutex_unlock(&port->lock);
 	return err;
 }
 
 /* What never changes. */
-static int learn(struct cxib_ibdev *verbs, struct cxib_port *port)
+static int learn(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_vport vport;
 	int err;
 
-	err = cxib_cmd_query_hca_vport(commands, vport_of(verbs, port), &vport);
+	err = cxib_cmd_query_hca_vport(commands, vport_of(ibdev, port), &vport);
 	if (err)
 		return err;
 	/* For programs to know: 0 lanes are an unknown number of them. */
 	err = cxib_command_optional(cxib_cmd_query_pvlc(commands, port->number,
-							     &port->vl_count));
+							&port->vl_count));
 	if (err)
 		return err;
 	port->has_smi = vport.has_smi;
 	port->grh_required = vport.grh_required;
-	verbs->ib.node_guid = cpu_to_be64(vport.node_guid);
-	verbs->system_image_guid = vport.system_image_guid;
+	ibdev->ib.node_guid = cpu_to_be64(vport.node_guid);
+	ibdev->system_image_guid = vport.system_image_guid;
 	return 0;
 }
 
-static int create_port(struct cxib_ibdev *verbs, struct cxib_port *port, unsigned int number)
+static int create_port(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigned int number)
 {
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	port->number = number;
 	mutex_init(&port->lock);
-	port->gid_count = GIDS_LEAST << caps->gid_table_size;
-	port->pkey_count = PKEYS_LEAST << caps->pkey_table_size;
+	port->gid_count = MIN_GIDS << caps->gid_table_size;
+	port->pkey_count = MIN_PKEYS << caps->pkey_table_size;
 	port->gids = kcalloc(port->gid_count, sizeof(*port->gids), GFP_KERNEL);
 	port->pkeys = kcalloc(port->pkey_count, sizeof(*port->pkeys), GFP_KERNEL);
 	if (!port->gids || !port->pkeys)
 		return -ENOMEM;
-	return learn(verbs, port);
+	return learn(ibdev, port);
 }
 
 /**
  * cxib_ports_create() - learns about the ports
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  *
  * Return: 0, -ENOMEM or the error of a command; cxib_ports_destroy() is to be
  * called in any case.
  */
-int cxib_ports_create(struct cxib_ibdev *verbs)
+int cxib_ports_create(struct cxib_ibdev *ibdev)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < verbs->hw->caps.num_ports && !err; i++)
-		err = create_port(verbs, &verbs->ports[i], i + 1);
+	for (i = 0; i < ibdev->hw->caps.num_ports && !err; i++)
+		err = create_port(ibdev, &ibdev->ports[i], i + 1);
 	return err;
 }
 
 /**
  * cxib_ports_destroy() - frees what was learned
- * @verbs: RDMA device that nobody uses any more
+ * @ibdev: RDMA device that nobody uses any more
  */
-void cxib_ports_destroy(struct cxib_ibdev *verbs)
+void cxib_ports_destroy(struct cxib_ibdev *ibdev)
 {
 	unsigned int i;
 
 	for (i = 0; i < CXIB_PORTS_MAX; i++) {
-		kfree(verbs->ports[i].gids);
-		kfree(verbs->ports[i].pkeys);
+		kfree(ibdev->ports[i].gids);
+		kfree(ibdev->ports[i].pkeys);
 	}
 }

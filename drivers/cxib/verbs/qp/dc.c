@@ -70,9 +70,9 @@ static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_ind
 {
 	*context = (struct hw_dctc){};
 	hw_dctc_set_user_index(context, user_index);
-	hw_dctc_set_cqn(context, cxib_recv_cq(qp)->number);
-	hw_dctc_set_srqn_xrqn(context, to_srq(qp->ib.srq)->number);
-	hw_dctc_set_pd(context, to_pd(qp->ib.pd)->number);
+	hw_dctc_set_cqn(context, cxib_recv_cq(qp)->cqn);
+	hw_dctc_set_srqn_xrqn(context, to_srq(qp->ib.srq)->srqn);
+	hw_dctc_set_pd(context, to_pd(qp->ib.pd)->pdn);
 	hw_dctc_set_dc_access_key(context, access_key);
 }
 
@@ -132,13 +132,13 @@ static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_dctc *context)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_dctc_set_pkey_index(context, attr->pkey_index);
 	if (mask & IB_QP_PORT) {
 		hw_dctc_set_port(context, attr->port_num);
-		hw_dctc_set_counter_set_id(context, cxib_port_q_counter(verbs, attr->port_num));
+		hw_dctc_set_counter_set_id(context, cxib_port_q_counter(ibdev, attr->port_num));
 	}
 	if (mask & IB_QP_ACCESS_FLAGS)
 		fill_access(qp, attr->qp_access_flags, context);
@@ -152,7 +152,7 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 
 static void begin(struct cxib_qp *qp, u32 number)
 {
-	qp->number = number;
+	qp->qpn = number;
 	qp->ib.qp_num = number;
 	qp->dct->exists = true;
 	qp->dct->draining = false;
@@ -161,22 +161,22 @@ static void begin(struct cxib_qp *qp, u32 number)
 
 static void forget(struct cxib_qp *qp)
 {
-	qp->number = 0;
+	qp->qpn = 0;
 	qp->ib.qp_num = 0;
 	qp->dct->exists = false;
 }
 
 static int await_drained(struct cxib_qp *qp)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	const unsigned long end = jiffies + DRAIN_LIMIT;
 
 	while (!wait_for_completion_timeout(&qp->dct->drained, DRAIN_RECHECK)) {
-		if (cxib_command_queue_is_fatal(&verbs->hw->commands))
+		if (cxib_command_queue_is_fatal(&ibdev->hw->commands))
 			return -EIO;
 		if (time_after(jiffies, end)) {
-			ibdev_err(&verbs->ib, "the device does not drain the DC target 0x%x\n",
-				  qp->number);
+			ibdev_err(&ibdev->ib, "the device does not drain the DC target 0x%x\n",
+				  qp->qpn);
 			return -ETIMEDOUT;
 		}
 	}
@@ -185,11 +185,11 @@ static int await_drained(struct cxib_qp *qp)
 
 static int drain(struct cxib_qp *qp)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err = 0;
 
 	if (!qp->dct->draining)
-		err = cxib_cmd_drain_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number);
+		err = cxib_cmd_drain_dct(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn);
 	if (err)
 		return err;
 	qp->dct->draining = true;
@@ -199,12 +199,12 @@ static int drain(struct cxib_qp *qp)
 /* A drained target goes. Its number is not given again before nobody finds it by that. */
 static void release(struct cxib_qp *qp)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
-	u32 number = qp->number;
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
+	u32 number = qp->qpn;
 
-	xa_erase_irq(&verbs->queue_pairs, number);
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_dct(commands_of(verbs), cxib_qp_uid(qp),
-							 number));
+	xa_erase_irq(&ibdev->qps, number);
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp),
+							     number));
 	forget(qp);
 }
 
@@ -217,23 +217,23 @@ static void discard(struct cxib_qp *qp)
 
 static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	u32 number;
 	int err;
 
-	err = cxib_cmd_create_dct(commands_of(verbs), cxib_qp_uid(qp), context, &number);
+	err = cxib_cmd_create_dct(commands_of(ibdev), cxib_qp_uid(qp), context, &number);
 	if (err)
 		return err;
 	begin(qp, number);
-	err = xa_insert_irq(&verbs->queue_pairs, number, qp, GFP_KERNEL);
+	err = xa_insert_irq(&ibdev->qps, number, qp, GFP_KERNEL);
 	if (err) {
 		/* Nobody was told its number, so there is nothing to drain. */
-		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_dct(commands_of(verbs),
-								 cxib_qp_uid(qp), number));
+		cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev),
+								     cxib_qp_uid(qp), number));
 		forget(qp);
 		return err;
 	}
-	err = cxib_cmd_arm_dct(commands_of(verbs), cxib_qp_uid(qp), number);
+	err = cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), number);
 	if (err)
 		discard(qp);
 	return err;
@@ -327,14 +327,14 @@ static void describe(const struct cxib_qp *qp, const struct hw_dctc *context,
  */
 int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct hw_dctc context = qp->dct->context;
 	int err = 0;
 
 	lockdep_assert_held(&qp->mutex);
 
 	if (qp->dct->exists)
-		err = cxib_cmd_query_dct(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+		err = cxib_cmd_query_dct(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn, &context);
 	if (err)
 		return err;
 	if (qp->dct->exists && hw_dctc_get_state(&context) != HW_DCT_STATE_ACTIVE)

@@ -7,14 +7,14 @@
 #include "verbs/qp/qp.h"
 
 /* Word of a queue pair's doorbell record. */
-#define RECORD_RECEIVES	0
+#define RCV_DBR	0
 
 static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
 {
-	const struct cxib_rq *receives = &qp->receives;
-	size_t slot = index & (BIT(receives->log_size) - 1);
+	const struct cxib_rq *rq = &qp->rq;
+	size_t slot = index & (BIT(rq->log_size) - 1);
 
-	return cxib_buffer_at(&qp->buffer, slot << receives->log_stride);
+	return cxib_buffer_at(&qp->buffer, slot << rq->log_stride);
 }
 
 /**
@@ -28,20 +28,20 @@ static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
  */
 int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct cxib_rq *receives = &qp->receives;
-	u32 index = receives->produced;
+	struct cxib_rq *rq = &qp->rq;
+	u32 index = rq->prod_index;
 
-	if (wr->num_sge > receives->max_sge)
+	if (wr->num_sge > rq->max_sge)
 		return -EINVAL;
 	/* Pairs with the release of the poller, who has read the entry before. */
-	if (index - smp_load_acquire(&receives->consumed) >= BIT(receives->log_size))
+	if (index - smp_load_acquire(&rq->cons_index) >= BIT(rq->log_size))
 		return -ENOMEM;
-	receives->entries[index & (BIT(receives->log_size) - 1)] = (struct cxib_rq_entry){
+	rq->entries[index & (BIT(rq->log_size) - 1)] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.room = cxib_write_scatter_list(request_at(qp, index), receives->max_sge, wr),
+		.length = cxib_write_scatter_list(request_at(qp, index), rq->max_sge, wr),
 	};
 	/* Pairs with cxib_retire_recv_wqe(). */
-	smp_store_release(&receives->produced, index + 1);
+	smp_store_release(&rq->prod_index, index + 1);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_recv_wqe);
@@ -52,11 +52,11 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 	unsigned long flags;
 	int err = 0;
 
-	if (READ_ONCE(qp->state) == IB_QPS_RESET || !qp->has_receives) {
+	if (READ_ONCE(qp->state) == IB_QPS_RESET || !qp->has_rq) {
 		*bad = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&qp->receives.lock, flags);
+	spin_lock_irqsave(&qp->rq.lock, flags);
 	for (; wr && !err; wr = wr->next) {
 		err = cxib_build_recv_wqe(qp, wr);
 		if (err)
@@ -64,8 +64,8 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 	}
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
-	WRITE_ONCE(qp->record.words[RECORD_RECEIVES], cpu_to_be32(qp->receives.produced & U16_MAX));
-	spin_unlock_irqrestore(&qp->receives.lock, flags);
+	WRITE_ONCE(qp->dbr.words[RCV_DBR], cpu_to_be32(qp->rq.prod_index & U16_MAX));
+	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
 		cxib_flush_later(to_ibdev(ib->device));
 	return err;

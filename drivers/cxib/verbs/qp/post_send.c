@@ -15,7 +15,7 @@
 #include "verbs/qp/qp.h"
 
 /* Word of a queue pair's doorbell record. */
-#define RECORD_SENDS	1
+#define SND_DBR	1
 
 /* Data that a request carries begins behind the word that says how much it is. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
@@ -48,25 +48,25 @@ enum extra {
 static const struct operation {
 	u8 opcode;
 	u8 completion;
-	u8 octwords;
+	u8 ds;
 	u8 body;
 	u8 extra;
-	bool sends_data;
+	bool has_data;
 	bool changes_key;
 } __aligned(8) operations[] = {
 	[IB_WR_RDMA_WRITE] = { HW_WQE_OPCODE_RDMA_WRITE, IB_WC_RDMA_WRITE, 2, BODY_REMOTE,
-			       .sends_data = true },
+			       .has_data = true },
 	[IB_WR_RDMA_WRITE_WITH_IMM] = { HW_WQE_OPCODE_RDMA_WRITE_IMM, IB_WC_RDMA_WRITE, 2,
-					BODY_REMOTE, EXTRA_IMMEDIATE, .sends_data = true },
-	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, .sends_data = true },
+					BODY_REMOTE, EXTRA_IMMEDIATE, .has_data = true },
+	[IB_WR_SEND] = { HW_WQE_OPCODE_SEND, IB_WC_SEND, 1, .has_data = true },
 	[IB_WR_SEND_WITH_IMM] = { HW_WQE_OPCODE_SEND_IMM, IB_WC_SEND, 1, BODY_DATA,
-				  EXTRA_IMMEDIATE, .sends_data = true },
+				  EXTRA_IMMEDIATE, .has_data = true },
 	[IB_WR_RDMA_READ] = { HW_WQE_OPCODE_RDMA_READ, IB_WC_RDMA_READ, 2, BODY_REMOTE },
 	[IB_WR_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_CS, IB_WC_COMP_SWAP, 3, BODY_ATOMIC },
 	[IB_WR_ATOMIC_FETCH_AND_ADD] = { HW_WQE_OPCODE_ATOMIC_FA, IB_WC_FETCH_ADD, 3,
 					 BODY_ATOMIC },
 	[IB_WR_SEND_WITH_INV] = { HW_WQE_OPCODE_SEND_INVAL, IB_WC_SEND, 1, BODY_DATA, EXTRA_RKEY,
-				  .sends_data = true },
+				  .has_data = true },
 	[IB_WR_LOCAL_INV] = { HW_WQE_OPCODE_UMR, IB_WC_LOCAL_INV, CXIB_LOCAL_INV_DS,
 			      BODY_INVALIDATION, EXTRA_RKEY, .changes_key = true },
 	[IB_WR_MASKED_ATOMIC_CMP_AND_SWP] = { HW_WQE_OPCODE_ATOMIC_MASKED_CS,
@@ -99,17 +99,17 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 }
 
 /* Whoever uses a memory key has to find what an earlier request has made of it. */
-static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sends,
+static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 						       const struct operation *operation,
 						       const struct ib_send_wr *wr)
 {
-	enum hw_fence_mode fence = sends->next_fence;
+	enum hw_fence_mode fence = sq->next_fence;
 
 	if (unlikely(operation->changes_key)) {
-		sends->next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
-		return sends->key_fence;
+		sq->next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
+		return sq->umr_fence;
 	}
-	sends->next_fence = HW_FENCE_MODE_NONE;
+	sq->next_fence = HW_FENCE_MODE_NONE;
 	if (likely(!(wr->send_flags & IB_SEND_FENCE)))
 		return fence;
 	return fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_FENCE : HW_FENCE_MODE_SMALL_AND_FENCE;
@@ -117,15 +117,15 @@ static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sends,
 
 static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control,
 					  const struct operation *operation,
-					  const struct ib_send_wr *wr, u32 block, u32 octwords)
+					  const struct ib_send_wr *wr, u32 block, u32 ds)
 {
-	const u32 flags = wr->send_flags | qp->sends.flags;
+	const u32 flags = wr->send_flags | qp->sq.flags;
 	const bool signalled = flags & IB_SEND_SIGNALED;
 	const u32 solicited = (flags & IB_SEND_SOLICITED) / IB_SEND_SOLICITED; /* 0 or 1 */
-	enum hw_fence_mode fence = choose_fence(&qp->sends, operation, wr);
+	enum hw_fence_mode fence = choose_fence(&qp->sq, operation, wr);
 
 	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, block & U16_MAX, operation->opcode);
-	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, octwords);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, ds);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, fence,
 						 signalled ? HW_COMPLETION_MODE_CQ_UPDATE :
 							     HW_COMPLETION_MODE_ONLY_ERROR,
@@ -138,7 +138,7 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
  * entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end.
  */
 static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struct ib_send_wr *wr,
-					  void *at, u32 octwords)
+					   void *at, u32 ds)
 {
 	const struct ib_sge *sge = wr->sg_list;
 	int left = wr->num_sge;
@@ -146,14 +146,14 @@ static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struc
 	for (; left > 0; left--, sge++) {
 		if (unlikely(!sge->length))
 			continue;
-		if (unlikely(octwords % CXIB_DS_PER_WQEBB == 0))
-			at = cxib_sq_wqebb(qp, qp->sends.produced +
-						 octwords / CXIB_DS_PER_WQEBB);
+		if (unlikely(ds % CXIB_DS_PER_WQEBB == 0))
+			at = cxib_sq_wqebb(qp, qp->sq.prod_index +
+						 ds / CXIB_DS_PER_WQEBB);
 		hw_wqe_data_seg_pack(at, 0, sge->length, sge->lkey, sge->addr);
 		at += CXIB_DS_SIZE;
-		octwords++;
+		ds++;
 	}
-	return octwords;
+	return ds;
 }
 
 /* Copies to what follows a place in the send queue, octword by octword. */
@@ -176,9 +176,9 @@ static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 	return offset;
 }
 
-static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 octwords)
+static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u32 ds)
 {
-	u32 first = qp->sends.produced * CXIB_DS_PER_WQEBB + octwords;
+	u32 first = qp->sq.prod_index * CXIB_DS_PER_WQEBB + ds;
 	struct hw_wqe_inline_seg *header = ds_at(qp, first);
 	size_t offset = INLINE_HEADER;
 	int i;
@@ -186,17 +186,17 @@ static u32 write_inline(const struct cxib_qp *qp, const struct ib_send_wr *wr, u
 	for (i = 0; i < wr->num_sge; i++)
 		offset = copy_inline(qp, first, offset, &wr->sg_list[i]);
 	if (offset == INLINE_HEADER)
-		return octwords;
+		return ds;
 	header->dw[0] = hw_wqe_inline_seg_pack_00(1, offset - INLINE_HEADER);
-	return octwords + DIV_ROUND_UP(offset, CXIB_DS_SIZE);
+	return ds + DIV_ROUND_UP(offset, CXIB_DS_SIZE);
 }
 
 static __always_inline u32 write_data(const struct cxib_qp *qp, const struct ib_send_wr *wr,
-				      void *at, u32 octwords)
+				      void *at, u32 ds)
 {
 	if (unlikely(wr->send_flags & IB_SEND_INLINE))
-		return write_inline(qp, wr, octwords);
-	return write_data_segs(qp, wr, at, octwords);
+		return write_inline(qp, wr, ds);
+	return write_data_segs(qp, wr, at, ds);
 }
 
 static u32 inline_length(const struct ib_send_wr *wr)
@@ -214,7 +214,7 @@ static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr 
 {
 	u32 length = inline_length(wr);
 
-	if (length > qp->sends.max_inline || !operations[wr->opcode].sends_data)
+	if (length > qp->sq.max_inline || !operations[wr->opcode].has_data)
 		return 0;
 	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_DS_SIZE);
 }
@@ -266,15 +266,15 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 					   struct hw_wqe_ctrl_seg *control)
 {
 	void *at = control + 1;
-	u32 octwords = 1;
+	u32 ds = 1;
 
 	if (likely(operation->body <= BODY_REMOTE)) {
 		if (operation->body == BODY_REMOTE) {
 			hw_wqe_raddr_seg_pack(at, rdma_wr(wr)->remote_addr, rdma_wr(wr)->rkey);
 			at += CXIB_DS_SIZE;
-			octwords++;
+			ds++;
 		}
-		return write_data(qp, wr, at, octwords);
+		return write_data(qp, wr, at, ds);
 	}
 	switch (operation->body) {
 	case BODY_REGISTRATION:
@@ -293,34 +293,34 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
 				     const struct ib_send_wr *wr, u32 first, u32 blocks)
 {
-	struct cxib_sq *sends = &qp->sends;
+	struct cxib_sq *sq = &qp->sq;
 	u32 i;
 
 	for (i = 1; i < blocks; i++)
-		sends->entries[(first + i) & sends->mask].blocks = 0;
-	sends->entries[first & sends->mask] = (struct cxib_sq_entry){
+		sq->entries[(first + i) & sq->mask].blocks = 0;
+	sq->entries[first & sq->mask] = (struct cxib_sq_entry){
 		.wr_id = wr->wr_id,
 		.blocks = blocks,
 		.opcode = operation->completion,
 	};
 	/* Pairs with retire_send(). */
-	smp_store_release(&sends->produced, first + blocks);
+	smp_store_release(&sq->prod_index, first + blocks);
 }
 
 /* What the poller has written is read only when it counts. Returns false if there is no room. */
 static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
-	struct cxib_sq *sends = &qp->sends;
+	struct cxib_sq *sq = &qp->sq;
 
 	/* Pairs with the release of the poller, who has read the entries before. */
-	sends->limit = smp_load_acquire(&sends->consumed) + sends->mask + 1;
-	return (s32)(end - sends->limit) <= 0;
+	sq->prod_limit = smp_load_acquire(&sq->cons_index) + sq->mask + 1;
+	return (s32)(end - sq->prod_limit) <= 0;
 }
 
 /* What no queue pair does unless it was made for it. */
 static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	if (!qp->has_sends)
+	if (!qp->has_sq)
 		return -EINVAL;
 	if (wr->opcode == IB_WR_REG_MR_INTEGRITY && qp->ib.integrity_en)
 		return cxib_build_sig_reg_wqes(qp, reg_wr(wr));
@@ -329,39 +329,39 @@ static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 
 static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
-	struct cxib_sq *sends = &qp->sends;
-	const u32 first = sends->produced;
+	struct cxib_sq *sq = &qp->sq;
+	const u32 first = sq->prod_index;
 	const struct operation *operation;
 	struct hw_wqe_ctrl_seg *control;
-	u32 octwords, end;
+	u32 ds, end;
 
 	/* As one condition it is no test of a bit, but three more instructions. */
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
 		return build_other(qp, wr);
-	if (unlikely(!(sends->operations & BIT_ULL(wr->opcode))))
+	if (unlikely(!(sq->opcode_mask & BIT_ULL(wr->opcode))))
 		return build_other(qp, wr);
 	operation = &operations[wr->opcode];
-	octwords = wr->num_sge;
-	if (unlikely(octwords > sends->max_sge))
+	ds = wr->num_sge;
+	if (unlikely(ds > sq->max_sge))
 		return -EINVAL;
 	if (unlikely(wr->send_flags & IB_SEND_INLINE)) {
-		octwords = inline_ds(qp, wr);
-		if (!octwords)
+		ds = inline_ds(qp, wr);
+		if (!ds)
 			return -EINVAL;
 	}
-	octwords += sends->address_octwords + operation->octwords;
-	end = first + DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB);
-	if (unlikely((s32)(end - sends->limit) > 0) && !make_room(qp, end))
+	ds += sq->av_ds + operation->ds;
+	end = first + DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB);
+	if (unlikely((s32)(end - sq->prod_limit) > 0) && !make_room(qp, end))
 		return -ENOMEM;
 
 	control = cxib_sq_wqebb(qp, first);
-	if (unlikely(sends->address_octwords))
-		octwords = write_datagram(qp, wr, control);
+	if (unlikely(sq->av_ds))
+		ds = write_datagram(qp, wr, control);
 	else
-		octwords = write_connected(qp, operation, wr, control);
-	write_control(qp, control, operation, wr, first, octwords);
-	remember(qp, operation, wr, first, DIV_ROUND_UP(octwords, CXIB_DS_PER_WQEBB));
-	sends->last = control;
+		ds = write_connected(qp, operation, wr, control);
+	write_control(qp, control, operation, wr, first, ds);
+	remember(qp, operation, wr, first, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
+	sq->last = control;
 	return 0;
 }
 
@@ -392,18 +392,18 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_build_send_wqe);
  */
 void cxib_sq_ring_db(struct cxib_qp *qp)
 {
-	const struct hw_wqe_ctrl_seg *last = qp->sends.last;
+	const struct hw_wqe_ctrl_seg *last = qp->sq.last;
 	union cxib_doorbell doorbell;
 
 	if (unlikely(!last))
 		return;
 	doorbell.words[0] = last->dw[0];
 	doorbell.words[1] = last->dw[1];
-	qp->sends.last = NULL;
+	qp->sq.last = NULL;
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
-	WRITE_ONCE(qp->record.words[RECORD_SENDS], cpu_to_be32(qp->sends.produced & U16_MAX));
-	cxib_doorbell_ring(qp->sends.doorbell, doorbell);
+	WRITE_ONCE(qp->dbr.words[SND_DBR], cpu_to_be32(qp->sq.prod_index & U16_MAX));
+	cxib_doorbell_ring(qp->sq.doorbell, doorbell);
 }
 
 /**
@@ -416,27 +416,27 @@ void cxib_sq_ring_db(struct cxib_qp *qp)
  */
 bool cxib_post_nop(struct cxib_qp *qp)
 {
-	struct cxib_sq *sends = &qp->sends;
+	struct cxib_sq *sq = &qp->sq;
 	struct hw_wqe_ctrl_seg *control;
 
-	lockdep_assert_held(&sends->lock);
+	lockdep_assert_held(&sq->lock);
 
 	/* Pairs with the release of the poller, who has read the entry before. */
-	if (sends->produced - smp_load_acquire(&sends->consumed) > sends->mask)
+	if (sq->prod_index - smp_load_acquire(&sq->cons_index) > sq->mask)
 		return false;
-	control = cxib_sq_wqebb(qp, sends->produced);
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sends->produced & U16_MAX, HW_WQE_OPCODE_NOP);
-	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, 1);
+	control = cxib_sq_wqebb(qp, sq->prod_index);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, sq->prod_index & U16_MAX, HW_WQE_OPCODE_NOP);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, 1);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, HW_FENCE_MODE_NONE,
 						 HW_COMPLETION_MODE_CQ_UPDATE, 0);
 	control->dw[3] = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
+	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
 		.blocks = 1,
 		.opcode = CXIB_WC_NOP,
 	};
 	/* Pairs with retire_send(). */
-	smp_store_release(&sends->produced, sends->produced + 1);
-	sends->last = control;
+	smp_store_release(&sq->prod_index, sq->prod_index + 1);
+	sq->last = control;
 	cxib_sq_ring_db(qp);
 	return true;
 }
@@ -446,11 +446,11 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad,
 				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
 {
-	struct cxib_sq *sends = &qp->sends;
+	struct cxib_sq *sq = &qp->sq;
 	unsigned long flags;
 	int err = 0;
 
-	spin_lock_irqsave(&sends->lock, flags);
+	spin_lock_irqsave(&sq->lock, flags);
 	for (; wr; wr = wr->next) {
 		err = builder(qp, wr);
 		if (unlikely(err)) {
@@ -458,9 +458,9 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			break;
 		}
 	}
-	if (likely(!sends->held))
+	if (likely(!sq->sqd_hold))
 		cxib_sq_ring_db(qp);
-	spin_unlock_irqrestore(&sends->lock, flags);
+	spin_unlock_irqrestore(&sq->lock, flags);
 	if (cxib_verbs_dma_off(to_ibdev(qp->ib.device)))
 		cxib_flush_later(to_ibdev(qp->ib.device));
 	return err;
@@ -496,7 +496,7 @@ int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct i
 {
 	struct cxib_qp *qp = to_qp(ib);
 
-	if (unlikely(!READ_ONCE(qp->sends.is_open)))
+	if (unlikely(!READ_ONCE(qp->sq.can_post)))
 		return post_closed(qp, wr, bad);
 	return post(qp, wr, bad, build);
 }

@@ -42,15 +42,15 @@ static int service_type(enum ib_qp_type type)
 	}
 }
 
-static int check_completion_queues(struct cxib_ibdev *verbs, const struct ib_qp_init_attr *init)
+static int check_completion_queues(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
 {
-	bool sends = init->qp_type != IB_QPT_XRC_TGT;
-	bool receives = sends && init->qp_type != IB_QPT_XRC_INI;
+	bool sq = init->qp_type != IB_QPT_XRC_TGT;
+	bool rq = sq && init->qp_type != IB_QPT_XRC_INI;
 
-	if ((init->send_cq || !sends) && (init->recv_cq || !receives))
+	if ((init->send_cq || !sq) && (init->recv_cq || !rq))
 		return 0;
-	ibdev_dbg(&verbs->ib, "a queue pair of type %d needs completion queues for %s\n",
-		  init->qp_type, receives ? "sends and receives" : "sends");
+	ibdev_dbg(&ibdev->ib, "a queue pair of type %d needs completion queues for %s\n",
+		  init->qp_type, rq ? "sends and receives" : "sends");
 	return -EINVAL;
 }
 
@@ -71,55 +71,55 @@ static bool serves(const struct ib_srq *srq, enum ib_qp_type type)
 	       (srq->srq_type == IB_SRQT_TM && type == IB_QPT_RC);
 }
 
-static int check_attributes(struct cxib_ibdev *verbs, const struct ib_qp_init_attr *init)
+static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
 {
-	const u32 known = known_flags(&verbs->hw->caps, init->qp_type);
+	const u32 known = known_flags(&ibdev->hw->caps, init->qp_type);
 
 	if (service_type(init->qp_type) < 0) {
-		ibdev_dbg(&verbs->ib, "queue pairs of type %d are not supported\n", init->qp_type);
+		ibdev_dbg(&ibdev->ib, "queue pairs of type %d are not supported\n", init->qp_type);
 		return -EOPNOTSUPP;
 	}
 	if (init->create_flags & ~known) {
-		ibdev_dbg(&verbs->ib, "create_flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+		ibdev_dbg(&ibdev->ib, "create_flags 0x%x of a queue pair: only those of 0x%x are supported\n",
 			  init->create_flags, known);
 		return -EOPNOTSUPP;
 	}
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_XRC_TGT && !init->xrcd) {
-		ibdev_dbg(&verbs->ib, "a receiving XRC queue pair needs an XRC domain\n");
+		ibdev_dbg(&ibdev->ib, "a receiving XRC queue pair needs an XRC domain\n");
 		return -EINVAL;
 	}
-	if (init->qp_type == IB_QPT_DRIVER && !verbs->hw->caps.dct) {
-		ibdev_dbg(&verbs->ib, "the device has no dynamically connected transport\n");
+	if (init->qp_type == IB_QPT_DRIVER && !ibdev->hw->caps.dct) {
+		ibdev_dbg(&ibdev->ib, "the device has no dynamically connected transport\n");
 		return -EOPNOTSUPP;
 	}
 	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD &&
 	    init->qp_type != IB_QPT_DRIVER) {
-		ibdev_dbg(&verbs->ib, "queue pairs of type %d do not receive from shared queues\n",
+		ibdev_dbg(&ibdev->ib, "queue pairs of type %d do not receive from shared queues\n",
 			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
 	if (init->srq && !serves(init->srq, init->qp_type)) {
-		ibdev_dbg(&verbs->ib, "a shared receive queue of type %d does not belong to queue pairs of type %d\n",
+		ibdev_dbg(&ibdev->ib, "a shared receive queue of type %d does not belong to queue pairs of type %d\n",
 			  init->srq->srq_type, init->qp_type);
 		return -EINVAL;
 	}
-	return check_completion_queues(verbs, init);
+	return check_completion_queues(ibdev, init);
 }
 
 static int make_entries(struct cxib_qp *qp)
 {
-	if (qp->has_sends) {
-		qp->sends.entries = kvcalloc(BIT(qp->sends.log_size), sizeof(*qp->sends.entries),
-					     GFP_KERNEL);
-		if (!qp->sends.entries)
+	if (qp->has_sq) {
+		qp->sq.entries = kvcalloc(BIT(qp->sq.log_size), sizeof(*qp->sq.entries),
+					  GFP_KERNEL);
+		if (!qp->sq.entries)
 			return -ENOMEM;
 	}
-	if (qp->has_receives) {
-		qp->receives.entries = kvcalloc(BIT(qp->receives.log_size),
-						sizeof(*qp->receives.entries), GFP_KERNEL);
-		if (!qp->receives.entries)
+	if (qp->has_rq) {
+		qp->rq.entries = kvcalloc(BIT(qp->rq.log_size),
+					  sizeof(*qp->rq.entries), GFP_KERNEL);
+		if (!qp->rq.entries)
 			return -ENOMEM;
 	}
 	return 0;
@@ -127,13 +127,13 @@ static int make_entries(struct cxib_qp *qp)
 
 static void free_entries(struct cxib_qp *qp)
 {
-	kvfree(qp->sends.entries);
-	kvfree(qp->receives.entries);
+	kvfree(qp->sq.entries);
+	kvfree(qp->rq.entries);
 }
 
-static int make_memory(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static int make_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	struct device *dev = verbs->hw->bus->dev;
+	struct device *dev = ibdev->hw->bus->dev;
 	int err;
 
 	err = make_entries(qp);
@@ -142,7 +142,7 @@ static int make_memory(struct cxib_ibdev *verbs, struct cxib_qp *qp)
 	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
 	if (err)
 		goto free_entries;
-	err = cxib_dbr_alloc(verbs->hw, &qp->record);
+	err = cxib_dbr_alloc(ibdev->hw, &qp->dbr);
 	if (err)
 		goto destroy_buffer;
 	return 0;
@@ -155,9 +155,9 @@ free_entries:
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_ibdev *verbs, struct cxib_qp *qp, int err)
+static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 {
-	cxib_free_queue_memory(verbs, &qp->buffer, &qp->record, err);
+	cxib_free_queue_memory(ibdev, &qp->buffer, &qp->dbr, err);
 	free_entries(qp);
 }
 
@@ -167,7 +167,7 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 {
 	const struct cxib_xrc *xrc = &to_ibdev(qp->ib.device)->xrc;
 
-	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->number : xrc->xrcd);
+	hw_qpc_set_xrcd(context, init->xrcd ? to_xrcd(init->xrcd)->xrcdn : xrc->xrcd);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 	hw_qpc_set_srqn_rmpn_xrqn(context, xrc->srqn);
 	hw_qpc_set_cqn_rcv(context, xrc->cqn);
@@ -176,47 +176,47 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 /* With a send queue it changes the list of tags, and has no data to fetch. */
 static bool fetches_rendezvous(const struct cxib_qp *qp)
 {
-	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sends &&
+	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sq &&
 	       to_ibdev(qp->ib.device)->hw->caps.rndv_offload_rc;
 }
 
-static void fill_receives(struct hw_qpc *context, const struct cxib_qp *qp)
+static void init_rq(struct hw_qpc *context, const struct cxib_qp *qp)
 {
 	if (fetches_rendezvous(qp))
 		hw_qpc_set_offload_type(context, HW_QP_OFFLOAD_TYPE_RNDV);
 	if (qp->ib.srq && !cxib_qp_is_dci(qp)) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
-		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->number);
-	} else if (qp->has_receives) {
+		hw_qpc_set_srqn_rmpn_xrqn(context, to_srq(qp->ib.srq)->srqn);
+	} else if (qp->has_rq) {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_NON_ZERO_RQ);
-		hw_qpc_set_log_rq_size(context, qp->receives.log_size);
-		hw_qpc_set_log_rq_stride(context, STRIDE_CODE(qp->receives.log_stride));
+		hw_qpc_set_log_rq_size(context, qp->rq.log_size);
+		hw_qpc_set_log_rq_stride(context, STRIDE_CODE(qp->rq.log_stride));
 	} else {
 		hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_ZERO_LEN_RQ);
 	}
-	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->number);
+	hw_qpc_set_cqn_rcv(context, cxib_recv_cq(qp)->cqn);
 }
 
 static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 			const struct ib_qp_init_attr *init)
 {
-	if (qp->has_sends)
-		hw_qpc_set_log_sq_size(context, qp->sends.log_size);
+	if (qp->has_sq)
+		hw_qpc_set_log_sq_size(context, qp->sq.log_size);
 	else
 		hw_qpc_set_no_sq(context, 1);
 	if (qp->ib.send_cq)
-		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->number);
+		hw_qpc_set_cqn_snd(context, cxib_send_cq(qp)->cqn);
 	if (cxib_qp_is_xrc(qp))
 		fill_xrc(context, qp, init);
 	else
-		fill_receives(context, qp);
-	hw_qpc_set_dbr_addr(context, qp->record.dma);
+		init_rq(context, qp);
+	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
 /* A receiving XRC queue pair belongs to no protection domain. */
 static u32 domain_of(const struct cxib_qp *qp)
 {
-	return qp->ib.pd ? to_pd(qp->ib.pd)->number : to_ibdev(qp->ib.device)->xrc.pd;
+	return qp->ib.pd ? to_pd(qp->ib.pd)->pdn : to_ibdev(qp->ib.device)->xrc.pd;
 }
 
 /**
@@ -237,13 +237,13 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_uar_page(context, qp->uar);
 	hw_qpc_set_user_index(context, qp->user_index);
 	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
-	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_streams);
-	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_failed_streams);
+	hw_qpc_set_log_num_dci_stream_channels(context, qp->log_dci_streams);
+	hw_qpc_set_log_num_dci_errored_streams(context, qp->log_dci_errored);
 	if (init->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		hw_qpc_set_block_lb_mc(context, 1);
 	hw_qpc_set_fre(context, !qp->is_user);
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
-	if (qp->counts_packets)
+	if (qp->packet_based_credit)
 		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
 	/* As the in-tree driver does it; the field has no other meaning for the device. */
 	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
@@ -253,24 +253,24 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_fill_context);
 
-static int create_in_device(struct cxib_ibdev *verbs, struct cxib_qp *qp,
+static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 			    const struct ib_qp_init_attr *init)
 {
 	struct hw_qpc context = {};
 
 	cxib_qp_fill_context(qp, init, &context);
-	return cxib_cmd_create_qp(commands_of(verbs), cxib_qp_uid(qp), &context, &qp->buffer,
-			      &qp->number);
+	return cxib_cmd_create_qp(commands_of(ibdev), cxib_qp_uid(qp), &context, &qp->buffer,
+				  &qp->qpn);
 }
 
 static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->poster = &qp->ib;
+	qp->wc_qp = &qp->ib;
 	cxib_qp_set_state(qp, IB_QPS_RESET);
 	qp->port = init->port_num;
-	qp->sends.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
-	spin_lock_init(&qp->sends.lock);
-	spin_lock_init(&qp->receives.lock);
+	qp->sq.flags = init->sq_sig_type == IB_SIGNAL_ALL_WR ? IB_SEND_SIGNALED : 0;
+	spin_lock_init(&qp->sq.lock);
+	spin_lock_init(&qp->rq.lock);
 	mutex_init(&qp->mutex);
 	cxib_reference_init(&qp->reference);
 }
@@ -283,7 +283,7 @@ static u32 core_number(const struct cxib_qp *qp)
 	case IB_QPT_GSI:
 		return CXIB_GSI_NUMBER;
 	default:
-		return qp->number;
+		return qp->qpn;
 	}
 }
 
@@ -292,86 +292,86 @@ static void withdraw_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 	lockdep_assert_held(&cq->lock);
 
 	cq->last_qpn = CXIB_NO_QPN;
-	xa_erase(&cq->queue_pairs, qp->number);
+	xa_erase(&cq->queue_pairs, qp->qpn);
 }
 
 /* From here on polling finds the queue pair. */
-static int tell_completion_queues(struct cxib_qp *qp)
+static int notify_cqs(struct cxib_qp *qp)
 {
-	struct cxib_cq *sends = cxib_send_cq(qp), *receives = cxib_recv_cq(qp);
+	struct cxib_cq *sq = cxib_send_cq(qp), *rq = cxib_recv_cq(qp);
 	int err;
 
-	err = xa_insert_irq(&sends->queue_pairs, qp->number, qp, GFP_KERNEL);
-	if (err || receives == sends)
+	err = xa_insert_irq(&sq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
+	if (err || rq == sq)
 		return err;
-	err = xa_insert_irq(&receives->queue_pairs, qp->number, qp, GFP_KERNEL);
+	err = xa_insert_irq(&rq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
 	if (!err)
 		return 0;
-	scoped_guard(spinlock_irq, &sends->lock)
-		withdraw_from(sends, qp);
+	scoped_guard(spinlock_irq, &sq->lock)
+		withdraw_from(sq, qp);
 	return err;
 }
 
-static int attach_to_completion_queues(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static int attach_to_completion_queues(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err;
 
 	/* What a receiving XRC queue pair gets is told to those of the shared receive queues. */
 	if (cxib_qp_is_xrc(qp))
 		return 0;
-	err = tell_completion_queues(qp);
+	err = notify_cqs(qp);
 	if (err)
 		return err;
-	spin_lock_irq(&verbs->flush_lock);
+	spin_lock_irq(&ibdev->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
-	list_add_tail(&qp->sender, &cxib_send_cq(qp)->senders);
+	list_add_tail(&qp->send_node, &cxib_send_cq(qp)->send_qps);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
-	list_add_tail(&qp->receiver, &cxib_recv_cq(qp)->receivers);
+	list_add_tail(&qp->recv_node, &cxib_recv_cq(qp)->recv_qps);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
-	spin_unlock_irq(&verbs->flush_lock);
+	spin_unlock_irq(&ibdev->flush_lock);
 	return 0;
 }
 
-static void detach_from_completion_queues(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static void detach_from_completion_queues(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	if (cxib_qp_is_xrc(qp))
 		return;
-	spin_lock_irq(&verbs->flush_lock);
+	spin_lock_irq(&ibdev->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
 	withdraw_from(cxib_send_cq(qp), qp);
-	list_del(&qp->sender);
+	list_del(&qp->send_node);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
 	withdraw_from(cxib_recv_cq(qp), qp);
-	list_del(&qp->receiver);
+	list_del(&qp->recv_node);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
-	spin_unlock_irq(&verbs->flush_lock);
+	spin_unlock_irq(&ibdev->flush_lock);
 }
 
 /* From here on completions and events find the queue pair. */
-static int publish(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static int publish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	int err = xa_insert_irq(&verbs->queue_pairs, qp->number, qp, GFP_KERNEL);
+	int err = xa_insert_irq(&ibdev->qps, qp->qpn, qp, GFP_KERNEL);
 
 	if (err)
 		return err;
 	qp->ib.qp_num = core_number(qp);
 	if (!qp->is_user)
-		err = attach_to_completion_queues(verbs, qp);
+		err = attach_to_completion_queues(ibdev, qp);
 	if (err)
-		xa_erase_irq(&verbs->queue_pairs, qp->number);
+		xa_erase_irq(&ibdev->qps, qp->qpn);
 	return err;
 }
 
 /* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
-static void withdraw(struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static void withdraw(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	cxib_qp_clean(qp);
 	/* Nobody finds it any more when it ends to be the last one that somebody has found. */
-	xa_erase_irq(&verbs->queue_pairs, qp->number);
+	xa_erase_irq(&ibdev->qps, qp->qpn);
 	if (!qp->is_user)
-		detach_from_completion_queues(verbs, qp);
+		detach_from_completion_queues(ibdev, qp);
 }
 
 /**
@@ -385,11 +385,11 @@ static void withdraw(struct cxib_ibdev *verbs, struct cxib_qp *qp)
  */
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
-	int err = check_attributes(verbs, init);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
+	int err = check_attributes(ibdev, init);
 
 	if (!err && cxib_qp_is_xrc(qp))
-		err = cxib_xrc_init(verbs);
+		err = cxib_xrc_init(ibdev);
 	if (!err)
 		set_up(qp, init);
 	return err;
@@ -405,17 +405,18 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
  */
 int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	int err;
 
 	qp->cap = init->cap;
-	err = create_in_device(verbs, qp, init);
+	err = create_in_device(ibdev, qp, init);
 	if (err)
 		return err;
-	err = publish(verbs, qp);
+	err = publish(ibdev, qp);
 	if (err)
-		cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_qp(commands_of(verbs), cxib_qp_uid(qp),
-								qp->number));
+		cxib_end_in_device(
+			ibdev, NULL,
+			cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
 	return err;
 }
 
@@ -449,40 +450,40 @@ static u64 atomic_operations(const struct cxib_device_caps *caps)
 	return operations;
 }
 
-static void choose_operations(const struct cxib_ibdev *verbs, struct cxib_qp *qp)
+static void choose_operations(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	const u64 sends = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
+	const u64 sq = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
 	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
-	if (!qp->has_sends)
+	if (!qp->has_sq)
 		return;
-	qp->sends.key_fence = key_fence(caps);
-	qp->sends.key_mask = cxib_registration_mask(caps);
+	qp->sq.umr_fence = key_fence(caps);
+	qp->sq.key_mask = cxib_registration_mask(caps);
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
-		qp->sends.operations = sends | writes | BIT_ULL(IB_WR_RDMA_READ) |
+		qp->sq.opcode_mask = sq | writes | BIT_ULL(IB_WR_RDMA_READ) |
 				       atomic_operations(caps);
 		if (caps->imaicl)
-			qp->sends.operations |= BIT_ULL(IB_WR_SEND_WITH_INV) |
+			qp->sq.opcode_mask |= BIT_ULL(IB_WR_SEND_WITH_INV) |
 						BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
 		break;
 	case IB_QPT_UC:
-		qp->sends.operations = sends | writes;
+		qp->sq.opcode_mask = sq | writes;
 		break;
 	case CXIB_QPT_UMR:
 		break;
 	default:
-		qp->sends.operations = sends;
-		qp->sends.address_octwords = sizeof(struct hw_wqe_datagram_seg) / CXIB_DS_SIZE;
+		qp->sq.opcode_mask = sq;
+		qp->sq.av_ds = sizeof(struct hw_wqe_datagram_seg) / CXIB_DS_SIZE;
 	}
 }
 
 /* For the kernel. */
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
-			   struct ib_udata *udata)
+			  struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
@@ -495,14 +496,14 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	/* It has no queues of its own, whatever was asked for. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		init->cap = (struct ib_qp_cap){};
-	qp->uar = verbs->hw->uar;
+	qp->uar = ibdev->hw->uar_index;
 	qp->user_index = CXIB_NO_USER_INDEX;
-	qp->sends.doorbell = verbs->hw->doorbells + HW_UAR_OFFSET_BLUE_FLAME;
-	err = cxib_qp_size(verbs, qp, init);
+	qp->sq.doorbell = ibdev->hw->uar + HW_UAR_OFFSET_BLUE_FLAME;
+	err = cxib_qp_size(ibdev, qp, init);
 	if (err)
 		return err;
-	choose_operations(verbs, qp);
-	err = make_memory(verbs, qp);
+	choose_operations(ibdev, qp);
+	err = make_memory(ibdev, qp);
 	if (err)
 		return err;
 	if (init->qp_type == IB_QPT_GSI) {
@@ -519,7 +520,7 @@ stop_gsi:
 	cxib_gsi_stop(qp);
 	cxib_gsi_destroy(qp);
 free_memory:
-	free_memory(verbs, qp, err);
+	free_memory(ibdev, qp, err);
 	return err;
 }
 
@@ -527,24 +528,24 @@ free_memory:
  * Who polls the completion queue of a device that was given up flushes what it finds in
  * the counters.
  */
-static void forget_sends(struct cxib_qp *qp)
+static void clean_sq(struct cxib_qp *qp)
 {
 	struct cxib_cq *cq = cxib_send_cq(qp);
 
 	spin_lock_irq(&cq->lock);
-	qp->sends.produced = 0;
-	qp->sends.consumed = 0;
-	qp->failing = 0;
+	qp->sq.prod_index = 0;
+	qp->sq.cons_index = 0;
+	qp->mad_flush_index = 0;
 	spin_unlock_irq(&cq->lock);
 }
 
-static void forget_receives(struct cxib_qp *qp)
+static void clean_rq(struct cxib_qp *qp)
 {
 	struct cxib_cq *cq = cxib_recv_cq(qp);
 
 	spin_lock_irq(&cq->lock);
-	qp->receives.produced = 0;
-	qp->receives.consumed = 0;
+	qp->rq.prod_index = 0;
+	qp->rq.cons_index = 0;
 	spin_unlock_irq(&cq->lock);
 }
 
@@ -563,13 +564,13 @@ void cxib_qp_clean(struct cxib_qp *qp)
 	cxib_cq_clean(cxib_send_cq(qp), qp);
 	if (cxib_recv_cq(qp) != cxib_send_cq(qp))
 		cxib_cq_clean(cxib_recv_cq(qp), qp);
-	forget_sends(qp);
-	forget_receives(qp);
-	qp->sends.limit = 0;
-	qp->sends.next_fence = HW_FENCE_MODE_NONE;
-	qp->sends.held = false;
-	qp->sends.last = NULL;
-	memset(qp->record.words, 0, sizeof(struct hw_qp_doorbell_record));
+	clean_sq(qp);
+	clean_rq(qp);
+	qp->sq.prod_limit = 0;
+	qp->sq.next_fence = HW_FENCE_MODE_NONE;
+	qp->sq.sqd_hold = false;
+	qp->sq.last = NULL;
+	memset(qp->dbr.words, 0, sizeof(struct hw_qp_doorbell_record));
 }
 
 /*
@@ -587,8 +588,8 @@ static void await_mad_handler(const struct cxib_qp *qp)
 /* In reset first: then nothing about it comes any more, and its number is not given again yet. */
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
+	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_qp *qp = to_qp(ib);
 	int err = 0;
 
@@ -596,19 +597,19 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 		return cxib_dct_destroy(qp, udata);
 	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
-		err = cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->number);
-	err = cxib_end_in_device(verbs, udata, err);
+		err = cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
+	err = cxib_end_in_device(ibdev, udata, err);
 	if (err)
 		return err;
-	withdraw(verbs, qp);
+	withdraw(ibdev, qp);
 	await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
 	/* It is withdrawn, so there is no way back any more. */
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->number));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->qpn));
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
-		free_memory(verbs, qp, 0);
+		free_memory(ibdev, qp, 0);
 	return 0;
 }
 
@@ -645,7 +646,7 @@ static void fill_init(const struct cxib_qp *qp, struct ib_qp_init_attr *init)
 		.qp_type = qp->ib.qp_type,
 		.port_num = qp->port,
 		.create_flags = qp->ib.integrity_en ? IB_QP_CREATE_INTEGRITY_EN : 0,
-		.sq_sig_type = qp->sends.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
+		.sq_sig_type = qp->sq.flags & IB_SEND_SIGNALED ? IB_SIGNAL_ALL_WR :
 							    IB_SIGNAL_REQ_WR,
 	};
 }
@@ -691,8 +692,8 @@ static void describe_connection(const struct cxib_qp *qp, const struct hw_qpc *c
 	attr->min_rnr_timer = hw_qpc_get_min_rnr_nak(context);
 	attr->retry_cnt = hw_qpc_get_retry_count(context);
 	attr->rnr_retry = hw_qpc_get_rnr_retry(context);
-	attr->max_rd_atomic = qp->initiator_depth;
-	attr->max_dest_rd_atomic = qp->responder_depth;
+	attr->max_rd_atomic = qp->max_rd_atomic;
+	attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;
 	attr->qp_access_flags = qp->access;
 	attr->path_mig_state = core_migration_state(hw_qpc_get_pm_state(context));
 	attr->timeout = hw_ads_get_ack_timeout(primary);
@@ -712,7 +713,7 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
 	attr->sq_draining = hw_qpc_get_state(context) == HW_QP_STATE_SQ_DRAINING ||
-			    (qp->state == IB_QPS_SQD && qp->sends.held &&
+			    (qp->state == IB_QPS_SQD && qp->sq.sqd_hold &&
 			     !cxib_sq_is_drained(qp));
 	attr->path_mtu = hw_qpc_get_mtu(context);
 	attr->qkey = hw_qpc_get_q_key(context);
@@ -730,7 +731,7 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 
 	lockdep_assert_held(&qp->mutex);
 
-	if (state == IB_QPS_RTS && qp->sends.held)
+	if (state == IB_QPS_RTS && qp->sq.sqd_hold)
 		return IB_QPS_SQD;
 	/* What was posted meanwhile gets flushed. */
 	if (state == IB_QPS_ERR)
@@ -739,9 +740,9 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 }
 
 int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			  struct ib_qp_init_attr *init)
+		  struct ib_qp_init_attr *init)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_qp *qp = to_qp(ib);
 	struct hw_qpc context;
 	int err;
@@ -750,7 +751,7 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	fill_init(qp, init);
 	if (qp->dct)
 		return cxib_dct_query(qp, attr);
-	err = cxib_cmd_query_qp(commands_of(verbs), cxib_qp_uid(qp), qp->number, &context);
+	err = cxib_cmd_query_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn, &context);
 	if (err)
 		return err;
 	cxib_qp_set_state(qp, state_of(qp, &context));
@@ -760,23 +761,23 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 /**
  * cxib_get_qp() - a queue pair by its number
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @qpn: anything
  *
  * Context: any.
  * Return: the queue pair, to be given back with cxib_reference_put(); NULL if there
  * is none.
  */
-struct cxib_qp *cxib_get_qp(struct cxib_ibdev *verbs, u32 qpn)
+struct cxib_qp *cxib_get_qp(struct cxib_ibdev *ibdev, u32 qpn)
 {
 	struct cxib_qp *qp;
 	unsigned long flags;
 
-	xa_lock_irqsave(&verbs->queue_pairs, flags);
-	qp = xa_load(&verbs->queue_pairs, qpn);
+	xa_lock_irqsave(&ibdev->qps, flags);
+	qp = xa_load(&ibdev->qps, qpn);
 	if (qp)
 		refcount_inc(&qp->reference.count);
-	xa_unlock_irqrestore(&verbs->queue_pairs, flags);
+	xa_unlock_irqrestore(&ibdev->qps, flags);
 	return qp;
 }
 
@@ -813,7 +814,7 @@ static bool core_event(enum hw_event_type type, enum ib_event_type *event)
 	}
 }
 
-static void tell_user(struct cxib_qp *qp, enum ib_event_type type)
+static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib, .event = type };
 
@@ -821,10 +822,10 @@ static void tell_user(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-static void queue_pair_event(struct cxib_ibdev *verbs, enum hw_event_type type, u32 number)
+static void queue_pair_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 number)
 {
-	struct cxib_qp *qp = cxib_get_qp(verbs, number);
-	enum ib_event_type told;
+	struct cxib_qp *qp = cxib_get_qp(ibdev, number);
+	enum ib_event_type event;
 
 	if (!qp)
 		return;
@@ -833,32 +834,32 @@ static void queue_pair_event(struct cxib_ibdev *verbs, enum hw_event_type type, 
 		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
 		complete_all(&qp->dct->drained);
-	if (core_event(type, &told))
-		tell_user(qp, told);
+	if (core_event(type, &event))
+		call_event_handler(qp, event);
 	cxib_reference_put(&qp->reference);
 }
 
 static bool is_known(enum hw_event_type type, enum hw_event_queue_type kind)
 {
-	enum ib_event_type told;
+	enum ib_event_type event;
 
 	if (kind != HW_EVENT_QUEUE_TYPE_QP && kind != HW_EVENT_QUEUE_TYPE_DCT)
 		return false;
-	return type == HW_EVENT_TYPE_DCT_DRAINED || core_event(type, &told);
+	return type == HW_EVENT_TYPE_DCT_DRAINED || core_event(type, &event);
 }
 
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number)
 {
-	struct cxib_ibdev *verbs = context;
+	struct cxib_ibdev *ibdev = context;
 
 	if (type == HW_EVENT_TYPE_SRQ_RQ_LIMIT)
-		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_LIMIT_REACHED);
+		return cxib_srq_event(ibdev, number, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
-		return cxib_srq_event(verbs, number, IB_EVENT_SRQ_ERR);
+		return cxib_srq_event(ibdev, number, IB_EVENT_SRQ_ERR);
 	if (is_known(type, kind))
-		return queue_pair_event(verbs, type, number);
-	ibdev_warn_ratelimited(&verbs->ib, "event %s about queue 0x%x of kind %u ignored\n",
+		return queue_pair_event(ibdev, type, number);
+	ibdev_warn_ratelimited(&ibdev->ib, "event %s about queue 0x%x of kind %u ignored\n",
 			       hw_event_type_name(type), number, kind);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_queue_event);

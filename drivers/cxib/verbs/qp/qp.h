@@ -58,26 +58,26 @@ struct cxib_sq_entry {
  * @mask: their number less one; for the kernel only
  * @max_sge: data segments that a request can have
  * @max_inline: bytes that a request can carry itself
- * @address_octwords: what each request takes for the address of a datagram; 0:
+ * @av_ds: what each request takes for the address of a datagram; 0:
  *	there are connections only
  * @flags: IB_SEND_…: what all requests have
- * @operations: bit for each enum ib_wr_opcode that it can do
- * @key_fence: how requests that change memory keys wait for earlier ones
+ * @opcode_mask: bit for each enum ib_wr_opcode that it can do
+ * @umr_fence: how requests that change memory keys wait for earlier ones
  * @key_mask: HW_MKEY_MASK_…: what IB_WR_REG_MR changes of an mkey
  * @entries: one for each block
  * @doorbell: to ring
- * @lock: one poster at a time; protects @produced. Taken in any context.
+ * @lock: one poster at a time; protects @prod_index. Taken in any context.
  * @next_fence: how the next request waits for earlier ones: the last one may have
  *	changed a memory key; protected by @lock
- * @held: the device is not told of what is posted; protected by @lock
- * @is_open: the core's posters may post here: the queue pair is in a state for it, and has
+ * @sqd_hold: the device is not told of what is posted; protected by @lock
+ * @can_post: the core's posters may post here: the queue pair is in a state for it, and has
  *	not several queues for what they post; changed with the state, read without a lock
  * @last: control segment of the last request that the device was not told of; NULL:
  *	it was told of all; protected by @lock
- * @limit: blocks can be posted up to here for all that the poster knows; protected
+ * @prod_limit: blocks can be posted up to here for all that the poster knows; protected
  *	by @lock
- * @produced: blocks posted so far
- * @consumed: blocks whose requests are done; protected by the lock of the
+ * @prod_index: blocks posted so far
+ * @cons_index: blocks whose requests are done; protected by the lock of the
  *	completion queue, read without it
  */
 struct cxib_sq {
@@ -86,21 +86,21 @@ struct cxib_sq {
 	u32 mask;
 	unsigned int max_sge;
 	unsigned int max_inline;
-	unsigned int address_octwords;
+	unsigned int av_ds;
 	u32 flags;
-	u64 operations;
-	enum hw_fence_mode key_fence;
+	u64 opcode_mask;
+	enum hw_fence_mode umr_fence;
 	u64 key_mask;
 	struct cxib_sq_entry *entries;
 	void __iomem *doorbell;
 	spinlock_t lock; /* posters */
 	u8 next_fence;
-	bool held;
-	bool is_open;
+	bool sqd_hold;
+	bool can_post;
 	const struct hw_wqe_ctrl_seg *last;
-	u32 limit;
-	u32 produced;
-	u32 consumed;
+	u32 prod_limit;
+	u32 prod_index;
+	u32 cons_index;
 };
 
 /**
@@ -109,9 +109,9 @@ struct cxib_sq {
  * @log_stride: log2 of the bytes of one
  * @max_sge: data segments that a request can have
  * @entries: what the driver knows of each
- * @lock: one poster at a time; protects @produced. Taken in any context.
- * @produced: requests posted so far
- * @consumed: requests that are done; protected by the lock of the completion
+ * @lock: one poster at a time; protects @prod_index. Taken in any context.
+ * @prod_index: requests posted so far
+ * @cons_index: requests that are done; protected by the lock of the completion
  *	queue, read without it
  */
 struct cxib_rq {
@@ -120,8 +120,8 @@ struct cxib_rq {
 	unsigned int max_sge;
 	struct cxib_rq_entry *entries;
 	spinlock_t lock; /* posters */
-	u32 produced;
-	u32 consumed;
+	u32 prod_index;
+	u32 cons_index;
 };
 
 /**
@@ -146,68 +146,68 @@ struct cxib_drain {
 /**
  * struct cxib_qp - a queue pair
  * @ib: as the RDMA core sees it
- * @number: as the device sees it; the core calls special ones 0 and 1
+ * @qpn: as the device sees it; the core calls special ones 0 and 1
  * @port: port of a special one, or of the path; 0: none yet
  * @user: what the program that it belongs to has brought for it
  * @is_user: a program posts to it, not the kernel
  * @uar: number of the page of doorbells that it uses
  * @user_index: what its completions call it, for a program
- * @counts_packets: credits of the other end are packets, not messages
- * @has_sends: there is a send queue
- * @has_receives: there is a receive queue
+ * @packet_based_credit: credits of the other end are packets, not messages
+ * @has_sq: there is a send queue
+ * @has_rq: there is a receive queue
  * @buffer: memory of its queues: the receive queue, then the send queue
- * @record: tells the device what was posted
- * @sends: send queue
- * @receives: receive queue
+ * @dbr: tells the device what was posted
+ * @sq: send queue
+ * @rq: receive queue
  * @reference: keeps it while an event is told
- * @sender: in the list of the completion queue for sends
- * @receiver: in the list of the completion queue for receives
+ * @send_node: in the list of the completion queue for sends
+ * @recv_node: in the list of the completion queue for receives
  * @cap: sizes of its queues, as the core has been told
  * @gsi: what one of general services sends with other P_Keys by; NULL for others
- * @poster: whose requests it sends: its own, or those of the queue pair of general services
+ * @wc_qp: whose requests it sends: its own, or those of the queue pair of general services
  * @dct: what a target of dynamic connections has; NULL for others
- * @failing: datagrams of the management fail up to this block although a quiet device
+ * @mad_flush_index: datagrams of the management fail up to this block although a quiet device
  *	says nothing; protected by the lock of the completion queue
  * @mutex: one change at a time; protects what follows
  * @state: enum ib_qp_state; read without the mutex
  * @access: IB_ACCESS_REMOTE_…: what the other end may do
  * @drain: NULL until the send queue is drained for the first time
- * @responder_depth: reads and atomics of the other end that can be outstanding
- * @initiator_depth: the same for this end
- * @log_streams: log2 of the streams of an initiator of dynamic connections; does not change
- * @log_failed_streams: log2 of those that may fail before it does; does not change
+ * @max_dest_rd_atomic: reads and atomics of the other end that can be outstanding
+ * @max_rd_atomic: the same for this end
+ * @log_dci_streams: log2 of the streams of an initiator of dynamic connections; does not change
+ * @log_dci_errored: log2 of those that may fail before it does; does not change
  */
 struct cxib_qp {
 	struct ib_qp ib;
-	u32 number;
+	u32 qpn;
 	u32 port;
 	struct cxib_user_queue user;
 	bool is_user;
 	u32 uar;
 	u32 user_index;
-	bool counts_packets;
-	bool has_sends;
-	bool has_receives;
+	bool packet_based_credit;
+	bool has_sq;
+	bool has_rq;
 	struct cxib_buffer buffer;
-	struct cxib_dbr record;
-	struct cxib_sq sends;
-	struct cxib_rq receives;
+	struct cxib_dbr dbr;
+	struct cxib_sq sq;
+	struct cxib_rq rq;
 	struct cxib_reference reference;
-	struct list_head sender;
-	struct list_head receiver;
+	struct list_head send_node;
+	struct list_head recv_node;
 	struct ib_qp_cap cap;
 	struct cxib_gsi *gsi;
-	struct ib_qp *poster;
+	struct ib_qp *wc_qp;
 	struct cxib_dct *dct;
-	u32 failing;
+	u32 mad_flush_index;
 	struct mutex mutex; /* changes */
 	struct cxib_drain *drain;
 	u8 state;
 	u8 access;
-	u8 responder_depth;
-	u8 initiator_depth;
-	u8 log_streams;
-	u8 log_failed_streams;
+	u8 max_dest_rd_atomic;
+	u8 max_rd_atomic;
+	u8 log_dci_streams;
+	u8 log_dci_errored;
 };
 
 static inline struct cxib_qp *to_qp(struct ib_qp *ib)
@@ -223,7 +223,7 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 /* It sends for the queue pair of general services. */
 static inline bool cxib_qp_is_gsi_tx(const struct cxib_qp *qp)
 {
-	return qp->poster != &qp->ib;
+	return qp->wc_qp != &qp->ib;
 }
 
 /* Its requests may name memory by bus address: only the kernel knows those. */
@@ -242,7 +242,7 @@ static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 static inline void cxib_qp_set_state(struct cxib_qp *qp, u8 state)
 {
 	WRITE_ONCE(qp->state, state);
-	WRITE_ONCE(qp->sends.is_open, state >= IB_QPS_RTS && !qp->gsi);
+	WRITE_ONCE(qp->sq.can_post, state >= IB_QPS_RTS && !qp->gsi);
 }
 
 static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
@@ -290,22 +290,22 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 			  struct hw_qpc *context);
 int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init);
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
-			   struct ib_udata *udata);
+			  struct ib_udata *udata);
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata);
 int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			  struct ib_qp_init_attr *init);
-struct cxib_qp *cxib_get_qp(struct cxib_ibdev *verbs, u32 qpn);
+		  struct ib_qp_init_attr *init);
+struct cxib_qp *cxib_get_qp(struct cxib_ibdev *ibdev, u32 qpn);
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number);
 void cxib_qp_clean(struct cxib_qp *qp);
 
 /* qp_size.c */
-int cxib_qp_size(const struct cxib_ibdev *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init);
+int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_qp_init_attr *init);
 size_t cxib_qp_buffer_size(const struct cxib_qp *qp);
 
 /* qp_state.c */
 int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			   struct ib_udata *udata);
+			  struct ib_udata *udata);
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition);
 

@@ -27,7 +27,7 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
 	bool done;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	done = (s32)(qp->sends.consumed - end) >= 0 || cxib_cq_has_send_cqe(cq, qp->number, last);
+	done = (s32)(qp->sq.cons_index - end) >= 0 || cxib_cq_has_send_cqe(cq, qp->qpn, last);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return done;
 }
@@ -43,13 +43,13 @@ bool cxib_sq_is_drained(struct cxib_qp *qp)
 	u32 end;
 	u16 last;
 
-	scoped_guard(spinlock_irqsave, &qp->sends.lock) {
-		if (!qp->sends.held)
+	scoped_guard(spinlock_irqsave, &qp->sq.lock) {
+		if (!qp->sq.sqd_hold)
 			return false;
 		end = qp->drain->end;
 		last = qp->drain->last;
 	}
-	return !qp->has_sends || is_done(qp, end, last);
+	return !qp->has_sq || is_done(qp, end, last);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_is_drained);
 
@@ -59,10 +59,10 @@ static bool take_notice(struct cxib_qp *qp)
 	unsigned long flags;
 	bool wanted;
 
-	spin_lock_irqsave(&qp->sends.lock, flags);
-	wanted = qp->sends.held && qp->drain->notify;
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	wanted = qp->sq.sqd_hold && qp->drain->notify;
 	qp->drain->notify = false;
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return wanted;
 }
 
@@ -76,7 +76,7 @@ static void await_end(struct work_struct *work)
 		.event = IB_EVENT_SQ_DRAINED,
 	};
 
-	if (!READ_ONCE(qp->sends.held))
+	if (!READ_ONCE(qp->sq.sqd_hold))
 		return;
 	if (!cxib_sq_is_drained(qp))
 		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
@@ -97,14 +97,14 @@ static int prepare(struct cxib_qp *qp)
 }
 
 /* Block at which the youngest request begins. */
-static u32 find_last(const struct cxib_sq *sends)
+static u32 find_last(const struct cxib_sq *sq)
 {
-	u32 at, last = sends->produced;
+	u32 at, last = sq->prod_index;
 
-	lockdep_assert_held(&sends->lock);
+	lockdep_assert_held(&sq->lock);
 
-	for (at = READ_ONCE(sends->consumed); at != sends->produced;
-	     at += sends->entries[at & sends->mask].blocks)
+	for (at = READ_ONCE(sq->cons_index); at != sq->prod_index;
+	     at += sq->entries[at & sq->mask].blocks)
 		last = at;
 	return last;
 }
@@ -119,15 +119,15 @@ static bool is_signalled(const struct cxib_qp *qp, u32 block)
 /* Says what is waited for. Returns -ENOMEM if there is no room for a mark. */
 static int choose_last(struct cxib_qp *qp)
 {
-	struct cxib_sq *sends = &qp->sends;
-	u32 last = find_last(sends);
+	struct cxib_sq *sq = &qp->sq;
+	u32 last = find_last(sq);
 
-	if (last != sends->produced && !is_signalled(qp, last)) {
-		last = sends->produced;
+	if (last != sq->prod_index && !is_signalled(qp, last)) {
+		last = sq->prod_index;
 		if (!cxib_post_nop(qp))
 			return -ENOMEM;
 	}
-	qp->drain->end = sends->produced;
+	qp->drain->end = sq->prod_index;
 	qp->drain->last = last;
 	return 0;
 }
@@ -138,13 +138,13 @@ static int hold(struct cxib_qp *qp, bool notify)
 	unsigned long flags;
 	int err;
 
-	spin_lock_irqsave(&qp->sends.lock, flags);
+	spin_lock_irqsave(&qp->sq.lock, flags);
 	err = choose_last(qp);
 	if (!err) {
 		qp->drain->notify = notify;
-		qp->sends.held = true;
+		qp->sq.sqd_hold = true;
 	}
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 	return err;
 }
 
@@ -166,7 +166,7 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 
 	if (qp->is_user) {
 		ibdev_dbg(qp->ib.device, "queue pair 0x%x cannot be drained: its doorbell is the program's\n",
-			  qp->number);
+			  qp->qpn);
 		return -EOPNOTSUPP;
 	}
 	err = prepare(qp);
@@ -186,10 +186,10 @@ void cxib_sq_resume(struct cxib_qp *qp)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->sends.lock, flags);
-	qp->sends.held = false;
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	qp->sq.sqd_hold = false;
 	cxib_sq_ring_db(qp);
-	spin_unlock_irqrestore(&qp->sends.lock, flags);
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
 
@@ -201,7 +201,7 @@ void cxib_drain_destroy(struct cxib_qp *qp)
 {
 	if (!qp->drain)
 		return;
-	WRITE_ONCE(qp->sends.held, false);
+	WRITE_ONCE(qp->sq.sqd_hold, false);
 	cancel_delayed_work_sync(&qp->drain->work);
 	kfree(qp->drain);
 	qp->drain = NULL;

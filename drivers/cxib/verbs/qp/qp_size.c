@@ -49,99 +49,99 @@ static unsigned int request_size(const struct ib_qp_init_attr *init)
 		   key_request(init->qp_type, init->create_flags));
 }
 
-static int refuse(const struct cxib_ibdev *verbs, const char *name, u32 value, u32 limit)
+static int refuse(const struct cxib_ibdev *ibdev, const char *name, u32 value, u32 limit)
 {
-	ibdev_dbg(&verbs->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
+	ibdev_dbg(&ibdev->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
 		  value, limit);
 	return -EINVAL;
 }
 
-static int size_sends(const struct cxib_ibdev *verbs, struct cxib_qp *qp,
-		      struct ib_qp_init_attr *init)
+static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+		   struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	unsigned int header = send_header(qp->ib.qp_type);
 	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
-	unsigned int most = min_t(unsigned int, CXIB_SEND_SGE_MAX,
-				  (longest - header) / sizeof(struct hw_wqe_data_seg));
-	unsigned int blocks, request, most_inline;
+	unsigned int max = min_t(unsigned int, CXIB_SEND_SGE_MAX,
+				 (longest - header) / sizeof(struct hw_wqe_data_seg));
+	unsigned int blocks, request, max_inline_data;
 
-	qp->has_sends = cap->max_send_wr;
-	if (!qp->has_sends) {
+	qp->has_sq = cap->max_send_wr;
+	if (!qp->has_sq) {
 		cap->max_send_sge = 0;
 		cap->max_inline_data = 0;
 		return 0;
 	}
-	if (cap->max_send_sge > most)
-		return refuse(verbs, "max_send_sge", cap->max_send_sge, most);
-	most_inline = longest - header - sizeof(struct hw_wqe_inline_seg);
-	if (cap->max_inline_data > most_inline)
-		return refuse(verbs, "max_inline_data", cap->max_inline_data, most_inline);
+	if (cap->max_send_sge > max)
+		return refuse(ibdev, "max_send_sge", cap->max_send_sge, max);
+	max_inline_data = longest - header - sizeof(struct hw_wqe_inline_seg);
+	if (cap->max_inline_data > max_inline_data)
+		return refuse(ibdev, "max_inline_data", cap->max_inline_data, max_inline_data);
 	request = DIV_ROUND_UP(request_size(init), CXIB_WQEBB_SIZE);
 	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
-		return refuse(verbs, "max_send_wr", cap->max_send_wr,
+		return refuse(ibdev, "max_send_wr", cap->max_send_wr,
 			      BIT(caps->log_max_qp_sz) / request);
 	blocks = roundup_pow_of_two(cap->max_send_wr * request);
-	qp->sends.log_size = ilog2(blocks);
-	qp->sends.mask = blocks - 1;
-	qp->sends.max_inline = min(request * CXIB_WQEBB_SIZE - header -
-				   (unsigned int)sizeof(struct hw_wqe_inline_seg), most_inline);
-	cap->max_inline_data = qp->sends.max_inline;
-	qp->sends.max_sge = (request * CXIB_WQEBB_SIZE - header) / sizeof(struct hw_wqe_data_seg);
-	qp->sends.max_sge = min(qp->sends.max_sge, most);
-	cap->max_send_sge = qp->sends.max_sge;
+	qp->sq.log_size = ilog2(blocks);
+	qp->sq.mask = blocks - 1;
+	qp->sq.max_inline = min(request * CXIB_WQEBB_SIZE - header -
+				(unsigned int)sizeof(struct hw_wqe_inline_seg), max_inline_data);
+	cap->max_inline_data = qp->sq.max_inline;
+	qp->sq.max_sge = (request * CXIB_WQEBB_SIZE - header) / sizeof(struct hw_wqe_data_seg);
+	qp->sq.max_sge = min(qp->sq.max_sge, max);
+	cap->max_send_sge = qp->sq.max_sge;
 	cap->max_send_wr = blocks / request;
 	return 0;
 }
 
-static int size_receives(const struct cxib_ibdev *verbs, struct cxib_qp *qp,
-			 struct ib_qp_init_attr *init)
+static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
+		   struct ib_qp_init_attr *init)
 {
 	struct ib_qp_cap *cap = &init->cap;
-	const struct cxib_device_caps *caps = &verbs->hw->caps;
-	unsigned int most = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
+	const struct cxib_device_caps *caps = &ibdev->hw->caps;
+	unsigned int max = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
 	unsigned int stride, count;
 
-	qp->has_receives = cap->max_recv_wr && !init->srq;
-	if (!qp->has_receives) {
+	qp->has_rq = cap->max_recv_wr && !init->srq;
+	if (!qp->has_rq) {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 		return 0;
 	}
-	if (cap->max_recv_sge > most)
-		return refuse(verbs, "max_recv_sge", cap->max_recv_sge, most);
+	if (cap->max_recv_sge > max)
+		return refuse(ibdev, "max_recv_sge", cap->max_recv_sge, max);
 	if (cap->max_recv_wr > BIT(caps->log_max_qp_sz))
-		return refuse(verbs, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
+		return refuse(ibdev, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
 	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
 	/* The send queue behind it begins at a block. */
 	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
 		      CXIB_WQEBB_SIZE / stride);
-	qp->receives.log_stride = ilog2(stride);
-	qp->receives.log_size = ilog2(count);
-	qp->receives.max_sge = stride / sizeof(struct hw_wqe_data_seg);
-	cap->max_recv_sge = qp->receives.max_sge;
+	qp->rq.log_stride = ilog2(stride);
+	qp->rq.log_size = ilog2(count);
+	qp->rq.max_sge = stride / sizeof(struct hw_wqe_data_seg);
+	cap->max_recv_sge = qp->rq.max_sge;
 	cap->max_recv_wr = count;
 	return 0;
 }
 
 /**
  * cxib_qp_size() - sizes the queues of a queue pair
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @qp: its type is set; sizes and offsets are filled
  * @init: what is wanted; what there will be afterwards, at least as much
  *
  * Return: 0, or -EINVAL when more is wanted than the device can do.
  */
-int cxib_qp_size(const struct cxib_ibdev *verbs, struct cxib_qp *qp, struct ib_qp_init_attr *init)
+int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
 	int err;
 
-	err = size_receives(verbs, qp, init);
+	err = size_rq(ibdev, qp, init);
 	if (!err)
-		err = size_sends(verbs, qp, init);
-	if (!err && qp->has_receives)
-		qp->sends.offset = BIT(qp->receives.log_size + qp->receives.log_stride);
+		err = size_sq(ibdev, qp, init);
+	if (!err && qp->has_rq)
+		qp->sq.offset = BIT(qp->rq.log_size + qp->rq.log_stride);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_size);
@@ -154,10 +154,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_size);
  */
 size_t cxib_qp_buffer_size(const struct cxib_qp *qp)
 {
-	size_t size = qp->sends.offset;
+	size_t size = qp->sq.offset;
 
-	if (qp->has_sends)
-		size += BIT(qp->sends.log_size + CXIB_LOG_WQEBB_SIZE);
+	if (qp->has_sq)
+		size += BIT(qp->sq.log_size + CXIB_LOG_WQEBB_SIZE);
 	return size;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_buffer_size);

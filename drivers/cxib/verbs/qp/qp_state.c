@@ -158,7 +158,7 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
 	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->access;
 	u8 depth = mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic :
-						     qp->responder_depth;
+						     qp->max_dest_rd_atomic;
 	u32 mode = cxib_atomic_mode(caps, caps->atomic_size_qp);
 
 	hw_qpc_set_rwe(context, !!(access & IB_ACCESS_REMOTE_WRITE));
@@ -171,7 +171,7 @@ static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-static void fill_path(const struct cxib_ibdev *verbs, struct hw_ads *path,
+static void fill_path(const struct cxib_ibdev *ibdev, struct hw_ads *path,
 		      const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
@@ -179,7 +179,7 @@ static void fill_path(const struct cxib_ibdev *verbs, struct hw_ads *path,
 	hw_ads_set_rlid(path, rdma_ah_get_dlid(attr));
 	hw_ads_set_mlid(path, rdma_ah_get_path_bits(attr));
 	hw_ads_set_sl(path, rdma_ah_get_sl(attr));
-	hw_ads_set_stat_rate(path, cxib_static_rate(&verbs->hw->caps,
+	hw_ads_set_stat_rate(path, cxib_static_rate(&ibdev->hw->caps,
 						    rdma_ah_get_static_rate(attr)));
 	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
 		return;
@@ -194,12 +194,12 @@ static void fill_path(const struct cxib_ibdev *verbs, struct hw_ads *path,
 static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct hw_qpc *context)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct hw_ads *primary = hw_qpc_primary_address_path(context);
 	struct hw_ads *alternate = hw_qpc_secondary_address_path(context);
 
 	if (mask & IB_QP_AV)
-		fill_path(verbs, primary, &attr->ah_attr);
+		fill_path(ibdev, primary, &attr->ah_attr);
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_ads_set_pkey_index(primary, attr->pkey_index);
 	/* A path is one of a port, which may have been told in RST2INIT. */
@@ -210,7 +210,7 @@ static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	if (mask & IB_QP_TIMEOUT)
 		hw_ads_set_ack_timeout(primary, attr->timeout);
 	if (mask & IB_QP_ALT_PATH) {
-		fill_path(verbs, alternate, &attr->alt_ah_attr);
+		fill_path(ibdev, alternate, &attr->alt_ah_attr);
 		hw_ads_set_pkey_index(alternate, attr->alt_pkey_index);
 		hw_ads_set_vhca_port_num(alternate, attr->alt_port_num);
 		hw_ads_set_ack_timeout(alternate, attr->alt_timeout);
@@ -255,13 +255,13 @@ static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_q
 static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			 struct hw_qpc *context)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	u32 port = mask & IB_QP_PORT ? attr->port_num : qp->port;
 
 	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
 						     attr->path_mig_state : IB_MIG_MIGRATED));
 	/* The device reads it when the queue pair gets its port. */
-	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(verbs, port));
+	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(ibdev, port));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
@@ -295,7 +295,7 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 	*transition = (struct cxib_qp_transition){
 		.uid = cxib_qp_uid(qp),
 		.opcode = transition_opcode(from, to),
-		.qpn = qp->number,
+		.qpn = qp->qpn,
 	};
 	if (!transition->opcode)
 		return -EOPNOTSUPP;
@@ -305,17 +305,17 @@ int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);
 
-static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 least, u32 most)
+static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 min, u32 max)
 {
 	ibdev_dbg(qp->ib.device, "%s %u of a queue pair is not possible, %u to %u are\n", name,
-		  value, least, most);
+		  value, min, max);
 	return -EINVAL;
 }
 
 /* Of the addresses the core has looked at the GIDs only. */
 static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 {
-	const struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 
 	if (rdma_ah_get_dlid(attr) > U16_MAX)
 		return refuse(qp, "dlid", rdma_ah_get_dlid(attr), 0, U16_MAX);
@@ -324,7 +324,7 @@ static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 	if (rdma_ah_get_path_bits(attr) > PATH_BITS_MAX)
 		return refuse(qp, "src_path_bits", rdma_ah_get_path_bits(attr), 0,
 			      PATH_BITS_MAX);
-	if (cxib_static_rate(&verbs->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
+	if (cxib_static_rate(&ibdev->hw->caps, rdma_ah_get_static_rate(attr)) < 0)
 		return refuse(qp, "static_rate", rdma_ah_get_static_rate(attr), 0,
 			      CXIB_RATE_MAX);
 	if (rdma_ah_get_ah_flags(attr) & IB_AH_GRH &&
@@ -352,20 +352,20 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 
 static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	const struct ib_device_attr *most = &to_ibdev(qp->ib.device)->ib.attrs;
+	const struct ib_device_attr *max = &to_ibdev(qp->ib.device)->ib.attrs;
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
-	const u32 most_dynamic = BIT(min(caps->log_max_ra_req_dc, caps->log_max_ra_res_dc));
+	const u32 max_dc = BIT(min(caps->log_max_ra_req_dc, caps->log_max_ra_res_dc));
 	const struct {
 		int attribute;
 		const char *name;
-		u32 value, least, most;
+		u32 value, min, max;
 	} ranges[] = {
 		{ IB_QP_PORT, "port_num", attr->port_num, 1, qp->ib.device->phys_port_cnt },
 		{ IB_QP_ALT_PATH, "alt_port_num", attr->alt_port_num, 1,
 		  qp->ib.device->phys_port_cnt },
-		{ IB_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, most->max_pkeys - 1 },
+		{ IB_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, max->max_pkeys - 1 },
 		{ IB_QP_ALT_PATH, "alt_pkey_index", attr->alt_pkey_index, 0,
-		  most->max_pkeys - 1 },
+		  max->max_pkeys - 1 },
 		{ IB_QP_PATH_MTU, "path_mtu", attr->path_mtu, IB_MTU_256, IB_MTU_4096 },
 		{ IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, 0, GENMASK(23, 0) },
 		{ IB_QP_TIMEOUT, "timeout", attr->timeout, 0, TIMER_MAX },
@@ -374,9 +374,9 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, RETRIES_MAX },
 		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, RETRIES_MAX },
 		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic, 0,
-		  cxib_qp_is_dci(qp) ? most_dynamic : most->max_qp_init_rd_atom },
+		  cxib_qp_is_dci(qp) ? max_dc : max->max_qp_init_rd_atom },
 		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic, 0,
-		  most->max_qp_rd_atom },
+		  max->max_qp_rd_atom },
 		{ IB_QP_PATH_MIG_STATE, "path_mig_state", attr->path_mig_state, IB_MIG_MIGRATED,
 		  IB_MIG_ARMED },
 	};
@@ -384,9 +384,9 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 
 	for (i = 0; i < ARRAY_SIZE(ranges); i++)
 		if (mask & ranges[i].attribute &&
-		    (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most))
-			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].least,
-				      ranges[i].most);
+		    (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max))
+			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].min,
+				      ranges[i].max);
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) {
 		ibdev_dbg(qp->ib.device, "access flags 0x%x of a queue pair: only those of 0x%x are supported\n",
 			  attr->qp_access_flags, QP_ACCESS);
@@ -408,16 +408,16 @@ static bool is_possible(const struct cxib_qp *qp, enum ib_qp_state from, enum ib
 
 static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
 	/* Where the driver has brought it, it is. */
-	if (qp->sends.held && from != IB_QPS_SQD)
+	if (qp->sq.sqd_hold && from != IB_QPS_SQD)
 		return -EINVAL;
 	if (!is_possible(qp, from, to, mask)) {
-		ibdev_dbg(&verbs->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
-			  qp->number, from, to, mask);
+		ibdev_dbg(&ibdev->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
+			  qp->qpn, from, to, mask);
 		return -EINVAL;
 	}
 	return check_values(qp, attr, mask);
@@ -443,8 +443,8 @@ static int query_stopped(struct cxib_qp *qp, bool *stopped)
 	struct hw_qpc context;
 	int err;
 
-	err = cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp), qp->number,
-			    &context);
+	err = cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp), qp->qpn,
+				&context);
 	if (!err)
 		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
 	return err;
@@ -461,11 +461,11 @@ static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 
 	if (mask & ~CHANGES_WHILE_HELD) {
 		ibdev_dbg(qp->ib.device, "queue pair 0x%x is drained, attributes 0x%x cannot change there\n",
-			  qp->number, mask & ~CHANGES_WHILE_HELD);
+			  qp->qpn, mask & ~CHANGES_WHILE_HELD);
 		return -EOPNOTSUPP;
 	}
 	if (!cxib_sq_is_drained(qp)) {
-		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->number);
+		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->qpn);
 		return -EBUSY;
 	}
 	err = query_stopped(qp, &stopped);
@@ -484,7 +484,7 @@ static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int ma
 static int change_to_error(struct cxib_qp *qp)
 {
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
-	int err = cxib_cmd_2err_qp(commands, cxib_qp_uid(qp), qp->number);
+	int err = cxib_cmd_2err_qp(commands, cxib_qp_uid(qp), qp->qpn);
 
 	if (!err)
 		cxib_sq_resume(qp);
@@ -513,12 +513,12 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
 		return change_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
-		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->number);
-	if (qp->sends.held)
+		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
+	if (qp->sq.sqd_hold)
 		return change_held(qp, attr, mask);
 	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
 		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
-					attr->en_sqd_async_notify);
+				     attr->en_sqd_async_notify);
 	return change_in_device(qp, attr, mask);
 }
 
@@ -529,8 +529,8 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
  */
 static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	struct cxib_ibdev *verbs = to_ibdev(qp->ib.device);
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
+	struct cxib_command_queue *commands = commands_of(ibdev);
 	int err = -EIO;
 
 	if (!cxib_command_queue_is_fatal(commands))
@@ -538,7 +538,7 @@ static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (!err || !cxib_command_queue_is_fatal(commands))
 		return err;
 	if (ends(attr, mask)) {
-		cxib_hw_dma_off(verbs->hw);
+		cxib_hw_dma_off(ibdev->hw);
 		cxib_sq_resume(qp);
 		return 0;
 	}
@@ -552,9 +552,9 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->access = attr->qp_access_flags;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		qp->responder_depth = attr->max_dest_rd_atomic;
+		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		qp->initiator_depth = attr->max_rd_atomic;
+		qp->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_PORT)
 		qp->port = attr->port_num;
 	if (!(mask & IB_QP_STATE))
@@ -562,8 +562,8 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	if (attr->qp_state == IB_QPS_RESET && qp->state != IB_QPS_RESET) {
 		cxib_qp_clean(qp);
 		qp->access = 0;
-		qp->responder_depth = 0;
-		qp->initiator_depth = 0;
+		qp->max_dest_rd_atomic = 0;
+		qp->max_rd_atomic = 0;
 	}
 	cxib_qp_set_state(qp, attr->qp_state);
 }
@@ -575,7 +575,7 @@ static bool is_resumption(const struct ib_qp_attr *attr, int mask)
 }
 
 int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			   struct ib_udata *udata)
+			  struct ib_udata *udata)
 {
 	struct cxib_qp *qp = to_qp(ib);
 	int err;

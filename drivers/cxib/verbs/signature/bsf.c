@@ -150,12 +150,12 @@ int cxib_fill_bsf(struct hw_bsf *format, const struct cxib_sig_mr *mr)
 	basic->dw[1] = hw_bsf_basic_pack_04(raw_length(mr));
 	if (wire_size != NO_BLOCKS) {
 		basic->dw[2] = hw_bsf_basic_pack_08(HW_BSF_BLOCK_FORMAT_T10_DIF,
-						    mr->wire_variable);
+						    mr->wire_psv);
 		fill_inline(hw_bsf_w_inl(format), &attrs->wire.sig.dif);
 	}
 	if (memory_size != NO_BLOCKS) {
 		basic->dw[3] = hw_bsf_basic_pack_0c(HW_BSF_BLOCK_FORMAT_T10_DIF,
-						    mr->memory_variable);
+						    mr->memory_psv);
 		fill_inline(hw_bsf_m_inl(format), &attrs->mem.sig.dif);
 	}
 	return 0;

@@ -17,7 +17,7 @@
 #include "verbs/signature/integrity.h"
 
 /* Entries of the region's own key: a strided block, or one range. */
-#define RANGE_OCTWORDS	4
+#define RANGE_XLT_OCTWORDS	4
 
 #define KEY_INDEX_SHIFT	8
 
@@ -27,39 +27,39 @@
 
 static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
-	struct cxib_ibdev *verbs = to_ibdev(pd->device);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
-		.pd = to_pd(pd)->number,
-		.variant = cxib_next_mkey_variant(verbs),
+		.pd = to_pd(pd)->pdn,
+		.variant = cxib_next_mkey_variant(ibdev),
 		.indirect = true,
 		.log_page_size = PAGE_SHIFT,
-		.octwords = mr->mr.list_size / sizeof(struct hw_klm),
+		.xlt_octowords = mr->mr.list_size / sizeof(struct hw_klm),
 	};
 
-	return cxib_cmd_create_mkey(commands_of(verbs), &params, &mr->pieces_key);
+	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->klm_mkey);
 }
 
 static int create_key(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
-	struct cxib_ibdev *verbs = to_ibdev(pd->device);
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
-		.pd = to_pd(pd)->number,
-		.variant = cxib_next_mkey_variant(verbs),
+		.pd = to_pd(pd)->pdn,
+		.variant = cxib_next_mkey_variant(ibdev),
 		.indirect = true,
-		.is_signed = true,
+		.bsf_en = true,
 		.log_page_size = PAGE_SHIFT,
-		.octwords = RANGE_OCTWORDS,
+		.xlt_octowords = RANGE_XLT_OCTWORDS,
 	};
 	int err;
 
-	err = cxib_cmd_create_mkey(commands_of(verbs), &params, &mr->mr.ib.lkey);
+	err = cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->mr.ib.lkey);
 	mr->mr.ib.rkey = mr->mr.ib.lkey;
 	return err;
 }
 
-static void destroy_key(struct cxib_ibdev *verbs, u32 key)
+static void destroy_key(struct cxib_ibdev *ibdev, u32 key)
 {
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_mkey(commands_of(verbs), key));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
 }
 
 static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
@@ -67,22 +67,22 @@ static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	u32 numbers[CXIB_PSV_COUNT];
 	int err;
 
-	err = cxib_cmd_create_psv(commands_of(to_ibdev(pd->device)), to_pd(pd)->number, numbers);
-	mr->wire_variable = numbers[WIRE];
-	mr->memory_variable = numbers[MEMORY];
+	err = cxib_cmd_create_psv(commands_of(to_ibdev(pd->device)), to_pd(pd)->pdn, numbers);
+	mr->wire_psv = numbers[WIRE];
+	mr->memory_psv = numbers[MEMORY];
 	return err;
 }
 
-static void destroy_variables(struct cxib_ibdev *verbs, struct cxib_sig_mr *mr)
+static void destroy_variables(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
 {
-	struct cxib_command_queue *commands = commands_of(verbs);
+	struct cxib_command_queue *commands = commands_of(ibdev);
 
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_psv(commands, mr->wire_variable));
-	cxib_end_in_device(verbs, NULL, cxib_cmd_destroy_psv(commands, mr->memory_variable));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->wire_psv));
+	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->memory_psv));
 }
 
 /* From here on completions with errors find the region. */
-static int create_in_device(struct cxib_ibdev *verbs, struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	int err;
 
@@ -94,52 +94,52 @@ static int create_in_device(struct cxib_ibdev *verbs, struct cxib_sig_mr *mr, st
 		goto destroy_variables;
 	err = create_key(mr, pd);
 	if (err)
-		goto destroy_key_of_pieces;
-	err = xa_insert_irq(&verbs->signed_regions, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
+		goto destroy_klm_mkey;
+	err = xa_insert_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
 			    GFP_KERNEL);
 	if (err)
 		goto destroy_key;
 	return 0;
 
 destroy_key:
-	destroy_key(verbs, mr->mr.ib.lkey);
-destroy_key_of_pieces:
-	destroy_key(verbs, mr->pieces_key);
+	destroy_key(ibdev, mr->mr.ib.lkey);
+destroy_klm_mkey:
+	destroy_key(ibdev, mr->klm_mkey);
 destroy_variables:
-	destroy_variables(verbs, mr);
+	destroy_variables(ibdev, mr);
 	return err;
 }
 
-static int check_sizes(struct ib_pd *ib, u32 data_most, u32 metadata_most)
+static int check_sizes(struct ib_pd *ib, u32 max_data, u32 max_metadata)
 {
 	if (!to_ibdev(ib->device)->hw->caps.sho)
 		return -EOPNOTSUPP;
-	if (data_most && data_most <= CXIB_SIG_KLMS_MAX &&
-	    metadata_most <= CXIB_SIG_KLMS_MAX)
+	if (max_data && max_data <= CXIB_SIG_KLMS_MAX &&
+	    max_metadata <= CXIB_SIG_KLMS_MAX)
 		return 0;
 	ibdev_dbg(ib->device,
 		  "a region with signatures of %u pieces of data and %u of metadata is not possible, up to %u of each are\n",
-		  data_most, metadata_most, CXIB_SIG_KLMS_MAX);
+		  max_data, max_metadata, CXIB_SIG_KLMS_MAX);
 	return -EINVAL;
 }
 
 /**
  * cxib_alloc_mr_integrity() - a region with signatures that requests register
  * @ib: protection domain
- * @data_most: pieces of data that it can have
- * @metadata_most: pieces of metadata
+ * @max_data: pieces of data that it can have
+ * @max_metadata: pieces of metadata
  *
  * Context: process context, may sleep.
  * Return: the region; its key is free. ERR_PTR(): -EOPNOTSUPP when the device
  * has no signatures, -EINVAL when there are too many pieces, -ENOMEM; as
  * cxib_pd_create_dma_mkey().
  */
-struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 data_most, u32 metadata_most)
+struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 max_data, u32 max_metadata)
 {
 	struct cxib_sig_mr *mr;
 	int err;
 
-	err = check_sizes(ib, data_most, metadata_most);
+	err = check_sizes(ib, max_data, max_metadata);
 	if (err)
 		return ERR_PTR(err);
 	err = cxib_pd_create_dma_mkey(ib);
@@ -149,10 +149,10 @@ struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 data_most, u32 metad
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&mr->lock);
-	mr->expected_errors = 1;
+	mr->sigerr_count = 1;
 	mr->mr.is_indirect = true;
-	mr->mr.entry_size = sizeof(struct hw_klm);
-	mr->mr.entry_most = data_most + metadata_most;
+	mr->mr.desc_size = sizeof(struct hw_klm);
+	mr->mr.max_descs = max_data + max_metadata;
 	err = cxib_mr_alloc_descs(ib->device, &mr->mr);
 	if (err)
 		goto free_mr;
@@ -176,80 +176,80 @@ free_mr:
  */
 void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 {
-	struct cxib_ibdev *verbs = to_ibdev(mr->mr.ib.device);
+	struct cxib_ibdev *ibdev = to_ibdev(mr->mr.ib.device);
 
 	/* First, so that no other region has the same index yet. */
-	xa_erase_irq(&verbs->signed_regions, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
-	destroy_key(verbs, mr->mr.ib.lkey);
-	destroy_key(verbs, mr->pieces_key);
-	destroy_variables(verbs, mr);
-	cxib_mr_free_descs(&verbs->ib, &mr->mr);
+	xa_erase_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
+	destroy_key(ibdev, mr->mr.ib.lkey);
+	destroy_key(ibdev, mr->klm_mkey);
+	destroy_variables(ibdev, mr);
+	cxib_mr_free_descs(&ibdev->ib, &mr->mr);
 	kfree(mr);
 }
 
 /* Whose pieces are added to the list. */
-struct pieces {
+struct klms {
 	struct scatterlist *list;
 	int count;
 	unsigned int *offset;
 };
 
-static unsigned int take_offset(const struct pieces *pieces)
+static unsigned int take_offset(const struct klms *klms)
 {
-	unsigned int offset = pieces->offset ? *pieces->offset : 0;
+	unsigned int offset = klms->offset ? *klms->offset : 0;
 
-	if (pieces->offset)
-		*pieces->offset = 0;
+	if (klms->offset)
+		*klms->offset = 0;
 	return offset;
 }
 
-static u64 length_of(const struct pieces *pieces)
+static u64 length_of(const struct klms *klms)
 {
-	struct scatterlist *piece;
+	struct scatterlist *sg;
 	u64 length = 0;
 	int i;
 
-	for_each_sg(pieces->list, piece, pieces->count, i)
-		length += sg_dma_len(piece);
-	return length - (pieces->count && pieces->offset ? *pieces->offset : 0);
+	for_each_sg(klms->list, sg, klms->count, i)
+		length += sg_dma_len(sg);
+	return length - (klms->count && klms->offset ? *klms->offset : 0);
 }
 
 /* What the pieces key has, from its entry number @first on. */
-static void list_pieces(struct cxib_sig_mr *mr, unsigned int first, const struct pieces *pieces)
+static void list_klms(struct cxib_sig_mr *mr, unsigned int first, const struct klms *klms)
 {
-	struct hw_klm *entry = (struct hw_klm *)mr->mr.list + first;
-	unsigned int skip = take_offset(pieces);
-	struct scatterlist *piece;
+	struct hw_klm *entry = (struct hw_klm *)mr->mr.descs + first;
+	unsigned int skip = take_offset(klms);
+	struct scatterlist *sg;
 	int i;
 
-	for_each_sg(pieces->list, piece, pieces->count, i) {
-		hw_klm_pack(entry++, sg_dma_len(piece) - skip, to_pd(mr->mr.ib.pd)->key,
-			    sg_dma_address(piece) + skip);
+	for_each_sg(klms->list, sg, klms->count, i) {
+		hw_klm_pack(entry++, sg_dma_len(sg) - skip, to_pd(mr->mr.ib.pd)->key,
+			    sg_dma_address(sg) + skip);
 		skip = 0;
 	}
 }
 
-static void map_with_list(struct cxib_sig_mr *mr, const struct pieces *data,
-			  const struct pieces *metadata)
+static void map_with_list(struct cxib_sig_mr *mr, const struct klms *data,
+			  const struct klms *metadata)
 {
 	struct device *dev = to_ibdev(mr->mr.ib.device)->hw->bus->dev;
-	struct cxib_mr *pieces = &mr->mr;
+	struct cxib_mr *klms = &mr->mr;
 
-	dma_sync_single_for_cpu(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
-	memset(pieces->list, 0, pieces->list_size);
-	list_pieces(mr, 0, data);
-	list_pieces(mr, data->count, metadata);
-	dma_sync_single_for_device(dev, pieces->list_dma, pieces->list_size, DMA_TO_DEVICE);
-	cxib_mr_set_ndescs(pieces, data->count + metadata->count);
-	mr->data.key = mr->pieces_key;
+	dma_sync_single_for_cpu(dev, klms->desc_map, klms->list_size, DMA_TO_DEVICE);
+	memset(klms->descs, 0, klms->list_size);
+	list_klms(mr, 0, data);
+	list_klms(mr, data->count, metadata);
+	dma_sync_single_for_device(dev, klms->desc_map, klms->list_size, DMA_TO_DEVICE);
+	cxib_mr_set_ndescs(klms, data->count + metadata->count);
+	mr->data.key = mr->klm_mkey;
 	mr->data.address = 0;
-	mr->metadata.key = mr->pieces_key;
+	mr->metadata.key = mr->klm_mkey;
 	mr->metadata.address = mr->data.length;
 }
 
 /* The key of all memory will do. */
-static void map_directly(struct cxib_sig_mr *mr, const struct pieces *data,
-			 const struct pieces *metadata)
+static void map_directly(struct cxib_sig_mr *mr, const struct klms *data,
+			 const struct klms *metadata)
 {
 	const u32 key = to_pd(mr->mr.ib.pd)->key;
 
@@ -262,13 +262,13 @@ static void map_directly(struct cxib_sig_mr *mr, const struct pieces *data,
 		mr->metadata.address = sg_dma_address(metadata->list) + take_offset(metadata);
 }
 
-static int map(struct cxib_sig_mr *mr, const struct pieces *data, const struct pieces *metadata)
+static int map(struct cxib_sig_mr *mr, const struct klms *data, const struct klms *metadata)
 {
 	u64 data_length, metadata_length;
 
 	if (data->count <= 0 || metadata->count < 0)
 		return -EINVAL;
-	if (data->count + metadata->count > mr->mr.entry_most)
+	if (data->count + metadata->count > mr->mr.max_descs)
 		return -ENOMEM;
 	data_length = length_of(data);
 	metadata_length = length_of(metadata);
@@ -300,15 +300,15 @@ static int map(struct cxib_sig_mr *mr, const struct pieces *data, const struct p
  * -EINVAL when there is no data, or 4 GiB and more.
  */
 int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count,
-		       unsigned int *data_offset, struct scatterlist *metadata,
-		       int metadata_count, unsigned int *metadata_offset)
+		      unsigned int *data_offset, struct scatterlist *metadata,
+		      int metadata_count, unsigned int *metadata_offset)
 {
-	const struct pieces data_pieces = { data, data_count, data_offset };
-	const struct pieces metadata_pieces = { metadata, metadata_count, metadata_offset };
-	struct cxib_sig_mr *mr = to_signed_mr(ib);
+	const struct klms data_klms = { data, data_count, data_offset };
+	const struct klms metadata_klms = { metadata, metadata_count, metadata_offset };
+	struct cxib_sig_mr *mr = to_sig_mr(ib);
 	int err;
 
-	err = map(mr, &data_pieces, &metadata_pieces);
+	err = map(mr, &data_klms, &metadata_klms);
 	if (err)
 		return err;
 	ib->iova = 0;
@@ -344,30 +344,30 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 
 /**
  * cxib_note_signature_error() - the device has found a signature that is wrong
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @entry: what it says; copied out of the completion queue
  *
  * Nothing happens if the region is gone.
  *
  * Context: any.
  */
-void cxib_note_signature_error(struct cxib_ibdev *verbs, const struct hw_sig_err_cqe *entry)
+void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err_cqe *entry)
 {
 	const u32 index = hw_sig_err_cqe_get_mkey(entry) >> KEY_INDEX_SHIFT;
 	struct cxib_sig_mr *mr;
 	unsigned long flags;
 
 	/* As long as this lock is held the region stays. */
-	xa_lock_irqsave(&verbs->signed_regions, flags);
-	mr = xa_load(&verbs->signed_regions, index);
+	xa_lock_irqsave(&ibdev->sig_mrs, flags);
+	mr = xa_load(&ibdev->sig_mrs, index);
 	if (mr) {
 		spin_lock(&mr->lock);
-		decode_error(entry, &mr->error);
-		mr->has_error = true;
-		mr->expected_errors ^= 1;
+		decode_error(entry, &mr->sig_err);
+		mr->sig_err_exists = true;
+		mr->sigerr_count ^= 1;
 		spin_unlock(&mr->lock);
 	}
-	xa_unlock_irqrestore(&verbs->signed_regions, flags);
+	xa_unlock_irqrestore(&ibdev->sig_mrs, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_note_signature_error);
 
@@ -376,11 +376,11 @@ static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 	unsigned long flags;
 
 	spin_lock_irqsave(&mr->lock, flags);
-	if (mr->has_error) {
+	if (mr->sig_err_exists) {
 		status->fail_status = IB_MR_CHECK_SIG_STATUS;
-		status->sig_err = mr->error;
+		status->sig_err = mr->sig_err;
 	}
-	mr->has_error = false;
+	mr->sig_err_exists = false;
 	mr->is_unchecked = false;
 	spin_unlock_irqrestore(&mr->lock, flags);
 }
@@ -405,7 +405,7 @@ int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status
 	}
 	status->fail_status = 0;
 	if (mask)
-		take_error(to_signed_mr(ib), status);
+		take_error(to_sig_mr(ib), status);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_check_mr_status);

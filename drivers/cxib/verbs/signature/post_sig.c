@@ -16,9 +16,9 @@
 #define KEY_BLOCK	1
 #define RANGES_BLOCK	2
 #define FORMAT_BLOCK	3
-#define REGION_OCTWORDS	16
+#define UMR_BSF_DS	16
 
-#define STATE_OCTWORDS	2
+#define SET_PSV_DS	2
 
 /* Of a strided block: its header, the data, the metadata. */
 #define STRIDED_ENTRIES	2
@@ -27,23 +27,23 @@
  * struct part - one of the requests for the device
  * @opcode: enum hw_wqe_opcode
  * @fence: how it waits for earlier ones
- * @octwords: its length
+ * @ds: its length
  * @key: memory key that it changes; 0: none
  */
 struct part {
 	enum hw_wqe_opcode opcode;
 	enum hw_fence_mode fence;
-	u32 octwords;
+	u32 ds;
 	u32 key;
 };
 
 /* Signals nothing, unless it fails. */
 static void write_control(struct cxib_qp *qp, const struct part *part)
 {
-	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sends.produced);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sq.prod_index);
 
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sends.produced & U16_MAX, part->opcode);
-	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->number, part->octwords);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sq.prod_index & U16_MAX, part->opcode);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, part->ds);
 	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, part->fence, HW_COMPLETION_MODE_ONLY_ERROR, 0);
 	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(part->key);
 }
@@ -51,32 +51,32 @@ static void write_control(struct cxib_qp *qp, const struct part *part)
 /* The entries of the blocks are written before anybody can see that they are used. */
 static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, u8 completion)
 {
-	struct cxib_sq *sends = &qp->sends;
-	u32 blocks = DIV_ROUND_UP(part->octwords, CXIB_DS_PER_WQEBB);
+	struct cxib_sq *sq = &qp->sq;
+	u32 blocks = DIV_ROUND_UP(part->ds, CXIB_DS_PER_WQEBB);
 	u32 i;
 
 	write_control(qp, part);
 	for (i = 1; i < blocks; i++)
-		sends->entries[(sends->produced + i) & sends->mask].blocks = 0;
-	sends->entries[sends->produced & sends->mask] = (struct cxib_sq_entry){
+		sq->entries[(sq->prod_index + i) & sq->mask].blocks = 0;
+	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id,
 		.blocks = blocks,
 		.opcode = completion,
 	};
 	/* Pairs with retire_send(). */
-	smp_store_release(&sends->produced, sends->produced + blocks);
+	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
-static void register_pieces(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
+static void register_klms(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
 {
 	struct part part = {
 		.opcode = HW_WQE_OPCODE_UMR,
-		.fence = qp->sends.key_fence,
-		.key = mr->pieces_key,
+		.fence = qp->sq.umr_fence,
+		.key = mr->klm_mkey,
 	};
 
-	part.octwords = cxib_write_klm_umr(qp, &mr->mr, mr->pieces_key,
-					  cxib_sq_wqebb(qp, qp->sends.produced));
+	part.ds = cxib_write_klm_umr(qp, &mr->mr, mr->klm_mkey,
+				     cxib_sq_wqebb(qp, qp->sq.prod_index));
 	finish_part(qp, &part, wr_id, CXIB_WC_SUB_WQE);
 }
 
@@ -99,7 +99,7 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 					     HW_MKEY_ACCESS_MODE_KLMS, 0);
 	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, wr->key & VARIANT_MASK);
 	segment->dw[2] = 0;
-	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->expected_errors, 1, 0);
+	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->sigerr_count, 1, 0);
 	hw_set_u64(&segment->dw[4], mr->mr.ib.iova);
 	hw_set_u64(&segment->dw[6], length_in_memory(mr));
 	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_DS_SIZE);
@@ -135,10 +135,10 @@ static void fill_ranges(void *ranges, const struct cxib_sig_mr *mr)
 }
 
 /* It needs the key of the pieces, and nobody may use the region's own any more. */
-static enum hw_fence_mode region_fence(const struct cxib_sq *sends)
+static enum hw_fence_mode region_fence(const struct cxib_sq *sq)
 {
-	return sends->key_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
-							sends->key_fence;
+	return sq->umr_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
+							sq->umr_fence;
 }
 
 static void register_region(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
@@ -150,11 +150,11 @@ static void register_region(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 			 HW_MKEY_MASK_RW | HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE;
 	const struct part part = {
 		.opcode = HW_WQE_OPCODE_UMR,
-		.fence = region_fence(&qp->sends),
-		.octwords = REGION_OCTWORDS,
+		.fence = region_fence(&qp->sq),
+		.ds = UMR_BSF_DS,
 		.key = wr->key,
 	};
-	const u32 first = qp->sends.produced;
+	const u32 first = qp->sq.prod_index;
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, first);
 
 	/* Without an offset of the translation its field is the length of the format. */
@@ -174,9 +174,9 @@ static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_doma
 	const struct part part = {
 		.opcode = HW_WQE_OPCODE_SET_PSV,
 		.fence = HW_FENCE_MODE_INITIATOR_SMALL,
-		.octwords = STATE_OCTWORDS,
+		.ds = SET_PSV_DS,
 	};
-	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sends.produced);
+	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sq.prod_index);
 	const struct ib_t10_dif_domain *dif = &domain->sig.dif;
 	u32 signature = 0, tag = 0;
 
@@ -193,7 +193,7 @@ static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_doma
 static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			   struct hw_wqe_ctrl_seg *control)
 {
-	const u32 flags = wr->send_flags | qp->sends.flags;
+	const u32 flags = wr->send_flags | qp->sq.flags;
 
 	if (flags & IB_SEND_SIGNALED)
 		hw_wqe_ctrl_seg_set_ce(control, HW_COMPLETION_MODE_CQ_UPDATE);
@@ -208,23 +208,23 @@ static void write_parts(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 	const u64 wr_id = wr->wr.wr_id;
 	struct hw_wqe_ctrl_seg *last;
 
-	if (mr->mr.entry_count)
-		register_pieces(qp, mr, wr_id);
+	if (mr->mr.ndescs)
+		register_klms(qp, mr, wr_id);
 	register_region(qp, mr, wr, format);
-	set_state(qp, mr->memory_variable, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
-	last = cxib_sq_wqebb(qp, qp->sends.produced);
-	set_state(qp, mr->wire_variable, &attrs->wire, wr_id, IB_WC_REG_MR);
+	set_state(qp, mr->memory_psv, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
+	last = cxib_sq_wqebb(qp, qp->sq.prod_index);
+	set_state(qp, mr->wire_psv, &attrs->wire, wr_id, IB_WC_REG_MR);
 	set_completion(qp, &wr->wr, last);
-	qp->sends.last = last;
-	qp->sends.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
+	qp->sq.last = last;
+	qp->sq.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 }
 
-static bool has_room(const struct cxib_sq *sends)
+static bool has_room(const struct cxib_sq *sq)
 {
-	u32 end = sends->produced + CXIB_SIG_REG_WQEBBS;
+	u32 end = sq->prod_index + CXIB_SIG_REG_WQEBBS;
 
 	/* Pairs with the release of the poller, who has read the entries before. */
-	return end - smp_load_acquire(&sends->consumed) <= sends->mask + 1;
+	return end - smp_load_acquire(&sq->cons_index) <= sq->mask + 1;
 }
 
 static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
@@ -233,7 +233,7 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
 
 	if (wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~possible)
 		return -EINVAL;
-	return has_room(&qp->sends) ? 0 : -ENOMEM;
+	return has_room(&qp->sq) ? 0 : -ENOMEM;
 }
 
 /**
@@ -249,11 +249,11 @@ static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
  */
 int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 {
-	struct cxib_sig_mr *mr = to_signed_mr(wr->mr);
+	struct cxib_sig_mr *mr = to_sig_mr(wr->mr);
 	struct hw_bsf format;
 	int err;
 
-	lockdep_assert_held(&qp->sends.lock);
+	lockdep_assert_held(&qp->sq.lock);
 
 	err = check_request(qp, wr);
 	if (!err)

@@ -12,7 +12,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/srq/srq.h"
 
-#define RECORD_RECEIVES	0
+#define RCV_DBR	0
 
 static struct hw_wqe_srq_next_seg *request_at(const struct cxib_srq *srq, u16 index)
 {
@@ -62,7 +62,7 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		return -ENOMEM;
 	srq->entries[srq->head] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.room = cxib_write_scatter_list(segments, srq->max_sge, wr),
+		.length = cxib_write_scatter_list(segments, srq->max_sge, wr),
 	};
 	replace_reserved_key(srq, segments, wr->num_sge);
 	__set_bit(srq->head, srq->outstanding);
@@ -86,7 +86,7 @@ int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	}
 	/* The requests are there when the device sees how many there are. */
 	dma_wmb();
-	WRITE_ONCE(srq->record.words[RECORD_RECEIVES], cpu_to_be32(srq->posted));
+	WRITE_ONCE(srq->dbr.words[RCV_DBR], cpu_to_be32(srq->posted));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return err;
 }

@@ -10,10 +10,10 @@
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 least, u32 most)
+static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 min, u32 max)
 {
 	ibdev_dbg(srq->ib.device, "%s %u of a shared receive queue is not possible, %u to %u are\n",
-		  name, value, least, most);
+		  name, value, min, max);
 	return -EINVAL;
 }
 
@@ -70,10 +70,10 @@ static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
 
 static int prepare_tags(struct cxib_srq *srq, u32 count)
 {
-	const u32 most = srq->ib.device->attrs.tm_caps.max_num_tags;
+	const u32 max = srq->ib.device->attrs.tm_caps.max_num_tags;
 
-	if (count < 1 || count > most)
-		return refuse(srq, "max_num_tags", count, 1, most);
+	if (count < 1 || count > max)
+		return refuse(srq, "max_num_tags", count, 1, max);
 	srq->log_tags = order_base_2(count + 1);
 	return 0;
 }
@@ -87,7 +87,7 @@ static int prepare_tags(struct cxib_srq *srq, u32 count)
  */
 int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 {
-	const struct ib_device_attr *most = &srq->ib.device->attrs;
+	const struct ib_device_attr *max = &srq->ib.device->attrs;
 	u32 stride;
 	int err;
 
@@ -96,10 +96,10 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 			  init->srq_type);
 		return -EOPNOTSUPP;
 	}
-	if (init->attr.max_wr > most->max_srq_wr)
-		return refuse(srq, "max_wr", init->attr.max_wr, 0, most->max_srq_wr);
-	if (init->attr.max_sge > most->max_srq_sge)
-		return refuse(srq, "max_sge", init->attr.max_sge, 0, most->max_srq_sge);
+	if (init->attr.max_wr > max->max_srq_wr)
+		return refuse(srq, "max_wr", init->attr.max_wr, 0, max->max_srq_wr);
+	if (init->attr.max_sge > max->max_srq_sge)
+		return refuse(srq, "max_sge", init->attr.max_sge, 0, max->max_srq_sge);
 	if (init->srq_type == IB_SRQT_TM) {
 		err = prepare_tags(srq, init->ext.tag_matching.max_num_tags);
 		if (err)
@@ -128,28 +128,28 @@ static u16 uid_of(const struct cxib_srq *srq)
 	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
 }
 
-static int create_in_device(struct cxib_ibdev *verbs, struct cxib_srq *srq)
+static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct cxib_srq_params params = {
 		.uid = uid_of(srq),
 		.buffer = &srq->buffer,
 		.log_size = srq->log_size,
 		.log_stride = srq->log_stride,
-		.pd = to_pd(srq->ib.pd)->number,
-		.record = srq->record.dma,
+		.pd = to_pd(srq->ib.pd)->pdn,
+		.dbr = srq->dbr.dma,
 		.user_index = srq->user_index,
-		.log_tags = srq->log_tags,
-		.fetches_rendezvous = verbs->hw->caps.rndv_offload_rc,
+		.log_tm_list_size = srq->log_tags,
+		.rndv_offload = ibdev->hw->caps.rndv_offload_rc,
 	};
 	int err;
 
 	if (ib_srq_has_cq(srq->ib.srq_type))
-		params.cqn = to_cq(srq->ib.ext.cq)->number;
+		params.cqn = to_cq(srq->ib.ext.cq)->cqn;
 	if (is_xrc(srq))
-		params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->number;
-	err = type_of(srq)->create(commands_of(verbs), &params, &srq->number);
+		params.xrcd = to_xrcd(srq->ib.ext.xrc.xrcd)->xrcdn;
+	err = type_of(srq)->create(commands_of(ibdev), &params, &srq->srqn);
 	if (is_xrc(srq))
-		srq->ib.ext.xrc.srq_num = srq->number;
+		srq->ib.ext.xrc.srq_num = srq->srqn;
 	return err;
 }
 
@@ -170,8 +170,8 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
  */
 int cxib_srq_publish(struct cxib_srq *srq)
 {
-	struct cxib_ibdev *verbs = to_ibdev(srq->ib.device);
-	int err = xa_insert_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL);
+	struct cxib_ibdev *ibdev = to_ibdev(srq->ib.device);
+	int err = xa_insert_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL);
 	struct cxib_cq *cq;
 
 	if (err || !reports_to_kernel(srq))
@@ -184,28 +184,28 @@ int cxib_srq_publish(struct cxib_srq *srq)
 }
 
 /* Nobody finds it any more: its number can be another one's from now on. */
-static void withdraw(struct cxib_ibdev *verbs, struct cxib_srq *srq)
+static void withdraw(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct cxib_cq *cq;
 
 	if (!reports_to_kernel(srq)) {
-		xa_erase_irq(&verbs->shared_queues, srq->number);
+		xa_erase_irq(&ibdev->srqs, srq->srqn);
 		return;
 	}
 	cq = to_cq(srq->ib.ext.cq);
 	spin_lock_irq(&cq->lock);
 	cq->shared_queues--;
 	cq->shared_queues_going++;
-	xa_erase(&verbs->shared_queues, srq->number);
+	xa_erase(&ibdev->srqs, srq->srqn);
 	spin_unlock_irq(&cq->lock);
 }
 
-static int destroy_in_device(struct cxib_ibdev *verbs, const struct cxib_srq *srq,
+static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *srq,
 			     const struct ib_udata *udata)
 {
-	int err = type_of(srq)->destroy(commands_of(verbs), uid_of(srq), srq->number);
+	int err = type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
 
-	return cxib_end_in_device(verbs, udata, err);
+	return cxib_end_in_device(ibdev, udata, err);
 }
 
 /**
@@ -232,9 +232,9 @@ void cxib_srq_abort(struct cxib_srq *srq)
 	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL);
 }
 
-static int make_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq)
+static int make_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
-	struct device *dev = verbs->hw->bus->dev;
+	struct device *dev = ibdev->hw->bus->dev;
 	int err = -ENOMEM;
 
 	srq->entries = kvcalloc(BIT(srq->log_size), sizeof(*srq->entries), GFP_KERNEL);
@@ -246,7 +246,7 @@ static int make_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq)
 	err = cxib_buffer_create(&srq->buffer, dev, BIT(srq->log_size + srq->log_stride));
 	if (err)
 		goto free_bitmap;
-	err = cxib_dbr_alloc(verbs->hw, &srq->record);
+	err = cxib_dbr_alloc(ibdev->hw, &srq->dbr);
 	if (err)
 		goto destroy_buffer;
 	cxib_srq_link_wqes(srq);
@@ -262,9 +262,9 @@ free_entries:
 }
 
 /* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
-static void free_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq, int err)
+static void free_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq, int err)
 {
-	cxib_free_queue_memory(verbs, &srq->buffer, &srq->record, err);
+	cxib_free_queue_memory(ibdev, &srq->buffer, &srq->dbr, err);
 	bitmap_free(srq->outstanding);
 	kvfree(srq->entries);
 }
@@ -272,7 +272,7 @@ static void free_memory(struct cxib_ibdev *verbs, struct cxib_srq *srq, int err)
 /* For the kernel. */
 int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
@@ -283,7 +283,7 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 	if (err)
 		return err;
 	srq->user_index = CXIB_NO_USER_INDEX;
-	err = make_memory(verbs, srq);
+	err = make_memory(ibdev, srq);
 	if (err)
 		return err;
 	err = cxib_srq_create_hw(srq);
@@ -299,29 +299,29 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 abort:
 	cxib_srq_abort(srq);
 free_memory:
-	free_memory(verbs, srq, err);
+	free_memory(ibdev, srq, err);
 	return err;
 }
 
 int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 {
-	struct cxib_ibdev *verbs = to_ibdev(ib->device);
+	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
 	/* Before the device can give its number to another one. */
-	withdraw(verbs, srq);
-	err = destroy_in_device(verbs, srq, udata);
+	withdraw(ibdev, srq);
+	err = destroy_in_device(ibdev, srq, udata);
 	if (err) {
 		/* A queue that commands of the program have made still receives from it. */
-		xa_store_irq(&verbs->shared_queues, srq->number, srq, GFP_KERNEL | __GFP_NOFAIL);
+		xa_store_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL | __GFP_NOFAIL);
 		return err;
 	}
 	if (reports_to_kernel(srq))
-		cxib_cq_clean_srq(to_cq(srq->ib.ext.cq), srq->number);
+		cxib_cq_clean_srq(to_cq(srq->ib.ext.cq), srq->srqn);
 	cxib_reference_end(&srq->reference);
 	if (!srq->is_user)
-		free_memory(verbs, srq, 0);
+		free_memory(ibdev, srq, 0);
 	return 0;
 }
 
@@ -336,7 +336,7 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 		return 0;
 	if (attr->srq_limit >= BIT(srq->log_size))
 		return refuse(srq, "srq_limit", attr->srq_limit, 0, BIT(srq->log_size) - 1);
-	return type_of(srq)->arm(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->number,
+	return type_of(srq)->arm(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->srqn,
 				 attr->srq_limit);
 }
 
@@ -346,7 +346,7 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	u16 limit;
 	int err;
 
-	err = type_of(srq)->query(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->number,
+	err = type_of(srq)->query(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->srqn,
 				  &limit);
 	if (err)
 		return err;
@@ -358,30 +358,30 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 
 /**
  * cxib_get_srq() - a shared receive queue by its number
- * @verbs: RDMA device
+ * @ibdev: RDMA device
  * @number: anything
  *
  * Context: any.
  * Return: the queue, to be given back with cxib_reference_put(); NULL if there is none.
  */
-struct cxib_srq *cxib_get_srq(struct cxib_ibdev *verbs, u32 number)
+struct cxib_srq *cxib_get_srq(struct cxib_ibdev *ibdev, u32 number)
 {
 	struct cxib_srq *srq;
 	unsigned long flags;
 
-	xa_lock_irqsave(&verbs->shared_queues, flags);
-	srq = xa_load(&verbs->shared_queues, number);
+	xa_lock_irqsave(&ibdev->srqs, flags);
+	srq = xa_load(&ibdev->srqs, number);
 	if (srq)
 		refcount_inc(&srq->reference.count);
-	xa_unlock_irqrestore(&verbs->shared_queues, flags);
+	xa_unlock_irqrestore(&ibdev->srqs, flags);
 	return srq;
 }
 
 /* In process context. */
-void cxib_srq_event(struct cxib_ibdev *verbs, u32 number, enum ib_event_type type)
+void cxib_srq_event(struct cxib_ibdev *ibdev, u32 number, enum ib_event_type type)
 {
-	struct ib_event event = { .device = &verbs->ib, .event = type };
-	struct cxib_srq *srq = cxib_get_srq(verbs, number);
+	struct ib_event event = { .device = &ibdev->ib, .event = type };
+	struct cxib_srq *srq = cxib_get_srq(ibdev, number);
 
 	if (!srq)
 		return;

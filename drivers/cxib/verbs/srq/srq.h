@@ -8,7 +8,7 @@
 /**
  * struct cxib_srq - a shared receive queue
  * @ib: as the RDMA core sees it
- * @number: as the device sees it
+ * @srqn: as the device sees it
  * @user: what the program that it belongs to has brought for it
  * @is_user: a program posts to it, not the kernel
  * @user_index: what completions call it, for a program
@@ -17,7 +17,7 @@
  * @max_sge: data segments that a request can have
  * @log_tags: log2 of the tags of one that matches them
  * @buffer: its memory
- * @record: tells the device what was posted
+ * @dbr: tells the device what was posted
  * @entries: what the driver knows of each request
  * @outstanding: bit for each request that is posted and not done; protected by
  *	@lock
@@ -31,7 +31,7 @@
  */
 struct cxib_srq {
 	struct ib_srq ib;
-	u32 number;
+	u32 srqn;
 	struct cxib_user_queue user;
 	bool is_user;
 	u32 user_index;
@@ -40,7 +40,7 @@ struct cxib_srq {
 	unsigned int max_sge;
 	unsigned int log_tags;
 	struct cxib_buffer buffer;
-	struct cxib_dbr record;
+	struct cxib_dbr dbr;
 	struct cxib_rq_entry *entries;
 	unsigned long *outstanding;
 	struct cxib_reference reference;
@@ -64,8 +64,8 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata);
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata);
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
-struct cxib_srq *cxib_get_srq(struct cxib_ibdev *verbs, u32 number);
-void cxib_srq_event(struct cxib_ibdev *verbs, u32 number, enum ib_event_type type);
+struct cxib_srq *cxib_get_srq(struct cxib_ibdev *ibdev, u32 number);
+void cxib_srq_event(struct cxib_ibdev *ibdev, u32 number, enum ib_event_type type);
 
 /* post_srq.c */
 int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,

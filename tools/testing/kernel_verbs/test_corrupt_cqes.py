@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The second HCA writes completions that are wrong: what makes no sense is noticed, the device is given up and comes
+back, and with what does make sense the kernel's user gets one completion for each request all the same.
+
+ULP_LIES is a regular expression that chooses.
+"""
+
+import os
+import pathlib
+import re
+import unittest
+
+import guest
+from control import control, until
+from exerciser import UlpTest, run_case
+from recovering import RecoveryTest, trouble
+
+PARAMETERS = pathlib.Path("/sys/module/cxib_ulp/parameters")
+CHOSEN = re.compile(os.environ.get("ULP_LIES", ""))
+PATIENCE = PARAMETERS / "patience"
+"""Seconds that a case waits for a completion."""
+SHORT = "20"  # nothing tells the case that the device will not write one
+LONG = "120"
+CASES = ("rc_everything", "rc_shared_receives", "uc_everything", "ud_sends")
+NONSENSE = {
+    "for a queue pair that there isn't": "lie=qpn:0x77",
+    "for a request that was not posted": "type=REQ lie=wqe_counter:0xfff0",
+    "of a type that there isn't": "unknown",
+}
+"""No completion of such a kind can be: the driver has to notice."""
+NONSENSE_OF_RECEIVES = {"of more bytes than there is room for": "type=RESP_SEND lie=byte_cnt:0xffffffff"}
+NONSENSE_OF_SHARED_RECEIVES = {"for a request that was not posted": "type=RESP_SEND lie=wqe_counter:0xfff0"}
+LIES = {
+    "of another length": "lie=byte_cnt:1",
+    "of other flags": "lie=opcode:4",
+    "that is not written": "drop",
+    "that is written twice": "duplicate",
+    "of anything": "random",
+    "of anything, beside the right one": "extra",
+}
+"""These can pass for right ones."""
+MISSING = "there are not two HCAs"
+
+
+class LyingCompletions(UlpTest, RecoveryTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(control, "faults", "clear")
+        self.addCleanup(PATIENCE.write_text, LONG)
+
+    def run_with(self, case: str, lie: str, is_noticed: bool) -> str:
+        """Runs a case with a lie; returns what is wrong then."""
+        number = 3 if "type=" in lie else 10  # of a kind there are fewer
+        trouble("fault", f"cqe nth={number} data {lie}")  # of the case, not of OpenSM's datagrams
+        PATIENCE.write_text(LONG if is_noticed else SHORT)
+        try:
+            found = run_case(case)
+            self.assertEqual([rule["struck"] for rule in control("faults")["rules"]], [1])
+        finally:
+            PATIENCE.write_text(LONG)
+            control("faults", "clear")
+        return found
+
+    def assert_works(self, case: str) -> None:
+        until(self.is_active, "the port is active")
+        until(lambda: run_case(case) != MISSING, "the test module has both HCAs")
+        self.assert_right(case)
+
+    def endure(self, lies: dict[str, str], is_noticed: bool, among: tuple[str, ...] = CASES) -> None:
+        for what, lie in filter(lambda item: CHOSEN.search(item[0]), lies.items()):
+            for case in among:
+                with self.subTest(completion=what, case=case):
+                    self.log_before = guest.kernel_log()
+                    found = self.run_with(case, lie, is_noticed)
+                    if is_noticed:
+                        self.assertIn("makes no sense", self.new_messages(), f"the case says {found!r}")
+                        until(self.failures, "the device is given up")
+                    print(f"{case}, a completion {what}: {found.splitlines()[:1]}, given up {self.failures()} times", flush=True)
+                    self.assert_works(case)
+
+    def test_that_make_no_sense(self) -> None:
+        self.endure(NONSENSE, True)
+
+    def test_of_receives_that_make_no_sense(self) -> None:
+        self.endure(NONSENSE_OF_RECEIVES, True)
+
+    def test_of_shared_receives_that_make_no_sense(self) -> None:
+        self.endure(NONSENSE_OF_SHARED_RECEIVES, True, ("rc_shared_receives", "ud_shared_receives"))
+
+    def test_that_could_be_right(self) -> None:
+        self.endure(LIES, False)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
