@@ -28,7 +28,8 @@ std::string content(const Catalogue& catalogue, const Group& group) {
     }
     result += c_opcodes(group) + c_registers(group);
     for (const Layout* layout : Catalogue::in_order_of_use(group)) {
-        result += join('\n', c_struct(*layout), c_accessors(*layout), c_packers(*layout));
+        result += join(c_offsets(*layout), '\n', c_struct(*layout), c_accessors(*layout),
+                       c_packers(*layout));
     }
     return join(result, "\n#endif /* ", guard, " */\n");
 }

@@ -77,4 +77,28 @@ std::string c_registers(const Group& group) {
     return result + "};\n";
 }
 
+std::string c_offsets(const Layout& layout) {
+    if (!layout.in_place) {
+        return {};
+    }
+    const std::string prefix = join("hw_", identifier(layout.name));
+    std::string offsets =
+        join("\n/* Offsets in ", layout.name,
+             " of the words that hold its fields, in bytes. */\nenum ", prefix, "_offset {\n");
+    std::string masks = join("\n/* Bits of the fields of ", layout.name, " in their words. */\n");
+    for (const Field& field : layout.fields) {
+        if (field.is_reserved()) {
+            continue;
+        }
+        const std::uint32_t word = field.offset / bits_per_word * (bits_per_word / bits_per_byte);
+        const std::string name = identifier(field.name);
+        offsets += enumerator(upper(join(prefix, "_offset_", name)), word, {});
+        if (field.width < bits_per_word && !field.is_array()) {
+            masks += join("#define ", upper(join(prefix, "_mask_", name)), '\t',
+                          hex(((std::uint64_t{1} << field.width) - 1) << low_bit(field)), "U\n");
+        }
+    }
+    return join(offsets, "};\n", masks);
+}
+
 } // namespace hwtab::emit

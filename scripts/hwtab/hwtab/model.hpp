@@ -36,7 +36,7 @@ enum class Kind : std::uint8_t {
     work_queue,      ///< WQE segment or doorbell: the hot path, gets whole-word packers
     completion,      ///< CQE
     event,           ///< EQE or its data
-    datagram,        ///< InfiniBand management datagram
+    datagram,        ///< InfiniBand MAD
     packet_header,   ///< header of an InfiniBand packet
 };
 
@@ -90,6 +90,9 @@ struct Layout {
     std::uint32_t size; ///< bytes without a list at the end
     std::span<const Field> fields;
     std::string_view meaning;
+    /// Software reads and writes single words of it in place, as registers or a doorbell record:
+    /// the C header has the offset of each word that has a field.
+    bool in_place = false;
 
     /// @return the field of that name, or nullptr.
     [[nodiscard]] constexpr const Field* find(std::string_view wanted) const {

@@ -156,7 +156,7 @@ inline constexpr Field cmd_hca_cap_fields[] = {
     flag("ets", 0x34, 26, "Enhanced transmission selection is there."),
     flag("nic_flow_table", 0x34, 25, "The device has flow tables for the NIC."),
     flag("eswitch_manager", 0x34, 24, "The function manages the E-switch."),
-    flag("device_memory", 0x34, 23, "Memory on the device can be allocated."),
+    flag("device_memory", 0x34, 23, "MEMIC can be allocated."),
     flag("mcam_reg", 0x34, 22, "The register MCAM exists."),
     flag("pcam_reg", 0x34, 21, "The register PCAM exists."),
     bits("local_ca_ack_delay", 0x34, 20, 16,
@@ -249,7 +249,7 @@ inline constexpr Field cmd_hca_cap_fields[] = {
     reserved(0x44, 18, 18),
     flag("apm", 0x44, 17, "Automatic path migration is there."),
     flag("vector_calc", 0x44, 16, "The device can compute on vectors."),
-    flag("umr_ptr_rlky", 0x44, 15, "UMR can fetch its list through a pointer with reserved key."),
+    flag("umr_ptr_rlky", 0x44, 15, "UMR can fetch its list through a pointer with resd_lkey."),
     flag("imaicl", 0x44, 14, "Work requests can register, bind and invalidate memory keys."),
     flag("qp_packet_based", 0x44, 13, "Queue pairs can count end-to-end credits by packet."),
     reserved(0x44, 12, 10),
@@ -722,7 +722,7 @@ inline constexpr Layout odp_cap{"odp_cap", Kind::capability, 0x100, odp_cap_fiel
                                 "Capabilities for on-demand paging."};
 
 inline constexpr Field device_mem_cap_fields[] = {
-    flag("memic", 0x0, 31, "Memory on the device can be allocated by software."),
+    flag("memic", 0x0, 31, "MEMIC can be allocated by software."),
     reserved(0x0, 30, 0),
     bits("increment_size_sup", 0x4, 31, 24,
          "Sizes of increments at an operation's address: bit n is 2^n bytes."),
@@ -763,8 +763,7 @@ inline constexpr Field device_mem_cap_fields[] = {
     reserved_bytes(0x50, 0xb0),
 };
 inline constexpr Layout device_mem_cap{"device_mem_cap", Kind::capability, 0x100,
-                                       device_mem_cap_fields,
-                                       "Capabilities for memory on the device."};
+                                       device_mem_cap_fields, "Capabilities for MEMIC."};
 
 inline constexpr Field device_event_cap_fields[] = {
     array("user_affiliated_events", 0x0, 64, 4, "Types of event about an object, one bit each."),

@@ -28,8 +28,12 @@ inline constexpr Field health_buffer_fields[] = {
     bits("synd", 0x3c, 23, 16, "Kind of fault.", &health_syndrome),
     bits("ext_synd", 0x3c, 15, 0, "Firmware code that narrows down the fault."),
 };
-inline constexpr Layout health_buffer{"health_buffer", Kind::memory, 0x40, health_buffer_fields,
-                                      "What the device reports about its own faults."};
+inline constexpr Layout health_buffer{"health_buffer",
+                                      Kind::memory,
+                                      0x40,
+                                      health_buffer_fields,
+                                      "What the device reports about its own faults.",
+                                      true};
 
 inline constexpr Field initial_seg_fields[] = {
     bits("fw_rev_minor", 0x0, 31, 16, "Minor number of the firmware version."),
@@ -66,8 +70,12 @@ inline constexpr Field initial_seg_fields[] = {
     bits("health_counter", 0x1010, 23, 0, "Counter that keeps changing while the firmware runs."),
     reserved_bytes(0x1014, 0x2ff8),
 };
-inline constexpr Layout initial_seg{"initial_seg", Kind::memory, 0x400c, initial_seg_fields,
-                                    "Initialization segment at the start of BAR 0."};
+inline constexpr Layout initial_seg{"initial_seg",
+                                    Kind::memory,
+                                    0x400c,
+                                    initial_seg_fields,
+                                    "Initialization segment at the start of BAR 0.",
+                                    true};
 
 inline constexpr Field cmd_queue_entry_fields[] = {
     bits("type", 0x0, 31, 24, "Transport of the command.", &command_queue_entry_type),
@@ -135,11 +143,10 @@ inline constexpr Layout cmd_out{"cmd_out", Kind::memory, 0xc, cmd_out_fields,
 inline constexpr std::array command_interface_layouts{
     &health_buffer, &initial_seg, &cmd_queue_entry, &cmd_if_box, &cmd_in, &cmd_out};
 inline constexpr std::array command_interface_enumerations{
-    &command_status,          &command_delivery_status, &command_queue_entry_type,
-    &command_owner,           &nic_interface,           &nic_interface_request,
-    &nic_interface_supported, &health_syndrome,         &health_severity,
-    &query_pages_op_mod,      &manage_pages_op_mod,     &teardown_hca_profile,
-    &teardown_hca_state,      &access_register_op_mod,  &mad_ifc_op_mod};
+    &command_status,     &command_delivery_status, &command_queue_entry_type, &command_owner,
+    &nic_interface,      &nic_interface_request,   &nic_interface_supported,  &health_syndrome,
+    &health_severity,    &query_pages_op_mod,      &manage_pages_op_mod,      &teardown_hca_profile,
+    &teardown_hca_state, &access_register_op_mod,  &mad_ifc_op_mod,           &timer_offset};
 inline constexpr Group command_interface_group{
     .name = "command_interface",
     .title = "Command interface",

@@ -238,9 +238,9 @@ inline constexpr Field query_issi_out_fields[] = {
     reserved(0x0, 23, 0),
     syndrome_field,
     reserved(0x8, 31, 16),
-    bits("current_issi", 0x8, 15, 0, "Interface step that is in use."),
+    bits("current_issi", 0x8, 15, 0, "ISSI in use."),
     reserved_bytes(0xc, 0x60),
-    word32("supported_issi_dw0", 0x6c, "Bit n: interface step n is supported."),
+    word32("supported_issi_dw0", 0x6c, "Bit n: ISSI n is supported."),
 };
 inline constexpr Layout query_issi_out{"query_issi_out", Kind::command_output, 0x70,
                                        query_issi_out_fields, "Output of QUERY_ISSI."};
@@ -251,7 +251,7 @@ inline constexpr Field set_issi_in_fields[] = {
     reserved(0x4, 31, 16),
     op_mod_field,
     reserved(0x8, 31, 16),
-    bits("current_issi", 0x8, 15, 0, "Interface step to use from now on."),
+    bits("current_issi", 0x8, 15, 0, "ISSI to use from now on."),
     reserved_bytes(0xc, 0x4),
 };
 inline constexpr Layout set_issi_in{"set_issi_in", Kind::command_input, 0x10, set_issi_in_fields,
@@ -362,12 +362,12 @@ inline constexpr Command cmd_set_hca_cap{
     "Chooses values of capabilities within what the device offers.",
     &set_hca_cap_op_mod};
 inline constexpr Command cmd_query_issi{"query_issi", 0x10a, &query_issi_in, &query_issi_out,
-                                        "Reads the interface steps that the device supports."};
+                                        "Reads the ISSIs that the device supports."};
 inline constexpr Command cmd_set_issi{"set_issi", 0x10b, &set_issi_in, &set_issi_out,
-                                      "Chooses the interface step."};
+                                      "Chooses the ISSI."};
 inline constexpr Command cmd_set_driver_version{
     "set_driver_version", 0x10d, &set_driver_version_in, &set_driver_version_out,
-    "Tells the firmware the driver's name and version."};
+    "Reports name and version of the driver to firmware."};
 inline constexpr Command cmd_query_special_contexts{
     "query_special_contexts", 0x203, &query_special_contexts_in, &query_special_contexts_out,
     "Reads the memory keys with a special function."};

@@ -254,9 +254,9 @@ inline constexpr Command cmd_page_fault_resume{"page_fault_resume", 0x204, &page
                                                &page_fault_resume_out,
                                                "Lets the device go on after a page fault."};
 inline constexpr Command cmd_alloc_memic{"alloc_memic", 0x205, &alloc_memic_in, &alloc_memic_out,
-                                         "Allocates memory on the device."};
+                                         "Allocates MEMIC."};
 inline constexpr Command cmd_dealloc_memic{"dealloc_memic", 0x206, &dealloc_memic_in,
-                                           &dealloc_memic_out, "Gives memory on the device back."};
+                                           &dealloc_memic_out, "Frees MEMIC."};
 inline constexpr Command cmd_modify_memic{
     "modify_memic",
     0x207,

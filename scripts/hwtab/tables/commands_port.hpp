@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Commands for ports, management datagrams, multicast and counters.
+/// Commands for ports, MADs, multicast and counters.
 #pragma once
 
 #include "hwtab/model.hpp"
@@ -231,7 +231,7 @@ inline constexpr Field mad_ifc_in_fields[] = {
     bits("plane_index", 0x8, 15, 8, "Plane of a port with several planes."),
     bits("port", 0x8, 7, 0, "Port that the datagram is for, counted from 1."),
     reserved_bytes(0xc, 0x4),
-    bytes("mad", 0x10, 256, "The management datagram."),
+    bytes("mad", 0x10, 256, "The MAD."),
 };
 inline constexpr Layout mad_ifc_in{"mad_ifc_in", Kind::command_input, 0x110, mad_ifc_in_fields,
                                    "Input of MAD_IFC."};
@@ -241,7 +241,7 @@ inline constexpr Field mad_ifc_out_fields[] = {
     reserved(0x0, 23, 0),
     syndrome_field,
     reserved_bytes(0x8, 0x8),
-    bytes("response_mad_packet", 0x10, 256, "The management datagram of the answer."),
+    bytes("response_mad_packet", 0x10, 256, "The response MAD."),
 };
 inline constexpr Layout mad_ifc_out{"mad_ifc_out", Kind::command_output, 0x110, mad_ifc_out_fields,
                                     "Output of MAD_IFC."};
@@ -466,12 +466,9 @@ inline constexpr Command cmd_query_vport_counter{"query_vport_counter", 0x770,
 inline constexpr Command cmd_query_vnic_env{"query_vnic_env", 0x76f, &query_vnic_env_in,
                                             &query_vnic_env_out,
                                             "Reads the counters of trouble of a function."};
-inline constexpr Command cmd_mad_ifc{"mad_ifc",
-                                     0x50d,
-                                     &mad_ifc_in,
-                                     &mad_ifc_out,
-                                     "Hands a management datagram to the firmware's agents.",
-                                     &mad_ifc_op_mod};
+inline constexpr Command cmd_mad_ifc{
+    "mad_ifc",      0x50d, &mad_ifc_in, &mad_ifc_out, "Hands a MAD to the agents of firmware.",
+    &mad_ifc_op_mod};
 inline constexpr Command cmd_access_register{"access_register",
                                              0x805,
                                              &access_register_in,
@@ -530,12 +527,12 @@ inline constexpr std::array commands_port_commands{
     &cmd_access_register,         &cmd_attach_to_mcg,
     &cmd_detach_from_mcg,         &cmd_alloc_q_counter,
     &cmd_dealloc_q_counter,       &cmd_query_q_counter};
-inline constexpr Group commands_port_group{
-    .name = "commands_port",
-    .title = "Commands: ports",
-    .meaning = "Commands for ports, management datagrams, multicast and counters.",
-    .layouts = commands_port_layouts,
-    .enumerations = commands_port_enumerations,
-    .commands = commands_port_commands};
+inline constexpr Group commands_port_group{.name = "commands_port",
+                                           .title = "Commands: ports",
+                                           .meaning =
+                                               "Commands for ports, MADs, multicast and counters.",
+                                           .layouts = commands_port_layouts,
+                                           .enumerations = commands_port_enumerations,
+                                           .commands = commands_port_commands};
 
 } // namespace hwtab

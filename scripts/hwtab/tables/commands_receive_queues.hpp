@@ -376,7 +376,7 @@ inline constexpr Layout query_rmp_out{"query_rmp_out", Kind::command_output, 0x1
                                       query_rmp_out_fields, "Output of QUERY_RMP."};
 
 inline constexpr Command cmd_create_srq{"create_srq", 0x700, &create_srq_in, &create_srq_out,
-                                        "Creates a shared receive queue; for interface step 0."};
+                                        "Creates a shared receive queue; for ISSI 0."};
 inline constexpr Command cmd_destroy_srq{"destroy_srq", 0x701, &destroy_srq_in, &destroy_srq_out,
                                          "Destroys a shared receive queue."};
 inline constexpr Command cmd_query_srq{"query_srq", 0x702, &query_srq_in, &query_srq_out,

@@ -515,7 +515,7 @@ inline constexpr Field mkc_fields[] = {
     bits("qpn", 0x4, 31, 8, "Only queue pair that may use the key; 0xffffff: all."),
     bits("mkey_7_0", 0x4, 7, 0, "Low byte of the key, which software chooses."),
     reserved_bytes(0x8, 0x4),
-    flag("length64", 0xc, 31, "The key covers the whole address space."),
+    flag("length64", 0xc, 31, "The key covers all of the address space."),
     flag("bsf_en", 0xc, 30, "The key has a description of signatures (BSF)."),
     flag("sync_umr", 0xc, 29, "UMRs of the key are synchronised with its users."),
     reserved(0xc, 28, 27),

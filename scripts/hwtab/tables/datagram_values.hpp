@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Named values of management datagrams. Names of values follow the public interface headers where
+/// Named values of MADs. Names of values follow the public interface headers where
 /// these have them.
 #pragma once
 
@@ -376,7 +376,7 @@ inline constexpr std::array sm_info_modifier_values{
 };
 inline constexpr Enumeration sm_info_modifier{
     "sm_info_modifier", sm_info_modifier_values,
-    "What Set(SMInfo) tells a subnet manager (attribute modifier)."};
+    "what Set(SMInfo) reports to a subnet manager (attribute modifier)."};
 
 inline constexpr std::array class_port_info_capability_values{
     Value{"trap", 0x1, "The class sends traps."},
@@ -573,7 +573,7 @@ inline constexpr std::array cm_reject_reason_values{
     Value{"unsupported", 5, "The request asks for something unsupported."},
     Value{"invalid_comm_id", 6, "Unknown communication id."},
     Value{"invalid_comm_instance", 7, "The ids don't belong to the same connection."},
-    Value{"invalid_service_id", 8, "Nobody listens at the service id."},
+    Value{"invalid_service_id", 8, "No process listens at the service id."},
     Value{"invalid_transport_type", 9, "The transport service type doesn't fit."},
     Value{"stale_conn", 10, "The other side thinks that it is connected already."},
     Value{"rdc_not_exist", 11, "The reliable datagram channel doesn't exist."},
@@ -666,7 +666,7 @@ inline constexpr Enumeration cm_apr_status{"cm_apr_status", cm_apr_status_values
 
 inline constexpr std::array cm_sidr_status_values{
     Value{"success", 0, "The service is available at the queue pair."},
-    Value{"unsupported", 1, "Nobody offers the service."},
+    Value{"unsupported", 1, "No process offers the service."},
     Value{"reject", 2, "The service provider rejected."},
     Value{"no_qp", 3, "No queue pair is free."},
     Value{"redirect", 4, "Ask another port."},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /// @file
-/// Management datagrams (MADs): headers, attributes of subnet management, performance management
+/// MADs: headers, attributes of subnet management, performance management
 /// and subnet administration, messages of communication management. Names of fields are those of
 /// the InfiniBand Architecture Specification. Where a 24-bit number crosses a 32-bit word, its two
 /// parts are fields of their own.
@@ -590,7 +590,7 @@ inline constexpr std::array path_record_fields{
     bits("packet_life_time", 0x38, 29, 24, "Longest time on the path: 4.096 us shifted left."),
     bits("preference", 0x38, 23, 16, "Rank among several paths; 0 is best."),
     bits("reverse_path_p_key_member_bit", 0x38, 15, 14,
-         "Membership that the P_Key of the reverse path needs."),
+         "Membership that the P_Key of the path back needs."),
     reserved(0x38, 13, 0),
     reserved_bytes(0x3c, 0x4),
 };
@@ -962,7 +962,7 @@ inline constexpr Layout cm_sidr_rep{"cm_sidr_rep", Kind::datagram, 0xe8, cm_sidr
 
 inline constexpr std::array mad_header_fields = detail::mad_header_fields(nullptr);
 inline constexpr Layout mad_header{"mad_header", Kind::datagram, 0x18, mad_header_fields,
-                                   "Header that all management datagrams have."};
+                                   "Header that all MADs have."};
 
 inline constexpr std::array rmpp_header_fields{
     bits("rmpp_version", 0x0, 31, 24, "Version of the protocol; 1, or 0 without it."),
@@ -1191,7 +1191,7 @@ inline constexpr std::array datagrams_enumerations{&mgmt_class,
                                                    &cm_sidr_status};
 inline constexpr Group datagrams_group{
     .name = "datagrams",
-    .title = "Management datagrams",
+    .title = "MADs",
     .meaning = "Datagrams of subnet management, performance management, subnet administration and "
                "communication management, their attributes and messages.",
     .layouts = datagrams_layouts,

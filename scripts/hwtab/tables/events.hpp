@@ -189,9 +189,9 @@ inline constexpr Field eqe_fields[] = {
     reserved(0x3c, 31, 16),
     bits("signature", 0x3c, 15, 8, "Checksum of the entry, if signatures are enabled."),
     reserved(0x3c, 7, 1),
-    flag("owner", 0x3c, 0, "Parity of the passes over the queue; tells new entries."),
+    flag("owner", 0x3c, 0, "Parity of the passes over the queue: it marks new entries."),
 };
-inline constexpr Layout eqe{"eqe", Kind::event, 0x40, eqe_fields, "Entry of an event queue."};
+inline constexpr Layout eqe{"eqe", Kind::event, 0x40, eqe_fields, "Entry of an event queue.", true};
 
 inline constexpr Field affiliated_event_header_fields[] = {
     reserved(0x0, 31, 16),

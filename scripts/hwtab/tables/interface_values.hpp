@@ -23,7 +23,7 @@ inline constexpr std::array command_status_values{
     Value{"bad_index", 0xa, "An index is outside its table."},
     Value{"no_resources", 0xf, "The device has no object of this kind left."},
     Value{"bad_qp_state", 0x10, "The queue pair is in no state that allows the transition."},
-    Value{"bad_packet", 0x30, "A management datagram is malformed."},
+    Value{"bad_packet", 0x30, "A MAD is malformed."},
     Value{"bad_size_with_outstanding_cqes", 0x40,
           "The new completion queue is too small for the entries that are outstanding."},
     Value{"bad_input_length", 0x50, "The input is too short or too long for the command."},
@@ -93,6 +93,16 @@ inline constexpr Enumeration nic_interface_supported{
     "nic_interface_supported", nic_interface_supported_values,
     "Interface modes that the device can enter.", true};
 
+inline constexpr std::array timer_offset_values{
+    Value{"internal_h", 0x1000, "Free-running timer in ticks of the device, bits 63 to 32."},
+    Value{"internal_l", 0x1004, "Free-running timer, bits 31 to 0."},
+    Value{"real_time_h", 0x1040, "Clock of the device, seconds."},
+    Value{"real_time_l", 0x1044, "Clock of the device, nanoseconds."},
+};
+inline constexpr Enumeration timer_offset{
+    "timer_offset", timer_offset_values,
+    "Where in the initialization segment the timers are, in bytes; its layout has no names there."};
+
 inline constexpr std::array health_syndrome_values{
     Value{"fw_internal_err", 0x1, "The firmware ran into a fault of its own."},
     Value{"dead_irisc", 0x7, "An internal processor no longer responds."},
@@ -112,7 +122,7 @@ inline constexpr Enumeration health_syndrome{"health_syndrome", health_syndrome_
 
 inline constexpr std::array health_severity_values{
     Value{"emergency", 0, "The system cannot be used."},
-    Value{"alert", 1, "Somebody has to act at once."},
+    Value{"alert", 1, "Action is needed at once."},
     Value{"critical", 2, "The fault is critical."},
     Value{"error", 3, "An operation failed."},
     Value{"warning", 4, "Something may go wrong."},
@@ -186,7 +196,7 @@ inline constexpr std::array hca_cap_type_values{
     Value{"eswitch", 0x9, "E-switch."},
     Value{"qos", 0xc, "Quality of service."},
     Value{"debug", 0xd, "Debugging."},
-    Value{"device_memory", 0xf, "Memory on the device."},
+    Value{"device_memory", 0xf, "MEMIC."},
     Value{"tls", 0x11, "TLS offload."},
     Value{"vdpa_emulation", 0x13, "Emulation of virtio devices."},
     Value{"device_event", 0x14, "Event types open to user contexts."},
@@ -217,8 +227,8 @@ inline constexpr std::array query_hca_cap_op_mod_values{
     Value{"atomic_current", 0x7, "Atomic operations: what is configured."},
     Value{"roce_maximum", 0x8, "RoCE: what the device can do."},
     Value{"roce_current", 0x9, "RoCE: what is configured."},
-    Value{"device_memory_maximum", 0x1e, "Memory on the device: what the device can do."},
-    Value{"device_memory_current", 0x1f, "Memory on the device: what is configured."},
+    Value{"device_memory_maximum", 0x1e, "MEMIC: what the device can do."},
+    Value{"device_memory_current", 0x1f, "MEMIC: what is configured."},
     Value{"device_event_maximum", 0x28,
           "Event types open to user contexts: what the device can do."},
     Value{"device_event_current", 0x29, "Event types open to user contexts: what is configured."},

@@ -80,7 +80,7 @@ inline constexpr std::array qp_state_values{
     Value{"rtr", 0x2, "Ready to receive."},
     Value{"rts", 0x3, "Ready to send and to receive."},
     Value{"sqer", 0x4, "The send queue stopped with an error, the receive queue works."},
-    Value{"sqd", 0x5, "The send queue is drained and stands still."},
+    Value{"sqd", 0x5, "The send queue is drained, and no WQE is started."},
     Value{"err", 0x6, "Error: outstanding and new work requests are flushed."},
     Value{"sq_draining", 0x7, "The send queue finishes what it has begun, then it is drained."},
     Value{"suspended", 0x9, "The queue pair is suspended by the device."},
@@ -96,7 +96,7 @@ inline constexpr std::array qp_service_type_values{
     Value{"dci", 0x5, "Initiator of dynamically connected transport."},
     Value{"dct", 0x6, "Target of dynamically connected transport."},
     Value{"qp0", 0x7, "Queue pair 0, for subnet management."},
-    Value{"qp1", 0x8, "Queue pair 1, for general services."},
+    Value{"qp1", 0x8, "QP 1, for GSI."},
     Value{"raw_ethertype", 0x9, "Raw Ethernet frames."},
     Value{"raw_ipv6", 0xa, "Raw IPv6 datagrams."},
     Value{"sniffer", 0xb, "Copies of the port's traffic."},
@@ -246,7 +246,7 @@ inline constexpr std::array mkey_access_mode_values{
     Value{"klms", 0x2, "A list of ranges of other memory keys, each with its own length."},
     Value{"ksm", 0x3, "A list of ranges of other memory keys, all of one length."},
     Value{"sw_icm", 0x4, "Device memory for tables that software manages."},
-    Value{"memic", 0x5, "Memory on the device for the use of programs."},
+    Value{"memic", 0x5, "MEMIC for user space."},
     Value{"crossing", 0x6, "A memory key of another virtual HCA."},
 };
 inline constexpr Enumeration mkey_access_mode{
@@ -395,7 +395,7 @@ inline constexpr std::array event_type_values{
     Value{"wq_catas_error", 0x5, "A work queue stopped because of a local error."},
     Value{"path_mig_failed", 0x7, "The alternate path was refused."},
     Value{"internal_error", 0x8, "The device failed."},
-    Value{"port_change", 0x9, "A property of a port changed; the sub-type tells which."},
+    Value{"port_change", 0x9, "A property of a port changed; the sub-type says which."},
     Value{"cmd", 0xa, "Commands are complete."},
     Value{"page_request", 0xb, "The firmware wants pages or returns pages."},
     Value{"page_fault", 0xc, "An access met a page that is not present."},
@@ -444,7 +444,7 @@ inline constexpr Enumeration port_change_subtype{
 inline constexpr std::array page_fault_subtype_values{
     Value{"wqe", 0x0, "A work request or its data met the fault."},
     Value{"rdma", 0x1, "An RDMA operation from the peer met the fault."},
-    Value{"memory", 0x2, "The fault is told by memory key and address."},
+    Value{"memory", 0x2, "The fault is reported by mkey and address."},
 };
 inline constexpr Enumeration page_fault_subtype{
     "page_fault_subtype", page_fault_subtype_values,

@@ -613,18 +613,24 @@ inline constexpr std::array qp_doorbell_record_fields{
     reserved(0x4, 31, 16),
     bits("send_counter", 0x4, 15, 0, "Send entries posted so far, in units of 64 bytes."),
 };
-inline constexpr Layout qp_doorbell_record{"qp_doorbell_record", Kind::work_queue, 0x8,
+inline constexpr Layout qp_doorbell_record{"qp_doorbell_record",
+                                           Kind::work_queue,
+                                           0x8,
                                            qp_doorbell_record_fields,
-                                           "Doorbell record of a queue pair."};
+                                           "Doorbell record of a queue pair.",
+                                           true};
 
 inline constexpr std::array srq_doorbell_record_fields{
     reserved(0x0, 31, 16),
     bits("receive_counter", 0x0, 15, 0, "Receive entries posted so far."),
     reserved_bytes(0x4, 0x4),
 };
-inline constexpr Layout srq_doorbell_record{"srq_doorbell_record", Kind::work_queue, 0x8,
+inline constexpr Layout srq_doorbell_record{"srq_doorbell_record",
+                                            Kind::work_queue,
+                                            0x8,
                                             srq_doorbell_record_fields,
-                                            "Doorbell record of a shared receive queue or RMP."};
+                                            "Doorbell record of a shared receive queue or RMP.",
+                                            true};
 
 inline constexpr std::array cq_doorbell_record_fields{
     reserved(0x0, 31, 24),
@@ -635,9 +641,12 @@ inline constexpr std::array cq_doorbell_record_fields{
     bits("arm_command", 0x4, 24, 24, "Which CQE raises the event.", &cq_arm_command),
     bits("arm_consumer_index", 0x4, 23, 0, "CQEs consumed when the CQ was armed."),
 };
-inline constexpr Layout cq_doorbell_record{"cq_doorbell_record", Kind::work_queue, 0x8,
+inline constexpr Layout cq_doorbell_record{"cq_doorbell_record",
+                                           Kind::work_queue,
+                                           0x8,
                                            cq_doorbell_record_fields,
-                                           "Doorbell record of a completion queue."};
+                                           "Doorbell record of a completion queue.",
+                                           true};
 
 // Doorbells, in a UAR page.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Three ways to fill the control segment of a work queue entry. Their machine code is compared, so
- * that nobody has a reason to avoid the generated accessors where every instruction counts.
+ * Three ways to fill the control segment of a WQE. Their machine code is compared, so
+ * that the generated accessors are as good as any other where every instruction counts.
  */
 #include <linux/module.h>
 
