@@ -34,7 +34,7 @@ namespace {
 
 using namespace cxemu;
 
-/// SIGTERM and SIGINT end the loop, SIGUSR1 asks for statistics. They must be blocked before
+/// SIGTERM and SIGINT stop the loop, SIGUSR1 requests statistics. They must be blocked before
 /// threads start.
 class Signals {
 public:
@@ -68,7 +68,7 @@ private:
     FdWatch watch_;
 };
 
-/// Everything that lives as long as the program serves.
+/// All objects that live as long as the event loop runs.
 class Service {
 public:
     explicit Service(const program::Options& options)
@@ -79,7 +79,7 @@ public:
         faults_.set_device_handler([this](std::string_view device, const auto& fault) {
             for (const auto& adapter : adapters_) {
                 if (device.empty() || adapter->name() == device)
-                    program::strike(*adapter, fault);
+                    program::inject(*adapter, fault);
             }
         });
     }

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::hours;
 
-/// No watch has this number; it stands for the wake-up timer.
+/// Reserved watch number of the wake-up timer.
 constexpr std::uint64_t wakeup_id = 0;
 
 /// Longer delays are cut to this, so that "now + delay" cannot overflow.
@@ -32,7 +32,7 @@ std::uint32_t epoll_events(Readiness interest) {
            (interest.writable ? std::uint32_t{EPOLLOUT} : 0U);
 }
 
-/// Runs a handler; what it throws ends here.
+/// Runs a handler; catches and logs its exceptions.
 template <typename Call>
 void guarded(Call&& call) {
     try {
@@ -52,7 +52,7 @@ struct EventLoop::TimerState {
     std::function<void()> handler;
     Duration period{}; ///< zero: fires once
     TimePoint deadline;
-    std::uint64_t start = 0; ///< number of the start; 0 while stopped
+    std::uint64_t start = 0; ///< number of the start; 0: stopped
 };
 
 EventLoop::EventLoop(std::function<TimePoint()> clock)
@@ -81,7 +81,7 @@ void EventLoop::defer(std::function<void()> call) {
     deferred_.push_back(std::move(call));
 }
 
-/// When to stop waiting for events, if waiting begins at \p start; TimePoint::max() for never.
+/// When to stop waiting for events, if waiting begins at \p start; TimePoint::max(): never.
 EventLoop::TimePoint EventLoop::end_of_wait(TimePoint start, Duration max_wait) const {
     if (!deferred_.empty())
         return start;
@@ -89,7 +89,7 @@ EventLoop::TimePoint EventLoop::end_of_wait(TimePoint start, Duration max_wait) 
     return timers_.empty() ? end : std::min(end, std::get<TimePoint>(*timers_.begin()));
 }
 
-/// \param delay zero switches the timer off
+/// \param delay zero disarms the timer
 void EventLoop::set_wakeup(Duration delay) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay);
     const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(delay - seconds);
@@ -115,7 +115,7 @@ void EventLoop::wait_for_events(Duration max_wait) {
     for (int i = 0; i < count; ++i) {
         const auto& event = events.at(static_cast<std::size_t>(i));
         if (event.data.u64 == wakeup_id) {
-            set_wakeup(Duration::zero()); // also takes the expiry back
+            set_wakeup(Duration::zero()); // also clears a pending expiry
             wakeup_at_ = TimePoint::max();
         } else {
             dispatch(event.data.u64, event.events);
@@ -150,14 +150,14 @@ void EventLoop::cancel(TimerState& timer) {
 }
 
 void EventLoop::run_due_timers() {
-    // All that are due now are taken out first: a handler that starts its timer anew with no delay
-    // must not keep the loop here.
+    // All due timers are removed first: a handler that restarts its timer without delay must not
+    // block the loop.
     const auto end = timers_.upper_bound({now(), UINT64_MAX, nullptr});
     const std::vector<TimerEntry> due(timers_.begin(), end);
     timers_.erase(timers_.begin(), end);
     for (const auto& [deadline, start, timer] : due) {
         if (timer->start != start)
-            continue; // stopped or started anew by a handler before it
+            continue; // stopped or restarted by an earlier handler
         timer->start = 0;
         if (timer->period > Duration::zero())
             schedule(timer, timer->period);

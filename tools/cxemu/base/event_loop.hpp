@@ -2,9 +2,9 @@
 /// \file
 /// The event loop of the process: file descriptors, timers, deferred calls.
 ///
-/// Everything in cxemu runs in the thread that calls EventLoop::run(). Handlers must not block: a
-/// late answer makes QEMU give up on the device for good. A handler that throws is logged and
-/// forgotten; it does not end the loop.
+/// Everything in cxemu runs in the thread that calls EventLoop::run(). Handlers must not block:
+/// after a late reply QEMU treats the device as failed for good. An exception of a handler is
+/// logged and does not end the loop.
 #pragma once
 
 #include "base/unique_fd.hpp"
@@ -30,8 +30,8 @@ public:
     using TimePoint = Clock::time_point;
     using Duration = Clock::duration;
 
-    /// \param clock where now() and the timers take the time from. A unit test passes its own
-    ///              clock, moves it, and calls turn().
+    /// \param clock source of now() and the timers. A unit test passes its own clock, advances it,
+    /// and calls turn().
     explicit EventLoop(std::function<TimePoint()> clock = Clock::now);
     ~EventLoop();
     EventLoop(const EventLoop&) = delete;
@@ -43,12 +43,12 @@ public:
     /// Makes run() return after the current turn. Callable from a handler.
     void stop() { stopped_ = true; }
 
-    /// One round: waits up to \p max_wait for something to happen (zero: only looks), then runs
-    /// ready descriptors, timers that are due and deferred calls.
+    /// One iteration: waits up to \p max_wait for events (zero: only polls), then runs ready
+    /// descriptors, due timers and deferred calls.
     void turn(Duration max_wait);
 
-    /// Runs \p call once, after the handlers of the current turn. This is the way to destroy an
-    /// object from within its own handler.
+    /// Runs \p call once, after the handlers of the current turn. Use it to destroy an object from
+    /// within its own handler.
     void defer(std::function<void()> call);
 
     [[nodiscard]] TimePoint now() const { return clock_(); }
@@ -72,24 +72,24 @@ private:
 
     std::function<TimePoint()> clock_;
     UniqueFd epoll_;
-    UniqueFd wakeup_;                        ///< timerfd: finer than the milliseconds of epoll_wait
-    TimePoint wakeup_at_ = TimePoint::max(); ///< what wakeup_ is set to; max: off
+    UniqueFd wakeup_; ///< timerfd: finer resolution than the milliseconds of epoll_wait
+    TimePoint wakeup_at_ = TimePoint::max(); ///< deadline of wakeup_; max: disarmed
     std::unordered_map<std::uint64_t, std::shared_ptr<WatchState>> watches_;
-    std::set<TimerEntry> timers_; ///< by deadline, then by the order in which they were started
+    std::set<TimerEntry> timers_; ///< by deadline, then by order of start
     std::vector<std::function<void()>> deferred_;
     std::uint64_t next_id_ = 1;
     bool stopped_ = false;
 };
 
-/// What a descriptor is watched for, and what it turned out to be ready for.
+/// Events to watch for, or events that occurred.
 struct Readiness {
     bool readable = false;
     bool writable = false;
-    bool hung_up = false; ///< only reported, never asked for: peer gone or descriptor in error
+    bool hung_up = false; ///< output only: peer closed or descriptor in error
 };
 
-/// Calls a handler whenever a descriptor is ready (level-triggered), as long as it lives.
-/// May be destroyed from its own handler. The descriptor must outlive the watch.
+/// Calls a handler whenever a descriptor is ready (level-triggered). May be destroyed from its own
+/// handler. The descriptor must outlive the watch.
 class FdWatch {
 public:
     using Handler = std::function<void(Readiness)>;
@@ -99,7 +99,7 @@ public:
     FdWatch(const FdWatch&) = delete;
     FdWatch& operator=(const FdWatch&) = delete;
 
-    /// Changes what is watched for; hang-ups are reported in any case.
+    /// Changes the watched events; hang-ups are always reported.
     void set_interest(Readiness interest);
 
 private:
@@ -109,8 +109,8 @@ private:
     std::uint64_t id_;
 };
 
-/// Calls a handler after a time, once or again and again. May be destroyed, stopped or started anew
-/// from its own handler. Thousands of them are cheap (one ordered set, one timerfd).
+/// Calls a handler after a delay, once or periodically. May be destroyed, stopped or restarted from
+/// its own handler. Thousands of timers are cheap (one ordered set, one timerfd).
 class Timer {
 public:
     Timer(EventLoop& loop, std::function<void()> handler);
@@ -118,11 +118,11 @@ public:
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
 
-    /// Runs the handler once, \p delay from now; a running timer is started anew.
+    /// Runs the handler once, \p delay from now; a running timer is restarted.
     void start(EventLoop::Duration delay);
 
-    /// Runs the handler every \p period (greater than zero), first one period from now. Periods
-    /// that were missed are not made up for.
+    /// Runs the handler every \p period (greater than zero), first one period from now. Missed
+    /// periods are skipped.
     void start_periodic(EventLoop::Duration period);
 
     void stop();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Logging: one logger for each device, all writing to the same place.
+/// Logging: one logger per device, all writing to the same sink.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace cxemu {
 
 using Log = std::shared_ptr<spdlog::logger>;
 
-/// Directs all loggers made from now on to standard error, or to \p file where one is given.
+/// Directs all loggers created from now on to standard error, or to \p file if given.
 /// \return an error text when the file cannot be opened
 std::expected<void, std::string>
 configure_logging(spdlog::level::level_enum level,
@@ -25,11 +25,11 @@ configure_logging(spdlog::level::level_enum level,
 /// A logger whose lines are prefixed with \p name ("hca0").
 Log make_log(std::string name);
 
-/// A logger that drops everything, for tests.
+/// A logger that discards everything, for tests.
 Log make_silent_log();
 
-/// Lets the first few of a kind of line through in each second and counts the others. For lines
-/// that a guest can cause as often as it likes.
+/// Rate limiter: passes the first few lines of a kind per second and counts the others. For lines
+/// that a guest can cause at any rate.
 class LogLimiter {
 public:
     using Clock = std::chrono::steady_clock;
@@ -39,7 +39,7 @@ public:
     /// \return true when the line should be written
     bool allow(Clock::time_point now = Clock::now());
 
-    /// Lines that allow() refused since this was last called.
+    /// Lines suppressed since the last call.
     std::uint64_t take_suppressed();
 
 private:

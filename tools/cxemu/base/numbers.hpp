@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Numbers as users write them.
+/// Numbers in user input.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace cxemu {
 
-/// A whole text that is a decimal number, or a hexadecimal one with 0x in front.
-/// \return nothing when it is something else, or beyond 64 bits
+/// Parses a complete decimal number, or a hexadecimal one with prefix 0x.
+/// \return nothing for other texts, or beyond 64 bits
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-/// 1 to \p digits hexadecimal digits, with or without 0x in front. \return nothing for other texts
+/// 1 to \p digits hexadecimal digits, with optional prefix 0x. \return nothing for other texts
 std::optional<std::uint64_t> parse_hexadecimal(std::string_view text, std::size_t digits);
 
 } // namespace cxemu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A file descriptor that closes itself.
+/// A file descriptor with ownership.
 #pragma once
 
 #include <unistd.h>
@@ -25,10 +25,10 @@ public:
     [[nodiscard]] int get() const { return fd_; }
     [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
 
-    /// Gives the descriptor away; the caller closes it.
+    /// Releases the descriptor to the caller, which must close it.
     [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
-    /// Closes the descriptor held so far and takes \p fd instead.
+    /// Closes the owned descriptor and takes ownership of \p fd.
     void reset(int fd = -1) {
         const int old = std::exchange(fd_, fd);
         if (old >= 0 && old != fd)

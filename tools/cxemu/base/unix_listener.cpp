@@ -17,7 +17,7 @@ UniqueFd make_socket() {
     return UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-/// True when \p path is a socket file whose server is gone.
+/// True when \p path is a socket file without a listening server.
 bool is_stale(const std::filesystem::path& path, const sockaddr_un& address) {
     std::error_code ignored;
     if (!std::filesystem::is_socket(path, ignored))
@@ -43,7 +43,7 @@ std::expected<UniqueFd, std::string> listen_on_socket(const std::filesystem::pat
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (name.empty() || name.size() >= sizeof(address.sun_path))
-        return refused(fmt::format("the path has {} characters, possible are 1..{}", name.size(),
+        return refused(fmt::format("path length {} out of range [1, {}]", name.size(),
                                    sizeof(address.sun_path) - 1));
     std::ranges::copy(name, std::begin(address.sun_path));
     UniqueFd listener = make_socket();
@@ -52,7 +52,7 @@ std::expected<UniqueFd, std::string> listen_on_socket(const std::filesystem::pat
     bool bound = bind_to(listener, address);
     if (!bound && errno == EADDRINUSE) {
         if (!is_stale(path, address))
-            return refused("the path exists and is not a socket that a server has left behind");
+            return refused("the path exists and is no stale socket");
         std::error_code ignored;
         std::filesystem::remove(path, ignored);
         bound = bind_to(listener, address);

@@ -11,8 +11,8 @@
 
 namespace cxemu {
 
-/// Listens on \p path, without blocking. A socket file that nobody listens on any more is replaced.
-/// \param backlog connections that may wait to be accepted
+/// Listens on \p path, non-blocking. A socket file without a listener is replaced.
+/// \param backlog maximum number of pending connections
 /// \return an error text that names the path and the cause
 std::expected<UniqueFd, std::string> listen_on_socket(const std::filesystem::path& path,
                                                       int backlog);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Files that are replaced as a whole.
+/// Atomic replacement of files.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,7 @@
 
 namespace cxemu {
 
-/// Writes \p text to \p file: a reader sees the old content or the new one, never a part.
+/// Writes \p text to \p file: a reader sees the old contents or the new ones, never a part.
 /// \return an error text that names the file and the cause
 std::expected<void, std::string> write_file(const std::filesystem::path& file,
                                             std::string_view text);

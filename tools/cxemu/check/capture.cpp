@@ -15,8 +15,8 @@ namespace {
 
 constexpr int longest_packet = 8192; ///< bytes; more than any InfiniBand packet has
 constexpr std::size_t buffer_size = std::size_t{1} << 20U;
-constexpr std::size_t file_header = 24;        ///< bytes that libpcap begins a file with
-constexpr std::size_t file_record_header = 16; ///< bytes that libpcap writes in front of a record
+constexpr std::size_t file_header = 24;        ///< bytes of the libpcap file header
+constexpr std::size_t file_record_header = 16; ///< bytes of the libpcap header of a record
 constexpr std::byte infiniband_record{21};
 constexpr std::byte variable_length{0x04};
 
@@ -40,8 +40,8 @@ struct TimeOfDay {
     }
 };
 
-/// Time (little-endian), type, flags, length of the record, lost packets, length of the packet on
-/// the wire.
+/// Layout: time (little-endian), type, flags, record length, lost packets, wire length of the
+/// packet.
 void make_record_header(std::span<std::byte, record_header_size> header, const TimeOfDay& time,
                         std::size_t kept_size, std::size_t packet_size) {
     std::ranges::fill(header, std::byte{0});
@@ -79,9 +79,9 @@ std::expected<void, std::string> PacketCapture::start() {
     std::unique_ptr<std::FILE, CloseStream> stream(std::fopen(path_.c_str(), "wb"));
     if (!stream)
         return std::unexpected(std::strerror(errno));
-    // The stream must not send a part of a packet because its buffer is full.
+    // A full stream buffer must not write a part of a packet to the file.
     std::setvbuf(stream.get(), buffer_.data(), _IOFBF, buffer_.size());
-    // It closes the stream, also where it fails.
+    // pcap_dump_fopen() closes the stream, also when it fails.
     // NOLINTNEXTLINE(clang-analyzer-unix.Stream): the analyzer doesn't know that
     dumper_.reset(pcap_dump_fopen(handle_.get(), stream.release()));
     if (!dumper_)
@@ -108,7 +108,7 @@ void PacketCapture::write(std::span<const std::byte> packet) {
     make_record_header(std::span(record_).first<record_header_size>(), time, kept.size(),
                        packet.size());
     record_.insert(record_.end(), kept.begin(), kept.end());
-    // In a file of nanosecond precision libpcap takes tv_usec for nanoseconds.
+    // libpcap takes tv_usec for nanoseconds in a file of nanosecond precision.
     const pcap_pkthdr header{.ts = {.tv_sec = time.seconds, .tv_usec = time.nanoseconds},
                              .caplen = static_cast<bpf_u_int32>(record_.size()),
                              .len = static_cast<bpf_u_int32>(record_header_size + packet.size())};
@@ -125,7 +125,7 @@ void PacketCapture::end_at_limit() {
     flush();
     if (!dumper_)
         return;
-    log_->info("the packet capture {} ends after {} packets: it may have {} bytes", path_.string(),
+    log_->info("the packet capture {} ends after {} packets: size limit {} bytes", path_.string(),
                packets_, limits_.file);
     dumper_.reset();
 }

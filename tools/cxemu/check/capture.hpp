@@ -2,9 +2,9 @@
 /// \file
 /// The packet capture: a pcap file that Wireshark dissects as InfiniBand.
 ///
-/// libpcap has a link type for bare InfiniBand packets (247), but Wireshark (4.4) refuses it. What
-/// it dissects are records of the Extensible Record Format, link type 197, of the type InfiniBand:
-/// 16 bytes in front of each packet that say when it came and how long it is.
+/// libpcap has a link type for bare InfiniBand packets (247), but Wireshark (4.4) refuses it. It
+/// dissects records of the Extensible Record Format, link type 197, of type InfiniBand: 16 bytes in
+/// front of each packet hold its arrival time and length.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -28,13 +28,12 @@ namespace cxemu::check {
 /// Bytes of the record header in front of each packet.
 inline constexpr std::size_t record_header_size = 16;
 
-/// Writes packets, first byte of the local route header to last byte of the variant CRC unless they
-/// are cut, with the time of day in nanoseconds. The file ends behind a complete packet whenever
-/// the process is not just writing, so that it can be read while the process runs and after it was
-/// killed.
+/// Writes packets, from the first byte of the LRH to the last byte of the VCRC unless truncated,
+/// with the time of day in nanoseconds. Outside of write() the file ends behind a complete packet,
+/// so it can be read while the process runs and after it was killed.
 class PacketCapture {
 public:
-    /// What is written reaches the file at the latest after this time.
+    /// Written packets reach the file within this time.
     static constexpr auto flush_delay = std::chrono::milliseconds(50);
 
     /// Captures to \p file, which is emptied first.
@@ -46,12 +45,11 @@ public:
     PacketCapture(const PacketCapture&) = delete;
     PacketCapture& operator=(const PacketCapture&) = delete;
 
-    /// Adds a packet, with the present time. Where it would make the file longer than its limit
-    /// the capture ends before it.
+    /// Adds a packet with the present time. The capture ends before the packet that would exceed
+    /// the file size limit.
     void write(std::span<const std::byte> packet);
 
-    /// Sends what is buffered to the file. A file that can't be written any more is reported once,
-    /// and the capture ends.
+    /// Writes the buffered packets to the file. A write error is logged once and ends the capture.
     void flush();
 
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
@@ -76,9 +74,9 @@ private:
     std::filesystem::path path_;
     Log log_;
     CaptureLimits limits_;
-    std::uint64_t size_ = 0;   ///< bytes of the file, with those that are buffered
+    std::uint64_t size_ = 0;   ///< bytes of the file, including buffered ones
     std::vector<char> buffer_; ///< of the stream; must outlive the dumper
-    std::size_t buffered_ = 0; ///< bytes that have not been sent to the file
+    std::size_t buffered_ = 0; ///< bytes not yet written to the file
     std::vector<std::byte> record_;
     std::unique_ptr<pcap_t, CloseHandle> handle_;
     std::unique_ptr<pcap_dumper_t, CloseDumper> dumper_; ///< empty once the capture has ended

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// How much a packet capture may become.
+/// Size limits of a packet capture.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cxemu::check {
 
-/// What a capture keeps of the traffic; everything unless said otherwise.
+/// Limits of a capture; unlimited by default.
 struct CaptureLimits {
     std::size_t packet = std::numeric_limits<std::size_t>::max();   ///< bytes of each packet
     std::uint64_t file = std::numeric_limits<std::uint64_t>::max(); ///< bytes of the file

@@ -12,7 +12,7 @@ namespace cxemu::check {
 
 namespace {
 
-/// One `[[allow]]` table. \return the allowance, or what is wrong with it
+/// Parses one `[[allow]]` table. \return the allowance, or an error text
 std::expected<Allowance, std::string> parse_allowance(const toml::node& node) {
     const toml::table* table = node.as_table();
     if (table == nullptr)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The strict checker: counts and names what the driver does against the rules of the interface.
+/// The strict checker: counts and names violations of the interface rules by the driver.
 ///
-/// The checker never changes what the device does. A violation is reported once by the room that
-/// sees it; the checker decides by the allow-list whether it counts against the driver.
+/// The checker never changes the behaviour of the device. The directory that detects a violation
+/// reports it once; the checker decides by the allow-list whether it counts against the driver.
 #pragma once
 
 #include "base/log.hpp"
@@ -23,10 +23,11 @@ namespace cxemu::check {
 
 /// A violation that is known and accepted.
 struct Allowance {
-    std::string rule;                       ///< name of the rule
-    std::string detail;                     ///< text that the detail must contain; empty: any
-    std::string reason;                     ///< why it is accepted; never empty
-    std::optional<std::uint64_t> most = {}; ///< how many it covers; empty: any number
+    std::string rule;   ///< name of the rule
+    std::string detail; ///< text that the detail must contain; empty: any
+    std::string reason; ///< why it is accepted; never empty
+    std::optional<std::uint64_t> most =
+        {}; ///< maximum number of violations it covers; empty: unlimited
     std::uint64_t used = 0;
 
     [[nodiscard]] bool covers(const Rule& violated, std::string_view what) const {
@@ -34,7 +35,7 @@ struct Allowance {
     }
 };
 
-/// What has been seen of one rule.
+/// Violations of one rule.
 struct ViolationCount {
     std::string_view meaning;
     std::uint64_t counted = 0;         ///< against the driver
@@ -51,12 +52,12 @@ public:
     Checker(const Checker&) = delete;
     Checker& operator=(const Checker&) = delete;
 
-    /// Counts a violation of \p rule. \param device which HCA saw it ("hca0")
-    /// \param detail what exactly happened: names, numbers, values; one line
+    /// Counts a violation of \p rule. \param device HCA that saw it ("hca0")
+    /// \param detail names, numbers and values of the violation; one line
     void report(const Rule& rule, std::string_view device, std::string_view detail);
 
-    /// Reads an allow-list: a TOML file with tables `[[allow]]` of `rule`, `reason` and, if only
-    /// some cases are meant, `detail`.
+    /// Reads an allow-list: a TOML file with tables `[[allow]]` of `rule`, `reason` and optionally
+    /// `detail`.
     /// \return an error text that names the file, the entry and the cause
     std::expected<void, std::string> read_allow_list(const std::filesystem::path& file);
 
@@ -74,7 +75,7 @@ public:
     /// One line for each rule that counted: "name: how often: meaning: first example".
     [[nodiscard]] std::string to_text() const;
 
-    /// Writes to_text() to \p file, replacing it as a whole; without violations it is empty.
+    /// Writes to_text() to \p file, replacing it atomically; without violations it is empty.
     /// \return an error text that names the file and the cause
     [[nodiscard]] std::expected<void, std::string>
     write_report(const std::filesystem::path& file) const;

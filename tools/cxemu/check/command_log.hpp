@@ -17,7 +17,7 @@
 
 namespace cxemu::check {
 
-/// What the log says about one command.
+/// One command as the log prints it.
 struct LoggedCommand {
     std::string_view device;       ///< "hca0"
     const hwtab::Command* command; ///< nullptr: no table describes the opcode
@@ -41,7 +41,7 @@ public:
     /// Adds a line of free text ("hca0 reset (function level)").
     void note(std::string_view text);
 
-    /// Sends what is buffered to the file.
+    /// Flushes the stream to the file.
     void flush() { stream_.flush(); }
 
 private:
@@ -51,10 +51,10 @@ private:
     std::uint64_t lines_ = 0;
 };
 
-/// The log's line for a command, without the number in front.
+/// The log line of a command, without its number.
 std::string format_command(const LoggedCommand& logged);
 
-/// Which capability page the commands of \p opcode and \p op_mod carry; for walks.
+/// The capability page that commands of \p opcode and \p op_mod carry; for layout walks.
 const hwtab::Layout* choose_by_op_mod(const hwtab::Field& field, std::uint16_t opcode,
                                       std::uint16_t op_mod);
 

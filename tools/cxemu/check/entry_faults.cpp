@@ -11,7 +11,7 @@ namespace cxemu::check {
 
 namespace {
 
-/// An entry that is nothing but noise, except that its type is one that no table names.
+/// Random bytes with a type that no table names.
 QueueEntry unknown_entry(EntryKind kind, SeededRandom& random) {
     constexpr std::uint8_t no_such_event = 0xfe;
     constexpr std::uint8_t no_such_completion = 0x9;
@@ -26,15 +26,16 @@ QueueEntry unknown_entry(EntryKind kind, SeededRandom& random) {
 
 } // namespace
 
-std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry, const EntryFault& fault) {
+std::vector<QueueEntry> corrupt_entry(EntryKind kind, const QueueEntry& entry,
+                                      const EntryFault& fault) {
     SeededRandom random(fault.seed);
     std::vector<QueueEntry> entries;
     if (!fault.drop) {
-        QueueEntry& spoilt = entries.emplace_back(entry);
+        QueueEntry& corrupted = entries.emplace_back(entry);
         if (fault.random)
-            random.fill(spoilt);
-        for (const EntryFault::Lie& lie : fault.lies)
-            hwtab::write_bits(spoilt.data(), lie.offset, lie.width, lie.value);
+            random.fill(corrupted);
+        for (const EntryFault::ForgedField& field : fault.forged_fields)
+            hwtab::write_bits(corrupted.data(), field.offset, field.width, field.value);
     }
     switch (fault.companion) {
     case EntryFault::Companion::none:

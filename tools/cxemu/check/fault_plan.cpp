@@ -16,9 +16,9 @@ namespace {
 constexpr std::string_view seed_word = "seed";
 constexpr std::string_view random_device_word = "random-device";
 
-/// A device that lies in whatever it says: of a share of its commands the output is random, header
-/// or not, or the length, token or delivery status is wrong; events are random, and some come that
-/// nothing caused. It answers every command: who fuzzes a driver doesn't want to wait for it.
+/// A device whose outputs, CQEs and EQEs are random: of a share of its commands the output (with or
+/// without header), length, token or delivery status is wrong; EQEs are random, and some have no
+/// cause. Every command completes: a fuzzer must not wait for timeouts.
 constexpr std::array random_device_rules{
     "command * garbage",
     "command * garbage=all",
@@ -34,7 +34,7 @@ constexpr std::array random_device_rules{
     "cqe extra",
 };
 
-/// What rules of \p name have to say about a word; the rest of the line otherwise.
+/// \return the rest of \p line if its first word is \p name
 std::optional<std::string_view> after_word(std::string_view line, std::string_view name) {
     if (!line.starts_with(name))
         return {};
@@ -72,11 +72,11 @@ void override_with(std::optional<T>& value, const std::optional<T>& other) {
         value = other;
 }
 
-/// Several rules may strike the same command: all of it happens.
+/// Several rules may inject faults into the same command: they add up.
 void merge(CommandFault& fault, const CommandFault& other) {
-    fault.no_answer |= other.no_answer;
-    fault.lost_answer |= other.lost_answer;
-    fault.no_event |= other.no_event;
+    fault.hang |= other.hang;
+    fault.drop_completion |= other.drop_completion;
+    fault.drop_eqe |= other.drop_eqe;
     override_with(fault.status, other.status);
     fault.syndrome = other.status ? other.syndrome : fault.syndrome;
     fault.delay = std::max(fault.delay, other.delay);
@@ -98,12 +98,13 @@ void merge(EntryFault& fault, const EntryFault& other) {
     if (other.companion != EntryFault::Companion::none)
         fault.companion = other.companion;
     fault.seed ^= other.seed;
-    fault.lies.insert(fault.lies.end(), other.lies.begin(), other.lies.end());
+    fault.forged_fields.insert(fault.forged_fields.end(), other.forged_fields.begin(),
+                               other.forged_fields.end());
 }
 
 } // namespace
 
-/// A rule, and what it has done so far.
+/// A rule and its counters.
 struct FaultPlan::Rule {
     Rule(FaultRule rule, std::uint64_t seed) : said(std::move(rule)), random(seed) {}
 
@@ -111,26 +112,26 @@ struct FaultPlan::Rule {
         return said.device.empty() || said.device == device;
     }
 
-    /// Counts something that the rule matches. \return whether it is struck
-    bool strikes() {
+    /// Counts a match of the rule. \return true if the fault is injected
+    bool injects() {
         ++matched;
         const FaultTrigger& trigger = said.trigger;
         if (matched < trigger.first || (matched - trigger.first) % trigger.every != 0)
             return false;
-        if (trigger.most && struck >= *trigger.most)
+        if (trigger.most && injected >= *trigger.most)
             return false;
         if (trigger.chance != FaultTrigger::certain &&
             random.below(FaultTrigger::certain) >= trigger.chance)
             return false;
-        ++struck;
+        ++injected;
         return true;
     }
 
     FaultRule said;
     SeededRandom random;
     std::uint64_t matched = 0;
-    std::uint64_t struck = 0;
-    std::unique_ptr<Timer> timer; ///< of a device fault that happens at a time
+    std::uint64_t injected = 0;
+    std::unique_ptr<Timer> timer; ///< of a device fault with a time trigger
 };
 
 FaultPlan::FaultPlan(EventLoop& loop, Log log)
@@ -158,7 +159,7 @@ std::expected<void, std::string> FaultPlan::add(std::string_view line) {
 
 std::expected<void, std::string> FaultPlan::add_rule(std::string_view line) {
     if (rules_.size() >= most_rules)
-        return std::unexpected(fmt::format("there are {} rules, no more are possible", most_rules));
+        return std::unexpected(fmt::format("too many rules (maximum {})", most_rules));
     auto parsed = parse_fault(line);
     if (!parsed)
         return std::unexpected(parsed.error());
@@ -171,7 +172,7 @@ std::expected<void, std::string> FaultPlan::add_rule(std::string_view line) {
     return {};
 }
 
-/// The words, such as a chance and a device, are those of each of its rules.
+/// \p words, such as a chance and a device, are appended to each of its rules.
 std::expected<void, std::string> FaultPlan::add_random_device(std::string_view words) {
     for (const char* rule : random_device_rules) {
         if (auto added = add_rule(fmt::format("{} {}", rule, words)); !added)
@@ -203,7 +204,7 @@ void FaultPlan::clear(std::string_view device) {
     announce_packets();
 }
 
-// --- Questions -----------------------------------------------------------------------------------
+// --- Queries -------------------------------------------------------------------------------------
 
 std::optional<CommandFault> FaultPlan::on_command(std::string_view device, std::uint16_t opcode) {
     std::optional<CommandFault> fault;
@@ -211,19 +212,19 @@ std::optional<CommandFault> FaultPlan::on_command(std::string_view device, std::
         if (!rule->concerns(device))
             continue;
         if (auto* command = std::get_if<CommandRule>(&rule->said.what)) {
-            if (!fits(command->opcode, opcode) || !rule->strikes())
+            if (!fits(command->opcode, opcode) || !rule->injects())
                 continue;
             command->fault.garbage_seed = rule->random.next();
             if (!fault)
                 fault.emplace();
             merge(*fault, command->fault);
         } else if (const auto* whole = std::get_if<DeviceRule>(&rule->said.what)) {
-            if (!whole->on_command || !fits(whole->opcode, opcode) || !rule->strikes())
+            if (!whole->on_command || !fits(whole->opcode, opcode) || !rule->injects())
                 continue;
             if (!fault)
                 fault.emplace();
-            fault->no_answer |= whole->fault.kind != DeviceFault::Kind::event;
-            strike_device(*rule, device);
+            fault->hang |= whole->fault.kind != DeviceFault::Kind::event;
+            inject_device_fault(*rule, device);
         }
     }
     return fault;
@@ -233,7 +234,7 @@ std::optional<FaultPlan::PacketVerdict> FaultPlan::on_packet(const PacketFacts& 
     for (const auto& rule : rules_) {
         const auto* packet = std::get_if<PacketRule>(&rule->said.what);
         if (packet == nullptr || !rule->concerns(facts.device) || !matches(*packet, facts) ||
-            !rule->strikes())
+            !rule->injects())
             continue;
         return PacketVerdict{packet->fault, packet->delay, rule->random.next()};
     }
@@ -245,7 +246,7 @@ std::optional<EntryFault> FaultPlan::on_entry(std::string_view device, const Ent
     for (const auto& rule : rules_) {
         auto* entry = std::get_if<EntryRule>(&rule->said.what);
         if (entry == nullptr || !rule->concerns(device) || !matches(*entry, facts) ||
-            !rule->strikes())
+            !rule->injects())
             continue;
         entry->fault.seed = rule->random.next();
         if (!fault)
@@ -261,15 +262,15 @@ void FaultPlan::start_timer(Rule& rule) {
     const auto& what = std::get<DeviceRule>(rule.said.what);
     const bool repeated = what.period != EventLoop::Duration::zero();
     rule.timer = std::make_unique<Timer>(loop_, [this, &rule, repeated, period = what.period] {
-        if (rule.strikes())
-            strike_device(rule, rule.said.device);
+        if (rule.injects())
+            inject_device_fault(rule, rule.said.device);
         if (repeated)
             rule.timer->start(period);
     });
     rule.timer->start(what.after != EventLoop::Duration::zero() ? what.after : what.period);
 }
 
-void FaultPlan::strike_device(Rule& rule, std::string_view device) {
+void FaultPlan::inject_device_fault(Rule& rule, std::string_view device) {
     DeviceFault fault = std::get<DeviceRule>(rule.said.what).fault;
     fault.seed = rule.random.next();
     if (limiter_.allow())
@@ -304,7 +305,7 @@ nlohmann::json FaultPlan::to_json() const {
     nlohmann::json rules = nlohmann::json::array();
     for (const auto& rule : rules_)
         rules.push_back(
-            {{"line", rule->said.text}, {"matched", rule->matched}, {"struck", rule->struck}});
+            {{"line", rule->said.text}, {"matched", rule->matched}, {"injected", rule->injected}});
     return {{"seed", seed_}, {"rules", std::move(rules)}};
 }
 

@@ -24,7 +24,7 @@ struct Word {
     std::optional<std::string_view> value;
 };
 
-/// Whether a word means something there; an error text when its value doesn't.
+/// Whether the word was consumed; an error text if its value is invalid.
 using Taken = std::expected<bool, std::string>;
 
 Word split(std::string_view text) {
@@ -97,7 +97,7 @@ Taken take_duration(const Word& word, EventLoop::Duration& target) {
     return refuse(word, "{} takes a time such as 500ms; its unit is ns, us, ms or s", word.name);
 }
 
-/// Lower case, joined by underscores: as the tables have names.
+/// Lower case, joined by underscores: the form of names in the tables.
 std::string as_in_tables(std::string_view text) {
     std::string name(text);
     std::ranges::transform(name, name.begin(), [](unsigned char letter) {
@@ -106,7 +106,7 @@ std::string as_in_tables(std::string_view text) {
     return name;
 }
 
-/// A name, or the beginning of only one name.
+/// A name, or an unambiguous prefix of one.
 template <class Range, class NameOf>
 auto find_name(const Range& range, std::string_view text, NameOf name_of)
     -> const std::ranges::range_value_t<Range>* {
@@ -244,7 +244,7 @@ Taken take_garbage(const Word& word, CommandFault& fault) {
     return true;
 }
 
-/// Without a value the answer claims to be empty.
+/// Without a value the output length is 0.
 Taken take_length(const Word& word, CommandFault& fault) {
     fault.length = 0;
     return word.value
@@ -261,12 +261,12 @@ Taken take_command_word(const Word& word, CommandRule& rule) {
     constexpr std::uint64_t most_of_word = std::numeric_limits<std::uint32_t>::max();
     constexpr std::uint64_t most_of_delivery = 0x7f;
     CommandFault& fault = rule.fault;
-    if (word.name == "no-answer")
-        return take_flag(fault.no_answer);
-    if (word.name == "lost-answer")
-        return take_flag(fault.lost_answer);
-    if (word.name == "no-event")
-        return take_flag(fault.no_event);
+    if (word.name == "hang")
+        return take_flag(fault.hang);
+    if (word.name == "drop-completion")
+        return take_flag(fault.drop_completion);
+    if (word.name == "drop-eqe")
+        return take_flag(fault.drop_eqe);
     if (word.name == "status")
         return take_named(word, hwtab::command_status, 0xff, fault.status);
     if (word.name == "syndrome")
@@ -291,7 +291,7 @@ Taken take_command_word(const Word& word, CommandRule& rule) {
 }
 
 bool does_something(const CommandFault& fault) {
-    return fault.no_answer || fault.lost_answer || fault.no_event || fault.status ||
+    return fault.hang || fault.drop_completion || fault.drop_eqe || fault.status ||
            fault.delay != EventLoop::Duration::zero() ||
            fault.garbage != CommandFault::Garbage::none || fault.length || fault.token ||
            fault.mailbox_token || fault.signature || fault.delivery || !fault.words.empty();
@@ -302,8 +302,8 @@ std::expected<void, std::string> check(const CommandRule& rule) {
         return std::unexpected(std::string("a syndrome needs a status"));
     if (!does_something(rule.fault))
         return std::unexpected(
-            std::string("it says nothing that happens to the command: status=, no-answer, "
-                        "lost-answer, no-event, delay=, garbage, bad-length, token=, "
+            std::string("no fault of the command: status=, hang, "
+                        "drop-completion, drop-eqe, delay=, garbage, bad-length, token=, "
                         "mailbox-token=, signature=, delivery= or word="));
     return {};
 }
@@ -315,7 +315,7 @@ constexpr std::array<std::pair<std::string_view, PacketFault>, 6> packet_faults{
      {"duplicate", PacketFault::duplicate},
      {"reorder", PacketFault::reorder},
      {"corrupt", PacketFault::corrupt},
-     {"forge", PacketFault::forge},
+     {"corrupt-valid-crc", PacketFault::corrupt_valid_crc},
      {"delay", PacketFault::delay}}};
 
 /// Upper three bits of the opcode.
@@ -359,7 +359,7 @@ Taken take_packet_word(const Word& word, PacketRule& rule) {
     return false;
 }
 
-/// The second word says what happens.
+/// The second word is the fault.
 Taken take_packet_fault(const Word& word, PacketRule& rule) {
     for (const auto& [name, fault] : packet_faults) {
         if (word.name != name)
@@ -367,7 +367,9 @@ Taken take_packet_fault(const Word& word, PacketRule& rule) {
         rule.fault = fault;
         return fault == PacketFault::delay ? take_duration(word, rule.delay) : Taken(true);
     }
-    return refuse(word, "a packet fault is drop, duplicate, reorder, corrupt, forge or delay=TIME");
+    return refuse(
+        word,
+        "a packet fault is drop, duplicate, reorder, corrupt, corrupt-valid-crc or delay=TIME");
 }
 
 // --- cqe and eqe ---------------------------------------------------------------------------------
@@ -384,7 +386,7 @@ const hwtab::Field* find_field(EntryKind kind, std::string_view name) {
     return field != nullptr ? field : hwtab::err_cqe.find(name);
 }
 
-Taken take_lie(const Word& word, EntryRule& rule) {
+Taken take_field(const Word& word, EntryRule& rule) {
     const std::string_view text = word.value.value_or("");
     const auto colon = text.find(':');
     const std::string name = as_in_tables(text.substr(0, colon));
@@ -392,10 +394,10 @@ Taken take_lie(const Word& word, EntryRule& rule) {
     const bool has_value = colon != std::string_view::npos;
     const auto value = parse_number(has_value ? text.substr(colon + 1) : std::string_view());
     if (field == nullptr || field->width > 64 || field->is_structured() || field->count != 1)
-        return refuse(word, "lie takes FIELD:VALUE; the entry has no field \"{}\"", name);
+        return refuse(word, "field takes FIELD:VALUE; the entry has no field \"{}\"", name);
     if (!value || (field->width < 64 && (*value >> field->width) != 0))
         return refuse(word, "{} has {} bits", name, field->width);
-    rule.fault.lies.push_back({field->offset, field->width, *value});
+    rule.fault.forged_fields.push_back({field->offset, field->width, *value});
     return true;
 }
 
@@ -406,12 +408,13 @@ Taken take_byte(const Word& word, EntryRule& rule) {
                       "set takes OFFSET:VALUE, an offset of 0 to {:#x} and a value of 0 to "
                       "0xff",
                       owner_at);
-    rule.fault.lies.push_back({static_cast<std::uint32_t>(pair->first) * hwtab::bits_per_byte,
-                               hwtab::bits_per_byte, pair->second});
+    rule.fault.forged_fields.push_back(
+        {static_cast<std::uint32_t>(pair->first) * hwtab::bits_per_byte, hwtab::bits_per_byte,
+         pair->second});
     return true;
 }
 
-/// An entry that follows: the same, random, or of a type that there isn't.
+/// An additional entry: a copy, random, or of an undefined type.
 Taken take_companion(const Word& word, EntryFault& fault) {
     if (word.name == "duplicate")
         fault.companion = EntryFault::Companion::same;
@@ -440,8 +443,8 @@ Taken take_entry_word(const Word& word, EntryRule& rule) {
         return take_flag(rule.fault.drop);
     if (word.name == "random")
         return take_flag(rule.fault.random);
-    if (word.name == "lie")
-        return take_lie(word, rule);
+    if (word.name == "field")
+        return take_field(word, rule);
     if (word.name == "set")
         return take_byte(word, rule);
     return take_companion(word, rule.fault);
@@ -449,11 +452,10 @@ Taken take_entry_word(const Word& word, EntryRule& rule) {
 
 std::expected<void, std::string> check(const EntryRule& rule) {
     const EntryFault& fault = rule.fault;
-    if (!fault.drop && !fault.random && fault.lies.empty() &&
+    if (!fault.drop && !fault.random && fault.forged_fields.empty() &&
         fault.companion == EntryFault::Companion::none)
-        return std::unexpected(
-            std::string("it says nothing that happens to the entry: drop, random, lie=, set=, "
-                        "duplicate, extra or unknown"));
+        return std::unexpected(std::string("no fault of the entry: drop, random, field=, set=, "
+                                           "duplicate, extra or unknown"));
     return {};
 }
 
@@ -507,8 +509,7 @@ std::expected<void, std::string> check(const DeviceRule& rule) {
     const bool timed =
         rule.after != EventLoop::Duration::zero() || rule.period != EventLoop::Duration::zero();
     if (rule.on_command && timed)
-        return std::unexpected(
-            std::string("it happens on a command, or at a time (after=, period=): not both"));
+        return std::unexpected(std::string("on= excludes after= and period="));
     return {};
 }
 
@@ -544,7 +545,7 @@ std::expected<void, std::string> choose_kind(const Word& word, FaultRule& rule) 
     return {};
 }
 
-/// Commands and packets have a second word that must be there. \return how many words were taken
+/// Command and packet rules require a second word. \return the number of words consumed
 std::expected<std::size_t, std::string> take_head(const std::vector<Word>& words, FaultRule& rule) {
     if (auto chosen = choose_kind(words.front(), rule); !chosen)
         return std::unexpected(chosen.error());
@@ -555,7 +556,7 @@ std::expected<std::size_t, std::string> take_head(const std::vector<Word>& words
     if (words.size() < 2)
         return std::unexpected(
             fmt::format("\"{}\" lacks {}", words.front().text,
-                        command ? "the name of a command, or *" : "what happens to the packet"));
+                        command ? "the name of a command, or *" : "the fault of the packet"));
     const Taken taken = command ? take_command_name(words[1], words[1].text, command->opcode)
                                 : take_packet_fault(words[1], *packet);
     if (!taken)
@@ -582,7 +583,7 @@ std::expected<void, std::string> take_word(const Word& word, FaultRule& rule) {
     if (!taken)
         return std::unexpected(taken.error());
     if (!*taken)
-        return refuse(word, "such a fault has no word of that name");
+        return refuse(word, "unknown word for this fault");
     return {};
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// One line of a fault plan: what it strikes, how often, and what it does.
+/// One line of a fault plan: selection, frequency and kind of a fault.
 ///
 /// ```
 /// command CREATE_CQ nth=2 status=BAD_PARAMETER syndrome=0x1234
 /// packet drop 1% service=rc @hca0
-/// cqe nth=3 lie=qpn:0x77
+/// cqe nth=3 field=qpn:0x77
 /// health syndrome=1 after=2s
 /// ```
 ///
@@ -28,34 +28,34 @@
 
 namespace cxemu::check {
 
-/// Which of the things that a rule matches it strikes.
+/// Selects the matches of a rule into which it injects its fault.
 struct FaultTrigger {
     static constexpr std::uint32_t certain = 1'000'000;
 
     std::uint64_t first = 1;           ///< counted from 1
-    std::uint64_t every = 1;           ///< from the first on, each this-many-th
-    std::optional<std::uint64_t> most; ///< how often at most
-    std::uint32_t chance = certain;    ///< in millionths
+    std::uint64_t every = 1;           ///< from the first on, every n-th
+    std::optional<std::uint64_t> most; ///< maximum number of injections
+    std::uint32_t chance = certain;    ///< probability, in millionths
 };
 
-/// What happens to a command.
+/// The fault of a command.
 struct CommandFault {
     enum class Garbage : std::uint8_t { none, output, everything };
 
-    bool no_answer = false;             ///< it is neither carried out nor answered
-    bool lost_answer = false;           ///< it is carried out and not answered
-    bool no_event = false;              ///< it is answered, but no event says so
-    std::optional<std::uint8_t> status; ///< it is not carried out, and fails so
+    bool hang = false;                  ///< neither executed nor completed
+    bool drop_completion = false;       ///< executed but not completed
+    bool drop_eqe = false;              ///< completed without completion event
+    std::optional<std::uint8_t> status; ///< fails with this status without being executed
     std::uint32_t syndrome = 0;
-    EventLoop::Duration delay{};         ///< of the answer
-    Garbage garbage = Garbage::none;     ///< the output is random; with or without its header
+    EventLoop::Duration delay{};         ///< of the completion
+    Garbage garbage = Garbage::none;     ///< random output, with or without its header
     std::uint64_t garbage_seed = 0;      ///< set by the plan
-    std::optional<std::uint32_t> length; ///< the entry's output length
-    std::optional<std::uint8_t> token;   ///< of the entry
+    std::optional<std::uint32_t> length; ///< output length in the command queue entry
+    std::optional<std::uint8_t> token;   ///< in the command queue entry
     std::optional<std::uint8_t> mailbox_token;
-    std::optional<std::uint8_t> signature; ///< of the entry
-    std::optional<std::uint8_t> delivery;  ///< delivery status of the entry
-    /// Offset in bytes and value of 32-bit words of the output.
+    std::optional<std::uint8_t> signature; ///< in the command queue entry
+    std::optional<std::uint8_t> delivery;  ///< delivery status in the command queue entry
+    /// Byte offset and value of 32-bit words of the output.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> words;
 };
 
@@ -64,13 +64,13 @@ struct CommandRule {
     CommandFault fault;
 };
 
-/// What happens to a packet.
+/// The fault of a packet.
 enum class PacketFault : std::uint8_t {
     drop,
     duplicate,
-    reorder, ///< it is held back until the next one has passed
-    corrupt, ///< a bit is wrong, and a checksum tells
-    forge,   ///< a bit behind the local route header is wrong, and the checksums are right
+    reorder,           ///< held back until the next packet has passed
+    corrupt,           ///< a flipped bit that a CRC detects
+    corrupt_valid_crc, ///< a flipped bit behind the LRH, with valid CRCs
     delay,
 };
 
@@ -79,7 +79,7 @@ enum class PacketDirection : std::uint8_t {
     to_hca,
 };
 
-/// What a plan needs to know about a packet.
+/// The properties of a packet that rules match.
 struct PacketFacts {
     std::string_view device = {}; ///< "hca0", the HCA at the link
     std::uint8_t port = 1;
@@ -96,36 +96,36 @@ struct PacketRule {
     std::optional<std::uint8_t> opcode;
     std::optional<std::uint8_t> service; ///< upper three bits of the opcode
     std::optional<std::uint32_t> destination_qp;
-    bool spare_management = false; ///< leaves queue pairs 0 and 1 alone
+    bool spare_management = false; ///< excludes QP0 and QP1
 };
 
-/// What happens to an entry of a completion or event queue.
+/// The fault of a CQE or EQE.
 struct EntryFault {
     enum class Companion : std::uint8_t { none, same, random, unknown };
 
-    bool drop = false;   ///< it is not written
+    bool drop = false;   ///< the entry is not written
     bool random = false; ///< all but the owner bit
-    /// Another entry that is written after it.
+    /// An additional entry that is written after it.
     Companion companion = Companion::none;
-    std::uint64_t seed = 0; ///< of what is random; set by the plan
-    /// Offset in bits, width and value of what is overwritten.
-    struct Lie {
+    std::uint64_t seed = 0; ///< of random values; set by the plan
+    /// Bit offset, width and value of a forged field.
+    struct ForgedField {
         std::uint32_t offset;
         std::uint32_t width;
         std::uint64_t value;
     };
-    std::vector<Lie> lies;
+    std::vector<ForgedField> forged_fields;
 };
 
 enum class EntryKind : std::uint8_t { completion, event };
 
-/// What a plan needs to know about an entry.
+/// The properties of a CQE or EQE that rules match.
 struct EntryFacts {
     EntryKind kind = EntryKind::completion;
     std::uint32_t queue = 0;
-    std::uint8_t type = 0;        ///< opcode of a completion, type of an event
-    std::uint32_t queue_pair = 0; ///< of a completion
-    bool is_management = false;   ///< that is queue pair 0 or 1
+    std::uint8_t type = 0;        ///< opcode of a CQE, type of an EQE
+    std::uint32_t queue_pair = 0; ///< of a CQE
+    bool is_management = false;   ///< of QP0 or QP1
 };
 
 struct EntryRule {
@@ -133,48 +133,48 @@ struct EntryRule {
     std::optional<std::uint32_t> queue;
     std::optional<std::uint8_t> type;
     std::optional<std::uint32_t> queue_pair;
-    bool spare_management = false; ///< leaves queue pairs 0 and 1 alone
+    bool spare_management = false; ///< excludes QP0 and QP1
     EntryFault fault;
 };
 
-/// What happens to a device as a whole.
+/// A fault of a whole device.
 struct DeviceFault {
     enum class Kind : std::uint8_t {
-        health,           ///< the health report says that something failed
+        health,           ///< the health buffer reports a failure
         health_stuck,     ///< the health counter stops
-        surprise_removal, ///< nobody answers any more
-        function_reset,   ///< a function level reset that nobody has asked for
-        event,            ///< an entry in every event queue that no event caused
+        surprise_removal, ///< the device stops responding
+        function_reset,   ///< a function level reset not requested by the host
+        event,            ///< an EQE without cause in every EQ
     };
     Kind kind = Kind::health;
     std::uint8_t syndrome = 1;
-    bool warning = false;              ///< the report is not fatal
-    EventLoop::Duration gone_for{};    ///< the removed device comes back then; zero: never
-    std::optional<std::uint8_t> event; ///< type of the entry; empty: it is random
-    std::uint64_t seed = 0;            ///< of what is random; set by the plan
+    bool warning = false;              ///< the syndrome is not fatal
+    EventLoop::Duration gone_for{};    ///< until the removed device returns; zero: for ever
+    std::optional<std::uint8_t> event; ///< type of the EQE; empty: random
+    std::uint64_t seed = 0;            ///< of random values; set by the plan
 };
 
-/// Strikes at a time, or instead of a command.
+/// Injects its fault at a time, or instead of a command.
 struct DeviceRule {
     DeviceFault fault;
     EventLoop::Duration after{};
     EventLoop::Duration period{};        ///< zero: once
-    bool on_command = false;             ///< else at a time
-    std::optional<std::uint16_t> opcode; ///< which command; empty: every one
+    bool on_command = false;             ///< else by time
+    std::optional<std::uint16_t> opcode; ///< of the command; empty: any
 };
 
 struct FaultRule {
     std::string text;   ///< the line
-    std::string device; ///< "hca0"; empty: every one
+    std::string device; ///< "hca0"; empty: any
     FaultTrigger trigger;
     std::variant<CommandRule, PacketRule, EntryRule, DeviceRule> what;
 };
 
-/// Reads one line that is not empty.
-/// \return an error text that names the word and what is possible
+/// Parses one line that is not empty.
+/// \return an error text that names the word and the valid ones
 std::expected<FaultRule, std::string> parse_fault(std::string_view line);
 
-/// The line without its comment and the blanks around it.
+/// The line without its comment and surrounding blanks.
 std::string_view strip_comment(std::string_view line);
 
 } // namespace cxemu::check

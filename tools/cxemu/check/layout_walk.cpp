@@ -41,7 +41,7 @@ private:
         std::uint32_t count = field.count;
         if (field.is_list())
             count = offset < end_ && field.width != 0 ? (end_ - offset) / field.width : 0;
-        // A gap of many bytes is reserved as a whole: it is never cut short.
+        // A reserved gap is one element: max_elements does not apply.
         if (options_.max_elements != 0 && !field.is_reserved())
             count = std::min(count, options_.max_elements);
         return count;
@@ -79,7 +79,7 @@ std::string print_value(const hwtab::Field& field, std::uint64_t value) {
     return value < 10 ? fmt::format("{}", value) : fmt::format("{:#x}", value);
 }
 
-/// Text of a byte array that holds printable characters up to its first zero, else nothing.
+/// Text of a byte array with printable characters up to its first zero; else empty.
 std::string printable_text(std::span<const std::byte> bytes) {
     std::string text;
     for (const std::byte byte : bytes) {

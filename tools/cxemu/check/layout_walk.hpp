@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Walks through bytes along a hardware table, for checks and logs that know no structure by name.
+/// Walks through bytes along a hardware table, for generic checks and logs.
 #pragma once
 
 #include "hwtab/model.hpp"
@@ -24,7 +24,7 @@ struct FoundField {
 
 using FieldVisitor = std::function<void(const FoundField&)>;
 
-/// Chooses the structure of a field that may hold one of several; nullptr: its bytes are skipped.
+/// Chooses the structure of a field with alternatives; nullptr: its bytes are skipped.
 using Chooser = std::function<const hwtab::Layout*(const hwtab::Field&)>;
 
 /// Which parts of a structure a walk visits.
@@ -33,19 +33,19 @@ struct WalkOptions {
     std::uint32_t max_elements = 0; ///< of each array and list; 0: all
 };
 
-/// Calls \p visit for every field and every declared gap of \p layout that lies within \p size
-/// bytes, nested structures included. Lists go on to the end of \p size.
+/// Calls \p visit for every field and every declared gap of \p layout within \p size bytes, nested
+/// structures included. Lists extend to the end of \p size.
 void walk_layout(const hwtab::Layout& layout, std::size_t size, const WalkOptions& options,
                  const FieldVisitor& visit);
 
-/// Calls \p complain for every declared gap of \p layout that is not zero in \p bytes: position as
+/// Calls \p complain for every declared gap of \p layout with set bits in \p bytes: position as
 /// "word 0x8 bits 31:24" and value.
 void find_reserved_bits(
     const hwtab::Layout& layout, std::span<const std::byte> bytes, const Chooser& choose,
     const std::function<void(std::string_view where, std::uint64_t value)>& complain);
 
-/// One line: every field of \p layout that is not zero, as "name=value"; values that the tables
-/// name are printed by name. Of arrays and lists the first eight elements are printed.
+/// Prints every non-zero field of \p layout as "name=value" on one line; values named in the tables
+/// are printed by name. Only the first eight elements of arrays and lists are printed.
 std::string decode(const hwtab::Layout& layout, std::span<const std::byte> bytes,
                    const Chooser& choose = {});
 

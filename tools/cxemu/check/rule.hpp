@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Rules of the interface that the strict checker watches.
+/// Interface rules that the strict checker enforces.
 #pragma once
 
 #include <string_view>
 
 namespace cxemu::check {
 
-/// One rule that software has to keep. Each room declares its own as constants with static
-/// lifetime; the name is what a report and an allow-list use, so it stays the same for ever.
+/// One rule that software must follow. Each directory declares its own as constants with static
+/// lifetime. Reports and allow-lists refer to a rule by its name, so the name never changes.
 struct Rule {
     std::string_view name;    ///< lower case, words joined by underscores; unique
-    std::string_view meaning; ///< what software did wrong, one sentence
+    std::string_view meaning; ///< the violation, one sentence
 };
 
 } // namespace cxemu::check

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Random numbers that are the same on every machine for the same seed.
+/// Seeded random numbers, identical on every machine.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace cxemu::check {
 
-/// SplitMix64. The distributions of the standard library differ between its implementations; what a
-/// fault plan does must not.
+/// SplitMix64. The distributions of the standard library differ between its implementations, but
+/// the faults of a plan must be reproducible.
 class SeededRandom {
 public:
     explicit SeededRandom(std::uint64_t seed) : state_(seed) {}

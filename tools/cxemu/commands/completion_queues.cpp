@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Completion queues.
+// CQs.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -70,7 +70,7 @@ CommandResult check_fields(CommandContext& context, Cqc fields) {
                                             : check_compression(context, fields);
 }
 
-/// Where a ring lies, and the user memory object that holds it, if one does.
+/// Pages of a ring, and the umem that holds it, if any.
 struct RingMemory {
     memory::HostBuffer buffer;
     Reference<UserMemory> object;
@@ -150,7 +150,7 @@ CommandResult query_cq(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Fails when a selection of fields has bits that mean nothing.
+/// Fails when a field select has undefined bits.
 CommandResult check_selection(CommandContext& context, const hwtab::Enumeration& fields,
                               std::uint64_t selection) {
     std::uint64_t known = 0;
@@ -162,14 +162,14 @@ CommandResult check_selection(CommandContext& context, const hwtab::Enumeration&
     return CommandResult::ok();
 }
 
-/// The ring that a queue is to have.
+/// Geometry of the new ring.
 struct Ring {
     std::uint32_t log_size = 0;
     std::uint32_t log_page_size = 0; ///< log2 of 4 KiB units
     std::uint32_t page_offset = 0;   ///< in 1/64 of a page
 };
 
-/// The present ring, with the fields that MODIFY_CQ selects.
+/// The present geometry with the fields that MODIFY_CQ selects replaced.
 Ring wanted_ring(Cqc present, Cqc wanted, std::uint64_t selection) {
     const auto choose = [&](std::uint64_t bit, std::uint64_t old_value, std::uint64_t new_value) {
         return static_cast<std::uint32_t>((selection & bit) != 0 ? new_value : old_value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Counters of ports and of queue pairs.
+// Counters of ports and of QPs.
 #include "commands/port.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"

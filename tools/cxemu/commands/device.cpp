@@ -38,7 +38,7 @@ CommandResult query_hca_cap(CommandContext& context) {
     const bool maximum = (context.op_mod & 1U) == 0;
     const auto page = static_cast<CapabilityPage>(context.op_mod >> 1U);
     const auto bytes = context.hca.capabilities().bytes(page, maximum);
-    // The pages of what the device can't do are there, and say so with zeros.
+    // Capability pages of unsupported features exist and read as zeros.
     if (bytes.empty() && hwtab::name_of(hwtab::hca_cap_type, context.op_mod >> 1U).empty())
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                             "there is no capability page {:#x}", context.op_mod >> 1U);
@@ -76,7 +76,7 @@ CommandResult query_adapter(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// All but the reserved key have capabilities of their own; those that profiles don't set are zero.
+/// Every special mkey but resd_lkey depends on a capability; without it its field is zero.
 CommandResult query_special_contexts(CommandContext& context) {
     const auto out = context.out<hwtab::query_special_contexts_out>();
     out.set<"resd_lkey">(memory::SpecialKeys::resd_lkey);
@@ -151,7 +151,7 @@ CommandResult teardown_hca(CommandContext& context) {
         context.hca.tear_down_function(false);
         return CommandResult::ok();
     case hwtab::value<teardown_hca_profile, "prepare_fast_teardown">:
-        // The end itself comes with the write that disables the interface.
+        // The write that disables the interface completes the teardown.
         return CommandResult::ok();
     default:
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Memory on the device.
+// MEMIC.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -15,11 +15,11 @@ namespace {
 
 using namespace hca;
 
-/// The result for a failure at \p address.
+/// Maps \p error to status and syndrome, and logs it.
 CommandResult refuse(CommandContext& context, DeviceMemoryError error, std::uint64_t address) {
     const auto bad = [&](Syndrome syndrome, std::string_view what) {
-        return context.fail(CommandStatus::bad_parameter, syndrome,
-                            "memory on the device at {:#x}: {}", address, what);
+        return context.fail(CommandStatus::bad_parameter, syndrome, "MEMIC at {:#x}: {}", address,
+                            what);
     };
     switch (error) {
     case DeviceMemoryError::bad_size:
@@ -28,11 +28,11 @@ CommandResult refuse(CommandContext& context, DeviceMemoryError error, std::uint
         return bad(Syndrome::exceeds_capability, "the alignment exceeds the capability");
     case DeviceMemoryError::bad_range:
         return bad(Syndrome::field_out_of_range, "the range is not in the BAR's part for it");
-    case DeviceMemoryError::no_room: // the driver then looks for room in the next range
+    case DeviceMemoryError::no_room: // the driver then tries the next range
         return context.fail(CommandStatus::not_ready, Syndrome::no_device_memory,
-                            "no room in the range at {:#x}", address);
+                            "no free pages in the range at {:#x}", address);
     case DeviceMemoryError::unknown:
-        context.hca.violation(rules::unknown_object, "memory on the device at {:#x}", address);
+        context.hca.violation(rules::unknown_object, "MEMIC at {:#x}", address);
         return bad(Syndrome::no_device_memory, "nothing is allocated there");
     case DeviceMemoryError::unknown_operation:
         return bad(Syndrome::no_memory_operation, "the device does not have this operation");
@@ -48,7 +48,7 @@ CommandResult check_present(CommandContext& context) {
     if (context.hca.device_memory().present())
         return CommandResult::ok();
     return context.fail(CommandStatus::bad_operation, Syndrome::not_supported,
-                        "there is no memory on the device");
+                        "the device has no MEMIC");
 }
 
 CommandResult alloc_memic(CommandContext& context) {

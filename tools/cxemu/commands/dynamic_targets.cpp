@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Targets of dynamically connected transport (DCTs). Initiators are queue pairs.
+// DCT commands. DCIs are QPs.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -97,7 +97,7 @@ std::expected<QueuePair*, CommandResult> find_target(CommandContext& context,
     return found;
 }
 
-/// Software waits for the event without limit, so connections end at once, wherever they are.
+/// Software waits for the event without a timeout, so all connections are destroyed at once.
 CommandResult drain_dct(CommandContext& context) {
     const auto found = find_target(context, context.in<hwtab::drain_dct_in>().get<"dctn">());
     if (!found)
@@ -111,7 +111,7 @@ CommandResult destroy_dct(CommandContext& context) {
     const auto found = find_target(context, context.in<hwtab::destroy_dct_in>().get<"dctn">());
     if (!found)
         return found.error();
-    (*found)->enter_error(); // whatever is under way ends first
+    (*found)->enter_error(); // outstanding messages are dropped before the event
     const auto taken = context.take<QueuePair>((*found)->number());
     if (!taken)
         return taken.error();

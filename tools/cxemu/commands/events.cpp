@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Event queues.
+// EQs.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -27,7 +27,7 @@ EventMask event_mask(hwtab::ConstView<hwtab::create_eq_in> in) {
     return mask;
 }
 
-/// An event goes to one queue only.
+/// Each asynchronous event type has at most one EQ.
 CommandResult check_events(CommandContext& context, const EventMask& wanted) {
     EventMask taken;
     context.objects().of<EventQueue>().for_each(
@@ -76,7 +76,7 @@ CommandResult create_eq(CommandContext& context) {
         return context.refuse(created.error(), EventQueue::kind, 0);
     context.out<hwtab::create_eq_out>().set<"eq_number">((*created)->number());
     if (context.output_is_false)
-        (*created)->set_named_falsely();
+        (*created)->set_eqn_forged();
     if (events[static_cast<std::size_t>(EventType::page_request)])
         context.hca.pages().ask_for_regular();
     return CommandResult::ok();

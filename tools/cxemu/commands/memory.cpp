@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Memory keys and signature variables.
+// Mkey and PSV commands.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -34,17 +34,16 @@ CommandResult check_device_memory(CommandContext& context, Mkc fields) {
     const auto length = fields.get<"len">();
     if (!context.hca.device_memory().holds(start, length))
         return context.fail(CommandStatus::bad_parameter, Syndrome::no_device_memory,
-                            "{} bytes at {:#x} are not in one piece of memory on the device",
-                            length, start);
+                            "{} bytes at {:#x} are not within one MEMIC allocation", length, start);
     return CommandResult::ok();
 }
 
 CommandResult check_mode(CommandContext& context, Mkc fields) {
     switch (access_mode(fields)) {
-    case AccessMode::physical:
-    case AccessMode::pages:
+    case AccessMode::pa:
+    case AccessMode::mtt:
         return CommandResult::ok();
-    case AccessMode::ranges:
+    case AccessMode::klm:
     case AccessMode::ksm:
         return check_limit(context, "translations_octword_size",
                            fields.get<"translations_octword_size">(),
@@ -57,28 +56,28 @@ CommandResult check_mode(CommandContext& context, Mkc fields) {
                         static_cast<unsigned>(access_mode(fields)));
 }
 
-/// The translation entries in the input, or the result to answer with.
+/// The translation entries in the input, or the result of the failed command.
 std::expected<std::span<const std::byte>, CommandResult> translation(CommandContext& context) {
     const auto in = context.in<hwtab::create_mkey_in>();
     const auto listed = in.bytes<"klm_pas_mtt">();
-    const auto octwords = in.get<"translations_octword_actual_size">();
+    const auto xlt_octowords = in.get<"translations_octword_actual_size">();
     const auto room = in.get<"memory_key_mkey_entry.translations_octword_size">();
-    if (octwords > listed.size() / MemoryKey::octword)
+    if (xlt_octowords > listed.size() / MemoryKey::octword)
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::bad_translation_list,
                                             "translations_octword_actual_size {} exceeds the {} in "
                                             "the input",
-                                            octwords, listed.size() / MemoryKey::octword));
-    if (octwords > room)
+                                            xlt_octowords, listed.size() / MemoryKey::octword));
+    if (xlt_octowords > room)
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::bad_translation_list,
                                             "translations_octword_actual_size {} exceeds "
                                             "translations_octword_size {}",
-                                            octwords, room));
-    return listed.first(octwords * MemoryKey::octword);
+                                            xlt_octowords, room));
+    return listed.first(xlt_octowords * MemoryKey::octword);
 }
 
-/// A key that is free belongs to no domain before a UMR gives it one.
+/// A free mkey has no PD before a UMR sets one.
 std::expected<Reference<ProtectionDomain>, CommandResult> domain_of(CommandContext& context,
                                                                     Mkc fields) {
     if (fields.get<"free">() != 0 && fields.get<"pd">() == 0)
@@ -118,7 +117,7 @@ CommandResult query_mkey(CommandContext& context) {
     const MemoryKey& key = **found;
     const auto out = context.out<hwtab::query_mkey_out>();
     std::ranges::copy(key.context().memory(), out.bytes<"memory_key_mkey_entry">().begin());
-    // As much as the output has room for.
+    // As much as fits the output.
     constexpr auto first = hwtab::locate(hwtab::query_mkey_out, "bsf0_klm0_pas_mtt0_1").offset;
     key.read_translation(0, context.output.subspan(first / hwtab::bits_per_byte));
     return CommandResult::ok();
@@ -141,8 +140,7 @@ CommandResult create_psv(CommandContext& context) {
         auto domain = refer_to<ProtectionDomain>(context, in.get<"pd">());
         if (!domain)
             return domain.error();
-        const auto created =
-            context.objects().of<Psv>().create(context.uid, *std::move(domain));
+        const auto created = context.objects().of<Psv>().create(context.uid, *std::move(domain));
         if (!created) {
             for (std::size_t made = 0; made < i; ++made)
                 context.objects().of<Psv>().erase(numbers[made], context.uid);
@@ -172,7 +170,7 @@ CommandResult refuse(CommandContext& context, queues::ResumeFault fault, std::ui
                         "page fault {:#x} is none of work queue {:#x}", token, work_queue);
 }
 
-/// Which form the answer has depends on how the device reports page faults.
+/// The layout of the input depends on the kind of page fault events that is enabled.
 CommandResult page_fault_resume(CommandContext& context) {
     const auto in = context.in<hwtab::page_fault_resume_in>();
     const auto memory = in.nested<"page_fault_info", hwtab::mem_page_fault_info>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Which queue pairs receive the packets of which multicast groups.
+// Attaches QPs to multicast groups and detaches them.
 #include "commands/table.hpp"
 #include "fabric/identifiers.hpp"
 #include "hca/hca.hpp"
@@ -17,7 +17,7 @@ namespace {
 using namespace hca;
 using transport::MembershipFault;
 
-/// A command about a group and one of its members, checked.
+/// Validated input of ATTACH_TO_MCG and DETACH_FROM_MCG.
 struct Membership {
     fabric::Gid group;
     std::uint32_t queue_pair = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Objects without behaviour of their own: protection domains, UARs, XRC and transport domains, user
-// contexts and their registered memory.
+// Objects without behaviour of their own: PDs, UARs, XRC and transport domains, user contexts and
+// their registered memory.
 #include "commands/scheduling_elements.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -26,16 +26,16 @@ CommandResult allocate(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// DEALLOC commands: nothing but the number.
+/// DEALLOC commands whose input is the object number only.
 template <NumberedObject T, const hwtab::Layout& layout, hwtab::FixedString number>
 CommandResult deallocate(CommandContext& context) {
     const auto in = context.in<layout>();
     return context.destroy<T>(static_cast<std::uint32_t>(in.template get<number>()));
 }
 
-/// A program may close its device before its queues are gone, and libmlx5 gives the UARs back
-/// first. The kernel passes that on, so it is allowed to user contexts: later doorbells to the
-/// page are lost. The kernel itself has no reason to.
+/// A process may close its device before it has destroyed its queues; libmlx5 then frees the UARs
+/// first and the kernel forwards that. So user contexts may free a UAR that queues use: later
+/// doorbells to the page are lost. The kernel (uid 0) may not.
 CommandResult dealloc_uar(CommandContext& context) {
     const auto in = context.in<hwtab::dealloc_uar_in>();
     const auto number = static_cast<std::uint32_t>(in.get<"uar">());
@@ -67,7 +67,7 @@ CommandResult destroy_uctx(CommandContext& context) {
     return context.destroy<UserContext>(uid);
 }
 
-/// The pages of a umem, or the result to answer with.
+/// The pages of a umem, or the result of the failed command.
 std::expected<std::vector<std::uint64_t>, CommandResult>
 umem_pages(CommandContext& context, hwtab::ConstView<hwtab::umem> umem, std::uint64_t page_size) {
     const auto count = umem.get<"num_of_mtt">();
@@ -114,10 +114,10 @@ CommandResult create_umem(CommandContext& context) {
 
 // --- General objects -----------------------------------------------------------------------------
 
-/// Which queue pair's congestion control counts for an address. There is none in this fabric, so
-/// the object has no effect; libmlx5 makes it for mlx5dv_map_ah_to_qp().
+/// Maps an address to a QP for congestion control, which this fabric does not have: the object has
+/// no effect. libmlx5 creates it in mlx5dv_map_ah_to_qp().
 constexpr std::uint64_t address_mapping = 0x3a;
-/// Numbers of queue pairs; the public interface of the kernel doesn't list the type.
+/// Reserved QPNs. The type is missing in mlx5_ifc.h.
 constexpr std::uint64_t reserved_numbers = 0x2c;
 
 CommandResult unknown_type(CommandContext& context) {
@@ -126,7 +126,7 @@ CommandResult unknown_type(CommandContext& context) {
                         "general object type {:#x}", type);
 }
 
-/// \return the type that a command names, or 0 when the device does not have it
+/// \return the type in the input, or 0 when the device does not support it
 std::uint64_t supported_type(CommandContext& context) {
     const auto type = context.in<hwtab::general_obj_in_cmd_hdr>().get<"obj_type">();
     const auto types = context.hca.capabilities().current<"general_obj_types">();

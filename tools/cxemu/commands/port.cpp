@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Attributes of a function's ports, and management datagrams for their agents. A change is visible
-// in all of them at once, as every answer comes from the port itself.
+// Attributes of a function's ports, and MAD_IFC. All outputs are read from the port itself, so a
+// change is visible in all of them at once.
 #include "commands/port.hpp"
 
 #include "commands/table.hpp"
@@ -18,10 +18,10 @@ namespace {
 using namespace hca;
 using fabric::HcaPort;
 
-/// Index that asks for a whole table.
+/// Index of a query of the whole table.
 constexpr std::uint64_t all_entries = 0xffff;
 
-/// The port that a command of the HCA_VPORT family concerns.
+/// The port in the input of an HCA_VPORT command.
 template <const hwtab::Layout& layout>
 std::expected<HcaPort*, CommandResult> vport(CommandContext& context) {
     const auto in = context.in<layout>();
@@ -112,14 +112,14 @@ CommandResult modify_hca_vport_context(CommandContext& context) {
     return CommandResult::ok();
 }
 
-/// Which entries of a table a query wants.
+/// Range of table entries of a query.
 struct Entries {
     std::size_t first = 0;
     std::size_t count = 0;
 };
 
 /// \param what "gid", for messages
-/// \param room entries that the output can take
+/// \param room number of entries that fit the output
 std::expected<Entries, CommandResult> wanted_entries(CommandContext& context, std::string_view what,
                                                      Syndrome bad_index, std::uint64_t index,
                                                      std::size_t size, std::size_t room) {

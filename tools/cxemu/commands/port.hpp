@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What commands and registers of ports have in common.
+/// Helpers for port commands and port registers.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -11,7 +11,7 @@
 
 namespace cxemu::commands {
 
-/// Port \p number of the function, or the result to answer with.
+/// Port \p number of the function, or the result of the failed command.
 /// \param number counted from 1; 0 stands for 1 if \p zero_is_first
 std::expected<fabric::HcaPort*, hca::CommandResult>
 find_port(hca::CommandContext& context, std::uint64_t number, bool zero_is_first);

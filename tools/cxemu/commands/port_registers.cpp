@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The registers of ports behind ACCESS_REGISTER.
+// Port registers of ACCESS_REGISTER.
 #include "commands/port.hpp"
 #include "commands/registers.hpp"
 #include "hca/hca.hpp"
@@ -21,7 +21,7 @@ using In = hwtab::ConstView<layout>;
 template <const hwtab::Layout& layout>
 using Out = hwtab::View<layout>;
 
-/// The port that field local_port of a register names; copies the field to the answer.
+/// The port in field local_port of a register; copies the field to the output.
 template <const hwtab::Layout& layout>
 std::expected<HcaPort*, CommandResult> local_port(RegisterAccess& access) {
     const auto number = In<layout>(access.in).template get<"local_port">();
@@ -165,7 +165,7 @@ CommandResult plib(RegisterAccess& access) {
 
 // --- PPCNT ---------------------------------------------------------------------------------------
 
-/// At most the highest value of a field of \p width bits.
+/// Saturates \p value at the highest value of a field of \p width bits.
 constexpr std::uint64_t saturated(std::uint64_t value, std::uint32_t width) {
     return std::min(value, (std::uint64_t{1} << width) - 1);
 }

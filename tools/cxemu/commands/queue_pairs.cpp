@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Queue pairs.
+// QPs.
 #include "base/byte_order.hpp"
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
@@ -45,7 +45,7 @@ std::optional<ServiceType> known_service(std::uint64_t number) {
     case ServiceType::general_services:
     case ServiceType::reg_umr:
         return service;
-    case ServiceType::dct: // CREATE_DCT makes them
+    case ServiceType::dct: // created by CREATE_DCT
         break;
     }
     return std::nullopt;
@@ -152,7 +152,7 @@ CommandResult find_queues(CommandContext& context, Qpc fields, QueuePairResource
 
 CommandResult find_domains(CommandContext& context, Qpc fields, QueuePairResources& found) {
     const auto service = static_cast<ServiceType>(fields.get<"st">());
-    // Registers memory of all protection domains and belongs to none: drivers leave the field 0.
+    // A REG_UMR QP registers memory of all PDs and has none itself: drivers leave the field 0.
     if (service == ServiceType::reg_umr && fields.get<"pd">() == 0)
         return CommandResult::ok();
     if (const auto result =
@@ -244,7 +244,7 @@ CommandResult check_mask(CommandContext& context, const Transition& transition,
     return CommandResult::ok();
 }
 
-/// Values that the new context must not have.
+/// Range checks of the new context.
 CommandResult check_context(CommandContext& context, const Transition& transition,
                             const QueuePair& queue_pair, Qpc fields) {
     constexpr std::uint64_t largest_mtu = hwtab::value<hwtab::qp_mtu, "4k_bytes">;
@@ -262,14 +262,14 @@ CommandResult check_context(CommandContext& context, const Transition& transitio
                        context.hca.capabilities().current<"log_max_msg">());
 }
 
-/// The path of a connection is one of a port, which every public driver names with it, although the
-/// queue pair has one since RST2INIT. A dynamic initiator has no path of its own.
+/// The path of a connection must name a port: all public drivers set it again, although RST2INIT
+/// has set the QP's port already. A DCI has no path of its own.
 CommandResult check_port_of_path(CommandContext& context, const Transition& transition,
                                  const QueuePair& queue_pair, Qpc input) {
     const auto group = queues::group_of(queue_pair.service());
-    const bool has_path = group == queues::ServiceGroup::unreliable ||
-                          (group == queues::ServiceGroup::reliable &&
-                           queue_pair.service() != ServiceType::dci);
+    const bool has_path =
+        group == queues::ServiceGroup::unreliable ||
+        (group == queues::ServiceGroup::reliable && queue_pair.service() != ServiceType::dci);
     const auto port = input.get<"primary_address_path.vhca_port_num">();
     const auto ports = context.hca.settings().ports;
     if (transition.command != &hwtab::cmd_init2rtr_qp || !has_path || (port != 0 && port <= ports))
@@ -278,7 +278,7 @@ CommandResult check_port_of_path(CommandContext& context, const Transition& tran
                         "vhca_port_num {} of the path is not between 1 and {}", port, ports);
 }
 
-/// The set that the context names, empty for 0.
+/// The counter set in the context, empty for 0.
 std::expected<std::shared_ptr<QueueCounterSet>, CommandResult>
 find_counters(CommandContext& context, Qpc fields) {
     const auto number = static_cast<std::uint32_t>(fields.get<"counter_set_id">());
@@ -290,8 +290,8 @@ find_counters(CommandContext& context, Qpc fields) {
     return std::static_pointer_cast<QueueCounterSet>((*found)->shared_from_this());
 }
 
-/// What INIT2INIT and RTS2RTS may carry behind the context that the tables describe: a second mask,
-/// and an extension of the context.
+/// INIT2INIT and RTS2RTS may carry opt_param_mask_95_32 and an extension of the context behind the
+/// qpc. Offsets in the input:
 struct Extension {
     static constexpr std::size_t mask = 0x108; ///< 8 bytes
     static constexpr std::size_t fields = 0x110;
@@ -303,7 +303,7 @@ struct Extension {
     static constexpr std::uint64_t groups_bit = 2;
 };
 
-/// Lets a failed stream of a dynamic initiator go on.
+/// Resets an errored stream of a DCI.
 CommandResult forgive_stream(CommandContext& context, QueuePair& queue_pair) {
     const auto stream = load_be<std::uint16_t>(context.input.subspan(Extension::stream));
     if (!queue_pair.streams().forgive(stream))
@@ -313,7 +313,7 @@ CommandResult forgive_stream(CommandContext& context, QueuePair& queue_pair) {
     return CommandResult::ok();
 }
 
-/// The group of queue pairs that the input names, empty for 0.
+/// The scheduling group in the input, empty for 0.
 std::expected<Reference<SchedulingElement>, CommandResult> find_group(CommandContext& context,
                                                                       std::size_t offset) {
     const auto number = load_be<std::uint32_t>(context.input.subspan(offset));
@@ -327,7 +327,7 @@ std::expected<Reference<SchedulingElement>, CommandResult> find_group(CommandCon
     return group;
 }
 
-/// Moves the queue pair to other groups, one for its requests and one for its answers.
+/// Moves the QP to other scheduling groups, one for its requester and one for its responder.
 CommandResult replace_groups(CommandContext& context, QueuePair& queue_pair) {
     const bool answers = queue_pair.service() != ServiceType::unreliable_connection &&
                          queue_pair.service() != ServiceType::unreliable_datagram;
@@ -346,7 +346,7 @@ CommandResult replace_groups(CommandContext& context, QueuePair& queue_pair) {
     return CommandResult::ok();
 }
 
-/// Does what the extension of the context says, if the input has one.
+/// Applies the extension of the context, if the input has one.
 CommandResult apply_extension(CommandContext& context, const Transition& transition,
                               QueuePair& queue_pair) {
     constexpr std::byte extended{0x80}; ///< bit 31 of the word with the number
@@ -371,7 +371,7 @@ CommandResult apply_extension(CommandContext& context, const Transition& transit
                         queue_pair.number());
 }
 
-/// Queues that a modification moves a queue pair to.
+/// New SRQ and receive CQ of a QP (RTS2RTS).
 struct OtherQueues {
     Reference<CompletionQueue> completions;
     Reference<SharedReceiveQueue> shared;
@@ -412,7 +412,7 @@ void replace_queues(QueuePair& queue_pair, OtherQueues found) {
         queue_pair.replace_shared_receive(std::move(found.shared));
 }
 
-/// Dynamically connected targets have commands of their own.
+/// The QP in the input. Fails for DCTs, which have commands of their own.
 std::expected<QueuePair*, CommandResult>
 refuse_target(CommandContext& context, std::expected<QueuePair*, CommandResult> found) {
     if (found && (*found)->service() == ServiceType::dct)
@@ -428,7 +428,7 @@ std::expected<QueuePair*, CommandResult> find_queue_pair(CommandContext& context
                          context.find_owned<QueuePair>(static_cast<std::uint32_t>(number)));
 }
 
-/// All commands that carry a context. Their inputs have the same layout.
+/// All state transitions with a context. Their inputs have the same layout.
 CommandResult modify_qp(CommandContext& context) {
     const auto in = context.in<hwtab::rst2init_qp_in>();
     const Transition* transition =

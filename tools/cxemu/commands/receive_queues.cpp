@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Receive queues that queue pairs share: receive memory pools, shared receive queues of the old
-// interface and of XRC domains, extended ones.
+// Commands of SRQs: RMP, basic SRQ, XRC SRQ and XRQ.
 #include "commands/resources.hpp"
 #include "commands/table.hpp"
 #include "hca/hca.hpp"
@@ -26,8 +25,8 @@ using queues::SharedReceiveAttributes;
 using queues::SharedReceiveResources;
 using queues::XrcSharedReceiveQueue;
 
-constexpr std::uint32_t log_octword = 4;
-/// An entry of a linked list has its link and one data pointer at least.
+constexpr std::uint32_t log_ds_size = 4;
+/// An entry of a linked list has a next segment and at least one data segment.
 constexpr std::uint32_t smallest_log_stride = 5;
 
 CommandResult check_attributes(CommandContext& context, const SharedReceiveAttributes& attributes,
@@ -36,7 +35,7 @@ CommandResult check_attributes(CommandContext& context, const SharedReceiveAttri
             check_limit(context, "log2 of the size", attributes.log_entries, log_limit);
         !checked)
         return checked;
-    const std::uint32_t smallest = attributes.linked_list ? smallest_log_stride : log_octword;
+    const std::uint32_t smallest = attributes.linked_list ? smallest_log_stride : log_ds_size;
     const auto most = context.hca.capabilities().current<"max_wqe_sz_rq">();
     if (attributes.log_stride < smallest || (1ULL << attributes.log_stride) > most)
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_ring_geometry,
@@ -86,7 +85,7 @@ CommandResult find_listed_buffer(CommandContext& context, const BufferFields& fi
     return CommandResult::ok();
 }
 
-/// Makes a queue whose attributes and resources have been found good, and reports its number.
+/// Creates a queue from validated attributes and resources, and returns its number in the output.
 template <class Queue, const hwtab::Layout& output, hwtab::FixedString number>
 CommandResult create(CommandContext& context, std::span<const std::byte> fields,
                      const SharedReceiveAttributes& attributes, SharedReceiveResources resources) {
@@ -107,9 +106,9 @@ CommandResult arm(CommandContext& context, std::uint64_t number, std::uint64_t l
     return CommandResult::ok();
 }
 
-// --- Contexts that have a work queue inside ------------------------------------------------------
+// --- Contexts with a work queue ------------------------------------------------------------------
 
-/// \param is_ring what the context says beside the work queue: entries have no links
+/// \param is_ring wq_type is a ring: entries have no next segment
 template <const hwtab::Layout& layout>
 std::expected<SharedReceiveAttributes, CommandResult>
 attributes_of(CommandContext& context, hwtab::ConstView<layout> fields, bool is_ring) {
@@ -158,7 +157,7 @@ CommandResult find_buffer(CommandContext& context, hwtab::ConstView<layout> fiel
     return CommandResult::ok();
 }
 
-/// Domain and buffer of a queue with the attributes that have been found good.
+/// PD and buffer of a queue with validated attributes.
 template <const hwtab::Layout& layout>
 CommandResult find_resources(CommandContext& context, hwtab::ConstView<layout> fields,
                              const SharedReceiveAttributes& attributes,
@@ -168,7 +167,7 @@ CommandResult find_resources(CommandContext& context, hwtab::ConstView<layout> f
     return find_buffer(context, fields, buffer_size(attributes), resources);
 }
 
-/// The context is the last field, and its list of pages goes on to the end of the input.
+/// The context is the last field; its pas list extends to the end of the input.
 template <const hwtab::Layout& input, const hwtab::Layout& layout>
 hwtab::ConstView<layout> context_at_end(const CommandContext& context, std::string_view field) {
     return hwtab::ConstView<layout>{
@@ -222,7 +221,7 @@ CommandResult query_rmp(CommandContext& context) {
     return CommandResult::ok();
 }
 
-// --- Shared receive queues of XRC domains --------------------------------------------------------
+// --- XRC SRQs ------------------------------------------------------------------------------------
 
 CommandResult create_xrc_srq(CommandContext& context) {
     const auto in = context.in<hwtab::create_xrc_srq_in>();
@@ -231,11 +230,11 @@ CommandResult create_xrc_srq(CommandContext& context) {
         return context.fail(CommandStatus::bad_parameter, Syndrome::not_supported,
                             "XRC shared receive queues in registered user memory are not "
                             "supported");
-    constexpr unsigned low_bits = 2; ///< of the record's address, which the context leaves out
+    constexpr unsigned low_bits = 2; ///< of dbr_addr, not in the context
     const SharedReceiveAttributes attributes{
         .linked_list = fields.get<"basic_cyclic_rcv_wqe">() == 0,
         .log_entries = static_cast<std::uint32_t>(fields.get<"log_xrc_srq_size">()),
-        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_octword,
+        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_ds_size,
         .has_signatures = fields.get<"wq_signature">() != 0,
         .doorbell_record =
             fields.get<"db_record_addr_h">() << 32U | fields.get<"db_record_addr_l">() << low_bits,
@@ -292,7 +291,7 @@ CommandResult arm_xrc_srq(CommandContext& context) {
     return arm<XrcSharedReceiveQueue>(context, in.get<"xrc_srqn">(), in.get<"lwm">());
 }
 
-// --- Extended shared receive queues --------------------------------------------------------------
+// --- XRQs ----------------------------------------------------------------------------------------
 
 CommandResult check_tag_matching(CommandContext& context, hwtab::ConstView<hwtab::xrqc> fields) {
     const auto& capabilities = context.hca.capabilities();
@@ -360,14 +359,14 @@ CommandResult arm_xrq(CommandContext& context) {
     return arm<ExtendedReceiveQueue>(context, in.get<"xrqn">(), in.get<"lwm">());
 }
 
-// --- Shared receive queues of the old interface --------------------------------------------------
+// --- Basic SRQs ----------------------------------------------------------------------------------
 
 CommandResult create_srq(CommandContext& context) {
     const auto in = context.in<hwtab::create_srq_in>();
     const auto fields = in.nested<"srq_context_entry", hwtab::srqc>();
     const SharedReceiveAttributes attributes{
         .log_entries = static_cast<std::uint32_t>(fields.get<"log_srq_size">()),
-        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_octword,
+        .log_stride = static_cast<std::uint32_t>(fields.get<"log_rq_stride">()) + log_ds_size,
         .has_signatures = fields.get<"wq_signature">() != 0,
         .doorbell_record = fields.get<"dbr_addr">(),
         .limit = static_cast<std::uint16_t>(fields.get<"lwm">())};

@@ -47,8 +47,8 @@ void check_reserved(CommandContext& context, const RegisterEntry& entry,
         });
 }
 
-/// The device works in big endian only for its own structures; the order of the host is noted for
-/// what software hands over in its own order, of which there is nothing here.
+/// Device structures are always big endian. The host's byte order only matters for data in host
+/// order, of which this device has none.
 CommandResult host_endianness(RegisterAccess& access) {
     std::ranges::copy(access.in.first(access.out.size()), access.out.begin());
     return CommandResult::ok();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Registers behind ACCESS_REGISTER. A subject exports the list of its registers; registers.cpp
+/// Registers of ACCESS_REGISTER. Each subject exports the list of its registers; registers.cpp
 /// joins them.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace cxemu::commands {
 
-/// One access. Both directions return the register's contents as they are afterwards.
+/// One access. Read and write both return the register's contents after the access.
 struct RegisterAccess {
     hca::CommandContext& command; ///< for fail()
     bool write = false;
     std::uint32_t argument = 0;
-    std::span<const std::byte> in; ///< what software sent; at least as long as the layout
+    std::span<const std::byte> in; ///< input; at least as long as the layout
     std::span<std::byte> out;      ///< zeroed, as long as the layout
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the commands for queues have in common: buffers and references, found in their inputs.
+/// Helpers for queue commands: look up buffers and references in their inputs.
 #pragma once
 
 #include "hca/command.hpp"
@@ -17,7 +17,7 @@
 
 namespace cxemu::commands {
 
-/// A reference to object \p number, or the result to answer with.
+/// A reference to object \p number, or the result of the failed command.
 template <hca::NumberedObject T>
 std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContext& context,
                                                               std::uint64_t number) {
@@ -27,7 +27,7 @@ std::expected<hca::Reference<T>, hca::CommandResult> refer_to(hca::CommandContex
     return hca::Reference<T>(**found);
 }
 
-/// Stores a reference where one is wanted. \return the failure, or ok
+/// Stores \p found in \p place. \return its failure, or ok
 template <class T>
 hca::CommandResult store(std::expected<hca::Reference<T>, hca::CommandResult> found,
                          hca::Reference<T>& where) {
@@ -37,11 +37,11 @@ hca::CommandResult store(std::expected<hca::Reference<T>, hca::CommandResult> fo
     return hca::CommandResult::ok();
 }
 
-/// A shared receive queue of any of the three kinds, which share their numbers.
+/// An SRQ of any of the three kinds, which share one number space.
 std::expected<hca::Reference<queues::SharedReceiveQueue>, hca::CommandResult>
 refer_to_shared_receive(hca::CommandContext& context, std::uint64_t number);
 
-/// Where contexts say that a buffer lies.
+/// Buffer fields of a queue context.
 struct BufferFields {
     std::uint64_t log_page_size = 0; ///< log2 of 4 KiB units
     std::uint64_t page_offset = 0;   ///< in 1/64 of a page
@@ -54,7 +54,7 @@ std::expected<memory::HostBuffer, hca::CommandResult>
 listed_buffer(hca::CommandContext& context, const BufferFields& fields,
               std::span<const std::byte> pages);
 
-/// The buffer that begins \p offset bytes behind the start of a registered user memory object.
+/// The buffer at byte \p offset of a umem.
 std::expected<memory::HostBuffer, hca::CommandResult>
 registered_buffer(hca::CommandContext& context, const hca::UserMemory& memory, std::uint64_t offset,
                   std::uint64_t size);
@@ -62,16 +62,16 @@ registered_buffer(hca::CommandContext& context, const hca::UserMemory& memory, s
 /// Checks the address of a doorbell record.
 hca::CommandResult check_doorbell_record(hca::CommandContext& context, std::uint64_t address);
 
-/// Where contexts say that a doorbell record lies.
+/// Doorbell record fields of a queue context.
 struct RecordFields {
-    bool registered = false;   ///< in a registered user memory object
-    std::uint64_t memory = 0;  ///< number of that object
-    std::uint64_t address = 0; ///< bus address, or offset in that object
+    bool registered = false;   ///< in a umem
+    std::uint64_t memory = 0;  ///< umem number
+    std::uint64_t address = 0; ///< bus address, or offset in that umem
 };
 
 struct DoorbellRecord {
     std::uint64_t address = 0;              ///< bus address
-    hca::Reference<hca::UserMemory> memory; ///< empty unless the record lies in one
+    hca::Reference<hca::UserMemory> memory; ///< empty unless the record is in a umem
 };
 
 /// The doorbell record that \p fields describe, checked.
@@ -82,7 +82,7 @@ std::expected<DoorbellRecord, hca::CommandResult> find_record(hca::CommandContex
 hca::CommandResult check_limit(hca::CommandContext& context, std::string_view field,
                                std::uint64_t value, std::uint64_t limit);
 
-/// Copies page addresses to the list at the end of an output, as many as it has room for.
+/// Copies page addresses to the pas list at the end of an output, as many as fit.
 void list_pages(std::span<std::byte> list, const memory::HostBuffer& buffer);
 
 } // namespace cxemu::commands

@@ -12,8 +12,8 @@ namespace {
 
 using namespace hca;
 
-/// Behind the header. The kernel's interface lists the fields of an element, but not of the input
-/// that carries them, which libmlx5 knows.
+/// Offsets behind the header. mlx5_ifc.h has the fields of an element, but not those of the input
+/// around it; these are from libmlx5.
 struct Input {
     static constexpr std::size_t selection = 0x10; ///< 8 bytes
     static constexpr std::size_t hierarchy = 0x18; ///< 1 byte
@@ -103,7 +103,8 @@ CommandResult create_scheduling_element(CommandContext& context) {
     if (!parent)
         return parent.error();
     if (type == SchedulingElement::Type::group)
-        parent->reset(); // queue pairs keep a group, and must not keep the nodes above it
+        parent->reset(); // QPs hold a reference to a group, which must not keep the nodes above it
+                         // alive
     const auto created =
         context.objects().of<SchedulingElement>().create(context.uid, type, *std::move(parent));
     if (!created)

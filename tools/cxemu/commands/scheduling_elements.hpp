@@ -17,8 +17,8 @@ hca::CommandResult create_scheduling_element(hca::CommandContext& context);
 /// Changes the share or the limit of an element; its place in the tree stays.
 hca::CommandResult modify_scheduling_element(hca::CommandContext& context);
 
-/// A node must have no nodes below it. A group may still have queue pairs, which share with all
-/// others then: programs destroy groups first, and nobody tells the queue pairs.
+/// Fails if a node has child nodes. A group may still have QPs, which then compete with all QPs
+/// without a group: user space destroys the group before it modifies the QPs.
 hca::CommandResult destroy_scheduling_element(hca::CommandContext& context, std::uint32_t number);
 
 } // namespace cxemu::commands

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The command lists of all subjects. A subject is one file in this directory, which defines the
+/// The command lists of all subjects. Each subject is one file of this directory and defines its
 /// function declared here; table.cpp joins them.
 #pragma once
 

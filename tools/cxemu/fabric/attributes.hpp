@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Attributes of subnet management: one handler each, for Get and Set.
+/// SMP attributes: one handler each, for Get and Set.
 #pragma once
 
 #include "fabric/mad.hpp"
@@ -11,20 +11,20 @@
 
 namespace cxemu::fabric {
 
-/// An attribute that is read or written.
+/// An access to an attribute.
 struct AttributeAccess {
     ManagedNode& node;
-    std::span<std::byte> data; ///< 64 bytes: what is written, then what is answered
+    std::span<std::byte> data; ///< 64 bytes: input of Set, output of Get and Set
     std::uint32_t modifier = 0;
     std::uint8_t arrival = 1; ///< port at which the request arrived
     bool set = false;
-    bool show_key = true; ///< PortInfo shows the M_Key
+    bool show_key = true; ///< PortInfo contains the M_Key
 };
 
-/// Does what is asked and leaves the attribute as it is afterwards in AttributeAccess::data.
+/// Handles Get or Set and leaves the current attribute in AttributeAccess::data.
 using AttributeHandler = MadStatus (*)(AttributeAccess&);
 
-/// \param attribute hwtab::smp_attribute. \return nullptr for one that no node has
+/// \param attribute hwtab::smp_attribute. \return nullptr for an unsupported one
 AttributeHandler find_attribute(std::uint16_t attribute);
 
 // attributes_node.cpp
@@ -38,8 +38,8 @@ MadStatus p_key_table_attribute(AttributeAccess& access);
 MadStatus sl_to_vl_attribute(AttributeAccess& access);
 MadStatus vl_arbitration_attribute(AttributeAccess& access);
 
-/// The vendor's extension of PortInfo, about FDR10, which infiniband-diags ask adapters of this
-/// vendor for. Can't be changed: PortInfo enables speeds.
+/// The vendor's ExtendedPortInfo about FDR10, which infiniband-diags query from adapters of this
+/// vendor. Read-only: PortInfo enables speeds.
 MadStatus extended_port_info_attribute(AttributeAccess& access);
 
 // attributes_switch.cpp

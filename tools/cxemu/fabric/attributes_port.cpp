@@ -12,14 +12,15 @@ bool is_switch(const ManagedNode& node) {
     return node.identity().type == NodeType::switch_node;
 }
 
-/// The port that a modifier names: of a switch any, of an adapter its own, which 0 means too.
+/// The port of an attribute modifier: any port of a switch, the own port of an adapter (also by
+/// number 0).
 Port* port_by_number(ManagedNode& node, std::uint32_t number) {
     if (!is_switch(node) && number == 0)
         return &node.management_port();
     return number <= 0xff ? node.find_port(static_cast<std::uint8_t>(number)) : nullptr;
 }
 
-/// The port of attributes that name one for switches only.
+/// The port of attributes whose modifier names a port only on switches.
 Port* port_if_switch(ManagedNode& node, std::uint32_t number) {
     return is_switch(node) ? port_by_number(node, number) : &node.management_port();
 }
@@ -31,7 +32,7 @@ void hide_key(std::span<std::byte> data) {
 } // namespace
 
 MadStatus port_info_attribute(AttributeAccess& access) {
-    // The manager sets this bit to say that it knows of extended speeds.
+    // The subnet manager sets this bit if it supports extended speeds.
     constexpr std::uint32_t supports_extended_speeds = 1U << 31U;
     Port* port = port_by_number(access.node, access.modifier & ~supports_extended_speeds);
     if (port == nullptr)
@@ -52,7 +53,7 @@ MadStatus port_info_attribute(AttributeAccess& access) {
 }
 
 MadStatus extended_port_info_attribute(AttributeAccess& access) {
-    // Bytes of the attribute; each speed field has one bit, for FDR10.
+    // Byte offset in the attribute; each speed field has one bit, for FDR10.
     constexpr std::size_t speed_supported = 7;
     constexpr std::size_t speed_enabled = 11;
     constexpr std::size_t speed_active = 15;

@@ -12,10 +12,10 @@
 namespace cxemu::fabric {
 namespace {
 
-/// 0x100B with its bits in reverse order: the checksum takes the least significant bit first.
+/// 0x100B in bit-reversed order: the CRC processes the least significant bit first.
 constexpr std::uint16_t reflected_polynomial = 0xd008;
 
-/// Bytes that one step of the variant CRC takes.
+/// Bytes that the variant CRC processes per step.
 constexpr std::size_t stride = 8;
 
 using CrcTable = std::array<std::array<std::uint16_t, 256>, stride>;
@@ -56,7 +56,7 @@ constexpr std::size_t lrh_bytes = hwtab::lrh.size;
 constexpr std::size_t grh_bytes = hwtab::grh.size;
 constexpr std::size_t bth_bytes = hwtab::bth.size;
 
-/// Sets the reserved byte that the packet's BTH has in front of the destination queue pair.
+/// Masks the reserved byte of the BTH in front of the destination QP.
 void mask_bth(std::span<std::byte> bth) {
     constexpr std::size_t reserved_byte = 4;
     bth[reserved_byte] = std::byte{0xff};
@@ -94,7 +94,7 @@ std::uint32_t invariant_crc(std::span<const std::byte> data) {
     std::ranges::copy(data.first(head), masked.begin());
     const auto bytes = std::span(masked).first(head);
     if (global) {
-        std::ranges::fill(bytes.first(lrh_bytes), std::byte{0xff}); // routers write a new one
+        std::ranges::fill(bytes.first(lrh_bytes), std::byte{0xff}); // routers replace the LRH
         mask_grh(bytes.subspan(lrh_bytes, grh_bytes));
     } else {
         hwtab::View<hwtab::lrh>(bytes).set<"vl">(0xf);

@@ -9,18 +9,17 @@
 
 namespace cxemu::fabric {
 
-/// CRC-32 of Ethernet over several pieces: call with the result for the piece before.
-/// \param seed 0 for the first piece
+/// CRC-32 of Ethernet over several buffers.
+/// \param seed 0 for the first buffer, then the result for the previous one
 std::uint32_t crc32(std::uint32_t seed, std::span<const std::byte> data);
 
-/// CRC-16 with polynomial 0x100B, as the variant CRC is built. The checksum goes into the packet
-/// least significant byte first.
+/// VCRC: CRC-16 with polynomial 0x100B. It is stored least significant byte first.
 std::uint16_t variant_crc(std::span<const std::byte> data);
 
-/// Invariant CRC: CRC-32 with the fields as ones that change on the way. The checksum goes into the
-/// packet least significant byte first.
-/// \param data from the first byte of the LRH to the last one before the invariant CRC; a packet
-///             with InfiniBand transport, and all of its BTH
+/// ICRC: CRC-32 with all fields masked that may change on the path. It is stored least significant
+/// byte first.
+/// \param data from the first byte of the LRH to the last one before the ICRC; an IBA transport
+/// packet with its complete BTH
 std::uint32_t invariant_crc(std::span<const std::byte> data);
 
 } // namespace cxemu::fabric

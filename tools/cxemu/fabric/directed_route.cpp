@@ -6,7 +6,7 @@ namespace {
 
 using Action = RouteStep::Action;
 
-/// Entries of a path; index 0 is not used.
+/// Entries of a path; index 0 is unused.
 constexpr std::uint8_t longest_path = 63;
 
 RouteStep to_port(std::byte entry, const RoutingNode& node) {
@@ -16,7 +16,7 @@ RouteStep to_port(std::byte entry, const RoutingNode& node) {
     return {.action = Action::forward, .port = port};
 }
 
-/// The directed part is over at this node.
+/// The directed part ends at this node.
 RouteStep at_end_of_path(Lid onward, const RoutingNode& node) {
     if (onward == permissive_lid)
         return {.action = Action::deliver};
@@ -43,7 +43,7 @@ RouteStep receive_outbound(DirectedSmp smp, const RoutingNode& node) {
         return at_end_of_path(static_cast<Lid>(smp.get<"dr_dlid">()), node);
     }
     if (pointer == count + 1)
-        return {.action = Action::deliver}; // came by LID from the end of the directed part
+        return {.action = Action::deliver}; // returned LID-routed from the end of the directed part
     return {};
 }
 
@@ -92,7 +92,7 @@ RouteStep send_step(Mad& mad, const RoutingNode& node) {
         return {};
     const bool came_by_lid = smp.get<"dr_dlid">() != permissive_lid;
     if (came_by_lid)
-        return {.action = Action::route_by_lid}; // back to where the directed part ended
+        return {.action = Action::route_by_lid}; // back to the start of the directed part
     smp.set<"hop_pointer">(count);
     if (count == 0)
         return at_end_of_path(static_cast<Lid>(smp.get<"dr_slid">()), node);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// How directed-route SMPs find their way: from port to port along a path that they carry
-/// (InfiniBand specification, 14.2.2).
+/// Routing of directed-route SMPs: from port to port along the path in the SMP (InfiniBand
+/// specification, 14.2.2).
 #pragma once
 
 #include "fabric/identifiers.hpp"
@@ -11,31 +11,31 @@
 
 namespace cxemu::fabric {
 
-/// What a node does with a directed-route SMP.
+/// The action of a node for a directed-route SMP.
 struct RouteStep {
     enum class Action : std::uint8_t {
-        discard,      ///< the hop pointer is wrong, or the path leads nowhere
-        deliver,      ///< the SMP has arrived: to the agent or manager of this node
+        discard,      ///< invalid hop pointer, or no port at the next hop
+        deliver,      ///< to the agent or manager of this node
         forward,      ///< out of `port`
-        route_by_lid, ///< on to `lid` by the forwarding table; an answer with the permissive LID
-                      ///< goes back to the LID that the request came from
+        route_by_lid, ///< to `lid` by the forwarding table; a response with the permissive LID
+                      ///< returns to the LID of the requester
     };
     Action action = Action::discard;
     std::uint8_t port = 0;
     Lid lid = permissive_lid;
 };
 
-/// A node that relays and receives.
+/// A node that relays or receives SMPs.
 struct RoutingNode {
     bool is_switch = false;
     std::uint8_t ports = 1;   ///< external ports, numbered from 1
     std::uint8_t arrival = 1; ///< port at which the SMP arrived
 };
 
-/// An SMP has arrived over a link: updates hop pointer and return path.
+/// Processes an SMP received from a link: updates hop pointer and return path.
 RouteStep receive_step(Mad& smp, const RoutingNode& node);
 
-/// The node sends an SMP itself (an answer, or a request of its own): updates the hop pointer.
+/// Processes an SMP sent by the node itself (request or response): updates the hop pointer.
 RouteStep send_step(Mad& smp, const RoutingNode& node);
 
 } // namespace cxemu::fabric

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Forwarding tables of a switch, in the blocks that SMPs read and write.
+/// Forwarding tables of a switch, in the blocks of SMP attributes.
 #pragma once
 
 #include "fabric/identifiers.hpp"
@@ -16,7 +16,7 @@
 
 namespace cxemu::fabric {
 
-/// A set of ports of one switch, port 0 included.
+/// A set of ports of one switch, including port 0.
 class PortSet {
 public:
     void insert(std::uint8_t port) { words_[port / 64] |= bit(port); }
@@ -45,7 +45,7 @@ private:
     std::array<std::uint64_t, 4> words_{};
 };
 
-/// What a switch can hold.
+/// Table sizes of a switch.
 struct ForwardingCapacity {
     std::uint16_t linear_entries = 0xc000;    ///< LIDs 0 to linear_entries - 1
     std::uint16_t multicast_entries = 0x1000; ///< LIDs from 0xc000 on
@@ -53,28 +53,28 @@ struct ForwardingCapacity {
 
 class ForwardingTables {
 public:
-    static constexpr std::uint8_t no_port = 255; ///< entry that drops
+    static constexpr std::uint8_t no_port = 255; ///< entry of dropped LIDs
     static constexpr std::size_t linear_block = 64;
     static constexpr std::size_t multicast_block = 32;
 
     /// \param ports external ports of the switch
     ForwardingTables(std::uint8_t ports, const ForwardingCapacity& capacity);
 
-    /// The output port of a unicast LID; nothing when such packets are dropped.
+    /// The output port of a unicast LID; nothing: the packet is dropped.
     [[nodiscard]] std::optional<std::uint8_t> linear(Lid lid) const;
 
-    /// The output ports of a multicast LID that came in at \p arrival, which is never one of them.
+    /// The output ports of a multicast packet received at \p arrival, which is never among them.
     [[nodiscard]] PortSet multicast(Lid lid, std::uint8_t arrival) const;
 
-    /// SwitchInfo: capacities, tops, default ports, life time. PortStateChange is left to the
-    /// switch.
+    /// SwitchInfo: capacities, tops, default ports, life time. The switch maintains
+    /// PortStateChange.
     [[nodiscard]] hwtab::View<hwtab::switch_info> info() {
         return hwtab::View<hwtab::switch_info>(info_);
     }
     [[nodiscard]] hwtab::ConstView<hwtab::switch_info> info() const {
         return hwtab::ConstView<hwtab::switch_info>(info_);
     }
-    /// Set(SwitchInfo). \return false when a field is invalid: nothing has changed
+    /// Set(SwitchInfo). \return false when a field is invalid; nothing is changed then
     bool set_info(hwtab::ConstView<hwtab::switch_info> wanted);
 
     /// A block of 64 entries, as bytes. \return empty for a block beyond the table

@@ -113,7 +113,7 @@ void HcaPort::reset() {
 bool HcaPort::send(Packet packet) {
     auto local = parse_local_route(packet);
     const auto vl = local ? lane_of(*local) : std::nullopt;
-    if (!vl) { // no lane for the service level, or no LID yet
+    if (!vl) { // no VL for the SL, or no LID yet
         ++port_.counters().transmit_discards;
         ++port_.traffic().transmit_errors;
         return false;
@@ -167,7 +167,7 @@ void HcaPort::dispatch(const ParsedPacket& packet) {
     const std::uint32_t qp = packet.headers.transport.destination_qp;
     const bool on_management_vl = packet.headers.local.vl == management_vl;
     if (on_management_vl != (qp == subnet_management_qp)) {
-        ++statistics_.dropped_malformed; // QP0 and VL 15 go together
+        ++statistics_.dropped_malformed; // QP0 requires VL 15, and VL 15 QP0
         return;
     }
     if (qp == subnet_management_qp && (client_ == nullptr || !client_->wants_subnet_management()))
@@ -242,14 +242,14 @@ std::expected<std::optional<Mad>, MadRefusal> HcaPort::process(const Mad& reques
     const MadMethod method = method_of(request);
     if (method != MadMethod::get && method != MadMethod::set)
         return std::unexpected(MadRefusal::no_agent);
-    Mad refusal = request; // what an agent says that doesn't know the class
+    Mad refusal = request; // response of an agent that doesn't support the class
     make_response(refusal, MadStatus::bad_version);
     return refusal;
 }
 
 // --- Events --------------------------------------------------------------------------------------
 
-void HcaPort::tell_client(PortEvent event) {
+void HcaPort::notify_client(PortEvent event) {
     if (client_ != nullptr)
         client_->port_event(event);
 }
@@ -257,13 +257,13 @@ void HcaPort::tell_client(PortEvent event) {
 void HcaPort::port_state_changed(Port& port, PortState /*before*/) {
     switch (port.state()) {
     case PortState::down:
-        return tell_client(PortEvent::down);
+        return notify_client(PortEvent::down);
     case PortState::init:
-        return tell_client(PortEvent::initialized);
+        return notify_client(PortEvent::initialized);
     case PortState::armed:
-        return tell_client(PortEvent::armed);
+        return notify_client(PortEvent::armed);
     case PortState::active:
-        return tell_client(PortEvent::active);
+        return notify_client(PortEvent::active);
     }
 }
 
@@ -271,21 +271,21 @@ void HcaPort::port_info_changed(Port& /*port*/, const PortInfoChanges& changes) 
     if (changes.protection)
         subnet_agent_.key_settings_changed();
     if (changes.lid)
-        tell_client(PortEvent::lid_changed);
+        notify_client(PortEvent::lid_changed);
     if (changes.gid_prefix)
-        tell_client(PortEvent::gid_table_changed);
+        notify_client(PortEvent::gid_table_changed);
     if (changes.subnet_manager)
-        tell_client(PortEvent::subnet_manager_changed);
+        notify_client(PortEvent::subnet_manager_changed);
     if (changes.client_reregister)
-        tell_client(PortEvent::client_reregister);
+        notify_client(PortEvent::client_reregister);
 }
 
 void HcaPort::p_keys_changed(Port& /*port*/) {
-    tell_client(PortEvent::p_key_table_changed);
+    notify_client(PortEvent::p_key_table_changed);
 }
 
 void HcaPort::guids_changed() {
-    tell_client(PortEvent::gid_table_changed);
+    notify_client(PortEvent::gid_table_changed);
 }
 
 void HcaPort::set_description(std::string text) {
@@ -366,7 +366,7 @@ Gid HcaPort::gid(std::size_t index) const {
 }
 
 bool HcaPort::has_gid(const Gid& gid) const {
-    // The default prefix is always accepted beside the one that the subnet manager has set.
+    // The default prefix is always accepted in addition to the one set by the subnet manager.
     const auto prefix = gid.prefix();
     const bool prefix_fits =
         prefix == default_gid_prefix || prefix == port_.settings().get<"gid_prefix">();
@@ -385,7 +385,7 @@ void HcaPort::set_node_guid(Guid guid) {
 
 void HcaPort::set_port_guid(Guid guid) {
     if (std::exchange(guids_.front(), guid) != guid)
-        tell_client(PortEvent::gid_table_changed);
+        notify_client(PortEvent::gid_table_changed);
 }
 
 void HcaPort::set_system_image_guid(Guid guid) {
@@ -404,7 +404,7 @@ void HcaPort::modify_capability_mask(std::uint32_t bits, std::uint32_t select) {
     if (before == after)
         return;
     port_.settings().set<"capability_mask">(after);
-    tell_client(PortEvent::capability_mask_changed);
+    notify_client(PortEvent::capability_mask_changed);
     subnet_agent_.report_local_change(LocalChange::none);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// One port of an HCA: its end of the link, its tables, its subnet and performance management
+/// One port of an HCA: its endpoint of the link, its tables, its subnet and performance management
 /// agents.
 ///
-/// Packets that arrive go to the client (the HCA's transport), with these exceptions: requests to
-/// QP0 are answered by the port's own agent as long as the client has no QP0. Requests to the
-/// performance management agent are always answered here: Linux's driver has no proper answer to
-/// them, so the firmware of real adapters must be the one whose answers everybody sees. Answers,
-/// traps and SMInfo for a QP0 that isn't there are dropped.
+/// Received packets are delivered to the client (the HCA's transport), with these exceptions. The
+/// port's own agent handles requests to QP0 while the client has no QP0. The port's own agent
+/// always handles requests to the performance management agent: Linux's driver doesn't implement
+/// them, so the firmware of real adapters must respond. Responses, traps and SMInfo to a missing
+/// QP0 are dropped.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -27,7 +27,7 @@
 
 namespace cxemu::fabric {
 
-/// What happened at a port that software wants to know.
+/// Port events that are reported to software.
 enum class PortEvent : std::uint8_t {
     down,
     initialized,             ///< state Init: the link has been trained
@@ -37,19 +37,19 @@ enum class PortEvent : std::uint8_t {
     p_key_table_changed,     ///<
     gid_table_changed,       ///< GUIDs or the prefix
     subnet_manager_changed,  ///< LID or SL of the subnet manager
-    client_reregister,       ///< the subnet manager asks clients to register again
+    client_reregister,       ///< the subnet manager requests client reregistration
     capability_mask_changed, ///<
 };
 
 std::string_view name_of(PortEvent event);
 
-/// Whom a port works for. All calls come from the event loop or from within calls to the port.
+/// The user of a port. All calls come from the event loop or from within calls to the port.
 class PortClient {
 public:
     virtual ~PortClient() = default;
 
-    /// A packet for this port: its LID or a multicast LID, or the permissive LID on VL 15. CRCs are
-    /// right. Refers to memory that is gone after the call.
+    /// A packet for this port: its LID, a multicast LID, or the permissive LID on VL 15. Its CRCs
+    /// are valid. The packet is valid during the call only.
     virtual void packet_arrived(const ParsedPacket& packet) = 0;
 
     virtual void port_event(PortEvent event) = 0;
@@ -59,7 +59,7 @@ public:
     [[nodiscard]] virtual bool wants_general_services() const = 0;
 };
 
-/// What distinguishes one port from another.
+/// Configuration of a port.
 struct HcaPortSettings {
     std::string name = "hca0/1";
     std::string node_description = "cxemu";
@@ -79,7 +79,7 @@ struct HcaPortSettings {
     std::uint8_t gid_entries = 8;      ///< a multiple of 8
 };
 
-/// A packet that was refused because of its P_Key or Q_Key.
+/// A packet with a P_Key or Q_Key violation.
 struct KeyViolation {
     enum class Kind : std::uint8_t { p_key, q_key };
     Kind kind = Kind::p_key;
@@ -93,11 +93,11 @@ struct KeyViolation {
     std::optional<Gid> destination_gid = std::nullopt;
 };
 
-/// \return what is to be said of the packet with these headers
+/// \return the notice details of the packet with these headers
 /// \pre headers.datagram, if \p kind is q_key
 KeyViolation key_violation(const PacketHeaders& headers, KeyViolation::Kind kind);
 
-/// What MAD_IFC lets pass without its key.
+/// Key checks that MAD_IFC skips.
 struct MadIfcFlags {
     bool ignore_management_key = false;
     bool ignore_baseboard_key = false;
@@ -110,24 +110,22 @@ public:
     HcaPort(const HcaPort&) = delete;
     HcaPort& operator=(const HcaPort&) = delete;
 
-    /// The end of the link.
+    /// The endpoint of the link.
     [[nodiscard]] Port& port() { return port_; }
     [[nodiscard]] const Port& port() const { return port_; }
 
-    /// Whom packets and events go to; nullptr: nobody.
+    /// Sets the receiver of packets and events; nullptr: none.
     void set_client(PortClient* client) { client_ = client; }
 
-    /// Sends a packet. A packet to the port's own LID comes back through the event loop, a
-    /// multicast packet doesn't. The virtual lane is chosen from the service level, unless the
-    /// packet is on VL 15.
-    /// \return false when the packet is discarded, because of the state of the port, a service
-    ///         level without virtual lane, a payload above the neighbor's MTU, or LIDs that no
-    ///         packet may have (a port that has none yet can only send management packets)
+    /// Sends a packet. A packet to the port's own LID is looped back through the event loop, a
+    /// multicast packet isn't. The VL follows from the SL, unless the packet is on VL 15.
+    /// \return false when the packet is discarded: port state, SL without VL, payload above the
+    /// neighbor's MTU, or invalid LIDs (a port without LID can only send management packets)
     bool send(Packet packet);
 
-    /// Lets the agents of the port work on a datagram of the host (MAD_IFC).
-    /// \param remote_lid LID of the node that sent the request
-    /// \return the answer; nothing inside when the request has none (TrapRepress)
+    /// Passes a MAD of the host to the agents of the port (MAD_IFC).
+    /// \param remote_lid LID of the requester
+    /// \return the response; empty inside if the request has none (TrapRepress)
     std::expected<std::optional<Mad>, MadRefusal> process(const Mad& request, MadIfcFlags flags,
                                                           Lid remote_lid);
 
@@ -139,7 +137,7 @@ public:
 
     [[nodiscard]] Lid lid() const;
     [[nodiscard]] std::uint8_t lmc() const;
-    /// The low bits of a unicast LID that choose between paths to the port; 0 for others.
+    /// The low bits of a unicast LID that select a path to the port; 0 for others.
     [[nodiscard]] std::uint8_t path_bits(Lid destination) const;
     /// \return true when packets with this destination are for the port
     [[nodiscard]] bool has_lid(Lid lid) const;
@@ -154,7 +152,7 @@ public:
 
     [[nodiscard]] PortState state() const { return port_.state(); }
     [[nodiscard]] PhysicalState physical_state() const { return port_.physical_state(); }
-    /// How the link runs; nothing while it is down.
+    /// Width and speed of the link; nothing while it is down.
     [[nodiscard]] std::optional<LinkRate> rate() const { return port_.rate(); }
     /// Largest payload, bytes.
     [[nodiscard]] std::size_t mtu() const { return port_.mtu(); }
@@ -168,7 +166,7 @@ public:
     [[nodiscard]] const std::string& node_description() const { return identity_.description; }
 
     [[nodiscard]] std::span<const std::uint16_t> p_keys() const { return port_.p_keys(); }
-    /// \return the index of the first entry that matches a P_Key of the wire
+    /// \return the index of the first entry that matches a received P_Key
     [[nodiscard]] std::optional<std::size_t> find_p_key(std::uint16_t p_key) const;
 
     [[nodiscard]] std::size_t gid_count() const { return guids_.size(); }
@@ -176,7 +174,7 @@ public:
     [[nodiscard]] Gid gid(std::size_t index) const;
     [[nodiscard]] bool has_gid(const Gid& gid) const;
 
-    /// The data virtual lane of a service level; nothing when packets are to be dropped.
+    /// The data VL of an SL; nothing when packets are dropped.
     [[nodiscard]] std::optional<std::uint8_t> virtual_lane(std::uint8_t sl) const;
 
     // --- Changes by the host
@@ -187,29 +185,28 @@ public:
     void set_system_image_guid(Guid guid);
     /// \param text at most 64 bytes
     void set_node_description(const std::string& text);
-    /// Changes the bits of \p select to those of \p bits.
+    /// Replaces the bits of \p select by those of \p bits.
     void modify_capability_mask(std::uint32_t bits, std::uint32_t select);
     /// Bits of the capability mask that the host may change.
     [[nodiscard]] static std::uint32_t changeable_capabilities();
 
-    /// Enables these widths and speeds, both within the capabilities; the link trains anew. Zero
-    /// leaves what is enabled.
+    /// Enables these widths and speeds, both within the capabilities, and retrains the link. Zero
+    /// leaves the enabled ones.
     void enable_rates(WidthMask widths, SpeedMask speeds);
-    /// Brings the link up, or keeps it down.
+    /// Enables or disables the link.
     void set_enabled(bool enabled) { port_.set_enabled(enabled); }
 
-    /// Counts the violation and tells the subnet manager.
+    /// Counts the violation and sends a trap to the subnet manager.
     void report_violation(const KeyViolation& violation);
 
-    /// Back to power-on: the link goes down and is trained anew, the subnet manager's settings are
-    /// gone.
+    /// Power-on reset: the link is retrained, settings of the subnet manager are cleared.
     void reset();
 
-    /// Counters that only the port itself has.
+    /// Counters in addition to those of Port.
     struct Statistics {
-        std::uint64_t dropped_smps = 0;      ///< for a QP0 that isn't there
-        std::uint64_t dropped_other_lid = 0; ///< not for this port
-        std::uint64_t dropped_malformed = 0; ///< link good, transport headers bad
+        std::uint64_t dropped_smps = 0;      ///< to a QP0 that doesn't exist
+        std::uint64_t dropped_other_lid = 0; ///< to a foreign LID
+        std::uint64_t dropped_malformed = 0; ///< valid link layer, invalid transport headers
         std::uint64_t dropped_no_client = 0; ///<
         std::uint64_t agent_answers = 0;     ///< by the port's own agents on the wire
     };
@@ -232,7 +229,7 @@ private:
     [[nodiscard]] PortCounters* counters(std::uint8_t port) override;
     [[nodiscard]] std::vector<std::uint8_t> all_ports() const override { return {}; }
 
-    void tell_client(PortEvent event);
+    void notify_client(PortEvent event);
     void load_identity();
     void dispatch(const ParsedPacket& packet);
     void pass_to_client(const ParsedPacket& packet);
@@ -251,7 +248,7 @@ private:
     PerformanceAgent performance_agent_;
     PortClient* client_ = nullptr;
     Statistics statistics_;
-    std::shared_ptr<HcaPort*> self_; ///< for deferred calls: empty once the port is gone
+    std::shared_ptr<HcaPort*> self_; ///< for deferred calls: empty once the port is destroyed
 };
 
 } // namespace cxemu::fabric

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Names and numbers of the subnet: LIDs, GUIDs, GIDs, well-known queue pairs and keys.
+/// Identifiers of the subnet: LIDs, GUIDs, GIDs, well-known QPs and keys.
 #pragma once
 
 #include "base/byte_order.hpp"
@@ -38,15 +38,15 @@ inline constexpr std::uint32_t general_services_q_key = 0x8001'0000;
 inline constexpr std::uint16_t default_p_key = 0xffff;
 inline constexpr std::uint16_t full_member_bit = 0x8000;
 
-/// True when packets with P_Key \p a are for a member with P_Key \p b: same partition, and not both
-/// limited members. The P_Keys 0x0000 and 0x8000 are invalid and match nothing.
+/// True when a packet with P_Key \p a is accepted by a member with P_Key \p b: same partition, and
+/// not both limited members. The P_Keys 0x0000 and 0x8000 are invalid and match nothing.
 [[nodiscard]] constexpr bool p_keys_match(std::uint16_t a, std::uint16_t b) {
     const bool same_partition = ((a ^ b) & ~full_member_bit & 0xffffU) == 0;
     const bool valid = (a & ~full_member_bit & 0xffffU) != 0;
     return valid && same_partition && ((a | b) & full_member_bit) != 0;
 }
 
-/// The virtual lane of subnet management; never flow controlled, works in every state but Down.
+/// The VL of subnet management: without flow control, usable in every port state but Down.
 inline constexpr std::uint8_t management_vl = 15;
 
 inline constexpr std::uint64_t default_gid_prefix = 0xfe80'0000'0000'0000;

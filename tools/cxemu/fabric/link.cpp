@@ -16,7 +16,7 @@ struct Link::State {
 
     EventLoop& loop;
     std::string name;
-    std::array<Endpoint*, 2> ends; ///< empty once the link is gone
+    std::array<Endpoint*, 2> ends; ///< empty once the link is destroyed
     bool plugged = true;
     bool retrain_wanted = false;
     bool training_due = false;
@@ -46,7 +46,7 @@ struct Link::State {
 
     [[nodiscard]] bool gone() const { return ends[0] == nullptr; }
 
-    /// Tells both ends, as long as the link lives.
+    /// Reports the outcome to both endpoints while the link exists.
     void announce(std::optional<LinkRate> outcome) {
         rate = outcome;
         for (const std::size_t end : {0U, 1U})

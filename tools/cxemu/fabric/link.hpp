@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Links: two ends joined in memory.
+/// Links: two endpoints connected in memory.
 ///
-/// A packet that is sent is delivered through the event loop, in order, never from within the
-/// sender's call. Training is negotiated the same way: whoever changes what an end offers calls
-/// Link::renegotiate(), and both ends hear of the outcome later.
+/// Sent packets are delivered in order through the event loop, never from within the sender's call.
+/// Training is negotiated the same way: an endpoint that changes its offer calls
+/// Link::renegotiate(), and both endpoints are notified of the outcome later.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -23,12 +23,12 @@
 
 namespace cxemu::fabric {
 
-/// What an end of a link wants from the physical layer.
+/// What an endpoint offers to link training.
 struct LinkOffer {
     enum class Training : std::uint8_t {
         off,       ///< disabled: never trains
-        listening, ///< sleeping: trains when the other end asks for it
-        polling,   ///< asks for training
+        listening, ///< sleeping: trains when the peer is polling
+        polling,   ///< polling: starts training
     };
     Training training = Training::polling;
     WidthMask widths = mask_of(LinkWidth::x4);
@@ -37,7 +37,7 @@ struct LinkOffer {
     bool operator==(const LinkOffer&) const = default;
 };
 
-/// One end of a link.
+/// One endpoint of a link.
 class Endpoint {
 public:
     Endpoint() = default;
@@ -45,13 +45,13 @@ public:
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
-    /// A packet has arrived. It may be damaged.
+    /// A packet has arrived. It may be corrupted.
     virtual void receive(Packet packet) = 0;
 
-    /// The link has been trained, or lost (nothing).
+    /// The link has been trained, or is down (nothing).
     virtual void link_changed(std::optional<LinkRate> rate) = 0;
 
-    /// What the end offers now.
+    /// The present offer of the endpoint.
     [[nodiscard]] virtual LinkOffer link_offer() const = 0;
 };
 
@@ -60,14 +60,14 @@ enum class LinkDirection : std::uint8_t { from_first, from_second };
 
 class Link {
 public:
-    /// Sees every packet as the receiver gets it.
+    /// Is called for every packet as the receiver gets it.
     using Tap = std::function<void(const Link&, LinkDirection, const Packet&)>;
-    /// Gets every packet instead of the receiver; it passes on what it likes, now or later, with
+    /// Receives every packet instead of the receiver, and forwards it now or later with
     /// Link::deliver(). For fault plans.
     using Filter = std::function<void(Link&, LinkDirection, Packet)>;
 
-    /// Joins two ends, which must call detach() or be destroyed after the link. The link trains by
-    /// itself soon after.
+    /// Connects two endpoints, which must call detach() or outlive the link. Training starts from
+    /// the event loop.
     Link(EventLoop& loop, std::string name, Endpoint& first, Endpoint& second);
     ~Link();
     Link(const Link&) = delete;
@@ -76,23 +76,24 @@ public:
     /// "hca0/1 - switch0/3"
     [[nodiscard]] const std::string& name() const;
 
-    /// Sends a packet from an end. \return false when the link is not trained: the packet is lost
+    /// Sends a packet from an endpoint. \return false when the link is not trained: the packet is
+    /// lost
     bool send(const Endpoint& from, Packet packet);
 
-    /// An end offers something else, or (\p retrain) wants the link to train anew.
+    /// An endpoint has changed its offer, or (\p retrain) requests retraining.
     void renegotiate(bool retrain = false);
 
-    /// Takes the cable out, or puts it in.
+    /// Connects or disconnects the cable.
     void set_plugged(bool plugged);
     [[nodiscard]] bool plugged() const;
 
-    /// How the link runs; nothing while it is down.
+    /// Width and speed of the link; nothing while it is down.
     [[nodiscard]] std::optional<LinkRate> rate() const;
 
     void add_tap(Tap tap);
-    /// An empty filter passes everything.
+    /// An empty filter delivers everything.
     void set_filter(Filter filter);
-    /// Puts a packet into the queue to the end that \p direction leads to.
+    /// Queues a packet for the receiver in \p direction.
     void deliver(LinkDirection direction, Packet packet);
 
 private:

@@ -24,8 +24,8 @@ constexpr std::array widths_by_lanes{
 struct SpeedEntry {
     LaneSpeed speed;
     std::string_view name;
-    std::uint8_t port_info;          ///< hwtab::link_speed; 0: has none
-    std::uint8_t port_info_extended; ///< hwtab::link_speed_ext; 0: has none
+    std::uint8_t port_info;          ///< hwtab::link_speed; 0: none
+    std::uint8_t port_info_extended; ///< hwtab::link_speed_ext; 0: none
     std::uint32_t megabits;          ///< data rate of a lane, Mb/s
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Widths and lane rates of links, in the coding of the PTYS register (bit masks); PortInfo's
-/// coding is converted from and to it.
+/// Widths and lane speeds of links as bit masks of the PTYS register, and their conversion from and
+/// to PortInfo.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ constexpr SpeedMask speeds_up_to(LaneSpeed fastest) {
     return static_cast<SpeedMask>(mask & ~mask_of(LaneSpeed::fdr10));
 }
 
-/// How a trained link runs.
+/// Width and speed of a trained link.
 struct LinkRate {
     LinkWidth width = LinkWidth::x4;
     LaneSpeed speed = LaneSpeed::sdr;
@@ -49,7 +49,8 @@ struct LinkRate {
     bool operator==(const LinkRate&) const = default;
 };
 
-/// The best rate that both masks of each kind allow. \return nothing when they have none in common
+/// The fastest rate that both masks of each kind allow. \return nothing when they have none in
+/// common
 std::optional<LinkRate> negotiate(WidthMask widths, SpeedMask speeds);
 
 /// \param name "sdr" to "ndr", in lower case
@@ -59,7 +60,7 @@ std::optional<LinkWidth> find_width(std::string_view name);
 std::string_view name_of(LaneSpeed speed);
 std::string_view name_of(LinkWidth width);
 
-/// Units of 100 Mb/s, as the PTYS register has it, of the data that the link carries.
+/// Data rate of the link, in the units of the PTYS register (100 Mb/s).
 std::uint32_t data_rate(LinkRate rate);
 
 // --- Coding of PortInfo --------------------------------------------------------------------------

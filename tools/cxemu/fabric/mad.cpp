@@ -11,7 +11,7 @@ namespace {
 constexpr auto ud_send_only =
     static_cast<std::uint8_t>(hwtab::value<hwtab::transport_opcode, "ud_send_only">);
 
-/// Directed-route datagrams have the direction where others have the highest bit of the status.
+/// In directed-route SMPs the direction bit replaces the highest bit of the status.
 constexpr std::uint16_t direction_bit = 0x8000;
 
 } // namespace
@@ -60,8 +60,7 @@ Packet general_services_reply(const ParsedPacket& request, const Mad& mad, Lid s
         .transport = {.opcode = ud_send_only,
                       .p_key = in.transport.p_key,
                       .destination_qp = in.datagram ? in.datagram->source_qp : general_services_qp},
-        .datagram =
-            Deth{.q_key = general_services_q_key, .source_qp = general_services_qp}};
+        .datagram = Deth{.q_key = general_services_q_key, .source_qp = general_services_qp}};
     if (in.global) {
         constexpr std::uint8_t hop_limit = 64;
         out.global = in.global;

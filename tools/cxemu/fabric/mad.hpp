@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Management datagrams as values, and the numbers in them that the agents use.
+/// MADs as values, and the constants that the agents use.
 #pragma once
 
 #include "fabric/identifiers.hpp"
@@ -28,13 +28,13 @@ using ConstSmp = hwtab::ConstView<hwtab::smp_lid_routed>;
 using DirectedSmp = hwtab::View<hwtab::smp_directed_route>;
 using ConstDirectedSmp = hwtab::ConstView<hwtab::smp_directed_route>;
 
-/// Status of an answer: hwtab::mad_status.
+/// Status of a response: hwtab::mad_status.
 enum class MadStatus : std::uint8_t {
     ok = 0x0000,
     bad_version = 0x0004,
     unsupported_method = 0x0008,
-    unsupported_attribute = 0x000c, ///< method and attribute don't go together
-    invalid_field = 0x001c,         ///< in the attribute, or its modifier
+    unsupported_attribute = 0x000c, ///< unsupported method/attribute combination
+    invalid_field = 0x001c,         ///< invalid attribute or attribute modifier
 };
 
 /// hwtab::mad_method
@@ -60,24 +60,24 @@ enum class MadMethod : std::uint8_t {
            class_of(mad) == hwtab::value<hwtab::mgmt_class, "subn_lid_routed">;
 }
 
-/// The datagram in a packet to QP0 or QP1. \return nothing when the payload isn't 256 bytes long
+/// The MAD in a packet to QP0 or QP1. \return nothing when the payload isn't 256 bytes long
 std::optional<Mad> mad_in(const ParsedPacket& packet);
 
-/// The agents: who shall handle a datagram to QP0 that arrives at a port.
+/// The receiver of a MAD to QP0.
 enum class SmpReceiver : std::uint8_t {
     agent,   ///< the subnet management agent: Get, Set, TrapRepress
-    manager, ///< a subnet manager: answers, traps, SMInfo
+    manager, ///< a subnet manager: responses, traps, SMInfo
 };
 SmpReceiver receiver_of(const Mad& smp);
 
-/// Turns a request into its answer, with \p status; the data stays.
+/// Turns a request into its response with \p status; the data is kept.
 void make_response(Mad& mad, MadStatus status);
 
-/// A packet that carries a datagram between QP0s.
+/// A packet with a MAD from QP0 to QP0.
 Packet subnet_management_packet(const Mad& mad, Lid source, Lid destination);
 
-/// The packet that answers \p request (to QP1) with \p mad: source and destination swapped, a GRH
-/// for a GRH. \param source LID of the answering port
+/// The response packet to \p request (to QP1) with \p mad: source and destination swapped, with a
+/// GRH if the request has one. \param source LID of the responding port
 Packet general_services_reply(const ParsedPacket& request, const Mad& mad, Lid source);
 
 } // namespace cxemu::fabric

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A node as its subnet management agent sees it.
+/// A node from the view of its subnet management agent.
 #pragma once
 
 #include "fabric/identifiers.hpp"
@@ -16,7 +16,7 @@ class ForwardingTables;
 
 enum class NodeType : std::uint8_t { channel_adapter = 1, switch_node = 2 };
 
-/// What a node says about itself in NodeInfo and NodeDescription.
+/// Identity of a node in NodeInfo and NodeDescription.
 struct NodeIdentity {
     NodeType type = NodeType::channel_adapter;
     std::string description; ///< at most 64 bytes
@@ -28,7 +28,7 @@ struct NodeIdentity {
     std::uint32_t revision = 0;
 };
 
-/// Changes that trap 144 reports beside the capability mask: hwtab::trap_144_changes.
+/// Changes that trap 144 reports in addition to the capability mask: hwtab::trap_144_changes.
 enum class LocalChange : std::uint8_t {
     none = 0x0,
     node_description = 0x1,
@@ -42,19 +42,19 @@ public:
 
     [[nodiscard]] virtual const NodeIdentity& identity() const = 0;
 
-    /// The port that has the LID and the M_Key: port 0 of a switch, the port of an adapter.
+    /// The port that owns the LID and the M_Key: port 0 of a switch, the port of an adapter.
     [[nodiscard]] virtual Port& management_port() = 0;
 
-    /// A port by the number in an attribute modifier. \return nullptr for one that isn't there
+    /// A port by its number in an attribute modifier. \return nullptr for an invalid number
     [[nodiscard]] virtual Port* find_port(std::uint8_t number) = 0;
 
-    /// GUIDs of the management port; the first is its own and never changes through SMPs.
+    /// GUIDs of the management port; the first one is fixed and not writable by SMPs.
     [[nodiscard]] virtual std::span<Guid> guids() = 0;
 
-    /// Of a switch; nullptr for other nodes.
+    /// nullptr for nodes that are no switch.
     [[nodiscard]] virtual ForwardingTables* forwarding_tables() { return nullptr; }
 
-    // What a Set has changed, so that the node can tell others.
+    // A Set has changed the PortInfo of \p port.
     virtual void port_info_changed(Port& port, const PortInfoChanges& changes) = 0;
     virtual void p_keys_changed(Port& port) = 0;
     virtual void guids_changed() = 0;

@@ -8,7 +8,7 @@ namespace cxemu::fabric {
 MKey::MKey(EventLoop& loop, Port& port)
     : port_(port), lease_(loop, [this] { port_.settings().set<"m_key_protect_bits">(0); }) {}
 
-MKeyCheck MKey::judge(std::uint64_t key, bool changes) const {
+MKeyCheck MKey::check_access(std::uint64_t key, bool changes) const {
     const auto settings = port_.settings();
     const auto own = settings.get<"m_key">();
     if (own == 0 || own == key)
@@ -26,7 +26,7 @@ MKeyCheck MKey::judge(std::uint64_t key, bool changes) const {
 }
 
 MKeyCheck MKey::check(std::uint64_t key, bool changes) {
-    const MKeyCheck verdict = judge(key, changes);
+    const MKeyCheck verdict = check_access(key, changes);
     if (verdict == MKeyCheck::refused)
         count_violation();
     else if (port_.settings().get<"m_key">() == key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The M_Key: who may read and change the settings of a port (InfiniBand specification, 14.2.4).
+/// The M_Key: access control of port settings (InfiniBand specification, 14.2.4).
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -10,33 +10,33 @@
 
 namespace cxemu::fabric {
 
-/// What a datagram with some key may do.
+/// Access that a MAD has.
 enum class MKeyCheck : std::uint8_t {
     allowed,
-    allowed_without_key, ///< read, but the M_Key reads as zero
+    allowed_without_key, ///< read access, but the M_Key reads as zero
     refused,
 };
 
-/// Checks keys, and lets the protection lapse when a lease runs out: after the first violation
-/// somebody with the right key must come within the lease period, or the port is open again.
+/// Checks M_Keys. After the first violation the lease timer runs; unless a MAD with the valid key
+/// arrives within the lease period, the protection is cleared.
 class MKey {
 public:
     /// \param port whose settings hold the key; must outlive this
     MKey(EventLoop& loop, Port& port);
 
-    /// Judges a datagram; a right key stops the lease timer, a refusal counts and starts it.
+    /// Checks a MAD. A valid key stops the lease timer; a violation is counted and starts it.
     /// \param changes Set or TrapRepress, not Get
     MKeyCheck check(std::uint64_t key, bool changes);
 
-    /// Datagrams that were refused; stops at the highest number that PortInfo can show.
+    /// Number of refused MADs; saturates at the maximum of PortInfo.
     [[nodiscard]] std::uint16_t violations() const;
 
-    /// The settings of the protection have been written, or reset: the lease starts anew when the
-    /// next violation comes.
+    /// The protection settings have been written or reset: the lease timer is stopped until the
+    /// next violation.
     void settings_changed();
 
 private:
-    [[nodiscard]] MKeyCheck judge(std::uint64_t key, bool changes) const;
+    [[nodiscard]] MKeyCheck check_access(std::uint64_t key, bool changes) const;
     void count_violation();
 
     Port& port_;

@@ -39,7 +39,7 @@ enum class Transport : std::uint8_t {
 
 constexpr std::size_t dceth_size = 24;
 
-/// Opcodes that the table names.
+/// Opcodes with an entry in the table.
 constexpr auto known_opcodes = [] {
     std::array<bool, 256> known{};
     for (const hwtab::Value& value : hwtab::transport_opcode.values)
@@ -48,7 +48,7 @@ constexpr auto known_opcodes = [] {
 }();
 
 bool is_known(std::uint8_t opcode) {
-    // A flush needs a header that no table describes; no device of this family sends one.
+    // FLUSH requires a header that no table describes; no device of this family sends it.
     constexpr std::uint8_t flush = 0x1c;
     if (opcode == dynamic_connect_opcode || opcode == dynamic_disconnect_opcode)
         return true;
@@ -57,7 +57,7 @@ bool is_known(std::uint8_t opcode) {
            known_opcodes[is_dynamic ? opcode & operation_mask : opcode];
 }
 
-/// Headers of an operation, whatever the transport adds to it.
+/// Headers of an operation, without those added by the transport.
 ExtendedHeaders headers_of_operation(std::uint8_t operation) {
     switch (operation) {
     case 0x03: // send last with immediate
@@ -97,7 +97,7 @@ bool is_response(std::uint8_t operation) {
 
 // --- Writing -------------------------------------------------------------------------------------
 
-/// Takes the packet apart into consecutive pieces.
+/// Splits the packet into consecutive parts.
 template <class Byte>
 class Cursor {
 public:
@@ -307,7 +307,7 @@ std::expected<std::span<const std::byte>, ParseError> take_grh(ConstCursor& in, 
     return bytes;
 }
 
-/// BTH and extended headers; \p in is left at the payload.
+/// BTH and extended headers; \p in is advanced to the payload.
 /// \return the number of padding bytes
 std::expected<std::size_t, ParseError> take_transport(ConstCursor& in, PacketHeaders& headers) {
     if (in.left() < hwtab::bth.size)
@@ -440,8 +440,7 @@ bool variant_crc_is_right(std::span<const std::byte> packet) {
     return load_le<std::uint16_t>(packet.last(vcrc_size)) == variant_crc(covered);
 }
 
-std::expected<Lrh, ParseError> read_local_route(std::span<const std::byte> bytes,
-                                                       KnownCrcs known) {
+std::expected<Lrh, ParseError> read_local_route(std::span<const std::byte> bytes, KnownCrcs known) {
     if (bytes.size() < hwtab::lrh.size + vcrc_size)
         return std::unexpected(ParseError::too_short);
     const ConstView<hwtab::lrh> lrh(bytes);
@@ -452,9 +451,9 @@ std::expected<Lrh, ParseError> read_local_route(std::span<const std::byte> bytes
     if (lrh.get<"lver">() != 0)
         return std::unexpected(ParseError::bad_link_version);
     const Lrh local{.vl = static_cast<std::uint8_t>(lrh.get<"vl">()),
-                           .sl = static_cast<std::uint8_t>(lrh.get<"sl">()),
-                           .dlid = static_cast<Lid>(lrh.get<"dlid">()),
-                           .slid = static_cast<Lid>(lrh.get<"slid">())};
+                    .sl = static_cast<std::uint8_t>(lrh.get<"sl">()),
+                    .dlid = static_cast<Lid>(lrh.get<"dlid">()),
+                    .slid = static_cast<Lid>(lrh.get<"slid">())};
     if (local.dlid == unassigned_lid || !is_plausible_source(local))
         return std::unexpected(ParseError::bad_lid);
     return local;

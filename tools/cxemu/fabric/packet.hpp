@@ -29,29 +29,29 @@ inline constexpr std::size_t grh_size = 40;      ///< bytes
 inline constexpr std::size_t icrc_size = 4;
 inline constexpr std::size_t vcrc_size = 2;
 
-/// Opcodes of dynamically connected transport, in the range that IBA volume 1, 9.2.1 leaves to
-/// manufacturers: those of RC with these bits in front, and two to connect and to disconnect.
+/// Opcodes of DC, in the range that IBA volume 1, 9.2.1 reserves for manufacturers: those of RC
+/// with these upper bits, and two to connect and to disconnect.
 inline constexpr std::uint8_t dynamic_opcodes = 0xc0;
 inline constexpr std::uint8_t dynamic_connect_opcode = dynamic_opcodes | 0x18;
 inline constexpr std::uint8_t dynamic_disconnect_opcode = dynamic_opcodes | 0x19;
 
-/// Which checksums of a packet are known to be right without looking.
+/// CRCs of a packet that are known to be valid.
 struct KnownCrcs {
     bool variant = false;
     bool invariant = false;
 };
 
-/// A complete packet, first byte of the LRH to last byte of the variant CRC. What it holds may be
-/// damaged: only parse() says that it is well formed. A packet knows which of its checksums are
-/// right, as long as nobody has had write access to it: on its way through the process it isn't
-/// checked again at every hop. Those of a new packet are computed when somebody looks at its bytes;
-/// most packets never leave the process, and nobody does.
+/// A complete packet, from the first byte of the LRH to the last byte of the VCRC. Its contents may
+/// be corrupted: only parse() checks that it is well-formed. A packet caches which of its CRCs are
+/// valid until its bytes are accessed for writing, so it isn't checked again at every hop. The CRCs
+/// of a new packet are computed when its bytes are first read; most packets never leave the process
+/// and need none.
 class Packet {
 public:
     Packet() = default;
     explicit Packet(std::vector<std::byte> bytes, KnownCrcs known = {})
         : bytes_(std::move(bytes)), known_(known) {}
-    /// A packet whose checksums are still to be computed. \pre LRH, BTH and both CRCs fit into it
+    /// A packet without CRCs. \pre LRH, BTH and both CRCs fit into it
     static Packet unsealed(std::vector<std::byte> bytes) {
         Packet packet(std::move(bytes), {.variant = true, .invariant = true});
         packet.sealed_ = false;
@@ -68,11 +68,11 @@ public:
         return bytes_;
     }
     [[nodiscard]] std::size_t size() const { return bytes_.size(); }
-    /// The same bytes for whoever doesn't look at the checksums: those may be missing.
+    /// The bytes for readers that ignore the CRCs: these may be missing.
     [[nodiscard]] std::span<const std::byte> content() const { return bytes_; }
 
     [[nodiscard]] KnownCrcs known_crcs() const { return known_; }
-    /// Whoever has changed the packet vouches for its checksums.
+    /// The caller has changed the packet and guarantees that these CRCs are valid.
     void vouch_for(KnownCrcs known) { known_ = known; }
 
 private:
@@ -81,7 +81,7 @@ private:
 
     mutable std::vector<std::byte> bytes_;
     KnownCrcs known_;
-    mutable bool sealed_ = true; ///< the checksums have been written
+    mutable bool sealed_ = true; ///< the CRCs are written
 };
 
 /// Local route header. Link version, next header and length follow from the packet.
@@ -130,7 +130,7 @@ struct Deth {
 struct Reth {
     std::uint64_t address = 0;
     std::uint32_t r_key = 0;
-    std::uint32_t length = 0; ///< bytes of the whole transfer
+    std::uint32_t length = 0; ///< bytes of the complete transfer
 
     bool operator==(const Reth&) const = default;
 };
@@ -151,60 +151,60 @@ struct Aeth {
     bool operator==(const Aeth&) const = default;
 };
 
-/// Extended header of requests to dynamically connected targets (DCETH). Its bytes are cxemu's own:
-/// the adapter's are not published.
+/// Extended header of DC requests (DCETH). The layout is cxemu's own; that of the adapters is not
+/// published.
 struct DcEth {
     std::uint64_t access_key = 0;
-    std::uint64_t connection = 0; ///< a later connection of the initiator has a greater number
-    std::uint32_t source_qp = 0;  ///< the initiator
+    std::uint64_t connection = 0; ///< connection number of the initiator, increasing
+    std::uint32_t source_qp = 0;  ///< of the initiator
 
     bool operator==(const DcEth&) const = default;
 };
 
-/// All headers of a packet. Which extended headers there are is decided by the opcode: build()
-/// writes exactly those (a missing one as zeros) and parse() sets exactly those.
+/// All headers of a packet. The opcode determines the extended headers: build() writes exactly
+/// those (a missing one as zeros) and parse() sets exactly those.
 struct PacketHeaders {
     Lrh local;
     std::optional<Grh> global = std::nullopt;
     Bth transport;
-    std::optional<std::uint32_t> ee_context = std::nullopt;        ///< RDETH
-    std::optional<Deth> datagram = std::nullopt;         ///< DETH
-    std::optional<std::uint32_t> xrc_srq = std::nullopt;           ///< XRCETH
-    std::optional<DcEth> dynamic = std::nullopt; ///< DCETH
-    std::optional<Reth> rdma = std::nullopt;                 ///< RETH
-    std::optional<AtomicEth> atomic = std::nullopt;             ///< AtomicETH
-    std::optional<Aeth> ack = std::nullopt;           ///< AETH
-    std::optional<std::uint64_t> atomic_ack = std::nullopt;        ///< AtomicAckETH
-    std::optional<std::uint32_t> immediate = std::nullopt;         ///< ImmDt, in host order
-    std::optional<std::uint32_t> invalidate = std::nullopt;        ///< IETH, R_Key
+    std::optional<std::uint32_t> ee_context = std::nullopt; ///< RDETH
+    std::optional<Deth> datagram = std::nullopt;            ///< DETH
+    std::optional<std::uint32_t> xrc_srq = std::nullopt;    ///< XRCETH
+    std::optional<DcEth> dynamic = std::nullopt;            ///< DCETH
+    std::optional<Reth> rdma = std::nullopt;                ///< RETH
+    std::optional<AtomicEth> atomic = std::nullopt;         ///< AtomicETH
+    std::optional<Aeth> ack = std::nullopt;                 ///< AETH
+    std::optional<std::uint64_t> atomic_ack = std::nullopt; ///< AtomicAckETH
+    std::optional<std::uint32_t> immediate = std::nullopt;  ///< ImmDt, in host order
+    std::optional<std::uint32_t> invalidate = std::nullopt; ///< IETH, R_Key
 
     bool operator==(const PacketHeaders&) const = default;
 };
 
-/// A well-formed packet; the spans point into the bytes that were parsed.
+/// A well-formed packet; its spans point into the parsed bytes.
 struct ParsedPacket {
     PacketHeaders headers;
     std::span<const std::byte> payload; ///< without padding
     std::span<const std::byte> grh;     ///< the 40 bytes of the GRH; empty without one
 };
 
-/// Why bytes are no well-formed packet, in the order of the checks.
+/// Reason why bytes are no well-formed packet, in the order of the checks.
 enum class ParseError : std::uint8_t {
-    too_short,             ///< no room for LRH and VCRC
-    bad_length,            ///< PktLen of the LRH and the number of bytes differ
+    too_short,             ///< shorter than LRH and VCRC
+    bad_length,            ///< PktLen of the LRH doesn't match the number of bytes
     bad_variant_crc,       ///<
     bad_link_version,      ///< LVer isn't 0
-    bad_lid,               ///< source or destination LID that no packet may have
-    raw_packet,            ///< LNH says that there is no InfiniBand transport
-    grh_on_management_vl,  ///< packets on VL 15 stay in the subnet
-    truncated_headers,     ///< the headers don't fit into the packet
+    bad_lid,               ///< invalid source or destination LID
+    raw_packet,            ///< LNH of a raw packet
+    grh_on_management_vl,  ///< packets on VL 15 must not have a GRH
+    truncated_headers,     ///< the headers exceed the packet
     bad_grh_version,       ///< IPVer isn't 6
-    bad_grh_next_header,   ///< NxtHdr isn't the InfiniBand transport
-    bad_grh_length,        ///< PayLen and the length of the packet differ
+    bad_grh_next_header,   ///< NxtHdr isn't the IBA transport
+    bad_grh_length,        ///< PayLen doesn't match the packet
     bad_transport_version, ///< TVer isn't 0
     unknown_opcode,        ///<
     bad_padding,           ///< more padding than payload
-    payload_too_long,      ///< more than the largest MTU
+    payload_too_long,      ///< exceeds the largest MTU
     bad_invariant_crc,     ///<
 };
 
@@ -231,12 +231,12 @@ struct ExtendedHeaders {
 /// \return the extended headers that follow a BTH with this opcode; nothing for an unknown opcode
 std::optional<ExtendedHeaders> extended_headers(std::uint8_t opcode);
 
-/// Makes a packet with padding, lengths and both CRCs.
+/// Builds a packet with padding, lengths and both CRCs.
 /// \param payload at most max_payload bytes
 /// \pre extended_headers() knows the opcode
 Packet build(const PacketHeaders& headers, std::span<const std::byte> payload);
 
-/// A packet whose payload is still to be written, straight to where it lies in the packet.
+/// A packet whose payload the caller writes in place.
 class PacketDraft {
 public:
     /// \param payload bytes, at most max_payload
@@ -250,29 +250,29 @@ public:
 
 private:
     std::vector<std::byte> bytes_;
-    std::size_t payload_ = 0; ///< where it begins
+    std::size_t payload_ = 0; ///< offset of the payload
     std::size_t size_;
 };
 
-/// Takes a packet apart. Everything is checked, the CRCs too. The result refers to \p bytes.
+/// Parses a packet. All fields and both CRCs are checked. The result refers to \p bytes.
 std::expected<ParsedPacket, ParseError> parse(std::span<const std::byte> bytes);
-/// The same; checksums that are known to be right aren't computed.
+/// The same; CRCs that are known to be valid aren't computed.
 std::expected<ParsedPacket, ParseError> parse(const Packet& packet);
 std::expected<ParsedPacket, ParseError> parse(Packet&&) = delete; // the result would dangle
 
-/// What a switch looks at: checks length, variant CRC, link version and LIDs.
+/// The checks of a switch: length, VCRC, link version and LIDs.
 std::expected<Lrh, ParseError> parse_local_route(std::span<const std::byte> bytes);
 std::expected<Lrh, ParseError> parse_local_route(const Packet& packet);
 
-/// Moves the packet to another virtual lane and renews the variant CRC.
+/// Moves the packet to another VL and updates the VCRC.
 /// \pre parse_local_route() accepts the packet
 void set_virtual_lane(Packet& packet, std::uint8_t vl);
 
-/// P_Key of the BTH, for switches that enforce partitions; nothing for a raw or short packet.
+/// P_Key of the BTH, for switches that enforce partitions; nothing for a raw or truncated packet.
 std::optional<std::uint16_t> peek_p_key(const Packet& packet);
 
-/// Writes right CRCs into a packet whose headers or payload have been changed on purpose.
-/// \pre at least LRH, BTH and both CRCs fit into the packet
+/// Recomputes the CRCs of a packet whose headers or payload were changed on purpose.
+/// \pre LRH, BTH and both CRCs fit into the packet
 void renew_crcs(Packet& packet);
 
 } // namespace cxemu::fabric

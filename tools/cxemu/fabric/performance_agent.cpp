@@ -19,9 +19,9 @@ constexpr std::uint64_t bytes_per_data_unit = 4;
 
 /// Duration of one sampling tick.
 constexpr auto sample_tick = std::chrono::microseconds(1);
-constexpr std::uint8_t tick_code = 250; ///< the coding of PortSamplesControl: 4 ns * 250
+constexpr std::uint8_t tick_code = 250; ///< PortSamplesControl encoding: 4 ns * 250
 
-/// Sets a counter of a MAD, at most to the highest value that the field holds.
+/// Sets a counter of a MAD, saturated at the maximum of the field.
 template <hwtab::FixedString field, class View>
 void set_saturated(View view, std::uint64_t value) {
     constexpr std::uint32_t width = hwtab::locate(hwtab::port_counters, field.view()).field->width;
@@ -63,7 +63,7 @@ void write_extended(ExtendedView out, const PortCounters& in) {
     out.set<"port_multicast_rcv_pkts">(in.multicast_receive_packets);
 }
 
-/// A counter, the bit that selects it, and bytes per unit of its value.
+/// A counter, its CounterSelect bit, and the bytes per unit of its value.
 struct Selected {
     std::uint64_t bit;
     std::uint64_t PortCounters::* counter;
@@ -71,7 +71,7 @@ struct Selected {
     std::uint64_t unit = 1;
 };
 
-/// Sets the counters of the first set bits of \p select; Set usually writes zero.
+/// Sets the counters of the set bits of \p select; Set usually writes zero.
 void store(PortCounters& counters, std::uint64_t select, std::span<const Selected> fields) {
     for (const Selected& field : fields)
         if ((select & field.bit) != 0)
@@ -149,7 +149,7 @@ void store_extended(PortCounters& counters, ExtendedView in) {
     store(counters, in.get<"counter_select">(), fields);
 }
 
-/// The quantity that a CounterSelect of PortSamplesControl names; 0 for one that isn't offered.
+/// The counter of a CounterSelect of PortSamplesControl; 0 if unsupported.
 std::uint64_t quantity(const PortCounters& counters, std::uint16_t code) {
     switch (code) {
     case hwtab::value<hwtab::pma_sample_counter, "port_xmit_data">:
@@ -290,7 +290,7 @@ MadStatus PerformanceAgent::port_counters_extended(Mad& mad, bool set) {
 MadStatus PerformanceAgent::start_sampling(const Mad& mad) {
     const auto attribute = ConstPma(mad).nested<"data", hwtab::port_samples_control>();
     if (sampling_.status != Sampling::Status::done)
-        return MadStatus::ok; // a Set while sampling runs changes nothing
+        return MadStatus::ok; // Set is ignored while sampling runs
     sampling_ = {.status = Sampling::Status::started,
                  .port = static_cast<std::uint8_t>(attribute.get<"port_select">()),
                  .tag = static_cast<std::uint16_t>(attribute.get<"tag">()),
@@ -311,7 +311,7 @@ MadStatus PerformanceAgent::port_samples_control(Mad& mad, bool set) {
         if (const MadStatus status = start_sampling(mad); status != MadStatus::ok)
             return status;
     std::ranges::fill(attribute.memory(), std::byte{0});
-    constexpr std::uint8_t counts_all = 7; // every mandatory quantity
+    constexpr std::uint8_t counts_all = 7; // counts all mandatory quantities
     attribute.set<"port_select">(port);
     attribute.set<"tick">(tick_code);
     attribute.set<"counter_mask0">(counts_all);
@@ -351,7 +351,7 @@ void PerformanceAgent::end_sample() {
     const PortCounters* counters = node_.counters(sampling_.port);
     for (std::size_t i = 0; i < sample_counters; ++i) {
         const std::uint64_t now = quantity(*counters, sampling_.select[i]);
-        // Less than before: somebody has cleared the counter meanwhile.
+        // A smaller value: the counter has been cleared meanwhile.
         sampling_.result[i] = now - std::min(now, sampling_.before[i]);
     }
     sampling_.status = Sampling::Status::done;

@@ -15,15 +15,15 @@
 
 namespace cxemu::fabric {
 
-/// A node as its performance management agent sees it.
+/// A node from the view of its performance management agent.
 class CountedNode {
 public:
     virtual ~CountedNode() = default;
 
-    /// Counters of the port that a PortSelect names. \return nullptr for a port that isn't there
+    /// Counters of the port of a PortSelect. \return nullptr for an invalid port
     [[nodiscard]] virtual PortCounters* counters(std::uint8_t port) = 0;
 
-    /// Ports that PortSelect 255 sums up; empty when the node doesn't offer that.
+    /// Ports that PortSelect 255 adds up; empty when the node doesn't support it.
     [[nodiscard]] virtual std::vector<std::uint8_t> all_ports() const = 0;
 };
 
@@ -31,10 +31,10 @@ class PerformanceAgent {
 public:
     PerformanceAgent(EventLoop& loop, CountedNode& node);
 
-    /// \return the answer; nothing for a datagram that gets none (not a request, another class)
+    /// \return the response; nothing if \p request is no request or of another class
     std::optional<Mad> process(const Mad& request);
 
-    /// Forgets what has been sampled.
+    /// Cancels sampling and clears its results.
     void reset();
 
 private:

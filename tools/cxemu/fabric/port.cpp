@@ -9,17 +9,17 @@
 namespace cxemu::fabric {
 namespace {
 
-/// Headers and invariant CRC that a packet may have beside a payload of the MTU, bytes.
+/// Maximum number of bytes of headers and ICRC in addition to a payload of the MTU.
 constexpr std::size_t header_allowance = 124;
 
 constexpr std::size_t smallest_mtu = 128; ///< bytes, shifted left by the MTU code
 
-/// The MTU that a port has before the subnet manager sets one: 2048 bytes.
+/// The MTU of a port before the subnet manager sets one: 2048 bytes.
 constexpr std::uint8_t default_mtu_code = 4;
 
 constexpr std::uint8_t dropped_vl = 15;
 
-/// Number of data lanes of a code of VLCap and OperationalVLs.
+/// Number of data VLs of a code of VLCap and OperationalVLs.
 std::uint8_t lanes_of(std::uint64_t code) {
     constexpr std::array<std::uint8_t, 6> lanes{0, 1, 2, 4, 8, 15};
     return code < lanes.size() ? lanes[code] : 0;
@@ -66,7 +66,7 @@ void Port::load_defaults() {
     p_keys_.assign(capabilities_.p_key_entries, 0);
     if (!p_keys_.empty())
         p_keys_.front() = default_p_key;
-    sl_to_vl_.assign(capabilities_.inputs, SlToVlTable{}); // all service levels on lane 0
+    sl_to_vl_.assign(capabilities_.inputs, SlToVlTable{}); // all SLs on VL 0
     vl_arbitration_ = {};
     if (role_ == PortRole::switch_management)
         state_ = PortState::active;
@@ -106,7 +106,7 @@ bool Port::may_carry(std::uint8_t vl) const {
     return vl < data_lanes();
 }
 
-/// What is sent fits the neighbor, what is received this port.
+/// Sent packets are limited by the neighbor's MTU, received ones by that of this port.
 bool Port::fits(std::size_t packet_size, std::size_t payload) {
     return packet_size - vcrc_size <= payload + header_allowance;
 }
@@ -131,9 +131,9 @@ void Port::receive(Packet packet) {
     }
     const bool state_allows = is_management(*local) || state_ >= PortState::armed;
     if (!state_allows)
-        return; // not an error: the neighbor became active earlier
+        return; // no error: the neighbor became active earlier
     if (!is_management(*local) && state_ == PortState::armed)
-        change_state(PortState::active); // data makes an armed port active
+        change_state(PortState::active); // a data packet makes an armed port active
     count_received(packet, *local);
     owner_.packet_received(*this, std::move(packet), *local);
 }

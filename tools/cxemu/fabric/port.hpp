@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A port of any node: its end of the link, its state machine, its tables, its counters.
+/// A port of any node: its endpoint of the link, its state machine, tables and counters.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -21,19 +21,19 @@ namespace cxemu::fabric {
 
 class Port;
 
-/// Where in a node a port is.
+/// Kind of a port.
 enum class PortRole : std::uint8_t {
     adapter,           ///< of a channel adapter
     switch_external,   ///< of a switch, with a link
     switch_management, ///< port 0 of a switch: no link, always active
 };
 
-/// The node that a port belongs to.
+/// The node that owns a port.
 class PortOwner {
 public:
     virtual ~PortOwner() = default;
 
-    /// A packet that the link layer accepts in the present state of the port.
+    /// A packet that the link layer accepts in the present port state.
     virtual void packet_received(Port& port, Packet packet, const Lrh& local) = 0;
 
     virtual void port_state_changed(Port& port, PortState before) = 0;
@@ -44,7 +44,7 @@ template <hwtab::FixedString... names>
 inline constexpr auto capability_mask_of =
     static_cast<std::uint32_t>((hwtab::value<hwtab::port_capability_mask, names> | ...));
 
-/// Increments a counter of violations of PortInfo, which stays at its largest value.
+/// Increments a violation counter of PortInfo, which saturates.
 template <hwtab::FixedString field>
 void increment_violations(hwtab::View<hwtab::port_info> settings) {
     constexpr std::uint64_t largest = 0xffff;
@@ -53,7 +53,7 @@ void increment_violations(hwtab::View<hwtab::port_info> settings) {
         settings.set<field>(count + 1);
 }
 
-/// What a port supports; doesn't change.
+/// Fixed capabilities of a port.
 struct PortCapabilities {
     WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
     SpeedMask speeds = speeds_up_to(LaneSpeed::edr);
@@ -64,7 +64,7 @@ struct PortCapabilities {
     std::uint8_t gid_entries = 8;
     std::uint32_t capability_mask = 0;
     std::uint16_t capability_mask2 = 0;
-    std::uint8_t inputs = 1; ///< ports that have a service level mapping of their own to this one
+    std::uint8_t inputs = 1; ///< number of input ports with an SL-to-VL mapping to this one
 };
 
 /// Bytes of a PortInfo attribute.
@@ -72,7 +72,7 @@ using PortInfoBytes = std::array<std::byte, hwtab::port_info.size>;
 using SlToVlTable = std::array<std::byte, hwtab::sl_to_vl_mapping_table.size>;
 using VlArbitrationBlock = std::array<std::byte, hwtab::vl_arbitration_table.size>;
 
-/// What Set(PortInfo) has changed.
+/// Changes of a Set(PortInfo).
 struct PortInfoChanges {
     bool lid = false;
     bool subnet_manager = false;
@@ -92,13 +92,13 @@ public:
     [[nodiscard]] std::uint8_t number() const { return number_; }
     [[nodiscard]] const PortCapabilities& capabilities() const { return capabilities_; }
 
-    /// The link at this port; nullptr: none. Called by whoever builds the fabric.
+    /// Connects the link; nullptr: none. Called by the builder of the fabric.
     void connect(Link* link);
     [[nodiscard]] Link* link() const { return link_; }
 
-    /// Sends a packet that is complete.
-    /// \param local the route in the packet
-    /// \return false when it is discarded: state of the port, size, no link
+    /// Sends a complete packet.
+    /// \param local the LRH of the packet
+    /// \return false when it is discarded: port state, size, no link
     bool transmit(Packet packet, const Lrh& local);
 
     // --- State
@@ -108,20 +108,21 @@ public:
     [[nodiscard]] PhysicalState physical_state() const;
     [[nodiscard]] std::optional<LinkRate> rate() const { return rate_; }
 
-    /// Power-on: settings of the subnet manager and tables are gone, the link is trained anew.
+    /// Power-on reset: settings of the subnet manager and tables are cleared, the link is
+    /// retrained.
     void reset();
 
     // --- Attributes
     // -------------------------------------------------------------------------------
 
-    /// PortInfo as an SMP shows it. \param local_port port that received the request
+    /// PortInfo for an SMP. \param local_port port that received the request
     [[nodiscard]] PortInfoBytes port_info(std::uint8_t local_port) const;
 
-    /// Set(PortInfo): takes everything over that software may change, or, when a field is invalid,
-    /// nothing. \return what changed, or nothing when a field is invalid
+    /// Set(PortInfo): takes over all writable fields, or nothing when a field is invalid. \return
+    /// the changes, or nothing when a field is invalid
     std::optional<PortInfoChanges> set_port_info(std::span<const std::byte> wanted);
 
-    /// Settings, without what changes by itself (states, active rates, violations).
+    /// Settings, without dynamic fields (states, active rates, violations).
     [[nodiscard]] hwtab::ConstView<hwtab::port_info> settings() const {
         return hwtab::ConstView<hwtab::port_info>(settings_);
     }
@@ -135,19 +136,19 @@ public:
 
     /// \pre input < capabilities().inputs
     [[nodiscard]] SlToVlTable& sl_to_vl(std::size_t input) { return sl_to_vl_[input]; }
-    /// The virtual lane of packets with \p sl that came in at port \p input of the node; nothing
-    /// when they are dropped. \pre input < capabilities().inputs
+    /// The VL of packets with \p sl received at port \p input of the node; nothing when they are
+    /// dropped. \pre input < capabilities().inputs
     [[nodiscard]] std::optional<std::uint8_t> virtual_lane(std::size_t input,
                                                            std::uint8_t sl) const;
-    /// Blocks 1 to 4: low-priority table, lower and upper half, high-priority table.
+    /// Blocks 1 to 4: low-priority table, lower and upper half, then the high-priority table.
     [[nodiscard]] VlArbitrationBlock& vl_arbitration(std::size_t block) {
         return vl_arbitration_[block - 1];
     }
 
-    /// Largest payload, bytes, and number of data lanes, as the subnet manager has set them.
+    /// Largest payload in bytes, and number of data VLs, as set by the subnet manager.
     [[nodiscard]] std::size_t mtu() const;
     [[nodiscard]] std::uint8_t data_lanes() const;
-    /// The same, as far as the port supports it.
+    /// The maximum that the port supports.
     [[nodiscard]] std::size_t largest_mtu() const;
     [[nodiscard]] std::uint8_t supported_data_lanes() const;
 
@@ -156,9 +157,9 @@ public:
     [[nodiscard]] TrafficCounters& traffic() { return traffic_; }
     [[nodiscard]] const TrafficCounters& traffic() const { return traffic_; }
 
-    /// A register of the host enables widths and speeds, or (zero) none of them changes.
+    /// The host enables widths and speeds by register access; zero leaves them unchanged.
     void enable_rates(WidthMask widths, SpeedMask speeds);
-    /// A register of the host switches the port on or off.
+    /// The host enables or disables the port by register access.
     void set_enabled(bool enabled);
     [[nodiscard]] bool enabled() const { return training_ != LinkOffer::Training::off; }
     [[nodiscard]] WidthMask enabled_widths() const;

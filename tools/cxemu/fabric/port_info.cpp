@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// PortInfo: what is read, what may be written, what is refused (InfiniBand specification,
-// 14.2.5.6).
+// PortInfo: readable and writable fields and their checks (InfiniBand specification, 14.2.5.6).
 #include "fabric/port.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace {
 
 using Info = hwtab::ConstView<hwtab::port_info>;
 
-// Values with which Set means something else than the value.
+// Values with a special meaning in Set.
 constexpr std::uint64_t no_change = 0;
 constexpr std::uint64_t all_widths = 255;
 constexpr std::uint64_t all_speeds = 15;
@@ -75,7 +74,7 @@ bool states_are_valid(Info wanted, PortState now) {
                hwtab::value<hwtab::link_down_default_state, "polling">;
 }
 
-/// Takes a field over. \return true when that changed it
+/// Takes over a field. \return true when it has changed
 template <hwtab::FixedString field>
 bool take(hwtab::View<hwtab::port_info> settings, Info wanted) {
     const auto before = settings.get<field>();
@@ -83,8 +82,8 @@ bool take(hwtab::View<hwtab::port_info> settings, Info wanted) {
     return before != wanted.get<field>();
 }
 
-/// Takes a field over unless it is zero, or \p all, which stands for \p supported.
-/// \return true when that changed it
+/// Takes over a field unless it is zero; \p all stands for \p supported.
+/// \return true when it has changed
 template <hwtab::FixedString field>
 bool take_mask(hwtab::View<hwtab::port_info> settings, Info wanted, std::uint64_t all,
                std::uint64_t supported) {
@@ -96,14 +95,14 @@ bool take_mask(hwtab::View<hwtab::port_info> settings, Info wanted, std::uint64_
     return before != settings.get<field>();
 }
 
-/// A counter of violations: written as zero it starts anew, any other value leaves it.
+/// A violation counter: writing zero clears it, other values are ignored.
 template <hwtab::FixedString field>
 void take_counter(hwtab::View<hwtab::port_info> settings, Info wanted) {
     if (wanted.get<field>() == 0)
         settings.set<field>(0);
 }
 
-/// Fields that the port with the LID of the node has.
+/// Fields of the management port.
 void take_management_fields(hwtab::View<hwtab::port_info> settings, Info wanted,
                             PortInfoChanges& changes) {
     changes.protection = take<"m_key">(settings, wanted);
@@ -123,7 +122,7 @@ void take_management_fields(hwtab::View<hwtab::port_info> settings, Info wanted,
     take_counter<"q_key_violations">(settings, wanted);
 }
 
-/// Fields that every port with a link has.
+/// Fields of ports with a link.
 void take_link_fields(hwtab::View<hwtab::port_info> settings, Info wanted) {
     take<"neighbor_mtu">(settings, wanted);
     take<"vl_high_limit">(settings, wanted);
@@ -135,7 +134,7 @@ void take_link_fields(hwtab::View<hwtab::port_info> settings, Info wanted) {
         take<"link_down_default_state">(settings, wanted);
 }
 
-/// Fields that only the external ports of a switch have.
+/// Fields of external switch ports.
 void take_switch_fields(hwtab::View<hwtab::port_info> settings, Info wanted) {
     take<"vl_stall_count">(settings, wanted);
     take<"hoq_life">(settings, wanted);
@@ -145,7 +144,7 @@ void take_switch_fields(hwtab::View<hwtab::port_info> settings, Info wanted) {
     take<"filter_raw_outbound">(settings, wanted);
 }
 
-/// Speed fields up to QDR of a link that runs faster say QDR.
+/// The field is limited to QDR for faster links.
 std::uint8_t active_speed(LaneSpeed speed) {
     const std::uint8_t code = port_info_speeds(mask_of(speed));
     return code != 0 ? code : port_info_speeds(mask_of(LaneSpeed::qdr));
@@ -159,7 +158,7 @@ PortInfoBytes Port::port_info(std::uint8_t local_port) const {
     info.set<"local_port_num">(local_port);
     info.set<"port_state">(static_cast<std::uint64_t>(state_));
     info.set<"port_physical_state">(static_cast<std::uint64_t>(physical_state()));
-    // What a link that is down or absent would run at: the slowest, as software expects a value.
+    // A link that is down or absent reports the slowest rate: software expects a valid value.
     const LinkRate rate = rate_.value_or(LinkRate{});
     info.set<"link_width_active">(port_info_widths(mask_of(rate.width)));
     info.set<"link_speed_active">(active_speed(rate.speed));

@@ -24,8 +24,8 @@ enum class PhysicalState : std::uint8_t {
 std::string_view name_of(PortState state);
 std::string_view name_of(PhysicalState state);
 
-/// Counters of a port since they were cleared, never saturated here; the performance management
-/// agent shows them in the widths of its attributes. Data counts are in bytes.
+/// Counters of a port since they were cleared. They don't saturate here; the performance management
+/// agent clamps them to the widths of its attributes. Data counts are in bytes.
 struct PortCounters {
     std::uint64_t symbol_errors = 0;
     std::uint64_t link_error_recoveries = 0;
@@ -63,8 +63,8 @@ struct Traffic {
     }
 };
 
-/// What a port of an HCA has carried, as the host sees it: apart from PortCounters, since the two
-/// are cleared apart from one another.
+/// Traffic of an HCA port for the host. Separate from PortCounters because the two are cleared
+/// independently.
 struct TrafficCounters {
     std::uint64_t received_errors = 0;
     std::uint64_t transmit_errors = 0;

@@ -16,7 +16,7 @@ constexpr std::uint64_t trap = hwtab::value<hwtab::trap_number, name>;
 template <hwtab::FixedString name>
 constexpr std::uint64_t severity = hwtab::value<hwtab::notice_type, name>;
 
-/// The head of a notice of one of the events that the specification defines.
+/// The header of a notice of an event defined by the specification.
 void write_head(Notice& notice, std::uint64_t type, std::uint64_t number) {
     const hwtab::View<hwtab::notice> view(notice);
     view.set<"is_generic">(1);
@@ -24,7 +24,7 @@ void write_head(Notice& notice, std::uint64_t type, std::uint64_t number) {
     view.set<"trap_number">(number);
 }
 
-/// The return path of a directed-route SMP into trap 256, as far as there is room.
+/// Copies the return path of a directed-route SMP into trap 256, truncated to the field.
 void write_path(hwtab::View<hwtab::notice_trap_256> details, const Mad& request) {
     const ConstDirectedSmp smp(request);
     const auto from = smp.bytes<"return_path">();
@@ -35,7 +35,7 @@ void write_path(hwtab::View<hwtab::notice_trap_256> details, const Mad& request)
     details.set<"dr_notice">(1);
     details.set<"dr_path_truncated">(shown < hops ? 1 : 0);
     details.set<"dr_hop_count">(shown);
-    const auto path = from.subspan(1, std::min(shown, from.size() - 1)); // index 0 isn't used
+    const auto path = from.subspan(1, std::min(shown, from.size() - 1)); // index 0 is unused
     std::ranges::copy(path, to.begin());
 }
 
@@ -57,8 +57,8 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
         return answer;
     }
     const MKeyCheck verdict = origin.check_key
-                                   ? key_.check(smp.get<"m_key">(), method != MadMethod::get)
-                                   : MKeyCheck::allowed;
+                                  ? key_.check(smp.get<"m_key">(), method != MadMethod::get)
+                                  : MKeyCheck::allowed;
     if (verdict == MKeyCheck::refused) {
         report_bad_management_key(request, origin);
         return std::unexpected(MadRefusal::key_violation);
@@ -119,7 +119,7 @@ void SubnetAgent::raise(Notice notice) {
                                   ? hwtab::value<hwtab::notice_producer, "switch">
                                   : hwtab::value<hwtab::notice_producer, "ca">);
     view.set<"issuer_lid">(lid);
-    // The subnet manager has chosen how often traps may come: once per subnet timeout.
+    // The subnet manager limits the rate of traps: once per subnet timeout.
     constexpr auto timeout_unit = std::chrono::nanoseconds(4096);
     traps_.raise(notice, timeout_unit * (std::int64_t{1} << settings.get<"subnet_time_out">()));
 }
@@ -184,8 +184,7 @@ void SubnetAgent::report_key_violation(const KeyNotice& violation) {
     raise(notice);
 }
 
-void SubnetAgent::report_switch_p_key(std::uint8_t port, std::uint16_t p_key,
-                                      const Lrh& local) {
+void SubnetAgent::report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const Lrh& local) {
     constexpr std::uint64_t lids_key_and_port_are_known = 0x000f;
     Notice notice{};
     write_head(notice, severity<"security">, trap<"switch_bad_p_key">);

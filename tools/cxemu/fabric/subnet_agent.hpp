@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The subnet management agent of a node: M_Key check, attributes, answers (InfiniBand
-/// specification, 14.2). How datagrams travel is not its business: see directed_route.hpp.
+/// The subnet management agent of a node: M_Key check, attributes, responses (InfiniBand
+/// specification, 14.2). For routing see directed_route.hpp.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -17,34 +17,34 @@
 
 namespace cxemu::fabric {
 
-/// Why a datagram gets no answer.
+/// Reason why a MAD has no response.
 enum class MadRefusal : std::uint8_t {
-    no_agent,      ///< no agent takes this class, version or method
-    key_violation, ///< the M_Key is wrong
+    no_agent,      ///< unsupported class, version or method
+    key_violation, ///< M_Key violation
 };
 
-/// Where a datagram came from.
+/// Origin of a MAD.
 struct MadOrigin {
-    std::uint8_t port = 1;           ///< of the node, at which it arrived
-    Lid remote_lid = permissive_lid; ///< source in the packet
+    std::uint8_t port = 1;           ///< port of the node at which it arrived
+    Lid remote_lid = permissive_lid; ///< SLID of the packet
     bool check_key = true;
 };
 
 class SubnetAgent {
 public:
-    /// \param send_trap sends a datagram to the subnet manager; false when there is no way to it
+    /// \param send_trap sends a MAD to the subnet manager; false when it is unreachable
     SubnetAgent(EventLoop& loop, ManagedNode& node, std::function<bool(const Mad&)> send_trap);
 
-    /// Works on a Get, a Set or a TrapRepress.
-    /// \return the answer, or nothing inside for TrapRepress; its D bit is set for directed route,
-    ///         hop pointer and paths are left as they are
+    /// Handles Get, Set and TrapRepress.
+    /// \return the response, or nothing inside for TrapRepress; its D bit is set for directed
+    /// route, hop pointer and paths are kept
     std::expected<std::optional<Mad>, MadRefusal> process(const Mad& request,
                                                           const MadOrigin& origin);
 
     [[nodiscard]] const MKey& key() const { return key_; }
     [[nodiscard]] const TrapSender& traps() const { return traps_; }
 
-    /// Notices to the subnet manager. They are dropped when the node knows none.
+    /// Traps to the subnet manager. They are dropped while its LID is unknown.
     void report_link_state_change();
     void report_local_change(LocalChange change);
     void report_system_image_guid();
@@ -64,10 +64,10 @@ public:
     /// Trap 259.
     void report_switch_p_key(std::uint8_t port, std::uint16_t p_key, const Lrh& local);
 
-    /// Set(PortInfo) has changed the protection of the node.
+    /// Set(PortInfo) has changed the M_Key protection of the node.
     void key_settings_changed() { key_.settings_changed(); }
 
-    /// Forgets traps and the lease of the M_Key.
+    /// Clears traps and the M_Key lease.
     void reset();
 
 private:

@@ -62,7 +62,7 @@ NodeIdentity identity_from(const SwitchSettings& settings) {
             .vendor_id = settings.vendor_id};
 }
 
-/// The same packet with another datagram and other LIDs.
+/// The packet with another MAD and other LIDs.
 Packet changed(const ParsedPacket& packet, const Mad& smp, Lid source, Lid destination) {
     PacketHeaders headers = packet.headers;
     headers.local.slid = source;
@@ -74,10 +74,9 @@ std::uint16_t as_full_member(std::uint16_t p_key) {
     return static_cast<std::uint16_t>(p_key | full_member_bit);
 }
 
-/// Whether the table of a port has the partition of a P_Key, by either membership. The subnet
-/// manager gives the ports of switches the tables of the HCAs behind them, and what a limited
-/// member sends has the very entry that is in its table. Which members may talk to each other is
-/// for the HCA that receives to decide.
+/// Whether the P_Key table of a port has the partition of a P_Key, by either membership. The subnet
+/// manager copies the tables of HCAs to the switch ports in front of them, and a limited member
+/// sends exactly its table entry. The receiving HCA checks the membership types.
 bool has_partition(const Port& port, std::uint16_t p_key) {
     return std::ranges::any_of(port.p_keys(), [=](std::uint16_t own) {
         return p_keys_match(as_full_member(own), as_full_member(p_key));
@@ -155,8 +154,7 @@ void Switch::forward_unicast(std::uint8_t arrival, Packet packet, const Lrh& loc
     send_out(arrival, *departure, std::move(packet), local);
 }
 
-void Switch::forward_multicast(std::uint8_t arrival, const Packet& packet,
-                               const Lrh& local) {
+void Switch::forward_multicast(std::uint8_t arrival, const Packet& packet, const Lrh& local) {
     const PortSet ports = tables_.multicast(local.dlid, arrival);
     if (ports.empty())
         ++statistics_.dropped_routing;
@@ -165,8 +163,7 @@ void Switch::forward_multicast(std::uint8_t arrival, const Packet& packet,
             send_out(arrival, static_cast<std::uint8_t>(n), packet, local);
 }
 
-void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet,
-                      Lrh local) {
+void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packet, Lrh local) {
     Port& out = port(departure);
     if (local.vl != management_vl) {
         const auto vl = out.virtual_lane(arrival, local.sl);
@@ -224,7 +221,7 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
         return answer_smp(packet, smp, arrival);
     case RouteStep::Action::forward:
         ++statistics_.relayed_smps;
-        // Nodes on the directed part answer to where the packet says it came from.
+        // Nodes on the directed part respond to the SLID of the packet.
         return send_out(arrival, step.port, changed(packet, smp, permissive_lid, permissive_lid),
                         packet.headers.local);
     case RouteStep::Action::route_by_lid:
@@ -302,7 +299,7 @@ bool Switch::is_mine(Lid lid) const {
 void Switch::port_state_changed(Port& port, PortState before) {
     const bool link_changed = before == PortState::down || port.state() == PortState::down;
     if (!link_changed)
-        return; // the subnet manager's own doing
+        return; // caused by the subnet manager itself
     tables_.info().set<"port_state_change">(1);
     subnet_agent_.report_link_state_change();
 }

@@ -25,7 +25,8 @@ struct SwitchSettings {
     Guid node_guid = 0;
     Guid system_image_guid = 0;
     std::uint16_t device_id = 0;
-    std::uint32_t vendor_id = 0x52'5400; ///< QEMU's: tools ask no vendor's MADs of the switch
+    std::uint32_t vendor_id =
+        0x52'5400; ///< QEMU's, so that tools send no vendor-specific MADs to the switch
     bool enhanced_port0 = true;
     WidthMask widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
     SpeedMask speeds = speeds_up_to(LaneSpeed::ndr);
@@ -50,10 +51,10 @@ public:
         std::uint64_t forwarded = 0;
         std::uint64_t relayed_smps = 0;    ///< directed route
         std::uint64_t answered = 0;        ///< by the agents
-        std::uint64_t dropped_smps = 0;    ///< no way on, or nobody whom they are for
-        std::uint64_t dropped_routing = 0; ///< no entry in a forwarding table, or no lane
+        std::uint64_t dropped_smps = 0;    ///< no path or no receiver
+        std::uint64_t dropped_routing = 0; ///< no forwarding table entry, or no VL
         std::uint64_t dropped_filter = 0;  ///< P_Key enforcement, raw packets
-        std::uint64_t dropped_local = 0;   ///< to the switch itself, but nothing that it handles
+        std::uint64_t dropped_local = 0;   ///< to the switch itself, but unsupported
     };
     [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 

@@ -62,14 +62,15 @@ Fabric::Fabric(EventLoop& loop, const SwitchSettings& settings)
 
 Fabric::~Fabric() {
     for (const auto& port : ports_)
-        port->set_client(nullptr); // links go down below; whoever listened may be gone
+        port->set_client(
+            nullptr); // destroying the links calls back; clients may be destroyed already
 }
 
 std::expected<HcaPort*, std::string> Fabric::add(const HcaPortSettings& settings) {
     const std::size_t number = links_.size() + 1;
     const SwitchSettings& central = switch_.settings();
     if (number > central.ports)
-        return std::unexpected(fmt::format("{} cannot be connected: all {} ports of {} are taken",
+        return std::unexpected(fmt::format("{} cannot be connected: all {} ports of {} are in use",
                                            settings.name, central.ports, central.name));
     Port& other_end = switch_.port(static_cast<std::uint8_t>(number));
     ports_.push_back(std::make_unique<HcaPort>(loop_, settings));

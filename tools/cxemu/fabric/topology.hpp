@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The fabric of one process: one switch, and HCA ports on its ports.
+/// The fabric of one process: one switch with HCA ports connected to it.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -25,7 +25,7 @@ public:
     Fabric(const Fabric&) = delete;
     Fabric& operator=(const Fabric&) = delete;
 
-    /// Makes a port of an HCA and connects it to the next free port of the switch.
+    /// Creates a port of an HCA and connects it to the next free port of the switch.
     /// \return the port, which lives as long as the fabric, or an error text when the switch is
     /// full
     std::expected<HcaPort*, std::string> add(const HcaPortSettings& settings);
@@ -33,14 +33,14 @@ public:
     [[nodiscard]] Switch& central_switch() { return switch_; }
     [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
 
-    /// \param name of the link ("hca0/1 - switch0/1") or of the HCA port at it ("hca0/1")
+    /// \param name of the link ("hca0/1 - switch0/1") or of the HCA port ("hca0/1")
     /// \return nullptr for an unknown name
     [[nodiscard]] Link* find_link(std::string_view name) const;
 
-    /// Lets \p tap see the packets of all links.
+    /// Calls \p tap for the packets of all links.
     void add_tap(const Link::Tap& tap);
 
-    /// Ports with states, rates, LIDs and counters, and what the switch has done.
+    /// Ports with states, rates, LIDs and counters, and switch statistics.
     [[nodiscard]] nlohmann::json statistics();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Traps: notices to the subnet manager, repeated until it asks to stop.
+/// Traps: notices to the subnet manager, repeated until TrapRepress.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -15,27 +15,27 @@
 
 namespace cxemu::fabric {
 
-/// Notice attribute: header and details, without issuer and count, which the sender fills in.
+/// Notice attribute: header and details; the sender fills in issuer and count.
 using Notice = std::array<std::byte, hwtab::notice.size>;
 
 class TrapSender {
 public:
-    /// Kinds of traps that wait at a time; an older one makes room.
+    /// Maximum number of pending traps; a new one replaces the oldest.
     static constexpr std::size_t capacity = 16;
 
-    /// \param send sends a datagram to the subnet manager; false when there is no way to it now
+    /// \param send sends a MAD to the subnet manager; false when it is unreachable
     TrapSender(EventLoop& loop, std::function<bool(const Mad&)> send);
 
-    /// Sends the notice, now and again, until repress() or clear(). A notice with the same number
-    /// as one that waits replaces it.
-    /// \param interval between two sendings; at least min_interval is kept
+    /// Sends the notice repeatedly until repress() or clear(). It replaces a pending notice with
+    /// the same number.
+    /// \param interval between repetitions; at least min_interval
     void raise(const Notice& notice, EventLoop::Duration interval);
 
-    /// TrapRepress has arrived: the trap with this transaction id, or, if there is none, the one
-    /// with the same trap number, isn't repeated any more.
+    /// Handles TrapRepress: stops the trap with this transaction id or, if there is none, the one
+    /// with the same trap number.
     void repress(const Mad& request);
 
-    /// The oldest notice that waits, for Get(Notice).
+    /// The oldest pending notice, for Get(Notice).
     [[nodiscard]] std::optional<Notice> oldest() const;
     /// Set(Notice): drops the oldest notice.
     void drop_oldest();

@@ -20,7 +20,7 @@ constexpr std::uint64_t smallest_bar_with_memory = 4 * mebibyte;
 const hwtab::Layout& layout_of(CapabilityPage page) {
     switch (page) {
     case CapabilityPage::general:
-    case CapabilityPage::quality_of_service: // no table has it
+    case CapabilityPage::quality_of_service: // not in the tables
         break;
     case CapabilityPage::on_demand_paging:
         return hwtab::odp_cap;
@@ -34,7 +34,7 @@ const hwtab::Layout& layout_of(CapabilityPage page) {
     return hwtab::cmd_hca_cap;
 }
 
-/// True when \p value is allowed by \p maximum: of a mask each bit, else the number counts.
+/// True when \p value is allowed by \p maximum: each bit of a mask, else the number.
 bool within(const hwtab::Field& field, std::uint64_t value, std::uint64_t maximum) {
     const bool is_mask = field.values != nullptr && field.values->is_mask;
     return is_mask ? (value & ~maximum) == 0 : value <= maximum;
@@ -44,20 +44,20 @@ bool is_number(const hwtab::Field& field) {
     return !field.is_reserved() && !field.is_structured() && field.count == 1;
 }
 
-/// Of the atomic page only the byte order of requests is a choice; software leaves the rest zero.
+/// In the atomic page only the byte order of requests is writable; software leaves the rest zero.
 bool is_choosable(CapabilityPage page, const hwtab::Field& field) {
     return page == CapabilityPage::general || page == CapabilityPage::on_demand_paging ||
            field.name == "atomic_req_8B_endianness_mode";
 }
 
-/// What software chooses of a page.
+/// The values of a page that software has set.
 struct Choice {
     CapabilityPage page;
     std::span<const std::byte> block;
     std::span<const std::byte> maximum;
     std::array<std::byte, hwtab::cmd_hca_cap.size> wanted;
 
-    /// Takes over the fields of a structure that begins \p base bits behind the start of the page.
+    /// Takes over the fields of a structure at bit offset \p base of the page.
     std::expected<void, CapabilityError> take(const hwtab::Layout& layout, std::uint32_t base) {
         for (const hwtab::Field& field : layout.fields) {
             auto taken = std::expected<void, CapabilityError>();
@@ -84,25 +84,24 @@ private:
     }
 };
 
-/// A capability that no table has.
+/// A capability that no table lists.
 struct UnlistedValue {
     std::uint32_t offset; ///< bits
     std::uint32_t width;  ///< bits
     std::uint64_t value;
 };
 
-/// How numbers of queue pairs can be reserved. The kernel's public interface doesn't list the
-/// fields; libmlx5 knows them: log2 of all, of the smallest and of the largest range.
+/// Limits of reserved QPN ranges. The kernel's public interface doesn't list the fields; libmlx5
+/// uses them: log2 of the total, the smallest and the largest range.
 constexpr std::array reserved_number_values{
     UnlistedValue{0x8b, 5, ReservedNumberRange::log_total},
     UnlistedValue{0x93, 5, ReservedNumberRange::log_size},
     UnlistedValue{0x9b, 5, ReservedNumberRange::log_size},
 };
 
-/// Queue pairs can be scheduled, with shares and limits: nodes that take their elements in turn by
-/// weight, and groups of queue pairs.
+/// QP scheduling with shares and limits: TSARs with weights, and queue groups.
 constexpr std::array scheduling_values{
-    UnlistedValue{0x08, 1, 1},  // nic_sq_scheduling, without which libmlx5 ignores the next two
+    UnlistedValue{0x08, 1, 1},  // nic_sq_scheduling, required by libmlx5 for the next two
     UnlistedValue{0x09, 1, 1},  // nic_bw_share
     UnlistedValue{0x0a, 1, 1},  // nic_rate_limit
     UnlistedValue{0x21, 1, 1},  // nic_qp_scheduling
@@ -161,7 +160,7 @@ void Capabilities::apply_settings(const HcaSettings& settings) {
         fix(field, value);
 }
 
-/// The memory takes the end of the BAR; one that is too small for it leaves the device without.
+/// MEMIC occupies the end of the BAR; in a BAR that is too small the device has none.
 void Capabilities::describe_device_memory(std::uint64_t bar_size) {
     if (bar_size < smallest_bar_with_memory) {
         store(general_, hwtab::cmd_hca_cap, {"device_memory", 0, 0});

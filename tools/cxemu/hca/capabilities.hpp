@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The capability pages: what the device can do (maximum) and what software has chosen (current).
+/// The capability pages: maximum (device) and current (chosen by software).
 #pragma once
 
 #include "hca/profile.hpp"
@@ -27,7 +27,7 @@ enum class CapabilityPage : std::uint8_t {
     general_2 = 0x20,
 };
 
-/// Why SET_HCA_CAP was refused.
+/// Reason why SET_HCA_CAP was refused.
 struct CapabilityError {
     Syndrome syndrome;
     std::string text;
@@ -39,7 +39,7 @@ public:
 
     explicit Capabilities(const HcaSettings& settings);
 
-    /// A field of the general page as it is in force: `current<"log_max_qp">()`.
+    /// The current value of a field of the general page: `current<"log_max_qp">()`.
     template <hwtab::FixedString path>
     [[nodiscard]] std::uint64_t current() const {
         return hwtab::ConstView<hwtab::cmd_hca_cap>{general_.current}.get<path>();
@@ -48,39 +48,39 @@ public:
     [[nodiscard]] std::uint64_t maximum() const {
         return hwtab::ConstView<hwtab::cmd_hca_cap>{general_.maximum}.get<path>();
     }
-    /// A field of the atomic page as it is in force.
+    /// The current value of a field of the atomic page.
     template <hwtab::FixedString path>
     [[nodiscard]] std::uint64_t atomic() const {
         return hwtab::ConstView<hwtab::atomic_caps>{atomic_.current}.get<path>();
     }
 
-    /// A field of the page for on-demand paging as it is in force.
+    /// The current value of a field of the on-demand paging page.
     template <hwtab::FixedString path>
     [[nodiscard]] std::uint64_t on_demand_paging() const {
         return hwtab::ConstView<hwtab::odp_cap>{on_demand_paging_.current}.get<path>();
     }
 
-    /// A field of the second general page; it can't be chosen.
+    /// The value of a field of the second general page, which is read-only.
     template <hwtab::FixedString path>
     [[nodiscard]] std::uint64_t general_2() const {
         return hwtab::ConstView<hwtab::cmd_hca_cap_2>{general_2_.current}.get<path>();
     }
 
-    /// Distance of UAR pages in BAR 0, bytes: that of the host's pages, unless software has chosen
-    /// 4 KiB. Doorbells are in the first 4 KiB of each.
+    /// Distance of UAR pages in BAR 0, bytes: the host's page size, unless software has chosen 4
+    /// KiB. Doorbells are in the first 4 KiB of each.
     [[nodiscard]] std::uint64_t uar_size() const;
-    /// UAR pages in BAR 0, the ones that hold other things included.
+    /// Number of UAR pages in BAR 0, including those with other contents.
     [[nodiscard]] std::uint64_t uar_pages() const { return uar_end_ / uar_size(); }
 
     /// The bytes of a page; the rest of the block in a command is zero.
-    /// \return empty for a page that the device doesn't have
+    /// \return empty for an unsupported page
     [[nodiscard]] std::span<const std::byte> bytes(CapabilityPage page, bool maximum) const;
 
-    /// SET_HCA_CAP: takes over every field of \p block that software may choose, if all of them are
-    /// within the maximum; otherwise nothing changes.
+    /// SET_HCA_CAP: takes over all writable fields of \p block, or none if one of them exceeds its
+    /// maximum.
     std::expected<void, CapabilityError> set(CapabilityPage page, std::span<const std::byte> block);
 
-    /// Back to what it was at power-on.
+    /// Restores the power-on values.
     void reset();
 
 private:
@@ -102,7 +102,7 @@ private:
     Page device_memory_;
     Page quality_of_service_;
     Page general_2_;
-    std::uint64_t uar_end_; ///< offset in BAR 0 of what lies behind the UAR pages
+    std::uint64_t uar_end_; ///< offset in BAR 0 of the end of the UAR pages
 };
 
 } // namespace cxemu::hca

@@ -10,14 +10,14 @@ namespace cxemu::hca {
 
 namespace {
 
-/// Bytes of the request whose control segment begins with \p bytes, in whole blocks.
+/// Bytes of the WQE whose control segment is at the start of \p bytes, in full WQEBBs.
 std::size_t request_size(std::span<const std::byte> bytes) {
-    constexpr std::size_t octword = 16;
-    const auto octwords =
+    constexpr std::size_t ds_size = 16;
+    const auto ds =
         hwtab::ConstView<hwtab::send_doorbell>{bytes.first<CombinedWrites::piece_size>()}
             .get<"ds">();
     const std::size_t blocks =
-        (octwords * octword + CombinedWrites::block_size - 1) / CombinedWrites::block_size;
+        (ds * ds_size + CombinedWrites::block_size - 1) / CombinedWrites::block_size;
     return std::max<std::size_t>(blocks, 1) * CombinedWrites::block_size;
 }
 

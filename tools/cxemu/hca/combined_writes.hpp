@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The processors of a host that combine writes: what is written to a BlueFlame buffer in pieces of
-/// 8 bytes leaves them in blocks of 64, so a request arrives at once.
+/// Write-combining processors of a host: 8-byte writes to a BlueFlame register leave them in blocks
+/// of 64 bytes, so a WQE arrives in one write.
 ///
-/// The processors of a virtual machine don't: QEMU passes on each write as it is. This stands
-/// between them and the device.
+/// Processors of a virtual machine don't combine: QEMU forwards each write. This class models the
+/// combining between them and the device.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -19,11 +19,11 @@
 
 namespace cxemu::hca {
 
-/// What leaves the processor.
+/// A write that leaves the processor.
 struct CombinedWrite {
     std::uint32_t page = 0;
-    std::uint32_t offset = 0; ///< in the page; a BlueFlame buffer begins there
-    bool whole = false;       ///< the request whose control segment begins it, in whole blocks
+    std::uint32_t offset = 0; ///< in the page; start of a BlueFlame register
+    bool whole = false;       ///< a complete WQE, in full WQEBBs
     std::vector<std::byte> bytes;
 };
 
@@ -31,28 +31,28 @@ class CombinedWrites {
 public:
     static constexpr std::size_t piece_size = 8;
     static constexpr std::size_t block_size = 64;
-    /// How long a processor keeps back what is no whole request.
+    /// How long a processor holds back an incomplete WQE.
     static constexpr auto patience = std::chrono::milliseconds(1);
 
-    /// Where a piece goes.
+    /// Destination of a write.
     struct Place {
         std::uint32_t page = 0;
         std::uint32_t offset = 0;        ///< in the page
-        std::uint32_t buffer_offset = 0; ///< in its BlueFlame buffer
+        std::uint32_t buffer_offset = 0; ///< in its BlueFlame register
         std::uint32_t buffer_size = 0;   ///< bytes
     };
 
-    /// \param sink takes what leaves the processors
+    /// \param sink receives the combined writes
     CombinedWrites(EventLoop& loop, std::function<void(const CombinedWrite&)> sink);
 
-    /// A piece is written. What was kept back of its page, and doesn't go with it, leaves first.
-    /// \return false if it is nothing that a request begins with, or goes on with
+    /// An 8-byte write. Held back data of its page that it doesn't continue is flushed first.
+    /// \return false if it neither starts nor continues a WQE
     bool take(const Place& place, std::span<const std::byte, piece_size> piece);
 
-    /// What is kept back leaves: of a page, or everything.
+    /// Flushes the held back data of a page, or of all pages.
     void flush(std::uint32_t page);
     void flush();
-    /// What is kept back never leaves.
+    /// Discards all held back data.
     void drop();
 
 private:

@@ -55,7 +55,7 @@ CommandResult CommandContext::refuse(TableError error, ObjectKind kind, std::uin
     switch (error) {
     case TableError::full:
         return fail(CommandStatus::no_resources, Syndrome::no_number_left,
-                    "all {} numbers of {} objects are taken",
+                    "all {} numbers of {} objects are in use",
                     number_range(kind, hca.capabilities()).capacity, kind_name);
     case TableError::unknown:
         hca.violation(rules::unknown_object, "{} {:#x}", kind_name, number);
@@ -64,7 +64,7 @@ CommandResult CommandContext::refuse(TableError error, ObjectKind kind, std::uin
     case TableError::foreign:
         hca.violation(rules::foreign_object, "{} {:#x}, uid {}", kind_name, number, uid);
         return fail(CommandStatus::bad_resource, Syndrome::object_of_other_user_context,
-                    "{} {:#x} does not belong to user context {}", kind_name, number, uid);
+                    "{} {:#x} is not owned by user context {}", kind_name, number, uid);
     case TableError::busy:
         break;
     }

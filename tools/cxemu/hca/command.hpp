@@ -56,7 +56,7 @@ std::string_view name_of(CommandStatus status);
 struct CommandResult {
     CommandStatus status = CommandStatus::ok;
     Syndrome syndrome = Syndrome::none;
-    bool deferred = false; ///< the answer comes later, through CommandContext::defer()
+    bool deferred = false; ///< completes later, through CommandContext::defer()
 
     static constexpr CommandResult ok() { return {}; }
     static constexpr CommandResult fail(CommandStatus status, Syndrome syndrome) {
@@ -67,32 +67,32 @@ struct CommandResult {
     explicit operator bool() const { return status == CommandStatus::ok; }
 };
 
-/// A command whose answer comes later. Other slots go on meanwhile. Dropping it without an answer
-/// leaves the slot with the device for ever (until reset).
+/// A command that completes later. Other slots continue meanwhile. Dropping it without completion
+/// leaves the slot owned by hardware until reset.
 class DeferredCommand {
 public:
     virtual ~DeferredCommand() = default;
 
-    /// The zeroed output, as CommandContext::output. Empty once the function has been reset.
+    /// The zeroed output, like CommandContext::output. Empty once the function has been reset.
     virtual std::span<std::byte> output() = 0;
 
-    /// Answers. Does nothing once the function has been reset, or when called again.
+    /// Completes the command. No effect once the function has been reset, or when called again.
     virtual void complete(CommandResult result, std::string explanation = {}) = 0;
 };
 
 struct CommandContext {
     Hca& hca;
-    /// Inline part and mailboxes in one piece; at least as long as the table's input layout.
+    /// Inline part and mailboxes, contiguous; at least as long as the table's input layout.
     std::span<const std::byte> input;
-    /// Zeroed; at least as long as the table's output layout, and as software asked for. The
-    /// status and the syndrome are filled in afterwards.
+    /// Zeroed; at least as long as the table's output layout, and as the requested length. Status
+    /// and syndrome are filled in afterwards.
     std::span<std::byte> output;
-    std::uint16_t uid = 0; ///< user context on whose behalf the command runs; 0 is the kernel
+    std::uint16_t uid = 0; ///< user context of the command; 0 is the kernel
     std::uint16_t op_mod = 0;
-    std::uint32_t output_length = 0; ///< bytes that software asked for; the rest is cut off
-    bool output_is_false = false;    ///< a fault plan replaces what software is told in the output
+    std::uint32_t output_length = 0; ///< requested bytes; the rest is cut off
+    bool output_is_false = false;    ///< a fault plan corrupts the output
 
-    /// Why the command fails, for the log.
+    /// Reason of a failure, for the log.
     std::string explanation;
     std::function<std::shared_ptr<DeferredCommand>()> defer_hook;
 
@@ -105,7 +105,7 @@ struct CommandContext {
         return hwtab::View<layout>{output};
     }
 
-    /// Fails with an explanation that names the argument, its value and its limit.
+    /// Fails with an explanation of the argument, its value and its limit.
     template <class... Arguments>
     CommandResult fail(CommandStatus status, Syndrome syndrome,
                        fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -113,14 +113,14 @@ struct CommandContext {
         return CommandResult::fail(status, syndrome);
     }
 
-    /// The result for a look-up, creation or destruction that a table refused. A number that names
-    /// no object of this owner, and an object that is still referred to, go to the checker.
+    /// The result of a lookup, creation or destruction that a table refused. An unknown or foreign
+    /// number, and an object that is still referenced, are reported to the checker.
     CommandResult refuse(TableError error, ObjectKind kind, std::uint32_t number);
 
-    /// The result for an op_mod of which the command has no variant.
+    /// The result for an unsupported op_mod.
     CommandResult refuse_op_mod();
 
-    /// Finds an object to refer to. \return the object, or the result to answer with
+    /// Finds an object to refer to. \return the object, or the error result
     template <NumberedObject T>
     std::expected<T*, CommandResult> find(std::uint32_t number);
 
@@ -128,15 +128,15 @@ struct CommandContext {
     template <NumberedObject T>
     std::expected<T*, CommandResult> find_owned(std::uint32_t number);
 
-    /// Takes an object out of its table. \return the object, or the result to answer with
+    /// Takes an object out of its table. \return the object, or the error result
     template <NumberedObject T>
     std::expected<std::shared_ptr<T>, CommandResult> take(std::uint32_t number);
 
-    /// Destroys an object that needs nothing but to be forgotten.
+    /// Destroys an object without further cleanup.
     template <NumberedObject T>
     CommandResult destroy(std::uint32_t number);
 
-    /// Postpones the answer: the handler keeps the handle and returns CommandResult::later().
+    /// Defers completion: the handler keeps the handle and returns CommandResult::later().
     [[nodiscard]] std::shared_ptr<DeferredCommand> defer() const { return defer_hook(); }
 
     /// The objects of the function: shorthand for hca.objects().
@@ -145,14 +145,14 @@ struct CommandContext {
 
 using CommandHandler = CommandResult (*)(CommandContext&);
 
-/// In which states of the function a command is let through.
+/// States of the function in which a command is allowed.
 enum class CommandScope : std::uint8_t {
-    always,      ///< as soon as the command queue works
+    always,      ///< once the command queue runs
     enabled,     ///< between ENABLE_HCA and DISABLE_HCA
     initialized, ///< between INIT_HCA and TEARDOWN_HCA
 };
 
-/// One line of a subject's command list.
+/// Entry of a command table.
 struct CommandEntry {
     const hwtab::Command* command;
     CommandHandler handler;

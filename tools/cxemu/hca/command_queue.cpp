@@ -27,8 +27,8 @@ static_assert(cmd_queue_entry.size == CommandQueue::entry_size);
 
 constexpr std::uint32_t inline_size = 16;
 constexpr std::uint8_t pcie_transport = 7;
-/// The last word of an entry: token, signature, delivery status, ownership. It is written as a
-/// whole, because ownership must not change before the rest.
+/// The last word of an entry: token, signature, delivery status, ownership. It is written at once,
+/// because ownership must not change before the rest.
 constexpr std::size_t last_word = 0x3c;
 constexpr std::size_t output_length_at =
     hwtab::locate(cmd_queue_entry, "output_length").offset / hwtab::bits_per_byte;
@@ -51,7 +51,7 @@ std::uint32_t beyond_inline(std::uint64_t length) {
 
 } // namespace
 
-/// One command, from its doorbell to its answer.
+/// One command, from its doorbell to its completion.
 class CommandQueue::Execution final : public DeferredCommand,
                                       public std::enable_shared_from_this<Execution> {
 public:
@@ -69,18 +69,19 @@ public:
         queue->finish(*this, result);
     }
 
-    CommandQueue* queue; ///< nullptr once the command has ended or was forgotten
+    CommandQueue* queue; ///< nullptr once the command has completed or was dropped
     std::uint32_t slot;
     Entry entry{};
     std::vector<std::byte> input;
-    std::vector<std::byte> answer; ///< the output as handlers see it
+    std::vector<std::byte> answer; ///< the output written by handlers
     std::uint32_t output_length = 0;
     MailboxChain output_chain;
     std::vector<std::uint64_t> output_mailboxes;
-    bool event_mode = false; ///< a queue took completion events when the command was fetched
+    bool event_mode =
+        false; ///< an EQ had subscribed to completion events when the command was fetched
     std::string explanation;
-    bool completed = false;    ///< the result is known; the answer may have to wait
-    check::CommandFault fault; ///< what goes wrong on purpose
+    bool completed = false;    ///< the result is known; completion may be delayed
+    check::CommandFault fault; ///< injected fault
     std::unique_ptr<Timer> delay;
 };
 
@@ -90,7 +91,7 @@ bool falsifies_output(const check::CommandFault& fault) {
     return fault.garbage != check::CommandFault::Garbage::none || !fault.words.empty();
 }
 
-void spoil_output(const check::CommandFault& fault, std::span<std::byte> output) {
+void corrupt_output(const check::CommandFault& fault, std::span<std::byte> output) {
     using Garbage = check::CommandFault::Garbage;
     constexpr std::size_t header_size = 8;
     if (fault.garbage != Garbage::none)
@@ -207,9 +208,10 @@ void CommandQueue::report_zero_entry(std::uint32_t slot) {
             "been written: the memory backend of QEMU needs share=on",
             slot);
     else
-        hca_.log()->error("command slot {} reads as zeros: the doorbell came before the entry, or "
-                          "the memory backend of QEMU lacks share=on",
-                          slot);
+        hca_.log()->error(
+            "command slot {} reads as zeros: the doorbell arrived before the entry, or "
+            "the memory backend of QEMU lacks share=on",
+            slot);
 }
 
 std::optional<DeliveryError> CommandQueue::check_entry(const Execution& execution) const {
@@ -223,13 +225,12 @@ std::optional<DeliveryError> CommandQueue::check_entry(const Execution& executio
                              fmt::format("the XOR of the entry is {:#x}", xor_of(execution.entry)));
     if (const auto length = entry.get<"input_length">();
         length < inline_size || length > max_length)
-        return DeliveryError(DeliveryStatus::input_length_error,
-                             fmt::format("the input has {} bytes; {} to {} are possible", length,
-                                         inline_size, max_length));
-    if (const auto length = entry.get<"output_length">(); length > max_length)
         return DeliveryError(
-            DeliveryStatus::output_length_error,
-            fmt::format("the output has {} bytes; {} are possible", length, max_length));
+            DeliveryStatus::input_length_error,
+            fmt::format("input length {} out of range [{}, {}]", length, inline_size, max_length));
+    if (const auto length = entry.get<"output_length">(); length > max_length)
+        return DeliveryError(DeliveryStatus::output_length_error,
+                             fmt::format("output length {} exceeds {}", length, max_length));
     std::optional<DeliveryError> reserved;
     check::find_reserved_bits(
         cmd_queue_entry, execution.entry, {}, [&](std::string_view where, std::uint64_t value) {
@@ -239,7 +240,7 @@ std::optional<DeliveryError> CommandQueue::check_entry(const Execution& executio
     return reserved;
 }
 
-/// Brings the input together and finds the output mailboxes.
+/// Reads the input and finds the output mailboxes.
 std::optional<DeliveryError> CommandQueue::fetch(Execution& execution) {
     if (auto error = check_entry(execution))
         return error;
@@ -274,15 +275,15 @@ std::optional<DeliveryError> CommandQueue::fetch(Execution& execution) {
 
 void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     ++statistics_.commands;
-    const bool struck = choose_fault(*execution);
-    if (struck && execution->fault.no_answer)
+    const bool faulted = choose_fault(*execution);
+    if (faulted && execution->fault.hang)
         return;
     execution->answer.resize(dispatcher_.output_size(execution->input, execution->output_length));
     if (const auto status = execution->fault.status)
         return execution->complete(
             CommandResult::fail(static_cast<CommandStatus>(*status),
                                 static_cast<Syndrome>(execution->fault.syndrome)),
-            "the fault plan says so");
+            "injected by the fault plan");
     CommandContext context{.hca = hca_,
                            .input = execution->input,
                            .output = execution->answer,
@@ -296,7 +297,7 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     execution->complete(result, std::move(context.explanation));
 }
 
-/// \return whether a fault plan strikes the command
+/// \return whether a fault plan injects a fault into the command
 bool CommandQueue::choose_fault(Execution& execution) {
     if (hca_.faults() == nullptr)
         return false;
@@ -307,7 +308,7 @@ bool CommandQueue::choose_fault(Execution& execution) {
         return false;
     ++statistics_.faults;
     execution.fault = *std::move(fault);
-    hca_.log()->debug("the fault plan strikes {} in slot {}",
+    hca_.log()->debug("fault injected into {} in slot {}",
                       dispatcher_.name_of(static_cast<std::uint16_t>(opcode)), execution.slot);
     return true;
 }
@@ -331,8 +332,8 @@ void CommandQueue::finish(Execution& execution, CommandResult result) {
     hwtab::write_bits(execution.answer.data(), hwtab::syndrome_field.offset,
                       hwtab::syndrome_field.width, static_cast<std::uint32_t>(result.syndrome));
     dispatcher_.finished(execution.input, execution.answer, result, execution.explanation);
-    spoil_output(execution.fault, execution.answer);
-    if (execution.fault.lost_answer)
+    corrupt_output(execution.fault, execution.answer);
+    if (execution.fault.drop_completion)
         return;
     if (execution.fault.delay == EventLoop::Duration::zero())
         return deliver(execution);
@@ -345,12 +346,12 @@ void CommandQueue::deliver(Execution& execution) {
     const auto status = static_cast<DeliveryStatus>(execution.fault.delivery.value_or(0));
     if (!write_answer(execution, status))
         ++statistics_.answers_lost;
-    execution.event_mode = execution.event_mode && !execution.fault.no_event;
+    execution.event_mode = execution.event_mode && !execution.fault.drop_eqe;
     announce(execution.slot);
 }
 
-/// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes
-/// everything before it.
+/// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes the
+/// rest.
 bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
     vfio_user::DmaSpace& dma = hca_.firmware_dma();
     const check::CommandFault& fault = execution.fault;
@@ -383,7 +384,8 @@ bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
     return dma.store_be<std::uint32_t>(address + last_word, word).has_value();
 }
 
-/// The slot is software's again; its completion event goes out with those of other slots.
+/// The slot is owned by software again; its completion event is coalesced with those of other
+/// slots.
 void CommandQueue::announce(std::uint32_t slot) {
     const auto execution = std::move(executions_[slot]);
     executions_[slot].reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The command queue: takes commands from host memory, hands them on, writes the answers.
+/// The command queue: fetches commands from host memory, dispatches them, writes their outputs.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -25,18 +25,18 @@ struct CommandQueueStatistics {
     std::uint64_t doorbells_ignored = 0; ///< no queue address, or the interface is disabled
     std::uint64_t commands = 0;
     std::uint64_t delivery_errors = 0;
-    std::uint64_t answers_lost = 0; ///< the answer could not be written to host memory
-    std::uint64_t events = 0;       ///< completion events; one may stand for several commands
+    std::uint64_t answers_lost = 0; ///< the output could not be written to host memory
+    std::uint64_t events = 0;       ///< completion events; one may cover several commands
     std::uint64_t most_outstanding = 0;
-    std::uint64_t faults = 0; ///< commands that a fault plan has struck
+    std::uint64_t faults = 0; ///< commands with an injected fault
 };
 
 class CommandQueue {
 public:
     static constexpr std::uint32_t slots = 32;
     static constexpr std::uint32_t entry_size = 64;
-    /// Inputs and outputs beyond this are refused, bytes: a memory key of 16 GiB lists 32 MiB
-    /// of page addresses.
+    /// Maximum length of inputs and outputs, bytes: an mkey of 16 GiB lists 32 MiB of page
+    /// addresses.
     static constexpr std::uint32_t max_length = 33 * 1024 * 1024;
 
     CommandQueue(Hca& hca, CommandDispatcher& dispatcher);
@@ -44,16 +44,16 @@ public:
     CommandQueue(const CommandQueue&) = delete;
     CommandQueue& operator=(const CommandQueue&) = delete;
 
-    /// Takes the address that software has written; commands that are under way are forgotten.
+    /// Takes over the queue address written by software; outstanding commands are dropped.
     void start(std::uint64_t address);
-    /// Forgets the address and all commands under way; their answers will go nowhere.
+    /// Drops the address and all outstanding commands; they never complete.
     void stop();
     [[nodiscard]] bool running() const { return address_.has_value(); }
 
     /// Bit n: software has filled slot n. The commands run in the next turn of the event loop.
     void ring(std::uint32_t vector);
 
-    /// Slots whose commands have been taken and not answered yet.
+    /// Slots of commands that have been fetched and not completed yet.
     [[nodiscard]] std::uint32_t outstanding() const;
     [[nodiscard]] const CommandQueueStatistics& statistics() const { return statistics_; }
 
@@ -79,11 +79,11 @@ private:
     Hca& hca_;
     CommandDispatcher& dispatcher_;
     std::optional<std::uint64_t> address_;
-    std::uint32_t rung_ = 0; ///< slots whose doorbell has been rung and that wait for process()
+    std::uint32_t rung_ = 0;      ///< slots with a doorbell, waiting for process()
     std::uint32_t completed_ = 0; ///< slots that wait for their completion event
     bool processing_ = false;
     std::array<std::shared_ptr<Execution>, slots> executions_;
-    std::shared_ptr<bool> alive_; ///< what deferred calls hold on to
+    std::shared_ptr<bool> alive_; ///< deferred calls hold a weak reference
     bool scheduled_ = false;
     bool zero_entry_reported_ = false;
     CommandQueueStatistics statistics_;

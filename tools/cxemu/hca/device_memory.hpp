@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Memory on the device (MEMIC): software allocates it, maps it from BAR 0, and has memory keys
-/// made for it. Operations on it can have addresses of their own in the BAR.
+/// Device memory (MEMIC): software allocates it, maps it from BAR 0, and creates mkeys for it.
+/// Operations on it can have their own BAR addresses.
 #pragma once
 
 #include <array>
@@ -14,43 +14,43 @@
 
 namespace cxemu::hca {
 
-/// Operations that have an address; the numbers are those of MODIFY_MEMIC.
+/// Operations with a BAR address; the numbers are those of MODIFY_MEMIC.
 enum class MemoryOperation : std::uint8_t {
-    increment,    ///< a write adds what it carries
-    test_and_set, ///< a read yields the memory and sets it to one
+    increment,    ///< a write adds its data
+    test_and_set, ///< a read returns the memory and sets it to one
 };
 
 enum class DeviceMemoryError : std::uint8_t {
     bad_size,          ///< 0, or no multiple of the granularity
-    bad_alignment,     ///< more than the capability says
-    bad_range,         ///< not within the part of the BAR that shows the memory
-    no_room,           ///< the range has no free piece that is large enough
+    bad_alignment,     ///< exceeds the capability
+    bad_range,         ///< not within the MEMIC part of the BAR
+    no_room,           ///< no free range that is large enough
     unknown,           ///< nothing is allocated there
     unknown_operation, ///< the device doesn't have it
     has_address,       ///< the operation has an address already
     has_no_address,
 };
 
-/// The end of BAR 0: the memory, and behind it one window of the same size for each operation.
-/// Addresses are offsets in the BAR.
+/// The end of BAR 0: the MEMIC, followed by one window of the same size per operation. Addresses
+/// are offsets in the BAR.
 class DeviceMemory {
 public:
     static constexpr std::uint64_t size = 256ULL * 1024;  ///< bytes
-    static constexpr std::uint64_t granularity = 64;      ///< bytes of an allocation
+    static constexpr std::uint64_t granularity = 64;      ///< granularity of allocations, bytes
     static constexpr std::uint64_t log_max_alignment = 6; ///< log2 of units of 64 bytes
     static constexpr std::uint64_t operations = 2;
-    /// Bytes of the BAR that all windows take.
+    /// BAR size of all windows, bytes.
     static constexpr std::uint64_t window = size * (1 + operations);
 
-    /// \param bar_size bytes; \param present whether the device has such memory
+    /// \param bar_size bytes; \param present whether the device has MEMIC
     DeviceMemory(std::uint64_t bar_size, bool present);
 
-    /// Where the memory lies in a BAR of that size.
+    /// Offset of the MEMIC in a BAR of that size.
     static constexpr std::uint64_t start_in(std::uint64_t bar_size) { return bar_size - window; }
 
     [[nodiscard]] bool present() const { return !bytes_.empty(); }
     [[nodiscard]] std::uint64_t start() const { return start_; }
-    /// All of it, whether allocated or not; stays where it is.
+    /// All of it, whether allocated or not; the address is constant.
     [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 
     /// Allocates \p length bytes somewhere in [range, range + range_size).
@@ -59,29 +59,28 @@ public:
                                                              std::uint64_t range_size,
                                                              std::uint64_t length,
                                                              std::uint64_t log_alignment);
-    /// Gives back what allocate() returned, and the addresses of its operations.
+    /// Frees an allocation of allocate() and the addresses of its operations.
     std::expected<void, DeviceMemoryError> release(std::uint64_t address, std::uint64_t length);
 
-    /// True when [address, address + length) lies within one allocation.
+    /// True when [address, address + length) is within one allocation.
     [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t length) const;
 
-    /// \return the address in the BAR at which accesses of the allocation at \p address are \p
-    ///         operation
+    /// \return the BAR address for \p operation on the allocation at \p address
     std::expected<std::uint64_t, DeviceMemoryError> give_address(std::uint64_t address,
                                                                  std::uint8_t operation);
     std::expected<void, DeviceMemoryError> take_address(std::uint64_t address,
                                                         std::uint8_t operation);
 
     [[nodiscard]] std::size_t allocations() const { return allocations_.size(); }
-    /// Forgets all allocations and what the memory holds.
+    /// Frees all allocations and clears the memory.
     void reset();
 
     // --- BAR 0
 
-    /// True when \p offset lies in one of the windows.
+    /// True when \p offset is in one of the windows.
     [[nodiscard]] bool decodes(std::uint64_t offset) const;
     /// \pre decodes(offset). \return false when nothing is allocated there, or the operation
-    ///      doesn't take accesses of this size; reads yield zeros then
+    /// doesn't support the access size; reads return zeros then
     bool read(std::uint64_t offset, std::span<std::byte> out);
     bool write(std::uint64_t offset, std::span<const std::byte> data);
 
@@ -90,14 +89,14 @@ private:
         std::uint64_t size = 0;
         std::array<bool, operations> has_address{};
     };
-    /// What a BAR offset means.
+    /// Decoded BAR offset.
     struct Place {
-        std::uint64_t window;  ///< 0 is the memory, 1 + n operation n
+        std::uint64_t window;  ///< 0: the memory, 1 + n: operation n
         std::uint64_t address; ///< of the memory
     };
 
     [[nodiscard]] Place place_of(std::uint64_t offset) const;
-    /// The allocation that has the whole range, or nullptr.
+    /// The allocation that contains the range, or nullptr.
     [[nodiscard]] const Allocation* find(std::uint64_t address, std::uint64_t length) const;
     [[nodiscard]] bool is_free(std::uint64_t address, std::uint64_t length) const;
     [[nodiscard]] bool takes(const Place& place, std::size_t length) const;

@@ -15,7 +15,7 @@ namespace cxemu::hca {
 
 namespace {
 
-/// Every command's input and output begin like those of NOP, and have at least this size here.
+/// Every command's input and output start like those of NOP, and have at least this size here.
 constexpr const hwtab::Layout& shortest_input = hwtab::nop_in;
 constexpr const hwtab::Layout& shortest_output = hwtab::nop_out;
 
@@ -33,9 +33,8 @@ bool has_open_end(const hwtab::Layout& layout) {
     return last.layout != nullptr && has_open_end(*last.layout);
 }
 
-/// libmlx5 extends the context of INIT2INIT and RTS2RTS, which the interface header of the kernel
-/// doesn't know: a flag beside the number says so, and the extension follows what the table
-/// describes.
+/// libmlx5 extends the context of INIT2INIT and RTS2RTS beyond the kernel's interface header: a
+/// flag next to the QPN announces the extension, which follows the layout of the table.
 bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
     constexpr std::size_t word_with_number = 0x8;
     constexpr std::byte flag{0x80};
@@ -44,8 +43,8 @@ bool is_extended(const CommandEntry& entry, std::span<const std::byte> input) {
     return can_be && (input[word_with_number] & flag) != std::byte{};
 }
 
-/// The user context on whose behalf a command runs. What is made for all of them is the kernel's:
-/// they may all refer to that.
+/// The user context of a command. Objects shared by all user contexts are owned by the kernel: they
+/// may all refer to them.
 std::uint16_t owner_of(std::span<const std::byte> input) {
     constexpr std::uint16_t everybody = 0xffff;
     const auto uid = static_cast<std::uint16_t>(

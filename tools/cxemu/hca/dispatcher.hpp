@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// From a complete input to the handler of its opcode, with all checks that are the same for every
-/// command.
+/// Dispatch of complete inputs to the handler of their opcode, with the checks common to all
+/// commands.
 #pragma once
 
 #include "base/log.hpp"
@@ -16,13 +16,13 @@
 
 namespace cxemu::hca {
 
-/// All commands that the device knows, by opcode.
+/// All commands of the device, by opcode.
 class CommandTable {
 public:
     CommandTable() = default;
     explicit CommandTable(std::span<const CommandEntry> entries) { add(entries); }
 
-    /// Adds the commands of a subject; a later entry of the same opcode replaces an earlier one.
+    /// Adds a list of commands; a later entry of the same opcode replaces an earlier one.
     void add(std::span<const CommandEntry> entries);
 
     /// \return the command, or nullptr
@@ -32,7 +32,7 @@ private:
     std::unordered_map<std::uint16_t, CommandEntry> entries_;
 };
 
-/// What has been done with one opcode.
+/// Statistics of one opcode.
 struct OpcodeStatistics {
     std::uint64_t count = 0;
     std::uint64_t failed = 0;
@@ -42,15 +42,15 @@ class CommandDispatcher {
 public:
     CommandDispatcher(Hca& hca, CommandTable table);
 
-    /// Bytes that the output must have room for internally: what the table says for the opcode of
-    /// \p header, at least what was asked for.
+    /// Bytes of the internal output buffer: the table's output size for the opcode of \p header, at
+    /// least the requested length.
     [[nodiscard]] std::size_t output_size(std::span<const std::byte> header,
                                           std::uint32_t asked) const;
 
     /// Checks and runs the command in context.input.
     CommandResult run(CommandContext& context);
 
-    /// Logs and counts the end of a command.
+    /// Logs and counts a completed command.
     void finished(std::span<const std::byte> input, std::span<const std::byte> output,
                   CommandResult result, std::string_view explanation);
 

@@ -2,6 +2,8 @@
 #include "hca/doorbells.hpp"
 
 #include "base/byte_order.hpp"
+#include "hwtab/view.hpp"
+#include "tables/work_queue.hpp"
 
 #include <array>
 #include <utility>
@@ -10,15 +12,15 @@ namespace cxemu::hca {
 
 namespace {
 
-constexpr std::uint32_t cq_doorbell = 0x20;
-constexpr std::uint32_t eq_doorbell_arm = 0x40;
-constexpr std::uint32_t eq_doorbell_update = 0x48;
-constexpr std::uint32_t recordless_doorbell = 0x600; ///< of send queues without doorbell record
-constexpr std::uint32_t blue_flame_area = 0x800;
+constexpr std::uint32_t cq_doorbell = hwtab::value<hwtab::uar_offset, "cq_doorbell">;
+constexpr std::uint32_t eq_doorbell_arm = hwtab::value<hwtab::uar_offset, "eq_doorbell_arm">;
+constexpr std::uint32_t eq_doorbell_update = hwtab::value<hwtab::uar_offset, "eq_doorbell">;
+constexpr std::uint32_t recordless_doorbell = 0x600; ///< of send queues without DBR
+constexpr std::uint32_t blue_flame_area = hwtab::value<hwtab::uar_offset, "blue_flame">;
 constexpr std::uint32_t blue_flame_registers = 4;
 constexpr std::size_t pair_size = 8;
 
-/// Bytes of a BlueFlame buffer. Each register has two.
+/// Bytes of a BlueFlame register. UAR pages have pairs of them.
 std::uint32_t buffer_size(std::uint32_t log_bf_reg_size) {
     return (1U << log_bf_reg_size) / 2;
 }
@@ -28,7 +30,7 @@ bool is_in_register(std::uint32_t offset, std::uint32_t log_bf_reg_size) {
            offset < blue_flame_area + (blue_flame_registers << log_bf_reg_size);
 }
 
-/// Where \p offset lies in its BlueFlame buffer: 0 is the doorbell.
+/// Offset in the BlueFlame register; 0 is the doorbell.
 std::uint32_t offset_in_buffer(std::uint32_t offset, std::uint32_t log_bf_reg_size) {
     return (offset - blue_flame_area) % buffer_size(log_bf_reg_size);
 }
@@ -40,7 +42,7 @@ DoorbellRouter::DoorbellRouter(Objects& objects, Complaint complain)
 
 void DoorbellRouter::undecoded(const Uar& uar, std::uint32_t offset, std::size_t size) {
     ++statistics_.undecoded;
-    complain_("no doorbell takes it", uar.number(), offset, size);
+    complain_("decoded by no doorbell", uar.number(), offset, size);
 }
 
 void DoorbellRouter::write(std::uint32_t page, std::uint32_t offset,
@@ -86,7 +88,7 @@ void DoorbellRouter::drop() {
         combined_->drop();
 }
 
-/// \return whether the processor keeps the write back
+/// \return whether the processor holds the write back
 bool DoorbellRouter::combine(std::uint32_t page, std::uint32_t offset,
                              std::span<const std::byte> data, std::uint32_t log_bf_reg_size) {
     if (!combined_)
@@ -105,7 +107,7 @@ bool DoorbellRouter::combine(std::uint32_t page, std::uint32_t offset,
 void DoorbellRouter::take_combined(const CombinedWrite& write) {
     Uar* uar = objects_.of<Uar>().find(write.page);
     if (uar == nullptr || handler_ == nullptr)
-        return; // the page has gone meanwhile
+        return; // the UAR has been destroyed meanwhile
     if (!write.whole)
         return ring(*uar, write.offset, std::span(write.bytes).first<pair_size>());
     ++statistics_.requests;
@@ -122,7 +124,7 @@ void DoorbellRouter::ring_event_queue(Uar& uar, std::uint32_t offset,
                                    offset == eq_doorbell_arm);
 }
 
-/// An 8-byte doorbell, or one half of it: the first half is kept until the second one comes.
+/// An 8-byte doorbell, or one half of it: the first half is kept until the second one arrives.
 void DoorbellRouter::ring_pair(Uar& uar, std::uint32_t offset, std::span<const std::byte> data) {
     if (data.size() == pair_size) {
         uar.half = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Events as the blocks of the chip raise them; the event queues (queues/) write them to memory.
+/// Events raised by the blocks of the device; the EQs (queues/) write them to memory.
 #pragma once
 
 #include <array>
@@ -38,21 +38,21 @@ enum class EventType : std::uint8_t {
     general_notification = 0x22,
 };
 
-/// Bytes of an event's data, at 0x20 of its entry.
+/// Bytes of the event data, at 0x20 of the EQE.
 inline constexpr std::size_t event_data_size = 28;
 using EventData = std::array<std::byte, event_data_size>;
 
-/// Where events go that no completion queue raises. Implemented by the event queues.
+/// Receiver of all events but those of CQs. Implemented by the EQs.
 class EventSink {
 public:
     virtual ~EventSink() = default;
 
-    /// True when an event queue has subscribed to \p type.
+    /// True when an EQ has subscribed to \p type.
     [[nodiscard]] virtual bool subscribed(EventType type) const = 0;
 
-    /// Writes an event to the queue that has subscribed to \p type, and signals its vector.
-    /// \param data at most event_data_size bytes; the rest of the entry's data is zero
-    /// \return false when no queue has subscribed; the event is lost then
+    /// Writes an EQE to the EQ that has subscribed to \p type, and raises its vector.
+    /// \param data at most event_data_size bytes; the rest of the event data is zero
+    /// \return false when no EQ has subscribed; the event is lost then
     virtual bool post_event(EventType type, std::uint8_t sub_type,
                             std::span<const std::byte> data) = 0;
 };

@@ -12,7 +12,7 @@ namespace cxemu::hca {
 
 namespace {
 
-/// How long the firmware needs after a reset.
+/// Firmware initialization time after a reset.
 constexpr auto initializing_time = std::chrono::milliseconds(10);
 
 std::string_view name_of(pci::ResetCause cause) {
@@ -99,8 +99,8 @@ Hca::Hca(const HcaEnvironment& environment, HcaSettings settings, CommandTable t
     begin_initializing();
 }
 
-/// Objects may refer to parts, parts to those that were added before them, and all to this, so they
-/// go in this order.
+/// Destruction order: objects may refer to parts, parts to those added before them, and all to
+/// this.
 Hca::~Hca() {
     environment_.dma.set_local_memory({});
     command_queue_.stop();
@@ -163,7 +163,7 @@ void Hca::report_left_objects() {
             violation(rules::objects_left_at_teardown, "{} ({})", hca::name_of(kind), count);
     }
     if (const std::size_t count = device_memory_.allocations(); count != 0)
-        violation(rules::objects_left_at_teardown, "memory on the device ({})", count);
+        violation(rules::objects_left_at_teardown, "MEMIC allocation ({})", count);
 }
 
 void Hca::fail_fatally(const HealthReport& report) {
@@ -188,7 +188,7 @@ void Hca::start_command_queue(std::uint64_t address) {
     state_ = FunctionState::commands;
 }
 
-/// Software leaves the full driver mode: at shutdown, or to recover from a failure.
+/// Software leaves the full driver mode: at shutdown, or for error recovery.
 void Hca::change_interface(NicInterface mode) {
     if (mode == NicInterface::software_reset) {
         drop_everything(pci::ResetCause::function_level);
@@ -263,7 +263,7 @@ void Hca::init_segment_write(std::uint64_t offset, std::span<const std::byte> da
         start_command_queue(*request.queue_address);
     if (request.doorbells == 0)
         return;
-    // After a reset that software has not noticed its doorbells are no fault.
+    // Doorbells are no fault while software has not noticed a reset.
     if (!command_queue_.running() && state_ != FunctionState::disabled)
         violation(rules::doorbell_without_queue, "vector {:#x}", request.doorbells);
     command_queue_.ring(request.doorbells);
@@ -280,8 +280,7 @@ void Hca::report_doorbell(std::string_view reason, std::uint32_t page, std::uint
 
 void Hca::report_device_memory(std::uint64_t offset, std::size_t size) {
     if (state_ != FunctionState::disabled)
-        violation(rules::bar_access_undecoded, "{} bytes at {:#x}, memory on the device", size,
-                  offset);
+        violation(rules::bar_access_undecoded, "{} bytes at {:#x}, MEMIC", size, offset);
 }
 
 void Hca::vectors_changed(std::uint32_t first, std::uint32_t count) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// One HCA as software sees it: the block diagram of the chip.
+/// One HCA: the block diagram of the device.
 ///
 /// ```
 ///            BAR 0 ──┬─ init segment ── health
 ///                    │       └─ command queue ── dispatcher ── handlers (commands/)
 ///                    └─ UAR pages ── doorbell router ──────────┐
 ///   objects by number  capabilities  firmware pages            │
-///   parts, added by other rooms: event queues, work queues,  ◄─┘
-///     memory keys, transport;  ports (fabric/)
+///   parts of other directories: EQs, work queues, mkeys,     ◄─┘
+///     transport;  ports (fabric/)
 /// ```
 ///
-/// Arrows between rooms: hca/ knows base, vfio_user, pci, check and the hardware tables. memory/,
-/// queues/ and transport/ know hca/, and add themselves as Part, EventSink and DoorbellHandler.
-/// fabric/ knows nothing of HCAs. commands/ knows everybody.
+/// Dependencies between directories: hca/ uses base, vfio_user, pci, check and the hardware tables.
+/// memory/, queues/ and transport/ use hca/, and add themselves as Part, EventSink and
+/// DoorbellHandler. fabric/ doesn't depend on HCAs. commands/ uses all of them.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -52,24 +52,24 @@ class FaultPlan;
 
 namespace cxemu::hca {
 
-/// How far software has brought the function up.
+/// Initialization state of the function.
 enum class FunctionState : std::uint8_t {
     disabled,    ///< after reset: no command queue, no DMA
-    commands,    ///< the command queue works
+    commands,    ///< the command queue runs
     enabled,     ///< ENABLE_HCA
-    initialized, ///< INIT_HCA: objects can be made
+    initialized, ///< INIT_HCA: objects can be created
 };
 
 std::string_view name_of(FunctionState state);
 
-/// What an HCA is connected to; all of it must outlive the HCA.
+/// External references of an HCA; all of them must outlive it.
 struct HcaEnvironment {
     EventLoop& loop;
     vfio_user::DmaSpace& dma;
     vfio_user::InterruptSet& interrupts;
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
-    check::FaultPlan* faults = nullptr;       ///< nullptr: nothing goes wrong on purpose
+    check::FaultPlan* faults = nullptr;       ///< nullptr: no faults are injected
 };
 
 class Hca final : public pci::DeviceModel {
@@ -79,13 +79,13 @@ public:
     Hca(const Hca&) = delete;
     Hca& operator=(const Hca&) = delete;
 
-    // --- Surroundings ---------------------------------------------------------------------------
+    // --- Environment ----------------------------------------------------------------------------
 
     [[nodiscard]] EventLoop& loop() const { return environment_.loop; }
-    /// Guest memory. Ask for it anew at each access: whoever does so while the function must not
-    /// do DMA is reported to the checker.
+    /// Guest memory. Callers must not store the reference: a call while the function must not do
+    /// DMA is reported to the checker.
     [[nodiscard]] vfio_user::DmaSpace& dma();
-    /// Guest memory for what works before INIT_HCA: the command queue and the firmware's pages.
+    /// Guest memory for DMA before INIT_HCA: the command queue and the firmware pages.
     [[nodiscard]] vfio_user::DmaSpace& firmware_dma() const { return environment_.dma; }
     [[nodiscard]] vfio_user::InterruptSet& interrupts() const { return environment_.interrupts; }
     [[nodiscard]] check::CommandLog* command_log() const { return environment_.command_log; }
@@ -102,8 +102,8 @@ public:
                                     fmt::format(format, std::forward<Arguments>(arguments)...));
     }
 
-    // --- Blocks of the chip
-    // -----------------------------------------------------------------------
+    // --- Blocks of the device
+    // ---------------------------------------------------------------------
 
     [[nodiscard]] Capabilities& capabilities() { return capabilities_; }
     [[nodiscard]] Objects& objects() { return objects_; }
@@ -114,7 +114,7 @@ public:
     [[nodiscard]] DoorbellRouter& doorbells() { return doorbells_; }
     [[nodiscard]] DeviceMemory& device_memory() { return device_memory_; }
 
-    /// Adds a block of another room: makes T(Hca&, arguments...) and keeps it.
+    /// Adds a block of another directory: creates and owns T(Hca&, arguments...).
     template <std::derived_from<Part> T, class... Arguments>
     T& add(Arguments&&... arguments) {
         auto part = std::make_unique<T>(*this, std::forward<Arguments>(arguments)...);
@@ -128,13 +128,13 @@ public:
         return static_cast<T&>(find_part(typeid(T)));
     }
 
-    /// Where events go; nullptr: nowhere.
+    /// Sets the receiver of events; nullptr: none.
     void set_event_sink(EventSink* sink) { event_sink_ = sink; }
     [[nodiscard]] EventSink* event_sink() const { return event_sink_; }
-    /// Posts an event. \return false when nobody has subscribed
+    /// Posts an event. \return false when no EQ has subscribed
     bool post_event(EventType type, std::uint8_t sub_type, std::span<const std::byte> data);
 
-    /// The ports, number 1 first. They belong to whoever builds the fabric.
+    /// The ports, number 1 first. They are owned by the builder of the fabric.
     void add_port(fabric::HcaPort& port) { ports_.push_back(&port); }
     [[nodiscard]] std::size_t port_count() const { return ports_.size(); }
     /// \return port \p number, counted from 1, or nullptr
@@ -145,20 +145,20 @@ public:
 
     [[nodiscard]] FunctionState state() const { return state_; }
     void set_state(FunctionState state) { state_ = state; }
-    /// Interface version that software has chosen.
+    /// ISSI chosen by software.
     [[nodiscard]] std::uint16_t issi() const { return issi_; }
     void set_issi(std::uint16_t issi) { issi_ = issi; }
 
-    /// INIT_HCA, after its arguments have been found good.
+    /// INIT_HCA, after its arguments have been checked.
     void initialize_function();
-    /// TEARDOWN_HCA. \param graceful software has destroyed its objects; what is left goes to the
-    /// checker
+    /// TEARDOWN_HCA. \param graceful software has destroyed its objects; remaining ones are
+    /// reported to the checker
     void tear_down_function(bool graceful);
 
-    /// A failure that the device cannot live with: health report, no more DMA.
+    /// A fatal error: health report, no more DMA.
     void fail_fatally(const HealthReport& report);
 
-    /// Everything that the control socket's `stats` prints.
+    /// The output of the control socket's `stats`.
     [[nodiscard]] nlohmann::json statistics() const;
 
     // --- pci::DeviceModel

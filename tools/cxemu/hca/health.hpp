@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The device's report about its own condition, in the initialization segment.
+/// The health buffer and counter of the device, in the initialization segment.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -9,7 +9,7 @@
 
 namespace cxemu::hca {
 
-/// Causes in the health buffer. Software prints others as unrecognized.
+/// Syndromes of the health buffer. Software prints others as unrecognized.
 enum class HealthSyndrome : std::uint8_t {
     none = 0x00,
     firmware_internal = 0x01,
@@ -25,7 +25,7 @@ enum class HealthSyndrome : std::uint8_t {
     temperature = 0x10,
 };
 
-/// How bad it is; 0 is worst.
+/// Severity; 0 is the highest.
 enum class HealthSeverity : std::uint8_t {
     emergency = 0,
     alert = 1,
@@ -42,7 +42,7 @@ struct HealthReport {
     std::uint16_t extended_syndrome = 0;
     bool reset_required = false; ///< with a syndrome: fatal
     HealthSeverity severity = HealthSeverity::emergency;
-    std::uint8_t processor = 0; ///< which internal one failed
+    std::uint8_t processor = 0; ///< index of the failed irisc
 };
 
 class Health {
@@ -51,9 +51,9 @@ public:
 
     explicit Health(const EventLoop& loop) : loop_(loop), power_on_(loop.now()) {}
 
-    /// 24 bits, moves every tick unless it has been stopped.
+    /// 24 bits, increments every tick unless stopped.
     [[nodiscard]] std::uint32_t counter() const;
-    /// Stops the counter, as a dead firmware would, or lets it go on.
+    /// Stops the counter, as a dead firmware would, or restarts it.
     void stop_counter(bool stopped);
 
     [[nodiscard]] const HealthReport& report() const { return report_; }

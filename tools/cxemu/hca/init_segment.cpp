@@ -31,11 +31,13 @@ constexpr std::uint64_t health_end = health_begin + hwtab::health_buffer.size;
 constexpr std::uint64_t clear_interrupt = word_of<"clear_int">;
 constexpr std::uint64_t health_counter = word_of<"health_counter">;
 
-// Registers that the table has no names for.
-constexpr std::uint64_t timer_high = 0x1000;
-constexpr std::uint64_t timer_low = 0x1004;
-constexpr std::uint64_t real_time_high = 0x1040; ///< seconds
-constexpr std::uint64_t real_time_low = 0x1044;  ///< nanoseconds
+// Registers that the table doesn't name.
+constexpr std::uint64_t timer_high = hwtab::value<hwtab::timer_offset, "internal_h">;
+constexpr std::uint64_t timer_low = hwtab::value<hwtab::timer_offset, "internal_l">;
+constexpr std::uint64_t real_time_high =
+    hwtab::value<hwtab::timer_offset, "real_time_h">; ///< seconds
+constexpr std::uint64_t real_time_low =
+    hwtab::value<hwtab::timer_offset, "real_time_l">; ///< nanoseconds
 constexpr std::uint64_t clear_intx = 0x200c;
 
 constexpr std::uint32_t command_interface_revision = 5;
@@ -50,7 +52,7 @@ constexpr std::uint32_t software_reset_supported = 1U << 30;
 InitSegment::InitSegment(const EventLoop& loop, const HcaSettings& settings, const Health& health)
     : loop_(loop), settings_(settings), health_(health) {}
 
-/// The same clock as that of the time stamps in completions.
+/// The clock of the timestamps in CQEs.
 std::uint64_t InitSegment::nanoseconds() const {
     const auto since = std::chrono::nanoseconds(loop_.now().time_since_epoch());
     return static_cast<std::uint64_t>(since.count());
@@ -58,7 +60,7 @@ std::uint64_t InitSegment::nanoseconds() const {
 
 void InitSegment::read(std::uint64_t offset, std::span<std::byte> out) const {
     std::array<std::byte, 4> bytes{};
-    std::uint64_t loaded = size; // the word that `bytes` holds; none yet
+    std::uint64_t loaded = size; // the word held by `bytes`; none yet
     for (std::size_t i = 0; i < out.size(); ++i) {
         const std::uint64_t at = offset + i;
         const std::uint64_t base = at & ~std::uint64_t{3};
@@ -154,8 +156,8 @@ void InitSegment::write_word(std::uint64_t offset, std::uint32_t value,
     }
 }
 
-/// The word has two uses: to hand over the queue, and to leave the full driver mode. In the latter
-/// case software writes the address again as it has read it.
+/// The word has two uses: to set the queue address, and to leave the full driver mode. In the
+/// latter case software writes the address back as read.
 void InitSegment::write_queue_address(std::uint32_t value, InitSegmentRequest& request) {
     const auto mode = static_cast<NicInterface>((value & interface_mask) >> interface_shift);
     if (mode != NicInterface::full_driver) {

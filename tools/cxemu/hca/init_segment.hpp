@@ -14,7 +14,7 @@
 
 namespace cxemu::hca {
 
-/// Mode of the interface to software.
+/// Interface mode (nic_interface).
 enum class NicInterface : std::uint8_t {
     full_driver = 0,
     disabled = 1,
@@ -22,12 +22,12 @@ enum class NicInterface : std::uint8_t {
     software_reset = 7,
 };
 
-/// What a write to the segment asks for.
+/// The requests of a write to the segment.
 struct InitSegmentRequest {
     std::optional<std::uint64_t> queue_address; ///< of the command queue; full driver mode
-    std::optional<NicInterface> interface;      ///< another mode than full driver
+    std::optional<NicInterface> interface;      ///< a mode other than full driver
     std::uint32_t doorbells = 0;                ///< bit n: slot n of the command queue
-    bool unexpected = false;                    ///< no register takes this write
+    bool unexpected = false;                    ///< no register accepts this write
 };
 
 class InitSegment {

@@ -17,10 +17,11 @@ using hwtab::cmd_if_box;
 using Box = std::array<std::byte, cmd_if_box.size>;
 using BoxView = hwtab::ConstView<cmd_if_box>;
 
-/// Mailboxes after the first are named by pointers of this alignment, the first one's in the entry.
+/// Alignment of the pointers to the second and further mailboxes; the first one's pointer is in the
+/// entry.
 constexpr std::uint64_t next_alignment = 1024;
 constexpr std::uint64_t first_alignment = 512;
-/// Where the part of a mailbox begins that its control signature covers.
+/// Start of the part of a mailbox that its control signature covers.
 constexpr std::size_t control_begin = mailbox_data_size;
 constexpr std::size_t signature_at = cmd_if_box.size - 1;
 constexpr std::size_t control_signature_at = cmd_if_box.size - 2;
@@ -43,7 +44,7 @@ std::uint64_t next_pointer(const BoxView& box) {
 
 std::expected<void, DeliveryError> check_signature(const MailboxChain& chain, const Box& box,
                                                    std::uint32_t number) {
-    // The control signature covers all behind the data but the last byte.
+    // The control signature covers all bytes after the data except the last one.
     const auto control = std::span(box).subspan(control_begin, signature_at - control_begin);
     const bool good = xor_of(control) == signed_xor && xor_of(box) == signed_xor;
     if (good)
@@ -66,13 +67,13 @@ std::expected<void, DeliveryError> check_box(const MailboxChain& chain, const Bo
             DeliveryError(DeliveryStatus::bad_block_number,
                           fmt::format("{} mailbox {} is numbered {}", direction(chain), number,
                                       view.get<"block_number">())));
-    // Software signs an output mailbox only where the device is to answer; nothing to verify.
+    // Software signs an output mailbox only where the device is to write output: nothing to verify.
     if (chain.checksums && !chain.output)
         return check_signature(chain, box, number);
     return {};
 }
 
-/// Visits each mailbox of a chain in order, checked, with the number of bytes it holds.
+/// Visits each mailbox of a chain in order, checked, with the number of its data bytes.
 template <class Visit>
 std::expected<void, DeliveryError> for_each_box(vfio_user::DmaSpace& dma, const MailboxChain& chain,
                                                 Visit visit) {
@@ -103,7 +104,7 @@ std::expected<void, DeliveryError> for_each_box(vfio_user::DmaSpace& dma, const 
     return {};
 }
 
-/// Completes a mailbox's control part and signs it.
+/// Fills in a mailbox's control part and signs it.
 void sign(Box& box, bool checksums) {
     box[control_signature_at] = std::byte{0};
     box[signature_at] = std::byte{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Chains of mailboxes: what of a command doesn't fit its queue entry.
+/// Mailbox chains: the part of a command that exceeds its queue entry.
 #pragma once
 
 #include "vfio_user/dma_space.hpp"
@@ -14,7 +14,7 @@
 
 namespace cxemu::hca {
 
-/// Whether the device could take a command from its queue entry.
+/// Delivery status of a command queue entry.
 enum class DeliveryStatus : std::uint8_t {
     ok = 0x00,
     signature_error = 0x01,
@@ -36,23 +36,23 @@ struct DeliveryError {
     std::string text; ///< for the log
 };
 
-/// Where and how one of the two chains of a command lies.
+/// Position and format of one of the two mailbox chains of a command.
 struct MailboxChain {
     std::uint64_t first = 0;  ///< I/O virtual address of the first mailbox
-    std::uint32_t length = 0; ///< bytes of data in all of them
+    std::uint32_t length = 0; ///< bytes of data in all mailboxes
     std::uint8_t token = 0;
-    bool output = false;    ///< which status a misaligned pointer gives
+    bool output = false;    ///< selects the status of a misaligned pointer
     bool checksums = false; ///< verify (input) or fill in (output) the signatures
 };
 
-/// Bytes in one mailbox.
+/// Data bytes of one mailbox.
 inline constexpr std::uint32_t mailbox_data_size = 512;
 
 /// Reads the data of an input chain.
 std::expected<std::vector<std::byte>, DeliveryError> read_mailboxes(vfio_user::DmaSpace& dma,
                                                                     const MailboxChain& chain);
 
-/// Checks an output chain before it is needed. \return the addresses of its mailboxes, in order
+/// Checks an output chain before the command runs. \return the addresses of its mailboxes, in order
 std::expected<std::vector<std::uint64_t>, DeliveryError> find_mailboxes(vfio_user::DmaSpace& dma,
                                                                         const MailboxChain& chain);
 
@@ -61,7 +61,7 @@ vfio_user::DmaResult<void> write_mailboxes(vfio_user::DmaSpace& dma, const Mailb
                                            std::span<const std::uint64_t> mailboxes,
                                            std::span<const std::byte> data);
 
-/// XOR of bytes; a signed block yields signed_xor.
+/// XOR of bytes; signed_xor for a signed block.
 std::uint8_t xor_of(std::span<const std::byte> bytes);
 inline constexpr std::uint8_t signed_xor = 0xff;
 

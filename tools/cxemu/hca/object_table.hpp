@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Objects that software knows by number, their owners, and who refers to whom.
+/// Numbered objects, their owners and references.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace cxemu::hca {
 
-/// Every kind of object; its traits are in objects.hpp.
+/// Kinds of objects; their traits are in objects.hpp.
 enum class ObjectKind : std::uint8_t {
     protection_domain,
     uar,
@@ -40,7 +40,8 @@ inline constexpr std::size_t object_kinds = 20;
 
 /// User context of the kernel itself.
 inline constexpr std::uint16_t kernel_uid = 0;
-/// User context that nobody creates: what the kernel makes in its name is for all to use.
+/// Virtual user context: objects that the kernel creates with this uid are shared by all user
+/// contexts.
 inline constexpr std::uint16_t shared_uid = 0xffff;
 
 /// Number and owner, given to the constructor of an object by its table.
@@ -49,8 +50,8 @@ struct ObjectIdentity {
     std::uint16_t uid = kernel_uid; ///< user context that created it
 };
 
-/// Base of all objects. The memory of an object lives as long as somebody holds a Reference, the
-/// object itself (its number) until it is destroyed by a command or by a reset.
+/// Base of all objects. The memory of an object is kept while a Reference exists; the object itself
+/// (its number) exists until it is destroyed by a command or by a reset.
 class Object : public std::enable_shared_from_this<Object> {
 public:
     explicit Object(ObjectIdentity identity) : identity_(identity) {}
@@ -67,11 +68,11 @@ private:
     friend class Reference;
 
     ObjectIdentity identity_;
-    std::uint32_t references_ = 0; ///< how many other objects refer to this one
+    std::uint32_t references_ = 0; ///< number of references from other objects
 };
 
-/// A reference from one object to another: as long as it exists the target cannot be destroyed by
-/// a command. Empty when default constructed.
+/// A reference from one object to another: while it exists the target cannot be destroyed by a
+/// command. Empty when default constructed.
 template <class T>
 class Reference {
 public:
@@ -108,19 +109,19 @@ private:
 };
 
 enum class TableError : std::uint8_t {
-    full,    ///< every number is taken
+    full,    ///< all numbers are in use
     unknown, ///< no object has this number
-    foreign, ///< the object belongs to another user context
+    foreign, ///< the object is owned by another user context
     busy,    ///< other objects refer to it
 };
 
-/// Which numbers a table gives out: first, ..., first + capacity - 1.
+/// Numbers of a table: first, ..., first + capacity - 1.
 struct NumberRange {
     std::uint32_t first = 0;
     std::uint32_t capacity = 0;
 };
 
-/// What all tables have in common.
+/// Interface common to all tables.
 class AnyObjectTable {
 public:
     explicit AnyObjectTable(NumberRange range) : range_(range), next_(range.first) {}
@@ -130,17 +131,17 @@ public:
 
     [[nodiscard]] virtual std::size_t size() const = 0;
     [[nodiscard]] virtual Object* find_any(std::uint32_t number) const = 0;
-    /// Objects of a user context.
+    /// Number of objects of a user context.
     [[nodiscard]] virtual std::size_t owned_by(std::uint16_t uid) const = 0;
-    /// Forgets all objects, whoever refers to them, and gives numbers of \p range from now on.
+    /// Removes all objects, referenced or not, and allocates numbers of \p range from now on.
     virtual void clear(NumberRange range) = 0;
 
     [[nodiscard]] const NumberRange& range() const { return range_; }
-    /// Objects made since power-on.
+    /// Objects created since power-on.
     [[nodiscard]] std::uint64_t created() const { return created_; }
 
 protected:
-    /// The next number that \p taken does not hold; a number comes back as late as possible.
+    /// The next number that \p taken does not contain; numbers are reused as late as possible.
     /// \pre size() < capacity
     template <class Map>
     std::uint32_t take_number(const Map& taken) {
@@ -175,7 +176,7 @@ class ObjectTable final : public AnyObjectTable {
 public:
     using AnyObjectTable::AnyObjectTable;
 
-    /// Makes an object with T(ObjectIdentity, arguments...). \return the object, or `full`
+    /// Creates an object with T(ObjectIdentity, arguments...). \return the object, or `full`
     template <class... Arguments>
     std::expected<T*, TableError> create(std::uint16_t uid, Arguments&&... arguments) {
         if (objects_.size() >= range().capacity)
@@ -192,8 +193,8 @@ public:
         return found == objects_.end() ? nullptr : found->second.get();
     }
 
-    /// The object, if a command of user context \p uid may refer to it: it is its own or the
-    /// kernel's, or the command is the kernel's. \return the object, `unknown` or `foreign`
+    /// The object, if a command of user context \p uid may refer to it: its own or the kernel's
+    /// object, or a command of the kernel. \return the object, `unknown` or `foreign`
     [[nodiscard]] std::expected<T*, TableError> find(std::uint32_t number,
                                                      std::uint16_t uid) const {
         T* object = find(number);
@@ -205,8 +206,8 @@ public:
         return object;
     }
 
-    /// The object, if user context \p uid owns it: to change or destroy it. What is shared is the
-    /// kernel's, too.
+    /// The object, if user context \p uid owns it: to modify or destroy it. Shared objects are
+    /// owned by the kernel.
     [[nodiscard]] std::expected<T*, TableError> find_owned(std::uint32_t number,
                                                            std::uint16_t uid) const {
         T* object = find(number);
@@ -218,8 +219,8 @@ public:
         return object;
     }
 
-    /// Takes the object out of the table for a destroy command of user context \p uid.
-    /// \return the object, for what its end still needs, or `unknown`, `foreign`, `busy`
+    /// Removes the object from the table for a destroy command of user context \p uid.
+    /// \return the object, for further cleanup, or `unknown`, `foreign`, `busy`
     std::expected<std::shared_ptr<T>, TableError> erase(std::uint32_t number, std::uint16_t uid) {
         const auto found = find_owned(number, uid);
         if (!found)
@@ -229,9 +230,9 @@ public:
         return std::move(objects_.extract(number).mapped());
     }
 
-    /// Takes the object out of the table as erase() does, whoever refers to it: its number is
-    /// free, its memory lives until the last reference goes. \return the object, `unknown` or
-    /// `foreign`
+    /// Removes the object from the table like erase(), even if it is referenced: its number is
+    /// free, its memory is kept until the last reference is dropped. \return the object, `unknown`
+    /// or `foreign`
     std::expected<std::shared_ptr<T>, TableError> release(std::uint32_t number, std::uint16_t uid) {
         const auto found = find_owned(number, uid);
         if (!found)

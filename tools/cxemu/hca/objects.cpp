@@ -12,19 +12,19 @@ namespace cxemu::hca {
 
 namespace {
 
-constexpr std::uint32_t bits_of_number = 24; ///< of most numbers in commands
+constexpr std::uint32_t bits_of_number = 24; ///< width of most object numbers in commands
 constexpr std::uint32_t bits_of_eqn = 8;
 constexpr std::uint32_t bits_of_uid = 15; ///< the last one of 16 bits is shared_uid
 
 /// UAR pages below this one hold the initialization segment and the MSI-X structures.
 constexpr std::uint32_t first_uar = 0x10;
-/// Keys whose index is small have a meaning of their own: 0, and 0x100 ends a scatter list.
+/// Small mkey indices are reserved: 0, and 0x100 terminates a scatter list.
 constexpr std::uint32_t first_memory_key = 0x800;
-/// Queue pairs 0 and 1 are names on the wire, not numbers of objects.
+/// QPNs 0 and 1 are special on the wire and no object numbers.
 constexpr std::uint32_t first_queue_pair = 0x40;
 
-/// Software keeps all kinds of shared receive queues in one table, and queue pairs name them
-/// without their kind, so no two have the same number.
+/// Software keeps all kinds of SRQs in one table, and QPs refer to them without their kind, so
+/// their numbers must not overlap.
 constexpr NumberRange receive_pool_numbers{1, (1U << 22U) - 1};
 constexpr NumberRange shared_receive_numbers{1U << 22U, 1U << 22U};
 constexpr NumberRange xrc_shared_receive_numbers{1U << 23U, 1U << 22U};
@@ -42,7 +42,7 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
     return {first, size > first ? size - first : 0};
 }
 
-/// A function may have fewer of them than the device (max_num_eqs; 0: it says nothing).
+/// The limit of the function may be lower than that of the device (max_num_eqs; 0: no limit).
 NumberRange event_queue_numbers(const Capabilities& capabilities) {
     NumberRange numbers =
         up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));

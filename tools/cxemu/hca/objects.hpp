@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// All objects of a function: one table for each kind.
+/// All objects of a function: one table per kind.
 ///
-/// The classes of objects live in the rooms that give them behaviour (memory keys in memory/,
+/// The classes of objects are in the directories that implement their behaviour (mkeys in memory/,
 /// queues in queues/, ...); the few without behaviour are at the end of this file. A class names
 /// its kind with a static member `kind`, and objects.of<CompletionQueue>() is its table.
 #pragma once
@@ -26,7 +26,7 @@ class Capabilities;
 /// \return the name of a kind in messages: "completion queue"
 std::string_view name_of(ObjectKind kind);
 
-/// The numbers that a device gives to objects of \p kind with the capabilities now in force.
+/// The number range of \p kind with the current capabilities.
 NumberRange number_range(ObjectKind kind, const Capabilities& capabilities);
 
 template <class T>
@@ -48,7 +48,7 @@ public:
         return static_cast<ObjectTable<T>&>(*table);
     }
 
-    /// The object of that kind and number, or nullptr, whatever class it has.
+    /// The object of that kind and number, of any class, or nullptr.
     [[nodiscard]] Object* find_any(ObjectKind kind, std::uint32_t number) const;
 
     /// Number of objects of \p kind, and of all.
@@ -58,10 +58,10 @@ public:
     /// Objects of user context \p uid, over all kinds.
     [[nodiscard]] std::size_t owned_by(std::uint16_t uid) const;
 
-    /// Forgets everything, and starts numbers anew within the capabilities now in force.
+    /// Removes all objects, and restarts the numbers within the current capabilities.
     void clear();
 
-    /// Numbers of living and created objects by kind.
+    /// Numbers of existing and created objects by kind.
     [[nodiscard]] nlohmann::json to_json() const;
 
 private:
@@ -71,22 +71,22 @@ private:
 
 // --- Objects without behaviour of their own ------------------------------------------------------
 
-/// What memory keys, queue pairs and receive queues must share to work together.
+/// PD: mkeys, QPs and receive queues must be in the same one to work together.
 class ProtectionDomain final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::protection_domain;
     using Object::Object;
 };
 
-/// A page of doorbells in BAR 0; page n lies at n * 4096.
+/// A UAR page in BAR 0; page n is at n * 4096.
 class Uar final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::uar;
     using Object::Object;
 
-    /// Halves of 8-byte doorbells that came as two 4-byte writes (32-bit guests).
+    /// Half of an 8-byte doorbell written as two 4-byte writes (32-bit guests).
     struct Half {
-        std::uint32_t offset = 0; ///< in the page, of the first half; 0: none is waiting
+        std::uint32_t offset = 0; ///< in the page, of the first half; 0: none pending
         std::uint32_t value = 0;
     };
     Half half;
@@ -104,7 +104,7 @@ public:
     using Object::Object;
 };
 
-/// A user process that sends commands of its own; its number is the uid in command headers.
+/// A user context; its number is the uid in command headers.
 class UserContext final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::user_context;
@@ -117,7 +117,7 @@ private:
     std::uint32_t capabilities_;
 };
 
-/// Registered host memory that contexts name instead of a list of page addresses.
+/// UMEM: registered host memory that contexts refer to instead of listing page addresses.
 class UserMemory final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::user_memory;
@@ -132,7 +132,7 @@ public:
     [[nodiscard]] std::uint32_t log_page_size() const { return log_page_size_; }
     [[nodiscard]] std::uint32_t page_offset() const { return page_offset_; }
     [[nodiscard]] const std::vector<std::uint64_t>& pages() const { return pages_; }
-    /// Bytes from the first one on.
+    /// Size from the first byte on.
     [[nodiscard]] std::uint64_t size() const {
         return (pages_.size() << log_page_size_) - page_offset_;
     }
@@ -143,7 +143,7 @@ private:
     std::vector<std::uint64_t> pages_; ///< I/O virtual addresses
 };
 
-/// An object whose kind is a number in its command. The device only keeps it.
+/// An object whose type is a number in its command. The device only stores it.
 class GeneralObject final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::general_object;
@@ -156,9 +156,8 @@ private:
     std::uint16_t type_;
 };
 
-/// Numbers of queue pairs that software takes without making queue pairs: it tells them to peers
-/// whose connections end at something else, a DCT for example. All ranges have the same size and
-/// lie behind the numbers that queue pairs can have.
+/// Range of reserved QPNs without QPs: software announces them to peers of connections that end at
+/// other objects, a DCT for example. All ranges have the same size and are above the QPNs of QPs.
 class ReservedNumberRange final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::reserved_number_range;
@@ -168,16 +167,15 @@ public:
 
     using Object::Object;
 
-    /// The range that begins with \p number would have this number in its table.
+    /// The table number of the range that starts with \p number.
     static constexpr std::uint32_t table_number(std::uint32_t number) { return number >> log_size; }
 
-    /// The first number of the range, by which commands know it.
+    /// The first number of the range, which identifies it in commands.
     [[nodiscard]] std::uint32_t start() const { return number() << log_size; }
 };
 
-/// By which queue pairs share the bandwidth of the adapter: nodes, and below them groups of queue
-/// pairs. The device keeps the tree and refuses what makes no sense in it. It slows nobody down:
-/// rates of links are told here, not kept.
+/// A scheduling element: QPs share the bandwidth of the adapter by nodes and queue groups below
+/// them. The device stores and validates the tree; it doesn't enforce the rates.
 class SchedulingElement final : public Object {
 public:
     static constexpr ObjectKind kind = ObjectKind::scheduling_element;
@@ -190,10 +188,10 @@ public:
         : Object(identity), type_(type), parent_(std::move(parent)) {}
 
     [[nodiscard]] Type type() const { return type_; }
-    /// Weight beside the other elements of the parent; 0: that of all who have none.
+    /// Weight among the elements of the parent; 0: the default.
     [[nodiscard]] std::uint32_t share() const { return share_; }
     void set_share(std::uint32_t share) { share_ = share; }
-    /// Average bandwidth that it may have, Mbit/s; 0: any.
+    /// Maximum average bandwidth, Mbit/s; 0: unlimited.
     [[nodiscard]] std::uint32_t limit() const { return limit_; }
     void set_limit(std::uint32_t limit) { limit_ = limit; }
 

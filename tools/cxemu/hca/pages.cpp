@@ -15,7 +15,7 @@ namespace cxemu::hca {
 
 namespace {
 
-/// So many pages more than asked for are taken before the host is told to stop.
+/// Number of pages beyond the demand that are accepted before MANAGE_PAGES fails.
 constexpr std::uint64_t spare_pages = 65536;
 constexpr std::uint64_t most_per_query = 0x7fff'ffff;
 constexpr std::uint64_t odd_multiplier = 0x9e37'79b9'7f4a'7c15;
@@ -57,7 +57,7 @@ std::int32_t FirmwarePages::wanted_regular() const {
     return offered_ > 0 ? -limited(offered_) : limited(missing(wanted(), pages_.size()));
 }
 
-/// What the firmware needs without events.
+/// The demand of the firmware, without page request events.
 std::int64_t FirmwarePages::demand() const {
     const PageDemand& pages = hca_.settings().pages;
     return std::int64_t{pages.boot} + pages.init + pages.regular;
@@ -70,10 +70,9 @@ std::uint64_t FirmwarePages::wanted() const {
 std::expected<void, FirmwarePages::Refusal>
 FirmwarePages::check(std::span<const std::uint64_t> pages) {
     if (pages_.size() + pages.size() > wanted() + spare_pages)
-        return std::unexpected(
-            Refusal{CommandStatus::exceeds_limit, Syndrome::too_many_pages,
-                    fmt::format("{} pages were given, {} are wanted", pages.size(),
-                                missing(wanted(), pages_.size()))});
+        return std::unexpected(Refusal{CommandStatus::exceeds_limit, Syndrome::too_many_pages,
+                                       fmt::format("{} pages given, {} requested", pages.size(),
+                                                   missing(wanted(), pages_.size()))});
     std::unordered_set<std::uint64_t> seen;
     for (const std::uint64_t address : pages) {
         if (address == 0 || address % page_size != 0) {
@@ -103,7 +102,7 @@ FirmwarePages::give(std::span<const std::uint64_t> pages) {
         }
     }
     if (pages_.size() + pages.size() > wanted())
-        hca_.violation(rules::pages_not_asked_for, "{} pages, {} wanted", pages.size(),
+        hca_.violation(rules::pages_not_asked_for, "{} pages, {} requested", pages.size(),
                        missing(wanted(), pages_.size()));
     std::uint64_t seed = first_seed;
     for (const std::uint64_t address : pages)
@@ -130,7 +129,7 @@ std::vector<std::uint64_t> FirmwarePages::take(std::uint32_t most) {
         taken.push_back(last->first);
         pages_.erase(last);
     }
-    // What events have asked for and offered lapses with the teardown.
+    // Demand and offers of page request events expire with the teardown.
     offered_ = in_use ? offered_ - count : 0;
     extra_ = in_use ? extra_ - static_cast<std::int64_t>(count) : 0;
     taken_ += count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Pages of host memory that the firmware asks for and works in.
+/// Host memory pages that the firmware requests and uses.
 #pragma once
 
 #include "hca/command.hpp"
@@ -18,20 +18,20 @@ namespace cxemu::hca {
 
 class Hca;
 
-/// Each given page is filled with a pattern, which is verified when the page goes back: software
-/// must not touch a page while it is the firmware's.
+/// Each given page is filled with a pattern, which is verified when the page is returned: software
+/// must not write to a page owned by the firmware.
 class FirmwarePages {
 public:
     static constexpr std::uint64_t page_size = 4096;
 
     explicit FirmwarePages(Hca& hca);
 
-    /// QUERY_PAGES: what is asked for and not given yet; negative: pages that can be taken back.
+    /// QUERY_PAGES: pages still requested; negative: pages that can be taken back.
     [[nodiscard]] std::int32_t wanted_for_boot() const;
     [[nodiscard]] std::int32_t wanted_for_init() const;
     [[nodiscard]] std::int32_t wanted_regular() const;
 
-    /// MANAGE_PAGES: the host gives pages. On failure none has been taken.
+    /// MANAGE_PAGES: the host gives pages. On failure none has been accepted.
     struct Refusal {
         CommandStatus status;
         Syndrome syndrome;
@@ -39,30 +39,29 @@ public:
     };
     std::expected<void, Refusal> give(std::span<const std::uint64_t> pages);
 
-    /// MANAGE_PAGES: the host can't give what was asked for; the firmware makes do with what it
-    /// has.
+    /// MANAGE_PAGES: the host can't give the requested pages; the firmware uses those it has.
     void cannot_give();
 
     /// MANAGE_PAGES: the host takes at most \p most pages back. While the function is initialized
-    /// only pages that have been offered go.
+    /// only offered pages are returned.
     std::vector<std::uint64_t> take(std::uint32_t most);
 
-    /// Asks for (count > 0) or offers to return (count < 0) pages by an event; no more pages are
-    /// offered than there are.
-    /// \return false when no event queue takes page requests
+    /// Posts an event that requests (count > 0) or offers to return (count < 0) pages; at most the
+    /// pages held are offered.
+    /// \return false when no EQ has subscribed to page requests
     bool request(std::int32_t count);
 
-    /// An event queue takes page requests from now on: asks for the regular pages of the settings
-    /// that are missing.
+    /// An EQ has subscribed to page requests: requests the missing regular pages of the settings.
     void ask_for_regular();
 
-    /// Checks the pattern of all pages, without returning any. \return how many are damaged
+    /// Verifies the pattern of all pages, without returning any. \return the number of damaged
+    /// pages
     std::size_t verify();
 
     [[nodiscard]] std::size_t held() const { return pages_.size(); }
     [[nodiscard]] nlohmann::json to_json() const;
 
-    /// The host has reset the function: all pages are its own again.
+    /// The host has reset the function: it owns all pages again.
     void reset();
 
 private:
@@ -80,8 +79,9 @@ private:
 
     Hca& hca_;
     std::map<std::uint64_t, Page> pages_; ///< by address
-    std::int64_t extra_ = 0;    ///< what events have made of the settings' demand: more, or less
-    std::uint64_t offered_ = 0; ///< offered by events and not taken yet; at most those held
+    std::int64_t extra_ =
+        0; ///< demand of events in addition to that of the settings; may be negative
+    std::uint64_t offered_ = 0; ///< offered by events and not taken yet; at most the pages held
     std::uint64_t next_seed_ = 1;
     std::uint64_t given_ = 0;
     std::uint64_t taken_ = 0;

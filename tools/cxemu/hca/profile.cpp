@@ -8,7 +8,7 @@ namespace cxemu::hca {
 
 namespace {
 
-/// A capability that software can't choose.
+/// A read-only capability.
 constexpr CapabilityValue fixed(std::string_view field, std::uint64_t value) {
     return {field, value, value};
 }
@@ -43,11 +43,11 @@ constexpr std::array general{
     fixed("log_max_umem", 20),
     fixed("uctx_cap", 0),
 
-    // Memory keys.
+    // Mkeys.
     fixed("max_indirection", 4),
     fixed("log_max_mrw_sz", 64),
     fixed("log_max_bsf_list_size", 16),
-    fixed("log_max_klm_list_size", 18), // a key for all memory of a process: 2^17 ranges
+    fixed("log_max_klm_list_size", 18), // an mkey for the address space of a process: 2^17 KLMs
     fixed("imaicl", 1),
     fixed("umr_ptr_rlky", 1),
     fixed("umr_fence", 2),
@@ -57,7 +57,7 @@ constexpr std::array general{
     fixed("dump_fill_mkey", 1),
     fixed("pg", 1),
 
-    // Queue pairs.
+    // QPs.
     fixed("log_max_ra_req_qp", 4),
     fixed("log_max_ra_res_qp", 4),
     fixed("end_pad", 1),
@@ -90,7 +90,7 @@ constexpr std::array general{
     fixed("sig_crc64_xp10", 1),
     fixed("drain_sigerr", 1),
 
-    // Completion queues.
+    // CQs.
     fixed("cq_oi", 1),
     fixed("cq_resize", 1),
     fixed("cq_moderation", 1),
@@ -109,7 +109,7 @@ constexpr std::array general{
     fixed("qkv", 1),
 
     // Interface.
-    fixed("device_frequency_mhz", 1'000), // the timer counts nanoseconds
+    fixed("device_frequency_mhz", 1'000), // the internal timer counts nanoseconds
     fixed("device_frequency_khz", 1'000'000),
     fixed("log_pg_sz", 12),
     fixed("bf", 1),
@@ -129,7 +129,7 @@ constexpr std::array atomic{
     fixed("atomic_size_qp", 0x3c),
 };
 
-/// Software chooses what came with later firmware.
+/// Features of later firmware, which software must enable.
 constexpr std::array paging{
     fixed("transport_page_fault_scheme_cap.sig", 1),
     fixed("transport_page_fault_scheme_cap.ud_odp_caps.send", 1),
@@ -151,9 +151,9 @@ constexpr std::array paging{
     CapabilityValue{"transport_page_fault_scheme_cap.dc_odp_caps.srq_receive", 1, 0},
 };
 
-/// Faults that name the memory, if software wants them. Linux does, because the device suggests
-/// pages to fetch ahead. What DC can do is fixed where faults name requests: libmlx5 looks there
-/// only, and Linux doesn't switch it on when it has chosen faults that name the memory.
+/// Page faults by memory, if software enables them. Linux does, because the device supports
+/// prefetch suggestions. DC capabilities are read-only with page faults by request: libmlx5 looks
+/// there only, and Linux doesn't enable them when it has chosen faults by memory.
 constexpr std::array paging_by_memory{
     fixed("transport_page_fault_scheme_cap.dc_odp_caps.send", 1),
     fixed("transport_page_fault_scheme_cap.dc_odp_caps.write", 1),
@@ -209,7 +209,7 @@ constexpr std::array since_connectx7{
     fixed("log_max_dci_stream_channels", 4),
     fixed("log_max_dci_errored_streams", 4),
     fixed("qos", 1),
-    // Address mappings, reserved numbers of queue pairs, and scheduling elements.
+    // Address mappings, reserved QPNs, and scheduling elements.
     fixed("general_obj_types",
           std::uint64_t{1} << 0x3aU | std::uint64_t{1} << 0x2cU | std::uint64_t{1} << 0x26U),
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What distinguishes one model of the device from another, as data.
+/// Differences between models of the device, as data.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct DeviceProfile {
     std::string_view board_id;      ///< PSID, at most 16 characters
     std::string_view default_speed; ///< name of an InfiniBand speed: "edr"
     std::uint8_t pci_generation;
-    std::span<const CapabilityValue> general; ///< what differs from common_general_capabilities()
+    std::span<const CapabilityValue> general; ///< differences from common_general_capabilities()
     std::span<const CapabilityValue> general_2{}; ///< second general page
-    /// What differs from common_paging_capabilities().
+    /// Differences from common_paging_capabilities().
     std::span<const CapabilityValue> on_demand_paging{};
 };
 
@@ -45,16 +45,16 @@ const DeviceProfile* find_profile(std::string_view name);
 /// \return the model that has PCI device id \p device_id, or nullptr
 const DeviceProfile* find_profile(std::uint16_t device_id);
 
-/// General capabilities of every model, unless its profile has other values.
+/// General capabilities of every model, overridden by its profile.
 std::span<const CapabilityValue> common_general_capabilities();
 std::span<const CapabilityValue> common_atomic_capabilities();
 std::span<const CapabilityValue> common_paging_capabilities();
 
-/// Pages that the firmware asks the host for.
+/// Pages that the firmware requests from the host.
 struct PageDemand {
     std::uint32_t boot = 6;
     std::uint32_t init = 512;
-    std::uint32_t regular = 0; ///< answered to QUERY_PAGES for regular pages
+    std::uint32_t regular = 0; ///< regular pages in the output of QUERY_PAGES
 };
 
 /// One emulated function.
@@ -70,8 +70,7 @@ struct HcaSettings {
     PageDemand pages;
     bool command_checksums = false; ///< sign and verify mailboxes from the start
     bool write_combining = false;   ///< the processors of the host combine writes
-    /// Capabilities that are to differ from the profile: general page, name = value for both
-    /// maximum and current.
+    /// Overrides of the profile: general page, name = value for both maximum and current.
     std::vector<std::pair<std::string, std::uint64_t>> overrides;
 
     [[nodiscard]] std::uint16_t device_id() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Syndromes: why a command failed, more precisely than its status says.
+/// Syndromes: the reason of a command failure, more precise than its status.
 ///
 /// The numbers are the device's own; software only prints them. cxemu explains each one in its log.
 #pragma once
@@ -13,7 +13,7 @@ namespace cxemu::hca {
 enum class Syndrome : std::uint32_t {
     none = 0,
 
-    // What the command queue and the dispatcher find.
+    // Command queue and dispatcher.
     unknown_opcode = 0x00C0'0101,
     unknown_op_mod,
     input_too_short,
@@ -51,14 +51,14 @@ enum class Syndrome : std::uint32_t {
     umem_out_of_range,
     bad_doorbell_record,
 
-    // Memory keys.
+    // Mkeys.
     bad_access_mode = 0x00C0'0501,
     bad_access_rights,
     bad_translation_list,
     no_device_memory,
     no_memory_operation,
 
-    // Queues and queue pairs.
+    // Queues and QPs.
     bad_ring_geometry = 0x00C0'0601,
     bad_uar,
     bad_vector,
@@ -68,7 +68,7 @@ enum class Syndrome : std::uint32_t {
     bad_optional_mask,
     event_already_mapped,
 
-    // Ports and management datagrams.
+    // Ports and MADs.
     bad_register = 0x00C0'0701,
     bad_register_value,
     bad_gid_index,
@@ -84,7 +84,7 @@ struct SyndromeText {
     std::string_view meaning; ///< one sentence
 };
 
-/// \return the texts of \p syndrome; of an unknown number, a text that says so
+/// \return the texts of \p syndrome, or a placeholder for an unknown number
 const SyndromeText& describe(Syndrome syndrome);
 
 } // namespace cxemu::hca

@@ -12,7 +12,7 @@ std::string_view describe(AccessFault fault) {
     case AccessFault::free_key:
         return "the key is free";
     case AccessFault::foreign_domain:
-        return "the key belongs to another protection domain";
+        return "the key is in another PD";
     case AccessFault::foreign_queue_pair:
         return "only another queue pair may use the key";
     case AccessFault::no_right:
@@ -22,11 +22,11 @@ std::string_view describe(AccessFault fault) {
     case AccessFault::bad_translation:
         return "the translation has no valid entry for part of the range";
     case AccessFault::nested_too_deep:
-        return "keys refer to keys more often than the device follows";
+        return "too many levels of indirect keys";
     case AccessFault::no_signature_state:
-        return "the signature value (PSV) that the key refers to isn't there";
+        return "the PSV of the key does not exist";
     case AccessFault::signed_data:
-        return "not possible with a key that has signatures";
+        return "not supported with a signature key";
     case AccessFault::dma_failed:
         return "host memory refused the access";
     case AccessFault::page_absent:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Who wants to do what with memory behind a memory key, and why it is refused.
+/// Access to memory through an mkey: accessor, right and fault.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,18 @@ constexpr bool writes(AccessRight right) {
     return right != AccessRight::local_read && right != AccessRight::remote_read;
 }
 
-/// True for rights that the peer's requests need.
+/// True for remote rights.
 constexpr bool is_remote(AccessRight right) {
     return right != AccessRight::local_read && right != AccessRight::local_write;
 }
 
-/// On whose behalf memory is accessed. A key that is bound to another protection domain or another
-/// queue pair refuses it.
+/// PD and QP of an access. An mkey that is bound to another PD or QP refuses it.
 struct Accessor {
     std::uint32_t protection_domain = 0;
     std::uint32_t queue_pair = 0;
-    bool any_domain = false;   ///< for queue pairs that register memory of all domains
-    bool responds = false;     ///< to what the peer has sent: scatters what it received
-    bool reserved_key = false; ///< may name memory by its bus address, with the reserved key
+    bool any_domain = false; ///< for QPs that register memory of all PDs
+    bool responds = false;   ///< accesses memory for the responder
+    bool resd_lkey = false;  ///< may use resd_lkey, whose addresses are bus addresses
 
     [[nodiscard]] bool is_in(std::uint64_t domain) const {
         return any_domain || domain == protection_domain;
@@ -42,25 +41,25 @@ struct Accessor {
 };
 
 enum class AccessFault : std::uint8_t {
-    unknown_key,        ///< no memory key has this index
+    unknown_key,        ///< no mkey has this index
     stale_key,          ///< the low byte isn't that of the key
     free_key,           ///< the key is free (invalidated, or not registered yet)
-    foreign_domain,     ///< the key belongs to another protection domain
-    foreign_queue_pair, ///< only another queue pair may use the key
+    foreign_domain,     ///< the mkey is in another PD
+    foreign_queue_pair, ///< only another QP may use the key
     no_right,           ///< the key doesn't allow this kind of access
     out_of_range,       ///< the access begins before or ends behind the key's range
     bad_translation,    ///< the translation has no valid entry for part of the range
-    nested_too_deep,    ///< keys refer to keys more often than the device follows
-    no_signature_state, ///< the key's signatures need a PSV that isn't there
-    signed_data,        ///< not possible with a key that has signatures
+    nested_too_deep,    ///< more levels of indirect mkeys than the device supports
+    no_signature_state, ///< the BSF names a PSV that does not exist
+    signed_data,        ///< not supported with a signature mkey
     dma_failed,         ///< host memory refused the access
-    page_absent,        ///< software has not brought in a page yet, or has taken it away
+    page_absent,        ///< a page has not been faulted in, or was invalidated
 };
 
 /// "the key is free", for logs
 std::string_view describe(AccessFault fault);
 
-/// One piece of local memory in a work request: a data pointer.
+/// A data segment of a WQE.
 struct DataSegment {
     std::uint32_t length = 0; ///< bytes, at most 2^31
     std::uint32_t key = 0;

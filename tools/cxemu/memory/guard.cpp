@@ -27,8 +27,8 @@ std::uint32_t complement(std::uint64_t value) {
 
 Guard::Guard(GuardKind kind, std::uint64_t seed) : kind_(kind), state_(seed) {}
 
-/// ISA-L complements what its CRC-32 and CRC-64 start with and yield; crc32_iscsi() and
-/// crc16_t10dif() don't.
+/// ISA-L complements seed and result of CRC-32 and CRC-64, but not those of crc32_iscsi() and
+/// crc16_t10dif().
 void Guard::add(std::span<const std::byte> data) {
     const auto* first = reinterpret_cast<const unsigned char*>(data.data());
     switch (kind_) {
@@ -44,7 +44,7 @@ void Guard::add(std::span<const std::byte> data) {
     case GuardKind::crc32c:
         while (!data.empty()) { // its length is an int
             const auto part = data.first(std::min<std::size_t>(data.size(), 1U << 30U));
-            auto* bytes = const_cast<unsigned char*>( // it doesn't write, in spite of its type
+            auto* bytes = const_cast<unsigned char*>( // it does not write, despite its type
                 reinterpret_cast<const unsigned char*>(part.data()));
             state_ = crc32_iscsi(bytes, static_cast<int>(part.size()),
                                  static_cast<std::uint32_t>(state_));
@@ -67,7 +67,7 @@ void Guard::add_words(std::span<const std::byte> data) {
     state_ = fold(state_);
 }
 
-/// The reflected ones, CRC-32C and CRC-64, go out with the least significant byte first.
+/// The reflected CRCs, CRC-32C and CRC-64, are sent least significant byte first.
 std::uint64_t Guard::value() const {
     switch (kind_) {
     case GuardKind::t10_crc:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Checksums that protect blocks of data.
+/// Guards: checksums of data blocks.
 #pragma once
 
 #include <cstddef>
@@ -32,17 +32,16 @@ constexpr unsigned width_of(GuardKind kind) {
     return 64;
 }
 
-/// The checksum of one block, while its data passes.
+/// Running checksum of one block.
 class Guard {
 public:
     Guard() = default;
-    /// \param seed what the checksum starts with: 0 or all ones, in the width_of(kind) low bits
+    /// \param seed initial value: 0 or all ones, in the width_of(kind) low bits
     Guard(GuardKind kind, std::uint64_t seed);
 
     void add(std::span<const std::byte> data);
 
-    /// The checksum of what has been added: its bytes in the order in which they follow the data,
-    /// taken as a big-endian number.
+    /// The checksum of the added data: its bytes on the wire as a big-endian number.
     [[nodiscard]] std::uint64_t value() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The buffer of a queue: pages of host memory, as the command that created the queue listed them.
+/// The buffer of a queue: pages of host memory from the pas list of its CREATE command.
 #pragma once
 
 #include "vfio_user/dma_space.hpp"
@@ -18,22 +18,22 @@ class HostBuffer {
 public:
     HostBuffer() = default;
 
-    /// What a context says about a buffer.
+    /// Geometry of a buffer, from the context.
     struct Geometry {
         std::uint32_t log_page_size = 12; ///< log2 of bytes
         std::uint64_t offset = 0;         ///< of the buffer's first byte in the first page, bytes
         std::uint64_t size = 0;           ///< bytes
     };
 
-    /// Why a buffer can't be made.
+    /// Why a pas list is invalid.
     struct Fault {
         enum class Kind : std::uint8_t { bad_geometry, list_too_short, bad_address };
         Kind kind;
         std::string text;
     };
 
-    /// \return the buffer, or why the list of \p pages doesn't fit: too short, an address that is
-    ///         not a multiple of 4096, or an end beyond 64 bits
+    /// \return the buffer, or why \p pages is invalid: too few entries, an address that is not a
+    ///         multiple of 4096, or an end beyond 64 bits
     static std::expected<HostBuffer, Fault> create(const Geometry& geometry,
                                                    std::vector<std::uint64_t> pages);
 

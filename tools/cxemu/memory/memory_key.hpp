@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A memory key: context and translation.
+/// An mkey: context and translation.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -21,55 +21,55 @@
 
 namespace cxemu::memory {
 
-/// How a key finds the memory.
+/// Translation of an mkey.
 enum class AccessMode : std::uint8_t {
-    physical = hwtab::value<hwtab::mkey_access_mode, "pa">,
-    pages = hwtab::value<hwtab::mkey_access_mode, "mtt">,
-    ranges = hwtab::value<hwtab::mkey_access_mode, "klms">,      ///< pieces of other keys
-    ksm = hwtab::value<hwtab::mkey_access_mode, "ksm">, ///< pieces of equal length
+    pa = hwtab::value<hwtab::mkey_access_mode, "pa">,
+    mtt = hwtab::value<hwtab::mkey_access_mode, "mtt">,
+    klm = hwtab::value<hwtab::mkey_access_mode, "klms">, ///< ranges of other keys
+    ksm = hwtab::value<hwtab::mkey_access_mode, "ksm">,  ///< the same, of equal length
     device_memory = hwtab::value<hwtab::mkey_access_mode, "memic">,
 };
 
-/// The context is kept as the bytes that software wrote, so that it can be queried. Translation
-/// entries are kept as bytes, too, and decoded when they are used; entries that nobody has written
-/// are all zero and take no memory.
+/// Context and translation entries are stored as the bytes that software wrote, so that QUERY_MKEY
+/// can return them, and decoded at use. Entries that were never written read as zero and take no
+/// memory.
 class MemoryKey final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::memory_key;
     static constexpr std::size_t octword = 16; ///< bytes; unit of translation lists
     static constexpr std::uint32_t any_queue_pair = 0xffffff;
-    static constexpr unsigned variant_bits = 8; ///< low byte of a key, which software chooses
+    static constexpr unsigned variant_bits = 8; ///< low byte of an mkey, chosen by software
 
     /// \param context of the layout mkc
-    /// \param entries_have_rights translation entries of pages say what the page allows
+    /// \param entries_have_rights MTTs have read and write permission bits
     MemoryKey(hca::ObjectIdentity identity, std::span<const std::byte> context,
               bool entries_have_rights, hca::Reference<hca::ProtectionDomain> domain);
 
     [[nodiscard]] hwtab::ConstView<hwtab::mkc> context() const {
         return hwtab::ConstView<hwtab::mkc>{context_};
     }
-    /// For UMR. The protection domain changes through set_domain() only.
+    /// For UMR. The PD changes through set_domain() only.
     [[nodiscard]] hwtab::View<hwtab::mkc> mutable_context() {
         return hwtab::View<hwtab::mkc>{context_};
     }
     void set_domain(hca::Reference<hca::ProtectionDomain> domain);
 
-    /// What a work request calls the key: index and low byte.
+    /// L_Key or R_Key: index and low byte.
     [[nodiscard]] std::uint32_t key() const {
         return number() << variant_bits | static_cast<std::uint32_t>(context().get<"mkey_7_0">());
     }
     [[nodiscard]] AccessMode mode() const;
-    /// A page without the right that an access needs is absent then: software can bring it in.
+    /// If set, a page without the right that an access needs is absent: software can fault it in.
     [[nodiscard]] bool entries_have_rights() const { return entries_have_rights_; }
-    /// From now on entries say what their page allows.
+    /// MTTs have permission bits from now on.
     void give_entries_rights() { entries_have_rights_ = true; }
     [[nodiscard]] bool allows(AccessRight right) const;
 
-    /// True when [address, address + length) lies within the key. A key of memory on the device
-    /// begins at 0: its start address is where the memory lies.
+    /// True when [address, address + length) is within the mkey. A MEMIC mkey begins at 0: its
+    /// start_addr is the address of the memory.
     [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t length) const;
 
-    /// Room for translation entries, in bytes.
+    /// Size of the translation list, in bytes.
     [[nodiscard]] std::uint64_t translation_capacity() const {
         return context().get<"translations_octword_size">() * octword;
     }
@@ -86,22 +86,22 @@ public:
 
     // --- Signatures ------------------------------------------------------------------------------
 
-    /// How the data is signed, and where transfers from and to the memory stand.
+    /// The BSF, and the progress of transfers in both directions.
     struct Signatures {
         Bsf format;
         SignatureProgress sending{};
         SignatureProgress receiving{};
     };
-    /// nullptr when the data isn't signed.
+    /// nullptr without bsf_en.
     [[nodiscard]] Signatures* signatures() const {
         return context().get<"bsf_en">() != 0 ? signatures_.get() : nullptr;
     }
     void set_signature_format(const Bsf& format);
-    /// The next transfer is as if there had been none.
+    /// Drops the progress of transfers.
     void forget_transfers();
 
-    /// A wrong signature is to be reported. Each report needs a UMR before the next one: it tells
-    /// the device, in a field of one bit, how many errors software has seen.
+    /// A signature error may be reported. After each report software must acknowledge it by a UMR,
+    /// whose expected_sigerr_count (one bit) is the number of errors it has seen.
     [[nodiscard]] bool reports_signature_errors() const {
         return context().get<"expected_sigerr_count">() != signature_errors_ % 2;
     }

@@ -23,7 +23,7 @@ void append(std::vector<BusRange>& ranges, const Piece& piece) {
         ranges.push_back({.address = piece.address, .length = piece.length});
 }
 
-/// The right that a key needs which another key refers to.
+/// The right that the target of an indirect mkey must have.
 AccessRight nested_right(AccessRight right) {
     return writes(right) ? AccessRight::local_write : AccessRight::local_read;
 }
@@ -104,8 +104,8 @@ AccessResult<void> MemoryKeys::walk(const MemoryKey& key, Accessor accessor, con
     };
     const auto walked = walk_translation(key, access.address, access.length, access.right, visit);
     if (!walked && walked.error() == AccessFault::page_absent) {
-        if (key.mode() == AccessMode::pages)
-            absent_.clear(); // what an earlier access lacked
+        if (key.mode() == AccessMode::mtt)
+            absent_.clear(); // of an earlier access
         absent_.push_back({.key = access.key,
                            .address = access.address + found,
                            .length = access.length - found});
@@ -113,10 +113,10 @@ AccessResult<void> MemoryKeys::walk(const MemoryKey& key, Accessor accessor, con
     return walked;
 }
 
-/// The reserved key has no domain and no range, but never serves the peer.
+/// resd_lkey has no PD and no range, but is local only.
 AccessResult<void> MemoryKeys::resolve_on_bus(Accessor accessor, const Access& access,
                                               std::vector<BusRange>& ranges) {
-    if (!accessor.reserved_key || is_remote(access.right))
+    if (!accessor.resd_lkey || is_remote(access.right))
         return std::unexpected(AccessFault::no_right);
     if (access.length > vfio_user::DmaSpace::local_start ||
         access.address > vfio_user::DmaSpace::local_start - access.length)
@@ -126,7 +126,7 @@ AccessResult<void> MemoryKeys::resolve_on_bus(Accessor accessor, const Access& a
     return {};
 }
 
-/// Memory on the device: the key's start address is that of the memory in the BAR.
+/// MEMIC: start_addr is the address of the memory in the BAR.
 AccessResult<void> MemoryKeys::resolve_on_device(const MemoryKey& key, const Access& access,
                                                  std::vector<BusRange>& ranges) {
     const hca::DeviceMemory& memory = hca_.device_memory();
@@ -254,7 +254,7 @@ AccessResult<void> MemoryKeys::scatter(Accessor accessor, std::span<const DataSe
     return {};
 }
 
-/// The memory of an atomic operation, in one piece.
+/// The operand of an atomic operation, contiguous in memory.
 AccessResult<std::span<std::byte>> MemoryKeys::locate_operand(Accessor accessor, std::uint32_t key,
                                                               std::uint64_t address,
                                                               std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Access to host memory through memory keys, with every check of the interface.
+/// Access to host memory through mkeys, with all checks of the interface.
 #pragma once
 
 #include "hca/hca.hpp"
@@ -20,21 +20,21 @@
 
 namespace cxemu::memory {
 
-/// Keys with a fixed meaning; QUERY_SPECIAL_CONTEXTS reports them. No memory key has their index.
+/// Special mkeys, reported by QUERY_SPECIAL_CONTEXTS. No other mkey has their index.
 struct SpecialKeys {
     static constexpr std::uint32_t terminate_scatter_list =
         hwtab::value<hwtab::special_lkey, "terminate_scatter_list">;
-    /// Stands for parts of a region that software has made no key for yet: its pages are absent.
+    /// null_mkey: stands for parts of an implicit ODP MR without child mkey; its pages are absent.
     static constexpr std::uint32_t absent_memory = 0x200;
-    /// The reserved key: addresses are those of the bus. For data pointers of work requests, where
-    /// software allows it to the queue pair; keys can't refer to it.
+    /// Addresses are bus addresses. Only for data segments of QPs with the resd_lkey right;
+    /// indirect mkeys can't refer to it.
     static constexpr std::uint32_t resd_lkey = 0x300;
-    /// Takes everything that is written and reads as zeros, at any address. For data pointers of
-    /// work requests of anybody; keys can't refer to it.
+    /// Discards writes and reads as zeros, at any address. For data segments of all QPs; indirect
+    /// mkeys can't refer to it.
     static constexpr std::uint32_t dump_fill = 0x400;
 };
 
-/// A range behind a key, and what shall be done with it.
+/// A range of an mkey and the kind of access.
 struct Access {
     std::uint32_t key = 0;
     std::uint64_t address = 0; ///< in the key's address space
@@ -45,7 +45,7 @@ struct Access {
 template <typename T>
 using AccessResult = std::expected<T, AccessFault>;
 
-/// A signature that was wrong while \p accessor used a key.
+/// A signature error during an access by \p accessor.
 struct SignatureError {
     Accessor accessor{};
     AccessRight right = AccessRight::local_read;
@@ -53,11 +53,11 @@ struct SignatureError {
     SignatureFailure failure{};
 };
 
-/// The part of an access that met a page which isn't present, in the terms of one key.
+/// The absent part of an access, in the address space of one mkey.
 struct AbsentMemory {
     std::uint32_t key = 0;
     std::uint64_t address = 0; ///< in that key's address space
-    std::uint64_t length = 0;  ///< bytes that the access needs from there on
+    std::uint64_t length = 0;  ///< rest of the access, in bytes
 };
 
 struct AccessStatistics {
@@ -65,68 +65,66 @@ struct AccessStatistics {
     std::uint64_t faults = 0;
     std::uint64_t umr_executed = 0;
     std::uint64_t umr_refused = 0;
-    std::uint64_t signature_errors = 0; ///< reported and not reported
+    std::uint64_t signature_errors = 0; ///< including errors that were not reported
 };
 
 class MemoryKeys final : public hca::Part {
 public:
     explicit MemoryKeys(hca::Hca& hca) : hca_(hca) {}
 
-    /// The bus addresses of a range, in order, neighbours joined. An access of length 0 yields no
-    /// range. With signatures, these are all that belong to the range.
+    /// The bus addresses of a range, in order, adjacent ranges joined. An access of length 0 yields
+    /// no range. With signatures, the ranges include whole blocks and their signatures.
     AccessResult<std::vector<BusRange>> translate(Accessor accessor, const Access& access);
 
     /// Copies the range into \p out. \pre out.size() == access.length
     AccessResult<void> read(Accessor accessor, const Access& access, std::span<std::byte> out);
 
-    /// Copies \p data into the range. Nothing is written when the keys refuse any byte.
+    /// Copies \p data into the range. Nothing is written when any byte fails the checks.
     /// \pre data.size() == access.length
     AccessResult<void> write(Accessor accessor, const Access& access,
                              std::span<const std::byte> data);
 
-    /// Takes bytes [offset, offset + out.size()) of what \p list describes (local read).
+    /// Reads bytes [offset, offset + out.size()) of \p list (local read).
     /// \pre the list is long enough
     AccessResult<void> gather(Accessor accessor, std::span<const DataSegment> list,
                               std::uint64_t offset, std::span<std::byte> out);
 
-    /// Writes \p data to bytes [offset, offset + data.size()) of what \p list describes (local
-    /// write). Segments before the faulty one have been written when this fails.
+    /// Writes \p data to bytes [offset, offset + data.size()) of \p list (local write). On failure
+    /// the segments before the faulty one have been written.
     /// \pre the list is long enough
     AccessResult<void> scatter(Accessor accessor, std::span<const DataSegment> list,
                                std::uint64_t offset, std::span<const std::byte> data);
 
-    /// Replaces the 8 bytes at \p address by \p change of them, for the peer (remote atomic), in
-    /// one step as the processors of the host see it.
-    /// \param change gets and gives the number, which begins with its least significant byte as
-    /// those of the hosts do that there are
+    /// Replaces the 8 bytes at \p address by \p change of them (remote atomic). Atomic to the
+    /// host's CPUs.
+    /// \param change maps the old to the new value; little endian in memory
     /// \return the value before; bad_translation when \p address isn't a multiple of 8
     AccessResult<std::uint64_t> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                                        const std::function<std::uint64_t(std::uint64_t)>& change);
 
-    /// Has \p change read and replace the \p size bytes at \p address, for the peer (remote
-    /// atomic). No other operation of the device comes between; the processors of the host may see
-    /// a part.
+    /// Has \p change read and replace the \p size bytes at \p address (remote atomic). Atomic to
+    /// other operations of the device only; the host's CPUs may see a partial update.
     /// \param size a power of 2
     /// \return bad_translation when \p address isn't a multiple of the size
     AccessResult<void> modify(Accessor accessor, std::uint32_t key, std::uint64_t address,
                               std::size_t size,
                               const std::function<void(std::span<std::byte>)>& change);
 
-    /// Invalidates \p key for the peer (send with invalidate): it becomes free.
+    /// Invalidates \p key (remote invalidate): it becomes free.
     /// \return no_right when the key doesn't allow it; foreign_queue_pair for a window that is
-    ///         bound to another queue pair
+    ///         bound to another QP
     AccessResult<void> invalidate(Accessor accessor, std::uint32_t key);
 
-    /// The memory key that \p key means. \return unknown_key or stale_key
+    /// Looks up \p key. \return unknown_key or stale_key
     [[nodiscard]] AccessResult<MemoryKey*> find(std::uint32_t key) const;
 
-    /// What the last access lacked that failed with page_absent: in the terms of the key whose
-    /// translation lacks the page, then of each key that refers to the one before, in the end of
-    /// the key that the access named.
+    /// The absent memory of the last access that failed with page_absent: first for the mkey whose
+    /// translation lacks the page, then for each mkey that refers to the previous one, last for the
+    /// mkey of the access.
     [[nodiscard]] const std::vector<AbsentMemory>& absent_memory() const { return absent_; }
 
-    /// Who hears of wrong signatures, at most once for each UMR of a key. The access goes on: the
-    /// handler must not let go of the work request.
+    /// Sets the handler of signature errors, called at most once for each UMR of an mkey. The
+    /// access continues after the call: the handler must not complete the WQE.
     void set_signature_error_handler(std::function<void(const SignatureError&)> handler) {
         signature_error_handler_ = std::move(handler);
     }

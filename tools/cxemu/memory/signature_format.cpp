@@ -72,7 +72,7 @@ Decoded<TagEscape> tag_escape(std::uint64_t code) {
     }
 }
 
-/// \param part the inline part, empty when the format has none
+/// \param part the inline part of the BSF, empty without one
 Decoded<void> take_dif(std::span<const std::byte> part, SignatureDomain& domain) {
     if (part.empty() || Inline{part}.get<"valid">() == 0)
         return std::unexpected(FormatFault::missing_inline_part);
@@ -101,7 +101,7 @@ Decoded<void> take_dif(std::span<const std::byte> part, SignatureDomain& domain)
     return {};
 }
 
-/// What the basic part says about one form.
+/// Fields of the basic part for one domain.
 struct DomainFields {
     std::uint64_t block_size; ///< selector; 0: no signatures
     std::uint64_t format;
@@ -142,7 +142,7 @@ Decoded<std::size_t> size_of(Basic basic) {
     }
 }
 
-/// Cuts the format into its parts.
+/// Splits the BSF into its parts.
 struct Parts {
     std::span<const std::byte> basic;
     std::span<const std::byte> wire_inline;
@@ -287,11 +287,11 @@ Decoded<Bsf> decode_bsf(std::span<const std::byte> bytes) {
     if (same && (!*wire || (*wire)->signature_size() != (*memory)->signature_size()))
         return std::unexpected(FormatFault::different_structure);
     return Bsf{.wire = *wire,
-                           .memory = *memory,
-                           .check_mask = static_cast<std::uint8_t>(basic.get<"check_byte_mask">()),
-                           .same_structure = same,
-                           .copy_mask = static_cast<std::uint8_t>(
-                               same ? basic.get<"wire_copy_byte_mask">() : std::uint64_t{0})};
+               .memory = *memory,
+               .check_mask = static_cast<std::uint8_t>(basic.get<"check_byte_mask">()),
+               .same_structure = same,
+               .copy_mask = static_cast<std::uint8_t>(same ? basic.get<"wire_copy_byte_mask">()
+                                                           : std::uint64_t{0})};
 }
 
 } // namespace cxemu::memory

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// How the data behind a memory key is signed: the byte stream format (BSF), decoded.
+/// The byte stream format (BSF) of a signature mkey, decoded.
 ///
-/// The data of such a key comes in two forms. In memory and on the wire it is cut into blocks, each
-/// of which may be followed by a signature; size and kind of the two can differ. What both have in
-/// common, the data without any signature, is called raw here.
+/// Such an mkey has a memory and a wire domain. In each the data is divided into blocks, and a
+/// signature may follow each block; block size and kind of signature may differ between the two.
+/// The data without signatures is called raw.
 #pragma once
 
 #include "memory/guard.hpp"
@@ -18,18 +18,18 @@
 
 namespace cxemu::memory {
 
-/// The bytes of a signature in the order of the stream, as a big-endian number, at the high end if
-/// there are fewer than 8. T10-DIF: guard, application tag, reference tag from the high end on.
+/// The bytes of a signature in stream order as a big-endian number, left-aligned if there are fewer
+/// than 8. T10-DIF: guard, application tag, reference tag, from the most significant bit.
 using Signature = std::uint64_t;
 
-/// Blocks of T10-DIF that aren't checked.
+/// T10-DIF blocks that are not checked.
 enum class TagEscape : std::uint8_t {
     none,
     application,               ///< those whose application tag is all ones
     application_and_reference, ///< those whose application and reference tag are all ones
 };
 
-/// What T10-DIF has beside the guard.
+/// Application and reference tag of T10-DIF.
 struct DifTags {
     std::uint16_t application = 0;
     std::uint16_t application_mask = 0xffff; ///< bits of it that are checked
@@ -41,7 +41,7 @@ struct DifTags {
 /// Which part of a signature is wrong.
 enum class SignaturePart : std::uint8_t { guard, application_tag, reference_tag };
 
-/// Blocks and signatures of one form of the data.
+/// Blocks and signatures of one domain.
 struct SignatureDomain {
     std::uint32_t variable = 0;   ///< number of the PSV
     std::uint32_t block_size = 0; ///< raw bytes
@@ -53,7 +53,7 @@ struct SignatureDomain {
     /// Bytes of a block with its signature.
     [[nodiscard]] std::uint64_t stride() const { return block_size + signature_size(); }
 
-    /// What the guard starts with, taken from the state of the PSV.
+    /// A guard with the seed from the PSV.
     [[nodiscard]] Guard new_guard(std::uint64_t transient_signature) const;
     /// The signature of the block number \p block, counted from 0, whose checksum is \p guard.
     [[nodiscard]] Signature sign(std::uint64_t block, std::uint64_t checksum) const;
@@ -62,50 +62,49 @@ struct SignatureDomain {
     [[nodiscard]] std::optional<SignaturePart> compare(Signature expected, Signature found,
                                                        std::uint8_t mask) const;
 
-    /// Raw bytes in the first \p size bytes of this form.
+    /// Raw bytes in the first \p size bytes of this domain.
     [[nodiscard]] std::uint64_t raw_size(std::uint64_t size) const;
-    /// Bytes of this form that \p raw raw bytes take; signatures follow complete blocks only.
+    /// Size of \p raw raw bytes in this domain; signatures follow complete blocks only.
     [[nodiscard]] std::uint64_t signed_size(std::uint64_t raw) const;
 };
 
-/// Both forms; nothing where the data has no signatures.
+/// Both domains; empty without signatures.
 struct Bsf {
     std::optional<SignatureDomain> wire;
     std::optional<SignatureDomain> memory;
     std::uint8_t check_mask = 0; ///< bytes of signatures to check, bit 7: the first one
-    /// Both forms have the same blocks: a signature goes over to the other one, as far as copy_mask
-    /// says so. Otherwise signatures are made anew.
+    /// sbs: both domains have the same block structure. Bytes of signatures that copy_mask
+    /// selects are copied to the other domain, all others are computed.
     bool same_structure = false;
     std::uint8_t copy_mask = 0;
 
-    /// Bytes on the wire that \p memory_size bytes in memory become.
+    /// Wire size of \p memory_size bytes in memory.
     [[nodiscard]] std::uint64_t wire_size(std::uint64_t memory_size) const;
-    /// Bytes in memory from the first one to the last that belongs to \p size bytes on the wire.
+    /// Memory size of \p wire_size bytes on the wire.
     [[nodiscard]] std::uint64_t memory_size(std::uint64_t wire_size) const;
-    /// Where a raw byte is in memory.
+    /// Memory offset of a raw byte.
     [[nodiscard]] std::uint64_t memory_offset(std::uint64_t raw) const;
 };
 
-/// Bits of a signature that \p mask selects by bytes, bit 7: the first one.
+/// Expands \p mask, a bit for each byte of a signature (bit 7: the first), to a mask of bits.
 Signature expand_mask(std::uint8_t mask);
 
-/// Why a format can't be used.
+/// Why a BSF is invalid.
 enum class FormatFault : std::uint8_t {
     too_short,           ///< shorter than its first field says
-    encrypted,           ///< it describes encryption, which the device doesn't have
-    transaction,         ///< it describes signatures of transactions, which the device doesn't have
-    unknown_block_size,  ///< a selector of block sizes without a meaning
-    unknown_kind,        ///< a kind of signature without a meaning
-    not_repeated,        ///< only the first block would have a signature
-    missing_inline_part, ///< T10-DIF without its description
-    different_structure, ///< called the same structure, but kinds differ in size
+    encrypted,           ///< encryption, not supported by the device
+    transaction,         ///< transaction signatures, not supported by the device
+    unknown_block_size,  ///< undefined block size selector
+    unknown_kind,        ///< undefined kind of signature
+    not_repeated,        ///< only the first block has a signature
+    missing_inline_part, ///< T10-DIF without the inline part
+    different_structure, ///< same block structure, but signatures of different sizes
 };
 
-/// "it describes encryption, which the device doesn't have"
+/// "encryption, not supported by the device"
 std::string_view describe(FormatFault fault);
 
 /// \param bytes of the layout bsf, perhaps cut off behind its basic or extended part
-std::expected<Bsf, FormatFault>
-decode_bsf(std::span<const std::byte> bytes);
+std::expected<Bsf, FormatFault> decode_bsf(std::span<const std::byte> bytes);
 
 } // namespace cxemu::memory

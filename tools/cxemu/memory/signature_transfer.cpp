@@ -50,7 +50,7 @@ SignatureTransfer::Place SignatureTransfer::place_of(std::uint64_t position) con
             .at_signature = in_block >= size};
 }
 
-/// Raw bytes up to where a block ends, on the wire or in memory.
+/// End of the current block on the wire or in memory, whichever is first, in raw bytes.
 std::uint64_t SignatureTransfer::blocks_end(std::uint64_t raw) const {
     return std::min(left_in_block(format_.wire, raw), left_in_block(format_.memory, raw));
 }
@@ -62,7 +62,8 @@ void SignatureTransfer::add(std::span<const std::byte> data) {
         progress_.memory.add(data);
 }
 
-/// Computes anew what a transfer that begins in the middle of a block has to know of its start.
+/// Recomputes the state of a transfer that begins in the middle of a block from the start of that
+/// block.
 SignatureTransfer::Result SignatureTransfer::go_to(std::uint64_t position, Direction direction) {
     if (progress_.position == position)
         return {};
@@ -134,8 +135,8 @@ SignatureTransfer::Result SignatureTransfer::send(std::uint64_t position,
     return {};
 }
 
-/// Checks the signature in memory, if a block ends there before raw byte \p raw, and makes that of
-/// the wire.
+/// At the end of a memory block before raw byte \p raw: checks its signature in memory and computes
+/// that of the wire.
 SignatureTransfer::Result SignatureTransfer::finish_sent_blocks(std::uint64_t raw, bool checks) {
     if (ends_block(format_.memory, raw)) {
         const SignatureDomain& domain = *format_.memory;
@@ -192,8 +193,8 @@ SignatureTransfer::Result SignatureTransfer::receive(std::uint64_t position,
     return {};
 }
 
-/// Makes the signature in memory, if a block ends there before raw byte \p raw. One that takes over
-/// parts of the signature on the wire has to wait for it.
+/// At the end of a memory block before raw byte \p raw: writes its signature. One with bytes copied
+/// from the wire signature waits for that.
 SignatureTransfer::Result SignatureTransfer::finish_received_blocks(std::uint64_t raw,
                                                                     bool writes) {
     if (ends_block(format_.wire, raw)) {
@@ -219,7 +220,7 @@ void SignatureTransfer::take_signature(std::uint32_t offset, std::span<const std
                              << ((longest_signature - 1 - offset++) * hwtab::bits_per_byte);
 }
 
-/// A signature whose start came with a transfer that isn't remembered can't be checked.
+/// A signature can't be checked if its first bytes arrived in a transfer whose state was dropped.
 SignatureTransfer::Result SignatureTransfer::finish_received_signature(std::uint64_t raw) {
     if (!progress_.is_complete)
         return {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Data on its way between memory and wire, when signatures are made, checked, passed on or taken
-/// away.
+/// Transfers between memory and wire that insert, check, pass or strip signatures.
 #pragma once
 
 #include "memory/access.hpp"
@@ -16,11 +15,11 @@
 
 namespace cxemu::memory {
 
-/// Memory in the order in which a key puts it together.
+/// The memory of an mkey, without its signature layer.
 class KeyedMemory {
 public:
     virtual ~KeyedMemory() = default;
-    /// \param offset in bytes, from where the key begins
+    /// \param offset in bytes, from the start of the mkey
     virtual std::expected<void, AccessFault> read(std::uint64_t offset,
                                                   std::span<std::byte> out) = 0;
     virtual std::expected<void, AccessFault> write(std::uint64_t offset,
@@ -29,31 +28,31 @@ public:
 
 enum class SignaturePlace : std::uint8_t { wire, memory };
 
-/// A signature that isn't what it should be.
+/// A signature mismatch.
 struct SignatureFailure {
-    SignaturePlace place = SignaturePlace::wire; ///< where it came from
+    SignaturePlace place = SignaturePlace::wire; ///< domain that was checked
     SignaturePart part = SignaturePart::guard;
-    Signature expected = 0;   ///< made from the data and the description of the key
-    Signature found = 0;      ///< that came with the data
-    std::uint64_t offset = 0; ///< of its last byte, counted where it came from
+    Signature expected = 0;   ///< computed from the data and the BSF
+    Signature found = 0;      ///< received with the data
+    std::uint64_t offset = 0; ///< of its last byte, in that domain
 
     bool operator==(const SignatureFailure&) const = default;
 };
 
-/// How far data of a key has gone in one direction. A transfer that goes on where the one before
-/// has ended uses it; any other one goes back to the start of the block and reads that part of
-/// memory once more, so this is never needed for a right result of a transfer that is repeated.
+/// Progress of the transfers of an mkey in one direction. A transfer that continues where the
+/// previous one has ended uses it. Any other one re-reads memory from the start of its block, so a
+/// repeated transfer never depends on it.
 struct SignatureProgress {
     std::optional<std::uint64_t> position; ///< of the next byte on the wire
-    Guard wire;                            ///< of the blocks that aren't complete
+    Guard wire;                            ///< of the incomplete blocks
     Guard memory;
-    Signature checked = 0;   ///< a signature from where the data comes, as far as it has arrived
-    Signature expected = 0;  ///< what it should be (receiving)
-    Signature made = 0;      ///< a signature for where the data goes
+    Signature checked = 0;   ///< received part of the signature of the source
+    Signature expected = 0;  ///< its expected value (receiving)
+    Signature made = 0;      ///< signature for the destination
     bool is_complete = true; ///< all bytes of `checked` before the position have been seen
 };
 
-/// One direction of one key. Positions are offsets in what the peer sees.
+/// One direction of one mkey. Positions are offsets on the wire.
 class SignatureTransfer {
 public:
     struct Setup {
@@ -67,9 +66,9 @@ public:
     SignatureTransfer(const Setup& setup, SignatureProgress& progress)
         : format_(setup.format), setup_(setup), progress_(progress) {}
 
-    /// From memory to wire. \param out what goes out from byte \p position on
+    /// From memory to wire. \param out receives the data from byte \p position on
     std::expected<void, AccessFault> send(std::uint64_t position, std::span<std::byte> out);
-    /// From wire to memory. \param data what has come in from byte \p position on
+    /// From wire to memory. \param data received from byte \p position on
     std::expected<void, AccessFault> receive(std::uint64_t position,
                                              std::span<const std::byte> data);
 
@@ -77,7 +76,7 @@ private:
     using Result = std::expected<void, AccessFault>;
     enum class Direction : std::uint8_t { sending, receiving };
 
-    /// A position, taken apart.
+    /// A position, split into raw bytes and signature bytes.
     struct Place {
         std::uint64_t raw = 0;          ///< raw bytes before it
         std::uint32_t in_signature = 0; ///< bytes of the signature before it

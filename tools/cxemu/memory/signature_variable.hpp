@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The state of a signature while data passes (PSV).
+/// PSV: protection signature value, the running state of a signature.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -10,7 +10,7 @@
 
 namespace cxemu::memory {
 
-/// What SET_PSV sets.
+/// State set by SET_PSV.
 struct PsvState {
     std::uint16_t syndrome = 0; ///< error found so far
     std::uint16_t status = 0;

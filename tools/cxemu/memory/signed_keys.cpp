@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Access through keys with signatures: the address is that of a byte on the wire, as if the data
-// had been laid out in memory in that form.
+// Access through signature mkeys: addresses are offsets in the wire domain.
 #include "memory/memory_keys.hpp"
 #include "memory/signature_variable.hpp"
 
@@ -9,7 +8,7 @@ namespace cxemu::memory {
 
 namespace {
 
-/// Where an access begins on the wire, if the key has so many bytes there.
+/// Wire offset of an access, if it is within the wire size of the mkey.
 std::expected<std::uint64_t, AccessFault> wire_offset(const MemoryKey& key, const Access& access) {
     const auto fields = key.context();
     const std::uint64_t start = fields.get<"start_addr">();
@@ -23,8 +22,8 @@ std::expected<std::uint64_t, AccessFault> wire_offset(const MemoryKey& key, cons
 
 } // namespace
 
-/// The memory of a key, on somebody's behalf. What has been checked for the access may also be
-/// read: a signature that is received in several pieces needs the data before it.
+/// The memory of an mkey for one accessor. Memory whose write access was checked may also be read:
+/// a signature that arrives in several packets is computed from the data before it.
 class MemoryKeys::SignedMemory final : public KeyedMemory {
 public:
     SignedMemory(MemoryKeys& keys, const MemoryKey& key, Accessor accessor, const Access& access)
@@ -57,7 +56,7 @@ MemoryKey* MemoryKeys::find_signed(std::uint32_t key) const {
     return found && (*found)->signatures() != nullptr ? *found : nullptr;
 }
 
-/// All of the memory that takes part, with the signatures of the last block.
+/// All memory of the access, including the signature of the last block.
 AccessResult<std::vector<BusRange>>
 MemoryKeys::locate_signed(const MemoryKey& key, Accessor accessor, const Access& access) {
     const auto offset = wire_offset(key, access);
@@ -71,7 +70,7 @@ MemoryKeys::locate_signed(const MemoryKey& key, Accessor accessor, const Access&
                              .right = access.right});
 }
 
-/// What SET_PSV has set for the two forms of the data.
+/// State of the PSVs of both domains.
 AccessResult<MemoryKeys::SignatureStates> MemoryKeys::signature_states(const MemoryKey& key) const {
     const auto state_of =
         [&](const std::optional<SignatureDomain>& domain) -> AccessResult<std::uint64_t> {
@@ -128,7 +127,7 @@ AccessResult<void> MemoryKeys::transfer(
                                 .report = report_failure},
                                progress);
     const auto done = action(transfer, access.address - key.context().get<"start_addr">());
-    if (!done) // what waits for a page comes again
+    if (!done) // the access is repeated after the page fault
         progress = done.error() == AccessFault::page_absent ? before : SignatureProgress();
     return done;
 }

@@ -13,7 +13,7 @@ Result fault(AccessFault what) {
     return std::unexpected(what);
 }
 
-/// One walk: what is left of the range, and who gets the pieces.
+/// One walk: the rest of the range, and the visitor.
 struct Walk {
     const MemoryKey& key;
     std::uint64_t left;
@@ -26,7 +26,7 @@ struct Walk {
     }
 };
 
-/// Pages and fixed ranges: entries of equal size, the first of which holds the start address.
+/// MTTs and KSMs: entries of equal size, the first of which holds start_addr.
 struct EqualEntries {
     std::uint64_t size;
     std::uint64_t index;
@@ -53,7 +53,7 @@ Result walk_pages(Walk& walk, std::uint64_t address) {
             return fault(AccessFault::bad_translation);
         const auto bytes = walk.key.translation<hwtab::mtt.size>(where);
         const hwtab::ConstView<hwtab::mtt> page{bytes};
-        constexpr unsigned low_bits = 8; ///< of an address that the entry has no room for
+        constexpr unsigned low_bits = 8; ///< of an address that are not in the entry
         const std::uint64_t bus = page.get<"ptag_63_32">() << 32U | page.get<"ptag_31_8">()
                                                                         << low_bits;
         const bool allowed = !walk.key.entries_have_rights() ||
@@ -87,8 +87,8 @@ Result walk_fixed_ranges(Walk& walk, std::uint64_t address) {
     return {};
 }
 
-/// A strided block: a header, and entries that are gone through again and again, each time at the
-/// next distance.
+/// A strided block: a header and entries, which are repeated repeat_count times, each time one
+/// stride further.
 class StridedBlock {
 public:
     StridedBlock(const MemoryKey& key, std::uint64_t where) : key_(key), where_(where) {
@@ -104,7 +104,7 @@ public:
         return where_ + ((entries_ + 1) * MemoryKey::octword);
     }
 
-    /// Visits what the block has of the range, from byte \p skip of the block on.
+    /// Visits the part of the range that is in the block, from byte \p skip of the block on.
     Result walk(Walk& walk, std::uint64_t skip) const {
         for (std::uint64_t cycle = skip / cycle_; cycle < repeat_ && walk.left != 0; ++cycle) {
             if (const Result result = walk_cycle(walk, cycle, skip % cycle_); !result)
@@ -188,17 +188,17 @@ Result walk_translation(const MemoryKey& key, std::uint64_t address, std::uint64
                         AccessRight right, const PieceVisitor& visit) {
     Walk walk{.key = key, .left = length, .right = right, .visit = visit};
     switch (key.mode()) {
-    case AccessMode::physical:
+    case AccessMode::pa:
         return length == 0 ? Result{}
                            : visit({.address = address, .length = length, .on_bus = true});
-    case AccessMode::pages:
+    case AccessMode::mtt:
         return walk_pages(walk, address);
-    case AccessMode::ranges:
+    case AccessMode::klm:
         return walk_ranges(walk, address);
     case AccessMode::ksm:
         return walk_fixed_ranges(walk, address);
     case AccessMode::device_memory:
-        break; // is no list
+        break; // has no translation list
     }
     return fault(AccessFault::bad_translation);
 }

@@ -23,7 +23,7 @@ constexpr std::size_t list_offset = key_segment_offset + hwtab::mkey_seg.size;
 constexpr std::uint64_t page_size_mask =
     hwtab::value<hwtab::mkey_mask, "page_size"> | hwtab::value<hwtab::mkey_mask, "page_size_5">;
 
-/// Bits of the key's context that a bit of the mask stands for.
+/// Bits of the mkc that one bit of mkey_mask selects.
 struct MaskedField {
     std::uint64_t mask;
     std::uint32_t offset; ///< bits
@@ -37,7 +37,7 @@ consteval MaskedField masked() {
     return {hwtab::value<hwtab::mkey_mask, mask_name>, target.offset, target.field->width};
 }
 
-/// The page size has two bits in the mask: one for its five lower bits, one for the highest.
+/// log_page_size has two bits in the mask: one for its five lower bits, one for the highest.
 consteval MaskedField page_size(bool high) {
     constexpr hwtab::Target target = hwtab::locate(hwtab::mkc, "log_page_size");
     return high ? MaskedField{hwtab::value<hwtab::mkey_mask, "page_size_5">, target.offset, 1}
@@ -45,7 +45,7 @@ consteval MaskedField page_size(bool high) {
                               target.field->width - 1};
 }
 
-/// Everything but the protection domain.
+/// Everything but the PD.
 constexpr std::array masked_fields{
     masked<"len", "len">(),
     masked<"len", "length64">(),
@@ -83,10 +83,10 @@ bool has_flag(Control control) {
     return (control.get<"flags">() & hwtab::value<hwtab::umr_flags, name>) != 0;
 }
 
-/// Its entries name ranges of other keys of the same protection domain, so programs may write them
-/// (memory windows, mlx5dv_mkey). All others lead to bus addresses, which only a kernel knows.
+/// KLMs and KSMs refer to mkeys of the same PD, so user space may write them (memory windows,
+/// mlx5dv_mkey). All other entries are bus addresses, which only the kernel may write.
 bool is_indirect(const MemoryKey& key) {
-    return key.mode() == AccessMode::ranges || key.mode() == AccessMode::ksm;
+    return key.mode() == AccessMode::klm || key.mode() == AccessMode::ksm;
 }
 
 class Execution {
@@ -130,7 +130,7 @@ private:
     Control control_;
     KeySegment segment_;
     MemoryKey* key_ = nullptr;
-    hca::Reference<hca::ProtectionDomain> domain_; ///< the new one
+    hca::Reference<hca::ProtectionDomain> domain_; ///< new PD
     std::vector<std::byte> translation_;
     std::vector<std::byte> format_bytes_;
     std::optional<Bsf> signature_format_;
@@ -194,8 +194,8 @@ Check Execution::find_domain() {
     return {};
 }
 
-/// The entries, and behind them the description of signatures: both in the request, or both where
-/// its pointers lead.
+/// Reads the translation entries and the BSF behind them: both inline in the WQE, or both by its
+/// data segments.
 Check Execution::fetch_lists() {
     const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octword;
     const bool shares_field = has_flag<"translation_offset_en">(control_);
@@ -235,13 +235,13 @@ Check Execution::fetch_pointed(std::span<std::byte> out) {
     if (listed < out.size())
         return std::unexpected(UmrFault::malformed);
     Accessor who = request_.accessor;
-    who.reserved_key &= keys_.hca().capabilities().current<"umr_ptr_rlky">() != 0;
+    who.resd_lkey &= keys_.hca().capabilities().current<"umr_ptr_rlky">() != 0;
     if (!keys_.gather(who, list, 0, out))
         return std::unexpected(UmrFault::unreachable);
     return {};
 }
 
-/// Lists are padded with zeros, which need no room.
+/// The zeros that pad a list do not count.
 Check Execution::check_room() {
     const std::uint64_t capacity = key_->translation_capacity();
     const std::uint64_t offset = translation_offset();
@@ -263,7 +263,7 @@ Check Execution::take_signature_format() {
         return {};
     const auto format = decode_bsf(format_bytes_);
     if (!format) {
-        keys_.hca().log()->warn("UMR of key {:#x}, description of signatures: {}", request_.key,
+        keys_.hca().log()->warn("UMR of key {:#x}, BSF: {}", request_.key,
                                 describe(format.error()));
         return std::unexpected(UmrFault::bad_signature_format);
     }
@@ -305,7 +305,7 @@ std::string_view describe(UmrFault fault) {
     case UmrFault::not_changeable:
         return "the key was created without permission for UMR";
     case UmrFault::foreign_domain:
-        return "the key belongs to another protection domain";
+        return "the key is in another PD";
     case UmrFault::not_permitted:
         return "only privileged queue pairs may change this field";
     case UmrFault::not_supported:
@@ -323,7 +323,7 @@ std::string_view describe(UmrFault fault) {
     case UmrFault::unreachable:
         return "the entries could not be read";
     case UmrFault::bad_signature_format:
-        return "the description of signatures makes no sense";
+        return "the BSF is invalid";
     }
     return "unknown fault";
 }

@@ -93,7 +93,7 @@ void ConfigSpace::Layout::header(const FunctionConfig& config) {
     read_only<std::uint16_t>(0x2c, config.subsystem_vendor_id);
     read_only<std::uint16_t>(0x2e, config.subsystem_id);
     read_only<std::uint8_t>(reg::capabilities, reg::express);
-    // The interrupt pin stays 0: there is no INTx, and QEMU would try to set it up.
+    // The interrupt pin is 0: there is no INTx, and QEMU would try to set it up.
     read_write<std::uint8_t>(0x3c, 0xff); // interrupt line
 }
 
@@ -133,9 +133,9 @@ void ConfigSpace::Layout::msix(const FunctionConfig& config, std::uint8_t next) 
     read_only<std::uint32_t>(at + 8, msix_pending_offset);
 }
 
-/// The gateway to the device's internal memory. Its semaphore can be taken (ticket read at 8,
-/// written to and read back from 12), but it offers no address space: the status in the upper bits
-/// of the control register stays 0.
+/// The VSEC gateway to internal memory. Its semaphore works (ticket read at 8, written to and read
+/// back from 12), but no address space is supported: the status in the upper bits of the control
+/// register stays 0.
 void ConfigSpace::Layout::vendor_specific(std::uint8_t next) {
     constexpr std::size_t at = reg::vendor_specific;
     capability(at, capability_vendor_specific, next);

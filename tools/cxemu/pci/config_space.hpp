@@ -12,7 +12,7 @@
 
 namespace cxemu::pci {
 
-/// Registers of this implementation's layout that others look at.
+/// Offsets of registers that other files access.
 namespace reg {
 inline constexpr std::uint16_t vendor_id = 0x00;
 inline constexpr std::uint16_t command = 0x04;
@@ -50,17 +50,19 @@ public:
     /// Back to power-on values.
     void reset(ResetScope scope);
 
-    /// Records that a DMA access of the function was answered by nobody (Status register).
+    /// Sets Received Master Abort in the Status register: a DMA access of the function had no
+    /// completer.
     void note_master_abort();
 
-    /// Records that the function refused a request (Device Status, error reporting).
+    /// Records that the function has terminated a request as Unsupported Request (Device Status,
+    /// AER).
     void note_unsupported_request();
 
     [[nodiscard]] bool memory_enabled() const;
     [[nodiscard]] bool bus_master_enabled() const;
     [[nodiscard]] bool msix_enabled() const;
     [[nodiscard]] bool msix_function_masked() const;
-    /// False in D3hot: the function answers configuration accesses only.
+    /// False in D3hot: the function completes configuration accesses only.
     [[nodiscard]] bool powered() const;
 
     [[nodiscard]] std::uint16_t read16(std::size_t offset) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What stands behind a PCI function's BAR 0. The HCA implements it.
+/// The device behind BAR 0 of a PCI function. The HCA implements it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace cxemu::pci {
 enum class ResetCause : std::uint8_t {
     function_level, ///< Initiate Function Level Reset in Device Control
     bus,            ///< the client's DEVICE_RESET: bus reset, guest reboot
-    client_gone,    ///< the virtual machine is no more; the next client finds a cold device
+    client_gone,    ///< the client has disconnected; the next client finds a cold device
 };
 
 class DeviceModel {
@@ -20,27 +20,27 @@ public:
     virtual ~DeviceModel() = default;
 
     /// The guest reads BAR 0. The access is naturally aligned: out.size() is 1, 2, 4 or 8 and
-    /// \p offset a multiple of it; larger or crooked ones have been cut up. All of \p out is to be
-    /// filled, with the bytes in the order of the guest's memory. Not called for the pages of the
-    /// MSI-X table and pending bits, nor while the guest has memory accesses disabled.
+    /// \p offset a multiple of it; other accesses have been split. The callee fills all of \p out,
+    /// in the byte order of guest memory. Not called for the pages of the MSI-X table and pending
+    /// bits, nor while the guest has memory accesses disabled.
     virtual void bar_read(std::uint64_t offset, std::span<std::byte> out) = 0;
 
     /// The guest writes BAR 0; as above.
     virtual void bar_write(std::uint64_t offset, std::span<const std::byte> data) = 0;
 
-    /// Back to the state after power-on. When this is called bus mastering and MSI-X are off and no
-    /// interrupt is pending; DMA fails until the guest enables it again.
+    /// Returns to the power-on state. Bus mastering and MSI-X are off and no interrupt is pending
+    /// when this is called; DMA fails until the guest enables it again.
     virtual void reset(ResetCause cause) = 0;
 
     /// The client has changed eventfds or masks of vectors [first, first + count). A signal that
-    /// was raised while a vector was out of service has been delivered by now. A chance to signal
-    /// again for event queues that are armed and not empty.
+    /// was raised while a vector was out of service has been delivered by now. The model can signal
+    /// again for EQs that are fired and not empty.
     virtual void vectors_changed(std::uint32_t first, std::uint32_t count) = 0;
 
     /// The guest has switched bus mastering on or off (Command register, power state).
     virtual void bus_master_changed(bool /*enabled*/) {}
 
-    /// Maps within [iova, iova + size) are about to go. Whoever caches addresses drops them here.
+    /// Maps within [iova, iova + size) are about to be removed: drop cached addresses.
     virtual void dma_unmapping(std::uint64_t /*iova*/, std::uint64_t /*size*/) {}
 
     /// A virtual machine has connected.

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t page_size = 4096;
 constexpr std::uint64_t widest_access = 8;
-constexpr std::byte unsupported{0xff}; ///< what a read that nobody answers yields
+constexpr std::byte unsupported{0xff}; ///< each byte of a read without completer
 
-/// Cuts [offset, offset + size) into naturally aligned pieces of 1, 2, 4 or 8 bytes.
+/// Splits [offset, offset + size) into naturally aligned accesses of 1, 2, 4 or 8 bytes.
 template <typename Visit>
 void for_each_access(std::uint64_t offset, std::size_t size, Visit visit) {
     std::size_t done = 0;

@@ -21,8 +21,8 @@ struct FunctionStatistics {
     std::uint64_t bus_resets = 0;
 };
 
-/// Usage: make a Function, make the device model with references to dma() and interrupts(),
-/// attach() it, hand the Function to a vfio_user::Server.
+/// Usage: create a Function, create the device model with references to dma() and interrupts(),
+/// attach() it, pass the Function to a vfio_user::Server.
 class Function final : public vfio_user::Device {
 public:
     Function(const FunctionConfig& config, Log log);
@@ -33,12 +33,12 @@ public:
 
     vfio_user::DmaSpace& dma() override { return dma_; }
     vfio_user::InterruptSet& interrupts() override { return interrupts_; }
-    /// A function level reset that the guest has not asked for.
+    /// A function level reset that the guest has not initiated.
     void reset_function() { reset(ResetCause::function_level); }
-    /// Takes the device out without a word: it answers nothing, and does no DMA, until it is put in
-    /// again, or the virtual machine goes.
+    /// Surprise removal: no access completes, and no DMA is done, until insert() or until the
+    /// client disconnects.
     void remove();
-    /// Puts the device in again, cold.
+    /// Ends a removal; the device is cold.
     void insert();
 
     [[nodiscard]] const ConfigSpace& config() const { return config_space_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What distinguishes one PCI function from another.
+/// Configuration of a PCI function.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ pci::FunctionConfig function_config(const hca::HcaSettings& settings) {
     return config;
 }
 
-/// GUIDs of the ports follow the node's.
+/// Port GUIDs follow the node GUID.
 fabric::HcaPortSettings port_settings(const hca::HcaSettings& settings, const LinkSettings& link,
                                       std::uint8_t number) {
     fabric::HcaPortSettings port;
@@ -43,7 +43,7 @@ fabric::HcaPortSettings port_settings(const hca::HcaSettings& settings, const Li
     return port;
 }
 
-/// Messages that have come, by name.
+/// Counts of received messages, by name.
 nlohmann::json messages(const vfio_user::SessionStatistics& session) {
     nlohmann::json result = nlohmann::json::object();
     for (std::size_t number = 0; number < session.messages.size(); ++number) {
@@ -60,7 +60,7 @@ nlohmann::json to_json(const vfio_user::SessionStatistics& session) {
             {"connections_refused", session.connections_refused},
             {"messages", messages(session)},
             {"errors_answered", session.errors_answered},
-            {"errors_unanswered", session.errors_unanswered},
+            {"errors_unanswered", session.errors_without_reply},
             {"unexpected_replies", session.unexpected_replies},
             {"bytes_received", session.bytes_received},
             {"bytes_sent", session.bytes_sent}};
@@ -100,7 +100,7 @@ std::expected<void, std::string> Adapter::add_ports(fabric::Fabric& fabric,
     return {};
 }
 
-/// Each part may use those before it.
+/// Each part may use the parts before it.
 void Adapter::add_parts() {
     hca_.add<memory::MemoryKeys>();
     hca_.add<queues::EventQueues>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// One emulated adapter: the HCA, the PCI function in front of it, the socket it is reached by.
+/// One emulated adapter: HCA, PCI function and socket.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -22,19 +22,19 @@
 
 namespace cxemu::program {
 
-/// What adapters share; all of it must outlive them.
+/// Objects shared by all adapters; they must outlive them.
 struct AdapterEnvironment {
     EventLoop& loop;
     fabric::Fabric& fabric;
     check::Checker& checker;
     check::CommandLog* command_log = nullptr; ///< nullptr: commands are not logged
-    check::FaultPlan* faults = nullptr;       ///< nullptr: nothing goes wrong on purpose
+    check::FaultPlan* faults = nullptr;       ///< nullptr: no fault injection
 };
 
 class Adapter {
 public:
-    /// Makes an adapter and plugs its ports into the switch. \return an error text when the switch
-    /// has no port left
+    /// Creates an adapter and connects its ports to the switch. \return an error text when the
+    /// switch has no port left
     static std::expected<std::unique_ptr<Adapter>, std::string>
     make(const AdapterEnvironment& environment, hca::HcaSettings settings,
          const LinkSettings& link);
@@ -47,8 +47,7 @@ public:
     [[nodiscard]] pci::Function& function() { return function_; }
     [[nodiscard]] bool connected() const { return server_ && server_->connected(); }
 
-    /// Takes the device out without a word. \param time until it comes back; zero: with the next
-    /// virtual machine
+    /// Surprise removal. \param time until the device returns; zero: until the next client connects
     void remove(EventLoop::Duration time);
 
     /// The HCA's statistics, and those of the PCI function and its session.

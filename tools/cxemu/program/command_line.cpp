@@ -137,7 +137,7 @@ void describe_faults(CLI::App& app, Options& options) {
         ->type_name("NUMBER");
 }
 
-/// What the command line is read into.
+/// The parser and its results.
 struct CommandLine {
     CommandLine() {
         app.add_option("--hca", sockets,

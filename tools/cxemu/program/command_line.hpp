@@ -10,16 +10,15 @@
 
 namespace cxemu::program {
 
-/// Why the program ends before it has begun.
+/// Exit before the start: --help, or an error.
 struct EarlyEnd {
     int status = 0; ///< exit status: 0 after --help
 };
 
-/// Reads the command line, and the configuration file that it may name; prints what is wrong with
-/// them, or the help.
+/// Reads the command line and its configuration file; prints their errors, or the help.
 std::expected<Options, EarlyEnd> parse_command_line(int argc, char** argv);
 
-/// What --help prints.
+/// Output of --help.
 std::string command_line_help();
 
 } // namespace cxemu::program

@@ -13,8 +13,8 @@ namespace cxemu::program {
 
 namespace {
 
-/// Reads the keys of a table one after another, each into an option that may have a value already,
-/// which stays then. The first thing that is wrong is kept until finish().
+/// Reads the keys of a table into options. An option that is set already keeps its value. finish()
+/// returns the first error.
 class TableReader {
 public:
     explicit TableReader(const toml::table& table) : table_(table) {}
@@ -23,22 +23,22 @@ public:
     void take(std::string_view key, std::filesystem::path& option);
     void take(std::string_view key, std::optional<std::filesystem::path>& option);
     void take(std::string_view key, std::optional<bool>& option);
-    /// A list of texts.
+    /// A list of strings.
     void take(std::string_view key, std::vector<std::string>& option);
     template <std::unsigned_integral T>
     void take(std::string_view key, std::optional<T>& option);
-    /// A number, or a text of hexadecimal digits (a TOML number has 63 bits only).
+    /// A number, or a string of hexadecimal digits (a TOML number has 63 bits only).
     template <std::unsigned_integral T>
     void take_hexadecimal(std::string_view key, std::optional<T>& option);
     /// A table of numbers.
     void take(std::string_view key, std::vector<std::pair<std::string, std::uint64_t>>& option);
     void take(std::string_view key, std::optional<spdlog::level::level_enum>& option);
 
-    /// A table, or a list of tables, that somebody else reads. \return nullptr when there is none
+    /// A table, or a list of tables, that the caller reads. \return nullptr when there is none
     const toml::table* table(std::string_view key);
     const toml::array* list(std::string_view key);
 
-    /// \return what is wrong, or that a key is unknown
+    /// \return the first error, or that a key is unknown
     std::expected<void, std::string> finish();
 
     [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
@@ -48,7 +48,7 @@ private:
     void fail(std::string_view key, const toml::node& node, std::string_view expected);
 
     const toml::table& table_;
-    std::vector<std::string> keys_; ///< asked for so far
+    std::vector<std::string> keys_; ///< read so far
     std::optional<std::string> error_;
 };
 
@@ -146,7 +146,8 @@ void TableReader::take(std::string_view key,
     for (const auto& [name, node] : *values) {
         std::optional<std::uint64_t> value;
         reader.take(name.str(), value);
-        // In front, so that what was said before wins.
+        // In front: the last value of a capability takes effect, and options that are set already
+        // come last.
         option.emplace(option.begin(), std::string(name.str()), value.value_or(0));
     }
     if (const auto finished = reader.finish(); !finished && !error_)
@@ -196,7 +197,7 @@ std::expected<void, std::string> TableReader::finish() {
     return {};
 }
 
-// --- The keys ------------------------------------------------------------------------------------
+// --- Keys ----------------------------------------------------------------------------------------
 
 void take_hca(TableReader& reader, HcaOptions& hca) {
     reader.take("profile", hca.profile);

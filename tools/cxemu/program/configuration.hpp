@@ -12,12 +12,12 @@
 
 namespace cxemu::program {
 
-/// Reads a configuration file; what \p options has already stays.
+/// Reads a configuration file. Options that are set in \p options keep their values.
 /// \return an error text that names the file, the line and the cause
 std::expected<void, std::string> read_configuration(const std::filesystem::path& file,
                                                     Options& options);
 
-/// Keys that the file may have at its top.
+/// Top-level keys of the file.
 std::vector<std::string> configuration_keys();
 /// Keys of [defaults] and [[hca]].
 std::vector<std::string> hca_configuration_keys();

@@ -68,7 +68,7 @@ json run_health(Adapter& adapter, Arguments arguments) {
     return describe_health(health);
 }
 
-/// Nobody takes the events before all of them are sent: more than a queue has room for overrun it.
+/// All events are posted before the guest runs: more than the EQ has entries overrun it.
 json request_pages(hca::FirmwarePages& pages, std::int32_t count, std::int64_t times) {
     for (std::int64_t sent = 0; sent < times; ++sent)
         if (!pages.request(count) && sent == 0)
@@ -143,7 +143,8 @@ json ControlCommands::help() const {
     result["fabric"] = "ports, links and switch";
     result["violations"] = "[allow RULE N REASON]: what the strict checker has found; the next N "
                            "violations of a rule are expected";
-    result["faults"] = "[clear [@hca0]]: the rules of the fault plan and what they have struck";
+    result["faults"] =
+        "[clear [@hca0]]: the rules of the fault plan and how often they were applied";
     result["fault"] = "LINE: adds a line to the fault plan";
     result["help"] = "this list; a last word @hca0 chooses one HCA";
     return result;

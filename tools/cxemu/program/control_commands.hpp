@@ -18,8 +18,8 @@
 
 namespace cxemu::program {
 
-/// A line is `COMMAND [ARGUMENT]...`; with `@hca1` as its last word it is for that HCA only, else
-/// for all. The answer is {"ok": ...} or {"error": text}.
+/// A line is `COMMAND [ARGUMENT]...`; with `@hca1` as its last word it applies to that HCA only,
+/// else to all. The reply is {"ok": ...} or {"error": text}.
 class ControlCommands {
 public:
     using Arguments = std::span<const std::string>;
@@ -29,7 +29,7 @@ public:
     ControlCommands(std::vector<std::unique_ptr<Adapter>>& adapters, fabric::Fabric& fabric,
                     check::Checker& checker, check::FaultPlan& faults);
 
-    /// Adds a command. \param usage its arguments and what it does, one line
+    /// Adds a command. \param usage arguments and description, one line
     void add(std::string name, std::string usage, AdapterCommand command);
 
     nlohmann::json run(const std::vector<std::string>& words);

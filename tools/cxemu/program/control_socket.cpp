@@ -110,7 +110,7 @@ void ControlSocket::write_to(Client& client) {
             return drop(client);
         client.to_send.erase(0, static_cast<std::size_t>(count));
     }
-    // A client that doesn't take its answers is not read from until it does.
+    // A client with unread replies is not read from.
     const bool waiting = !client.to_send.empty();
     client.watch->set_interest({.readable = !waiting, .writable = waiting});
 }

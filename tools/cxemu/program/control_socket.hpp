@@ -21,19 +21,19 @@ namespace cxemu::program {
 
 class ControlSocket {
 public:
-    /// Answers a command. \param words of the line, at least one
+    /// Runs a command and returns its reply. \param words of the line, at least one
     using Handler = std::function<nlohmann::json(const std::vector<std::string>& words)>;
 
-    /// Longer lines end the connection, bytes.
+    /// Maximum line length in bytes; a longer line closes the connection.
     static constexpr std::size_t longest_line = 4096;
     static constexpr std::size_t most_clients = 16;
 
-    /// Listens on \p path. A socket file that nobody listens on any more is replaced.
-    /// \return an error text that names the path and the cause
+    /// Listens on \p path. A stale socket file is replaced.
+    /// \return an error text with the path and the cause
     static std::expected<std::unique_ptr<ControlSocket>, std::string>
     listen(EventLoop& loop, const std::filesystem::path& path, Handler handler, Log log);
 
-    /// Drops the clients and removes the socket file.
+    /// Disconnects the clients and removes the socket file.
     ~ControlSocket();
     ControlSocket(const ControlSocket&) = delete;
     ControlSocket& operator=(const ControlSocket&) = delete;

@@ -22,12 +22,12 @@ void report(hca::Hca& hca, std::uint8_t syndrome, bool warning) {
         hca.fail_fatally(report);
 }
 
-/// Random entries in all event queues; with a type they are of that one.
+/// Posts random EQEs to all EQs, of the type in \p fault if it has one.
 void invent_events(hca::Hca& hca, const check::DeviceFault& fault) {
     check::SeededRandom random(fault.seed);
     hca.objects().of<queues::EventQueue>().for_each([&](queues::EventQueue& queue) {
         if (queue.stopped() || queue.unconsumed() >= queue.size() / 2)
-            return; // it is not the driver's fault if that overruns
+            return; // the driver is not to blame for an overrun
         std::array<std::byte, hwtab::eqe.size> entry{};
         random.fill(entry);
         if (fault.event)
@@ -38,7 +38,7 @@ void invent_events(hca::Hca& hca, const check::DeviceFault& fault) {
 
 } // namespace
 
-void strike(Adapter& adapter, const check::DeviceFault& fault) {
+void inject(Adapter& adapter, const check::DeviceFault& fault) {
     using Kind = check::DeviceFault::Kind;
     switch (fault.kind) {
     case Kind::health:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Carries out what a fault plan says about whole devices.
+/// Device faults of a fault plan.
 #pragma once
 
 #include "check/fault_rule.hpp"
@@ -8,7 +8,7 @@
 
 namespace cxemu::program {
 
-/// Does to \p adapter what \p fault says, now.
-void strike(Adapter& adapter, const check::DeviceFault& fault);
+/// Injects \p fault into \p adapter.
+void inject(Adapter& adapter, const check::DeviceFault& fault);
 
 } // namespace cxemu::program

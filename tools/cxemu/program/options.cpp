@@ -13,10 +13,10 @@ namespace cxemu::program {
 namespace {
 
 constexpr std::uint64_t first_guid = 0x0002'c903'00ce'0000;
-/// GUIDs of one HCA: the node's, and one for each port.
+/// GUIDs reserved for one HCA: node GUID and port GUIDs.
 constexpr std::uint64_t guids_per_hca = 0x10;
 
-/// What one HCA says, else what all say.
+/// The HCA's own value, else the common one.
 template <class T>
 std::optional<T> either(const std::optional<T>& own, const std::optional<T>& common) {
     return own ? own : common;
@@ -57,7 +57,7 @@ std::expected<void, std::string> check_capability(const std::string& name, std::
     return {};
 }
 
-/// Takes a number over if it is possible.
+/// Stores \p wanted in \p setting if it is in range.
 template <class T>
 std::expected<void, std::string> choose(std::string_view name, std::optional<std::uint32_t> wanted,
                                         std::uint32_t least, std::uint32_t most, T& setting) {
@@ -65,7 +65,7 @@ std::expected<void, std::string> choose(std::string_view name, std::optional<std
         return {};
     if (*wanted < least || *wanted > most)
         return std::unexpected(
-            fmt::format("{} {}: {} to {} are possible", *wanted, name, least, most));
+            fmt::format("{} {}: out of range [{}, {}]", *wanted, name, least, most));
     setting = static_cast<T>(*wanted);
     return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the user wants, from the command line and the configuration file, and what follows from it.
+/// Options from command line and configuration file, and the settings derived from them.
 #pragma once
 
 #include "check/capture_limits.hpp"
@@ -30,7 +30,7 @@ inline constexpr std::array link_speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "ed
 inline constexpr std::array link_widths{"1x", "2x", "4x", "8x", "12x"};
 /// "connectx4, connectx5, ..."
 std::string profile_names();
-/// Names of what goes to standard error.
+/// Names of log levels.
 const std::map<std::string, spdlog::level::level_enum>& log_levels();
 
 /// One HCA, before defaults that depend on its number are filled in.
@@ -52,14 +52,14 @@ struct HcaOptions {
     std::vector<std::pair<std::string, std::uint64_t>> capabilities;
 };
 
-/// What the links of an adapter's ports can do at best.
+/// Maximum speed and width of the links of an adapter's ports.
 struct LinkSettings {
     fabric::LaneSpeed speed = fabric::LaneSpeed::edr;
     fabric::LinkWidth width = fabric::LinkWidth::x4;
 };
 
 struct Options {
-    HcaOptions common;            ///< what HCAs have that don't say otherwise
+    HcaOptions common;            ///< defaults of all HCAs
     std::vector<HcaOptions> hcas; ///< one for each socket
     std::optional<std::filesystem::path> command_log;
     std::optional<std::filesystem::path> control;
@@ -74,18 +74,18 @@ struct Options {
     std::vector<std::string> fault;              ///< lines of one, after those of the file
 };
 
-/// Checks that every HCA can be made, and all of them together.
-/// \return an error text that names the option, its value and what is possible
+/// Validates the options of each HCA and of all together.
+/// \return an error text with the option, its value and the valid range
 std::expected<void, std::string> check(const Options& options);
 
 /// The settings of HCA \p number (counted from 0), complete and checked; errors as check().
 std::expected<hca::HcaSettings, std::string> settings_of(const Options& options,
                                                          std::size_t number);
 
-/// What the link of HCA \p number can do at best; errors as check().
+/// Maximum speed and width of the links of HCA \p number; errors as check().
 std::expected<LinkSettings, std::string> link_of(const Options& options, std::size_t number);
 
-/// What the packet capture keeps; errors as check().
+/// Limits of the packet capture; errors as check().
 std::expected<check::CaptureLimits, std::string> capture_limits_of(const Options& options);
 
 /// Ports of the switch: one for each port of an HCA, at least 8; errors as check().

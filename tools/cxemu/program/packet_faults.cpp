@@ -20,7 +20,7 @@ using fabric::Packet;
 
 constexpr std::size_t local_route_size = hwtab::lrh.size;
 
-/// Where the BTH begins; nothing for raw and short packets.
+/// Offset of the BTH; empty for raw and short packets.
 std::optional<std::size_t> base_transport_at(std::span<const std::byte> bytes) {
     if (bytes.size() < local_route_size)
         return {};
@@ -70,14 +70,13 @@ void flip_bit(Packet& packet, std::size_t first, std::size_t end, check::SeededR
     bytes[at] ^= std::byte{1} << static_cast<int>(random.below(8));
 }
 
-/// Damages a bit that a checksum covers.
+/// Flips a bit that a checksum covers.
 void corrupt(Packet& packet, std::uint64_t seed) {
     check::SeededRandom random(seed);
     flip_bit(packet, 0, packet.size(), random);
 }
 
-/// Changes a bit behind the local route header and makes the checksums right again, as a broken or
-/// wicked sender would.
+/// Flips a bit behind the LRH and recomputes the checksums, as a faulty sender would.
 void forge(Packet& packet, std::uint64_t seed) {
     constexpr std::size_t checksums = fabric::icrc_size + fabric::vcrc_size;
     if (!base_transport_at(packet.content()) || packet.size() < local_route_size + checksums)
@@ -99,7 +98,7 @@ PacketFaults::~PacketFaults() {
     set_active(false);
 }
 
-/// What waits when the plan ends goes its way.
+/// Held packets are sent when the plan has no packet rule left.
 void PacketFaults::set_active(bool active) {
     for (const auto& link : fabric_.links()) {
         if (active)
@@ -136,7 +135,7 @@ void PacketFaults::carry_out(const check::FaultPlan::PacketVerdict& verdict, con
     case PacketFault::corrupt:
         corrupt(packet, verdict.seed);
         return pass(place, std::move(packet));
-    case PacketFault::forge:
+    case PacketFault::corrupt_valid_crc:
         forge(packet, verdict.seed);
         return pass(place, std::move(packet));
     case PacketFault::delay:
@@ -144,7 +143,7 @@ void PacketFaults::carry_out(const check::FaultPlan::PacketVerdict& verdict, con
     }
 }
 
-/// Those that wait to be overtaken follow.
+/// Held packets of the same place follow.
 void PacketFaults::pass(const Place& place, Packet packet) {
     place.first->deliver(place.second, std::move(packet));
     release(place);
@@ -157,7 +156,7 @@ void PacketFaults::hold(const Place& place, Packet packet) {
     held_[place].push_back(std::move(waiting));
 }
 
-/// This may run from the timer of one of them, which must outlive its handler.
+/// May run in the timer of a held packet, which must outlive its handler.
 void PacketFaults::release(Place place) {
     const auto found = held_.find(place);
     if (found == held_.end())

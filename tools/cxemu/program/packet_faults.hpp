@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Carries out what a fault plan says about packets.
+/// Packet faults of a fault plan.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -16,10 +16,10 @@
 
 namespace cxemu::program {
 
-/// Stands in the way of the packets of all links as long as the plan has a rule for packets.
+/// Filters the packets of all links while the plan has packet rules.
 class PacketFaults {
 public:
-    /// How long a packet that is to be overtaken waits for another one.
+    /// Maximum delay of a packet that is to be reordered.
     static constexpr auto longest_hold = std::chrono::milliseconds(5);
 
     /// All of them must outlive this, and links must not be added afterwards.
@@ -29,7 +29,7 @@ public:
     PacketFaults& operator=(const PacketFaults&) = delete;
 
 private:
-    /// A packet that waits.
+    /// A delayed packet.
     struct Waiting {
         Waiting(EventLoop& loop, fabric::Packet waiting, std::function<void()> end)
             : packet(std::move(waiting)), timer(loop, std::move(end)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What completion queue entries (CQEs) say.
+/// Contents of CQEs.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -26,7 +26,7 @@ enum class CompletionOpcode : std::uint8_t {
     responder_error = hwtab::value<hwtab::cqe_opcode, "resp_err">,
 };
 
-/// Why a work request failed.
+/// Syndrome of an error CQE.
 enum class CompletionError : std::uint8_t {
     local_length = hwtab::value<hwtab::cqe_syndrome, "local_length_err">,
     local_operation = hwtab::value<hwtab::cqe_syndrome, "local_qp_op_err">,
@@ -43,9 +43,9 @@ enum class CompletionError : std::uint8_t {
     remote_aborted = hwtab::value<hwtab::cqe_syndrome, "remote_aborted_err">,
 };
 
-/// What tag matching reports.
+/// Report of tag matching.
 enum class TagReport : std::uint8_t {
-    matched = hwtab::value<hwtab::cqe_app_op, "tm_consumed">, ///< the data comes later
+    matched = hwtab::value<hwtab::cqe_app_op, "tm_consumed">, ///< the data follows
     data_complete = hwtab::value<hwtab::cqe_app_op, "tm_expected">,
     unexpected = hwtab::value<hwtab::cqe_app_op, "tm_unexpected">,
     no_tag = hwtab::value<hwtab::cqe_app_op, "tm_no_tag">,
@@ -57,7 +57,7 @@ enum class TagReport : std::uint8_t {
     canceled = hwtab::value<hwtab::cqe_app_op, "tm_msg_completion_canceled">,
 };
 
-/// Where the data of a message is.
+/// Format of a CQE: where the data of the message is.
 enum class CompletionFormat : std::uint8_t {
     no_data = hwtab::value<hwtab::cqe_format, "no_inline_data">,
     data_in_entry = hwtab::value<hwtab::cqe_format, "inline_data32_seg">,      ///< 32 bytes
@@ -72,27 +72,27 @@ enum class GrhLocation : std::uint8_t {
     completion = hwtab::value<hwtab::cqe_grh_location, "cqe">,
 };
 
-/// An entry before it is in a queue: everything but the owner bit, which the queue sets.
+/// A CQE before it is written: everything but the owner bit, which the CQ sets.
 struct Completion {
     CompletionOpcode opcode = CompletionOpcode::requester;
     CompletionFormat format = CompletionFormat::no_data;
     bool solicited = false;     ///< the sender asked for an event
     bool forces_event = false;  ///< an event even if the queue isn't armed
-    bool is_management = false; ///< of queue pair 0 or 1
+    bool is_management = false; ///< of QP0 or QP1
     std::array<std::byte, hwtab::cqe64.size> entry{};
     std::array<std::byte, hwtab::cqe_inline_data.size> first_half{}; ///< in queues of 128 bytes
 
-    /// Fields of an entry that reports success.
+    /// Fields of a success CQE.
     [[nodiscard]] hwtab::View<hwtab::cqe64> fields() { return hwtab::View<hwtab::cqe64>{entry}; }
-    /// Fields of an entry that reports an operation on a list of tags.
+    /// Fields of a CQE of a tag list operation.
     [[nodiscard]] hwtab::View<hwtab::tm_cqe> tag_fields() {
         return hwtab::View<hwtab::tm_cqe>{entry};
     }
-    /// Fields of an entry that reports a failure.
+    /// Fields of an error CQE.
     [[nodiscard]] hwtab::View<hwtab::err_cqe> error_fields() {
         return hwtab::View<hwtab::err_cqe>{entry};
     }
-    /// Fields of an entry that reports a wrong signature.
+    /// Fields of a signature error CQE.
     [[nodiscard]] hwtab::View<hwtab::sig_err_cqe> signature_fields() {
         return hwtab::View<hwtab::sig_err_cqe>{entry};
     }

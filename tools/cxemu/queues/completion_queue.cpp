@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t half_entry = hwtab::cqe64.size;
 constexpr std::size_t cqe_owner_offset = half_entry - 1;
 
-/// The entry as it lies in memory, but for the owner bit.
+/// The CQE in memory, except for the owner bit.
 auto entry_of(const Completion& completion) {
     auto entry = completion.entry;
     const hwtab::View<hwtab::cqe64> view{entry};
@@ -80,19 +80,19 @@ bool CompletionQueue::post(const Completion& completion) {
     return end_run() && append_corrupted(completion, entry, *fault);
 }
 
-/// What a fault plan adds must not make the queue overrun.
+/// CQEs that a fault plan adds must not overrun the CQ.
 bool CompletionQueue::append_corrupted(const Completion& completion, const Entry& entry,
-                                    const check::EntryFault& fault) {
+                                       const check::EntryFault& fault) {
     const auto entries = check::corrupt_entry(check::EntryKind::completion, entry, fault);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const bool is_added = i != 0;
         if ((!is_added || outstanding() < size() / 2) && !append(completion, entries[i]))
             return false;
     }
-    return true; // nobody is to notice that an entry is missing
+    return true; // the caller must not notice that the CQE was dropped
 }
 
-/// Only for this turn: completions of one message are never late because of the next one.
+/// Only for this turn of the event loop: a CQE is never delayed until the next message.
 bool CompletionQueue::hold_back(const Completion& completion) {
     const bool compresses = context().get<"cqe_comp_en">() != 0 && context().get<"cc">() == 0;
     if (!compresses)
@@ -150,7 +150,7 @@ bool CompletionQueue::append(const Completion& completion, const Entry& entry) {
     return true;
 }
 
-/// An entry has been written: counts it, and reports it if software wants that.
+/// Counts a written CQE, and reports it if the CQ is armed.
 void CompletionQueue::account_for(const Completion& completion) {
     const auto producer = fields().get<"producer_counter">();
     if (completion.solicited || completion.is_error()) {
@@ -161,7 +161,7 @@ void CompletionQueue::account_for(const Completion& completion) {
     consider_event(completion);
 }
 
-/// The consumer index in host memory is only looked at when the one that is known leaves no room.
+/// The consumer index in host memory is only read when the cached one leaves no free entry.
 bool CompletionQueue::has_room(std::size_t entries) {
     const auto used = [this] {
         return (fields().get<"producer_counter">() - fields().get<"consumer_counter">()) &
@@ -196,13 +196,13 @@ std::uint32_t CompletionQueue::outstanding() {
            counter_mask;
 }
 
-/// Where in the ring the slot for entry number \p position begins.
+/// Offset in the ring of the slot for CQE number \p position.
 std::uint64_t CompletionQueue::offset_of(std::uint32_t position) const {
     const std::uint32_t slot = context().get<"cc">() != 0 ? 0 : position & (size() - 1);
     return std::uint64_t{slot} * entry_size();
 }
 
-/// In slots of 128 bytes an array is where the entry would be.
+/// In slots of 128 bytes an array is in the half of the CQE.
 bool CompletionQueue::write_arrays(const CompressedRun& run) {
     const auto title = static_cast<std::uint32_t>(context().get<"producer_counter">());
     for (std::size_t i = 0; i < run.arrays(); ++i) {
@@ -213,7 +213,7 @@ bool CompletionQueue::write_arrays(const CompressedRun& run) {
     return true;
 }
 
-/// The byte with the owner bit goes last: software takes the entry as soon as it sees it.
+/// The byte with the owner bit is written last: software may consume the CQE as soon as it sees it.
 bool CompletionQueue::write(const Completion& completion, Entry entry) {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     hwtab::View<hwtab::cqe64>{entry}.set<"owner">((producer / size()) & 1);
@@ -247,13 +247,13 @@ void CompletionQueue::stop(std::uint8_t status, std::uint8_t syndrome) {
 
 // --- Events --------------------------------------------------------------------------------------
 
-/// Entries that software hasn't consumed and no event has told of: those deserve one. Software that
-/// arms before it polls has heard of the others.
+/// Whether there are unconsumed CQEs that no event has reported. Older ones don't need an event:
+/// software polls after it has armed.
 bool CompletionQueue::has_unreported(std::uint32_t consumer_index, bool solicited_only) const {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     const std::uint32_t unseen = (producer - consumer_index) & counter_mask;
     if (unseen > size())
-        return false; // an index that makes no sense
+        return false; // invalid consumer index
     const std::uint32_t unreported = std::min(unseen, (producer - reported_) & counter_mask);
     if (!solicited_only)
         return unreported != 0;
@@ -292,8 +292,8 @@ void CompletionQueue::consider_event(const Completion& completion) {
         report_event();
 }
 
-/// Reports the event now, or at the end of the moderation period. Without a period nothing is held
-/// back: a count alone might never be reached.
+/// Posts the event now, or at the end of the moderation period. Without a period no event is
+/// delayed: cq_max_count alone might never be reached.
 void CompletionQueue::request_event(bool at_once) {
     const auto period = context().get<"cq_period">();
     const auto most = context().get<"cq_max_count">();

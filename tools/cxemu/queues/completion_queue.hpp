@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A completion queue: a ring of CQEs in host memory, and events when software asks for them.
+/// A CQ: a ring of CQEs in host memory, and completion events when armed.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -28,7 +28,7 @@ class Hca;
 
 namespace cxemu::queues {
 
-/// What makes a queue report its next event.
+/// Arming state of a CQ.
 enum class NotificationState : std::uint8_t {
     solicited_armed = hwtab::value<hwtab::cq_state, "solicited_notification_request_armed">,
     armed = hwtab::value<hwtab::cq_state, "notification_request_armed">,
@@ -37,12 +37,12 @@ enum class NotificationState : std::uint8_t {
 };
 
 enum class ResizeFault : std::uint8_t {
-    too_small, ///< more entries are outstanding than the new ring holds
-    no_room,   ///< the old ring has no slot for the entry that ends it
+    too_small, ///< more unconsumed CQEs than entries of the new ring
+    no_room,   ///< the old ring has no slot for the resize CQE
     stopped,   ///< the queue is in error
 };
 
-/// What a queue refers to. Unused references are empty.
+/// Objects that a CQ refers to. Unused references are empty.
 struct CompletionQueueResources {
     memory::HostBuffer buffer;
     std::uint64_t doorbell_record = 0; ///< bus address
@@ -52,11 +52,11 @@ struct CompletionQueueResources {
     hca::Reference<hca::UserMemory> record_memory;
 };
 
-/// Notification: one event for each arming. Software numbers the armings (2 bits) and increases the
-/// number when it has taken the event, so arming with the number of an event that is still under
-/// way changes nothing. Arming while there are entries beyond the given consumer index that came
-/// after the last event reports the next one at once; for the solicited kind, if one of them is
-/// solicited or an error.
+/// One event is posted for each arming. Software numbers the armings (arm_sn, 2 bits) and
+/// increments the number after the event, so arming with the number of an event that software has
+/// not consumed yet has no effect. If there are CQEs beyond the given consumer index that were
+/// written after the last event, arming posts the next event at once; arming for solicited CQEs
+/// only if one of them is solicited or an error.
 class CompletionQueue final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::completion_queue;
@@ -66,32 +66,32 @@ public:
     CompletionQueue(hca::ObjectIdentity identity, hca::Hca& hca, std::span<const std::byte> context,
                     CompletionQueueResources resources);
 
-    /// Appends an entry. A queue that compresses may hold it back for the rest of this turn of the
-    /// event loop, to see whether others like it follow.
-    /// \return false when the queue has stopped, because of this entry or before
+    /// Appends a CQE. A CQ with compression may delay it until the end of this turn of the event
+    /// loop, to compress it with later ones.
+    /// \return false when the CQ is in error, because of this CQE or before
     bool post(const Completion& completion);
 
-    /// Writes what is held back. To be called before software may rely on having seen all entries
-    /// of a queue pair: because that is reset or destroyed, or because the ring is looked at.
-    /// \return false when the queue has stopped
+    /// Writes delayed CQEs. Must be called before software may rely on having seen all CQEs of a QP
+    /// (reset, destroy), or reads the ring.
+    /// \return false when the CQ is in error
     bool end_run();
 
     /// Doorbell: first word of the UAR write.
     void arm(std::uint32_t command);
 
-    /// MODIFY_CQ: takes over moderation, overrun and event queue as \p fields (values of
-    /// hwtab::cq_modify_field_select) says from \p context.
+    /// MODIFY_CQ: copies moderation, overrun and EQ from \p context, as selected by \p fields
+    /// (values of hwtab::cq_modify_field_select).
     void modify(hwtab::ConstView<hwtab::cqc> context, std::uint32_t fields,
                 hca::Reference<EventQueue> events);
 
-    /// MODIFY_CQ: goes on in a ring of 2^log_size entries in \p buffer. The last entry of the old
-    /// ring says so.
-    /// \param buffer_memory empty unless the new ring lies in a registered user memory object
+    /// MODIFY_CQ: switches to a ring of 2^log_size entries in \p buffer. The last CQE of the old
+    /// ring is a resize CQE.
+    /// \param buffer_memory empty unless the new ring is in a umem
     std::expected<void, ResizeFault> resize(std::uint32_t log_size, std::uint32_t log_page_size,
                                             std::uint32_t page_offset, memory::HostBuffer buffer,
                                             hca::Reference<hca::UserMemory> buffer_memory);
 
-    /// Entries that software hasn't consumed, by its doorbell record.
+    /// Number of unconsumed CQEs, by the doorbell record.
     [[nodiscard]] std::uint32_t outstanding();
 
     [[nodiscard]] bool stopped() const { return stopped_; }
@@ -121,7 +121,7 @@ private:
     bool append_run(const CompressedRun& run);
     bool append(const Completion& completion, const Entry& entry);
     bool append_corrupted(const Completion& completion, const Entry& entry,
-                       const check::EntryFault& fault);
+                          const check::EntryFault& fault);
     void account_for(const Completion& completion);
     [[nodiscard]] std::uint64_t offset_of(std::uint32_t position) const;
     bool write(const Completion& completion, Entry entry);
@@ -139,8 +139,8 @@ private:
     std::array<std::byte, hwtab::cqc.size> context_{};
     CompletionQueueResources resources_;
     bool stopped_ = false;
-    std::uint32_t arm_sequence_ = 0;                 ///< number of the last arming
-    std::optional<std::uint32_t> reported_sequence_; ///< number of the arming of the last event
+    std::uint32_t arm_sequence_ = 0;                 ///< arm_sn of the last arming
+    std::optional<std::uint32_t> reported_sequence_; ///< arm_sn of the last event
     bool saw_solicited_ = false;                     ///< last_solicit_index is valid
     std::uint32_t reported_ = 0;                     ///< producer counter at the last event
     CompressedRun run_;

@@ -33,7 +33,8 @@ bool CompressedRun::can_hold(const Completion& completion) {
     }
 }
 
-/// The completion without what a mini entry says, and without its time: that of the title counts.
+/// The completion without the fields of a mini CQE and without its timestamp, which is that of the
+/// title.
 Completion CompressedRun::common_part(Completion completion) const {
     const auto fields = completion.fields();
     fields.set<"byte_cnt">(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Compression of completions: a run of entries that differ little is one title entry and, in the
-/// slots behind it, arrays of mini entries of 8 bytes.
+/// CQE compression: a run of similar CQEs is one title CQE and, in the slots behind it, arrays of
+/// mini CQEs of 8 bytes.
 #pragma once
 
 #include "queues/completion.hpp"
@@ -14,17 +14,17 @@
 
 namespace cxemu::queues {
 
-/// What a mini entry of a receive carries beside the number of bytes.
+/// Contents of a mini CQE of a receive beside byte_cnt.
 enum class MiniFormat : std::uint8_t {
     hash = hwtab::value<hwtab::mini_cqe_format, "hash">,
     checksum = hwtab::value<hwtab::mini_cqe_format, "csum">,
     checksum_and_stride = hwtab::value<hwtab::mini_cqe_format, "csum_stridx">,
 };
 
-/// Completions that share a title. It is the first of them, with their number in the place of its
-/// byte count; what the number of bytes was is in its mini entry. Sends carry their counter and
-/// opcode in the mini entry, receives count on from the title. A run takes as many slots as its
-/// entries would, though the device writes only those of the title and of the arrays.
+/// Completions with a common title. The title is the first of them with their number in byte_cnt;
+/// its own byte_cnt is in its mini CQE. Mini CQEs of sends have wqe_counter and opcode; the
+/// wqe_counter of receives increments from that of the title. A run occupies as many slots as
+/// uncompressed CQEs, but the device writes only those of the title and of the arrays.
 class CompressedRun {
 public:
     static constexpr std::size_t longest = 64; ///< capability cqe_compression_max_num
@@ -36,10 +36,10 @@ public:
 
     [[nodiscard]] MiniFormat format() const { return format_; }
 
-    /// Entries of this sort can be compressed: successes, whose data is where it belongs.
+    /// Whether \p completion can be compressed: success, without inline data.
     [[nodiscard]] static bool can_hold(const Completion& completion);
 
-    /// \p next can be told by a mini entry behind those that are here.
+    /// Whether a mini CQE can describe \p next in this run.
     /// \pre can_hold(next)
     [[nodiscard]] bool continues_with(const Completion& next) const;
 
@@ -57,8 +57,8 @@ public:
         return (size() + minis_in_array - 1) / minis_in_array;
     }
     [[nodiscard]] Array array(std::size_t index) const;
-    /// Slot of an array, counted from that of the title. The first one takes the place of entry 1,
-    /// each other that of the first entry it describes.
+    /// Slot of an array, relative to the title. The first one is in slot 1, each other in the slot
+    /// of the first CQE it describes.
     static constexpr std::uint32_t slot_of_array(std::size_t index) {
         return index == 0 ? 1 : static_cast<std::uint32_t>(index * minis_in_array);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What entries of send and receive queues have in common.
+/// Data segments of send and receive WQEs.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -11,7 +11,7 @@
 
 namespace cxemu::queues {
 
-inline constexpr std::size_t octword = 16; ///< bytes; unit of the length of an entry
+inline constexpr std::size_t ds_size = 16; ///< bytes; unit of the length of a WQE
 
 /// Bytes that a data segment names.
 inline std::uint32_t length_of(const hwtab::ConstView<hwtab::wqe_data_seg>& pointer) {

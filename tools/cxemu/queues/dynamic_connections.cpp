@@ -9,7 +9,7 @@ namespace cxemu::queues {
 
 namespace {
 
-/// Bits of both contexts that mean the same.
+/// Fields of both contexts with the same meaning.
 struct Pair {
     hwtab::Target target;
     hwtab::Target queue_pair;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What queue pairs of dynamically connected transport have beside the others: initiators (DCI)
-/// have streams, targets (DCT) have an access key and a context of their own.
+/// Additions to QPs for dynamically connected transport: DCIs have streams, DCTs have an access key
+/// and their own context.
 ///
-/// The device keeps a target as a queue pair that only receives, so both share their numbers.
+/// A DCT is implemented as a receive-only QP, so both share one number space.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -15,19 +15,19 @@
 
 namespace cxemu::queues {
 
-/// Streams of an initiator that have failed. Requests of others go on.
+/// Errored streams of a DCI. WQEs of other streams continue.
 class ErroredStreams {
 public:
-    /// An initiator without streams fails as a whole.
+    /// A DCI without streams enters the error state as a whole.
     ErroredStreams() = default;
-    /// \param most streams that may fail; with the last of them the queue pair does
+    /// \param most errored streams; the last of them moves the QP to the error state
     explicit ErroredStreams(std::size_t most) : most_(most) {}
 
     [[nodiscard]] bool exist() const { return most_ != 0; }
     [[nodiscard]] bool contain(std::uint16_t stream) const { return failed_.contains(stream); }
-    /// \return false when the queue pair has to stop
+    /// \return false when the QP must enter the error state
     bool add(std::uint16_t stream);
-    /// Software wants to go on with \p stream. \return false when it hasn't failed
+    /// Software resets \p stream. \return false when it is not errored
     bool forgive(std::uint16_t stream) { return failed_.erase(stream) != 0; }
     void clear() { failed_.clear(); }
 
@@ -36,15 +36,15 @@ private:
     std::set<std::uint16_t> failed_;
 };
 
-/// Packets that presented a wrong access key to a target.
+/// Packets with a wrong DC access key.
 struct KeyViolations {
     std::uint32_t count = 0;
     bool armed = false; ///< the next one raises an event
 };
 
-/// Writes what the context of a target says into the context of the queue pair that stands for it.
+/// Converts the context of a DCT to that of its QP.
 void to_queue_pair(hwtab::ConstView<hwtab::dctc> target, hwtab::View<hwtab::qpc> queue_pair);
-/// The reverse, without state and violations.
+/// Converts the context of the QP to that of its DCT, without state and violations.
 void to_target(hwtab::ConstView<hwtab::qpc> queue_pair, hwtab::View<hwtab::dctc> target);
 
 } // namespace cxemu::queues

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Which counters of a queue pair an error completion moves.
+/// Q counters that error completions increment.
 #pragma once
 
 #include "queues/completion.hpp"
@@ -8,12 +8,10 @@
 
 namespace cxemu::queues {
 
-/// A send request has ended with \p error. What the transport gives up after retries it counts
-/// itself.
+/// Counts a send WQE that has failed with \p error. Exceeded retries are counted by the transport.
 void count_send_error(QueueCounts& counts, CompletionError error);
 
-/// A receive request has ended with \p error. What the peer is told of memory and requests that
-/// are not right is counted where it is told.
+/// Counts a receive WQE that has failed with \p error. NAKs are counted by the transport.
 void count_receive_error(QueueCounts& counts, CompletionError error);
 
 } // namespace cxemu::queues

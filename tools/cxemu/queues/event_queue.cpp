@@ -66,7 +66,7 @@ bool EventQueue::post_raw(std::span<const std::byte> entry) {
     return append(copy);
 }
 
-/// What a fault plan adds must not make the queue overrun.
+/// EQEs that a fault plan adds must not overrun the EQ.
 bool EventQueue::append(const Entry& entry) {
     check::FaultPlan* plan = hca_.faults();
     const auto type =
@@ -84,7 +84,7 @@ bool EventQueue::append(const Entry& entry) {
         if ((!is_added || unconsumed() < size() / 2) && !append_as_it_is(entries[i]))
             return false;
     }
-    return true; // nobody is to notice that an entry is missing
+    return true; // the caller must not notice that the EQE was dropped
 }
 
 bool EventQueue::append_as_it_is(Entry entry) {
@@ -107,14 +107,14 @@ bool EventQueue::append_as_it_is(Entry entry) {
     return true;
 }
 
-/// Software that was told another number by chance knows this one if its doorbells arrive.
+/// If doorbells of an EQ with a forged EQN arrive, software knows its number nevertheless.
 void EventQueue::report_overrun() {
-    const bool unknown = named_falsely_ && !consumed_;
+    const bool unknown = eqn_forged_ && !consumed_;
     hca_.violation(unknown ? rules::event_queue_named_falsely : rules::event_queue_overrun,
                    "event queue {:#x}: {} entries", number(), size());
 }
 
-/// The owner byte goes last: software takes the entry as soon as it sees it.
+/// The owner byte is written last: software may consume the EQE as soon as it sees it.
 bool EventQueue::write(Entry& entry) {
     const auto producer = static_cast<std::uint32_t>(context().get<"producer_counter">());
     const std::uint32_t slot = context().get<"ec">() != 0 ? 0 : producer & (size() - 1);
@@ -126,7 +126,7 @@ bool EventQueue::write(Entry& entry) {
                                       std::to_integer<std::uint8_t>(entry[eqe_owner_offset]));
 }
 
-/// The failure is reported when nobody is in the middle of using this object.
+/// The failure is reported in a deferred call, because the caller still uses this object.
 void EventQueue::stop(std::uint8_t status) {
     stopped_ = true;
     StateOfQueue{context_}.set<"status">(status);
@@ -165,7 +165,7 @@ void EventQueue::consume(std::uint32_t consumer_index, bool arm) {
         fire();
 }
 
-/// The doorbell may be that of a queue whose number software does not know.
+/// The doorbell may be for another EQ with a forged EQN.
 void EventQueue::report_consumer(std::uint32_t consumer_index) {
     bool strayed = false;
     hca_.objects().of<EventQueue>().for_each(

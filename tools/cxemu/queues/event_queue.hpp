@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// An event queue: a ring of event queue entries (EQEs) in host memory and an interrupt vector.
+/// An EQ: a ring of EQEs in host memory and an interrupt vector.
 #pragma once
 
 #include "hca/events.hpp"
@@ -22,20 +22,20 @@ class Hca;
 
 namespace cxemu::queues {
 
-/// Whether the next entry raises an interrupt.
+/// Whether the next EQE raises an interrupt.
 enum class EventQueueState : std::uint8_t {
     armed = hwtab::value<hwtab::eq_state, "armed">,
     fired = hwtab::value<hwtab::eq_state, "fired">,
     always_armed = hwtab::value<hwtab::eq_state, "always_armed">,
 };
 
-/// Event types that a queue has subscribed to: bit n is type n.
+/// Event mask of an EQ: bit n is type n.
 using EventMask = std::bitset<256>;
 
-/// An armed queue raises one interrupt for the next entry and is fired then. Arming it with a
-/// consumer index behind which there are entries raises the interrupt at once.
+/// An armed EQ raises one interrupt for the next EQE and is fired then. Arming with EQEs beyond the
+/// consumer index raises the interrupt at once.
 ///
-/// A queue that would overrun, or whose memory can't be written, stops for good and reports the
+/// An EQ that would overrun, or whose memory can't be written, stops for good and reports the
 /// failure in the health buffer.
 class EventQueue final : public hca::Object {
 public:
@@ -45,25 +45,26 @@ public:
     EventQueue(hca::ObjectIdentity identity, hca::Hca& hca, std::span<const std::byte> context,
                const EventMask& events, memory::HostBuffer buffer, hca::Reference<hca::Uar> uar);
 
-    /// Writes an entry and raises the interrupt if the queue is armed.
+    /// Writes an EQE and raises the interrupt if the EQ is armed.
     /// \param data at most hca::event_data_size bytes; the rest is zero
-    /// \return false when the queue has stopped; the event is lost
+    /// \return false when the EQ is in error; the event is lost
     bool post(hca::EventType type, std::uint8_t sub_type, std::span<const std::byte> data);
 
-    /// Writes an entry that software composed (GEN_EQE); its owner bit is replaced.
+    /// Writes an EQE composed by software (GEN_EQE), except for its owner bit.
     /// \pre entry has hwtab::eqe.size bytes
     bool post_raw(std::span<const std::byte> entry);
 
-    /// Doorbell: entries before \p consumer_index (24 bits) have been consumed.
+    /// Doorbell: EQEs before \p consumer_index (24 bits) have been consumed.
     void consume(std::uint32_t consumer_index, bool arm);
 
-    /// The interrupt vector has been rewired: raises an interrupt that may have been lost.
+    /// The interrupt vector has changed: raises an interrupt that may have been lost.
     void vector_changed();
 
-    /// A fault plan has told software another number: its doorbells go astray. The checker does not
-    /// count what comes of that as an overrun, or as a wrong doorbell, of the driver's own.
-    void set_named_falsely() { named_falsely_ = true; }
-    [[nodiscard]] bool eqn_forged() const { return named_falsely_; }
+    /// A fault plan has forged the EQN in the CREATE_EQ output, so doorbells reach another EQ. The
+    /// checker does not count overruns and wrong doorbells caused by that as violations of the
+    /// driver.
+    void set_eqn_forged() { eqn_forged_ = true; }
+    [[nodiscard]] bool eqn_forged() const { return eqn_forged_; }
 
     [[nodiscard]] const EventMask& events() const { return events_; }
     [[nodiscard]] std::uint32_t vector() const;
@@ -71,10 +72,10 @@ public:
     [[nodiscard]] bool stopped() const { return stopped_; }
     [[nodiscard]] const memory::HostBuffer& buffer() const { return buffer_; }
     [[nodiscard]] std::uint32_t size() const { return 1U << context().get<"log_eq_size">(); }
-    /// Entries that software hasn't consumed.
+    /// Number of unconsumed EQEs.
     [[nodiscard]] std::uint32_t unconsumed() const;
 
-    /// The context as QUERY_EQ shows it: with state and counters of this moment.
+    /// The context for QUERY_EQ, with current state and counters.
     [[nodiscard]] hwtab::ConstView<hwtab::eqc> context() const {
         return hwtab::ConstView<hwtab::eqc>{context_};
     }
@@ -97,8 +98,8 @@ private:
     memory::HostBuffer buffer_;
     hca::Reference<hca::Uar> uar_;
     bool stopped_ = false;
-    bool named_falsely_ = false;
-    bool consumed_ = false; ///< a doorbell has named this queue
+    bool eqn_forged_ = false;
+    bool consumed_ = false; ///< a doorbell of this EQ has arrived
 };
 
 } // namespace cxemu::queues

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// All event queues: which one gets what.
+/// Dispatch of events to EQs.
 #pragma once
 
 #include "hca/events.hpp"
@@ -15,14 +15,14 @@
 
 namespace cxemu::queues {
 
-/// Each event type has at most one queue that has subscribed to it. Completion events go to the
-/// queue that the completion queue names, whatever that has subscribed to.
+/// Each asynchronous event type has at most one subscribed EQ. Completion events are posted to the
+/// EQ of the CQ, whatever its event mask.
 class EventQueues final : public hca::Part, public hca::EventSink {
 public:
     explicit EventQueues(hca::Hca& hca) : hca_(hca) { hca.set_event_sink(this); }
     ~EventQueues() override { hca_.set_event_sink(nullptr); }
 
-    /// The queue that has subscribed to \p type, or nullptr.
+    /// The EQ with \p type in its event mask, or nullptr.
     [[nodiscard]] EventQueue* subscriber(hca::EventType type) const;
 
     // --- hca::EventSink
@@ -40,7 +40,7 @@ public:
 private:
     hca::Hca& hca_;
     std::uint64_t posted_ = 0;
-    std::uint64_t lost_ = 0; ///< nobody had subscribed, or the queue has stopped
+    std::uint64_t lost_ = 0; ///< no EQ had subscribed, or it was in error
 };
 
 } // namespace cxemu::queues

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Extended shared receive queues (XRQ): with a list of tags beside the queue.
+/// XRQ: an SRQ with a tag list.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -17,7 +17,7 @@
 
 namespace cxemu::queues {
 
-/// Messages without a tag, and unexpected ones, take entries of the queue.
+/// Messages without a tag and unexpected messages consume WQEs of the SRQ.
 class ExtendedReceiveQueue final : public SharedReceiveQueue {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::extended_receive_queue;
@@ -37,7 +37,7 @@ public:
     [[nodiscard]] TagList* tags() override { return tags_ ? &*tags_ : nullptr; }
     [[nodiscard]] bool fetches_rendezvous() const override;
 
-    /// Writes state, limit and counters of this moment into the context.
+    /// Writes current state, limit and counters to the context.
     void refresh();
 
 private:

@@ -19,8 +19,8 @@ CompletionError error_of(memory::UmrFault fault) {
     }
 }
 
-std::expected<void, CompletionError>
-set_psv(memory::MemoryKeys& memory, memory::Accessor accessor, const SendWqe& request) {
+std::expected<void, CompletionError> set_psv(memory::MemoryKeys& memory, memory::Accessor accessor,
+                                             const SendWqe& request) {
     if (request.body().size() < hwtab::seg_set_psv.size)
         return std::unexpected(CompletionError::local_operation);
     const hwtab::ConstView<hwtab::seg_set_psv> fields{request.body()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Send operations that the device does alone: NOP, UMR, SET_PSV.
+/// Local send operations: NOP, UMR, SET_PSV.
 #pragma once
 
 #include "memory/memory_keys.hpp"
@@ -12,7 +12,7 @@
 
 namespace cxemu::queues {
 
-/// Executes \p request. \return what its error completion says, if it fails
+/// Executes \p request. \return the syndrome of its error CQE, if it fails
 /// \pre is_local(request.opcode)
 std::expected<void, CompletionError> execute_local(memory::MemoryKeys& memory,
                                                    memory::Accessor accessor,

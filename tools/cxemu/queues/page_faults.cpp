@@ -24,8 +24,7 @@ bool is_requester(FaultPlace place) {
     return place == FaultPlace::send_or_write || place == FaultPlace::read_or_atomic;
 }
 
-/// The public interface calls the middle of this form reserved, but software takes the token from
-/// there.
+/// This part of the EQE is reserved in mlx5_ifc.h, but drivers read the token there.
 constexpr std::size_t token_offset = 0xc;
 
 void fill_request_form(hca::EventData& data, const PageFault& fault, std::uint32_t work_queue,
@@ -62,8 +61,8 @@ std::uint64_t count_pages(const memory::AbsentMemory& absent) {
     return std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, most_pages);
 }
 
-/// What software may fetch ahead: as many pages behind the missing ones, if the key has them. It
-/// is free to ignore that.
+/// Prefetch hint: as many pages again behind the absent ones, within the mkey. Software may ignore
+/// it.
 std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::AbsentMemory& absent) {
     constexpr std::uint64_t most_pages = 0xffff;
     const std::uint64_t pages = count_pages(absent);
@@ -74,8 +73,8 @@ std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::Absent
                : std::uint16_t{0};
 }
 
-/// The public interface doesn't list this form; software knows it as follows. Lengths count pages
-/// of 4 KiB from the page of the address on.
+/// Memory page fault EQE, which mlx5_ifc.h doesn't have; the layout is from drivers. Lengths are in
+/// pages of 4 KiB from the page of the address on.
 void fill_memory_form(hca::EventData& data, const memory::AbsentMemory& absent,
                       std::uint16_t suggested, std::uint32_t token) {
     constexpr std::byte last_of_fault{0x80};
@@ -134,17 +133,17 @@ std::optional<std::uint32_t> PageFaults::raise(const QueuePair& queue_pair,
         waiting.absent = queues_.memory().absent_memory();
     hca.log()->debug("queue pair {:#x}: page fault {:#x} ({} bytes done)", queue_pair.number(),
                      token, fault.committed);
-    const bool told = waiting.absent.empty() ? post(queue_pair, fault, token)
-                                             : post_memory(waiting.absent.front(), token);
-    if (!told)
+    const bool posted = waiting.absent.empty() ? post(queue_pair, fault, token)
+                                               : post_memory(waiting.absent.front(), token);
+    if (!posted)
         return std::nullopt;
     waiting_.emplace(token, std::move(waiting));
     ++raised_;
     return token;
 }
 
-/// \return false when software has been told all keys, or can't be told
-bool PageFaults::tell_next_key(Waiting& waiting, std::uint32_t token) {
+/// \return false when all mkeys have been reported, or the EQE can't be posted
+bool PageFaults::report_next_key(Waiting& waiting, std::uint32_t token) {
     if (waiting.absent.size() <= 1)
         return false;
     waiting.absent.erase(waiting.absent.begin());
@@ -161,7 +160,7 @@ PageFaults::resume(std::uint64_t token, std::optional<std::uint32_t> work_queue,
     if (work_queue && *work_queue != found->second.work_queue)
         return std::unexpected(ResumeFault::other_queue);
     QueuePair* queue_pair = queues_.hca().objects().of<QueuePair>().find(found->second.queue_pair);
-    if (queue_pair != nullptr && !resolved && tell_next_key(found->second, found->first))
+    if (queue_pair != nullptr && !resolved && report_next_key(found->second, found->first))
         return {};
     waiting_.erase(found);
     if (queue_pair == nullptr)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Page faults: accesses that wait until software has brought in a page.
+/// Page faults: accesses that wait until software has faulted in a page.
 ///
 /// ```
-///   transport ──raise()──► event ──► software: brings pages in, updates the memory key
+///   transport ──raise()──► event ──► software: brings pages in, updates the mkey
 ///       ▲                                  │
 ///       └── Transport::page_fault_resumed() ◄── resume() ◄── PAGE_FAULT_RESUME
 /// ```
 ///
-/// Where faults name the memory, they name the key whose translation lacks the page. Software may
-/// know nothing of that key any more, although a key that covers it (of a region of several parts)
-/// still refers to it, and then answers with an error. So such an error is not final: the fault is
-/// told again, in the terms of the key that refers to the one before, which software knows how to
-/// update. The error is final when it answers the key that the access itself named.
+/// A memory page fault names the mkey whose translation lacks the page. If that is the child mkey
+/// of an implicit ODP MR, software may have destroyed it already while the parent still refers to
+/// it, and resumes with an error. Such an error is not final: the fault is raised again for the
+/// mkey that refers to the previous one, which software can update. An error for the mkey of the
+/// access itself is final.
 #pragma once
 
 #include "hca/events.hpp"
@@ -29,34 +29,34 @@ namespace cxemu::queues {
 class QueuePair;
 class WorkQueues;
 
-/// Where a queue pair met a page that isn't present.
+/// Kind of access that has faulted.
 enum class FaultPlace : std::uint8_t {
-    send_or_write,  ///< the data of a send or RDMA write
-    read_or_atomic, ///< the memory for the answer to an RDMA read or atomic
-    receive,        ///< the memory of a receive request
-    remote_write,   ///< what the peer writes, or changes by an atomic
-    remote_read,    ///< what the peer reads
+    send_or_write,  ///< gather of a send or RDMA write
+    read_or_atomic, ///< scatter of an RDMA read or atomic response
+    receive,        ///< scatter of a receive WQE
+    remote_write,   ///< RDMA write or atomic by the peer
+    remote_read,    ///< RDMA read by the peer
 };
 
-/// Faults in the memory of a work request name the request, those in memory that the peer has
-/// named name the range. A device that pages by memory says what memory::MemoryKeys found missing.
+/// WQE page faults name the WQE, RDMA page faults name the range of the peer's operation. Memory
+/// page faults name what memory::MemoryKeys found absent.
 struct PageFault {
     FaultPlace place = FaultPlace::send_or_write;
     std::uint32_t committed = 0; ///< bytes of the message that are done
     std::uint32_t packet = 0;    ///< bytes of the packet that can't be completed
 
-    std::uint16_t index = 0;                       ///< of the work request, in its queue
-    std::optional<std::uint32_t> shared_receive{}; ///< number of the queue that the request is from
+    std::uint16_t index = 0;                       ///< of the WQE, in its queue
+    std::optional<std::uint32_t> shared_receive{}; ///< number of the SRQ of the WQE
 
-    std::uint32_t key = 0;     ///< that the peer named
+    std::uint32_t key = 0;     ///< R_Key
     std::uint64_t address = 0; ///< where the peer's operation begins
     std::uint32_t length = 0;  ///< bytes of the peer's operation
 };
 
 /// Why a fault can't be resumed.
 enum class ResumeFault : std::uint8_t {
-    unknown_token, ///< no fault has it, or its queue pair is gone
-    other_queue,   ///< the fault is one of another work queue
+    unknown_token, ///< no fault has it, or its QP has been destroyed
+    other_queue,   ///< the fault is of another work queue
 };
 
 class PageFaults {
@@ -66,19 +66,19 @@ public:
 
     explicit PageFaults(WorkQueues& queues) : queues_(queues) {}
 
-    /// Tells software. Transport::page_fault_resumed() is called when it has answered.
-    /// \pre if the device pages by memory: the last access of the memory keys met the fault
-    /// \return the token of the fault; nothing when there is nobody to tell, so the access fails
+    /// Posts a page fault EQE. Transport::page_fault_resumed() is called after PAGE_FAULT_RESUME.
+    /// \pre with memory page faults: the last access through the mkeys has faulted
+    /// \return the token of the fault; empty when no EQ has subscribed, so the access fails
     std::optional<std::uint32_t> raise(const QueuePair& queue_pair, const PageFault& fault);
 
-    /// Software has done what it could. The transport hears of it unless software is told again.
-    /// \param work_queue number of the queue that software believes to wait, if it says
+    /// PAGE_FAULT_RESUME. The transport is notified unless the fault is raised again.
+    /// \param work_queue number of the work queue in the input, if any
     /// \param resolved the access may be tried again; otherwise it fails
     std::expected<void, ResumeFault> resume(std::uint64_t token,
                                             std::optional<std::uint32_t> work_queue, bool resolved);
 
-    /// The queue pair is going. A queue pair that was reset keeps its faults: software answers them
-    /// in any case.
+    /// The QP is being destroyed. A QP that was reset keeps its faults: software resumes them in
+    /// any case.
     void forget(const QueuePair& queue_pair);
     void clear() { waiting_.clear(); }
 
@@ -87,16 +87,16 @@ public:
 private:
     struct Waiting {
         std::uint32_t queue_pair = 0;
-        std::uint32_t work_queue = 0; ///< as the event named it
-        /// What is missing, in the terms of the key that software was told, then of those further
-        /// out. Empty where faults name requests.
+        std::uint32_t work_queue = 0; ///< number in the EQE
+        /// Absent memory of the reported mkey, then of the mkeys that refer to it. Empty for WQE
+        /// and RDMA page faults.
         std::vector<memory::AbsentMemory> absent;
     };
 
     std::uint32_t next_token();
     bool post(const QueuePair& queue_pair, const PageFault& fault, std::uint32_t token);
     bool post_memory(const memory::AbsentMemory& absent, std::uint32_t token);
-    bool tell_next_key(Waiting& waiting, std::uint32_t token);
+    bool report_next_key(Waiting& waiting, std::uint32_t token);
 
     WorkQueues& queues_;
     std::map<std::uint32_t, Waiting> waiting_; ///< by token

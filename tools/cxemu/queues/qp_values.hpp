@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Named values of queue pair contexts.
+/// Named values of the QPC.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -23,7 +23,7 @@ enum class QueuePairState : std::uint8_t {
     send_queue_draining = hwtab::value<hwtab::qp_state, "sq_draining">,
 };
 
-/// "rts", as the hardware tables call it
+/// "rts": name in the hardware tables
 inline std::string_view name_of(QueuePairState state) {
     return hwtab::name_of(hwtab::qp_state, static_cast<std::uint8_t>(state));
 }
@@ -44,22 +44,22 @@ inline std::string_view name_of(ServiceType service) {
     return hwtab::name_of(hwtab::qp_service_type, static_cast<std::uint8_t>(service));
 }
 
-/// The special queue pairs 0 and 1.
+/// The special QP0 and QP1.
 constexpr bool is_management(ServiceType service) {
     return service == ServiceType::subnet_management || service == ServiceType::general_services;
 }
 
-/// UD, and the special queue pairs 0 and 1.
+/// UD, and the special QP0 and QP1.
 constexpr bool is_datagram(ServiceType service) {
     return service == ServiceType::unreliable_datagram || is_management(service);
 }
 
-/// Both kinds of dynamically connected transport: whoever sends, and whoever receives.
+/// DCI and DCT.
 constexpr bool is_dynamic(ServiceType service) {
     return service == ServiceType::dci || service == ServiceType::dct;
 }
 
-/// Where receive work requests come from.
+/// Source of receive WQEs.
 enum class ReceiveSource : std::uint8_t {
     own_queue = hwtab::value<hwtab::qp_rq_type, "non_zero_rq">,
     shared_queue = hwtab::value<hwtab::qp_rq_type, "srq_rq">,

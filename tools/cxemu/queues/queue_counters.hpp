@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Sets of counters that queue pairs share by naming the set in their context.
+/// Q counter sets, which QPs share by counter_set_id.
 #pragma once
 
 #include "hca/object_table.hpp"
@@ -9,7 +9,7 @@
 
 namespace cxemu::queues {
 
-/// Named as in QUERY_Q_COUNTER.
+/// Names are those of QUERY_Q_COUNTER.
 struct QueueCounts {
     std::uint32_t rx_write_requests = 0;
     std::uint32_t rx_read_requests = 0;
@@ -44,9 +44,9 @@ struct QueueCounts {
     std::uint32_t req_cqe_flush_error = 0;
 };
 
-/// The set that the context of a queue pair names by counter_set_id; 0 is no set. A set may end
-/// while queue pairs name it, for Linux releases the set of a queue pair before the queue pair:
-/// they count on where nobody reads, also when the number belongs to a new set.
+/// The set with the counter_set_id of a QP; 0 is no set. A set may be deallocated while QPs use it,
+/// because Linux releases the set of a QP before the QP. These QPs keep the old counters alive,
+/// which no command reads any more, even if the number is reused.
 class QueueCounterSet final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::queue_counter_set;

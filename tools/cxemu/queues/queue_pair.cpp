@@ -18,23 +18,23 @@ namespace cxemu::queues {
 
 namespace {
 
-constexpr std::uint32_t log_octword = 4;
+constexpr std::uint32_t log_ds_size = 4;
 constexpr std::uint64_t send_counter_offset =
     hwtab::locate(hwtab::qp_doorbell_record, "send_counter").offset / hwtab::bits_per_word *
     sizeof(std::uint32_t);
-constexpr std::size_t small_data = 32; ///< bytes of data in an entry itself
-constexpr std::size_t large_data = 64; ///< bytes of data in the first half of a large entry
+constexpr std::size_t small_data = 32; ///< bytes of inline data in a 64-byte CQE
+constexpr std::size_t large_data = 64; ///< bytes of inline data in the first half of a 128-byte CQE
 
 ReceiveRing receive_ring(hwtab::ConstView<hwtab::qpc> context, const memory::HostBuffer& buffer) {
     if (context.get<"rq_type">() != static_cast<std::uint8_t>(ReceiveSource::own_queue))
         return {};
     return {.buffer = &buffer,
-            .log_stride = static_cast<std::uint32_t>(context.get<"log_rq_stride">()) + log_octword,
+            .log_stride = static_cast<std::uint32_t>(context.get<"log_rq_stride">()) + log_ds_size,
             .entries = 1U << context.get<"log_rq_size">(),
             .prefix = context.get<"wq_signature">() != 0 ? hwtab::rwqe_sig.size : 0};
 }
 
-/// The send queue follows the receive queue, at the next multiple of its blocks.
+/// The SQ follows the RQ, aligned to a WQEBB.
 std::uint64_t send_start(const ReceiveRing& ring) {
     const std::uint64_t size = std::uint64_t{ring.entries} << ring.log_stride;
     return (size + SendQueue::block_size - 1) / SendQueue::block_size * SendQueue::block_size;
@@ -60,7 +60,7 @@ CompletionError error_of(DecodeError error) {
                : CompletionError::local_operation;
 }
 
-/// Puts data into the completion, where there is room for it.
+/// Scatters data to the CQE, if it fits.
 void attach_data(Completion& completion, std::span<const std::byte> data) {
     if (data.empty())
         return;
@@ -70,7 +70,7 @@ void attach_data(Completion& completion, std::span<const std::byte> data) {
     std::ranges::copy(data, small ? completion.entry.begin() : completion.first_half.begin());
 }
 
-/// The header of a message whose tag has been matched takes the place of what its packet says.
+/// For a matched tag the CQE has the tag matching header instead of the fields of the packet.
 void attach_tag(Completion& completion, const TagResult& tag) {
     const auto fields = completion.fields();
     fields.set<"app">(hwtab::value<hwtab::cqe_app, "tag_matching">);
@@ -120,7 +120,7 @@ memory::Accessor QueuePair::accessor() const {
     return {.protection_domain = static_cast<std::uint32_t>(context().get<"pd">()),
             .queue_pair = number(),
             .any_domain = service() == ServiceType::reg_umr,
-            .reserved_key = context().get<"rlky">() != 0};
+            .resd_lkey = context().get<"rlky">() != 0};
 }
 
 std::optional<memory::Accessor> QueuePair::accessor(std::uint32_t xrc_srq) const {
@@ -155,8 +155,7 @@ bool QueuePair::can_receive() const {
 
 // --- Completions ---------------------------------------------------------------------------------
 
-/// Which object the completion belongs to, for software that doesn't look at its number: the index
-/// that software has given it, or the number of the shared receive queue.
+/// Sets the user index of the QP or SRQ, or the SRQ number.
 void QueuePair::set_number(Completion& completion, const SharedReceiveQueue* shared) const {
     auto index = static_cast<std::uint32_t>(context().get<"user_index">());
     if (shared != nullptr && shared->completions() != nullptr)
@@ -206,7 +205,7 @@ Completion QueuePair::receive_error(const RecvWqe& request, CompletionError erro
     return completion;
 }
 
-/// A completion that can't be reported is a failure that only an event can tell.
+/// A CQE that can't be written is reported by a QP error event.
 void QueuePair::report(CompletionQueue* queue, const Completion& completion) {
     if (queue == nullptr || queue->post(completion))
         return;
@@ -320,7 +319,7 @@ void QueuePair::finish_send(std::uint16_t index, std::optional<Completion> compl
         report(send_completions(), ready);
 }
 
-bool QueuePair::tells_of_error(CompletionMode mode) {
+bool QueuePair::reports_error(CompletionMode mode) {
     const bool is_first = !std::exchange(send_has_failed_, true);
     return is_first || mode != CompletionMode::only_first_error;
 }
@@ -328,7 +327,7 @@ bool QueuePair::tells_of_error(CompletionMode mode) {
 void QueuePair::finish_with_error(const SendWqe& request, CompletionError error,
                                   std::uint8_t vendor) {
     std::optional<Completion> completion;
-    if (tells_of_error(request.completion))
+    if (reports_error(request.completion))
         completion =
             send_error(request.index, static_cast<std::uint8_t>(request.opcode), error, vendor);
     finish_send(request.index, std::move(completion));
@@ -357,7 +356,7 @@ void QueuePair::flush_send(const SendWqe& request) {
     finish_draining();
 }
 
-/// A send has failed: the others are flushed.
+/// A send WQE has failed: flushes all others.
 void QueuePair::stop_sends() {
     if (!can_receive())
         return;
@@ -392,8 +391,7 @@ memory::AccessResult<void> QueuePair::gather(const SendWqe& request, std::uint64
     return {};
 }
 
-memory::AccessResult<void> QueuePair::scatter_response(const SendWqe& request,
-                                                       std::uint64_t offset,
+memory::AccessResult<void> QueuePair::scatter_response(const SendWqe& request, std::uint64_t offset,
                                                        std::span<const std::byte> data) {
     std::vector<memory::DataSegment> list;
     for (const DataPiece& piece : request.data)
@@ -401,8 +399,7 @@ memory::AccessResult<void> QueuePair::scatter_response(const SendWqe& request,
     return queues_.memory().scatter(accessor(), list, offset, data);
 }
 
-bool QueuePair::response_fits_in_completion(const SendWqe& request,
-                                            std::uint64_t length) const {
+bool QueuePair::response_fits_scatter_to_cqe(const SendWqe& request, std::uint64_t length) const {
     const auto mode = context().get<"cs_req">();
     if (!request.signaled() || length == 0 || mode == hwtab::value<hwtab::qp_cs_req, "disable">)
         return false;
@@ -439,7 +436,7 @@ bool QueuePair::fetches_rendezvous() const {
            shared_receive() != nullptr && shared_receive()->fetches_rendezvous();
 }
 
-/// An operation on the list of tags of the queue that this queue pair receives from.
+/// A tag list operation on the XRQ of this QP.
 std::expected<void, CompletionError> QueuePair::change_tags(const SendWqe& request) {
     SharedReceiveQueue* queue = tag_matching_queue();
     auto operation = decode_tag_operation(request);
@@ -528,9 +525,8 @@ Completion signature_completion(const memory::SignatureError& error, std::uint32
 
 } // namespace
 
-/// Called in the middle of a transfer, which must find the queue pair in the state that it had. So
-/// the send queue drains later, and a queue that takes no completion is left to the one that
-/// follows.
+/// Called during a transfer, which must not see a changed QP state. So the SQ is drained later, and
+/// a failure to write the CQE is left to the next CQE.
 void QueuePair::report_signature_error(const memory::SignatureError& error) {
     const bool responds = error.accessor.responds || memory::is_remote(error.right);
     CompletionQueue* queue = responds ? receive_completions() : send_completions();
@@ -540,8 +536,8 @@ void QueuePair::report_signature_error(const memory::SignatureError& error) {
         must_drain_ = true;
 }
 
-/// All that is under way was started before the signature was looked at, so it comes to its end;
-/// nothing behind it starts.
+/// Outstanding WQEs were started before the signature was checked, so they complete; no further WQE
+/// is started.
 void QueuePair::drain_after_signature_error() {
     if (std::exchange(must_drain_, false))
         drain_sends();
@@ -583,7 +579,7 @@ memory::AccessResult<void> QueuePair::scatter(const RecvWqe& request, std::uint6
     who.responds = true;
     if (request.shared != nullptr) {
         who.protection_domain = request.shared->protection_domain();
-        who.reserved_key = false;
+        who.resd_lkey = false;
     }
     return queues_.memory().scatter(who, request.segments, offset, data);
 }
@@ -636,8 +632,7 @@ void QueuePair::report_failed_receive(const RecvWqe& request, CompletionError er
     report(completions_of(request.shared), receive_error(request, error, vendor));
 }
 
-void QueuePair::fail_receive(const RecvWqe& request, CompletionError error,
-                             std::uint8_t vendor) {
+void QueuePair::fail_receive(const RecvWqe& request, CompletionError error, std::uint8_t vendor) {
     report_failed_receive(request, error, vendor);
     enter_error();
 }
@@ -655,7 +650,7 @@ void QueuePair::enter_error() {
         stop(QueuePairState::error);
 }
 
-/// To ERR or SQER. The transport forgets what is under way before that is flushed.
+/// To ERR or SQER. The transport drops outstanding WQEs before they are flushed.
 void QueuePair::stop(QueuePairState to) {
     const QueuePairState from = state();
     set_state(to);
@@ -676,7 +671,7 @@ void QueuePair::flush_sends() {
         return;
     for (const SendQueue::Flushed& entry : send_queue_.flush(queues_.hca().dma())) {
         ++queues_.counters().sends_flushed;
-        if (tells_of_error(entry.mode))
+        if (reports_error(entry.mode))
             report(send_completions(),
                    send_error(entry.index, entry.opcode, CompletionError::flushed, 0));
     }
@@ -760,7 +755,7 @@ void QueuePair::publish_completions() {
 }
 
 void QueuePair::post_event(hca::EventType type) {
-    publish_completions(); // whoever hears of the event may look for them
+    publish_completions(); // software may poll for them after the event
     hca::EventData data{};
     hwtab::View<hwtab::qp_events>{data}.set<"qpn_rqn_sqn">(number());
     queues_.hca().post_event(type, 0, data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A queue pair: context, state, send and receive queue.
+/// A QP: context, state, send and receive queue.
 #pragma once
 
 #include "hca/events.hpp"
@@ -34,15 +34,15 @@ namespace cxemu::queues {
 class WorkQueues;
 struct TagOperation;
 
-/// Groups that share out bandwidth among queue pairs; empty: none.
+/// Scheduling groups of requester and responder; empty: none.
 struct SchedulingGroups {
     hca::Reference<hca::SchedulingElement> requester;
     hca::Reference<hca::SchedulingElement> responder;
 };
 
-/// What a queue pair refers to. Unused references are empty.
+/// Objects that a QP refers to. Unused references are empty.
 struct QueuePairResources {
-    memory::HostBuffer buffer;         ///< receive queue, then send queue
+    memory::HostBuffer buffer;         ///< RQ, then SQ
     std::uint64_t doorbell_record = 0; ///< bus address
     hca::Reference<hca::ProtectionDomain> domain;
     hca::Reference<hca::Uar> uar;
@@ -56,7 +56,8 @@ struct QueuePairResources {
     SchedulingGroups groups{};
 };
 
-/// Bytes of the buffer that a context (layout qpc) describes.
+/// Size of the WQ buffer in bytes.
+/// \param context of the layout qpc
 std::uint64_t queue_buffer_size(hwtab::ConstView<hwtab::qpc> context);
 
 class QueuePair final : public hca::Object {
@@ -70,19 +71,19 @@ public:
     [[nodiscard]] ServiceType service() const;
     [[nodiscard]] QueuePairState state() const;
     [[nodiscard]] memory::Accessor accessor() const;
-    /// Who accesses memory for a packet that names an XRC shared receive queue: its protection
-    /// domain counts. Nothing when the queue isn't of the queue pair's XRC domain.
+    /// Accessor for a packet to an XRC SRQ, which has the PD of the SRQ. Empty when the SRQ isn't
+    /// in the XRC domain of the QP.
     [[nodiscard]] std::optional<memory::Accessor> accessor(std::uint32_t xrc_srq) const;
-    /// Counters of its set; a set that nobody reads when it has none.
+    /// Counters of its set; a private set when it has none.
     [[nodiscard]] QueueCounts& counts();
-    /// Sends are executed and packets are received.
+    /// RTS: send WQEs are executed and packets are received.
     [[nodiscard]] bool can_send() const { return state() == QueuePairState::ready_to_send; }
     /// Packets are received: RTR, RTS, SQD, SQER.
     [[nodiscard]] bool can_receive() const;
 
-    /// The context as commands wrote it. Fields of the state of the transport (next_send_psn,
-    /// next_rcv_psn, last_acked_psn, ssn, rmsn, current retry counters) are the transport's to keep
-    /// up to date; queue counters and the state are those of this object.
+    /// The context as commands wrote it. The transport updates the fields of its state
+    /// (next_send_psn, next_rcv_psn, last_acked_psn, ssn, rmsn, current retry counters) in
+    /// refresh(); this object updates queue counters and state.
     [[nodiscard]] hwtab::View<hwtab::qpc> context() { return hwtab::View<hwtab::qpc>{context_}; }
     [[nodiscard]] hwtab::ConstView<hwtab::qpc> context() const {
         return hwtab::ConstView<hwtab::qpc>{context_};
@@ -90,95 +91,90 @@ public:
 
     // --- Sends -----------------------------------------------------------------------------------
 
-    /// The next request to execute. NOP, UMR and SET_PSV are executed here and never handed out,
-    /// entries that can't be decoded fail here. The request is under way from now on: it ends with
-    /// complete_send() or fail_send(), or by a flush.
-    /// \return nothing when nothing is posted, the state isn't RTS, or a fence holds
+    /// The next WQE to execute. NOP, UMR and SET_PSV are executed here and never returned;
+    /// malformed WQEs fail here. The WQE is outstanding until complete_send(), fail_send() or a
+    /// flush.
+    /// \return empty when nothing is posted, the state isn't RTS, or a fence holds
     std::optional<SendWqe> next_send();
 
-    /// Puts a request back that can't be started yet: next_send() yields it again.
-    /// \pre it was the last one that next_send() yielded
+    /// Puts back a WQE that can't be started yet: next_send() returns it again.
+    /// \pre it was the last one that next_send() returned
     void return_send(const SendWqe& request);
 
-    /// The request has succeeded. Its CQE, if it wants one, appears in the order of the requests.
-    /// \param byte_count bytes read by a read or atomic
-    /// \param data goes into the CQE (see response_fits_in_completion)
+    /// The WQE has succeeded. Its CQE, if signaled, is written in WQE order.
+    /// \param byte_count length of a read or atomic response
+    /// \param data response data for the CQE (see response_fits_scatter_to_cqe)
     void complete_send(const SendWqe& request, std::uint32_t byte_count = 0,
                        std::span<const std::byte> data = {});
 
-    /// The request has failed: error CQE; the queue pair goes to ERR (SQER for datagrams and UC),
-    /// everything else is flushed. Requests before this one must have ended. Of a dynamic initiator
-    /// with streams only the stream fails, unless too many have.
+    /// The WQE has failed: error CQE; the QP enters ERR (SQER for datagrams and UC), all other WQEs
+    /// are flushed. WQEs before this one must have completed. On a DCI with streams only the stream
+    /// enters the error state, up to the limit of errored streams.
     void fail_send(const SendWqe& request, CompletionError error, std::uint8_t vendor = 0);
 
-    /// Ends a request without executing it: its stream has failed.
+    /// Flushes a WQE of an errored stream.
     void flush_send(const SendWqe& request);
     [[nodiscard]] ErroredStreams& streams() { return streams_; }
 
-    /// Copies bytes [offset, offset + out.size()) of the message that \p request sends.
+    /// Reads bytes [offset, offset + out.size()) of the message of \p request.
     memory::AccessResult<void> gather(const SendWqe& request, std::uint64_t offset,
                                       std::span<std::byte> out);
-    /// Copies \p data to bytes [offset, ...) of where the response to \p request goes.
+    /// Writes \p data to bytes [offset, ...) of the response buffer of \p request.
     memory::AccessResult<void> scatter_response(const SendWqe& request, std::uint64_t offset,
                                                 std::span<const std::byte> data);
-    /// True when a response of \p length bytes goes into the CQE instead of memory.
-    [[nodiscard]] bool response_fits_in_completion(const SendWqe& request,
-                                                   std::uint64_t length) const;
+    /// True when a response of \p length bytes is scattered to the CQE instead of memory.
+    [[nodiscard]] bool response_fits_scatter_to_cqe(const SendWqe& request,
+                                                    std::uint64_t length) const;
 
-    /// Requests are under way.
-    [[nodiscard]] bool has_sends_under_way() const { return !send_queue_.idle(); }
+    /// WQEs are outstanding.
+    [[nodiscard]] bool has_outstanding_sends() const { return !send_queue_.idle(); }
     [[nodiscard]] const SendQueue& send_queue() const { return send_queue_; }
 
-    /// Starts no further request (state SQ draining), and is drained (SQD, event) as soon as none
-    /// is under way.
+    /// Starts no further WQE (state SQ draining); enters SQD and posts the event when none is
+    /// outstanding.
     void drain_sends();
 
     // --- Receives --------------------------------------------------------------------------------
 
-    /// Takes the next entry of the own or shared queue. A queue that turns out to be corrupt sends
-    /// the queue pair to ERR.
+    /// Takes the next WQE of the RQ or SRQ. A corrupt RQ or SRQ moves the QP to ERR.
     std::expected<RecvWqe, ReceiveFault> take_receive();
 
-    /// Takes the next entry of the XRC shared receive queue that a packet names.
-    /// \return no_queue when it doesn't exist or isn't of the queue pair's XRC domain
+    /// Takes the next WQE of XRC SRQ \p xrc_srq of a packet.
+    /// \return no_queue when it doesn't exist or isn't in the XRC domain of the QP
     std::expected<RecvWqe, ReceiveFault> take_receive(std::uint32_t xrc_srq);
 
-    /// Receive requests that are posted and not taken; nothing for a shared queue, and when it has
-    /// none.
+    /// Number of posted receive WQEs that are not taken; empty with an SRQ or without RQ.
     [[nodiscard]] std::optional<std::uint32_t> receive_credits();
 
-    /// Copies \p data to bytes [offset, ...) of the request's memory.
+    /// Writes \p data to bytes [offset, ...) of the WQE's scatter list.
     /// \pre offset + data.size() <= request.length
     memory::AccessResult<void> scatter(const RecvWqe& request, std::uint64_t offset,
                                        std::span<const std::byte> data);
 
-    /// True when a message of \p length bytes goes into the CQE instead of memory.
-    [[nodiscard]] bool fits_scatter_to_cqe(const RecvWqe& request,
-                                          std::uint64_t length) const;
+    /// True when a message of \p length bytes is scattered to the CQE instead of memory.
+    [[nodiscard]] bool fits_scatter_to_cqe(const RecvWqe& request, std::uint64_t length) const;
 
-    /// Posts the CQE of a message that has arrived completely, or that a tag has been found for.
+    /// Posts the CQE of a message that is complete or whose tag has matched.
     void complete_receive(const RecvWqe& request, const ReceiveCompletion& completion);
 
-    /// The shared receive queue, if it matches tags; otherwise nullptr.
+    /// The SRQ, if it matches tags; otherwise nullptr.
     [[nodiscard]] SharedReceiveQueue* tag_matching_queue() const;
-    /// The device itself fetches the data of a rendezvous that a tag fits.
+    /// Rendezvous offload: the device fetches the data of a matching rendezvous.
     [[nodiscard]] bool fetches_rendezvous() const;
-    /// The data of a message that a tag was found for will not come: posts the CQE that says so.
+    /// The data of a matched message will not arrive: posts a CQE with TagReport::canceled.
     void cancel_tag(const RecvWqe& request, std::uint16_t index);
 
-    /// The message could not be received: error CQE, the queue pair goes to ERR.
-    void fail_receive(const RecvWqe& request, CompletionError error,
-                      std::uint8_t vendor = 0);
+    /// The message could not be received: error CQE, the QP enters ERR.
+    void fail_receive(const RecvWqe& request, CompletionError error, std::uint8_t vendor = 0);
 
-    /// The same, but the queue pair goes on: a target has lost one of its connections.
+    /// The same, but the QP continues: a DCT has lost one of its connections.
     void report_failed_receive(const RecvWqe& request, CompletionError error,
                                std::uint8_t vendor = 0);
 
-    /// The queue pair is in ERR, or a target has lost a connection, and a request that was taken is
-    /// not used any more.
+    /// Flushes a taken receive WQE: the QP is in ERR, or a DCT has lost a connection.
     void flush_receive(const RecvWqe& request);
 
-    /// A packet presented a wrong access key to this target.
+    /// A packet to this DCT had a wrong access key.
     void count_key_violation();
     [[nodiscard]] KeyViolations& key_violations() { return key_violations_; }
 
@@ -196,63 +192,61 @@ public:
 
     // --- State -----------------------------------------------------------------------------------
 
-    /// To ERR, if it isn't there, and flushes all work requests.
+    /// Enters ERR, if not there, and flushes all WQEs.
     void enter_error();
 
-    /// A signature was wrong while the queue pair accessed memory: CQE; and if it is one of the
-    /// sends, and the queue pair was made so, the send queue stops behind it (SQD).
+    /// A signature error during an access by the QP: posts a CQE. If a send WQE caused it and the
+    /// QP was created with drain_sigerr, the SQ is drained (SQD).
     void report_signature_error(const memory::SignatureError& error);
 
-    /// Writes completions that are held back to be compressed: software may look for them now.
+    /// Writes CQEs that were delayed for compression, before software polls for them.
     void publish_completions();
 
-    /// An event about this queue pair: communication established, access error, ...
+    /// Posts an event of this QP: communication established, access error, ...
     void post_event(hca::EventType type);
-    /// An event about this target: drained, key violation.
+    /// Posts an event of this DCT: drained, key violation.
     void post_target_event(hca::EventType type);
 
-    /// An access has met a page that isn't present: tells software. See PageFaults::raise().
+    /// An access has met an absent page: see PageFaults::raise().
     std::optional<std::uint32_t> raise_page_fault(const PageFault& fault);
 
     // --- For commands and doorbells --------------------------------------------------------------
 
-    /// A transition by command; the context has been taken over already.
+    /// Transition by command; take_context() has been called already.
     void change_state(QueuePairState to);
     /// Replaces the context, except for its state. \pre context has the layout qpc
     void take_context(std::span<const std::byte> context);
     /// Fields of the context have changed, the state hasn't.
     void apply_context();
-    /// Another completion queue or shared receive queue (RTS2RTS).
+    /// New receive CQ or SRQ (RTS2RTS).
     void replace_receive_completions(hca::Reference<CompletionQueue> completions);
     void replace_shared_receive(hca::Reference<SharedReceiveQueue> queue);
-    /// Counts in this set from now on; empty: nowhere.
+    /// Uses this counter set from now on; empty: none.
     void replace_counters(std::shared_ptr<QueueCounterSet> counters);
 
-    /// Belongs to these groups until it is reset.
+    /// Joins these scheduling groups until reset.
     void replace_groups(SchedulingGroups groups) { resources_.groups = std::move(groups); }
 
-    /// Looks into the doorbell record for new sends.
+    /// Reads the send counter of the doorbell record.
     void poll_send_doorbell();
 
-    /// Whether the doorbell record says what is posted to the send queue; otherwise doorbells do.
+    /// Whether posted WQEs are announced in the doorbell record; otherwise only by doorbells.
     [[nodiscard]] bool has_send_record() const {
         return context().get<"send_dbr_mode">() ==
                hwtab::value<hwtab::qp_send_dbr_mode, "dbr_valid">;
     }
-    /// Everything up to block \p counter is posted. The queue pair fails where the ring has no room
-    /// for that.
+    /// All WQEBBs before \p counter are posted. Moves the QP to ERR if that exceeds the ring.
     void post_sends(std::uint16_t counter);
-    /// Takes the entry at \p index of the send queue from the doorbell register that it came to,
-    /// as SendQueue::push().
+    /// Takes the WQE at \p index from a BlueFlame write, as SendQueue::push().
     bool push_send(std::uint16_t index, std::span<const std::byte> request) {
         return send_queue_.push(index, request);
     }
-    /// In ERR: flushes what has been posted since.
+    /// In ERR: flushes WQEs posted since.
     void flush_posted();
 
     [[nodiscard]] const hca::Uar* uar() const { return resources_.uar.get(); }
     [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
-    /// Writes state and counters of this moment into the context, for QUERY_QP.
+    /// Writes current state and counters to the context, for QUERY_QP.
     void refresh();
 
 private:
@@ -265,14 +259,14 @@ private:
     void report_tag_operation(SharedReceiveQueue& queue, const TagOperation& operation,
                               std::uint16_t index, bool success);
     void finish_send(std::uint16_t index, std::optional<Completion> completion);
-    bool tells_of_error(CompletionMode mode);
+    bool reports_error(CompletionMode mode);
     void finish_with_error(const SendWqe& request, CompletionError error, std::uint8_t vendor);
     void report_failed_send(const SendWqe& request, CompletionError error, std::uint8_t vendor);
     void stop_sends();
     void report(CompletionQueue* queue, const Completion& completion);
     [[nodiscard]] CompletionQueue* completions_of(const SharedReceiveQueue* shared) const;
     [[nodiscard]] Completion send_completion(std::uint16_t index, std::uint8_t opcode) const;
-    /// These two count what they say.
+    /// Both also increment the error counters.
     [[nodiscard]] Completion send_error(std::uint16_t index, std::uint8_t opcode,
                                         CompletionError error, std::uint8_t vendor);
     [[nodiscard]] Completion receive_error(const RecvWqe& request, CompletionError error,
@@ -292,11 +286,11 @@ private:
     SendQueue send_queue_;
     ReceiveQueue receive_queue_;
     QueueCounts uncounted_;
-    bool held_back_ = false;       ///< the next send waits for one that is under way
-    bool send_has_failed_ = false; ///< since the send queue began to work
-    bool must_drain_ = false;      ///< a signature was wrong
-    ErroredStreams streams_;        ///< of a dynamic initiator
-    KeyViolations key_violations_; ///< of a dynamic target
+    bool held_back_ = false;       ///< the next WQE waits for an outstanding one
+    bool send_has_failed_ = false; ///< since the SQ left reset or SQER
+    bool must_drain_ = false;      ///< after a signature error
+    ErroredStreams streams_;       ///< of a DCI
+    KeyViolations key_violations_; ///< of a DCT
 };
 
 } // namespace cxemu::queues

@@ -17,7 +17,7 @@ std::string_view describe(ReceiveFault fault) {
     case ReceiveFault::unreachable:
         return "host memory refused to be read";
     case ReceiveFault::corrupt:
-        return "the chain or the counter makes no sense";
+        return "invalid chain or counter";
     }
     return "unknown fault";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The own receive queue of a queue pair: a ring whose entries are taken in order.
+/// The RQ of a QP: a ring whose WQEs are taken in order.
 #pragma once
 
 #include "memory/host_buffer.hpp"
@@ -15,20 +15,20 @@
 
 namespace cxemu::queues {
 
-/// The data pointers of a receive entry up to the one that ends the list.
+/// The data segments of a receive WQE before the one that terminates the list.
 /// \param entry without a leading segment
 std::vector<memory::DataSegment> decode_scatter_list(std::span<const std::byte> entry);
 
 /// Sum of the lengths, in bytes.
 std::uint64_t total_length(std::span<const memory::DataSegment> list);
 
-/// Where a receive ring lies.
+/// Geometry of a receive ring.
 struct ReceiveRing {
     const memory::HostBuffer* buffer = nullptr;
-    std::uint64_t start = 0;      ///< of the ring in the buffer, bytes
+    std::uint64_t start = 0;      ///< offset in the buffer, bytes
     std::uint32_t log_stride = 4; ///< bytes from one entry to the next, log2
-    std::uint32_t entries = 0;    ///< power of two; 0: there is none
-    std::uint32_t prefix = 0;     ///< bytes of each entry before its data pointers
+    std::uint32_t entries = 0;    ///< power of two; 0: no RQ
+    std::uint32_t prefix = 0;     ///< bytes of each WQE before its data segments
 
     /// \pre slot < entries
     vfio_user::DmaResult<std::vector<std::byte>> read(vfio_user::DmaSpace& dma,
@@ -38,24 +38,24 @@ struct ReceiveRing {
 class ReceiveQueue {
 public:
     ReceiveQueue() = default;
-    /// \param doorbell_record bus address of the counter of posted entries
+    /// \param doorbell_record bus address of the receive counter
     ReceiveQueue(const ReceiveRing& ring, std::uint64_t doorbell_record)
         : ring_(ring), doorbell_record_(doorbell_record) {}
 
     [[nodiscard]] bool exists() const { return ring_.entries != 0; }
     [[nodiscard]] std::uint32_t entries() const { return ring_.entries; }
-    /// Entries taken so far.
+    /// WQEs taken so far.
     [[nodiscard]] std::uint16_t taken() const { return taken_; }
-    /// Entries posted so far, as of the last look into the doorbell record.
+    /// WQEs posted so far, as of the last read of the doorbell record.
     [[nodiscard]] std::uint16_t posted() const { return posted_; }
 
-    /// Takes the next entry, after a look into the doorbell record.
+    /// Takes the next WQE; reads the doorbell record.
     std::expected<RecvWqe, ReceiveFault> take(vfio_user::DmaSpace& dma);
 
-    /// Takes the next entry without reading it. \return its slot
+    /// Takes the next WQE without reading it. \return its slot
     std::expected<std::uint16_t, ReceiveFault> skip(vfio_user::DmaSpace& dma);
 
-    /// Entries that are posted and not taken, after a look into the doorbell record.
+    /// Number of posted WQEs that are not taken; reads the doorbell record.
     std::uint16_t available(vfio_user::DmaSpace& dma);
 
     void reset() { taken_ = posted_ = 0; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Receive queue entries, decoded, and what their completions say.
+/// Decoded receive WQEs and the contents of their CQEs.
 #pragma once
 
 #include "memory/access.hpp"
@@ -18,47 +18,46 @@ namespace cxemu::queues {
 class SharedReceiveQueue;
 
 struct RecvWqe {
-    std::uint16_t index = 0; ///< slot in the queue, as the completion reports it
+    std::uint16_t index = 0; ///< slot in the queue: wqe_counter of the CQE
     std::vector<memory::DataSegment> segments;
-    std::uint64_t length = 0; ///< of all segments, in bytes
-    /// Queue that the entry was taken from; nullptr: the queue pair's own. Valid as long as the
-    /// queue pair holds its reference, or the caller one.
+    std::uint64_t length = 0; ///< of the scatter list, in bytes
+    /// SRQ of the WQE; nullptr: the RQ. Valid as long as the QP or the caller holds a reference.
     SharedReceiveQueue* shared = nullptr;
 };
 
 enum class ReceiveFault : std::uint8_t {
-    empty,       ///< nothing is posted: the receiver isn't ready
-    no_queue,    ///< the queue pair receives nothing
+    empty,       ///< nothing is posted: RNR
+    no_queue,    ///< the QP has no RQ
     stopped,     ///< the queue is in error
-    unreachable, ///< host memory refused to be read; the queue is in error now
-    corrupt,     ///< the chain or the counter makes no sense; the queue is in error now
+    unreachable, ///< host memory can't be read; the queue is in error now
+    corrupt,     ///< invalid chain or counter; the queue is in error now
 };
 
 /// "nothing is posted"
 std::string_view describe(ReceiveFault fault);
 
-/// What tag matching adds to the completion of a message.
+/// Tag matching fields of a CQE.
 struct TagResult {
     TagReport report = TagReport::no_tag;
-    std::uint16_t index = 0;             ///< of the entry in the list of tags
-    std::span<const std::byte> header{}; ///< of the message, if a tag has just been matched
+    std::uint16_t index = 0;             ///< of the tag list entry
+    std::span<const std::byte> header{}; ///< tag matching header, if this CQE reports the match
 };
 
-/// What a completion reports about a received message.
+/// Fields of the CQE of a received message.
 struct ReceiveCompletion {
     CompletionOpcode opcode = CompletionOpcode::send;
-    std::uint32_t byte_count = 0; ///< with the 40 bytes of a GRH that are in the buffer
-    std::uint32_t immediate = 0;  ///< or the R_Key that was invalidated
+    std::uint32_t byte_count = 0; ///< includes the 40 bytes of a GRH in the buffer
+    std::uint32_t immediate = 0;  ///< or the invalidated R_Key
     bool solicited = false;
     std::uint32_t source_qp = 0;
     std::uint16_t source_lid = 0;
-    std::uint8_t path_bits = 0; ///< of the LID at which the packet arrived
-    bool multicast = false;     ///< the packet was addressed to a multicast LID
+    std::uint8_t path_bits = 0; ///< of the DLID of the packet
+    bool multicast = false;     ///< the DLID is a multicast LID
     std::uint8_t service_level = 0;
-    std::optional<std::uint16_t> partition_key{}; ///< reported on queue pair 1, without immediate
+    std::optional<std::uint16_t> partition_key{}; ///< reported on QP1, without immediate
     GrhLocation grh = GrhLocation::none;
     std::optional<TagResult> tag{}; ///< with tag matching
-    /// Data that goes into the completion; see QueuePair::fits_in_completion().
+    /// Data to be scattered to the CQE; see QueuePair::fits_scatter_to_cqe().
     std::span<const std::byte> data{};
 };
 

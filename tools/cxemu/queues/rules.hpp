@@ -18,8 +18,8 @@ inline constexpr check::Rule event_queue_overrun{
 
 inline constexpr check::Rule event_queue_named_falsely{
     "event_queue_named_falsely",
-    "A fault plan has told software a wrong number of an event queue, whose doorbells went astray: "
-    "it overran, or another queue got them."};
+    "A fault plan has forged the number of an event queue, so its doorbells named another one: "
+    "an event queue overran, or the other one received them."};
 
 inline constexpr check::Rule completion_queue_doorbell_unknown{
     "completion_queue_doorbell_unknown",
@@ -38,10 +38,9 @@ inline constexpr check::Rule send_doorbell_unknown{
 inline constexpr check::Rule send_doorbell_in_wrong_state{
     "send_doorbell_in_wrong_state", "A send doorbell was rung for a queue pair before RTS."};
 inline constexpr check::Rule send_doorbell_beyond_ring{
-    "send_doorbell_beyond_ring", "More send blocks were posted than the send queue has room for."};
+    "send_doorbell_beyond_ring", "More WQEBBs were posted than the send queue has."};
 inline constexpr check::Rule receive_doorbell_beyond_ring{
-    "receive_doorbell_beyond_ring",
-    "More receive entries were posted than the receive queue has room for."};
+    "receive_doorbell_beyond_ring", "More receive WQEs were posted than the receive queue has."};
 inline constexpr check::Rule send_entry_malformed{"send_entry_malformed",
                                                   "A send queue entry can't be decoded."};
 inline constexpr check::Rule send_entry_misnumbered{

@@ -26,7 +26,7 @@ bool SendQueue::post(std::uint16_t counter) {
     return true;
 }
 
-/// The ring ends in the middle of an entry sometimes, which goes on at its start.
+/// A WQE may wrap around at the end of the ring.
 vfio_user::DmaResult<void> SendQueue::read(vfio_user::DmaSpace& dma, std::uint16_t index,
                                            std::span<std::byte> out) const {
     const std::uint64_t size = std::uint64_t{blocks_} * block_size;
@@ -44,10 +44,10 @@ vfio_user::DmaResult<void> SendQueue::read(vfio_user::DmaSpace& dma, std::uint16
 bool SendQueue::push(std::uint16_t index, std::span<const std::byte> bytes) {
     const CtrlSegment head = decode_head(bytes);
     const auto unknown = static_cast<std::uint16_t>(posted_ - index);
-    if (head.index != index || head.octwords == 0 || head.octwords * octword > bytes.size() ||
+    if (head.index != index || head.ds == 0 || head.ds * ds_size > bytes.size() ||
         head.blocks() > unknown || unknown > waiting())
         return false;
-    const auto entry = bytes.first(head.octwords * octword);
+    const auto entry = bytes.first(head.ds * ds_size);
     pushed_[index].assign(entry.begin(), entry.end());
     return true;
 }
@@ -64,24 +64,24 @@ std::expected<std::vector<std::byte>, DecodeError> SendQueue::fetch(vfio_user::D
     if (!read(dma, next_, bytes))
         return std::unexpected(DecodeError::unreachable);
     const CtrlSegment head = decode_head(bytes);
-    if (head.octwords == 0)
+    if (head.ds == 0)
         return std::unexpected(DecodeError::empty);
-    if (head.blocks() > waiting() || head.octwords * octword > max_size)
+    if (head.blocks() > waiting() || head.ds * ds_size > max_size)
         return std::unexpected(DecodeError::too_long);
-    bytes.resize(head.octwords * octword);
+    bytes.resize(head.ds * ds_size);
     if (!read(dma, next_, bytes))
         return std::unexpected(DecodeError::unreachable);
-    // Software may write to the ring at any time: the length that was checked is the one that
-    // counts.
-    if (decode_head(bytes).octwords != head.octwords)
+    // Software may write to the ring at any time: the length must still be the one that was
+    // checked.
+    if (decode_head(bytes).ds != head.ds)
         return std::unexpected(DecodeError::too_long);
     return bytes;
 }
 
 void SendQueue::start(const SendWqe& request) {
     outstanding_.push_back({.index = next_,
-                          .opcode = static_cast<std::uint8_t>(request.opcode),
-                          .mode = request.completion});
+                            .opcode = static_cast<std::uint8_t>(request.opcode),
+                            .mode = request.completion});
     pushed_.erase(next_);
     next_ += request.blocks;
 }
@@ -90,12 +90,12 @@ void SendQueue::start_undecodable(vfio_user::DmaSpace& dma) {
     outstanding_.push_back(skip(dma));
 }
 
-/// Passes over the entry at next(). One whose length makes no sense takes all that is posted.
-SendQueue::UnderWay SendQueue::skip(vfio_user::DmaSpace& dma) {
+/// Skips the WQE at next(). A WQE with an invalid length extends to the last posted WQEBB.
+SendQueue::Outstanding SendQueue::skip(vfio_user::DmaSpace& dma) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> control{};
     const bool readable = read(dma, next_, control).has_value();
     const CtrlSegment head = decode_head(control);
-    const UnderWay entry{.index = next_, .opcode = head.opcode, .mode = head.completion};
+    const Outstanding entry{.index = next_, .opcode = head.opcode, .mode = head.completion};
     const bool sensible = readable && head.blocks() != 0 && head.blocks() <= waiting();
     pushed_.erase(next_);
     next_ = sensible ? next_ + head.blocks() : posted_;
@@ -110,9 +110,9 @@ void SendQueue::put_back(std::uint16_t index) {
 
 std::vector<Completion> SendQueue::finish(std::uint16_t index,
                                           std::optional<Completion> completion) {
-    const auto found = std::ranges::find(outstanding_, index, &UnderWay::index);
+    const auto found = std::ranges::find(outstanding_, index, &Outstanding::index);
     if (found == outstanding_.end())
-        return {}; // flushed meanwhile
+        return {}; // already flushed
     found->done = true;
     found->completion = std::move(completion);
     std::vector<Completion> ready;
@@ -127,11 +127,11 @@ std::vector<Completion> SendQueue::finish(std::uint16_t index,
 bool SendQueue::must_wait(Fence fence) const {
     switch (fence) {
     case Fence::none:
-    case Fence::local_operations: // those are done at once
+    case Fence::local_operations: // local operations complete at once
         return false;
     case Fence::reads_and_atomics:
     case Fence::local_reads_and_atomics:
-        return std::ranges::any_of(outstanding_, [](const UnderWay& entry) {
+        return std::ranges::any_of(outstanding_, [](const Outstanding& entry) {
             return !entry.done && reads_remote_memory(entry.opcode);
         });
     case Fence::everything:
@@ -142,11 +142,11 @@ bool SendQueue::must_wait(Fence fence) const {
 
 std::vector<SendQueue::Flushed> SendQueue::flush(vfio_user::DmaSpace& dma) {
     std::vector<Flushed> flushed;
-    for (const UnderWay& entry : outstanding_)
+    for (const Outstanding& entry : outstanding_)
         flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
     outstanding_.clear();
     while (waiting() != 0) {
-        const UnderWay entry = skip(dma);
+        const Outstanding entry = skip(dma);
         flushed.push_back({.index = entry.index, .opcode = entry.opcode, .mode = entry.mode});
     }
     return flushed;

@@ -16,7 +16,7 @@ template <typename T>
 using Decoded = std::expected<T, DecodeError>;
 
 constexpr std::uint64_t atomic_size = 8;
-/// In op_mod of a masked atomic operation: it is an extended one, on four bytes times a power of 2.
+/// Bit of opmod of a masked atomic: extended atomic, with an operand of 4 << n bytes.
 constexpr unsigned extended_atomic = 0x8;
 constexpr std::uint32_t smallest_atomic_size = 4;
 constexpr unsigned longest_atomic = 3; ///< log2 of 32 bytes in units of the smallest size
@@ -75,7 +75,7 @@ bool has_response(SendOpcode opcode) {
     return opcode == SendOpcode::rdma_read || is_atomic(opcode);
 }
 
-/// Takes the segments of an entry one after the other.
+/// Iterates over the segments of a WQE.
 class Segments {
 public:
     explicit Segments(std::span<const std::byte> entry) : entry_(entry) {
@@ -145,7 +145,7 @@ bool is_extended(const SendWqe& request) {
     return has_masks(request.opcode) && request.op_mod != 0;
 }
 
-/// Length of the operand in bytes. \return nothing when op_mod doesn't say any that there is
+/// Length of the operand in bytes. \return empty when opmod is undefined
 std::optional<std::uint64_t> operand_size(const SendWqe& request) {
     if (!is_extended(request))
         return atomic_size;
@@ -155,11 +155,12 @@ std::optional<std::uint64_t> operand_size(const SendWqe& request) {
     return smallest_atomic_size << log_size;
 }
 
-/// Each of the operands is as long as the memory that it is for, in words of up to 8 bytes: those
-/// of a comparison, or a number and the ends of its fields, which fill 16 bytes at least.
+/// Each operand is as long as the target memory, in words of up to 8 bytes. Masked compare and swap
+/// has four (swap and compare with masks), masked fetch and add two (addend and field boundary);
+/// together they are padded to at least 16 bytes.
 Decoded<void> take_extended(Segments& segments, std::size_t size, SendWqe& request) {
     const bool compares = request.opcode == SendOpcode::masked_compare_swap;
-    const std::size_t length = std::max(octword, size * (compares ? 4 : 2));
+    const std::size_t length = std::max(ds_size, size * (compares ? 4 : 2));
     const auto bytes = segments.rest();
     if (bytes.size() < length)
         return std::unexpected(DecodeError::segment_missing);
@@ -226,7 +227,7 @@ Decoded<InlineData> take_inline(Segments& segments) {
     const InlineData data{
         .offset = static_cast<std::uint32_t>(segments.position() + hwtab::wqe_inline_seg.size),
         .length = length};
-    segments.skip(std::min(rest.size(), (size + octword - 1) / octword * octword));
+    segments.skip(std::min(rest.size(), (size + ds_size - 1) / ds_size * ds_size));
     return data;
 }
 
@@ -239,7 +240,7 @@ memory::DataSegment take_pointer(Segments& segments) {
 }
 
 Decoded<void> take_data(Segments& segments, SendWqe& request) {
-    while (segments.rest().size() >= octword) {
+    while (segments.rest().size() >= ds_size) {
         const hwtab::ConstView<hwtab::wqe_data_seg> head{segments.rest()};
         if (head.get<"inline_seg">() == 0) {
             const auto pointer = take_pointer(segments);
@@ -266,9 +267,8 @@ Decoded<void> check_length(const DecodeContext& context, const SendWqe& request)
     return {};
 }
 
-/// Segments of an operation that yields packets.
-Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
-                               SendWqe& request) {
+/// Decodes the segments of an operation that sends packets.
+Decoded<void> decode_operation(const DecodeContext& context, Segments& segments, SendWqe& request) {
     if (context.service == ServiceType::extended_reliable_connection) {
         const auto xrc = segments.take<hwtab::wqe_xrc_seg>();
         if (!xrc)
@@ -297,7 +297,7 @@ Decoded<void> decode_operation(const DecodeContext& context, Segments& segments,
     return check_length(context, request);
 }
 
-/// The exclusive or of all bytes is all ones.
+/// The XOR of all bytes of a signed WQE is 0xff.
 bool signature_is_right(std::span<const std::byte> entry) {
     std::byte sum{};
     for (const std::byte byte : entry)
@@ -305,7 +305,7 @@ bool signature_is_right(std::span<const std::byte> entry) {
     return sum == std::byte{0xff};
 }
 
-/// Stream of a dynamic initiator, in bits that other services leave reserved.
+/// Stream id of a DCI, in bits that are reserved for other services.
 std::uint16_t stream_of(Control control) {
     constexpr std::size_t offset = 9;
     return load_be<std::uint16_t>(control.memory().subspan(offset));
@@ -357,7 +357,7 @@ std::string_view describe(DecodeError error) {
 CtrlSegment decode_head(std::span<const std::byte> control) {
     const Control fields{control};
     return {.opcode = static_cast<std::uint8_t>(fields.get<"opcode">()),
-            .octwords = static_cast<std::uint8_t>(fields.get<"ds">()),
+            .ds = static_cast<std::uint8_t>(fields.get<"ds">()),
             .index = static_cast<std::uint16_t>(fields.get<"wqe_index">()),
             .queue_pair = static_cast<std::uint32_t>(fields.get<"qpn">()),
             .completion = static_cast<CompletionMode>(fields.get<"ce">())};

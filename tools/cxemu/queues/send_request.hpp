@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Send queue entries (WQEs), decoded and checked.
+/// Send WQEs, decoded and checked.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -41,13 +41,13 @@ constexpr bool is_atomic(SendOpcode opcode) {
     return opcode == SendOpcode::compare_swap || opcode == SendOpcode::fetch_add ||
            opcode == SendOpcode::masked_compare_swap || opcode == SendOpcode::masked_fetch_add;
 }
-/// The device does it alone, without a packet.
+/// Local operation: no packet is sent.
 constexpr bool is_local(SendOpcode opcode) {
     return opcode == SendOpcode::nop || opcode == SendOpcode::set_psv ||
            opcode == SendOpcode::reg_umr || opcode == SendOpcode::tag_matching;
 }
 
-/// For what a request waits before it starts.
+/// Outstanding WQEs that a WQE waits for before it starts.
 enum class Fence : std::uint8_t {
     none = hwtab::value<hwtab::fence_mode, "none">,
     local_operations = hwtab::value<hwtab::fence_mode, "initiator_small">,
@@ -63,15 +63,15 @@ enum class CompletionMode : std::uint8_t {
     always_with_event = hwtab::value<hwtab::completion_mode, "cq_update_and_eqe">,
 };
 
-/// Where a datagram goes.
+/// Address vector of a datagram or DCI WQE.
 struct AddressVector {
     std::uint32_t queue_key = 0;
-    std::uint64_t access_key = 0;     ///< of a dynamically connected target, instead of the Q_Key
+    std::uint64_t access_key = 0;     ///< DC access key, instead of the Q_Key
     std::uint32_t destination_qp = 0; ///< 24 bits
     std::uint16_t remote_lid = 0;
-    std::uint8_t path_bits = 0; ///< added to the base LID of the port
+    std::uint8_t path_bits = 0; ///< SLID path bits: added to the base LID of the port
     std::uint8_t service_level = 0;
-    std::uint8_t static_rate = 0; ///< code of InfiniBand plus 5, or 0
+    std::uint8_t static_rate = 0; ///< IB rate encoding plus 5, or 0
     bool force_loopback = false;
     bool has_grh = false;
     std::uint8_t traffic_class = 0; ///< from here on: of the GRH
@@ -86,8 +86,8 @@ struct RemoteAddress {
     std::uint32_t key = 0;
 };
 
-/// Operands of an atomic operation on one word: 8 bytes, or 4 in the lower half. The unmasked kinds
-/// have masks of all ones (compare and swap) or 0 (fetch and add: one field of 64 bits).
+/// Operands of an atomic operation on one word: 8 bytes, or 4 in the lower half. Unmasked
+/// operations have masks of all ones (compare and swap) or 0 (fetch and add: one field of 64 bits).
 struct AtomicOperands {
     std::uint64_t swap_or_add = 0;
     std::uint64_t compare = 0;
@@ -95,7 +95,7 @@ struct AtomicOperands {
     std::uint64_t compare_mask = 0;
 };
 
-/// Data in the entry itself: a part of SendRequest::bytes.
+/// Inline data: a part of SendWqe::bytes.
 struct InlineData {
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
@@ -104,25 +104,26 @@ struct InlineData {
 using DataPiece = std::variant<memory::DataSegment, InlineData>;
 
 struct SendWqe {
-    std::uint16_t index = 0;  ///< in the send queue, in 64-byte blocks, modulo 2^16
-    std::uint16_t blocks = 1; ///< length in 64-byte blocks
+    std::uint16_t index = 0;  ///< in the SQ, in WQEBBs, modulo 2^16
+    std::uint16_t blocks = 1; ///< length in WQEBBs
     SendOpcode opcode = SendOpcode::nop;
     std::uint8_t op_mod = 0;
     Fence fence = Fence::none;
     CompletionMode completion = CompletionMode::always;
     bool solicited = false;
-    std::uint32_t immediate = 0; ///< immediate data, R_Key to invalidate, or memory key of a UMR
-    std::optional<std::uint32_t> xrc_srq; ///< shared receive queue at the responder
-    std::optional<AddressVector> address; ///< datagrams and dynamic connections
-    std::uint16_t stream = 0;             ///< of a dynamic initiator
+    std::uint32_t immediate = 0;          ///< immediate data, R_Key to invalidate, or mkey of a UMR
+    std::optional<std::uint32_t> xrc_srq; ///< XRC SRQ at the responder
+    std::optional<AddressVector> address; ///< datagrams and DCI
+    std::uint16_t stream = 0;             ///< of a DCI
     std::optional<RemoteAddress> remote;  ///< RDMA and atomic operations
     std::optional<AtomicOperands> atomic;
     std::vector<AtomicOperands> more_words; ///< of an atomic operation on 16 or 32 bytes
-    std::vector<DataPiece> data;  ///< to send; where the response goes for reads and atomics
-    std::uint64_t length = 0;     ///< of data, in bytes
-    std::vector<std::byte> bytes; ///< the whole entry, in one piece
+    std::vector<DataPiece>
+        data;                 ///< gather list; scatter list of the response for reads and atomics
+    std::uint64_t length = 0; ///< of data, in bytes
+    std::vector<std::byte> bytes; ///< the whole WQE, contiguous
 
-    /// Whether success yields a CQE.
+    /// Whether success is reported by a CQE.
     [[nodiscard]] bool signaled() const {
         return completion == CompletionMode::always ||
                completion == CompletionMode::always_with_event;
@@ -133,48 +134,48 @@ struct SendWqe {
     }
 };
 
-/// Why an entry can't be executed. The number is the vendor syndrome of the error completion.
+/// Why a WQE can't be executed. The value is the vendor syndrome of the error CQE.
 enum class DecodeError : std::uint8_t {
     empty = 0x81,       ///< ds is 0: there is no length
-    too_long,           ///< longer than max_wqe_sz_sq or than what has been posted
-    unknown_opcode,     ///< the device has no such operation
-    opcode_not_allowed, ///< not for this transport service
-    segment_missing,    ///< the entry ends within a segment that the operation needs
-    inline_too_long,    ///< inline data goes on behind the end of the entry
-    inline_not_allowed, ///< responses can't be written to the entry
-    message_too_long,   ///< longer than the queue pair may send
-    bad_atomic_length,  ///< the response of an atomic operation isn't as long as its operand
-    unreachable,        ///< host memory refused to be read
-    bad_signature,      ///< the checksum of the entry is wrong
-    unknown_variant,    ///< op_mod says what the operation doesn't have
+    too_long,           ///< longer than max_wqe_sz_sq or than the posted WQEBBs
+    unknown_opcode,     ///< unsupported opcode
+    opcode_not_allowed, ///< not valid for this transport service
+    segment_missing,    ///< the WQE ends within a required segment
+    inline_too_long,    ///< inline data extends beyond the WQE
+    inline_not_allowed, ///< responses can't be scattered to inline data
+    message_too_long,   ///< longer than log_msg_max
+    bad_atomic_length,  ///< the scatter list of an atomic operation isn't as long as its operand
+    unreachable,        ///< host memory can't be read
+    bad_signature,      ///< the WQE signature is wrong
+    unknown_variant,    ///< undefined opmod
 };
 
-/// "inline data goes on behind the end of the entry"
+/// "inline data extends beyond the WQE"
 std::string_view describe(DecodeError error);
 
-/// What the decoder has to know about the queue pair.
+/// QP attributes for the decoder.
 struct DecodeContext {
     ServiceType service = ServiceType::reliable_connection;
-    std::uint32_t log_max_message = 30; ///< longest message in bytes, log2
-    bool has_signatures = false;        ///< entries carry a checksum
+    std::uint32_t log_max_message = 30; ///< maximum message length in bytes, log2
+    bool has_signatures = false;        ///< WQEs are signed
 };
 
-/// Head of an entry: what is needed to find the next one.
+/// Control segment of a WQE: the fields needed to find the next one.
 struct CtrlSegment {
     std::uint8_t opcode = 0;
-    std::uint8_t octwords = 0; ///< length in 16-byte units; 0 is invalid
-    std::uint16_t index = 0;   ///< as software wrote it
+    std::uint8_t ds = 0;     ///< length in 16-byte units; 0 is invalid
+    std::uint16_t index = 0; ///< from the WQE
     std::uint32_t queue_pair = 0;
     CompletionMode completion = CompletionMode::always;
 
-    [[nodiscard]] std::uint16_t blocks() const { return (octwords + 3U) / 4U; }
+    [[nodiscard]] std::uint16_t blocks() const { return (ds + 3U) / 4U; }
 };
 
 /// \pre control has at least hwtab::wqe_ctrl_seg.size bytes
 CtrlSegment decode_head(std::span<const std::byte> control);
 
-/// \param bytes the whole entry, as long as its head says, at least a control segment
+/// \param bytes the whole WQE, of the length in its control segment
 std::expected<SendWqe, DecodeError> decode(const DecodeContext& context,
-                                               std::vector<std::byte> bytes);
+                                           std::vector<std::byte> bytes);
 
 } // namespace cxemu::queues

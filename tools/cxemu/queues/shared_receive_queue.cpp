@@ -13,7 +13,7 @@ namespace cxemu::queues {
 
 namespace {
 
-/// What lies before the data pointers of an entry.
+/// Bytes before the data segments of a WQE.
 std::uint32_t prefix_of(const SharedReceiveAttributes& attributes) {
     if (attributes.linked_list)
         return hwtab::wqe_srq_next_seg.size;
@@ -78,8 +78,7 @@ std::expected<RecvWqe, ReceiveFault> SharedReceiveQueue::take() {
     return request;
 }
 
-/// The slot behind \p slot in the chain. As long as more entries are posted it has to be another
-/// one.
+/// The next slot of \p slot in the chain. While more WQEs are posted it must be another slot.
 std::expected<std::uint16_t, ReceiveFault>
 SharedReceiveQueue::next_slot(std::span<const std::byte> entry, std::uint16_t slot) {
     const hwtab::ConstView<hwtab::wqe_srq_next_seg> link{entry};
@@ -139,7 +138,7 @@ void ReceiveMemoryPool::refresh() {
     fields.set<"wq.sw_counter">(posted());
 }
 
-// --- Shared receive queues of the old interface --------------------------------------------------
+// --- Basic SRQs ----------------------------------------------------------------------------------
 
 BasicSharedReceiveQueue::BasicSharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
                                                  std::span<const std::byte> context,
@@ -157,7 +156,7 @@ void BasicSharedReceiveQueue::refresh() {
                                   : hwtab::value<hwtab::srq_state, "good">);
 }
 
-// --- Shared receive queues of XRC domains --------------------------------------------------------
+// --- XRC SRQs ------------------------------------------------------------------------------------
 
 XrcSharedReceiveQueue::XrcSharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
                                              std::span<const std::byte> context,

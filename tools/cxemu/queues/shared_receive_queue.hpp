@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Receive queues that several queue pairs take from: receive memory pools (RMP), shared receive
-/// queues (SRQ) of the old interface, and those of XRC domains. Extended ones (XRQ) have a file of
-/// their own.
+/// SRQs: receive memory pools (RMP), basic SRQs (CREATE_SRQ) and XRC SRQs. XRQs are in a separate
+/// file.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -27,9 +26,9 @@ namespace cxemu::queues {
 
 class TagList;
 
-/// What all kinds have in common, taken from their contexts.
+/// Attributes of all kinds, from their contexts.
 struct SharedReceiveAttributes {
-    bool linked_list = true; ///< each entry names the next one; otherwise the entries form a ring
+    bool linked_list = true; ///< WQEs have a next segment; otherwise they form a ring
     std::uint32_t log_entries = 0;
     std::uint32_t log_stride = 0; ///< bytes, log2
     bool has_signatures = false;
@@ -40,38 +39,40 @@ struct SharedReceiveAttributes {
 struct SharedReceiveResources {
     memory::HostBuffer buffer;
     hca::Reference<hca::ProtectionDomain> domain;
-    hca::Reference<hca::XrcDomain> xrc_domain;     ///< empty unless the queue belongs to one
-    hca::Reference<CompletionQueue> completions;   ///< empty: those of the queue pair
-    hca::Reference<hca::UserMemory> buffer_memory; ///< empty unless the buffer lies in one
+    hca::Reference<hca::XrcDomain> xrc_domain;     ///< empty unless it is an XRC SRQ
+    hca::Reference<CompletionQueue> completions;   ///< empty: the CQ of the QP
+    hca::Reference<hca::UserMemory> buffer_memory; ///< empty unless the buffer is in a umem
 };
 
-/// Entries of a linked list are followed through their next index, which software rewrites as it
-/// frees slots. A queue whose chain or counter makes no sense stops with a catastrophic error.
+/// WQEs of a linked list are followed by next_wqe_index, which software rewrites as it frees slots.
+/// An SRQ with an invalid chain or counter enters the error state and posts a catastrophic error
+/// event.
 class SharedReceiveQueue : public hca::Object {
 public:
     SharedReceiveQueue(hca::ObjectIdentity identity, hca::Hca& hca,
                        const SharedReceiveAttributes& attributes, SharedReceiveResources resources);
 
-    /// Takes the next entry, after a look into the doorbell record.
+    /// Takes the next WQE; reads the doorbell record.
     std::expected<RecvWqe, ReceiveFault> take();
 
-    /// Asks for one event when fewer than \p limit entries are left; at once if it is so already.
+    /// Arms one limit event: posted when fewer than \p limit WQEs are left, at once if that is so
+    /// already.
     void arm(std::uint16_t limit);
 
-    /// Entries that are posted and not taken, after a look into the doorbell record.
+    /// Number of posted WQEs that are not taken; reads the doorbell record.
     std::uint16_t available();
 
     [[nodiscard]] std::uint32_t protection_domain() const { return resources_.domain->number(); }
-    /// Domain of an XRC shared receive queue, or nullptr.
+    /// XRC domain of an XRC SRQ, or nullptr.
     [[nodiscard]] const hca::XrcDomain* xrc_domain() const { return resources_.xrc_domain.get(); }
-    /// Where completions go, or nullptr: to the completion queue of the queue pair.
+    /// CQ of the SRQ, or nullptr: that of the QP.
     [[nodiscard]] CompletionQueue* completions() const { return resources_.completions.get(); }
-    /// What completions carry instead of the number; 0xffffff: the number.
+    /// User index for CQEs; 0xffffff: the number.
     [[nodiscard]] virtual std::uint32_t user_index() const { return no_user_index; }
     static constexpr std::uint32_t no_user_index = 0xffffff;
-    /// The list that is searched for the tags of messages, or nullptr: the queue matches none.
+    /// The tag list, or nullptr without tag matching.
     [[nodiscard]] virtual TagList* tags() { return nullptr; }
-    /// The device fetches the data of a rendezvous that a tag fits.
+    /// Rendezvous offload: the device fetches the data of a matching rendezvous.
     [[nodiscard]] virtual bool fetches_rendezvous() const { return false; }
 
     [[nodiscard]] bool stopped() const { return stopped_; }
@@ -79,7 +80,7 @@ public:
     [[nodiscard]] std::uint16_t posted() const { return posted_; }
     [[nodiscard]] std::uint16_t taken() const { return taken_; }
     [[nodiscard]] const memory::HostBuffer& buffer() const { return resources_.buffer; }
-    /// Bus address of the counter of posted entries.
+    /// Bus address of the receive counter.
     [[nodiscard]] std::uint64_t doorbell_record() const { return attributes_.doorbell_record; }
 
 private:
@@ -112,7 +113,7 @@ public:
     [[nodiscard]] hwtab::ConstView<hwtab::rmpc> context() const {
         return hwtab::ConstView<hwtab::rmpc>{context_};
     }
-    /// Writes state, limit and counters of this moment into the context.
+    /// Writes current state, limit and counters to the context.
     void refresh();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Send queue entries that change the list of tags of a receive queue.
+/// Send WQEs that change the tag list of an XRQ.
 #pragma once
 
 #include "memory/access.hpp"
@@ -20,15 +20,15 @@ struct TagOperation {
     };
 
     Kind kind = Kind::none;
-    bool reported = false;                ///< a completion is wanted
+    bool reported = false;                ///< a CQE is requested
     std::optional<std::uint16_t> handled; ///< unexpected messages that software has handled
     std::uint16_t index = 0; ///< append: entry for the tag after this one; remove: the entry
     std::uint64_t tag = 0;
     std::uint64_t mask = 0;
-    std::vector<memory::DataSegment> memory; ///< append: where the message goes, may be empty
+    std::vector<memory::DataSegment> memory; ///< append: buffer of the message, may be empty
 };
 
-/// \return nothing if the entry is too short or asks for something unknown
+/// \return empty if the WQE is too short or has an undefined operation
 /// \pre request.opcode is SendOpcode::tag_matching
 std::optional<TagOperation> decode_tag_operation(const SendWqe& request);
 

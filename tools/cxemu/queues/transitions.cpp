@@ -62,7 +62,7 @@ constexpr std::array rst2init_fields{
     field<"drain_sigerr">(),
 };
 
-/// The whole path but its port and partition key, which came with RST2INIT.
+/// The whole path but its port and P_Key, which RST2INIT sets.
 constexpr std::array init2rtr_fields{
     field<"mtu">(),
     field<"log_msg_max">(),
@@ -99,7 +99,7 @@ constexpr std::uint64_t path = parameter<"alt_addr_path">;
 constexpr std::uint64_t migration = path | parameter<"pm_state">;
 constexpr std::uint64_t counters = parameter<"counter_set_id">;
 constexpr std::uint64_t drain = parameter<"init2init_drain_sigerr">;
-/// UD queue pairs may be moved to other queues while they run.
+/// UD QPs may get a new SRQ and receive CQ in RTS.
 constexpr std::uint64_t other_queues = parameter<"srqn"> | parameter<"cqn_rcv">;
 
 constexpr std::array all_transitions{
@@ -150,7 +150,7 @@ constexpr std::array all_transitions{
                             migration | parameter<"rwe">, parameter<"q_key">, parameter<"q_key">}},
 };
 
-/// Copies bits that may lie anywhere and be of any number.
+/// Copies any number of bits at any bit offset.
 void copy_bits(BitRange range, std::span<const std::byte> input, std::span<std::byte> context) {
     constexpr std::uint32_t most = 32;
     while (range.width != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The state machine of queue pairs: which command leads from where to where, and what it takes
-/// over from its input.
+/// The QP state machine: start and end state of each command, and the fields it copies from its
+/// input.
 #pragma once
 
 #include "hwtab/model.hpp"
@@ -19,7 +19,7 @@ struct BitRange {
     std::uint32_t width;
 };
 
-/// A field that a transition takes over if the mask of optional parameters says so.
+/// A field that a transition copies if its bit in opt_param_mask is set.
 struct OptionalField {
     std::uint64_t mask; ///< bit of hwtab::qp_optional_parameters
     BitRange bits;
@@ -30,7 +30,7 @@ enum class ServiceGroup : std::uint8_t {
     reliable,    ///< RC, XRC, DC initiators
     unreliable,  ///< UC
     datagram,    ///< UD, QP0, QP1
-    registration ///< memory registration
+    registration ///< REG_UMR
 };
 inline constexpr std::size_t service_groups = 4;
 
@@ -40,7 +40,7 @@ struct Transition {
     const hwtab::Command* command;
     QueuePairState from;
     QueuePairState to;
-    std::span<const BitRange> required;     ///< always taken over
+    std::span<const BitRange> required;     ///< always copied
     std::uint64_t optional[service_groups]; ///< mask bits that are allowed, by ServiceGroup
 };
 
@@ -50,7 +50,7 @@ std::span<const Transition> transitions();
 /// \return the transition that \p opcode stands for, or nullptr
 const Transition* find_transition(std::uint16_t opcode);
 
-/// Takes over what \p transition demands, and the optional fields of \p mask.
+/// Copies the required fields of \p transition and the optional fields of \p mask.
 /// \param input, context of the layout qpc
 void take_over(const Transition& transition, std::uint64_t mask, std::span<const std::byte> input,
                std::span<std::byte> context);

@@ -13,7 +13,7 @@ namespace cxemu::queues {
 
 namespace {
 
-/// The block behind the entry whose control segment begins with \p control.
+/// The WQEBB behind the WQE whose control segment begins with \p control.
 std::uint16_t end_of_entry(std::span<const std::byte, 8> control) {
     std::array<std::byte, hwtab::wqe_ctrl_seg.size> segment{};
     std::ranges::copy(control, segment.begin());
@@ -80,7 +80,7 @@ void WorkQueues::event_queue_doorbell(hca::Uar& uar, std::uint8_t eqn, std::uint
     queue->consume(consumer_index, arm);
 }
 
-/// \return the queue pair that a send doorbell is for, or nullptr
+/// \return the QP of a send doorbell, or nullptr
 QueuePair* WorkQueues::find_rung(const hca::Uar& uar, std::span<const std::byte, 8> control) {
     ++statistics_.send_doorbells;
     const hwtab::ConstView<hwtab::send_doorbell> doorbell{control};
@@ -157,7 +157,7 @@ void WorkQueues::run(QueuePair& queue_pair) {
         return;
     }
     if (queue_pair.service() == ServiceType::reg_umr)
-        queue_pair.next_send(); // everything it can do is done there
+        queue_pair.next_send(); // local operations are executed there
     else if (transport_ != nullptr && queue_pair.can_send())
         transport_->sends_posted(queue_pair);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The part of the chip that runs queue pairs: doorbells in, work to the transport.
+/// The component that runs QPs: handles doorbells and schedules the transport.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -23,37 +23,35 @@ namespace cxemu::queues {
 
 struct WorkQueueStatistics {
     std::uint64_t send_doorbells = 0;
-    std::uint64_t requests_from_registers = 0; ///< that were not read from the ring
-    std::uint64_t sends_executed = 0;          ///< handed to the transport or executed here
+    std::uint64_t requests_from_registers = 0; ///< WQEs taken from BlueFlame writes
+    std::uint64_t sends_executed = 0;          ///< passed to the transport or executed here
     std::uint64_t local_operations = 0;
     std::uint64_t send_errors = 0;
     std::uint64_t sends_flushed = 0;
     std::uint64_t receives_completed = 0;
     std::uint64_t receive_errors = 0;
     std::uint64_t receives_flushed = 0;
-    std::uint64_t stray_doorbells = 0; ///< for no queue, or through a foreign UAR
+    std::uint64_t stray_doorbells = 0; ///< of unknown queues, or through the UAR of another queue
 };
 
-/// Queue pairs do their work in deferred calls, so a guest that rings many doorbells does not keep
-/// the event loop from others.
+/// QPs run in deferred calls, so a guest that rings many doorbells does not block the event loop.
 class WorkQueues final : public hca::Part, public hca::DoorbellHandler {
 public:
-    /// How often queue pairs in ERR look for work requests that were posted since: nothing else
-    /// tells the device about receives.
+    /// Polling period of QPs in ERR for newly posted WQEs: receive WQEs have no doorbell.
     static constexpr auto flush_period = std::chrono::milliseconds(2);
 
     /// \pre memory::MemoryKeys has been added to \p hca
     explicit WorkQueues(hca::Hca& hca);
     ~WorkQueues() override;
 
-    /// nullptr: sends stay where they are.
+    /// nullptr: send WQEs are not executed.
     void set_transport(Transport* transport) { transport_ = transport; }
-    /// The transport that serves \p queue_pair, or nullptr.
+    /// The transport of \p queue_pair, or nullptr.
     [[nodiscard]] Transport* transport_of(const QueuePair& queue_pair) const;
-    /// Tells the transport that \p queue_pair has left state \p from.
+    /// Notifies the transport that \p queue_pair has left state \p from.
     void notify(QueuePair& queue_pair, QueuePairState from);
 
-    /// What completions carry as their time: nanoseconds.
+    /// Timestamp for CQEs, in nanoseconds.
     [[nodiscard]] std::uint64_t timestamp() const;
 
     [[nodiscard]] hca::Hca& hca() const { return hca_; }
@@ -61,11 +59,11 @@ public:
     [[nodiscard]] PageFaults& page_faults() { return page_faults_; }
     [[nodiscard]] WorkQueueStatistics& counters() { return statistics_; }
 
-    /// Lets \p queue_pair send what is posted, in a deferred call.
+    /// Schedules a deferred call that executes the send WQEs of \p queue_pair.
     void schedule(QueuePair& queue_pair);
-    /// Watches \p queue_pair for work requests that are to be flushed, until it leaves ERR.
+    /// Polls \p queue_pair for WQEs to flush, until it leaves ERR.
     void watch_for_flushes(QueuePair& queue_pair);
-    /// The queue pair leaves its table.
+    /// Removes \p queue_pair from the tables below.
     void forget(QueuePair& queue_pair);
 
     // --- hca::DoorbellHandler
@@ -93,8 +91,8 @@ private:
     memory::MemoryKeys& memory_;
     Transport* transport_ = nullptr;
     PageFaults page_faults_{*this};
-    std::set<std::uint32_t> scheduled_; ///< numbers of queue pairs
-    std::set<std::uint32_t> watched_;   ///< numbers of queue pairs in ERR
+    std::set<std::uint32_t> scheduled_; ///< numbers of QPs
+    std::set<std::uint32_t> watched_;   ///< numbers of QPs in ERR
     Timer run_;
     Timer flush_;
     WorkQueueStatistics statistics_;

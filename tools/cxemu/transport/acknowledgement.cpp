@@ -20,8 +20,8 @@ constexpr std::uint8_t value_mask = 0x1f;
 template <hwtab::FixedString name>
 constexpr auto syndrome = static_cast<std::uint8_t>(hwtab::value<hwtab::aeth_syndrome, name>);
 
-/// Credits by their code (IBA volume 1, table 46); the code behind the last one says that there is
-/// no count.
+/// Credits by their code (IBA volume 1, table 46); the code after the last one means "no credit
+/// count".
 constexpr std::array<std::uint32_t, 31> credit_codes{
     0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,  192,
     256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};

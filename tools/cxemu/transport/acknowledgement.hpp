@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What acknowledgements say: the syndrome of the AETH, credits, times to wait.
+/// Contents of acknowledgements: the AETH syndrome, credits, RNR timers.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -12,9 +12,9 @@ namespace cxemu::transport {
 
 enum class NakCode : std::uint8_t {
     sequence_error = 0,  ///< an earlier packet is missing
-    invalid_request = 1, ///< the responder can't carry out such a request
-    remote_access = 2,   ///< key, range or right don't fit
-    remote_operation = 3 ///< the responder failed while it carried out the request
+    invalid_request = 1, ///< request unsupported by the responder
+    remote_access = 2,   ///< key, range or access rights violation
+    remote_operation = 3 ///< the responder failed while executing the request
 };
 
 struct Syndrome {
@@ -25,26 +25,26 @@ struct Syndrome {
         refusal = 3,
     };
     Kind kind = Kind::acknowledge;
-    std::uint8_t value = 0; ///< 5 bits: code of credits, timer or reason
+    std::uint8_t value = 0; ///< 5 bits: credit count, RNR timer or NAK code
 };
 
 Syndrome decode_syndrome(std::uint8_t syndrome);
 
-/// Positive acknowledgement. \param credits receive requests that are posted and not in use;
-/// nothing: the responder doesn't count them (shared receive queues)
+/// ACK syndrome. \param credits posted receive WQEs that are not in use; nothing: no credit count
+/// (SRQs)
 std::uint8_t ack_syndrome(std::optional<std::uint32_t> credits);
-/// \param timer code of the time to wait
+/// \param timer RNR timer code
 std::uint8_t rnr_nak_syndrome(std::uint8_t timer);
 std::uint8_t nak_syndrome(NakCode code);
 
-/// The number of credits of a positive acknowledgement; nothing when the responder doesn't count.
+/// The credit count of an ACK; nothing when the responder doesn't count.
 std::optional<std::uint32_t> credits_of(std::uint8_t code);
 
-/// What the requester waits after "receiver not ready". \param code 5 bits
+/// Delay of the requester after an RNR NAK. \param code 5 bits
 EventLoop::Duration not_ready_delay(std::uint8_t code);
 
-/// How long the requester waits for an acknowledgement: 4.096 us * 2^code; nothing for code 0, for
-/// ever. \param code 5 bits
+/// ACK timeout of the requester: 4.096 us * 2^code; nothing (infinite) for code 0. \param code 5
+/// bits
 std::optional<EventLoop::Duration> acknowledge_timeout(std::uint8_t code);
 
 } // namespace cxemu::transport

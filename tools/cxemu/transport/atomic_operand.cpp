@@ -9,7 +9,7 @@ namespace cxemu::transport {
 
 namespace {
 
-/// Whether the value is the one that a swap wants.
+/// Whether the compare of a compare-and-swap succeeds.
 bool matches(const AtomicRequest& request, std::uint64_t value) {
     return ((value ^ request.compare) & request.masks.compare) == 0;
 }
@@ -22,7 +22,8 @@ std::uint64_t swap(const AtomicRequest& request, std::uint64_t value) {
 
 std::uint64_t add(const AtomicRequest& request, std::uint64_t value) {
     const std::uint64_t ends = request.masks.swap_or_add;
-    // The ends are added without what carries out of them; no carry comes from below them then.
+    // With the top bit of each field cleared no carry reaches the next field. XOR then adds the top
+    // bits without carry out.
     const std::uint64_t low = (value & ~ends) + (request.swap_or_add & ~ends);
     return low ^ ((value ^ request.swap_or_add) & ends);
 }

@@ -33,7 +33,7 @@ fabric::Grh global_route(Path path, const fabric::HcaPort& port) {
             .destination = fabric::Gid(path.bytes<"rgid_rip">())};
 }
 
-/// LIDs and GIDs are those of the connection (IBA volume 1, 9.6.1.5).
+/// LIDs and GIDs match the connection (IBA volume 1, 9.6.1.5).
 bool is_on_path(Path path, const fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
     const auto& global = packet.headers.global;
     if (packet.headers.local.slid != path.get<"rlid">() ||
@@ -121,7 +121,7 @@ bool Channel::is_from_peer(const fabric::HcaPort& arrival,
            (arrival.has_gid(global->destination) && global->source == peer_->global->destination);
 }
 
-/// The peer has migrated; this side does so too if the packet comes on the alternate path.
+/// The peer has migrated; this side migrates too if the packet arrives on the alternate path.
 bool Channel::follows_peer(fabric::HcaPort& arrival, const fabric::ParsedPacket& packet) {
     const Path path = alternate_path(queue_pair_);
     const auto number = std::max<std::uint64_t>(path.get<"vhca_port_num">(), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Between a connected queue pair and its port: what all packets of the connection have in common.
+/// Between a connected QP and its port: what all packets of the connection have in common.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -18,7 +18,7 @@
 
 namespace cxemu::transport {
 
-/// The other end of a dynamic connection: it isn't in the context of the queue pair.
+/// The remote peer of a DC connection; it isn't in the QP context.
 struct DcPeer {
     std::uint32_t queue_pair = 0;
     fabric::Lid lid = fabric::unassigned_lid;
@@ -26,14 +26,14 @@ struct DcPeer {
     std::uint8_t service_level = 0;
     bool force_loopback = false;
     std::optional<fabric::Grh> global;
-    fabric::DcEth header; ///< of requests to it
+    fabric::DcEth header; ///< of requests to the peer
 
     bool operator==(const DcPeer&) const = default;
 };
 
 class Channel {
 public:
-    /// All must outlive this.
+    /// All arguments must outlive the object.
     Channel(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback)
         : hca_(hca), keys_(hca.part<memory::MemoryKeys>()), queue_pair_(queue_pair),
           loopback_(loopback), migration_(queue_pair) {}
@@ -43,27 +43,26 @@ public:
     [[nodiscard]] memory::MemoryKeys& keys() const { return keys_; }
     [[nodiscard]] PathMigration& migration() { return migration_; }
 
-    /// The port through which the queue pair sends and receives; nullptr when there is none.
+    /// The port of the QP; nullptr when there is none.
     [[nodiscard]] fabric::HcaPort* port() const;
-    /// For dynamic connections: who the peer is from now on, if anybody.
+    /// Sets the peer of a DC connection; nothing: unconnected.
     void set_peer(std::optional<DcPeer> peer) { peer_ = std::move(peer); }
     [[nodiscard]] const std::optional<DcPeer>& peer() const { return peer_; }
-    /// Number of the queue pair at the other end.
+    /// QPN of the remote peer.
     [[nodiscard]] std::uint32_t remote_queue_pair() const;
 
-    /// Bytes of payload of every packet but the last of a message.
+    /// Payload size of every packet but the last of a message, bytes.
     [[nodiscard]] std::uint32_t path_mtu() const;
 
-    /// Headers for a packet to the peer, without operation and number. Nothing while the port can't
-    /// send it: no LID yet, or an index beyond one of its tables; and while there is no peer.
+    /// Headers for a packet to the peer, without opcode and PSN. Nothing while the port can't send
+    /// it (no LID yet, index beyond one of its tables) or without a peer.
     [[nodiscard]] std::optional<fabric::PacketHeaders> headers() const;
 
-    /// Sends a packet; one that the port can't carry is lost.
+    /// Sends a packet; it is lost if the port can't send it.
     void send(fabric::Packet packet);
 
-    /// True for a packet that comes from the peer, on the way that the connection takes. A P_Key
-    /// that doesn't fit is reported to the subnet manager. A packet on the alternate path may make
-    /// the connection migrate.
+    /// True for a packet from the peer on the path of the connection. A P_Key violation is reported
+    /// to the subnet manager. A packet on the alternate path may migrate the connection.
     [[nodiscard]] bool accepts(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
 
 private:

@@ -10,7 +10,7 @@ namespace cxemu::transport {
 using queues::QueuePairState;
 
 Connection::Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback,
-                       Turns& turns, ConnectionNumbers& numbers)
+                       SendScheduler& turns, ConnectionNumbers& numbers)
     : channel_(hca, queue_pair, loopback), turns_(turns),
       requester_(channel_, numbers, [this] { ask_for_turn(); }),
       responder_(
@@ -79,7 +79,7 @@ void Connection::sends_posted() {
         ask_for_turn();
 }
 
-/// Answers go first: the peer waits for them.
+/// Responses first: the peer waits for them.
 void Connection::run_slice() {
     has_asked_ = false;
     int budget = packets_per_slice;

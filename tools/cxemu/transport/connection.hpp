@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the transport knows of a queue pair of a connected service (RC, UC, XRC), or an
-/// initiator of dynamic connections.
+/// Transport state of a connected QP (RC, UC, XRC) or a DCI.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -17,12 +16,12 @@ namespace cxemu::transport {
 
 class Connection {
 public:
-    /// Packets that a connection sends before it is the turn of the others.
+    /// Maximum number of packets per slice of the send scheduler.
     static constexpr int packets_per_slice = 64;
 
-    /// All must outlive this.
-    Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns,
-               ConnectionNumbers& numbers);
+    /// All arguments must outlive the object.
+    Connection(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback,
+               SendScheduler& turns, ConnectionNumbers& numbers);
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
@@ -30,27 +29,27 @@ public:
 
     void state_changed(queues::QueuePairState from);
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
-    /// Software has changed attributes without a change of the state.
+    /// Software has modified QP attributes without a state transition.
     void attributes_changed() { channel_.migration().attributes_changed(); }
     /// See queues::Transport::page_fault_resumed().
     void page_fault_resumed(std::uint32_t token, bool resolved);
-    /// There may be new requests.
+    /// New WQEs may have been posted.
     void sends_posted();
-    /// Sends what there is to send, as far as one turn goes.
+    /// Sends what is pending, at most one slice.
     void run_slice();
-    /// The queue pair is about to go.
+    /// Called before the QP is destroyed.
     void close() {
         requester_.stop();
         responder_.reset();
     }
-    /// Writes numbers and counters of this moment into the context.
+    /// Updates PSNs and counters in the QP context.
     void refresh();
 
 private:
     void ask_for_turn();
 
     Channel channel_;
-    Turns& turns_;
+    SendScheduler& turns_;
     bool has_asked_ = false;
     Requester requester_;
     Responder responder_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Numbers that tell the dynamic connections of an adapter apart.
+/// Numbers of the DC connections of an adapter.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -11,8 +11,8 @@
 
 namespace cxemu::transport {
 
-/// Each is greater than all before it, also those that were given before a reset of the function or
-/// by an earlier process: they come from the clock.
+/// Each is greater than all before it, also than those of an earlier process or before a function
+/// reset: they are derived from the clock.
 class ConnectionNumbers {
 public:
     explicit ConnectionNumbers(const EventLoop& loop) : loop_(loop) {}

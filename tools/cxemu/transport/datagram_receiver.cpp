@@ -39,7 +39,7 @@ bool is_on_right_lane(const ParsedPacket& packet) {
     return management_lane == management_queue;
 }
 
-/// The checks that don't depend on the receiving queue pair.
+/// The checks that don't depend on the receiving QP.
 std::optional<DropReason> check_packet(const fabric::HcaPort& port, const ParsedPacket& packet) {
     if (!is_datagram(packet))
         return DropReason::unsupported_opcode;
@@ -111,8 +111,8 @@ void DatagramReceiver::receive_unicast(const Arrival& arrival) {
     finish(deliver(arrival, *queue_pair));
 }
 
-/// Each member decides for itself. A key that doesn't fit is no violation here: members of a group
-/// may well be in different partitions.
+/// Each member checks its own keys. A mismatch is no violation here: members of a group may be in
+/// different partitions.
 void DatagramReceiver::receive_multicast(const Arrival& arrival) {
     const auto members = groups_.members(arrival.packet.headers.global->destination);
     if (members.empty())
@@ -194,7 +194,7 @@ std::optional<DropReason> DatagramReceiver::deliver(const Arrival& arrival, Queu
         queue_pair.fail_receive(*request, queues::CompletionError::local_length);
         return DropReason::too_long;
     }
-    // Without a GRH the first 40 bytes stay as they are: their content is undefined.
+    // Without a GRH the first 40 bytes are left unwritten: their content is undefined.
     if (!queue_pair.scatter(*request, 0, packet.grh) ||
         !queue_pair.scatter(*request, fabric::grh_size, packet.payload)) {
         queue_pair.fail_receive(*request, queues::CompletionError::local_protection);

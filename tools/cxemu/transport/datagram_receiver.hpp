@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// From a packet to receive completions of datagram queue pairs (UD, QP0, QP1).
+/// From packets to receive completions of datagram QPs (UD, QP0, QP1).
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -20,24 +20,24 @@
 
 namespace cxemu::transport {
 
-/// Why a packet yields no message, in the order of the checks. None of them is reported to the
-/// sender: datagrams are unreliable.
+/// Reason why a packet is dropped, in the order of the checks. None is reported to the sender:
+/// datagrams are unreliable.
 enum class DropReason : std::uint8_t {
     unsupported_opcode,   ///< the packet isn't a datagram
-    wrong_virtual_lane,   ///< VL 15 and QP0 belong together
-    foreign_gid,          ///< the GRH names a GID that isn't the port's
+    wrong_virtual_lane,   ///< VL 15 and QP0 require each other
+    foreign_gid,          ///< the DGID isn't one of the port's
     no_global_route,      ///< multicast without GRH
-    no_group_members,     ///< nobody is attached to the group
-    no_queue_pair,        ///< no queue pair has the number at this port
-    wrong_service,        ///< the queue pair doesn't take datagrams
-    not_receiving,        ///< the queue pair is in no state in which it receives
-    own_multicast,        ///< the queue pair doesn't want its own multicast packets back
-    partition_key,        ///< another partition, or both are limited members
-    queue_key,            ///< the Q_Key isn't that of the queue pair
-    no_receive_request,   ///< nothing is posted
+    no_group_members,     ///< the group has no members
+    no_queue_pair,        ///< no such QPN at this port
+    wrong_service,        ///< the QP isn't a datagram QP
+    not_receiving,        ///< QP state without receiving
+    own_multicast,        ///< the QP has multicast loopback disabled
+    partition_key,        ///< partition mismatch, or both are limited members
+    queue_key,            ///< Q_Key mismatch
+    no_receive_request,   ///< no receive WQE is posted
     receive_queue_failed, ///< the receive queue is in error
-    too_long,             ///< longer than the memory that is posted; the queue pair fails
-    unwritable_memory,    ///< a memory key refused the access; the queue pair fails
+    too_long,             ///< exceeds the receive WQE; the QP enters the error state
+    unwritable_memory,    ///< mkey access fault; the QP enters the error state
 };
 inline constexpr std::size_t drop_reasons = 15;
 
@@ -45,7 +45,7 @@ inline constexpr std::size_t drop_reasons = 15;
 std::string_view name_of(DropReason reason);
 
 struct ReceiveStatistics {
-    std::uint64_t delivered = 0; ///< messages; of a multicast packet, one for each receiver
+    std::uint64_t delivered = 0; ///< messages; of a multicast packet, one per receiver
     std::array<std::uint64_t, drop_reasons> dropped{};
 
     [[nodiscard]] std::uint64_t drops(DropReason reason) const {
@@ -56,7 +56,7 @@ struct ReceiveStatistics {
 
 class DatagramReceiver final : public PacketReceiver {
 public:
-    /// All must outlive this.
+    /// All arguments must outlive the object.
     DatagramReceiver(hca::Hca& hca, const SpecialQueuePairs& special, const MulticastGroups& groups)
         : hca_(hca), special_(special), groups_(groups) {}
 

@@ -16,14 +16,14 @@ using queues::SendWqe;
 using queues::ServiceType;
 
 constexpr std::uint32_t psn_mask = 0xff'ffff;
-/// A Q_Key with this bit in a request stands for that of the queue pair.
+/// A Q_Key with this bit in a WQE selects the Q_Key of the QP.
 constexpr std::uint32_t controlled_q_key = 0x8000'0000;
 
 bool is_subnet_management(const QueuePair& queue_pair) {
     return queue_pair.service() == ServiceType::subnet_management;
 }
 
-/// Subnet management may travel before the port has a LID.
+/// Subnet management packets may be sent before the port has a LID.
 fabric::Lid source_lid(const QueuePair& queue_pair, const queues::AddressVector& address,
                        const fabric::HcaPort& port) {
     if (is_subnet_management(queue_pair) &&
@@ -54,7 +54,7 @@ std::uint32_t queue_key(const QueuePair& queue_pair, const queues::AddressVector
     return static_cast<std::uint32_t>(queue_pair.context().get<"q_key">());
 }
 
-/// The number by which receivers know the sender.
+/// The source QPN on the wire.
 std::uint32_t source_qp(const QueuePair& queue_pair) {
     if (is_subnet_management(queue_pair))
         return fabric::subnet_management_qp;
@@ -64,8 +64,7 @@ std::uint32_t source_qp(const QueuePair& queue_pair) {
     return stand_in != 0 ? stand_in : queue_pair.number();
 }
 
-fabric::Grh global_route(const queues::AddressVector& address,
-                                 const fabric::HcaPort& port) {
+fabric::Grh global_route(const queues::AddressVector& address, const fabric::HcaPort& port) {
     return {.traffic_class = address.traffic_class,
             .flow_label = address.flow_label,
             .hop_limit = address.hop_limit,
@@ -93,19 +92,19 @@ std::string_view describe(SendFault fault) {
     case SendFault::no_such_port:
         return "the device has no such port";
     case SendFault::unsupported_operation:
-        return "datagram queue pairs can't do the operation";
+        return "operation unsupported by datagram QPs";
     case SendFault::no_address:
         return "no address vector";
     case SendFault::bad_destination:
-        return "a destination LID that nobody has";
+        return "an invalid destination LID";
     case SendFault::bad_partition_index:
         return "P_Key index beyond the table of the port";
     case SendFault::bad_source_gid_index:
         return "source GID index beyond the table of the port";
     case SendFault::message_too_long:
-        return "longer than a packet may be";
+        return "longer than the path MTU";
     case SendFault::unreadable_data:
-        return "data that a memory key refuses to read";
+        return "data that the mkey doesn't allow to read";
     case SendFault::absent_data:
         return "data in a page that isn't present";
     }
@@ -131,9 +130,8 @@ std::size_t longest_datagram(const QueuePair& queue_pair, const fabric::HcaPort&
     return std::min(path, port.mtu());
 }
 
-std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair& queue_pair,
-                                                                 const SendWqe& request,
-                                                                 const fabric::HcaPort& port) {
+std::expected<fabric::PacketHeaders, SendFault>
+datagram_headers(const QueuePair& queue_pair, const SendWqe& request, const fabric::HcaPort& port) {
     if (const auto good = check(queue_pair, request, port); !good)
         return std::unexpected(good.error());
     const auto p_key = partition_key(queue_pair, port);
@@ -155,8 +153,8 @@ std::expected<fabric::PacketHeaders, SendFault> datagram_headers(const QueuePair
         .p_key = *p_key,
         .destination_qp = address.destination_qp,
         .psn = static_cast<std::uint32_t>(queue_pair.context().get<"next_send_psn">())};
-    headers.datagram = fabric::Deth{.q_key = queue_key(queue_pair, address),
-                                              .source_qp = source_qp(queue_pair)};
+    headers.datagram =
+        fabric::Deth{.q_key = queue_key(queue_pair, address), .source_qp = source_qp(queue_pair)};
     if (request.opcode == SendOpcode::send_immediate) {
         headers.transport.opcode =
             hwtab::value<hwtab::transport_opcode, "ud_send_only_with_immediate">;

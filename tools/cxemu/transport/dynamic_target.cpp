@@ -12,17 +12,17 @@ constexpr int packets_per_slice = 64;
 
 } // namespace
 
-/// Answers go back the way that the request has come.
+/// Responses use the reversed path of the request.
 DcPeer Dct::peer_of(const fabric::ParsedPacket& packet) const {
     const auto& headers = packet.headers;
     const auto context = std::as_const(queue_pair_).context();
     DcPeer peer{.queue_pair = headers.dynamic->source_qp,
-                     .lid = headers.local.slid,
-                     .path_bits = static_cast<std::uint8_t>(headers.local.dlid & 0x7fU),
-                     .service_level = headers.local.sl,
-                     .force_loopback = headers.local.slid == headers.local.dlid,
-                     .global = std::nullopt,
-                     .header = {}};
+                .lid = headers.local.slid,
+                .path_bits = static_cast<std::uint8_t>(headers.local.dlid & 0x7fU),
+                .service_level = headers.local.sl,
+                .force_loopback = headers.local.slid == headers.local.dlid,
+                .global = std::nullopt,
+                .header = {}};
     if (headers.global)
         peer.global = fabric::Grh{
             .traffic_class =
@@ -35,9 +35,8 @@ DcPeer Dct::peer_of(const fabric::ParsedPacket& packet) const {
     return peer;
 }
 
-/// The connection that \p header names, not an earlier or later one of the same initiator.
-Dct::Incoming* Dct::find(const Initiator& initiator,
-                                             const fabric::DcEth& header) const {
+/// The connection named by \p header, not an earlier or later one of the same DCI.
+Dct::Incoming* Dct::find(const Initiator& initiator, const fabric::DcEth& header) const {
     const auto found = connections_.find(initiator);
     return found != connections_.end() && found->second->number == header.connection &&
                    !found->second->closed
@@ -79,8 +78,7 @@ void Dct::connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
         connection->responder.repeat_connect();
 }
 
-void Dct::begin(Incoming& connection, fabric::HcaPort& port,
-                          const fabric::ParsedPacket& packet) {
+void Dct::begin(Incoming& connection, fabric::HcaPort& port, const fabric::ParsedPacket& packet) {
     connection.responder.stop();
     connection.number = packet.headers.dynamic->connection;
     connection.channel.set_peer(peer_of(packet));
@@ -89,15 +87,14 @@ void Dct::begin(Incoming& connection, fabric::HcaPort& port,
         connection.responder.connect(Psn(packet.headers.transport.psn));
 }
 
-void Dct::disconnect(const Initiator& initiator,
-                               const fabric::DcEth& header) {
+void Dct::disconnect(const Initiator& initiator, const fabric::DcEth& header) {
     if (Incoming* connection = find(initiator, header)) {
         connection->responder.stop();
         connection->closed = true;
     }
 }
 
-/// Refuses a connection that hasn't begun.
+/// Rejects a connection that isn't established.
 void Dct::refuse(const fabric::ParsedPacket& packet, NakCode code) {
     Channel channel(hca_, queue_pair_, loopback_);
     channel.set_peer(peer_of(packet));

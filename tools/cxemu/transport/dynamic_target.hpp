@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The receiving end of dynamically connected transport: a target has a connection for each
-/// initiator that sends to it at the moment.
+/// The responder of DC: a DCT has one connection per DCI that currently sends to it.
 ///
-/// How adapters connect is not published; what they must do for software follows from the verbs.
-/// Here an initiator begins with a packet "connect", whose number is the first of the connection,
-/// and goes on as on RC without waiting for the answer. When it turns to another target it sends
-/// "disconnect", which nobody answers: if it gets lost the connection stays until the initiator
-/// comes back. All requests carry number and access key of the connection (DCETH).
+/// The connection protocol of adapters is not published; its requirements follow from the verbs.
+/// Here a DCI starts with a packet "connect", whose PSN is the first of the connection, and
+/// continues as on RC without waiting for the ACK. Before it changes to another DCT it sends
+/// "disconnect", which is not acknowledged: if it gets lost the connection stays until the DCI
+/// connects again. All requests carry the connection number and access key (DCETH).
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -33,21 +32,21 @@ namespace cxemu::transport {
 
 class Dct {
 public:
-    /// All must outlive this.
-    Dct(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, Turns& turns)
+    /// All arguments must outlive the object.
+    Dct(hca::Hca& hca, queues::QueuePair& queue_pair, Loopback& loopback, SendScheduler& turns)
         : hca_(hca), queue_pair_(queue_pair), loopback_(loopback), turns_(turns) {}
     Dct(const Dct&) = delete;
     Dct& operator=(const Dct&) = delete;
 
     void packet_arrived(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
-    /// Sends what there is to send, as far as one turn goes.
+    /// Sends what is pending, at most one slice.
     void run_slice();
-    /// Software has answered a page fault of one of the connections.
+    /// Software has resumed a page fault of one of the connections.
     void page_fault_resumed(std::uint32_t token, bool resolved);
-    /// The target is drained or has failed: all connections end.
+    /// The DCT is drained or in error: closes all connections.
     void stop();
 
-    /// Connections that are open.
+    /// Number of open connections.
     [[nodiscard]] std::size_t connections() const;
 
 private:
@@ -64,12 +63,11 @@ private:
         Channel channel;
         Responder responder;
         std::uint64_t number = 0; ///< of the connection
-        bool closed = false;      ///< late packets must not begin it again
+        bool closed = false;      ///< delayed packets must not reopen it
     };
 
     [[nodiscard]] DcPeer peer_of(const fabric::ParsedPacket& packet) const;
-    [[nodiscard]] Incoming* find(const Initiator& initiator,
-                                 const fabric::DcEth& header) const;
+    [[nodiscard]] Incoming* find(const Initiator& initiator, const fabric::DcEth& header) const;
     void connect(fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     void begin(Incoming& connection, fabric::HcaPort& port, const fabric::ParsedPacket& packet);
     void disconnect(const Initiator& initiator, const fabric::DcEth& header);
@@ -79,9 +77,9 @@ private:
     hca::Hca& hca_;
     queues::QueuePair& queue_pair_;
     Loopback& loopback_;
-    Turns& turns_;
+    SendScheduler& turns_;
     std::map<Initiator, std::unique_ptr<Incoming>> connections_;
-    std::set<Initiator> waiting_; ///< for a turn
+    std::set<Initiator> waiting_; ///< for the send scheduler
 };
 
 } // namespace cxemu::transport

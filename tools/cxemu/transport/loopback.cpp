@@ -20,10 +20,10 @@ void Loopback::clear() {
     timer_.stop();
 }
 
-/// What arrives may cause further packets: they wait for the next turn.
+/// Delivered packets may cause further packets: those are delivered in the next turn.
 void Loopback::deliver() {
     for (std::size_t left = outstanding_.size(); left != 0 && !outstanding_.empty(); --left) {
-        const UnderWay next = std::move(outstanding_.front());
+        const Outstanding next = std::move(outstanding_.front());
         outstanding_.pop_front();
         if (const auto parsed = fabric::parse(next.packet))
             receiver_.receive(*next.port, *parsed, next.sender);

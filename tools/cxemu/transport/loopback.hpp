@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Packets that never leave the device: multicast to its own queue pairs, forced loopback, subnet
-/// management of the own port.
+/// Packets that never leave the device: multicast to its own QPs, forced loopback, SMPs to the own
+/// port.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -14,21 +14,21 @@
 
 namespace cxemu::transport {
 
-/// Hands packets to the receiver in order, from the event loop, never from within send().
+/// Delivers packets to the receiver in order, from the event loop, never from within send().
 class Loopback {
 public:
     Loopback(EventLoop& loop, PacketReceiver& receiver);
 
-    /// \param sender queue pair that sent the packet
+    /// \param sender QP that sent the packet
     void send(fabric::HcaPort& port, std::uint32_t sender, fabric::Packet packet);
 
-    /// Drops everything that is under way.
+    /// Drops all outstanding packets.
     void clear();
 
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
 
 private:
-    struct UnderWay {
+    struct Outstanding {
         fabric::HcaPort* port;
         std::uint32_t sender;
         fabric::Packet packet;
@@ -38,7 +38,7 @@ private:
 
     PacketReceiver& receiver_;
     Timer timer_;
-    std::deque<UnderWay> outstanding_;
+    std::deque<Outstanding> outstanding_;
     std::uint64_t packets_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Which queue pairs receive the packets of which multicast groups.
+/// Multicast group membership of QPs.
 #pragma once
 
 #include "fabric/identifiers.hpp"
@@ -15,30 +15,30 @@ namespace cxemu::transport {
 
 struct MulticastLimits {
     std::size_t groups = 0;
-    std::size_t members = 0; ///< queue pairs of one group
+    std::size_t members = 0; ///< QPs of one group
 };
 
 enum class MembershipFault : std::uint8_t {
-    too_many_groups,  ///< the device has no room for another group
-    too_many_members, ///< the group has no room for another queue pair
-    not_a_member,     ///< the queue pair isn't attached to the group
+    too_many_groups,  ///< the table of groups is full
+    too_many_members, ///< the group is full
+    not_a_member,     ///< the QP isn't attached to the group
 };
 
-/// Groups are told apart by their GID alone: every multicast packet has a GRH.
+/// Groups are identified by their GID alone: every multicast packet has a GRH.
 class MulticastGroups {
 public:
     explicit MulticastGroups(MulticastLimits limits) : limits_(limits) {}
 
-    /// Attaches a queue pair; nothing changes when it is attached already.
+    /// Attaches a QP; no effect if it is attached already.
     std::expected<void, MembershipFault> attach(const fabric::Gid& group, std::uint32_t queue_pair);
 
     std::expected<void, MembershipFault> detach(const fabric::Gid& group, std::uint32_t queue_pair);
 
-    /// Detaches a queue pair from all groups. \return the number of groups it was attached to
+    /// Detaches a QP from all groups. \return the number of groups it was attached to
     std::size_t forget(std::uint32_t queue_pair);
 
-    /// Numbers of the queue pairs of a group, in the order in which they were attached. A copy:
-    /// what the receivers do may change the group.
+    /// QPNs of a group, in the order of attachment. Returns a copy: the receivers may change the
+    /// group.
     [[nodiscard]] std::vector<std::uint32_t> members(const fabric::Gid& group) const;
     [[nodiscard]] bool has(const fabric::Gid& group) const { return groups_.contains(group); }
 

@@ -62,7 +62,8 @@ constexpr std::array entries{
     Entry{code<"rc_compare_swap">, packet(PacketOp::compare_swap, true, true)},
     Entry{code<"rc_fetch_add">, packet(PacketOp::fetch_add, true, true)},
     Entry{fabric::dynamic_connect_opcode & operation_bits, packet(PacketOp::connect, true, true)},
-    Entry{fabric::dynamic_disconnect_opcode & operation_bits, packet(PacketOp::disconnect, true, true)},
+    Entry{fabric::dynamic_disconnect_opcode & operation_bits,
+          packet(PacketOp::disconnect, true, true)},
     Entry{code<"rc_send_last_with_invalidate">, with_invalidate(false)},
     Entry{code<"rc_send_only_with_invalidate">, with_invalidate(true)},
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What a packet of a connected service does, and the opcode that says so.
+/// Operation of packets of connected services, and its opcodes.
 #pragma once
 
 #include "queues/qp_values.hpp"
@@ -26,12 +26,13 @@ enum class PacketOp : std::uint8_t {
 constexpr bool is_atomic(PacketOp verb) {
     return verb == PacketOp::compare_swap || verb == PacketOp::fetch_add;
 }
-/// Packets to the requester.
+/// Packets from responder to requester.
 constexpr bool is_response(PacketOp verb) {
     return verb >= PacketOp::read_response;
 }
 
-/// Verb and place of the packet in its message. A message of one packet has it first and last.
+/// Operation, and position of the packet in its message. A single-packet message is both first and
+/// last.
 struct Operation {
     PacketOp verb = PacketOp::send;
     bool first = true;
@@ -42,15 +43,15 @@ struct Operation {
     constexpr bool operator==(const Operation&) const = default;
 };
 
-/// What \p opcode (of any connected service) means; nothing for one that RC doesn't have.
+/// The operation of \p opcode (of any connected service); nothing for one that RC doesn't have.
 std::optional<Operation> operation_of(std::uint8_t opcode);
 
-/// Whether \p opcode belongs to a connected service: RC, UC, XRC or DC.
+/// Whether \p opcode is of a connected service: RC, UC, XRC or DC.
 bool is_of_connection(std::uint8_t opcode);
-/// Whether packets of \p service have opcodes like this one. \pre the service is connected
+/// Whether \p opcode is of \p service. \pre the service is connected
 bool belongs_to(queues::ServiceType service, std::uint8_t opcode);
 
-/// \pre the service is connected and has the operation
+/// \pre the service is connected and supports the operation
 std::uint8_t opcode_of(queues::ServiceType service, const Operation& operation);
 
 /// RC, UC, XRC and DC.

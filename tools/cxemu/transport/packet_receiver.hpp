@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Who takes the packets that arrive at the ports of an HCA.
+/// Interface of receivers of packets at the ports of an HCA.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -16,7 +16,7 @@ public:
     virtual ~PacketReceiver() = default;
 
     /// A packet has arrived at \p port.
-    /// \param sender queue pair of this device that sent it, if the packet never left the device
+    /// \param sender QP of this device that sent it, if the packet never left the device
     virtual void receive(fabric::HcaPort& port, const fabric::ParsedPacket& packet,
                          std::optional<std::uint32_t> sender) = 0;
 };

@@ -27,7 +27,7 @@ bool is_special(ServiceType service) {
     return service == ServiceType::subnet_management || service == ServiceType::general_services;
 }
 
-/// A subnet management packet that goes nowhere: its path has no hop.
+/// An SMP to the own port: its directed route has no hop.
 bool is_for_own_port(const Datagram& datagram, const fabric::Mad& mad) {
     const auto smp = hwtab::ConstView<hwtab::smp_directed_route>{mad};
     return datagram.headers.local.dlid == fabric::permissive_lid &&
@@ -123,7 +123,7 @@ void PacketTransport::dispatch(fabric::HcaPort& port, const QueuePair& queue_pai
         loopback_.send(port, queue_pair.number(), copy);
 }
 
-/// \return true when the datagram was one for the own port
+/// \return true when the datagram was to the own port
 bool PacketTransport::ask_own_agent(fabric::HcaPort& port, const QueuePair& queue_pair,
                                     const Datagram& datagram) {
     fabric::Mad request{};
@@ -148,12 +148,13 @@ bool PacketTransport::ask_own_agent(fabric::HcaPort& port, const QueuePair& queu
 
 void PacketTransport::fail(QueuePair& queue_pair, const SendWqe& request, SendFault fault) {
     ++sends_.failed;
-    hca_.log()->info("queue pair {:#x} ({}): send {} fails: {}", queue_pair.number(),
+    hca_.log()->info("QP {:#x} ({}): send {} failed: {}", queue_pair.number(),
                      queues::name_of(queue_pair.service()), request.index, describe(fault));
     queue_pair.fail_send(request, completion_error(fault), static_cast<std::uint8_t>(fault));
 }
 
-/// The request goes back to its queue. \return false when software can't be told
+/// Returns the WQE to its queue until the page fault is resolved. \return false when software can't
+/// be notified of the fault
 bool PacketTransport::stall(QueuePair& queue_pair, const SendWqe& request) {
     const auto token =
         queue_pair.raise_page_fault({.place = queues::FaultPlace::send_or_write,
@@ -200,8 +201,7 @@ void PacketTransport::receive(fabric::HcaPort& port, const fabric::ParsedPacket&
 
 void PacketTransport::target_changed(QueuePair& queue_pair) {
     if (queue_pair.state() == QueuePairState::ready_to_receive)
-        targets_[queue_pair.number()] =
-            std::make_unique<Dct>(hca_, queue_pair, loopback_, turns_);
+        targets_[queue_pair.number()] = std::make_unique<Dct>(hca_, queue_pair, loopback_, turns_);
     else if (const auto target = targets_.find(queue_pair.number()); target != targets_.end())
         target->second->stop();
 }
@@ -248,8 +248,7 @@ void PacketTransport::destroyed(QueuePair& queue_pair) {
     targets_.erase(queue_pair.number());
     if (const std::size_t left = groups_.forget(queue_pair.number()); left != 0)
         hca_.violation(rules::destroyed_while_attached,
-                       "queue pair {:#x} is attached to {} multicast groups", queue_pair.number(),
-                       left);
+                       "QP {:#x} is attached to {} multicast groups", queue_pair.number(), left);
 }
 
 // --- The function --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The transport of an HCA: turns work requests into packets and packets into completions.
+/// The transport of an HCA: turns WQEs into packets and packets into completions.
 ///
 /// ```
 ///                  ┌─► datagram sender ─────────┐
@@ -12,9 +12,8 @@
 ///                          └─ datagram receiver ◄─┘
 /// ```
 ///
-/// Datagrams (UD and the special queue pairs 0 and 1) need no state here; each queue pair of a
-/// connected service (RC, UC, XRC) and each initiator of dynamic connections has a Connection from
-/// RTR on, each target of those a DynamicTarget with a connection per initiator.
+/// Datagrams (UD, QP0 and QP1) need no state here. Each QP of a connected service (RC, UC, XRC) and
+/// each DCI has a Connection from RTR on, each DCT a Dct with a connection per DCI.
 #pragma once
 
 #include "hca/hca.hpp"
@@ -44,21 +43,21 @@ namespace cxemu::transport {
 struct SendStatistics {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;     ///< of messages
-    std::uint64_t discarded = 0; ///< by the port: link down, no virtual lane, ...
+    std::uint64_t discarded = 0; ///< by the port: link down, no VL, ...
     std::uint64_t failed = 0;    ///< error completions
-    std::uint64_t own_agent = 0; ///< SMPs that the agent of the own port answered
+    std::uint64_t own_agent = 0; ///< SMPs that the agent of the own port handled
 };
 
 class PacketTransport final : public hca::Part, public queues::Transport, public PacketReceiver {
 public:
-    /// Requests that a queue pair may start before it is the turn of the others.
+    /// Maximum number of WQEs that a QP may start per turn.
     static constexpr int sends_per_turn = 16;
 
     /// \pre all ports and the WorkQueues have been added to \p hca; the ports outlive it
     explicit PacketTransport(hca::Hca& hca);
     ~PacketTransport() override;
 
-    /// Lets go of the ports, which may be destroyed then.
+    /// Releases the ports, which may be destroyed then.
     void release_ports() { bindings_.clear(); }
 
     [[nodiscard]] MulticastGroups& groups() { return groups_; }
@@ -105,10 +104,10 @@ private:
     SpecialQueuePairs special_;
     DatagramReceiver receiver_;
     Loopback loopback_;
-    Turns turns_;
+    SendScheduler turns_;
     ConnectionNumbers numbers_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
-    /// Queue pairs whose next datagram waits for a page: the tokens of the faults.
+    /// QPs whose next datagram waits for a page: the page fault tokens.
     std::unordered_map<std::uint32_t, std::uint32_t> stalled_;
     std::unordered_map<std::uint32_t, std::unique_ptr<Dct>> targets_;
     std::vector<std::unique_ptr<PortBinding>> bindings_;

@@ -19,7 +19,7 @@ enum class PathMigration::State : std::uint8_t {
 
 namespace {
 
-/// A path without a destination is none.
+/// A path without destination is invalid.
 bool has_alternate(const queues::QueuePair& queue_pair) {
     return queue_pair.context().get<"secondary_address_path.rlid">() != 0;
 }
@@ -49,7 +49,7 @@ bool PathMigration::migrated() const {
     return state() == State::migrated;
 }
 
-bool PathMigration::give_up_primary() {
+bool PathMigration::leave_primary() {
     if (state() != State::armed || !has_alternate(queue_pair_))
         return false;
     migrate();

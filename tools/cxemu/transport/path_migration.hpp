@@ -12,9 +12,10 @@
 
 namespace cxemu::transport {
 
-/// Each side tells in all its packets whether it has migrated. Sides that both have an alternate
-/// path, and have heard so of each other, are armed; then whoever gives up the primary path takes
-/// the alternate one, and the other side follows with the first packet that comes on it.
+/// The MigReq bit of all packets says whether the sender has migrated. If both sides have an
+/// alternate path and have seen each other rearmed, they are armed. The side that leaves the
+/// primary path then uses the alternate one, and the other side follows with the first packet on
+/// it.
 ///
 /// ```
 ///   migrated ──software──> rearm ──packet of a peer that hasn't migrated──> armed
@@ -26,26 +27,26 @@ public:
     /// \p queue_pair must outlive this.
     explicit PathMigration(queues::QueuePair& queue_pair) : queue_pair_(queue_pair) {}
 
-    /// The connection begins with what the context says.
+    /// Initializes the state from the QP context.
     void start();
-    /// Software has changed the context: it may have told to migrate.
+    /// Software has modified the QP context: it may have requested migration.
     void attributes_changed();
 
-    /// What packets tell the peer.
+    /// The MigReq bit of sent packets.
     [[nodiscard]] bool migrated() const;
 
-    /// Gives the primary path up, if there is an alternate one that is armed.
-    /// \return whether there was
-    bool give_up_primary();
+    /// Migrates to the alternate path if it is armed.
+    /// \return whether it was armed
+    bool leave_primary();
 
     /// A packet of the peer has arrived on the primary path.
     void arrived_on_primary(const fabric::ParsedPacket& packet);
-    /// True when the peer has migrated and this side is armed: the packet has to come on the
+    /// True when the peer has migrated and this side is armed: the packet must arrive on the
     /// alternate path.
     [[nodiscard]] bool expects_alternate(const fabric::ParsedPacket& packet) const;
-    /// ... and it has: this side follows.
+    /// It has arrived there: this side migrates as well.
     void arrived_on_alternate() { migrate(); }
-    /// ... and it has not.
+    /// It has not arrived there.
     void refuse();
 
 private:
@@ -55,7 +56,7 @@ private:
     void migrate();
 
     queues::QueuePair& queue_pair_;
-    bool armed_ = false; ///< when software was heard of last
+    bool armed_ = false; ///< path migration state at the last modification by software
 };
 
 } // namespace cxemu::transport

@@ -15,7 +15,7 @@ namespace {
 template <hwtab::FixedString name>
 constexpr auto sub_type = static_cast<std::uint8_t>(hwtab::value<hwtab::port_change_subtype, name>);
 
-/// The sub-type of the event that the host gets.
+/// The sub-type of the port event EQE.
 std::optional<std::uint8_t> sub_type_of(fabric::PortEvent event) {
     using enum fabric::PortEvent;
     switch (event) {
@@ -26,7 +26,7 @@ std::optional<std::uint8_t> sub_type_of(fabric::PortEvent event) {
     case active:
         return sub_type<"active">;
     case lid_changed:
-    case subnet_manager_changed: // the interface has no event of its own for it
+    case subnet_manager_changed: // no EQE sub-type for it
         return sub_type<"lid">;
     case p_key_table_changed:
         return sub_type<"pkey">;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// One port as the transport sees it: packets in, port events to the host.
+/// One port as seen by the transport: receives packets, reports port events to the host.
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -11,14 +11,13 @@
 
 namespace cxemu::transport {
 
-/// Posts the event that tells the host of \p event at port number \p port; some are of no interest
-/// to it.
+/// Posts the EQE of \p event at port number \p port; some events have no EQE.
 void post_port_event(hca::Hca& hca, std::uint8_t port, fabric::PortEvent event);
 
-/// The client of a port, as long as it lives.
+/// Is the client of a port during its lifetime.
 class PortBinding final : public fabric::PortClient {
 public:
-    /// All must outlive this.
+    /// All arguments must outlive the object.
     PortBinding(hca::Hca& hca, fabric::HcaPort& port, PacketReceiver& receiver,
                 const SpecialQueuePairs& special);
     ~PortBinding() override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Through which port a queue pair sends and receives.
+/// Port of a QP.
 #pragma once
 
 #include "queues/queue_pair.hpp"
@@ -9,7 +9,7 @@
 
 namespace cxemu::transport {
 
-/// Number of the port, counted from 1. Software that knows of one port only may leave it 0.
+/// Port number, counted from 1. Software that uses a single port may leave it 0.
 inline std::uint8_t port_number(const queues::QueuePair& queue_pair) {
     const auto number = queue_pair.context().get<"primary_address_path.vhca_port_num">();
     return number == 0 ? 1 : static_cast<std::uint8_t>(number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A rendezvous: the receiver of a matched message reads the data from the memory of the sender,
-/// and tells it when that is done.
+/// Rendezvous: the receiver of a matched message reads the data from the memory of the sender and
+/// then notifies it with FIN.
 #pragma once
 
 #include "hca/objects.hpp"
@@ -17,14 +17,14 @@ namespace cxemu::transport {
 
 struct Rendezvous {
     std::uint16_t index = 0;            ///< of the tag in its list
-    queues::RecvWqe receive;     ///< memory of the tag
-    std::shared_ptr<hca::Object> owner; ///< keeps the queue of the tag in memory
-    TagHeader header;                   ///< of the message that asked for it
+    queues::RecvWqe receive;            ///< receive buffer of the tag
+    std::shared_ptr<hca::Object> owner; ///< keeps the queue that owns the tag alive
+    TagHeader header;                   ///< of the rendezvous request
     RendezvousHeader source;
-    queues::ReceiveCompletion completion{}; ///< what its end reports
+    queues::ReceiveCompletion completion{}; ///< completion of the rendezvous
 
-    /// The request that reads the data, and the one that says so to the sender. Neither is in a
-    /// send queue: they yield no completion of their own.
+    /// The RDMA read of the data, and the FIN to the sender. Neither is in a send queue: they have
+    /// no CQE of their own.
     [[nodiscard]] queues::SendWqe read() const;
     [[nodiscard]] queues::SendWqe finish() const;
 };

@@ -16,12 +16,13 @@ using queues::SendOpcode;
 using queues::SendWqe;
 using queues::ServiceType;
 
-/// Bytes that may be on their way without acknowledgement, and the packets that they are at least.
+/// Maximum number of unacknowledged bytes, and the minimum number of packets that may be
+/// unacknowledged.
 constexpr std::uint32_t window_bytes = 512U << 10U;
 constexpr std::uint32_t smallest_window = 128;
-/// One packet of so many asks for an acknowledgement, beside the last of each message.
+/// One out of so many packets requests an ACK, in addition to the last one of each message.
 constexpr std::uint32_t acknowledge_interval = smallest_window / 4;
-/// Code of a counter that never runs out.
+/// Code of an infinite retry counter.
 constexpr std::uint32_t retry_for_ever = 7;
 
 PacketOp verb_of(SendOpcode opcode) {
@@ -80,11 +81,11 @@ CompletionError error_of(NakCode code) {
 
 } // namespace
 
-bool Requester::UnderWay::is_answered() const {
+bool Requester::Outstanding::is_answered() const {
     return request.opcode == SendOpcode::rdma_read || queues::is_atomic(request.opcode);
 }
 
-bool Requester::UnderWay::takes_receive() const {
+bool Requester::Outstanding::takes_receive() const {
     return (verb_of(request.opcode) == PacketOp::send && !connects) ||
            request.opcode == SendOpcode::rdma_write_immediate;
 }
@@ -101,7 +102,7 @@ void Requester::start() {
     reliable_ = is_reliable(queue_pair().service());
     next_psn_ = unacknowledged_ = sent_ = Psn(context.get<"next_send_psn">());
     next_ssn_ = Msn(1);
-    last_credited_ = Msn(0); // until the peer tells, only one request at a time
+    last_credited_ = Msn(0); // one request at a time until the peer advertises credits
     active_ = true;
     made_progress();
 }
@@ -111,7 +112,7 @@ void Requester::stop() {
     forget();
 }
 
-/// All but what waits for RTS.
+/// Clears everything but pending rendezvous reads.
 void Requester::forget() {
     active_ = false;
     disconnect();
@@ -130,8 +131,8 @@ void Requester::hold_back() {
     if (outstanding_.empty() || outstanding_.back().first != sent_ || outstanding_.back().failure)
         return;
     if (outstanding_.back().connects)
-        return; // its request hasn't come yet
-    const UnderWay& last = outstanding_.back();
+        return; // the request hasn't arrived yet
+    const Outstanding& last = outstanding_.back();
     next_psn_ = last.first;
     next_ssn_ = last.number;
     if (last.rendezvous)
@@ -183,17 +184,17 @@ bool Requester::start_next() {
     return true;
 }
 
-/// Puts a request behind those that are under way.
+/// Appends a WQE to the outstanding ones.
 void Requester::add(SendWqe request, std::optional<CompletionError> failure,
                     std::shared_ptr<Rendezvous> rendezvous) {
     const std::uint32_t packets = packets_of(request, channel_.path_mtu());
     outstanding_.push_back({.request = std::move(request),
-                          .first = next_psn_,
-                          .packets = packets,
-                          .arrived = 0,
-                          .number = next_ssn_,
-                          .failure = failure,
-                          .rendezvous = std::move(rendezvous)});
+                            .first = next_psn_,
+                            .packets = packets,
+                            .arrived = 0,
+                            .number = next_ssn_,
+                            .failure = failure,
+                            .rendezvous = std::move(rendezvous)});
     next_psn_ += packets;
     next_ssn_ += 1;
 }
@@ -215,8 +216,8 @@ bool Requester::start_own() {
     return true;
 }
 
-/// The data is there, or the peer knows that it is.
-void Requester::own_completed(const UnderWay& done) {
+/// The data has been read, or the peer has been notified.
+void Requester::own_completed(const Outstanding& done) {
     if (done.request.opcode != SendOpcode::rdma_read)
         return;
     const auto rendezvous = done.rendezvous;
@@ -225,7 +226,7 @@ void Requester::own_completed(const UnderWay& done) {
     wake_();
 }
 
-void Requester::own_failed(UnderWay failed, CompletionError error) {
+void Requester::own_failed(Outstanding failed, CompletionError error) {
     own_.push_front({.request = std::move(failed.request), .rendezvous = failed.rendezvous});
     queue_pair().post_event(error == CompletionError::local_protection
                                 ? hca::EventType::work_queue_access_error
@@ -235,7 +236,7 @@ void Requester::own_failed(UnderWay failed, CompletionError error) {
 
 void Requester::cancel_rendezvous() {
     auto canceled = std::exchange(own_, {});
-    for (const UnderWay& request : outstanding_) {
+    for (const Outstanding& request : outstanding_) {
         if (request.rendezvous)
             canceled.push_back({.request = request.request, .rendezvous = request.rendezvous});
     }
@@ -249,21 +250,21 @@ void Requester::cancel_rendezvous() {
 
 namespace {
 
-/// Where \p address leads, for a connection that has no number yet.
+/// The peer of \p address, for a connection without number.
 DcPeer peer_at(const queues::AddressVector& address, const fabric::HcaPort& port) {
     DcPeer peer{.queue_pair = address.destination_qp,
-                     .lid = address.remote_lid,
-                     .path_bits = address.path_bits,
-                     .service_level = address.service_level,
-                     .force_loopback = address.force_loopback,
-                     .global = std::nullopt,
-                     .header = {.access_key = address.access_key}};
+                .lid = address.remote_lid,
+                .path_bits = address.path_bits,
+                .service_level = address.service_level,
+                .force_loopback = address.force_loopback,
+                .global = std::nullopt,
+                .header = {.access_key = address.access_key}};
     if (address.has_grh)
         peer.global = fabric::Grh{.traffic_class = address.traffic_class,
-                                          .flow_label = address.flow_label,
-                                          .hop_limit = address.hop_limit,
-                                          .source = port.gid(address.source_gid_index),
-                                          .destination = fabric::Gid(address.remote_gid)};
+                                  .flow_label = address.flow_label,
+                                  .hop_limit = address.hop_limit,
+                                  .source = port.gid(address.source_gid_index),
+                                  .destination = fabric::Gid(address.remote_gid)};
     return peer;
 }
 
@@ -282,7 +283,7 @@ bool Requester::is_connected_for(const SendWqe& request) const {
     return wanted == *channel_.peer() && wanted.header.access_key == request.address->access_key;
 }
 
-/// \return false when the request has to wait, or can't go anywhere
+/// \return false when the WQE must wait, or its address is invalid
 bool Requester::reach_target(const SendWqe& request) {
     const bool possible = is_possible(*request.address, channel_.port());
     if (possible && is_connected_for(request)) {
@@ -301,8 +302,7 @@ bool Requester::reach_target(const SendWqe& request) {
     return active_ && possible;
 }
 
-/// Begins a connection. Targets take receive requests from queues that they share, so there are no
-/// credits to wait for.
+/// Starts a connection. DCTs take receive WQEs from SRQs, so there are no credits.
 void Requester::connect(const SendWqe& request) {
     DcPeer peer = peer_at(*request.address, *channel_.port());
     peer.header.connection = numbers_.next();
@@ -312,27 +312,28 @@ void Requester::connect(const SendWqe& request) {
     next_ssn_ = Msn(1);
     last_credited_ = std::nullopt;
     outstanding_.push_back({.request = {},
-                          .first = next_psn_,
-                          .number = {},
-                          .connects = true,
-                          .failure = std::nullopt,
-                          .rendezvous = nullptr});
+                            .first = next_psn_,
+                            .number = {},
+                            .connects = true,
+                            .failure = std::nullopt,
+                            .rendezvous = nullptr});
     next_psn_ += 1;
     made_progress();
 }
 
-/// Nobody answers: should it get lost, the target keeps the connection until the next one.
+/// It is not acknowledged: if it gets lost, the DCT keeps the connection until the next one.
 void Requester::disconnect() {
     auto headers = channel_.peer() ? channel_.headers() : std::nullopt;
     if (headers) {
-        headers->transport.opcode = opcode_of(queue_pair().service(), {.verb = PacketOp::disconnect});
+        headers->transport.opcode =
+            opcode_of(queue_pair().service(), {.verb = PacketOp::disconnect});
         headers->transport.psn = next_psn_.value();
         channel_.send(fabric::build(*headers, {}));
     }
     channel_.set_peer(std::nullopt);
 }
 
-void Requester::send_connect(const UnderWay& next) {
+void Requester::send_connect(const Outstanding& next) {
     auto headers = channel_.headers();
     if (!headers)
         return;
@@ -345,13 +346,14 @@ void Requester::send_connect(const UnderWay& next) {
 // --- Packets -------------------------------------------------------------------------------------
 
 Psn Requester::cursor_psn() const {
-    return cursor_ == outstanding_.size() ? next_psn_ : outstanding_[cursor_].first + cursor_packet_;
+    return cursor_ == outstanding_.size() ? next_psn_
+                                          : outstanding_[cursor_].first + cursor_packet_;
 }
 
-/// Whether the packet at the cursor may go out now. If not, something that is on its way will
-/// change that.
+/// Whether the packet at the cursor may be sent now. If not, an outstanding response will trigger
+/// it.
 bool Requester::may_send() const {
-    const UnderWay& next = outstanding_[cursor_];
+    const Outstanding& next = outstanding_[cursor_];
     if (next.failure)
         return false;
     if (!reliable_)
@@ -366,13 +368,13 @@ bool Requester::may_send() const {
     return cursor_psn().after(unacknowledged_) < window && may_use_receive(next);
 }
 
-bool Requester::is_credited(const UnderWay& next) const {
+bool Requester::is_credited(const Outstanding& next) const {
     return !last_credited_ || !next.takes_receive() || !last_credited_->precedes(next.number);
 }
 
-/// Without credit the first packet goes out alone, and the rest of the message once that has been
-/// acknowledged (IBA volume 1, 9.7.7.2).
-bool Requester::may_use_receive(const UnderWay& next) const {
+/// Without credits the first packet is sent alone, and the rest of the message after its ACK (IBA
+/// volume 1, 9.7.7.2).
+bool Requester::may_use_receive(const Outstanding& next) const {
     const bool is_oldest = cursor_ == 0;
     const bool has_begun = cursor_packet_ != 0;
     return is_credited(next) || (is_oldest && (!has_begun || unacknowledged_ != next.first));
@@ -380,7 +382,7 @@ bool Requester::may_use_receive(const UnderWay& next) const {
 
 /// \return false when nothing more can be sent
 bool Requester::send_packet() {
-    UnderWay& next = outstanding_[cursor_];
+    Outstanding& next = outstanding_[cursor_];
     if (next.connects) {
         send_connect(next);
         advance();
@@ -402,8 +404,8 @@ bool Requester::send_packet() {
     return true;
 }
 
-/// Verb and place of the packet at the cursor, which carries data.
-Operation Requester::part_of(const UnderWay& next) const {
+/// Operation and position of the data packet at the cursor.
+Operation Requester::part_of(const Outstanding& next) const {
     Operation operation{.verb = verb_of(next.request.opcode),
                         .first = cursor_packet_ == 0,
                         .last = cursor_packet_ + 1 == next.packets};
@@ -414,20 +416,20 @@ Operation Requester::part_of(const UnderWay& next) const {
     return operation;
 }
 
-bool Requester::wants_acknowledgement(const UnderWay& next, const Operation& operation) const {
+bool Requester::wants_acknowledgement(const Outstanding& next, const Operation& operation) const {
     const bool is_probe = operation.first && !is_credited(next);
     return reliable_ &&
            (operation.last || is_probe || (cursor_packet_ + 1) % acknowledge_interval == 0);
 }
 
-bool Requester::send_part(UnderWay& next) {
+bool Requester::send_part(Outstanding& next) {
     const std::uint32_t mtu = channel_.path_mtu();
     const std::uint64_t offset = std::uint64_t{cursor_packet_} * mtu;
     const auto size = std::min<std::uint64_t>(mtu, next.request.length - offset);
     const Operation operation = part_of(next);
     auto headers = channel_.headers();
     if (!headers)
-        return true; // as if it were lost
+        return true; // dropped, as if it were lost
     headers->transport.opcode = opcode_of(queue_pair().service(), operation);
     headers->transport.solicited_event = operation.last && next.request.solicited;
     headers->transport.acknowledge_request = wants_acknowledgement(next, operation);
@@ -452,8 +454,8 @@ bool Requester::send_part(UnderWay& next) {
     return true;
 }
 
-/// A read that is repeated asks for what is missing only.
-void Requester::send_read(const UnderWay& next) {
+/// A retried read requests only the missing part.
+void Requester::send_read(const Outstanding& next) {
     auto headers = channel_.headers();
     if (!headers)
         return;
@@ -468,7 +470,7 @@ void Requester::send_read(const UnderWay& next) {
     channel_.send(fabric::build(*headers, {}));
 }
 
-void Requester::send_atomic(const UnderWay& next) {
+void Requester::send_atomic(const Outstanding& next) {
     auto headers = channel_.headers();
     if (!headers)
         return;
@@ -489,7 +491,7 @@ void Requester::send_atomic(const UnderWay& next) {
 
 /// The packet at the cursor has been sent.
 void Requester::advance() {
-    const UnderWay& sent = outstanding_[cursor_];
+    const Outstanding& sent = outstanding_[cursor_];
     if (sent.is_answered()) {
         cursor_packet_ = sent.packets;
         ++outstanding_rd_atomic_;
@@ -497,7 +499,7 @@ void Requester::advance() {
         ++cursor_packet_;
     }
     if (!has_packets_in_flight())
-        last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
+        last_progress_ = channel_.hca().loop().now(); // start of the timeout
     const Psn end = sent.first + cursor_packet_;
     if (end.after(unacknowledged_) > sent_.after(unacknowledged_))
         sent_ = end;
@@ -513,8 +515,8 @@ void Requester::advance() {
     }
 }
 
-/// A request can't go on for a reason on this side. Those before it end first.
-void Requester::fail_locally(UnderWay& next, CompletionError error) {
+/// A WQE fails at the requester. It completes in error after the WQEs before it.
+void Requester::fail_locally(Outstanding& next, CompletionError error) {
     next.failure = error;
     report_local_failure();
 }
@@ -523,16 +525,16 @@ void Requester::report_local_failure() {
     if (!active_ || outstanding_.empty())
         return;
     const bool behind_connect = outstanding_.front().connects && outstanding_.size() > 1;
-    const UnderWay& oldest = outstanding_[behind_connect ? 1 : 0];
+    const Outstanding& oldest = outstanding_[behind_connect ? 1 : 0];
     if (oldest.failure)
         fail_front(*oldest.failure);
 }
 
 // --- Page faults ---------------------------------------------------------------------------------
 
-/// \param done bytes of the request before the packet of \p size bytes that needs the page
-/// \return false when software can't be told
-bool Requester::stall(const UnderWay& request, queues::FaultPlace place, std::uint64_t done,
+/// \param done bytes of the WQE before the packet of \p size bytes that needs the page
+/// \return false when software can't be notified of the fault
+bool Requester::stall(const Outstanding& request, queues::FaultPlace place, std::uint64_t done,
                       std::size_t size) {
     const auto token = queue_pair().raise_page_fault({.place = place,
                                                       .committed = static_cast<std::uint32_t>(done),
@@ -543,9 +545,10 @@ bool Requester::stall(const UnderWay& request, queues::FaultPlace place, std::ui
     return token.has_value();
 }
 
-/// An answer can't be stored. It is dropped, with all that follow, and asked for again once the
-/// page is there. If a page is waited for already, this one is found missing then.
-bool Requester::waits_for_page(memory::AccessFault fault, const UnderWay& answered,
+/// Page fault while a response is stored. This response and all following ones are dropped and
+/// requested again after the fault is resolved. If another fault is outstanding, this one is raised
+/// after the retry.
+bool Requester::waits_for_page(memory::AccessFault fault, const Outstanding& answered,
                                std::size_t size) {
     const std::uint64_t done = std::uint64_t{answered.arrived} * channel_.path_mtu();
     if (fault != memory::AccessFault::page_absent || answered.rendezvous ||
@@ -562,10 +565,10 @@ void Requester::page_fault_resumed(std::uint32_t token, bool resolved) {
     const Stall stall = *std::exchange(stall_, std::nullopt);
     if (!active_)
         return;
-    last_progress_ = channel_.hca().loop().now(); // the time before doesn't count
+    last_progress_ = channel_.hca().loop().now(); // start of the timeout
     if (stall.repeats && !outstanding_.empty())
         go_back();
-    const auto waiting = std::ranges::find_if(outstanding_, [&](const UnderWay& request) {
+    const auto waiting = std::ranges::find_if(outstanding_, [&](const Outstanding& request) {
         return !request.rendezvous && request.request.index == stall.index;
     });
     if (!resolved && waiting != outstanding_.end())
@@ -582,7 +585,7 @@ bool Requester::is_in_flight(Psn psn) const {
 
 void Requester::response_arrived(const fabric::ParsedPacket& packet, const Operation& operation) {
     if (!active_ || !reliable_ || !is_in_flight(Psn(packet.headers.transport.psn)))
-        return; // late, or made up
+        return; // late or forged
     if (operation.verb == PacketOp::acknowledge)
         acknowledged(packet);
     else
@@ -613,12 +616,11 @@ void Requester::acknowledged(const fabric::ParsedPacket& packet) {
     }
 }
 
-/// The peer has taken all packets before \p end.
-/// \return false when the queue pair has stopped, or answers are missing that should have come
-///         before this one
+/// The peer has acknowledged all packets before \p end.
+/// \return false when the QP has stopped, or responses before this one are missing
 bool Requester::acknowledge_before(Psn end) {
     while (end != unacknowledged_) {
-        const UnderWay& front = outstanding_.front();
+        const Outstanding& front = outstanding_.front();
         if (front.is_answered()) {
             responses_missing();
             return false;
@@ -649,7 +651,7 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
         return;
     if (packet.headers.ack)
         take_credits(*packet.headers.ack);
-    UnderWay& front = outstanding_.front();
+    Outstanding& front = outstanding_.front();
     std::vector<std::byte> value;
     std::span<const std::byte> data = packet.payload;
     if (packet.headers.atomic_ack) {
@@ -668,13 +670,13 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
     unacknowledged_ = psn + 1;
     ++front.arrived;
     if (cursor_ == 0)
-        cursor_packet_ = front.arrived; // it was to be repeated, but the answer has come
+        cursor_packet_ = front.arrived; // a retry was pending, but the response has arrived
     if (front.arrived == front.packets)
         complete_front(data);
 }
 
-/// Whether \p size bytes that came with \p operation are the next answer to the oldest request.
-bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
+/// Whether \p size bytes of \p operation are the next response to the oldest request.
+bool Requester::is_answer_to(const Outstanding& oldest, const Operation& operation,
                              std::size_t size) const {
     const SendWqe& request = oldest.request;
     const PacketOp wanted =
@@ -686,23 +688,23 @@ bool Requester::is_answer_to(const UnderWay& oldest, const Operation& operation,
            size == std::min<std::uint64_t>(request.length - offset, mtu);
 }
 
-memory::AccessResult<void> Requester::store_answer(const UnderWay& oldest,
+memory::AccessResult<void> Requester::store_answer(const Outstanding& oldest,
                                                    std::span<const std::byte> data) {
     const SendWqe& request = oldest.request;
     if (oldest.rendezvous)
         return queue_pair().scatter(oldest.rendezvous->receive,
                                     std::uint64_t{oldest.arrived} * channel_.path_mtu(), data);
-    if (queue_pair().response_fits_in_completion(request, request.length))
+    if (queue_pair().response_fits_scatter_to_cqe(request, request.length))
         return {};
     return queue_pair().scatter_response(request,
                                          std::uint64_t{oldest.arrived} * channel_.path_mtu(), data);
 }
 
-Requester::UnderWay Requester::take_front() {
-    UnderWay front = std::move(outstanding_.front());
+Requester::Outstanding Requester::take_front() {
+    Outstanding front = std::move(outstanding_.front());
     outstanding_.pop_front();
     if (cursor_ == 0) {
-        cursor_packet_ = 0; // acknowledged before it was repeated
+        cursor_packet_ = 0; // acknowledged before the retry was sent
     } else {
         --cursor_;
         outstanding_rd_atomic_ -= front.is_answered() ? 1 : 0;
@@ -710,40 +712,40 @@ Requester::UnderWay Requester::take_front() {
     return front;
 }
 
-/// \param data of the answer, if it goes into the completion
+/// \param data of the response, if scattered to the CQE
 void Requester::complete_front(std::span<const std::byte> data) {
-    const UnderWay done = take_front();
+    const Outstanding done = take_front();
     if (done.connects)
         return;
     if (done.rendezvous)
         return own_completed(done);
     const auto length = static_cast<std::uint32_t>(done.is_answered() ? done.request.length : 0);
     const bool attached =
-        done.is_answered() && queue_pair().response_fits_in_completion(done.request, length);
+        done.is_answered() && queue_pair().response_fits_scatter_to_cqe(done.request, length);
     queue_pair().complete_send(done.request, length,
                                attached ? data : std::span<const std::byte>());
 }
 
 void Requester::fail_front(CompletionError error) {
-    UnderWay failed = take_front();
+    Outstanding failed = take_front();
     if (failed.connects) {
         if (outstanding_.empty())
-            return disconnect(); // the request has been held back: it tries again
+            return disconnect(); // the WQE has been deferred: try again
         failed = take_front();
     }
     if (failed.rendezvous)
         return own_failed(std::move(failed), error);
     queue_pair().fail_send(failed.request, error);
     if (active_)
-        give_up_stream();
+        fail_stream();
 }
 
-/// A stream of a dynamic initiator has failed. All that is under way is of this stream.
-void Requester::give_up_stream() {
+/// A DCI stream has failed. All outstanding WQEs are of this stream.
+void Requester::fail_stream() {
     const auto rest = std::exchange(outstanding_, {});
     stop();
     active_ = true;
-    for (const UnderWay& behind : rest)
+    for (const Outstanding& behind : rest)
         queue_pair().flush_send(behind.request);
     wake_();
 }
@@ -758,7 +760,7 @@ void Requester::made_progress() {
 
 // --- Repetition ----------------------------------------------------------------------------------
 
-/// Something arrived that the peer sends after answers which have not arrived.
+/// A later packet has arrived before outstanding responses.
 void Requester::responses_missing() {
     if (going_back_)
         return;
@@ -775,7 +777,7 @@ void Requester::refused(Psn psn, std::uint8_t code) {
     retry();
 }
 
-/// The peer has nothing posted for the packet \p psn.
+/// RNR NAK for the packet \p psn.
 void Requester::not_ready(Psn psn, std::uint8_t timer) {
     if (!acknowledge_before(psn))
         return;
@@ -794,8 +796,8 @@ void Requester::not_ready(Psn psn, std::uint8_t timer) {
 void Requester::retry() {
     if (retries_left_ != 0) {
         --retries_left_;
-    } else if (channel_.migration().give_up_primary()) {
-        made_progress(); // all retries again, on the alternate path
+    } else if (channel_.migration().leave_primary()) {
+        made_progress(); // the retry counters restart on the alternate path
     } else {
         ++queue_pair().counts().req_transport_retries_exceeded;
         return fail_front(CompletionError::transport_retries);
@@ -804,7 +806,7 @@ void Requester::retry() {
     wake_();
 }
 
-/// The oldest packet that isn't acknowledged is the next to be sent.
+/// Restarts with the oldest unacknowledged packet.
 void Requester::go_back() {
     cursor_ = 0;
     cursor_packet_ = unacknowledged_.after(outstanding_.front().first);
@@ -818,8 +820,8 @@ std::optional<EventLoop::Duration> Requester::answer_timeout() const {
         std::as_const(queue_pair()).context().get<"primary_address_path.ack_timeout">()));
 }
 
-/// Sees to it that a loss is noticed. The timer isn't started anew at each packet: when it expires
-/// it looks at when the last progress was made.
+/// Starts loss detection. The timer isn't restarted at each packet: on expiry it compares the time
+/// of the last progress.
 void Requester::watch() {
     const auto timeout = answer_timeout();
     if (timeout && !timer_.active())
@@ -833,7 +835,7 @@ void Requester::timer_expired() {
     if (!has_packets_in_flight() || !timeout)
         return;
     if (stall_)
-        return timer_.start(*timeout); // not the peer is waited for
+        return timer_.start(*timeout); // the peer owes no response
     const auto waited = channel_.hca().loop().now() - last_progress_;
     if (waited < *timeout)
         return timer_.start(*timeout - waited);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The sending half of a connection: from send requests to packets, and from what comes back to
-/// completions (IBA volume 1, 9.7.2 to 9.7.7).
+/// The requester of a connection: from send WQEs to packets, and from responses to completions (IBA
+/// volume 1, 9.7.2 to 9.7.7).
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -25,53 +25,53 @@
 
 namespace cxemu::transport {
 
-/// Requests stay under way until the peer has acknowledged or answered them. What is lost is sent
-/// again from the first packet that is missing on ("go back N"):
+/// WQEs are outstanding until the peer has acknowledged or responded to them. After a loss all
+/// packets from the first missing one on are retransmitted ("go back N"):
 ///
 /// ```
-///   front of under_way_                                        next_psn_
+///   front of outstanding_                                      next_psn_
 ///   │ acknowledged │ sent, not acknowledged │ to be sent (again) │
 ///                  unacknowledged_          cursor_
 /// ```
 ///
-/// Requests of UC end with their last packet.
+/// UC WQEs complete when their last packet has been sent.
 ///
-/// A dynamic initiator has a connection to one target at a time. A request to another one, or of
-/// another stream, waits until nothing is under way; then a packet that connects goes ahead of it.
+/// A DCI is connected to one DCT at a time. A WQE for another DCT or stream waits until none is
+/// outstanding; then a connect packet is sent before it.
 class Requester {
 public:
-    /// \param numbers for dynamic connections
-    /// \param wake asks for a call of send() soon
+    /// \param numbers of DC connections
+    /// \param wake requests a call of send() soon
     Requester(Channel& channel, ConnectionNumbers& numbers, std::function<void()> wake);
 
-    /// RTR to RTS: the numbers begin as the context says.
+    /// RTR to RTS: initializes PSNs from the QP context.
     void start();
-    /// To RTS from a state in which sends had stopped.
+    /// To RTS from a state without sending.
     void resume() { active_ = true; }
-    /// Forgets everything that is under way, and ends a dynamic connection.
+    /// Drops all outstanding WQEs, and closes a DC connection.
     void stop();
-    /// The send queue drains: a request that has not been started goes back to its queue.
+    /// The send queue drains: a WQE that has not been started returns to its queue.
     void hold_back();
     [[nodiscard]] bool active() const { return active_; }
 
-    /// Sends at most \p budget packets, which it takes from the budget.
+    /// Sends at most \p budget packets and reduces the budget.
     /// \return true when there is more to send
     bool send(int& budget);
 
-    /// Reads the data of a rendezvous, before the next request of the send queue, and tells the
-    /// peer. Until RTS it waits. Should the data not come, software is told.
+    /// Reads the data of a rendezvous before the next WQE of the send queue, then sends FIN to the
+    /// peer. Waits for RTS. A failed read is reported to software.
     void fetch(Rendezvous rendezvous);
 
     void response_arrived(const fabric::ParsedPacket& packet, const Operation& operation);
 
-    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    /// Software has resumed a page fault. See queues::Transport::page_fault_resumed().
     void page_fault_resumed(std::uint32_t token, bool resolved);
 
-    /// Writes numbers and counters of this moment into the context.
+    /// Updates PSNs and counters in the QP context.
     void refresh();
 
 private:
-    /// A request that isn't in the send queue.
+    /// A request without WQE in the send queue.
     struct Own {
         queues::SendWqe request;
         std::shared_ptr<Rendezvous> rendezvous;
@@ -79,58 +79,58 @@ private:
         [[nodiscard]] bool reads() const { return request.opcode == queues::SendOpcode::rdma_read; }
     };
 
-    struct UnderWay {
+    struct Outstanding {
         queues::SendWqe request;
         Psn first;
-        std::uint32_t packets = 1; ///< PSNs: of its packets, for reads of the responses
+        std::uint32_t packets = 1; ///< number of PSNs: of its packets, for reads of the responses
         std::uint32_t arrived = 0; ///< responses to a read
         Msn number;                ///< SSN
-        bool connects = false;     ///< no request: the packet that begins a dynamic connection
-        /// Found out here; reported when all requests before it have ended.
+        bool connects = false;     ///< no WQE: the packet that opens a DC connection
+        /// Requester error; reported after all WQEs before it have completed.
         std::optional<queues::CompletionError> failure;
-        std::shared_ptr<Rendezvous> rendezvous; ///< of a request that isn't in the send queue
+        std::shared_ptr<Rendezvous> rendezvous; ///< of a request without WQE in the send queue
 
         [[nodiscard]] Psn end() const { return first + packets; }
         [[nodiscard]] bool is_answered() const;
         [[nodiscard]] bool takes_receive() const;
     };
 
-    /// Nothing is sent until software has brought in a page.
+    /// Sending is stopped until a page fault is resolved.
     struct Stall {
         std::uint32_t token = 0;
-        std::uint16_t index = 0; ///< of the request
-        bool repeats = false;    ///< answers have been dropped: they are asked for again
+        std::uint16_t index = 0; ///< of the WQE
+        bool repeats = false;    ///< responses have been dropped and must be retried
     };
 
     bool start_next();
     bool start_own();
     void add(queues::SendWqe request, std::optional<queues::CompletionError> failure,
              std::shared_ptr<Rendezvous> rendezvous = nullptr);
-    void own_completed(const UnderWay& done);
-    void own_failed(UnderWay failed, queues::CompletionError error);
+    void own_completed(const Outstanding& done);
+    void own_failed(Outstanding failed, queues::CompletionError error);
     void cancel_rendezvous();
     void forget();
     bool reach_target(const queues::SendWqe& request);
     [[nodiscard]] bool is_connected_for(const queues::SendWqe& request) const;
     void connect(const queues::SendWqe& request);
     void disconnect();
-    void send_connect(const UnderWay& next);
+    void send_connect(const Outstanding& next);
     [[nodiscard]] bool may_send() const;
-    [[nodiscard]] bool is_credited(const UnderWay& next) const;
-    [[nodiscard]] bool may_use_receive(const UnderWay& next) const;
+    [[nodiscard]] bool is_credited(const Outstanding& next) const;
+    [[nodiscard]] bool may_use_receive(const Outstanding& next) const;
     [[nodiscard]] Psn cursor_psn() const;
     bool send_packet();
-    bool send_part(UnderWay& next);
-    void send_read(const UnderWay& next);
-    void send_atomic(const UnderWay& next);
-    [[nodiscard]] Operation part_of(const UnderWay& next) const;
-    [[nodiscard]] bool wants_acknowledgement(const UnderWay& next,
+    bool send_part(Outstanding& next);
+    void send_read(const Outstanding& next);
+    void send_atomic(const Outstanding& next);
+    [[nodiscard]] Operation part_of(const Outstanding& next) const;
+    [[nodiscard]] bool wants_acknowledgement(const Outstanding& next,
                                              const Operation& operation) const;
     void advance();
-    void fail_locally(UnderWay& next, queues::CompletionError error);
-    bool stall(const UnderWay& request, queues::FaultPlace place, std::uint64_t done,
+    void fail_locally(Outstanding& next, queues::CompletionError error);
+    bool stall(const Outstanding& request, queues::FaultPlace place, std::uint64_t done,
                std::size_t size);
-    bool waits_for_page(memory::AccessFault fault, const UnderWay& answered, std::size_t size);
+    bool waits_for_page(memory::AccessFault fault, const Outstanding& answered, std::size_t size);
 
     [[nodiscard]] bool is_in_flight(Psn psn) const;
     [[nodiscard]] bool has_packets_in_flight() const { return sent_ != unacknowledged_; }
@@ -139,16 +139,16 @@ private:
     void not_ready(Psn psn, std::uint8_t timer);
     void refused(Psn psn, std::uint8_t code);
     void answered(const fabric::ParsedPacket& packet, const Operation& operation);
-    [[nodiscard]] bool is_answer_to(const UnderWay& oldest, const Operation& operation,
+    [[nodiscard]] bool is_answer_to(const Outstanding& oldest, const Operation& operation,
                                     std::size_t size) const;
-    memory::AccessResult<void> store_answer(const UnderWay& oldest,
+    memory::AccessResult<void> store_answer(const Outstanding& oldest,
                                             std::span<const std::byte> data);
     void take_credits(const fabric::Aeth& header);
     void made_progress();
-    UnderWay take_front();
+    Outstanding take_front();
     void complete_front(std::span<const std::byte> data);
     void fail_front(queues::CompletionError error);
-    void give_up_stream();
+    void fail_stream();
     void report_local_failure();
 
     void responses_missing();
@@ -162,25 +162,25 @@ private:
     Channel& channel_;
     ConnectionNumbers& numbers_;
     std::function<void()> wake_;
-    std::uint16_t stream_ = 0; ///< that the dynamic connection serves
-    Timer timer_;              ///< for acknowledgements, or the end of the pause
+    std::uint16_t stream_ = 0; ///< stream of the DC connection
+    Timer timer_;              ///< ACK timeout or RNR timer
     EventLoop::TimePoint last_progress_;
     bool active_ = false;
     bool reliable_ = true;
-    std::deque<UnderWay> outstanding_;
-    std::deque<Own> own_;              ///< to be started
-    std::size_t cursor_ = 0;           ///< request whose packets are being sent
-    std::uint32_t cursor_packet_ = 0;  ///< the next of them
+    std::deque<Outstanding> outstanding_;
+    std::deque<Own> own_;                     ///< to be started
+    std::size_t cursor_ = 0;                  ///< WQE whose packets are being sent
+    std::uint32_t cursor_packet_ = 0;         ///< its next packet
     std::uint32_t outstanding_rd_atomic_ = 0; ///< reads and atomics before the cursor
-    Psn next_psn_;                     ///< of the next request
-    Psn unacknowledged_;               ///< oldest packet that isn't
-    Psn sent_;                         ///< behind the newest packet that has been sent
-    Msn next_ssn_;                  ///< SSN of the next request
-    std::optional<Msn> last_credited_; ///< requests up to this one find a receive request
+    Psn next_psn_;                            ///< of the next WQE
+    Psn unacknowledged_;                      ///< oldest unacknowledged packet
+    Psn sent_;                                ///< PSN after the newest packet that has been sent
+    Msn next_ssn_;                            ///< SSN of the next WQE
+    std::optional<Msn> last_credited_; ///< last SSN for which the peer has advertised credits
     std::uint32_t retries_left_ = 0;
     std::uint32_t rnr_retries_left_ = 0;
-    bool going_back_ = false; ///< packets are being repeated; later signs of the same loss are none
-    bool pausing_ = false;    ///< the peer asked for a pause
+    bool going_back_ = false; ///< retry in progress; further NAKs for the same loss are ignored
+    bool pausing_ = false;    ///< RNR timer is running
     std::optional<Stall> stall_;
 };
 

@@ -49,7 +49,7 @@ void Responder::connect(Psn first) {
     ended_ = false;
     expected_ = first + 1;
     messages_ = Msn(0);
-    established_ = true; // no event tells of these
+    established_ = true; // DC connections raise no event
     ++queue_pair().counts().rx_dct_connect;
     responses_.acknowledge(first, messages_);
     wake_();
@@ -71,7 +71,7 @@ void Responder::stop() {
 
 void Responder::reset() {
     responses_.reset(0);
-    abandon_message();
+    discard_message();
     receive_.reset();
     receive_owner_.reset();
     stall_.reset();
@@ -98,7 +98,8 @@ void Responder::request_arrived(const fabric::HcaPort& port, const fabric::Parse
         take_unreliable(arrival);
 }
 
-/// Tells software, which may wait for this with its own transition to RTS.
+/// Raises the "communication established" event; software may defer its transition to RTS until
+/// then.
 void Responder::establish() {
     if (!std::exchange(established_, true) &&
         queue_pair().state() == QueuePairState::ready_to_receive)
@@ -136,8 +137,7 @@ void Responder::take_expected(const Arrival& arrival) {
         report_match();
 }
 
-/// The place of a packet in its message, and the length that follows from it (IBA volume 1,
-/// 9.7.4.1.2 and 9.7.4.1.6).
+/// Position of the packet in its message, and its length (IBA volume 1, 9.7.4.1.2 and 9.7.4.1.6).
 Responder::Outcome Responder::check_sequence(const Arrival& arrival) const {
     const Operation& operation = arrival.operation;
     const std::size_t size = arrival.packet.payload.size();
@@ -150,7 +150,7 @@ Responder::Outcome Responder::check_sequence(const Arrival& arrival) const {
     return {};
 }
 
-/// A packet that has been taken before. What it did isn't done again.
+/// Duplicate packet: responds again without executing it again.
 void Responder::repeat(const Arrival& arrival) {
     ++queue_pair().counts().duplicate_request;
     switch (arrival.operation.verb) {
@@ -171,7 +171,8 @@ void Responder::repeat(const Arrival& arrival) {
     wake_();
 }
 
-/// An earlier packet is missing. That is said once; all that follows comes too early as well.
+/// An earlier packet is missing. One NAK is sent; the following packets are out of sequence as
+/// well.
 void Responder::report_gap() {
     ++queue_pair().counts().out_of_sequence;
     if (std::exchange(refused_, true))
@@ -189,7 +190,7 @@ void Responder::take_unreliable(const Arrival& arrival) {
     }
     expected_ = arrival.psn() + 1;
     if (arrival.operation.first)
-        drop_message(); // its end is missing
+        drop_message(); // its last packet is missing
     const auto checked = check_sequence(arrival);
     const auto outcome = checked ? execute(arrival) : checked;
     if (!outcome && outcome.error() == Refusal::operation) {
@@ -204,9 +205,9 @@ void Responder::take_unreliable(const Arrival& arrival) {
     complete_message(arrival);
 }
 
-/// Nobody hears of it. A receive request that it had taken serves the next message.
+/// Drops the message silently. Its receive WQE is reused for the next message.
 void Responder::drop_message() {
-    abandon_message();
+    discard_message();
 }
 
 // --- Execution -----------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ void Responder::count(const Operation& operation) {
         ++counts.rx_atomic_requests;
 }
 
-/// Takes a receive request for the message, unless it has one.
+/// Fetches a receive WQE for the message, unless it has one.
 Responder::Outcome Responder::provide_receive(const Arrival& arrival) {
     if (receive_)
         return {};
@@ -267,7 +268,7 @@ Responder::Outcome Responder::execute_send(const Arrival& arrival) {
         stored = store_send(arrival);
     if (!stored) {
         if (arrival.operation.first)
-            abandon_message(); // if the packet is repeated, it begins anew
+            discard_message(); // if the packet is retried, the message restarts
         return stored;
     }
     message_->arrived += arrival.packet.payload.size();
@@ -279,7 +280,7 @@ Responder::Outcome Responder::execute_send(const Arrival& arrival) {
     return {};
 }
 
-/// Finds memory for the message: that of its tag, or the next entry of the queue.
+/// Finds the receive buffer of the message: that of its tag, or the next receive WQE.
 Responder::Outcome Responder::begin_send(const Arrival& arrival) {
     queues::SharedReceiveQueue* queue = queue_pair().tag_matching_queue();
     Message message = queue != nullptr ? look_for_tag(*queue, arrival) : Message{};
@@ -297,7 +298,7 @@ Responder::Outcome Responder::check_length(const Arrival& arrival) const {
     const std::uint64_t end = message_->arrived + arrival.packet.payload.size();
     const auto& match = message_->match;
     if (match && match->source)
-        return {}; // what is stored of it fits
+        return {}; // the stored part fits
     if (end > (match ? match->receive.length + TagHeader::size : receive_->length))
         return std::unexpected(Refusal::too_long);
     return {};
@@ -348,7 +349,7 @@ Responder::Outcome Responder::execute_write(const Arrival& arrival) {
     if (operation.immediate) {
         if (const auto provided = provide_receive(arrival); !provided) {
             if (operation.first)
-                message_.reset(); // it begins anew
+                message_.reset(); // the message restarts
             return provided;
         }
     }
@@ -380,8 +381,8 @@ Responder::Outcome Responder::store_write(const Arrival& arrival) {
     return {};
 }
 
-/// Nothing is checked where nothing is to be transferred. Pages that are absent come when a write
-/// gets to them; a read has them all brought in first.
+/// A zero length needs no check. Missing pages raise page faults when a write reaches them; for a
+/// read they are all faulted in first.
 Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric::Reth& memory,
                                            memory::AccessRight right) {
     if (memory.length > longest_message)
@@ -400,15 +401,15 @@ Responder::Outcome Responder::check_memory(const Arrival& arrival, const fabric:
     return std::unexpected(refusal_of(found.error(), arrival, memory));
 }
 
-/// With XRC the protection domain is that of the shared receive queue that the packet names (IBA
-/// volume 1, annex A14). \return nothing when it names none
+/// With XRC the PD is that of the SRQ named by the packet (IBA volume 1, annex A14). \return
+/// nothing when it names none
 std::optional<memory::Accessor> Responder::accessor(const Arrival& arrival) const {
     const auto& srq = arrival.packet.headers.xrc_srq;
     return srq ? queue_pair().accessor(*srq) : queue_pair().accessor();
 }
 
 bool Responder::has_room_for_answer() const {
-    return responses_.unanswered() <
+    return responses_.outstanding() <
            1U << std::as_const(queue_pair()).context().get<"log_rra_max">();
 }
 
@@ -429,8 +430,8 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     return {};
 }
 
-/// The operations of the specification are always right. Masked and longer ones come with a
-/// payload, and the queue pair has a limit for them.
+/// Atomics of the specification are always allowed. Masked and extended ones have a payload, and
+/// the QP limits their size.
 bool Responder::accepts_operand(std::size_t size, bool plain) const {
     const auto mode = std::as_const(queue_pair()).context().get<"atomic_mode">();
     if (plain)
@@ -484,7 +485,7 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
     return {};
 }
 
-/// The last packet of a send or write has been taken.
+/// The last packet of a send or write has been executed.
 void Responder::complete_message(const Arrival& arrival) {
     const Message message = *std::exchange(message_, std::nullopt);
     const Operation& operation = arrival.operation;
@@ -517,9 +518,9 @@ queues::ReceiveCompletion Responder::completion_of(const Arrival& arrival,
             .service_level = headers.local.sl};
 }
 
-/// The message will not come to its end. Its tag may serve another one, unless software has been
-/// told of it.
-void Responder::abandon_message() {
+/// The message stays incomplete. Its tag may match another message, unless the match has been
+/// reported to software.
+void Responder::discard_message() {
     auto message = std::exchange(message_, std::nullopt);
     if (!message)
         return;
@@ -533,7 +534,7 @@ void Responder::abandon_message() {
 
 // --- Tag matching --------------------------------------------------------------------------------
 
-/// A rendezvous that isn't whole in one packet is left to software.
+/// A rendezvous that spans several packets is left to software.
 Responder::Message Responder::look_for_tag(queues::SharedReceiveQueue& queue,
                                            const Arrival& arrival) {
     const auto payload = arrival.packet.payload;
@@ -552,9 +553,9 @@ Responder::Message Responder::look_for_tag(queues::SharedReceiveQueue& queue,
         return message;
     message.without_match.reset();
     queues::RecvWqe receive{.index = entry->index,
-                                   .segments = entry->memory,
-                                   .length = queues::total_length(entry->memory),
-                                   .shared = &queue};
+                            .segments = entry->memory,
+                            .length = queues::total_length(entry->memory),
+                            .shared = &queue};
     message.match = Match{.entry = *std::move(entry),
                           .receive = std::move(receive),
                           .owner = queue.shared_from_this(),
@@ -563,14 +564,14 @@ Responder::Message Responder::look_for_tag(queues::SharedReceiveQueue& queue,
     return message;
 }
 
-/// Whether the device does the rendezvous; otherwise software does it.
+/// Whether the device performs the rendezvous; otherwise software does.
 bool Responder::is_fetched(const Match& match) const {
     return match.source && fetch_ && queue_pair().fetches_rendezvous() &&
            match.source->length <= match.receive.length;
 }
 
-/// The header goes into the completion, the rest into the memory of the tag: of a rendezvous that
-/// software is to do as much as there is room for.
+/// The header is scattered to the CQE, the rest to the buffer of the tag: for a rendezvous done by
+/// software as much as fits.
 Responder::Outcome Responder::store_matched(const Arrival& arrival) {
     const Match& match = *message_->match;
     if (is_fetched(match))
@@ -588,8 +589,8 @@ Responder::Outcome Responder::store_matched(const Arrival& arrival) {
     return {};
 }
 
-/// The first packet of a longer message has been taken. If it has matched a tag, software can't
-/// remove that any more, and is told so.
+/// The first packet of a multi-packet message has been stored. If it has matched a tag, software
+/// can't remove that any more and is notified.
 void Responder::report_match() {
     if (!message_ || !message_->match || std::exchange(message_->match->reported, true))
         return;
@@ -638,8 +639,8 @@ void Responder::begin_rendezvous(const Arrival& arrival, const Match& match) {
 
 // --- Page faults ---------------------------------------------------------------------------------
 
-/// What becomes of a packet whose memory can't be accessed. Software is told once that a page is
-/// absent, however often the packet comes before that has been answered.
+/// Outcome of a memory access fault. A page fault is reported to software once, however often the
+/// packet is retried before it is resolved.
 Responder::Refusal Responder::refusal_of(memory::AccessFault fault, Refusal otherwise,
                                          const queues::PageFault& page_fault) {
     if (fault != memory::AccessFault::page_absent || !is_reliable(queue_pair().service()))
@@ -653,7 +654,7 @@ Responder::Refusal Responder::refusal_of(memory::AccessFault fault, Refusal othe
     return Refusal::page_absent;
 }
 
-/// The same for memory that the peer has named.
+/// The same for remote memory access.
 Responder::Refusal Responder::refusal_of(memory::AccessFault fault, const Arrival& arrival,
                                          const fabric::Reth& memory) {
     const bool is_read = arrival.operation.verb == PacketOp::read;
@@ -678,13 +679,13 @@ void Responder::page_fault_resumed(std::uint32_t token, bool resolved) {
     wake_();
 }
 
-/// As if nothing were posted. Each time the peer shall wait four times as long, so that it doesn't
-/// run out of retries soon.
+/// Sends an RNR NAK. Each one has a timer four times as long, so that the peer doesn't exhaust its
+/// retries.
 void Responder::put_off() {
     constexpr unsigned four_times = 4;
     constexpr unsigned longest = 28; ///< 164 ms
     auto timer = static_cast<unsigned>(std::as_const(queue_pair()).context().get<"min_rnr_nak">());
-    if (timer != 0 && timer < longest) // 0 is the longest of all
+    if (timer != 0 && timer < longest) // code 0 is the longest timer
         timer = std::min(timer + four_times * stall_->refusals, longest);
     if (timer < longest)
         ++stall_->refusals;
@@ -694,7 +695,7 @@ void Responder::put_off() {
 
 // --- Refusals ------------------------------------------------------------------------------------
 
-/// All but "not ready" end the connection, once the answers before them and they themselves have
+/// All but RNR NAK close the connection, after the responses before them and they themselves have
 /// been sent.
 void Responder::refuse(Refusal refusal) {
     refused_ = true;
@@ -718,7 +719,7 @@ void Responder::refuse(Refusal refusal) {
         break;
     case Refusal::queue_failed:
         if (!queue_pair().can_receive())
-            return; // the queue pair has stopped, and this with it
+            return; // the QP has stopped and reset this object
         [[fallthrough]];
     case Refusal::operation:
         responses_.close(expected_, messages_, nak_syndrome(NakCode::remote_operation));
@@ -728,8 +729,8 @@ void Responder::refuse(Refusal refusal) {
     wake_();
 }
 
-/// The queue pair goes to ERR: with an error completion for the receive request in use, with an
-/// event if there is none.
+/// Moves the QP to ERR: with an error completion of the current receive WQE, or with an event if
+/// there is none.
 void Responder::fail() {
     const Refusal failure = std::exchange(failure_, std::nullopt).value_or(Refusal::access);
     const auto receive = std::exchange(receive_, std::nullopt);
@@ -758,11 +759,11 @@ void Responder::fail() {
     queue_pair().enter_error();
 }
 
-/// A target outlives its connections.
+/// The DCT outlives its connections.
 void Responder::end_connection(const std::optional<queues::RecvWqe>& receive,
                                CompletionError error) {
     ended_ = true;
-    abandon_message();
+    discard_message();
     if (receive)
         queue_pair().report_failed_receive(*receive, error);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The receiving half of a connection: from request packets to memory, completions and answers
-/// (IBA volume 1, 9.7.4, 9.7.5 and 9.8.3).
+/// The responder of a connection: from request packets to memory, completions and responses (IBA
+/// volume 1, 9.7.4, 9.7.5 and 9.8.3).
 #pragma once
 
 #include "fabric/hca_port.hpp"
@@ -24,55 +24,54 @@
 
 namespace cxemu::transport {
 
-/// With RC and XRC packets are taken in order; a repeated one is answered again, one that comes too
-/// early is refused. With UC a gap costs the message that it is in.
+/// RC and XRC accept packets in order only: a duplicate is responded to again, a later one is
+/// NAKed. On UC a gap drops the message that it is in.
 class Responder {
 public:
-    /// Takes over a rendezvous whose tag has been matched.
+    /// Takes over the rendezvous of a matched tag.
     using Fetch = std::function<void(Rendezvous)>;
 
-    /// \param wake asks for a call of send() soon
-    /// \param fetch empty: there is no requester that could read the data of a rendezvous
+    /// \param wake requests a call of send() soon
+    /// \param fetch empty: there is no requester for the read of a rendezvous
     Responder(Channel& channel, std::function<void()> wake, Fetch fetch = {});
 
-    /// INIT to RTR: the numbers begin as the context says.
+    /// INIT to RTR: initializes PSNs from the QP context.
     void start();
-    /// A dynamic connection begins, with a packet of this number.
+    /// Opens a DC connection with a packet of this PSN.
     void connect(Psn first);
-    /// ... and is asked for again.
+    /// Duplicate connect packet.
     void repeat_connect();
-    /// The connection of a target has ended, with the answers that say so sent: it is to be
-    /// forgotten.
+    /// The DC connection is closed and its last response sent: it can be destroyed.
     [[nodiscard]] bool has_ended() const { return ended_; }
-    /// To ERR: forgets everything. A receive request that is in use is flushed.
+    /// To ERR: clears all state. The current receive WQE is flushed.
     void stop();
-    /// To RST, or the queue pair is about to go: forgets everything.
+    /// To RST, or before the QP is destroyed: clears all state.
     void reset();
 
-    /// A packet of a request. \param port where it came in
+    /// A request packet. \param port where it arrived
     void request_arrived(const fabric::HcaPort& port, const fabric::ParsedPacket& packet,
                          const Operation& operation);
 
-    /// Sends at most \p budget packets, which it takes from the budget.
+    /// Sends at most \p budget packets and reduces the budget.
     /// \return true when there is more to send
     bool send(int& budget);
 
-    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    /// Software has resumed a page fault. See queues::Transport::page_fault_resumed().
     void page_fault_resumed(std::uint32_t token, bool resolved);
 
-    /// Writes numbers of this moment into the context.
+    /// Updates PSN and MSN in the QP context.
     void refresh();
 
 private:
-    /// Why a packet isn't taken.
+    /// Reason why a packet is refused.
     enum class Refusal : std::uint8_t {
-        receiver_not_ready, ///< nothing is posted: may be repeated
-        invalid_request,    ///< not allowed, or makes no sense here
-        too_long,           ///< longer than the receive request
-        access,             ///< key, range or right don't fit
-        operation,          ///< the memory of the receive request can't be written
-        queue_failed,       ///< the receive queue is in error; its own queue pair then, too
-        page_absent,        ///< software has been asked for a page: may be repeated
+        receiver_not_ready, ///< no receive WQE: RNR NAK, may be retried
+        invalid_request,    ///< operation not allowed, or invalid
+        too_long,           ///< exceeds the receive WQE
+        access,             ///< key, range or access rights violation
+        operation,          ///< the receive buffer can't be written
+        queue_failed,       ///< the receive queue is in error, so the QP fails as well
+        page_absent,        ///< page fault reported: may be retried
     };
     using Outcome = std::expected<void, Refusal>;
     using Receive = std::expected<queues::RecvWqe, Refusal>;
@@ -80,18 +79,18 @@ private:
     /// A message has matched a tag.
     struct Match {
         queues::TagEntry entry;
-        queues::RecvWqe receive;     ///< memory of the tag
-        std::shared_ptr<hca::Object> owner; ///< keeps the queue of receive in memory
+        queues::RecvWqe receive;            ///< receive buffer of the tag
+        std::shared_ptr<hca::Object> owner; ///< keeps the queue of receive alive
         TagHeader header;
         std::optional<RendezvousHeader> source; ///< of a rendezvous
-        bool reported = false;                  ///< software knows of it, but has no data yet
+        bool reported = false;                  ///< reported to software, without data so far
     };
 
-    /// A request that has arrived in part.
+    /// A partially received message.
     struct Message {
         PacketOp verb = PacketOp::send;
         std::uint64_t arrived = 0;    ///< bytes
-        fabric::Reth memory;    ///< of a write
+        fabric::Reth memory;          ///< of a write
         std::optional<Match> match{}; ///< of a send
         std::optional<queues::TagReport>
             without_match{}; ///< of a send to a queue that matches tags
@@ -104,12 +103,12 @@ private:
         [[nodiscard]] Psn psn() const { return Psn(packet.headers.transport.psn); }
     };
 
-    /// Packets are put off until software has brought in a page.
+    /// Packets get RNR NAKs until a page fault is resolved.
     struct Stall {
         std::uint32_t token = 0;
-        Psn psn;                             ///< of the packet that needs the page
-        Refusal otherwise = Refusal::access; ///< if there is none
-        std::uint8_t refusals = 0;           ///< how often the peer was put off
+        Psn psn;                             ///< of the packet with the page fault
+        Refusal otherwise = Refusal::access; ///< if there is no fault to report
+        std::uint8_t refusals = 0;           ///< number of RNR NAKs sent
     };
 
     void take_reliable(const Arrival& arrival);
@@ -143,7 +142,7 @@ private:
     void complete_message(const Arrival& arrival);
     [[nodiscard]] queues::ReceiveCompletion completion_of(const Arrival& arrival,
                                                           std::uint64_t length) const;
-    void abandon_message();
+    void discard_message();
 
     [[nodiscard]] static Message look_for_tag(queues::SharedReceiveQueue& queue,
                                               const Arrival& arrival);
@@ -170,16 +169,15 @@ private:
     Fetch fetch_;
     Responses responses_;
     Psn expected_;
-    Msn messages_; ///< completed so far
+    Msn messages_; ///< number of completed messages
     std::optional<Message> message_;
-    std::optional<queues::RecvWqe>
-        receive_;                                ///< in use, or spared by a message that was lost
-    std::shared_ptr<hca::Object> receive_owner_; ///< keeps the queue of receive_ in memory
+    std::optional<queues::RecvWqe> receive_;     ///< current one, or kept from a lost message
+    std::shared_ptr<hca::Object> receive_owner_; ///< keeps the queue of receive_ alive
     std::optional<Stall> stall_;
-    std::optional<Refusal> failure_; ///< what the queue pair ends with
-    bool refused_ = false;     ///< what comes behind a packet that was refused isn't refused again
-    bool established_ = false; ///< the first packet has arrived
-    bool ended_ = false;       ///< a dynamic connection has failed
+    std::optional<Refusal> failure_; ///< final error of the QP
+    bool refused_ = false;           ///< packets after a refused one get no further NAK
+    bool established_ = false;       ///< the first packet has arrived
+    bool ended_ = false;             ///< a DC connection has failed
 };
 
 } // namespace cxemu::transport

@@ -27,16 +27,16 @@ void Responses::reset(std::size_t most) {
     waiting_.clear();
     answered_.clear();
     most_answered_ = most;
-    unanswered_ = 0;
+    outstanding_ = 0;
     repetitions_ = 0;
     closing_ = false;
     stalled_.reset();
 }
 
-// --- What is to be sent --------------------------------------------------------------------------
+// --- Queueing responses --------------------------------------------------------------------------
 
 std::size_t& Responses::count_of(const Response& response) {
-    return response.repeated ? repetitions_ : unanswered_;
+    return response.repeated ? repetitions_ : outstanding_;
 }
 
 void Responses::add(const Response& response) {
@@ -139,7 +139,7 @@ void Responses::finish_front() {
     waiting_.pop_front();
 }
 
-/// Credits are those of the moment. A shared queue belongs to nobody in particular.
+/// Credits at the time of sending. An SRQ has no credits.
 std::uint8_t Responses::positive_syndrome() const {
     return ack_syndrome(channel_.queue_pair().receive_credits());
 }
@@ -178,7 +178,7 @@ void Responses::read_failed(const Response& response, memory::AccessFault fault)
         give_up(response);
 }
 
-/// \return false when software can't be told that a page is missing
+/// \return false when software can't be notified of the fault
 bool Responses::stall(const Response& response) {
     const ReadJob& job = response.read;
     const std::uint32_t mtu = channel_.path_mtu();
@@ -213,7 +213,7 @@ void Responses::page_fault_resumed(std::uint32_t token, bool resolved) {
 void Responses::send_other(const Response& response) {
     auto headers = channel_.headers();
     if (!headers)
-        return; // as if it were lost
+        return; // dropped, as if it were lost
     const bool is_atomic = response.kind == Response::Kind::atomic;
     const bool is_refusal = response.kind == Response::Kind::refusal;
     headers->transport.opcode =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the receiving half of a connection sends: acknowledgements, answers to reads and atomics,
-/// refusals, all of them in the order of the requests.
+/// Packets of the responder: ACKs, read and atomic responses, NAKs, all in the order of the
+/// requests.
 #pragma once
 
 #include "fabric/packet.hpp"
@@ -18,64 +18,64 @@
 
 namespace cxemu::transport {
 
-/// A read that the peer has asked for.
+/// A read request of the peer.
 struct ReadJob {
-    Psn first;                   ///< of its answers
-    memory::Accessor accessor{}; ///< on whose behalf memory is read
+    Psn first;                   ///< of its responses
+    memory::Accessor accessor{}; ///< memory access context
     fabric::Reth memory{};
 
-    /// Answers of \p mtu bytes that it takes.
+    /// Number of responses of \p mtu bytes.
     [[nodiscard]] std::uint32_t packets(std::uint32_t mtu) const;
 };
 
-/// What an atomic operation has found.
+/// The original value read by an atomic operation.
 struct AtomicAnswer {
     AtomicWords words{};
     std::size_t size = atomic_word_size; ///< bytes
 };
 
-/// Answers are remembered as long as the peer may ask for them again: as many as it may have under
-/// way at once. Reads are carried out anew then, atomic operations are not.
+/// Responses are kept as long as the peer may retry the request: as many as its maximum of
+/// outstanding ones. A retried read is executed again, a retried atomic is not.
 class Responses {
 public:
     explicit Responses(Channel& channel) : channel_(channel) {}
 
-    /// Forgets everything. \param most reads and atomics that are remembered
+    /// Clears all state. \param most maximum number of remembered reads and atomics
     void reset(std::size_t most);
 
-    // --- What is to be sent; nothing of it after close() -----------------------------------------
+    // --- Queueing responses; no effect after close() ---------------------------------------------
 
-    /// Everything up to \p psn has arrived. Acknowledgements that wait are joined.
+    /// Acknowledges everything up to \p psn. Pending ACKs are coalesced.
     void acknowledge(Psn psn, Msn messages);
-    /// The packet \p psn has not been taken. \param syndrome no positive one
+    /// Refuses the packet \p psn. \param syndrome NAK or RNR NAK
     void refuse(Psn psn, Msn messages, std::uint8_t syndrome);
-    /// Refuses, and that is the last that the connection sends.
+    /// Refuses the packet; this is the last response of the connection.
     void close(Psn psn, Msn messages, std::uint8_t syndrome);
     void answer_read(const ReadJob& job, Msn messages);
-    /// \param found in memory
+    /// \param found original value in memory
     void answer_atomic(Psn psn, Msn messages, const AtomicAnswer& found);
 
-    /// Answers an atomic operation again, if it is remembered.
+    /// Repeats the response to an atomic, if it is remembered.
     void repeat_atomic(Psn psn, Msn messages);
-    /// Answers a read again, if \p job is the end of one that is remembered.
+    /// Repeats the responses to a read, if \p job is the end of a remembered one.
     void repeat_read(const ReadJob& job, Msn messages);
 
-    /// Reads and atomics whose answers have not been sent completely, not counting repetitions.
-    [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
+    /// Reads and atomics whose responses have not been sent completely, excluding repeated ones.
+    [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
 
     // --- Sending ---------------------------------------------------------------------------------
 
-    /// Sends at most \p budget packets, which it takes from the budget. A read whose memory can't
-    /// be read any more ends in a refusal, as close() makes it; one that needs a page waits for it.
+    /// Sends at most \p budget packets and reduces the budget. A read whose memory has become
+    /// inaccessible ends in a NAK, as with close(); a page fault stalls it.
     /// \return true when there is more to send
     bool send(int& budget);
 
-    /// Software has answered a page fault. See queues::Transport::page_fault_resumed().
+    /// Software has resumed a page fault. See queues::Transport::page_fault_resumed().
     void page_fault_resumed(std::uint32_t token, bool resolved);
 
-    /// Nothing more will be accepted.
+    /// No further response is accepted.
     [[nodiscard]] bool is_closing() const { return closing_; }
-    /// ... and the refusal has been sent.
+    /// The final NAK has been sent.
     [[nodiscard]] bool is_closed() const { return closing_ && waiting_.empty(); }
 
 private:
@@ -84,16 +84,16 @@ private:
         Kind kind = Kind::acknowledgement;
         Psn psn;
         Msn messages;
-        std::uint8_t syndrome = 0; ///< of a refusal
+        std::uint8_t syndrome = 0; ///< of a NAK
         ReadJob read{};
-        std::uint32_t sent = 0; ///< answers to a read
+        std::uint32_t sent = 0; ///< responses to a read
         AtomicAnswer found{};   ///< by an atomic
-        bool repeated = false;  ///< a read or atomic that has been answered before
+        bool repeated = false;  ///< a duplicate read or atomic
     };
-    /// What may have to be answered again.
+    /// A response that may have to be repeated.
     struct Answered {
         ReadJob read;
-        std::optional<AtomicAnswer> atomic; ///< what was found; nothing: it is a read
+        std::optional<AtomicAnswer> atomic; ///< original value; nothing: it is a read
     };
 
     void add(const Response& response);
@@ -112,10 +112,10 @@ private:
     std::deque<Response> waiting_;
     std::deque<Answered> answered_; ///< newest last
     std::size_t most_answered_ = 1;
-    std::size_t unanswered_ = 0;
-    std::size_t repetitions_ = 0; ///< that wait; more than are remembered make no sense
+    std::size_t outstanding_ = 0;
+    std::size_t repetitions_ = 0; ///< pending ones, limited to the number of remembered requests
     bool closing_ = false;
-    std::optional<std::uint32_t> stalled_; ///< token of a page fault that the front waits for
+    std::optional<std::uint32_t> stalled_; ///< token of the page fault that stalls the front
 };
 
 } // namespace cxemu::transport

@@ -8,7 +8,6 @@
 namespace cxemu::transport::rules {
 
 inline constexpr check::Rule destroyed_while_attached{
-    "destroyed_while_attached",
-    "A queue pair was destroyed while it was attached to multicast groups."};
+    "destroyed_while_attached", "A QP was destroyed while it was attached to multicast groups."};
 
 } // namespace cxemu::transport::rules

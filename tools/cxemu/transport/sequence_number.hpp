@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Numbers of 24 bits that wrap around: of packets (PSN) and of messages (MSN, SSN).
+/// 24-bit sequence numbers with wrap-around: of packets (PSN) and of messages (MSN, SSN).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace cxemu::transport {
 class SequenceNumber {
 public:
     static constexpr std::uint32_t mask = 0xff'ffff;
-    /// Half of all numbers: what lies that far behind an expected number is a repetition, what lies
-    /// before it has come too early (IBA volume 1, 9.7.1).
+    /// Half of the number space: numbers in the half before the expected one are duplicates, those
+    /// in the half after it are early (IBA volume 1, 9.7.1).
     static constexpr std::uint32_t half = 0x80'0000;
 
     constexpr SequenceNumber() = default;
@@ -29,11 +29,11 @@ public:
     }
     constexpr SequenceNumber& operator+=(std::uint32_t steps) { return *this = *this + steps; }
 
-    /// Steps forward from \p start to this number, 0 to 2^24 - 1.
+    /// Distance from \p start to this number, 0 to 2^24 - 1.
     [[nodiscard]] constexpr std::uint32_t after(SequenceNumber start) const {
         return (value_ - start.value_) & mask;
     }
-    /// This number is one of the 2^23 before \p other.
+    /// True if this number is one of the 2^23 before \p other.
     [[nodiscard]] constexpr bool precedes(SequenceNumber other) const {
         return after(other) >= half;
     }

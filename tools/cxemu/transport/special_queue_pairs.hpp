@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Which queue pairs are queue pair 0 and 1 of the ports.
+/// Which QPs are QP0 and QP1 of the ports.
 #pragma once
 
 #include "queues/qp_values.hpp"
@@ -12,8 +12,8 @@
 
 namespace cxemu::transport {
 
-/// Software gives the special queue pairs ordinary numbers; on the wire they are 0 and 1 of their
-/// port. Of several that claim the same place the last one has it.
+/// Software creates QP0 and QP1 with ordinary QPNs; on the wire they are 0 and 1 of their port. Of
+/// several for the same port the last one is used.
 class SpecialQueuePairs {
 public:
     /// \pre service is subnet_management or general_services
@@ -21,7 +21,7 @@ public:
         numbers_[{port, service}] = number;
     }
 
-    /// The number of the queue pair that has the place; nothing when none has.
+    /// The QPN of the QP0 or QP1; nothing when there is none.
     [[nodiscard]] std::optional<std::uint32_t> find(std::uint8_t port,
                                                     queues::ServiceType service) const {
         const auto found = numbers_.find({port, service});

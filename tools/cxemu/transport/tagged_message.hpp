@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Headers of messages to receive queues that match tags.
+/// Headers of messages to receive queues with tag matching.
 #pragma once
 
 #include "hwtab/view.hpp"
@@ -29,15 +29,15 @@ struct TagHeader {
     std::uint64_t tag = 0;
     std::array<std::byte, size> bytes{};
 
-    /// Messages of this kind look for a tag.
+    /// The message is matched against the tags.
     [[nodiscard]] bool wants_match() const {
         return message == TaggedMessage::rendezvous || message == TaggedMessage::eager;
     }
-    /// The header of the message that tells the sender of a rendezvous that its data has been read.
+    /// The header of the FIN to the sender of a rendezvous, after its data has been read.
     [[nodiscard]] TagHeader answer() const;
 };
 
-/// Where the data of a rendezvous is, in the memory of its sender.
+/// Location of the data of a rendezvous, in the memory of its sender.
 struct RendezvousHeader {
     static constexpr std::size_t size = hwtab::rvh.size;
 
@@ -49,7 +49,7 @@ struct RendezvousHeader {
 /// \return nothing if \p message is too short
 std::optional<TagHeader> parse_tag_header(std::span<const std::byte> message);
 
-/// \param message whole, with its tag header
+/// \param message complete, with its tag header
 std::optional<RendezvousHeader> parse_rendezvous(std::span<const std::byte> message);
 
 } // namespace cxemu::transport

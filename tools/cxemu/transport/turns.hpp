@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Connections that have something to send, one after the other.
+/// Round-robin scheduling of connections with pending packets.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -12,12 +12,12 @@
 
 namespace cxemu::transport {
 
-/// Each that asks gets one turn in the next round of the event loop. What it sends then is under
-/// way while the others have theirs.
-class Turns {
+/// Each connection that has asked gets one turn in the next round of the event loop. Its packets
+/// are outstanding while the others have their turns.
+class SendScheduler {
 public:
-    /// \param give gives a turn to the connection of a queue pair, if it is still there
-    Turns(EventLoop& loop, std::function<void(std::uint32_t)> give)
+    /// \param give runs a turn of the connection of a QP, if it still exists
+    SendScheduler(EventLoop& loop, std::function<void(std::uint32_t)> give)
         : give_(std::move(give)), timer_(loop, [this] { run(); }) {}
 
     /// \pre the connection hasn't asked since its last turn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A connected socket in the event loop: messages in, replies out, neither ever blocking.
+/// A connected socket in the event loop: non-blocking messages and replies.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -16,19 +16,18 @@
 
 namespace cxemu::vfio_user {
 
-/// A client that does not read its replies is not read from either, once more than a certain amount
-/// waits for it; so it can neither stall the process nor fill its memory.
+/// A client with more than output_limit bytes of unread replies is not read from, so it can neither
+/// block the process nor fill its memory.
 class Connection {
 public:
-    /// Unsent bytes from which on no further message is handled.
+    /// Limit of unsent bytes; beyond it no message is handled.
     static constexpr std::size_t output_limit = 256U << 10;
 
-    /// Carries out a message; returns the reply, empty for none.
+    /// Handles a message; returns the reply, empty for none.
     using MessageHandler = std::function<std::vector<std::byte>(Message)>;
 
-    /// Called once, when the connection has ended. \p fault says what was wrong with it; empty when
-    /// the client just went. The connection may be destroyed in it only by way of
-    /// EventLoop::defer().
+    /// Called once, when the connection is closed. \p fault is the cause; empty when the client has
+    /// disconnected. It may destroy the connection only by EventLoop::defer().
     using ClosedHandler = std::function<void(const std::string& fault)>;
 
     Connection(EventLoop& loop, UniqueFd socket, SessionStatistics& statistics,
@@ -56,7 +55,7 @@ private:
     FdWatch watch_;
     MessageReader reader_;
     std::deque<std::vector<std::byte>> output_;
-    std::size_t front_sent_ = 0; ///< bytes of output_.front() that are gone already
+    std::size_t front_sent_ = 0; ///< bytes of output_.front() that were sent
     std::size_t unsent_ = 0;
     bool closed_ = false;
 };

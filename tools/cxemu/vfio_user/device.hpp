@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A device as the protocol sees it: regions, interrupts, DMA. pci::Function implements this; an
-/// HCA implements pci::DeviceModel instead.
+/// Interface of a device to the protocol: regions, interrupts, DMA. pci::Function implements it; an
+/// HCA implements pci::DeviceModel.
 #pragma once
 
 #include "vfio_user/dma_space.hpp"
@@ -14,14 +14,14 @@
 
 namespace cxemu::vfio_user {
 
-/// Numbers that VFIO gives the regions of a PCI device.
+/// VFIO region indices of a PCI device.
 namespace region {
 inline constexpr std::uint32_t bar0 = 0;
 inline constexpr std::uint32_t config = 7;
 inline constexpr std::uint32_t count = 9;
 } // namespace region
 
-/// Numbers that VFIO gives the interrupt kinds of a PCI device.
+/// VFIO interrupt indices of a PCI device.
 namespace irq {
 inline constexpr std::uint32_t msix = 2;
 inline constexpr std::uint32_t count = 5;
@@ -44,16 +44,16 @@ public:
     virtual DmaSpace& dma() = 0;
     virtual InterruptSet& interrupts() = 0;
 
-    /// The client asked for a reset. DMA maps and eventfds stay, they are the client's.
+    /// DEVICE_RESET. DMA maps and eventfds stay: the client owns them.
     virtual void reset() = 0;
 
     /// SET_IRQS has changed vectors [first, first + count).
     virtual void interrupts_changed(std::uint32_t first, std::uint32_t count) = 0;
 
-    /// DMA_UNMAP is about to remove what lies in [iova, iova + size).
+    /// DMA_UNMAP is about to remove the maps in [iova, iova + size).
     virtual void dma_unmapping(std::uint64_t iova, std::uint64_t size) = 0;
 
-    /// A client has connected, or is gone: its maps and eventfds have been dropped already.
+    /// A client has connected or disconnected; after that its maps and eventfds have been dropped.
     virtual void client_connected() = 0;
     virtual void client_gone() = 0;
 };

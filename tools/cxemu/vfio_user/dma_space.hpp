@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Guest memory as the device reaches it by DMA.
+/// DMA access to guest memory.
 ///
 /// The client (QEMU) announces ranges of I/O virtual addresses (iova), each with the file that
-/// backs it. An address is looked up anew at every access, because maps come and go while the guest
-/// boots or uses an IOMMU. An access that no map covers is a PCIe master abort: it yields an error
-/// and is counted, and nothing is transferred.
+/// backs it. An address is looked up at every access, because maps change while the guest boots or
+/// uses an IOMMU. An access that no map covers is a PCIe master abort: it returns an error and is
+/// counted, and nothing is transferred.
 #pragma once
 
 #include "base/byte_order.hpp"
@@ -26,12 +26,12 @@ namespace cxemu::vfio_user {
 
 class MappedFile;
 
-/// Direction of a transfer as the device sees it: read takes from guest memory, write changes it.
+/// Direction of a DMA transfer: the device reads or writes guest memory.
 enum class DmaAccess : std::uint8_t { read, write };
 
 enum class DmaFault : std::uint8_t {
     not_mapped,     ///< no map covers the whole range: master abort
-    not_accessible, ///< the map came without a file (ROM, another device's BAR): master abort
+    not_accessible, ///< the map has no file (ROM, another device's BAR): master abort
     not_permitted,  ///< write to a read-only map or read from a write-only one
     wraps_around,   ///< address + size exceeds 64 bits
     misaligned,     ///< a word access whose address is not a multiple of its size
@@ -46,7 +46,7 @@ struct DmaError {
     std::uint64_t size; ///< of the whole access, in bytes
 };
 
-/// One line of text: what was tried, where, and why it was refused.
+/// One line of text: access, address and fault.
 std::string to_string(const DmaError& error);
 
 template <typename T>
@@ -105,35 +105,35 @@ public:
     template <std::unsigned_integral T>
     DmaResult<void> store_be(std::uint64_t iova, T value);
 
-    /// The pieces of this process's memory that make up [iova, iova + size), in order; mostly one.
-    /// They are valid until control returns to the event loop. Not counted in the statistics'
-    /// bytes. The guest may change what they hold at any time: what must not change between check
-    /// and use is copied first (read()).
+    /// The parts of this process's memory behind [iova, iova + size), in order; mostly one. They
+    /// are valid until control returns to the event loop. Not counted in the statistics' bytes. The
+    /// guest may change them at any time: data that must not change between check and use is copied
+    /// first (read()).
     DmaResult<std::vector<std::span<std::byte>>> spans(std::uint64_t iova, std::uint64_t size,
                                                        DmaAccess access);
 
-    /// Memory of the device itself, which its transfers reach at local_start and beyond, without
-    /// the bus. Must stay where it is; empty: there is none. Initially empty.
+    /// Device memory (MEMIC), which DMA reaches at local_start and beyond, not by the bus. Must not
+    /// move; empty: none. Initially empty.
     static constexpr std::uint64_t local_start = 0xffff'ff00'0000'0000;
     void set_local_memory(std::span<std::byte> memory) { local_memory_ = memory; }
 
-    /// True when samples of the file that backs \p iova hold nothing but zeros. No guest that runs
-    /// leaves its memory like that: its writes go to private copies (a memory backend with
-    /// share=off), and the device will never see them. Meant to be asked when the first command
-    /// reads as all zeros; takes a millisecond or two.
+    /// True when samples of the file that backs \p iova are all zero. A running guest has written
+    /// to its memory, so its writes go to private copies (a memory backend with share=off) that the
+    /// device can't see. To be called when the first command reads as all zeros; takes a
+    /// millisecond or two.
     [[nodiscard]] bool looks_private(std::uint64_t iova) const;
 
     [[nodiscard]] const DmaStatistics& statistics() const { return statistics_; }
 
     // --- For the protocol ----------------------------------------------------------------------
 
-    /// Adds a map. \p file may be empty: the range is then known but not accessible.
+    /// Adds a map. \p file may be empty: the range is then mapped but not accessible.
     /// \return an errno: EINVAL (alignment, size, wraparound, range beyond the end of the file, not
     ///         a regular file), EEXIST (overlap), ENOSPC (too many maps), ENOMEM (mmap failed)
     std::expected<void, int> map(const DmaMapRequest& request, UniqueFd file);
 
     /// Removes every map inside [iova, iova + size); there may be none.
-    /// \return bytes unmapped, or EINVAL when the range wraps around or would cut a map in two
+    /// \return bytes unmapped, or EINVAL when the range wraps around or would split a map
     std::expected<std::uint64_t, int> unmap(std::uint64_t iova, std::uint64_t size);
 
     /// Removes all maps. Statistics stay.

@@ -13,7 +13,7 @@
 namespace cxemu::vfio_user {
 namespace {
 
-/// A client could send any descriptor, and a write must neither block nor change a file.
+/// A client may send any descriptor, and the write must neither block nor change a file.
 bool is_eventfd(const UniqueFd& fd) {
     std::array<char, 64> target{};
     const auto path = fmt::format("/proc/self/fd/{}", fd.get());
@@ -41,7 +41,7 @@ void InterruptSet::deliver_if_possible(Vector& vector) {
     if (!vector.pending || vector.masked || !vector.eventfd || !enabled_)
         return;
     vector.pending = false;
-    // Fails only when the counter is full, and then the guest has an interrupt to serve anyway.
+    // Fails only when the counter is full: the guest has a pending interrupt then.
     ::eventfd_write(vector.eventfd.get(), 1);
     ++statistics_.delivered;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The MSI-X vectors of a device. Each is an eventfd that the client hands over; writing to it is
-/// what a message-signalled interrupt is on a bus.
+/// The MSI-X vectors of a device. Each is an eventfd of the client; a write to it stands for the
+/// MSI message.
 #pragma once
 
 #include "base/log.hpp"
@@ -33,8 +33,8 @@ public:
     // --- For device models ---------------------------------------------------------------------
 
     /// Signals \p vector. While it is masked, has no eventfd, or MSI-X is off, its pending bit is
-    /// set instead and it fires as soon as the obstacle goes away. A vector that does not exist is
-    /// logged and counted. Signals that the guest has not served yet melt into one.
+    /// set instead and it fires when the cause is removed. A vector that does not exist is logged
+    /// and counted. Signals that the guest has not handled yet are merged.
     void raise(std::uint32_t vector);
 
     [[nodiscard]] bool pending(std::uint32_t vector) const;
@@ -43,23 +43,23 @@ public:
     // --- For the protocol (SET_IRQS) -----------------------------------------------------------
     // All return EINVAL when [first, first + count) exceeds the vectors.
 
-    /// Gives the vectors from \p first on the eventfds \p fds, replacing the former ones; an empty
-    /// one takes the vector out of service. Vectors that were pending fire.
+    /// Assigns the eventfds \p fds to the vectors from \p first on, replacing the previous ones; an
+    /// empty one disables the vector. Pending vectors fire.
     /// \return EINVAL also when one of them is not an eventfd; then nothing has changed
     std::expected<void, int> assign(std::uint32_t first, std::vector<UniqueFd> fds);
 
-    /// Takes all vectors out of service and forgets their masks; pending bits stay.
+    /// Disables all vectors and clears their masks; pending bits stay.
     void release_all();
 
     std::expected<void, int> set_masked(std::uint32_t first, std::uint32_t count, bool masked);
 
-    /// Signals vectors as if the device had (the client's loopback test).
+    /// Signals vectors on behalf of the client (loopback test).
     std::expected<void, int> trigger(std::uint32_t first, std::uint32_t count);
 
     // --- For the PCI function ------------------------------------------------------------------
 
-    /// Whether messages may be sent at all: MSI-X enabled, function not masked, bus master on.
-    /// Initially true. Switching on fires what is pending.
+    /// Whether MSI messages may be sent: MSI-X enabled, function not masked, bus master on.
+    /// Initially true. Enabling fires pending vectors.
     void set_enabled(bool enabled);
 
     void clear_pending();

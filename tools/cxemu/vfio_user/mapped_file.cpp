@@ -17,8 +17,8 @@
 namespace cxemu::vfio_user {
 namespace {
 
-/// A mapping that the signal handler protects. begin is 0 in a free slot; it is set last and
-/// cleared first, because the handler may look at any time.
+/// A mapping that the signal handler guards. begin is 0 in a free slot; it is set last and cleared
+/// first, because the handler may run at any time.
 struct Guard {
     std::atomic<std::uintptr_t> begin;
     std::atomic<std::size_t> size;
@@ -41,7 +41,7 @@ Guard* find_guard(std::uintptr_t address) {
     return nullptr;
 }
 
-/// Not ours: let whoever was here before decide, by default the end of the process.
+/// Not a guarded mapping: run the previous handler, by default the process is killed.
 void pass_on(int signal, siginfo_t* info, void* context) {
     if ((previous_action.sa_flags & SA_SIGINFO) != 0)
         previous_action.sa_sigaction(signal, info, context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A file of guest memory, mapped as a whole and once.
+/// A file of guest memory, mapped once as a whole.
 #pragma once
 
 #include "base/unique_fd.hpp"
@@ -31,19 +31,19 @@ public:
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     [[nodiscard]] bool writable() const { return writable_; }
 
-    /// True when \p file is the same file and this mapping does for it: it holds the first \p end
-    /// bytes and is writable if the descriptor is.
+    /// True when \p file is the same file and this mapping can serve it: it contains the first \p
+    /// end bytes and is writable if the descriptor is.
     [[nodiscard]] bool serves(const UniqueFd& file, std::uint64_t end) const;
 
-    /// True when neither the first megabyte nor about a thousand pages spread over the whole file
-    /// hold anything but zeros. Allocates nothing in the file. Takes a millisecond or two.
+    /// True when the first megabyte and about a thousand pages spread over the whole file are all
+    /// zero. Allocates nothing in the file. Takes a millisecond or two.
     [[nodiscard]] bool looks_untouched() const;
 
     /// True once the client has truncated the file under the mapping.
     [[nodiscard]] bool lost() const;
 
-    /// Number of mappings that were lost in this process so far. Compared before and after an
-    /// access it tells whether the bytes were real.
+    /// Number of mappings lost in this process so far. If it differs before and after an access,
+    /// the data is not valid.
     static std::uint64_t losses();
 
 private:

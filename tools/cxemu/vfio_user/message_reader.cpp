@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t read_size = 65536;
 
-/// More descriptors than one message may carry are taken in, so that the excess can be refused with
-/// an answer; a client that goes beyond this is cut off.
+/// More descriptors than one message may have are accepted, so that the excess can be refused by a
+/// reply; beyond this limit the client is disconnected.
 constexpr std::size_t most_fds_waiting = 64;
 
 std::vector<UniqueFd> fds_of(const msghdr& message) {
@@ -60,7 +60,7 @@ std::expected<MessageReader::Received, std::string> MessageReader::receive(int s
     const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return Received::nothing_now;
-    if (count < 0 && errno == ECONNRESET) // the peer was killed with replies unread
+    if (count < 0 && errno == ECONNRESET) // the client was killed with replies unread
         return Received::end_of_stream;
     if (count < 0)
         return std::unexpected(fmt::format("receiving failed: {}", std::strerror(errno)));

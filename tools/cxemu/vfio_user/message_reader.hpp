@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Cuts the byte stream of a socket into messages and gives each its file descriptors.
+/// Splits the byte stream of a socket into messages and assigns file descriptors to them.
 #pragma once
 
 #include "vfio_user/protocol.hpp"
@@ -14,23 +14,22 @@
 
 namespace cxemu::vfio_user {
 
-/// Which message descriptors belong to: the kernel ends a read after the piece of data that carried
-/// them, so they go with the message that holds the last byte of that read. Bytes of earlier
-/// messages may be in the same read.
+/// The kernel ends a read after the data that was sent with descriptors, so they are assigned to
+/// the message with the last byte of that read. Bytes of earlier messages may be in the same read.
 class MessageReader {
 public:
     enum class Received : std::uint8_t { data, nothing_now, end_of_stream };
 
     /// Reads once from a socket, without blocking.
-    /// \return an error text when the connection is broken or carried more descriptors than can be
-    ///         accepted
+    /// \return an error text when the connection has failed, or more descriptors arrived than can
+    ///         be accepted
     std::expected<Received, std::string> receive(int socket);
 
     /// The next complete message, if there is one.
-    /// \return an error text when the stream is out of step: a length field that cannot be
+    /// \return an error text when the stream is malformed: an invalid length field
     std::expected<std::optional<Message>, std::string> next();
 
-    /// Bytes received that no complete message has taken yet.
+    /// Received bytes of incomplete messages.
     [[nodiscard]] std::size_t buffered() const { return end_ - begin_; }
     [[nodiscard]] std::uint64_t total_received() const { return position_; }
 

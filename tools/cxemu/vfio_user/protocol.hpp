@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Numbers and layouts of the vfio-user protocol. Everything on the wire is little endian.
+/// Numbers and layouts of the vfio-user protocol. All fields are little endian.
 #pragma once
 
 #include "base/byte_order.hpp"
@@ -40,9 +40,9 @@ const char* name_of(Command command);
 namespace limit {
 /// Data bytes in one REGION_READ or REGION_WRITE.
 inline constexpr std::uint32_t data_transfer = 1U << 20;
-/// Descriptors in one message. QEMU sends as many as it is told here.
+/// Descriptors in one message. Reported to QEMU, which sends up to as many.
 inline constexpr std::size_t message_fds = 8;
-/// A longer message cannot be legal; its length field is garbage.
+/// Longer messages are malformed.
 inline constexpr std::uint32_t message_size = data_transfer + 4096;
 } // namespace limit
 
@@ -67,8 +67,7 @@ struct Header {
     [[nodiscard]] bool wants_reply() const { return (flags & header_flag::no_reply) == 0; }
 };
 
-/// One message as it came in. The body lies in the reader's buffer and is valid until that receives
-/// again.
+/// One received message. The body is in the reader's buffer, valid until the next receive().
 struct Message {
     Header header;
     std::span<const std::byte> body;
@@ -101,8 +100,8 @@ inline constexpr std::uint32_t action_trigger = 0x20;
 inline constexpr std::uint32_t actions = 0x38;
 } // namespace irq_flag
 
-/// Takes integers from a message one after another. Once there were too few bytes it only yields
-/// zeros and complete() is false.
+/// Reads integers from a message in order. After an underrun it returns zeros and complete() is
+/// false.
 class WireReader {
 public:
     explicit WireReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -133,7 +132,7 @@ private:
     bool complete_ = true;
 };
 
-/// Puts a message together.
+/// Composes a message.
 class WireWriter {
 public:
     template <std::unsigned_integral T>

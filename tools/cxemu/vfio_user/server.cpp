@@ -48,7 +48,7 @@ void Server::accept_client() {
     if (!client && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
         return pause_accepting();
     if (!client)
-        return; // gone again
+        return; // disconnected again
     if (connection_ && !connection_->peer_gone()) {
         ++statistics_.connections_refused;
         log_->warn("refused a second client on {}", path_.string());

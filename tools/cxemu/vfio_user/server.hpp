@@ -20,17 +20,17 @@ namespace cxemu::vfio_user {
 class Connection;
 class Session;
 
-/// Clients come and go. A second client is refused while the first is alive. When a client is gone
-/// its maps and eventfds are dropped and the device is told.
+/// A second client is refused while the first is connected. When a client disconnects, its maps and
+/// eventfds are dropped and the device is notified.
 class Server {
 public:
-    /// Listens on \p path. A socket file that nobody listens on any more is replaced.
+    /// Listens on \p path. A stale socket file is replaced.
     /// \param device must outlive the server
-    /// \return an error text that names the path and the cause
+    /// \return an error text with the path and the cause
     static std::expected<std::unique_ptr<Server>, std::string>
     listen(EventLoop& loop, const std::filesystem::path& path, Device& device, Log log);
 
-    /// Drops the client and removes the socket file.
+    /// Disconnects the client and removes the socket file.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] bool connected() const { return connection_ != nullptr; }
     [[nodiscard]] const SessionStatistics& statistics() const { return statistics_; }
 
-    /// Serves a client on a socket that is connected already (a socketpair). Ends the present one.
+    /// Serves a client on a connected socket (a socketpair). Disconnects the present client.
     void adopt(UniqueFd socket);
 
 private:
@@ -60,7 +60,7 @@ private:
     std::unique_ptr<Session> session_;
     std::unique_ptr<Connection> connection_;
     std::uint64_t connection_number_ = 0;
-    /// Lets a deferred call find out that the server is no more.
+    /// Lets a deferred call detect that the server has been destroyed.
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

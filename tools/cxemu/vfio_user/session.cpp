@@ -83,7 +83,7 @@ void Session::note(const Header& header, const Result& result) {
                 result ? 0 : result.error());
     if (result)
         return;
-    ++(header.wants_reply() ? statistics_.errors_answered : statistics_.errors_unanswered);
+    ++(header.wants_reply() ? statistics_.errors_answered : statistics_.errors_without_reply);
     if (limiter_.allow())
         log_->warn("{} ({}) of {} bytes failed: {}", name_of(header.command),
                    static_cast<unsigned>(header.command), header.size,
@@ -161,7 +161,7 @@ Session::Result Session::get_region_info(std::span<const std::byte> body) {
     const auto index = reader.take<std::uint32_t>();
     if (body.size() < region_info_size || argsz < region_info_size || index >= region::count)
         return invalid;
-    // No region can be mapped by the client: one that could would make QEMU wait for every write.
+    // No region can be mapped by the client: with a mappable one QEMU waits for every write.
     const std::uint64_t size = device_.region_size(index);
     const std::uint32_t flags = size > 0 ? info_flag::region_read | info_flag::region_write : 0;
     return WireWriter()
@@ -181,7 +181,7 @@ Session::Result Session::get_irq_info(std::span<const std::byte> body) {
     const auto index = reader.take<std::uint32_t>();
     if (body.size() < irq_info_size || argsz < irq_info_size || index >= irq::count)
         return invalid;
-    // Without the NORESIZE flag: with it QEMU takes all vectors away whenever one is added.
+    // Without the NORESIZE flag: with it QEMU removes all vectors whenever one is added.
     const bool exists = index == irq::msix;
     return WireWriter()
         .put(irq_info_size)
@@ -208,7 +208,7 @@ Session::Result Session::set_irqs(std::span<const std::byte> body, std::vector<U
         return invalid;
     if (request.data != irq_flag::data_eventfd && !fds.empty())
         return invalid;
-    if (index != irq::msix) // a kind without vectors may only be switched off
+    if (index != irq::msix) // an interrupt index without vectors may only be disabled
         return request.count == 0 ? Result(Body{}) : invalid;
     const auto applied = apply_irqs(request, std::move(fds));
     if (!applied)
@@ -240,7 +240,7 @@ std::expected<void, int> Session::apply_irqs(const IrqRequest& request, std::vec
         if (request.action != irq_flag::action_trigger ||
             (!fds.empty() && fds.size() != request.count))
             return invalid;
-        fds.resize(request.count); // none at all stands for "-1" throughout
+        fds.resize(request.count); // no descriptor: disables all vectors
         return interrupts.assign(request.first, std::move(fds));
     default:
         return invalid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The conversation with one client: takes messages, drives the device, makes replies. Knows
-/// nothing of sockets.
+/// A session with one client: handles messages, calls the device, composes replies. Independent of
+/// sockets.
 #pragma once
 
 #include "base/log.hpp"
@@ -17,16 +17,16 @@ namespace cxemu::vfio_user {
 
 class Session {
 public:
-    /// All three must outlive the session. Tells the device that a client has connected.
+    /// All three must outlive the session. Notifies the device that a client has connected.
     Session(Device& device, Log log, SessionStatistics& statistics);
 
-    /// Drops the client's maps and eventfds and tells the device.
+    /// Drops the client's maps and eventfds and notifies the device.
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    /// Carries out a message.
-    /// \return the reply to send; empty when the client wants none
+    /// Handles a message.
+    /// \return the reply; empty when the client requested none
     std::vector<std::byte> handle(Message message);
 
 private:

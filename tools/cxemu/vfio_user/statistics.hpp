@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What a device's vfio-user session has done so far; counted over all connections.
+/// Statistics of a device's vfio-user sessions, over all connections.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ struct SessionStatistics {
 
     std::array<std::uint64_t, command_slots> messages{}; ///< by command number; 0 for the rest
     std::uint64_t errors_answered = 0;
-    std::uint64_t errors_unanswered = 0; ///< a posted request failed
+    std::uint64_t errors_without_reply = 0; ///< a message without reply has failed
     std::uint64_t unexpected_replies = 0;
     std::uint64_t connections = 0;
-    std::uint64_t connections_dropped = 0; ///< ended by us, for broken framing
+    std::uint64_t connections_dropped = 0; ///< closed by the server, for malformed framing
     std::uint64_t connections_refused = 0; ///< while another client was connected
     std::uint64_t bytes_received = 0;
     std::uint64_t bytes_sent = 0;

@@ -61,7 +61,7 @@ std::expected<void, std::string> check_client_version(std::span<const std::byte>
 }
 
 std::vector<std::byte> make_version_reply(std::size_t limit) {
-    // No write_multiple: QEMU then queues every write through another thread, which is slower.
+    // No write_multiple: with it QEMU queues every write through another thread, which is slower.
     const json document{{"capabilities",
                          {{"max_msg_fds", limit::message_fds},
                           {"max_data_xfer_size", limit::data_transfer},

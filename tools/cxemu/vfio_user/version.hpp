@@ -16,8 +16,8 @@ namespace cxemu::vfio_user {
 ///         NUL-terminated JSON object or have values of the wrong type
 std::expected<void, std::string> check_client_version(std::span<const std::byte> body);
 
-/// The body of the answer, at most \p limit bytes: QEMU takes no answer longer than its request.
-/// Where the capabilities do not fit they are left out.
+/// The body of the reply, at most \p limit bytes: QEMU accepts no reply longer than its request.
+/// Capabilities are omitted if they do not fit.
 std::vector<std::byte> make_version_reply(std::size_t limit);
 
 } // namespace cxemu::vfio_user

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 
-/// A loop whose time stands still until the test moves it.
+/// An event loop with a manual clock.
 class EventLoopTest : public ::testing::Test {
 protected:
     void advance(EventLoop::Duration by) {
@@ -264,7 +264,7 @@ TEST_F(EventLoopTest, RunsWhatADeferredCallDefersInTheNextTurn) {
     });
     loop_.turn({});
     EXPECT_EQ(calls, 1);
-    loop_.turn(EventLoop::Duration::max()); // must not wait: there is something to do
+    loop_.turn(EventLoop::Duration::max()); // must not wait: a call is pending
     EXPECT_EQ(calls, 2);
 }
 

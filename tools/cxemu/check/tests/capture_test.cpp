@@ -18,12 +18,12 @@ Bytes packet_of(std::size_t size, std::uint8_t fill) {
     return {size, std::byte{fill}};
 }
 
-/// What a reader finds in a capture file.
+/// Contents of a capture file.
 struct Contents {
     int link_type = -1;
     std::vector<Bytes> headers; ///< of the records
     std::vector<Bytes> packets;
-    std::vector<std::size_t> lengths; ///< on the wire, of record and packet
+    std::vector<std::size_t> lengths; ///< of record and packet on the wire
     std::string error;                ///< empty when the file ends behind a packet
 };
 
@@ -72,7 +72,7 @@ protected:
     EventLoop loop;
 };
 
-TEST_F(Capture, IsAFileOfExtensibleRecordsBeforeTheFirstPacket) {
+TEST_F(Capture, HasExtensibleRecordsBeforeTheFirstPacket) {
     const auto capture = open();
     const Contents contents = read_capture(file);
     EXPECT_EQ(contents.error, "");
@@ -141,7 +141,7 @@ TEST_F(Capture, EndsBehindTheLastPacketForWhichTheFileHasRoom) {
     constexpr std::uint64_t most = 1000;
     const auto capture = open({.file = most});
     for (int i = 0; i < 10; ++i) {
-        capture->write(packet_of(268, 1)); // 300 with what is in front of it in the file
+        capture->write(packet_of(268, 1)); // a record of 300 bytes in the file
     }
     EXPECT_EQ(read_capture(file).packets.size(), 3U) << "without being flushed";
     EXPECT_EQ(read_capture(file).error, "");
@@ -166,7 +166,7 @@ TEST_F(Capture, NamesTheFileThatCannotBeOpened) {
     EXPECT_THAT(capture.error(), ::testing::HasSubstr("No such file"));
 }
 
-/// Lets no file of this process grow beyond a size.
+/// Limits the size of files that this process writes.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes) : former_handler_(std::signal(SIGXFSZ, SIG_IGN)) {

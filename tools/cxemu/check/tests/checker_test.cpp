@@ -69,7 +69,7 @@ TEST_F(CheckerTest, RefusesAnAllowanceWithoutReason) {
     EXPECT_NE(error.find("reason"), std::string::npos) << error;
 }
 
-TEST_F(CheckerTest, NamesTheLineOfABrokenAllowList) {
+TEST_F(CheckerTest, MalformedAllowListNamesLine) {
     const std::string error = allow("[[allow]]\nrule = \n");
     EXPECT_NE(error.find("line 2"), std::string::npos) << error;
 }

@@ -23,7 +23,7 @@ class FaultPlanTest : public ::testing::Test {
 protected:
     FaultPlanTest() {
         plan.set_device_handler([this](std::string_view device, const DeviceFault& fault) {
-            struck.emplace_back(device);
+            faulted.emplace_back(device);
             last = fault;
         });
         plan.set_packet_switch([this](bool wanted) { packets_wanted = wanted; });
@@ -43,8 +43,8 @@ protected:
         loop.turn({});
         loop.turn({});
     }
-    /// Which of \p count packets are struck.
-    std::vector<int> packets_struck(int count) {
+    /// The numbers, out of \p count packets, into which a fault is injected.
+    std::vector<int> injected_packets(int count) {
         std::vector<int> numbers;
         for (int i = 0; i < count; ++i) {
             if (plan.on_packet({.device = "hca0"}))
@@ -56,12 +56,12 @@ protected:
     EventLoop::TimePoint now{1h};
     EventLoop loop{[this] { return now; }};
     FaultPlan plan{loop, make_silent_log()};
-    std::vector<std::string> struck;
+    std::vector<std::string> faulted;
     DeviceFault last;
     bool packets_wanted = false;
 };
 
-TEST_F(FaultPlanTest, StrikesTheNthCommandOfAName) {
+TEST_F(FaultPlanTest, NthCommandInjectsFault) {
     add("command CREATE_CQ nth=2 status=BAD_PARAMETER");
     EXPECT_FALSE(plan.on_command("hca0", create_cq));
     EXPECT_FALSE(plan.on_command("hca0", nop)) << "another command doesn't count";
@@ -71,18 +71,18 @@ TEST_F(FaultPlanTest, StrikesTheNthCommandOfAName) {
     EXPECT_FALSE(plan.on_command("hca0", create_cq));
 }
 
-TEST_F(FaultPlanTest, LeavesOtherDevicesAlone) {
-    add("command * no-answer @hca1");
+TEST_F(FaultPlanTest, OtherDeviceInjectsNothing) {
+    add("command * hang @hca1");
     EXPECT_FALSE(plan.on_command("hca0", nop));
     EXPECT_TRUE(plan.on_command("hca1", nop));
 }
 
-TEST_F(FaultPlanTest, StrikesEveryNthOfALimitedNumber) {
+TEST_F(FaultPlanTest, EveryNthPacketInjectsUpToLimit) {
     add("packet drop from=3 every=4 times=3");
-    EXPECT_THAT(packets_struck(40), ElementsAre(2, 6, 10));
+    EXPECT_THAT(injected_packets(40), ElementsAre(2, 6, 10));
 }
 
-TEST_F(FaultPlanTest, DoesAllThatSeveralRulesSayOfACommand) {
+TEST_F(FaultPlanTest, CommandFaultsOfSeveralRulesMerged) {
     add("command * delay=5ms");
     add("command NOP token=9");
     const auto fault = plan.on_command("hca0", nop);
@@ -91,12 +91,12 @@ TEST_F(FaultPlanTest, DoesAllThatSeveralRulesSayOfACommand) {
     EXPECT_EQ(fault->token, 9);
 }
 
-TEST_F(FaultPlanTest, RepeatsItselfWithTheSameSeed) {
+TEST_F(FaultPlanTest, SameSeedInjectsSameFaults) {
     const auto run = [this](std::string_view seed) {
         plan.clear();
         add(seed);
         add("packet drop 10%");
-        return packets_struck(1000);
+        return injected_packets(1000);
     };
     const auto first = run("seed 7");
     EXPECT_EQ(run("seed 7"), first);
@@ -105,36 +105,36 @@ TEST_F(FaultPlanTest, RepeatsItselfWithTheSameSeed) {
     EXPECT_LT(first.size(), 200U);
 }
 
-TEST_F(FaultPlanTest, RepeatsItselfWhateverItWasToldBefore) {
+TEST_F(FaultPlanTest, SameSeedIndependentOfEarlierRules) {
     const auto run = [this] {
         plan.clear("hca0");
         add("seed 7");
         add("packet drop 10% @hca0");
-        return packets_struck(1000);
+        return injected_packets(1000);
     };
     const auto first = run();
     add("command * garbage 1% @hca1");
     EXPECT_EQ(run(), first);
 }
 
-TEST_F(FaultPlanTest, ForgetsTheRulesOfOneDevice) {
-    add("command * no-answer @hca0");
-    add("command * no-answer @hca1");
+TEST_F(FaultPlanTest, ClearDeviceRemovesItsRules) {
+    add("command * hang @hca0");
+    add("command * hang @hca1");
     plan.clear("hca0");
     EXPECT_FALSE(plan.on_command("hca0", nop));
     EXPECT_TRUE(plan.on_command("hca1", nop));
 }
 
-TEST_F(FaultPlanTest, GivesEachRuleRandomNumbersOfItsOwn) {
+TEST_F(FaultPlanTest, RulesHaveSeparateRandomNumbers) {
     add("packet drop 10%");
-    const auto alone = packets_struck(1000);
+    const auto alone = injected_packets(1000);
     plan.clear();
     add("packet drop 10%");
     add("packet delay=1ms 10% @hca9");
-    EXPECT_EQ(packets_struck(1000), alone);
+    EXPECT_EQ(injected_packets(1000), alone);
 }
 
-TEST_F(FaultPlanTest, TakesPacketsByWhatTheyAre) {
+TEST_F(FaultPlanTest, PacketRuleMatchesFields) {
     add("packet drop service=uc direction=out qp=5");
     const PacketFacts hit{.device = "hca0", .opcode = 0x24, .destination_qp = 5};
     EXPECT_TRUE(plan.on_packet(hit));
@@ -146,16 +146,16 @@ TEST_F(FaultPlanTest, TakesPacketsByWhatTheyAre) {
                                  .destination_qp = 5}));
 }
 
-TEST_F(FaultPlanTest, SparesManagementIfAskedTo) {
+TEST_F(FaultPlanTest, DataWordExcludesManagementPackets) {
     add("packet drop data");
     EXPECT_FALSE(plan.on_packet({.device = "hca0", .destination_qp = 0}));
     EXPECT_FALSE(plan.on_packet({.device = "hca0", .destination_qp = 1}));
     EXPECT_TRUE(plan.on_packet({.device = "hca0", .destination_qp = 2}));
 }
 
-TEST_F(FaultPlanTest, TellsWhenPacketsAreOfInterest) {
+TEST_F(FaultPlanTest, PacketSwitchFollowsPacketRules) {
     EXPECT_FALSE(packets_wanted);
-    add("command * no-answer");
+    add("command * hang");
     EXPECT_FALSE(packets_wanted);
     add("packet drop 1%");
     EXPECT_TRUE(packets_wanted);
@@ -163,37 +163,37 @@ TEST_F(FaultPlanTest, TellsWhenPacketsAreOfInterest) {
     EXPECT_FALSE(packets_wanted);
 }
 
-TEST_F(FaultPlanTest, StrikesTheDeviceInsteadOfACommand) {
+TEST_F(FaultPlanTest, DeviceFaultReplacesCommand) {
     add("flr on=CREATE_CQ nth=2");
     EXPECT_FALSE(plan.on_command("hca1", create_cq));
     const auto fault = plan.on_command("hca1", create_cq);
     ASSERT_TRUE(fault);
-    EXPECT_TRUE(fault->no_answer);
-    EXPECT_TRUE(struck.empty()) << "not from within the command queue";
+    EXPECT_TRUE(fault->hang);
+    EXPECT_TRUE(faulted.empty()) << "not from within the command queue";
     loop.turn({});
-    EXPECT_THAT(struck, ElementsAre("hca1"));
+    EXPECT_THAT(faulted, ElementsAre("hca1"));
     EXPECT_EQ(last.kind, DeviceFault::Kind::function_reset);
 }
 
-TEST_F(FaultPlanTest, StrikesTheDeviceAtATime) {
+TEST_F(FaultPlanTest, DeviceFaultInjectedAfterDelay) {
     add("health syndrome=8 after=2s @hca0");
     advance(1999ms);
-    EXPECT_TRUE(struck.empty());
+    EXPECT_TRUE(faulted.empty());
     advance(1ms);
-    EXPECT_THAT(struck, ElementsAre("hca0"));
+    EXPECT_THAT(faulted, ElementsAre("hca0"));
     EXPECT_EQ(last.syndrome, 8);
     advance(10s);
-    EXPECT_EQ(struck.size(), 1U);
+    EXPECT_EQ(faulted.size(), 1U);
 }
 
-TEST_F(FaultPlanTest, StrikesTheDeviceAgainAndAgain) {
+TEST_F(FaultPlanTest, DeviceFaultInjectedPeriodically) {
     add("event random period=5ms times=3");
     for (int i = 0; i < 10; ++i)
         advance(5ms);
-    EXPECT_EQ(struck.size(), 3U);
+    EXPECT_EQ(faulted.size(), 3U);
 }
 
-TEST_F(FaultPlanTest, MakesARandomDeviceOfOneLine) {
+TEST_F(FaultPlanTest, RandomDeviceAddsCommandAndEventRules) {
     add("random-device 50% @hca0");
     int commands = 0;
     int events = 0;
@@ -207,16 +207,16 @@ TEST_F(FaultPlanTest, MakesARandomDeviceOfOneLine) {
     EXPECT_THAT(error("random-device often"), HasSubstr("often"));
 }
 
-TEST_F(FaultPlanTest, SparesCompletionsOfManagementIfItIsToldTo) {
+TEST_F(FaultPlanTest, DataWordExcludesManagementCompletions) {
     add("cqe data drop");
     EXPECT_FALSE(plan.on_entry("hca0", {.kind = EntryKind::completion, .is_management = true}));
     EXPECT_TRUE(plan.on_entry("hca0", {.kind = EntryKind::completion}));
 }
 
-TEST_F(FaultPlanTest, ReadsAFileAndNamesTheLineThatIsWrong) {
+TEST_F(FaultPlanTest, ReadInvalidFileNamesLine) {
     const auto file =
         std::filesystem::temp_directory_path() / fmt::format("fault_plan_test.{}", ::getpid());
-    ASSERT_TRUE(write_file(file, "# a plan\n\nseed 5\ncommand NOP no-answer # now\n"));
+    ASSERT_TRUE(write_file(file, "# a plan\n\nseed 5\ncommand NOP hang # now\n"));
     EXPECT_TRUE(plan.read(file));
     EXPECT_EQ(plan.to_json()["rules"].size(), 1U);
     EXPECT_EQ(plan.to_json()["seed"], 5);
@@ -229,7 +229,7 @@ TEST_F(FaultPlanTest, ReadsAFileAndNamesTheLineThatIsWrong) {
     EXPECT_FALSE(plan.read(file));
 }
 
-TEST_F(FaultPlanTest, RefusesABadSeedAndTooManyRules) {
+TEST_F(FaultPlanTest, BadSeedAndTooManyRulesRefused) {
     EXPECT_THAT(error("seed x"), HasSubstr("64 bits"));
     for (std::size_t i = 0; i < FaultPlan::most_rules; ++i)
         add("packet drop 1%");
@@ -242,14 +242,15 @@ EntryFault entry_fault(std::string_view line) {
     return std::get<EntryRule>(parse_fault(line)->what).fault;
 }
 
-TEST(SpoiltEntries, LieAboutAField) {
-    const auto entries = corrupt_entry(EntryKind::completion, {}, entry_fault("cqe lie=qpn:0x123456"));
+TEST(CorruptEntry, FieldOverwritten) {
+    const auto entries =
+        corrupt_entry(EntryKind::completion, {}, entry_fault("cqe field=qpn:0x123456"));
     ASSERT_EQ(entries.size(), 1U);
     EXPECT_EQ(entries[0][0x39], std::byte{0x12});
     EXPECT_EQ(entries[0][0x3b], std::byte{0x56});
 }
 
-TEST(SpoiltEntries, AreDroppedOrDuplicated) {
+TEST(CorruptEntry, DropAndDuplicateChangeEntryCount) {
     EXPECT_TRUE(corrupt_entry(EntryKind::event, {}, entry_fault("eqe drop")).empty());
     const auto twice = corrupt_entry(EntryKind::event, {}, entry_fault("eqe duplicate set=0:5"));
     ASSERT_EQ(twice.size(), 2U);
@@ -257,7 +258,7 @@ TEST(SpoiltEntries, AreDroppedOrDuplicated) {
     EXPECT_EQ(twice[0][0], std::byte{5});
 }
 
-TEST(SpoiltEntries, AreFollowedByOneThatNobodyKnows) {
+TEST(CorruptEntry, UnknownAppendsUndefinedType) {
     const QueueEntry entry{};
     const auto entries = corrupt_entry(EntryKind::event, entry, entry_fault("eqe unknown"));
     ASSERT_EQ(entries.size(), 2U);
@@ -265,7 +266,7 @@ TEST(SpoiltEntries, AreFollowedByOneThatNobodyKnows) {
     EXPECT_EQ(entries[1][1], std::byte{0xfe});
 }
 
-TEST(SpoiltEntries, AreRandomByTheirSeed) {
+TEST(CorruptEntry, RandomDependsOnSeed) {
     EntryFault fault = entry_fault("eqe random");
     fault.seed = 1;
     const auto first = corrupt_entry(EntryKind::event, {}, fault);

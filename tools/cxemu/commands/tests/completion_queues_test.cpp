@@ -51,11 +51,11 @@ TEST_F(CompletionQueueCommandsTest, CreateAndDestroyAQueue) {
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(23); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(23); }),
               "EXCEEDS_LIMIT exceeds_capability");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.cqe_sz">(3); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.cqe_sz">(3); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.apu_cq">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.apu_cq">(1); }),
               "BAD_PARAMETER not_supported");
 }
 
@@ -72,8 +72,8 @@ TEST_F(CompletionQueueCommandsTest, CompressInTheFormatsThatTheDeviceHas) {
     }
     auto without_name = compressing(2);
     EXPECT_EQ(outcome(bench.run(without_name)), "BAD_PARAMETER not_supported");
-    EXPECT_EQ(spoilt(compressing(0),
-                     [](auto in) { in.template set<"cq_context.cqe_compression_layout">(1); }),
+    EXPECT_EQ(corrupted(compressing(0),
+                        [](auto in) { in.template set<"cq_context.cqe_compression_layout">(1); }),
               "BAD_PARAMETER not_supported");
 }
 
@@ -111,33 +111,34 @@ TEST_F(CompletionQueueCommandsTest, FindARingAndARecordInUserMemory) {
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseUserMemoryThatIsNotThere) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_umem_valid">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_umem_valid">(1); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.dbr_umem_valid">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.dbr_umem_valid">(1); }),
               "BAD_RESOURCE unknown_object");
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseMemoryThatDoesNotFit) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.dbr_addr">(0x1002); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.dbr_addr">(0x1002); }),
               "BAD_PARAMETER bad_doorbell_record");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(7); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.log_cq_size">(7); }),
               "BAD_PARAMETER page_list_too_short");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"pas">(0, 0x1008); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"pas">(0, 0x1008); }),
               "BAD_PARAMETER bad_page_address");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"pas">(0, ~0xfffULL); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"pas">(0, ~0xfffULL); }),
               "BAD_PARAMETER bad_page_address")
         << "the end of the page is beyond 64 bits";
 }
 
 TEST_F(CompletionQueueCommandsTest, RefuseObjectsThatDoNotExist) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"cq_context.uar_page">(nobody); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"cq_context.uar_page">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(
-        spoilt(good(), [](auto in) { in.template set<"cq_context.c_eqn_or_apu_element">(nobody); }),
+        corrupted(good(),
+                  [](auto in) { in.template set<"cq_context.c_eqn_or_apu_element">(no_object); }),
         "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(CompletionQueueCommandsTest, KeepTheEventQueueUntilTheQueueIsGone) {
+TEST_F(CompletionQueueCommandsTest, CqHoldsEqUntilDestroyed) {
     const auto& queue = bench.make_completion_queue();
     const auto destroy_events = [&] {
         return run<hwtab::cmd_destroy_eq>(
@@ -154,7 +155,7 @@ TEST_F(CompletionQueueCommandsTest, LetGoOfTheFormerEventQueueWhenAQueueMoves) {
     const auto& other = bench.make_event_queue();
     constexpr auto event_queue = hwtab::value<hwtab::cq_modify_field_select, "c_eqn">;
     EXPECT_EQ(modify(queue.number(), event_queue,
-                     [](auto in) { in.template set<"c_eqn_or_apu_element">(nobody); }),
+                     [](auto in) { in.template set<"c_eqn_or_apu_element">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(former.references(), 1U);
     EXPECT_EQ(modify(queue.number(), event_queue,
@@ -177,7 +178,7 @@ TEST_F(CompletionQueueCommandsTest, LetOnlyTheOwnerChangeAQueue) {
     EXPECT_EQ(bench.violations(hca::rules::foreign_object), 2U);
 }
 
-// --- Another ring --------------------------------------------------------------------------------
+// --- Resize --------------------------------------------------------------------------------------
 
 class ResizeCommandTest : public CompletionQueueCommandsTest {
 protected:
@@ -199,7 +200,7 @@ protected:
     std::string outcome_of(Call<hwtab::cmd_modify_cq> call) { return outcome(bench.run(call, 1)); }
 };
 
-TEST_F(ResizeCommandTest, IsRefusedBeyondTheDevice) {
+TEST_F(ResizeCommandTest, RefusedBeyondTheDevice) {
     const auto& queue = bench.make_completion_queue();
     EXPECT_EQ(outcome_of(resize(queue, 23)), "EXCEEDS_LIMIT exceeds_capability");
     EXPECT_EQ(outcome_of(resize(queue, 7)), "BAD_PARAMETER page_list_too_short");
@@ -210,7 +211,7 @@ TEST_F(ResizeCommandTest, IsRefusedBeyondTheDevice) {
     EXPECT_EQ(queue.size(), 32U);
 }
 
-TEST_F(ResizeCommandTest, IsRefusedWhenTheQueueHasStopped) {
+TEST_F(ResizeCommandTest, RefusedWhenTheQueueHasStopped) {
     auto& queue = bench.make_completion_queue({.log_size = 0});
     queue.post({});
     queue.post({});
@@ -231,7 +232,7 @@ TEST_F(ResizeCommandTest, ChangesOnlyWhatIsSelected) {
     EXPECT_EQ(queue.buffer().address(0) % 4096, 64U);
 }
 
-TEST_F(ResizeCommandTest, IsRefusedWithASelectionThatDoesNotExist) {
+TEST_F(ResizeCommandTest, RefusedWithASelectionThatDoesNotExist) {
     auto call = resize(bench.make_completion_queue(), 5);
     call.in()
         .set<"modify_field_select_resize_field_select.resize_field_select.resize_field_select">(8);

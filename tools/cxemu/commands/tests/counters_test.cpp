@@ -45,7 +45,7 @@ protected:
     std::string last;
 };
 
-// --- Sets of queue pairs -------------------------------------------------------------------------
+// --- Q counter sets ------------------------------------------------------------------------------
 
 TEST_F(CountersTest, OfQueuePairsAreReadAndCleared) {
     const auto set = allocate();
@@ -81,7 +81,7 @@ class CountedQueuePairTest : public CountersTest {
 protected:
     using CountersTest::CountersTest;
 
-    /// Moves a new queue pair to INIT, counting in \p set.
+    /// Creates a QP in INIT whose counter_set_id is \p set.
     QueuePair& counted_in(std::uint64_t set) {
         QueuePair& queue_pair = bench.make_queue_pair();
         Call<hwtab::cmd_rst2init_qp> call;
@@ -125,7 +125,7 @@ TEST_F(CountedQueuePairTest, MovesToAnotherSet) {
     EXPECT_EQ(query(second).out().get<"out_of_buffer">(), 1U);
 }
 
-TEST_F(FewCountersTest, OfAQueuePairWhoseSetHasEndedGoToNoNewSet) {
+TEST_F(FewCountersTest, QpOfDeallocatedSetDoesNotCountInNewSet) {
     const auto set = allocate();
     QueuePair& queue_pair = counted_in(set);
     EXPECT_EQ(release(set), "OK") << "Linux releases the set first";
@@ -147,7 +147,7 @@ TEST_F(FewCountersTest, EndWhenEverySetIsTaken) {
 
 // --- Ports ---------------------------------------------------------------------------------------
 
-TEST_F(CountersTest, OfAPortTellItsTraffic) {
+TEST_F(CountersTest, PortTrafficIsCounted) {
     auto& traffic = port->port().traffic();
     traffic.unicast_transmitted = {.packets = 3, .bytes = 300};
     traffic.multicast_received = {.packets = 4, .bytes = 400};
@@ -175,9 +175,9 @@ TEST_F(CountersTest, OfAPortThatDoesNotExistAreRefused) {
         "BAD_PARAMETER not_supported");
 }
 
-// --- Trouble of the function ---------------------------------------------------------------------
+// --- VNIC environment counters -------------------------------------------------------------------
 
-TEST_F(CountersTest, OfTroubleTellQueuePairsInErrorAndDiscards) {
+TEST_F(CountersTest, VnicEnvReportsQpsInErrorAndDiscards) {
     bench.make_queue_pair().change_state(queues::QueuePairState::error);
     bench.make_queue_pair();
     port->port().counters().transmit_discards = 6;

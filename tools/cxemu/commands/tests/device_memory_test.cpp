@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Memory on the device as commands and memory keys see it; the memory itself is tested in hca/.
+// MEMIC commands and mkeys; the allocator is tested in hca/.
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
 
@@ -22,7 +22,7 @@ protected:
 
     std::uint64_t start() { return bench.hca().device_memory().start(); }
 
-    /// A page of memory in the \p number-th page of the BAR's part for it.
+    /// Allocates page \p number of the MEMIC BAR range.
     std::uint64_t allocate(std::uint64_t number = 0) {
         Call<hwtab::cmd_alloc_memic> call;
         call.in().set<"range_start_addr">(start() + number * page_size);
@@ -77,7 +77,7 @@ TEST_F(DeviceMemoryCommandsTest, AllocateAndRelease) {
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 1U);
 }
 
-TEST_F(DeviceMemoryCommandsTest, TellTheDriverToLookElsewhere) {
+TEST_F(DeviceMemoryCommandsTest, AllocMemicOccupiedRangeReturnsNotReady) {
     allocate();
     EXPECT_EQ(run<hwtab::cmd_alloc_memic>([&](auto in) {
                   in.template set<"range_start_addr">(start());
@@ -105,7 +105,7 @@ TEST_F(DeviceMemoryCommandsTest, KeysReachIt) {
     ASSERT_EQ(last_outcome, "OK");
     const std::array data{std::byte{1}, std::byte{2}};
     const memory::Access access{.key = key,
-                                .address = 8, // keys of such memory begin at 0
+                                .address = 8, // MEMIC mkeys begin at 0
                                 .length = data.size(),
                                 .right = memory::AccessRight::remote_write};
     ASSERT_TRUE(keys().write(accessor(), access, data));

@@ -51,7 +51,7 @@ protected:
             give, 0, pages.size() * 8);
     }
 
-    /// As many fresh pages as asked for.
+    /// Gives \p count newly allocated pages.
     Answer give_pages(std::int32_t count) {
         std::vector<std::uint64_t> pages;
         for (std::int32_t i = 0; i < count; ++i, next_page += 4096)
@@ -77,7 +77,7 @@ protected:
         ASSERT_EQ(host.execute<hwtab::cmd_init_hca>().status, CommandStatus::ok);
     }
 
-    /// SET_HCA_CAP with what is in force, but for one field.
+    /// SET_HCA_CAP with the current capabilities and one changed field.
     Answer set_capability(std::string_view field, std::uint64_t value) {
         const Answer current = host.execute<hwtab::cmd_query_hca_cap>(1);
         return host.execute<hwtab::cmd_set_hca_cap>(
@@ -260,7 +260,7 @@ TEST_F(DeviceCommandsTest, ReportsDmaAfterTeardown) {
     EXPECT_EQ(host.checker.counted(rules::dma_outside_service), 1U);
 }
 
-TEST_F(DeviceCommandsTest, ForgetsEverythingAtReset) {
+TEST_F(DeviceCommandsTest, ResetDropsAllState) {
     bring_up();
     host.execute<hwtab::cmd_alloc_pd>();
     host.hca.reset(pci::ResetCause::bus);
@@ -338,7 +338,7 @@ TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
 
 TEST_F(DeviceCommandsTest, AsksForPagesByEvent) {
     bring_up();
-    EXPECT_FALSE(host.hca.pages().request(3)) << "nobody listens";
+    EXPECT_FALSE(host.hca.pages().request(3)) << "no EQ has subscribed";
     host.events.subscriptions.insert(EventType::page_request);
     ASSERT_TRUE(host.hca.pages().request(3));
     ASSERT_EQ(host.events.events.size(), 1U);
@@ -409,7 +409,7 @@ TEST_F(DeviceCommandsTest, OffersNoMorePagesThanItHas) {
     EXPECT_EQ(host.events.events.size(), events) << "there is nothing to offer";
 }
 
-TEST_F(DeviceCommandsTest, ForgetsRequestsAtTeardown) {
+TEST_F(DeviceCommandsTest, TeardownDropsPageRequests) {
     bring_up();
     host.events.subscriptions.insert(EventType::page_request);
     host.hca.pages().request(3);

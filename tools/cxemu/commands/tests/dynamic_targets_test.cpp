@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the commands for dynamically connected targets and initiators do and refuse.
+// DCT and DCI commands.
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
 
@@ -71,7 +71,7 @@ TEST_F(DynamicTargetCommandsTest, CreateQueryDrainAndDestroy) {
 
 TEST_F(DynamicTargetCommandsTest, RefuseValuesThatAContextCannotHave) {
     const auto corrupt_entry = [this](auto change) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             change(in.template nested<"dct_context_entry", hwtab::dctc>());
         });
     };
@@ -79,13 +79,15 @@ TEST_F(DynamicTargetCommandsTest, RefuseValuesThatAContextCannotHave) {
               "BAD_PARAMETER field_out_of_range");
     EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"mtu">(6); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(0); }), "BAD_PARAMETER wrong_port");
-    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(2); }), "BAD_PARAMETER wrong_port");
-    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"pd">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(0); }),
+              "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"port">(2); }),
+              "BAD_PARAMETER wrong_port");
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"cqn">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"cqn">(no_object); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"srqn_xrqn">(nobody); }),
+    EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"srqn_xrqn">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(corrupt_entry([](auto dct) { dct.template set<"counter_set_id">(9); }),
               "BAD_RESOURCE unknown_object");
@@ -147,7 +149,7 @@ TEST_F(DynamicTargetCommandsTest, LimitTheStreamsOfInitiators) {
     EXPECT_EQ(create(4, 4), "BAD_RESOURCE unknown_object") << "the next check: there is no domain";
 }
 
-// --- Which queue pair counts for an address ------------------------------------------------------
+// --- Address to QP mapping -----------------------------------------------------------------------
 
 constexpr std::uint64_t address_mapping = 0x3a;
 

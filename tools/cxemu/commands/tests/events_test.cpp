@@ -30,7 +30,7 @@ TEST_F(EventCommandsTest, CreateAQueue) {
     EXPECT_EQ(destroy(call.out().get<"eq_number">()), "OK");
 }
 
-TEST_F(EventCommandsTest, RememberThatSoftwareWasToldAnotherNumber) {
+TEST_F(EventCommandsTest, CreateEqForgedOutputSetsEqnForged) {
     auto call = good();
     auto false_call = good();
     false_call.output_is_false = true;
@@ -45,28 +45,31 @@ TEST_F(EventCommandsTest, RememberThatSoftwareWasToldAnotherNumber) {
 }
 
 TEST_F(EventCommandsTest, RefuseWhatExceedsTheDevice) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(23); }),
-              "EXCEEDS_LIMIT exceeds_capability");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"eq_context_entry.intr">(8); }),
+    EXPECT_EQ(
+        corrupted(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(23); }),
+        "EXCEEDS_LIMIT exceeds_capability");
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"eq_context_entry.intr">(8); }),
               "BAD_PARAMETER bad_vector");
 }
 
 TEST_F(EventCommandsTest, RefuseBuffersThatDoNotFit) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(7); }),
-              "BAD_PARAMETER page_list_too_short");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"pas">(0, 0x1008); }),
+    EXPECT_EQ(
+        corrupted(good(), [](auto in) { in.template set<"eq_context_entry.log_eq_size">(7); }),
+        "BAD_PARAMETER page_list_too_short");
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"pas">(0, 0x1008); }),
               "BAD_PARAMETER bad_page_address");
 }
 
 TEST_F(EventCommandsTest, RefuseADoorbellPageThatDoesNotExist) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"eq_context_entry.uar_page">(nobody); }),
-              "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(
+        corrupted(good(), [](auto in) { in.template set<"eq_context_entry.uar_page">(no_object); }),
+        "BAD_RESOURCE unknown_object");
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 1U);
 }
 
 TEST_F(EventCommandsTest, RefuseAnEventThatGoesToAnotherQueueAlready) {
     bench.make_event_queue({.events = 1U << 9U});
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"event_bitmask">(0, 1U << 9U); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"event_bitmask">(0, 1U << 9U); }),
               "BAD_PARAMETER event_already_mapped");
 }
 
@@ -92,7 +95,7 @@ TEST_F(EventCommandsTest, KnowNoQueueThatWasDestroyed) {
               "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(EventCommandsTest, TellSubscriptionsAndPagesOfAQueue) {
+TEST_F(EventCommandsTest, QueryEqReturnsEventMaskAndPages) {
     const auto& queue = bench.make_event_queue({.events = 0xa00, .page_offset = 2});
     Call<hwtab::cmd_query_eq> query;
     query.in().set<"eq_number">(queue.number());
@@ -123,7 +126,7 @@ TEST_F(EventCommandsTest, RefuseAnEntryForAQueueThatHasStopped) {
     };
     EXPECT_EQ(generate(), "OK");
     EXPECT_EQ(generate(), "OK");
-    EXPECT_EQ(generate(), "BAD_RESOURCE_STATE wrong_object_state") << "nobody consumes";
+    EXPECT_EQ(generate(), "BAD_RESOURCE_STATE wrong_object_state") << "the EQ has overrun";
 }
 
 TEST_F(EventCommandsTest, EndWhenEveryNumberIsTaken) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the tests of command handlers share.
+/// Fixtures for tests of command handlers.
 #pragma once
 
 #include "commands/table.hpp"
@@ -33,9 +33,9 @@ protected:
         : bench(settings) {}
 
     /// A number that no object has.
-    static constexpr std::uint32_t nobody = 0x3ff;
+    static constexpr std::uint32_t no_object = 0x3ff;
 
-    /// Runs a command whose input \p fill writes. \return what came of it
+    /// Runs a command whose input \p fill writes. \return outcome()
     template <const hwtab::Command& command>
     std::string run(auto fill, std::uint16_t op_mod = 0, std::uint16_t uid = 0) {
         Call<command> call;
@@ -45,7 +45,7 @@ protected:
 
     /// Runs a command that would succeed, had \p spoil not changed its input.
     template <const hwtab::Command& command>
-    std::string spoilt(Call<command> good, auto corrupt_entry) {
+    std::string corrupted(Call<command> good, auto corrupt_entry) {
         corrupt_entry(good.in());
         return outcome(bench.run(good));
     }
@@ -66,9 +66,11 @@ protected:
         bench.hca().add<transport::PacketTransport>();
     }
     ~PortCommandTest() override {
-        bench.hca().part<transport::PacketTransport>().release_ports(); // they go first
+        bench.hca()
+            .part<transport::PacketTransport>()
+            .release_ports(); // ports are destroyed before the part
     }
-    /// Lets the link be trained.
+    /// Brings the link up.
     void bring_link_up() {
         bench.settle();
         ASSERT_EQ(port->state(), fabric::PortState::init);

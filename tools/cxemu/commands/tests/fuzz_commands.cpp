@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// libFuzzer target: what a driver may do to an HCA with all its parts: commands, damaged entries
-/// and mailboxes, accesses to BAR 0, resets.
+/// libFuzzer target: commands, corrupted command queue entries and mailboxes, BAR 0 accesses and
+/// resets of an HCA with all its parts.
 ///
-/// The input is a sequence of steps, each a byte that chooses among those of Step::run() and what
-/// the step takes from the bytes behind it. A command's fields are filled along the hardware tables
-/// (see Fuzzer::field_value()), so that most of them reach their handlers with sensible numbers.
+/// The input is a sequence of steps: a byte that selects the step, then the step's parameters.
+/// Command fields are filled by the hardware tables (see Fuzzer::field_value()), so most of them
+/// reach their handlers with valid numbers.
 #include "check/layout_walk.hpp"
 #include "commands/table.hpp"
 #include "fabric/topology.hpp"
@@ -31,7 +31,7 @@ namespace {
 using namespace cxemu;
 using hca::testing::Host;
 
-/// Takes numbers from the input; zero when it is used up.
+/// Takes integers from the input; returns zero at its end.
 class Source {
 public:
     explicit Source(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -68,7 +68,7 @@ std::vector<const hwtab::Command*> known_commands() {
     return commands;
 }
 
-/// An HCA with everything plugged in. It is made once: a reset brings it back to its beginning.
+/// An HCA with all parts. It is created once and reset between inputs.
 struct Machine {
     Machine() : fabric(host.loop, fabric::SwitchSettings{}) {
         fabric::HcaPortSettings port;
@@ -81,7 +81,9 @@ struct Machine {
         host.hca.add<transport::PacketTransport>();
     }
 
-    ~Machine() { host.hca.part<transport::PacketTransport>().release_ports(); } // they go first
+    ~Machine() {
+        host.hca.part<transport::PacketTransport>().release_ports();
+    } // ports are destroyed before the part
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
@@ -144,7 +146,7 @@ private:
         }
     }
 
-    /// One byte chooses a value: mostly itself, or a number of another kind.
+    /// One byte selects a value: mostly itself, or a number of another kind.
     std::uint64_t field_value(const hwtab::Field& field) {
         const std::uint8_t choice = source_.byte();
         if (field.width == 64)
@@ -153,7 +155,7 @@ private:
         case 0xff:
             return source_.number(8);
         case 0xfe:
-            return 0x800U + source_.byte(); // a memory key
+            return 0x800U + source_.byte(); // an mkey
         case 0xfd:
             return ~std::uint64_t{0};
         default:

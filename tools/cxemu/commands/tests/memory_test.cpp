@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Memory keys and signature variables as objects; what keys do is tested in memory/.
+// Mkey and PSV commands; access through mkeys is tested in memory/.
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
 #include "memory/signature_variable.hpp"
@@ -15,7 +15,7 @@ using testing::outcome;
 
 class MemoryKeyCommandsTest : public CommandTest {
 protected:
-    /// A key of one page, with room for two octwords of translation and a list of four.
+    /// An mkey of one page with translations_octword_size 2; the input lists four octowords.
     Call<hwtab::cmd_create_mkey> good() {
         Call<hwtab::cmd_create_mkey> call(64);
         const auto key = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
@@ -26,7 +26,7 @@ protected:
         return call;
     }
     std::string with_context(auto corrupt_entry) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             corrupt_entry(in.template nested<"memory_key_mkey_entry", hwtab::mkc>());
         });
     }
@@ -53,9 +53,9 @@ TEST_F(MemoryKeyCommandsTest, CreateAndDestroyAKey) {
 }
 
 TEST_F(MemoryKeyCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"mkey_umem_valid">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"mkey_umem_valid">(1); }),
               "BAD_PARAMETER not_supported");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"data_direct">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"data_direct">(1); }),
               "BAD_PARAMETER not_supported");
     constexpr auto other_function = hwtab::value<hwtab::mkey_access_mode, "crossing">;
     EXPECT_EQ(with_context([](auto key) {
@@ -67,14 +67,14 @@ TEST_F(MemoryKeyCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
 
 TEST_F(MemoryKeyCommandsTest, RefuseTranslationsThatDoNotFit) {
     EXPECT_EQ(
-        spoilt(good(), [](auto in) { in.template set<"translations_octword_actual_size">(3); }),
+        corrupted(good(), [](auto in) { in.template set<"translations_octword_actual_size">(3); }),
         "BAD_PARAMETER bad_translation_list")
-        << "the key has room for two";
-    EXPECT_EQ(spoilt(good(),
-                     [](auto in) {
-                         in.template set<"translations_octword_actual_size">(5);
-                         in.template set<"memory_key_mkey_entry.translations_octword_size">(5);
-                     }),
+        << "translations_octword_size is 2";
+    EXPECT_EQ(corrupted(good(),
+                        [](auto in) {
+                            in.template set<"translations_octword_actual_size">(5);
+                            in.template set<"memory_key_mkey_entry.translations_octword_size">(5);
+                        }),
               "BAD_PARAMETER bad_translation_list")
         << "the input lists four";
     EXPECT_EQ(with_context([](auto key) {
@@ -86,7 +86,7 @@ TEST_F(MemoryKeyCommandsTest, RefuseTranslationsThatDoNotFit) {
 }
 
 TEST_F(MemoryKeyCommandsTest, NeedADomainUnlessTheKeyIsFree) {
-    EXPECT_EQ(with_context([](auto key) { key.template set<"pd">(nobody); }),
+    EXPECT_EQ(with_context([](auto key) { key.template set<"pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(with_context([](auto key) { key.template set<"pd">(0); }),
               "BAD_RESOURCE unknown_object");
@@ -98,12 +98,11 @@ TEST_F(MemoryKeyCommandsTest, NeedADomainUnlessTheKeyIsFree) {
 }
 
 TEST_F(MemoryKeyCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(
-        Bench::with_capability("log_max_mkey", 11)); // indices below 0x800 are not given out
+    Bench small(Bench::with_capability("log_max_mkey", 11)); // indices below 0x800 are reserved
     EXPECT_ANY_THROW(small.make_physical_key());
 }
 
-// --- Signature variables -------------------------------------------------------------------------
+// --- PSVs ----------------------------------------------------------------------------------------
 
 class SignatureVariableCommandsTest : public CommandTest {
 protected:
@@ -140,11 +139,11 @@ TEST_F(SignatureVariableCommandsTest, KeepTheirDomain) {
     EXPECT_EQ(destroy(number), "OK");
     EXPECT_EQ(destroy(number), "BAD_RESOURCE unknown_object");
     EXPECT_EQ(release(), "OK");
-    auto unknown = create(1, nobody);
+    auto unknown = create(1, no_object);
     EXPECT_EQ(outcome(bench.run(unknown)), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(SignatureVariableCommandsTest, AreNotMadeWhenThereIsNoRoomForTheWholeGroup) {
+TEST_F(SignatureVariableCommandsTest, CreatePsvTooFewNumbersCreatesNone) {
     Bench small(Bench::with_capability("log_max_mkey", 2)); // three numbers
     auto call = create(4, small.domain());
     EXPECT_EQ(outcome(small.run(call)), "NO_RESOURCES no_number_left");

@@ -53,7 +53,7 @@ TEST_F(MulticastCommandsTest, RefuseQueuePairsThatReceiveNoMulticast) {
         bench.make_queue_pair({.service = queues::ServiceType::reliable_connection}).number();
     EXPECT_EQ(attach(connected), "BAD_PARAMETER wrong_object_type");
     EXPECT_EQ(detach(connected), "BAD_PARAMETER wrong_object_type");
-    EXPECT_EQ(attach(nobody), "BAD_RESOURCE unknown_object");
+    EXPECT_EQ(attach(no_object), "BAD_RESOURCE unknown_object");
     EXPECT_EQ(attach(queue_pair, 1, 7), "BAD_RESOURCE object_of_other_user_context");
 }
 
@@ -78,7 +78,7 @@ TEST_F(MulticastCommandsTest, EndAtTheMostMembersOfAGroup) {
     EXPECT_EQ(attach(queue_pair, 2), "OK") << "another group";
 }
 
-/// A device that has room for two groups.
+/// A device that supports two groups.
 class FewGroupsTest : public MulticastCommandsTest {
 protected:
     FewGroupsTest() : MulticastCommandsTest(Bench::with_capability("log_max_mcg", 1)) {}

@@ -48,7 +48,7 @@ protected:
         return host.execute<hwtab::cmd_destroy_uctx>(
             [uid](const hwtab::View<hwtab::destroy_uctx_in>& in) { in.set<"uid">(uid); });
     }
-    /// \param room how many entries the input really has
+    /// \param room number of entries in the input
     Answer create_umem(std::uint64_t count, std::size_t room, std::uint64_t address,
                        std::uint64_t log_page_size = 0, std::uint64_t offset = 0) {
         return host.execute<hwtab::cmd_create_umem>(
@@ -92,7 +92,7 @@ TEST_F(ObjectCommandsTest, GivesUarsBehindTheOtherPages) {
     EXPECT_GE(answer.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
 }
 
-TEST_F(ObjectCommandsTest, TakesUarsBackFromProgramsWhoseQueuesStillUseThem) {
+TEST_F(ObjectCommandsTest, DeallocUarInUseByUserContextSucceeds) {
     const auto uid = create_uctx();
     const auto number = alloc_uar(uid);
     const Reference<Uar> queue_refers(*host.hca.objects().of<Uar>().find(number));
@@ -168,7 +168,7 @@ TEST_F(ObjectCommandsTest, HasNoGeneralObjects) {
     EXPECT_EQ(host.execute<hwtab::cmd_create_general_object>().syndrome, Syndrome::not_supported);
 }
 
-/// Types that ConnectX-7 has.
+/// Object types of ConnectX-7.
 class GeneralObjectsTest : public ObjectCommandsTest {
 protected:
     static constexpr std::uint64_t reserved_numbers = 0x2c;
@@ -218,7 +218,7 @@ TEST_F(GeneralObjectsTest, ReservesNumbersBehindThoseOfQueuePairs) {
     EXPECT_EQ(destroy(reserved_numbers, number_in(first)).syndrome, Syndrome::unknown_object);
 }
 
-TEST_F(GeneralObjectsTest, TellsHowNumbersAreReserved) {
+TEST_F(GeneralObjectsTest, CapabilitiesReportReservedQpnRanges) {
     const auto page = seven.hca.capabilities().bytes(CapabilityPage::general_2, false);
     EXPECT_EQ(hwtab::read_bits(page.data(), 0x8b, 5), ReservedNumberRange::log_total);
     EXPECT_EQ(hwtab::read_bits(page.data(), 0x93, 5), ReservedNumberRange::log_size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Attributes of ports, and management datagrams by command.
+// Port attributes and MAD_IFC.
 #include "commands/tests/fixtures.hpp"
 #include "fabric/tests/fixtures.hpp"
 #include "tables/datagrams.hpp"
@@ -20,7 +20,7 @@ using testing::PortCommandTest;
 
 class PortCommandsTest : public PortCommandTest {
 protected:
-    /// What QUERY_HCA_VPORT_CONTEXT tells about port 1.
+    /// QUERY_HCA_VPORT_CONTEXT of port 1.
     hwtab::View<hwtab::hca_vport_context> context() {
         query = Call<hwtab::cmd_query_hca_vport_context>();
         query.in().set<"port_num">(1);
@@ -34,7 +34,7 @@ protected:
         });
     }
 
-    /// The answer to a datagram that the port's agents get by MAD_IFC.
+    /// The response of the port's agents to a MAD sent by MAD_IFC.
     Mad ask(const Mad& request, std::uint16_t op_mod = 0) {
         Call<hwtab::cmd_mad_ifc> call;
         call.in().set<"port">(1);
@@ -45,7 +45,7 @@ protected:
         return answer;
     }
 
-    /// Sets PortInfo as it is, with \p change applied.
+    /// Sets PortInfo to its present value with \p change applied.
     void set_port_info(auto change) {
         Mad request = ask(make_smp(MadMethod::get, attribute<"port_info">, 1), ignore_key);
         fabric::Smp(request).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
@@ -66,7 +66,7 @@ protected:
 
 // --- Attributes ----------------------------------------------------------------------------------
 
-TEST_F(PortCommandsTest, TellStateAndGuidsOfThePort) {
+TEST_F(PortCommandsTest, QueryHcaVportReturnsStateAndGuids) {
     EXPECT_EQ(context().get<"port_state">(), 1U) << "the link is not trained yet";
     bring_link_up();
     const auto port_context = context();
@@ -161,7 +161,7 @@ TEST_F(PortCommandsTest, RefuseChangesThatThePortDoesNotTake) {
               "BAD_PARAMETER field_out_of_range");
 }
 
-TEST_F(PortCommandsTest, TellWhetherThePortIsUp) {
+TEST_F(PortCommandsTest, QueryVportStateReturnsPortState) {
     const auto state = [&](std::uint16_t op_mod) {
         Call<hwtab::cmd_query_vport_state> call;
         EXPECT_EQ(outcome(bench.run(call, op_mod)), "OK");
@@ -181,7 +181,7 @@ TEST_F(PortCommandsTest, TellWhetherThePortIsUp) {
 
 class PortTablesTest : public PortCommandsTest {
 protected:
-    /// \param room bytes of the output behind its header
+    /// \param room output length behind the header, bytes
     template <const hwtab::Command& command, hwtab::FixedString index_name>
     std::vector<std::byte> table(std::uint64_t index, std::size_t room) {
         Call<command> call;
@@ -213,7 +213,7 @@ TEST_F(PortTablesTest, HaveAGidThatEndsWithThePortGuid) {
     EXPECT_EQ(hwtab::ConstView<hwtab::query_hca_vport_gid_out>{bytes}.get<"gids_num">(), 1U);
 }
 
-TEST_F(PortTablesTest, AreGivenAsAWholeWhereThereIsRoom) {
+TEST_F(PortTablesTest, QueryWholeTableReturnsAllEntries) {
     const auto output = gids(all, port->gid_count() * 16);
     ASSERT_EQ(last, "OK");
     EXPECT_EQ(hwtab::ConstView<hwtab::query_hca_vport_gid_out>{std::span(output)}.get<"gids_num">(),
@@ -275,7 +275,7 @@ TEST_F(PortCommandsTest, RefuseDatagramsThatNoAgentTakes) {
     EXPECT_EQ(last, "BAD_PACKET bad_datagram");
 }
 
-TEST_F(PortCommandsTest, CheckTheKeyOfADatagramUnlessToldNotTo) {
+TEST_F(PortCommandsTest, MadIfcChecksMKeyUnlessDisabled) {
     set_port_info([](auto info) {
         info.template set<"m_key">(0x1234);
         info.template set<"m_key_protect_bits">(2);

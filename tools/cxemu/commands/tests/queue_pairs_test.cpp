@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the commands for queue pairs refuse, and what queue pairs keep from being destroyed. States
-// and transitions are tested in queues/.
+// Rejected QP commands, and the references that QPs hold. States and transitions are tested in
+// queues/.
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
 
@@ -76,13 +76,13 @@ TEST_F(QueuePairCommandsTest, CreateAndDestroyAQueuePair) {
 }
 
 TEST_F(QueuePairCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"input_qpn">(5); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"input_qpn">(5); }),
               "BAD_PARAMETER not_supported");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.dbr_umem_valid">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.dbr_umem_valid">(1); }),
               "BAD_RESOURCE unknown_object");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.rq_type">(2); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.rq_type">(2); }),
               "BAD_PARAMETER field_out_of_range");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.st">(0xf); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.st">(0xf); }),
               "BAD_PARAMETER bad_service_type");
 }
 
@@ -102,37 +102,40 @@ TEST_F(QueuePairCommandsTest, RefuseSizesBeyondTheDevice) {
 }
 
 TEST_F(QueuePairCommandsTest, RefuseMemoryThatDoesNotFit) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.dbr_addr">(2); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.dbr_addr">(2); }),
               "BAD_PARAMETER bad_doorbell_record");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.log_sq_size">(6); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.log_sq_size">(6); }),
               "BAD_PARAMETER page_list_too_short");
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set_at<"pas">(0, 8); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set_at<"pas">(0, 8); }),
               "BAD_PARAMETER bad_page_address");
 }
 
 TEST_F(QueuePairCommandsTest, RefuseObjectsThatDoNotExist) {
     constexpr auto unknown = "BAD_RESOURCE unknown_object";
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.pd">(nobody); }), unknown);
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.cqn_snd">(nobody); }), unknown);
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.cqn_rcv">(nobody); }), unknown);
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"qpc.uar_page">(nobody); }), unknown);
-    EXPECT_EQ(spoilt(good(),
-                     [](auto in) {
-                         in.template set<"qpc.rq_type">(1);
-                         in.template set<"qpc.srqn_rmpn_xrqn">(nobody);
-                     }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.pd">(no_object); }), unknown);
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.cqn_snd">(no_object); }),
               unknown);
-    EXPECT_EQ(spoilt(good(),
-                     [](auto in) {
-                         in.template set<"qpc.st">(3); // xrc
-                         in.template set<"qpc.xrcd">(nobody);
-                     }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.cqn_rcv">(no_object); }),
               unknown);
-    EXPECT_EQ(spoilt(good(),
-                     [](auto in) {
-                         in.template set<"wq_umem_valid">(1);
-                         in.template set<"wq_umem_id">(nobody);
-                     }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"qpc.uar_page">(no_object); }),
+              unknown);
+    EXPECT_EQ(corrupted(good(),
+                        [](auto in) {
+                            in.template set<"qpc.rq_type">(1);
+                            in.template set<"qpc.srqn_rmpn_xrqn">(no_object);
+                        }),
+              unknown);
+    EXPECT_EQ(corrupted(good(),
+                        [](auto in) {
+                            in.template set<"qpc.st">(3); // xrc
+                            in.template set<"qpc.xrcd">(no_object);
+                        }),
+              unknown);
+    EXPECT_EQ(corrupted(good(),
+                        [](auto in) {
+                            in.template set<"wq_umem_valid">(1);
+                            in.template set<"wq_umem_id">(no_object);
+                        }),
               unknown);
     EXPECT_EQ(bench.hca().objects().count(hca::ObjectKind::queue_pair), 0U);
 }
@@ -143,7 +146,7 @@ TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
     store_be<std::uint64_t>(umem.input().subspan(hwtab::create_umem_in.size), bench.allocate(4096));
     ASSERT_EQ(outcome(bench.run(umem)), "OK");
     const auto create = [&](std::uint64_t offset) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             in.template set<"wq_umem_valid">(1);
             in.template set<"wq_umem_id">(umem.out().get<"umem_id">());
             in.template set<"wq_umem_offset">(offset);
@@ -158,7 +161,7 @@ TEST_F(QueuePairCommandsTest, RefuseUserMemoryThatIsTooSmall) {
 }
 
 TEST_F(QueuePairCommandsTest, EndWhenEveryNumberIsTaken) {
-    Bench small(Bench::with_capability("log_max_qp", 6)); // numbers below 0x40 are not given out
+    Bench small(Bench::with_capability("log_max_qp", 6)); // numbers below 0x40 are reserved
     EXPECT_ANY_THROW(small.make_queue_pair());
 }
 
@@ -247,7 +250,7 @@ TEST_F(QueuePairCommandsTest, RefuseThePathOfAConnectionThatNamesNoPort) {
     EXPECT_EQ(connect(ServiceType::unreliable_datagram), "OK") << "it has no path";
 }
 
-/// Whether a queue pair can go back to the first packet that was lost.
+/// Outcome of retry_mode go-back-N with that capability.
 std::string go_back_n(std::uint64_t capability) {
     Bench bench(Bench::with_capability("go_back_n", capability));
     Call<hwtab::cmd_create_qp> call;
@@ -279,7 +282,7 @@ TEST_F(QueuePairCommandsTest, MoveADatagramQueuePairToAnotherCompletionQueue) {
                   [&](auto qpc) { qpc.template set<"cqn_rcv">(other.number()); }),
               "OK");
     EXPECT_EQ(queue_pair.receive_completions(), &other);
-    EXPECT_EQ(queue_pair.context().get<"cqn_rcv">(), other.number()) << "QUERY_QP tells it";
+    EXPECT_EQ(queue_pair.context().get<"cqn_rcv">(), other.number()) << "QUERY_QP returns it";
     EXPECT_EQ(other.references(), 1U);
 }
 
@@ -293,7 +296,7 @@ TEST_F(QueuePairCommandsTest, ChangeNothingWhenOneOfTwoNewQueuesDoesNotExist) {
     EXPECT_EQ(transit<hwtab::cmd_rts2rts_qp>(queue_pair, option<"cqn_rcv"> | option<"srqn">,
                                              [&](auto qpc) {
                                                  qpc.template set<"cqn_rcv">(other.number());
-                                                 qpc.template set<"srqn_rmpn_xrqn">(nobody);
+                                                 qpc.template set<"srqn_rmpn_xrqn">(no_object);
                                              }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(queue_pair.receive_completions(), before);
@@ -311,7 +314,7 @@ TEST_F(QueuePairCommandsTest, RefuseASharedReceiveQueueForAQueuePairThatHasItsOw
 
 // --- QUERY_QP ------------------------------------------------------------------------------------
 
-TEST_F(QueuePairCommandsTest, TellThePagesBehindTheExtensionWhereItIsAskedFor) {
+TEST_F(QueuePairCommandsTest, QueryQpExtendedReturnsPagesBehindExtension) {
     const auto& queue_pair = bench.make_queue_pair();
     const std::uint64_t first = queue_pair.buffer().pages().front();
     const auto rest = hwtab::locate(hwtab::query_qp_out, "qp_pas_or_qpc_ext_and_pas").offset / 8;

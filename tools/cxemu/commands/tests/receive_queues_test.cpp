@@ -27,8 +27,9 @@ protected:
         return call;
     }
     std::string with_context(auto corrupt_entry) {
-        return spoilt(
-            good(), [&](auto in) { corrupt_entry(hwtab::View<hwtab::rmpc>{in.template bytes<"ctx">()}); });
+        return corrupted(good(), [&](auto in) {
+            corrupt_entry(hwtab::View<hwtab::rmpc>{in.template bytes<"ctx">()});
+        });
     }
     template <const hwtab::Command& command>
     std::string simple(std::uint64_t number, std::uint16_t uid = 0) {
@@ -60,7 +61,7 @@ TEST_F(PoolCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
 TEST_F(PoolCommandsTest, RefuseEntriesOfImpossibleSizes) {
     constexpr auto bad_geometry = "BAD_PARAMETER bad_ring_geometry";
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.log_wq_stride">(4); }), bad_geometry)
-        << "no room for a link and a data pointer";
+        << "too short for a next and a data segment";
     EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.log_wq_stride">(10); }),
               bad_geometry);
     EXPECT_EQ(with_context([](auto rmp) {
@@ -79,11 +80,11 @@ TEST_F(PoolCommandsTest, RefuseMemoryThatDoesNotFit) {
 }
 
 TEST_F(PoolCommandsTest, RefuseObjectsThatDoNotExist) {
-    EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.pd">(nobody); }),
+    EXPECT_EQ(with_context([](auto rmp) { rmp.template set<"wq.pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
     EXPECT_EQ(with_context([](auto rmp) {
                   rmp.template set<"wq.wq_umem_valid">(1);
-                  rmp.template set<"wq.wq_umem_id">(nobody);
+                  rmp.template set<"wq.wq_umem_id">(no_object);
               }),
               "BAD_RESOURCE unknown_object");
 }
@@ -128,7 +129,7 @@ TEST_F(PoolCommandsTest, EndWhenEveryNumberIsTaken) {
     EXPECT_ANY_THROW(small.make_receive_pool({}));
 }
 
-// --- Shared receive queues of XRC domains --------------------------------------------------------
+// --- XRC SRQs ------------------------------------------------------------------------------------
 
 class XrcReceiveCommandsTest : public CommandTest {
 protected:
@@ -145,7 +146,7 @@ protected:
         return call;
     }
     std::string with_context(auto corrupt_entry) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             corrupt_entry(in.template nested<"xrc_srq_context_entry", hwtab::xrc_srqc>());
         });
     }
@@ -173,7 +174,7 @@ TEST_F(XrcReceiveCommandsTest, CreateArmAndDestroyAQueue) {
 }
 
 TEST_F(XrcReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
-    EXPECT_EQ(spoilt(good(), [](auto in) { in.template set<"xrc_srq_umem_valid">(1); }),
+    EXPECT_EQ(corrupted(good(), [](auto in) { in.template set<"xrc_srq_umem_valid">(1); }),
               "BAD_PARAMETER not_supported");
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"dbr_umem_valid">(1); }),
               "BAD_PARAMETER not_supported");
@@ -185,9 +186,9 @@ TEST_F(XrcReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
 
 TEST_F(XrcReceiveCommandsTest, RefuseObjectsThatDoNotExist) {
     constexpr auto unknown = "BAD_RESOURCE unknown_object";
-    EXPECT_EQ(with_context([](auto srq) { srq.template set<"pd">(nobody); }), unknown);
-    EXPECT_EQ(with_context([](auto srq) { srq.template set<"xrcd">(nobody); }), unknown);
-    EXPECT_EQ(with_context([](auto srq) { srq.template set<"cqn">(nobody); }), unknown);
+    EXPECT_EQ(with_context([](auto srq) { srq.template set<"pd">(no_object); }), unknown);
+    EXPECT_EQ(with_context([](auto srq) { srq.template set<"xrcd">(no_object); }), unknown);
+    EXPECT_EQ(with_context([](auto srq) { srq.template set<"cqn">(no_object); }), unknown);
     EXPECT_EQ(bench.violations(hca::rules::unknown_object), 3U);
 }
 
@@ -206,7 +207,7 @@ TEST_F(XrcReceiveCommandsTest, KeepWhatAQueueRefersTo) {
     EXPECT_EQ(release_all(), std::vector<std::string>(3, "OK"));
 }
 
-// --- Extended shared receive queues --------------------------------------------------------------
+// --- XRQs ----------------------------------------------------------------------------------------
 
 class ExtendedReceiveCommandsTest : public CommandTest {
 protected:
@@ -226,7 +227,7 @@ protected:
         return call;
     }
     std::string with_context(auto corrupt_entry) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             corrupt_entry(hwtab::View<hwtab::xrqc>{in.template bytes<"xrq_context">()});
         });
     }
@@ -253,7 +254,7 @@ TEST_F(ExtendedReceiveCommandsTest, CreateArmAndDestroyAQueue) {
     EXPECT_EQ(simple<hwtab::cmd_destroy_xrq>(number), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(ExtendedReceiveCommandsTest, TellTheStateOfTheListOfTags) {
+TEST_F(ExtendedReceiveCommandsTest, QueryXrqReturnsTagListState) {
     auto& queue = bench.make_extended_receive_queue({});
     ASSERT_TRUE(queue.tags()->append({.tag = 1, .memory = {}}, 5));
     queue.tags()->count_unexpected();
@@ -285,7 +286,7 @@ TEST_F(ExtendedReceiveCommandsTest, RefuseWhatTheDeviceDoesNotHave) {
               "BAD_RESOURCE unknown_object");
 }
 
-// --- Shared receive queues of the old interface --------------------------------------------------
+// --- Basic SRQs ----------------------------------------------------------------------------------
 
 class BasicReceiveCommandsTest : public CommandTest {
 protected:
@@ -300,7 +301,7 @@ protected:
         return call;
     }
     std::string with_context(auto corrupt_entry) {
-        return spoilt(good(), [&](auto in) {
+        return corrupted(good(), [&](auto in) {
             corrupt_entry(in.template nested<"srq_context_entry", hwtab::srqc>());
         });
     }
@@ -341,7 +342,7 @@ TEST_F(BasicReceiveCommandsTest, RefuseWhatDoesNotFit) {
               "BAD_PARAMETER bad_doorbell_record");
     EXPECT_EQ(with_context([](auto srq) { srq.template set<"log_srq_size">(8); }),
               "BAD_PARAMETER page_list_too_short");
-    EXPECT_EQ(with_context([](auto srq) { srq.template set<"pd">(nobody); }),
+    EXPECT_EQ(with_context([](auto srq) { srq.template set<"pd">(no_object); }),
               "BAD_RESOURCE unknown_object");
 }
 

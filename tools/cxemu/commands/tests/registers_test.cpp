@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The registers of ports behind ACCESS_REGISTER.
+// Port registers of ACCESS_REGISTER.
 #include "commands/tests/fixtures.hpp"
 #include "hca/rules.hpp"
 #include "tables/registers.hpp"
@@ -16,7 +16,7 @@ constexpr std::uint16_t read_access = 1;
 
 class RegistersTest : public PortCommandTest {
 protected:
-    /// Contents of a register after an access, and what came of it.
+    /// Contents of a register after an access, and the outcome.
     template <const hwtab::Layout& layout>
     struct Access {
         std::string outcome;
@@ -27,7 +27,7 @@ protected:
         }
     };
 
-    /// \param size bytes that software sends and takes
+    /// \param size register length in input and output
     std::string access(std::uint64_t id, std::uint16_t op_mod, std::span<std::byte> contents) {
         std::vector<std::byte> input(hwtab::access_register_in.size + contents.size());
         std::vector<std::byte> output(hwtab::access_register_out.size + contents.size());
@@ -106,7 +106,7 @@ TEST_F(RegistersTest, ReportReservedBitsOfWhatSoftwareWrites) {
 
 // --- PTYS ----------------------------------------------------------------------------------------
 
-TEST_F(RegistersTest, TellWhatTheLinkCanDoAndDoes) {
+TEST_F(RegistersTest, PtysReturnsCapabilitiesAndOperValues) {
     EXPECT_EQ(read_ptys().contents().get<"data_rate_oper">(), 0U) << "the link is down";
     bring_link_up();
     const auto ptys = read_ptys();
@@ -145,7 +145,7 @@ TEST_F(RegistersTest, KnowInfiniBandOnly) {
 
 // --- PMTU, PVLC, PAOS, PCAP, PLIB ----------------------------------------------------------------
 
-TEST_F(RegistersTest, TellMtuAndLanes) {
+TEST_F(RegistersTest, PmtuAndPvlcReturnMtuAndLanes) {
     const auto pmtu = read<hwtab::access_pmtu, hwtab::pmtu_reg>();
     EXPECT_EQ(pmtu.contents().get<"max_mtu">(), 4096U);
     const auto pvlc = read<hwtab::access_pvlc, hwtab::pvlc_reg>();

@@ -9,22 +9,22 @@
 namespace cxemu::commands {
 namespace {
 
-/// What InfiniBand verbs need of the interface, from bring-up to direct access by user processes.
+/// Commands that InfiniBand verbs need, from bring-up to DEVX.
 constexpr std::array needed{
     // Bring-up, pages, capabilities.
     0x100, 0x101, 0x102, 0x103, 0x104, 0x105, 0x107, 0x108, 0x109, 0x10a, 0x10b, 0x10d, 0x80d,
-    // Memory keys and signatures.
+    // Mkeys and signatures.
     0x200, 0x201, 0x202, 0x203, 0x600, 0x601,
-    // Event and completion queues.
+    // Event and CQs.
     0x301, 0x302, 0x303, 0x304, 0x400, 0x401, 0x402, 0x403,
-    // Queue pairs.
+    // QPs.
     0x500, 0x501, 0x502, 0x503, 0x504, 0x505, 0x506, 0x507, 0x50a, 0x50b, 0x50c, 0x50e,
-    // Shared receive queues.
+    // SRQs.
     0x700, 0x701, 0x702, 0x703, 0x705, 0x706, 0x707, 0x708, 0x90c, 0x90d, 0x90e, 0x90f,
     // Ports, counters, registers, multicast.
     0x50d, 0x750, 0x762, 0x763, 0x764, 0x765, 0x76f, 0x770, 0x771, 0x772, 0x773, 0x805, 0x806,
     0x807,
-    // Objects without behaviour.
+    // PD, UAR, XRCD, UCTX, UMEM.
     0x800, 0x801, 0x802, 0x803, 0x80e, 0x80f, 0x816, 0x817, 0xa04, 0xa06, 0xa08, 0xa0a};
 
 TEST(CommandTable, HasEveryCommandThatVerbsNeed) {
@@ -45,8 +45,8 @@ TEST(CommandTable, HasEachCommandInOneSubjectOnly) {
     }
 }
 
-// Linux writes its number into whatever command a user process hands over.
-TEST(CommandTable, KnowsTheUserContextOfEveryCommand) {
+// Linux writes the uid into each command of a user process.
+TEST(CommandTable, EveryCommandHasUid) {
     for (const hwtab::Group* group : hwtab::all_groups) {
         for (const hwtab::Command* command : group->commands) {
             const auto target = hwtab::locate(*command->input, "uid");

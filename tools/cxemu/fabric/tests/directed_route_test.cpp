@@ -23,7 +23,7 @@ std::uint64_t pointer(const Mad& mad) {
     return ConstDirectedSmp(mad).get<"hop_pointer">();
 }
 
-TEST(DirectedRoute, ARequestFollowsItsPathAndItsAnswerTheWayBack) {
+TEST(DirectedRoute, RequestAndResponseFollowPath) {
     // adapter port 1 -> switch (in 3, out 5) -> switch (in 2, out 7) -> adapter
     Mad mad = request({1, 5, 7});
     RouteStep step = send_step(mad, adapter);
@@ -52,13 +52,13 @@ TEST(DirectedRoute, ARequestFollowsItsPathAndItsAnswerTheWayBack) {
     EXPECT_EQ(pointer(mad), 0U);
 }
 
-TEST(DirectedRoute, AnAdapterDoesNotRelay) {
+TEST(DirectedRoute, AdapterDoesNotRelay) {
     Mad mad = request({1, 1});
     send_step(mad, adapter);
     EXPECT_EQ(receive_step(mad, adapter).action, Action::discard);
 }
 
-TEST(DirectedRoute, APathThroughAPortThatDoesNotExistEnds) {
+TEST(DirectedRoute, PathThroughInvalidPortDiscarded) {
     for (const std::uint8_t port : {0, 9, 255}) {
         Mad mad = request({1, port});
         send_step(mad, adapter);
@@ -66,7 +66,7 @@ TEST(DirectedRoute, APathThroughAPortThatDoesNotExistEnds) {
     }
 }
 
-TEST(DirectedRoute, AHopPointerBeyondThePathIsDiscarded) {
+TEST(DirectedRoute, HopPointerBeyondThePathIsDiscarded) {
     Mad mad = request({1, 2});
     DirectedSmp(mad).set<"hop_pointer">(4);
     EXPECT_EQ(receive_step(mad, switch_node(1)).action, Action::discard);
@@ -76,7 +76,7 @@ TEST(DirectedRoute, AHopPointerBeyondThePathIsDiscarded) {
     EXPECT_EQ(send_step(mad, adapter).action, Action::discard);
 }
 
-TEST(DirectedRoute, APathLongerThanTheDatagramHoldsIsDiscarded) {
+TEST(DirectedRoute, PathLongerThanTheDatagramHoldsIsDiscarded) {
     Mad mad = request({1});
     for (const int count : {64, 255}) {
         DirectedSmp(mad).set<"hop_count">(static_cast<std::uint64_t>(count));
@@ -86,7 +86,7 @@ TEST(DirectedRoute, APathLongerThanTheDatagramHoldsIsDiscarded) {
     }
 }
 
-TEST(DirectedRoute, ALidRoutedPartMayFollowAtASwitchOnly) {
+TEST(DirectedRoute, LidRoutedPartMayFollowAtASwitchOnly) {
     Mad mad = request({1});
     DirectedSmp(mad).set<"dr_dlid">(42);
     send_step(mad, adapter);
@@ -98,7 +98,7 @@ TEST(DirectedRoute, ALidRoutedPartMayFollowAtASwitchOnly) {
     EXPECT_EQ(receive_step(mad, adapter).action, Action::deliver) << "at its end it is delivered";
 }
 
-TEST(DirectedRoute, TheWayBackMayEndWithALidRoutedPart) {
+TEST(DirectedRoute, ReturnPathMayEndLidRouted) {
     Mad mad = request({2});
     DirectedSmp(mad).set<"dr_slid">(17);
     DirectedSmp(mad).set<"hop_pointer">(1);
@@ -108,7 +108,7 @@ TEST(DirectedRoute, TheWayBackMayEndWithALidRoutedPart) {
     EXPECT_EQ(step.lid, 17);
 }
 
-TEST(DirectedRoute, APathWithoutHopsStaysAtTheNode) {
+TEST(DirectedRoute, PathWithoutHopsStaysAtTheNode) {
     Mad mad = request({});
     EXPECT_EQ(send_step(mad, adapter).action, Action::deliver);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Ports and switch together: who gets which packet, and a subnet manager that brings a fabric up
-// with nothing but management datagrams.
+// Ports and switch together: packet delivery, and a subnet manager that configures a fabric with
+// MADs only.
 #include "fabric/tests/fixtures.hpp"
 
 #include <gmock/gmock.h>
@@ -41,9 +41,10 @@ struct FabricTest : ::testing::Test {
 
     Switch& central() { return fabric.central_switch(); }
 
-    // --- A subnet manager at the host of port 0 --------------------------------------------------
+    // --- A subnet manager at the first HCA
+    // -----------------------------------------------------------
 
-    /// Sends an SMP from QP0 of the first HCA and waits for the answer.
+    /// Sends an SMP from QP0 of the first HCA and waits for the response.
     std::optional<Mad> exchange_smp(const Mad& request, Lid destination) {
         clients[0].has_qp0 = true;
         const Lid source = destination == permissive_lid ? permissive_lid : ports[0]->lid();
@@ -52,7 +53,8 @@ struct FabricTest : ::testing::Test {
         return clients[0].take_mad();
     }
 
-    /// A directed-route request from the first HCA; one without hops goes to its own agent.
+    /// A directed-route request from the first HCA; without hops it is handled by the HCA's own
+    /// agent.
     std::optional<Mad> ask(
         MadMethod method, std::uint16_t id, const Path& path, std::uint32_t modifier = 0,
         auto fill = [](Mad&) {}) {
@@ -149,7 +151,7 @@ struct FabricTest : ::testing::Test {
 
 // --- Bringing a fabric up ------------------------------------------------------------------------
 
-TEST_F(FabricTest, ASubnetManagerDiscoversTheFabricByDirectedRoute) {
+TEST_F(FabricTest, SubnetManagerDiscoversTheFabricByDirectedRoute) {
     const auto own = get(attribute<"node_info">, {});
     ASSERT_TRUE(own);
     EXPECT_EQ(data_of<hwtab::node_info>(*own).get<"node_guid">(), ports[0]->node_guid());
@@ -172,7 +174,7 @@ TEST_F(FabricTest, ASubnetManagerDiscoversTheFabricByDirectedRoute) {
     EXPECT_FALSE(get(attribute<"node_info">, {1, 2, 1})) << "an HCA doesn't relay";
 }
 
-TEST_F(FabricTest, APathMayTurnBackAtTheSwitch) {
+TEST_F(FabricTest, PathMayReturnAtSwitch) {
     const auto returned = get(attribute<"node_info">, {1, 1});
     ASSERT_TRUE(returned);
     EXPECT_EQ(method_of(*returned), MadMethod::get) << "for the host, as that has QP0";
@@ -180,7 +182,7 @@ TEST_F(FabricTest, APathMayTurnBackAtTheSwitch) {
     EXPECT_EQ(ConstDirectedSmp(*returned).bytes<"return_path">()[1], std::byte{1});
 }
 
-TEST_F(FabricTest, ThePortStatesOfTheSwitchAreThoseOfItsLinks) {
+TEST_F(FabricTest, PortStatesOfTheSwitchAreThoseOfItsLinks) {
     const auto state = [&](std::uint32_t number) {
         const auto answer = get(attribute<"port_info">, {1}, number);
         return data_of<hwtab::port_info>(*answer).get<"port_state">();
@@ -191,7 +193,7 @@ TEST_F(FabricTest, ThePortStatesOfTheSwitchAreThoseOfItsLinks) {
     EXPECT_EQ(status_of(*get(attribute<"port_info">, {1}, 5)), code(MadStatus::invalid_field));
 }
 
-TEST_F(FabricTest, ASubnetManagerBringsTheFabricUpAndDataFlows) {
+TEST_F(FabricTest, SubnetManagerBringsTheFabricUpAndDataFlows) {
     bring_up();
     for (const HcaPort* port : ports)
         EXPECT_EQ(port->state(), PortState::active);
@@ -271,7 +273,7 @@ TEST_F(FabricTest, NoDataPassesBeforeThePortsAreActive) {
     EXPECT_TRUE(clients[1].arrivals.empty());
 }
 
-TEST_F(FabricTest, APortWithoutLidSendsNoData) {
+TEST_F(FabricTest, PortWithoutLidSendsNoData) {
     EXPECT_FALSE(ports[0]->send(make_datagram(unassigned_lid, 2, 5)));
     EXPECT_EQ(ports[0]->counters().transmit_discards, 1U);
 }
@@ -304,7 +306,7 @@ TEST_F(FabricTest, MulticastReachesTheMembersButNotTheSender) {
     EXPECT_EQ(ports[1]->counters().multicast_receive_packets, 1U);
     ports[0]->send(make_datagram(1, 0xc005, multicast_qp));
     time.settle();
-    EXPECT_EQ(clients[1].arrivals.size(), 1U) << "a group that nobody has joined";
+    EXPECT_EQ(clients[1].arrivals.size(), 1U) << "a group without members";
 }
 
 TEST_F(FabricTest, PacketsWithoutRouteAreCountedAtThePortTheyCameFrom) {
@@ -315,14 +317,14 @@ TEST_F(FabricTest, PacketsWithoutRouteAreCountedAtThePortTheyCameFrom) {
     EXPECT_EQ(central().port(1).counters().receive_switch_relay_errors, 2U);
 }
 
-TEST_F(FabricTest, APacketAboveTheMtuIsNotSent) {
+TEST_F(FabricTest, PacketAboveTheMtuIsNotSent) {
     bring_up();
     set_port({}, 0, [](auto info) { info.template set<"neighbor_mtu">(1); });
     EXPECT_TRUE(ports[0]->send(make_datagram(1, 2, 5, 256)));
     EXPECT_FALSE(ports[0]->send(make_datagram(1, 2, 5, 512)));
 }
 
-TEST_F(FabricTest, TheSwitchMapsServiceLevelsToLanesByInputAndOutput) {
+TEST_F(FabricTest, SwitchMapsServiceLevelsToLanesByInputAndOutput) {
     bring_up();
     ask(MadMethod::set, attribute<"sl_to_vl_table">, {1}, (1U << 8U) | 2U, [](Mad& request) {
         data_of<hwtab::sl_to_vl_mapping_table>(request).set<"sl3_to_vl">(2);
@@ -339,7 +341,7 @@ TEST_F(FabricTest, TheSwitchMapsServiceLevelsToLanesByInputAndOutput) {
     EXPECT_EQ(central().port(2).counters().transmit_discards, 1U) << "lane 15";
 }
 
-TEST_F(FabricTest, TheSwitchEnforcesPartitionsWhereItIsTold) {
+TEST_F(FabricTest, SwitchEnforcementEnabledDropsForeignPKey) {
     bring_up();
     set_port({1}, 2, [](auto info) { info.template set<"partition_enforcement_outbound">(1); });
     set_port({1}, 3, [](auto info) { info.template set<"partition_enforcement_inbound">(1); });
@@ -353,8 +355,8 @@ TEST_F(FabricTest, TheSwitchEnforcesPartitionsWhereItIsTold) {
     EXPECT_EQ(central().port(3).counters().receive_constraint_errors, 1U);
 }
 
-/// The tables of its ports are those of the HCAs behind them.
-TEST_F(FabricTest, TheSwitchLetsThroughWhatLimitedMembersSendAndGet) {
+/// The switch ports have the P_Key tables of the HCAs in front of them.
+TEST_F(FabricTest, SwitchEnforcementLimitedMemberPasses) {
     bring_up();
     central().port(2).p_keys()[1] = 0x0123;
     central().port(3).p_keys()[1] = 0x0123;
@@ -371,7 +373,7 @@ TEST_F(FabricTest, TheSwitchLetsThroughWhatLimitedMembersSendAndGet) {
     EXPECT_EQ(central().port(3).counters().receive_constraint_errors, 1U);
 }
 
-TEST_F(FabricTest, APacketForAnotherLidIsNotForThisPort) {
+TEST_F(FabricTest, ForeignLidDropped) {
     bring_up();
     program_linear({{1, 1}, {2, 2}, {3, 3}, {5, 2}, {10, 0}});
     forget_arrivals();
@@ -381,7 +383,7 @@ TEST_F(FabricTest, APacketForAnotherLidIsNotForThisPort) {
     EXPECT_EQ(ports[1]->statistics().dropped_other_lid, 1U);
 }
 
-TEST_F(FabricTest, APacketToTheOwnLidComesBackWithoutTouchingTheLink) {
+TEST_F(FabricTest, OwnLidLoopedBackWithoutLink) {
     bring_up();
     forget_arrivals();
     const auto before = ports[0]->counters().transmit_packets;
@@ -393,7 +395,7 @@ TEST_F(FabricTest, APacketToTheOwnLidComesBackWithoutTouchingTheLink) {
     EXPECT_EQ(ports[0]->traffic().loopback.packets, 1U);
 }
 
-TEST_F(FabricTest, ADamagedPacketIsCountedAndDropped) {
+TEST_F(FabricTest, DamagedPacketIsCountedAndDropped) {
     bring_up();
     forget_arrivals();
     fabric.find_link("hca1/1")->set_filter([](Link& link, LinkDirection direction, Packet packet) {
@@ -420,9 +422,9 @@ TEST_F(FabricTest, CountersOfBothEndsOfALinkAgree) {
     EXPECT_EQ(here.transmit_bytes - before.transmit_bytes, 8U + 12U + 8U + 100U + 4U);
 }
 
-// --- Whom management packets are for -------------------------------------------------------------
+// --- Receivers of management packets -------------------------------------------------------------
 
-TEST_F(FabricTest, RequestsGoToTheHostAsSoonAsItHasQp0) {
+TEST_F(FabricTest, RequestsDeliveredToHostQp0) {
     bring_up();
     clients[1].has_qp0 = true;
     forget_arrivals();
@@ -431,7 +433,7 @@ TEST_F(FabricTest, RequestsGoToTheHostAsSoonAsItHasQp0) {
     EXPECT_EQ(clients[1].arrivals[0].headers.transport.destination_qp, 0U);
 }
 
-TEST_F(FabricTest, WhatAManagerShouldGetIsDroppedWhereThereIsNone) {
+TEST_F(FabricTest, ManagerMadWithoutQp0Dropped) {
     bring_up();
     forget_arrivals();
     const auto before = ports[1]->statistics().dropped_smps;
@@ -441,7 +443,7 @@ TEST_F(FabricTest, WhatAManagerShouldGetIsDroppedWhereThereIsNone) {
     EXPECT_EQ(ports[1]->statistics().dropped_smps, before + 3);
 }
 
-TEST_F(FabricTest, ThePortAnswersPerformanceRequestsWhetherTheHostHasAQp1OrNot) {
+TEST_F(FabricTest, PerformanceRequestHandledByPort) {
     bring_up();
     clients[0].has_qp1 = true;
     Mad request = make_pma(MadMethod::get, pma_attribute<"port_counters">);
@@ -468,7 +470,7 @@ TEST_F(FabricTest, PerformanceRequestWithWrongQKeyIsAViolation) {
     EXPECT_EQ(ports[1]->q_key_violations(), 1);
 }
 
-TEST_F(FabricTest, OtherGeneralServicesAreTheHosts) {
+TEST_F(FabricTest, OtherGsiClassesDeliveredToHost) {
     bring_up();
     clients[1].has_qp1 = true;
     forget_arrivals();
@@ -478,7 +480,7 @@ TEST_F(FabricTest, OtherGeneralServicesAreTheHosts) {
     EXPECT_EQ(clients[1].arrivals.size(), 1U);
 }
 
-TEST_F(FabricTest, TheSwitchAnswersPerformanceRequests) {
+TEST_F(FabricTest, SwitchAnswersPerformanceRequests) {
     bring_up();
     clients[0].has_qp1 = true;
     forget_arrivals();
@@ -494,7 +496,7 @@ TEST_F(FabricTest, TheSwitchAnswersPerformanceRequests) {
     EXPECT_FALSE(clients[0].take_mad()) << "wrong Q_Key";
 }
 
-TEST_F(FabricTest, APacketOnLane15ForAnotherQueuePairIsDropped) {
+TEST_F(FabricTest, PacketOnLane15ForAnotherQueuePairIsDropped) {
     bring_up();
     forget_arrivals();
     const auto before = ports[1]->statistics().dropped_malformed;
@@ -514,7 +516,7 @@ TEST_F(FabricTest, APacketOnLane15ForAnotherQueuePairIsDropped) {
 
 // --- Traps of the switch -------------------------------------------------------------------------
 
-TEST_F(FabricTest, TheSwitchReportsLinksThatComeAndGo) {
+TEST_F(FabricTest, SwitchLinkStateChangeSendsTrap) {
     bring_up();
     forget_arrivals();
     fabric.find_link("hca2/1")->set_plugged(false);
@@ -530,7 +532,7 @@ TEST_F(FabricTest, TheSwitchReportsLinksThatComeAndGo) {
     EXPECT_EQ(data_of<hwtab::switch_info>(*info).get<"port_state_change">(), 1U);
 }
 
-TEST_F(FabricTest, TheTrapOfTheSwitchIsRepeatedUntilItIsStopped) {
+TEST_F(FabricTest, TrapOfTheSwitchIsRepeatedUntilItIsStopped) {
     bring_up();
     forget_arrivals();
     fabric.find_link("hca2/1")->set_plugged(false);
@@ -555,11 +557,11 @@ TEST_F(FabricTest, ChangesByTheManagerItselfAreNotReported) {
 
 // --- The fabric as a whole -----------------------------------------------------------------------
 
-TEST_F(FabricTest, HasRoomForAsManyHcasAsTheSwitchHasPorts) {
+TEST_F(FabricTest, AddBeyondSwitchPortsRefused) {
     EXPECT_TRUE(fabric.add(port_settings(3)));
     const auto refused = fabric.add(port_settings(4));
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error(), "hca4/1 cannot be connected: all 4 ports of switch0 are taken");
+    EXPECT_EQ(refused.error(), "hca4/1 cannot be connected: all 4 ports of switch0 are in use");
 }
 
 TEST_F(FabricTest, LinksAreFoundByTheirNameAndByThatOfTheHcaPort) {

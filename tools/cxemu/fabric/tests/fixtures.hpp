@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What the tests of the fabric share: a loop with a clock of its own, datagrams, a client of a
-/// port that keeps what it gets.
+/// Shared by the fabric tests: an event loop with a manual clock, MADs, a port client that records
+/// packets.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -19,7 +19,7 @@
 
 namespace cxemu::fabric::testing {
 
-/// An event loop whose time only passes when the test says so.
+/// An event loop with a manual clock.
 class ManualLoop {
 public:
     ManualLoop() : loop([this] { return now_; }) {}
@@ -69,7 +69,7 @@ inline Mad make_smp(MadMethod method, std::uint16_t attribute_id, std::uint32_t 
     return mad;
 }
 
-/// A directed-route SMP as its sender gives it to the first hop's port, hop pointer 0.
+/// A directed-route SMP with hop pointer 0, as its sender posts it.
 inline Mad make_directed(MadMethod method, std::uint16_t attribute_id,
                          const std::vector<std::uint8_t>& path, std::uint32_t modifier = 0) {
     Mad mad = make_mad(hwtab::value<hwtab::mgmt_class, "subn_directed_route">, method, attribute_id,
@@ -114,7 +114,7 @@ inline Packet make_datagram(Lid source, Lid destination, std::uint32_t qp, std::
                  std::vector<std::byte>(payload));
 }
 
-/// A packet to QP1 that carries a datagram.
+/// A packet to QP1 with a MAD.
 inline Packet general_services_packet(const Mad& mad, Lid source, Lid destination,
                                       std::uint32_t q_key = general_services_q_key) {
     constexpr auto ud_send_only =
@@ -125,7 +125,7 @@ inline Packet general_services_packet(const Mad& mad, Lid source, Lid destinatio
                  mad);
 }
 
-/// Keeps what a port delivers.
+/// Records what a port delivers.
 class RecordingClient : public PortClient {
 public:
     struct Arrival {
@@ -140,7 +140,7 @@ public:
     [[nodiscard]] bool wants_subnet_management() const override { return has_qp0; }
     [[nodiscard]] bool wants_general_services() const override { return has_qp1; }
 
-    /// Takes the oldest datagram that has arrived.
+    /// Removes and returns the oldest MAD.
     std::optional<Mad> take_mad() {
         if (arrivals.empty() || arrivals.front().payload.size() != mad_size)
             return std::nullopt;
@@ -172,7 +172,7 @@ inline SwitchSettings switch_settings(std::uint8_t ports = 4) {
             .system_image_guid = 0x0002'c903'0000'5001U};
 }
 
-/// A node of one port whose attributes are asked for directly.
+/// A node with one port whose attributes are accessed directly.
 struct LonePort {
     ManualLoop time;
     HcaPort port{time.loop, port_settings(0)};
@@ -180,7 +180,7 @@ struct LonePort {
 
     LonePort() { port.set_client(&client); }
 
-    /// \return the answer to an SMP; fails the test when there is none
+    /// \return the response to an SMP; fails the test when there is none
     Mad ask(const Mad& request) {
         const auto answer = port.process(request, {}, permissive_lid);
         return answer && *answer ? **answer : Mad{};

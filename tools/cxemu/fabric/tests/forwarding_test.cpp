@@ -50,7 +50,7 @@ TEST_F(ForwardingTest, ForwardsUnicastUpToTheTop) {
     EXPECT_FALSE(tables.linear(6)) << "above LinearFDBTop";
 }
 
-TEST_F(ForwardingTest, DropsUnicastForAPortThatDoesNotExist) {
+TEST_F(ForwardingTest, UnicastToInvalidPortDropped) {
     tables.linear_entries(0)[5] = std::byte{ports + 1};
     EXPECT_TRUE(set_info([](auto info) { info.template set<"linear_fdb_top">(100); }));
     EXPECT_FALSE(tables.linear(5));
@@ -58,7 +58,7 @@ TEST_F(ForwardingTest, DropsUnicastForAPortThatDoesNotExist) {
     EXPECT_FALSE(tables.linear(0x4000)) << "beyond the table";
 }
 
-TEST_F(ForwardingTest, HasNoBlocksBeyondTheTable) {
+TEST_F(ForwardingTest, BlockBeyondTableRefused) {
     EXPECT_EQ(tables.linear_entries(7).size(), 64U);
     EXPECT_TRUE(tables.linear_entries(8).empty());
     std::array<std::byte, 64> block{};
@@ -67,14 +67,14 @@ TEST_F(ForwardingTest, HasNoBlocksBeyondTheTable) {
     EXPECT_FALSE(tables.write_multicast(0, 2, block)) << "position: ports 32 to 47";
 }
 
-TEST_F(ForwardingTest, SendsMulticastToAllPortsOfTheGroupButTheOneItCameFrom) {
+TEST_F(ForwardingTest, MulticastSentToAllMembersButArrival) {
     write_mask(0x21, 0, 0b10'0110);
     write_mask(0x21, 1, 0b1);
     EXPECT_EQ(multicast(0xc021, 2), (Ports{1, 5, 16}));
     EXPECT_EQ(multicast(0xc021, 3), (Ports{1, 2, 5, 16}));
 }
 
-TEST_F(ForwardingTest, IgnoresMaskBitsOfPortsThatDoNotExist) {
+TEST_F(ForwardingTest, MaskBitsOfInvalidPortsIgnored) {
     write_mask(0, 1, 0xffff);
     EXPECT_EQ(multicast(0xc000, 1), (Ports{16, 17, 18, 19, 20}));
     std::array<std::byte, 64> block{};
@@ -97,7 +97,7 @@ TEST_F(ForwardingTest, SendsUnknownMulticastToTheDefaultPorts) {
     EXPECT_EQ(multicast(0xc001, 4), Ports{6}) << "from the primary port";
 }
 
-TEST_F(ForwardingTest, KnowsNoGroupAboveTheMulticastTop) {
+TEST_F(ForwardingTest, MulticastAboveTopIsUnknown) {
     write_mask(0, 0, 0b10);
     write_mask(1, 0, 0b10);
     EXPECT_TRUE(set_info([](auto info) { info.template set<"multicast_fdb_top">(0xc000); }));
@@ -107,7 +107,7 @@ TEST_F(ForwardingTest, KnowsNoGroupAboveTheMulticastTop) {
     EXPECT_EQ(multicast(0xc000, 3), Ports{}) << "no group at all";
 }
 
-TEST_F(ForwardingTest, RefusesSwitchInfoThatNamesWhatIsNotThere) {
+TEST_F(ForwardingTest, SetSwitchInfoInvalidFieldRefused) {
     EXPECT_FALSE(set_info([](auto info) { info.template set<"linear_fdb_top">(0x200); }));
     EXPECT_FALSE(set_info([](auto info) { info.template set<"multicast_fdb_top">(0xc040); }));
     EXPECT_FALSE(set_info([](auto info) { info.template set<"multicast_fdb_top">(5); }));
@@ -116,7 +116,7 @@ TEST_F(ForwardingTest, RefusesSwitchInfoThatNamesWhatIsNotThere) {
     EXPECT_FALSE(tables.linear(1));
 }
 
-TEST_F(ForwardingTest, ForgetsEverythingAtReset) {
+TEST_F(ForwardingTest, ResetClearsAllState) {
     tables.linear_entries(0)[1] = std::byte{1};
     set_info([](auto info) { info.template set<"linear_fdb_top">(1); });
     tables.reset();

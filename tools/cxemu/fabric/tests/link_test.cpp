@@ -38,7 +38,7 @@ struct LinkTest : ::testing::Test {
     std::unique_ptr<Link> link = std::make_unique<Link>(time.loop, "a - b", first, second);
 };
 
-TEST_F(LinkTest, TrainsAtTheBestRateThatBothEndsOffer) {
+TEST_F(LinkTest, TrainingSelectsBestCommonRate) {
     first.offer.widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4);
     first.offer.speeds = speeds_up_to(LaneSpeed::hdr);
     second.offer.widths = mask_of(LinkWidth::x1) | mask_of(LinkWidth::x4) | mask_of(LinkWidth::x8);
@@ -50,7 +50,7 @@ TEST_F(LinkTest, TrainsAtTheBestRateThatBothEndsOffer) {
     EXPECT_THAT(second.outcomes, ::testing::ElementsAre(expected));
 }
 
-TEST_F(LinkTest, StaysDownWhenTheEndsHaveNoRateInCommon) {
+TEST_F(LinkTest, TrainingWithoutCommonRateStaysDown) {
     first.offer.speeds = mask_of(LaneSpeed::sdr);
     second.offer.speeds = mask_of(LaneSpeed::ddr);
     time.settle();
@@ -58,7 +58,7 @@ TEST_F(LinkTest, StaysDownWhenTheEndsHaveNoRateInCommon) {
     EXPECT_FALSE(link->send(first, packet_of(10)));
 }
 
-TEST_F(LinkTest, NeedsOneEndThatPollsAndNoneThatIsOff) {
+TEST_F(LinkTest, TrainingRequiresPollingAndNoDisabledEndpoint) {
     using Training = LinkOffer::Training;
     const auto comes_up = [&](Training a, Training b) {
         first.offer.training = a;
@@ -83,7 +83,7 @@ TEST_F(LinkTest, DeliversInOrderAndNeverFromWithinSend) {
     EXPECT_TRUE(first.received.empty());
 }
 
-TEST_F(LinkTest, AnswersThatTheReceiverSendsArriveToo) {
+TEST_F(LinkTest, SendFromReceiveDelivered) {
     time.settle();
     second.on_receive = [&] { link->send(second, packet_of(7)); };
     link->send(first, packet_of(1));
@@ -91,7 +91,7 @@ TEST_F(LinkTest, AnswersThatTheReceiverSendsArriveToo) {
     EXPECT_THAT(first.received, ::testing::ElementsAre(7U));
 }
 
-TEST_F(LinkTest, TellsBothEndsWhenTheCableIsPulledAndPutBack) {
+TEST_F(LinkTest, SetPluggedNotifiesBothEndpoints) {
     time.settle();
     link->set_plugged(false);
     time.settle();
@@ -103,7 +103,7 @@ TEST_F(LinkTest, TellsBothEndsWhenTheCableIsPulledAndPutBack) {
     EXPECT_NE(first.outcomes.back(), std::nullopt);
 }
 
-TEST_F(LinkTest, WhatWasSentBeforeARetrainingArrives) {
+TEST_F(LinkTest, RetrainDeliversEarlierPackets) {
     time.settle();
     link->renegotiate(true);
     link->send(first, packet_of(3));
@@ -112,7 +112,7 @@ TEST_F(LinkTest, WhatWasSentBeforeARetrainingArrives) {
     EXPECT_EQ(first.outcomes.size(), 3U); // up, down, up
 }
 
-TEST_F(LinkTest, TapsSeeWhatIsDelivered) {
+TEST_F(LinkTest, TapGetsDeliveredPackets) {
     time.settle();
     std::vector<LinkDirection> seen;
     link->add_tap([&](const Link& tapped, LinkDirection direction, const Packet&) {
@@ -124,7 +124,7 @@ TEST_F(LinkTest, TapsSeeWhatIsDelivered) {
     EXPECT_THAT(seen, ::testing::ElementsAre(LinkDirection::from_second));
 }
 
-TEST_F(LinkTest, AFilterDecidesWhatPasses) {
+TEST_F(LinkTest, FilterSelectsDeliveredPackets) {
     time.settle();
     link->set_filter([](Link& filtered, LinkDirection direction, Packet packet) {
         if (packet.size() == 1)
@@ -138,7 +138,7 @@ TEST_F(LinkTest, AFilterDecidesWhatPasses) {
     EXPECT_THAT(second.received, ::testing::ElementsAre(2U, 2U));
 }
 
-TEST_F(LinkTest, PacketsUnderWayAreGoneWhenTheLinkGoes) {
+TEST_F(LinkTest, DestroyDropsOutstandingPackets) {
     time.settle();
     link->send(first, packet_of(1));
     link.reset();
@@ -161,7 +161,7 @@ TEST(LinkRate, DataRatesAreThoseOfTheStandard) {
     EXPECT_EQ(data_rate({.width = LinkWidth::x4, .speed = LaneSpeed::ndr}), 4000U);
 }
 
-TEST(LinkRate, NamesAreFoundAgain) {
+TEST(LinkRate, NameRoundTripsThroughFind) {
     for (const auto speed : {LaneSpeed::sdr, LaneSpeed::fdr10, LaneSpeed::ndr})
         EXPECT_EQ(find_speed(name_of(speed)), speed);
     EXPECT_EQ(find_width("12x"), LinkWidth::x12);

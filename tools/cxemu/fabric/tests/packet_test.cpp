@@ -49,7 +49,7 @@ Grh some_global_route() {
             .destination = Gid(0xff12'401b'ffff'0000, 0x0000'0000'ffff'ffff)};
 }
 
-/// Headers with every extended header that the opcode asks for filled in, and no other.
+/// Headers with exactly the extended headers of the opcode filled in.
 PacketHeaders headers_for(std::uint8_t code, bool global) {
     const ExtendedHeaders which = *extended_headers(code);
     PacketHeaders headers = datagram_headers();
@@ -65,13 +65,13 @@ PacketHeaders headers_for(std::uint8_t code, bool global) {
         headers.xrc_srq = 0x24'6810;
     if (which.dceth)
         headers.dynamic = DcEth{.access_key = 0x0011'2233'4455'6677,
-                                                  .connection = 0x8899'aabb'ccdd'eeff,
-                                                  .source_qp = 0x11'2233};
+                                .connection = 0x8899'aabb'ccdd'eeff,
+                                .source_qp = 0x11'2233};
     if (which.reth)
         headers.rdma = Reth{.address = 0x0123'4567'89ab'cdef, .r_key = 7, .length = 99};
     if (which.atomiceth)
-        headers.atomic = AtomicEth{
-            .address = 0xfedc'ba98'7654'3210, .r_key = 8, .swap_or_add = 1, .compare = 2};
+        headers.atomic =
+            AtomicEth{.address = 0xfedc'ba98'7654'3210, .r_key = 8, .swap_or_add = 1, .compare = 2};
     if (which.aeth)
         headers.ack = Aeth{.syndrome = 0x61, .msn = 0x98'7654};
     if (which.atomicacketh)
@@ -83,8 +83,7 @@ PacketHeaders headers_for(std::uint8_t code, bool global) {
     return headers;
 }
 
-/// One bit at a time, straight from the definition: the polynomial division of the message whose
-/// bits come least significant first.
+/// CRC by definition, bit by bit: polynomial division of the message, least significant bit first.
 std::uint32_t crc_by_definition(std::span<const std::byte> data, unsigned width,
                                 std::uint32_t polynomial) {
     const std::uint32_t top = 1U << (width - 1);
@@ -108,7 +107,7 @@ std::uint32_t crc_by_definition(std::span<const std::byte> data, unsigned width,
 // --- Checksums -----------------------------------------------------------------------------------
 
 TEST(Crc, InvariantCrcOfTheSpecificationsSamplePacket) {
-    // Local packet of the InfiniBand specification's example: RDMA write only, 14 bytes.
+    // Example of the InfiniBand specification: local packet, RDMA write only, 14 bytes.
     const auto packet =
         bytes_of({0x70, 0x12, 0x37, 0x5c, 0x00, 0x0e, 0x17, 0xd2, 0x0a, 0x20, 0x24, 0x87, 0x00,
                   0x87, 0xb1, 0xb3, 0x00, 0x0d, 0xec, 0x2a, 0x01, 0x71, 0x0a, 0x1c, 0x01, 0x5d,
@@ -241,14 +240,14 @@ TEST(Packet, AnotherVirtualLaneKeepsTheInvariantCrc) {
     EXPECT_EQ(parsed->headers.local.vl, 7);
 }
 
-TEST(Packet, ASwitchReadsThePKeyWithAndWithoutGrh) {
+TEST(Packet, SwitchReadsThePKeyWithAndWithoutGrh) {
     PacketHeaders headers = datagram_headers();
     EXPECT_EQ(peek_p_key(build(headers, {})), 0x8001);
     headers.global = some_global_route();
     EXPECT_EQ(peek_p_key(build(headers, {})), 0x8001);
 }
 
-TEST(Packet, WriteAccessMakesThePacketBeCheckedAgain) {
+TEST(Packet, WriteAccessClearsKnownCrcs) {
     Packet packet = build(datagram_headers(), counting_bytes(10));
     packet.bytes()[20] ^= std::byte{1};
     EXPECT_FALSE(parse(packet));
@@ -260,7 +259,7 @@ TEST(Packet, WriteAccessMakesThePacketBeCheckedAgain) {
     EXPECT_FALSE(parse(relayed)) << "the invariant CRC isn't";
 }
 
-TEST(Packet, AnUntouchedPacketParsesAlikeWithAndWithoutWhatItKnows) {
+TEST(Packet, UnmodifiedPacketParsesSameWithoutKnownCrcs) {
     Packet packet = build(datagram_headers(), counting_bytes(10));
     set_virtual_lane(packet, 6);
     const auto known = parse(packet);
@@ -272,7 +271,7 @@ TEST(Packet, AnUntouchedPacketParsesAlikeWithAndWithoutWhatItKnows) {
 
 // --- Refusals ------------------------------------------------------------------------------------
 
-/// Changes a good packet, renews its CRCs and parses it.
+/// Changes a valid packet, recomputes its CRCs and parses it.
 template <class Change>
 ParseError error_after(Change change, PacketHeaders headers = datagram_headers()) {
     Packet packet = build(headers, counting_bytes(12));
@@ -290,7 +289,7 @@ TEST(Packet, RefusesEveryTruncation) {
         ASSERT_FALSE(parse(packet.bytes().first(length))) << length;
 }
 
-/// A packet cut to \p size bytes, whose length fields and CRCs have been made to fit.
+/// A packet truncated to \p size bytes, with matching length fields and CRCs.
 ParseError error_of_consistent_cut(const Packet& whole, std::size_t size) {
     std::vector<std::byte> bytes(whole.bytes().begin(),
                                  whole.bytes().begin() + static_cast<std::ptrdiff_t>(size));
@@ -310,7 +309,7 @@ TEST(Packet, RefusesHeadersThatDoNotFitIntoTheLengthThatTheLrhStates) {
         EXPECT_EQ(error_of_consistent_cut(packet, size), ParseError::truncated_headers) << size;
 }
 
-TEST(Packet, RefusesADamagedByteAnywhere) {
+TEST(Packet, CorruptedByteRefused) {
     PacketHeaders headers = datagram_headers();
     headers.global = some_global_route();
     const Packet good = build(headers, counting_bytes(21));
@@ -382,7 +381,7 @@ TEST(Packet, RefusesMorePaddingThanPayload) {
     EXPECT_EQ(parsed.error(), ParseError::bad_padding);
 }
 
-TEST(Packet, ManagementPacketsMayComeFromPortsWithoutLid) {
+TEST(Packet, ManagementPacketWithoutLidAccepted) {
     PacketHeaders headers = datagram_headers();
     headers.local = {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid};
     EXPECT_TRUE(parse(build(headers, {}).bytes()));
@@ -390,7 +389,7 @@ TEST(Packet, ManagementPacketsMayComeFromPortsWithoutLid) {
     EXPECT_TRUE(parse(build(headers, {}).bytes()));
 }
 
-TEST(Packet, RandomBytesAreNeverAPacketAndNeverACrash) {
+TEST(Packet, RandomBytesRefused) {
     std::mt19937 random(1);
     for (int round = 0; round < 2000; ++round) {
         std::vector<std::byte> bytes(random() % 200);

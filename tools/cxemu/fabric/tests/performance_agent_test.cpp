@@ -121,12 +121,12 @@ TEST_F(PerformanceAgentTest, ExtendedCountersHave64Bits) {
     EXPECT_NE(node.ports[1].receive_bytes, 0U);
 }
 
-TEST_F(PerformanceAgentTest, RefusesPortsThatAreNotThere) {
+TEST_F(PerformanceAgentTest, InvalidPortSelectRefused) {
     EXPECT_EQ(status_of(get_counters(3)), code(MadStatus::invalid_field));
     EXPECT_EQ(status_of(get_counters(255)), code(MadStatus::invalid_field));
 }
 
-TEST_F(PerformanceAgentTest, SumsUpAllPortsWhereTheNodeOffersThat) {
+TEST_F(PerformanceAgentTest, PortSelect255AddsUpAllPorts) {
     node.every = {1, 2};
     node.ports[1].receive_packets = 3;
     node.ports[2].receive_packets = 4;
@@ -142,7 +142,7 @@ TEST_F(PerformanceAgentTest, ClassPortInfoOffersExtendedCounters) {
     EXPECT_EQ(info.get<"capability_mask">(), 0x1200U);
 }
 
-TEST_F(PerformanceAgentTest, SaysWhatItDoesNotSupport) {
+TEST_F(PerformanceAgentTest, UnsupportedRequestReportsStatus) {
     EXPECT_EQ(status_of(*agent.process(make_pma(MadMethod::get, 0x99))),
               code(MadStatus::unsupported_attribute));
     EXPECT_EQ(status_of(*agent.process(make_pma(MadMethod::trap, 0x12))),
@@ -154,7 +154,7 @@ TEST_F(PerformanceAgentTest, SaysWhatItDoesNotSupport) {
     EXPECT_FALSE(agent.process(make_smp(MadMethod::get, 0x12)));
 }
 
-TEST_F(PerformanceAgentTest, SamplesWhatIsCountedInTheInterval) {
+TEST_F(PerformanceAgentTest, SampleCountsInterval) {
     const auto control = [&](MadMethod method) {
         return *agent.process(request<hwtab::port_samples_control>(
             method, pma_attribute<"port_samples_control">, [](auto data) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Set(PortInfo): what it changes, what it refuses.
+// Set(PortInfo): changes and errors.
 #include "fabric/tests/fixtures.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using testing::data_of;
 
-/// A port at a switch, whose PortInfo is changed through SMPs.
+/// A port connected to a switch, configured by SMPs.
 struct PortInfoTest : ::testing::Test {
     testing::ManualLoop time;
     Fabric fabric{time.loop, testing::switch_settings()};
@@ -26,7 +26,7 @@ struct PortInfoTest : ::testing::Test {
         return **port.process(testing::make_smp(MadMethod::get, testing::attribute<"port_info">),
                               {}, 0);
     }
-    /// Sets PortInfo as read, with `change` applied, and no change of the states unless asked for.
+    /// Writes back PortInfo with `change` applied; port states change only if set by `change`.
     Mad set(auto change) {
         Mad request = get();
         Smp(request).template set<"method">(static_cast<std::uint64_t>(MadMethod::set));
@@ -51,7 +51,7 @@ struct PortInfoTest : ::testing::Test {
     }
 };
 
-TEST_F(PortInfoTest, IsInInitAtTheNegotiatedRateAfterTraining) {
+TEST_F(PortInfoTest, InInitAtTheNegotiatedRateAfterTraining) {
     EXPECT_EQ(value<"port_state">(), 2U);
     EXPECT_EQ(value<"port_physical_state">(), 5U);
     EXPECT_EQ(value<"link_width_active">(), 2U) << "4x";
@@ -70,14 +70,14 @@ TEST_F(PortInfoTest, GoesToActiveThroughArmedOnly) {
     EXPECT_TRUE(client.saw(PortEvent::active));
 }
 
-TEST_F(PortInfoTest, BelongsToAManagerThatKnowsExtendedSpeedsToo) {
+TEST_F(PortInfoTest, ExtendedSpeedsBitInPortNumberAccepted) {
     constexpr std::uint32_t knows_extended_speeds = 0x8000'0000;
     const Mad request = testing::make_smp(MadMethod::get, testing::attribute<"port_info">,
                                           knows_extended_speeds | 1U);
     EXPECT_EQ(testing::status_of(**port.process(request, {}, 0)), 0U);
 }
 
-TEST_F(PortInfoTest, RefusesTransitionsThatTheStateMachineDoesNotHave) {
+TEST_F(PortInfoTest, InvalidTransitionRefused) {
     expect_refused(status_of_set<"port_state">(2));
     expect_refused(status_of_set<"port_state">(5));
     status_of_set<"port_state">(3);
@@ -86,7 +86,7 @@ TEST_F(PortInfoTest, RefusesTransitionsThatTheStateMachineDoesNotHave) {
     EXPECT_EQ(status_of_set<"port_state">(4), 0U) << "it is active already";
 }
 
-TEST_F(PortInfoTest, DownMakesTheLinkTrainAnew) {
+TEST_F(PortInfoTest, SetDownRetrainsLink) {
     status_of_set<"port_state">(3);
     EXPECT_EQ(status_of_set<"port_state">(1), 0U);
     time.settle();
@@ -95,7 +95,7 @@ TEST_F(PortInfoTest, DownMakesTheLinkTrainAnew) {
     EXPECT_EQ(port.counters().link_downed, 1U);
 }
 
-TEST_F(PortInfoTest, ADisabledPortStaysDownUntilItPollsAgain) {
+TEST_F(PortInfoTest, DisabledPortStaysDownUntilItPollsAgain) {
     EXPECT_EQ(status_of_set<"port_physical_state">(3), 0U);
     time.settle();
     EXPECT_EQ(port.state(), PortState::down);
@@ -105,7 +105,7 @@ TEST_F(PortInfoTest, ADisabledPortStaysDownUntilItPollsAgain) {
     EXPECT_EQ(port.state(), PortState::init);
 }
 
-TEST_F(PortInfoTest, ASleepingPortWakesWhenItsNeighborPolls) {
+TEST_F(PortInfoTest, SleepingPortWakesWhenItsNeighborPolls) {
     EXPECT_EQ(status_of_set<"port_physical_state">(1), 0U);
     time.settle();
     EXPECT_EQ(port.state(), PortState::init) << "the switch polls";
@@ -121,7 +121,7 @@ TEST_F(PortInfoTest, RefusesAPhysicalStateTogetherWithAnotherStateThanDown) {
     expect_refused(status_of_set<"link_down_default_state">(3));
 }
 
-TEST_F(PortInfoTest, AnInvalidFieldKeepsTheOthersFromChanging) {
+TEST_F(PortInfoTest, InvalidFieldChangesNothing) {
     const Mad answer = set([](auto info) {
         info.template set<"lid">(7);
         info.template set<"neighbor_mtu">(6);
@@ -130,7 +130,7 @@ TEST_F(PortInfoTest, AnInvalidFieldKeepsTheOthersFromChanging) {
     EXPECT_EQ(port.lid(), unassigned_lid);
 }
 
-TEST_F(PortInfoTest, TakesALidAndTellsTheHost) {
+TEST_F(PortInfoTest, SetLidNotifiesClient) {
     EXPECT_EQ(status_of_set<"lid">(0x10), 0U);
     EXPECT_EQ(port.lid(), 0x10);
     EXPECT_TRUE(client.saw(PortEvent::lid_changed));
@@ -139,7 +139,7 @@ TEST_F(PortInfoTest, TakesALidAndTellsTheHost) {
     EXPECT_FALSE(client.saw(PortEvent::lid_changed)) << "it has that LID already";
 }
 
-TEST_F(PortInfoTest, RefusesLidsOutsideTheUnicastRangeOrOffTheLmc) {
+TEST_F(PortInfoTest, InvalidLidRefused) {
     expect_refused(status_of_set<"lid">(0xc000));
     expect_refused(status_of_set<"lid">(0xffff));
     expect_refused(status_of_set<"master_sm_lid">(0xc000));
@@ -152,7 +152,7 @@ TEST_F(PortInfoTest, RefusesLidsOutsideTheUnicastRangeOrOffTheLmc) {
     expect_refused(testing::status_of(answer));
 }
 
-TEST_F(PortInfoTest, AnLmcGivesThePortSeveralLids) {
+TEST_F(PortInfoTest, LmcAssignsSeveralLids) {
     set([](auto info) {
         info.template set<"lid">(8);
         info.template set<"lmc">(2);
@@ -163,13 +163,13 @@ TEST_F(PortInfoTest, AnLmcGivesThePortSeveralLids) {
     EXPECT_FALSE(port.has_lid(7));
 }
 
-TEST_F(PortInfoTest, TellsTheHostOfANewSubnetManager) {
+TEST_F(PortInfoTest, NewSubnetManagerNotifiesClient) {
     EXPECT_EQ(status_of_set<"master_sm_lid">(3), 0U);
     EXPECT_EQ(port.sm_lid(), 3);
     EXPECT_TRUE(client.saw(PortEvent::subnet_manager_changed));
 }
 
-TEST_F(PortInfoTest, AsksTheHostToRegisterAgainOnceForEachRequest) {
+TEST_F(PortInfoTest, ClientReregisterNotifiesClientOnce) {
     const Mad answer = set([](auto info) { info.template set<"client_reregister">(1); });
     EXPECT_EQ(data_of<hwtab::port_info>(answer).get<"client_reregister">(), 1U);
     EXPECT_EQ(std::ranges::count(client.events, PortEvent::client_reregister), 1);
@@ -178,7 +178,7 @@ TEST_F(PortInfoTest, AsksTheHostToRegisterAgainOnceForEachRequest) {
     EXPECT_EQ(std::ranges::count(client.events, PortEvent::client_reregister), 1);
 }
 
-TEST_F(PortInfoTest, ANewPrefixChangesAllGids) {
+TEST_F(PortInfoTest, NewPrefixChangesAllGids) {
     EXPECT_EQ(status_of_set<"gid_prefix">(0xfec0'0000'0000'0001), 0U);
     EXPECT_EQ(port.gid(0).prefix(), 0xfec0'0000'0000'0001U);
     EXPECT_TRUE(client.saw(PortEvent::gid_table_changed));
@@ -236,7 +236,7 @@ TEST_F(PortInfoTest, ViolationCountersCanOnlyBeCleared) {
     EXPECT_EQ(port.q_key_violations(), 1);
 }
 
-TEST_F(PortInfoTest, DoesNotTakeWhatOnlyThePortKnows) {
+TEST_F(PortInfoTest, ReadOnlyFieldsIgnored) {
     set([](auto info) {
         info.template set<"capability_mask">(0);
         info.template set<"mtu_cap">(1);
@@ -249,7 +249,7 @@ TEST_F(PortInfoTest, DoesNotTakeWhatOnlyThePortKnows) {
     EXPECT_EQ(value<"link_width_supported">(), 3U);
 }
 
-TEST_F(PortInfoTest, ResetForgetsTheSubnetManager) {
+TEST_F(PortInfoTest, ResetClearsSubnetManager) {
     set([](auto info) {
         info.template set<"lid">(8);
         info.template set<"master_sm_lid">(1);
@@ -264,7 +264,7 @@ TEST_F(PortInfoTest, ResetForgetsTheSubnetManager) {
     EXPECT_EQ(port.state(), PortState::init) << "trained again";
 }
 
-TEST_F(PortInfoTest, APulledCableTakesThePortDown) {
+TEST_F(PortInfoTest, PulledCableTakesThePortDown) {
     status_of_set<"port_state">(3);
     status_of_set<"port_state">(4);
     fabric.find_link("hca0/1")->set_plugged(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Attributes other than PortInfo, the M_Key, and who gets which answer.
+// Attributes other than PortInfo, the M_Key, and responses of the agent.
 #include "fabric/tests/fixtures.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct SubnetAgentTest : ::testing::Test, LonePort {
     }
 };
 
-TEST_F(SubnetAgentTest, NodeInfoTellsWhatTheNodeIs) {
+TEST_F(SubnetAgentTest, NodeInfoGetReturnsIdentity) {
     const Mad answer = ask(make_smp(MadMethod::get, attribute<"node_info">));
     const auto info = data_of<hwtab::node_info>(answer);
     EXPECT_EQ(method_of(answer), MadMethod::get_response);
@@ -51,14 +51,14 @@ TEST_F(SubnetAgentTest, NodeInfoCanNotBeSet) {
               code(MadStatus::unsupported_attribute));
 }
 
-TEST_F(SubnetAgentTest, AnAdapterHasNoAttributesOfSwitches) {
+TEST_F(SubnetAgentTest, AdapterSwitchAttributeUnsupported) {
     for (const auto id : {attribute<"switch_info">, attribute<"linear_forward_table">,
                           attribute<"mcast_forward_table">, attribute<"random_forward_table">,
                           attribute<"led_info">})
         EXPECT_EQ(status(make_smp(MadMethod::get, id)), code(MadStatus::unsupported_attribute));
 }
 
-TEST_F(SubnetAgentTest, OnlyTheOwnPortIsThere) {
+TEST_F(SubnetAgentTest, ForeignPortNumberRefused) {
     EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"port_info">, 1)), 0U);
     EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"port_info">, 0)), 0U);
     EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"port_info">, 2)),
@@ -67,7 +67,7 @@ TEST_F(SubnetAgentTest, OnlyTheOwnPortIsThere) {
               code(MadStatus::invalid_field));
 }
 
-TEST_F(SubnetAgentTest, AManagerThatKnowsOfExtendedSpeedsSaysSoInThePortNumber) {
+TEST_F(SubnetAgentTest, ExtendedSpeedsBitInPortNumberAccepted) {
     EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"port_info">, 0x8000'0001)), 0U);
     Mad request = ask(make_smp(MadMethod::get, attribute<"port_info">, 0x8000'0001));
     Smp(request).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
@@ -78,7 +78,7 @@ TEST_F(SubnetAgentTest, AManagerThatKnowsOfExtendedSpeedsSaysSoInThePortNumber) 
     EXPECT_EQ(port.port().mtu(), 4096U);
 }
 
-TEST_F(SubnetAgentTest, TheVendorsPortInfoTellsThatTheLinkIsNoFdr10) {
+TEST_F(SubnetAgentTest, ExtendedPortInfoReportsNoFdr10) {
     const Mad answer = ask(make_smp(MadMethod::get, 0xff90, 1));
     EXPECT_EQ(status_of(answer), 0U);
     const auto data = ConstSmp(answer).bytes<"data">();
@@ -87,7 +87,7 @@ TEST_F(SubnetAgentTest, TheVendorsPortInfoTellsThatTheLinkIsNoFdr10) {
     EXPECT_EQ(status(make_smp(MadMethod::set, 0xff90, 1)), code(MadStatus::unsupported_attribute));
 }
 
-TEST_F(SubnetAgentTest, GuidInfoKeepsTheOwnGuidAndTakesOthers) {
+TEST_F(SubnetAgentTest, GuidInfoSetKeepsOwnGuid) {
     Mad request = make_smp(MadMethod::set, attribute<"guid_info">);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(0, 1);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(3, 0xabcd);
@@ -151,13 +151,13 @@ TEST_F(SubnetAgentTest, ArbitrationTablesAreKept) {
                   code(MadStatus::invalid_field));
 }
 
-TEST_F(SubnetAgentTest, AnswersToOtherVersionsSaySo) {
+TEST_F(SubnetAgentTest, UnsupportedVersionReportsBadVersion) {
     Mad request = make_smp(MadMethod::get, attribute<"node_info">);
     Smp(request).set<"class_version">(2);
     EXPECT_EQ(status(request), code(MadStatus::bad_version));
 }
 
-TEST_F(SubnetAgentTest, LeavesToTheManagerWhatIsTheManagers) {
+TEST_F(SubnetAgentTest, ManagerMethodHasNoResponse) {
     for (const Mad& request : {make_smp(MadMethod::get, attribute<"sm_info">),
                                make_smp(MadMethod::get_response, attribute<"node_info">),
                                make_smp(MadMethod::trap, attribute<"notice">)}) {
@@ -173,7 +173,7 @@ TEST_F(SubnetAgentTest, AnswersOfDirectedRouteHaveTheDirectionBit) {
     EXPECT_EQ(ConstDirectedSmp(answer).get<"status">(), 0U);
 }
 
-TEST_F(SubnetAgentTest, OtherClassesAreToldThatTheyAreUnknown) {
+TEST_F(SubnetAgentTest, UnsupportedClassReportsBadVersion) {
     EXPECT_EQ(ConstMadHeader(ask(make_mad(0x0a, MadMethod::get, 1))).get<"status">(),
               code(MadStatus::bad_version));
     EXPECT_FALSE(port.process(make_mad(0x0a, MadMethod::trap, 1), {}, 0));
@@ -208,21 +208,21 @@ TEST_F(ManagementKeyTest, WithoutAKeyEverythingIsOpen) {
     EXPECT_TRUE(answers(port_info(MadMethod::set, 5)));
 }
 
-TEST_F(ManagementKeyTest, Protection0LetsEverybodyReadTheKey) {
+TEST_F(ManagementKeyTest, Protection0ShowsKeyToAll) {
     protect(0);
     EXPECT_EQ(shown_key(1), key);
     EXPECT_FALSE(answers(port_info(MadMethod::set, 1)));
     EXPECT_TRUE(answers(port_info(MadMethod::set, key)));
 }
 
-TEST_F(ManagementKeyTest, Protection1ShowsTheKeyOnlyToThoseWhoHaveIt) {
+TEST_F(ManagementKeyTest, Protection1HidesKeyWithoutKey) {
     protect(1);
     EXPECT_EQ(shown_key(1), 0U);
     EXPECT_EQ(shown_key(key), key);
     EXPECT_FALSE(answers(port_info(MadMethod::set, 1)));
 }
 
-TEST_F(ManagementKeyTest, Protections2And3LetNobodyReadWithoutTheKey) {
+TEST_F(ManagementKeyTest, Protections2And3RefuseReadWithoutKey) {
     for (const std::uint64_t bits : {2U, 3U}) {
         protect(bits);
         EXPECT_FALSE(answers(port_info(MadMethod::get, 1)));
@@ -241,7 +241,7 @@ TEST_F(ManagementKeyTest, ViolationsAreCountedUpToTheHighestNumber) {
     EXPECT_EQ(violations(), 0xffffU);
 }
 
-TEST_F(ManagementKeyTest, TheHostMayPassTheCheck) {
+TEST_F(ManagementKeyTest, MadIfcIgnoreMKeySkipsCheck) {
     protect(2);
     const auto answer =
         port.process(port_info(MadMethod::get, 1), {.ignore_management_key = true}, 0);
@@ -249,7 +249,7 @@ TEST_F(ManagementKeyTest, TheHostMayPassTheCheck) {
     EXPECT_EQ(violations(), 0U);
 }
 
-TEST_F(ManagementKeyTest, ALeaseThatRunsOutOpensThePort) {
+TEST_F(ManagementKeyTest, LeaseExpiryClearsProtection) {
     protect(2, 10);
     EXPECT_FALSE(answers(port_info(MadMethod::get, 1)));
     time.advance(seconds(9));
@@ -259,7 +259,7 @@ TEST_F(ManagementKeyTest, ALeaseThatRunsOutOpensThePort) {
     EXPECT_TRUE(answers(port_info(MadMethod::get, 1)));
 }
 
-TEST_F(ManagementKeyTest, TheRightKeyRenewsTheLease) {
+TEST_F(ManagementKeyTest, ValidKeyStopsLease) {
     protect(2, 10);
     answers(port_info(MadMethod::get, 1));
     time.advance(seconds(9));
@@ -279,7 +279,7 @@ TEST_F(ManagementKeyTest, Protection3AndALeaseOfZeroNeverLapse) {
 
 // --- Traps ---------------------------------------------------------------------------------------
 
-/// A port with a subnet manager at its own host.
+/// A port whose own host runs a subnet manager.
 struct TrapTest : ManagementKeyTest {
     TrapTest() {
         client.has_qp0 = true;
@@ -304,7 +304,7 @@ struct TrapTest : ManagementKeyTest {
     }
 };
 
-TEST_F(TrapTest, AWrongManagementKeyIsReported) {
+TEST_F(TrapTest, WrongManagementKeyIsReported) {
     protect(0);
     Mad request = port_info(MadMethod::set, 0xbad);
     Smp(request).set<"attribute_modifier">(1);
@@ -324,7 +324,7 @@ TEST_F(TrapTest, AWrongManagementKeyIsReported) {
     EXPECT_EQ(details.get<"attribute_modifier">(), 1U);
 }
 
-TEST_F(TrapTest, TheReportOfADirectedRouteNamesItsPath) {
+TEST_F(TrapTest, ReportOfADirectedRouteNamesItsPath) {
     protect(2);
     Mad request = make_directed(MadMethod::get, attribute<"node_info">, {1, 2});
     DirectedSmp(request).bytes<"return_path">()[1] = std::byte{7};
@@ -383,14 +383,14 @@ TEST_F(TrapTest, ChangedCapabilitiesAndDescriptionAreReported) {
     EXPECT_EQ(data_of<hwtab::notice_trap_145>(traps[0]).get<"system_image_guid">(), 0x77U);
 }
 
-TEST_F(TrapTest, NothingIsSentWhileNoManagerIsKnown) {
+TEST_F(TrapTest, UnknownManagerSendsNoTrap) {
     port.port().settings().set<"master_sm_lid">(0);
     port.set_node_description("a");
     time.advance(seconds(10));
     EXPECT_TRUE(take_traps().empty());
 }
 
-TEST_F(TrapTest, ATrapIsRepeatedUntilTheManagerStopsIt) {
+TEST_F(TrapTest, TrapIsRepeatedUntilTheManagerStopsIt) {
     port.set_node_description("a");
     time.settle();
     const auto first = take_traps();
@@ -426,7 +426,7 @@ TEST_F(TrapTest, AnotherTransactionOfTheSameTrapIsStoppedToo) {
     EXPECT_TRUE(take_traps().empty());
 }
 
-TEST_F(TrapTest, TheNewestNoticeOfANumberReplacesTheOlder) {
+TEST_F(TrapTest, NewestNoticeOfANumberReplacesTheOlder) {
     port.set_node_description("a");
     port.modify_capability_mask(2, 2);
     time.settle();

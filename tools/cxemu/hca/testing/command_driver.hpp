@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A driver's part of the command queue: guest memory with entries and mailboxes, answers.
+/// The driver side of the command queue for tests: guest memory with entries and mailboxes.
 #pragma once
 
 #include "hca/command.hpp"
@@ -21,13 +21,13 @@
 
 namespace cxemu::hca::testing {
 
-/// What the driver finds in a slot.
+/// Contents of a completed slot.
 struct Answer {
-    bool completed = false; ///< the slot is software's again
+    bool completed = false; ///< the slot is owned by software
     DeliveryStatus delivery = DeliveryStatus::ok;
     CommandStatus status = CommandStatus::ok;
     Syndrome syndrome = Syndrome::none;
-    std::vector<std::byte> output; ///< as long as was asked for
+    std::vector<std::byte> output; ///< of the requested length
 
     template <const hwtab::Layout& layout>
     [[nodiscard]] hwtab::ConstView<layout> view() const {
@@ -45,7 +45,7 @@ inline std::vector<std::byte> make_input(std::uint16_t opcode, std::size_t size,
     return input;
 }
 
-/// Has a command queue at the beginning of its memory.
+/// A command queue at the beginning of its memory.
 class CommandDriver {
 public:
     CommandDriver() = default;
@@ -56,11 +56,11 @@ public:
     static constexpr std::uint64_t base = 0x10'0000; ///< I/O virtual address of the memory
     static constexpr std::size_t memory_size = 16 * 1024 * 1024;
     static constexpr std::uint64_t queue = base;
-    /// Memory that the command queue doesn't use, to the end.
+    /// Memory not used by the command queue, to the end.
     static constexpr std::uint64_t free_memory = base + (12 * 1024 * 1024);
     static constexpr std::uint8_t token = 0x5a;
 
-    /// Fills a slot, mailboxes included; the device doesn't know yet.
+    /// Fills a slot and its mailboxes, without doorbell.
     void submit(std::uint32_t slot, std::span<const std::byte> input, std::uint32_t output_length) {
         const hwtab::View<hwtab::cmd_queue_entry> entry = this->entry(slot);
         std::ranges::fill(entry.memory().first(hwtab::cmd_queue_entry.size), std::byte{0});
@@ -82,7 +82,7 @@ public:
         lengths_[slot] = output_length;
     }
 
-    /// Rings the doorbell, and lets the device work.
+    /// Rings the doorbell, and runs the device.
     virtual void ring(std::uint32_t vector) = 0;
 
     [[nodiscard]] Answer answer(std::uint32_t slot) {
@@ -105,7 +105,7 @@ public:
         return result;
     }
 
-    /// A whole command in slot 0.
+    /// Executes a command in slot 0.
     Answer execute(std::span<const std::byte> input, std::uint32_t output_length) {
         submit(0, input, output_length);
         ring(1);
@@ -131,7 +131,7 @@ public:
         return hwtab::View<hwtab::cmd_queue_entry>{
             at(queue + (std::uint64_t{slot} * CommandQueue::entry_size))};
     }
-    /// Mailboxes of the input from 0 on, of the output from output_mailboxes on.
+    /// Input mailboxes are numbered from 0, output mailboxes from output_mailboxes.
     static constexpr std::size_t output_mailboxes = 128;
     [[nodiscard]] hwtab::View<hwtab::cmd_if_box> mailbox(std::uint32_t slot, std::size_t number) {
         return hwtab::View<hwtab::cmd_if_box>{at(mailbox_address(slot, number))};

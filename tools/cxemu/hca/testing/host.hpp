@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The other side of an HCA for unit tests: guest memory with a command queue, a clock that stands
-/// still unless it is moved, and a place where events end.
+/// The host of an HCA for unit tests: guest memory with a command queue, a manual clock, and a
+/// recorder of events.
 #pragma once
 
 #include "base/byte_order.hpp"
@@ -19,7 +19,7 @@
 
 namespace cxemu::hca::testing {
 
-/// Writes down events instead of queueing them.
+/// Records events.
 class RecordedEvents final : public EventSink {
 public:
     struct Event {
@@ -53,7 +53,7 @@ inline HcaSettings default_settings() {
     return settings;
 }
 
-/// An HCA and the host that it is plugged into.
+/// An HCA and its host.
 class Host final : public CommandDriver {
 public:
     explicit Host(CommandTable table, HcaSettings settings = default_settings())
@@ -84,7 +84,7 @@ public:
     // --- Command queue
     // ----------------------------------------------------------------------------
 
-    /// Waits for the firmware and hands the queue over.
+    /// Waits for the firmware and sets the queue address.
     void start_queue() {
         advance(std::chrono::milliseconds(20));
         write32(0x10, static_cast<std::uint32_t>(queue >> 32U));

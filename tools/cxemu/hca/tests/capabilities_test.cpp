@@ -12,7 +12,7 @@ using hwtab::cmd_hca_cap;
 
 class CapabilitiesTest : public ::testing::Test {
 protected:
-    /// The block that software sends: what is in force, with one field changed.
+    /// The block that software sends: the current values, with one field changed.
     std::vector<std::byte> block_with(std::string_view field, std::uint64_t value) {
         std::vector<std::byte> block(Capabilities::page_size);
         std::ranges::copy(capabilities.bytes(CapabilityPage::general, false), block.begin());

@@ -15,7 +15,7 @@ using testing::Answer;
 using testing::Host;
 using testing::make_input;
 
-/// What the handlers below have seen, and what they are to answer.
+/// Arguments seen by the handlers below, and their results.
 struct Seen {
     std::vector<std::byte> input;
     std::vector<std::shared_ptr<DeferredCommand>> deferred;
@@ -61,8 +61,8 @@ protected:
     }
     void TearDown() override { seen = {}; }
 
-    /// Sends a command of \p size bytes, after \p spoil has damaged what the driver wrote.
-    Answer send_spoilt(std::size_t size, std::uint32_t output_length, auto corrupt_entry) {
+    /// Sends a command of \p size bytes, after \p corrupt has changed what the driver wrote.
+    Answer send_corrupted(std::size_t size, std::uint32_t output_length, auto corrupt_entry) {
         host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, size), output_length);
         corrupt_entry();
         host.ring(1);
@@ -158,7 +158,7 @@ TEST_F(CommandQueueTest, AnswersADeferredCommandOnlyOnce) {
     EXPECT_FALSE(host.answer(0).completed) << "the slot holds another command by now";
 }
 
-TEST_F(CommandQueueTest, ForgetsADeferredCommandAtReset) {
+TEST_F(CommandQueueTest, ResetDropsDeferredCommand) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
     host.hca.reset(pci::ResetCause::function_level);
@@ -180,7 +180,7 @@ TEST_F(CommandQueueTest, ReportsSeveralSlotsInOneEvent) {
 TEST_F(CommandQueueTest, PostsNoEventForACommandThatWasPolled) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
-    // An event queue comes into being while the command runs, as CREATE_EQ does.
+    // An EQ is created while the command runs, as CREATE_EQ does.
     host.events.subscriptions.insert(EventType::command_completion);
     seen.deferred[0]->complete(CommandResult::ok());
     EXPECT_TRUE(host.answer(0).completed);
@@ -221,7 +221,7 @@ TEST_F(CommandQueueTest, DropsAnEntryOfZeros) {
 // --- Delivery status -----------------------------------------------------------------------------
 
 TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
-    const Answer answer = send_spoilt(16, 16, [this] { host.entry(0).set<"type">(3); });
+    const Answer answer = send_corrupted(16, 16, [this] { host.entry(0).set<"type">(3); });
     EXPECT_TRUE(answer.completed);
     EXPECT_EQ(answer.delivery, DeliveryStatus::bad_command_type);
     EXPECT_EQ(host.checker.counted(rules::command_delivery), 1U);
@@ -229,25 +229,26 @@ TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
 }
 
 TEST_F(CommandQueueTest, RefusesReservedBitsInTheEntry) {
-    const Answer answer = send_spoilt(16, 16, [this] { host.entry(0).memory()[1] = std::byte{1}; });
+    const Answer answer =
+        send_corrupted(16, 16, [this] { host.entry(0).memory()[1] = std::byte{1}; });
     EXPECT_EQ(answer.delivery, DeliveryStatus::reserved_not_zero);
 }
 
 TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAMailbox) {
     const Answer answer =
-        send_spoilt(16 + 1024, 16, [this] { host.mailbox(0, 1).set<"token">(1); });
+        send_corrupted(16 + 1024, 16, [this] { host.mailbox(0, 1).set<"token">(1); });
     EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
 }
 
 TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAnOutputMailbox) {
-    const Answer answer = send_spoilt(
+    const Answer answer = send_corrupted(
         16, 16 + 1024, [this] { host.mailbox(0, Host::output_mailboxes + 1).set<"token">(1); });
     EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
     EXPECT_EQ(seen.calls, 0) << "the command has run although its answer has no place";
 }
 
 TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
-    const Answer answer = send_spoilt(16 + (4 * 512), 16, [this] {
+    const Answer answer = send_corrupted(16 + (4 * 512), 16, [this] {
         const std::uint64_t first = Host::mailbox_address(0, 0);
         host.mailbox(0, 1).set<"next_pointer_31_10">(first >> 10U);
     });
@@ -255,35 +256,35 @@ TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
 }
 
 TEST_F(CommandQueueTest, RefusesMisalignedPointers) {
-    const Answer input = send_spoilt(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
+    const Answer input = send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
     EXPECT_EQ(input.delivery, DeliveryStatus::bad_input_pointer);
-    const Answer output = send_spoilt(16, 16 + 512, [this] { host.set_output_pointer(0, 0); });
+    const Answer output = send_corrupted(16, 16 + 512, [this] { host.set_output_pointer(0, 0); });
     EXPECT_EQ(output.delivery, DeliveryStatus::bad_output_pointer);
 }
 
 TEST_F(CommandQueueTest, RefusesLengthsThatTheChainDoesNotHave) {
     const Answer input =
-        send_spoilt(16 + 512, 16, [this] { host.entry(0).set<"input_length">(16 + 513); });
+        send_corrupted(16 + 512, 16, [this] { host.entry(0).set<"input_length">(16 + 513); });
     EXPECT_EQ(input.delivery, DeliveryStatus::input_length_error);
     const Answer output =
-        send_spoilt(16, 16 + 512, [this] { host.entry(0).set<"output_length">(16 + 513); });
+        send_corrupted(16, 16 + 512, [this] { host.entry(0).set<"output_length">(16 + 513); });
     EXPECT_EQ(output.delivery, DeliveryStatus::output_length_error);
 }
 
 TEST_F(CommandQueueTest, RefusesLengthsBeyondItsLimits) {
-    EXPECT_EQ(send_spoilt(16, 16, [this] { host.entry(0).set<"input_length">(15); }).delivery,
+    EXPECT_EQ(send_corrupted(16, 16, [this] { host.entry(0).set<"input_length">(15); }).delivery,
               DeliveryStatus::input_length_error);
     EXPECT_EQ(
-        send_spoilt(16, 16, [this] { host.entry(0).set<"input_length">(0xffff'ffff); }).delivery,
+        send_corrupted(16, 16, [this] { host.entry(0).set<"input_length">(0xffff'ffff); }).delivery,
         DeliveryStatus::input_length_error);
-    EXPECT_EQ(
-        send_spoilt(16, 16, [this] { host.entry(0).set<"output_length">(0xffff'ffff); }).delivery,
-        DeliveryStatus::output_length_error);
+    EXPECT_EQ(send_corrupted(16, 16, [this] { host.entry(0).set<"output_length">(0xffff'ffff); })
+                  .delivery,
+              DeliveryStatus::output_length_error);
 }
 
 TEST_F(CommandQueueTest, ReportsAMailboxOutsideTheDmaMaps) {
     const Answer answer =
-        send_spoilt(16 + 512, 16, [this] { host.set_input_pointer(0, 0xdead'0000'0000); });
+        send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0xdead'0000'0000); });
     EXPECT_EQ(answer.delivery, DeliveryStatus::internal_error);
     EXPECT_EQ(host.dma.statistics().master_aborts, 1U);
 }
@@ -415,24 +416,24 @@ TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {
 
 class FaultyCommandQueueTest : public CommandQueueTest {
 protected:
-    /// One command, struck by \p line.
-    Answer strike(std::string_view line) {
+    /// One command, with the fault of \p line.
+    Answer execute_faulted(std::string_view line) {
         const auto added = host.faults.add(line);
         EXPECT_TRUE(added) << added.error();
         return host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512);
     }
 };
 
-TEST_F(FaultyCommandQueueTest, FailsACommandWithoutCarryingItOut) {
-    const Answer answer = strike("command MANAGE_PAGES status=NO_RESOURCES syndrome=0x77");
+TEST_F(FaultyCommandQueueTest, StatusFaultFailsUnexecutedCommand) {
+    const Answer answer = execute_faulted("command MANAGE_PAGES status=NO_RESOURCES syndrome=0x77");
     EXPECT_EQ(answer.status, CommandStatus::no_resources);
     EXPECT_EQ(answer.syndrome, static_cast<Syndrome>(0x77));
     EXPECT_EQ(answer.output[16], std::byte{0});
     EXPECT_EQ(seen.calls, 0);
 }
 
-TEST_F(FaultyCommandQueueTest, NeverAnswersAndGoesOnWithOtherSlots) {
-    EXPECT_FALSE(strike("command MANAGE_PAGES no-answer").completed);
+TEST_F(FaultyCommandQueueTest, HangFaultLeavesOtherSlotsRunning) {
+    EXPECT_FALSE(execute_faulted("command MANAGE_PAGES hang").completed);
     EXPECT_EQ(seen.calls, 0);
     EXPECT_EQ(host.hca.command_queue().outstanding(), 1U);
     host.submit(1, make_input(hwtab::cmd_nop.opcode, 16), 16);
@@ -440,13 +441,13 @@ TEST_F(FaultyCommandQueueTest, NeverAnswersAndGoesOnWithOtherSlots) {
     EXPECT_TRUE(host.answer(1).completed);
 }
 
-TEST_F(FaultyCommandQueueTest, LosesTheAnswerOfACommandThatItHasCarriedOut) {
-    EXPECT_FALSE(strike("command MANAGE_PAGES lost-answer").completed);
+TEST_F(FaultyCommandQueueTest, DropCompletionFaultExecutesCommand) {
+    EXPECT_FALSE(execute_faulted("command MANAGE_PAGES drop-completion").completed);
     EXPECT_EQ(seen.calls, 1);
 }
 
-TEST_F(FaultyCommandQueueTest, AnswersLate) {
-    EXPECT_FALSE(strike("command * delay=500ms").completed);
+TEST_F(FaultyCommandQueueTest, DelayFaultDelaysCompletion) {
+    EXPECT_FALSE(execute_faulted("command * delay=500ms").completed);
     host.advance(std::chrono::milliseconds(499));
     EXPECT_FALSE(host.answer(0).completed);
     host.advance(std::chrono::milliseconds(1));
@@ -455,15 +456,15 @@ TEST_F(FaultyCommandQueueTest, AnswersLate) {
     EXPECT_EQ(answer.output[16], std::byte{1});
 }
 
-TEST_F(FaultyCommandQueueTest, ForgetsALateAnswerWhenTheQueueStops) {
-    strike("command * delay=500ms");
+TEST_F(FaultyCommandQueueTest, ResetDropsDelayedCompletion) {
+    execute_faulted("command * delay=500ms");
     host.hca.reset(pci::ResetCause::function_level);
     host.advance(std::chrono::seconds(1));
     EXPECT_FALSE(host.answer(0).completed);
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
-    strike("command * bad-length=7 token=0x11 signature=0x22 delivery=token_error");
+    execute_faulted("command * bad-length=7 token=0x11 signature=0x22 delivery=token_error");
     EXPECT_EQ(host.entry(0).get<"output_length">(), 7U);
     EXPECT_EQ(host.entry(0).get<"token">(), 0x11U);
     EXPECT_EQ(host.entry(0).get<"signature">(), 0x22U);
@@ -472,35 +473,35 @@ TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesTheTokenOfTheMailboxes) {
-    strike("command * mailbox-token=0x33");
+    execute_faulted("command * mailbox-token=0x33");
     EXPECT_EQ(host.entry(0).get<"token">(), Host::token);
     EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), 0x33U);
 }
 
 TEST_F(FaultyCommandQueueTest, FillsTheOutputBehindItsHeaderWithGarbage) {
-    const Answer answer = strike("command * garbage");
+    const Answer answer = execute_faulted("command * garbage");
     EXPECT_EQ(answer.status, CommandStatus::ok);
     EXPECT_EQ(answer.syndrome, Syndrome::none);
     EXPECT_NE(answer.output[16], std::byte{1});
 }
 
-TEST_F(FaultyCommandQueueTest, TellsTheHandlerWhenSoftwareDoesNotLearnWhatItSays) {
-    strike("command * delay=1ms token=0x11");
+TEST_F(FaultyCommandQueueTest, CorruptedOutputFlaggedToHandler) {
+    execute_faulted("command * delay=1ms token=0x11");
     EXPECT_FALSE(seen.output_is_false);
     host.advance(std::chrono::milliseconds(1));
-    strike("command * garbage");
+    execute_faulted("command * garbage");
     EXPECT_TRUE(seen.output_is_false);
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesAWordOfTheOutput) {
-    const Answer answer = strike("command * word=0x10:0xdeadbeef word=0x1000:1");
+    const Answer answer = execute_faulted("command * word=0x10:0xdeadbeef word=0x1000:1");
     EXPECT_EQ(load_be<std::uint32_t>(std::span(answer.output).subspan(16)), 0xdeadbeefU);
     EXPECT_EQ(answer.output[20], std::byte{5});
 }
 
-TEST_F(FaultyCommandQueueTest, AnswersWithoutAnEvent) {
+TEST_F(FaultyCommandQueueTest, DropEqeFaultCompletesWithoutEvent) {
     host.events.subscriptions.insert(EventType::command_completion);
-    EXPECT_TRUE(strike("command MANAGE_PAGES no-event").completed);
+    EXPECT_TRUE(execute_faulted("command MANAGE_PAGES drop-eqe").completed);
     EXPECT_TRUE(host.events.events.empty());
     host.execute<hwtab::cmd_nop>();
     EXPECT_EQ(host.events.events.size(), 1U);

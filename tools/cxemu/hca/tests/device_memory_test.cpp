@@ -31,7 +31,7 @@ protected:
     const std::uint64_t start = memory.start();
 };
 
-TEST_F(DeviceMemoryTest, LiesAtTheEndOfTheBar) {
+TEST_F(DeviceMemoryTest, MemoryLocatedAtBarEnd) {
     EXPECT_FALSE(memory.decodes(start - 1));
     EXPECT_TRUE(memory.decodes(start));
     EXPECT_TRUE(memory.decodes(bar_size - 1));
@@ -51,7 +51,7 @@ TEST_F(DeviceMemoryTest, KeepsAlignments) {
     EXPECT_EQ(memory.allocate(start, page, 64, 7).error(), DeviceMemoryError::bad_alignment);
 }
 
-TEST_F(DeviceMemoryTest, RefusesSizesAndRangesThatMakeNoSense) {
+TEST_F(DeviceMemoryTest, InvalidSizeOrRangeRefused) {
     EXPECT_EQ(memory.allocate(start, page, 0, 0).error(), DeviceMemoryError::bad_size);
     EXPECT_EQ(memory.allocate(start, page, 65, 0).error(), DeviceMemoryError::bad_size);
     EXPECT_EQ(memory.allocate(start - page, page, 64, 0).error(), DeviceMemoryError::bad_range);
@@ -69,7 +69,7 @@ TEST_F(DeviceMemoryTest, GivesBackWhatWasReleased) {
     EXPECT_EQ(allocate(DeviceMemory::size), address);
 }
 
-TEST_F(DeviceMemoryTest, KnowsWhatLiesInOneAllocation) {
+TEST_F(DeviceMemoryTest, HoldsRequiresSingleAllocation) {
     const auto first = allocate(128);
     const auto second = allocate(64);
     ASSERT_EQ(second, first + 128);
@@ -80,7 +80,7 @@ TEST_F(DeviceMemoryTest, KnowsWhatLiesInOneAllocation) {
     EXPECT_FALSE(memory.holds(first, ~0ULL));
 }
 
-TEST_F(DeviceMemoryTest, IsReadAndWrittenThroughTheBar) {
+TEST_F(DeviceMemoryTest, ReadAndWrittenThroughTheBar) {
     const auto address = allocate(64);
     const std::array data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
     EXPECT_TRUE(memory.write(address + 8, data));
@@ -90,7 +90,7 @@ TEST_F(DeviceMemoryTest, IsReadAndWrittenThroughTheBar) {
     EXPECT_EQ(memory.bytes()[address - start + 9], std::byte{2});
 }
 
-TEST_F(DeviceMemoryTest, AnswersNothingWhereNothingIsAllocated) {
+TEST_F(DeviceMemoryTest, UnallocatedAccessReadsZeros) {
     std::array<std::byte, 4> out{std::byte{7}};
     EXPECT_FALSE(memory.read(start, out));
     EXPECT_EQ(out[0], std::byte{0});
@@ -139,7 +139,7 @@ TEST_F(DeviceMemoryTest, OperationsHaveAddressesOnlyWhenAskedFor) {
     EXPECT_EQ(memory.give_address(address + 64, 0).error(), DeviceMemoryError::unknown);
 }
 
-TEST_F(DeviceMemoryTest, ForgetsEverythingAtReset) {
+TEST_F(DeviceMemoryTest, ResetClearsAllState) {
     const auto address = allocate(64);
     EXPECT_TRUE(memory.write(address, byte_of(9)));
     memory.reset();

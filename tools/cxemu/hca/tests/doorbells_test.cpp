@@ -11,7 +11,7 @@ namespace {
 
 using testing::Host;
 
-/// Writes down what was rung, one text each.
+/// Records doorbells, one text each.
 class RecordedDoorbells final : public DoorbellHandler {
 public:
     void completion_queue_doorbell(Uar& uar, std::uint32_t command, std::uint32_t cqn) override {
@@ -75,13 +75,13 @@ TEST_F(DoorbellTest, ReportsASecondHalfWithoutAFirst) {
     EXPECT_EQ(host.checker.counted(rules::doorbell_undecoded), 1U);
 }
 
-TEST_F(DoorbellTest, TellsArmedFromUnarmedEventQueues) {
+TEST_F(DoorbellTest, EqDoorbellArmDecoded) {
     host.write32(uar_page + 0x40, 0x0300'0007);
     host.write32(uar_page + 0x48, 0x0300'0008);
     EXPECT_EQ(doorbells.rung, (Rung{"eq 3 7 arm", "eq 3 8"}));
 }
 
-TEST_F(DoorbellTest, RingsOnceForAWholeBlueFlameBuffer) {
+TEST_F(DoorbellTest, BlueFlameWriteRingsOnce) {
     write64(uar_page + 0x900, 0x1122'3344'5566'7788);
     for (std::uint64_t offset = 8; offset < 64; offset += 8)
         write64(uar_page + 0x900 + offset, 0);
@@ -115,7 +115,7 @@ TEST_F(DoorbellTest, FindsPagesAtTheDistanceThatSoftwareHasChosen) {
     EXPECT_EQ(doorbells.rung.back(), "eq 3 8 arm");
 }
 
-TEST_F(DoorbellTest, DoesNotBlameADriverThatHasNotNoticedAReset) {
+TEST_F(DoorbellTest, DoorbellAfterUnnoticedResetNotReported) {
     host.hca.reset(pci::ResetCause::function_level);
     write64(uar_page + 0x20, 0);
     EXPECT_EQ(host.checker.counted(), 0U);
@@ -128,9 +128,10 @@ class CombinedDoorbellTest : public DoorbellTest {
 protected:
     static constexpr std::uint64_t buffer = uar_page + 0x800;
     static constexpr std::uint64_t other_buffer = uar_page + 0x900;
-    static constexpr std::uint64_t one_block = 0x1122'3344'5566'7701; ///< the last 6 bits: octwords
+    static constexpr std::uint64_t one_block = 0x1122'3344'5566'7701; ///< the last 6 bits: ds
     static constexpr std::uint64_t two_blocks = 0x1122'3344'5566'7705;
-    static constexpr std::uint64_t five_blocks = 0x1122'3344'5566'7711; ///< a buffer has four
+    static constexpr std::uint64_t five_blocks =
+        0x1122'3344'5566'7711; ///< more than the four blocks of a register
 
     CombinedDoorbellTest() : DoorbellTest(settings()) {}
 
@@ -146,7 +147,7 @@ protected:
     }
 };
 
-TEST_F(CombinedDoorbellTest, AWholeBlockIsARequest) {
+TEST_F(CombinedDoorbellTest, WholeBlockIsARequest) {
     write_pieces(buffer, one_block, 0, 56);
     EXPECT_TRUE(doorbells.rung.empty());
     write_pieces(buffer, one_block, 56, 64);
@@ -156,19 +157,19 @@ TEST_F(CombinedDoorbellTest, AWholeBlockIsARequest) {
     EXPECT_EQ(doorbells.rung.size(), 1U) << "and no doorbell";
 }
 
-TEST_F(CombinedDoorbellTest, ALongRequestHasFurtherBlocks) {
+TEST_F(CombinedDoorbellTest, LongRequestHasFurtherBlocks) {
     write_pieces(other_buffer, two_blocks, 0, 120);
     EXPECT_TRUE(doorbells.rung.empty());
     write_pieces(other_buffer, two_blocks, 120, 128);
     EXPECT_EQ(doorbells.rung, Rung{"request 128 0x1122334455667705"});
 }
 
-TEST_F(CombinedDoorbellTest, ARequestLongerThanItsBufferIsADoorbell) {
+TEST_F(CombinedDoorbellTest, RequestLongerThanItsBufferIsADoorbell) {
     write_pieces(buffer, five_blocks, 0, 256);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667711"});
 }
 
-TEST_F(CombinedDoorbellTest, ABlockThatIsInterruptedIsADoorbell) {
+TEST_F(CombinedDoorbellTest, BlockThatIsInterruptedIsADoorbell) {
     write_pieces(buffer, one_block, 0, 32);
     write64(uar_page + 0x20, 0x1000'0005'0000'0042);
     EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "cq uar=0x10 0x10000005 0x42"}));
@@ -177,7 +178,7 @@ TEST_F(CombinedDoorbellTest, ABlockThatIsInterruptedIsADoorbell) {
     EXPECT_EQ(host.hca.doorbells().statistics().blue_flame_data, 4U);
 }
 
-TEST_F(CombinedDoorbellTest, PiecesInAnotherOrderAreNotCombined) {
+TEST_F(CombinedDoorbellTest, UnorderedWritesNotCombined) {
     write64(buffer, one_block);
     write64(buffer + 16, 0);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
@@ -201,21 +202,21 @@ TEST_F(CombinedDoorbellTest, PagesDoNotInterruptEachOther) {
               (Rung{"request 64 0x1122334455667701", "request 64 0x1122334455667801"}));
 }
 
-TEST_F(CombinedDoorbellTest, TheBuffersOfARegisterTakeTurns) {
+TEST_F(CombinedDoorbellTest, BuffersOfARegisterTakeTurns) {
     write_pieces(buffer, one_block, 0, 64);
     write_pieces(other_buffer, one_block, 0, 64);
     EXPECT_EQ(doorbells.rung,
               (Rung{"request 64 0x1122334455667701", "request 64 0x1122334455667701"}));
 }
 
-TEST_F(CombinedDoorbellTest, ADoorbellAloneDoesNotWaitForEver) {
+TEST_F(CombinedDoorbellTest, SingleDoorbellFlushedByTimer) {
     write64(buffer, one_block);
     EXPECT_TRUE(doorbells.rung.empty());
     host.advance(CombinedWrites::patience);
     EXPECT_EQ(doorbells.rung, Rung{"send 0x1122334455667701"});
 }
 
-TEST_F(CombinedDoorbellTest, WhatIsKeptBackLeavesBeforeACommandOrARead) {
+TEST_F(CombinedDoorbellTest, HeldBackDataFlushedByCommandOrRead) {
     write64(buffer, one_block);
     host.write32(0x18, 0);
     EXPECT_EQ(doorbells.rung.size(), 1U);
@@ -224,7 +225,7 @@ TEST_F(CombinedDoorbellTest, WhatIsKeptBackLeavesBeforeACommandOrARead) {
     EXPECT_EQ(doorbells.rung, (Rung{"send 0x1122334455667701", "send 0x1122334455667705"}));
 }
 
-TEST_F(CombinedDoorbellTest, WhatIsKeptBackDoesNotOutliveAReset) {
+TEST_F(CombinedDoorbellTest, HeldBackDataDroppedAtReset) {
     write_pieces(buffer, one_block, 0, 32);
     host.hca.reset(pci::ResetCause::function_level);
     host.advance(CombinedWrites::patience);

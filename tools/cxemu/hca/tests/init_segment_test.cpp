@@ -22,12 +22,12 @@ protected:
     Host host{CommandTable()};
 };
 
-TEST_F(InitSegmentTest, TellsTheFirmwareVersion) {
+TEST_F(InitSegmentTest, FirmwareVersionReadable) {
     EXPECT_EQ(host.read32(0x0), (35U << 16U) | 16U);
     EXPECT_EQ(host.read32(0x4), (5U << 16U) | 4030U);
 }
 
-TEST_F(InitSegmentTest, IsReadableByteByByte) {
+TEST_F(InitSegmentTest, ReadableByteByByte) {
     std::array<std::byte, 1> byte{};
     host.hca.bar_read(0x1, byte);
     EXPECT_EQ(byte[0], std::byte{35});
@@ -36,13 +36,13 @@ TEST_F(InitSegmentTest, IsReadableByteByByte) {
     EXPECT_EQ(load_be<std::uint64_t>(std::span<const std::byte>(eight)), 0x0023'0010'0005'0fbeU);
 }
 
-TEST_F(InitSegmentTest, SaysThatItIsInitializingForAMoment) {
+TEST_F(InitSegmentTest, InitializingSetAfterReset) {
     EXPECT_NE(host.read32(initializing) >> 31U, 0U);
     host.advance(20ms);
     EXPECT_EQ(host.read32(initializing) >> 31U, 0U);
 }
 
-TEST_F(InitSegmentTest, IsDisabledUntilItHasAQueue) {
+TEST_F(InitSegmentTest, DisabledUntilItHasAQueue) {
     host.advance(20ms);
     EXPECT_EQ(nic_interface(), 1U);
     EXPECT_EQ(host.read32(queue_low) & 0xffU, 0x56U);
@@ -55,7 +55,7 @@ TEST_F(InitSegmentTest, IsDisabledUntilItHasAQueue) {
     EXPECT_TRUE(host.hca.command_queue().running());
 }
 
-TEST_F(InitSegmentTest, IsDisabledAgainAfterReset) {
+TEST_F(InitSegmentTest, DisabledAgainAfterReset) {
     host.start_queue();
     host.hca.reset(pci::ResetCause::function_level);
     EXPECT_EQ(nic_interface(), 1U);

@@ -55,7 +55,7 @@ TEST(ObjectTable, KnowsOwners) {
     EXPECT_EQ(table.owned_by(7), 1U);
 }
 
-TEST(ObjectTable, SharesWhatTheKernelMakesForAll) {
+TEST(ObjectTable, SharedUidObjectsUsableByAll) {
     ObjectTable<Thing> table({.first = 0, .capacity = 4});
     (void)table.create(shared_uid);
     EXPECT_TRUE(table.find(0, 7));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Descriptions of signatures (BSF), as drivers write them.
+/// BSFs as drivers write them.
 #pragma once
 
 #include "hwtab/view.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Data that tests of signatures sign.
+/// Test data for signatures.
 #pragma once
 
 #include <cstddef>

@@ -61,7 +61,8 @@ TEST(Guard, YieldsTheExampleOfTheInternetChecksum) {
     EXPECT_EQ(checksum(GuardKind::ip_checksum, 0, words), 0xddf2U ^ 0xffffU);
 }
 
-/// What real adapters write behind a block of 512 bytes 0xa5, as the vendor's own tests expect it.
+/// Signatures that real adapters write behind a block of 512 bytes 0xa5, from the vendor's own
+/// tests.
 TEST(Guard, YieldsWhatAdaptersYield) {
     Bytes block(512, std::byte{0xa5});
     EXPECT_EQ(checksum(GuardKind::t10_crc, 0, block), 0x9ec6U);
@@ -77,7 +78,7 @@ TEST(Guard, YieldsWhatAdaptersYield) {
 
 // --- Random data ---------------------------------------------------------------------------------
 
-/// One bit after the other, most significant bit of a byte first.
+/// Bit by bit, most significant bit of a byte first.
 std::uint64_t forward_crc(std::uint64_t polynomial, unsigned width, std::uint64_t crc,
                           const Bytes& data) {
     const std::uint64_t mask = all_ones >> (64U - width);
@@ -127,7 +128,7 @@ std::uint64_t reference(GuardKind kind, bool ones, const Bytes& data) {
 
 class RandomData : public ::testing::TestWithParam<GuardKind> {};
 
-/// However the data is cut into pieces.
+/// For any split of the data into add() calls.
 TEST_P(RandomData, YieldsWhatTheDefinitionYields) {
     std::mt19937 random(7);
     for (const std::size_t size : {0U, 1U, 2U, 7U, 64U, 511U, 512U, 520U, 4048U, 4096U, 4160U}) {

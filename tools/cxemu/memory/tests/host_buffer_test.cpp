@@ -59,7 +59,7 @@ TEST_F(HostBufferTest, KeepsOnlyThePagesThatItNeeds) {
     EXPECT_EQ(buffer->pages().size(), 2U);
 }
 
-TEST_F(HostBufferTest, IsRefusedWhenItsListIsTooShort) {
+TEST_F(HostBufferTest, RefusedWhenItsListIsTooShort) {
     const auto buffer =
         HostBuffer::create({.log_page_size = 12, .offset = 1, .size = 4096}, {base});
     ASSERT_FALSE(buffer);
@@ -67,7 +67,7 @@ TEST_F(HostBufferTest, IsRefusedWhenItsListIsTooShort) {
     EXPECT_EQ(buffer.error().text, "1 pages of 4096 bytes listed, 4096 bytes at offset 1 need 2");
 }
 
-TEST_F(HostBufferTest, IsRefusedAtAddressesThatNoPageCanHave) {
+TEST_F(HostBufferTest, RefusedAtAddressesThatNoPageCanHave) {
     const auto kind_at = [](std::uint64_t address, std::uint32_t log_page_size) {
         const auto buffer =
             HostBuffer::create({.log_page_size = log_page_size, .offset = 0, .size = 1}, {address});

@@ -18,13 +18,13 @@ using queues::testing::Call;
 
 constexpr std::uint32_t queue_pair = 0x50;
 
-/// How a key is made.
+/// Attributes of a new mkey.
 struct KeyOptions {
-    AccessMode mode = AccessMode::pages;
+    AccessMode mode = AccessMode::mtt;
     std::uint64_t start = 0;
     std::uint64_t length = 0;
     std::uint32_t log_page = 12;
-    std::uint32_t octwords = 4;
+    std::uint32_t xlt_octowords = 4;
     bool free = false;
     bool changeable = false;
     bool rights_in_entries = false;
@@ -48,7 +48,7 @@ protected:
         fields.set<"start_addr">(options.start);
         fields.set<"len">(options.length);
         fields.set<"log_page_size">(options.log_page);
-        fields.set<"translations_octword_size">(options.octwords);
+        fields.set<"translations_octword_size">(options.xlt_octowords);
         fields.set<"free">(options.free ? 1 : 0);
         fields.set<"umr_en">(options.changeable ? 1 : 0);
         fields.set<"en_rinval">(options.peer_may_invalidate ? 1 : 0);
@@ -108,8 +108,8 @@ TEST_F(MemoryKeysTest, AllowsExactlyTheRightsOfTheKey) {
         std::pair{'r', AccessRight::remote_read}, std::pair{'R', AccessRight::remote_write},
         std::pair{'a', AccessRight::remote_atomic}};
     for (const auto& [letter, granted] : rights) {
-        const MemoryKey& key = make(
-            {.mode = AccessMode::physical, .length = 100, .rights = std::string_view(&letter, 1)});
+        const MemoryKey& key =
+            make({.mode = AccessMode::pa, .length = 100, .rights = std::string_view(&letter, 1)});
         for (const auto& [other_letter, right] : rights) {
             const auto result = translate(key, 0, 10, right);
             EXPECT_EQ(result.has_value(), letter == other_letter)
@@ -122,7 +122,7 @@ TEST_F(MemoryKeysTest, AllowsExactlyTheRightsOfTheKey) {
 }
 
 TEST_F(MemoryKeysTest, ChecksTheWholeKeyNotOnlyItsIndex) {
-    const MemoryKey& key = make({.mode = AccessMode::physical, .length = 8, .variant = 0x21});
+    const MemoryKey& key = make({.mode = AccessMode::pa, .length = 8, .variant = 0x21});
     EXPECT_TRUE(translate(key, 0, 8));
     const auto with = [&](std::uint32_t number) {
         return bench_.keys().translate(accessor(), {.key = number, .length = 8}).error();
@@ -135,8 +135,8 @@ TEST_F(MemoryKeysTest, RefusesFreeKeysOtherDomainsAndOtherQueuePairs) {
     EXPECT_EQ(translate(make({.length = 8, .free = true}), 0, 8).error(), AccessFault::free_key);
     EXPECT_EQ(translate(make({.length = 8, .queue_pair = 0x51}), 0, 8).error(),
               AccessFault::foreign_queue_pair);
-    EXPECT_TRUE(translate(
-        make({.mode = AccessMode::physical, .length = 8, .queue_pair = queue_pair}), 0, 8));
+    EXPECT_TRUE(
+        translate(make({.mode = AccessMode::pa, .length = 8, .queue_pair = queue_pair}), 0, 8));
     const MemoryKey& key = make({.length = 8});
     const auto foreign = bench_.keys().translate({.protection_domain = bench_.make_domain()},
                                                  {.key = key.key(), .length = 8});
@@ -144,7 +144,7 @@ TEST_F(MemoryKeysTest, RefusesFreeKeysOtherDomainsAndOtherQueuePairs) {
 }
 
 TEST_F(MemoryKeysTest, AllowsRangesWithinTheKeyOnly) {
-    const MemoryKey& key = make({.mode = AccessMode::physical, .start = 0x1000, .length = 0x100});
+    const MemoryKey& key = make({.mode = AccessMode::pa, .start = 0x1000, .length = 0x100});
     EXPECT_TRUE(translate(key, 0x1000, 0x100));
     EXPECT_TRUE(translate(key, 0x1100, 0)) << "nothing, right behind the end";
     EXPECT_EQ(translate(key, 0xfff, 1).error(), AccessFault::out_of_range);
@@ -174,7 +174,7 @@ TEST_F(MemoryKeysTest, CutsARangeAtPageBoundaries) {
     EXPECT_EQ(translate(key, 0x7000'0fff, 2).value(), (Ranges{{0x10'0fff, 1}, {0x30'0000, 1}}));
 }
 
-TEST_F(MemoryKeysTest, JoinsPagesThatLieNextToEachOther) {
+TEST_F(MemoryKeysTest, TranslateAdjacentPagesJoinsRanges) {
     const std::vector<Entry> entries{pages(0x10'0000, 0x10'1000)};
     const MemoryKey& key = make({.length = 0x2000}, entries);
     EXPECT_EQ(translate(key, 0, 0x2000).value(), (Ranges{{0x10'0000, 0x2000}}));
@@ -188,7 +188,7 @@ TEST_F(MemoryKeysTest, UsesThePageSizeOfTheKey) {
 
 TEST_F(MemoryKeysTest, RefusesPagesWithoutATranslation) {
     const std::vector<Entry> entries{pages(0x10'0000, 0)};
-    const MemoryKey& key = make({.length = 0x10000, .octwords = 1}, entries);
+    const MemoryKey& key = make({.length = 0x10000, .xlt_octowords = 1}, entries);
     EXPECT_TRUE(translate(key, 0, 0x1000));
     EXPECT_EQ(translate(key, 0, 0x1001).error(), AccessFault::bad_translation) << "empty entry";
     EXPECT_EQ(translate(key, 0x2000, 1).error(), AccessFault::bad_translation) << "no entry";
@@ -205,33 +205,31 @@ TEST_F(MemoryKeysTest, ObservesTheRightsOfPagesOnlyWhereEntriesHaveThem) {
     EXPECT_TRUE(translate(lenient, 0x1000, 1, AccessRight::local_write));
 }
 
-// --- Keys of keys --------------------------------------------------------------------------------
+// --- Indirect mkeys ------------------------------------------------------------------------------
 
 TEST_F(MemoryKeysTest, FollowsRangesOfOtherKeys) {
-    const MemoryKey& first = make({.mode = AccessMode::physical, .length = 0x10'0000});
-    const MemoryKey& second =
-        make({.mode = AccessMode::physical, .start = 0x20'0000, .length = 0x1000});
+    const MemoryKey& first = make({.mode = AccessMode::pa, .length = 0x10'0000});
+    const MemoryKey& second = make({.mode = AccessMode::pa, .start = 0x20'0000, .length = 0x1000});
     const std::vector<Entry> entries{range(0x10, first.key(), 0x5000),
                                      range(0x20, second.key(), 0x20'0100)};
-    const MemoryKey& key =
-        make({.mode = AccessMode::ranges, .start = 0x100, .length = 0x30}, entries);
+    const MemoryKey& key = make({.mode = AccessMode::klm, .start = 0x100, .length = 0x30}, entries);
     EXPECT_EQ(translate(key, 0x108, 0x20).value(), (Ranges{{0x5008, 8}, {0x20'0100, 0x18}}));
 }
 
 TEST_F(MemoryKeysTest, NeedsLocalRightsOfTheKeysBehindAKey) {
-    const MemoryKey& inner = make({.mode = AccessMode::physical, .length = 0x1000, .rights = "l"});
+    const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x1000, .rights = "l"});
     const std::vector<Entry> entries{range(0x100, inner.key(), 0)};
-    const MemoryKey& key = make({.mode = AccessMode::ranges, .length = 0x100}, entries);
+    const MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100}, entries);
     EXPECT_TRUE(translate(key, 0, 1, AccessRight::remote_read));
     EXPECT_EQ(translate(key, 0, 1, AccessRight::remote_write).error(), AccessFault::no_right);
 }
 
 TEST_F(MemoryKeysTest, NestsAsDeepAsTheDeviceSaysAndNoDeeper) {
     const auto most = bench_.hca().capabilities().current<"max_indirection">();
-    std::uint32_t innermost = make({.mode = AccessMode::physical, .length = 0x100}).key();
+    std::uint32_t innermost = make({.mode = AccessMode::pa, .length = 0x100}).key();
     for (std::uint64_t depth = 1; depth <= most + 1; ++depth) {
         const std::vector<Entry> entries{range(0x100, innermost, 0)};
-        const MemoryKey& key = make({.mode = AccessMode::ranges, .length = 0x100}, entries);
+        const MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100}, entries);
         const auto result = translate(key, 0, 1);
         EXPECT_EQ(result.has_value(), depth <= most) << "depth " << depth;
         if (!result) {
@@ -242,13 +240,13 @@ TEST_F(MemoryKeysTest, NestsAsDeepAsTheDeviceSaysAndNoDeeper) {
 }
 
 TEST_F(MemoryKeysTest, SurvivesAKeyThatRefersToItself) {
-    MemoryKey& key = make({.mode = AccessMode::ranges, .length = 0x100, .changeable = true});
+    MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100, .changeable = true});
     key.write_translation(0, range(0x100, key.key(), 0));
     EXPECT_EQ(translate(key, 0, 1).error(), AccessFault::nested_too_deep);
 }
 
 TEST_F(MemoryKeysTest, FollowsFixedRanges) {
-    const MemoryKey& inner = make({.mode = AccessMode::physical, .length = 0x10'0000});
+    const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
     const std::vector<Entry> entries{range(0, inner.key(), 0x5000), range(0, inner.key(), 0x9000)};
     const MemoryKey& key =
         make({.mode = AccessMode::ksm, .length = 0x2000, .log_page = 12}, entries);
@@ -256,7 +254,7 @@ TEST_F(MemoryKeysTest, FollowsFixedRanges) {
 }
 
 TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
-    const MemoryKey& inner = make({.mode = AccessMode::physical, .length = 0x10'0000});
+    const MemoryKey& inner = make({.mode = AccessMode::pa, .length = 0x10'0000});
     Entry header{};
     const hwtab::View<hwtab::stride_block_ctrl_seg> block{header};
     block.set<"bcount_per_cycle">(520);
@@ -273,7 +271,7 @@ TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
         return entry;
     };
     const std::vector<Entry> entries{header, strided(512, 0x1000), strided(8, 0x8000)};
-    const MemoryKey& key = make({.mode = AccessMode::ranges, .length = 3 * 520}, entries);
+    const MemoryKey& key = make({.mode = AccessMode::klm, .length = 3 * 520}, entries);
     EXPECT_EQ(translate(key, 510, 12).value(), (Ranges{{0x11fe, 2}, {0x8000, 8}, {0x1200, 2}}));
     EXPECT_EQ(translate(key, 2 * 520 + 512, 8).value(), (Ranges{{0x8010, 8}}));
     EXPECT_EQ(translate(key, 3 * 520, 1).error(), AccessFault::out_of_range);
@@ -281,11 +279,11 @@ TEST_F(MemoryKeysTest, InterleavesTheEntriesOfAStridedBlock) {
 
 // --- Data ----------------------------------------------------------------------------------------
 
-TEST_F(MemoryKeysTest, TakesBusAddressesWithTheReservedKeyFromThoseWhoHaveIt) {
+TEST_F(MemoryKeysTest, ResdLkeyNeedsRightAndIsLocalOnly) {
     Accessor who = accessor();
     Access access{.key = SpecialKeys::resd_lkey, .address = 0x1234, .length = 0x5000};
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::no_right);
-    who.reserved_key = true;
+    who.resd_lkey = true;
     for (const AccessRight right : {AccessRight::local_read, AccessRight::local_write}) {
         access.right = right;
         EXPECT_EQ(bench_.keys().translate(who, access).value(), (Ranges{{0x1234, 0x5000}}));
@@ -314,9 +312,9 @@ TEST_F(MemoryKeysTest, DropsWhatIsWrittenAndReadsZerosWithTheKeyForThat) {
         << "the peer";
 }
 
-TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
+TEST_F(MemoryKeysTest, ResdLkeyDoesNotReachMemic) {
     Accessor who = accessor();
-    who.reserved_key = true;
+    who.resd_lkey = true;
     Access access{.key = SpecialKeys::resd_lkey,
                   .address = vfio_user::DmaSpace::local_start - 8,
                   .length = 9};
@@ -327,12 +325,12 @@ TEST_F(MemoryKeysTest, ReachesNoMemoryOnTheDeviceWithTheReservedKey) {
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::dma_failed);
 }
 
-TEST_F(MemoryKeysTest, HasNoKeysThatReferToTheReservedKey) {
+TEST_F(MemoryKeysTest, IndirectMkeyWithResdLkeyFails) {
     const std::vector<Entry> entries{range(0x1000, SpecialKeys::resd_lkey, 0x1000)};
     const MemoryKey& key =
-        make({.mode = AccessMode::ranges, .length = 0x1000, .octwords = 4}, entries);
+        make({.mode = AccessMode::klm, .length = 0x1000, .xlt_octowords = 4}, entries);
     Accessor who = accessor();
-    who.reserved_key = true;
+    who.resd_lkey = true;
     const Access access{.key = key.key(), .address = 0, .length = 1};
     EXPECT_EQ(bench_.keys().translate(who, access).error(), AccessFault::unknown_key);
 }
@@ -374,10 +372,10 @@ TEST_F(MemoryKeysTest, ModifiesEightBytesAtomically) {
 
 TEST_F(MemoryKeysTest, LetsThePeerInvalidateOnlyWhereTheKeyAllowsIt) {
     const MemoryKey& open =
-        make({.mode = AccessMode::physical, .length = 8, .peer_may_invalidate = true});
+        make({.mode = AccessMode::pa, .length = 8, .peer_may_invalidate = true});
     ASSERT_TRUE(bench_.keys().invalidate(accessor(), open.key()));
     EXPECT_EQ(translate(open, 0, 1).error(), AccessFault::free_key);
-    const MemoryKey& closed = make({.mode = AccessMode::physical, .length = 8});
+    const MemoryKey& closed = make({.mode = AccessMode::pa, .length = 8});
     EXPECT_EQ(bench_.keys().invalidate(accessor(), closed.key()).error(), AccessFault::no_right);
 }
 
@@ -393,7 +391,7 @@ TEST_F(MemoryKeysTest, AnswersAQueryWithContextAndFirstEntries) {
     EXPECT_EQ(load_be<std::uint64_t>(call.out().bytes<"bsf1_klm1_pas_mtt2_3">()), 0x30'0000U);
 }
 
-TEST_F(MemoryKeysTest, RefusesMoreEntriesThanThereIsRoomFor) {
+TEST_F(MemoryKeysTest, CreateMkeyTooManyEntriesFails) {
     Call<hwtab::cmd_create_mkey> call(32);
     call.in().set<"memory_key_mkey_entry.access_mode_1_0">(1);
     call.in().set<"memory_key_mkey_entry.translations_octword_size">(1);
@@ -412,7 +410,7 @@ TEST_F(MemoryKeysTest, RefusesAccessModesThatTheDeviceDoesNotHave) {
 
 // --- UMR -----------------------------------------------------------------------------------------
 
-/// Composes what follows the control segment of a UMR.
+/// Composes the segments behind the control segment of a UMR.
 class Umr {
 public:
     Umr() : bytes_(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size) {}
@@ -450,7 +448,7 @@ protected:
     }
 };
 
-/// Entries that UMR writes say what their page allows: reads and writes.
+/// Permission bits of MTTs written by UMR: read and write.
 constexpr std::uint64_t present = 3;
 
 TEST_F(UmrTest, RegistersPagesInAFreeKey) {
@@ -476,7 +474,7 @@ TEST_F(UmrTest, RegistersPagesInAFreeKey) {
 }
 
 TEST_F(UmrTest, InvalidatesAKey) {
-    const MemoryKey& key = make({.mode = AccessMode::physical, .length = 8, .changeable = true});
+    const MemoryKey& key = make({.mode = AccessMode::pa, .length = 8, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.set_mask(mask<"free">);
@@ -513,19 +511,19 @@ TEST_F(UmrTest, RefusesKeysThatWereNotMadeForIt) {
     EXPECT_EQ(execute(make({}), umr).error(), UmrFault::not_changeable);
 }
 
-/// Programs have queue pairs without fre, and change memory windows and keys of other keys.
+/// QPs of user space have no fre, and change memory windows and indirect mkeys.
 TEST_F(UmrTest, ChangesKeysOfBusAddressesOnlyWithFastRegistration) {
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.set_mask(mask<"free">);
     umr.key().set<"free">(1);
-    for (const AccessMode mode : {AccessMode::pages, AccessMode::physical}) {
+    for (const AccessMode mode : {AccessMode::mtt, AccessMode::pa}) {
         const MemoryKey& key = make({.mode = mode, .changeable = true});
         EXPECT_EQ(execute(key, umr, UmrRights{}).error(), UmrFault::no_fast_registration);
         EXPECT_EQ(key.context().get<"free">(), 0U);
         EXPECT_TRUE(execute(key, umr));
     }
-    for (const AccessMode mode : {AccessMode::ranges, AccessMode::ksm})
+    for (const AccessMode mode : {AccessMode::klm, AccessMode::ksm})
         EXPECT_TRUE(execute(make({.mode = mode, .changeable = true}), umr, UmrRights{}));
 }
 
@@ -551,7 +549,8 @@ TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
     const std::uint64_t list = bench_.allocate(4096);
     store_be<std::uint64_t>(bench_.at(list, 8), 0x70'0000 | present);
     const std::vector<Entry> entries{pages(0x10'0000 | present, 0x20'0000 | present)};
-    const MemoryKey& key = make({.length = 0x6000, .octwords = 8, .changeable = true}, entries);
+    const MemoryKey& key =
+        make({.length = 0x6000, .xlt_octowords = 8, .changeable = true}, entries);
     Umr umr;
     umr.set_flags(flag<"check_free"> | flag<"translation_offset_en">);
     umr.control().set<"xlt_octowords">(4);
@@ -567,8 +566,8 @@ TEST_F(UmrTest, ReadsTranslationsThroughADataPointerAtAnOffset) {
     EXPECT_EQ(translate(key, 0x1000, 1).value(), (Ranges{{0x20'0000, 1}})) << "stays";
 }
 
-/// How a UMR ends that changes the size of pages and begins at an offset of more than 16 bits, on a
-/// device with a capability.
+/// Result of a UMR that changes the page size and has a translation offset of more than 16 bits, on
+/// a device with \p capability.
 std::optional<UmrFault> fault_with(std::string_view capability, std::uint64_t value,
                                    std::uint64_t changed, std::uint64_t upper_offset) {
     Bench bench(Bench::with_capability(capability, value));
@@ -598,8 +597,8 @@ TEST(UmrCapabilityTest, ChangesTheSizeOfPagesOnlyWhereTheDeviceCan) {
     EXPECT_EQ(fault_with("umr_modify_entity_size_disabled", 1, 0, 0), std::nullopt);
 }
 
-/// Whether a list can be read with the reserved key, on a device with or without that capability.
-bool reads_list_with_reserved_key(std::uint64_t capability) {
+/// Whether a UMR list can be read with resd_lkey, on a device with or without that capability.
+bool reads_list_with_resd_lkey(std::uint64_t capability) {
     Bench bench(Bench::with_capability("umr_ptr_rlky", capability));
     const std::uint32_t key = bench.make_changeable_key();
     std::array<std::byte, hwtab::wqe_data_seg.size> pointer{};
@@ -612,7 +611,7 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
     umr.add(pointer);
     const auto done = execute_umr(bench.keys(), {.accessor = {.protection_domain = bench.domain(),
                                                               .queue_pair = queue_pair,
-                                                              .reserved_key = true},
+                                                              .resd_lkey = true},
                                                  .rights = {.fast_registration = true},
                                                  .key = key,
                                                  .body = umr.bytes()});
@@ -620,9 +619,9 @@ bool reads_list_with_reserved_key(std::uint64_t capability) {
     return done.has_value();
 }
 
-TEST(UmrCapabilityTest, ReadsAListWithTheReservedKeyOnlyWhereTheDeviceCan) {
-    EXPECT_TRUE(reads_list_with_reserved_key(1));
-    EXPECT_FALSE(reads_list_with_reserved_key(0));
+TEST(UmrCapabilityTest, ListWithResdLkeyNeedsCapability) {
+    EXPECT_TRUE(reads_list_with_resd_lkey(1));
+    EXPECT_FALSE(reads_list_with_resd_lkey(0));
 }
 
 /// Whether UMR changes the atomic right, on a device with or without that capability.
@@ -671,7 +670,7 @@ TEST_F(UmrTest, FindsADescriptionOfSignaturesBehindTheTranslationOnly) {
 }
 
 TEST_F(UmrTest, LeavesTheKeyAloneWhenTheTranslationIsTooLong) {
-    const MemoryKey& key = make({.length = 5, .octwords = 1, .changeable = true});
+    const MemoryKey& key = make({.length = 5, .xlt_octowords = 1, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.set_mask(mask<"len">);
@@ -683,8 +682,8 @@ TEST_F(UmrTest, LeavesTheKeyAloneWhenTheTranslationIsTooLong) {
     EXPECT_EQ(key.context().get<"len">(), 5U);
 }
 
-TEST_F(UmrTest, NeedsNoRoomForTheZerosThatFillUpAList) {
-    const MemoryKey& key = make({.length = 0x1000, .octwords = 1, .changeable = true});
+TEST_F(UmrTest, PaddingOfListIsNotCounted) {
+    const MemoryKey& key = make({.length = 0x1000, .xlt_octowords = 1, .changeable = true});
     Umr umr;
     umr.set_flags(flag<"inline">);
     umr.control().set<"xlt_octowords">(4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Descriptions of signatures (BSF): what they mean, and what is refused.
+// Decoding of valid and invalid BSFs.
 #include "memory/signature_format.hpp"
 #include "memory/testing/signature_description.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::SignatureDescription;
 
-/// A description with a CRC in memory, or T10-DIF on the wire.
+/// A BSF with a CRC in memory, or T10-DIF on the wire.
 struct Description : SignatureDescription {
     void set_memory_crc(std::uint64_t kind) { set_crc(SignaturePlace::memory, kind, 0x17); }
     void set_wire_dif() {
@@ -85,8 +85,8 @@ TEST(Bsf, KnowsAllBlockSizes) {
     }
 }
 
-/// With the same structure, the size of blocks is that in memory, and its place has another
-/// meaning.
+/// With sbs, the block size of memory applies to both, and the field of the wire has
+/// another meaning.
 TEST(Bsf, TakesTheBlockSizeOfMemoryForTheSameStructure) {
     Description description;
     description.set_memory_crc(crc32_repeat);
@@ -99,7 +99,7 @@ TEST(Bsf, TakesTheBlockSizeOfMemoryForTheSameStructure) {
     EXPECT_EQ(format.wire->block_size, 512U);
 }
 
-/// The key of the peer needs one block of 516 bytes for 512 on the wire.
+/// 512 bytes on the wire need a memory block of 516 bytes.
 TEST(Bsf, CountsBytesOfBothForms) {
     Description description;
     description.set_memory_crc(crc32_repeat);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Signatures of data on its way: put in, taken out, passed on, checked.
+// Transfers that insert, strip, pass and check signatures.
 #include "memory/signature_transfer.hpp"
 #include "memory/tests/bytes.hpp"
 
@@ -52,7 +52,7 @@ SignatureDomain ip_dif(std::uint32_t block_size = 512) {
     return domain;
 }
 
-/// The raw data in one form, put together block by block.
+/// The raw data with the signatures of one domain.
 Bytes with_signatures(const std::optional<SignatureDomain>& domain, const Bytes& raw,
                       std::uint64_t state = all_ones) {
     if (!domain)
@@ -80,7 +80,7 @@ Bytes random_bytes(std::size_t size, unsigned seed) {
     return bytes;
 }
 
-/// A key with signatures, and what it has reported.
+/// A signature mkey and its reported errors.
 struct Signed {
     Bsf format;
     PlainMemory memory;
@@ -112,7 +112,7 @@ Signed make(const Bsf& format, Bytes memory) {
     return {.format = format, .memory = PlainMemory(std::move(memory))};
 }
 
-// --- All forms -----------------------------------------------------------------------------------
+// --- Insert and strip ----------------------------------------------------------------------------
 
 std::vector<std::optional<SignatureDomain>> all_domains() {
     std::vector<std::optional<SignatureDomain>> domains{std::nullopt};
@@ -125,8 +125,8 @@ std::vector<std::optional<SignatureDomain>> all_domains() {
     return domains;
 }
 
-/// Every kind and size of blocks on the wire with every one in memory, cut into packets at random
-/// places; the last block isn't complete.
+/// All combinations of block kinds and sizes on the wire and in memory, with random packet
+/// boundaries and an incomplete last block.
 TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
     std::mt19937 random(3);
     const Bytes raw = random_bytes(3 * 4160 + 77, 11);
@@ -152,12 +152,11 @@ TEST(SignatureTransfer, ChangesEveryFormIntoEveryOther) {
     }
 }
 
-/// The peer asks for packets again, from any one on.
+/// The peer requests retransmission from any packet on.
 TEST(SignatureTransfer, SendsTheSameAgain) {
     std::mt19937 random(5);
     const Bytes raw = random_bytes(8 * 512, 13);
-    const Bsf format{
-        .wire = dif(), .memory = crc(GuardKind::crc32c, 4096), .check_mask = 0xff};
+    const Bsf format{.wire = dif(), .memory = crc(GuardKind::crc32c, 4096), .check_mask = 0xff};
     const Bytes on_wire = with_signatures(format.wire, raw);
     Signed source = make(format, with_signatures(format.memory, raw));
     for (int i = 0; i < 200; ++i) {
@@ -170,7 +169,8 @@ TEST(SignatureTransfer, SendsTheSameAgain) {
     EXPECT_TRUE(source.failures.empty());
 }
 
-/// The peer writes blocks in several requests, the second of which begins in the middle of a block.
+/// The peer writes blocks in several RDMA writes, the second of which begins in the middle of a
+/// block.
 TEST(SignatureTransfer, ReceivesBlocksInAnyOrderAndInPieces) {
     const Bytes raw = random_bytes(2 * 512, 17);
     const Bsf format{.wire = std::nullopt, .memory = dif(), .check_mask = 0xff};
@@ -261,9 +261,9 @@ TEST(SignatureTransfer, LooksAtNoSignatureThatIsNotThereYet) {
     EXPECT_EQ(target.failures.size(), 1U);
 }
 
-// --- The same structure --------------------------------------------------------------------------
+// --- Pass ----------------------------------------------------------------------------------------
 
-/// A pass through a key whose two forms have the same blocks.
+/// A BSF whose domains have the same block structure.
 Bsf same(std::uint8_t copy_mask, const SignatureDomain& wire = dif()) {
     return {.wire = wire,
             .memory = dif(),
@@ -293,7 +293,7 @@ TEST(SignatureTransfer, MakesAnewWhatTheMaskLeavesOut) {
     EXPECT_EQ(target.memory.bytes, good);
 }
 
-/// The initiator counts logical blocks of its own, the target those of the disk.
+/// Initiator and target use different reference tags.
 TEST(SignatureTransfer, ChangesTagsOnTheWay) {
     const SignatureDomain wire =
         dif(512, {.application = 0x1111, .reference = 100, .reference_increments = true});

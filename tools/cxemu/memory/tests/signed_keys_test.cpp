@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Access to memory through keys with signatures.
+// Access to memory through signature mkeys.
 #include "base/byte_order.hpp"
 #include "memory/memory_keys.hpp"
 #include "queues/testing/signed_key.hpp"
@@ -105,7 +105,7 @@ TEST_F(SignedKeysTest, FindsTheMemoryOfARange) {
     EXPECT_EQ(located->front(), (BusRange{memory_, 516}));
 }
 
-/// Each one has to be acknowledged by a UMR.
+/// Software must acknowledge each error by a UMR.
 TEST_F(SignedKeysTest, ReportsOneErrorUntilSoftwareHasSeenIt) {
     strip_crc();
     ASSERT_TRUE(read(0, 512)) << "the transfer itself succeeds";
@@ -114,7 +114,7 @@ TEST_F(SignedKeysTest, ReportsOneErrorUntilSoftwareHasSeenIt) {
     EXPECT_EQ(errors_.front().key, signed_.key());
     EXPECT_EQ(errors_.front().failure.place, SignaturePlace::memory);
     EXPECT_EQ(errors_.front().failure.found, 0U) << "memory has no CRC yet";
-    strip_crc(); // as a driver that hasn't polled
+    strip_crc(); // as a driver that has not polled the error
     ASSERT_TRUE(read(0, 512));
     EXPECT_EQ(errors_.size(), 1U);
     signed_.error_seen();

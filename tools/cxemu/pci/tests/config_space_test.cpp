@@ -24,7 +24,7 @@ protected:
     ConfigSpace space_{config_};
 };
 
-/// Capability id -> offset, by walking the list as a driver does.
+/// Capability id -> offset, from a walk of the list.
 std::map<unsigned, unsigned> capabilities_of(const ConfigSpace& space) {
     std::map<unsigned, unsigned> found;
     for (unsigned at = space.read16(reg::capabilities) & 0xffU; at != 0;
@@ -99,7 +99,7 @@ TEST_F(ConfigSpaceTest, KeepsReadOnlyBits) {
     EXPECT_EQ(space_.read16(reg::command), 0x0546);
 }
 
-TEST_F(ConfigSpaceTest, IsWrittenInBytesWordsAndCrookedPieces) {
+TEST_F(ConfigSpaceTest, WrittenInBytesWordsAndCrookedPieces) {
     write<std::uint8_t>(reg::command, 0x06);
     EXPECT_TRUE(space_.memory_enabled());
     EXPECT_TRUE(space_.bus_master_enabled());
@@ -111,7 +111,7 @@ TEST_F(ConfigSpaceTest, IsWrittenInBytesWordsAndCrookedPieces) {
     EXPECT_EQ(space_.read16(0x14), 0x2233);
 }
 
-TEST_F(ConfigSpaceTest, IsReadAsAWhole) {
+TEST_F(ConfigSpaceTest, ReadAsAWhole) {
     std::vector<std::byte> all(4096);
     space_.read(0, all);
     EXPECT_EQ(load_le<std::uint32_t>(all), 0x101715b3U);

@@ -22,7 +22,7 @@ using vfio_user::testing::GuestMemory;
 using vfio_user::testing::make_eventfd;
 namespace region = vfio_user::region;
 
-/// Remembers accesses as (offset, size).
+/// Records accesses as (offset, size).
 class RecordingModel final : public DeviceModel {
 public:
     using Accesses = std::vector<std::pair<std::uint64_t, std::size_t>>;
@@ -36,7 +36,7 @@ public:
     }
     void reset(ResetCause cause) override {
         resets.push_back(cause);
-        if (function != nullptr) // what a model must find when it is reset
+        if (function != nullptr) // state of the function when the model is reset
             dma_was_off = !function->dma().write(0, std::array<std::byte, 1>{}).has_value();
     }
     void vectors_changed(std::uint32_t first, std::uint32_t count) override {
@@ -81,7 +81,8 @@ protected:
     void write_bar(std::uint64_t offset, std::size_t size) {
         EXPECT_TRUE(function_.region_write(region::bar0, offset, std::vector<std::byte>(size)));
     }
-    /// Puts an eventfd on vector 0 and gives the guest's end of it.
+    /// Assigns an eventfd to vector 0.
+    /// \return the guest's descriptor
     UniqueFd take_vector_0() {
         UniqueFd guest = make_eventfd();
         std::vector<UniqueFd> fds;
@@ -101,7 +102,7 @@ using BusMaster = FunctionTest;
 using Msix = FunctionTest;
 using Reset = FunctionTest;
 
-TEST_F(Bar, IsReadAndWrittenByTheModel) {
+TEST_F(Bar, ReadAndWrittenByTheModel) {
     enable_memory_and_bus_master();
     EXPECT_THAT(read_bar(0x1010, 4), Each(std::byte{0x10}));
     write_bar(0x100020, 8);
@@ -178,7 +179,7 @@ TEST_F(BusMaster, LetsDmaThroughOnlyWhileItIsOn) {
     EXPECT_THAT(model_.bus_master, ElementsAre(true, false));
 }
 
-TEST_F(BusMaster, IsOffInD3hot) {
+TEST_F(BusMaster, OffInD3hot) {
     memory_.map_into(function_.dma(), 0);
     enable_memory_and_bus_master();
     write_config<std::uint16_t>(reg::power_control, 3);
@@ -187,7 +188,7 @@ TEST_F(BusMaster, IsOffInD3hot) {
     EXPECT_TRUE(dma_works());
 }
 
-TEST_F(BusMaster, ShowsThatItsDmaReachedNobody) {
+TEST_F(BusMaster, UnmappedDmaSetsReceivedMasterAbort) {
     enable_memory_and_bus_master();
     EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
     EXPECT_FALSE(dma_works());
@@ -201,7 +202,7 @@ TEST_F(BusMaster, DoesNotCallItAMasterAbortWhenItIsOff) {
     EXPECT_EQ(read_config16(reg::status) & 0x2000, 0);
 }
 
-TEST_F(Msix, IsSentWhenEnabledAndBusMaster) {
+TEST_F(Msix, SentWhenEnabledAndBusMaster) {
     const UniqueFd guest = take_vector_0();
     function_.interrupts().raise(0);
     EXPECT_EQ(drain(guest), 0U);
@@ -221,7 +222,7 @@ TEST_F(Msix, WaitsWhileTheFunctionIsMasked) {
     EXPECT_EQ(drain(guest), 1U);
 }
 
-TEST_F(Msix, IsForgottenWhenTheGuestSwitchesItOff) {
+TEST_F(Msix, ForgottenWhenTheGuestSwitchesItOff) {
     enable_memory_and_bus_master();
     enable_msix();
     function_.interrupts().raise(0);
@@ -235,7 +236,7 @@ TEST_F(Msix, ChangesOfVectorsReachTheModel) {
     EXPECT_THAT(model_.vectors, ElementsAre(Pair(3, 1)));
 }
 
-TEST_F(Reset, ByFunctionLevelResetClearsTheFunctionAndTellsTheModel) {
+TEST_F(Reset, FlrClearsFunctionAndResetsModel) {
     memory_.map_into(function_.dma(), 0);
     enable_memory_and_bus_master();
     enable_msix();
@@ -287,7 +288,7 @@ TEST_F(Reset, OfTheDevicesOwnAccordIsLikeOneThatTheGuestAsksFor) {
 
 using Removal = FunctionTest;
 
-TEST_F(Removal, LeavesNobodyWhoAnswers) {
+TEST_F(Removal, RemovedFunctionReadsAsOnes) {
     memory_.map_into(function_.dma(), 0);
     enable_memory_and_bus_master();
     EXPECT_TRUE(dma_works());

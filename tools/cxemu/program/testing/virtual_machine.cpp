@@ -2,12 +2,15 @@
 #include "program/testing/virtual_machine.hpp"
 
 #include "hca/events.hpp"
+#include "hwtab/view.hpp"
+#include "tables/command_interface.hpp"
 #include "tables/commands_events.hpp"
 #include "tables/commands_memory.hpp"
 #include "tables/commands_objects.hpp"
 #include "tables/commands_port.hpp"
 #include "tables/commands_queue_pairs.hpp"
 #include "tables/events.hpp"
+#include "tables/work_queue.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -34,11 +37,16 @@ using vfio_user::testing::Reply;
 using vfio_user::testing::version_body;
 
 constexpr std::uint64_t page = 4096;
-constexpr std::uint64_t initializing = 0x1fc;
-constexpr std::uint64_t queue_high = 0x10;
-constexpr std::uint64_t queue_low = 0x14;
-constexpr std::uint64_t doorbell = 0x18;
-constexpr std::uint64_t arm_event_queue = 0x40;
+/// Offset of the word that holds a field of the init segment.
+template <hwtab::FixedString path>
+constexpr std::uint64_t word_of =
+    hwtab::locate(hwtab::initial_seg, path.view()).offset / hwtab::bits_per_word * 4;
+
+constexpr std::uint64_t initializing = word_of<"initializing">;
+constexpr std::uint64_t queue_high = word_of<"cmdq_phy_addr_63_32">;
+constexpr std::uint64_t queue_low = word_of<"cmdq_phy_addr_31_12">;
+constexpr std::uint64_t doorbell = word_of<"command_doorbell_vector">;
+constexpr std::uint64_t arm_event_queue = hwtab::value<hwtab::uar_offset, "eq_doorbell_arm">;
 constexpr std::uint32_t log_events = 6;
 constexpr int patience = 10'000; ///< attempts
 
@@ -54,13 +62,13 @@ VirtualMachine::VirtualMachine(const std::filesystem::path& socket,
     : client_(vfio_user::testing::connect_to(socket), std::move(let_server_work)) {
     expect_ok(client_.call(Command::version, version_body()));
     map_memory();
-    // The firmware of the machine: without a descriptor, and for reading only.
+    // The BIOS of the machine: without descriptor, read-only.
     expect_ok(client_.call(Command::dma_map, dma_map_body(0xfffc'0000, 0x4'0000, 0, 1)));
     wire_interrupts();
     enable_function();
 }
 
-// --- What QEMU does ------------------------------------------------------------------------------
+// --- QEMU ----------------------------------------------------------------------------------------
 
 void VirtualMachine::map_memory() {
     const UniqueFd file = memory.file();
@@ -94,7 +102,7 @@ void VirtualMachine::enable_function() {
     write_config16(pci::reg::msix_control, msix_enable);
 }
 
-// --- What the guest does to the device -----------------------------------------------------------
+// --- Guest accesses ------------------------------------------------------------------------------
 
 void VirtualMachine::write32(std::uint64_t offset, std::uint32_t value) {
     Bytes data(sizeof(value));
@@ -123,7 +131,7 @@ void VirtualMachine::ring(std::uint32_t vector) {
         for (int attempt = 0; (vector >> slot & 1U) != 0 && !answer(slot).completed; ++attempt) {
             if (attempt == patience)
                 throw std::runtime_error("a command is not answered");
-            (void)read32(initializing); // the server works meanwhile
+            (void)read32(initializing); // lets the server run
         }
     }
 }
@@ -231,7 +239,7 @@ void VirtualMachine::tear_down() {
 
 void VirtualMachine::make_event_queue(MadeObjects& made) {
     made.event_ring = allocate();
-    // The owner bit of the first pass is 0: until then the entries are not the driver's.
+    // The owner bit of the first pass is 0: with all ones the entries are owned by hardware.
     std::ranges::fill(at(made.event_ring).first(page), std::byte{0xff});
     const auto answer = must<hwtab::cmd_create_eq>(
         [&](auto in) {

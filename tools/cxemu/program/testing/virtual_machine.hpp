@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A virtual machine with a driver, as an adapter sees it from its socket: QEMU's messages, guest
-/// memory, commands.
+/// A virtual machine with a driver: QEMU's messages, guest memory, commands.
 #pragma once
 
 #include "base/byte_order.hpp"
@@ -31,7 +30,7 @@ public:
     /// Takes the function from reset to INIT_HCA.
     void bring_up();
 
-    /// Numbers of what make_objects() has made.
+    /// Numbers of the objects of make_objects().
     struct MadeObjects {
         std::uint32_t uar = 0;
         std::uint32_t domain = 0;
@@ -42,41 +41,39 @@ public:
         std::uint32_t memory_key = 0;
         std::uint32_t counters = 0;
     };
-    /// Some of each kind that refer to one another: a queue pair in RTS that is attached to a
-    /// multicast group, and what it needs. Completions of commands come as events from then on.
+    /// Creates objects of each kind that refer to one another: a QP in RTS that is attached to a
+    /// multicast group, and its dependencies. Command completions are reported by EQEs from then
+    /// on.
     MadeObjects make_objects();
 
-    /// Destroys what make_objects() has made.
+    /// Destroys the objects of make_objects().
     void destroy_objects(const MadeObjects& objects);
-    /// Takes the function from INIT_HCA back to where it was before bring_up(); with no objects
-    /// left.
+    /// Undoes bring_up(). \pre no objects are left
     void tear_down();
 
-    /// Takes all events, and arms the queue: the next one raises vector 1.
+    /// Consumes all EQEs and arms the EQ: the next one raises vector 1.
     void take_events(const MadeObjects& objects);
 
-    /// Interrupts of \p vector since the last call.
+    /// Number of interrupts of \p vector since the last call.
     std::uint64_t take_interrupts(std::uint32_t vector) {
         return vfio_user::testing::drain(eventfds_.at(vector));
     }
 
-    // --- What the guest does to the device
-    // ------------------------------------------------------------------------------------
+    // --- Guest accesses --------------------------------------------------------------------------
 
     void write32(std::uint64_t offset, std::uint32_t value);
     [[nodiscard]] std::uint32_t read32(std::uint64_t offset);
     void write_config16(std::uint64_t offset, std::uint16_t value);
-    /// Rings, and waits for the answers.
+    /// Rings the doorbell and waits for the completions.
     void ring(std::uint32_t vector) override;
 
-    // --- What QEMU does
-    // ------------------------------------------------------------------------------------
+    // --- QEMU ------------------------------------------------------------------------------------
 
     [[nodiscard]] vfio_user::testing::Client& client() { return client_; }
     void map_memory();
     void unmap_memory();
     void reset();
-    /// Goes without a word.
+    /// Disconnects without a message.
     void vanish() { client_.vanish(); }
 
 private:
@@ -89,7 +86,7 @@ private:
     std::uint32_t make_memory_key(const MadeObjects& made);
     void attach_to_group(std::uint32_t queue_pair);
     std::uint64_t allocate();
-    /// Runs a command that has to succeed.
+    /// Runs a command that must succeed.
     template <const hwtab::Command& command>
     hca::testing::Answer must(auto fill, std::size_t list_bytes = 0, std::uint16_t op_mod = 0);
 

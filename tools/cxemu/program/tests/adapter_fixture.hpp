@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Adapters with sockets, and virtual machines at them.
+/// Adapters with sockets and virtual machines.
 #pragma once
 
 #include "program/adapter.hpp"
@@ -17,7 +17,7 @@
 
 namespace cxemu::program::testing {
 
-/// Two adapters on one switch, in a process whose clock moves with its work.
+/// Two adapters on one switch, on one event loop.
 class AdapterTest : public ::testing::Test {
 protected:
     AdapterTest() : fabric(loop, fabric::SwitchSettings{}) {
@@ -57,7 +57,7 @@ protected:
     VirtualMachine start(const std::string& name = "hca0") {
         return VirtualMachine(socket_of(name), [this] { work(); });
     }
-    /// Until the adapter has noticed that its client is gone.
+    /// Waits until the adapter has noticed that its client has disconnected.
     void wait_for_end(Adapter& adapter) {
         for (int i = 0; i < 1000 && adapter.connected(); ++i)
             work();
@@ -66,7 +66,7 @@ protected:
     static std::uint64_t maps(Adapter& adapter) {
         return adapter.statistics()["dma"]["maps"].get<std::uint64_t>();
     }
-    /// Nothing of a virtual machine is left.
+    /// Expects the adapter to have no state of a virtual machine.
     static void expect_cold(Adapter& adapter) {
         EXPECT_EQ(adapter.hca().objects().count(), 0U);
         EXPECT_EQ(adapter.hca().pages().held(), 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Adapters and the virtual machines that come and go at their sockets.
+// Adapters and the virtual machines that connect and disconnect.
 #include "program/tests/adapter_fixture.hpp"
 #include "tables/commands_objects.hpp"
 
@@ -109,7 +109,7 @@ TEST_F(AdapterTest, ComesUpAgainAfterAFunctionLevelReset) {
 
 TEST_F(AdapterTest, FollowsMemoryThatIsMappedAnew) {
     VirtualMachine machine = start();
-    for (int i = 0; i < 6; ++i) { // as often as the firmware of a machine does so at boot
+    for (int i = 0; i < 6; ++i) { // as often as the BIOS at boot
         machine.unmap_memory();
         machine.map_memory();
     }
@@ -135,9 +135,9 @@ TEST_F(AdapterTest, ReportsAFailureWhenTheCommandQueueIsNoLongerMapped) {
     machine.bring_up();
 }
 
-// --- The end of a virtual machine ----------------------------------------------------------------
+// --- Disconnect ----------------------------------------------------------------------------------
 
-TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishes) {
+TEST_F(AdapterTest, VanishedVirtualMachineLeavesNoState) {
     VirtualMachine machine = start();
     machine.bring_up();
     const auto objects = machine.make_objects();
@@ -149,7 +149,7 @@ TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishes) {
     EXPECT_EQ(machine.take_interrupts(1), 0U) << "its eventfd is no longer used";
 }
 
-TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishesInTheMiddleOfAMessage) {
+TEST_F(AdapterTest, VirtualMachineVanishedMidMessageLeavesNoState) {
     for (const std::size_t size : {1U, 15U, 16U, 20U}) {
         VirtualMachine machine = start();
         machine.bring_up();
@@ -162,7 +162,7 @@ TEST_F(AdapterTest, ForgetsAVirtualMachineThatVanishesInTheMiddleOfAMessage) {
     }
 }
 
-/// What the process holds, when no virtual machine is connected.
+/// Resources of the process without connected virtual machine.
 struct Footprint {
     std::size_t bytes = testing::allocated_bytes();
     std::size_t descriptors = testing::open_descriptors();
@@ -191,7 +191,7 @@ TEST_F(AdapterTest, HoldsNoMoreAfterHundredsOfVirtualMachines) {
     expect_cold(*adapters[0]);
 }
 
-/// A virtual machine in a process of its own, which makes and destroys objects until it is killed.
+/// A virtual machine in its own process; creates and destroys objects until it is killed.
 [[noreturn]] void run_machine(const std::filesystem::path& socket) {
     try {
         VirtualMachine machine(socket);
@@ -222,7 +222,7 @@ TEST_F(AdapterTest, ServesTheNextVirtualMachineWhereverTheFormerWasKilled) {
         ::kill(child, SIGKILL);
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
         for (int turn = 0; turn < 10; ++turn)
-            work(); // it may be in the queue of the listening socket only
+            work(); // the connection may not have been accepted yet
         wait_for_end(*adapters[0]);
         expect_cold(*adapters[0]);
     }

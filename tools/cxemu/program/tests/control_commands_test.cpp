@@ -34,13 +34,13 @@ protected:
         std::istringstream stream(line);
         return commands.run({std::istream_iterator<std::string>(stream), {}});
     }
-    /// What a command says that succeeds.
+    /// Reply of a command that must succeed.
     json ok(const std::string& line) {
         json answer = run(line);
         EXPECT_TRUE(answer.contains("ok")) << line << ": " << answer;
         return answer["ok"];
     }
-    /// What a command says that fails.
+    /// Error text of a command that must fail.
     std::string error(const std::string& line) {
         const json answer = run(line);
         EXPECT_TRUE(answer.contains("error")) << line << ": " << answer;
@@ -80,7 +80,7 @@ TEST_F(ControlCommandsTest, AreForAllAdaptersUnlessOneIsChosen) {
     EXPECT_TRUE(chosen.contains("hca1"));
 }
 
-TEST_F(ControlCommandsTest, TellEveryPartsStatistics) {
+TEST_F(ControlCommandsTest, StatisticsReturnsAllParts) {
     const json stats = ok("stats @hca0")["hca0"];
     for (const char* part : {"command_queue", "commands", "objects", "pages", "doorbells", "dma",
                              "interrupts", "parts", "function"})
@@ -88,7 +88,7 @@ TEST_F(ControlCommandsTest, TellEveryPartsStatistics) {
     EXPECT_EQ(stats["state"], "disabled");
 }
 
-TEST_F(ControlCommandsTest, TellTheFabricAndViolations) {
+TEST_F(ControlCommandsTest, FabricAndViolationsReturnState) {
     EXPECT_THAT(ok("fabric").dump(), HasSubstr("hca0/1"));
     checker.report({"a_rule", "What it means."}, "hca0", "a detail");
     EXPECT_EQ(ok("violations")["rules"]["a_rule"]["counted"], 1);
@@ -137,27 +137,27 @@ TEST_F(ControlCommandsTest, PlugTheLinkOutAndIn) {
     EXPECT_THAT(error("link"), HasSubstr("down or up"));
 }
 
-TEST_F(ControlCommandsTest, AddRulesToTheFaultPlanAndTellWhatTheyHaveStruck) {
+TEST_F(ControlCommandsTest, FaultAddsRuleAndFaultsCountsUses) {
     EXPECT_EQ(ok("fault command NOP nth=2 status=BAD_PARAMETER @hca1")["rules"].size(), 1U);
     faults.on_command("hca1", 0x80d);
     faults.on_command("hca1", 0x80d);
     const json rule = ok("faults")["rules"][0];
     EXPECT_EQ(rule["line"], "command NOP nth=2 status=BAD_PARAMETER @hca1");
     EXPECT_EQ(rule["matched"], 2);
-    EXPECT_EQ(rule["struck"], 1);
+    EXPECT_EQ(rule["injected"], 1);
     EXPECT_EQ(ok("faults clear")["rules"].size(), 1U) << "what was there until now";
     EXPECT_EQ(ok("faults")["rules"].size(), 0U);
-    ok("fault command NOP no-answer @hca0");
-    ok("fault command NOP no-answer @hca1");
+    ok("fault command NOP hang @hca0");
+    ok("fault command NOP hang @hca1");
     ok("faults clear @hca1");
-    EXPECT_EQ(ok("faults")["rules"][0]["line"], "command NOP no-answer @hca0");
+    EXPECT_EQ(ok("faults")["rules"][0]["line"], "command NOP hang @hca0");
     EXPECT_EQ(ok("faults")["rules"].size(), 1U);
     EXPECT_THAT(error("fault command NOP stauts=1"), HasSubstr("stauts=1"));
     EXPECT_THAT(error("fault"), HasSubstr("line"));
     EXPECT_THAT(error("faults burn"), HasSubstr("clear"));
 }
 
-TEST_F(ControlCommandsTest, TellAndRequestPages) {
+TEST_F(ControlCommandsTest, PagesReturnsCountsAndRequestsPages) {
     EXPECT_EQ(ok("pages @hca0")["hca0"]["held"], 0);
     EXPECT_EQ(ok("pages verify @hca0")["hca0"]["damaged"], 0);
     EXPECT_THAT(error("pages request 3"), HasSubstr("no event queue"));

@@ -78,7 +78,7 @@ TEST_F(ControlSocketTest, DoesNotTakeAPathAwayFromAnother) {
     EXPECT_EQ(ask(client, "help\n"), "{\"words\":[\"help\"]}\n") << "the first one still serves";
 }
 
-TEST_F(ControlSocketTest, RefusesMoreClientsThanItHasRoomFor) {
+TEST_F(ControlSocketTest, ClientBeyondLimitIsRefused) {
     std::vector<UniqueFd> clients;
     for (std::size_t i = 0; i < ControlSocket::most_clients; ++i) {
         clients.push_back(connect());

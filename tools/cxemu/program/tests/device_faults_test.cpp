@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What a fault plan does to whole adapters, as the virtual machine at one of them sees it.
+// Device faults, observed by the virtual machine.
 #include "program/device_faults.hpp"
 #include "program/tests/adapter_fixture.hpp"
 #include "tables/events.hpp"
@@ -31,7 +31,7 @@ protected:
         faults.set_device_handler([this](std::string_view device, const auto& fault) {
             for (const auto& adapter : adapters) {
                 if (device.empty() || adapter->name() == device)
-                    strike(*adapter, fault);
+                    inject(*adapter, fault);
             }
         });
         machine.bring_up();
@@ -44,13 +44,13 @@ protected:
         const auto added = faults.add(line);
         EXPECT_TRUE(added) << added.error();
     }
-    /// Milliseconds.
+    /// \param time milliseconds
     void wait(int time) {
         for (int i = 0; i < time; ++i)
             work();
     }
     std::uint32_t syndrome() { return machine.read32(health_syndrome) >> 16U & 0xffU; }
-    /// All slots of the event queue.
+    /// All slots of the EQ.
     std::vector<EventSlot> event_slots() {
         std::vector<EventSlot> slots(64);
         for (std::size_t slot = 0; slot < slots.size(); ++slot)
@@ -64,7 +64,7 @@ protected:
     VirtualMachine::MadeObjects objects;
 };
 
-TEST_F(DeviceFaultsTest, AFatalReportStandsInTheHealthBuffer) {
+TEST_F(DeviceFaultsTest, FatalReportStandsInTheHealthBuffer) {
     add("health syndrome=8 after=50ms @hca0");
     wait(20);
     EXPECT_EQ(syndrome(), 0U);
@@ -74,7 +74,7 @@ TEST_F(DeviceFaultsTest, AFatalReportStandsInTheHealthBuffer) {
     EXPECT_FALSE(adapters[1]->hca().health().fatal());
 }
 
-TEST_F(DeviceFaultsTest, AWarningIsNotFatal) {
+TEST_F(DeviceFaultsTest, WarningIsNotFatal) {
     add("health syndrome=16 warning after=1ms @hca0");
     wait(10);
     EXPECT_EQ(syndrome(), 16U);
@@ -82,7 +82,7 @@ TEST_F(DeviceFaultsTest, AWarningIsNotFatal) {
     machine.execute<hwtab::cmd_nop>();
 }
 
-TEST_F(DeviceFaultsTest, AStuckFirmwareNoLongerCounts) {
+TEST_F(DeviceFaultsTest, StuckFirmwareNoLongerCounts) {
     const std::uint32_t before = machine.read32(health_counter);
     wait(30);
     EXPECT_NE(machine.read32(health_counter), before);
@@ -93,7 +93,7 @@ TEST_F(DeviceFaultsTest, AStuckFirmwareNoLongerCounts) {
     EXPECT_EQ(machine.read32(health_counter), stopped);
 }
 
-TEST_F(DeviceFaultsTest, ADeviceThatIsTakenOutAnswersNothing) {
+TEST_F(DeviceFaultsTest, DeviceThatIsTakenOutAnswersNothing) {
     add("surprise-removal after=1ms @hca0");
     wait(10);
     EXPECT_EQ(machine.read32(health_syndrome), nobody_answers);
@@ -101,7 +101,7 @@ TEST_F(DeviceFaultsTest, ADeviceThatIsTakenOutAnswersNothing) {
     EXPECT_EQ(machine.read32(health_syndrome), nobody_answers);
 }
 
-TEST_F(DeviceFaultsTest, ADeviceThatIsPutInAgainIsAsAfterPowerOn) {
+TEST_F(DeviceFaultsTest, DeviceThatIsPutInAgainIsAsAfterPowerOn) {
     add("surprise-removal for=200ms after=1ms @hca0");
     wait(100);
     EXPECT_EQ(machine.read32(initializing), nobody_answers);
@@ -111,7 +111,7 @@ TEST_F(DeviceFaultsTest, ADeviceThatIsPutInAgainIsAsAfterPowerOn) {
     EXPECT_EQ(adapters[0]->hca().objects().count(), 0U);
 }
 
-TEST_F(DeviceFaultsTest, AResetThatNobodyAskedForForgetsAllObjects) {
+TEST_F(DeviceFaultsTest, UnrequestedResetDropsAllObjects) {
     EXPECT_NE(adapters[0]->hca().objects().count(), 0U);
     add("flr after=1ms @hca0");
     wait(10);
@@ -119,7 +119,7 @@ TEST_F(DeviceFaultsTest, AResetThatNobodyAskedForForgetsAllObjects) {
     EXPECT_EQ(adapters[0]->hca().state(), hca::FunctionState::disabled);
 }
 
-TEST_F(DeviceFaultsTest, AnEventThatNothingCausedIsInTheQueueAndRaisesItsInterrupt) {
+TEST_F(DeviceFaultsTest, EventThatNothingCausedIsInTheQueueAndRaisesItsInterrupt) {
     const auto before = event_slots();
     machine.take_interrupts(1);
     add("event type=0x9 after=1ms @hca0");

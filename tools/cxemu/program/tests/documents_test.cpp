@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the program can do, and what --help, the manual page and the example say about it, agree.
+// Options, --help, the manual page and the example agree.
 #include "program/command_line.hpp"
 #include "program/configuration.hpp"
 
@@ -27,7 +27,7 @@ std::string text_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The manual page as it reads: without the macros and escapes of its markup.
+/// Text of the manual page, without markup.
 std::string manual_page() {
     std::string text = text_of(sources / "cxemu.1");
     text = std::regex_replace(text, std::regex(R"(\\-)"), "-");
@@ -66,11 +66,11 @@ Names all_keys() {
     return keys;
 }
 
-TEST(Documents, TheManualPageHasEveryOptionAndNoOther) {
+TEST(Documents, ManualPageHasEveryOptionAndNoOther) {
     EXPECT_EQ(options_in(manual_page()), options_in(command_line_help()));
 }
 
-TEST(Documents, TheConfigurationFileCanSayWhatTheCommandLineCan) {
+TEST(Documents, ConfigurationFileCanSayWhatTheCommandLineCan) {
     Names options = options_in(command_line_help());
     for (const char* other : {"help", "config", "hca", "capability"})
         EXPECT_EQ(options.erase(other), 1U) << other;
@@ -81,7 +81,7 @@ TEST(Documents, TheConfigurationFileCanSayWhatTheCommandLineCan) {
     EXPECT_EQ(keys, options);
 }
 
-TEST(Documents, TheManualPageHasEveryKey) {
+TEST(Documents, ManualPageHasEveryKey) {
     const std::string page = manual_page();
     const std::string section =
         page.substr(page.find("CONFIGURATION FILE"),
@@ -89,7 +89,7 @@ TEST(Documents, TheManualPageHasEveryKey) {
     EXPECT_THAT(names_in(section, R"(([a-z][a-z_]*))"), IsSupersetOf(all_keys()));
 }
 
-TEST(Documents, TheExampleHasEveryKeyAndNoOther) {
+TEST(Documents, ExampleHasEveryKeyAndNoOther) {
     const std::string example = text_of(sources / "cxemu.toml");
     Names keys = names_in(example, R"(\n([a-z_]+) = )");
     keys.merge(names_in(example, R"(\n\[+([a-z]+)\])"));
@@ -98,7 +98,7 @@ TEST(Documents, TheExampleHasEveryKeyAndNoOther) {
     EXPECT_EQ(keys, all_keys());
 }
 
-TEST(Documents, TheExampleSaysWhatHappensAnyway) {
+TEST(Documents, ExampleSaysWhatHappensAnyway) {
     Options example;
     const auto read = read_configuration(sources / "cxemu.toml", example);
     ASSERT_TRUE(read) << read.error();
@@ -121,7 +121,7 @@ TEST(Documents, TheExampleSaysWhatHappensAnyway) {
     EXPECT_EQ(link_of(example, 0)->width, link_of(nothing, 0)->width);
 }
 
-TEST(Documents, TheManualPageHasEveryModelSpeedAndWidth) {
+TEST(Documents, ManualPageHasEveryModelSpeedAndWidth) {
     const std::string page = manual_page();
     for (const hca::DeviceProfile& profile : hca::device_profiles())
         EXPECT_THAT(page, HasSubstr(std::string(profile.name)));

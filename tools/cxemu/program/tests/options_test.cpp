@@ -52,7 +52,7 @@ TEST(Options, ChooseTheModelByDeviceId) {
     EXPECT_EQ(settings_of(*virtual_one, 0)->device_id(), 0x101c);
 }
 
-TEST(Options, TakeTheSpeedOfTheModelUnlessToldOtherwise) {
+TEST(Options, LinkSpeedDefaultsToModel) {
     const auto options = parse({"--hca", "/a", "--profile", "connectx7"});
     EXPECT_EQ(link_of(*options, 0)->speed, fabric::LaneSpeed::ndr);
     const auto slow = parse({"--hca", "/a", "--link-speed", "fdr", "--link-width", "1x"});
@@ -84,7 +84,8 @@ TEST_F(ConfigurationTest, RefusesANumberOfPortsThatOnlyFitsWhenCutOff) {
     ASSERT_TRUE(options) << options.error();
     const auto settings = settings_of(*options, 0);
     ASSERT_FALSE(settings);
-    EXPECT_NE(settings.error().find("257 ports: 1 to 2"), std::string::npos) << settings.error();
+    EXPECT_NE(settings.error().find("257 ports: out of range [1, 2]"), std::string::npos)
+        << settings.error();
 }
 
 TEST(Options, TakeNumbersOnlyAsAWhole) {
@@ -240,7 +241,7 @@ TEST_F(ConfigurationTest, RefusesLimitsOfTheCaptureThatKeepNoHeaders) {
     ASSERT_TRUE(options) << options.error();
     const auto checked = check(*options);
     ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error(), "63 bytes of a captured packet: 64 to 8192 are possible");
+    EXPECT_EQ(checked.error(), "63 bytes of a captured packet: out of range [64, 8192]");
 }
 
 TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
@@ -251,8 +252,8 @@ TEST_F(ConfigurationTest, LimitsNumbersAsTheCommandLineDoes) {
         const auto checked = check(*options);
         return checked ? std::string() : checked.error();
     };
-    EXPECT_EQ(error("vectors = 257"), "257 vectors: 1 to 256 are possible");
-    EXPECT_EQ(error("boot_pages = 1000001"), "1000001 boot pages: 0 to 1000000 are possible");
+    EXPECT_EQ(error("vectors = 257"), "257 vectors: out of range [1, 256]");
+    EXPECT_EQ(error("boot_pages = 1000001"), "1000001 boot pages: out of range [0, 1000000]");
     EXPECT_EQ(error("vectors = 256"), "");
 }
 
@@ -261,9 +262,9 @@ TEST_F(ConfigurationTest, NamesTheLineOfWhatItDoesNotKnow) {
     ASSERT_FALSE(unknown);
     EXPECT_NE(unknown.error().find("line 4"), std::string::npos) << unknown.error();
     EXPECT_NE(unknown.error().find("colour"), std::string::npos) << unknown.error();
-    const auto broken = read("hca = [\n");
-    ASSERT_FALSE(broken);
-    EXPECT_NE(broken.error().find("line"), std::string::npos) << broken.error();
+    const auto malformed = read("hca = [\n");
+    ASSERT_FALSE(malformed);
+    EXPECT_NE(malformed.error().find("line"), std::string::npos) << malformed.error();
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What a fault plan does to packets on their way: those of an adapter's port to the switch.
+// Faults of the packets from an adapter's port to the switch.
 #include "fabric/tests/fixtures.hpp"
 #include "program/packet_faults.hpp"
 
@@ -59,7 +59,7 @@ protected:
             send(numbered(number));
         time.settle();
     }
-    /// Numbers of the packets that have come to the switch; 0 for a damaged one.
+    /// Numbers of the packets that have arrived at the switch; 0 for a corrupted one.
     [[nodiscard]] std::vector<std::uint32_t> numbers() const {
         std::vector<std::uint32_t> result;
         for (const auto& bytes : seen) {
@@ -82,26 +82,26 @@ TEST_F(PacketFaultsTest, WithoutARuleNothingHappens) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 3U));
 }
 
-TEST_F(PacketFaultsTest, ADroppedPacketDoesNotArrive) {
+TEST_F(PacketFaultsTest, DroppedPacketDoesNotArrive) {
     add("packet drop nth=2 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 3U));
 }
 
-TEST_F(PacketFaultsTest, ADuplicateFollowsItsPacket) {
+TEST_F(PacketFaultsTest, DuplicateFollowsItsPacket) {
     add("packet duplicate nth=2 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 2U, 3U));
     EXPECT_EQ(seen[1], seen[2]);
 }
 
-TEST_F(PacketFaultsTest, AReorderedPacketIsOvertakenByTheNext) {
+TEST_F(PacketFaultsTest, ReorderedPacketIsOvertakenByTheNext) {
     add("packet reorder nth=2 @hca0");
     send_numbers(4);
     EXPECT_THAT(numbers(), ElementsAre(1U, 3U, 2U, 4U));
 }
 
-TEST_F(PacketFaultsTest, AReorderedPacketThatNoneFollowsArrivesAllTheSame) {
+TEST_F(PacketFaultsTest, ReorderedPacketThatNoneFollowsArrivesAllTheSame) {
     add("packet reorder nth=3 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U));
@@ -109,7 +109,7 @@ TEST_F(PacketFaultsTest, AReorderedPacketThatNoneFollowsArrivesAllTheSame) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 3U));
 }
 
-TEST_F(PacketFaultsTest, ADelayedPacketArrivesWhenItsTimeHasPassed) {
+TEST_F(PacketFaultsTest, DelayedPacketArrivesWhenItsTimeHasPassed) {
     add("packet delay=40ms nth=1 @hca0");
     send_numbers(3);
     time.advance(milliseconds(39));
@@ -118,14 +118,14 @@ TEST_F(PacketFaultsTest, ADelayedPacketArrivesWhenItsTimeHasPassed) {
     EXPECT_THAT(numbers(), ElementsAre(2U, 3U, 1U));
 }
 
-TEST_F(PacketFaultsTest, AChecksumTellsThatAPacketIsCorrupt) {
+TEST_F(PacketFaultsTest, CorruptPacketFailsChecksum) {
     add("packet corrupt nth=2 @hca0");
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 0U, 3U));
 }
 
 TEST_F(PacketFaultsTest, OfAForgedPacketEveryChecksumIsRight) {
-    add("packet forge @hca0");
+    add("packet corrupt-valid-crc @hca0");
     for (int i = 0; i < 200; ++i)
         send(numbered(7));
     time.settle();
@@ -141,7 +141,7 @@ TEST_F(PacketFaultsTest, OfAForgedPacketEveryChecksumIsRight) {
     }
 }
 
-TEST_F(PacketFaultsTest, TheSameSeedDamagesTheSameBits) {
+TEST_F(PacketFaultsTest, SameSeedDamagesTheSameBits) {
     const auto damaged = [this](std::string_view seed) {
         plan.clear();
         seen.clear();
@@ -155,7 +155,7 @@ TEST_F(PacketFaultsTest, TheSameSeedDamagesTheSameBits) {
     EXPECT_NE(damaged("seed 4"), first);
 }
 
-TEST_F(PacketFaultsTest, OnlyThoseThatAreMeantAreStruck) {
+TEST_F(PacketFaultsTest, RuleAppliesToMatchingPacketsOnly) {
     add("packet drop service=uc @hca0");
     add("packet drop qp=5 @hca0");
     add("packet drop direction=in @hca0");
@@ -168,7 +168,7 @@ TEST_F(PacketFaultsTest, OnlyThoseThatAreMeantAreStruck) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 4U));
 }
 
-TEST_F(PacketFaultsTest, WhatWaitsGoesItsWayWhenThePlanEnds) {
+TEST_F(PacketFaultsTest, DelayedPacketIsSentWhenThePlanEnds) {
     add("packet reorder nth=1 @hca0");
     send_numbers(1);
     EXPECT_THAT(numbers(), IsEmpty());

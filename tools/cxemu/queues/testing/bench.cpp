@@ -315,11 +315,11 @@ void Bench::write_send(QueuePair& queue_pair, std::uint16_t index,
                        std::span<const std::byte> bytes) {
     const std::uint64_t blocks = queue_pair.send_queue().blocks();
     const std::uint64_t start = queue_pair.buffer().size() - (blocks * SendQueue::block_size);
-    for (std::size_t done = 0; done < bytes.size(); done += octword) {
+    for (std::size_t done = 0; done < bytes.size(); done += ds_size) {
         const std::uint64_t position = ((index * std::uint64_t{SendQueue::block_size}) + done) %
                                        (blocks * SendQueue::block_size);
-        const auto where = at(queue_pair.buffer().address(start + position), octword);
-        std::ranges::copy(bytes.subspan(done, octword), where.begin());
+        const auto where = at(queue_pair.buffer().address(start + position), ds_size);
+        std::ranges::copy(bytes.subspan(done, ds_size), where.begin());
     }
 }
 
@@ -345,11 +345,11 @@ void Bench::post_receives(QueuePair& queue_pair, std::uint16_t counter) {
     store32(queue_pair.context().get<"dbr_addr">(), counter);
 }
 
-std::uint32_t Bench::make_changeable_key(std::uint64_t octwords) {
+std::uint32_t Bench::make_changeable_key(std::uint64_t xlt_octowords) {
     Call<hwtab::cmd_create_mkey> call;
     const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
     fields.set<"access_mode_1_0">(hwtab::value<hwtab::mkey_access_mode, "mtt">);
-    fields.set<"translations_octword_size">(octwords);
+    fields.set<"translations_octword_size">(xlt_octowords);
     fields.set<"umr_en">(1);
     fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
     fields.set<"pd">(domain());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// An HCA on the bench: without a virtual machine, with memory and a clock that the test controls.
-/// Objects are made through their commands, as a driver makes them.
+/// An HCA without a virtual machine, with memory and a clock that the test controls. Objects are
+/// created by commands, as in a driver.
 #pragma once
 
 #include "base/event_loop.hpp"
@@ -31,12 +31,12 @@
 
 namespace cxemu::queues::testing {
 
-/// The bit of events of this type in the bitmask of an event queue.
+/// The bit of this event type in the event_bitmask of an EQ.
 constexpr std::uint64_t bit(hca::EventType type) {
     return 1ULL << static_cast<unsigned>(type);
 }
 
-/// A command: input to fill in, output to look at.
+/// A command with its input and output.
 template <const hwtab::Command& command>
 class Call {
 public:
@@ -54,7 +54,7 @@ public:
     }
     [[nodiscard]] std::span<std::byte> input() { return input_; }
 
-    bool output_is_false = false; ///< what a fault plan makes of the output
+    bool output_is_false = false; ///< the fault plan has forged the output
 
     hca::CommandResult run(hca::Hca& hca, const hca::CommandTable& table, std::uint16_t op_mod,
                            std::uint16_t uid) {
@@ -83,7 +83,7 @@ public:
 
     Bench() : Bench(default_settings()) {}
     explicit Bench(const hca::HcaSettings& settings) : Bench(settings, nullptr) {}
-    /// Of several at one loop, whose clock the test moves. \p loop must outlive this.
+    /// For several benches on one loop, whose clock the test advances. \p loop must outlive this.
     explicit Bench(EventLoop& loop) : Bench(default_settings(), &loop) {}
     Bench(const hca::HcaSettings& settings, EventLoop& loop) : Bench(settings, &loop) {}
 
@@ -94,14 +94,14 @@ public:
 
     // --- Time and events -------------------------------------------------------------------------
 
-    /// Lets deferred work and timers run that are due.
+    /// Runs deferred work and due timers.
     void settle();
     /// \pre the bench has a loop of its own
     void advance(EventLoop::Duration time);
 
-    /// Interrupts since this was last called.
+    /// Number of interrupts since the last call.
     std::uint64_t take_interrupts();
-    /// A line of the fault plan; it must be right.
+    /// Adds a line to the fault plan; it must be valid.
     void add_fault(std::string_view line) { EXPECT_TRUE(faults_.add(line)) << line; }
     [[nodiscard]] std::uint64_t violations(const check::Rule& rule) const {
         return checker_.counted(rule);
@@ -125,7 +125,7 @@ public:
         return call.run(hca_, table_, op_mod, uid);
     }
 
-    /// As software that wants it so. \pre the device can do it
+    /// Enables memory page faults. \pre the device supports them
     void have_faults_name_memory();
     std::uint32_t make_domain();
     std::uint32_t make_uar();
@@ -155,16 +155,16 @@ public:
 
     struct QueuePairOptions {
         ServiceType service = ServiceType::unreliable_datagram;
-        std::uint32_t log_sends = 4;    ///< 64-byte blocks, log2
+        std::uint32_t log_sends = 4;    ///< WQEBBs, log2
         std::uint32_t log_receives = 2; ///< entries of 32 bytes, log2
         bool has_sends = true;
         ReceiveSource receives = ReceiveSource::own_queue;
-        std::uint32_t shared_receive = 0; ///< number of the shared receive queue
+        std::uint32_t shared_receive = 0; ///< number of the SRQ
         std::uint32_t xrc_domain = 0;
         CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
         std::uint32_t user_index = SharedReceiveQueue::no_user_index;
         std::uint8_t send_record_mode = 0; ///< send_dbr_mode
-        std::uint32_t log_streams = 0;     ///< of a dynamic initiator; 0: none
+        std::uint32_t log_streams = 0;     ///< of a DCI; 0: none
         std::uint32_t log_failed = 0;      ///< streams that may fail
         std::uint8_t offload = 0;          ///< offload_type
         bool fast_registration = false;    ///< fre
@@ -175,7 +175,7 @@ public:
     /// From RESET to \p state (INIT, RTR or RTS) by commands.
     void bring_to(QueuePair& queue_pair, QueuePairState state);
 
-    /// Runs one of the commands that carry a context; the input has what RTS needs.
+    /// Runs a transition command with a context; the input has the fields for RTS.
     template <const hwtab::Command& command>
     hca::CommandResult transit(const QueuePair& queue_pair, std::uint64_t mask = 0) {
         Call<command> call;
@@ -204,27 +204,27 @@ public:
         CompletionQueue* completions = nullptr; ///< nullptr: a new one of 64 entries
         std::uint32_t user_index = SharedReceiveQueue::no_user_index;
     };
-    /// A queue that matches tags.
+    /// Creates an XRQ with tag matching.
     ExtendedReceiveQueue& make_extended_receive_queue(const ExtendedReceiveOptions& options);
 
-    // --- What a driver does ----------------------------------------------------------------------
+    // --- Driver actions --------------------------------------------------------------------------
 
-    /// Writes an entry to the send queue at block \p index. \param bytes multiple of 16
+    /// Writes a WQE to the SQ at WQEBB \p index. \param bytes multiple of 16
     void write_send(QueuePair& queue_pair, std::uint16_t index, std::span<const std::byte> bytes);
-    /// A NOP that wants a completion, as it lies in the ring.
+    /// A signaled NOP WQE.
     static std::vector<std::byte> nop(const QueuePair& queue_pair, std::uint16_t index);
     /// Sets the send counter of the doorbell record and rings.
     void ring_sends(QueuePair& queue_pair, std::uint16_t counter);
     /// Sets the receive counter of the doorbell record.
     void post_receives(QueuePair& queue_pair, std::uint16_t counter);
 
-    /// A key for all of the bench's memory, at its bus addresses, with every right.
+    /// A PA mkey for the bench's memory with all rights.
     std::uint32_t make_physical_key();
-    /// A key of pages that UMR may change, with room for \p octwords of translations.
-    /// \return with its variant, 0
-    std::uint32_t make_changeable_key(std::uint64_t octwords = 4);
+    /// An MTT mkey with umr_en and translations_octword_size \p xlt_octowords.
+    /// \return the mkey, with variant 0
+    std::uint32_t make_changeable_key(std::uint64_t xlt_octowords = 4);
 
-    // --- What has been made last, or is made at first use ----------------------------------------
+    // --- Objects that were created last, or are created at first use -----------------------------
 
     [[nodiscard]] std::uint32_t domain();
     [[nodiscard]] hca::Uar& uar();
@@ -235,12 +235,12 @@ public:
     [[nodiscard]] memory::MemoryKeys& keys() { return hca_.part<memory::MemoryKeys>(); }
     [[nodiscard]] vfio_user::DmaSpace& dma() { return dma_; }
 
-    /// Writes \p count page addresses from \p first on into a list of a command.
+    /// Fills a pas list with the addresses of pages from \p first on.
     static void list_pages(std::span<std::byte> list, std::uint64_t first);
 
-    /// Reads entry \p index of the ring of an event queue.
+    /// Reads entry \p index of the ring of an EQ.
     [[nodiscard]] hwtab::ConstView<hwtab::eqe> event(const EventQueue& queue, std::uint32_t index);
-    /// Reads entry \p index of the ring of a completion queue of 64-byte entries.
+    /// Reads entry \p index of the ring of a CQ of 64-byte entries.
     [[nodiscard]] hwtab::ConstView<hwtab::cqe64> completion(const CompletionQueue& queue,
                                                             std::uint32_t index);
     [[nodiscard]] hwtab::ConstView<hwtab::err_cqe> error(const CompletionQueue& queue,

@@ -13,7 +13,7 @@ namespace cxemu::queues::testing {
 
 namespace {
 
-constexpr std::uint64_t format_octwords = hwtab::bsf.size / memory::MemoryKey::octword;
+constexpr std::uint64_t bsf_octowords = hwtab::bsf.size / memory::MemoryKey::octword;
 template <hwtab::FixedString name>
 constexpr std::uint64_t mask = hwtab::value<hwtab::mkey_mask, name>;
 
@@ -24,7 +24,7 @@ SignedKey::SignedKey(Bench& bench)
       memory_(make_variable()) {
     Call<hwtab::cmd_create_mkey> call;
     const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
-    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(memory::AccessMode::ranges));
+    fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(memory::AccessMode::klm));
     fields.set<"free">(1);
     fields.set<"umr_en">(1);
     fields.set<"lr">(1);
@@ -35,7 +35,7 @@ SignedKey::SignedKey(Bench& bench)
     fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
     fields.set<"translations_octword_size">(4);
     fields.set<"bsf_en">(1);
-    fields.set<"bsf_octword_size">(format_octwords);
+    fields.set<"bsf_octword_size">(bsf_octowords);
     fields.set<"pd">(bench_.domain());
     EXPECT_TRUE(bench_.run(call));
     key_ = static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
@@ -52,7 +52,7 @@ std::uint32_t SignedKey::make_variable() {
     return number;
 }
 
-/// \return what a request with \p lists ends with: themselves, or a pointer
+/// \return the end of a UMR WQE with \p lists: inline, or a data segment
 std::vector<std::byte> SignedKey::place(std::vector<std::byte> lists, UmrLists where) {
     if (where == UmrLists::in_request)
         return lists;
@@ -86,7 +86,7 @@ SignedKey::configure(std::uint64_t address, std::uint32_t length,
     control.set<"flags">(lists == UmrLists::in_request ? hwtab::value<hwtab::umr_flags, "inline">
                                                        : 0);
     control.set<"xlt_octowords">(entries);
-    control.set<"bsf_octowords">(format_octwords);
+    control.set<"bsf_octowords">(bsf_octowords);
     control.set<"mkey_mask">(mask<"len"> | mask<"start_addr"> | mask<"free"> | mask<"bsf_en"> |
                              mask<"en_sigerr">);
     const hwtab::View<hwtab::mkey_seg> segment{

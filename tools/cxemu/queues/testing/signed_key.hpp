@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A memory key with signatures, as a driver makes and uses it.
+/// A signature mkey, created and used as in a driver.
 #pragma once
 
 #include "memory/memory_keys.hpp"
@@ -15,26 +15,26 @@
 
 namespace cxemu::queues::testing {
 
-/// Where the lists of a UMR lie: what the key consists of, and the description of signatures.
+/// Place of the KLMs and the BSF of a UMR.
 enum class UmrLists : std::uint8_t { in_request, in_memory };
 
-/// The key has every right. Its two PSVs start with all ones.
+/// An mkey with all rights, whose two PSVs start with all ones.
 class SignedKey {
 public:
     explicit SignedKey(Bench& bench);
 
-    /// PSVs for descriptions.
+    /// PSV numbers for BSFs.
     [[nodiscard]] std::uint32_t wire_variable() const { return wire_; }
     [[nodiscard]] std::uint32_t memory_variable() const { return memory_; }
     [[nodiscard]] std::uint32_t key() const { return key_; }
 
-    /// Registers \p length bytes at the bus address \p address with signatures, by a UMR that says
-    /// how many errors have been seen.
+    /// Registers \p length bytes at bus address \p address with signatures, by a UMR with the
+    /// number of seen errors.
     std::expected<void, memory::UmrFault>
     configure(std::uint64_t address, std::uint32_t length,
               memory::testing::SignatureDescription& description,
               UmrLists lists = UmrLists::in_request);
-    /// The next UMR tells of one more.
+    /// The next UMR acknowledges one more error.
     void error_seen() { ++errors_seen_; }
 
 private:
@@ -46,7 +46,7 @@ private:
     std::uint32_t wire_;
     std::uint32_t memory_;
     std::uint32_t key_ = 0;
-    std::uint32_t errors_seen_ = 1; ///< what drivers start with
+    std::uint32_t errors_seen_ = 1; ///< initial value of drivers
 };
 
 } // namespace cxemu::queues::testing

@@ -28,7 +28,7 @@ Completion solicited() {
     return {.opcode = CompletionOpcode::send, .solicited = true};
 }
 
-/// A completion queue, and how many events it has reported.
+/// A CQ and the number of its events.
 class CompletionQueueTest : public ::testing::Test {
 protected:
     std::uint32_t events() {
@@ -42,7 +42,7 @@ protected:
         for (int i = 0; i < count; ++i)
             ASSERT_TRUE(queue.post(ordinary()));
     }
-    /// Tells the device what software has consumed.
+    /// Sets the consumer index in the doorbell record.
     void consume(CompletionQueue& queue, std::uint32_t consumer) {
         bench_.store32(queue.context().get<"dbr_addr">(), consumer);
     }
@@ -91,7 +91,7 @@ TEST_F(CompletionQueueTest, ReportsTheNextEntryOnceAfterArming) {
               queue.number());
 }
 
-TEST_F(CompletionQueueTest, ReportsAtOnceWhenEntriesLieBehindTheConsumerIndexOfTheArming) {
+TEST_F(CompletionQueueTest, ArmWithCqesBeyondConsumerIndexPostsEventAtOnce) {
     CompletionQueue& queue = bench_.make_completion_queue();
     post(queue, 2);
     queue.arm(arm_command(0, 1));
@@ -107,7 +107,7 @@ TEST_F(CompletionQueueTest, WaitsWhenAllEntriesAreConsumedAtTheArming) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, IgnoresAnArmingWithTheNumberOfTheEventUnderWay) {
+TEST_F(CompletionQueueTest, ArmWithSnOfOutstandingEventIsIgnored) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0));
     post(queue);
@@ -161,7 +161,7 @@ TEST_F(CompletionQueueTest, TakesAnErrorForSolicited) {
     EXPECT_EQ(events(), 1U);
 }
 
-TEST_F(CompletionQueueTest, ReportsASolicitedEntryAtOnceIfItLiesBehindTheConsumerIndex) {
+TEST_F(CompletionQueueTest, ArmSolicitedWithSolicitedCqePostsEventAtOnce) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.post(solicited());
     post(queue);
@@ -263,7 +263,7 @@ TEST_F(CompletionQueueTest, ReportsMemoryThatIsGone) {
     const std::uint64_t event = errors.buffer().address(0);
     const auto keep_until = (event / 4096 + 1) * 4096;
     ASSERT_GT(queue.buffer().address(0), event);
-    // Everything behind the event queue's page goes; maps can't be cut, so this one is made anew.
+    // Removes everything behind the page of the EQ: maps can't be split, so the map is replaced.
     ASSERT_TRUE(bench_.dma().unmap(Bench::memory_start, Bench::memory_size));
     bench_.map_memory(keep_until - Bench::memory_start);
     EXPECT_FALSE(queue.post(ordinary()));
@@ -374,7 +374,7 @@ TEST_F(CompletionQueueTest, ReportsADoorbellForAQueueThatIsDestroyed) {
 
 TEST_F(CompletionQueueTest, WritesWhatAFaultPlanMakesOfAnEntry) {
     CompletionQueue& queue = bench_.make_completion_queue();
-    bench_.add_fault("cqe nth=1 lie=qpn:0x123456");
+    bench_.add_fault("cqe nth=1 field=qpn:0x123456");
     bench_.add_fault("cqe nth=2 drop");
     bench_.add_fault("cqe nth=3 duplicate");
     EXPECT_TRUE(queue.post(ordinary()));

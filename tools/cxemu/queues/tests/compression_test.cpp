@@ -39,7 +39,7 @@ protected:
         for (std::uint32_t i = 0; i < count; ++i)
             ASSERT_TRUE(queue.post(receive(first + i, 100 + i)));
     }
-    /// Mini entry \p index of the array in slot \p slot.
+    /// Mini CQE \p index of the array in slot \p slot.
     hwtab::ConstView<hwtab::mini_cqe8> mini(CompletionQueue& queue, std::uint32_t slot,
                                             std::uint32_t index) {
         const auto offset = (slot + 1) * queue.entry_size() - hwtab::cqe64.size;
@@ -63,7 +63,7 @@ TEST_F(CompressionTest, WritesAnEntryAloneAsItIs) {
     EXPECT_EQ(producer(queue), 1U);
 }
 
-TEST_F(CompressionTest, TellsTheNumberOfEntriesInTheTitle) {
+TEST_F(CompressionTest, TitleHasNumberOfCqes) {
     CompletionQueue& queue = make_queue();
     post_receives(queue, 3, 5);
     bench_.settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Requests that are written into doorbell registers, on a host that combines writes. What the
-// register gets differs from what lies in the ring, so that one can tell where it was taken from.
+// BlueFlame WQEs on a host with write combining. The WQE in the register differs from that in the
+// ring, so that tests see which one was executed.
 #include "base/byte_order.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/testing/bench.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using testing::Bench;
 
-/// Keeps what is posted, without doing it.
+/// Records WQEs without executing them.
 class TransportStub final : public Transport {
 public:
     void sends_posted(QueuePair& queue_pair) override {
@@ -57,7 +57,7 @@ protected:
         return queue_pair;
     }
 
-    /// A NOP in the ring that wants no completion, and none is told of it yet.
+    /// Writes an unsignaled NOP WQE to the ring, without a doorbell.
     void put_into_ring(QueuePair& queue_pair, std::uint16_t index) {
         auto bytes = Bench::nop(queue_pair, index);
         hwtab::View<hwtab::wqe_ctrl_seg>{bytes}.set<"ce">(
@@ -69,7 +69,7 @@ protected:
         bench_.store32(queue_pair.context().get<"dbr_addr">() + sizeof(std::uint32_t), counter);
     }
 
-    /// Writes as many pieces of 8 bytes as \p bytes fill blocks of 64.
+    /// Writes \p bytes, padded to a multiple of 64, in accesses of 8 bytes.
     void write_register(std::span<const std::byte> bytes, std::uint64_t place = first_register) {
         constexpr std::size_t piece = 8;
         std::vector<std::byte> padded(bytes.begin(), bytes.end());
@@ -91,7 +91,7 @@ protected:
     TransportStub transport_;
 };
 
-TEST_F(DoorbellRegisterTest, ARequestIsTakenFromItsRegister) {
+TEST_F(DoorbellRegisterTest, RequestIsTakenFromItsRegister) {
     QueuePair& queue_pair = make_queue_pair();
     for (std::uint16_t i = 0; i < 3; ++i) {
         put_into_ring(queue_pair, i);
@@ -102,7 +102,7 @@ TEST_F(DoorbellRegisterTest, ARequestIsTakenFromItsRegister) {
     EXPECT_EQ(bench_.completion(*queue_pair.send_completions(), 2).get<"wqe_counter">(), 2U);
 }
 
-TEST_F(DoorbellRegisterTest, AQueueWithoutRecordIsToldByTheRegisterWhatIsPosted) {
+TEST_F(DoorbellRegisterTest, SqWithoutDbrTakesCounterFromDoorbell) {
     QueuePair& queue_pair = make_queue_pair(ServiceType::unreliable_datagram,
                                             hwtab::value<hwtab::qp_send_dbr_mode, "no_dbr_ext">);
     put_into_ring(queue_pair, 0);
@@ -110,7 +110,7 @@ TEST_F(DoorbellRegisterTest, AQueueWithoutRecordIsToldByTheRegisterWhatIsPosted)
     expect(queue_pair, 1, 1);
 }
 
-TEST_F(DoorbellRegisterTest, WhatFollowsARequestIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, WqesBehindTheFirstAreReadFromTheRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     bench_.write_send(queue_pair, 1, Bench::nop(queue_pair, 1));
@@ -130,7 +130,7 @@ TEST_F(DoorbellRegisterTest, AnotherRequestThanTheFirstUnknownOneIsReadFromTheRi
     EXPECT_EQ(bench_.queues().counters().sends_executed, 2U);
 }
 
-TEST_F(DoorbellRegisterTest, ARequestThatIsNotPostedIsNotTaken) {
+TEST_F(DoorbellRegisterTest, RequestThatIsNotPostedIsNotTaken) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     write_register(Bench::nop(queue_pair, 0));
@@ -138,7 +138,7 @@ TEST_F(DoorbellRegisterTest, ARequestThatIsNotPostedIsNotTaken) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 0U);
 }
 
-TEST_F(DoorbellRegisterTest, AnInterruptedRequestIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, InterruptedRequestIsReadFromTheRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     set_record(queue_pair, 1);
@@ -165,15 +165,15 @@ TEST_F(DoorbellRegisterTest, TwoQueuePairsHaveARegisterEach) {
     expect(second, 4, 8);
 }
 
-TEST_F(DoorbellRegisterTest, ALongRequestBringsItsDataAlong) {
-    constexpr std::uint8_t octwords = 7;
+TEST_F(DoorbellRegisterTest, LongRequestBringsItsDataAlong) {
+    constexpr std::uint8_t ds = 7;
     constexpr std::uint32_t length = 80;
     QueuePair& queue_pair = make_queue_pair(ServiceType::reliable_connection);
     auto bytes = Bench::nop(queue_pair, 0);
-    bytes.resize(octwords * 16);
+    bytes.resize(ds * 16);
     const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
     control.set<"opcode">(static_cast<std::uint8_t>(SendOpcode::send));
-    control.set<"ds">(octwords);
+    control.set<"ds">(ds);
     const auto body = std::span(bytes).subspan(hwtab::wqe_ctrl_seg.size);
     const hwtab::View<hwtab::wqe_inline_seg> segment{body};
     segment.set<"inline_seg">(1);
@@ -188,7 +188,7 @@ TEST_F(DoorbellRegisterTest, ALongRequestBringsItsDataAlong) {
     EXPECT_EQ(transport_.requests[0].blocks, 2U);
 }
 
-TEST_F(DoorbellRegisterTest, AnEmptyRequestIsReadFromTheRing) {
+TEST_F(DoorbellRegisterTest, EmptyRequestIsReadFromTheRing) {
     QueuePair& queue_pair = make_queue_pair();
     put_into_ring(queue_pair, 0);
     set_record(queue_pair, 1);
@@ -198,7 +198,7 @@ TEST_F(DoorbellRegisterTest, AnEmptyRequestIsReadFromTheRing) {
     expect(queue_pair, 0, 0);
 }
 
-TEST_F(DoorbellRegisterTest, ARequestDoesNotOutliveAReset) {
+TEST_F(DoorbellRegisterTest, RequestDoesNotOutliveAReset) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);
@@ -214,7 +214,7 @@ TEST_F(DoorbellRegisterTest, ARequestDoesNotOutliveAReset) {
     EXPECT_EQ(bench_.queues().counters().sends_executed, 1U);
 }
 
-TEST_F(DoorbellRegisterTest, ARequestIsFlushedWithTheOthers) {
+TEST_F(DoorbellRegisterTest, RequestIsFlushedWithTheOthers) {
     QueuePair& queue_pair = make_queue_pair();
     transport_.is_working = false;
     put_into_ring(queue_pair, 0);

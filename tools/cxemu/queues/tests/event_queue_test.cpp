@@ -111,14 +111,14 @@ TEST(EventQueue, StopsAtAnOverrunAndReportsIt) {
     EXPECT_TRUE(queue.stopped());
     EXPECT_NE(queue.context().get<"status">(), 0U);
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 1U);
-    bench.settle(); // the failure of the device takes all objects with it
+    bench.settle(); // the device failure destroys all objects
     EXPECT_EQ(bench.hca().health().report().syndrome, hca::HealthSyndrome::async_eq_overrun);
     EXPECT_TRUE(bench.hca().health().fatal());
 }
 
 class FalselyNamedEventQueue : public ::testing::Test {
 protected:
-    FalselyNamedEventQueue() { queue.set_named_falsely(); }
+    FalselyNamedEventQueue() { queue.set_eqn_forged(); }
 
     void overrun() {
         while (queue.post(EventType::port_change, 0, {})) {
@@ -135,7 +135,7 @@ TEST_F(FalselyNamedEventQueue, OverrunsThroughNoFaultOfTheDriver) {
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 0U);
 }
 
-TEST_F(FalselyNamedEventQueue, IsTheDriversOwnWhenItsDoorbellsArrive) {
+TEST_F(FalselyNamedEventQueue, OwnedByDriverWhenItsDoorbellsArrive) {
     queue.consume(0, true);
     overrun();
     EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 0U);
@@ -254,7 +254,7 @@ TEST(EventQueues, TakeAnEntryThatSoftwareHasComposed) {
 TEST(EventQueues, WriteWhatAFaultPlanMakesOfAnEntry) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.log_size = 3});
-    bench.add_fault("eqe nth=1 lie=event_type:0x77");
+    bench.add_fault("eqe nth=1 field=event_type:0x77");
     bench.add_fault("eqe nth=2 drop");
     bench.add_fault("eqe nth=3 unknown");
     queue.post(EventType::port_change, 0, {});

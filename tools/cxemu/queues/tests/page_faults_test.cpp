@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Page faults of a device that software has told to name the memory.
+// Memory page faults.
 #include "base/byte_order.hpp"
 #include "queues/testing/bench.hpp"
 
@@ -35,14 +35,14 @@ protected:
         queue_pair_ = &bench_.make_queue_pair();
     }
 
-    /// A key of 4 pages, or of a range of another key.
+    /// An mkey of 4 pages, or of a range of another mkey.
     std::uint32_t make_key(AccessMode mode, std::uint64_t first_entry, std::uint64_t second_entry) {
         Call<hwtab::cmd_create_mkey> call(memory::MemoryKey::octword);
         const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
         fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(mode));
         fields.set<"start_addr">(start);
         fields.set<"len">(4U << log_page);
-        fields.set<"log_page_size">(mode == AccessMode::pages ? log_page : log_page + 2);
+        fields.set<"log_page_size">(mode == AccessMode::mtt ? log_page : log_page + 2);
         fields.set<"translations_octword_size">(2);
         fields.set<"lr">(1);
         fields.set<"qpn">(memory::MemoryKey::any_queue_pair);
@@ -63,7 +63,7 @@ protected:
         token_ = queue_pair_->raise_page_fault({.place = FaultPlace::send_or_write}).value_or(0);
         return take_event();
     }
-    /// The data of the next event, which must be of the fault.
+    /// The data of the next EQE, which must be a page fault.
     std::vector<std::byte> take_event() {
         const auto event = bench_.event(*events_, next_event_++);
         EXPECT_EQ(event.get<"event_sub_type">(), 2) << "names the memory";
@@ -93,7 +93,7 @@ protected:
 };
 
 TEST_F(PageFaultsTest, NameTheKeyAndThePagesThatAreMissing) {
-    const std::uint32_t key = make_key(AccessMode::pages, 0x10'0001, 0);
+    const std::uint32_t key = make_key(AccessMode::mtt, 0x10'0001, 0);
     const auto data = raise_at(key, 0xff0, 0x1020);
     EXPECT_EQ(word(data, 0xc), 2U << log_page) << "pages";
     EXPECT_EQ(word(data, 0x10), key);
@@ -101,7 +101,7 @@ TEST_F(PageFaultsTest, NameTheKeyAndThePagesThatAreMissing) {
 }
 
 TEST_F(PageFaultsTest, NameTheInnermostKey) {
-    const std::uint32_t inner = make_key(AccessMode::pages, 0x10'0001, 0);
+    const std::uint32_t inner = make_key(AccessMode::mtt, 0x10'0001, 0);
     const std::uint32_t outer = make_key(AccessMode::ksm, inner, start);
     const auto data = raise_at(outer, 0x1234, 1);
     EXPECT_EQ(word(data, 0xc), 1U << log_page);
@@ -114,7 +114,7 @@ TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
     const auto suggested = [&](std::span<const std::byte> data) {
         return load_be<std::uint16_t>(data.subspan(suggested_at));
     };
-    const std::uint32_t key = make_key(AccessMode::pages, 0, 0);
+    const std::uint32_t key = make_key(AccessMode::mtt, 0, 0);
     EXPECT_EQ(suggested(raise_at(key, 0xfff, 1)), 1);
     EXPECT_EQ(suggested(raise_at(key, 0xfff, 2)), 2);
     EXPECT_EQ(suggested(raise_at(key, 0x2000, 1)), 1);
@@ -123,7 +123,7 @@ TEST_F(PageFaultsTest, SuggestAsManyPagesBehindIfTheKeyHasThem) {
 }
 
 TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
-    const std::uint32_t inner = make_key(AccessMode::pages, 0x10'0001, 0);
+    const std::uint32_t inner = make_key(AccessMode::mtt, 0x10'0001, 0);
     const std::uint32_t middle = make_key(AccessMode::ksm, inner, start);
     const std::uint32_t outer = make_key(AccessMode::ksm, middle, start + 0x1000);
     EXPECT_EQ(word(raise_at(outer, 0x234, 2), 0x10), inner);
@@ -140,7 +140,7 @@ TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
 }
 
 TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
-    const std::uint32_t inner = make_key(AccessMode::pages, 0, 0);
+    const std::uint32_t inner = make_key(AccessMode::mtt, 0, 0);
     raise_at(make_key(AccessMode::ksm, inner, start), 0, 1);
     EXPECT_TRUE(answer(token_, 0, false));
     take_event();
@@ -157,7 +157,7 @@ TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {
 }
 
 TEST_F(PageFaultsTest, AreAnsweredByTheWholeToken) {
-    raise_at(make_key(AccessMode::pages, 0, 0), 0, 1);
+    raise_at(make_key(AccessMode::mtt, 0, 0), 0, 1);
     EXPECT_FALSE(answer(token_, 1));
     EXPECT_FALSE(answer(token_ + 1, 0));
     EXPECT_TRUE(answer(token_, 0));

@@ -15,7 +15,7 @@ using testing::Bench;
 using testing::bit;
 using testing::Call;
 
-/// Takes what is posted and lets the test end it.
+/// Records WQEs; the test completes them.
 class RecordingTransport final : public Transport {
 public:
     void sends_posted(QueuePair& queue_pair) override {
@@ -39,7 +39,7 @@ protected:
     QueuePairTest() { bench_.queues().set_transport(&transport_); }
     ~QueuePairTest() override { bench_.queues().set_transport(nullptr); }
 
-    /// Brings a queue pair to any state.
+    /// Creates a QP in any state.
     QueuePair& queue_pair_in(QueuePairState state,
                              ServiceType service = ServiceType::unreliable_datagram) {
         QueuePair& queue_pair = bench_.make_queue_pair({.service = service});
@@ -318,7 +318,7 @@ TEST_F(QueuePairTest, ReportsSendsInTheOrderOfTheRing) {
     EXPECT_EQ(bench_.completion(*queue_pair.send_completions(), 2).get<"wqe_counter">(), 2U);
 }
 
-TEST_F(QueuePairTest, ReportsSuccessOnlyToThoseWhoWantIt) {
+TEST_F(QueuePairTest, CompletionOfUnsignaledWqeIsNotReported) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     auto silent = Bench::nop(queue_pair, 0);
     hwtab::View<hwtab::wqe_ctrl_seg>{silent}.set<"ce">(0);
@@ -328,8 +328,8 @@ TEST_F(QueuePairTest, ReportsSuccessOnlyToThoseWhoWantIt) {
     EXPECT_EQ(completions(queue_pair), 1U);
 }
 
-/// The mode of completion "only first error", of entries under way and of those that wait.
-TEST_F(QueuePairTest, ReportsOnlyTheFirstErrorToThoseWhoWantThat) {
+/// Completion mode "only first error", for outstanding and waiting WQEs.
+TEST_F(QueuePairTest, OnlyFirstErrorModeReportsOneCqe) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     const auto write = [&](std::uint16_t index, CompletionMode mode) {
@@ -518,7 +518,7 @@ TEST_F(QueuePairTest, ReportsASendDoorbellBeforeReadyToSend) {
     EXPECT_EQ(completions(queue_pair), 0U);
 }
 
-TEST_F(QueuePairTest, IgnoresADoorbellThroughTheUarPageOfSomebodyElse) {
+TEST_F(QueuePairTest, DoorbellThroughForeignUarIsIgnored) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     bench_.settle();
     bench_.write_send(queue_pair, 0, Bench::nop(queue_pair, 0));
@@ -555,7 +555,7 @@ TEST_F(QueuePairTest, FlushesWhatIsPostedInTheErrorState) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     ASSERT_EQ(simple<hwtab::cmd_qp_2err>(queue_pair), CommandStatus::ok);
-    bench_.post_receives(queue_pair, 1); // nothing rings for receives
+    bench_.post_receives(queue_pair, 1); // receives have no doorbell
     bench_.advance(WorkQueues::flush_period);
     EXPECT_EQ(completions(queue_pair), 1U);
     post_nops(queue_pair, 0, 1);
@@ -612,10 +612,10 @@ TEST_F(QueuePairTest, DrainsItsSendsBeforeItReportsThat) {
     EXPECT_EQ(queue_pair.state(), QueuePairState::send_queue_drained);
     EXPECT_EQ(drained.context().get<"producer_counter">(), 1U);
     post_nops(queue_pair, 1, 1);
-    EXPECT_EQ(completions(queue_pair), 1U) << "stands still";
+    EXPECT_EQ(completions(queue_pair), 1U) << "no WQE is started in SQD";
     ASSERT_EQ(bench_.transit<hwtab::cmd_sqd2rts_qp>(queue_pair).status, CommandStatus::ok);
     bench_.settle();
-    EXPECT_EQ(completions(queue_pair), 2U) << "goes on where it stood";
+    EXPECT_EQ(completions(queue_pair), 2U) << "continues with the next WQE";
 }
 
 // --- Receives ------------------------------------------------------------------------------------
@@ -644,7 +644,7 @@ TEST_F(QueuePairTest, ReadsTheScatterListUpToTheKeyThatEndsIt) {
     EXPECT_EQ(request->segments[0].key, 0xabc00U);
 }
 
-TEST_F(QueuePairTest, HasTheReservedKeyIfSoftwareSaysSoAndNotForSharedReceives) {
+TEST_F(QueuePairTest, ResdLkeyRightComesFromContextAndNotForSrq) {
     QueuePair& queue_pair = bench_.make_queue_pair();
     const std::uint64_t where = bench_.allocate(8);
     const std::array<std::byte, 8> data{std::byte{1}};

@@ -10,11 +10,11 @@
 namespace cxemu::queues {
 namespace {
 
-/// Composes an entry segment by segment.
+/// Composes a WQE segment by segment.
 class Entry {
 public:
     explicit Entry(SendOpcode opcode) : Entry(static_cast<std::uint8_t>(opcode)) {}
-    explicit Entry(std::uint8_t opcode) : bytes_(octword) {
+    explicit Entry(std::uint8_t opcode) : bytes_(ds_size) {
         control().set<"opcode">(opcode);
         close();
     }
@@ -26,21 +26,21 @@ public:
         return std::span(bytes_).last(size);
     }
     Entry& pointer(std::uint32_t length, std::uint32_t key, std::uint64_t address) {
-        const hwtab::View<hwtab::wqe_data_seg> segment{add(octword)};
+        const hwtab::View<hwtab::wqe_data_seg> segment{add(ds_size)};
         segment.set<"byte_count">(length);
         segment.set<"lkey">(key);
         segment.set<"addr">(address);
         return *this;
     }
-    /// \param claimed length in the header
-    Entry& inline_data(std::uint32_t claimed, std::size_t octwords) {
-        const hwtab::View<hwtab::wqe_inline_seg> segment{add(octwords * octword)};
+    /// \param claimed length in the inline segment
+    Entry& inline_data(std::uint32_t claimed, std::size_t ds) {
+        const hwtab::View<hwtab::wqe_inline_seg> segment{add(ds * ds_size)};
         segment.set<"inline_seg">(1);
         segment.set<"byte_count">(claimed);
         return *this;
     }
     Entry& remote(std::uint64_t address, std::uint32_t key) {
-        const hwtab::View<hwtab::wqe_raddr_seg> segment{add(octword)};
+        const hwtab::View<hwtab::wqe_raddr_seg> segment{add(ds_size)};
         segment.set<"raddr">(address);
         segment.set<"rkey">(key);
         return *this;
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    void close() { control().set<"ds">(bytes_.size() / octword); }
+    void close() { control().set<"ds">(bytes_.size() / ds_size); }
 
     std::vector<std::byte> bytes_;
 };
@@ -98,7 +98,7 @@ TEST(SendWqe, FindsInlineDataBetweenPointers) {
     EXPECT_EQ(request->length, 32U);
     ASSERT_EQ(request->data.size(), 3U);
     const auto& data = std::get<InlineData>(request->data[1]);
-    EXPECT_EQ(data.offset, 2 * octword + 4);
+    EXPECT_EQ(data.offset, 2 * ds_size + 4);
     EXPECT_EQ(data.length, 20U);
 }
 
@@ -138,7 +138,7 @@ TEST(SendWqe, TakesTheShortAddressOfADatagram) {
 TEST(SendWqe, TakesRemoteAddressAndOperandsOfAnAtomicOperation) {
     Entry entry(SendOpcode::compare_swap);
     entry.remote(0x5000, 0x77);
-    const hwtab::View<hwtab::wqe_atomic_seg> operands{entry.add(octword)};
+    const hwtab::View<hwtab::wqe_atomic_seg> operands{entry.add(ds_size)};
     operands.set<"swap_add">(1);
     operands.set<"compare">(2);
     entry.pointer(8, 1, 0x9000);
@@ -204,7 +204,7 @@ TEST(SendWqe, RefusesVariantsOfAtomicOperationsThatThereAreNot) {
 
 TEST(SendWqe, FindsTheSharedReceiveQueueOfAnXrcSend) {
     Entry entry(SendOpcode::send);
-    hwtab::View<hwtab::wqe_xrc_seg>{entry.add(octword)}.set<"xrc_srqn">(0x4242);
+    hwtab::View<hwtab::wqe_xrc_seg>{entry.add(ds_size)}.set<"xrc_srqn">(0x4242);
     const auto request = entry.decode(ServiceType::extended_reliable_connection);
     ASSERT_TRUE(request);
     EXPECT_EQ(request->xrc_srq, 0x4242U);
@@ -219,8 +219,7 @@ TEST(SendWqe, RefusesOperationsThatTheServiceDoesNotHave) {
               DecodeError::opcode_not_allowed);
     EXPECT_EQ(Entry(SendOpcode::rdma_read).error(ServiceType::unreliable_connection),
               DecodeError::opcode_not_allowed);
-    EXPECT_EQ(Entry(SendOpcode::send).error(ServiceType::reg_umr),
-              DecodeError::opcode_not_allowed);
+    EXPECT_EQ(Entry(SendOpcode::send).error(ServiceType::reg_umr), DecodeError::opcode_not_allowed);
     EXPECT_EQ(Entry(SendOpcode::reg_umr).error(ServiceType::subnet_management),
               DecodeError::opcode_not_allowed);
 }
@@ -233,7 +232,7 @@ TEST(SendWqe, RefusesAnEntryThatEndsWithinASegment) {
     atomic.remote(0, 0);
     EXPECT_EQ(atomic.error(), DecodeError::segment_missing);
     Entry datagram(SendOpcode::send);
-    hwtab::View<hwtab::base_av>{datagram.add(octword)}.set<"extended">(1);
+    hwtab::View<hwtab::base_av>{datagram.add(ds_size)}.set<"extended">(1);
     EXPECT_EQ(datagram.error(ServiceType::unreliable_datagram), DecodeError::segment_missing);
 }
 
@@ -292,7 +291,7 @@ TEST(SendWqe, TakesMessagesOfTwoGibibytesInOnePieceAndInSeveral) {
 TEST(SendWqe, RefusesAnAtomicResponseThatIsNotEightBytes) {
     Entry entry(SendOpcode::fetch_add);
     entry.remote(0, 0);
-    entry.add(octword);
+    entry.add(ds_size);
     entry.pointer(16, 1, 0);
     EXPECT_EQ(entry.error(), DecodeError::bad_atomic_length);
 }
@@ -326,14 +325,14 @@ protected:
         memory_.map_into(dma_, start);
     }
 
-    /// Writes an entry of \p octwords at block \p index, over the end of the ring if need be.
-    void write(std::uint16_t index, std::uint8_t octwords) {
-        std::vector<std::byte> bytes(std::max<std::size_t>(octwords, 1) * octword);
+    /// Writes a WQE of \p ds units of 16 bytes at WQEBB \p index, wrapping around.
+    void write(std::uint16_t index, std::uint8_t ds) {
+        std::vector<std::byte> bytes(std::max<std::size_t>(ds, 1) * ds_size);
         for (std::size_t i = 0; i < bytes.size(); ++i)
-            bytes[i] = static_cast<std::byte>(i / octword);
+            bytes[i] = static_cast<std::byte>(i / ds_size);
         const hwtab::View<hwtab::wqe_ctrl_seg> control{bytes};
         control.set<"opcode">(0);
-        control.set<"ds">(octwords);
+        control.set<"ds">(ds);
         for (std::size_t i = 0; i < bytes.size(); ++i)
             memory_.bytes()[((index * 64U) + i) % (blocks * 64U)] = bytes[i];
     }
@@ -360,8 +359,8 @@ TEST_F(SendQueueTest, JoinsAnEntryThatRunsOverTheEndOfTheRing) {
     ASSERT_TRUE(queue_.post(5));
     const auto bytes = queue_.fetch(dma_, max_size);
     ASSERT_TRUE(bytes);
-    ASSERT_EQ(bytes->size(), 8 * octword);
-    EXPECT_EQ((*bytes)[5 * octword], std::byte{5}) << "the second half comes from block 0";
+    ASSERT_EQ(bytes->size(), 8 * ds_size);
+    EXPECT_EQ((*bytes)[5 * ds_size], std::byte{5}) << "the second half comes from block 0";
 }
 
 TEST_F(SendQueueTest, RefusesAnEntryWithoutLength) {
@@ -396,7 +395,7 @@ TEST_F(SendQueueTest, TakesNoMoreBlocksThanTheRingHas) {
     EXPECT_TRUE(queue_.post(4));
 }
 
-TEST_F(SendQueueTest, FlushesWhatIsUnderWayAndWhatWaits) {
+TEST_F(SendQueueTest, FlushReturnsOutstandingAndWaitingWqes) {
     write(0, 1);
     write(1, 5);
     write(3, 1);

@@ -19,7 +19,7 @@ protected:
               {.events = 1ULL << static_cast<unsigned>(hca::EventType::srq_limit_reached) |
                          1ULL << static_cast<unsigned>(hca::EventType::srq_catastrophic_error)})) {}
 
-    /// A pool of four entries of 64 bytes, chained 0, 1, 2, 3, 0; entry n points to n * 0x100.
+    /// An RMP of four WQEs of 64 bytes, linked 0, 1, 2, 3, 0; WQE n points to n * 0x100.
     ReceiveMemoryPool& pool(std::uint16_t limit = 0) {
         ReceiveMemoryPool& pool = bench_.make_receive_pool({.limit = limit});
         for (std::uint16_t slot = 0; slot < 4; ++slot) {
@@ -71,7 +71,7 @@ TEST_F(SharedReceiveQueueTest, FollowsLinksThatSoftwareHasRewritten) {
     post(queue, 1);
     ASSERT_TRUE(queue.take());
     EXPECT_EQ(queue.take().error(), ReceiveFault::empty);
-    link(queue, 1, 0); // slot 0 was freed and is next behind slot 1 now
+    link(queue, 1, 0); // slot 0 was freed and is next after slot 1 now
     post(queue, 3);
     EXPECT_EQ(queue.take()->index, 1U);
     EXPECT_EQ(queue.take()->index, 0U);
@@ -111,7 +111,7 @@ TEST_F(SharedReceiveQueueTest, EndsALongerLoopWithTheCounterOfPostedEntries) {
     EXPECT_EQ(queue.take().error(), ReceiveFault::empty);
 }
 
-TEST_F(SharedReceiveQueueTest, StopsWhenMoreIsPostedThanThereIsRoomFor) {
+TEST_F(SharedReceiveQueueTest, PostBeyondQueueSizeStopsQueue) {
     ReceiveMemoryPool& queue = pool();
     post(queue, 5);
     EXPECT_EQ(queue.take().error(), ReceiveFault::corrupt);
@@ -162,7 +162,7 @@ TEST_F(SharedReceiveQueueTest, AnswersAQueryWithCountersOfTheMoment) {
     EXPECT_EQ(call.out().get<"rmp_context.wq.lwm">(), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, IsKeptByQueuePairsThatReferToIt) {
+TEST_F(SharedReceiveQueueTest, KeptByQueuePairsThatReferToIt) {
     const ReceiveMemoryPool& queue = pool();
     bench_.make_queue_pair(
         {.receives = ReceiveSource::shared_queue, .shared_receive = queue.number()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Which tag of a list a message takes.
+// Matching of messages to tags.
 #include "queues/tag_list.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
 class TagListTest : public ::testing::Test {
 protected:
-    /// The list gives its indices one after the other.
+    /// Indices are assigned in order.
     std::uint16_t append(std::uint64_t tag, std::uint64_t mask = all_bits) {
         const std::uint16_t index = list.next();
         const auto next = static_cast<std::uint16_t>((index + 1) % entries);
@@ -116,7 +116,7 @@ TEST_F(TagListTest, CountsUnexpectedMessagesModulo16Bits) {
     EXPECT_EQ(match(1), 0);
 }
 
-TEST_F(TagListTest, ForgetsAnUnexpectedMessageThatBreaksOff) {
+TEST_F(TagListTest, AbortedUnexpectedMessageIsNotCounted) {
     list.count_unexpected();
     list.forget_unexpected();
     append(1);

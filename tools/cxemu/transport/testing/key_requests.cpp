@@ -50,7 +50,7 @@ std::uint64_t flags_of(const KeyChange& change) {
     return 0;
 }
 
-/// Composes what follows the control segment of a UMR.
+/// Composes the segments of a UMR WQE after the control segment.
 class Body {
 public:
     Body() : bytes_(hwtab::wqe_umr_ctrl_seg.size + hwtab::mkey_seg.size) {}
@@ -75,7 +75,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-/// In the body itself, or where a data pointer of the body leads.
+/// Inline, or in memory addressed by a data segment.
 void add_entries(Body& body, Peer& peer, const KeyChange& change,
                  const std::vector<TranslationEntry>& entries) {
     std::uint64_t flags = flags_of(change);

@@ -23,8 +23,8 @@ using queues::testing::Call;
 using Context = hwtab::View<hwtab::qpc>;
 
 constexpr std::size_t octword = 16;
-constexpr std::uint32_t receive_stride = 32; ///< bytes, as the bench makes it
-constexpr std::uint32_t shared_stride = 64;  ///< bytes, as the bench makes it
+constexpr std::uint32_t receive_stride = 32; ///< bytes, as created by the bench
+constexpr std::uint32_t shared_stride = 64;  ///< bytes, as created by the bench
 
 void expect_ok(const hca::CommandResult& result) {
     if (!result)
@@ -41,7 +41,7 @@ struct Segment {
     hwtab::View<layout> view{bytes};
 };
 
-/// A length of 0 would stand for 2 GiB.
+/// A length of 0 means 2 GiB.
 void append_data(std::vector<std::byte>& bytes, const Data& data, std::uint32_t key) {
     if (data.length == 0)
         return;
@@ -267,13 +267,13 @@ Data Peer::space(std::size_t size) {
 }
 
 std::vector<std::byte> Peer::contents(const Data& data) {
-    if (data.length == 0) // perhaps nowhere
+    if (data.length == 0) // possibly empty
         return {};
     const auto bytes = bench.at(data.address, data.length);
     return {bytes.begin(), bytes.end()};
 }
 
-/// What follows the control segment of an operation that yields packets.
+/// The segments after the control segment, for operations that send packets.
 void Peer::append_operation(std::vector<std::byte>& bytes, const Send& send) const {
     if (queue_pair_->service() == ServiceType::extended_reliable_connection) {
         Segment<hwtab::wqe_xrc_seg> segment;
@@ -351,7 +351,7 @@ void Peer::post_receive(const std::vector<Data>& data, std::optional<std::uint32
     bench.post_receives(*queue_pair_, ++received_);
 }
 
-/// The slots of the pool are chained in their order.
+/// The WQEs of the pool are linked in their order.
 void Peer::post_shared(queues::SharedReceiveQueue& queue, std::uint16_t slot, const Data& data,
                        std::optional<std::uint32_t> key) {
     Segment<hwtab::wqe_srq_next_seg> link;
@@ -460,12 +460,12 @@ void Peers::activate(Peer& peer, fabric::Lid lid) {
 }
 
 void Peers::settle() {
-    constexpr int quiet_turns = 12;
-    for (int quiet = 0; quiet < quiet_turns; ++quiet) {
+    constexpr int idle_turns = 12;
+    for (int idle = 0; idle < idle_turns; ++idle) {
         const std::size_t before = activity_;
         time.loop.turn(EventLoop::Duration::zero());
         if (activity_ != before)
-            quiet = 0;
+            idle = 0;
     }
 }
 
@@ -474,12 +474,12 @@ void Peers::advance(EventLoop::Duration duration) {
     settle();
 }
 
-void Peers::run(EventLoop::Duration step, int quiet_steps) {
-    for (int quiet = 0; quiet < quiet_steps; ++quiet) {
+void Peers::run(EventLoop::Duration step, int idle_steps) {
+    for (int idle = 0; idle < idle_steps; ++idle) {
         const std::size_t before = activity_;
         advance(step);
         if (activity_ != before)
-            quiet = 0;
+            idle = 0;
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The codes of acknowledgements: credits, timers, timeouts.
+// Encodings of acknowledgements: credits, timers, timeouts.
 #include "transport/acknowledgement.hpp"
 
 #include <chrono>
@@ -13,25 +13,25 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-std::optional<std::uint32_t> credits_told(std::uint32_t credits) {
+std::optional<std::uint32_t> credits_reported(std::uint32_t credits) {
     return credits_of(decode_syndrome(ack_syndrome(credits)).value);
 }
 
-TEST(CreditCode, PromisesNoMoreThanThereIs) {
+TEST(CreditCode, EncodedCreditsNeverExceedCount) {
     std::uint32_t before = 0;
     for (std::uint32_t credits = 0; credits < 40'000; ++credits) {
-        const auto told = credits_told(credits);
-        ASSERT_TRUE(told);
-        EXPECT_LE(*told, credits);
-        EXPECT_GE(*told, before);
-        before = *told;
+        const auto reported = credits_reported(credits);
+        ASSERT_TRUE(reported);
+        EXPECT_LE(*reported, credits);
+        EXPECT_GE(*reported, before);
+        before = *reported;
     }
     EXPECT_EQ(before, 32'768U);
     for (const std::uint32_t exact : {0U, 1U, 4U, 6U, 24U, 192U, 4096U, 24'576U})
-        EXPECT_EQ(credits_told(exact), exact);
+        EXPECT_EQ(credits_reported(exact), exact);
 }
 
-TEST(CreditCode, CanSayThatNobodyCounts) {
+TEST(CreditCode, NoCountEncoded) {
     const Syndrome syndrome = decode_syndrome(ack_syndrome(std::nullopt));
     EXPECT_EQ(syndrome.kind, Syndrome::Kind::acknowledge);
     EXPECT_EQ(credits_of(syndrome.value), std::nullopt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Dynamically connected transport: one initiator, several targets.
+// DC: one DCI, several DCTs.
 #include "base/byte_order.hpp"
 #include "transport/testing/peers.hpp"
 
@@ -37,15 +37,14 @@ struct Dynamic : Peers {
         connect();
     }
     static ConnectionOptions with_streams(std::uint32_t log_failed) {
-        return {
-            .service = ServiceType::dci, .log_streams = 3, .log_failed = log_failed};
+        return {.service = ServiceType::dci, .log_streams = 3, .log_failed = log_failed};
     }
     std::ptrdiff_t count(std::uint8_t opcode) {
         return std::ranges::count_if(take_packets(), [&](const auto& headers) {
             return headers.transport.opcode == opcode;
         });
     }
-    /// The error of the only completion of the initiator.
+    /// The error of the only completion of the DCI.
     std::optional<CompletionError> error() {
         const auto results = first.poll();
         EXPECT_THAT(results, SizeIs(1));
@@ -152,7 +151,7 @@ TEST(DynamicConnection, WaitsForAReceiveRequest) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1));
 }
 
-TEST(DynamicConnection, IsRefusedWithAWrongAccessKey) {
+TEST(DynamicConnection, RefusedWithAWrongAccessKey) {
     Dynamic peers;
     Send wrong = send(peers.first.fill(8, 1));
     wrong.access_key = wrong_key;
@@ -192,7 +191,7 @@ TEST(DynamicConnection, EndsAReceiveThatIsTooShort) {
     EXPECT_TRUE(peers.second.queue_pair().can_receive());
 }
 
-TEST(DynamicConnection, GivesUpWhereNobodyAnswers) {
+TEST(DynamicConnection, SilentTargetExhaustsRetries) {
     Dynamic peers({.service = ServiceType::dci, .retries = 2});
     Call<hwtab::cmd_drain_dct> drain;
     drain.in().set<"dctn">(peers.second.queue_pair().number());
@@ -272,7 +271,7 @@ TEST(DynamicStream, FailsWithoutTheOthers) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1));
 }
 
-TEST(DynamicStream, GoesOnWhenSoftwareSaysSo) {
+TEST(DynamicStream, ModifyResumesStream) {
     Dynamic peers(Dynamic::with_streams(2));
     peers.first.post(bad(peers, 1));
     peers.settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RC when the packets of the other side are not what they should be.
+// RC with forged packets of the peer.
 #include "transport/operation.hpp"
 #include "transport/testing/peers.hpp"
 
@@ -36,8 +36,8 @@ public:
 
     explicit Forged(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
 
-    /// Changes the packet with this number, counted from 0 over both directions. Its checksums are
-    /// right.
+    /// Changes the packet with this number, counted from 0 over both directions. Its CRCs are
+    /// valid.
     void change(std::size_t number, Change change) {
         set_filter([number, change = std::move(change),
                     count = std::size_t{0}](fabric::Link& link, fabric::LinkDirection direction,
@@ -93,7 +93,7 @@ public:
     }
 };
 
-// --- What the responder sends --------------------------------------------------------------------
+// --- Packets of the responder --------------------------------------------------------------------
 
 TEST(ForgedAnswer, EndsAReadThatItDoesNotFit) {
     const auto end_read = [](auto forge) {
@@ -104,8 +104,9 @@ TEST(ForgedAnswer, EndsAReadThatItDoesNotFit) {
     };
     end_read([](Forged& peers) { peers.change_length(1, mtu - 4); });
     end_read([](Forged& peers) { peers.change_length(3, 12); });
-    end_read(
-        [](Forged& peers) { peers.change_opcode(1, rc_opcode({.verb = PacketOp::read_response})); });
+    end_read([](Forged& peers) {
+        peers.change_opcode(1, rc_opcode({.verb = PacketOp::read_response}));
+    });
     end_read([](Forged& peers) {
         peers.change_opcode(1, rc_opcode({.verb = PacketOp::atomic_acknowledge}));
     });
@@ -125,7 +126,7 @@ TEST(ForgedAnswer, RefusesForTheReasonThatItGives) {
         {{0x61, CompletionError::remote_invalid_request},
          {0x62, CompletionError::remote_access},
          {0x63, CompletionError::remote_operation},
-         {0x7f, CompletionError::remote_operation}}}; // a code that there is not
+         {0x7f, CompletionError::remote_operation}}}; // an undefined code
     for (const auto& [syndrome, error] : reasons) {
         Forged peers;
         peers.change(1, [syndrome](auto& headers, auto&) { headers.ack->syndrome = syndrome; });
@@ -133,7 +134,7 @@ TEST(ForgedAnswer, RefusesForTheReasonThatItGives) {
     }
 }
 
-TEST(ForgedAnswer, IsIgnoredWhereItMeansNothing) {
+TEST(ForgedAnswer, UnexpectedResponseIgnored) {
     Forged reserved;
     reserved.change(1, [](auto& headers, auto&) { headers.ack->syndrome = 0x40; });
     reserved.expect_success_after_timeout(reserved.write(8));
@@ -142,9 +143,9 @@ TEST(ForgedAnswer, IsIgnoredWhereItMeansNothing) {
     unsent.expect_success_after_timeout(unsent.write(8));
 }
 
-// --- What the requester sends --------------------------------------------------------------------
+// --- Packets of the requester --------------------------------------------------------------------
 
-TEST(ForgedRequest, IsRefusedThatDoesNotContinueItsMessage) {
+TEST(ForgedRequest, RefusedThatDoesNotContinueItsMessage) {
     const auto refuse = [](auto forge) {
         Forged peers;
         forge(peers);
@@ -167,7 +168,7 @@ TEST(ForgedRequest, IsRefusedThatDoesNotContinueItsMessage) {
     refuse([](Forged& peers) { peers.change_length(2, mtu + 4); });
 }
 
-TEST(ForgedRequest, IsRefusedThatHasAnotherLengthThanItSays) {
+TEST(ForgedRequest, RefusedThatHasAnotherLengthThanItSays) {
     for (const std::uint32_t length : {0U, mtu, 3 * mtu, (1U << 31U) + 1}) {
         Forged peers;
         peers.change(0, [length](auto& headers, auto&) { headers.rdma->length = length; });
@@ -175,7 +176,7 @@ TEST(ForgedRequest, IsRefusedThatHasAnotherLengthThanItSays) {
     }
 }
 
-TEST(ForgedRequest, IsRefusedWithAPayloadThatItMustNotHave) {
+TEST(ForgedRequest, RefusedWithAPayloadThatItMustNotHave) {
     Forged reading;
     reading.change_length(0, 8);
     reading.expect_failure(reading.read(8), CompletionError::remote_invalid_request);
@@ -184,7 +185,7 @@ TEST(ForgedRequest, IsRefusedWithAPayloadThatItMustNotHave) {
     adding.expect_failure(adding.add_one(), CompletionError::remote_invalid_request);
 }
 
-TEST(ForgedRequest, IsRefusedBeyondTheReadsThatAreServedAtOnce) {
+TEST(ForgedRequest, RefusedBeyondTheReadsThatAreServedAtOnce) {
     Forged peers({.log_reads = 0});
     peers.first.queue_pair().context().set<"log_sra_max">(2);
     peers.first.post(std::vector<Send>{peers.read(100 * mtu), peers.read(mtu)});
@@ -195,14 +196,14 @@ TEST(ForgedRequest, IsRefusedBeyondTheReadsThatAreServedAtOnce) {
     EXPECT_EQ(results[1].error, CompletionError::remote_invalid_request);
 }
 
-TEST(ForgedRequest, IsDroppedOfAnotherService) {
+TEST(ForgedRequest, DroppedOfAnotherService) {
     constexpr std::uint8_t unreliable = 0x20;
     Forged peers;
     peers.change(0, [](auto& headers, auto&) { headers.transport.opcode |= unreliable; });
     peers.expect_success_after_timeout(peers.write(8));
 }
 
-// --- What both agree on --------------------------------------------------------------------------
+// --- Both directions -----------------------------------------------------------------------------
 
 TEST(Acknowledgements, AreJoined) {
     Forged peers;

@@ -45,7 +45,7 @@ bool meet(const std::vector<std::uint32_t>& first, const std::vector<std::uint32
     return std::ranges::any_of(second, [&](std::uint32_t offset) { return touched[offset]; });
 }
 
-/// As hosts keep numbers: the least significant byte first.
+/// Little-endian value, as in host memory.
 std::uint64_t number_in(std::span<const Byte> bytes) {
     std::uint64_t value = 0;
     for (const Byte& byte : std::views::reverse(bytes))
@@ -144,10 +144,10 @@ Right remote_right(Act act) {
 
 // --- Keys ----------------------------------------------------------------------------------------
 
-/// The checks of a key (10.6.3, 10.6.7.2.4), and the way through a window to its region.
+/// The checks of an mkey (10.6.3, 10.6.7.2.4), through a window to its region.
 KeyModel::Found KeyModel::find(std::size_t side, const Use& use, Right right) const {
     if (use.length == 0)
-        return {}; // 9.7.4.1.5: nothing is checked
+        return {}; // 9.7.4.1.5: no check
     const Key& key = sides_.at(side).keys.at(use.key);
     const Registration& is = key.is;
     if (!key.valid || key.of_other_domain || key.of_other_queue_pair || is.variant != use.variant ||
@@ -182,7 +182,7 @@ KeyModel::Found KeyModel::find(std::size_t side, const Use& use, Right right) co
     return found;
 }
 
-/// 10.6.5: the region or window must be in use, in the domain, and allow it.
+/// 10.6.5: the region or window must be valid, in the PD, and allow invalidation.
 bool KeyModel::may_invalidate(std::size_t side, const Use& use) const {
     const Key& key = sides_.at(side).keys.at(use.key);
     return key.valid && key.is.variant == use.variant && !key.of_other_domain &&
@@ -198,7 +198,7 @@ bool KeyModel::is_operand(std::size_t side, const Use& use) const {
                       }) == offsets.end();
 }
 
-Faults KeyModel::judge(const Action& action) const {
+Faults KeyModel::check(const Action& action) const {
     Faults faults;
     const std::size_t peer = 1 - action.side;
     if (is_local(action.act)) {
@@ -227,18 +227,19 @@ void KeyModel::wait_for(Order order) {
     if (order == Order::everything)
         outstanding_.clear();
     if (order == Order::reads)
-        std::erase_if(outstanding_, [](const UnderWay& request) { return request.is_answered(); });
+        std::erase_if(outstanding_,
+                      [](const Outstanding& request) { return request.is_answered(); });
 }
 
-/// 10.8.3.3: a key is not to be invalidated or changed before the requests that use it have ended;
-/// those of the peer's memory that came before a send with invalidation have been carried out
-/// before it, except for reads.
+/// 10.8.3.3: a key must not be invalidated or changed before the requests that use it have
+/// completed; remote accesses before a send with invalidate have been executed before it, except
+/// for reads.
 bool KeyModel::needs_rest(const Action& action) const {
     const auto leads_to = [&](std::size_t side, std::size_t used, std::size_t changed) {
         const Key& key = sides_.at(side).keys.at(used);
         return used == changed || (key.is_window() && key.is.region == changed);
     };
-    return std::ranges::any_of(outstanding_, [&](const UnderWay& request) {
+    return std::ranges::any_of(outstanding_, [&](const Outstanding& request) {
         if (action.order == Order::everything ||
             (action.order == Order::reads && request.is_answered()))
             return false;
@@ -252,11 +253,11 @@ bool KeyModel::needs_rest(const Action& action) const {
 // --- Success -------------------------------------------------------------------------------------
 
 bool KeyModel::carry_out(const Action& action) {
-    const Faults faults = judge(action);
+    const Faults faults = check(action);
     Side& side = sides_.at(action.side);
     if (takes_receive(action.act))
         ++sides_.at(1 - action.side).receives_posted;
-    // 9.8.2: what the peer of an unreliable connection refuses it drops, and nobody hears of it.
+    // 9.8.2: the responder of an unreliable connection drops refused requests silently.
     const bool is_dropped = rules_.unreliable && faults.remote && !faults.local;
     if (faults.any() && !is_dropped) {
         fail(action, faults);
@@ -308,10 +309,10 @@ void KeyModel::change_key(const Action& action) {
     key.is = action.registration;
 }
 
-/// What a read has not brought yet may be there, or not.
+/// Data of an outstanding read may have arrived or not.
 std::vector<Byte> KeyModel::gather(std::size_t side, const std::vector<std::uint32_t>& from) const {
     std::vector<bool> open(memory_size);
-    for (const UnderWay& request : outstanding_) {
+    for (const Outstanding& request : outstanding_) {
         if (request.action.side != side)
             continue;
         for (const std::uint32_t offset : request.to)
@@ -326,12 +327,12 @@ std::vector<Byte> KeyModel::gather(std::size_t side, const std::vector<std::uint
     return data;
 }
 
-/// A read that is repeated after a loss may see what later requests have written.
+/// A read retried after a loss may return data of later writes.
 void KeyModel::store(std::size_t side, const std::vector<std::uint32_t>& to,
                      std::span<const Byte> data) {
     for (std::size_t i = 0; i < to.size(); ++i)
         sides_.at(side).memory[to[i]] = data[i];
-    for (const UnderWay& request : outstanding_) {
+    for (const Outstanding& request : outstanding_) {
         if (request.action.side == side || request.action.act != Act::read ||
             !meet(to, request.from))
             continue;
@@ -412,7 +413,7 @@ void KeyModel::change_atomically(const Action& action) {
     outstanding_.push_back({.action = action, .from = place, .to = to});
 }
 
-/// Each word begins with its most significant byte, unless software wants it otherwise.
+/// Each word is big-endian, unless software has chosen host order.
 std::vector<Byte> KeyModel::answer_of(std::vector<Byte> before) const {
     if (before.size() == atomic_size && rules_.answers_of_host)
         return before;
@@ -455,7 +456,7 @@ std::uint64_t add(Act act, const Operands& operands, std::uint64_t before, unsig
 
 } // namespace
 
-/// Bit by bit, as one does it on paper.
+/// Bit by bit, as an independent implementation.
 std::vector<std::uint64_t> apply_atomically(Act act, std::span<const Operands> operands,
                                             std::vector<std::uint64_t> before, unsigned bits) {
     for (std::size_t i = 0; is_swap(act) && i < before.size(); ++i) {
@@ -470,7 +471,7 @@ std::vector<std::uint64_t> apply_atomically(Act act, std::span<const Operands> o
 
 // --- Failure -------------------------------------------------------------------------------------
 
-/// 9.9.2 and 9.9.3. With two faults at once either of them may be found first.
+/// 9.9.2 and 9.9.3. With two faults at once either may be detected first.
 void KeyModel::fail(const Action& action, const Faults& faults) {
     Side& side = sides_.at(action.side);
     const bool at_peer = faults.remote || faults.receive || faults.invalidated;
@@ -497,7 +498,7 @@ void KeyModel::fail_peer(const Action& action, Status status) {
     peer.receives.push_back({.index = peer.receives.size(), .status = status});
 }
 
-/// Of an action that fails a part may have been done.
+/// A failed action may have been executed partially.
 void KeyModel::doubt_failed(const Action& action, const Faults& faults) {
     if (faults.own_key)
         return;
@@ -511,7 +512,7 @@ void KeyModel::doubt_failed(const Action& action, const Faults& faults) {
         doubt(peer, find(peer, action.remote, remote_right(action.act)).offsets);
 }
 
-/// An answer that can't be stored is found out late: the peer may have done what came behind it.
+/// A response that can't be stored fails late: the peer may have executed later requests.
 void KeyModel::flush(const Action& action) {
     Side& side = sides_.at(action.side);
     side.sends.push_back({.index = side.actions, .status = Status::flushed});

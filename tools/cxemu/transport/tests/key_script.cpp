@@ -25,7 +25,7 @@ using model::Side;
 using model::Use;
 using queues::ServiceType;
 
-constexpr std::uint32_t word = 8; ///< bytes: what atomics need their addresses to be multiples of
+constexpr std::uint32_t word = 8; ///< bytes: alignment of atomics
 constexpr std::uint32_t most_key_receives = 56;
 constexpr std::size_t most_actions = 40; ///< of a side: all fit into its queue
 
@@ -50,11 +50,11 @@ std::vector<std::uint32_t> draw_pages(SeededRandom& random, std::size_t count) {
 
 /// Zero, or anywhere in the address space.
 std::uint64_t draw_start(SeededRandom& random) {
-    constexpr unsigned highest = 20; ///< bits that are left out
+    constexpr unsigned highest = 20; ///< address bits left out
     return one_of(random, 3) ? 0 : (random.next() >> highest) * word;
 }
 
-/// Rights that verbs allow: who lets the peer write can write.
+/// Access rights allowed by verbs: remote write requires local write.
 model::Rights draw_rights(SeededRandom& random) {
     model::Rights rights{.local_write = !one_of(random, 4)};
     rights.remote_read = !one_of(random, 4);
@@ -70,7 +70,7 @@ std::uint64_t total(const std::vector<model::Piece>& pieces) {
     return sum;
 }
 
-/// The first page begins where the start address says.
+/// The first page starts at the start address.
 void draw_page_list(SeededRandom& random, Registration& registration) {
     constexpr std::uint32_t page = KeyModel::page;
     const auto skip = static_cast<std::uint32_t>(registration.start % page);
@@ -90,7 +90,7 @@ void draw_piece_list(SeededRandom& random, Registration& registration) {
     }
 }
 
-/// Pieces of a page each, which begin anywhere.
+/// Page-sized ranges at any address.
 void draw_fixed_list(SeededRandom& random, Registration& registration) {
     constexpr std::uint32_t page = KeyModel::page;
     registration.start -= registration.start % page;
@@ -101,7 +101,7 @@ void draw_fixed_list(SeededRandom& random, Registration& registration) {
         registration.pieces.push_back({.offset = number * page + begin, .length = page});
 }
 
-/// Each block has a part of the memory for itself.
+/// Each block has its own part of the memory.
 void draw_blocks(SeededRandom& random, Registration& registration) {
     constexpr std::uint32_t parts = 4;
     constexpr std::uint32_t room = KeyModel::memory_size / parts;
@@ -140,7 +140,7 @@ Registration draw_region(SeededRandom& random, KeyKind kind) {
     return registration;
 }
 
-/// Shows a part of a region that is in use, if there is one.
+/// A window of a valid region, if there is one.
 Registration draw_window(SeededRandom& random, const Side& side) {
     Registration registration{.variant = static_cast<std::uint8_t>(random.next()),
                               .start = draw_start(random),
@@ -224,7 +224,7 @@ Use draw_use(SeededRandom& random, const Side& side, std::uint32_t length, Flaw 
     return use;
 }
 
-/// Regions only: windows are for the peer.
+/// Regions only: windows are for remote access.
 Use draw_local_use(SeededRandom& random, const Side& side, std::uint32_t length, Flaw flaw) {
     Use use = draw_use(random, side, length, flaw);
     while (side.keys[use.key].is_window())
@@ -234,7 +234,7 @@ Use draw_local_use(SeededRandom& random, const Side& side, std::uint32_t length,
 
 // --- Actions -------------------------------------------------------------------------------------
 
-/// Of an atomic operation a multiple of its length, after a few attempts where it could be done.
+/// Atomics get an aligned address, after a few attempts to find a suitable range.
 Use draw_remote_use(SeededRandom& random, const KeyModel& model, std::size_t side, Act act,
                     std::uint32_t length, Flaw flaw) {
     constexpr int attempts = 20;
@@ -265,7 +265,7 @@ std::uint64_t draw_operand(SeededRandom& random) {
     return one_of(random, 2) ? random.below(3) : random.next();
 }
 
-/// The compare mask often leaves little to compare.
+/// The compare mask often leaves few bits.
 model::Operands draw_operands(SeededRandom& random) {
     return {.swap_or_add = draw_operand(random),
             .compare = draw_operand(random),
@@ -273,7 +273,7 @@ model::Operands draw_operands(SeededRandom& random) {
             .compare_mask = one_of(random, 2) ? random.below(4) : random.next()};
 }
 
-/// Two pages of the region become others; an invalidation if there aren't enough of them.
+/// Replaces two pages of the region; an invalidation if it has too few pages.
 void draw_page_change(SeededRandom& random, const Key& key, Action& action) {
     constexpr std::size_t untouched = 2; // the first one may begin within a page
     constexpr std::uint32_t page = KeyModel::page;
@@ -300,7 +300,7 @@ void draw_key_change(SeededRandom& random, const Side& side, Action& action) {
         ++action.registration.variant;
 }
 
-/// \param is_flawed something may be wrong with it
+/// \param is_flawed faults are allowed
 Action draw_action(SeededRandom& random, const KeyModel& model, std::size_t side, bool is_flawed) {
     constexpr std::uint64_t acts = 15;
     Action action{.side = side, .act = static_cast<Act>(random.below(acts))};
@@ -328,7 +328,7 @@ Action draw_action(SeededRandom& random, const KeyModel& model, std::size_t side
     return action;
 }
 
-/// What is wrong with an action.
+/// The only fault of an action.
 enum class Wrong : std::uint8_t { nothing, local, remote, receive, invalidated, own_key, several };
 
 Wrong wrong_with(const model::Faults& faults) {
@@ -341,8 +341,8 @@ Wrong wrong_with(const model::Faults& faults) {
                                          : 1 + (std::ranges::find(found, true) - found.begin()));
 }
 
-/// Whether the connection has such requests. That of an atomic operation which names memory at odd
-/// places would be wrong in another way than its keys.
+/// Whether the connection supports the request. An unaligned atomic would have another fault than
+/// its keys.
 bool is_possible(const KeyModel& model, const Action& action) {
     const std::size_t peer = 1 - action.side;
     if (model::takes_receive(action.act) && model.side(peer).receives_posted >= most_key_receives)
@@ -350,16 +350,16 @@ bool is_possible(const KeyModel& model, const Action& action) {
     if (model.rules().unreliable && !model::is_unreliable(action.act))
         return false;
     return !model::is_atomic(action.act) || model.is_operand(peer, action.remote) ||
-           (model.judge(action).remote && action.remote.address % action.remote.length == 0);
+           (model.check(action).remote && action.remote.address % action.remote.length == 0);
 }
 
-/// Draws until just that is wrong with the action which is wanted.
+/// Draws actions until one has exactly the wanted fault.
 std::optional<Action> draw_fitting(SeededRandom& random, const KeyModel& model, std::size_t side,
                                    Wrong wanted) {
     constexpr int attempts = 500;
     for (int attempt = 0; attempt < attempts; ++attempt) {
         const Action action = draw_action(random, model, side, wanted != Wrong::nothing);
-        if (is_possible(model, action) && wrong_with(model.judge(action)) == wanted)
+        if (is_possible(model, action) && wrong_with(model.check(action)) == wanted)
             return action;
     }
     return {};
@@ -380,7 +380,7 @@ ConnectionOptions draw_key_options(SeededRandom& random) {
     return options;
 }
 
-/// Nothing, as long as a packet takes, or longer than most timers.
+/// Zero, the duration of a packet, or longer than most timers.
 std::chrono::microseconds draw_time(SeededRandom& random) {
     constexpr std::array<std::uint64_t, 4> longest{1, 1, 20, 2'000};
     return std::chrono::microseconds(random.below(longest.at(random.below(longest.size()))));
@@ -403,7 +403,7 @@ struct Draft {
 Draft draw_draft(SeededRandom& random, std::uint64_t seed) {
     KeyScript script{.seed = seed, .options = draw_key_options(random), .link = draw_link(random)};
     if (script.is_unreliable())
-        script.link = {}; // nothing may get lost
+        script.link = {}; // no losses
     script.answers_of_host = one_of(random, 2);
     script.sides = {draw_side(random), draw_side(random)};
     const KeyModel model(script.sides, script.rules());
@@ -417,7 +417,7 @@ Draft draw_draft(SeededRandom& random, std::uint64_t seed) {
     return draft;
 }
 
-/// As many writes as there is room for, one behind the other.
+/// As many consecutive writes as fit.
 std::vector<Action> draw_writes(SeededRandom& random, const KeyModel& model, std::size_t side) {
     constexpr std::uint32_t most = 10;
     const Side& other = model.side(1 - side);
@@ -436,13 +436,13 @@ std::vector<Action> draw_writes(SeededRandom& random, const KeyModel& model, std
                               .remote = target});
         }
         if (std::ranges::any_of(writes,
-                                [&](const Action& write) { return model.judge(write).any(); }))
+                                [&](const Action& write) { return model.check(write).any(); }))
             writes.clear();
     }
     return writes;
 }
 
-/// Changes the key, or the region that the window shows.
+/// Changes the key, or the region of the window.
 Action draw_interference(SeededRandom& random, const Side& side, std::size_t who,
                          std::size_t target) {
     Action action{.side = who, .key = target};

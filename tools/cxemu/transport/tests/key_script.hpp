@@ -21,7 +21,7 @@ struct KeyStep {
     std::chrono::microseconds time{}; ///< that passes afterwards
 };
 
-/// Writes of one side through a key that the other one changes after a time.
+/// Writes of one side through a key that the other side changes after a time.
 struct Race {
     std::vector<model::Action> writes;
     model::Action change;
@@ -35,12 +35,12 @@ struct KeyScript {
     std::array<model::Side, 2> sides{}; ///< memory and keys at the beginning
     std::vector<KeyStep> steps{};
     std::optional<Race> race{};
-    bool answers_of_host = false; ///< what software has chosen for answers to atomics
+    bool answers_of_host = false; ///< byte order of atomic responses chosen by software
 
     [[nodiscard]] bool is_unreliable() const {
         return options.service == queues::ServiceType::unreliable_connection;
     }
-    /// Only the first side sends, and receives are shared on the other.
+    /// Only the first side sends, and the other one has an SRQ.
     [[nodiscard]] bool is_one_way() const {
         return options.service == queues::ServiceType::extended_reliable_connection;
     }
@@ -51,11 +51,11 @@ struct KeyScript {
     }
 };
 
-/// All requests are allowed.
+/// All requests are valid.
 KeyScript draw_key_script(std::uint64_t seed);
 /// The last request is refused.
 KeyScript draw_refused_script(std::uint64_t seed);
-/// Ends with a race, if one is possible.
+/// Ends with a race, if the final state allows one.
 KeyScript draw_racing_script(std::uint64_t seed);
 
 std::string describe(const KeyScript& script);

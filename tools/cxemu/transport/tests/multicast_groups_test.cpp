@@ -20,7 +20,7 @@ MembershipFault fault_of(const std::expected<void, MembershipFault>& result) {
     return result.error();
 }
 
-TEST(MulticastGroups, KnowsTheMembersOfEachGroup) {
+TEST(MulticastGroups, AttachAddsMemberToGroup) {
     MulticastGroups groups({.groups = 8, .members = 8});
     EXPECT_TRUE(groups.attach(first_group, 5));
     EXPECT_TRUE(groups.attach(first_group, 3));
@@ -29,7 +29,7 @@ TEST(MulticastGroups, KnowsTheMembersOfEachGroup) {
     EXPECT_THAT(groups.members(second_group), ElementsAre(5));
 }
 
-TEST(MulticastGroups, HasNoMembersInAGroupThatNobodyJoined) {
+TEST(MulticastGroups, UnknownGroupHasNoMembers) {
     const MulticastGroups groups({.groups = 8, .members = 8});
     EXPECT_THAT(groups.members(first_group), IsEmpty());
     EXPECT_FALSE(groups.has(first_group));
@@ -44,7 +44,7 @@ TEST(MulticastGroups, CountsAQueuePairThatIsAttachedTwiceOnce) {
     EXPECT_THAT(groups.members(first_group), IsEmpty());
 }
 
-TEST(MulticastGroups, RefusesToDetachWhoIsNotAMember) {
+TEST(MulticastGroups, DetachNonMemberRefused) {
     MulticastGroups groups({.groups = 8, .members = 8});
     ASSERT_TRUE(groups.attach(first_group, 5));
     EXPECT_EQ(fault_of(groups.detach(first_group, 6)), MembershipFault::not_a_member);
@@ -58,7 +58,7 @@ TEST(MulticastGroups, RefusesMoreGroupsThanTheDeviceHas) {
     EXPECT_TRUE(groups.attach(first_group, 6));
 }
 
-TEST(MulticastGroups, HasRoomAgainWhenAGroupHasLostItsLastMember) {
+TEST(MulticastGroups, DetachLastMemberFreesGroup) {
     MulticastGroups groups({.groups = 1, .members = 8});
     ASSERT_TRUE(groups.attach(first_group, 5));
     ASSERT_TRUE(groups.detach(first_group, 5));
@@ -73,7 +73,7 @@ TEST(MulticastGroups, RefusesMoreMembersThanAGroupMayHave) {
     EXPECT_TRUE(groups.attach(first_group, 6)) << "is a member already";
 }
 
-TEST(MulticastGroups, ForgetsAQueuePairInAllGroups) {
+TEST(MulticastGroups, ForgetDetachesFromAllGroups) {
     MulticastGroups groups({.groups = 8, .members = 8});
     ASSERT_TRUE(groups.attach(first_group, 5));
     ASSERT_TRUE(groups.attach(first_group, 6));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// UC and XRC, where they differ from RC.
+// UC and XRC: differences from RC.
 #include "transport/testing/peers.hpp"
 
 #include <gmock/gmock.h>
@@ -208,7 +208,7 @@ TEST(ExtendedConnection, WritesReadsAndAdds) {
 
 TEST(ExtendedConnection, UsesTheProtectionDomainOfTheSharedQueue) {
     Extended peers;
-    // The queue pair of the target is the kernel's, in a domain of its own.
+    // The QP of the target is the kernel's, in its own PD.
     peers.second.queue_pair().context().set<"pd">(peers.second.bench.make_domain());
     const Data source = peers.first.fill(8, 1);
     const Data target = peers.second.space(8);
@@ -244,7 +244,7 @@ TEST(ExtendedConnection, WaitsForReceiveRequestsLikeEveryOther) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1));
 }
 
-TEST(ExtendedConnection, TellsWhenTheFirstPacketArrives) {
+TEST(ExtendedConnection, FirstPacketBeforeRtsRaisesEvent) {
     Extended peers;
     peers.provide(0, {});
     peers.first.post({.xrc_srq = peers.queue()});

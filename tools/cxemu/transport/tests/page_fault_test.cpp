@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// On-demand paging: what waits for a page, what software hears of it, and what it can answer.
+// On-demand paging: stalled packets, page fault events, and their resolution by software.
 #include "base/byte_order.hpp"
 #include "tables/events.hpp"
 #include "transport/testing/peers.hpp"
@@ -34,7 +34,7 @@ using testing::success;
 constexpr std::uint32_t page_size = 4096;
 constexpr std::uint64_t start = 0x4000'0000;
 
-/// Memory whose pages come and go. None of them is there at first.
+/// Memory whose pages are present or absent. All are absent at first.
 class PagedMemory {
 public:
     static constexpr std::uint32_t pages = 4;
@@ -42,7 +42,7 @@ public:
     explicit PagedMemory(Peer& peer) : peer_(peer), real_(peer.fill(pages * page_size, 3)) {
         Call<hwtab::cmd_create_mkey> call;
         fill_context(call.in().nested<"memory_key_mkey_entry", hwtab::mkc>(),
-                     memory::AccessMode::pages, log_page, pages / 2);
+                     memory::AccessMode::mtt, log_page, pages / 2);
         call.in().set<"pg_access">(1);
         EXPECT_TRUE(peer.bench.run(call));
         number_ = static_cast<std::uint32_t>(call.out().get<"mkey_index">());
@@ -50,7 +50,7 @@ public:
 
     [[nodiscard]] std::uint32_t key() const { return number_ << 8U; }
 
-    /// Makes a region that has this memory as its only part.
+    /// Creates a region with this memory as its only range.
     std::uint32_t make_region() {
         Call<hwtab::cmd_create_mkey> call(MemoryKey::octword);
         const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
@@ -61,16 +61,16 @@ public:
         EXPECT_TRUE(peer_.bench.run(call));
         return static_cast<std::uint32_t>(call.out().get<"mkey_index">()) << 8U;
     }
-    /// Has a region refer to this memory.
+    /// Makes a region refer to this memory.
     void enter_into(std::uint32_t region) {
         auto& keys = peer_.bench.hca().objects().of<MemoryKey>();
         keys.find(region >> 8U)->write_translation(0, part_of_region());
     }
-    /// As requests name it.
+    /// Address used by requests.
     [[nodiscard]] static Data at(std::uint64_t offset, std::uint32_t length) {
         return {.address = start + offset, .length = length};
     }
-    /// Where it really is.
+    /// Actual address.
     [[nodiscard]] Data real(std::uint64_t offset, std::uint32_t length) const {
         return {.address = real_.address + offset, .length = length};
     }
@@ -92,12 +92,12 @@ private:
     static constexpr std::uint32_t log_region = 14; ///< of its only entry
 
     void fill_context(hwtab::View<hwtab::mkc> fields, memory::AccessMode mode,
-                      std::uint32_t log_entry, std::uint32_t octwords) const {
+                      std::uint32_t log_entry, std::uint32_t xlt_octowords) const {
         fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(mode));
         fields.set<"start_addr">(start);
         fields.set<"len">(pages * page_size);
         fields.set<"log_page_size">(log_entry);
-        fields.set<"translations_octword_size">(octwords);
+        fields.set<"translations_octword_size">(xlt_octowords);
         fields.set<"lr">(1);
         fields.set<"lw">(1);
         fields.set<"rr">(1);
@@ -130,7 +130,7 @@ private:
 using RequestEvent = hwtab::ConstView<hwtab::wqe_associated_page_fault_event>;
 using RemoteEvent = hwtab::ConstView<hwtab::rdma_page_fault_event>;
 
-/// What software finds in the event of a fault, and its answer.
+/// A page fault event and its resolution.
 struct Fault {
     std::uint8_t form = 0;
     std::uint32_t type = 0;
@@ -163,14 +163,14 @@ struct Fault {
 struct Paged : Peers {
     explicit Paged(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
 
-    /// Faults that a side has told.
+    /// Number of page fault events of a side.
     static std::size_t faults(Peer& peer) { return peer.events(hca::EventType::page_fault); }
     void send(std::uint32_t offset, std::uint32_t length, const Data& target) {
         second.post_receive({target});
         first.post({.data = {PagedMemory::at(offset, length)}, .local_key = here.key()});
         settle();
     }
-    /// \return where the first side's data is
+    /// \return the data of the first side
     Data transfer(SendOpcode opcode, std::uint32_t offset, std::uint32_t length) {
         const Data data = first.fill(length, 9);
         first.post({.opcode = opcode,
@@ -185,9 +185,9 @@ struct Paged : Peers {
     PagedMemory there{second};
 };
 
-// --- The sender's memory -------------------------------------------------------------------------
+// --- Memory of the requester ---------------------------------------------------------------------
 
-TEST(PageFault, HoldsASendUntilSoftwareHasBroughtInThePage) {
+TEST(PageFault, SendStalledUntilPageResolved) {
     Paged peers;
     const Data target = peers.second.space(1000);
     peers.send(100, 1000, target);
@@ -208,7 +208,7 @@ TEST(PageFault, HoldsASendUntilSoftwareHasBroughtInThePage) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(peers.here.real(100, 1000)));
 }
 
-TEST(PageFault, TellsHowMuchOfTheMessageIsDone) {
+TEST(PageFault, FaultReportsBytesCommitted) {
     Paged peers;
     peers.here.bring_in(0);
     const Data target = peers.second.space(2 * page_size);
@@ -216,7 +216,7 @@ TEST(PageFault, TellsHowMuchOfTheMessageIsDone) {
     const Fault fault(peers.first);
     EXPECT_EQ(fault.request().get<"bytes_committed">(), page_size);
     peers.here.bring_in(1);
-    peers.advance(std::chrono::seconds(10)); // what was sent stays acknowledged
+    peers.advance(std::chrono::seconds(10)); // sent packets stay acknowledged
     EXPECT_TRUE(fault.answer(peers.first));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
@@ -224,7 +224,7 @@ TEST(PageFault, TellsHowMuchOfTheMessageIsDone) {
               peers.first.contents(peers.here.real(0, 2 * page_size)));
 }
 
-TEST(PageFault, MeetsAPageAgainThatWasTakenAwayMeanwhile) {
+TEST(PageFault, InvalidatedPageFaultsAgain) {
     Paged peers;
     peers.send(0, 10, peers.second.space(10));
     const Fault fault(peers.first);
@@ -241,15 +241,15 @@ TEST(PageFault, MeetsAPageAgainThatWasTakenAwayMeanwhile) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
 }
 
-TEST(PageFault, AsksAgainForAnAnswerThatCouldNotBeStored) {
+TEST(PageFault, UnstoredResponseRetried) {
     for (const SendOpcode opcode : {SendOpcode::rdma_read, SendOpcode::fetch_add}) {
         Paged peers;
         const std::uint32_t length = opcode == SendOpcode::rdma_read ? 3 * mtu : 8;
         const Data source = peers.second.fill(length, 5);
         auto before = peers.second.contents(source);
         if (opcode == SendOpcode::fetch_add)
-            std::ranges::reverse(before); // the answer begins with the most significant byte
-        peers.here.bring_in(0, false);    // may be read only
+            std::ranges::reverse(before); // the response is big-endian
+        peers.here.bring_in(0, false);    // read-only
         peers.first.post({.opcode = opcode,
                           .data = {PagedMemory::at(0, length)},
                           .remote = source,
@@ -268,7 +268,7 @@ TEST(PageFault, AsksAgainForAnAnswerThatCouldNotBeStored) {
     }
 }
 
-TEST(PageFault, FailsTheRequestWhosePageDoesNotCome) {
+TEST(PageFault, UnresolvedPageFailsRequest) {
     for (const SendOpcode opcode : {SendOpcode::send, SendOpcode::rdma_read}) {
         Paged peers;
         peers.second.post_receive({peers.second.space(100)});
@@ -284,9 +284,9 @@ TEST(PageFault, FailsTheRequestWhosePageDoesNotCome) {
     }
 }
 
-// --- The receiver's memory -----------------------------------------------------------------------
+// --- Memory of the responder ---------------------------------------------------------------------
 
-TEST(PageFault, PutsTheSenderOffWhileAReceiveWaits) {
+TEST(PageFault, StalledReceiveSendsRnr) {
     Paged peers;
     const Data source = peers.first.fill(1000, 1);
     peers.second.post_receive({PagedMemory::at(0, 1000)}, peers.there.key());
@@ -306,7 +306,7 @@ TEST(PageFault, PutsTheSenderOffWhileAReceiveWaits) {
     EXPECT_EQ(peers.second.contents(peers.there.real(0, 1000)), peers.first.contents(source));
 }
 
-TEST(PageFault, IsPatientWithASenderOfFewRetries) {
+TEST(PageFault, RnrTimerGrowsForFewRetries) {
     Paged peers({.not_ready_retries = 3});
     peers.second.post_receive({PagedMemory::at(0, 10)}, peers.there.key());
     peers.first.post({.data = {peers.first.fill(10, 1)}});
@@ -333,7 +333,7 @@ TEST(PageFault, NamesTheSharedQueueOfAReceive) {
     EXPECT_THAT(peers.second.poll(), ElementsAre(received(10)));
 }
 
-TEST(PageFault, PutsThePeerOffThatAccessesAbsentMemory) {
+TEST(PageFault, AbsentRemoteMemorySendsRnr) {
     struct Case {
         SendOpcode opcode;
         std::uint32_t length;
@@ -370,7 +370,7 @@ TEST(PageFault, PutsThePeerOffThatAccessesAbsentMemory) {
     }
 }
 
-TEST(PageFault, RefusesThePeerWhosePageDoesNotCome) {
+TEST(PageFault, UnresolvedRemotePageRefused) {
     Paged send;
     send.second.post_receive({PagedMemory::at(0, 10)}, send.there.key());
     send.first.post({.data = {send.first.fill(10, 1)}});
@@ -389,7 +389,7 @@ TEST(PageFault, RefusesThePeerWhosePageDoesNotCome) {
     EXPECT_EQ(write.second.queue_pair().state(), queues::QueuePairState::error);
 }
 
-TEST(PageFault, StopsTheAnswersToAReadWhosePagesWereTakenAway) {
+TEST(PageFault, ReadOfInvalidatedPageStallsResponses) {
     Paged peers({.mtu_code = 5, .timeout_code = 0});
     peers.there.bring_in_all();
     const Data target = peers.first.space(4 * page_size);
@@ -417,9 +417,9 @@ TEST(PageFault, StopsTheAnswersToAReadWhosePagesWereTakenAway) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4 * page_size)));
 }
 
-// --- Faults that name the memory -----------------------------------------------------------------
+// --- Page faults by memory -----------------------------------------------------------------------
 
-/// What software finds in the event of such a fault, and its answer.
+/// A page fault event that names the memory, and its resolution.
 struct MemoryFault {
     std::uint32_t token = 0;
     std::uint32_t key = 0;
@@ -443,7 +443,7 @@ struct MemoryFault {
     }
 };
 
-/// Writes to a region of the second side, part of which is its absent memory.
+/// Writes to a region of the second side that contains its absent memory.
 struct WritesToRegion : Paged {
     WritesToRegion() : Paged({.memory_faults = true}), region(there.make_region()) {
         source = first.fill(100, 9);
@@ -458,7 +458,7 @@ struct WritesToRegion : Paged {
     Data source;
 };
 
-TEST(PageFaultOfMemory, HoldsASendUntilSoftwareHasBroughtInThePage) {
+TEST(PageFaultOfMemory, SendStalledUntilPageResolved) {
     Paged peers({.memory_faults = true});
     const Data target = peers.second.space(100);
     peers.send(0x1000, 100, target);
@@ -472,7 +472,7 @@ TEST(PageFaultOfMemory, HoldsASendUntilSoftwareHasBroughtInThePage) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(peers.here.real(0x1000, 100)));
 }
 
-TEST(PageFaultOfMemory, FailsTheRequestWhosePageDoesNotCome) {
+TEST(PageFaultOfMemory, UnresolvedPageFailsRequest) {
     Paged peers({.memory_faults = true});
     peers.send(0, 10, peers.second.space(10));
     EXPECT_TRUE(MemoryFault(peers.first).answer(peers.first, false));
@@ -481,7 +481,7 @@ TEST(PageFaultOfMemory, FailsTheRequestWhosePageDoesNotCome) {
     EXPECT_EQ(Paged::faults(peers.first), 1);
 }
 
-TEST(PageFaultOfMemory, IsToldForTheRegionWhosePartSoftwareHasForgotten) {
+TEST(PageFaultOfMemory, FaultNamesRegionOfForgottenRange) {
     WritesToRegion peers;
     const MemoryFault of_part(peers.second);
     EXPECT_EQ(of_part.key, peers.there.key());
@@ -501,7 +501,7 @@ TEST(PageFaultOfMemory, IsToldForTheRegionWhosePartSoftwareHasForgotten) {
     EXPECT_EQ(peers.second.contents(other.real(0x1000, 100)), peers.first.contents(peers.source));
 }
 
-TEST(PageFaultOfMemory, RefusesThePeerWhenTheRegionHasNoSuchPageEither) {
+TEST(PageFaultOfMemory, UnresolvedRegionPageRefused) {
     WritesToRegion peers;
     EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
     EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
@@ -510,9 +510,9 @@ TEST(PageFaultOfMemory, RefusesThePeerWhenTheRegionHasNoSuchPageEither) {
     EXPECT_EQ(Paged::faults(peers.second), 2);
 }
 
-// --- Answers that don't fit ----------------------------------------------------------------------
+// --- Invalid resolutions -------------------------------------------------------------------------
 
-TEST(PageFault, IsAnsweredOnceAndForTheQueueThatWaits) {
+TEST(PageFault, ResumeRequiresPendingToken) {
     Paged peers;
     peers.send(0, 10, peers.second.space(10));
     const Fault fault(peers.first);
@@ -527,7 +527,7 @@ TEST(PageFault, IsAnsweredOnceAndForTheQueueThatWaits) {
     EXPECT_FALSE(fault.answer(peers.first)) << "again";
 }
 
-TEST(PageFault, IsForgottenWhenTheQueuePairStops) {
+TEST(PageFault, QpStopDropsFault) {
     Paged peers;
     peers.send(0, 10, peers.second.space(10));
     const Fault fault(peers.first);
@@ -550,7 +550,7 @@ TEST(PageFault, OfADestroyedQueuePairIsUnknown) {
     EXPECT_EQ(fault.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
 }
 
-TEST(PageFault, IsAFailedAccessWhereNobodyListens) {
+TEST(PageFault, FaultWithoutEventQueueFailsAccess) {
     Paged peers;
     peers.first.bench.hca().objects().of<queues::EventQueue>().erase(
         peers.first.event_queue().number(), 0);
@@ -558,7 +558,7 @@ TEST(PageFault, IsAFailedAccessWhereNobodyListens) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
 }
 
-TEST(PageFault, DoesNotWaitForAnEventThatFindsNoRoom) {
+TEST(PageFault, FaultWithFullEventQueueIsFatal) {
     Paged peers;
     hca::Hca& hca = peers.first.bench.hca();
     for (std::uint32_t i = 0; i < peers.first.event_queue().size(); ++i)

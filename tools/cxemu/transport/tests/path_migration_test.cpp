@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Automatic path migration. The primary path has no global route header, the alternate one does.
+// Automatic path migration. The primary path has no GRH, the alternate one has.
 #include "transport/testing/peers.hpp"
 
 #include <chrono>
@@ -43,7 +43,7 @@ struct Migration : Peers {
         modify(peer, migration_state,
                [state](auto context) { context.template set<"pm_state">(int(state)); });
     }
-    /// Gives \p peer an alternate path to \p lid and asks for it to be armed.
+    /// Gives \p peer an alternate path to \p lid and rearms migration.
     static void load_alternate(Peer& peer, fabric::Lid lid) {
         modify(peer, alternate_path | migration_state, [&peer, lid](auto context) {
             const auto path = context.template nested<"secondary_address_path", hwtab::ads>();
@@ -62,7 +62,7 @@ struct Migration : Peers {
         load_alternate(second, first.port.lid());
         write();
     }
-    /// A write of the first peer. \return whether it has arrived
+    /// Writes from the first peer. \return whether the data has arrived
     bool write() {
         const Data source = first.fill(600, 5);
         const Data target = second.space(600);
@@ -79,7 +79,7 @@ struct Migration : Peers {
     static std::size_t migrations(Peer& peer) { return peer.events(hca::EventType::path_migrated); }
 };
 
-TEST(PathMigration, IsArmedOnceBothSidesHaveHeardOfEachOther) {
+TEST(PathMigration, RearmedPeersBecomeArmed) {
     Migration peers;
     peers.load_alternate(peers.first, 2);
     EXPECT_TRUE(peers.write());
@@ -91,7 +91,7 @@ TEST(PathMigration, IsArmedOnceBothSidesHaveHeardOfEachOther) {
     EXPECT_EQ(peers.migrations(peers.first), 0U);
 }
 
-TEST(PathMigration, TellsThePeerInEveryPacket) {
+TEST(PathMigration, SentPacketsCarryMigReq) {
     Migration peers;
     peers.take_packets();
     peers.write();
@@ -115,7 +115,7 @@ TEST(PathMigration, TakesTheAlternatePathWhenTheRetriesOnThePrimaryAreExhausted)
     EXPECT_FALSE(results[0].error);
     for (Peer* peer : {&peers.first, &peers.second}) {
         EXPECT_EQ(peers.state(*peer), State::migrated);
-        EXPECT_EQ(peers.migrations(*peer), 1U) << "software is told";
+        EXPECT_EQ(peers.migrations(*peer), 1U) << "software is notified";
     }
     EXPECT_TRUE(peers.write()) << "it stays there";
 }
@@ -140,7 +140,7 @@ TEST(PathMigration, HappensOnceUntilSoftwareLoadsAnotherPath) {
     EXPECT_EQ(peers.migrations(peers.first), 1U);
 }
 
-TEST(PathMigration, HappensWhenSoftwareWantsIt) {
+TEST(PathMigration, SoftwareRequestMigrates) {
     Migration peers;
     peers.arm();
     peers.set_state(peers.first, State::migrated);
@@ -152,10 +152,10 @@ TEST(PathMigration, HappensWhenSoftwareWantsIt) {
     EXPECT_EQ(peers.migrations(peers.second), 1U);
 }
 
-TEST(PathMigration, IsRefusedWhenThePeerComesOnAnotherPath) {
+TEST(PathMigration, ForeignPathRefused) {
     Migration peers({.retries = 1});
     peers.load_alternate(peers.first, 2);
-    peers.load_alternate(peers.second, 9); // not where the first one is
+    peers.load_alternate(peers.second, 9); // not the LID of the first peer
     peers.write();
     peers.set_state(peers.first, State::migrated);
     EXPECT_FALSE(peers.write());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Random work requests on two connected queue pairs, over links that lose, double, reorder and
-// delay packets, compared with a model that knows only the specification. Each seed makes one
-// script; one that fails is made as short as it can be before it is printed.
+// Random WRs on two connected QPs, over links that lose, duplicate, reorder and delay packets,
+// compared with a reference model of the specification. Each seed yields one script; a failing
+// script is reduced before it is printed.
 #include "check/seeded_random.hpp"
 #include "transport/testing/peers.hpp"
 #include "transport/tests/random_script.hpp"
@@ -41,11 +41,11 @@ using testing::Weather;
 
 // --- Scripts -------------------------------------------------------------------------------------
 
-/// Something that software does, or time that passes.
+/// An action of software, or time.
 struct Step {
     enum class Kind : std::uint8_t { post, receive, wait, drain, resume };
     Kind kind = Kind::wait;
-    bool from_second = false; ///< who sends, or whose messages are to be received
+    bool from_second = false; ///< sender of the request, or of the messages to receive
     Request request{};
     std::uint32_t length = 0; ///< of a receive buffer
     std::chrono::microseconds time{};
@@ -59,7 +59,7 @@ struct Script {
 };
 
 constexpr std::size_t most_requests = 24; ///< of a side: all fit into its queue
-constexpr std::size_t most_receives = 56; ///< of a side, those that are added at the end as well
+constexpr std::size_t most_receives = 56; ///< of a side, including those added at the end
 constexpr std::uint32_t longest = 9'000;  ///< bytes of a message
 constexpr std::uint32_t largest_buffer = 9'216;
 constexpr std::uint32_t grh_size = 40; ///< bytes in front of a datagram
@@ -78,7 +78,7 @@ Kind draw_kind(SeededRandom& random, ServiceType service) {
 
 Request draw_request(SeededRandom& random, const ConnectionOptions& options, std::uint32_t number) {
     Request request{.kind = draw_kind(random, options.service), .number = number};
-    // Short ones, ones about as long as a packet, long ones.
+    // Short lengths, about packet size, and long ones.
     constexpr std::array<std::uint32_t, 3> lengths{64, 1100, longest};
     request.length = static_cast<std::uint32_t>(random.below(lengths.at(random.below(3)) + 1));
     if (request.kind == Kind::read)
@@ -88,7 +88,7 @@ Request draw_request(SeededRandom& random, const ConnectionOptions& options, std
     request.offset = static_cast<std::uint32_t>(random.below(Direction::memory_size - longest));
     if (model::is_atomic(request.kind)) {
         request.length = 8;
-        request.offset = static_cast<std::uint32_t>(8 * random.below(4)); // they are to meet
+        request.offset = static_cast<std::uint32_t>(8 * random.below(4)); // so that they overlap
     }
     request.operand = random.below(3);
     request.compare = random.below(3);
@@ -97,10 +97,9 @@ Request draw_request(SeededRandom& random, const ConnectionOptions& options, std
     return request;
 }
 
-/// Only the first side sends, and receives are shared on the other.
+/// Only the first side sends, and the other one has an SRQ.
 bool is_one_way(ServiceType service) {
-    return service == ServiceType::extended_reliable_connection ||
-           service == ServiceType::dci;
+    return service == ServiceType::extended_reliable_connection || service == ServiceType::dci;
 }
 
 ConnectionOptions draw_options(SeededRandom& random) {
@@ -153,7 +152,7 @@ Script draw_script(std::uint64_t seed) {
     return script;
 }
 
-/// One side sends, and one of its requests is wrong.
+/// One side sends, and one of its requests is invalid.
 Script draw_failing_script(std::uint64_t seed) {
     Script script = draw_script(seed);
     SeededRandom random(~seed);
@@ -183,7 +182,7 @@ Script draw_failing_script(std::uint64_t seed) {
     return script;
 }
 
-// --- Carrying a script out -----------------------------------------------------------------------
+// --- Execution of scripts ------------------------------------------------------------------------
 
 SendOpcode opcode_of(Kind kind) {
     constexpr std::array opcodes{SendOpcode::send,       SendOpcode::send_immediate,
@@ -193,7 +192,7 @@ SendOpcode opcode_of(Kind kind) {
     return opcodes.at(static_cast<std::size_t>(kind));
 }
 
-/// One direction: what has been posted, and where it lies.
+/// One direction: posted WRs and their buffers.
 struct Traffic {
     Traffic(Peer& from, Peer& to, model::Service service, bool shares_receives)
         : sender(from), receiver(to), expected(service, shares_receives),
@@ -203,9 +202,9 @@ struct Traffic {
     Peer& receiver;
     Direction expected;
     Data memory;
-    std::vector<Data> answers;                       ///< one for each request
-    std::vector<Data> buffers;                       ///< one for each receive request
-    std::map<std::uint16_t, std::size_t> request_at; ///< by index in the send queue
+    std::vector<Data> answers;                       ///< one for each send WR
+    std::vector<Data> buffers;                       ///< one for each receive WR
+    std::map<std::uint16_t, std::size_t> request_at; ///< by WQE index
     std::size_t receives_wanted = 0;
     model::Observation seen;
 };
@@ -228,7 +227,7 @@ public:
             });
     }
 
-    /// \return what is wrong
+    /// \return the difference from the model
     std::optional<std::string> operator()() {
         for (const Step& step : script_.steps)
             take(step);
@@ -259,13 +258,13 @@ private:
         return script_.options.service == ServiceType::extended_reliable_connection;
     }
 
-    /// Sends that are held back go on, until nothing is left to do.
+    /// Resumes drained sends until nothing is left to do.
     void finish() {
         constexpr int rounds = 2;
         for (int round = 0; round < rounds; ++round) {
             for (Traffic& traffic : traffic_)
                 resume(traffic.sender);
-            peers_.run(std::chrono::milliseconds(20), 10); // longer than any of its timers
+            peers_.run(std::chrono::milliseconds(20), 10); // longer than any timer
         }
         poll();
     }
@@ -349,7 +348,7 @@ private:
         }
     }
 
-    /// A completion of the side that sends in \p outgoing; what it receives belongs to the other.
+    /// A completion of the sender of \p outgoing; receive completions are of the other direction.
     void note(Traffic& outgoing, const Result& result) {
         model::Completion completion{.index = result.index, .status = status_of(result)};
         if (result.is_send()) {
@@ -386,7 +385,7 @@ private:
     Peers peers_;
     std::array<Traffic, 2> traffic_;
     Weather weather_;
-    const queues::QueuePair* other_target_ = nullptr; ///< of a dynamic initiator
+    const queues::QueuePair* other_target_ = nullptr; ///< of a DCI
 };
 
 std::optional<std::string> run(const Script& script) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Random work requests that use, make, change and invalidate memory keys and windows on two
-// connected queue pairs, compared with a model that knows only the specification: see key_model.hpp
-// and random_script.hpp. A script ends with a request that must be refused, or with keys that
-// change while the peer uses them.
+// Random WRs that use, create, change and invalidate mkeys and windows on two connected QPs,
+// compared with a reference model of the specification: see key_model.hpp and random_script.hpp. A
+// script ends with a request that must be refused, or with keys that change while the peer uses
+// them.
 #include "transport/testing/key_requests.hpp"
 #include "transport/testing/peers.hpp"
 #include "transport/tests/key_model.hpp"
@@ -82,14 +82,13 @@ queues::Fence fence_of(model::Order order) {
 
 memory::AccessMode mode_of(KeyKind kind) {
     if (kind == KeyKind::page_region)
-        return memory::AccessMode::pages;
-    return kind == KeyKind::fixed_region ? memory::AccessMode::ksm
-                                         : memory::AccessMode::ranges;
+        return memory::AccessMode::mtt;
+    return kind == KeyKind::fixed_region ? memory::AccessMode::ksm : memory::AccessMode::klm;
 }
 
 // --- Keys of a side ------------------------------------------------------------------------------
 
-/// The keys of the model, made on a peer.
+/// The keys of the model as mkeys of a peer.
 class PeerKeys {
 public:
     PeerKeys(Peer& peer, const model::Side& side)
@@ -104,7 +103,7 @@ public:
     [[nodiscard]] std::uint32_t number(std::size_t key, std::uint8_t variant) const {
         return indices_.at(key) << memory::MemoryKey::variant_bits | variant;
     }
-    /// Which key of the model this is.
+    /// The index of a key in the model.
     [[nodiscard]] std::uint32_t key_of(std::uint32_t number) const {
         const auto found = std::ranges::find(indices_, number >> memory::MemoryKey::variant_bits);
         return static_cast<std::uint32_t>(found - indices_.begin());
@@ -204,13 +203,13 @@ private:
     std::vector<std::uint32_t> indices_;
 };
 
-// --- Carrying a script out -----------------------------------------------------------------------
+// --- Execution of scripts ------------------------------------------------------------------------
 
-/// What was seen of a side since the last look.
+/// Completions of a side since the last check.
 struct Seen {
     std::vector<Completion> sends;
     std::vector<Completion> receives;
-    std::map<std::uint16_t, std::size_t> action_at; ///< by index in the send queue
+    std::map<std::uint16_t, std::size_t> action_at; ///< by WQE index
 };
 
 class KeyRun {
@@ -228,10 +227,10 @@ public:
             });
     }
 
-    /// \return what is wrong
+    /// \return the difference from the model
     std::optional<std::string> operator()() {
         for (const testing::KeyStep& step : script_.steps) {
-            const bool refused = model_.judge(step.action).any();
+            const bool refused = model_.check(step.action).any();
             if (step.action.side != acting_ || refused || model_.needs_rest(step.action)) {
                 if (auto wrong = rest())
                     return wrong;
@@ -336,7 +335,7 @@ private:
             seen.sends.push_back(completion);
             return;
         }
-        completion.index = seen.receives.size(); // queues of receives wrap around
+        completion.index = seen.receives.size(); // receive queues wrap around
         if (!result.error) {
             completion.length = result.byte_count;
             if (result.opcode == CompletionOpcode::send_invalidate)
@@ -347,7 +346,7 @@ private:
         seen.receives.push_back(completion);
     }
 
-    /// Lets everything that has been posted end. \return what differs from the model
+    /// Waits until everything posted has completed. \return the difference from the model
     std::optional<std::string> rest() {
         settle();
         model_.rest();
@@ -356,7 +355,7 @@ private:
 
     void settle() {
         post_receives();
-        peers_.run(std::chrono::milliseconds(20), 10); // longer than any of its timers
+        peers_.run(std::chrono::milliseconds(20), 10); // longer than any timer
         poll();
     }
 
@@ -371,7 +370,7 @@ private:
         return {};
     }
 
-    /// A refusal may be lost: then the sender gives up by itself.
+    /// A NAK may be lost: then the sender exhausts its retries.
     [[nodiscard]] bool is_right(const Completion& seen, const Completion& expected) const {
         if (expected.status == Status::other)
             return seen.index == expected.index && seen.status != Status::success;
@@ -419,9 +418,9 @@ private:
 
     // --- Ends ------------------------------------------------------------------------------------
 
-    /// The action is refused, and what is posted behind it is flushed.
+    /// The action is refused, and later ones are flushed.
     std::optional<std::string> end_with(const Action& action) {
-        const model::Faults faults = model_.judge(action);
+        const model::Faults faults = model_.check(action);
         post(action);
         const bool goes_on = model_.carry_out(action);
         const Action behind{.side = action.side, .act = Act::write};
@@ -433,19 +432,19 @@ private:
         model_.flush_receives();
         settle();
         if (faults.local && (faults.remote || faults.receive || faults.invalidated))
-            return check_completions(action.side); // the peer may have failed, or not
+            return check_completions(action.side); // the peer may have failed or not
         return check();
     }
 
     /// Writes through a key that its owner changes meanwhile: some succeed, one is refused, and the
-    /// others do nothing.
+    /// others have no effect.
     std::optional<std::string> race(const testing::Race& race) {
         const std::size_t side = race.change.side == 0 ? 1 : 0;
         for (const Action& write : race.writes) {
-            if (model_.judge(write).any())
+            if (model_.check(write).any())
                 return {};
         }
-        if (model_.judge(race.change).any())
+        if (model_.check(race.change).any())
             return {};
         const KeyModel before = model_;
         for (const Action& write : race.writes) {
@@ -480,8 +479,8 @@ private:
         return check_written(side, race, before, succeeded);
     }
 
-    /// Each write has a range of its own: they are done one after the other, and wholly, but for
-    /// the one that the change interrupts.
+    /// Each write has its own range. They are executed in order and completely, except for the one
+    /// that the change interrupts.
     std::optional<std::string> check_written(std::size_t side, const testing::Race& race,
                                              const KeyModel& before, std::size_t succeeded) {
         const auto seen = keys_.at(1 - side).contents();

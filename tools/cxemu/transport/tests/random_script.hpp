@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What tests with random scripts share: links that lose, double, reorder and delay packets, and
-/// the search for the shortest script that fails.
+/// Shared by tests with random scripts: links that lose, duplicate, reorder and delay packets, and
+/// the reduction of failing scripts.
 ///
 /// CXEMU_TRANSPORT_SEEDS=N tries N seeds instead of the few of each build, CXEMU_TRANSPORT_SEED=N
 /// only that one.
@@ -23,21 +23,21 @@
 
 namespace cxemu::transport::testing {
 
-/// How bad the link is, in percent.
+/// Fault rates of the link, in percent.
 struct LinkQuality {
     std::uint32_t lost = 0;
     std::uint32_t doubled = 0;
     std::uint32_t overtaken = 0;
     std::uint32_t late = 0;
 
-    /// An answer that a refusal overtakes is as good as lost: it is asked for again.
+    /// A response that arrives after a NAK is as good as lost: it is retried.
     [[nodiscard]] bool loses_answers() const { return lost != 0 || overtaken != 0 || late != 0; }
 };
 
-/// The quality of links: good, bad, or one thing that goes wrong.
+/// The quality of links: good, bad, or a single kind of fault.
 LinkQuality draw_link(check::SeededRandom& random);
 
-/// Does to packets what the quality of the link says.
+/// Applies the quality of the link to packets.
 class Weather {
 public:
     Weather(EventLoop& loop, LinkQuality quality, std::uint64_t seed)
@@ -57,16 +57,15 @@ private:
     std::vector<std::unique_ptr<Timer>> timers_;
 };
 
-/// What the model calls the end of a request.
+/// The model's status of a completion.
 model::Status status_of(const Result& result);
 
-/// Tries the seeds that the environment wants, \p usual of them if it wants nothing; a failure of
-/// one is a failure of the test.
-/// \param attempt returns what is wrong
+/// Runs the seeds of the environment, by default \p usual ones; each failing seed fails the test.
+/// \param attempt returns the difference from the model
 void try_seeds(std::uint64_t usual,
                const std::function<std::optional<std::string>(std::uint64_t seed)>& attempt);
 
-/// Leaves out of \p steps what needn't be there for \p fails to be true.
+/// Removes the elements of \p steps that aren't needed for \p fails to be true.
 template <class Step>
 void shorten(std::vector<Step>& steps, const std::function<bool()>& fails) {
     for (std::size_t size = steps.size() / 2; size != 0; size /= 2) {

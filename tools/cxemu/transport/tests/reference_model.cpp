@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t word = 8;
 
-/// As the hosts have numbers in memory: the least significant byte first.
+/// Little-endian value in host memory.
 std::uint64_t number_in_memory(auto bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = word; i-- > 0;)
@@ -21,7 +21,7 @@ std::uint64_t number_in_memory(auto bytes) {
     return value;
 }
 
-/// \param number 0: the least significant one
+/// \param number 0: the least significant byte
 std::byte byte_of(std::uint64_t value, std::size_t number) {
     return static_cast<std::byte>(value >> (8U * number));
 }
@@ -91,7 +91,7 @@ std::vector<std::byte> data_of(const Request& request) {
     return data;
 }
 
-// --- Reliable: one request after the other -------------------------------------------------------
+// --- Reliable: requests in order -----------------------------------------------------------------
 
 Direction::Direction(Service service, bool shares_receives)
     : service_(service), shares_receives_(shares_receives) {}
@@ -113,12 +113,12 @@ Direction::Expectation Direction::expect() const {
     return result;
 }
 
-/// \return false when the connection ends there
+/// \return false when the connection fails there
 bool Direction::carry_out(Expectation& result, std::size_t index) const {
     const Request& request = requests_[index];
     if (request.defect != Defect::none)
         return false;
-    spoil_reads(result, index);
+    doubt_reads(result, index);
     switch (request.kind) {
     case Kind::write:
     case Kind::write_immediate:
@@ -140,9 +140,8 @@ bool Direction::carry_out(Expectation& result, std::size_t index) const {
     return true;
 }
 
-/// A read that is repeated after a loss may see what later requests have written, unless those
-/// wait for it (10.8.3.3, fences).
-void Direction::spoil_reads(Expectation& result, std::size_t index) const {
+/// A read retried after a loss may return data of later writes, unless those are fenced (10.8.3.3).
+void Direction::doubt_reads(Expectation& result, std::size_t index) const {
     const Request& later = requests_[index];
     const bool changes =
         later.kind == Kind::write || later.kind == Kind::write_immediate || is_atomic(later.kind);
@@ -175,7 +174,7 @@ void Direction::change_atomically(Expectation& result, std::size_t index) const 
         request.kind == Kind::fetch_add ? before + request.operand : swapped;
     for (std::size_t i = 0; i < word; ++i) {
         place[static_cast<std::ptrdiff_t>(i)].value = byte_of(after, i);
-        // Software hasn't chosen an order for answers: network order.
+        // Software hasn't chosen the byte order of responses: network order.
         result.answers[index].push_back({.value = byte_of(before, word - 1 - i)});
     }
 }
@@ -204,7 +203,7 @@ void Direction::fail(Expectation& result, std::size_t index) const {
     result.sends.push_back(send);
 }
 
-/// What is still posted where a queue pair is in error.
+/// WQEs that are still posted when a QP enters the error state.
 void Direction::flush(Expectation& result) const {
     for (std::size_t i = *result.failed + 1; i < requests_.size(); ++i)
         result.sends.push_back({.index = i, .status = Status::flushed});
@@ -214,7 +213,7 @@ void Direction::flush(Expectation& result) const {
         result.receives.push_back({.index = i, .status = Status::flushed});
 }
 
-/// The sender gave up at a request that the peer may have carried out.
+/// The sender's retries were exhausted at a request that the peer may have executed.
 void Direction::fail_unheard(Expectation& result, const Observation& seen) const {
     const auto first = std::ranges::find_if(seen.sends, [](const Completion& completion) {
         return completion.status != Status::success;
@@ -231,7 +230,7 @@ void Direction::fail_unheard(Expectation& result, const Observation& seen) const
         else if (requests_[i].signaled)
             result.sends.push_back({.index = i});
         if (i >= given_up)
-            result.answers[i].clear(); // it may have arrived in part
+            result.answers[i].clear(); // it may have arrived partially
     }
 }
 
@@ -271,8 +270,7 @@ std::optional<std::string> Direction::check_received(const Observation& seen,
     return {};
 }
 
-// --- Unreliable: messages may be missing, but only as a whole
-// -------------------------------------
+// --- Unreliable: messages may be lost, but only completely ---------------------------------------
 
 std::optional<std::string> Direction::check_unreliable(const Observation& seen) const {
     std::vector<Completion> expected;
@@ -287,9 +285,9 @@ std::optional<std::string> Direction::check_unreliable(const Observation& seen) 
     return check_written(seen);
 }
 
-/// Each number belongs to one message. A fabric that doubles or reorders packets does so with
-/// messages of one packet, too: the receiver of UC accepts the first packet of a message whatever
-/// its number is (9.8.2.2).
+/// Each number identifies one message. A fabric that duplicates or reorders packets does so with
+/// single-packet messages, too: the responder of UC accepts the first packet of a message with any
+/// PSN (9.8.2.2).
 std::optional<std::string> Direction::check_messages(const Observation& seen) const {
     for (std::size_t i = 0; i < seen.receives.size(); ++i) {
         const Completion& completion = seen.receives[i];
@@ -300,7 +298,7 @@ std::optional<std::string> Direction::check_messages(const Observation& seen) co
             return takes_receive(request.kind) && request.number == completion.immediate;
         });
         if (sent == requests_.end())
-            return fmt::format("receive {}: nobody has sent immediate {:#x}", i,
+            return fmt::format("receive {}: immediate {:#x} was never sent", i,
                                completion.immediate.value_or(0xdead));
         const auto data = data_of(*sent);
         if (completion.length != sent->length)
@@ -313,7 +311,7 @@ std::optional<std::string> Direction::check_messages(const Observation& seen) co
     return {};
 }
 
-/// Of a write that was lost some packets may have arrived.
+/// Some packets of a lost write may have arrived.
 std::optional<std::string> Direction::check_written(const Observation& seen) const {
     std::vector<std::set<std::byte>> possible(memory_size, {std::byte{0}});
     for (const Request& request : requests_) {
@@ -325,7 +323,7 @@ std::optional<std::string> Direction::check_written(const Observation& seen) con
     }
     for (std::size_t i = 0; i < possible.size(); ++i) {
         if (!possible[i].contains(seen.memory[i]))
-            return fmt::format("byte {} of the peer's memory is {:#x}, which nobody has written", i,
+            return fmt::format("byte {} of the peer's memory is {:#x}, which was never written", i,
                                std::to_integer<int>(seen.memory[i]));
     }
     return {};

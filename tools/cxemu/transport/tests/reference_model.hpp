@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// What a connection does according to the InfiniBand Architecture Specification, volume 1,
-/// chapters 9 and 10, as software sees it: completions and memory. It knows nothing of packets,
-/// numbers, timers or of how cxemu does it.
+/// Reference model of a connection according to the InfiniBand Architecture Specification, volume
+/// 1, chapters 9 and 10, as visible to software: completions and memory. It knows neither packets,
+/// PSNs and timers nor the implementation in cxemu.
 ///
-/// One direction of a connection: requests of one side, receive requests and memory of the other.
+/// One direction of a connection: WRs of one side, receive WRs and memory of the other.
 #pragma once
 
 #include <cstddef>
@@ -31,19 +31,19 @@ std::string_view name_of(Kind kind);
 bool takes_receive(Kind kind);
 bool is_atomic(Kind kind);
 
-/// What is wrong with a request.
+/// Fault of a request.
 enum class Defect : std::uint8_t {
     none,
-    local_key,  ///< a key for its own memory that doesn't exist
-    remote_key, ///< a key for the peer's memory that doesn't exist
-    too_long,   ///< for the receive request that it meets
+    local_key,  ///< invalid local mkey
+    remote_key, ///< invalid remote mkey
+    too_long,   ///< exceeds the receive WR
 };
 
 struct Request {
     Kind kind = Kind::send;
     std::uint32_t length = 0; ///< bytes; 8 for atomics
-    std::uint32_t offset = 0; ///< in the memory of the peer
-    std::uint32_t number = 0; ///< its immediate data, and what its data begin with
+    std::uint32_t offset = 0; ///< in the remote memory
+    std::uint32_t number = 0; ///< its immediate data, and the first bytes of its data
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
     bool fence = false;
@@ -51,10 +51,10 @@ struct Request {
     Defect defect = Defect::none;
 };
 
-/// The data of a send or write: they depend on its number only.
+/// The data of a send or write: determined by its number.
 std::vector<std::byte> data_of(const Request& request);
 
-/// How a work request ends.
+/// Completion status of a WR.
 enum class Status : std::uint8_t {
     success,
     flushed,
@@ -71,9 +71,9 @@ enum class Status : std::uint8_t {
 
 std::string_view name_of(Status status);
 
-/// What was seen of a request, or of a receive request.
+/// A completion of a send or receive WR.
 struct Completion {
-    std::size_t index = 0; ///< which one, in the order of posting
+    std::size_t index = 0; ///< WR number, in the order of posting
     Status status = Status::success;
     std::uint32_t length = 0;                 ///< of what was received
     std::optional<std::uint32_t> immediate{}; ///< that was received
@@ -83,9 +83,9 @@ struct Completion {
 struct Observation {
     std::vector<Completion> sends;
     std::vector<Completion> receives;
-    std::vector<std::vector<std::byte>> buffers; ///< of receive requests
+    std::vector<std::vector<std::byte>> buffers; ///< of receive WRs
     std::vector<std::vector<std::byte>> answers; ///< to reads and atomics; empty for others
-    std::vector<std::byte> memory;               ///< of the peer
+    std::vector<std::byte> memory;               ///< remote memory
 };
 
 enum class Service : std::uint8_t { reliable, unreliable };
@@ -94,12 +94,12 @@ class Direction {
 public:
     static constexpr std::size_t memory_size = 1U << 14U;
 
-    /// \param shares_receives receive requests belong to a shared queue, which outlives a failure
+    /// \param shares_receives receives from an SRQ, which outlives a failure
     Direction(Service service, bool shares_receives);
 
     void post_send(const Request& request) { requests_.push_back(request); }
-    /// The link may lose what the peer says of a failure: then the sender finds out by itself, at
-    /// a request whose success it hasn't heard of either.
+    /// The link may lose NAKs: then the sender exhausts its retries, at a request that may have
+    /// succeeded.
     void may_lose_answers() { loses_answers_ = true; }
     /// \param length of its buffer
     void post_receive(std::uint32_t length) { receives_.push_back(length); }
@@ -107,12 +107,12 @@ public:
     [[nodiscard]] const std::vector<Request>& requests() const { return requests_; }
     [[nodiscard]] const std::vector<std::uint32_t>& receives() const { return receives_; }
 
-    /// Compares what was seen after everything has come to rest with what must be.
-    /// \return what differs first; nothing if all is as it must be
+    /// Compares the results, after everything has completed, with the expected ones.
+    /// \return the first difference; nothing if there is none
     [[nodiscard]] std::optional<std::string> check(const Observation& seen) const;
 
 private:
-    /// A byte of memory that may have one of two values is not certain.
+    /// A byte of memory is uncertain if it may have one of two values.
     struct Byte {
         std::byte value{};
         bool certain = true;
@@ -122,7 +122,7 @@ private:
         std::vector<Completion> receives;
         std::vector<Byte> memory;
         std::vector<std::vector<Byte>> answers;
-        std::optional<std::size_t> failed; ///< the request at which the connection ended
+        std::optional<std::size_t> failed; ///< the request that failed the connection
         bool peer_failed = false;
     };
 
@@ -133,7 +133,7 @@ private:
     void take_receive(Expectation& result, const Request& request) const;
     void write(Expectation& result, const Request& request) const;
     void fail_unheard(Expectation& result, const Observation& seen) const;
-    void spoil_reads(Expectation& result, std::size_t index) const;
+    void doubt_reads(Expectation& result, std::size_t index) const;
     void change_atomically(Expectation& result, std::size_t index) const;
 
     [[nodiscard]] std::optional<std::string> check_reliable(const Observation& seen) const;

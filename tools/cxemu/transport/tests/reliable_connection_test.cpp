@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RC: what each operation does at both ends, and what refuses it.
+// RC: effects of each operation on both sides, and its errors.
 #include "base/byte_order.hpp"
 #include "tables/packet_headers.hpp"
 #include "transport/testing/peers.hpp"
@@ -32,17 +32,17 @@ using testing::success;
 struct Connected : Peers {
     explicit Connected(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
 
-    /// The first side writes \p value to 8 bytes of the second's memory that atomics use.
+    /// Writes \p value to 8 bytes of the second side's memory that atomics use.
     Data number(std::uint64_t value) {
         const Data data = second.space(sizeof(value));
         store_le(second.bench.at(data.address, sizeof(value)), value);
         return data;
     }
-    /// What \p number has become.
+    /// The value after the operations.
     std::uint64_t value_of(const Data& number) {
         return load_le<std::uint64_t>(second.bench.at(number.address, number.length));
     }
-    /// What the first side was told.
+    /// The value returned to the first side.
     std::uint64_t answer_at(const Data& data) {
         return load_be<std::uint64_t>(first.bench.at(data.address, data.length));
     }
@@ -112,7 +112,7 @@ TEST(ReliableConnection, GathersAndScattersOverManyPieces) {
     EXPECT_EQ(arrived, sent);
 }
 
-TEST(ReliableConnection, WritesToTheMemoryOfThePeerWithoutTellingIt) {
+TEST(ReliableConnection, WriteRaisesNoRemoteCompletion) {
     Connected peers;
     const Data source = peers.first.fill(3 * mtu + 5, 1);
     const Data target = peers.second.space(source.length);
@@ -123,7 +123,7 @@ TEST(ReliableConnection, WritesToTheMemoryOfThePeerWithoutTellingIt) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
 }
 
-TEST(ReliableConnection, TellsThePeerOfAWriteWithImmediateData) {
+TEST(ReliableConnection, WriteWithImmediateRaisesRemoteCompletion) {
     Connected peers;
     const Data source = peers.first.fill(3 * mtu, 1);
     const Data target = peers.second.space(source.length);
@@ -153,7 +153,7 @@ TEST(ReliableConnection, ReadsTheMemoryOfThePeer) {
     }
 }
 
-TEST(ReliableConnection, SwapsWhatCompares) {
+TEST(ReliableConnection, CompareSwapSwapsOnMatch) {
     Connected peers;
     const Data number = peers.number(7);
     const Data found = peers.first.space(8);
@@ -172,7 +172,7 @@ TEST(ReliableConnection, SwapsWhatCompares) {
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 8), success(1, 8)));
 }
 
-TEST(ReliableConnection, AddsAndTellsWhatWasThere) {
+TEST(ReliableConnection, FetchAddReturnsOriginalValue) {
     Connected peers;
     const Data number = peers.number(0xffff'ffff);
     const Data found = peers.first.space(8);
@@ -185,7 +185,7 @@ TEST(ReliableConnection, AddsAndTellsWhatWasThere) {
     EXPECT_EQ(peers.value_of(number), 0x1'0000'0001U);
 }
 
-TEST(ReliableConnection, AnswersInTheOrderOfTheHostIfTheRequestingSoftwareWantsThat) {
+TEST(ReliableConnection, AtomicHostOrderResponseStored) {
     Connected peers;
     std::array<std::byte, hwtab::atomic_caps.size> block{};
     hwtab::View<hwtab::atomic_caps>{block}.set<"atomic_req_8B_endianness_mode">(1);
@@ -232,8 +232,8 @@ TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
     EXPECT_EQ(peers.value_of(number), 0x1234'abcdU);
 }
 
-// --- Extended atomic operations: numbers in memory are those of the host, answers begin with the
-// most significant byte ---------------------------------------------------------------------------
+// --- Extended atomic operations: values in memory are in host order, responses are big-endian
+// --------------------------------------------------------------------------
 
 TEST(ExtendedAtomic, AddsToFourBytesOnly) {
     Connected peers;
@@ -269,7 +269,7 @@ TEST(ExtendedAtomic, SwapsUnderMasksOfFourBytes) {
               0x1234'56ff'9abc'def0U);
 }
 
-/// Four words of 8 bytes each, at both ends of a connection.
+/// Four words of 8 bytes each, on both sides of a connection.
 class FourWords : public Connected {
 public:
     static constexpr std::uint32_t size = 32;
@@ -336,7 +336,7 @@ TEST(ExtendedAtomic, SwapsAllWordsOrNone) {
     EXPECT_EQ(peers.answer(), before);
 }
 
-TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesShorterOnesOnly) {
+TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesShorterOnesOnly) {
     for (const bool fits : {true, false}) {
         Connected peers({.atomic_mode = 4}); // up to 16 bytes
         const std::uint32_t size = fits ? 16 : 32;
@@ -353,7 +353,7 @@ TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesShorterOnesOnly) {
     }
 }
 
-/// What a queue pair that takes the operations of \p mode answers to a masked one of \p size bytes.
+/// The response of a QP with operations of \p mode to a masked one of \p size bytes.
 MATCHER_P(TakesMaskedOperationsOf, size, "") {
     Connected peers({.atomic_mode = arg});
     Send send{.opcode = SendOpcode::masked_fetch_add,
@@ -365,7 +365,7 @@ MATCHER_P(TakesMaskedOperationsOf, size, "") {
     return peers.first.poll() == std::vector{success(0, size)};
 }
 
-TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly) {
+TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly) {
     constexpr std::uint8_t specification = 1, only_8_bytes = 2, up_to_8_bytes = 3;
     EXPECT_THAT(specification, Not(TakesMaskedOperationsOf(8U)));
     EXPECT_THAT(only_8_bytes, TakesMaskedOperationsOf(8U));
@@ -374,7 +374,7 @@ TEST(ExtendedAtomic, IsRefusedWhereTheQueuePairTakesThoseOfTheSpecificationOnly)
     EXPECT_THAT(up_to_8_bytes, TakesMaskedOperationsOf(4U));
 }
 
-TEST(ExtendedAtomic, IsRefusedAcrossItsLength) {
+TEST(ExtendedAtomic, RefusedAcrossItsLength) {
     Connected peers;
     Send send{.opcode = SendOpcode::masked_fetch_add,
               .data = {peers.first.space(16)},
@@ -405,7 +405,7 @@ TEST(ReliableConnection, CompletesInTheOrderOfTheRequests) {
                 ElementsAre(success(0, 20 * mtu), success(1), success(2), success(3, 8)));
 }
 
-TEST(ReliableConnection, ReportsNoSuccessThatNobodyWants) {
+TEST(ReliableConnection, UnsignaledSuccessRaisesNoCompletion) {
     Connected peers;
     peers.second.post_receive({});
     peers.second.post_receive({});
@@ -429,7 +429,7 @@ TEST(ReliableConnection, LetsAFencedRequestWaitForReads) {
     EXPECT_EQ(peers.second.contents(copy), peers.second.contents(remote));
 }
 
-TEST(ReliableConnection, KeepsToTheReadsThatThePeerAccepts) {
+TEST(ReliableConnection, OutstandingReadsLimited) {
     Connected peers({.log_reads = 1});
     const Data remote = peers.second.fill(50 * mtu, 1);
     std::vector<Send> reads(6, {.opcode = SendOpcode::rdma_read, .remote = remote});
@@ -491,7 +491,7 @@ TEST(ReliableConnection, CarriesAMessageOfManyWindows) {
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(source));
 }
 
-TEST(ReliableConnection, TellsWhenTheFirstPacketArrivesBeforeRts) {
+TEST(ReliableConnection, FirstPacketBeforeRtsRaisesEvent) {
     Peers peers;
     peers.first.to_rts(peers.options);
     peers.second.post_receive({});
@@ -533,7 +533,7 @@ TEST(ReliableConnection, PutsShortMessagesIntoTheCompletion) {
 
 // --- Failures ------------------------------------------------------------------------------------
 
-/// Posts \p send, and what must be flushed behind it.
+/// Posts \p send, and WRs that must be flushed after it.
 struct Failing : Connected {
     using Connected::Connected;
 
@@ -550,7 +550,7 @@ struct Failing : Connected {
     }
 };
 
-TEST(ReliableConnectionFailure, RefusesAKeyThatDoesNotExist) {
+TEST(ReliableConnectionFailure, InvalidKeyRefused) {
     Failing peers;
     peers.second.post_receive({});
     peers.expect({.opcode = SendOpcode::rdma_write,
@@ -571,7 +571,7 @@ TEST(ReliableConnectionFailure, RefusesAReadBeyondTheMemoryOfTheKey) {
     peers.expect_event(hca::EventType::work_queue_access_error);
 }
 
-TEST(ReliableConnectionFailure, RefusesWhatTheQueuePairOfThePeerDoesNotAllow) {
+TEST(ReliableConnectionFailure, OperationNotAllowedRefused) {
     const auto try_it = [](const ConnectionOptions& options, SendOpcode opcode) {
         Failing peers(options);
         peers.expect(
@@ -584,7 +584,7 @@ TEST(ReliableConnectionFailure, RefusesWhatTheQueuePairOfThePeerDoesNotAllow) {
     try_it({.may_atomic = false}, SendOpcode::fetch_add);
 }
 
-TEST(ReliableConnectionFailure, IsCountedAtBothEnds) {
+TEST(ReliableConnectionFailure, CountedAtBothEnds) {
     Failing peers;
     for (int i = 0; i < 3; ++i)
         peers.second.post_receive({});
@@ -603,7 +603,7 @@ TEST(ReliableConnectionFailure, IsCountedAtBothEnds) {
     EXPECT_EQ(responder.resp_cqe_error, 3U);
 }
 
-TEST(ReliableConnectionFailure, IsCountedByItsKind) {
+TEST(ReliableConnectionFailure, CountedByItsKind) {
     using queues::QueueCounts;
     const auto count = [](Failing& peers, const Send& send, CompletionError error,
                           std::uint32_t QueueCounts::* here, std::uint32_t QueueCounts::* there) {
@@ -703,7 +703,7 @@ TEST(ReliableConnectionFailure, AnswersWhatCameBeforeTheRequestThatItRefuses) {
     EXPECT_EQ(peers.first.contents(local), peers.second.contents(remote));
 }
 
-TEST(ReliableConnectionFailure, FlushesTheReceiveOfAMessageThatNeverEnds) {
+TEST(ReliableConnectionFailure, IncompleteMessageReceiveFlushed) {
     Connected peers;
     peers.second.post_receive({peers.second.space(4 * mtu)});
     peers.set_fate([](std::size_t number, const auto& /*packet*/) { return number < 2 ? 1 : 0; });

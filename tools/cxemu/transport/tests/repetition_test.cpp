@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RC when packets are lost, doubled or late, when the receiver isn't ready, and when the peer is
-// silent.
+// RC with lost, duplicated or late packets, RNR, and a silent peer.
 #include "base/byte_order.hpp"
 #include "transport/testing/peers.hpp"
 
@@ -32,7 +31,7 @@ using ::testing::SizeIs;
 struct Repetition : Peers {
     explicit Repetition(const ConnectionOptions& wanted = {}) : Peers(wanted) { connect(); }
 
-    /// Posts receive requests that the sender knows of.
+    /// Posts receives whose credits are advertised to the sender.
     void provide_receives(int count) {
         for (int i = 0; i <= count; ++i)
             second.post_receive({});
@@ -48,7 +47,7 @@ struct Repetition : Peers {
             return lost.contains(number) ? 0 : 1;
         });
     }
-    /// From now on, loses every packet.
+    /// Loses every packet from now on.
     void cut() {
         set_fate([](std::size_t, const auto&) { return 0; });
     }
@@ -89,7 +88,7 @@ std::vector<std::optional<CompletionError>> errors_of(const std::vector<Result>&
 
 // --- Loss ----------------------------------------------------------------------------------------
 
-TEST(ReliableLoss, RepeatsFromThePacketThatThePeerMisses) {
+TEST(ReliableLoss, NakRetransmitsFromMissingPacket) {
     Repetition peers;
     peers.lose({2});
     peers.first.post(peers.write(6 * mtu));
@@ -98,7 +97,7 @@ TEST(ReliableLoss, RepeatsFromThePacketThatThePeerMisses) {
     EXPECT_EQ(peers.second.contents(peers.target), peers.first.contents(peers.source));
 }
 
-TEST(ReliableLoss, RepeatsAfterTheTimeoutWhatNobodyMisses) {
+TEST(ReliableLoss, TimeoutRetransmitsLastPacket) {
     Repetition peers;
     peers.lose({0});
     peers.first.post(peers.write(8));
@@ -183,7 +182,7 @@ TEST(ReliableLoss, ReadsAgainFromTheAnswerThatIsMissing) {
 TEST(ReliableLoss, TakesALaterAcknowledgementForASignThatAnswersAreLost) {
     Repetition peers;
     peers.provide_receives(4);
-    peers.lose({2}); // read request, send, answer
+    peers.lose({2}); // read request, send, read response
     peers.first.post(std::vector<Send>{peers.read(8), {}});
     peers.settle();
     EXPECT_THAT(peers.first.poll(), SizeIs(2));
@@ -191,7 +190,7 @@ TEST(ReliableLoss, TakesALaterAcknowledgementForASignThatAnswersAreLost) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1)) << "the send is repeated, but not received again";
 }
 
-TEST(ReliableLoss, GivesUpAfterItsRetries) {
+TEST(ReliableLoss, RetriesExhaustedFailsSend) {
     Repetition peers({.retries = 2});
     peers.cut();
     peers.first.post(peers.write(8));
@@ -268,10 +267,10 @@ TEST(ReceiverNotReady, FailsTheSendAfterItsRetries) {
     peers.advance(milliseconds(1));
     peers.expect_failure(CompletionError::rnr_retry_exceeded);
     EXPECT_EQ(peers.second.queue_pair().state(), QueuePairState::ready_to_send)
-        << "it is nobody's fault there";
+        << "no side has failed there";
 }
 
-TEST(ReceiverNotReady, TriesForEverIfSoftwareWantsThat) {
+TEST(ReceiverNotReady, InfiniteRnrRetryNeverFails) {
     Repetition peers({.not_ready_retries = 7});
     peers.first.post({.data = {peers.first.fill(8, 1)}});
     for (int i = 0; i < 100; ++i)
@@ -282,7 +281,7 @@ TEST(ReceiverNotReady, TriesForEverIfSoftwareWantsThat) {
     EXPECT_THAT(errors_of(peers.first.poll()), ElementsAre(std::nullopt));
 }
 
-TEST(ReceiverNotReady, HoldsForAWriteThatWantsToBeNoticed) {
+TEST(ReceiverNotReady, WriteWithImmediateGetsRnr) {
     Repetition peers;
     Send write = peers.write(3 * mtu);
     write.opcode = SendOpcode::rdma_write_immediate;
@@ -296,7 +295,7 @@ TEST(ReceiverNotReady, HoldsForAWriteThatWantsToBeNoticed) {
     EXPECT_EQ(peers.second.contents(peers.target), peers.first.contents(peers.source));
 }
 
-TEST(ReceiverNotReady, IsRareWhereTheReceiverTellsItsCredits) {
+TEST(ReceiverNotReady, AdvertisedCreditsAvoidRnr) {
     Repetition peers;
     peers.provide_receives(3);
     peers.first.post(std::vector<Send>(10));
@@ -308,7 +307,7 @@ TEST(ReceiverNotReady, IsRareWhereTheReceiverTellsItsCredits) {
     EXPECT_EQ(sends, 4U) << "of those without credit one, to ask";
 }
 
-TEST(ReceiverNotReady, IsWhatASharedQueueSaysToo) {
+TEST(ReceiverNotReady, EmptySrqSendsRnr) {
     Repetition peers({.shares_receives = true});
     peers.first.post(std::vector<Send>(3));
     peers.settle();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Signatures of data that connections carry: what both ends find in memory and completions, and how
-// a send queue stops at an error.
+// Signature offload on connections: memory and completions on both sides, and the stop of the send
+// queue at an error.
 #include "base/byte_order.hpp"
 #include "queues/testing/signed_key.hpp"
 #include "transport/testing/peers.hpp"
@@ -43,8 +43,8 @@ MATCHER(IsSignatureError, "") {
     return arg.opcode == CompletionOpcode::signature_error;
 }
 
-/// A side with memory for three blocks: `plain` is without signatures, `protected_data` has room
-/// for T10-DIF. Its key stands for one of them.
+/// A side with memory for three blocks: `plain` without T10-DIF, `protected_data` with space for
+/// T10-DIF. Its mkey refers to one of them.
 struct Side {
     explicit Side(Peer& which)
         : peer(which), plain(which.fill(blocks * block, 3)), protected_data(which.space(with_dif)),
@@ -76,7 +76,7 @@ struct Side {
         description.basic().set<"wire_copy_byte_mask">(0xff);
         ASSERT_TRUE(key.configure(protected_data.address, protected_data.length, description));
     }
-    /// Fills the protected memory with the data of the other one, and right signatures.
+    /// Fills the protected memory with the data of the other one and valid T10-DIF.
     void protect() {
         strip();
         ASSERT_TRUE(peer.bench.keys().write({.protection_domain = peer.bench.domain()},
@@ -102,7 +102,7 @@ struct Side {
 struct SignatureTest : ::testing::Test {
     SignatureTest() { peers.connect(); }
 
-    /// What the first side sends, writes or reads with its key.
+    /// The request of the first side that uses its mkey.
     [[nodiscard]] Send request(SendOpcode opcode, std::uint32_t length) const {
         return {.opcode = opcode,
                 .data = {{.address = 0, .length = length}},
@@ -112,7 +112,7 @@ struct SignatureTest : ::testing::Test {
     void post_receive(std::uint32_t length) {
         peers.second.post_receive({{.address = 0, .length = length}}, second.key.key());
     }
-    /// The last completion that is an error of a signature.
+    /// The last signature error completion.
     hwtab::ConstView<hwtab::sig_err_cqe> signature_error(Peer& peer, std::uint32_t index) {
         return hwtab::ConstView<hwtab::sig_err_cqe>{
             peer.bench.completion(peer.completions(), index).memory()};
@@ -125,7 +125,7 @@ struct SignatureTest : ::testing::Test {
 
 // --- Data ----------------------------------------------------------------------------------------
 
-/// Packets have 256 bytes: none ends where a block ends.
+/// Packets have 256 bytes: no block boundary is a packet boundary.
 TEST_F(SignatureTest, AddsSignaturesToMessagesAndKeepsThem) {
     for (const SendOpcode opcode : {SendOpcode::send, SendOpcode::rdma_write}) {
         second.protected_data = peers.second.space(with_dif);
@@ -230,7 +230,7 @@ struct PipeliningTest : SignatureTest {
     [[nodiscard]] Send answer(Fence fence = Fence::local_reads_and_atomics) const {
         return {.data = {{.address = first.plain.address, .length = 16}}, .fence = fence};
     }
-    /// The way of libmlx5: only the opcode changes.
+    /// As libmlx5 does it: only the opcode changes.
     void cancel(std::uint16_t index) {
         auto& queue_pair = peers.first.queue_pair();
         const std::uint64_t address = queue_pair.buffer().address(
@@ -245,7 +245,7 @@ struct PipeliningTest : SignatureTest {
     }
     [[nodiscard]] QueuePairState state() { return peers.first.queue_pair().state(); }
 
-    static constexpr std::uint64_t sends_start = 2048; ///< behind 64 receive requests of 32 bytes
+    static constexpr std::uint64_t sends_start = 2048; ///< after 64 receive WQEs of 32 bytes
 };
 
 TEST_F(PipeliningTest, GoesOnWhileSignaturesAreRight) {
@@ -268,7 +268,7 @@ TEST_F(PipeliningTest, StopsBeforeTheAnswerThatWaitsForTheData) {
     EXPECT_EQ(peers.first.queue_pair().send_queue().next(), 1U);
 }
 
-/// Whatever follows in the queue waits: the next request that was fenced, or one that wasn't.
+/// The next WQEs wait, whether fenced or not.
 TEST_F(PipeliningTest, StopsBehindTheRequestThatFailed) {
     first.corrupt(with_dif - 1);
     peers.second.post_receive({peers.second.space(16)});
@@ -279,8 +279,8 @@ TEST_F(PipeliningTest, StopsBehindTheRequestThatFailed) {
     EXPECT_THAT(peers.second.poll(), IsEmpty());
 }
 
-/// The completion is there when the event is.
-TEST_F(PipeliningTest, TellsOfTheErrorBeforeTheQueueIsDrained) {
+/// The CQE is written before the event.
+TEST_F(PipeliningTest, ErrorCompletionPrecedesDrainedEvent) {
     first.corrupt(0);
     peers.set_fate([](std::size_t /*number*/, const fabric::ParsedPacket& packet) {
         return packet.headers.ack ? 0 : 1; // the write is never acknowledged
@@ -292,7 +292,7 @@ TEST_F(PipeliningTest, TellsOfTheErrorBeforeTheQueueIsDrained) {
     EXPECT_EQ(peers.first.events(hca::EventType::send_queue_drained), 0U);
 }
 
-TEST_F(PipeliningTest, ExecutesWhatSoftwareHasMadeOfTheRestMeanwhile) {
+TEST_F(PipeliningTest, ModifiedWqesExecutedAfterResume) {
     first.corrupt(0);
     const Data place = peers.second.space(16);
     peers.second.post_receive({place});
@@ -322,8 +322,7 @@ TEST_F(PipeliningTest, StopsAgainAtTheNextErrorOnceSoftwareHasSeenTheFirst) {
     EXPECT_EQ(peers.first.events(hca::EventType::send_queue_drained), 2U);
 }
 
-/// The data comes from the peer; the answer is for somebody who may not see it before it is
-/// checked.
+/// Data read from the peer must be checked before the response to a third party is sent.
 TEST_F(PipeliningTest, StopsBehindAReadWhoseDataIsWrong) {
     second.protect();
     second.corrupt(0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Tag matching: where messages go, what software hears of it, and the rendezvous that the device
-// does by itself.
+// Tag matching: placement of messages, completions, and the rendezvous offload.
 #include "base/byte_order.hpp"
 #include "transport/tagged_message.hpp"
 #include "transport/testing/peers.hpp"
@@ -29,10 +28,10 @@ constexpr std::size_t headers = TagHeader::size + RendezvousHeader::size;
 constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr std::uint32_t context_of_application = 0xabcd'1234;
 
-/// What software finds in a completion of a queue that matches tags.
+/// A completion of an XRQ with tag matching.
 struct Report {
     TagReport report{};
-    std::uint16_t index = 0; ///< of a tag, or of an entry of the queue
+    std::uint16_t index = 0; ///< of a tag, or of a receive WQE
     std::uint32_t length = 0;
     std::uint64_t tag = 0;
     CompletionOpcode opcode = CompletionOpcode::send;
@@ -72,7 +71,7 @@ struct Tagged : Peers {
 
     // --- The receiver ----------------------------------------------------------------------------
 
-    /// Posts an operation on the list of tags.
+    /// Posts an operation on the tag list.
     void change(const Operation& operation) {
         std::vector<std::byte> bytes = Bench::nop(*commands, posted);
         bytes.resize(hwtab::wqe_ctrl_seg.size + hwtab::wqe_tm_seg.size + hwtab::wqe_data_seg.size);
@@ -99,7 +98,7 @@ struct Tagged : Peers {
         second.bench.ring_sends(*commands, posted);
         settle();
     }
-    /// Appends a tag in silence. \return its memory
+    /// Appends a tag without CQE. \return its memory
     Data expect(std::uint64_t tag, std::uint32_t size, std::uint64_t mask = all_bits) {
         const Data data = second.space(size);
         appended = static_cast<std::uint16_t>((appended + 1) % 8);
@@ -136,7 +135,7 @@ struct Tagged : Peers {
         }
         return found;
     }
-    /// The completion that reports() has found last.
+    /// The last completion found by reports().
     hwtab::ConstView<hwtab::tm_cqe> last_operation() {
         return hwtab::ConstView<hwtab::tm_cqe>{
             second.bench.completion(second.completions(), polled - 1).memory()};
@@ -152,14 +151,14 @@ struct Tagged : Peers {
         fields.set<"tag">(tag);
         return data;
     }
-    /// Sends \p size bytes of data behind the header. \return all of the message
+    /// Sends \p size bytes of data after the header. \return the complete message
     Data send(std::uint64_t tag, std::size_t size, TaggedMessage kind = TaggedMessage::eager) {
         const Data data = message(kind, tag, size);
         first.post({.data = {data}});
         settle();
         return data;
     }
-    /// Asks for a rendezvous for \p source, in a message with \p more bytes of the application.
+    /// Sends a rendezvous request for \p source, with \p more bytes of application data.
     void send_rendezvous(std::uint64_t tag, const Data& source, std::size_t more = 0,
                          std::optional<std::uint32_t> key = {}) {
         const Data data = message(TaggedMessage::rendezvous, tag, RendezvousHeader::size + more);
@@ -260,7 +259,7 @@ TEST(TagMatching, TakesMessagesThatAreShorterThanTheHeader) {
                 ElementsAre(Report{.report = TagReport::no_tag, .length = TagHeader::size - 1}));
 }
 
-TEST(TagMatching, MakesUnexpectedMessagesWaitForAnEntry) {
+TEST(TagMatching, UnexpectedMessageWaitsForWqe) {
     Tagged peers;
     peers.send(2, 100);
     EXPECT_THAT(peers.reports(), IsEmpty());
@@ -299,7 +298,7 @@ TEST(TagMatching, RefusesAMessageThatIsLongerThanTheMemoryOfItsTag) {
     EXPECT_THAT(peers.reports(), IsEmpty());
 }
 
-TEST(TagMatching, SaysThatTheRestOfAMessageWillNotCome) {
+TEST(TagMatching, IncompleteMessageReported) {
     Tagged peers;
     peers.expect(2, 3 * mtu);
     peers.set_fate([](std::size_t number, const auto& /*packet*/) { return number == 0 ? 1 : 0; });
@@ -311,7 +310,7 @@ TEST(TagMatching, SaysThatTheRestOfAMessageWillNotCome) {
 
 // --- Operations ----------------------------------------------------------------------------------
 
-TEST(TagMatching, ReportsOperationsIfSoftwareWantsThat) {
+TEST(TagMatching, SignaledOperationRaisesCompletion) {
     Tagged peers;
     peers.change({.kind = hwtab::value<hwtab::tag_operation, "append">, .index = 4, .tag = 1});
     EXPECT_THAT(peers.reports(), ElementsAre(Report{.report = TagReport::appended,
@@ -357,7 +356,7 @@ TEST(TagMatching, MatchesNewTagsOnceSoftwareHasHandledUnexpectedMessages) {
                 ElementsAre(Report{.report = TagReport::matched_with_data, .tag = 1}));
 }
 
-TEST(TagMatching, RefusesOperationsThatMakeNoSense) {
+TEST(TagMatching, InvalidOperationRefused) {
     for (const Operation& operation :
          {Operation{.kind = 7},
           Operation{.kind = hwtab::value<hwtab::tag_operation, "append">, .index = 8}}) {
@@ -385,7 +384,7 @@ TEST(TagMatching, NeedsAQueueThatMatchesTags) {
 
 // --- Rendezvous ----------------------------------------------------------------------------------
 
-TEST(TagMatching, FetchesTheDataOfARendezvousAndTellsTheSender) {
+TEST(TagMatching, RendezvousReadsDataAndSendsFin) {
     for (const std::uint32_t size : {0U, 1U, mtu, 5 * mtu + 3}) {
         Tagged peers;
         const Data wanted = peers.expect(3, size);
@@ -415,7 +414,7 @@ TEST(TagMatching, LeavesAnUnexpectedRendezvousToSoftware) {
                 ElementsAre(Report{.report = TagReport::unexpected, .length = headers}));
 }
 
-TEST(TagMatching, LeavesARendezvousToSoftwareForWhichThereIsNoRoom) {
+TEST(TagMatching, RendezvousTooLongLeftToSoftware) {
     Tagged peers;
     const Data wanted = peers.expect(3, 99);
     const Data source = peers.first.fill(100, 1);
@@ -429,7 +428,7 @@ TEST(TagMatching, LeavesARendezvousToSoftwareForWhichThereIsNoRoom) {
     EXPECT_EQ(header.get<"len">(), 100U);
 }
 
-TEST(TagMatching, LeavesARendezvousToSoftwareThatWantsToDoIt) {
+TEST(TagMatching, RendezvousWithoutOffloadLeftToSoftware) {
     Tagged peers({.fetches_rendezvous = false});
     peers.expect(3, 100);
     peers.send_rendezvous(3, peers.first.fill(100, 1));
@@ -438,7 +437,7 @@ TEST(TagMatching, LeavesARendezvousToSoftwareThatWantsToDoIt) {
                                                     .tag = 3}));
 }
 
-TEST(TagMatching, SaysThatTheDataOfARendezvousWillNotCome) {
+TEST(TagMatching, RendezvousReadFailureReported) {
     Tagged peers;
     peers.expect(3, 100);
     peers.send_rendezvous(3, peers.first.fill(100, 1), 0, 0x12'3400);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// The other end of the protocol: what QEMU does, for tests.
+/// A vfio-user client for tests, in the role of QEMU.
 #pragma once
 
 #include "vfio_user/testing/wire.hpp"
@@ -27,18 +27,18 @@ inline UniqueFd connect_to(const std::filesystem::path& path) {
 
 class Client {
 public:
-    /// \param let_server_work called while a reply is awaited; empty when the server runs in
+    /// \param let_server_work called while waiting for a reply; empty when the server runs in
     ///        another process
     explicit Client(UniqueFd socket, std::function<void()> let_server_work = {})
         : socket_(std::move(socket)), let_server_work_(std::move(let_server_work)) {}
 
-    /// Sends a request and takes its reply.
+    /// Sends a request and receives its reply.
     Reply call(Command command, const Bytes& body, const std::vector<int>& fds = {}) {
         send_with_fds(socket_, request(command, body, ++id_), fds);
         return take_reply();
     }
 
-    /// Sends a request that wants no reply.
+    /// Sends a request without reply.
     void post(Command command, const Bytes& body) {
         send_with_fds(socket_, request(command, body, ++id_, header_flag::no_reply));
     }
@@ -50,7 +50,7 @@ public:
         send_with_fds(socket_, whole);
     }
 
-    /// Hangs up.
+    /// Disconnects.
     void vanish() { socket_.reset(); }
 
     [[nodiscard]] const UniqueFd& socket() const { return socket_; }

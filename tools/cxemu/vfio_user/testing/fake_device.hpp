@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// A device without behaviour that remembers what the protocol did to it.
+/// A device that records the calls of the protocol.
 #pragma once
 
 #include "vfio_user/device.hpp"
@@ -53,7 +53,7 @@ public:
     DmaSpace dma_space{make_silent_log()};
     InterruptSet interrupt_set{vectors, make_silent_log()};
     std::vector<std::byte> bar = std::vector<std::byte>(bar_size);
-    int failure = 0; ///< errno that region accesses yield
+    int failure = 0; ///< errno of region accesses
     int writes = 0;
     int resets = 0;
     int clients = 0;

@@ -31,7 +31,7 @@ public:
     GuestMemory(const GuestMemory&) = delete;
     GuestMemory& operator=(const GuestMemory&) = delete;
 
-    /// What the guest sees; element 0 is the first byte of the file.
+    /// Guest memory; element 0 is the first byte of the file.
     [[nodiscard]] std::span<std::byte> bytes() { return {bytes_, size_}; }
 
     /// Another descriptor of the file, as a client sends it.

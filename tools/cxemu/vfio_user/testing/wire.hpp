@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// Messages as a client makes and reads them.
+/// Composes and parses messages as a client.
 #pragma once
 
 #include "vfio_user/protocol.hpp"
@@ -26,7 +26,7 @@ inline Bytes bytes_of(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// A whole request. \param size what the header says, by default the truth
+/// A whole request. \param size in the header, by default the actual one
 inline Bytes request(Command command, const Bytes& body, std::uint16_t id = 1,
                      std::uint32_t flags = 0, std::optional<std::uint32_t> size = {}) {
     Header header{.id = id, .command = command};
@@ -72,7 +72,7 @@ inline Bytes dma_unmap_body(std::uint64_t iova, std::uint64_t size, std::uint32_
     return WireWriter().put(std::uint32_t{24}).put(flags).put(iova).put(size).take();
 }
 
-/// A reply taken apart. \pre bytes hold one whole message
+/// A parsed reply. \pre bytes hold one whole message
 struct Reply {
     explicit Reply(std::span<const std::byte> bytes) {
         WireReader reader(bytes);
@@ -93,7 +93,7 @@ inline UniqueFd make_eventfd(unsigned value = 0) {
     return UniqueFd(::eventfd(value, EFD_NONBLOCK | EFD_CLOEXEC));
 }
 
-/// Takes the count out of an eventfd; 0 when nobody has written to it.
+/// Reads the count of an eventfd; 0 without writes.
 inline std::uint64_t drain(const UniqueFd& fd) {
     eventfd_t count = 0;
     return ::eventfd_read(fd.get(), &count) == 0 ? count : 0;
@@ -103,7 +103,7 @@ inline bool is_open(int fd) {
     return ::fcntl(fd, F_GETFD) >= 0;
 }
 
-/// Sends all of \p data in one go; \p fds go with it.
+/// Sends all of \p data with \p fds by one sendmsg().
 inline void send_with_fds(const UniqueFd& socket, std::span<const std::byte> data,
                           std::span<const int> fds = {}) {
     alignas(cmsghdr) std::array<std::byte, 2048> control{};

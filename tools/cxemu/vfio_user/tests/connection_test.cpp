@@ -25,7 +25,7 @@ using testing::request;
 using testing::send_with_fds;
 using testing::SocketPair;
 
-/// A connection that answers every message with reply_.
+/// A connection whose handler returns reply_ for every message.
 class ConnectionTest : public ::testing::Test {
 protected:
     ConnectionTest() {
@@ -78,7 +78,7 @@ TEST_F(ConnectionTest, SendsTheReply) {
     EXPECT_EQ(statistics_.bytes_sent, reply_.size());
 }
 
-TEST_F(ConnectionTest, EndsQuietlyWhenTheClientGoes) {
+TEST_F(ConnectionTest, ClientDisconnectClosesWithoutFault) {
     sockets_.client.reset();
     turns();
     EXPECT_THAT(closed_, ElementsAre(""));
@@ -154,7 +154,7 @@ TEST_F(ConnectionTest, EndsWhenTheClientGoesWithRepliesUnread) {
     EXPECT_THAT(closed_, ElementsAre(""));
 }
 
-TEST_F(ConnectionTest, CallsNobodyAfterItHasEnded) {
+TEST_F(ConnectionTest, ClosedConnectionCallsNoHandler) {
     sockets_.client.reset();
     turns(10);
     EXPECT_EQ(closed_.size(), 1U);

@@ -249,7 +249,7 @@ TEST_F(DmaMap, CountsAccessesAndBytes) {
     EXPECT_EQ(dma_.statistics().bytes_read, 8U);
 }
 
-TEST_F(DmaMap, TellsMemoryThatNobodyWroteFromSharedMemory) {
+TEST_F(DmaMap, LooksPrivateUnwrittenMemoryReturnsTrue) {
     GuestMemory other(8 * page);
     memory_.map_into(dma_, 0);
     other.map_into(dma_, 0x100000);
@@ -390,7 +390,7 @@ TEST_F(DmaUnmap, LeavesNeighboursThatTouchTheRange) {
     EXPECT_EQ(dma_.map_count(), 2U);
 }
 
-TEST_F(DmaWord, IsBigEndianInGuestMemory) {
+TEST_F(DmaWord, BigEndianInGuestMemory) {
     memory_.map_into(dma_, 0);
     ASSERT_TRUE(dma_.store_be<std::uint32_t>(8, 0x11223344));
     EXPECT_EQ(memory_.bytes()[8], std::byte{0x11});
@@ -402,14 +402,14 @@ TEST_F(DmaWord, IsBigEndianInGuestMemory) {
     EXPECT_EQ(dma_.load_be<std::uint64_t>(16), 0x0102030405060708U);
 }
 
-TEST_F(DmaWord, IsRefusedWhenNotAligned) {
+TEST_F(DmaWord, RefusedWhenNotAligned) {
     memory_.map_into(dma_, 0);
     EXPECT_EQ(dma_.load_be<std::uint32_t>(2).error().fault, DmaFault::misaligned);
     EXPECT_EQ(dma_.store_be<std::uint64_t>(4, 0).error().fault, DmaFault::misaligned);
     EXPECT_EQ(dma_.statistics().refused, 2U);
 }
 
-TEST_F(DmaWord, IsRefusedWhereMemoryMayNotBeWritten) {
+TEST_F(DmaWord, RefusedWhereMemoryMayNotBeWritten) {
     memory_.map_into(dma_, 0, false);
     EXPECT_EQ(dma_.store_be<std::uint32_t>(0, 1).error().fault, DmaFault::not_permitted);
     EXPECT_EQ(dma_.load_be<std::uint32_t>(page * 8).error().fault, DmaFault::not_mapped);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// \file
-/// libFuzzer target: what a client may send, with file descriptors of several kinds.
+/// libFuzzer target: messages of a client, with file descriptors of several kinds.
 ///
 /// The input is a sequence of sends: one byte that chooses descriptors (see make_fds), one byte N,
-/// then N bytes of the stream. A VERSION exchange comes first unless the top bit of the first byte
-/// is set. Afterwards the device uses what the client has set up.
+/// then N bytes of the stream. A VERSION exchange precedes them unless the top bit of the first
+/// byte is set. Afterwards the device uses the maps and vectors of the client.
 #include "base/event_loop.hpp"
 #include "pci/function.hpp"
 #include "vfio_user/server.hpp"
@@ -25,7 +25,7 @@ namespace {
 using namespace cxemu;
 using namespace cxemu::vfio_user::testing;
 
-/// Touches every kind of access to every address that a map may have.
+/// Accesses all addresses of a map in all ways.
 class EagerModel final : public pci::DeviceModel {
 public:
     void bar_read(std::uint64_t /*offset*/, std::span<std::byte> out) override {
@@ -148,6 +148,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t siz
     fixture.loop.turn({});
     fixture.loop.turn({});
     if (fixture.server->connected() || fixture.function.dma().map_count() != 0)
-        std::abort(); // something of the client has survived it
+        std::abort(); // state of the client has outlived it
     return 0;
 }

@@ -19,7 +19,7 @@ using testing::make_eventfd;
 
 class Interrupts : public ::testing::Test {
 protected:
-    /// Gives \p vector an eventfd. \return the guest's end
+    /// Assigns an eventfd to \p vector. \return the guest's descriptor
     UniqueFd assign(std::uint32_t vector) {
         UniqueFd guest = make_eventfd();
         std::vector<UniqueFd> fds;

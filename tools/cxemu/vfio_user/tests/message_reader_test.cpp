@@ -123,7 +123,7 @@ TEST_F(Reader, HasNothingToSayWhileTheHeaderIsTruncated) {
     EXPECT_EQ(reader_.buffered(), 15U);
 }
 
-TEST_F(Reader, TellsNothingNowFromTheEnd) {
+TEST_F(Reader, ReceiveDistinguishesNoDataFromEof) {
     EXPECT_EQ(receive(), Received::nothing_now);
     sockets_.client.reset();
     EXPECT_EQ(receive(), Received::end_of_stream);
@@ -188,7 +188,7 @@ TEST_F(Reader, RefusesDescriptorsThatPileUpAheadOfAMessage) {
     EXPECT_FALSE(reader_.receive(sockets_.server.get()));
 }
 
-TEST_F(Reader, ClosesDescriptorsThatNobodyTakes) {
+TEST_F(Reader, UnclaimedDescriptorsAreClosed) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK), 0);
     const UniqueFd read_end(pipe[0]);
@@ -199,7 +199,7 @@ TEST_F(Reader, ClosesDescriptorsThatNobodyTakes) {
         ASSERT_TRUE(reader.receive(sockets_.server.get()));
         write_end.reset();
         char byte = 0;
-        EXPECT_EQ(::read(read_end.get(), &byte, 1), -1); // the reader still has it
+        EXPECT_EQ(::read(read_end.get(), &byte, 1), -1); // the reader still owns it
     }
     char byte = 0;
     EXPECT_EQ(::read(read_end.get(), &byte, 1), 0);

@@ -28,7 +28,7 @@ using testing::send_with_fds;
 using testing::SocketPair;
 using testing::version_body;
 
-/// A directory that vanishes with the test.
+/// A server in a temporary directory.
 class ServerTest : public ::testing::Test {
 protected:
     ServerTest() {
@@ -99,7 +99,7 @@ TEST_F(ServerTest, ServesAClientThatConnects) {
     EXPECT_EQ(device_.resets, 1);
 }
 
-TEST_F(ServerTest, ForgetsAClientThatGoes) {
+TEST_F(ServerTest, ClientDisconnectDropsMapsAndEventfds) {
     listen();
     const GuestMemory memory(4096);
     UniqueFd client = connect();
@@ -153,7 +153,7 @@ TEST_F(ServerTest, DropsAClientWhoseStreamIsOutOfStepAndServesTheNext) {
     EXPECT_EQ(call(next, Command::version, version_body()).header.error, 0U);
 }
 
-TEST_F(ServerTest, ReplacesASocketFileThatNobodyListensOn) {
+TEST_F(ServerTest, ListenReplacesStaleSocketFile) {
     listen();
     const auto kept = directory_ / "kept";
     std::filesystem::create_hard_link(path_, kept);
@@ -177,7 +177,7 @@ TEST_F(ServerTest, DoesNotReplaceAFileThatIsNoSocket) {
 
 TEST_F(ServerTest, NamesThePathThatCannotBeUsed) {
     EXPECT_THAT(listen_error("/nonexistent/socket"), HasSubstr("/nonexistent/socket"));
-    EXPECT_THAT(listen_error(std::string(200, 'a')), HasSubstr("200 characters"));
+    EXPECT_THAT(listen_error(std::string(200, 'a')), HasSubstr("path length 200"));
     EXPECT_NE(listen_error(""), "");
 }
 

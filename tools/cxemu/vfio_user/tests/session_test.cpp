@@ -101,7 +101,7 @@ TEST_F(VersionMessage, MustNotComeTwice) {
     EXPECT_EQ(error(Command::version, version_body()), EINVAL);
 }
 
-TEST_F(VersionMessage, IsAnsweredWithNoMoreThanItsOwnLength) {
+TEST_F(VersionMessage, AnsweredWithNoMoreThanItsOwnLength) {
     session_.emplace(device_, make_silent_log(), statistics_);
     const Bytes body = version_body("{}");
     EXPECT_LE(call(Command::version, body).header.size, Header::wire_size + body.size());
@@ -124,7 +124,7 @@ TEST_F(OtherMessages, GetAReplyWithTheirNumberAndCommand) {
 TEST_F(OtherMessages, ThatWantNoReplyGetNone) {
     EXPECT_THAT(handle(Command::device_reset, {}, {}, header_flag::no_reply), IsEmpty());
     EXPECT_THAT(handle(Command::device_feature, {}, {}, header_flag::no_reply), IsEmpty());
-    EXPECT_EQ(statistics_.errors_unanswered, 1U);
+    EXPECT_EQ(statistics_.errors_without_reply, 1U);
 }
 
 TEST_F(OtherMessages, ThatAreKnownButNotOfferedSaySo) {
@@ -175,7 +175,7 @@ TEST_F(InfoMessages, DescribeAPciDeviceThatCanBeReset) {
     EXPECT_EQ(reader.take<std::uint32_t>(), 5U);
 }
 
-TEST_F(InfoMessages, AreRefusedWhenTruncatedOrWithoutRoomForTheAnswer) {
+TEST_F(InfoMessages, TruncatedOrSmallReplySizeIsRefused) {
     EXPECT_EQ(error(Command::device_get_info, Bytes(12, std::byte{0x10})), EINVAL);
     EXPECT_EQ(error(Command::device_get_info, Bytes(16)), EINVAL);
     EXPECT_EQ(error(Command::device_get_region_info, Bytes(31, std::byte{0})), EINVAL);
@@ -303,7 +303,7 @@ TEST_F(WriteMulti, CarriesOutEveryWriteInOrder) {
     EXPECT_EQ(device_.bar[2], std::byte{1});
 }
 
-TEST_F(WriteMulti, IsRefusedWhenItsNumberIsALie) {
+TEST_F(WriteMulti, WrongWriteCountIsRefused) {
     EXPECT_EQ(error(Command::region_write_multi, multi_body(2, {{0, 8}})), EINVAL);
     EXPECT_EQ(error(Command::region_write_multi, multi_body(0, {{0, 8}})), EINVAL);
     EXPECT_EQ(error(Command::region_write_multi, multi_body(UINT64_MAX, {{0, 8}})), EINVAL);
@@ -326,7 +326,7 @@ TEST_F(DmaMessages, MapAndUnmapGuestMemory) {
     EXPECT_EQ(device_.dma_space.map_count(), 0U);
 }
 
-TEST_F(DmaMessages, TellTheDeviceBeforeTheyUnmap) {
+TEST_F(DmaMessages, DmaUnmapNotifiesDeviceFirst) {
     call(Command::dma_unmap, dma_unmap_body(0x10000, 8192));
     EXPECT_THAT(device_.unmappings, ElementsAre(Pair(0x10000, 8192)));
 }
@@ -397,7 +397,7 @@ TEST_F(SetIrqs, FollowsTheSequenceOfAGuestThatEnablesMsix) {
     EXPECT_EQ(drain(again), 0U);
 }
 
-TEST_F(SetIrqs, TellsTheDeviceSoThatItCanFireAgain) {
+TEST_F(SetIrqs, SetIrqsNotifiesDevice) {
     call(Command::device_set_irqs, irq_body(trigger_eventfd, 5, 2), eventfds(2));
     EXPECT_THAT(device_.irq_changes, ElementsAre(Pair(5, 2)));
 }
@@ -408,7 +408,7 @@ TEST_F(SetIrqs, TakesAsManyDescriptorsAsAreAnnounced) {
               0);
 }
 
-TEST_F(SetIrqs, IsRefusedWithTooManyDescriptors) {
+TEST_F(SetIrqs, RefusedWithTooManyDescriptors) {
     const auto count = limit::message_fds + 1;
     EXPECT_EQ(error(Command::device_set_irqs,
                     irq_body(trigger_eventfd, 0, static_cast<std::uint32_t>(count)),
@@ -416,7 +416,7 @@ TEST_F(SetIrqs, IsRefusedWithTooManyDescriptors) {
               EINVAL);
 }
 
-TEST_F(SetIrqs, IsRefusedWhenDescriptorsAreMissing) {
+TEST_F(SetIrqs, RefusedWhenDescriptorsAreMissing) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 3), eventfds(2)),
               EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1), eventfds(2)),
@@ -425,20 +425,20 @@ TEST_F(SetIrqs, IsRefusedWhenDescriptorsAreMissing) {
     EXPECT_THAT(device_.irq_changes, IsEmpty());
 }
 
-TEST_F(SetIrqs, IsRefusedBeyondTheLastVector) {
+TEST_F(SetIrqs, RefusedBeyondTheLastVector) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 16, 1), eventfds(1)),
               EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, UINT32_MAX)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, UINT32_MAX, 2)), EINVAL);
 }
 
-TEST_F(SetIrqs, IsRefusedForDescriptorsThatAreNotEventfds) {
+TEST_F(SetIrqs, RefusedForDescriptorsThatAreNotEventfds) {
     const GuestMemory memory(4096);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1), fds(memory.file())),
               EINVAL);
 }
 
-TEST_F(SetIrqs, IsRefusedWhenMalformed) {
+TEST_F(SetIrqs, RefusedWhenMalformed) {
     EXPECT_EQ(error(Command::device_set_irqs, Bytes(19)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(0, 0, 0)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(0x40 | trigger_none, 0, 0)), EINVAL);
@@ -504,7 +504,7 @@ TEST_F(OtherMessages, EndWithTheSessionThatDropsAllTheClientLent) {
 
 // --- The log -------------------------------------------------------------------------------------
 
-/// A session whose log goes to a text.
+/// A session with its log in a string.
 class SessionLogTest : public ::testing::Test {
 protected:
     void handle(Command command, const Bytes& body, std::uint32_t flags = 0) {
@@ -537,7 +537,7 @@ TEST_F(SessionLogTest, NamesAPostedMessageThatFailed) {
     handle(Command::version, version_body());
     handle(Command::region_write, region_body(0, 8, 4, Bytes(4)), header_flag::no_reply);
     EXPECT_THAT(text_.str(), HasSubstr("failed: Invalid argument"));
-    EXPECT_EQ(statistics_.errors_unanswered, 1U);
+    EXPECT_EQ(statistics_.errors_without_reply, 1U);
 }
 
 TEST_F(SessionLogTest, SaysWhyAVersionIsRefused) {

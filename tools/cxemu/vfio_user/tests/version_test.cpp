@@ -45,12 +45,12 @@ TEST(ClientVersion, OfAnotherMajorNumberIsRefused) {
                 HasSubstr("major version 7"));
 }
 
-TEST(ClientVersion, IsRefusedWhenTruncated) {
+TEST(ClientVersion, RefusedWhenTruncated) {
     EXPECT_THAT(complaint({}), HasSubstr("too short"));
     EXPECT_THAT(complaint({3, std::byte{0}}), HasSubstr("3 bytes is too short"));
 }
 
-TEST(ClientVersion, IsRefusedWithGarbageForCapabilities) {
+TEST(ClientVersion, RefusedWithGarbageForCapabilities) {
     EXPECT_THAT(complaint(version_body("{\"capabilities\":")), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body("\xff\xfe\x80")), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body("")), HasSubstr("not JSON"));
@@ -62,13 +62,13 @@ TEST(ClientVersion, IsRefusedWithGarbageForCapabilities) {
                 HasSubstr("pgsizes"));
 }
 
-TEST(ClientVersion, IsRefusedWithoutTerminatingNul) {
+TEST(ClientVersion, RefusedWithoutTerminatingNul) {
     auto body = version_body("{}");
     body.pop_back();
     EXPECT_THAT(complaint(body), HasSubstr("NUL"));
 }
 
-TEST(ClientVersion, IsRefusedWhenDeeplyNestedTextIsNotComplete) {
+TEST(ClientVersion, RefusedWhenDeeplyNestedTextIsNotComplete) {
     EXPECT_THAT(complaint(version_body(std::string(60000, '['))), HasSubstr("not JSON"));
     EXPECT_THAT(complaint(version_body(std::string(70000, ' '))), HasSubstr("limit"));
 }
@@ -89,7 +89,7 @@ TEST(VersionReply, DoesNotOfferMultipleWritesInOneMessage) {
     EXPECT_THAT(reply_text(1000), ::testing::Not(HasSubstr("write_multiple")));
 }
 
-TEST(VersionReply, IsNeverLongerThanTheRequest) {
+TEST(VersionReply, NeverLongerThanTheRequest) {
     for (std::size_t limit = 4; limit < 200; ++limit)
         EXPECT_LE(make_version_reply(limit).size(), limit);
 }
