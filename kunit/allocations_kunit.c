@@ -12,7 +12,7 @@
 #include "hw/mkey.h"
 #include "hw/pages.h"
 #include "hw/port.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "hw/srq.h"
 #include "scripted_hca.h"
 

@@ -6,7 +6,7 @@
 #include "hw/commands_events.h"
 #include "hw/commands_port.h"
 #include "hw/commands_queue_pairs.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "scripted_hca.h"
 
 static int queues_init(struct kunit *test)

@@ -4,7 +4,7 @@
 #include "hw/commands_objects.h"
 #include "hw/commands_queue_pairs.h"
 #include "hw/mkey.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "hw/uctx.h"
 #include "scripted_hca.h"
 

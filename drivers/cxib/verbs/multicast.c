@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Multicast groups of queue pairs. */
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/qp/qp.h"
 
 int cxib_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)

@@ -4,7 +4,7 @@
 #define CXIB_VERBS_CQ_CQ_H
 
 #include "hw/completion.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/verbs.h"
 
 /* The period of moderation has 12 bits. */

@@ -10,7 +10,7 @@
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/cq/cq_poll.h"
 
 static struct hw_cqe64 *place_in(const struct cxib_buffer *ring, unsigned int log_size, u32 index)

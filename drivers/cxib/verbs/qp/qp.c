@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 
 #include "hw/names.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
 #include "verbs/qp/post.h"

@@ -4,7 +4,7 @@
 #define CXIB_VERBS_QP_QP_H
 
 #include "hw/contexts.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/cq/cq.h"
 #include "verbs/verbs.h"
 

@@ -5,7 +5,7 @@
 
 #include "hw/commands_queue_pairs.h"
 #include "hw/names.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
 

@@ -4,8 +4,8 @@
  * parameters in, results out. Errors are those of cxib_cmd_exec() unless
  * another is named; all of them sleep.
  */
-#ifndef CXIB_HW_QUEUES_H
-#define CXIB_HW_QUEUES_H
+#ifndef CXIB_HW_QP_H
+#define CXIB_HW_QP_H
 
 #include <linux/types.h>
 

@@ -13,7 +13,7 @@
 #include "hw/commands_events.h"
 #include "hw/commands_port.h"
 #include "hw/commands_queue_pairs.h"
-#include "hw/queues.h"
+#include "hw/qp.h"
 
 #define LOG_PAGE_SIZE	(PAGE_SHIFT - CXIB_LOG_DEVICE_PAGE)
 
