@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each allocation fails in turn: that is an error or does not matter, nothing
- * is left of it, and without it all works.
+ * Allocation failures: each allocation fails in turn. The operation then returns -ENOMEM or
+ * succeeds, and leaks nothing; the next one succeeds.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -12,13 +12,14 @@
 #include "hw/mkey.h"
 #include "hw/pages.h"
 #include "hw/port.h"
+#include "hw/cq.h"
 #include "hw/qp.h"
 #include "hw/srq.h"
 #include "scripted_hca.h"
 
 #define BUFFER_BYTES	20000
 
-/* Has the allocation of this number, from 1 on, fail in this thread; 0: none any more. */
+/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
 static void fail_allocation(unsigned int number)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -26,7 +27,7 @@ static void fail_allocation(unsigned int number)
 #endif
 }
 
-/* How many allocations are to come until one fails, 0 if it has failed. */
+/* Allocations until the one that fails; 0 after it has failed. */
 static unsigned int allocations_left(void)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -36,7 +37,7 @@ static unsigned int allocations_left(void)
 #endif
 }
 
-/* The kernel is not asked to fail those that may sleep, unless somebody has set it up so. */
+/* By default failslab does not fail allocations that may sleep. */
 static void skip_unless_allocations_can_fail(struct kunit *test)
 {
 	bool failed;
@@ -48,13 +49,13 @@ static void skip_unless_allocations_can_fail(struct kunit *test)
 	failed = !memory;
 	kfree(memory);
 	if (!failed)
-		kunit_skip(test, "nobody has set failslab/ignore-gfp-wait to N");
+		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
 }
 
 /**
- * struct action - something that allocates
- * @name: for the log
- * @run: does it and undoes it; returns the first error
+ * struct action - an operation that allocates
+ * @name: parameter description
+ * @run: runs and undoes the operation; returns the first error
  */
 struct action {
 	const char *name;
@@ -104,10 +105,9 @@ static int create_qp(struct scripted_hca *scripted)
 	return with_buffer(scripted, use_for_qp);
 }
 
-static int use_for_shared_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
+static int use_for_rmp(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
-	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
-						   .log_stride = 6 };
+	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5, .log_stride = 6 };
 	u32 number;
 	u16 limit;
 
@@ -117,30 +117,29 @@ static int use_for_shared_queue(struct scripted_hca *scripted, struct cxib_buffe
 	       cxib_cmd_destroy_rmp(&scripted->queue, 0, number);
 }
 
-static int create_shared_queue(struct scripted_hca *scripted)
+static int create_rmp(struct scripted_hca *scripted)
 {
-	return with_buffer(scripted, use_for_shared_queue);
+	return with_buffer(scripted, use_for_rmp);
 }
 
-static int use_for_xrc_queue(struct scripted_hca *scripted, struct cxib_buffer *buffer)
+static int use_for_xrc_srq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
-	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
-						   .log_stride = 6 };
+	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5, .log_stride = 6 };
 	u32 number;
 
 	return cxib_cmd_create_xrc_srq(&scripted->queue, &params, &number) ?:
 	       cxib_cmd_destroy_xrc_srq(&scripted->queue, 0, number);
 }
 
-static int create_xrc_queue(struct scripted_hca *scripted)
+static int create_xrc_srq(struct scripted_hca *scripted)
 {
-	return with_buffer(scripted, use_for_xrc_queue);
+	return with_buffer(scripted, use_for_xrc_srq);
 }
 
 static int use_for_xrq(struct scripted_hca *scripted, struct cxib_buffer *buffer)
 {
 	struct cxib_srq_params params = { .buffer = buffer, .log_size = 5,
-						   .log_stride = 6, .log_tm_list_size = 2 };
+					  .log_stride = 6, .log_tm_list_size = 2 };
 	u32 number;
 
 	return cxib_cmd_create_xrq(&scripted->queue, &params, &number) ?:
@@ -163,7 +162,7 @@ static int create_mkey(struct scripted_hca *scripted)
 	       cxib_cmd_destroy_mkey(&scripted->queue, key);
 }
 
-static int ask_the_port(struct scripted_hca *scripted)
+static int query_port(struct scripted_hca *scripted)
 {
 	struct cxib_command_queue *queue = &scripted->queue;
 	struct cxib_vport vport;
@@ -178,7 +177,7 @@ static int ask_the_port(struct scripted_hca *scripted)
 	       cxib_cmd_query_pvlc(queue, 1, &lanes);
 }
 
-static int ask_for_tables(struct scripted_hca *scripted)
+static int query_port_tables(struct scripted_hca *scripted)
 {
 	struct hw_gid gids[4];
 	u16 pkeys[128];
@@ -188,7 +187,7 @@ static int ask_for_tables(struct scripted_hca *scripted)
 	       cxib_cmd_query_vport_pkey(&scripted->queue, 1, ARRAY_SIZE(pkeys), pkeys);
 }
 
-static int describe_the_node(struct scripted_hca *scripted)
+static int set_node_desc(struct scripted_hca *scripted)
 {
 	char text[CXIB_NODE_DESCRIPTION_SIZE] = "node";
 
@@ -205,7 +204,7 @@ static int process_mad(struct scripted_hca *scripted)
 	return cxib_cmd_mad_ifc(&scripted->queue, &mad);
 }
 
-static int ask_for_capabilities(struct scripted_hca *scripted)
+static int query_and_set_caps(struct scripted_hca *scripted)
 {
 	struct cxib_command_queue *queue = &scripted->queue;
 	struct hw_cmd_hca_cap *general = scripted->hca->current_caps;
@@ -232,17 +231,17 @@ static int create_command_queue(struct scripted_hca *scripted)
 }
 
 static const struct action actions[] = {
-	{ "completion queue", create_cq },
-	{ "queue pair", create_qp },
-	{ "shared receive queue", create_shared_queue },
-	{ "shared receive queue of XRC", create_xrc_queue },
-	{ "shared receive queue with tags", create_xrq },
-	{ "memory key", create_mkey },
-	{ "port", ask_the_port },
-	{ "tables of the port", ask_for_tables },
-	{ "node description", describe_the_node },
-	{ "management datagram", process_mad },
-	{ "capabilities", ask_for_capabilities },
+	{ "CQ", create_cq },
+	{ "QP", create_qp },
+	{ "RMP", create_rmp },
+	{ "XRC SRQ", create_xrc_srq },
+	{ "XRQ", create_xrq },
+	{ "mkey", create_mkey },
+	{ "port", query_port },
+	{ "port tables", query_port_tables },
+	{ "node description", set_node_desc },
+	{ "MAD", process_mad },
+	{ "capabilities", query_and_set_caps },
 	{ "command queue", create_command_queue },
 };
 
@@ -253,8 +252,8 @@ static void describe_action(const struct action *action, char *description)
 
 KUNIT_ARRAY_PARAM(action, actions, describe_action);
 
-/* The device works in threads of its own, where nothing fails. */
-static void may_fail_in_a_command(struct kunit *test)
+/* The fake device runs in other threads, whose allocations do not fail. */
+static void cmd_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
 	const struct action *action = test->param_value;
@@ -277,7 +276,7 @@ static void may_fail_in_a_command(struct kunit *test)
 	KUNIT_EXPECT_GT(test, refused, 0);
 }
 
-static struct cxib_hw *make_hw(struct kunit *test, struct fake_hca *hca)
+static struct cxib_hw *alloc_hw(struct kunit *test, struct fake_hca *hca)
 {
 	struct cxib_hw *hw = kunit_kzalloc(test, sizeof(*hw), GFP_KERNEL);
 
@@ -286,7 +285,7 @@ static struct cxib_hw *make_hw(struct kunit *test, struct fake_hca *hca)
 	return hw;
 }
 
-static void may_fail_in_bring_up(struct kunit *test)
+static void bring_up_failed_allocation_returns_enomem(struct kunit *test)
 {
 	struct fake_hca *hca = fake_hca_create(test);
 	unsigned int number = 0;
@@ -298,7 +297,7 @@ static void may_fail_in_bring_up(struct kunit *test)
 	hca->asynchronous = true;
 	hca->dma = false;
 	do {
-		struct cxib_hw *hw = make_hw(test, hca);
+		struct cxib_hw *hw = alloc_hw(test, hca);
 
 		fail_allocation(++number);
 		err = cxib_hw_bring_up(hw);
@@ -315,8 +314,8 @@ static void may_fail_in_bring_up(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE_PARAM(may_fail_in_a_command, action_gen_params),
-	KUNIT_CASE(may_fail_in_bring_up),
+	KUNIT_CASE_PARAM(cmd_failed_allocation_returns_enomem, action_gen_params),
+	KUNIT_CASE(bring_up_failed_allocation_returns_enomem),
 	{}
 };
 

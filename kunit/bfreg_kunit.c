@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which doorbells queue pairs get whose library does not choose them. */
+/* bfregs of QPs for which libmlx5 does not select one. */
 #include <kunit/test.h>
 
 #include "user/bfreg.h"
 
-static struct cxib_bfregs *make(struct kunit *test, u32 count, u32 exclusive)
+static struct cxib_bfregs *make(struct kunit *test, u32 count, u32 low_latency)
 {
-	struct cxib_bfregs *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
+	struct cxib_bfregs *bfregs = kunit_kzalloc(test, sizeof(*bfregs), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, registers);
-	KUNIT_ASSERT_EQ(test, 0, cxib_bfregs_init(registers, count, exclusive));
-	return registers;
+	KUNIT_ASSERT_NOT_NULL(test, bfregs);
+	KUNIT_ASSERT_EQ(test, 0, cxib_bfregs_init(bfregs, count, low_latency));
+	return bfregs;
 }
 
-static void only_what_is_possible_is_granted(struct kunit *test)
+static void bfregs_init_bad_count_returns_einval(struct kunit *test)
 {
-	static const u32 impossible[][2] = {
+	static const u32 bad[][2] = {
 		{ 0, 0 }, { CXIB_BFREGS_MAX + 1, 4 }, { U32_MAX, 4 }, { 16, 16 }, { 16, 17 },
 		{ 16, U32_MAX }, { 0, U32_MAX }, { 1, 2 },
 	};
-	struct cxib_bfregs *registers = kunit_kzalloc(test, sizeof(*registers), GFP_KERNEL);
+	struct cxib_bfregs *bfregs = kunit_kzalloc(test, sizeof(*bfregs), GFP_KERNEL);
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, registers);
-	for (i = 0; i < ARRAY_SIZE(impossible); i++)
+	KUNIT_ASSERT_NOT_NULL(test, bfregs);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL,
-				    cxib_bfregs_init(registers, impossible[i][0],
-						     impossible[i][1]),
-				    "%u, %u exclusive", impossible[i][0], impossible[i][1]);
+				    cxib_bfregs_init(bfregs, bad[i][0],
+						     bad[i][1]),
+				    "%u, %u low_latency", bad[i][0], bad[i][1]);
 }
 
-static void there_are_whole_pages(struct kunit *test)
+static void bfregs_init_rounds_up_to_uars(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 2, make(test, 1, 0)->count);
 	KUNIT_EXPECT_EQ(test, 16, make(test, 15, 4)->count);
@@ -39,73 +39,73 @@ static void there_are_whole_pages(struct kunit *test)
 			make(test, CXIB_BFREGS_MAX - 1, 4)->count);
 }
 
-static void exclusive_ones_come_first(struct kunit *test)
+static void bfreg_alloc_low_latency_first(struct kunit *test)
 {
-	struct cxib_bfregs *registers = make(test, 16, 4);
+	struct cxib_bfregs *bfregs = make(test, 16, 4);
 
-	KUNIT_EXPECT_EQ(test, 12, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 13, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 14, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 15, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 12, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 13, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 14, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 15, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 }
 
-static void the_others_are_shared_evenly(struct kunit *test)
+static void bfreg_alloc_shares_others_evenly(struct kunit *test)
 {
-	struct cxib_bfregs *registers = make(test, 4, 1);
+	struct cxib_bfregs *bfregs = make(test, 4, 1);
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, 3, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 3, cxib_bfreg_alloc(bfregs));
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
-		KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(registers));
+		KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
+		KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(bfregs));
 	}
-	cxib_bfreg_free(registers, 2);
-	KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
+	cxib_bfreg_free(bfregs, 2);
+	KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 }
 
-/* Two queue pairs on one of them would write to it at the same time. */
-static void exclusive_ones_have_one_queue_pair(struct kunit *test)
+/* Two QPs on a low-latency bfreg would write to it concurrently. */
+static void bfreg_low_latency_has_one_qp(struct kunit *test)
 {
-	struct cxib_bfregs *registers = make(test, 8, 3);
+	struct cxib_bfregs *bfregs = make(test, 8, 3);
 	unsigned int i;
 
 	for (i = 0; i < 100; i++)
-		cxib_bfreg_alloc(registers);
+		cxib_bfreg_alloc(bfregs);
 	for (i = 5; i < 8; i++)
-		KUNIT_EXPECT_EQ(test, 1, registers->qp_count[i]);
-	cxib_bfreg_free(registers, 6);
-	KUNIT_EXPECT_EQ(test, 6, cxib_bfreg_alloc(registers));
+		KUNIT_EXPECT_EQ(test, 1, bfregs->qp_count[i]);
+	cxib_bfreg_free(bfregs, 6);
+	KUNIT_EXPECT_EQ(test, 6, cxib_bfreg_alloc(bfregs));
 }
 
-static void the_first_one_is_for_all_where_none_is_shared(struct kunit *test)
+static void bfreg_alloc_without_shared_returns_0(struct kunit *test)
 {
-	struct cxib_bfregs *registers = make(test, 2, 1);
+	struct cxib_bfregs *bfregs = make(test, 2, 1);
 
-	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(registers));
-	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(registers));
+	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_bfreg_alloc(bfregs));
 }
 
-/* The library keeps room for two more of each page. */
-static void names_count_four_of_each_page(struct kunit *test)
+/* libmlx5 counts four bfregs for each UAR, two of which are not used here. */
+static void bfreg_index_counts_4_per_uar(struct kunit *test)
 {
-	static const u32 names[] = { 0, 1, 4, 5, 8, 9 };
+	static const u32 indices[] = { 0, 1, 4, 5, 8, 9 };
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		KUNIT_EXPECT_EQ(test, names[i], cxib_bfreg_index(i));
+	for (i = 0; i < ARRAY_SIZE(indices); i++)
+		KUNIT_EXPECT_EQ(test, indices[i], cxib_bfreg_index(i));
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(only_what_is_possible_is_granted),
-	KUNIT_CASE(there_are_whole_pages),
-	KUNIT_CASE(exclusive_ones_come_first),
-	KUNIT_CASE(the_others_are_shared_evenly),
-	KUNIT_CASE(exclusive_ones_have_one_queue_pair),
-	KUNIT_CASE(the_first_one_is_for_all_where_none_is_shared),
-	KUNIT_CASE(names_count_four_of_each_page),
+	KUNIT_CASE(bfregs_init_bad_count_returns_einval),
+	KUNIT_CASE(bfregs_init_rounds_up_to_uars),
+	KUNIT_CASE(bfreg_alloc_low_latency_first),
+	KUNIT_CASE(bfreg_alloc_shares_others_evenly),
+	KUNIT_CASE(bfreg_low_latency_has_one_qp),
+	KUNIT_CASE(bfreg_alloc_without_shared_returns_0),
+	KUNIT_CASE(bfreg_index_counts_4_per_uar),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bring-up and tear-down of a device that works, and of one that fails at any point. */
+/* Bring-up and tear-down, of a working device and with a fault at each command. */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/device.h>
@@ -11,9 +11,9 @@
 #include "hw/hw.h"
 
 #define SHORT_MS		20
-/* What probing a device may cost. */
+/* Commands that one bring-up and tear-down may send. */
 #define COMMANDS_MAX		150
-/* Byte order, version, identity, event queues but the first three. */
+/* SET_HOST_ENDIANNESS, SET_DRIVER_VERSION, QUERY_ADAPTER, all EQs but the first three. */
 #define OPTIONAL_MAX		(3 + FAKE_VECTORS - 3)
 
 static int bring_up_init(struct kunit *test)
@@ -25,8 +25,8 @@ static int bring_up_init(struct kunit *test)
 	return 0;
 }
 
-/* For cases that bring a device up once for each of its commands. */
-static struct fake_hca *make_small(struct kunit *test)
+/* For cases that run one bring-up per command. */
+static struct fake_hca *with_few_pages(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 
@@ -34,7 +34,7 @@ static struct fake_hca *make_small(struct kunit *test)
 	return hca;
 }
 
-static struct cxib_hw *make_hw(struct kunit *test)
+static struct cxib_hw *alloc_hw(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 	struct cxib_hw *hw = kunit_kzalloc(test, sizeof(*hw), GFP_KERNEL);
@@ -44,10 +44,10 @@ static struct cxib_hw *make_hw(struct kunit *test)
 	return hw;
 }
 
-static void brings_a_device_up_and_tears_it_down(struct kunit *test)
+static void bring_up_tear_down_leaves_device_clean(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	KUNIT_EXPECT_TRUE(test, hca->initialized);
@@ -63,13 +63,13 @@ static void brings_a_device_up_and_tears_it_down(struct kunit *test)
 	KUNIT_EXPECT_LE(test, hca->commands, COMMANDS_MAX);
 }
 
-static void brings_a_device_up_many_times(struct kunit *test)
+static void bring_up_repeated_leaves_device_clean(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 	unsigned int i;
 
 	for (i = 0; i < 10; i++) {
-		struct cxib_hw *hw = make_hw(test);
+		struct cxib_hw *hw = alloc_hw(test);
 
 		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 		cxib_hw_tear_down(hw);
@@ -78,11 +78,11 @@ static void brings_a_device_up_many_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca->resets, 0);
 }
 
-/* They can be moved from there; the kernel moves them when the processor goes offline. */
-static void completion_vectors_start_on_processors_of_their_own(struct kunit *test)
+/* The affinity is only initial: user space and CPU hotplug may change it. */
+static void comp_vectors_spread_over_local_cpus(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
@@ -98,7 +98,7 @@ static void completion_vectors_start_on_processors_of_their_own(struct kunit *te
 static unsigned int commands_of_bring_up(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 	unsigned int before = hca->commands;
 	unsigned int count;
 
@@ -108,7 +108,7 @@ static unsigned int commands_of_bring_up(struct kunit *test)
 	return count;
 }
 
-/* Faults that make any command fail, whatever its answer is made of. */
+/* Faults that make any command fail, whatever its output contains. */
 static const enum fake_fault faults[] = {
 	FAKE_FAULT_STATUS, FAKE_FAULT_UNKNOWN_STATUS, FAKE_FAULT_DELIVERY,
 	FAKE_FAULT_TOKEN, FAKE_FAULT_LONG, FAKE_FAULT_SHORT, FAKE_FAULT_NEVER,
@@ -121,24 +121,24 @@ static void describe_fault(const enum fake_fault *fault, char *description)
 
 KUNIT_ARRAY_PARAM(fault, faults, describe_fault);
 
-/* The device says so itself, and the next command finds it in order. */
+/* The device reports the failure; the next command succeeds. */
 static bool is_refusal(enum fake_fault fault)
 {
 	return fault == FAKE_FAULT_STATUS || fault == FAKE_FAULT_UNKNOWN_STATUS ||
 	       fault == FAKE_FAULT_DELIVERY;
 }
 
-/* A start can do without few of them: test_command_faults.py says which. */
-static void unwinds_when_any_command_fails(struct kunit *test)
+/* Few commands are optional: test_command_faults.py lists them. */
+static void bring_up_failed_cmd_unwinds(struct kunit *test)
 {
 	const enum fake_fault *fault = test->param_value;
-	struct fake_hca *hca = make_small(test);
+	struct fake_hca *hca = with_few_pages(test);
 	unsigned int count = commands_of_bring_up(test);
 	unsigned int optional = 0;
 	unsigned int at;
 
 	for (at = 0; at < count; at++) {
-		struct cxib_hw *hw = make_hw(test);
+		struct cxib_hw *hw = alloc_hw(test);
 
 		hw->command_timeout_ms = SHORT_MS;
 		fake_hca_fail(hca, *fault, hca->commands + at);
@@ -150,39 +150,39 @@ static void unwinds_when_any_command_fails(struct kunit *test)
 		fake_hca_expect_clean(hca);
 	}
 	KUNIT_EXPECT_LE(test, optional, OPTIONAL_MAX);
-	/* The next probe works. */
+	/* The next bring-up succeeds. */
 	KUNIT_EXPECT_EQ(test, count, commands_of_bring_up(test));
 	fake_hca_expect_clean(hca);
 }
 
-static void survives_garbage_in_any_answer(struct kunit *test)
+static void bring_up_garbage_output_allows_next_bring_up(struct kunit *test)
 {
-	struct fake_hca *hca = make_small(test);
+	struct fake_hca *hca = with_few_pages(test);
 	unsigned int count = commands_of_bring_up(test);
 	unsigned int at;
 
 	for (at = 0; at < count; at++) {
-		struct cxib_hw *hw = make_hw(test);
+		struct cxib_hw *hw = alloc_hw(test);
 
-		/* Every command is answered. */
+		/* Every command completes. */
 		fake_hca_fail(hca, FAKE_FAULT_GARBAGE, hca->commands + at);
 		if (!cxib_hw_bring_up(hw))
 			cxib_hw_tear_down(hw);
-		/* The number of an object that was made up does not exist. */
+		/* Garbage object numbers do not exist in the device, which complains. */
 		hca->complaints = 0;
 		fake_hca_reset(hca);
 	}
 	KUNIT_EXPECT_EQ(test, count, commands_of_bring_up(test));
 }
 
-static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
+static void tear_down_failed_cmd_leaves_device_clean(struct kunit *test)
 {
 	const enum fake_fault *fault = test->param_value;
-	struct fake_hca *hca = make_small(test);
+	struct fake_hca *hca = with_few_pages(test);
 	unsigned int at;
 
 	for (at = 0; ; at++) {
-		struct cxib_hw *hw = make_hw(test);
+		struct cxib_hw *hw = alloc_hw(test);
 		unsigned int before;
 
 		hw->command_timeout_ms = SHORT_MS;
@@ -197,14 +197,14 @@ static void tears_down_a_device_that_fails_at_any_command(struct kunit *test)
 	}
 }
 
-static void unwinds_when_the_device_stops_answering_at_any_point(struct kunit *test)
+static void bring_up_cmd_timeouts_reset_device(struct kunit *test)
 {
-	struct fake_hca *hca = make_small(test);
+	struct fake_hca *hca = with_few_pages(test);
 	unsigned int count = commands_of_bring_up(test);
 	unsigned int at;
 
 	for (at = 0; at < count; at++) {
-		struct cxib_hw *hw = make_hw(test);
+		struct cxib_hw *hw = alloc_hw(test);
 
 		hw->command_timeout_ms = 5;
 		fake_hca_fail(hca, FAKE_FAULT_NEVER, hca->commands + at);
@@ -215,14 +215,14 @@ static void unwinds_when_the_device_stops_answering_at_any_point(struct kunit *t
 	}
 }
 
-static void tears_down_a_broken_device_without_asking_it(struct kunit *test)
+static void tear_down_fatal_issues_no_commands(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 	unsigned int before;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	cxib_health_set_fatal(&hw->health, "the test says so");
+	cxib_health_set_fatal(&hw->health, "test");
 	before = hca->commands;
 	cxib_hw_tear_down(hw);
 	KUNIT_EXPECT_EQ(test, hca->commands, before);
@@ -230,21 +230,21 @@ static void tears_down_a_broken_device_without_asking_it(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-static unsigned int times_given_up;
+static unsigned int fatal_count;
 
-static void count_given_up(struct cxib_hw *hw)
+static void count_fatal(struct cxib_hw *hw)
 {
-	times_given_up++;
+	fatal_count++;
 }
 
-static void leaves_a_device_silent_when_the_kernel_ends(struct kunit *test)
+static void shut_down_resets_and_issues_no_commands(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 	unsigned int before;
 
-	times_given_up = 0;
-	hw->on_fatal = count_given_up;
+	fatal_count = 0;
+	hw->on_fatal = count_fatal;
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	before = hca->commands;
 	cxib_hw_shut_down(hw);
@@ -252,19 +252,19 @@ static void leaves_a_device_silent_when_the_kernel_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca->resets, 1);
 	KUNIT_EXPECT_FALSE(test, hca->dma);
 
-	/* Its users learn of it. */
+	/* on_fatal runs from the workqueue. */
 	flush_workqueue(hw->workqueue);
-	KUNIT_EXPECT_EQ(test, times_given_up, 1);
+	KUNIT_EXPECT_EQ(test, fatal_count, 1);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&hw->health));
 
 	cxib_hw_tear_down(hw);
 	fake_hca_expect_clean(hca);
 }
 
-static void takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends(struct kunit *test)
+static void shut_down_failed_reset_turns_dma_off(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	hca->reset_error = -ENOTTY;
@@ -278,11 +278,11 @@ static void takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends
 	fake_hca_expect_clean(hca);
 }
 
-/* It may write to memory of a kernel before, or of a life before, as soon as it can. */
-static void unclean_device_is_reset_before_it_may_access_memory(struct kunit *test)
+/* With DMA on it could write to addresses that a previous kernel or driver instance gave it. */
+static void bring_up_unclean_resets_before_dma(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	hw->is_unclean = true;
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
@@ -295,10 +295,10 @@ static void unclean_device_is_reset_before_it_may_access_memory(struct kunit *te
 	fake_hca_expect_clean(hca);
 }
 
-static void unclean_device_without_reset_is_refused(struct kunit *test)
+static void bring_up_unclean_failed_reset_returns_enotty(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	hw->is_unclean = true;
 	hca->reset_error = -ENOTTY;
@@ -309,25 +309,25 @@ static void unclean_device_without_reset_is_refused(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-static void failed_reset_leaves_device_unclean(struct kunit *test)
+static void tear_down_failed_reset_sets_unclean(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	cxib_health_set_fatal(&hw->health, "the test says so");
+	cxib_health_set_fatal(&hw->health, "test");
 	hca->reset_error = -ENOTTY;
 	cxib_hw_tear_down(hw);
 	KUNIT_EXPECT_EQ(test, hca->resets, 1);
 	KUNIT_EXPECT_TRUE(test, hw->is_unclean);
-	/* It may know memory; what the fake has, the next case does not see. */
+	/* Drop the pages that the fake device still holds. */
 	fake_hca_reset(hca);
 }
 
-static void answers_page_requests_of_the_firmware(struct kunit *test)
+static void page_request_event_changes_page_count(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	fake_hca_request_pages(hca, 300);
@@ -346,10 +346,10 @@ static void answers_page_requests_of_the_firmware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hca->resets, 0);
 }
 
-static void resets_a_device_that_keeps_pages(struct kunit *test)
+static void tear_down_unreturned_pages_reset_device(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	hca->keep_pages = true;
@@ -358,7 +358,7 @@ static void resets_a_device_that_keeps_pages(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-static void refuses_firmware_without_the_interface_step(struct kunit *test)
+static void bring_up_without_issi_1_returns_eopnotsupp(struct kunit *test)
 {
 	static const u32 supported[] = { 0, 1, 4 };
 	struct fake_hca *hca = test->priv;
@@ -366,20 +366,20 @@ static void refuses_firmware_without_the_interface_step(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(supported); i++) {
 		hca->issi = supported[i];
-		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(make_hw(test)));
+		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(alloc_hw(test)));
 		fake_hca_expect_clean(hca);
 	}
 }
 
-/* Only the first is needed: a function may have fewer event queues than the device. */
-static void goes_on_without_completion_eq_that_is_refused(struct kunit *test)
+/* Only the first one is required: a function may have fewer EQs than the device. */
+static void bring_up_refused_comp_eq_continues(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
-	struct cxib_hw *hw = make_hw(test);
+	struct cxib_hw *hw = alloc_hw(test);
 	unsigned int last = commands_of_bring_up(test) - 1;
 
 	if (num_online_cpus() < 2)
-		kunit_skip(test, "one processor has one completion event queue");
+		kunit_skip(test, "one CPU has one completion EQ");
 	fake_hca_fail(hca, FAKE_FAULT_STATUS, hca->commands + last);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	KUNIT_EXPECT_EQ(test, num_online_cpus() - 1, hw->completion_eq_count);
@@ -387,7 +387,7 @@ static void goes_on_without_completion_eq_that_is_refused(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
-static void takes_no_more_eqs_than_function_may_have(struct kunit *test)
+static void comp_eqs_limited_by_max_num_eqs(struct kunit *test)
 {
 	static const u32 max[] = { 1, 3, 4 };
 	struct fake_hca *hca = test->priv;
@@ -395,7 +395,7 @@ static void takes_no_more_eqs_than_function_may_have(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(max); i++) {
-		hw = make_hw(test);
+		hw = alloc_hw(test);
 		hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, max[i]);
 		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 		KUNIT_EXPECT_LE(test, CXIB_SHARED_VECTORS + hw->completion_eq_count,
@@ -406,55 +406,55 @@ static void takes_no_more_eqs_than_function_may_have(struct kunit *test)
 	}
 }
 
-static void refuses_a_device_with_too_few_vectors(struct kunit *test)
+static void bring_up_too_few_vectors_returns_enospc(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 
 	hca->vectors = 2;
-	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(make_hw(test)));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(alloc_hw(test)));
 	fake_hca_expect_clean(hca);
 }
 
-static void refuses_a_port_in_ethernet_mode(struct kunit *test)
+static void bring_up_ethernet_port_returns_eopnotsupp(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 
 	hw_cmd_hca_cap_set_port_type(hca->current_caps, HW_PORT_TYPE_ETHERNET);
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(make_hw(test)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_hw_bring_up(alloc_hw(test)));
 	fake_hca_expect_clean(hca);
 }
 
-static void refuses_firmware_that_wants_too_many_pages(struct kunit *test)
+static void bring_up_too_many_pages_returns_enospc(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 
 	hca->init_pages = CXIB_PAGES_LIMIT;
-	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(make_hw(test)));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(alloc_hw(test)));
 	fake_hca_expect_clean(hca);
 }
 
 static struct kunit_case bring_up_cases[] = {
-	KUNIT_CASE(brings_a_device_up_and_tears_it_down),
-	KUNIT_CASE(brings_a_device_up_many_times),
-	KUNIT_CASE(completion_vectors_start_on_processors_of_their_own),
-	KUNIT_CASE_PARAM(unwinds_when_any_command_fails, fault_gen_params),
-	KUNIT_CASE(survives_garbage_in_any_answer),
-	KUNIT_CASE_PARAM(tears_down_a_device_that_fails_at_any_command, fault_gen_params),
-	KUNIT_CASE(unwinds_when_the_device_stops_answering_at_any_point),
-	KUNIT_CASE(tears_down_a_broken_device_without_asking_it),
-	KUNIT_CASE(unclean_device_is_reset_before_it_may_access_memory),
-	KUNIT_CASE(unclean_device_without_reset_is_refused),
-	KUNIT_CASE(failed_reset_leaves_device_unclean),
-	KUNIT_CASE(leaves_a_device_silent_when_the_kernel_ends),
-	KUNIT_CASE(takes_memory_from_a_device_that_cannot_be_reset_when_the_kernel_ends),
-	KUNIT_CASE(answers_page_requests_of_the_firmware),
-	KUNIT_CASE(resets_a_device_that_keeps_pages),
-	KUNIT_CASE(refuses_firmware_without_the_interface_step),
-	KUNIT_CASE(goes_on_without_completion_eq_that_is_refused),
-	KUNIT_CASE(takes_no_more_eqs_than_function_may_have),
-	KUNIT_CASE(refuses_a_device_with_too_few_vectors),
-	KUNIT_CASE(refuses_a_port_in_ethernet_mode),
-	KUNIT_CASE(refuses_firmware_that_wants_too_many_pages),
+	KUNIT_CASE(bring_up_tear_down_leaves_device_clean),
+	KUNIT_CASE(bring_up_repeated_leaves_device_clean),
+	KUNIT_CASE(comp_vectors_spread_over_local_cpus),
+	KUNIT_CASE_PARAM(bring_up_failed_cmd_unwinds, fault_gen_params),
+	KUNIT_CASE(bring_up_garbage_output_allows_next_bring_up),
+	KUNIT_CASE_PARAM(tear_down_failed_cmd_leaves_device_clean, fault_gen_params),
+	KUNIT_CASE(bring_up_cmd_timeouts_reset_device),
+	KUNIT_CASE(tear_down_fatal_issues_no_commands),
+	KUNIT_CASE(bring_up_unclean_resets_before_dma),
+	KUNIT_CASE(bring_up_unclean_failed_reset_returns_enotty),
+	KUNIT_CASE(tear_down_failed_reset_sets_unclean),
+	KUNIT_CASE(shut_down_resets_and_issues_no_commands),
+	KUNIT_CASE(shut_down_failed_reset_turns_dma_off),
+	KUNIT_CASE(page_request_event_changes_page_count),
+	KUNIT_CASE(tear_down_unreturned_pages_reset_device),
+	KUNIT_CASE(bring_up_without_issi_1_returns_eopnotsupp),
+	KUNIT_CASE(bring_up_refused_comp_eq_continues),
+	KUNIT_CASE(comp_eqs_limited_by_max_num_eqs),
+	KUNIT_CASE(bring_up_too_few_vectors_returns_enospc),
+	KUNIT_CASE(bring_up_ethernet_port_returns_eopnotsupp),
+	KUNIT_CASE(bring_up_too_many_pages_returns_enospc),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command queue against a device that answers properly, wrongly, late, or never. */
+/* The command queue with a device whose completions are correct, bad, late or missing. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -80,7 +80,7 @@ static unsigned int slots_in(struct fixture *fixture, enum cxib_slot_state state
 	return count;
 }
 
-/* Sends @length bytes behind the head and expects them back. */
+/* Sends @length bytes behind the command header and expects the same bytes as output. */
 static void expect_echo(struct kunit *test, struct fixture *fixture, size_t length, u8 seed)
 {
 	size_t size = sizeof(struct hw_access_register_in) + length;
@@ -106,7 +106,7 @@ free:
 	kvfree(out);
 }
 
-static void carries_out_a_command(struct kunit *test)
+static void cmd_nop_completes_and_frees_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -125,24 +125,24 @@ static void describe_length(const size_t *length, char *description)
 
 KUNIT_ARRAY_PARAM(data_length, data_lengths, describe_length);
 
-static void carries_data_of_any_length(struct kunit *test)
+static void cmd_any_length_echoes_data(struct kunit *test)
 {
 	const size_t *length = test->param_value;
 
 	expect_echo(test, test->priv, *length, 3);
 }
 
-static void gives_each_command_a_token_that_is_not_zero(struct kunit *test)
+static void cmd_token_is_never_0(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	/* The fake HCA complains of a zero. */
+	/* The fake HCA complains about token 0. */
 	for (i = 0; i < 600; i++)
 		KUNIT_ASSERT_EQ(test, 0, run_nop(fixture));
 }
 
-static void learns_of_an_answer_by_event(struct kunit *test)
+static void cmd_event_completes_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -151,7 +151,7 @@ static void learns_of_an_answer_by_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->queue.missed_events, 0);
 }
 
-static void finds_an_answer_whose_event_was_lost(struct kunit *test)
+static void cmd_lost_event_polls_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_nop_out out;
@@ -163,7 +163,7 @@ static void finds_an_answer_whose_event_was_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_exec_inout(&fixture->queue, in, out));
 }
 
-static void ignores_events_of_slots_that_have_no_answer(struct kunit *test)
+static void cmd_event_of_incomplete_slot_is_ignored(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -198,18 +198,18 @@ static void describe_expectation(const struct expectation *expectation, char *de
 
 KUNIT_ARRAY_PARAM(expectation, expectations, describe_expectation);
 
-static void reports_a_wrong_answer(struct kunit *test)
+static void cmd_bad_output_returns_error(struct kunit *test)
 {
 	const struct expectation *expectation = test->param_value;
 	struct fixture *fixture = test->priv;
 
 	fake_hca_fail(fixture->hca, expectation->fault, 0);
 	KUNIT_EXPECT_EQ(test, expectation->err, run_nop(fixture));
-	/* The next one is not affected. */
+	/* The next command is not affected. */
 	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
 }
 
-static void hands_over_status_and_syndrome(struct kunit *test)
+static void cmd_bad_status_returns_syndrome(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_nop_out out;
@@ -226,7 +226,7 @@ static void hands_over_status_and_syndrome(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hw_nop_out_get_syndrome(&out), 0);
 }
 
-static void refuses_a_mailbox_of_another_command(struct kunit *test)
+static void cmd_mailbox_wrong_token_returns_ebadmsg(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	u8 in[64] = {}, out[64];
@@ -240,7 +240,7 @@ static void refuses_a_mailbox_of_another_command(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out, 0, sizeof(out)), NULL);
 }
 
-static void refuses_a_command_that_is_too_short(struct kunit *test)
+static void cmd_short_input_or_output_returns_einval(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	u8 in[16] = {}, out[16];
@@ -280,7 +280,7 @@ static void cmd_late_completion_frees_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->queue.late_completions, 1);
 }
 
-static void works_on_with_late_answers_when_all_slots_were_lost(struct kunit *test)
+static void cmd_late_completions_free_timed_out_slots(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
@@ -295,7 +295,7 @@ static void works_on_with_late_answers_when_all_slots_were_lost(struct kunit *te
 	KUNIT_EXPECT_EQ(test, ORDINARY_SLOTS - 1, cxib_command_queue_reap_late(&fixture->queue));
 }
 
-static void gives_the_device_up_when_no_slot_answers(struct kunit *test)
+static void cmd_all_slots_timed_out_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
@@ -308,7 +308,7 @@ static void gives_the_device_up_when_no_slot_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
 
-static void keeps_a_slot_for_pages(struct kunit *test)
+static void manage_pages_uses_reserved_slot(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_manage_pages_in in = {};
@@ -326,7 +326,7 @@ static void keeps_a_slot_for_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].opcode, HW_CMD_MANAGE_PAGES);
 }
 
-/* A caller that is done costs nothing until somebody asks for its result. */
+/* Sleeps until kthread_stop() collects the result. */
 static void await_stop(void)
 {
 	set_current_state(TASK_INTERRUPTIBLE);
@@ -337,7 +337,7 @@ static void await_stop(void)
 	__set_current_state(TASK_RUNNING);
 }
 
-static int call_nop_with_time(void *context)
+static int call_nop(void *context)
 {
 	struct hw_nop_out out;
 	struct hw_nop_in in = {};
@@ -364,14 +364,14 @@ static void await_held(struct fixture *fixture, unsigned int count)
 		usleep_range(100, 1000);
 }
 
-static void ends_commands_under_way_when_the_device_is_given_up(struct kunit *test)
+static void cmd_outstanding_set_fatal_returns_eio(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct task_struct *caller;
 
 	use_events(fixture);
 	fixture->hca->hold = true;
-	caller = start_caller(test, call_nop_with_time);
+	caller = start_caller(test, call_nop);
 	await_held(fixture, 1);
 	cxib_command_queue_set_fatal(&fixture->queue);
 
@@ -379,14 +379,14 @@ static void ends_commands_under_way_when_the_device_is_given_up(struct kunit *te
 	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_TIMED_OUT), 1);
 }
 
-static void goes_over_to_polling_with_a_command_under_way(struct kunit *test)
+static void cmd_outstanding_use_polling_completes(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct task_struct *caller;
 
 	use_events(fixture);
 	fixture->hca->hold = true;
-	caller = start_caller(test, call_nop_with_time);
+	caller = start_caller(test, call_nop);
 	await_held(fixture, 1);
 	fixture->hca->announce = NULL;
 	cxib_command_queue_use_polling(&fixture->queue);
@@ -431,13 +431,13 @@ static void run_callers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
 }
 
-static void serves_more_callers_than_slots_by_event(struct kunit *test)
+static void cmd_more_callers_than_slots_complete_by_event(struct kunit *test)
 {
 	use_events(test->priv);
 	run_callers(test);
 }
 
-static void serves_more_callers_than_slots_by_polling(struct kunit *test)
+static void cmd_more_callers_than_slots_complete_by_polling(struct kunit *test)
 {
 	run_callers(test);
 }
@@ -462,20 +462,21 @@ static void describe_geometry(const struct geometry *geometry, char *description
 
 KUNIT_ARRAY_PARAM(geometry, geometries, describe_geometry);
 
-static void takes_a_queue_that_fits_a_page(struct kunit *test)
+static void cmd_queue_start_checks_geometry(struct kunit *test)
 {
 	const struct geometry *geometry = test->param_value;
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->log_size = geometry->log_size;
 	fixture->hca->log_stride = geometry->log_stride;
-	fixture->hca->registers[0x14 / 4] = geometry->log_size << 4 | geometry->log_stride;
+	fixture->hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] =
+		geometry->log_size << 4 | geometry->log_stride;
 	KUNIT_EXPECT_EQ(test, geometry->err, cxib_command_queue_start(&fixture->queue));
 	if (!geometry->err)
 		KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
 }
 
-static void turns_each_status_into_an_error(struct kunit *test)
+static void cmd_status_maps_to_errno(struct kunit *test)
 {
 	unsigned int status;
 
@@ -494,7 +495,7 @@ static void turns_each_status_into_an_error(struct kunit *test)
 			cxib_command_status_to_errno(HW_COMMAND_STATUS_NOT_READY));
 }
 
-static void counts_answers_and_timeouts_by_opcode(struct kunit *test)
+static void cmd_statistics_count_completions_and_timeouts(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_command_statistics *statistics;
@@ -515,28 +516,28 @@ static void counts_answers_and_timeouts_by_opcode(struct kunit *test)
 }
 
 static struct kunit_case command_queue_cases[] = {
-	KUNIT_CASE(carries_out_a_command),
-	KUNIT_CASE_PARAM(carries_data_of_any_length, data_length_gen_params),
-	KUNIT_CASE(gives_each_command_a_token_that_is_not_zero),
-	KUNIT_CASE(learns_of_an_answer_by_event),
-	KUNIT_CASE(finds_an_answer_whose_event_was_lost),
-	KUNIT_CASE(ignores_events_of_slots_that_have_no_answer),
-	KUNIT_CASE_PARAM(reports_a_wrong_answer, expectation_gen_params),
-	KUNIT_CASE(hands_over_status_and_syndrome),
-	KUNIT_CASE(refuses_a_mailbox_of_another_command),
-	KUNIT_CASE(refuses_a_command_that_is_too_short),
+	KUNIT_CASE(cmd_nop_completes_and_frees_slot),
+	KUNIT_CASE_PARAM(cmd_any_length_echoes_data, data_length_gen_params),
+	KUNIT_CASE(cmd_token_is_never_0),
+	KUNIT_CASE(cmd_event_completes_slot),
+	KUNIT_CASE(cmd_lost_event_polls_slot),
+	KUNIT_CASE(cmd_event_of_incomplete_slot_is_ignored),
+	KUNIT_CASE_PARAM(cmd_bad_output_returns_error, expectation_gen_params),
+	KUNIT_CASE(cmd_bad_status_returns_syndrome),
+	KUNIT_CASE(cmd_mailbox_wrong_token_returns_ebadmsg),
+	KUNIT_CASE(cmd_short_input_or_output_returns_einval),
 	KUNIT_CASE(cmd_timeout_holds_slot),
 	KUNIT_CASE(cmd_late_completion_frees_slot),
-	KUNIT_CASE(works_on_with_late_answers_when_all_slots_were_lost),
-	KUNIT_CASE(gives_the_device_up_when_no_slot_answers),
-	KUNIT_CASE(keeps_a_slot_for_pages),
-	KUNIT_CASE(ends_commands_under_way_when_the_device_is_given_up),
-	KUNIT_CASE(goes_over_to_polling_with_a_command_under_way),
-	KUNIT_CASE(serves_more_callers_than_slots_by_event),
-	KUNIT_CASE(serves_more_callers_than_slots_by_polling),
-	KUNIT_CASE_PARAM(takes_a_queue_that_fits_a_page, geometry_gen_params),
-	KUNIT_CASE(turns_each_status_into_an_error),
-	KUNIT_CASE(counts_answers_and_timeouts_by_opcode),
+	KUNIT_CASE(cmd_late_completions_free_timed_out_slots),
+	KUNIT_CASE(cmd_all_slots_timed_out_sets_fatal),
+	KUNIT_CASE(manage_pages_uses_reserved_slot),
+	KUNIT_CASE(cmd_outstanding_set_fatal_returns_eio),
+	KUNIT_CASE(cmd_outstanding_use_polling_completes),
+	KUNIT_CASE(cmd_more_callers_than_slots_complete_by_event),
+	KUNIT_CASE(cmd_more_callers_than_slots_complete_by_polling),
+	KUNIT_CASE_PARAM(cmd_queue_start_checks_geometry, geometry_gen_params),
+	KUNIT_CASE(cmd_status_maps_to_errno),
+	KUNIT_CASE(cmd_statistics_count_completions_and_timeouts),
 	{}
 };
 

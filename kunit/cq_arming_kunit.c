@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two hours of completions, events, polling and arming in random order: whoever
- * sleeps while there is something for him is about to be woken.
+ * Two simulated hours of completions, events, polling and arming in random order: while a wanted
+ * CQE is unpolled and the ULP sleeps, an event is pending.
  *
- * Time is only counted. The device is one that tells once for each time that it
- * is asked, and at once if what it is asked for is there already; a request with
- * the sequence number that it has answered is an old one.
+ * The modelled device raises one event per arming, at once if a wanted CQE is there already. It
+ * ignores an arming with the sequence number of its last event.
  */
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
@@ -13,37 +12,37 @@
 #define CQN		0x55
 #define LIFETIME_MS	(2 * 60 * 60 * 1000)
 #define STEP_MS		200
-#define ROOM		BIT(FAKE_LOG_RQ_SIZE)
+#define RQ_SIZE		BIT(FAKE_LOG_RQ_SIZE)
 
 /**
- * struct model - a device, and a user of its completion queue
+ * struct model - a device and the ULP that uses its CQ
  * @fake: the queues
- * @random: what comes next
- * @solicited_only: the user wants to be told of solicited completions only
- * @armed: the device has been asked, and has not told yet
- * @event_due: it has told before
- * @sequence: number of the request
- * @event_sn: of the one that it has told of last
- * @under_way: events that the driver has not got yet
- * @solicited: bit n: the completion n of the ring is solicited
- * @polled: completions that the user has taken
- * @asleep: the user waits for an event
- * @asked: how often he has asked for one
- * @events: how often he was told
+ * @random: selects the next step
+ * @solicited_only: the ULP arms for solicited completions only
+ * @armed: the CQ is armed and no event has been raised since
+ * @event_raised: the device has raised an event before
+ * @sequence: arm_sn of the last arming
+ * @event_sn: arm_sn of the last event
+ * @pending: events that the driver has not handled yet
+ * @solicited: bit n: CQE n of the ring is solicited
+ * @polled: CQEs that the ULP has polled
+ * @asleep: the ULP waits for an event
+ * @arm_count: calls of cxib_req_notify_cq()
+ * @events: calls of the completion handler
  */
 struct model {
 	struct fake_queue_pair *fake;
 	struct rnd_state random;
 	bool solicited_only;
 	bool armed;
-	bool event_due;
+	bool event_raised;
 	u32 sequence;
 	u32 event_sn;
-	u32 under_way;
+	u32 pending;
 	u32 solicited;
 	u32 polled;
 	bool asleep;
-	u32 asked;
+	u32 arm_count;
 	u32 events;
 };
 
@@ -55,12 +54,12 @@ static void wake(struct ib_cq *cq, void *context)
 	model.asleep = false;
 }
 
-static bool is_wanted_from(u32 consumer)
+static bool has_wanted_cqe(u32 consumer)
 {
 	u32 index;
 
 	for (index = consumer; index != model.fake->written; index++)
-		if (!model.solicited_only || model.solicited & BIT(index % ROOM))
+		if (!model.solicited_only || model.solicited & BIT(index % RQ_SIZE))
 			return true;
 	return false;
 }
@@ -68,29 +67,29 @@ static bool is_wanted_from(u32 consumer)
 static void raise_event(void)
 {
 	model.armed = false;
-	model.event_due = true;
+	model.event_raised = true;
 	model.event_sn = model.sequence;
-	model.under_way++;
+	model.pending++;
 }
 
 static void complete_one(struct kunit *test)
 {
-	/* The last one that there is room for is solicited, or nobody would ever come. */
-	bool last = model.fake->written - model.polled == ROOM - 1;
+	/* The CQE that fills the ring is solicited: otherwise the ULP would sleep for ever. */
+	bool last = model.fake->written - model.polled == RQ_SIZE - 1;
 	bool solicited = last || prandom_u32_state(&model.random) % 4 == 0;
 	u32 index = model.fake->written;
 
-	if (index - model.polled == ROOM)
+	if (index - model.polled == RQ_SIZE)
 		return;
 	hw_cqe64_set_se(fake_completion(model.fake, HW_CQE_OPCODE_RESP_SEND), solicited);
-	model.solicited &= ~BIT(index % ROOM);
-	model.solicited |= solicited << index % ROOM;
+	model.solicited &= ~BIT(index % RQ_SIZE);
+	model.solicited |= solicited << index % RQ_SIZE;
 	if (model.armed && (solicited || !model.solicited_only))
 		raise_event();
 }
 
-/* What the driver has written into the doorbell, if anything. */
-static void look_at_doorbell(struct kunit *test)
+/* Lets the device read what the driver wrote to the CQ doorbell. */
+static void read_doorbell(struct kunit *test)
 {
 	u64 *place = &model.fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
 	const struct hw_cq_doorbell *doorbell = (const struct hw_cq_doorbell *)place;
@@ -101,17 +100,17 @@ static void look_at_doorbell(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, model.polled & CXIB_CQ_COUNTER_MASK, consumer);
 	KUNIT_ASSERT_TRUE(test, model.fake->cq_record[CXIB_CQ_DBR_ARM] == doorbell->dw[0]);
 	*place = 0;
-	if (model.event_due && model.event_sn == sequence)
+	if (model.event_raised && model.event_sn == sequence)
 		return;
 	model.sequence = sequence;
 	model.armed = true;
-	if (is_wanted_from(model.polled))
+	if (has_wanted_cqe(model.polled))
 		raise_event();
 }
 
 static int poll(struct kunit *test, int count)
 {
-	struct ib_wc wc[ROOM];
+	struct ib_wc wc[RQ_SIZE];
 	int polled = cxib_poll_cq(&model.fake->cq.ib, count, wc);
 
 	model.polled += polled;
@@ -120,39 +119,39 @@ static int poll(struct kunit *test, int count)
 	return polled;
 }
 
-/* The two ways to ask: have asking say that something is there, or poll once more. */
-static void ask_and_sleep(struct kunit *test)
+/* Either IB_CQ_REPORT_MISSED_EVENTS or one more poll finds CQEs from before the arming. */
+static void arm_and_sleep(struct kunit *test)
 {
 	enum ib_cq_notify_flags flags = model.solicited_only ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
-	bool wants_missed = prandom_u32_state(&model.random) % 2;
+	bool report_missed = prandom_u32_state(&model.random) % 2;
 	int there;
 
-	if (wants_missed)
+	if (report_missed)
 		flags |= IB_CQ_REPORT_MISSED_EVENTS;
-	model.asked++;
+	model.arm_count++;
 	there = cxib_req_notify_cq(&model.fake->cq.ib, flags);
-	/* Before the device sees it, or after. */
+	/* A CQE may arrive before the device reads the doorbell. */
 	if (prandom_u32_state(&model.random) % 4 == 0)
 		complete_one(test);
-	look_at_doorbell(test);
-	if (!wants_missed)
-		there = poll(test, ROOM);
+	read_doorbell(test);
+	if (!report_missed)
+		there = poll(test, RQ_SIZE);
 	model.asleep = !there;
 }
 
-static void use(struct kunit *test)
+static void poll_some(struct kunit *test)
 {
-	int count = 1 + prandom_u32_state(&model.random) % ROOM;
+	int count = 1 + prandom_u32_state(&model.random) % RQ_SIZE;
 
 	if (!model.asleep && poll(test, count) < count && prandom_u32_state(&model.random) % 2)
-		ask_and_sleep(test);
+		arm_and_sleep(test);
 }
 
 static void deliver_event(struct kunit *test)
 {
-	if (!model.under_way)
+	if (!model.pending)
 		return;
-	model.under_way--;
+	model.pending--;
 	cxib_completion_event(&model.fake->ibdev, CQN);
 }
 
@@ -162,13 +161,13 @@ static void step(struct kunit *test)
 	case 0:
 		return deliver_event(test);
 	case 1:
-		return use(test);
+		return poll_some(test);
 	default:
 		return complete_one(test);
 	}
 }
 
-static void live(struct kunit *test, bool solicited_only)
+static void run_model(struct kunit *test, bool solicited_only)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	u64 now = 0;
@@ -179,32 +178,32 @@ static void live(struct kunit *test, bool solicited_only)
 	fake->cq.ib.comp_handler = wake;
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
 					       GFP_KERNEL));
-	fake_post_recvs(test, fake, ROOM);
+	fake_post_recvs(test, fake, RQ_SIZE);
 	while (now < LIFETIME_MS) {
 		now += prandom_u32_state(&model.random) % STEP_MS;
 		step(test);
-		if (model.asleep && !model.under_way)
-			KUNIT_ASSERT_FALSE_MSG(test, is_wanted_from(model.polled),
+		if (model.asleep && !model.pending)
+			KUNIT_ASSERT_FALSE_MSG(test, has_wanted_cqe(model.polled),
 					       "an event is lost after %llu ms, %u completions",
 					       now, model.polled);
-		KUNIT_ASSERT_LE(test, model.events, model.asked);
+		KUNIT_ASSERT_LE(test, model.events, model.arm_count);
 	}
-	/* Neither end was idle all the time. */
+	/* Neither side was idle. */
 	KUNIT_EXPECT_GT(test, model.polled, 1000);
 	KUNIT_EXPECT_GT(test, model.events, 1000);
 }
 
 static void req_notify_next_comp_raises_event(struct kunit *test)
 {
-	live(test, false);
+	run_model(test, false);
 }
 
-static void who_wants_solicited_ones_is_told(struct kunit *test)
+static void req_notify_solicited_raises_event(struct kunit *test)
 {
-	live(test, true);
+	run_model(test, true);
 }
 
-/* The core sets the handler of a queue after the device knows the queue. */
+/* The RDMA core sets comp_handler after create_cq returns, when events may already arrive. */
 static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -221,8 +220,8 @@ static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit 
 	KUNIT_EXPECT_EQ(test, 1, model.events);
 }
 
-/* A program asks the device itself, and the driver does not know when. */
-static void completion_event_of_user_cq_calls_the_handler(struct kunit *test)
+/* User space arms its CQ itself; the driver does not know when. */
+static void completion_event_of_user_cq_calls_handler(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -237,9 +236,9 @@ static void completion_event_of_user_cq_calls_the_handler(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_unarmed_kernel_cq_calls_no_handler),
-	KUNIT_CASE(completion_event_of_user_cq_calls_the_handler),
+	KUNIT_CASE(completion_event_of_user_cq_calls_handler),
 	KUNIT_CASE_SLOW(req_notify_next_comp_raises_event),
-	KUNIT_CASE_SLOW(who_wants_solicited_ones_is_told),
+	KUNIT_CASE_SLOW(req_notify_solicited_raises_event),
 	{}
 };
 

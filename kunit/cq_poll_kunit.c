@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Completions: taken in order, matched with requests, and refused when they cannot be. */
+/* Polling: CQEs are consumed in order and matched with WQEs; a CQE without a WQE is fatal. */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
 
-/* Of races: as often they are tried. */
+/* Iterations of race tests. */
 #define ROUNDS		2000
-#define CORRUPT_CQES		20000
+#define CORRUPT_CQES	20000
 #define FOREIGN_QPN	0x42
 
-/* A queue pair that is gone, but for its completions. */
-static struct cxib_qp gone = { .qpn = 0x42 };
+/* A destroyed QP that has CQEs in the ring. */
+static struct cxib_qp destroyed_qp = { .qpn = 0x42 };
 
-static struct fake_queue_pair *with_requests(struct kunit *test)
+static struct fake_queue_pair *with_wqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -23,9 +23,9 @@ static struct fake_queue_pair *with_requests(struct kunit *test)
 	return fake;
 }
 
-static void finds_nothing_in_a_fresh_queue(struct kunit *test)
+static void poll_cq_empty_returns_0(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
@@ -34,7 +34,7 @@ static void finds_nothing_in_a_fresh_queue(struct kunit *test)
 
 static void poll_cq_signaled_retires_unsignaled(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[2];
 
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 4);
@@ -47,28 +47,28 @@ static void poll_cq_signaled_retires_unsignaled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
-/* The other queue pair is one of general services, for which this one has another P_Key. */
-static void a_send_for_another_queue_pair_is_reported_as_its(struct kunit *test)
+/* The QP is a GSI send QP for another P_Key. */
+static void poll_cq_gsi_tx_send_reports_gsi_qp(struct kunit *test)
 {
-	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
-	struct fake_queue_pair *fake = with_requests(test);
+	struct cxib_qp *gsi = kunit_kzalloc(test, sizeof(*gsi), GFP_KERNEL);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[2];
 
-	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.wc_qp = &service->ib;
+	KUNIT_ASSERT_NOT_NULL(test, gsi);
+	fake->qp.wc_qp = &gsi->ib;
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
-	KUNIT_EXPECT_PTR_EQ(test, &service->ib, wc[0].qp);
+	KUNIT_EXPECT_PTR_EQ(test, &gsi->ib, wc[0].qp);
 	KUNIT_EXPECT_EQ(test, 100, wc[0].wr_id);
 }
 
-static void a_receive_tells_what_has_arrived(struct kunit *test)
+static void poll_cq_recv_fills_wc(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND_IMM);
 	struct ib_wc wc;
 
-	hw_cqe64_set_byte_cnt(entry, FAKE_RECEIVE_ROOM);
+	hw_cqe64_set_byte_cnt(entry, FAKE_RECV_SIZE);
 	hw_cqe64_set_rqpn(entry, 0xabcdef);
 	hw_cqe64_set_slid(entry, 0x1234);
 	hw_cqe64_set_sl(entry, 5);
@@ -78,7 +78,7 @@ static void a_receive_tells_what_has_arrived(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_RECV, wc.opcode);
-	KUNIT_EXPECT_EQ(test, FAKE_RECEIVE_ROOM, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_SIZE, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, 0xabcdef, wc.src_qp);
 	KUNIT_EXPECT_EQ(test, 0x1234, wc.slid);
 	KUNIT_EXPECT_EQ(test, 5, wc.sl);
@@ -87,9 +87,9 @@ static void a_receive_tells_what_has_arrived(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x11223344, be32_to_cpu(wc.ex.imm_data));
 }
 
-static void an_error_says_why(struct kunit *test)
+static void poll_cq_error_cqe_reports_syndrome(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_err_cqe *error = (void *)fake_completion(fake, HW_CQE_OPCODE_RESP_ERR);
 	struct ib_wc wc;
 
@@ -101,7 +101,7 @@ static void an_error_says_why(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
 }
 
-static void every_syndrome_has_a_status(struct kunit *test)
+static void cqe_syndrome_maps_to_wc_status(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR,
 			cxib_completion_status(HW_CQE_SYNDROME_WR_FLUSH_ERR));
@@ -112,8 +112,8 @@ static void every_syndrome_has_a_status(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_GENERAL_ERR, cxib_completion_status(0x99));
 }
 
-/* Entries of the pass before do not count. */
-static void counts_what_waits(struct kunit *test)
+/* CQEs of the previous pass through the ring are not counted. */
+static void peek_cq_counts_unpolled_cqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_wc wc;
@@ -134,7 +134,7 @@ static void counts_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_peek_cq(&fake->cq.ib, -1));
 }
 
-static void a_full_ring_is_counted_once(struct kunit *test)
+static void peek_cq_full_ring_returns_ring_size(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	unsigned int i;
@@ -144,7 +144,7 @@ static void a_full_ring_is_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_CQ), cxib_peek_cq(&fake->cq.ib, INT_MAX));
 }
 
-static void goes_on_behind_the_end_of_the_ring(struct kunit *test)
+static void poll_cq_ring_wraparound_continues(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_wc wc;
@@ -164,15 +164,15 @@ static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct ib_wc wc[8];
 
-	/* Nothing is flushed as long as the device can access memory. */
+	/* WRs are flushed only after DMA is off. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
-static void refuses_a_completion_for_a_queue_pair_that_there_is_not(struct kunit *test)
+static void poll_cq_unknown_qpn_sets_fatal(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_REQ), 0x42);
 	expect_refused(test, fake);
@@ -180,21 +180,21 @@ static void refuses_a_completion_for_a_queue_pair_that_there_is_not(struct kunit
 
 static void poll_cq_unposted_wqe_sets_fatal(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 8);
 	expect_refused(test, fake);
 }
 
-static void refuses_a_completion_in_the_middle_of_a_request(struct kunit *test)
+static void poll_cq_mid_wqe_counter_sets_fatal(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 3);
 	expect_refused(test, fake);
 }
 
-static void refuses_a_receive_when_none_is_outstanding(struct kunit *test)
+static void poll_cq_unposted_recv_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -202,14 +202,14 @@ static void refuses_a_receive_when_none_is_outstanding(struct kunit *test)
 	expect_refused(test, fake);
 }
 
-/* The request completes all the same, and nobody reads behind its memory. */
-static void a_message_longer_than_its_request_fails(struct kunit *test)
+/* The WR completes with byte_len 0, so that the ULP reads nothing behind its buffer. */
+static void poll_cq_recv_exceeding_wqe_returns_loc_len_err(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	struct ib_wc wc[2];
 
-	hw_cqe64_set_byte_cnt(entry, FAKE_RECEIVE_ROOM + 1);
+	hw_cqe64_set_byte_cnt(entry, FAKE_RECV_SIZE + 1);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 2, wc));
 	KUNIT_EXPECT_EQ(test, 200, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_LOC_LEN_ERR, wc[0].status);
@@ -217,35 +217,35 @@ static void a_message_longer_than_its_request_fails(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-/* Its bytes are where the other end has said. */
-static void a_write_may_be_longer_than_the_request_that_it_ends(struct kunit *test)
+/* RDMA write data goes to the address of the RETH, not to the scatter list of the WQE. */
+static void poll_cq_write_imm_exceeding_wqe_succeeds(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_WR_IMM);
 	struct ib_wc wc;
 
-	hw_cqe64_set_byte_cnt(entry, 2 * FAKE_RECEIVE_ROOM);
+	hw_cqe64_set_byte_cnt(entry, 2 * FAKE_RECV_SIZE);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
-	KUNIT_EXPECT_EQ(test, 2 * FAKE_RECEIVE_ROOM, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, 2 * FAKE_RECV_SIZE, wc.byte_len);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void refuses_an_entry_of_an_unknown_kind(struct kunit *test)
+static void poll_cq_unknown_opcode_sets_fatal(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 
 	fake_completion(fake, 9);
 	expect_refused(test, fake);
 }
 
-static void flushes_all_requests_of_a_device_that_is_quiet(struct kunit *test)
+static void poll_cq_dma_off_flushes_wrs(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[16];
 	unsigned int i;
 
-	fake->hw.state = true;
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
@@ -254,12 +254,12 @@ static void flushes_all_requests_of_a_device_that_is_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 16, wc));
 }
 
-static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pair *fake)
+static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct ib_wc wc[16];
 	unsigned int i;
 
-	fake->hw.state = true;
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
@@ -276,11 +276,11 @@ static void expect_datagrams_fail_later(struct kunit *test, struct fake_queue_pa
 }
 
 /**
- * struct race - a device that writes a last completion and dies, and somebody who polls
+ * struct race - a device that writes a last CQE before its DMA is off, and a poller thread
  * @fake: the queues
- * @wc: what was polled last
- * @polled: completions that were polled
- * @calls: of cxib_poll_cq() that have returned
+ * @wc: the last work completion
+ * @polled: CQEs polled
+ * @calls: calls of cxib_poll_cq() that have returned
  */
 struct race {
 	struct fake_queue_pair *fake;
@@ -289,7 +289,7 @@ struct race {
 	atomic_t calls;
 };
 
-static int poll_all_the_time(void *data)
+static int poll_fn(void *data)
 {
 	struct race *race = data;
 
@@ -302,7 +302,7 @@ static int poll_all_the_time(void *data)
 	return 0;
 }
 
-/* As the device does: who sees the owner bit sees all of the entry. */
+/* Writes a CQE as the device does: the owner bit last. */
 static void complete_receive(struct fake_queue_pair *fake)
 {
 	const u32 index = fake->written++;
@@ -314,26 +314,26 @@ static void complete_receive(struct fake_queue_pair *fake)
 	hw_cqe64_set_opcode(&entry, HW_CQE_OPCODE_RESP_SEND);
 	hw_cqe64_set_owner(&entry, index >> fake->cq.log_size & 1);
 	memcpy(place, &entry, last * sizeof(entry.dw[0]));
-	/* Pairs with the barrier of the poller behind the owner bit. */
+	/* Pairs with the barrier after cxib_poll_cq() reads the owner bit. */
 	smp_store_release(&place->dw[last], entry.dw[last]);
 }
 
-/* A call that has found the device dead must not meet what is posted in the next round. */
-static void revive(struct race *race)
+/* A call that has seen DMA off must return before the next round posts a WR. */
+static void turn_dma_on(struct race *race)
 {
 	int calls;
 
-	WRITE_ONCE(race->fake->hw.state, false);
+	WRITE_ONCE(race->fake->hw.bus->state, CXIB_HW_UP);
 	calls = atomic_read(&race->calls);
 	while (atomic_read_acquire(&race->calls) < calls + 2)
 		cond_resched();
 }
 
-static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
+static void poll_cq_cqe_before_dma_off_is_not_flushed(struct kunit *test)
 {
 	struct race race = { .fake = fake_queue_pair_create(test) };
 	struct fake_queue_pair *fake = race.fake;
-	struct task_struct *poller = kthread_run(poll_all_the_time, &race, "poller");
+	struct task_struct *poller = kthread_run(poll_fn, &race, "poller");
 	int round;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(poller));
@@ -341,18 +341,17 @@ static void poll_cq_completion_before_death_is_not_flushed(struct kunit *test)
 		fake_post_recvs(test, fake, 1);
 		udelay(round % 16);
 		complete_receive(fake);
-		/* Pairs with cxib_hw_is_dma_off(). */
-		smp_store_release(&fake->hw.state, true);
+		cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 		while (atomic_read_acquire(&race.polled) == round)
 			cond_resched();
-		revive(&race);
+		turn_dma_on(&race);
 	}
 	kthread_stop(poller);
 	KUNIT_EXPECT_EQ_MSG(test, IB_WC_SUCCESS, race.wc.status, "round %d", round);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static int make_and_end_queue_pairs(void *data)
+static int create_and_destroy_qps(void *data)
 {
 	struct fake_queue_pair *fake = data;
 	struct xarray *queue_pairs = &fake->ibdev.qps;
@@ -372,12 +371,12 @@ static int make_and_end_queue_pairs(void *data)
 	return 0;
 }
 
-/* KASAN sees who uses a queue pair that has ended; it reports to another completion queue. */
-static void poll_cq_completion_of_foreign_ending_qp_is_refused(struct kunit *test)
+/* KASAN reports a use after free of the QP, which uses another CQ. */
+static void poll_cq_cqe_of_destroyed_foreign_qp_sets_fatal(struct kunit *test)
 {
 	const enum hw_cqe_opcode opcodes[] = { HW_CQE_OPCODE_REQ, HW_CQE_OPCODE_RESP_SEND };
-	struct fake_queue_pair *fake = with_requests(test);
-	struct task_struct *owner = kthread_run(make_and_end_queue_pairs, fake, "owner");
+	struct fake_queue_pair *fake = with_wqes(test);
+	struct task_struct *owner = kthread_run(create_and_destroy_qps, fake, "owner");
 	struct ib_wc wc;
 	int i;
 
@@ -390,32 +389,32 @@ static void poll_cq_completion_of_foreign_ending_qp_is_refused(struct kunit *tes
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-/* ib_cm would say nothing about a flush error, and who waits for an event would do so for ever. */
-static void fails_management_datagrams_of_a_device_that_is_quiet(struct kunit *test)
+/* ib_cm ignores flush errors: callers that wait for a CM event would hang. */
+static void poll_cq_dma_off_gsi_wrs_fail_after_delay(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 
 	fake->qp.ib.qp_type = IB_QPT_GSI;
-	expect_datagrams_fail_later(test, fake);
+	expect_mads_fail_later(test, fake);
 }
 
-static void fails_datagrams_of_further_partitions_too(struct kunit *test)
+static void poll_cq_dma_off_gsi_tx_wrs_fail_after_delay(struct kunit *test)
 {
-	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
-	struct fake_queue_pair *fake = with_requests(test);
+	struct cxib_qp *gsi = kunit_kzalloc(test, sizeof(*gsi), GFP_KERNEL);
+	struct fake_queue_pair *fake = with_wqes(test);
 
-	KUNIT_ASSERT_NOT_NULL(test, service);
+	KUNIT_ASSERT_NOT_NULL(test, gsi);
 	fake->qp.ib.qp_type = IB_QPT_UD;
-	fake->qp.wc_qp = &service->ib;
-	expect_datagrams_fail_later(test, fake);
+	fake->qp.wc_qp = &gsi->ib;
+	expect_mads_fail_later(test, fake);
 }
 
 static void dma_off_cq_event_once_per_arm(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[16];
 
-	fake->hw.state = true;
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake->cq.is_armed = true;
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
@@ -427,16 +426,16 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 }
 
-static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
+static void cq_clean_removes_cqes_of_one_qp(struct kunit *test)
 {
-	struct fake_queue_pair *fake = with_requests(test);
+	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[8];
 
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_clean(&fake->cq, &gone);
+	cxib_cq_clean(&fake->cq, &destroyed_qp);
 	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(fake->cq_record[0]));
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
@@ -444,7 +443,7 @@ static void forgets_the_completions_of_one_queue_pair_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void forgets_across_the_end_of_the_ring(struct kunit *test)
+static void cq_clean_ring_wraparound_keeps_other_cqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_wc wc[8];
@@ -459,37 +458,37 @@ static void forgets_across_the_end_of_the_ring(struct kunit *test)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
 	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
-	cxib_cq_clean(&fake->cq, &gone);
+	cxib_cq_clean(&fake->cq, &destroyed_qp);
 	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(finds_nothing_in_a_fresh_queue),
+	KUNIT_CASE(poll_cq_empty_returns_0),
 	KUNIT_CASE(poll_cq_signaled_retires_unsignaled),
-	KUNIT_CASE(a_send_for_another_queue_pair_is_reported_as_its),
-	KUNIT_CASE(a_receive_tells_what_has_arrived),
-	KUNIT_CASE(an_error_says_why),
-	KUNIT_CASE(every_syndrome_has_a_status),
-	KUNIT_CASE(counts_what_waits),
-	KUNIT_CASE(a_full_ring_is_counted_once),
-	KUNIT_CASE(goes_on_behind_the_end_of_the_ring),
-	KUNIT_CASE(refuses_a_completion_for_a_queue_pair_that_there_is_not),
+	KUNIT_CASE(poll_cq_gsi_tx_send_reports_gsi_qp),
+	KUNIT_CASE(poll_cq_recv_fills_wc),
+	KUNIT_CASE(poll_cq_error_cqe_reports_syndrome),
+	KUNIT_CASE(cqe_syndrome_maps_to_wc_status),
+	KUNIT_CASE(peek_cq_counts_unpolled_cqes),
+	KUNIT_CASE(peek_cq_full_ring_returns_ring_size),
+	KUNIT_CASE(poll_cq_ring_wraparound_continues),
+	KUNIT_CASE(poll_cq_unknown_qpn_sets_fatal),
 	KUNIT_CASE(poll_cq_unposted_wqe_sets_fatal),
-	KUNIT_CASE(refuses_a_completion_in_the_middle_of_a_request),
-	KUNIT_CASE(refuses_a_receive_when_none_is_outstanding),
-	KUNIT_CASE(a_message_longer_than_its_request_fails),
-	KUNIT_CASE(a_write_may_be_longer_than_the_request_that_it_ends),
-	KUNIT_CASE(refuses_an_entry_of_an_unknown_kind),
-	KUNIT_CASE(flushes_all_requests_of_a_device_that_is_quiet),
-	KUNIT_CASE_SLOW(poll_cq_completion_before_death_is_not_flushed),
-	KUNIT_CASE_SLOW(poll_cq_completion_of_foreign_ending_qp_is_refused),
-	KUNIT_CASE(fails_management_datagrams_of_a_device_that_is_quiet),
-	KUNIT_CASE(fails_datagrams_of_further_partitions_too),
+	KUNIT_CASE(poll_cq_mid_wqe_counter_sets_fatal),
+	KUNIT_CASE(poll_cq_unposted_recv_sets_fatal),
+	KUNIT_CASE(poll_cq_recv_exceeding_wqe_returns_loc_len_err),
+	KUNIT_CASE(poll_cq_write_imm_exceeding_wqe_succeeds),
+	KUNIT_CASE(poll_cq_unknown_opcode_sets_fatal),
+	KUNIT_CASE(poll_cq_dma_off_flushes_wrs),
+	KUNIT_CASE_SLOW(poll_cq_cqe_before_dma_off_is_not_flushed),
+	KUNIT_CASE_SLOW(poll_cq_cqe_of_destroyed_foreign_qp_sets_fatal),
+	KUNIT_CASE(poll_cq_dma_off_gsi_wrs_fail_after_delay),
+	KUNIT_CASE(poll_cq_dma_off_gsi_tx_wrs_fail_after_delay),
 	KUNIT_CASE(dma_off_cq_event_once_per_arm),
-	KUNIT_CASE(forgets_the_completions_of_one_queue_pair_only),
-	KUNIT_CASE(forgets_across_the_end_of_the_ring),
+	KUNIT_CASE(cq_clean_removes_cqes_of_one_qp),
+	KUNIT_CASE(cq_clean_ring_wraparound_keeps_other_cqes),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Another ring for completions: nothing is lost, nothing comes twice. */
+/* CQ resize: no CQE is lost or reported twice. */
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
 
@@ -9,7 +9,7 @@ static void receive(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), bytes);
 }
 
-static void change_ring(struct kunit *test, struct fake_queue_pair *fake, unsigned int log_size)
+static void switch_ring(struct kunit *test, struct fake_queue_pair *fake, unsigned int log_size)
 {
 	struct device *dev = fake->hca->bus.dev;
 	struct cxib_buffer ring;
@@ -21,12 +21,12 @@ static void change_ring(struct kunit *test, struct fake_queue_pair *fake, unsign
 	cxib_buffer_destroy(&ring, dev);
 }
 
-/* The device says where it leaves the old ring, then the driver follows. */
+/* The device ends the old ring with a resize CQE, then the driver switches rings. */
 static void resize(struct kunit *test, struct fake_queue_pair *fake, unsigned int log_size)
 {
 	fake->cq.resizing = true;
 	fake_completion(fake, HW_CQE_OPCODE_RESIZE_CQ);
-	change_ring(test, fake, log_size);
+	switch_ring(test, fake, log_size);
 }
 
 static void expect_received(struct kunit *test, struct fake_queue_pair *fake, u32 bytes)
@@ -45,7 +45,7 @@ static void expect_nothing(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void what_was_not_polled_moves(struct kunit *test)
+static void resize_cq_unpolled_cqes_move(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -58,11 +58,11 @@ static void what_was_not_polled_moves(struct kunit *test)
 	expect_received(test, fake, 2);
 	expect_received(test, fake, 3);
 	expect_nothing(test, fake);
-	/* The entry that was the last one counts. */
+	/* The resize CQE counts. */
 	KUNIT_EXPECT_EQ(test, 4, be32_to_cpu(fake->cq_record[0]));
 }
 
-static void an_empty_ring_changes(struct kunit *test)
+static void resize_cq_empty_ring_switches(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -73,7 +73,7 @@ static void an_empty_ring_changes(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-static void polling_stops_at_the_last_entry(struct kunit *test)
+static void poll_cq_stops_at_resize_cqe(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_wc wc[4];
@@ -84,14 +84,14 @@ static void polling_stops_at_the_last_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 4, wc));
 	expect_nothing(test, fake);
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
-	change_ring(test, fake, FAKE_LOG_CQ + 1);
+	switch_ring(test, fake, FAKE_LOG_CQ + 1);
 	receive(test, fake, 2);
 	expect_received(test, fake, 2);
 	expect_nothing(test, fake);
 }
 
-/* From anywhere in one ring to anywhere in another, with all that a ring can hold. */
-static void goes_on_from_any_place(struct kunit *test)
+/* From any index of one ring to any index of another, with any number of unpolled CQEs. */
+static void resize_cq_any_index_keeps_order(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	u32 sent = 0, received = 0, round, i;
@@ -110,7 +110,7 @@ static void goes_on_from_any_place(struct kunit *test)
 	}
 }
 
-static void a_ring_that_ends_unasked_breaks_the_device(struct kunit *test)
+static void poll_cq_unexpected_resize_cqe_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_wc wc;
@@ -120,16 +120,16 @@ static void a_ring_that_ends_unasked_breaks_the_device(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void a_ring_without_end_breaks_the_device(struct kunit *test)
+static void resize_cq_missing_resize_cqe_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
 	receive(test, fake, 1);
-	change_ring(test, fake, FAKE_LOG_CQ + 1);
+	switch_ring(test, fake, FAKE_LOG_CQ + 1);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
-static void more_than_fits_breaks_the_device(struct kunit *test)
+static void resize_cq_too_many_cqes_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	u32 i;
@@ -145,7 +145,7 @@ static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 	return *(u8 *)hca->script_context;
 }
 
-/* Resizes by a command, which ends with a status, if at all. */
+/* Resizes with a command that completes with @status unless the fake HCA has a fault set. */
 static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u8 status)
 {
 	fake->hca->script = script;
@@ -158,7 +158,7 @@ static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u
 	return cxib_resize_cq_kernel(&fake->cq.ib, 100);
 }
 
-static void what_the_device_refuses_changes_nothing(struct kunit *test)
+static void resize_cq_refused_changes_nothing(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -172,7 +172,7 @@ static void what_the_device_refuses_changes_nothing(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* Of these the error number is the one of commands whose end is unknown. */
+/* A refused command may return the same errno as one whose outcome is unknown. */
 static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -185,7 +185,7 @@ static void resize_cq_refused_with_eio_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_hw_is_dma_off(&fake->hw));
 }
 
-static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
+static void expect_dma_off(struct kunit *test, enum fake_fault fault, int err)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -197,28 +197,28 @@ static void expect_no_access(struct kunit *test, enum fake_fault fault, int err)
 	KUNIT_EXPECT_FALSE(test, fake->hca->dma);
 }
 
-static void without_an_answer_the_device_writes_nowhere(struct kunit *test)
+static void resize_cq_cmd_timeout_turns_dma_off(struct kunit *test)
 {
-	expect_no_access(test, FAKE_FAULT_NEVER, -ETIMEDOUT);
+	expect_dma_off(test, FAKE_FAULT_NEVER, -ETIMEDOUT);
 }
 
-static void nor_after_one_that_makes_no_sense(struct kunit *test)
+static void resize_cq_bad_output_turns_dma_off(struct kunit *test)
 {
-	expect_no_access(test, FAKE_FAULT_TOKEN, -EBADMSG);
+	expect_dma_off(test, FAKE_FAULT_TOKEN, -EBADMSG);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(what_was_not_polled_moves),
-	KUNIT_CASE(an_empty_ring_changes),
-	KUNIT_CASE(polling_stops_at_the_last_entry),
-	KUNIT_CASE(goes_on_from_any_place),
-	KUNIT_CASE(a_ring_that_ends_unasked_breaks_the_device),
-	KUNIT_CASE(a_ring_without_end_breaks_the_device),
-	KUNIT_CASE(more_than_fits_breaks_the_device),
-	KUNIT_CASE(what_the_device_refuses_changes_nothing),
+	KUNIT_CASE(resize_cq_unpolled_cqes_move),
+	KUNIT_CASE(resize_cq_empty_ring_switches),
+	KUNIT_CASE(poll_cq_stops_at_resize_cqe),
+	KUNIT_CASE(resize_cq_any_index_keeps_order),
+	KUNIT_CASE(poll_cq_unexpected_resize_cqe_sets_fatal),
+	KUNIT_CASE(resize_cq_missing_resize_cqe_sets_fatal),
+	KUNIT_CASE(resize_cq_too_many_cqes_sets_fatal),
+	KUNIT_CASE(resize_cq_refused_changes_nothing),
 	KUNIT_CASE(resize_cq_refused_with_eio_changes_nothing),
-	KUNIT_CASE(without_an_answer_the_device_writes_nowhere),
-	KUNIT_CASE(nor_after_one_that_makes_no_sense),
+	KUNIT_CASE(resize_cq_cmd_timeout_turns_dma_off),
+	KUNIT_CASE(resize_cq_bad_output_turns_dma_off),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes of a CREATE_MKEY whose answer comes late, is nonsense, or never comes. */
+/* CREATE_MKEY and CREATE_PSV whose completion is late, bad or missing. */
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -8,13 +8,14 @@
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
 #include "hw/mkey.h"
+#include "hw/pd.h"
 
 #define SHORT_MS	20
 #define KEY_INDEX	0x4711
 #define PD		0x12
 #define PSV_NUMBER	0x815
 
-/* @keys, @psvs: that the device has; @destroyed: the last one that it had */
+/* @keys, @psvs: objects in the device; @destroyed: index of the last destroyed mkey */
 struct fixture {
 	struct cxib_command_queue queue;
 	struct fake_hca *hca;
@@ -115,8 +116,8 @@ static int create(struct fixture *fixture)
 	return cxib_cmd_create_mkey(&fixture->queue, &params, &key);
 }
 
-/* The device has the command, and the memory is not needed by anybody else any more. */
-static void give_up_waiting(struct kunit *test)
+/* The device still has the command; only the device may still use the memory. */
+static void time_out_create(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -135,11 +136,11 @@ static void complete_late(struct kunit *test)
 	cxib_creations_are_open(&fixture->queue);
 }
 
-static void key_that_is_made_late_is_destroyed_before_its_memory_is_freed(struct kunit *test)
+static void create_mkey_late_completion_destroys_mkey_before_free(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	give_up_waiting(test);
+	time_out_create(test);
 	complete_late(test);
 	KUNIT_EXPECT_EQ(test, fixture->destroyed, KEY_INDEX);
 	KUNIT_EXPECT_EQ(test, fixture->keys, 0);
@@ -149,8 +150,8 @@ static void key_that_is_made_late_is_destroyed_before_its_memory_is_freed(struct
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
-/* A program makes one, the driver two at a time. */
-static void as_many_psvs_are_destroyed_as_were_wanted(struct kunit *test)
+/* User space creates one PSV per command, the driver two. */
+static void create_psv_late_completion_destroys_num_psv(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_create_psv_in in = {};
@@ -167,23 +168,23 @@ static void as_many_psvs_are_destroyed_as_were_wanted(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
-static void memory_of_a_late_refusal_is_freed_at_once(struct kunit *test)
+static void create_mkey_late_refusal_frees_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->refusal = HW_COMMAND_STATUS_NO_RESOURCES;
-	give_up_waiting(test);
+	time_out_create(test);
 	complete_late(test);
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 	KUNIT_EXPECT_EQ(test, fixture->destroyed, 0);
 	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_busy(&fixture->queue));
 }
 
-static void memory_without_an_answer_is_kept_until_dma_is_off(struct kunit *test)
+static void create_mkey_timeout_keeps_memory_until_dma_off(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	give_up_waiting(test);
+	time_out_create(test);
 	KUNIT_EXPECT_TRUE(test, cxib_creations_are_open(&fixture->queue));
 	KUNIT_EXPECT_FALSE(test, fixture->is_free);
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_busy(&fixture->queue));
@@ -191,7 +192,7 @@ static void memory_without_an_answer_is_kept_until_dma_is_off(struct kunit *test
 	KUNIT_EXPECT_TRUE(test, fixture->is_free);
 }
 
-static void answer_that_makes_no_sense_leaves_the_memory_in_doubt(struct kunit *test)
+static void create_mkey_bad_output_keeps_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -204,21 +205,21 @@ static void answer_that_makes_no_sense_leaves_the_memory_in_doubt(struct kunit *
 	cxib_creations_free(&fixture->queue);
 }
 
-/* Parents wait for the late answer as long as before. */
-static void bad_output_leaves_time_for_a_late_answer(struct kunit *test)
+/* Destroying a parent object waits for the late completion as long as before. */
+static void create_mkey_bad_output_keeps_late_deadline(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	const unsigned long ends = jiffies + 1000 * HZ;
+	const unsigned long deadline = jiffies + 1000 * HZ;
 
-	give_up_waiting(test);
-	fixture->queue.late_deadline = ends;
+	time_out_create(test);
+	fixture->queue.late_deadline = deadline;
 	fake_hca_fail(fixture->hca, FAKE_FAULT_TOKEN, 0);
 	KUNIT_ASSERT_EQ(test, -EBADMSG, create(fixture));
-	KUNIT_EXPECT_EQ(test, ends, fixture->queue.late_deadline);
+	KUNIT_EXPECT_EQ(test, deadline, fixture->queue.late_deadline);
 	cxib_creations_free(&fixture->queue);
 }
 
-static void memory_is_not_kept_when_every_command_is_answered(struct kunit *test)
+static void create_mkey_refused_frees_memory(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -229,13 +230,13 @@ static void memory_is_not_kept_when_every_command_is_answered(struct kunit *test
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(key_that_is_made_late_is_destroyed_before_its_memory_is_freed),
-	KUNIT_CASE(as_many_psvs_are_destroyed_as_were_wanted),
-	KUNIT_CASE(memory_of_a_late_refusal_is_freed_at_once),
-	KUNIT_CASE(memory_without_an_answer_is_kept_until_dma_is_off),
-	KUNIT_CASE(answer_that_makes_no_sense_leaves_the_memory_in_doubt),
-	KUNIT_CASE(bad_output_leaves_time_for_a_late_answer),
-	KUNIT_CASE(memory_is_not_kept_when_every_command_is_answered),
+	KUNIT_CASE(create_mkey_late_completion_destroys_mkey_before_free),
+	KUNIT_CASE(create_psv_late_completion_destroys_num_psv),
+	KUNIT_CASE(create_mkey_late_refusal_frees_memory),
+	KUNIT_CASE(create_mkey_timeout_keeps_memory_until_dma_off),
+	KUNIT_CASE(create_mkey_bad_output_keeps_memory),
+	KUNIT_CASE(create_mkey_bad_output_keeps_late_deadline),
+	KUNIT_CASE(create_mkey_refused_frees_memory),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Dynamically connected transport: transitions of initiators, and the life of targets. */
+/* DC transport: transitions of DCIs, and the life cycle of DCTs. */
 #include "fake_queue_pair.h"
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
@@ -12,27 +12,27 @@
 #define DCTN		0x4321
 #define COMMANDS	16
 
-#define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
-#define BIRTH		(PLACE | IB_QP_ACCESS_FLAGS)
-#define ROUTE		(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_MIN_RNR_TIMER)
+#define DCI_INIT_MASK		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+#define DCT_INIT_MASK		(DCI_INIT_MASK | IB_QP_ACCESS_FLAGS)
+#define DCT_RTR_MASK		(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_MIN_RNR_TIMER)
 
 /**
- * struct fixture - a target, and a device that does what it is told
- * @fake: the queue pair and its device
- * @srq: where it receives from
- * @pd: its protection domain
- * @refused: opcode of a command that fails; 0: none
+ * struct fixture - a DCT and its device
+ * @fake: the QP and its device
+ * @srq: SRQ of the DCT
+ * @pd: its PD
+ * @fail_opcode: opcode of a command that fails; 0: none
  * @opcodes: the commands so far
- * @command_count: how many
- * @created: what the last CREATE_DCT has said
- * @context: what QUERY_DCT says
- * @events: the last event that the user was told of; -1: none
+ * @command_count: their number
+ * @created: context of the last CREATE_DCT
+ * @context: context that QUERY_DCT returns
+ * @events: last event that the ULP was notified of; -1: none
  */
 struct fixture {
 	struct fake_queue_pair *fake;
 	struct cxib_srq srq;
 	struct cxib_pd pd;
-	u16 refused;
+	u16 fail_opcode;
 	u16 opcodes[COMMANDS];
 	unsigned int command_count;
 	struct hw_dctc created;
@@ -40,14 +40,15 @@ struct fixture {
 	int events;
 };
 
-static u8 obey(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
 {
 	struct fixture *fixture = hca->script_context;
 	u16 opcode = hw_create_dct_in_get_opcode(in);
 
 	if (fixture->command_count < COMMANDS)
 		fixture->opcodes[fixture->command_count++] = opcode;
-	if (opcode == fixture->refused)
+	if (opcode == fixture->fail_opcode)
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
 	switch (opcode) {
 	case HW_CMD_CREATE_DCT:
@@ -65,14 +66,14 @@ static u8 obey(struct fake_hca *hca, const void *in, u32 in_length, void *out, u
 	return 0;
 }
 
-static void note_event(struct ib_event *event, void *context)
+static void on_event(struct ib_event *event, void *context)
 {
 	struct fixture *fixture = context;
 
 	fixture->events = event->event;
 }
 
-static void make_target(struct kunit *test, struct fixture *fixture)
+static void create_dct(struct kunit *test, struct fixture *fixture)
 {
 	struct cxib_qp *qp = &fixture->fake->qp;
 
@@ -82,7 +83,7 @@ static void make_target(struct kunit *test, struct fixture *fixture)
 	qp->ib.qp_type = IB_QPT_DRIVER;
 	qp->ib.srq = &fixture->srq.ib;
 	qp->ib.pd = &fixture->pd.ib;
-	qp->ib.event_handler = note_event;
+	qp->ib.event_handler = on_event;
 	qp->ib.qp_context = fixture;
 	qp->is_user = true;
 	qp->qpn = 0;
@@ -91,7 +92,7 @@ static void make_target(struct kunit *test, struct fixture *fixture)
 	KUNIT_ASSERT_EQ(test, 0, cxib_dct_create(qp, ACCESS_KEY, USER_INDEX));
 }
 
-static void free_target(void *data)
+static void free_dct(void *data)
 {
 	struct fixture *fixture = data;
 
@@ -106,19 +107,18 @@ static int dc_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
 	fixture->events = -1;
-	fake->hca->script = obey;
+	fake->hca->script = run_command;
 	fake->hca->script_context = fixture;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
 	mutex_init(&fake->hw.dma_lock);
-	fake->hw.state = true;
 	fake->hw.caps.atomic = 1;
 	fake->hw.caps.atomic_operations = HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
 	fake->hw.caps.atomic_size_qp = HW_ATOMIC_SIZE_BYTES_32;
 	fake->hw.caps.atomic_size_dc = HW_ATOMIC_SIZE_BYTES_16;
 	fake->ibdev.ib.attrs.max_pkeys = 128;
-	make_target(test, fixture);
+	create_dct(test, fixture);
 	test->priv = fixture;
-	return kunit_add_action_or_reset(test, free_target, fixture);
+	return kunit_add_action_or_reset(test, free_dct, fixture);
 }
 
 static int modify(struct fixture *fixture, enum ib_qp_state to, int mask)
@@ -137,10 +137,10 @@ static int modify(struct fixture *fixture, enum ib_qp_state to, int mask)
 	return cxib_modify_qp_kernel(&fixture->fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
-static void come_up(struct kunit *test, struct fixture *fixture)
+static void modify_to_rtr(struct kunit *test, struct fixture *fixture)
 {
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 }
 
 static void expect_commands(struct kunit *test, const struct fixture *fixture,
@@ -154,40 +154,40 @@ static void expect_commands(struct kunit *test, const struct fixture *fixture,
 }
 
 static const struct {
-	bool is_target;
+	bool is_dct;
 	enum ib_qp_state from, to;
 	int required, optional;
 } transitions[] = {
-	{ false, IB_QPS_RESET, IB_QPS_INIT, PLACE, 0 },
-	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE },
+	{ false, IB_QPS_RESET, IB_QPS_INIT, DCI_INIT_MASK, 0 },
+	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, DCI_INIT_MASK },
 	{ false, IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU, IB_QP_AV | IB_QP_PKEY_INDEX },
 	{ false, IB_QPS_RTR, IB_QPS_RTS,
 	  IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 	  IB_QP_MAX_QP_RD_ATOMIC,
 	  IB_QP_MIN_RNR_TIMER | IB_QP_CUR_STATE },
 	{ false, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_MIN_RNR_TIMER | IB_QP_CUR_STATE },
-	{ true, IB_QPS_RESET, IB_QPS_INIT, BIRTH, 0 },
-	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, BIRTH },
-	{ true, IB_QPS_INIT, IB_QPS_RTR, ROUTE, 0 },
+	{ true, IB_QPS_RESET, IB_QPS_INIT, DCT_INIT_MASK, 0 },
+	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, DCT_INIT_MASK },
+	{ true, IB_QPS_INIT, IB_QPS_RTR, DCT_RTR_MASK, 0 },
 	{ true, IB_QPS_RTR, IB_QPS_ERR, 0, 0 },
 	{ true, IB_QPS_ERR, IB_QPS_ERR, 0, 0 },
 };
 
-static bool is_ok(struct fixture *fixture, bool is_target, enum ib_qp_state from,
+static bool is_ok(struct fixture *fixture, bool is_dct, enum ib_qp_state from,
 		  enum ib_qp_state to, int mask)
 {
 	struct cxib_qp *qp = &fixture->fake->qp;
 	struct cxib_dct *dct = qp->dct;
 	bool ok;
 
-	if (!is_target)
+	if (!is_dct)
 		qp->dct = NULL;
 	ok = cxib_dc_modify_is_ok(qp, from, to, mask | IB_QP_STATE);
 	qp->dct = dct;
 	return ok;
 }
 
-static void each_attribute_is_as_the_table_says(struct kunit *test)
+static void dc_modify_extra_attr_is_rejected(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	size_t i;
@@ -195,63 +195,63 @@ static void each_attribute_is_as_the_table_says(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
 		int required = transitions[i].required;
-		bool is_target = transitions[i].is_target;
+		bool is_dct = transitions[i].is_dct;
 		enum ib_qp_state from = transitions[i].from, to = transitions[i].to;
 
-		KUNIT_EXPECT_TRUE_MSG(test, is_ok(fixture, is_target, from, to, required),
+		KUNIT_EXPECT_TRUE_MSG(test, is_ok(fixture, is_dct, from, to, required),
 				      "transition %zu", i);
 		for (bit = IB_QP_CUR_STATE; bit <= IB_QP_DEST_QPN; bit <<= 1) {
 			bool expected = bit & transitions[i].optional;
 
 			KUNIT_EXPECT_EQ_MSG(test, expected,
-					    is_ok(fixture, is_target, from, to, required ^ bit),
+					    is_ok(fixture, is_dct, from, to, required ^ bit),
 					    "transition %zu, attribute 0x%x", i, bit);
 		}
 	}
 }
 
-static bool is_in_table(bool is_target, enum ib_qp_state from, enum ib_qp_state to)
+static bool is_in_table(bool is_dct, enum ib_qp_state from, enum ib_qp_state to)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(transitions); i++)
-		if (transitions[i].is_target == is_target && transitions[i].from == from &&
+		if (transitions[i].is_dct == is_dct && transitions[i].from == from &&
 		    transitions[i].to == to)
 			return true;
 	return false;
 }
 
-/* To reset from anywhere; initiators also to the error state from where they can do something. */
-static void there_are_no_other_transitions(struct kunit *test)
+/* To RESET from any state; DCIs also to ERR from any state but RESET. */
+static void dc_modify_unlisted_transition_is_rejected(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	enum ib_qp_state from, to;
-	int is_target;
+	int is_dct;
 
-	for (is_target = 0; is_target <= 1; is_target++)
+	for (is_dct = 0; is_dct <= 1; is_dct++)
 		for (from = IB_QPS_RESET; from <= IB_QPS_ERR; from++)
 			for (to = IB_QPS_RESET; to <= IB_QPS_ERR; to++) {
 				bool always = to == IB_QPS_RESET ||
-					      (to == IB_QPS_ERR && !is_target &&
+					      (to == IB_QPS_ERR && !is_dct &&
 					       from != IB_QPS_RESET);
 
-				if (!is_in_table(is_target, from, to))
+				if (!is_in_table(is_dct, from, to))
 					KUNIT_EXPECT_EQ_MSG(test, always,
-							    is_ok(fixture, is_target, from, to, 0),
-							    "target %d, from %d to %d", is_target,
+							    is_ok(fixture, is_dct, from, to, 0),
+							    "target %d, from %d to %d", is_dct,
 							    from, to);
 			}
 }
 
-static void the_device_hears_of_a_target_when_it_can_receive(struct kunit *test)
+static void dct_rtr_creates_and_arms(struct kunit *test)
 {
 	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
 	struct fixture *fixture = test->priv;
 	const struct hw_dctc *created = &fixture->created;
 
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
 
@@ -273,100 +273,100 @@ static void the_device_hears_of_a_target_when_it_can_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, hw_dctc_get_tclass(created));
 }
 
-static void a_target_is_drained_before_it_goes(struct kunit *test)
+static void dct_destroy_drains_first(struct kunit *test)
 {
 	static const u16 expected[] = {
 		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
 	};
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.qps));
 }
 
-static void a_target_in_error_is_drained_once(struct kunit *test)
+static void dct_destroy_in_err_drains_once(struct kunit *test)
 {
 	static const u16 expected[] = {
 		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
 	};
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
 }
 
-static void a_target_that_never_came_up_is_no_concern_of_the_device(struct kunit *test)
+static void dct_destroy_before_rtr_issues_nothing(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
 	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
 }
 
-static void a_target_that_was_reset_begins_anew(struct kunit *test)
+static void dct_reset_allows_new_rtr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RESET, 0));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.ib.qp_num);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.qps));
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(&fixture->created));
 }
 
-static void nothing_is_left_of_a_target_that_cannot_be_armed(struct kunit *test)
+static void dct_arm_failure_destroys_dct(struct kunit *test)
 {
 	static const u16 expected[] = {
 		HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT, HW_CMD_DRAIN_DCT, HW_CMD_DESTROY_DCT,
 	};
 	struct fixture *fixture = test->priv;
 
-	fixture->refused = HW_CMD_ARM_DCT;
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
-	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	fixture->fail_opcode = HW_CMD_ARM_DCT;
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
+	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.qpn);
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
 }
 
-static void who_is_not_told_its_number_can_try_again(struct kunit *test)
+static void dct_take_back_allows_retry(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	cxib_dct_take_back(&fixture->fake->qp);
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
-	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RTR, ROUTE));
+	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 }
 
-static void a_program_can_try_again_to_end_a_target(struct kunit *test)
+static void dct_destroy_failure_allows_retry(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	const struct ib_udata udata = {};
 
-	come_up(test, fixture);
-	fixture->refused = HW_CMD_DRAIN_DCT;
+	modify_to_rtr(test, fixture);
+	fixture->fail_opcode = HW_CMD_DRAIN_DCT;
 	KUNIT_EXPECT_NE(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.qpn);
-	fixture->refused = 0;
+	fixture->fail_opcode = 0;
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, &udata));
 }
 
-static void the_state_is_that_of_the_device(struct kunit *test)
+static void dct_query_before_rtr_returns_init(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *qp = &fixture->fake->qp;
 	struct ib_qp_attr attr;
 
-	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, BIRTH));
+	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	guard(mutex)(&qp->mutex);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, attr.qp_state);
@@ -374,13 +374,13 @@ static void the_state_is_that_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
 }
 
-static void a_target_that_has_stopped_is_in_error(struct kunit *test)
+static void dct_query_drained_returns_err(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *qp = &fixture->fake->qp;
 	struct ib_qp_attr attr;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	fixture->context = fixture->created;
 	guard(mutex)(&qp->mutex);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
@@ -393,11 +393,11 @@ static void a_target_that_has_stopped_is_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, attr.qp_state);
 }
 
-static void a_wrong_key_is_told_to_who_has_the_target(struct kunit *test)
+static void dct_key_violation_raises_access_err(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	cxib_queue_event(&fixture->fake->ibdev, HW_EVENT_TYPE_DCT_KEY_VIOLATION,
 			 HW_EVENT_QUEUE_TYPE_DCT, DCTN + 1);
 	KUNIT_EXPECT_EQ(test, -1, fixture->events);
@@ -406,30 +406,30 @@ static void a_wrong_key_is_told_to_who_has_the_target(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_EVENT_QP_ACCESS_ERR, fixture->events);
 }
 
-static void the_driver_keeps_to_itself_that_a_target_is_drained(struct kunit *test)
+static void dct_drained_event_is_not_reported(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	come_up(test, fixture);
+	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, -1, fixture->events);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(each_attribute_is_as_the_table_says),
-	KUNIT_CASE(there_are_no_other_transitions),
-	KUNIT_CASE(the_device_hears_of_a_target_when_it_can_receive),
-	KUNIT_CASE(a_target_is_drained_before_it_goes),
-	KUNIT_CASE(a_target_in_error_is_drained_once),
-	KUNIT_CASE(a_target_that_never_came_up_is_no_concern_of_the_device),
-	KUNIT_CASE(a_target_that_was_reset_begins_anew),
-	KUNIT_CASE(nothing_is_left_of_a_target_that_cannot_be_armed),
-	KUNIT_CASE(who_is_not_told_its_number_can_try_again),
-	KUNIT_CASE(a_program_can_try_again_to_end_a_target),
-	KUNIT_CASE(the_state_is_that_of_the_device),
-	KUNIT_CASE(a_target_that_has_stopped_is_in_error),
-	KUNIT_CASE(a_wrong_key_is_told_to_who_has_the_target),
-	KUNIT_CASE(the_driver_keeps_to_itself_that_a_target_is_drained),
+	KUNIT_CASE(dc_modify_extra_attr_is_rejected),
+	KUNIT_CASE(dc_modify_unlisted_transition_is_rejected),
+	KUNIT_CASE(dct_rtr_creates_and_arms),
+	KUNIT_CASE(dct_destroy_drains_first),
+	KUNIT_CASE(dct_destroy_in_err_drains_once),
+	KUNIT_CASE(dct_destroy_before_rtr_issues_nothing),
+	KUNIT_CASE(dct_reset_allows_new_rtr),
+	KUNIT_CASE(dct_arm_failure_destroys_dct),
+	KUNIT_CASE(dct_take_back_allows_retry),
+	KUNIT_CASE(dct_destroy_failure_allows_retry),
+	KUNIT_CASE(dct_query_before_rtr_returns_init),
+	KUNIT_CASE(dct_query_drained_returns_err),
+	KUNIT_CASE(dct_key_violation_raises_access_err),
+	KUNIT_CASE(dct_drained_event_is_not_reported),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about targets of dynamic connections: what is sent, what is made of the answers. */
+/* DCT commands: input, and conversion of the output. */
 #include "hw/commands_queue_pairs.h"
 #include "hw/dct.h"
 #include "scripted_hca.h"
@@ -12,7 +12,7 @@ static int dct_init(struct kunit *test)
 	return 0;
 }
 
-static void a_target_is_created_as_described(struct kunit *test)
+static void create_dct_passes_context(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_dctc context = {};
@@ -29,7 +29,7 @@ static void a_target_is_created_as_described(struct kunit *test)
 			   sizeof(context));
 }
 
-static void a_target_is_asked_for_its_context(struct kunit *test)
+static void query_dct_returns_context(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_dctc context;
@@ -42,8 +42,8 @@ static void a_target_is_asked_for_its_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_DCT_STATE_DRAINED, hw_dctc_get_state(&context));
 }
 
-/* All have their number at the same place. */
-static void each_of_the_others_names_the_target(struct kunit *test)
+/* The commands have the DCTN at the same offset. */
+static void dct_commands_pass_dctn(struct kunit *test)
 {
 	static const struct {
 		int (*run)(struct cxib_command_queue *queue, u16 uid, u32 number);
@@ -66,9 +66,9 @@ static void each_of_the_others_names_the_target(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_target_is_created_as_described),
-	KUNIT_CASE(a_target_is_asked_for_its_context),
-	KUNIT_CASE(each_of_the_others_names_the_target),
+	KUNIT_CASE(create_dct_passes_context),
+	KUNIT_CASE(query_dct_returns_context),
+	KUNIT_CASE(dct_commands_pass_dctn),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Capabilities: which ones do, and what is configured. */
+/* Device capabilities: requirements of the driver, and what it configures. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -40,7 +40,7 @@ static int decode(struct fixture *fixture)
 				       &fixture->caps);
 }
 
-static void keeps_what_the_device_says(struct kunit *test)
+static void caps_decode_stores_device_values(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -52,7 +52,7 @@ static void keeps_what_the_device_says(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->caps.xrc, 0);
 }
 
-static void configures_what_it_wants(struct kunit *test)
+static void caps_configure_sets_wanted_values(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -64,8 +64,8 @@ static void configures_what_it_wants(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 3);
 }
 
-/* Indices of WQEs have 16 bits, whatever the device says of its queues. */
-static void sizes_of_queues_are_bounded_by_wqe_counters(struct kunit *test)
+/* WQE counters have 16 bits, whatever queue sizes the device reports. */
+static void caps_queue_sizes_limited_by_wqe_counter(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -78,7 +78,7 @@ static void sizes_of_queues_are_bounded_by_wqe_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_wq_sz, 15);
 }
 
-static void pages_of_capabilities_that_are_refused_are_done_without(struct kunit *test)
+static void caps_optional_type_refused_continues(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int count, at;
@@ -87,7 +87,7 @@ static void pages_of_capabilities_that_are_refused_are_done_without(struct kunit
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
 	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	count = fixture->hca->commands;
-	/* The general page comes first: twice read. */
+	/* The first commands query the general capabilities. */
 	for (at = 3; at < count; at++) {
 		fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands + at - 1);
 		KUNIT_EXPECT_EQ_MSG(test, 0,
@@ -100,7 +100,7 @@ static void pages_of_capabilities_that_are_refused_are_done_without(struct kunit
 			cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 }
 
-static void wants_no_more_than_the_device_can(struct kunit *test)
+static void caps_configure_limited_by_maximum(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -109,7 +109,7 @@ static void wants_no_more_than_the_device_can(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, 13);
 }
 
-static void configures_nothing_that_is_right_already(struct kunit *test)
+static void caps_unchanged_skips_set_hca_cap(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -118,13 +118,13 @@ static void configures_nothing_that_is_right_already(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
 }
 
-/* A device that says ones for everything about paging, reserved bits too. */
-static struct hw_odp_cap *make_pager(struct fixture *fixture)
+/* A device that reports ones in all ODP capabilities, reserved bits too. */
+static struct hw_odp_cap *set_odp_caps(struct fixture *fixture)
 {
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
 	hw_cmd_hca_cap_set_pg(fixture->hca->maximum, 1);
-	memset(&fixture->hca->paging, 0xff, sizeof(fixture->hca->paging));
-	return &fixture->hca->paging;
+	memset(&fixture->hca->odp, 0xff, sizeof(fixture->hca->odp));
+	return &fixture->hca->odp;
 }
 
 static void expect_known_operations(struct kunit *test, struct hw_odp_scheme_cap *scheme)
@@ -141,50 +141,50 @@ static void expect_known_operations(struct kunit *test, struct hw_odp_scheme_cap
 		KUNIT_EXPECT_EQ(test, 0xfc000000, be32_to_cpu(services[i]->dw[0]));
 }
 
-static void wants_no_paging_that_the_interface_does_not_have(struct kunit *test)
+static void odp_caps_without_mem_page_fault_use_transport_scheme(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct hw_odp_cap *paging = make_pager(fixture);
+	struct hw_odp_cap *odp = set_odp_caps(fixture);
 	struct hw_odp_cap wanted = {};
 
-	hw_odp_cap_set_mem_page_fault(paging, 0);
+	hw_odp_cap_set_mem_page_fault(odp, 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, 0, fixture->caps.mem_page_fault);
-	expect_known_operations(test, &fixture->caps.paging);
-	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = fixture->caps.paging;
-	KUNIT_EXPECT_MEMEQ(test, &wanted, paging, sizeof(wanted));
+	expect_known_operations(test, &fixture->caps.odp);
+	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = fixture->caps.odp;
+	KUNIT_EXPECT_MEMEQ(test, &wanted, odp, sizeof(wanted));
 }
 
-static void wants_faults_that_name_the_memory(struct kunit *test)
+static void odp_caps_mem_page_fault_uses_memory_scheme(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct hw_odp_cap *paging = make_pager(fixture);
-	struct hw_odp_scheme_cap *transport = hw_odp_cap_transport_page_fault_scheme_cap(paging);
-	struct hw_odp_scheme_cap *memory = hw_odp_cap_memory_page_fault_scheme_cap(paging);
+	struct hw_odp_cap *odp = set_odp_caps(fixture);
+	struct hw_odp_scheme_cap *transport = hw_odp_cap_transport_page_fault_scheme_cap(odp);
+	struct hw_odp_scheme_cap *memory = hw_odp_cap_memory_page_fault_scheme_cap(odp);
 	struct hw_odp_cap wanted = {};
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, 1, fixture->caps.mem_page_fault);
 	expect_known_operations(test, transport);
-	expect_known_operations(test, &fixture->caps.paging);
+	expect_known_operations(test, &fixture->caps.odp);
 	KUNIT_EXPECT_EQ(test, 1, hw_odp_scheme_cap_get_page_prefetch(memory));
 	KUNIT_EXPECT_EQ(test, 1, hw_odp_scheme_cap_get_sig(memory));
 	hw_odp_cap_set_mem_page_fault(&wanted, 1);
 	*hw_odp_cap_transport_page_fault_scheme_cap(&wanted) = *transport;
-	*hw_odp_cap_memory_page_fault_scheme_cap(&wanted) = fixture->caps.paging;
-	KUNIT_EXPECT_MEMEQ(test, &wanted, paging, sizeof(wanted));
+	*hw_odp_cap_memory_page_fault_scheme_cap(&wanted) = fixture->caps.odp;
+	KUNIT_EXPECT_MEMEQ(test, &wanted, odp, sizeof(wanted));
 }
 
-static void wants_faults_that_name_the_request_without_suggestions(struct kunit *test)
+static void odp_caps_without_page_prefetch_use_transport_scheme(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct hw_odp_cap *paging = make_pager(fixture);
+	struct hw_odp_cap *odp = set_odp_caps(fixture);
 
-	hw_odp_scheme_cap_set_page_prefetch(hw_odp_cap_memory_page_fault_scheme_cap(paging), 0);
+	hw_odp_scheme_cap_set_page_prefetch(hw_odp_cap_memory_page_fault_scheme_cap(odp), 0);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	KUNIT_EXPECT_EQ(test, 0, fixture->caps.mem_page_fault);
-	KUNIT_EXPECT_EQ(test, 0, hw_odp_cap_get_mem_page_fault(paging));
-	expect_known_operations(test, &fixture->caps.paging);
+	KUNIT_EXPECT_EQ(test, 0, hw_odp_cap_get_mem_page_fault(odp));
+	expect_known_operations(test, &fixture->caps.odp);
 }
 
 struct lack {
@@ -198,14 +198,14 @@ static const struct lack lacks[] = {
 	{ "Ethernet port", hw_cmd_hca_cap_set_port_type, 0, 1 },
 	{ "no port", hw_cmd_hca_cap_set_num_ports, 1, 0 },
 	{ "three ports", hw_cmd_hca_cap_set_num_ports, 2, 3 },
-	{ "no reliable connections", hw_cmd_hca_cap_set_rc, 1, 0 },
-	{ "no datagrams", hw_cmd_hca_cap_set_ud, 1, 0 },
-	{ "too few event queues", hw_cmd_hca_cap_set_log_max_eq, 2, 1 },
-	{ "event queues too short", hw_cmd_hca_cap_set_log_max_eq_sz, 10, 9 },
-	{ "too many queue pairs", hw_cmd_hca_cap_set_log_max_qp, 24, 25 },
+	{ "no RC", hw_cmd_hca_cap_set_rc, 1, 0 },
+	{ "no UD", hw_cmd_hca_cap_set_ud, 1, 0 },
+	{ "too few EQs", hw_cmd_hca_cap_set_log_max_eq, 2, 1 },
+	{ "EQs too short", hw_cmd_hca_cap_set_log_max_eq_sz, 10, 9 },
+	{ "too many QPs", hw_cmd_hca_cap_set_log_max_qp, 24, 25 },
 	{ "pages too large", hw_cmd_hca_cap_set_log_pg_sz, 12, 13 },
-	{ "unknown completions", hw_cmd_hca_cap_set_cqe_version, 1, 2 },
-	{ "requests too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 576, 575 },
+	{ "unknown CQE version", hw_cmd_hca_cap_set_cqe_version, 1, 2 },
+	{ "WQEs too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 576, 575 },
 	{ "messages too short", hw_cmd_hca_cap_set_log_max_msg, 30, 11 },
 	{ "too many P_Keys", hw_cmd_hca_cap_set_pkey_table_size, 5, 6 },
 };
@@ -217,7 +217,7 @@ static void describe_lack(const struct lack *lack, char *description)
 
 KUNIT_ARRAY_PARAM(lack, lacks, describe_lack);
 
-static void refuses_a_device_that_does_not_do(struct kunit *test)
+static void caps_below_requirement_returns_eopnotsupp(struct kunit *test)
 {
 	const struct lack *lack = test->param_value;
 	struct fixture *fixture = test->priv;
@@ -228,7 +228,7 @@ static void refuses_a_device_that_does_not_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
-static void the_mode_of_atomic_operations_is_what_the_device_can(struct kunit *test)
+static void atomic_mode_follows_operations_and_sizes(struct kunit *test)
 {
 	const u32 plain = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
 	const u32 masked = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP;
@@ -259,7 +259,7 @@ static void the_mode_of_atomic_operations_is_what_the_device_can(struct kunit *t
 	}
 }
 
-static void refuses_pages_of_zeros_and_of_ones(struct kunit *test)
+static void caps_all_zeros_or_ones_returns_eopnotsupp(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -270,18 +270,18 @@ static void refuses_pages_of_zeros_and_of_ones(struct kunit *test)
 }
 
 static struct kunit_case device_caps_cases[] = {
-	KUNIT_CASE(keeps_what_the_device_says),
-	KUNIT_CASE(configures_what_it_wants),
-	KUNIT_CASE(sizes_of_queues_are_bounded_by_wqe_counters),
-	KUNIT_CASE(pages_of_capabilities_that_are_refused_are_done_without),
-	KUNIT_CASE(wants_no_more_than_the_device_can),
-	KUNIT_CASE(configures_nothing_that_is_right_already),
-	KUNIT_CASE(wants_no_paging_that_the_interface_does_not_have),
-	KUNIT_CASE(wants_faults_that_name_the_memory),
-	KUNIT_CASE(wants_faults_that_name_the_request_without_suggestions),
-	KUNIT_CASE_PARAM(refuses_a_device_that_does_not_do, lack_gen_params),
-	KUNIT_CASE(the_mode_of_atomic_operations_is_what_the_device_can),
-	KUNIT_CASE(refuses_pages_of_zeros_and_of_ones),
+	KUNIT_CASE(caps_decode_stores_device_values),
+	KUNIT_CASE(caps_configure_sets_wanted_values),
+	KUNIT_CASE(caps_queue_sizes_limited_by_wqe_counter),
+	KUNIT_CASE(caps_optional_type_refused_continues),
+	KUNIT_CASE(caps_configure_limited_by_maximum),
+	KUNIT_CASE(caps_unchanged_skips_set_hca_cap),
+	KUNIT_CASE(odp_caps_without_mem_page_fault_use_transport_scheme),
+	KUNIT_CASE(odp_caps_mem_page_fault_uses_memory_scheme),
+	KUNIT_CASE(odp_caps_without_page_prefetch_use_transport_scheme),
+	KUNIT_CASE_PARAM(caps_below_requirement_returns_eopnotsupp, lack_gen_params),
+	KUNIT_CASE(atomic_mode_follows_operations_and_sizes),
+	KUNIT_CASE(caps_all_zeros_or_ones_returns_eopnotsupp),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which commands programs may have the device carry out, and what becomes of them. */
+/* DEVX: which commands user space may issue, and what the driver changes in them. */
 #include <kunit/test.h>
 
 #include "hw/commands_device.h"
@@ -35,15 +35,15 @@ static union input *command(struct kunit *test, u16 opcode)
 	return in;
 }
 
-static int admit(union input *in, struct cxib_devx_obj_id *object,
-		 struct cxib_devx_refs *needs)
+static int check_create(union input *in, struct cxib_devx_obj_id *object,
+			struct cxib_devx_refs *refs)
 {
-	return cxib_devx_check_create(in, sizeof(*in), object, needs);
+	return cxib_devx_check_create(in, sizeof(*in), object, refs);
 }
 
-static void questions_change_nothing(struct kunit *test)
+static void devx_general_cmd_lists_queries(struct kunit *test)
 {
-	static const u16 questions[] = {
+	static const u16 queries[] = {
 		HW_CMD_QUERY_HCA_CAP, HW_CMD_QUERY_HCA_VPORT_CONTEXT, HW_CMD_QUERY_ISSI, HW_CMD_NOP,
 	};
 	static const u16 others[] = {
@@ -54,86 +54,90 @@ static void questions_change_nothing(struct kunit *test)
 	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(questions); i++)
-		KUNIT_EXPECT_TRUE(test, cxib_devx_is_general_cmd(command(test, questions[i])));
+	for (i = 0; i < ARRAY_SIZE(queries); i++)
+		KUNIT_EXPECT_TRUE(test, cxib_devx_is_general_cmd(command(test, queries[i])));
 	for (i = 0; i < ARRAY_SIZE(others); i++)
 		KUNIT_EXPECT_FALSE(test, cxib_devx_is_general_cmd(command(test, others[i])));
 }
 
-static void only_listed_objects_are_made(struct kunit *test)
+static void devx_create_unlisted_returns_einval(struct kunit *test)
 {
 	static const u16 others[] = {
 		HW_CMD_CREATE_EQ, HW_CMD_CREATE_UCTX, HW_CMD_CREATE_UMEM, HW_CMD_CREATE_XRC_SRQ,
 		HW_CMD_ALLOC_PD, HW_CMD_ALLOC_UAR, HW_CMD_ALLOC_MEMIC, HW_CMD_DESTROY_QP, 0,
 	};
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(others); i++)
-		KUNIT_EXPECT_EQ(test, -EINVAL, admit(command(test, others[i]), &object, &needs));
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				check_create(command(test, others[i]), &object, &refs));
 }
 
-static void an_input_has_its_length(struct kunit *test)
+static void devx_create_short_input_returns_einval(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	size_t length;
 
 	for (length = 16; length < sizeof(in->qp); length++)
 		KUNIT_EXPECT_EQ(test, -EINVAL,
-				cxib_devx_check_create(in, length, &object, &needs));
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_create(in, sizeof(in->qp), &object, &needs));
+				cxib_devx_check_create(in, length, &object, &refs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_create(in, sizeof(in->qp), &object, &refs));
 }
 
-static int admit_key(struct kunit *test, u32 mode, bool by_requests, bool *is_registered)
+static int check_create_mkey(struct kunit *test, u32 mode, bool umr_en, bool *is_registered)
 {
 	union input *in = command(test, HW_CMD_CREATE_MKEY);
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(&in->mkey);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	int err;
 
 	hw_mkc_set_access_mode_1_0(context, mode & 3);
 	hw_mkc_set_access_mode_4_2(context, mode >> 2);
-	hw_mkc_set_umr_en(context, by_requests);
+	hw_mkc_set_umr_en(context, umr_en);
 	hw_mkc_set_pd(context, 0x42);
-	err = admit(in, &object, &needs);
-	KUNIT_EXPECT_TRUE(test, needs.has_pd);
-	KUNIT_EXPECT_EQ(test, 0x42, needs.pd);
+	err = check_create(in, &object, &refs);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd);
+	KUNIT_EXPECT_EQ(test, 0x42, refs.pd);
 	*is_registered = hw_create_mkey_in_get_mkey_umem_valid(&in->mkey);
 	return err;
 }
 
-static void no_key_is_of_bus_addresses(struct kunit *test)
+static void devx_create_mkey_pa_returns_eperm(struct kunit *test)
 {
 	bool is_registered;
 
-	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_KLMS, true, &is_registered));
-	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_KSM, true, &is_registered));
-	KUNIT_EXPECT_EQ(test, 0, admit_key(test, HW_MKEY_ACCESS_MODE_MTT, false, &is_registered));
+	KUNIT_EXPECT_EQ(test, 0,
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_KLMS, true, &is_registered));
+	KUNIT_EXPECT_EQ(test, 0,
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_KSM, true, &is_registered));
+	KUNIT_EXPECT_EQ(test, 0,
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_MTT, false, &is_registered));
 	KUNIT_EXPECT_TRUE(test, is_registered);
 	KUNIT_EXPECT_EQ(test, -EPERM,
-			admit_key(test, HW_MKEY_ACCESS_MODE_MTT, true, &is_registered));
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_MTT, true, &is_registered));
 	KUNIT_EXPECT_EQ(test, -EPERM,
-			admit_key(test, HW_MKEY_ACCESS_MODE_PA, false, &is_registered));
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_PA, false, &is_registered));
 	KUNIT_EXPECT_EQ(test, -EPERM,
-			admit_key(test, HW_MKEY_ACCESS_MODE_MEMIC, false, &is_registered));
+			check_create_mkey(test, HW_MKEY_ACCESS_MODE_MEMIC, false, &is_registered));
 }
 
-/* The command that destroys names one. */
-static void signature_values_are_made_one_by_one(struct kunit *test)
+/* DESTROY_PSV names a single PSV. */
+static void devx_create_psv_two_returns_einval(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_PSV);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	__be32 out[8] = {};
 
 	hw_create_psv_in_set_num_psv(&in->psv, 2);
-	KUNIT_EXPECT_EQ(test, -EINVAL, admit(in, &object, &needs));
+	KUNIT_EXPECT_EQ(test, -EINVAL, check_create(in, &object, &refs));
 	hw_create_psv_in_set_num_psv(&in->psv, 1);
-	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
 	out[4] = cpu_to_be32(0x123456);
 	cxib_devx_get_obj_id(out, sizeof(out), &object);
 	KUNIT_EXPECT_EQ(test, 0x123456, object.number);
@@ -143,7 +147,7 @@ static void signature_values_are_made_one_by_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
 }
 
-static void a_number_behind_the_room_is_not_read(struct kunit *test)
+static void devx_obj_id_beyond_output_is_0(struct kunit *test)
 {
 	struct cxib_devx_obj_id object = { .kind = CXIB_DEVX_PSV };
 	__be32 out[8] = { [4] = cpu_to_be32(0x123456) };
@@ -152,73 +156,73 @@ static void a_number_behind_the_room_is_not_read(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, object.number);
 }
 
-static void queues_lie_in_registered_memory(struct kunit *test)
+static void devx_create_queue_sets_umem_valid(struct kunit *test)
 {
 	union input *cq = command(test, HW_CMD_CREATE_CQ);
 	union input *qp = command(test, HW_CMD_CREATE_QP);
 	union input *rmp = command(test, HW_CMD_CREATE_RMP);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	const struct hw_wq *queue;
 
-	KUNIT_ASSERT_EQ(test, 0, admit(cq, &object, &needs));
+	KUNIT_ASSERT_EQ(test, 0, check_create(cq, &object, &refs));
 	KUNIT_EXPECT_EQ(test, 1, hw_create_cq_in_get_cq_umem_valid(&cq->cq));
 	KUNIT_EXPECT_EQ(test, 1, hw_cqc_get_dbr_umem_valid(hw_create_cq_in_cq_context(&cq->cq)));
-	KUNIT_ASSERT_EQ(test, 0, admit(qp, &object, &needs));
+	KUNIT_ASSERT_EQ(test, 0, check_create(qp, &object, &refs));
 	KUNIT_EXPECT_EQ(test, 1, hw_create_qp_in_get_wq_umem_valid(&qp->qp));
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_dbr_umem_valid(hw_create_qp_in_qpc(&qp->qp)));
-	KUNIT_ASSERT_EQ(test, 0, admit(rmp, &object, &needs));
+	KUNIT_ASSERT_EQ(test, 0, check_create(rmp, &object, &refs));
 	queue = hw_rmpc_wq(hw_create_rmp_in_ctx(&rmp->rmp));
 	KUNIT_EXPECT_EQ(test, 1, hw_wq_get_wq_umem_valid(queue));
 	KUNIT_EXPECT_EQ(test, 1, hw_wq_get_dbr_umem_valid(queue));
 }
 
-static void what_a_queue_pair_refers_to_is_named(struct kunit *test)
+static void devx_create_qp_returns_refs(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_qpc_set_uar_page(context, 7);
 	hw_qpc_set_pd(context, 8);
 	hw_qpc_set_cqn_snd(context, 9);
 	hw_qpc_set_cqn_rcv(context, 10);
-	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
-	KUNIT_EXPECT_TRUE(test, needs.has_uar && needs.uar == 7);
-	KUNIT_EXPECT_TRUE(test, needs.has_pd && needs.pd == 8);
-	KUNIT_EXPECT_TRUE(test, needs.cq_count == 2 && needs.cqs[0] == 9 && needs.cqs[1] == 10);
-	KUNIT_EXPECT_FALSE(test, needs.has_srq);
+	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
+	KUNIT_EXPECT_TRUE(test, refs.has_uar && refs.uar == 7);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == 8);
+	KUNIT_EXPECT_TRUE(test, refs.cq_count == 2 && refs.cqs[0] == 9 && refs.cqs[1] == 10);
+	KUNIT_EXPECT_FALSE(test, refs.has_srq);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
 	hw_qpc_set_srqn_rmpn_xrqn(context, 11);
-	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
-	KUNIT_EXPECT_TRUE(test, needs.has_srq && needs.srq == 11);
+	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
+	KUNIT_EXPECT_TRUE(test, refs.has_srq && refs.srq == 11);
 }
 
-static int admit_service(struct kunit *test, u32 type, bool reserved_key, bool fast_registration)
+static int check_create_qp(struct kunit *test, u32 type, bool rlky, bool fre)
 {
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_qpc_set_st(context, type);
-	hw_qpc_set_rlky(context, reserved_key);
-	hw_qpc_set_fre(context, fast_registration);
-	return admit(in, &object, &needs);
+	hw_qpc_set_rlky(context, rlky);
+	hw_qpc_set_fre(context, fre);
+	return check_create(in, &object, &refs);
 }
 
-static void no_queue_pair_has_the_rights_of_the_kernel(struct kunit *test)
+static void devx_create_qp_kernel_rights_return_eperm(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 0, admit_service(test, HW_QP_SERVICE_TYPE_RC, false, false));
-	KUNIT_EXPECT_EQ(test, 0, admit_service(test, HW_QP_SERVICE_TYPE_UD, false, false));
-	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_RC, true, false));
-	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_RC, false, true));
-	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_QP0, false, false));
-	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_QP1, false, false));
+	KUNIT_EXPECT_EQ(test, 0, check_create_qp(test, HW_QP_SERVICE_TYPE_RC, false, false));
+	KUNIT_EXPECT_EQ(test, 0, check_create_qp(test, HW_QP_SERVICE_TYPE_UD, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create_qp(test, HW_QP_SERVICE_TYPE_RC, true, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create_qp(test, HW_QP_SERVICE_TYPE_RC, false, true));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create_qp(test, HW_QP_SERVICE_TYPE_QP0, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create_qp(test, HW_QP_SERVICE_TYPE_QP1, false, false));
 	KUNIT_EXPECT_EQ(test, -EPERM,
-			admit_service(test, HW_QP_SERVICE_TYPE_REG_UMR, false, false));
-	KUNIT_EXPECT_EQ(test, -EPERM, admit_service(test, HW_QP_SERVICE_TYPE_XRC, false, false));
+			check_create_qp(test, HW_QP_SERVICE_TYPE_REG_UMR, false, false));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create_qp(test, HW_QP_SERVICE_TYPE_XRC, false, false));
 }
 
 static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
@@ -226,13 +230,13 @@ static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
 	union input *in = command(test, HW_CMD_CREATE_QP);
 	struct hw_qpc *context = hw_create_qp_in_qpc(&in->qp);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_qpc_set_st(context, HW_QP_SERVICE_TYPE_UD);
 	hw_qpc_set_q_key(context, q_key);
 	hw_qpc_set_deth_sqpn(context, source);
-	KUNIT_EXPECT_EQ(test, 0, admit(in, &object, &needs));
-	return needs.net_raw;
+	KUNIT_EXPECT_EQ(test, 0, check_create(in, &object, &refs));
+	return refs.net_raw;
 }
 
 static bool changed_needs_net_raw(struct kunit *test, u16 opcode, u32 q_key, u32 source)
@@ -240,13 +244,13 @@ static bool changed_needs_net_raw(struct kunit *test, u16 opcode, u32 q_key, u32
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
 	union input *in = command(test, opcode);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
 	hw_qpc_set_q_key(context, q_key);
 	hw_qpc_set_deth_sqpn(context, source);
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
-	return needs.net_raw;
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
+	return refs.net_raw;
 }
 
 static void devx_qp_controlled_q_key_needs_net_raw(struct kunit *test)
@@ -278,17 +282,17 @@ static void devx_context_rights_follow_capabilities(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_rights(BIT(2), true, true));
 }
 
-static void general_objects_have_a_type(struct kunit *test)
+static void devx_destroy_general_object_passes_type(struct kunit *test)
 {
 	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
 	struct cxib_devx_obj_id object;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	__be32 out[4] = { 0, 0, cpu_to_be32(0xfedcba98) };
 
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, HW_OBJECT_TYPE_SW_ICM);
-	KUNIT_EXPECT_EQ(test, -EPERM, admit(in, &object, &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, check_create(in, &object, &refs));
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, RESERVED_NUMBERS);
-	KUNIT_ASSERT_EQ(test, 0, admit(in, &object, &needs));
+	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
 	cxib_devx_get_obj_id(out, sizeof(out), &object);
 	cxib_devx_build_destroy(&object, &in->general);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_GENERAL_OBJECT,
@@ -298,7 +302,7 @@ static void general_objects_have_a_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xfedcba98, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
 }
 
-static void a_query_is_about_its_object(struct kunit *test)
+static void devx_query_other_object_returns_einval(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
 	const struct cxib_devx_obj_id value = { .kind = CXIB_DEVX_PSV, .number = 0x321 };
@@ -314,7 +318,7 @@ static void a_query_is_about_its_object(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 }
 
-static void answers_end_before_addresses_on_the_bus(struct kunit *test)
+static void devx_query_qp_outlen_excludes_pas(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP };
 
@@ -343,7 +347,7 @@ static void devx_query_dbr_addr_reads_0(struct kunit *test)
 	}
 }
 
-static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_refs *needs)
+static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_refs *refs)
 {
 	const struct cxib_devx_obj_id queue = {
 		.kind = CXIB_DEVX_QP, .number = 0x321, .from_verbs = from_verbs,
@@ -352,90 +356,90 @@ static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_d
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
 	hw_qpc_set_pd(hw_rst2init_qp_in_qpc(&in->transition), 5);
-	return cxib_devx_check_modify(&queue, in, sizeof(*in), needs);
+	return cxib_devx_check_modify(&queue, in, sizeof(*in), refs);
 }
 
-static void the_state_of_queue_pairs_of_verbs_is_theirs(struct kunit *test)
+static void devx_modify_verbs_qp_state_returns_eperm(struct kunit *test)
 {
 	static const u16 changes_of_state[] = {
 		HW_CMD_RST2INIT_QP, HW_CMD_INIT2RTR_QP, HW_CMD_RTR2RTS_QP, HW_CMD_SQERR2RTS_QP,
 		HW_CMD_SQD_RTS_QP, HW_CMD_2ERR_QP, HW_CMD_2RST_QP,
 	};
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(changes_of_state); i++) {
-		KUNIT_EXPECT_EQ(test, -EPERM, modify(test, true, changes_of_state[i], &needs));
-		KUNIT_EXPECT_EQ(test, 0, modify(test, false, changes_of_state[i], &needs));
+		KUNIT_EXPECT_EQ(test, -EPERM, modify(test, true, changes_of_state[i], &refs));
+		KUNIT_EXPECT_EQ(test, 0, modify(test, false, changes_of_state[i], &refs));
 	}
-	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_INIT2INIT_QP, &needs));
-	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_RTS2RTS_QP, &needs));
-	KUNIT_EXPECT_EQ(test, -EINVAL, modify(test, true, HW_CMD_DESTROY_QP, &needs));
+	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_INIT2INIT_QP, &refs));
+	KUNIT_EXPECT_EQ(test, 0, modify(test, true, HW_CMD_RTS2RTS_QP, &refs));
+	KUNIT_EXPECT_EQ(test, -EINVAL, modify(test, true, HW_CMD_DESTROY_QP, &refs));
 }
 
-static void what_a_transition_mentions_is_named(struct kunit *test)
+static void devx_modify_qp_returns_refs(struct kunit *test)
 {
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
-	KUNIT_ASSERT_EQ(test, 0, modify(test, false, HW_CMD_RST2INIT_QP, &needs));
-	KUNIT_EXPECT_TRUE(test, needs.has_pd && needs.pd == 5);
-	KUNIT_EXPECT_EQ(test, 0, needs.cq_count);
-	KUNIT_EXPECT_FALSE(test, needs.has_srq);
+	KUNIT_ASSERT_EQ(test, 0, modify(test, false, HW_CMD_RST2INIT_QP, &refs));
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == 5);
+	KUNIT_EXPECT_EQ(test, 0, refs.cq_count);
+	KUNIT_EXPECT_FALSE(test, refs.has_srq);
 }
 
-static void a_transition_brings_no_rights(struct kunit *test)
+static void devx_modify_qp_rights_return_eperm(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
 	union input *in = command(test, HW_CMD_RST2INIT_QP);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, 0xff, &needs));
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, 0x100, &needs));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, 0xff, &refs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, 0x100, &refs));
 	hw_qpc_set_rlky(context, 1);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 	hw_qpc_set_rlky(context, 0);
 	hw_qpc_set_dbr_addr(context, 0x1000);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 }
 
-static void a_completion_queue_stays_where_it_is(struct kunit *test)
+static void devx_modify_cq_eqn_returns_eperm(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_CQ, .number = 0x321 };
 	union input *in = command(test, HW_CMD_MODIFY_CQ);
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 
 	hw_modify_cq_in_set_cqn(&in->modify_cq, 0x321);
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD);
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_C_EQN);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 	in->modify_cq.dw[3] = 0;
 	hw_modify_cq_in_set_op_mod(&in->modify_cq, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ);
-	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &needs));
+	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(questions_change_nothing),
-	KUNIT_CASE(only_listed_objects_are_made),
-	KUNIT_CASE(an_input_has_its_length),
-	KUNIT_CASE(no_key_is_of_bus_addresses),
-	KUNIT_CASE(signature_values_are_made_one_by_one),
-	KUNIT_CASE(a_number_behind_the_room_is_not_read),
-	KUNIT_CASE(queues_lie_in_registered_memory),
-	KUNIT_CASE(what_a_queue_pair_refers_to_is_named),
-	KUNIT_CASE(no_queue_pair_has_the_rights_of_the_kernel),
+	KUNIT_CASE(devx_general_cmd_lists_queries),
+	KUNIT_CASE(devx_create_unlisted_returns_einval),
+	KUNIT_CASE(devx_create_short_input_returns_einval),
+	KUNIT_CASE(devx_create_mkey_pa_returns_eperm),
+	KUNIT_CASE(devx_create_psv_two_returns_einval),
+	KUNIT_CASE(devx_obj_id_beyond_output_is_0),
+	KUNIT_CASE(devx_create_queue_sets_umem_valid),
+	KUNIT_CASE(devx_create_qp_returns_refs),
+	KUNIT_CASE(devx_create_qp_kernel_rights_return_eperm),
 	KUNIT_CASE(devx_qp_controlled_q_key_needs_net_raw),
 	KUNIT_CASE(devx_context_rights_follow_capabilities),
-	KUNIT_CASE(general_objects_have_a_type),
-	KUNIT_CASE(a_query_is_about_its_object),
-	KUNIT_CASE(answers_end_before_addresses_on_the_bus),
+	KUNIT_CASE(devx_destroy_general_object_passes_type),
+	KUNIT_CASE(devx_query_other_object_returns_einval),
+	KUNIT_CASE(devx_query_qp_outlen_excludes_pas),
 	KUNIT_CASE(devx_query_dbr_addr_reads_0),
-	KUNIT_CASE(the_state_of_queue_pairs_of_verbs_is_theirs),
-	KUNIT_CASE(what_a_transition_mentions_is_named),
-	KUNIT_CASE(a_transition_brings_no_rights),
-	KUNIT_CASE(a_completion_queue_stays_where_it_is),
+	KUNIT_CASE(devx_modify_verbs_qp_state_returns_eperm),
+	KUNIT_CASE(devx_modify_qp_returns_refs),
+	KUNIT_CASE(devx_modify_qp_rights_return_eperm),
+	KUNIT_CASE(devx_modify_cq_eqn_returns_eperm),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Event queues: the ring and its owner bits, and what becomes of an entry. */
+/* Event queues: the ring, its owner bits and the decoding of EQEs. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -12,24 +12,26 @@
 #define VECTOR		2
 
 /**
- * struct fixture - a completion event queue, and what it has told
+ * struct fixture - a completion EQ, and the arguments of its handlers
  * @hca: the device
  * @queue: its command queue
- * @sink: where the events go
- * @eq: the event queue
- * @created: it is there
- * @calls: events that were handed over
- * @last: number in the last one
- * @in_order: each number was one more than the one before
- * @port: of the last port event
- * @change: of the last port event
- * @pages: of the last page request
- * @kind: of the last queue event
+ * @sink: event sink of @eq
+ * @client: client of @sink
+ * @eq: the EQ
+ * @created: @eq exists in the device
+ * @calls: calls of event handlers
+ * @last: object number or function id of the last call
+ * @in_order: each CQN was one more than the one before
+ * @port: port of the last port event
+ * @change: subtype of the last port event
+ * @pages: page count of the last page request
+ * @kind: queue type of the last queue event
  */
 struct fixture {
 	struct fake_hca *hca;
 	struct cxib_command_queue queue;
 	struct cxib_event_sink sink;
+	struct cxib_hw_client client;
 	struct cxib_eq eq;
 	bool created;
 	unsigned int calls;
@@ -86,10 +88,11 @@ static void on_cq_error(void *context, u32 cqn, u32 syndrome)
 	fixture->last = cqn;
 }
 
-static const struct cxib_event_ops handlers = {
+static const struct cxib_event_ops handlers = { .page_request = on_page_request };
+
+static const struct cxib_client_ops client_ops = {
 	.completion = on_completion,
 	.port_change = on_port_change,
-	.page_request = on_page_request,
 	.queue_event = on_queue_event,
 	.cq_error = on_cq_error,
 };
@@ -111,6 +114,8 @@ static int event_queue_init(struct kunit *test)
 	fixture->sink.dev = fixture->hca->bus.dev;
 	fixture->sink.handlers = &handlers;
 	fixture->sink.context = fixture;
+	fixture->client = (struct cxib_hw_client){ &client_ops, fixture };
+	fixture->sink.client = &fixture->client;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	test->priv = fixture;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
@@ -149,7 +154,7 @@ static void disarm(struct fixture *fixture)
 	fixture->hca->eqs[fixture->eq.eqn].armed = false;
 }
 
-static void hands_an_event_over(struct kunit *test)
+static void eq_comp_event_calls_handler(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -159,7 +164,7 @@ static void hands_an_event_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->hca->eqs[fixture->eq.eqn].armed);
 }
 
-static void finds_nothing_in_an_empty_queue(struct kunit *test)
+static void eq_poll_empty_returns_0(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -167,7 +172,7 @@ static void finds_nothing_in_an_empty_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
-static void keeps_the_order_over_many_passes(struct kunit *test)
+static void eq_ring_wraparound_keeps_order(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
@@ -188,7 +193,7 @@ static void describe_backlog(const unsigned int *backlog, char *description)
 
 KUNIT_ARRAY_PARAM(backlog, backlogs, describe_backlog);
 
-static void takes_all_that_has_come_meanwhile(struct kunit *test)
+static void eq_poll_backlog_consumes_all_eqes(struct kunit *test)
 {
 	const unsigned int *backlog = test->param_value;
 	struct fixture *fixture = test->priv;
@@ -205,12 +210,12 @@ static void takes_all_that_has_come_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
 }
 
-static void goes_on_when_the_counter_wraps(struct kunit *test)
+static void eq_cons_index_wrap_continues(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	/* Both sides count modulo 2^24, and the passes go on. */
+	/* Driver and device count modulo 2^24; the owner bit still alternates per pass. */
 	fixture->eq.cons_index = 0xffffc0;
 	fixture->hca->eqs[fixture->eq.eqn].producer = 0xffffc0;
 	fixture->hca->eqs[fixture->eq.eqn].cons_index = 0xffffc0;
@@ -222,7 +227,7 @@ static void goes_on_when_the_counter_wraps(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
 }
 
-static void survives_events_that_nobody_knows(struct kunit *test)
+static void eq_unknown_event_type_is_counted(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int type;
@@ -249,21 +254,22 @@ static void describe_type(const enum hw_event_type *type, char *description)
 
 KUNIT_ARRAY_PARAM(type, known_types, describe_type);
 
-static void counts_events_that_nobody_wants(struct kunit *test)
+static void eq_event_without_handler_is_counted(struct kunit *test)
 {
-	static const struct cxib_event_ops nobody = {};
+	static const struct cxib_event_ops no_handlers = {};
 	const enum hw_event_type *type = test->param_value;
 	struct fixture *fixture = test->priv;
 	u8 data[28] = {};
 
-	fixture->sink.handlers = &nobody;
+	fixture->sink.handlers = &no_handlers;
+	fixture->sink.client = NULL;
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, *type, 0, data, sizeof(data));
 	KUNIT_EXPECT_EQ(test, atomic64_read(&fixture->sink.unhandled), 1);
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
-/* A device that lies could have it handled in an interrupt, where the handler must not be. */
-static void nobody_is_told_of_events_of_another_queue(struct kunit *test)
+/* A faulty device must not make a handler that may sleep run in interrupt context. */
+static void eq_event_outside_mask_calls_no_handler(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_port_state_change_event data = {};
@@ -278,7 +284,7 @@ static void nobody_is_told_of_events_of_another_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
 }
 
-static void decodes_port_events(struct kunit *test)
+static void eq_port_change_reports_port_and_subtype(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_port_state_change_event data = {};
@@ -290,7 +296,7 @@ static void decodes_port_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->change, HW_PORT_CHANGE_SUBTYPE_LID);
 }
 
-static void ignores_events_of_ports_that_cannot_be(struct kunit *test)
+static void eq_port_change_invalid_port_is_ignored(struct kunit *test)
 {
 	static const u32 ports[] = { 0, 3, 15 };
 	struct fixture *fixture = test->priv;
@@ -305,7 +311,7 @@ static void ignores_events_of_ports_that_cannot_be(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->calls, 0);
 }
 
-static void decodes_page_requests(struct kunit *test)
+static void eq_page_request_reports_function_and_count(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_pages_req_event data = {};
@@ -318,7 +324,7 @@ static void decodes_page_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->last, 3);
 }
 
-static void decodes_queue_events(struct kunit *test)
+static void eq_qp_event_reports_type_and_number(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_qp_events data = {};
@@ -331,7 +337,7 @@ static void decodes_queue_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
 }
 
-static void decodes_events_of_targets(struct kunit *test)
+static void eq_dct_drained_reports_dctn(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_dct_events data = {};
@@ -343,8 +349,8 @@ static void decodes_events_of_targets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
 }
 
-/* A device without targets may refuse an event queue for their events. */
-static void events_of_targets_are_asked_for_where_there_are_some(struct kunit *test)
+/* A device without DC may refuse CREATE_EQ with DCT events in the mask. */
+static void async_event_mask_has_dct_events_where_supported(struct kunit *test)
 {
 	const u64 events = BIT_ULL(HW_EVENT_TYPE_DCT_DRAINED) |
 			   BIT_ULL(HW_EVENT_TYPE_DCT_KEY_VIOLATION);
@@ -354,7 +360,7 @@ static void events_of_targets_are_asked_for_where_there_are_some(struct kunit *t
 			cxib_asynchronous_events(false));
 }
 
-static void decodes_errors_of_completion_queues(struct kunit *test)
+static void eq_cq_error_reports_cqn(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_cq_error data = {};
@@ -365,7 +371,7 @@ static void decodes_errors_of_completion_queues(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->last, 0x42);
 }
 
-static void keeps_memory_that_the_device_may_write_to(struct kunit *test)
+static void destroy_eq_refused_keeps_ring(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -378,22 +384,22 @@ static void keeps_memory_that_the_device_may_write_to(struct kunit *test)
 }
 
 static struct kunit_case event_queue_cases[] = {
-	KUNIT_CASE(hands_an_event_over),
-	KUNIT_CASE(finds_nothing_in_an_empty_queue),
-	KUNIT_CASE(keeps_the_order_over_many_passes),
-	KUNIT_CASE_PARAM(takes_all_that_has_come_meanwhile, backlog_gen_params),
-	KUNIT_CASE(goes_on_when_the_counter_wraps),
-	KUNIT_CASE(survives_events_that_nobody_knows),
-	KUNIT_CASE_PARAM(counts_events_that_nobody_wants, type_gen_params),
-	KUNIT_CASE(nobody_is_told_of_events_of_another_queue),
-	KUNIT_CASE(decodes_port_events),
-	KUNIT_CASE(ignores_events_of_ports_that_cannot_be),
-	KUNIT_CASE(decodes_page_requests),
-	KUNIT_CASE(decodes_queue_events),
-	KUNIT_CASE(decodes_events_of_targets),
-	KUNIT_CASE(events_of_targets_are_asked_for_where_there_are_some),
-	KUNIT_CASE(decodes_errors_of_completion_queues),
-	KUNIT_CASE(keeps_memory_that_the_device_may_write_to),
+	KUNIT_CASE(eq_comp_event_calls_handler),
+	KUNIT_CASE(eq_poll_empty_returns_0),
+	KUNIT_CASE(eq_ring_wraparound_keeps_order),
+	KUNIT_CASE_PARAM(eq_poll_backlog_consumes_all_eqes, backlog_gen_params),
+	KUNIT_CASE(eq_cons_index_wrap_continues),
+	KUNIT_CASE(eq_unknown_event_type_is_counted),
+	KUNIT_CASE_PARAM(eq_event_without_handler_is_counted, type_gen_params),
+	KUNIT_CASE(eq_event_outside_mask_calls_no_handler),
+	KUNIT_CASE(eq_port_change_reports_port_and_subtype),
+	KUNIT_CASE(eq_port_change_invalid_port_is_ignored),
+	KUNIT_CASE(eq_page_request_reports_function_and_count),
+	KUNIT_CASE(eq_qp_event_reports_type_and_number),
+	KUNIT_CASE(eq_dct_drained_reports_dctn),
+	KUNIT_CASE(async_event_mask_has_dct_events_where_supported),
+	KUNIT_CASE(eq_cq_error_reports_cqn),
+	KUNIT_CASE(destroy_eq_refused_keeps_ring),
 	{}
 };
 

@@ -16,7 +16,7 @@
 #define INLINE_BYTES	16
 #define BOX_BYTES	512
 
-/* One command while it is carried out. */
+/* One command during its execution. */
 struct execution {
 	struct hw_cmd_queue_entry *entry;
 	u32 in_length;
@@ -44,7 +44,7 @@ void fake_hca_complain(struct fake_hca *hca, const char *format, ...)
 	hca->complaints++;
 }
 
-/* What is at a bus address; valid while the kernel maps it one to one. */
+/* Memory at a DMA address; requires direct mapping without an IOMMU. */
 void *fake_hca_memory(struct fake_hca *hca, u64 address)
 {
 	if (!hca->dma)
@@ -105,7 +105,7 @@ static void check_entry(struct fake_hca *hca, const struct hw_cmd_queue_entry *e
 		fake_hca_complain(hca, "the type of an entry is %u",
 				  hw_cmd_queue_entry_get_type(entry));
 	if (!hw_cmd_queue_entry_get_ownership(entry))
-		fake_hca_complain(hca, "a doorbell was rung for an entry of the driver's");
+		fake_hca_complain(hca, "a doorbell was rung for an entry owned by software");
 	if (!hw_cmd_queue_entry_get_token(entry))
 		fake_hca_complain(hca, "an entry has no token");
 }
@@ -148,7 +148,7 @@ static u8 run_nop(struct fake_hca *hca, const struct execution *execution)
 	return HW_COMMAND_STATUS_OK;
 }
 
-/* Answers with the data that it was given. */
+/* Returns its input data as output. */
 static u8 run_access_register(struct fake_hca *hca, const struct execution *execution)
 {
 	size_t length = min(execution->in_length, execution->out_length);
@@ -159,7 +159,7 @@ static u8 run_access_register(struct fake_hca *hca, const struct execution *exec
 	return HW_COMMAND_STATUS_OK;
 }
 
-/* It has less than the driver wants, so that there is something to configure. */
+/* Below what the driver wants, so that SET_HCA_CAP is needed. */
 void fake_hca_unconfigure(struct fake_hca *hca)
 {
 	hw_cmd_hca_cap_set_log_max_qp(hca->current_caps, 12);
@@ -218,7 +218,7 @@ static u8 give_page(struct fake_hca *hca, u64 address)
 		fake_hca_complain(hca, "page 0x%llx was given twice", address);
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
 	}
-	/* What the firmware writes there is nobody's business, but it writes. */
+	/* Firmware writes to its pages. */
 	memset(fake_hca_memory(hca, address), 0x5a, 4096);
 	hca->page_count++;
 	return HW_COMMAND_STATUS_OK;
@@ -274,7 +274,7 @@ static u8 run_query_caps(struct fake_hca *hca, const struct execution *execution
 		       current_ones ? hca->current_caps : hca->maximum, sizeof(*hca->maximum));
 		return HW_COMMAND_STATUS_OK;
 	case HW_HCA_CAP_TYPE_ODP:
-		*hw_query_hca_cap_out_capability_odp_cap(execution->out) = hca->paging;
+		*hw_query_hca_cap_out_capability_odp_cap(execution->out) = hca->odp;
 		return HW_COMMAND_STATUS_OK;
 	default:
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
@@ -292,7 +292,7 @@ static u8 run_set_caps(struct fake_hca *hca, const struct execution *execution)
 		       sizeof(*hca->current_caps));
 		return HW_COMMAND_STATUS_OK;
 	case HW_HCA_CAP_TYPE_ODP:
-		hca->paging = *hw_set_hca_cap_in_get_capability_odp_cap(execution->in);
+		hca->odp = *hw_set_hca_cap_in_get_capability_odp_cap(execution->in);
 		return HW_COMMAND_STATUS_OK;
 	default:
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
@@ -313,7 +313,7 @@ static u8 run_teardown(struct fake_hca *hca, const struct execution *execution)
 
 	for (i = 0; i < FAKE_EQS; i++)
 		if (hca->eqs[i].live)
-			fake_hca_complain(hca, "TEARDOWN_HCA with event queue %u", i);
+			fake_hca_complain(hca, "TEARDOWN_HCA with EQ %u", i);
 	hca->initialized = false;
 	return HW_COMMAND_STATUS_OK;
 }
@@ -397,7 +397,7 @@ static bool by_chance(struct fake_hca *hca)
 	return prandom_u32_state(&hca->random) % 100 < hca->chance;
 }
 
-/* The fault of the next command. */
+/* Returns the fault of the next command. */
 static enum fake_fault fault_of(struct fake_hca *hca, u16 opcode)
 {
 	bool due = hca->always ? hca->commands >= hca->fault_at :
@@ -425,7 +425,7 @@ static void corrupt_output(struct fake_hca *hca, struct execution *execution,
 		memset(execution->out, 0xa5, execution->out_length);
 		if (hca->chance) {
 			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
-			/* By the number of another object the driver would end that one. */
+			/* With an existing object number the driver would destroy that object. */
 			((u8 *)execution->out)[11] |= 0x80;
 		}
 		hw_cmd_out_set_status(execution->out, 0);
@@ -435,7 +435,7 @@ static void corrupt_output(struct fake_hca *hca, struct execution *execution,
 	}
 }
 
-/* Returns the last word of the entry: token, signature, delivery status, ownership. */
+/* Returns the last dword of the entry: token, signature, delivery status, ownership. */
 static __be32 corrupt_entry(struct fake_hca *hca, struct execution *execution,
 			    enum fake_fault fault)
 {
@@ -487,8 +487,8 @@ static void announce(struct fake_hca *hca, unsigned int slot)
 }
 
 /*
- * A random device has done what the driver may take for a success: not every
- * output has mailboxes.
+ * Whether the driver may see success, so that the command must have its effect. An output without
+ * mailboxes cannot have a wrong mailbox token.
  */
 static bool may_succeed(const struct fake_hca *hca, enum fake_fault fault)
 {
@@ -560,7 +560,7 @@ void fake_command_doorbell(struct fake_hca *hca, u32 vector)
 	}
 }
 
-/* Carries out the commands that were held back, the last slot first. */
+/* Executes the held commands, the last slot first. */
 void fake_hca_release(struct fake_hca *hca)
 {
 	int i;
@@ -570,7 +570,7 @@ void fake_hca_release(struct fake_hca *hca)
 			run_slot(hca, i);
 }
 
-/* The command of number @at goes wrong. */
+/* Injects @fault into the command of number @at. */
 void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at)
 {
 	hca->fault = fault;
@@ -579,7 +579,7 @@ void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at)
 	hca->always = false;
 }
 
-/* Nothing of the driver's is left in the device, and it has broken no rule. */
+/* The device holds no resource of the driver, and the driver has broken no rule. */
 void fake_hca_expect_clean(struct fake_hca *hca)
 {
 	unsigned int i;
@@ -608,7 +608,7 @@ const char *fake_fault_name(enum fake_fault fault)
 		[FAKE_FAULT_LONG] = "output too long",
 		[FAKE_FAULT_SHORT] = "output too short",
 		[FAKE_FAULT_GARBAGE] = "garbage",
-		[FAKE_FAULT_NEVER] = "no answer",
+		[FAKE_FAULT_NEVER] = "no completion",
 	};
 
 	return names[fault];
@@ -656,8 +656,11 @@ static void set_default_registers(struct fake_hca *hca)
 	hca->log_stride = 6;
 	hca->registers[0] = 35 << 16 | 16;
 	hca->registers[1] = 5 << 16 | 4030;
-	hca->registers[0x14 / 4] = hca->log_size << 4 | hca->log_stride;
-	hca->registers[0x230 / 4] = 0x10230fbe;
+	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] =
+		hca->log_size << 4 | hca->log_stride;
+	hca->registers[(HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER +
+			HW_HEALTH_BUFFER_OFFSET_FW_VERSION) / 4] =
+		0x10230fbe;
 }
 
 static void allocate_parts(struct fake_hca *hca)
@@ -673,8 +676,8 @@ static void allocate_parts(struct fake_hca *hca)
 }
 
 /*
- * For cases that start a device hundreds of times: each page costs as much as a
- * command, and the second one of each kind is treated as the tenth would be.
+ * For cases that bring a device up hundreds of times: each page costs as much time as a command.
+ * Two pages per phase suffice to test more than one.
  */
 void fake_hca_want_few_pages(struct fake_hca *hca)
 {
@@ -682,7 +685,7 @@ void fake_hca_want_few_pages(struct fake_hca *hca)
 	hca->init_pages = 2;
 }
 
-/* A device that works; it is freed with the case. */
+/* Returns a working device, which is freed with the case. */
 struct fake_hca *fake_hca_create(struct kunit *test)
 {
 	struct fake_hca *hca = kunit_kzalloc(test, sizeof(*hca), GFP_KERNEL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An HCA made of memory: registers, command queue, firmware pages, event
- * queues and interrupts, as far as bring-up needs them. It does what it is
- * asked, or, on demand, something wrong.
+ * A simulated HCA: registers, command queue, firmware pages, EQs and interrupts, as far as bring-up
+ * needs them. Faults can be injected into its command completions.
  */
 #ifndef CXIB_KUNIT_FAKE_HCA_H
 #define CXIB_KUNIT_FAKE_HCA_H
@@ -24,7 +23,7 @@
 #define FAKE_REGISTER_BYTES	0x20000
 #define FAKE_FIRST_UAR		0x10
 
-/* What can be wrong with an answer. */
+/* Faults of a command completion. */
 enum fake_fault {
 	FAKE_FAULT_NONE,
 	FAKE_FAULT_STATUS,
@@ -48,15 +47,15 @@ struct fake_slot {
 };
 
 /**
- * struct fake_eq - an event queue
+ * struct fake_eq - an EQ
  * @live: it exists
  * @ring: its memory
- * @log_size: log2 of its entries
- * @producer: entries written so far
- * @cons_index: what the driver has said last
+ * @log_size: log2 of its EQEs
+ * @producer: EQEs written so far
+ * @cons_index: the last consumer index that the driver wrote
  * @armed: the next event fires the interrupt
- * @vector: the interrupt
- * @events: bit n: events of type n come here
+ * @vector: interrupt vector
+ * @events: bit n: the EQ receives events of type n
  */
 struct fake_eq {
 	bool live;
@@ -69,7 +68,7 @@ struct fake_eq {
 	u64 events;
 };
 
-/* @cpu: where its vector was asked to fire; negative: anywhere */
+/* @cpu: CPU that the driver requested for the vector; negative: any */
 struct fake_irq {
 	irq_handler_t handler;
 	void *context;
@@ -78,54 +77,53 @@ struct fake_irq {
 
 /**
  * struct fake_hca - the device
- * @bus: what the driver is given
- * @test: the case that runs
+ * @bus: bus access of the driver
+ * @test: the running case
  * @registers: words of BAR 0, in host order
- * @queue: the command queue, once the driver has handed it over
+ * @queue: the command queue; NULL until the driver has written its address
  * @log_size: log2 of its entries
  * @log_stride: log2 of the bytes between them
- * @mutex: one command at a time
+ * @mutex: serializes commands
  * @eq_lock: protects @eqs
- * @refire: fires the interrupts of armed event queues that are not empty
- * @hold: answers wait for fake_hca_release()
+ * @refire: fires the interrupts of armed EQs that are not empty
+ * @hold: commands wait for fake_hca_release()
  * @held: bit n: the command in slot n waits
- * @asynchronous: commands are carried out by other threads, in any order
- * @slots: work of these threads
- * @announce: told of answers, if there is no event queue for them; may be NULL
- * @gone: the device was pulled out: reads give all-ones, writes nothing
- * @dma: the driver lets the device access memory
- * @fault: what to do wrong
- * @fault_opcode: only with this command; 0 stands for any
- * @fault_at: only with the command of this number, from 0 on
- * @always: with every command from then on
- * @chance: each command goes wrong in a random way with this chance, in percent,
- *	and each is followed by a random event
+ * @asynchronous: work items execute the commands, in any order
+ * @slots: these work items
+ * @announce: called for each completion that no EQ receives; may be NULL
+ * @gone: the device was removed: reads return all-ones, writes have no effect
+ * @dma: bus mastering is on
+ * @fault: fault to inject
+ * @fault_opcode: only into this command; 0: any
+ * @fault_at: only into the command of this number, counted from 0
+ * @always: into every command from @fault_at on
+ * @chance: percentage of commands with a random fault, and of commands that a random event
+ *	follows
  * @random: decides that
- * @commands: how many there were
+ * @commands: number of commands executed
  * @log: opcodes of the first ones
  * @complaints: rules that the driver has broken
  * @enabled: between ENABLE_HCA and DISABLE_HCA
  * @initialized: between INIT_HCA and TEARDOWN_HCA
- * @issi: supported interface steps; 0 makes QUERY_ISSI unknown
+ * @issi: mask of supported ISSIs; 0: QUERY_ISSI is unknown
  * @boot_pages: pages wanted at boot
  * @init_pages: pages wanted by INIT_HCA
  * @pages: pages that it holds, by page number
  * @page_count: their number
- * @keep_pages: it gives none back
- * @empty_outputs: so many times it gives none back when it is asked
- * @maximum: capabilities that it can have
- * @current_caps: capabilities that it has
- * @paging: what it can do with pages that are absent; after SET_HCA_CAP, what is wanted
- * @eqs: event queues by number
+ * @keep_pages: it returns no pages
+ * @empty_outputs: number of RETURN_PAGES commands that return no pages
+ * @maximum: maximum capabilities
+ * @current_caps: current capabilities
+ * @odp: ODP capabilities; after SET_HCA_CAP those that the driver has set
+ * @eqs: EQs by number
  * @irqs: handlers by vector
- * @vectors: interrupt vectors that it has
- * @vectors_given: vectors that the driver has
- * @uars: UAR pages that are allocated
- * @resets: how often it was reset, or should have been
- * @dma_at_reset: it could access memory when it was reset last
- * @reset_error: why it cannot be reset, or 0
- * @script: carries commands out instead of the device; NULL: it does itself.
- *	Returns the status.
+ * @vectors: interrupt vectors of the device
+ * @vectors_given: vectors that the driver has allocated
+ * @uars: allocated UAR pages
+ * @resets: number of resets, including failed ones
+ * @dma_at_reset: @dma at the last reset
+ * @reset_error: error of the next resets, or 0
+ * @script: executes the commands instead of the device and returns the status; may be NULL
  * @script_context: for @script
  */
 struct fake_hca {
@@ -135,8 +133,8 @@ struct fake_hca {
 	void *queue;
 	unsigned int log_size;
 	unsigned int log_stride;
-	struct mutex mutex; /* one command */
-	spinlock_t eq_lock; /* event queues */
+	struct mutex mutex; /* serializes commands */
+	spinlock_t eq_lock; /* protects eqs */
 	struct work_struct refire;
 	bool hold;
 	unsigned long held;
@@ -165,7 +163,7 @@ struct fake_hca {
 	unsigned int empty_outputs;
 	struct hw_cmd_hca_cap *maximum;
 	struct hw_cmd_hca_cap *current_caps;
-	struct hw_odp_cap paging;
+	struct hw_odp_cap odp;
 	struct fake_eq eqs[FAKE_EQS];
 	struct fake_irq irqs[FAKE_VECTORS];
 	unsigned int vectors;

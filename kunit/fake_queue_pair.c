@@ -17,9 +17,9 @@ static void free_memory(void *data)
 	cxib_command_queue_destroy(&fake->hw.commands);
 }
 
-static void make_device(struct kunit *test, struct fake_queue_pair *fake)
+static void init_device(struct kunit *test, struct fake_queue_pair *fake)
 {
-	static const struct cxib_health_handlers nobody = {};
+	static const struct cxib_health_handlers no_handlers = {};
 
 	fake->hca = fake_hca_create(test);
 	fake->hw.bus = &fake->hca->bus;
@@ -29,16 +29,17 @@ static void make_device(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fake->hw.commands, &fake->hca->bus));
 	fake->hw.health.bus = &fake->hca->bus;
 	fake->hw.health.commands = &fake->hw.commands;
-	fake->hw.health.handlers = &nobody;
+	fake->hw.health.handlers = &no_handlers;
 	fake->hw.uar = (void __iomem *)fake->doorbells;
 	fake->ibdev.hw = &fake->hw;
+	fake->ibdev.bus = fake->hw.bus;
 	fake->ibdev.ib.phys_port_cnt = 1;
 	xa_init_flags(&fake->ibdev.qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&fake->ibdev.srqs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&fake->ibdev.cqs, XA_FLAGS_LOCK_IRQ);
 }
 
-static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fake)
+static void init_cq(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct cxib_cq *cq = &fake->cq;
 	unsigned int i;
@@ -60,7 +61,7 @@ static void make_completion_queue(struct kunit *test, struct fake_queue_pair *fa
 				    HW_CQE_OPCODE_INVALID);
 }
 
-static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
+static void init_qp(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct cxib_qp *qp = &fake->qp;
 
@@ -100,20 +101,20 @@ static void make_queue_pair(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.qps, FAKE_QPN, qp, GFP_KERNEL));
 }
 
-/* Gone with the case. */
+/* Freed with the case. */
 struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
 {
 	struct fake_queue_pair *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, fake);
-	make_device(test, fake);
-	make_completion_queue(test, fake);
-	make_queue_pair(test, fake);
+	init_device(test, fake);
+	init_cq(test, fake);
+	init_qp(test, fake);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_memory, fake));
 	return fake;
 }
 
-/* The next entry of the completion queue; the case fills it further. */
+/* Writes the next CQE; the case sets further fields. */
 struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcode opcode)
 {
 	u32 index = fake->written++;
@@ -127,7 +128,7 @@ struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcod
 	return entry;
 }
 
-/* A block of the send queue. */
+/* Returns WQEBB @block of the SQ. */
 void *fake_block(struct fake_queue_pair *fake, u32 block)
 {
 	size_t slot = block & (BIT(FAKE_LOG_BLOCKS) - 1);
@@ -135,7 +136,7 @@ void *fake_block(struct fake_queue_pair *fake, u32 block)
 	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sq.offset + slot * CXIB_WQEBB_SIZE);
 }
 
-/* Posts requests of one data segment, 2 blocks each; they are called 100, 101, … */
+/* Posts send WRs of one SGE, 2 WQEBBs each, with wr_id 100, 101, … */
 void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
@@ -149,10 +150,10 @@ void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int
 		KUNIT_ASSERT_EQ(test, 0, cxib_build_send_wqe(&fake->qp, &ud.wr));
 }
 
-/* Posts requests of one data segment; they are called 200, 201, … */
+/* Posts receive WRs of one SGE, with wr_id 200, 201, … */
 void fake_post_recvs(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
-	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECEIVE_ROOM, .lkey = 6 };
+	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECV_SIZE, .lkey = 6 };
 	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };
 
 	for (wr.wr_id = 200; wr.wr_id < 200 + count; wr.wr_id++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A datagram queue pair with memory, and a device behind it that does nothing
- * by itself: cases write what the device would.
+ * A UD QP with memory. Its device is passive: cases write the CQEs.
  */
 #ifndef CXIB_KUNIT_FAKE_QUEUE_PAIR_H
 #define CXIB_KUNIT_FAKE_QUEUE_PAIR_H
@@ -16,20 +15,20 @@
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
 #define FAKE_LOG_RQ_SIZE	2
-#define FAKE_RECEIVE_ROOM	SZ_1M
+#define FAKE_RECV_SIZE	SZ_1M
 #define FAKE_DOORBELL_WORDS	512
 
 /**
- * struct fake_queue_pair - queue pair, its completion queue and device
- * @hca: where memory comes from
+ * struct fake_queue_pair - a QP, its CQ and its device
+ * @hca: device for DMA memory and commands
  * @hw: a device that was not brought up
  * @ibdev: its RDMA device, not registered
- * @cq: completion queue of both queues, 8 entries
- * @qp: queue pair: 128 blocks for sends, 4 receive requests of 2 segments
- * @doorbells: page of doorbells
+ * @cq: CQ of SQ and RQ, 8 CQEs
+ * @qp: the QP: SQ of 128 WQEBBs, RQ of 4 WQEs with 2 SGEs
+ * @doorbells: UAR page
  * @dbr: doorbell record of @qp
  * @cq_record: doorbell record of @cq
- * @written: entries that the cases have written into @cq
+ * @written: CQEs that the cases have written
  */
 struct fake_queue_pair {
 	struct fake_hca *hca;

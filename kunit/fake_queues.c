@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The fake HCA's registers, event queues and interrupts. */
+/* The fake HCA's registers, EQs and interrupts. */
 #include <linux/cpumask.h>
 #include <linux/string.h>
 
@@ -8,7 +8,6 @@
 #include "hw/events.h"
 #include "hw/work_queue.h"
 
-#define HEALTH_COUNTER	0x1010
 #define UAR_BYTES	0x1000
 
 static struct fake_hca *to_hca(struct cxib_bus *bus)
@@ -59,7 +58,7 @@ static void fire(struct fake_hca *hca, unsigned int vector)
 	local_irq_restore(flags);
 }
 
-/* Fires what is armed and not empty. */
+/* Fires the interrupt of each EQ that is armed and not empty. */
 void fake_refire(struct work_struct *work)
 {
 	struct fake_hca *hca = container_of(work, struct fake_hca, refire);
@@ -86,7 +85,7 @@ void fake_eq_doorbell(struct fake_hca *hca, u32 offset, u32 value)
 	struct fake_eq *eq;
 
 	if (eqn >= FAKE_EQS || !hca->eqs[eqn].live)
-		return fake_hca_complain(hca, "a doorbell for event queue %u, which is not there",
+		return fake_hca_complain(hca, "a doorbell for EQ %u, which does not exist",
 					 eqn);
 	eq = &hca->eqs[eqn];
 	spin_lock_irqsave(&hca->eq_lock, flags);
@@ -134,7 +133,7 @@ void fake_hca_post_to(struct fake_hca *hca, unsigned int eqn, u8 type, u8 sub_ty
 		fire(hca, eq->vector);
 }
 
-/* Something that no event caused, in one of the event queues. */
+/* Posts an EQE with random data to a random EQ. */
 void fake_hca_post_random(struct fake_hca *hca)
 {
 	u32 number = prandom_u32_state(&hca->random);
@@ -144,7 +143,7 @@ void fake_hca_post_random(struct fake_hca *hca)
 	if (!hca->dma || !hca->eqs[eqn].live)
 		return;
 	prandom_bytes_state(&hca->random, data, sizeof(data));
-	/* Mostly of types that there are. */
+	/* Half of the types are below 0x20, where most known types are. */
 	fake_hca_post_to(hca, eqn, number >> 8 & (number & BIT(31) ? 0xff : 0x1f), number >> 16,
 			 data, sizeof(data));
 }
@@ -159,7 +158,7 @@ static int eq_of(struct fake_hca *hca, u8 type)
 	return -1;
 }
 
-/* Returns false if no event queue takes such events. */
+/* Returns false if no EQ receives events of @type. */
 bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data, size_t length)
 {
 	int eqn = eq_of(hca, type);
@@ -170,16 +169,17 @@ bool fake_hca_post(struct fake_hca *hca, u8 type, u8 sub_type, const void *data,
 	return true;
 }
 
-/* The driver has written the lower half of the queue's address. */
+/* Handles the driver's write to the lower half of the command queue's address. */
 void fake_queue_address(struct fake_hca *hca)
 {
-	u64 high = hca->registers[0x10 / 4];
-	u32 low = hca->registers[0x14 / 4];
+	u64 high = hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32 / 4];
+	u32 low = hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4];
 
 	if (low & 0xfff)
 		fake_hca_complain(hca, "the command queue is at 0x%08x", low);
 	hca->queue = fake_hca_memory(hca, high << 32 | low);
-	hca->registers[0x14 / 4] |= hca->log_size << 4 | hca->log_stride;
+	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] |=
+		hca->log_size << 4 | hca->log_stride;
 }
 
 static u32 fake_read(struct cxib_bus *bus, u32 offset)
@@ -200,13 +200,13 @@ static void fake_write(struct cxib_bus *bus, u32 offset, u32 value)
 		return;
 	KUNIT_ASSERT_LT(hca->test, offset, FAKE_REGISTER_BYTES);
 	hca->registers[offset / sizeof(u32)] = value;
-	if (offset == 0x14)
+	if (offset == HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12)
 		fake_queue_address(hca);
-	else if (offset == 0x18)
+	else if (offset == HW_INITIAL_SEG_OFFSET_COMMAND_DOORBELL_VECTOR)
 		fake_command_doorbell(hca, value);
 	else if (offset >= FAKE_FIRST_UAR * UAR_BYTES)
 		fake_eq_doorbell(hca, offset % UAR_BYTES, value);
-	else if (offset != 0x10)
+	else if (offset != HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32)
 		fake_hca_complain(hca, "register 0x%x was written", offset);
 }
 
@@ -215,17 +215,17 @@ static void fake_set_dma(struct cxib_bus *bus, bool enabled)
 	to_hca(bus)->dma = enabled;
 }
 
-/* The firmware wants pages; negative: it offers some back. */
+/* Posts a page request event; negative: firmware offers pages for return. */
 void fake_hca_request_pages(struct fake_hca *hca, s32 count)
 {
 	struct hw_pages_req_event data = {};
 
 	hw_pages_req_event_set_num_pages(&data, (u32)count);
 	if (!fake_hca_post(hca, HW_EVENT_TYPE_PAGE_REQUEST, 0, &data, sizeof(data)))
-		fake_hca_complain(hca, "nobody takes page requests");
+		fake_hca_complain(hca, "no EQ receives page requests");
 }
 
-/* Everything that the driver had made is gone. */
+/* Frees all resources of the driver. */
 void fake_hca_reset(struct fake_hca *hca)
 {
 	hca->enabled = false;
@@ -281,7 +281,7 @@ static void fake_free_irq(struct cxib_bus *bus, unsigned int vector, void *conte
 	to_hca(bus)->irqs[vector] = (struct fake_irq){};
 }
 
-/* Handlers run in the thread that fires them, which nobody has to wait for. */
+/* Handlers run synchronously in fire(). */
 static void fake_synchronize_irq(struct cxib_bus *bus, unsigned int vector)
 {
 }

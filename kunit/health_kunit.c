@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Health: what the registers say, and when the device is given up. */
+/* Health: evaluation of the health registers, and fatal errors. */
 #include <kunit/test.h>
 
 #include "fake_hca.h"
@@ -7,10 +7,10 @@
 #include "hw/commands_device.h"
 #include "hw/health.h"
 
-#define INTERFACE	(0x14 / 4)
-#define SEVERITY	(0x238 / 4)
-#define SYNDROME	(0x23c / 4)
-#define COUNTER		(0x1010 / 4)
+#define INTERFACE	(HW_INITIAL_SEG_OFFSET_NIC_INTERFACE / 4)
+#define SEVERITY	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_RFR) / 4)
+#define SYNDROME	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_SYND) / 4)
+#define COUNTER		(HW_INITIAL_SEG_OFFSET_HEALTH_COUNTER / 4)
 
 struct fixture {
 	struct fake_hca *hca;
@@ -35,7 +35,7 @@ static int health_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
 	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue, &handlers);
-	/* The cases look themselves. */
+	/* The cases call cxib_health_check() themselves. */
 	cxib_health_stop(&fixture->health);
 	test->priv = fixture;
 	return 0;
@@ -49,20 +49,20 @@ static void health_exit(struct kunit *test)
 		cxib_command_queue_destroy(&fixture->queue);
 }
 
-/* The firmware lives for a while, then one looks. */
-static void live_and_look(struct fixture *fixture)
+/* Firmware increments its health counter before the check. */
+static void advance_and_check(struct fixture *fixture)
 {
 	fixture->hca->registers[COUNTER]++;
 	cxib_health_check(&fixture->health);
 }
 
-static void is_content_with_a_device_that_lives(struct kunit *test)
+static void health_counter_advancing_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
 	for (i = 0; i < 50; i++)
-		live_and_look(fixture);
+		advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_EQ(test, fixture->health.stalls, 0);
 }
@@ -80,7 +80,7 @@ static void health_counter_stalled_sets_fatal(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void forgives_a_counter_that_moves_again(struct kunit *test)
+static void health_counter_resumed_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i, round;
@@ -88,84 +88,84 @@ static void forgives_a_counter_that_moves_again(struct kunit *test)
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < CXIB_HEALTH_STALL_MAX - 1; i++)
 			cxib_health_check(&fixture->health);
-		live_and_look(fixture);
+		advance_and_check(fixture);
 	}
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void gives_up_a_device_that_was_pulled_out(struct kunit *test)
+static void health_reads_all_ones_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	fixture->hca->gone = true;
 	cxib_health_check(&fixture->health);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->queue));
 }
 
-static void gives_up_a_device_that_reports_a_fatal_fault(struct kunit *test)
+static void health_syndrome_with_rfr_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->registers[SEVERITY] = 0x80000000;
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void syndrome_before_rfr_is_fatal_when_rfr_follows(struct kunit *test)
+static void health_syndrome_before_rfr_sets_fatal_at_rfr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	fixture->hca->registers[SEVERITY] = 0x80000000;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void rfr_without_syndrome_is_not_fatal(struct kunit *test)
+static void health_rfr_without_syndrome_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->registers[SEVERITY] = 0x80000000;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void goes_on_with_a_device_that_reports_a_lesser_fault(struct kunit *test)
+static void health_syndrome_without_rfr_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_EQ(test, fixture->health.syndrome, HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
 }
 
-static void tells_of_faults_that_come_and_go(struct kunit *test)
+static void health_syndrome_change_is_reported(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
 	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
-	live_and_look(fixture);
-	live_and_look(fixture);
+	advance_and_check(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
 	fixture->hca->registers[SYNDROME] = 0;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 3);
 }
 
-static void tells_of_commands_that_are_not_answered(struct kunit *test)
+static void health_timed_out_cmd_is_reported(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_slot_description slot;
@@ -173,16 +173,16 @@ static void tells_of_commands_that_are_not_answered(struct kunit *test)
 	struct hw_enable_hca_out out;
 
 	hw_enable_hca_in_set_opcode(&in, HW_CMD_ENABLE_HCA);
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	fixture->queue.timeout_ms = 20;
 	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands);
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_cmd_exec_inout(&fixture->queue, in, out));
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
 	KUNIT_EXPECT_EQ(test, fixture->health.timed_out, 1);
 
 	cxib_command_queue_describe(&fixture->queue, 0, &slot);
-	KUNIT_EXPECT_STREQ(test, slot.state, "abandoned");
+	KUNIT_EXPECT_STREQ(test, slot.state, "timed out");
 	KUNIT_EXPECT_STREQ(test, slot.command, "enable_hca");
 	cxib_command_queue_describe(&fixture->queue, 1, &slot);
 	KUNIT_EXPECT_STREQ(test, slot.state, "free");
@@ -201,48 +201,48 @@ static void describe_mode(const u32 *mode, char *description)
 
 KUNIT_ARRAY_PARAM(mode, lost_modes, describe_mode);
 
-static void gives_up_a_device_whose_interface_was_taken_away(struct kunit *test)
+static void health_nic_interface_disabled_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	const u32 *mode = test->param_value;
 
 	fixture->hca->registers[INTERFACE] |= *mode << 8;
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void gives_up_a_device_whose_command_queue_is_stuck(struct kunit *test)
+static void health_command_queue_fatal_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	cxib_command_queue_set_fatal(&fixture->queue);
-	live_and_look(fixture);
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
-static void stays_broken(struct kunit *test)
+static void health_fatal_is_permanent(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	cxib_health_set_fatal(&fixture->health, "the test says so");
-	live_and_look(fixture);
+	cxib_health_set_fatal(&fixture->health, "test");
+	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
 
 static struct kunit_case health_cases[] = {
-	KUNIT_CASE(is_content_with_a_device_that_lives),
+	KUNIT_CASE(health_counter_advancing_is_not_fatal),
 	KUNIT_CASE(health_counter_stalled_sets_fatal),
-	KUNIT_CASE(forgives_a_counter_that_moves_again),
-	KUNIT_CASE(gives_up_a_device_that_was_pulled_out),
-	KUNIT_CASE(gives_up_a_device_that_reports_a_fatal_fault),
-	KUNIT_CASE(syndrome_before_rfr_is_fatal_when_rfr_follows),
-	KUNIT_CASE(rfr_without_syndrome_is_not_fatal),
-	KUNIT_CASE(goes_on_with_a_device_that_reports_a_lesser_fault),
-	KUNIT_CASE(tells_of_faults_that_come_and_go),
-	KUNIT_CASE(tells_of_commands_that_are_not_answered),
-	KUNIT_CASE_PARAM(gives_up_a_device_whose_interface_was_taken_away, mode_gen_params),
-	KUNIT_CASE(gives_up_a_device_whose_command_queue_is_stuck),
-	KUNIT_CASE(stays_broken),
+	KUNIT_CASE(health_counter_resumed_is_not_fatal),
+	KUNIT_CASE(health_reads_all_ones_sets_fatal),
+	KUNIT_CASE(health_syndrome_with_rfr_sets_fatal),
+	KUNIT_CASE(health_syndrome_before_rfr_sets_fatal_at_rfr),
+	KUNIT_CASE(health_rfr_without_syndrome_is_not_fatal),
+	KUNIT_CASE(health_syndrome_without_rfr_is_not_fatal),
+	KUNIT_CASE(health_syndrome_change_is_reported),
+	KUNIT_CASE(health_timed_out_cmd_is_reported),
+	KUNIT_CASE_PARAM(health_nic_interface_disabled_sets_fatal, mode_gen_params),
+	KUNIT_CASE(health_command_queue_fatal_sets_fatal),
+	KUNIT_CASE(health_fatal_is_permanent),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device that does anything: the driver takes nothing on trust. */
+/* A device with random completions and events: the driver trusts no value of the device. */
 #include <kunit/test.h>
 #include <linux/slab.h>
 
@@ -10,7 +10,7 @@
 #define SHORT_MS	20
 #define EVENTS		20
 
-static struct cxib_hw *make_hw(struct kunit *test, struct fake_hca *hca)
+static struct cxib_hw *alloc_hw(struct kunit *test, struct fake_hca *hca)
 {
 	struct cxib_hw *hw = kunit_kzalloc(test, sizeof(*hw), GFP_KERNEL);
 
@@ -20,20 +20,20 @@ static struct cxib_hw *make_hw(struct kunit *test, struct fake_hca *hca)
 	return hw;
 }
 
-static void use_for_a_while(struct fake_hca *hca, struct cxib_hw *hw)
+static void run_for_a_while(struct fake_hca *hca, struct cxib_hw *hw)
 {
 	unsigned int i;
 
 	for (i = 0; i < EVENTS; i++) {
 		fake_hca_post_random(hca);
-		hca->registers[0x1010 / 4]++;
+		hca->registers[HW_INITIAL_SEG_OFFSET_HEALTH_COUNTER / 4]++;
 		cxib_health_check(&hw->health);
 	}
 	flush_workqueue(hw->workqueue);
 }
 
-/* The device cannot reach anything any more, and nobody listens to it. */
-static void expect_cut_off(struct kunit *test, struct fake_hca *hca, unsigned int seed)
+/* DMA is off and all interrupts are freed. */
+static void expect_dma_off(struct kunit *test, struct fake_hca *hca, unsigned int seed)
 {
 	unsigned int i;
 
@@ -43,7 +43,7 @@ static void expect_cut_off(struct kunit *test, struct fake_hca *hca, unsigned in
 		KUNIT_EXPECT_NULL_MSG(test, hca->irqs[i].handler, "seed %u", seed);
 }
 
-static void survives_whatever_it_does(struct kunit *test)
+static void hostile_device_random_faults_leave_dma_off(struct kunit *test)
 {
 	struct fake_hca *hca = fake_hca_create(test);
 	unsigned int brought_up = 0;
@@ -53,32 +53,32 @@ static void survives_whatever_it_does(struct kunit *test)
 	fake_hca_want_few_pages(hca);
 	hca->dma = false;
 	for (seed = 1; seed <= SEEDS; seed++) {
-		hw = make_hw(test, hca);
+		hw = alloc_hw(test, hca);
 		prandom_seed_state(&hca->random, seed);
 		hca->chance = 1 + seed % 12;
 		if (!cxib_hw_bring_up(hw)) {
 			brought_up++;
-			use_for_a_while(hca, hw);
+			run_for_a_while(hca, hw);
 			cxib_hw_tear_down(hw);
 		}
 		hca->chance = 0;
-		expect_cut_off(test, hca, seed);
+		expect_dma_off(test, hca, seed);
 		fake_hca_reset(hca);
 		kunit_kfree(test, hw);
 	}
-	/* Otherwise this would not say much. */
+	/* Both outcomes occur. */
 	KUNIT_EXPECT_GT(test, brought_up, 10);
 	KUNIT_EXPECT_LT(test, brought_up, SEEDS - 10);
 
 	hca->complaints = 0;
-	hw = make_hw(test, hca);
+	hw = alloc_hw(test, hca);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	cxib_hw_tear_down(hw);
 	fake_hca_expect_clean(hca);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE_SLOW(survives_whatever_it_does),
+	KUNIT_CASE_SLOW(hostile_device_random_faults_leave_dma_off),
 	{}
 };
 

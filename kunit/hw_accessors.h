@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the generated suites say about the accessors of include/hw: for each field, where the tables
- * put it and how its functions are called. hw_accessors_kunit.c judges them.
+ * Descriptions of the accessors of include/hw by the generated suites: for each field its position
+ * in the tables and its functions. hw_accessors_kunit.c checks them.
  */
 #ifndef HW_ACCESSORS_H
 #define HW_ACCESSORS_H
@@ -13,12 +13,12 @@
 #define HW_FAULT_LENGTH		192
 
 /**
- * struct hw_number - a field that is a number, or an array of them
- * @name: its name
+ * struct hw_number - a field that is a number, or an array of numbers
+ * @name: field name
  * @offset: bits from the start of the structure, the highest bit of word 0 is 0
  * @width: bits of one element
  * @count: elements
- * @access: sets element @index to *@value unless @value is NULL, and gets it
+ * @access: sets element @index to *@value unless @value is NULL, and returns it
  */
 struct hw_number {
 	const char *name;
@@ -29,8 +29,8 @@ struct hw_number {
 };
 
 /**
- * struct hw_place - a field that is reached by its address
- * @name: its name
+ * struct hw_place - a field whose accessors return its address
+ * @name: field name
  * @offset: bytes from the start of the structure
  * @stride: bytes from one element to the next
  * @count: elements
@@ -47,11 +47,11 @@ struct hw_place {
 };
 
 /**
- * struct hw_packer - a function that makes a whole word
+ * struct hw_packer - a function that builds a dword
  * @offset: bytes from the start of the structure
- * @pack: the word made of the values of its fields
- * @field_count: how many fields it has
- * @fields: which, as indices into the numbers of the structure
+ * @pack: returns the dword with the given values of its fields
+ * @field_count: number of its fields
+ * @fields: the fields, as indices into the numbers of the structure
  */
 struct hw_packer {
 	u32 offset;
@@ -62,18 +62,18 @@ struct hw_packer {
 
 /**
  * struct hw_layout_case - a structure
- * @name: its name
+ * @name: structure name
  * @size: its bytes, without the list behind it
  * @numbers: its fields that are numbers
- * @number_count: how many
- * @places: its fields that are reached by address
- * @place_count: how many
- * @packers: makers of words, in structures of the hot path
- * @packer_count: how many
+ * @number_count: number of @numbers
+ * @places: its fields whose accessors return an address
+ * @place_count: number of @places
+ * @packers: functions that build dwords, in structures of the hot path
+ * @packer_count: number of @packers
  * @fill: sets every number of the structure and clears the rest, or NULL; takes the values of those
- *	numbers that are not another name for bits of others
- * @fill_count: how many these are
- * @fill_fields: which, as indices into @numbers
+ *	numbers that do not alias bits of others
+ * @fill_count: number of these values
+ * @fill_fields: their fields, as indices into @numbers
  */
 struct hw_layout_case {
 	const char *name;
@@ -89,7 +89,7 @@ struct hw_layout_case {
 	u8 fill_fields[HW_BITS_OF_WORD];
 };
 
-/* Functions around accessors, all of one type. */
+/* Wrappers of the accessors, all of one type. */
 #define HW_ACCESS_NUMBER(layout, field)							\
 static u64 access_##layout##_##field(void *s, unsigned int index, const u64 *value)	\
 {											\
@@ -139,9 +139,9 @@ static const void *readable_##layout##_##field(const void *s, unsigned int index
 KUNIT_ARRAY_PARAM(layout, layouts, hw_describe_layout);					\
 											\
 static struct kunit_case cases[] = {							\
-	KUNIT_CASE_PARAM(hw_keeps_every_value_and_every_neighbour, layout_gen_params),	\
-	KUNIT_CASE_PARAM(hw_leads_to_every_nested_part, layout_gen_params),		\
-	KUNIT_CASE_PARAM(hw_packs_words_as_setters_do, layout_gen_params),		\
+	KUNIT_CASE_PARAM(hw_set_number_changes_only_its_bits, layout_gen_params),	\
+	KUNIT_CASE_PARAM(hw_place_address_matches_offset, layout_gen_params),		\
+	KUNIT_CASE_PARAM(hw_pack_matches_setters, layout_gen_params),			\
 	{}										\
 };											\
 											\
@@ -154,8 +154,8 @@ kunit_test_suite(suite)
 
 void hw_describe_layout(const struct hw_layout_case *layout, char *description);
 
-void hw_keeps_every_value_and_every_neighbour(struct kunit *test);
-void hw_leads_to_every_nested_part(struct kunit *test);
-void hw_packs_words_as_setters_do(struct kunit *test);
+void hw_set_number_changes_only_its_bits(struct kunit *test);
+void hw_place_address_matches_offset(struct kunit *test);
+void hw_pack_matches_setters(struct kunit *test);
 
 #endif /* HW_ACCESSORS_H */

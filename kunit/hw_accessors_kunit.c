@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Judges the generated accessors against a model that knows only bits: bit n of a structure is bit
- * 7 - n % 8 of byte n / 8. The suites that use this are generated; the one in this file shows that
- * wrong accessors are found.
+ * Checks the generated accessors against a bit model: bit n of a structure is bit 7 - n % 8 of byte
+ * n / 8. The suites that use this are generated; the suite of this file shows that wrong accessors
+ * are found.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -11,7 +11,7 @@
 
 #define GUARD_BYTES	16
 
-/* Two images of one structure: what the accessors made of it, and what they should have. */
+/* Two images of one structure: written by the accessors, and by the model. */
 struct images {
 	u8 *actual;
 	u8 *expected;
@@ -61,7 +61,7 @@ static void fill_images(struct images *images, u8 background)
 	memset(images->expected, background, images->length);
 }
 
-/* Says in @fault what went wrong when @value was set, if anything did. */
+/* Sets @value; when the result differs from the model, describes it in @fault. */
 static bool is_set_wrongly(const struct hw_number *number, unsigned int index, u64 value,
 			   u8 background, struct images *images, char *fault)
 {
@@ -126,7 +126,7 @@ static bool is_place_wrong(const struct hw_place *place, void *structure, char *
 	return false;
 }
 
-/* The value that the @index-th field of a set gets in round @round: each bit is 1 in some round. */
+/* Value of the field @index in round @round: each bit is 1 in some round. */
 static u64 value_of_round(const struct hw_number *number, unsigned int index, unsigned int round)
 {
 	static const u64 patterns[] = { 0x0123456789abcdefULL, 0xfedcba9876543210ULL, ~0ULL, 0 };
@@ -192,7 +192,7 @@ void hw_describe_layout(const struct hw_layout_case *layout, char *description)
 	strscpy(description, layout->name, KUNIT_PARAM_DESC_SIZE);
 }
 
-void hw_keeps_every_value_and_every_neighbour(struct kunit *test)
+void hw_set_number_changes_only_its_bits(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -205,7 +205,7 @@ void hw_keeps_every_value_and_every_neighbour(struct kunit *test)
 			KUNIT_FAIL(test, "%s.%s", layout->name, fault);
 }
 
-void hw_leads_to_every_nested_part(struct kunit *test)
+void hw_place_address_matches_offset(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -220,7 +220,7 @@ void hw_leads_to_every_nested_part(struct kunit *test)
 			KUNIT_FAIL(test, "%s.%s", layout->name, fault);
 }
 
-void hw_packs_words_as_setters_do(struct kunit *test)
+void hw_pack_matches_setters(struct kunit *test)
 {
 	const struct hw_layout_case *layout = test->param_value;
 	char fault[HW_FAULT_LENGTH];
@@ -235,7 +235,7 @@ void hw_packs_words_as_setters_do(struct kunit *test)
 		KUNIT_FAIL(test, "%s %s", layout->name, fault);
 }
 
-/* A structure of one word whose field "middle" is bits 23 to 8, and accessors that are wrong. */
+/* A structure of one dword whose field "middle" is bits 23 to 8, and wrong accessors. */
 
 static u64 access_right(void *structure, unsigned int index, const u64 *value)
 {
@@ -303,27 +303,27 @@ static bool finds_fault_in(struct kunit *test,
 	return is_number_wrong(&number, &images, fault);
 }
 
-static void accepts_right_accessors(struct kunit *test)
+static void check_correct_accessor_passes(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, finds_fault_in(test, access_right));
 }
 
-static void finds_accessors_of_the_wrong_bits(struct kunit *test)
+static void check_shifted_accessor_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_one_bit_off));
 }
 
-static void finds_a_setter_that_changes_a_neighbour(struct kunit *test)
+static void check_setter_changing_neighbour_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_and_set_a_neighbour));
 }
 
-static void finds_a_getter_that_loses_a_bit(struct kunit *test)
+static void check_getter_losing_bit_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_and_lose_the_top_bit));
 }
 
-static void finds_a_setter_that_does_nothing(struct kunit *test)
+static void check_setter_without_effect_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, finds_fault_in(test, access_fields));
 }
@@ -340,7 +340,7 @@ static bool finds_fault_in_packer(struct kunit *test, __be32 (*pack)(const u64 *
 	return is_packer_wrong(&layout, &packer, &images, fault);
 }
 
-static void finds_a_packer_that_differs_from_the_setters(struct kunit *test)
+static void check_packer_unlike_setters_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, finds_fault_in_packer(test, pack_right));
 	KUNIT_EXPECT_TRUE(test, finds_fault_in_packer(test, pack_into_the_wrong_byte));
@@ -356,27 +356,27 @@ static bool finds_fault_in_place(struct kunit *test, u32 offset, u32 stride)
 	return is_place_wrong(&place, structure, fault);
 }
 
-static void finds_an_address_that_is_wrong(struct kunit *test)
+static void check_wrong_address_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, finds_fault_in_place(test, 8, 4));
 	KUNIT_EXPECT_TRUE(test, finds_fault_in_place(test, 4, 4));
 	KUNIT_EXPECT_TRUE(test, finds_fault_in_place(test, 8, 2));
 }
 
-static struct kunit_case broken_cases[] = {
-	KUNIT_CASE(accepts_right_accessors),
-	KUNIT_CASE(finds_accessors_of_the_wrong_bits),
-	KUNIT_CASE(finds_a_setter_that_changes_a_neighbour),
-	KUNIT_CASE(finds_a_getter_that_loses_a_bit),
-	KUNIT_CASE(finds_a_setter_that_does_nothing),
-	KUNIT_CASE(finds_a_packer_that_differs_from_the_setters),
-	KUNIT_CASE(finds_an_address_that_is_wrong),
+static struct kunit_case check_cases[] = {
+	KUNIT_CASE(check_correct_accessor_passes),
+	KUNIT_CASE(check_shifted_accessor_fails),
+	KUNIT_CASE(check_setter_changing_neighbour_fails),
+	KUNIT_CASE(check_getter_losing_bit_fails),
+	KUNIT_CASE(check_setter_without_effect_fails),
+	KUNIT_CASE(check_packer_unlike_setters_fails),
+	KUNIT_CASE(check_wrong_address_fails),
 	{}
 };
 
-static struct kunit_suite broken_suite = {
+static struct kunit_suite check_suite = {
 	.name = "hw_accessors",
-	.test_cases = broken_cases,
+	.test_cases = check_cases,
 };
 
-kunit_test_suite(broken_suite);
+kunit_test_suite(check_suite);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about ports: what is sent, and what is made of the answers. */
+/* Port commands: input, and conversion of the output. */
 #include <linux/string.h>
 
 #include "hw/commands_port.h"
@@ -11,13 +11,13 @@
 #define PORT		2
 #define ALL_ENTRIES	0xffff
 
-static int ports_init(struct kunit *test)
+static int hw_port_init(struct kunit *test)
 {
 	test->priv = scripted_hca_create(test);
 	return 0;
 }
 
-static void attributes_of_a_port_are_decoded(struct kunit *test)
+static void query_hca_vport_returns_attributes(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_hca_vport_context *context =
@@ -66,7 +66,7 @@ static void attributes_of_a_port_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, port.grh_required);
 }
 
-static void a_failed_query_leaves_nothing_of_its_answer(struct kunit *test)
+static void port_query_failed_zeroes_output(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_vport port;
@@ -84,7 +84,7 @@ static void a_failed_query_leaves_nothing_of_its_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pkeys[3], 0);
 }
 
-static void only_chosen_capabilities_change(struct kunit *test)
+static void modify_hca_vport_passes_field_select(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_hca_vport_context *context;
@@ -99,7 +99,7 @@ static void only_chosen_capabilities_change(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x30000, hw_hca_vport_context_get_cap_mask1_field_select(context));
 }
 
-static void the_gid_table_is_read_at_once(struct kunit *test)
+static void query_vport_gid_table_takes_one_command(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_query_hca_vport_gid_out *out = scripted->out;
@@ -118,7 +118,7 @@ static void the_gid_table_is_read_at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0x10 + i, hw_gid_get_gid(&gids[i])[15]);
 }
 
-static void a_gid_table_of_another_length_is_refused(struct kunit *test)
+static void query_vport_gid_wrong_count_returns_ebadmsg(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_gid gids[8];
@@ -131,8 +131,8 @@ static void a_gid_table_of_another_length_is_refused(struct kunit *test)
 	}
 }
 
-/* Two share a word. */
-static void the_pkey_table_is_read_at_once_and_in_order(struct kunit *test)
+/* Two P_Keys share a dword. */
+static void query_vport_pkey_table_takes_one_command(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_query_hca_vport_pkey_out *out = scripted->out;
@@ -159,7 +159,7 @@ static void expect_register(struct kunit *test, u32 number, u32 op_mod)
 	KUNIT_EXPECT_EQ(test, number, hw_access_register_in_get_register_id(scripted->in));
 }
 
-static void the_link_is_read_from_a_register(struct kunit *test)
+static void query_ptys_returns_width_and_speed(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_access_register_in *in = scripted->in;
@@ -176,7 +176,7 @@ static void the_link_is_read_from_a_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, link.speed, HW_IB_PROTO_EDR);
 }
 
-static void the_mtu_is_read_from_a_register(struct kunit *test)
+static void query_pmtu_returns_mtus(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_access_register_out *out = scripted->out;
@@ -190,7 +190,7 @@ static void the_mtu_is_read_from_a_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mtu.operational, 2048);
 }
 
-static void virtual_lanes_are_read_from_a_register(struct kunit *test)
+static void query_pvlc_returns_vls(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_access_register_out *out = scripted->out;
@@ -202,7 +202,7 @@ static void virtual_lanes_are_read_from_a_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vls, HW_VL_COUNT_VL0_3);
 }
 
-static void a_node_description_may_be_as_long_as_can_be(struct kunit *test)
+static void node_desc_max_length_is_kept(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_access_register_in *in = scripted->in;
@@ -223,7 +223,7 @@ static void a_node_description_may_be_as_long_as_can_be(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, text[CXIB_NODE_DESCRIPTION_SIZE - 1], 'y');
 }
 
-static void datagrams_go_to_the_agents_and_back(struct kunit *test)
+static void mad_ifc_returns_response(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u8 request[CXIB_MAD_SIZE], response[CXIB_MAD_SIZE];
@@ -251,7 +251,7 @@ static void datagrams_go_to_the_agents_and_back(struct kunit *test)
 			hw_mad_ifc_in_get_op_mod(scripted->in));
 }
 
-static void counters_are_allocated_read_and_given_back(struct kunit *test)
+static void q_counter_query_returns_counters(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_query_q_counter_out counters;
@@ -275,24 +275,24 @@ static void counters_are_allocated_read_and_given_back(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(attributes_of_a_port_are_decoded),
-	KUNIT_CASE(a_failed_query_leaves_nothing_of_its_answer),
-	KUNIT_CASE(only_chosen_capabilities_change),
-	KUNIT_CASE(the_gid_table_is_read_at_once),
-	KUNIT_CASE(a_gid_table_of_another_length_is_refused),
-	KUNIT_CASE(the_pkey_table_is_read_at_once_and_in_order),
-	KUNIT_CASE(the_link_is_read_from_a_register),
-	KUNIT_CASE(the_mtu_is_read_from_a_register),
-	KUNIT_CASE(virtual_lanes_are_read_from_a_register),
-	KUNIT_CASE(a_node_description_may_be_as_long_as_can_be),
-	KUNIT_CASE(datagrams_go_to_the_agents_and_back),
-	KUNIT_CASE(counters_are_allocated_read_and_given_back),
+	KUNIT_CASE(query_hca_vport_returns_attributes),
+	KUNIT_CASE(port_query_failed_zeroes_output),
+	KUNIT_CASE(modify_hca_vport_passes_field_select),
+	KUNIT_CASE(query_vport_gid_table_takes_one_command),
+	KUNIT_CASE(query_vport_gid_wrong_count_returns_ebadmsg),
+	KUNIT_CASE(query_vport_pkey_table_takes_one_command),
+	KUNIT_CASE(query_ptys_returns_width_and_speed),
+	KUNIT_CASE(query_pmtu_returns_mtus),
+	KUNIT_CASE(query_pvlc_returns_vls),
+	KUNIT_CASE(node_desc_max_length_is_kept),
+	KUNIT_CASE(mad_ifc_returns_response),
+	KUNIT_CASE(q_counter_query_returns_counters),
 	{}
 };
 
 static struct kunit_suite suite = {
 	.name = "hw_port",
-	.init = ports_init,
+	.init = hw_port_init,
 	.test_cases = cases,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about shared receive queues: what is sent, what is made of the answers. */
+/* SRQ commands: their input, and the decoding of their output. */
 #include "hw/buffer.h"
 #include "hw/commands_receive_queues.h"
 #include "hw/contexts.h"
@@ -12,7 +12,7 @@ static int receive_queues_init(struct kunit *test)
 	return 0;
 }
 
-static void a_queue_is_described_with_its_memory(struct kunit *test)
+static void create_rmp_sets_context_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_rmp_in *in = scripted->in;
@@ -42,7 +42,7 @@ static void a_queue_is_described_with_its_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void a_limit_is_all_that_arming_changes(struct kunit *test)
+static void arm_rmp_sets_lwm(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_modify_rmp_in *in = scripted->in;
@@ -54,7 +54,7 @@ static void a_limit_is_all_that_arming_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 9, hw_wq_get_lwm(hw_rmpc_wq(hw_modify_rmp_in_ctx(in))));
 }
 
-static void the_device_is_asked_for_the_limit(struct kunit *test)
+static void query_rmp_returns_lwm(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u16 limit;
@@ -65,7 +65,7 @@ static void the_device_is_asked_for_the_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit, 17);
 }
 
-static void a_queue_that_ends_is_named(struct kunit *test)
+static void destroy_rmp_sets_rmpn(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -74,8 +74,8 @@ static void a_queue_that_ends_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_rmp_in_get_rmpn(scripted->in));
 }
 
-/* The context leaves out the low bits of the record's address, and counts strides in octwords. */
-static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
+/* The context omits the low bits of the DBR address and has the stride in units of 16 bytes. */
+static void create_xrc_srq_sets_context_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_xrc_srq_in *in = scripted->in;
@@ -108,7 +108,7 @@ static void a_queue_of_a_domain_is_described_with_its_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
+static void xrc_srq_arm_and_query_carry_lwm(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u16 limit;
@@ -127,7 +127,7 @@ static void a_queue_of_a_domain_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit, 17);
 }
 
-static void a_queue_of_a_domain_that_ends_is_named(struct kunit *test)
+static void destroy_xrc_srq_sets_xrc_srqn(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -137,7 +137,7 @@ static void a_queue_of_a_domain_that_ends_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrc_srq_in_get_xrc_srqn(scripted->in));
 }
 
-static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
+static void create_xrq_sets_context_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_xrq_in *in = scripted->in;
@@ -179,7 +179,7 @@ static void a_queue_with_tags_is_described_with_its_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void a_queue_with_tags_has_a_limit(struct kunit *test)
+static void xrq_arm_and_query_carry_lwm(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_xrqc *context = hw_query_xrq_out_xrq_context(scripted->out);
@@ -200,7 +200,7 @@ static void a_queue_with_tags_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limit, 17);
 }
 
-static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
+static void destroy_xrq_sets_xrqn(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -210,7 +210,7 @@ static void a_queue_with_tags_that_ends_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x4321, hw_destroy_xrq_in_get_xrqn(scripted->in));
 }
 
-static void refusals_are_handed_on(struct kunit *test)
+static void srq_cmd_refused_returns_errno(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_srq_params params = { .log_size = 7, .log_stride = 6 };
@@ -240,17 +240,17 @@ static void refusals_are_handed_on(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_queue_is_described_with_its_memory),
-	KUNIT_CASE(a_limit_is_all_that_arming_changes),
-	KUNIT_CASE(the_device_is_asked_for_the_limit),
-	KUNIT_CASE(a_queue_that_ends_is_named),
-	KUNIT_CASE(a_queue_of_a_domain_is_described_with_its_memory),
-	KUNIT_CASE(a_queue_of_a_domain_has_a_limit),
-	KUNIT_CASE(a_queue_of_a_domain_that_ends_is_named),
-	KUNIT_CASE(a_queue_with_tags_is_described_with_its_memory),
-	KUNIT_CASE(a_queue_with_tags_has_a_limit),
-	KUNIT_CASE(a_queue_with_tags_that_ends_is_named),
-	KUNIT_CASE(refusals_are_handed_on),
+	KUNIT_CASE(create_rmp_sets_context_and_pas),
+	KUNIT_CASE(arm_rmp_sets_lwm),
+	KUNIT_CASE(query_rmp_returns_lwm),
+	KUNIT_CASE(destroy_rmp_sets_rmpn),
+	KUNIT_CASE(create_xrc_srq_sets_context_and_pas),
+	KUNIT_CASE(xrc_srq_arm_and_query_carry_lwm),
+	KUNIT_CASE(destroy_xrc_srq_sets_xrc_srqn),
+	KUNIT_CASE(create_xrq_sets_context_and_pas),
+	KUNIT_CASE(xrq_arm_and_query_carry_lwm),
+	KUNIT_CASE(destroy_xrq_sets_xrqn),
+	KUNIT_CASE(srq_cmd_refused_returns_errno),
 	{}
 };
 

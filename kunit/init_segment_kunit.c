@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the driver makes of an init segment, read from memory of the test. */
+/* Evaluation of the init segment, which is read from memory of the test. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -8,14 +8,14 @@
 #define NEVER	UINT_MAX
 
 /**
- * struct fake_device - a device that is 16.35.4030 and changes while one waits
- * @reader: what the driver uses
- * @test: the case that runs
- * @segment: what its BAR holds
- * @ready_after: waits until the firmware is up
- * @gone_after: waits until the device no longer answers
- * @waits: how often the driver has waited
- * @waited: milliseconds that it asked for in all
+ * struct fake_device - a device with firmware 16.35.4030 whose state changes while the driver waits
+ * @reader: access to @segment
+ * @test: the running case
+ * @segment: the init segment
+ * @ready_after: number of waits until the firmware is ready
+ * @gone_after: number of waits until reads return all-ones
+ * @waits: number of waits so far
+ * @waited: their sum in milliseconds
  */
 struct fake_device {
 	struct cxib_init_segment_reader reader;
@@ -73,14 +73,14 @@ static int init_segment_init(struct kunit *test)
 	return 0;
 }
 
-static void says(struct kunit *test, const struct cxib_explanation *explanation,
-		 const char *words)
+static void expect_text(struct kunit *test, const struct cxib_explanation *explanation,
+			const char *words)
 {
 	KUNIT_EXPECT_TRUE_MSG(test, strstr(explanation->text, words),
 			      "\"%s\" is not in \"%s\"", words, explanation->text);
 }
 
-static void reads_version_of_ready_firmware(struct kunit *test)
+static void init_segment_ready_returns_version(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation = {};
@@ -98,7 +98,7 @@ static void reads_version_of_ready_firmware(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, explanation.text, "");
 }
 
-static void waits_until_firmware_is_up(struct kunit *test)
+static void init_segment_initializing_waits(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -112,7 +112,7 @@ static void waits_until_firmware_is_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, device->waits, 17);
 }
 
-static void accepts_firmware_that_is_up_at_the_limit(struct kunit *test)
+static void init_segment_ready_at_limit_returns_0(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -126,7 +126,7 @@ static void accepts_firmware_that_is_up_at_the_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
 }
 
-static void gives_up_on_firmware_that_never_comes_up(struct kunit *test)
+static void init_segment_never_ready_returns_etimedout(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -138,11 +138,11 @@ static void gives_up_on_firmware_that_never_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
-	says(test, &explanation, "still initializing after 120000 ms");
-	says(test, &explanation, "0x1fc = 0x85000000");
+	expect_text(test, &explanation, "still initializing after 120000 ms");
+	expect_text(test, &explanation, "0x1fc = 0x85000000");
 }
 
-static void ignores_the_other_bits_of_the_initializing_word(struct kunit *test)
+static void init_segment_other_bits_are_ignored(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -155,7 +155,7 @@ static void ignores_the_other_bits_of_the_initializing_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, device->waits, 0);
 }
 
-static void reports_a_device_that_does_not_answer(struct kunit *test)
+static void init_segment_all_ones_returns_eio(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -166,10 +166,10 @@ static void reports_a_device_that_does_not_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EIO,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_EQ(test, device->waits, 0);
-	says(test, &explanation, "does not answer");
+	expect_text(test, &explanation, "reads as all-ones");
 }
 
-static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
+static void init_segment_removed_while_waiting_returns_eio(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -181,10 +181,10 @@ static void reports_a_device_that_goes_away_while_waiting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EIO,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_EQ(test, device->waits, 3);
-	says(test, &explanation, "does not answer");
+	expect_text(test, &explanation, "reads as all-ones");
 }
 
-static void reports_a_segment_of_zeros(struct kunit *test)
+static void init_segment_all_zeros_returns_eprotonosupport(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -194,8 +194,8 @@ static void reports_a_segment_of_zeros(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
-	says(test, &explanation, "command interface revision is 0");
-	says(test, &explanation, "firmware 0.0.0");
+	expect_text(test, &explanation, "command interface revision 0");
+	expect_text(test, &explanation, "firmware 0.0.0");
 }
 
 static const u16 foreign_revisions[] = { 1, 4, 6, 0x500, 0xffff };
@@ -207,7 +207,7 @@ static void describe_revision(const u16 *revision, char *description)
 
 KUNIT_ARRAY_PARAM(foreign_revision, foreign_revisions, describe_revision);
 
-static void refuses_another_command_interface(struct kunit *test)
+static void init_segment_other_revision_returns_eprotonosupport(struct kunit *test)
 {
 	const u16 *revision = test->param_value;
 	struct fake_device *device = test->priv;
@@ -216,17 +216,16 @@ static void refuses_another_command_interface(struct kunit *test)
 	char words[48];
 
 	hw_initial_seg_set_cmd_interface_rev(&device->segment, *revision);
-	snprintf(words, sizeof(words), "revision is %u, this driver speaks revision 5",
-		 *revision);
+	snprintf(words, sizeof(words), "revision %u not supported, expected 5", *revision);
 
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
 	KUNIT_EXPECT_EQ(test, segment.command_revision, *revision);
-	says(test, &explanation, words);
-	says(test, &explanation, "firmware 16.35.4030");
+	expect_text(test, &explanation, words);
+	expect_text(test, &explanation, "firmware 16.35.4030");
 }
 
-static void fits_every_explanation_into_its_buffer(struct kunit *test)
+static void init_segment_longest_explanation_fits_buffer(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
 	struct cxib_explanation explanation;
@@ -246,16 +245,17 @@ static void fits_every_explanation_into_its_buffer(struct kunit *test)
 }
 
 static struct kunit_case init_segment_cases[] = {
-	KUNIT_CASE(reads_version_of_ready_firmware),
-	KUNIT_CASE(waits_until_firmware_is_up),
-	KUNIT_CASE(accepts_firmware_that_is_up_at_the_limit),
-	KUNIT_CASE(gives_up_on_firmware_that_never_comes_up),
-	KUNIT_CASE(ignores_the_other_bits_of_the_initializing_word),
-	KUNIT_CASE(reports_a_device_that_does_not_answer),
-	KUNIT_CASE(reports_a_device_that_goes_away_while_waiting),
-	KUNIT_CASE(reports_a_segment_of_zeros),
-	KUNIT_CASE_PARAM(refuses_another_command_interface, foreign_revision_gen_params),
-	KUNIT_CASE(fits_every_explanation_into_its_buffer),
+	KUNIT_CASE(init_segment_ready_returns_version),
+	KUNIT_CASE(init_segment_initializing_waits),
+	KUNIT_CASE(init_segment_ready_at_limit_returns_0),
+	KUNIT_CASE(init_segment_never_ready_returns_etimedout),
+	KUNIT_CASE(init_segment_other_bits_are_ignored),
+	KUNIT_CASE(init_segment_all_ones_returns_eio),
+	KUNIT_CASE(init_segment_removed_while_waiting_returns_eio),
+	KUNIT_CASE(init_segment_all_zeros_returns_eprotonosupport),
+	KUNIT_CASE_PARAM(init_segment_other_revision_returns_eprotonosupport,
+			 foreign_revision_gen_params),
+	KUNIT_CASE(init_segment_longest_explanation_fits_buffer),
 	{}
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about memory on the device: what is sent, what is made of the answers. */
+/* MEMIC commands: input, and conversion of the output. */
 #include "hw/commands_memory.h"
 #include "hw/memic.h"
 #include "scripted_hca.h"
 
 #define ADDRESS		0x2100040ULL
 
-static int device_memory_init(struct kunit *test)
+static int memic_init(struct kunit *test)
 {
 	test->priv = scripted_hca_create(test);
 	return 0;
 }
 
-static void is_asked_for_in_a_range(struct kunit *test)
+static void alloc_memic_passes_range(struct kunit *test)
 {
 	const struct cxib_memic_params params = {
 		.start = 0x2100000ULL, .range = 0x3000, .length = 0x180, .log_alignment = 6,
@@ -32,7 +32,7 @@ static void is_asked_for_in_a_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6, hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
 }
 
-static void may_be_elsewhere_when_a_range_is_full(struct kunit *test)
+static void alloc_memic_range_full_returns_eagain(struct kunit *test)
 {
 	const struct cxib_memic_params params = { .range = 0x1000, .length = 0x40 };
 	struct scripted_hca *scripted = test->priv;
@@ -43,7 +43,7 @@ static void may_be_elsewhere_when_a_range_is_full(struct kunit *test)
 			cxib_cmd_alloc_memic(&scripted->queue, &params, &address));
 }
 
-static void goes_back_as_it_came(struct kunit *test)
+static void dealloc_memic_passes_address_and_size(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -56,7 +56,7 @@ static void goes_back_as_it_came(struct kunit *test)
 			cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, 0x180));
 }
 
-static void has_addresses_whose_accesses_do_an_operation(struct kunit *test)
+static void alloc_memic_op_returns_address(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u64 address;
@@ -72,7 +72,7 @@ static void has_addresses_whose_accesses_do_an_operation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ADDRESS, hw_modify_memic_in_get_memic_start_addr(scripted->in));
 }
 
-static void loses_them_one_by_one(struct kunit *test)
+static void dealloc_memic_op_passes_type(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -84,17 +84,17 @@ static void loses_them_one_by_one(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(is_asked_for_in_a_range),
-	KUNIT_CASE(may_be_elsewhere_when_a_range_is_full),
-	KUNIT_CASE(goes_back_as_it_came),
-	KUNIT_CASE(has_addresses_whose_accesses_do_an_operation),
-	KUNIT_CASE(loses_them_one_by_one),
+	KUNIT_CASE(alloc_memic_passes_range),
+	KUNIT_CASE(alloc_memic_range_full_returns_eagain),
+	KUNIT_CASE(dealloc_memic_passes_address_and_size),
+	KUNIT_CASE(alloc_memic_op_returns_address),
+	KUNIT_CASE(dealloc_memic_op_passes_type),
 	{}
 };
 
 static struct kunit_suite suite = {
 	.name = "memic",
-	.init = device_memory_init,
+	.init = memic_init,
 	.test_cases = cases,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about protection domains and memory keys: what is sent, what is made of the answers. */
+/* PD, XRCD, UAR and mkey commands: input, and conversion of the output. */
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
@@ -7,15 +7,16 @@
 #include "hw/device.h"
 #include "hw/init_segment.h"
 #include "hw/mkey.h"
+#include "hw/pd.h"
 #include "scripted_hca.h"
 
-static int objects_init(struct kunit *test)
+static int mkey_init(struct kunit *test)
 {
 	test->priv = scripted_hca_create(test);
 	return 0;
 }
 
-static void a_domain_comes_and_goes(struct kunit *test)
+static void alloc_pd_returns_pdn(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u32 pd;
@@ -28,7 +29,7 @@ static void a_domain_comes_and_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
 }
 
-static void the_device_has_keys_of_its_own(struct kunit *test)
+static void query_special_contexts_returns_mkeys(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_special_keys keys;
@@ -44,8 +45,8 @@ static void the_device_has_keys_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x400, keys.dump_fill);
 }
 
-/* Programs map pages of doorbells: the device's own registers must not be among them. */
-static void doorbells_lie_behind_the_init_segment_and_in_the_bar(struct kunit *test)
+/* User space maps UAR pages, so the init segment must not be among them. */
+static void alloc_uar_outside_bar_returns_ebadmsg(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	const u32 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
@@ -64,14 +65,14 @@ static void doorbells_lie_behind_the_init_segment_and_in_the_bar(struct kunit *t
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		hw_alloc_uar_out_set_uar(scripted->out, bad[i]);
 		KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_alloc_uar(&scripted->queue, 0, &uar));
-		/* It is given back, for what that is worth. */
+		/* The driver returns the bad UAR. */
 		KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_UAR,
 				hw_dealloc_uar_in_get_opcode(scripted->in));
 		KUNIT_EXPECT_EQ(test, bad[i], hw_dealloc_uar_in_get_uar(scripted->in));
 	}
 }
 
-static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
+static void create_mkey_without_pages_uses_pa_mode(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_mkey_params params = { .pd = 0x42, .variant = 0x5a, .local_write = true };
@@ -94,8 +95,8 @@ static void a_key_without_pages_is_for_all_bus_addresses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_a(context));
 }
 
-/* The list of pages fills whole octwords, two pages each. */
-static void pages_follow_the_context(struct kunit *test)
+/* The page list fills whole octowords, two pages each. */
+static void create_mkey_pages_fill_mtts(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	const __be64 pages[] = { cpu_to_be64(0x1000), cpu_to_be64(0x3000), cpu_to_be64(0x2000) };
@@ -124,7 +125,7 @@ static void pages_follow_the_context(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, in->klm_pas_mtt, pages, sizeof(pages));
 }
 
-static void an_xrc_domain_comes_and_goes(struct kunit *test)
+static void alloc_xrcd_returns_xrcdn(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u32 xrcd;
@@ -137,8 +138,8 @@ static void an_xrc_domain_comes_and_goes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xfedcba, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
 }
 
-/* Requests will fill it, so there is nothing behind the context. */
-static void a_key_with_room_for_translations_is_free(struct kunit *test)
+/* UMR WQEs fill the list, so the command carries none. */
+static void create_mkey_empty_list_sets_free(struct kunit *test)
 {
 	static const struct {
 		bool indirect;
@@ -166,8 +167,8 @@ static void a_key_with_room_for_translations_is_free(struct kunit *test)
 	}
 }
 
-/* The command stays short, however large the region is. */
-static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
+/* The length of the command does not depend on that of the MR. */
+static void create_mkey_odp_has_no_list(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_mkey_in *in = scripted->in;
@@ -190,7 +191,7 @@ static void create_mkey_of_paged_region_has_no_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
 }
 
-static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
+static void create_mkey_memic_uses_memic_mode(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_mkey_params params = {
@@ -215,7 +216,7 @@ static void a_key_may_be_for_memory_on_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_en_rinval(context));
 }
 
-static void a_key_is_destroyed_by_its_index(struct kunit *test)
+static void destroy_mkey_passes_index(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
@@ -224,7 +225,7 @@ static void a_key_is_destroyed_by_its_index(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_destroy_mkey_in_get_mkey_index(scripted->in));
 }
 
-static void errors_are_handed_on(struct kunit *test)
+static void mkey_command_errors_are_returned(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_mkey_params params = {};
@@ -241,23 +242,23 @@ static void errors_are_handed_on(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_domain_comes_and_goes),
-	KUNIT_CASE(an_xrc_domain_comes_and_goes),
-	KUNIT_CASE(the_device_has_keys_of_its_own),
-	KUNIT_CASE(doorbells_lie_behind_the_init_segment_and_in_the_bar),
-	KUNIT_CASE(a_key_without_pages_is_for_all_bus_addresses),
-	KUNIT_CASE(pages_follow_the_context),
-	KUNIT_CASE(a_key_with_room_for_translations_is_free),
-	KUNIT_CASE(create_mkey_of_paged_region_has_no_list),
-	KUNIT_CASE(a_key_may_be_for_memory_on_the_device),
-	KUNIT_CASE(a_key_is_destroyed_by_its_index),
-	KUNIT_CASE(errors_are_handed_on),
+	KUNIT_CASE(alloc_pd_returns_pdn),
+	KUNIT_CASE(alloc_xrcd_returns_xrcdn),
+	KUNIT_CASE(query_special_contexts_returns_mkeys),
+	KUNIT_CASE(alloc_uar_outside_bar_returns_ebadmsg),
+	KUNIT_CASE(create_mkey_without_pages_uses_pa_mode),
+	KUNIT_CASE(create_mkey_pages_fill_mtts),
+	KUNIT_CASE(create_mkey_empty_list_sets_free),
+	KUNIT_CASE(create_mkey_odp_has_no_list),
+	KUNIT_CASE(create_mkey_memic_uses_memic_mode),
+	KUNIT_CASE(destroy_mkey_passes_index),
+	KUNIT_CASE(mkey_command_errors_are_returned),
 	{}
 };
 
 static struct kunit_suite suite = {
 	.name = "mkey",
-	.init = objects_init,
+	.init = mkey_init,
 	.test_cases = cases,
 };
 

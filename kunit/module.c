@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What makes the suites of this directory one module. */
+/* Module information of the suites. */
 #include <linux/module.h>
 
 MODULE_DESCRIPTION("KUnit suites of cxib");

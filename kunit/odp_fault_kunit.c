@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Page faults: what their events say, and which memory belongs to a work request. */
+/* Page faults: decoding their events, and the memory of the WQE that they name. */
 #include <kunit/test.h>
 
 #include "hw/commands_memory.h"
@@ -10,10 +10,10 @@
 #include "verbs/odp/odp.h"
 #include "verbs/odp/odp_fault.h"
 
-#define TOKEN_OFFSET	0xc
+#define TOKEN_BYTE	0xc
 #define RANGES_MAX	4
 
-static void a_fault_of_a_request_names_the_request(struct kunit *test)
+static void decode_wqe_fault_returns_qpn_and_wqe_index(struct kunit *test)
 {
 	struct hw_eqe entry = {};
 	struct hw_wqe_associated_page_fault_event *event =
@@ -26,8 +26,8 @@ static void a_fault_of_a_request_names_the_request(struct kunit *test)
 	hw_wqe_associated_page_fault_event_set_len(event, 0x80);
 	hw_wqe_associated_page_fault_event_set_requestor(event, 1);
 	hw_wqe_associated_page_fault_event_set_qpn(event, 0x777777);
-	/* The rest of the word is not the token's. */
-	event->dw[TOKEN_OFFSET / sizeof(__be32)] = cpu_to_be32(0xff123456);
+	/* The high byte of the word is not part of the token. */
+	event->dw[TOKEN_BYTE / sizeof(__be32)] = cpu_to_be32(0xff123456);
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
 	KUNIT_EXPECT_EQ(test, HW_PAGE_FAULT_FLAGS_REQUESTOR, fault.operation);
 	KUNIT_EXPECT_EQ(test, 0x123456, fault.token);
@@ -37,7 +37,7 @@ static void a_fault_of_a_request_names_the_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1234, fault.wqe_index);
 }
 
-static void a_fault_of_the_peer_names_the_memory(struct kunit *test)
+static void decode_rdma_fault_returns_rkey_and_address(struct kunit *test)
 {
 	struct hw_eqe entry = {};
 	struct hw_rdma_page_fault_event *event = hw_eqe_event_data_rdma_page_fault_event(&entry);
@@ -60,7 +60,7 @@ static void a_fault_of_the_peer_names_the_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xdeadbeef000ULL, fault.address);
 }
 
-static void a_fault_of_another_form_is_none(struct kunit *test)
+static void decode_unknown_subtype_returns_false(struct kunit *test)
 {
 	struct cxib_page_fault fault;
 	struct hw_eqe entry = {};
@@ -71,7 +71,7 @@ static void a_fault_of_another_form_is_none(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_page_fault_decode(&entry, &fault));
 }
 
-static void a_fault_of_memory_names_the_key_and_its_pages(struct kunit *test)
+static void decode_memory_fault_returns_mkey_and_pages(struct kunit *test)
 {
 	struct hw_eqe entry = {};
 	struct hw_memory_page_fault_event *event =
@@ -82,7 +82,7 @@ static void a_fault_of_memory_names_the_key_and_its_pages(struct kunit *test)
 	event->dw[0] = cpu_to_be32(0x80000003);
 	event->dw[1] = cpu_to_be32(0x00021234);
 	event->dw[2] = cpu_to_be32(0xcafe5678);
-	/* What is below a page is of no account. */
+	/* Bits below the page size are ignored. */
 	event->dw[3] = cpu_to_be32(0x00005fff);
 	event->dw[4] = cpu_to_be32(0x1207);
 	event->dw[5] = cpu_to_be32(0x00007f12);
@@ -97,7 +97,7 @@ static void a_fault_of_memory_names_the_key_and_its_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x3000, fault.after);
 }
 
-static void a_fault_of_memory_lacks_a_page_at_least(struct kunit *test)
+static void decode_memory_fault_without_pages_returns_one_page(struct kunit *test)
 {
 	struct hw_eqe entry = {};
 	struct cxib_page_fault fault;
@@ -114,29 +114,29 @@ static void a_fault_of_memory_lacks_a_page_at_least(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x0ffff000, fault.after);
 }
 
-static void faults_are_answered_in_their_form(struct kunit *test)
+static void page_fault_resume_uses_format_of_subtype(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
-	const struct cxib_page_fault of_request = {
+	const struct cxib_page_fault wqe_fault = {
 		.subtype = HW_PAGE_FAULT_SUBTYPE_WQE, .operation = HW_PAGE_FAULT_FLAGS_WRITE,
 		.token = 0x123456, .queue = 0x777777,
 	};
-	const struct cxib_page_fault of_memory = {
+	const struct cxib_page_fault mem_fault = {
 		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = 0x1234cafe5678ULL,
 	};
 	const __be32 *in = scripted->in;
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_request, true));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &wqe_fault, true));
 	KUNIT_EXPECT_EQ(test, 0x82777777, be32_to_cpu(in[2]));
 	KUNIT_EXPECT_EQ(test, 0x00123456, be32_to_cpu(in[3]));
-	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_memory, false));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, false));
 	KUNIT_EXPECT_EQ(test, 0x00001234, be32_to_cpu(in[2]));
 	KUNIT_EXPECT_EQ(test, 0xcafe5678, be32_to_cpu(in[3]));
-	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &of_memory, true));
+	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, true));
 	KUNIT_EXPECT_EQ(test, 0x80001234, be32_to_cpu(in[2]));
 }
 
-/* Of one page at 0x11000, with one more around it on either side. */
+/* One missing page at 0x11000, with one suggested page before and one after. */
 static struct cxib_page_fault missing_page(void)
 {
 	return (struct cxib_page_fault){
@@ -145,7 +145,7 @@ static struct cxib_page_fault missing_page(void)
 	};
 }
 
-static void pages_come_in_with_their_neighbours(struct kunit *test)
+static void mr_range_ahead_adds_suggested_pages(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
 	struct cxib_odp_range range;
@@ -159,7 +159,7 @@ static void pages_come_in_with_their_neighbours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x3000, range.length);
 }
 
-static void pages_come_in_as_far_as_the_region_goes(struct kunit *test)
+static void mr_range_beyond_mr_is_clamped(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
 	struct cxib_odp_range range;
@@ -175,8 +175,8 @@ static void pages_come_in_as_far_as_the_region_goes(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x11000, 0, false, &range));
 }
 
-/* Whatever a device says, a fault brings in some megabytes, the missing page among them. */
-static void lies_about_pages_end_with_the_address_space(struct kunit *test)
+/* Whatever the device reports, a fault is limited to megabytes around the missing page. */
+static void mr_range_huge_fault_is_limited(struct kunit *test)
 {
 	struct cxib_page_fault fault = missing_page();
 	struct cxib_odp_range range;
@@ -195,20 +195,20 @@ static void lies_about_pages_end_with_the_address_space(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x5000 + 2 * SZ_4M, range.length);
 }
 
-static struct cxib_pf_wqe *make_request(struct kunit *test, u32 opcode, u32 ds)
+static struct cxib_pf_wqe *make_wqe(struct kunit *test, u32 opcode, u32 ds)
 {
-	struct cxib_pf_wqe *request = kunit_kzalloc(test, sizeof(*request), GFP_KERNEL);
+	struct cxib_pf_wqe *wqe = kunit_kzalloc(test, sizeof(*wqe), GFP_KERNEL);
 	struct hw_wqe_ctrl_seg *control;
 
-	KUNIT_ASSERT_NOT_NULL(test, request);
-	control = (void *)request->bytes;
+	KUNIT_ASSERT_NOT_NULL(test, wqe);
+	control = (void *)wqe->bytes;
 	hw_wqe_ctrl_seg_set_opcode(control, opcode);
 	hw_wqe_ctrl_seg_set_ds(control, ds);
-	request->length = sizeof(request->bytes);
-	return request;
+	wqe->length = sizeof(wqe->bytes);
+	return wqe;
 }
 
-static void data_begins_behind_what_the_operation_needs(struct kunit *test)
+static void data_offset_follows_opcode_segs(struct kunit *test)
 {
 	static const struct {
 		enum ib_qp_type type;
@@ -229,31 +229,31 @@ static void data_begins_behind_what_the_operation_needs(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct cxib_pf_wqe *request = make_request(test, cases[i].opcode, 8);
+		struct cxib_pf_wqe *wqe = make_wqe(test, cases[i].opcode, 8);
 
 		KUNIT_EXPECT_EQ(test, cases[i].first,
-				cxib_pf_data_offset(cases[i].type, request));
+				cxib_pf_data_offset(cases[i].type, wqe));
 	}
 }
 
-static void a_whole_address_is_longer(struct kunit *test)
+static void data_offset_extended_av_is_64(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 8);
-	struct hw_wqe_datagram_seg *address = (void *)&request->bytes[16];
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 8);
+	struct hw_wqe_datagram_seg *address = (void *)&wqe->bytes[16];
 
 	hw_av_set_extended(hw_wqe_datagram_seg_av(address), 1);
-	KUNIT_EXPECT_EQ(test, 64, cxib_pf_data_offset(IB_QPT_UD, request));
-	KUNIT_EXPECT_EQ(test, 128, request->length);
+	KUNIT_EXPECT_EQ(test, 64, cxib_pf_data_offset(IB_QPT_UD, wqe));
+	KUNIT_EXPECT_EQ(test, 128, wqe->length);
 }
 
-static void a_request_has_the_length_of_one(struct kunit *test)
+static void data_offset_bad_ds_returns_einval(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 0);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, request));
-	request = make_request(test, HW_WQE_OPCODE_SEND, 5);
-	request->length = 64;
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, wqe));
+	wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 5);
+	wqe->length = 64;
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, wqe));
 }
 
 struct ranges {
@@ -265,7 +265,7 @@ struct ranges {
 	} range[RANGES_MAX];
 };
 
-static int note(void *context, u32 key, u64 address, u64 length)
+static int record_range(void *context, u32 key, u64 address, u64 length)
 {
 	struct ranges *ranges = context;
 
@@ -277,26 +277,26 @@ static int note(void *context, u32 key, u64 address, u64 length)
 	return 0;
 }
 
-static struct cxib_pf_wqe *make_segments(struct kunit *test)
+static struct cxib_pf_wqe *make_sges(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 0);
-	struct hw_wqe_data_seg *segments = (void *)&request->bytes[16];
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 0);
+	struct hw_wqe_data_seg *sges = (void *)&wqe->bytes[16];
 
-	hw_wqe_data_seg_pack(&segments[0], 0, 0x100, 5, 0x1000);
-	/* 20 bytes and the word before them take two octwords. */
-	hw_wqe_data_seg_pack(&segments[1], 1, 20, 0, 0);
-	hw_wqe_data_seg_pack(&segments[3], 0, 0x200, 6, 0x2000);
-	hw_wqe_data_seg_pack(&segments[4], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST, 0);
-	hw_wqe_data_seg_pack(&segments[5], 0, 0x300, 7, 0x3000);
-	return request;
+	hw_wqe_data_seg_pack(&sges[0], 0, 0x100, 5, 0x1000);
+	/* 20 bytes and the inline header take two DS. */
+	hw_wqe_data_seg_pack(&sges[1], 1, 20, 0, 0);
+	hw_wqe_data_seg_pack(&sges[3], 0, 0x200, 6, 0x2000);
+	hw_wqe_data_seg_pack(&sges[4], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST, 0);
+	hw_wqe_data_seg_pack(&sges[5], 0, 0x300, 7, 0x3000);
+	return wqe;
 }
 
-static void memory_ends_with_the_list(struct kunit *test)
+static void walk_sges_stops_at_terminator(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_segments(test);
+	struct cxib_pf_wqe *wqe = make_sges(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 2, ranges.count);
 	KUNIT_EXPECT_EQ(test, 5, ranges.range[0].key);
 	KUNIT_EXPECT_EQ(test, 0x100, ranges.range[0].length);
@@ -304,47 +304,47 @@ static void memory_ends_with_the_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x2000, ranges.range[1].address);
 }
 
-/* Of 0x100 + 20 + 0x200 bytes the first 0x100 + 20 + 0x10 are done. */
-static void what_is_done_is_passed_over(struct kunit *test)
+/* Of 0x100 + 20 + 0x200 bytes the first 0x100 + 20 + 0x10 are committed. */
+static void walk_sges_skips_committed_bytes(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_segments(test);
+	struct cxib_pf_wqe *wqe = make_sges(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0x100 + 20 + 0x10, note,
-						      &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0x100 + 20 + 0x10, record_range,
+						   &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x2010, ranges.range[0].address);
 	KUNIT_EXPECT_EQ(test, 0x1f0, ranges.range[0].length);
 }
 
-static void a_segment_without_bytes_carries_the_most(struct kunit *test)
+static void walk_sges_byte_count_0_is_2_gib(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
-	request->length = 32;
-	hw_wqe_data_seg_pack((void *)&request->bytes[16], 0, 0, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0x100, note, &ranges));
+	wqe->length = 32;
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[16], 0, 0, 5, 0x1000);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0x100, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x1100, ranges.range[0].address);
 	KUNIT_EXPECT_EQ(test, 0x7fffff00, ranges.range[0].length);
 }
 
-/* A program that says that a segment carries more than there is reads nothing of others. */
-static void segments_beyond_the_request_are_none(struct kunit *test)
+/* User space can claim more inline bytes than the WQE has: nothing beyond is read. */
+static void walk_sges_beyond_wqe_is_ignored(struct kunit *test)
 {
-	struct cxib_pf_wqe *request = make_request(test, HW_WQE_OPCODE_SEND, 2);
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
-	hw_wqe_data_seg_pack((void *)&request->bytes[16], 1, 0x3ff, 0, 0);
-	hw_wqe_data_seg_pack((void *)&request->bytes[32], 0, 0x100, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 16, 0, note, &ranges));
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[16], 1, 0x3ff, 0, 0);
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[32], 0, 0x100, 5, 0x1000);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0, record_range, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_sge(request, 5000, 0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 5000, 0, record_range, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 }
 
-static void pieces_of_a_key_are_found(struct kunit *test)
+static void walk_klms_range_spans_klms(struct kunit *test)
 {
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
@@ -355,8 +355,8 @@ static void pieces_of_a_key_are_found(struct kunit *test)
 	hw_klm_pack(&klms[0], 0x100, 5, 0x1000);
 	hw_klm_pack(&klms[1], 0x80, 6, 0x2000);
 	hw_klm_pack(&klms[2], 0x100, 7, 0x3000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, klms, ARRAY_SIZE(klms),
-						      0x100f0, 0xa0, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_klms(&context, klms, ARRAY_SIZE(klms),
+						   0x100f0, 0xa0, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 3, ranges.count);
 	KUNIT_EXPECT_EQ(test, 0x10f0, ranges.range[0].address);
 	KUNIT_EXPECT_EQ(test, 0x10, ranges.range[0].length);
@@ -366,7 +366,7 @@ static void pieces_of_a_key_are_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x10, ranges.range[2].length);
 }
 
-static void pieces_of_one_length_are_found(struct kunit *test)
+static void walk_klms_ksm_uses_page_size(struct kunit *test)
 {
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
@@ -376,8 +376,8 @@ static void pieces_of_one_length_are_found(struct kunit *test)
 	hw_mkc_set_log_page_size(&context, 12);
 	hw_klm_pack(&klms[0], 0, 5, 0);
 	hw_klm_pack(&klms[1], 0, 6, 0x7000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_for_each_klm(&context, klms, ARRAY_SIZE(klms),
-						      0x1800, 0x5000, note, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_klms(&context, klms, ARRAY_SIZE(klms),
+						   0x1800, 0x5000, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
 	KUNIT_EXPECT_EQ(test, 6, ranges.range[0].key);
 	KUNIT_EXPECT_EQ(test, 0x7800, ranges.range[0].address);
@@ -385,24 +385,24 @@ static void pieces_of_one_length_are_found(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_fault_of_a_request_names_the_request),
-	KUNIT_CASE(a_fault_of_the_peer_names_the_memory),
-	KUNIT_CASE(a_fault_of_another_form_is_none),
-	KUNIT_CASE(a_fault_of_memory_names_the_key_and_its_pages),
-	KUNIT_CASE(a_fault_of_memory_lacks_a_page_at_least),
-	KUNIT_CASE(faults_are_answered_in_their_form),
-	KUNIT_CASE(pages_come_in_with_their_neighbours),
-	KUNIT_CASE(pages_come_in_as_far_as_the_region_goes),
-	KUNIT_CASE(lies_about_pages_end_with_the_address_space),
-	KUNIT_CASE(data_begins_behind_what_the_operation_needs),
-	KUNIT_CASE(a_whole_address_is_longer),
-	KUNIT_CASE(a_request_has_the_length_of_one),
-	KUNIT_CASE(memory_ends_with_the_list),
-	KUNIT_CASE(what_is_done_is_passed_over),
-	KUNIT_CASE(a_segment_without_bytes_carries_the_most),
-	KUNIT_CASE(segments_beyond_the_request_are_none),
-	KUNIT_CASE(pieces_of_a_key_are_found),
-	KUNIT_CASE(pieces_of_one_length_are_found),
+	KUNIT_CASE(decode_wqe_fault_returns_qpn_and_wqe_index),
+	KUNIT_CASE(decode_rdma_fault_returns_rkey_and_address),
+	KUNIT_CASE(decode_unknown_subtype_returns_false),
+	KUNIT_CASE(decode_memory_fault_returns_mkey_and_pages),
+	KUNIT_CASE(decode_memory_fault_without_pages_returns_one_page),
+	KUNIT_CASE(page_fault_resume_uses_format_of_subtype),
+	KUNIT_CASE(mr_range_ahead_adds_suggested_pages),
+	KUNIT_CASE(mr_range_beyond_mr_is_clamped),
+	KUNIT_CASE(mr_range_huge_fault_is_limited),
+	KUNIT_CASE(data_offset_follows_opcode_segs),
+	KUNIT_CASE(data_offset_extended_av_is_64),
+	KUNIT_CASE(data_offset_bad_ds_returns_einval),
+	KUNIT_CASE(walk_sges_stops_at_terminator),
+	KUNIT_CASE(walk_sges_skips_committed_bytes),
+	KUNIT_CASE(walk_sges_byte_count_0_is_2_gib),
+	KUNIT_CASE(walk_sges_beyond_wqe_is_ignored),
+	KUNIT_CASE(walk_klms_range_spans_klms),
+	KUNIT_CASE(walk_klms_ksm_uses_page_size),
 	{}
 };
 

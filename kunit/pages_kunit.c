@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Firmware pages: whose they are, whatever the firmware does. */
+/* Firmware pages: their ownership, with correct and faulty firmware. */
 #include <kunit/test.h>
 
 #include "fake_hca.h"
@@ -62,7 +62,7 @@ static void describe_demand(const u32 *demand, char *description)
 
 KUNIT_ARRAY_PARAM(demand, demands, describe_demand);
 
-static void gives_what_is_wanted_and_takes_it_back(struct kunit *test)
+static void pages_supply_and_reclaim_match_demand(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	const u32 *demand = test->param_value;
@@ -76,11 +76,11 @@ static void gives_what_is_wanted_and_takes_it_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->pages.peak, *demand);
 }
 
-static void answers_requests(struct kunit *test)
+static void page_request_changes_count(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	/* More than one command holds. */
+	/* More pages than fit into one command. */
 	request(fixture, 2100);
 	expect_pages(test, 2100);
 	request(fixture, -2099);
@@ -89,7 +89,7 @@ static void answers_requests(struct kunit *test)
 	expect_pages(test, 0);
 }
 
-static void ignores_requests_that_make_no_sense(struct kunit *test)
+static void page_request_invalid_is_ignored(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -100,8 +100,8 @@ static void ignores_requests_that_make_no_sense(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
 
-/* The firmware would wait for an answer. */
-static void request_beyond_maximum_is_refused(struct kunit *test)
+/* Firmware waits for MANAGE_PAGES with op_mod ALLOCATION_FAIL. */
+static void page_request_beyond_maximum_is_refused(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -113,12 +113,12 @@ static void request_beyond_maximum_is_refused(struct kunit *test)
 	expect_pages(test, 10);
 }
 
-static void sum_of_requests_is_served_in_full(struct kunit *test)
+static void page_request_sum_is_served_in_batches(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	/* Each part of what is wanted is refused for itself, without an allocation. */
+	/* At the limit each batch is refused without an allocation. */
 	fixture->pages.quarantined = CXIB_PAGES_LIMIT;
 	fixture->pages.requested = 10 * 50000;
 	for (i = 0; i < 12; i++)
@@ -128,7 +128,7 @@ static void sum_of_requests_is_served_in_full(struct kunit *test)
 	fixture->pages.quarantined = 0;
 }
 
-static void firmware_that_needs_time_gives_its_pages_back(struct kunit *test)
+static void pages_reclaim_empty_outputs_retries(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -138,8 +138,8 @@ static void firmware_that_needs_time_gives_its_pages_back(struct kunit *test)
 	expect_pages(test, 0);
 }
 
-/* A device that has taken them all the same could write to them. */
-static void keeps_pages_that_were_refused_from_others(struct kunit *test)
+/* The device may have accepted the pages although it reported an error. */
+static void pages_supply_refused_quarantines_pages(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -155,7 +155,7 @@ static void keeps_pages_that_were_refused_from_others(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->pages.held));
 }
 
-static void counts_pages_that_were_refused_towards_its_limit(struct kunit *test)
+static void pages_quarantined_count_towards_limit(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -166,7 +166,7 @@ static void counts_pages_that_were_refused_towards_its_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
 }
 
-static void keeps_pages_whose_fate_is_unknown(struct kunit *test)
+static void pages_supply_timeout_keeps_pages(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -176,7 +176,7 @@ static void keeps_pages_whose_fate_is_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
 }
 
-static void tells_the_firmware_when_there_is_nothing_to_give(struct kunit *test)
+static void page_request_failed_reports_allocation_fail(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -187,7 +187,7 @@ static void tells_the_firmware_when_there_is_nothing_to_give(struct kunit *test)
 	expect_pages(test, 0);
 }
 
-static void refuses_to_exceed_its_limit(struct kunit *test)
+static void pages_supply_beyond_limit_returns_enospc(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -198,7 +198,7 @@ static void refuses_to_exceed_its_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 }
 
-static void ignores_a_negative_demand(struct kunit *test)
+static void pages_supply_negative_demand_is_ignored(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -207,7 +207,7 @@ static void ignores_a_negative_demand(struct kunit *test)
 	expect_pages(test, 0);
 }
 
-static void reports_pages_that_are_kept(struct kunit *test)
+static void pages_reclaim_unreturned_returns_ebusy(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -217,12 +217,12 @@ static void reports_pages_that_are_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
 }
 
-static void refuses_pages_that_the_device_never_had(struct kunit *test)
+static void pages_reclaim_unknown_page_returns_ebadmsg(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	/* A count and addresses of 0xa5. */
+	/* Count and addresses consist of bytes 0xa5. */
 	fake_hca_fail(fixture->hca, FAKE_FAULT_GARBAGE, fixture->hca->commands);
 	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_pages_reclaim(&fixture->pages));
 	expect_pages(test, 6);
@@ -231,20 +231,20 @@ static void refuses_pages_that_the_device_never_had(struct kunit *test)
 }
 
 static struct kunit_case pages_cases[] = {
-	KUNIT_CASE_PARAM(gives_what_is_wanted_and_takes_it_back, demand_gen_params),
-	KUNIT_CASE(answers_requests),
-	KUNIT_CASE(ignores_requests_that_make_no_sense),
-	KUNIT_CASE(request_beyond_maximum_is_refused),
-	KUNIT_CASE(sum_of_requests_is_served_in_full),
-	KUNIT_CASE(firmware_that_needs_time_gives_its_pages_back),
-	KUNIT_CASE(keeps_pages_that_were_refused_from_others),
-	KUNIT_CASE(counts_pages_that_were_refused_towards_its_limit),
-	KUNIT_CASE(keeps_pages_whose_fate_is_unknown),
-	KUNIT_CASE(tells_the_firmware_when_there_is_nothing_to_give),
-	KUNIT_CASE(refuses_to_exceed_its_limit),
-	KUNIT_CASE(ignores_a_negative_demand),
-	KUNIT_CASE(reports_pages_that_are_kept),
-	KUNIT_CASE(refuses_pages_that_the_device_never_had),
+	KUNIT_CASE_PARAM(pages_supply_and_reclaim_match_demand, demand_gen_params),
+	KUNIT_CASE(page_request_changes_count),
+	KUNIT_CASE(page_request_invalid_is_ignored),
+	KUNIT_CASE(page_request_beyond_maximum_is_refused),
+	KUNIT_CASE(page_request_sum_is_served_in_batches),
+	KUNIT_CASE(pages_reclaim_empty_outputs_retries),
+	KUNIT_CASE(pages_supply_refused_quarantines_pages),
+	KUNIT_CASE(pages_quarantined_count_towards_limit),
+	KUNIT_CASE(pages_supply_timeout_keeps_pages),
+	KUNIT_CASE(page_request_failed_reports_allocation_fail),
+	KUNIT_CASE(pages_supply_beyond_limit_returns_enospc),
+	KUNIT_CASE(pages_supply_negative_demand_is_ignored),
+	KUNIT_CASE(pages_reclaim_unreturned_returns_ebusy),
+	KUNIT_CASE(pages_reclaim_unknown_page_returns_ebadmsg),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ports in the words of ib_verbs, datagrams for agents, static rates. */
+/* Ports: conversion to ib_verbs.h, MADs for firmware agents, static rates. */
 #include <kunit/test.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
@@ -9,7 +9,7 @@
 #include "verbs/port/port.h"
 #include "verbs/verbs.h"
 
-static void widths_are_those_of_the_specification(struct kunit *test)
+static void link_width_unknown_returns_4x(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, IB_WIDTH_1X, cxib_link_width(HW_IB_LINK_WIDTH_1X));
 	KUNIT_EXPECT_EQ(test, IB_WIDTH_2X, cxib_link_width(HW_IB_LINK_WIDTH_2X));
@@ -19,13 +19,13 @@ static void widths_are_those_of_the_specification(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WIDTH_4X, cxib_link_width(0));
 }
 
-/* One bit for each speed: those of the device are those of the core. */
+/* The speed bits of the device equal those of ib_verbs.h. */
 static_assert((int)HW_IB_PROTO_SDR == IB_SPEED_SDR);
 static_assert((int)HW_IB_PROTO_FDR10 == IB_SPEED_FDR10);
 static_assert((int)HW_IB_PROTO_EDR == IB_SPEED_EDR);
 static_assert((int)HW_IB_PROTO_NDR == IB_SPEED_NDR);
 
-static void virtual_lanes_have_a_code(struct kunit *test)
+static void vl_code_unknown_returns_0(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1, cxib_vl_code(HW_VL_COUNT_VL0));
 	KUNIT_EXPECT_EQ(test, 3, cxib_vl_code(HW_VL_COUNT_VL0_3));
@@ -43,7 +43,7 @@ static void expect_event(struct kunit *test, enum hw_port_change_subtype change,
 	KUNIT_EXPECT_EQ(test, wanted, event);
 }
 
-static void changes_of_ports_are_events(struct kunit *test)
+static void port_event_unknown_returns_false(struct kunit *test)
 {
 	enum ib_event_type event;
 
@@ -58,16 +58,16 @@ static void changes_of_ports_are_events(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_port_event(0xf, &event));
 }
 
-struct datagram {
+struct mad {
 	u8 mgmt_class;
 	u8 method;
 	__be16 attr_id;
 	bool is_for_agent;
 };
 
-static void agents_get_what_is_for_them(struct kunit *test)
+static void mad_is_for_agent_by_class_and_method(struct kunit *test)
 {
-	static const struct datagram datagrams[] = {
+	static const struct mad mads[] = {
 		{ IB_MGMT_CLASS_SUBN_LID_ROUTED, IB_MGMT_METHOD_GET, IB_SMP_ATTR_PORT_INFO, true },
 		{ IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE, IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO,
 		  true },
@@ -85,19 +85,19 @@ static void agents_get_what_is_for_them(struct kunit *test)
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(datagrams); i++) {
+	for (i = 0; i < ARRAY_SIZE(mads); i++) {
 		const struct ib_mad_hdr header = {
-			.mgmt_class = datagrams[i].mgmt_class,
-			.method = datagrams[i].method,
-			.attr_id = datagrams[i].attr_id,
+			.mgmt_class = mads[i].mgmt_class,
+			.method = mads[i].method,
+			.attr_id = mads[i].attr_id,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, datagrams[i].is_for_agent,
-				    cxib_mad_is_for_agent(&header), "datagram %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, mads[i].is_for_agent,
+				    cxib_mad_is_for_agent(&header), "MAD %zu", i);
 	}
 }
 
-static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
+static void static_rate_rounds_down_to_supported(struct kunit *test)
 {
 	const struct cxib_device_caps caps = {
 		.stat_rate_support = BIT(IB_RATE_2_5_GBPS + 5) | BIT(IB_RATE_10_GBPS + 5),
@@ -110,7 +110,7 @@ static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_400_GBPS));
 	KUNIT_EXPECT_EQ(test, IB_RATE_2_5_GBPS + 5, cxib_static_rate(&caps, IB_RATE_2_5_GBPS));
 	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&none, IB_RATE_10_GBPS));
-	/* Faster rates than 14 Gb/s have smaller numbers. */
+	/* Rates above 14 Gb/s have smaller codes. */
 	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&all, IB_RATE_14_GBPS));
 	KUNIT_EXPECT_EQ(test, IB_RATE_20_GBPS + 5, cxib_static_rate(&all, IB_RATE_25_GBPS));
 	KUNIT_EXPECT_EQ(test, IB_RATE_40_GBPS + 5, cxib_static_rate(&all, IB_RATE_50_GBPS));
@@ -120,11 +120,11 @@ static void rates_are_rounded_down_to_what_the_device_can(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(widths_are_those_of_the_specification),
-	KUNIT_CASE(virtual_lanes_have_a_code),
-	KUNIT_CASE(changes_of_ports_are_events),
-	KUNIT_CASE(agents_get_what_is_for_them),
-	KUNIT_CASE(rates_are_rounded_down_to_what_the_device_can),
+	KUNIT_CASE(link_width_unknown_returns_4x),
+	KUNIT_CASE(vl_code_unknown_returns_0),
+	KUNIT_CASE(port_event_unknown_returns_false),
+	KUNIT_CASE(mad_is_for_agent_by_class_and_method),
+	KUNIT_CASE(static_rate_rounds_down_to_supported),
 	{}
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Send requests of connections: every operation as the device wants it. */
+/* Send WQEs of RC QPs. */
 #include "fake_queue_pair.h"
 #include "verbs/qp/post.h"
 
-static struct fake_queue_pair *make_connection(struct kunit *test)
+static struct fake_queue_pair *make_rc_qp(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -24,9 +24,9 @@ static u32 fence_of(struct fake_queue_pair *fake, u32 block)
 	return hw_wqe_ctrl_seg_get_fm(fake_block(fake, block));
 }
 
-static void writes_and_reads_name_the_remote_memory(struct kunit *test)
+static void rdma_write_and_read_fill_raddr_seg(struct kunit *test)
 {
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM, .num_sge = 1, .sg_list = &sge,
@@ -49,9 +49,9 @@ static void writes_and_reads_name_the_remote_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_WC_RDMA_READ, fake->qp.sq.entries[1].opcode);
 }
 
-static void what_is_brought_is_not_inline(struct kunit *test)
+static void read_and_atomic_inline_return_einval(struct kunit *test)
 {
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
 	struct ib_atomic_wr wr = {
 		.wr = { .num_sge = 1, .sg_list = &sge, .send_flags = IB_SEND_INLINE },
@@ -70,9 +70,9 @@ static void what_is_brought_is_not_inline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.prod_index);
 }
 
-static void atomics_have_operands(struct kunit *test)
+static void atomic_wqe_has_operands(struct kunit *test)
 {
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_atomic_wr wr = {
 		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP, .compare_add = 1, .swap = 2,
 		.compare_add_mask = 3, .swap_mask = 4,
@@ -95,9 +95,9 @@ static void atomics_have_operands(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 2)));
 }
 
-static void a_registration_describes_the_key(struct kunit *test)
+static void reg_mr_fills_mkey_seg(struct kunit *test)
 {
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
 	struct cxib_mr mr = {
 		.ib = { .iova = 0x5000, .length = 0x3000, .page_size = SZ_4K },
@@ -128,8 +128,8 @@ static void a_registration_describes_the_key(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x42, hw_wqe_data_seg_get_lkey(list));
 }
 
-/* Where it is left out, the device would refuse the request with it. */
-static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
+/* Without the capability the mask has A only if the WR asks for the right: it is rejected. */
+static void reg_mr_atomic_mask_follows_capability(struct kunit *test)
 {
 	static const struct {
 		u32 disabled, access;
@@ -140,7 +140,7 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 		{ 1, IB_ACCESS_REMOTE_READ, false },
 		{ 1, IB_ACCESS_REMOTE_ATOMIC, true },
 	};
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
 	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_map = 0x8000, .desc_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
@@ -163,11 +163,11 @@ static void registration_changes_atomic_right_where_umr_can(struct kunit *test)
 	}
 }
 
-/* The second page of the ring begins with block 62. */
-static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
+/* The second page of the ring begins with WQEBB 62. */
+static void reg_mr_wqe_continues_across_ring_end(struct kunit *test)
 {
 	static const u32 places[] = { 60, 61, 0x7e, 0x7f };
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_pd pd = { .local_dma_lkey = 0x42 };
 	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_size = 8 };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
@@ -190,7 +190,7 @@ static void a_registration_goes_on_where_its_blocks_are(struct kunit *test)
 
 static void send_after_umr_sets_fence(struct kunit *test)
 {
-	struct fake_queue_pair *fake = make_connection(test);
+	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = 9 };
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
 
@@ -211,12 +211,12 @@ static void send_after_umr_sets_fence(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(writes_and_reads_name_the_remote_memory),
-	KUNIT_CASE(what_is_brought_is_not_inline),
-	KUNIT_CASE(atomics_have_operands),
-	KUNIT_CASE(a_registration_describes_the_key),
-	KUNIT_CASE(registration_changes_atomic_right_where_umr_can),
-	KUNIT_CASE(a_registration_goes_on_where_its_blocks_are),
+	KUNIT_CASE(rdma_write_and_read_fill_raddr_seg),
+	KUNIT_CASE(read_and_atomic_inline_return_einval),
+	KUNIT_CASE(atomic_wqe_has_operands),
+	KUNIT_CASE(reg_mr_fills_mkey_seg),
+	KUNIT_CASE(reg_mr_atomic_mask_follows_capability),
+	KUNIT_CASE(reg_mr_wqe_continues_across_ring_end),
 	KUNIT_CASE(send_after_umr_sets_fence),
 	{}
 };

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Receive requests in the ring of a receive queue. */
+/* Receive WQEs in the ring of an RQ. */
 #include "fake_queue_pair.h"
 #include "verbs/qp/post.h"
 
-static struct hw_wqe_data_seg *request_at(struct fake_queue_pair *fake, unsigned int slot)
+static struct hw_wqe_data_seg *wqe_at(struct fake_queue_pair *fake, unsigned int slot)
 {
 	return cxib_buffer_at(&fake->qp.buffer, slot << fake->qp.rq.log_stride);
 }
 
-static void a_short_list_is_terminated(struct kunit *test)
+static void post_recv_short_list_adds_terminator(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
-	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+	struct hw_wqe_data_seg *segment = wqe_at(fake, 0);
 
 	fake_post_recvs(test, fake, 1);
-	KUNIT_EXPECT_EQ(test, FAKE_RECEIVE_ROOM, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_SIZE, hw_wqe_data_seg_get_byte_count(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 6, hw_wqe_data_seg_get_lkey(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_data_seg_get_byte_count(&segment[1]));
 	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 			hw_wqe_data_seg_get_lkey(&segment[1]));
 }
 
-static void a_list_of_full_length_is_not(struct kunit *test)
+static void post_recv_full_list_omits_terminator(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_sge sge[2] = { { .length = 1, .lkey = 1 }, { .length = 2, .lkey = 2 } };
 	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
-	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+	struct hw_wqe_data_seg *segment = wqe_at(fake, 0);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[1]));
 }
 
-static void segments_without_room_are_left_out(struct kunit *test)
+static void post_recv_empty_sge_is_skipped(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_sge sge[2] = { { .length = 0, .lkey = 1 }, { .length = 2, .lkey = 2 } };
 	struct ib_recv_wr wr = { .num_sge = 2, .sg_list = sge };
-	struct hw_wqe_data_seg *segment = request_at(fake, 0);
+	struct hw_wqe_data_seg *segment = wqe_at(fake, 0);
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 2, hw_wqe_data_seg_get_lkey(&segment[0]));
@@ -45,7 +45,7 @@ static void segments_without_room_are_left_out(struct kunit *test)
 			hw_wqe_data_seg_get_lkey(&segment[1]));
 }
 
-static void a_full_ring_takes_nothing(struct kunit *test)
+static void post_recv_rq_full_returns_enomem(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_recv_wr wr = {};
@@ -56,7 +56,7 @@ static void a_full_ring_takes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
 }
 
-static void more_segments_than_agreed_are_refused(struct kunit *test)
+static void post_recv_too_many_sges_returns_einval(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_recv_wr wr = { .num_sge = 3 };
@@ -66,11 +66,11 @@ static void more_segments_than_agreed_are_refused(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_short_list_is_terminated),
-	KUNIT_CASE(a_list_of_full_length_is_not),
-	KUNIT_CASE(segments_without_room_are_left_out),
-	KUNIT_CASE(a_full_ring_takes_nothing),
-	KUNIT_CASE(more_segments_than_agreed_are_refused),
+	KUNIT_CASE(post_recv_short_list_adds_terminator),
+	KUNIT_CASE(post_recv_full_list_omits_terminator),
+	KUNIT_CASE(post_recv_empty_sge_is_skipped),
+	KUNIT_CASE(post_recv_rq_full_returns_enomem),
+	KUNIT_CASE(post_recv_too_many_sges_returns_einval),
 	{}
 };
 

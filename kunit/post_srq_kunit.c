@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Requests of a shared receive queue: posted in order, free again in any. */
+/* SRQ: WQEs are posted in order and retired in any order. */
 #include "fake_queue_pair.h"
 #include "hw/work_queue.h"
 #include "verbs/srq/srq.h"
 
 #define LOG_SIZE	2
 
-#define RESERVED_KEY	0x300
-#define KEY_OF_DOMAIN	0x77
+#define RESD_LKEY	0x300
+#define PD_DMA_MKEY	0x77
 
 struct fake_srq {
 	struct fake_queue_pair *fake;
@@ -25,14 +25,14 @@ static void free_buffer(void *data)
 	cxib_buffer_destroy(&shared->srq.buffer, shared->fake->hca->bus.dev);
 }
 
-static struct fake_srq *make_queue(struct kunit *test)
+static struct fake_srq *make_srq(struct kunit *test)
 {
 	struct fake_srq *shared = kunit_kzalloc(test, sizeof(*shared), GFP_KERNEL);
 	struct cxib_srq *srq;
 
 	KUNIT_ASSERT_NOT_NULL(test, shared);
 	shared->fake = fake_queue_pair_create(test);
-	shared->pd.key = KEY_OF_DOMAIN;
+	shared->pd.key = PD_DMA_MKEY;
 	srq = &shared->srq;
 	srq->ib.device = &shared->fake->ibdev.ib;
 	srq->ib.pd = &shared->pd.ib;
@@ -59,9 +59,9 @@ static int post(struct fake_srq *shared, u64 wr_id)
 	return cxib_post_srq_recv(&shared->srq.ib, &wr, &bad);
 }
 
-static void takes_one_less_than_its_size(struct kunit *test)
+static void post_srq_recv_full_returns_enomem(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 1));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 2));
@@ -70,7 +70,7 @@ static void takes_one_less_than_its_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, be32_to_cpu(shared->dbr[0]));
 }
 
-static const struct hw_wqe_data_seg *segments_of(struct fake_srq *shared, u16 index)
+static const struct hw_wqe_data_seg *sges_of(struct fake_srq *shared, u16 index)
 {
 	const struct hw_wqe_srq_next_seg *request =
 		cxib_buffer_at(&shared->srq.buffer, (size_t)index << shared->srq.log_stride);
@@ -78,38 +78,38 @@ static const struct hw_wqe_data_seg *segments_of(struct fake_srq *shared, u16 in
 	return (const struct hw_wqe_data_seg *)(request + 1);
 }
 
-/* Nothing says that the reserved key serves them. */
-static void requests_with_the_reserved_key_have_that_of_the_domain(struct kunit *test)
+/* SRQs have no rlky: the driver replaces resd_lkey by the DMA MR mkey of the PD. */
+static void post_srq_recv_replaces_resd_lkey(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 	struct ib_sge sges[] = {
-		{ .addr = 0x1000, .length = 64, .lkey = RESERVED_KEY },
+		{ .addr = 0x1000, .length = 64, .lkey = RESD_LKEY },
 		{ .addr = 0x2000, .length = 64, .lkey = 9 },
 	};
 	struct ib_recv_wr wr = { .num_sge = ARRAY_SIZE(sges), .sg_list = sges };
-	const struct hw_wqe_data_seg *segments = segments_of(shared, 0);
+	const struct hw_wqe_data_seg *segments = sges_of(shared, 0);
 	const struct ib_recv_wr *bad;
 
-	shared->fake->ibdev.ib.local_dma_lkey = RESERVED_KEY;
+	shared->fake->ibdev.ib.local_dma_lkey = RESD_LKEY;
 	KUNIT_ASSERT_EQ(test, 0, cxib_post_srq_recv(&shared->srq.ib, &wr, &bad));
-	KUNIT_EXPECT_EQ(test, KEY_OF_DOMAIN, hw_wqe_data_seg_get_lkey(&segments[0]));
+	KUNIT_EXPECT_EQ(test, PD_DMA_MKEY, hw_wqe_data_seg_get_lkey(&segments[0]));
 	KUNIT_EXPECT_EQ(test, 0x1000, hw_wqe_data_seg_get_addr(&segments[0]));
 	KUNIT_EXPECT_EQ(test, 9, hw_wqe_data_seg_get_lkey(&segments[1]));
 	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 			hw_wqe_data_seg_get_lkey(&segments[2]));
 }
 
-static void keys_are_as_they_were_where_none_is_reserved(struct kunit *test)
+static void post_srq_recv_keeps_lkey(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 
 	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
-	KUNIT_EXPECT_EQ(test, 9, hw_wqe_data_seg_get_lkey(segments_of(shared, 0)));
+	KUNIT_EXPECT_EQ(test, 9, hw_wqe_data_seg_get_lkey(sges_of(shared, 0)));
 }
 
-static void requests_get_free_in_any_order(struct kunit *test)
+static void srq_retire_wqe_any_order_frees_wqe(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 	struct cxib_rq_entry entry;
 	u64 id;
 
@@ -119,7 +119,7 @@ static void requests_get_free_in_any_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, entry.wr_id);
 	KUNIT_ASSERT_TRUE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 	KUNIT_EXPECT_EQ(test, 1, entry.wr_id);
-	/* The last place comes first, then those that got free, in that order. */
+	/* The last free WQE comes first, then the retired ones in order. */
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 4));
 	KUNIT_EXPECT_EQ(test, 0, post(shared, 5));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(shared, 6));
@@ -127,9 +127,9 @@ static void requests_get_free_in_any_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5, shared->entries[1].wr_id);
 }
 
-static void a_completion_of_no_request_is_noticed(struct kunit *test)
+static void srq_retire_wqe_unposted_returns_false(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 	struct cxib_rq_entry entry;
 
 	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, BIT(LOG_SIZE), &entry));
@@ -137,10 +137,10 @@ static void a_completion_of_no_request_is_noticed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_srq_retire_wqe(&shared->srq, 0, &entry));
 }
 
-/* Otherwise the list of free requests would go in a circle. */
-static void a_request_is_done_once(struct kunit *test)
+/* A WQE retired twice would make the free list circular. */
+static void srq_retire_wqe_twice_returns_false(struct kunit *test)
 {
-	struct fake_srq *shared = make_queue(test);
+	struct fake_srq *shared = make_srq(test);
 	struct cxib_rq_entry entry;
 
 	KUNIT_ASSERT_EQ(test, 0, post(shared, 1));
@@ -153,12 +153,12 @@ static void a_request_is_done_once(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(takes_one_less_than_its_size),
-	KUNIT_CASE(requests_with_the_reserved_key_have_that_of_the_domain),
-	KUNIT_CASE(keys_are_as_they_were_where_none_is_reserved),
-	KUNIT_CASE(requests_get_free_in_any_order),
-	KUNIT_CASE(a_completion_of_no_request_is_noticed),
-	KUNIT_CASE(a_request_is_done_once),
+	KUNIT_CASE(post_srq_recv_full_returns_enomem),
+	KUNIT_CASE(post_srq_recv_replaces_resd_lkey),
+	KUNIT_CASE(post_srq_recv_keeps_lkey),
+	KUNIT_CASE(srq_retire_wqe_any_order_frees_wqe),
+	KUNIT_CASE(srq_retire_wqe_unposted_returns_false),
+	KUNIT_CASE(srq_retire_wqe_twice_returns_false),
 	{}
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Draining: what was begun ends, nothing begins, nothing is lost. */
+/* SQ drain: announced WQEs complete, later WQEs are held, no WQE is lost. */
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
 
-#define BLOCKS_OF_SEND	2
+#define WQEBBS_OF_SEND	2
 
 static unsigned int events;
 
@@ -32,12 +32,12 @@ static int drain(struct fake_queue_pair *fake, bool notify)
 	return cxib_sq_drain(&fake->qp, notify);
 }
 
-static u32 event(const struct fake_queue_pair *fake)
+static u32 sq_dbr(const struct fake_queue_pair *fake)
 {
 	return be32_to_cpu(fake->dbr[1]);
 }
 
-/* Posts one more, as a user does. */
+/* Posts one more WR with cxib_post_send(). */
 static void post(struct kunit *test, struct fake_queue_pair *fake)
 {
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
@@ -51,7 +51,7 @@ static void post(struct kunit *test, struct fake_queue_pair *fake)
 	KUNIT_ASSERT_EQ(test, 0, cxib_post_send(&fake->qp.ib, &ud.wr, &bad));
 }
 
-static void an_idle_queue_is_drained(struct kunit *test)
+static void sq_drain_idle_is_drained(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
@@ -61,7 +61,7 @@ static void an_idle_queue_is_drained(struct kunit *test)
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
+static void sq_drain_unpolled_last_cqe_is_drained(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 2, true);
 	struct ib_wc wc[2];
@@ -69,7 +69,7 @@ static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), WQEBBS_OF_SEND);
 	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
 	KUNIT_EXPECT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 2, wc));
 	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
@@ -79,15 +79,15 @@ static void the_last_completion_counts_before_it_is_polled(struct kunit *test)
 static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 2, false);
-	const struct hw_wqe_ctrl_seg *nop = fake_block(fake, 2 * BLOCKS_OF_SEND);
+	const struct hw_wqe_ctrl_seg *nop = fake_block(fake, 2 * WQEBBS_OF_SEND);
 	struct ib_wc wc;
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	KUNIT_EXPECT_EQ(test, 2 * BLOCKS_OF_SEND + 1, event(fake));
+	KUNIT_EXPECT_EQ(test, 2 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(nop));
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * BLOCKS_OF_SEND);
-	/* Nobody has asked for it, so nobody sees it, but its place can be used again. */
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * WQEBBS_OF_SEND);
+	/* The CQE of the NOP is not reported, but the CQ consumer index advances. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
@@ -95,44 +95,44 @@ static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void what_comes_behind_a_mark_is_polled_at_once(struct kunit *test)
+static void poll_cq_skips_nop_cqe(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 1, false);
 	struct ib_wc wc;
 
 	fake_post_recvs(test, fake, 1);
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), BLOCKS_OF_SEND);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), WQEBBS_OF_SEND);
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void a_mark_needs_room(struct kunit *test)
+static void sq_drain_full_sq_returns_enomem(struct kunit *test)
 {
 	struct fake_queue_pair *fake =
-		with_sq(test, BIT(FAKE_LOG_BLOCKS) / BLOCKS_OF_SEND, false);
+		with_sq(test, BIT(FAKE_LOG_BLOCKS) / WQEBBS_OF_SEND, false);
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, drain(fake, false));
 	KUNIT_EXPECT_FALSE(test, fake->qp.sq.sqd_hold);
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void the_device_hears_of_later_requests_when_it_goes_on(struct kunit *test)
+static void sq_resume_rings_db_of_held_wqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND, event(fake));
+	KUNIT_EXPECT_EQ(test, WQEBBS_OF_SEND, sq_dbr(fake));
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	post(test, fake);
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, BLOCKS_OF_SEND + 1, event(fake));
+	KUNIT_EXPECT_EQ(test, WQEBBS_OF_SEND + 1, sq_dbr(fake));
 	cxib_sq_resume(&fake->qp);
-	KUNIT_EXPECT_EQ(test, 3 * BLOCKS_OF_SEND + 1, event(fake));
+	KUNIT_EXPECT_EQ(test, 3 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, 4 * BLOCKS_OF_SEND + 1, event(fake));
+	KUNIT_EXPECT_EQ(test, 4 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
 	cxib_drain_destroy(&fake->qp);
 }
 
@@ -153,7 +153,7 @@ static void sq_drained_event_raised_once(struct kunit *test)
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void who_goes_on_is_not_told(struct kunit *test)
+static void sq_resume_suppresses_drained_event(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 1, true);
 
@@ -166,7 +166,7 @@ static void who_goes_on_is_not_told(struct kunit *test)
 	cxib_drain_destroy(&fake->qp);
 }
 
-static void a_program_rings_its_doorbell_itself(struct kunit *test)
+static void sq_drain_user_qp_returns_eopnotsupp(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
@@ -175,15 +175,15 @@ static void a_program_rings_its_doorbell_itself(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(an_idle_queue_is_drained),
-	KUNIT_CASE(the_last_completion_counts_before_it_is_polled),
+	KUNIT_CASE(sq_drain_idle_is_drained),
+	KUNIT_CASE(sq_drain_unpolled_last_cqe_is_drained),
 	KUNIT_CASE(sq_drain_unsignaled_wr_posts_nop),
-	KUNIT_CASE(what_comes_behind_a_mark_is_polled_at_once),
-	KUNIT_CASE(a_mark_needs_room),
-	KUNIT_CASE(the_device_hears_of_later_requests_when_it_goes_on),
+	KUNIT_CASE(poll_cq_skips_nop_cqe),
+	KUNIT_CASE(sq_drain_full_sq_returns_enomem),
+	KUNIT_CASE(sq_resume_rings_db_of_held_wqes),
 	KUNIT_CASE(sq_drained_event_raised_once),
-	KUNIT_CASE(who_goes_on_is_not_told),
-	KUNIT_CASE(a_program_rings_its_doorbell_itself),
+	KUNIT_CASE(sq_resume_suppresses_drained_event),
+	KUNIT_CASE(sq_drain_user_qp_returns_eopnotsupp),
 	{}
 };
 

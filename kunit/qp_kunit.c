@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What CREATE_QP is told of a QP. */
+/* The QP context of CREATE_QP. */
 #include "fake_queue_pair.h"
 #include "hw/contexts.h"
 
@@ -20,7 +20,7 @@ static struct hw_qpc context_of(struct fake_queue_pair *fake, enum ib_qp_type ty
 	return context_with(fake, type, 0);
 }
 
-/* IB_WR_REG_MR, IB_WR_LOCAL_INV and the updates of the driver itself are UMR WQEs. */
+/* IB_WR_REG_MR, IB_WR_LOCAL_INV and the driver's own updates are UMR WQEs, which need fre. */
 static void kernel_qp_is_created_with_fre(struct kunit *test)
 {
 	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UD, CXIB_QPT_UMR };
@@ -35,7 +35,7 @@ static void kernel_qp_is_created_with_fre(struct kunit *test)
 	}
 }
 
-/* With fre it could point an mkey to any bus address. */
+/* With fre user space could map any DMA address with an mkey. */
 static void user_qp_is_created_without_fre(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -47,7 +47,7 @@ static void user_qp_is_created_without_fre(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rlky(&context));
 }
 
-static void integrity_qp_goes_back_n_where_device_can(struct kunit *test)
+static void integrity_qp_sets_go_back_n_where_supported(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct hw_qpc context;
@@ -64,7 +64,7 @@ static void integrity_qp_goes_back_n_where_device_can(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(kernel_qp_is_created_with_fre),
 	KUNIT_CASE(user_qp_is_created_without_fre),
-	KUNIT_CASE(integrity_qp_goes_back_n_where_device_can),
+	KUNIT_CASE(integrity_qp_sets_go_back_n_where_supported),
 	{}
 };
 

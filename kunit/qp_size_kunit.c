@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How large the queues of a queue pair become. */
+/* Sizes of the SQ and RQ of a QP. */
 #include "fake_queue_pair.h"
 
 static int size(struct fake_queue_pair *fake, struct ib_qp_init_attr *init)
@@ -8,7 +8,7 @@ static int size(struct fake_queue_pair *fake, struct ib_qp_init_attr *init)
 	return cxib_qp_size(&fake->ibdev, &fake->qp, init);
 }
 
-static void there_is_as_much_as_was_wanted_or_more(struct kunit *test)
+static void qp_size_rounds_up_to_power_of_2(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = { .cap = {
@@ -26,7 +26,7 @@ static void there_is_as_much_as_was_wanted_or_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 512 * 16 + 256 * 64, cxib_qp_buffer_size(&fake->qp));
 }
 
-static void a_small_receive_queue_fills_a_block(struct kunit *test)
+static void qp_size_small_rq_fills_wqebb(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = { .cap = {
@@ -38,7 +38,7 @@ static void a_small_receive_queue_fills_a_block(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 64, fake->qp.sq.offset);
 }
 
-static void a_queue_can_be_missing(struct kunit *test)
+static void qp_size_max_recv_wr_0_has_no_rq(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = { .cap = { .max_send_wr = 1, .max_recv_sge = 3 } };
@@ -49,7 +49,7 @@ static void a_queue_can_be_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.offset);
 }
 
-static void what_the_device_cannot_do_is_refused(struct kunit *test)
+static void qp_size_beyond_caps_returns_einval(struct kunit *test)
 {
 	static const struct ib_qp_cap caps[] = {
 		{ .max_send_wr = 1, .max_send_sge = 31 },
@@ -71,7 +71,7 @@ static void what_the_device_cannot_do_is_refused(struct kunit *test)
 	}
 }
 
-static void the_limits_themselves_are_possible(struct kunit *test)
+static void qp_size_at_limits_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = { .cap = {
@@ -87,11 +87,11 @@ static void the_limits_themselves_are_possible(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(there_is_as_much_as_was_wanted_or_more),
-	KUNIT_CASE(a_small_receive_queue_fills_a_block),
-	KUNIT_CASE(a_queue_can_be_missing),
-	KUNIT_CASE(what_the_device_cannot_do_is_refused),
-	KUNIT_CASE(the_limits_themselves_are_possible),
+	KUNIT_CASE(qp_size_rounds_up_to_power_of_2),
+	KUNIT_CASE(qp_size_small_rq_fills_wqebb),
+	KUNIT_CASE(qp_size_max_recv_wr_0_has_no_rq),
+	KUNIT_CASE(qp_size_beyond_caps_returns_einval),
+	KUNIT_CASE(qp_size_at_limits_returns_0),
 	{}
 };
 

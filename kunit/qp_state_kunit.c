@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Transitions of queue pairs as commands of the device. */
+/* The commands of QP state transitions. */
 #include "fake_queue_pair.h"
 #include "hw/capabilities.h"
 #include "hw/commands_queue_pairs.h"
@@ -21,7 +21,7 @@ static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_
 	return transition;
 }
 
-static void rst2init_has_the_counter_set_of_its_port(struct kunit *test)
+static void rst2init_sets_counter_set_of_port(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 2, .qkey = 0x11111111 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -36,7 +36,7 @@ static void rst2init_has_the_counter_set_of_its_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 10, hw_qpc_get_counter_set_id(&transition->context));
 }
 
-static void a_datagram_queue_pair_comes_up(struct kunit *test)
+static void ud_qp_reset_to_rts_sets_context(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
 		.pkey_index = 7, .port_num = 1, .qkey = 0x11111111, .sq_psn = 0x123456,
@@ -67,8 +67,8 @@ static void a_datagram_queue_pair_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x123456, hw_qpc_get_next_send_psn(&transition->context));
 }
 
-/* With it, requests read and write all memory that the device reaches. */
-static void only_the_kernel_has_the_reserved_key(struct kunit *test)
+/* resd_lkey grants access to all memory that the device can reach. */
+static void rst2init_kernel_qp_sets_rlky(struct kunit *test)
 {
 	static const struct {
 		u32 key;
@@ -90,8 +90,8 @@ static void only_the_kernel_has_the_reserved_key(struct kunit *test)
 	}
 }
 
-/* Each of the two commands overwrites the field: 0 would be an ACK for each packet. */
-static void connection_asks_for_few_acks_in_every_state(struct kunit *test)
+/* Each of the two commands overwrites the field; 0 requests an ACK for each packet. */
+static void rc_qp_rtr_and_rts_set_log_ack_req_freq(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 2 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -105,7 +105,7 @@ static void connection_asks_for_few_acks_in_every_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_ack_req_freq(&transition->context));
 }
 
-static void path_names_port_of_qp(struct kunit *test)
+static void init2rtr_sets_port_of_qp(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 1 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -120,7 +120,7 @@ static void path_names_port_of_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(path));
 }
 
-static void special_queue_pairs_know_their_port(struct kunit *test)
+static void gsi_qp_rst2init_sets_port_and_mtu(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -136,16 +136,16 @@ static void special_queue_pairs_know_their_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_msg_max(&transition->context));
 }
 
-/* The receiver shall not see that it is another queue pair which has the P_Key. */
-static void what_sends_for_general_services_is_queue_pair_1_for_receivers(struct kunit *test)
+/* The remote peer must see QP 1, not the QPN of the GSI send QP for the P_Key. */
+static void gsi_tx_qp_rst2init_sets_deth_sqpn_1(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .pkey_index = 3, .port_num = 1, .qkey = 0x80010000 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
-	struct cxib_qp *service = kunit_kzalloc(test, sizeof(*service), GFP_KERNEL);
+	struct cxib_qp *gsi = kunit_kzalloc(test, sizeof(*gsi), GFP_KERNEL);
 	struct cxib_qp_transition *transition;
 
-	KUNIT_ASSERT_NOT_NULL(test, service);
-	fake->qp.wc_qp = &service->ib;
+	KUNIT_ASSERT_NOT_NULL(test, gsi);
+	fake->qp.wc_qp = &gsi->ib;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_deth_sqpn(&transition->context));
@@ -156,7 +156,7 @@ static void what_sends_for_general_services_is_queue_pair_1_for_receivers(struct
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_deth_sqpn(&transition->context));
 }
 
-static void what_is_changed_later_is_named(struct kunit *test)
+static void modify_qp_optional_attr_sets_opt_param_mask(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .pkey_index = 3, .qkey = 5 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -172,7 +172,7 @@ static void what_is_changed_later_is_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY, transition->optional);
 }
 
-static void a_reliable_connection_comes_up(struct kunit *test)
+static void rc_qp_reset_to_rts_sets_context(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
 		.port_num = 1, .path_mtu = IB_MTU_2048, .dest_qp_num = 0xabcdef, .rq_psn = 5,
@@ -195,7 +195,7 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rwe(&transition->context));
-	/* There is no place yet where reads could be remembered. */
+	/* Responder resources exist only after max_dest_rd_atomic is set. */
 	KUNIT_EXPECT_EQ(test, 0, hw_qpc_get_rre(&transition->context));
 	fake->qp.access = attr.qp_access_flags;
 
@@ -222,7 +222,7 @@ static void a_reliable_connection_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 14, hw_ads_get_ack_timeout(path));
 }
 
-static void an_unreliable_connection_has_no_reads(struct kunit *test)
+static void uc_qp_access_flags_set_rwe_only(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .qp_access_flags = IB_ACCESS_REMOTE_WRITE };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -233,7 +233,7 @@ static void an_unreliable_connection_has_no_reads(struct kunit *test)
 			transit(test, fake, IB_QPS_RTS, &attr, IB_QP_ACCESS_FLAGS)->optional);
 }
 
-static void a_send_queue_comes_back_from_its_error(struct kunit *test)
+static void sqe_to_rts_uses_sqerr2rts(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {};
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -243,7 +243,7 @@ static void a_send_queue_comes_back_from_its_error(struct kunit *test)
 			transit(test, fake, IB_QPS_RTS, &attr, 0)->opcode);
 }
 
-static void the_state_that_the_caller_knows_counts(struct kunit *test)
+static void cur_qp_state_selects_command(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQD };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -253,7 +253,7 @@ static void the_state_that_the_caller_knows_counts(struct kunit *test)
 			transit(test, fake, IB_QPS_RTS, &attr, IB_QP_CUR_STATE)->opcode);
 }
 
-static void what_has_no_command_is_refused(struct kunit *test)
+static void rts_to_sqd_returns_eopnotsupp(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -265,19 +265,19 @@ static void what_has_no_command_is_refused(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(rst2init_has_the_counter_set_of_its_port),
-	KUNIT_CASE(a_datagram_queue_pair_comes_up),
-	KUNIT_CASE(only_the_kernel_has_the_reserved_key),
-	KUNIT_CASE(connection_asks_for_few_acks_in_every_state),
-	KUNIT_CASE(path_names_port_of_qp),
-	KUNIT_CASE(special_queue_pairs_know_their_port),
-	KUNIT_CASE(what_sends_for_general_services_is_queue_pair_1_for_receivers),
-	KUNIT_CASE(what_is_changed_later_is_named),
-	KUNIT_CASE(a_reliable_connection_comes_up),
-	KUNIT_CASE(an_unreliable_connection_has_no_reads),
-	KUNIT_CASE(a_send_queue_comes_back_from_its_error),
-	KUNIT_CASE(the_state_that_the_caller_knows_counts),
-	KUNIT_CASE(what_has_no_command_is_refused),
+	KUNIT_CASE(rst2init_sets_counter_set_of_port),
+	KUNIT_CASE(ud_qp_reset_to_rts_sets_context),
+	KUNIT_CASE(rst2init_kernel_qp_sets_rlky),
+	KUNIT_CASE(rc_qp_rtr_and_rts_set_log_ack_req_freq),
+	KUNIT_CASE(init2rtr_sets_port_of_qp),
+	KUNIT_CASE(gsi_qp_rst2init_sets_port_and_mtu),
+	KUNIT_CASE(gsi_tx_qp_rst2init_sets_deth_sqpn_1),
+	KUNIT_CASE(modify_qp_optional_attr_sets_opt_param_mask),
+	KUNIT_CASE(rc_qp_reset_to_rts_sets_context),
+	KUNIT_CASE(uc_qp_access_flags_set_rwe_only),
+	KUNIT_CASE(sqe_to_rts_uses_sqerr2rts),
+	KUNIT_CASE(cur_qp_state_selects_command),
+	KUNIT_CASE(rts_to_sqd_returns_eopnotsupp),
 	{}
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every transition of every service with every attribute, against the table of
- * the specification (InfiniBand Architecture Specification volume 1, table 91,
- * QP state transition properties).
+ * Every transition of every service type with every attribute, against the InfiniBand Architecture
+ * Specification, volume 1, table 91, "QP state transition properties".
  */
 #include "fake_queue_pair.h"
 #include "hw/command_queue.h"
@@ -55,7 +54,7 @@ static const struct {
 
 static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
 
-/* All that an attribute mask can name. */
+/* All attributes of ib_modify_qp() except IB_QP_STATE. */
 static const int attributes[] = {
 	IB_QP_CUR_STATE, IB_QP_EN_SQD_ASYNC_NOTIFY, IB_QP_ACCESS_FLAGS, IB_QP_PKEY_INDEX,
 	IB_QP_PORT, IB_QP_QKEY, IB_QP_AV, IB_QP_PATH_MTU, IB_QP_TIMEOUT, IB_QP_RETRY_CNT,
@@ -84,7 +83,7 @@ static int transitions_init(struct kunit *test)
 	return 0;
 }
 
-/* What the device would do with it is another question: the values are all possible. */
+/* All values are valid; the fake device accepts every command. */
 static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_qp_state from,
 		   enum ib_qp_state to, int mask)
 {
@@ -105,7 +104,7 @@ static int transit(struct fake_queue_pair *fake, enum ib_qp_type type, enum ib_q
 	return cxib_modify_qp_kernel(&fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
-static void what_is_required_suffices(struct kunit *test)
+static void modify_qp_required_attrs_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 	size_t i;
@@ -117,7 +116,7 @@ static void what_is_required_suffices(struct kunit *test)
 				    "transition %zu", i);
 }
 
-static void each_attribute_is_as_the_table_says(struct kunit *test)
+static void modify_qp_single_attr_follows_table(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 	size_t i, k;
@@ -125,17 +124,17 @@ static void each_attribute_is_as_the_table_says(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(transitions); i++)
 		for (k = 0; k < ARRAY_SIZE(attributes); k++) {
 			int required = transitions[i].required;
-			int possible = required | transitions[i].optional;
+			int allowed = required | transitions[i].optional;
 			int err = transit(fake, transitions[i].type, transitions[i].from,
 					  transitions[i].to, required ^ attributes[k]);
-			bool expected = attributes[k] & possible && !(attributes[k] & required);
+			bool expected = attributes[k] & allowed && !(attributes[k] & required);
 
 			KUNIT_EXPECT_EQ_MSG(test, expected ? 0 : -EINVAL, err,
 					    "transition %zu, attribute 0x%x", i, attributes[k]);
 		}
 }
 
-static void all_that_is_possible_goes_at_once(struct kunit *test)
+static void modify_qp_all_attrs_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 	size_t i;
@@ -164,15 +163,15 @@ static void try_without_attributes(struct kunit *test, enum ib_qp_type type,
 {
 	int err = transit(test->priv, type, from, to, 0);
 
-	/* The RDMA core knows no way from reset to the error state. */
+	/* The RDMA core has no transition from RESET to ERR. */
 	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET))
 		KUNIT_EXPECT_EQ_MSG(test, 0, err, "type %d, from %d to %d", type, from, to);
 	else if (!is_in_table(type, from, to))
 		KUNIT_EXPECT_NE_MSG(test, 0, err, "type %d, from %d to %d", type, from, to);
 }
 
-/* To reset and to the error state from anywhere, to others only as the table says. */
-static void there_are_no_other_transitions(struct kunit *test)
+/* RESET and ERR are reachable from any state, others only as in the table. */
+static void modify_qp_unlisted_transition_returns_error(struct kunit *test)
 {
 	enum ib_qp_state from, to;
 	size_t i;
@@ -183,18 +182,18 @@ static void there_are_no_other_transitions(struct kunit *test)
 				try_without_attributes(test, types[i], from, to);
 }
 
-static void stop_dma(struct fake_queue_pair *fake)
+static void turn_dma_off(struct fake_queue_pair *fake)
 {
 	mutex_init(&fake->hw.dma_lock);
-	fake->hw.state = true;
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 }
 
-/* ib_mad, too, which after each datagram that has failed has the next ones sent. */
-static void who_ends_a_queue_pair_of_a_broken_device_goes_on(struct kunit *test)
+/* SQE to RTS succeeds for GSI only: ib_mad recovers its QP after each failed MAD. */
+static void modify_qp_fatal_to_err_or_reset_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	stop_dma(fake);
+	turn_dma_off(fake);
 	cxib_command_queue_set_fatal(&fake->hw.commands);
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
@@ -206,32 +205,32 @@ static void who_ends_a_queue_pair_of_a_broken_device_goes_on(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, transit(fake, IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN));
 }
 
-static struct cxib_command_queue *dying;
+static struct cxib_command_queue *failing_queue;
 
-static u8 die(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
+static u8 fail_queue(struct fake_hca *hca, const void *in, u32 in_length, void *out, u32 out_length)
 {
-	cxib_command_queue_set_fatal(dying);
+	cxib_command_queue_set_fatal(failing_queue);
 	return HW_COMMAND_STATUS_INTERNAL_ERROR;
 }
 
-static void who_ends_a_queue_pair_while_the_device_breaks_goes_on(struct kunit *test)
+static void modify_qp_fatal_during_2err_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	stop_dma(fake);
-	dying = &fake->hw.commands;
-	fake->hca->script = die;
+	turn_dma_off(fake);
+	failing_queue = &fake->hw.commands;
+	fake->hca->script = fail_queue;
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(what_is_required_suffices),
-	KUNIT_CASE(each_attribute_is_as_the_table_says),
-	KUNIT_CASE(all_that_is_possible_goes_at_once),
-	KUNIT_CASE(there_are_no_other_transitions),
-	KUNIT_CASE(who_ends_a_queue_pair_of_a_broken_device_goes_on),
-	KUNIT_CASE(who_ends_a_queue_pair_while_the_device_breaks_goes_on),
+	KUNIT_CASE(modify_qp_required_attrs_returns_0),
+	KUNIT_CASE(modify_qp_single_attr_follows_table),
+	KUNIT_CASE(modify_qp_all_attrs_returns_0),
+	KUNIT_CASE(modify_qp_unlisted_transition_returns_error),
+	KUNIT_CASE(modify_qp_fatal_to_err_or_reset_returns_0),
+	KUNIT_CASE(modify_qp_fatal_during_2err_returns_0),
 	{}
 };
 

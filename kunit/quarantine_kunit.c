@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory of queues whose creation has an unknown end. */
+/* Memory of queues whose create command has an unknown outcome. */
 #include "fake_queue_pair.h"
 #include "hw/buffer.h"
 
-static struct fake_queue_pair *make(struct kunit *test, struct cxib_buffer *buffer)
+static struct fake_queue_pair *create_fake(struct kunit *test, struct cxib_buffer *buffer)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
@@ -13,20 +13,20 @@ static struct fake_queue_pair *make(struct kunit *test, struct cxib_buffer *buff
 	return fake;
 }
 
-/* How it is freed after its creation has ended with @err. */
+/* Frees the memory of a queue whose create command has returned @err. */
 static void free_after(struct kunit *test, struct fake_queue_pair *fake,
 		       struct cxib_buffer *buffer, int err)
 {
-	struct cxib_dbr record;
+	struct cxib_dbr dbr;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_dbr_alloc(&fake->hw, &record));
-	cxib_free_queue_memory(&fake->ibdev, buffer, &record, err);
+	KUNIT_ASSERT_EQ(test, 0, cxib_dbr_alloc(&fake->hw, &dbr));
+	cxib_free_queue_memory(&fake->ibdev, buffer, &dbr, err);
 }
 
-static void refused_queue_leaves_nothing_behind(struct kunit *test)
+static void create_refused_frees_memory(struct kunit *test)
 {
 	struct cxib_buffer buffer;
-	struct fake_queue_pair *fake = make(test, &buffer);
+	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
 	free_after(test, fake, &buffer, -EINVAL);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fake->hw.commands.kept));
@@ -37,7 +37,7 @@ static void refused_queue_leaves_nothing_behind(struct kunit *test)
 static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 {
 	struct cxib_buffer buffer;
-	struct fake_queue_pair *fake = make(test, &buffer);
+	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
 	fake->hw.commands.open = 1;
 	free_after(test, fake, &buffer, err);
@@ -49,21 +49,21 @@ static void expect_kept_until_dma_is_off(struct kunit *test, int err)
 	cxib_hw_destroy_dbr_pool(&fake->hw);
 }
 
-static void queue_without_answer_keeps_memory_until_dma_is_off(struct kunit *test)
+static void create_timeout_keeps_memory_until_dma_off(struct kunit *test)
 {
 	expect_kept_until_dma_is_off(test, -ETIMEDOUT);
 }
 
-static void queue_with_bad_output_keeps_memory_until_dma_is_off(struct kunit *test)
+static void create_bad_output_keeps_memory_until_dma_off(struct kunit *test)
 {
 	expect_kept_until_dma_is_off(test, -EBADMSG);
 }
 
-/* It was under way when the device was given up, which may have access to memory still. */
-static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *test)
+/* The command was outstanding when the device became fatal, and DMA is still on. */
+static void create_on_fatal_device_keeps_memory_until_dma_off(struct kunit *test)
 {
 	struct cxib_buffer buffer;
-	struct fake_queue_pair *fake = make(test, &buffer);
+	struct fake_queue_pair *fake = create_fake(test, &buffer);
 
 	fake->hw.commands.open = 1;
 	cxib_command_queue_set_fatal(&fake->hw.commands);
@@ -76,10 +76,10 @@ static void queue_of_fatal_device_keeps_memory_until_dma_is_off(struct kunit *te
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(refused_queue_leaves_nothing_behind),
-	KUNIT_CASE(queue_without_answer_keeps_memory_until_dma_is_off),
-	KUNIT_CASE(queue_with_bad_output_keeps_memory_until_dma_is_off),
-	KUNIT_CASE(queue_of_fatal_device_keeps_memory_until_dma_is_off),
+	KUNIT_CASE(create_refused_frees_memory),
+	KUNIT_CASE(create_timeout_keeps_memory_until_dma_off),
+	KUNIT_CASE(create_bad_output_keeps_memory_until_dma_off),
+	KUNIT_CASE(create_on_fatal_device_keeps_memory_until_dma_off),
 	{}
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about completion queues and queue pairs: what is sent, what is made of the answers. */
+/* CQ and QP commands: their input, and the decoding of their output. */
 #include <linux/string.h>
 
 #include "hw/buffer.h"
 #include "hw/commands_events.h"
 #include "hw/commands_port.h"
 #include "hw/commands_queue_pairs.h"
+#include "hw/cq.h"
 #include "hw/qp.h"
 #include "scripted_hca.h"
 
@@ -24,7 +25,7 @@ static void expect_pages(struct kunit *test, const struct cxib_buffer *buffer,
 		KUNIT_EXPECT_EQ(test, buffer->pages[i].dma, be64_to_cpu(addresses[i]));
 }
 
-static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
+static void create_cq_sets_context_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_cq_in *in = scripted->in;
@@ -55,7 +56,7 @@ static void a_completion_queue_is_described_with_its_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void moderation_changes_nothing_else(struct kunit *test)
+static void modify_cq_moderation_sets_count_and_period(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_cqc *context = hw_modify_cq_in_cq_context(scripted->in);
@@ -70,7 +71,7 @@ static void moderation_changes_nothing_else(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_cqc_get_log_cq_size(context));
 }
 
-static void a_queue_pair_is_described_with_its_memory(struct kunit *test)
+static void create_qp_sets_context_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_create_qp_in *in = scripted->in;
@@ -93,7 +94,7 @@ static void a_queue_pair_is_described_with_its_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void a_transition_carries_its_context(struct kunit *test)
+static void modify_qp_sets_context_and_opt_param_mask(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_qp_transition transition = {
@@ -111,7 +112,7 @@ static void a_transition_carries_its_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x80010000, hw_qpc_get_q_key(sent));
 }
 
-static void a_queue_pair_is_asked_for_its_context(struct kunit *test)
+static void query_qp_returns_context(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_qpc context;
@@ -122,13 +123,13 @@ static void a_queue_pair_is_asked_for_its_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_QP_STATE_SQD, hw_qpc_get_state(&context));
 }
 
-/* All have their number at the same place. */
-static void each_end_has_its_command(struct kunit *test)
+/* All these commands have uid and object number at the same offsets. */
+static void destroy_cmd_sets_opcode_and_number(struct kunit *test)
 {
 	static const struct {
-		int (*end)(struct cxib_command_queue *queue, u16 uid, u32 number);
+		int (*run)(struct cxib_command_queue *queue, u16 uid, u32 number);
 		u16 opcode;
-	} ends[] = {
+	} commands[] = {
 		{ cxib_cmd_destroy_cq, HW_CMD_DESTROY_CQ },
 		{ cxib_cmd_destroy_qp, HW_CMD_DESTROY_QP },
 		{ cxib_cmd_2err_qp, HW_CMD_2ERR_QP },
@@ -137,15 +138,15 @@ static void each_end_has_its_command(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		KUNIT_EXPECT_EQ(test, 0, ends[i].end(&scripted->queue, 7, 0xabcdef));
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, 7, 0xabcdef));
 		KUNIT_EXPECT_EQ(test, 7, hw_destroy_qp_in_get_uid(scripted->in));
-		KUNIT_EXPECT_EQ(test, ends[i].opcode, hw_cmd_in_get_opcode(scripted->in));
+		KUNIT_EXPECT_EQ(test, commands[i].opcode, hw_cmd_in_get_opcode(scripted->in));
 		KUNIT_EXPECT_EQ(test, 0xabcdef, hw_destroy_qp_in_get_qpn(scripted->in));
 	}
 }
 
-static void a_multicast_group_is_named_by_its_gid(struct kunit *test)
+static void mcg_attach_and_detach_set_gid(struct kunit *test)
 {
 	static const u8 gid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 0x77 };
 	struct scripted_hca *scripted = test->priv;
@@ -160,7 +161,7 @@ static void a_multicast_group_is_named_by_its_gid(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in), 16);
 }
 
-static void a_completion_queue_moves_to_other_memory(struct kunit *test)
+static void resize_cq_sets_size_and_pas(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_modify_cq_in *in = scripted->in;
@@ -189,7 +190,7 @@ static void a_completion_queue_moves_to_other_memory(struct kunit *test)
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
 
-static void refusals_are_handed_on(struct kunit *test)
+static void cmd_refused_returns_errno(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_qp_transition transition = { .opcode = HW_CMD_RST2INIT_QP };
@@ -218,15 +219,15 @@ static void refusals_are_handed_on(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_completion_queue_is_described_with_its_memory),
-	KUNIT_CASE(moderation_changes_nothing_else),
-	KUNIT_CASE(a_completion_queue_moves_to_other_memory),
-	KUNIT_CASE(a_queue_pair_is_described_with_its_memory),
-	KUNIT_CASE(a_transition_carries_its_context),
-	KUNIT_CASE(a_queue_pair_is_asked_for_its_context),
-	KUNIT_CASE(each_end_has_its_command),
-	KUNIT_CASE(a_multicast_group_is_named_by_its_gid),
-	KUNIT_CASE(refusals_are_handed_on),
+	KUNIT_CASE(create_cq_sets_context_and_pas),
+	KUNIT_CASE(modify_cq_moderation_sets_count_and_period),
+	KUNIT_CASE(resize_cq_sets_size_and_pas),
+	KUNIT_CASE(create_qp_sets_context_and_pas),
+	KUNIT_CASE(modify_qp_sets_context_and_opt_param_mask),
+	KUNIT_CASE(query_qp_returns_context),
+	KUNIT_CASE(destroy_cmd_sets_opcode_and_number),
+	KUNIT_CASE(mcg_attach_and_detach_set_gid),
+	KUNIT_CASE(cmd_refused_returns_errno),
 	{}
 };
 

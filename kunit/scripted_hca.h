@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A fake HCA that answers each command with what the case has prepared, and
- * keeps the command for the case to look at.
+ * A fake HCA that completes each command with the output that the case has prepared, and keeps the
+ * input for the case to check.
  */
 #ifndef CXIB_KUNIT_SCRIPTED_HCA_H
 #define CXIB_KUNIT_SCRIPTED_HCA_H
@@ -14,14 +14,14 @@
 #define SCRIPTED_BYTES	8192
 
 /**
- * struct scripted_hca - the device and what it was sent
+ * struct scripted_hca - the device and the last command
  * @hca: the device
  * @queue: its command queue
- * @in: the last command
+ * @in: input of the last command
  * @in_length: its bytes
- * @out: what every command is answered with; its status is @status
- * @out_length: room that the last command had for an answer
- * @status: of every answer
+ * @out: output of every command; its status is @status
+ * @out_length: output length of the last command
+ * @status: status of every command
  */
 struct scripted_hca {
 	struct fake_hca *hca;
@@ -33,7 +33,7 @@ struct scripted_hca {
 	u8 status;
 };
 
-/* Gone with the case. */
+/* Freed with the case. */
 struct scripted_hca *scripted_hca_create(struct kunit *test);
 
 #endif

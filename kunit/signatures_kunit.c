@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Regions with signatures: how they are described and registered, and what becomes of errors. */
+/* Integrity MRs: BSF, registration WQEs, and signature errors. */
 #include <linux/scatterlist.h>
 
 #include "fake_queue_pair.h"
@@ -10,21 +10,21 @@
 #include "verbs/qp/post.h"
 #include "verbs/signature/integrity.h"
 
-#define REGION_KEY	0x123400
+#define SIG_MR_KEY	0x123400
 #define KLM_MKEY	0x567800
-#define LOCAL_KEY	0x42
-#define RESERVED_KEY	0x300
+#define DMA_MKEY	0x42
+#define RESD_LKEY	0x300
 
 /**
- * struct region - a region of 16 blocks of 512 bytes on a connection
- * @fake: queue pair
- * @pd: protection domain
- * @mr: the region
- * @attrs: of the region
- * @data: pieces
- * @metadata: pieces
+ * struct sig_mr - an integrity MR of 16 blocks of 512 bytes
+ * @fake: an RC QP
+ * @pd: its PD
+ * @mr: the MR
+ * @attrs: sig_attrs of the MR
+ * @data: data entries
+ * @metadata: metadata entry
  */
-struct region {
+struct sig_mr {
 	struct fake_queue_pair *fake;
 	struct cxib_pd pd;
 	struct cxib_sig_mr mr;
@@ -44,35 +44,35 @@ static struct ib_sig_domain dif_of(u16 interval)
 	};
 }
 
-static void clean_region(void *data)
+static void free_sig_mr(void *data)
 {
-	struct region *region = data;
+	struct sig_mr *sig_mr = data;
 
-	xa_destroy(&region->fake->ibdev.sig_mrs);
-	cxib_mr_free_descs(&region->fake->ibdev.ib, &region->mr.mr);
+	xa_destroy(&sig_mr->fake->ibdev.sig_mrs);
+	cxib_mr_free_descs(&sig_mr->fake->ibdev.ib, &sig_mr->mr.mr);
 }
 
-static struct region *make_region(struct kunit *test)
+static struct sig_mr *make_sig_mr(struct kunit *test)
 {
-	struct region *region = kunit_kzalloc(test, sizeof(*region), GFP_KERNEL);
-	struct cxib_sig_mr *mr = &region->mr;
+	struct sig_mr *sig_mr = kunit_kzalloc(test, sizeof(*sig_mr), GFP_KERNEL);
+	struct cxib_sig_mr *mr = &sig_mr->mr;
 
-	KUNIT_ASSERT_NOT_NULL(test, region);
-	region->fake = fake_queue_pair_create(test);
-	region->fake->qp.ib.qp_type = IB_QPT_RC;
-	region->fake->qp.ib.integrity_en = true;
-	region->fake->qp.ib.pd = &region->pd.ib;
-	region->fake->qp.sq.av_ds = 0;
-	region->fake->qp.sq.umr_fence = HW_FENCE_MODE_STRONG_ORDERING;
-	region->pd.ib.local_dma_lkey = RESERVED_KEY;
-	region->pd.key = LOCAL_KEY;
-	region->attrs = (struct ib_sig_attrs){
+	KUNIT_ASSERT_NOT_NULL(test, sig_mr);
+	sig_mr->fake = fake_queue_pair_create(test);
+	sig_mr->fake->qp.ib.qp_type = IB_QPT_RC;
+	sig_mr->fake->qp.ib.integrity_en = true;
+	sig_mr->fake->qp.ib.pd = &sig_mr->pd.ib;
+	sig_mr->fake->qp.sq.av_ds = 0;
+	sig_mr->fake->qp.sq.umr_fence = HW_FENCE_MODE_STRONG_ORDERING;
+	sig_mr->pd.ib.local_dma_lkey = RESD_LKEY;
+	sig_mr->pd.key = DMA_MKEY;
+	sig_mr->attrs = (struct ib_sig_attrs){
 		.check_mask = 0xff, .wire = dif_of(512), .mem = dif_of(512),
 	};
 	mr->mr.ib = (struct ib_mr){
-		.device = &region->fake->ibdev.ib, .pd = &region->pd.ib, .lkey = REGION_KEY,
-		.rkey = REGION_KEY, .type = IB_MR_TYPE_INTEGRITY, .page_size = SZ_4K,
-		.sig_attrs = &region->attrs,
+		.device = &sig_mr->fake->ibdev.ib, .pd = &sig_mr->pd.ib, .lkey = SIG_MR_KEY,
+		.rkey = SIG_MR_KEY, .type = IB_MR_TYPE_INTEGRITY, .page_size = SZ_4K,
+		.sig_attrs = &sig_mr->attrs,
 	};
 	mr->mr.is_indirect = true;
 	mr->mr.desc_size = sizeof(struct hw_klm);
@@ -82,39 +82,39 @@ static struct region *make_region(struct kunit *test)
 	mr->memory_psv = 0x22;
 	mr->sigerr_count = 1;
 	spin_lock_init(&mr->lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&region->fake->ibdev.ib, &mr->mr));
-	xa_init_flags(&region->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&region->fake->ibdev.sig_mrs,
-					       REGION_KEY >> 8, mr, GFP_KERNEL));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, clean_region, region));
-	return region;
+	KUNIT_ASSERT_EQ(test, 0, cxib_mr_alloc_descs(&sig_mr->fake->ibdev.ib, &mr->mr));
+	xa_init_flags(&sig_mr->fake->ibdev.sig_mrs, XA_FLAGS_LOCK_IRQ);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&sig_mr->fake->ibdev.sig_mrs,
+					       SIG_MR_KEY >> 8, mr, GFP_KERNEL));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_sig_mr, sig_mr));
+	return sig_mr;
 }
 
-static int map(struct region *region, int klms, int metadata)
+static int map(struct sig_mr *sig_mr, int klms, int metadata)
 {
 	int i;
 
-	sg_init_table(region->data, ARRAY_SIZE(region->data));
-	sg_init_table(&region->metadata, 1);
+	sg_init_table(sig_mr->data, ARRAY_SIZE(sig_mr->data));
+	sg_init_table(&sig_mr->metadata, 1);
 	for (i = 0; i < klms; i++) {
-		sg_dma_address(&region->data[i]) = 0x10000 * (i + 1);
-		sg_dma_len(&region->data[i]) = 16 * 512 / klms;
+		sg_dma_address(&sig_mr->data[i]) = 0x10000 * (i + 1);
+		sg_dma_len(&sig_mr->data[i]) = 16 * 512 / klms;
 	}
-	sg_dma_address(&region->metadata) = 0x80000;
-	sg_dma_len(&region->metadata) = 16 * 8;
-	return cxib_map_mr_sg_pi(&region->mr.mr.ib, region->data, klms, NULL, &region->metadata,
+	sg_dma_address(&sig_mr->metadata) = 0x80000;
+	sg_dma_len(&sig_mr->metadata) = 16 * 8;
+	return cxib_map_mr_sg_pi(&sig_mr->mr.mr.ib, sig_mr->data, klms, NULL, &sig_mr->metadata,
 				 metadata, NULL);
 }
 
-static int post(struct region *region, u64 wr_id)
+static int post(struct sig_mr *sig_mr, u64 wr_id)
 {
 	struct ib_reg_wr wr = {
 		.wr = { .opcode = IB_WR_REG_MR_INTEGRITY, .wr_id = wr_id,
 			.send_flags = IB_SEND_SIGNALED },
-		.mr = &region->mr.mr.ib, .key = REGION_KEY + 5,
+		.mr = &sig_mr->mr.mr.ib, .key = SIG_MR_KEY + 5,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ,
 	};
-	struct cxib_qp *qp = &region->fake->qp;
+	struct cxib_qp *qp = &sig_mr->fake->qp;
 	unsigned long flags;
 	int err;
 
@@ -124,33 +124,33 @@ static int post(struct region *region, u64 wr_id)
 	return err;
 }
 
-static void check(struct kunit *test, struct region *region, struct ib_mr_status *status)
+static void check(struct kunit *test, struct sig_mr *sig_mr, struct ib_mr_status *status)
 {
-	KUNIT_ASSERT_EQ(test, 0, cxib_check_mr_status(&region->mr.mr.ib, IB_MR_CHECK_SIG_STATUS,
+	KUNIT_ASSERT_EQ(test, 0, cxib_check_mr_status(&sig_mr->mr.mr.ib, IB_MR_CHECK_SIG_STATUS,
 						      status));
 }
 
-static u32 opcode_at(struct region *region, u32 block)
+static u32 opcode_at(struct sig_mr *sig_mr, u32 block)
 {
-	return hw_wqe_ctrl_seg_get_opcode(fake_block(region->fake, block));
+	return hw_wqe_ctrl_seg_get_opcode(fake_block(sig_mr->fake, block));
 }
 
-static u32 fence_at(struct region *region, u32 block)
+static u32 fence_at(struct sig_mr *sig_mr, u32 block)
 {
-	return hw_wqe_ctrl_seg_get_fm(fake_block(region->fake, block));
+	return hw_wqe_ctrl_seg_get_fm(fake_block(sig_mr->fake, block));
 }
 
-static void what_is_the_same_in_both_forms_is_copied(struct kunit *test)
+static void bsf_equal_tags_set_copy_mask(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	const struct hw_bsf_inl *wire, *memory;
 	const struct hw_bsf_basic *basic;
 	struct hw_bsf format;
 
-	region->attrs.mem.sig.dif.bg_type = IB_T10DIF_CSUM;
-	region->attrs.mem.sig.dif.app_escape = true;
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &region->mr));
+	sig_mr->attrs.mem.sig.dif.bg_type = IB_T10DIF_CSUM;
+	sig_mr->attrs.mem.sig.dif.app_escape = true;
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &sig_mr->mr));
 	basic = hw_bsf_get_basic(&format);
 	wire = hw_bsf_get_w_inl(&format);
 	memory = hw_bsf_get_m_inl(&format);
@@ -174,15 +174,15 @@ static void what_is_the_same_in_both_forms_is_copied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, hw_bsf_inl_get_repeat_block(wire));
 }
 
-static void a_form_can_be_without_information(struct kunit *test)
+static void bsf_memory_without_pi_has_no_inline(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	const struct hw_bsf_basic *basic;
 	struct hw_bsf format;
 
-	region->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 0));
-	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &region->mr));
+	sig_mr->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 0));
+	KUNIT_ASSERT_EQ(test, 0, cxib_fill_bsf(&format, &sig_mr->mr));
 	basic = hw_bsf_get_basic(&format);
 	KUNIT_EXPECT_EQ(test, 0, hw_bsf_basic_get_sbs(basic));
 	KUNIT_EXPECT_EQ(test, HW_BSF_BLOCK_SIZE_BLOCK_512,
@@ -191,7 +191,7 @@ static void a_form_can_be_without_information(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_bsf_inl_get_valid(hw_bsf_get_m_inl(&format)));
 }
 
-static void blocks_have_one_of_five_sizes(struct kunit *test)
+static void bsf_unsupported_block_size_returns_einval(struct kunit *test)
 {
 	static const struct {
 		u16 interval;
@@ -201,80 +201,80 @@ static void blocks_have_one_of_five_sizes(struct kunit *test)
 		{ 4048, HW_BSF_BLOCK_SIZE_BLOCK_4048 }, { 4096, HW_BSF_BLOCK_SIZE_BLOCK_4096 },
 		{ 4160, HW_BSF_BLOCK_SIZE_BLOCK_4160 }, { 0, 0 }, { 511, 0 }, { 1024, 0 },
 	};
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	const struct hw_bsf_basic *basic;
 	struct hw_bsf format;
 	size_t i;
 
-	region->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 0));
+	sig_mr->attrs.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 0));
 	basic = hw_bsf_get_basic(&format);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		region->attrs.wire = dif_of(sizes[i].interval);
+		sig_mr->attrs.wire = dif_of(sizes[i].interval);
 		KUNIT_EXPECT_EQ(test, sizes[i].code ? 0 : -EINVAL,
-				cxib_fill_bsf(&format, &region->mr));
+				cxib_fill_bsf(&format, &sig_mr->mr));
 		if (sizes[i].code)
 			KUNIT_EXPECT_EQ(test, sizes[i].code,
 					hw_bsf_basic_get_wire_bs_selector(basic));
 	}
 }
 
-static void what_cannot_be_signed_is_refused(struct kunit *test)
+static void reg_mr_integrity_bad_sig_attrs_returns_einval(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	region->attrs.wire.sig.dif.bg = 1;
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
-	region->attrs.wire.sig.dif.bg = 0;
-	region->attrs.mem.sig.dif.pi_interval = 4096;
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
-	region->attrs.mem = dif_of(512);
-	region->attrs.wire.sig_type = IB_SIG_TYPE_T10_DIF + 1;
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
-	region->attrs.wire = dif_of(512);
-	region->mr.mr.ib.type = IB_MR_TYPE_MEM_REG;
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 1));
-	region->mr.mr.ib.type = IB_MR_TYPE_INTEGRITY;
-	region->fake->qp.ib.integrity_en = false;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post(region, 1));
-	KUNIT_EXPECT_EQ(test, 0, region->fake->qp.sq.prod_index);
-	region->fake->qp.ib.integrity_en = true;
-	KUNIT_EXPECT_EQ(test, 0, post(region, 1));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	sig_mr->attrs.wire.sig.dif.bg = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(sig_mr, 1));
+	sig_mr->attrs.wire.sig.dif.bg = 0;
+	sig_mr->attrs.mem.sig.dif.pi_interval = 4096;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(sig_mr, 1));
+	sig_mr->attrs.mem = dif_of(512);
+	sig_mr->attrs.wire.sig_type = IB_SIG_TYPE_T10_DIF + 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(sig_mr, 1));
+	sig_mr->attrs.wire = dif_of(512);
+	sig_mr->mr.mr.ib.type = IB_MR_TYPE_MEM_REG;
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(sig_mr, 1));
+	sig_mr->mr.mr.ib.type = IB_MR_TYPE_INTEGRITY;
+	sig_mr->fake->qp.ib.integrity_en = false;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post(sig_mr, 1));
+	KUNIT_EXPECT_EQ(test, 0, sig_mr->fake->qp.sq.prod_index);
+	sig_mr->fake->qp.ib.integrity_en = true;
+	KUNIT_EXPECT_EQ(test, 0, post(sig_mr, 1));
 }
 
-static void a_region_has_room_for_so_many_pieces(struct kunit *test)
+static void map_mr_sg_pi_too_many_sges_returns_enomem(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, map(region, 0, 1));
-	region->mr.mr.max_descs = 2;
-	KUNIT_EXPECT_EQ(test, -ENOMEM, map(region, 2, 1));
-	KUNIT_EXPECT_EQ(test, 0, map(region, 2, 0));
-	KUNIT_EXPECT_EQ(test, 16 * 512, region->mr.mr.ib.length);
+	KUNIT_EXPECT_EQ(test, -EINVAL, map(sig_mr, 0, 1));
+	sig_mr->mr.mr.max_descs = 2;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, map(sig_mr, 2, 1));
+	KUNIT_EXPECT_EQ(test, 0, map(sig_mr, 2, 0));
+	KUNIT_EXPECT_EQ(test, 16 * 512, sig_mr->mr.mr.ib.length);
 }
 
-static void pieces_are_registered_before_the_region(struct kunit *test)
+static void reg_mr_integrity_scattered_registers_klms_first(struct kunit *test)
 {
-	struct region *region = make_region(test);
-	struct fake_queue_pair *fake = region->fake;
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct fake_queue_pair *fake = sig_mr->fake;
 	const struct hw_stride_block_entry *entry;
 	const struct hw_mkey_seg *key;
-	const struct hw_klm *klms = region->mr.mr.descs;
+	const struct hw_klm *klms = sig_mr->mr.mr.descs;
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 77));
 	KUNIT_EXPECT_EQ(test, 9, fake->qp.sq.prod_index);
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 0));
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(region, 3));
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 7));
-	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(region, 8));
-	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_STRONG_ORDERING, fence_at(region, 3));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(sig_mr, 0));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_UMR, opcode_at(sig_mr, 3));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(sig_mr, 7));
+	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SET_PSV, opcode_at(sig_mr, 8));
+	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_STRONG_ORDERING, fence_at(sig_mr, 3));
 	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_INITIATOR_SMALL, fake->qp.sq.next_fence);
 	KUNIT_EXPECT_EQ(test, KLM_MKEY, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
 	KUNIT_EXPECT_EQ(test, 0x80000, hw_klm_get_va(&klms[2]));
 	KUNIT_EXPECT_EQ(test, 16, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 3)));
-	KUNIT_EXPECT_EQ(test, REGION_KEY + 5, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 3)));
+	KUNIT_EXPECT_EQ(test, SIG_MR_KEY + 5, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 3)));
 	key = fake_block(fake, 4);
 	KUNIT_EXPECT_EQ(test, 5, hw_mkey_seg_get_mkey_7_0(key));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_bsf_en(key));
@@ -288,19 +288,19 @@ static void pieces_are_registered_before_the_region(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 16 * 512, hw_stride_block_entry_get_va(&entry[1]));
 }
 
-static void one_piece_needs_no_list(struct kunit *test)
+static void reg_mr_integrity_single_sge_skips_klms(struct kunit *test)
 {
-	struct region *region = make_region(test);
-	struct fake_queue_pair *fake = region->fake;
+	struct sig_mr *sig_mr = make_sig_mr(test);
+	struct fake_queue_pair *fake = sig_mr->fake;
 	const struct hw_stride_block_entry *entry;
 	const struct hw_seg_set_psv *state;
 
-	region->attrs.wire.sig.dif.bg = 0xffff;
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
+	sig_mr->attrs.wire.sig.dif.bg = 0xffff;
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 77));
 	KUNIT_EXPECT_EQ(test, 6, fake->qp.sq.prod_index);
 	entry = fake_block(fake, 2) + sizeof(struct hw_stride_block_ctrl_seg);
-	KUNIT_EXPECT_EQ(test, LOCAL_KEY, hw_stride_block_entry_get_key(&entry[0]));
+	KUNIT_EXPECT_EQ(test, DMA_MKEY, hw_stride_block_entry_get_key(&entry[0]));
 	KUNIT_EXPECT_EQ(test, 0x10000, hw_stride_block_entry_get_va(&entry[0]));
 	KUNIT_EXPECT_EQ(test, 0x80000, hw_stride_block_entry_get_va(&entry[1]));
 	state = fake_block(fake, 5) + sizeof(struct hw_wqe_ctrl_seg);
@@ -313,80 +313,80 @@ static void one_piece_needs_no_list(struct kunit *test)
 			hw_wqe_ctrl_seg_get_ce(fake_block(fake, 5)));
 }
 
-static void a_registration_completes_once(struct kunit *test)
+static void poll_cq_reg_mr_integrity_returns_one_wc(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_wc wc[2];
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
-	hw_cqe64_set_wqe_counter(fake_completion(region->fake, HW_CQE_OPCODE_REQ), 8);
-	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 2, wc));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 77));
+	hw_cqe64_set_wqe_counter(fake_completion(sig_mr->fake, HW_CQE_OPCODE_REQ), 8);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&sig_mr->fake->cq.ib, 2, wc));
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_REG_MR, wc[0].opcode);
-	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sq.cons_index);
+	KUNIT_EXPECT_EQ(test, 9, sig_mr->fake->qp.sq.cons_index);
 }
 
-static void fail_part(struct region *region, u32 block, enum hw_cqe_syndrome syndrome)
+static void fail_sub_wqe(struct sig_mr *sig_mr, u32 block, enum hw_cqe_syndrome syndrome)
 {
-	struct hw_cqe64 *entry = fake_completion(region->fake, HW_CQE_OPCODE_REQ_ERR);
+	struct hw_cqe64 *entry = fake_completion(sig_mr->fake, HW_CQE_OPCODE_REQ_ERR);
 
 	hw_cqe64_set_wqe_counter(entry, block);
 	hw_err_cqe_set_syndrome((struct hw_err_cqe *)entry, syndrome);
 }
 
-static void a_part_that_fails_is_the_request(struct kunit *test)
+static void poll_cq_failed_sub_wqe_returns_one_wc(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_wc wc[4];
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
-	fail_part(region, 3, HW_CQE_SYNDROME_MW_BIND_ERR);
-	fail_part(region, 7, HW_CQE_SYNDROME_WR_FLUSH_ERR);
-	fail_part(region, 8, HW_CQE_SYNDROME_WR_FLUSH_ERR);
-	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 4, wc));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 77));
+	fail_sub_wqe(sig_mr, 3, HW_CQE_SYNDROME_MW_BIND_ERR);
+	fail_sub_wqe(sig_mr, 7, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_sub_wqe(sig_mr, 8, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&sig_mr->fake->cq.ib, 4, wc));
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_MW_BIND_ERR, wc[0].status);
-	KUNIT_EXPECT_EQ(test, 9, region->fake->qp.sq.cons_index);
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
+	KUNIT_EXPECT_EQ(test, 9, sig_mr->fake->qp.sq.cons_index);
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&sig_mr->fake->hw.health));
 }
 
-static void parts_are_flushed_as_one(struct kunit *test)
+static void poll_cq_flushed_sub_wqes_return_one_wc(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_wc wc[4];
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 77));
-	fail_part(region, 0, HW_CQE_SYNDROME_WR_FLUSH_ERR);
-	fail_part(region, 4, HW_CQE_SYNDROME_WR_FLUSH_ERR);
-	fail_part(region, 5, HW_CQE_SYNDROME_WR_FLUSH_ERR);
-	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&region->fake->cq.ib, 4, wc));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 77));
+	fail_sub_wqe(sig_mr, 0, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_sub_wqe(sig_mr, 4, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	fail_sub_wqe(sig_mr, 5, HW_CQE_SYNDROME_WR_FLUSH_ERR);
+	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&sig_mr->fake->cq.ib, 4, wc));
 	KUNIT_EXPECT_EQ(test, 77, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[0].status);
 }
 
-static void a_full_queue_takes_no_registration(struct kunit *test)
+static void reg_mr_integrity_sq_full_returns_enomem(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_mr_status status;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 2, 1));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 2, 1));
 	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / CXIB_SIG_REG_WQEBBS; i++) {
-		KUNIT_ASSERT_EQ(test, 0, post(region, i));
-		check(test, region, &status);
+		KUNIT_ASSERT_EQ(test, 0, post(sig_mr, i));
+		check(test, sig_mr, &status);
 	}
-	KUNIT_EXPECT_EQ(test, -ENOMEM, post(region, i));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, post(sig_mr, i));
 }
 
-static struct hw_sig_err_cqe *report_sig_err(struct region *region, u32 syndrome)
+static struct hw_sig_err_cqe *report_sig_err(struct sig_mr *sig_mr, u32 syndrome)
 {
-	struct hw_sig_err_cqe *entry = (void *)fake_completion(region->fake,
+	struct hw_sig_err_cqe *entry = (void *)fake_completion(sig_mr->fake,
 							       HW_CQE_OPCODE_SIG_ERR);
 
-	hw_sig_err_cqe_set_mkey(entry, REGION_KEY + 5);
+	hw_sig_err_cqe_set_mkey(entry, SIG_MR_KEY + 5);
 	hw_sig_err_cqe_set_syndrome(entry, syndrome);
 	hw_sig_err_cqe_set_expected_trans_sig(entry, 0x11112222);
 	hw_sig_err_cqe_set_actual_trans_sig(entry, 0x33334444);
@@ -396,7 +396,7 @@ static struct hw_sig_err_cqe *report_sig_err(struct region *region, u32 syndrome
 	return entry;
 }
 
-static void an_error_is_told_once(struct kunit *test)
+static void check_mr_status_returns_error_once(struct kunit *test)
 {
 	static const struct {
 		u32 syndrome;
@@ -407,62 +407,62 @@ static void an_error_is_told_once(struct kunit *test)
 		{ HW_CQE_SIG_SYNDROME_APPTAG, IB_SIG_BAD_APPTAG, 0x2222, 0x4444 },
 		{ HW_CQE_SIG_SYNDROME_REFTAG, IB_SIG_BAD_REFTAG, 0x55555555, 0x66666666 },
 	};
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_mr_status status;
 	struct ib_wc wc;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		report_sig_err(region, errors[i].syndrome);
-		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
-		KUNIT_EXPECT_EQ(test, i % 2, region->mr.sigerr_count);
-		check(test, region, &status);
+		report_sig_err(sig_mr, errors[i].syndrome);
+		KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&sig_mr->fake->cq.ib, 1, &wc));
+		KUNIT_EXPECT_EQ(test, i % 2, sig_mr->mr.sigerr_count);
+		check(test, sig_mr, &status);
 		KUNIT_EXPECT_EQ(test, IB_MR_CHECK_SIG_STATUS, status.fail_status);
 		KUNIT_EXPECT_EQ(test, errors[i].type, status.sig_err.err_type);
 		KUNIT_EXPECT_EQ(test, errors[i].expected, status.sig_err.expected);
 		KUNIT_EXPECT_EQ(test, errors[i].actual, status.sig_err.actual);
 		KUNIT_EXPECT_EQ(test, 0x123456789aULL, status.sig_err.sig_err_offset);
-		check(test, region, &status);
+		check(test, sig_mr, &status);
 		KUNIT_EXPECT_EQ(test, 0, status.fail_status);
 	}
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&sig_mr->fake->hw.health));
 }
 
-static void an_error_of_a_region_that_is_gone_is_nothing(struct kunit *test)
+static void sig_err_unknown_mkey_is_ignored(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_wc wc;
 
-	hw_sig_err_cqe_set_mkey(report_sig_err(region, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
-	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&region->fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&region->fake->hw.health));
-	KUNIT_EXPECT_FALSE(test, region->mr.sig_err_exists);
+	hw_sig_err_cqe_set_mkey(report_sig_err(sig_mr, HW_CQE_SIG_SYNDROME_GUARD), 0x99999900);
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&sig_mr->fake->cq.ib, 1, &wc));
+	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&sig_mr->fake->hw.health));
+	KUNIT_EXPECT_FALSE(test, sig_mr->mr.sig_err_exists);
 }
 
-static void an_error_is_known_even_if_its_queue_pair_goes(struct kunit *test)
+static void cq_clean_records_sig_err(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 
-	report_sig_err(region, HW_CQE_SIG_SYNDROME_GUARD);
-	cxib_cq_clean(&region->fake->cq, &region->fake->qp);
-	KUNIT_EXPECT_TRUE(test, region->mr.sig_err_exists);
-	KUNIT_EXPECT_EQ(test, 0, region->mr.sigerr_count);
+	report_sig_err(sig_mr, HW_CQE_SIG_SYNDROME_GUARD);
+	cxib_cq_clean(&sig_mr->fake->cq, &sig_mr->fake->qp);
+	KUNIT_EXPECT_TRUE(test, sig_mr->mr.sig_err_exists);
+	KUNIT_EXPECT_EQ(test, 0, sig_mr->mr.sigerr_count);
 }
 
-static void who_has_not_checked_cannot_register(struct kunit *test)
+static void reg_mr_integrity_unchecked_returns_einval(struct kunit *test)
 {
-	struct region *region = make_region(test);
+	struct sig_mr *sig_mr = make_sig_mr(test);
 	struct ib_mr_status status;
 
-	KUNIT_ASSERT_EQ(test, 0, map(region, 1, 1));
-	KUNIT_ASSERT_EQ(test, 0, post(region, 1));
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(region, 2));
-	check(test, region, &status);
-	KUNIT_EXPECT_EQ(test, 0, post(region, 2));
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_check_mr_status(&region->mr.mr.ib, 2, &status));
+	KUNIT_ASSERT_EQ(test, 0, map(sig_mr, 1, 1));
+	KUNIT_ASSERT_EQ(test, 0, post(sig_mr, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(sig_mr, 2));
+	check(test, sig_mr, &status);
+	KUNIT_EXPECT_EQ(test, 0, post(sig_mr, 2));
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_check_mr_status(&sig_mr->mr.mr.ib, 2, &status));
 }
 
-static void send_queues_are_sized_for_registrations(struct kunit *test)
+static void qp_size_integrity_fits_registrations(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = {
@@ -477,7 +477,7 @@ static void send_queues_are_sized_for_registrations(struct kunit *test)
 	KUNIT_EXPECT_GE(test, init.cap.max_send_wr, 100);
 }
 
-static void variables_come_in_pairs(struct kunit *test)
+static void create_psv_returns_two_numbers(struct kunit *test)
 {
 	struct scripted_hca *scripted = scripted_hca_create(test);
 	u32 numbers[CXIB_PSV_COUNT];
@@ -496,23 +496,23 @@ static void variables_come_in_pairs(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(what_is_the_same_in_both_forms_is_copied),
-	KUNIT_CASE(a_form_can_be_without_information),
-	KUNIT_CASE(blocks_have_one_of_five_sizes),
-	KUNIT_CASE(what_cannot_be_signed_is_refused),
-	KUNIT_CASE(a_region_has_room_for_so_many_pieces),
-	KUNIT_CASE(pieces_are_registered_before_the_region),
-	KUNIT_CASE(one_piece_needs_no_list),
-	KUNIT_CASE(a_registration_completes_once),
-	KUNIT_CASE(a_part_that_fails_is_the_request),
-	KUNIT_CASE(parts_are_flushed_as_one),
-	KUNIT_CASE(a_full_queue_takes_no_registration),
-	KUNIT_CASE(an_error_is_told_once),
-	KUNIT_CASE(an_error_of_a_region_that_is_gone_is_nothing),
-	KUNIT_CASE(an_error_is_known_even_if_its_queue_pair_goes),
-	KUNIT_CASE(who_has_not_checked_cannot_register),
-	KUNIT_CASE(send_queues_are_sized_for_registrations),
-	KUNIT_CASE(variables_come_in_pairs),
+	KUNIT_CASE(bsf_equal_tags_set_copy_mask),
+	KUNIT_CASE(bsf_memory_without_pi_has_no_inline),
+	KUNIT_CASE(bsf_unsupported_block_size_returns_einval),
+	KUNIT_CASE(reg_mr_integrity_bad_sig_attrs_returns_einval),
+	KUNIT_CASE(map_mr_sg_pi_too_many_sges_returns_enomem),
+	KUNIT_CASE(reg_mr_integrity_scattered_registers_klms_first),
+	KUNIT_CASE(reg_mr_integrity_single_sge_skips_klms),
+	KUNIT_CASE(poll_cq_reg_mr_integrity_returns_one_wc),
+	KUNIT_CASE(poll_cq_failed_sub_wqe_returns_one_wc),
+	KUNIT_CASE(poll_cq_flushed_sub_wqes_return_one_wc),
+	KUNIT_CASE(reg_mr_integrity_sq_full_returns_enomem),
+	KUNIT_CASE(check_mr_status_returns_error_once),
+	KUNIT_CASE(sig_err_unknown_mkey_is_ignored),
+	KUNIT_CASE(cq_clean_records_sig_err),
+	KUNIT_CASE(reg_mr_integrity_unchecked_returns_einval),
+	KUNIT_CASE(qp_size_integrity_fits_registrations),
+	KUNIT_CASE(create_psv_returns_two_numbers),
 	{}
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of steps: order, and what a failure undoes. */
+/* Step lists: order, and the steps that a failure undoes. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -7,10 +7,10 @@
 #include "hw/steps.h"
 
 /**
- * struct fixture - a list of four steps that write down what happens
- * @hw: what the steps are given
- * @record: 'a' to 'd' for a step, 'A' to 'D' for its undoing
- * @length: characters in it
+ * struct fixture - record of a list of four steps
+ * @hw: argument of the steps
+ * @record: 'a' to 'd' for a step taken, 'A' to 'D' for a step undone
+ * @length: characters in @record
  * @fails: the step that fails
  */
 struct fixture {
@@ -79,7 +79,7 @@ static int steps_init(struct kunit *test)
 	return 0;
 }
 
-static void takes_all_steps_in_order(struct kunit *test)
+static void steps_take_runs_in_order(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int taken;
@@ -89,7 +89,7 @@ static void takes_all_steps_in_order(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, fixture->record, "abcd");
 }
 
-static void undoes_all_steps_in_reverse(struct kunit *test)
+static void steps_undo_runs_in_reverse(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
@@ -117,7 +117,7 @@ static void describe_failure(const struct failure *failure, char *description)
 
 KUNIT_ARRAY_PARAM(failure, failures, describe_failure);
 
-static void undoes_exactly_what_was_done_before_a_failure(struct kunit *test)
+static void steps_take_failure_undoes_taken_steps(struct kunit *test)
 {
 	const struct failure *failure = test->param_value;
 	struct fixture *fixture = test->priv;
@@ -130,9 +130,9 @@ static void undoes_exactly_what_was_done_before_a_failure(struct kunit *test)
 }
 
 static struct kunit_case steps_cases[] = {
-	KUNIT_CASE(takes_all_steps_in_order),
-	KUNIT_CASE(undoes_all_steps_in_reverse),
-	KUNIT_CASE_PARAM(undoes_exactly_what_was_done_before_a_failure, failure_gen_params),
+	KUNIT_CASE(steps_take_runs_in_order),
+	KUNIT_CASE(steps_undo_runs_in_reverse),
+	KUNIT_CASE_PARAM(steps_take_failure_undoes_taken_steps, failure_gen_params),
 	{}
 };
 

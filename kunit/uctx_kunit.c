@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about user contexts: what is sent, what is made of the answers. */
+/* UCTX and UMEM commands: input, and conversion of the output. */
 #include "hw/commands_events.h"
 #include "hw/commands_objects.h"
 #include "hw/commands_queue_pairs.h"
-#include "hw/mkey.h"
+#include "hw/pd.h"
+#include "hw/cq.h"
 #include "hw/qp.h"
 #include "hw/uctx.h"
 #include "scripted_hca.h"
 
-static int user_contexts_init(struct kunit *test)
+static int uctx_init(struct kunit *test)
 {
 	test->priv = scripted_hca_create(test);
 	return 0;
 }
 
-static void a_context_comes_with_its_rights_and_goes(struct kunit *test)
+static void create_uctx_passes_cap(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	u16 uid;
@@ -38,7 +39,7 @@ static void create_uctx_uid_0_returns_ebadmsg(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_cmd_create_uctx(&scripted->queue, 0, &uid));
 }
 
-static void memory_is_listed_page_by_page(struct kunit *test)
+static void create_umem_passes_pages(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	const __be64 pages[] = {
@@ -67,8 +68,8 @@ static void memory_is_listed_page_by_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x654321, hw_destroy_umem_in_get_umem_id(scripted->in));
 }
 
-/* Objects of verbs belong to the program's user context, too. */
-static void commands_are_in_the_name_of_a_context(struct kunit *test)
+/* Verbs objects of user space carry the uid, too. */
+static void object_commands_pass_uid(struct kunit *test)
 {
 	struct cxib_qp_transition transition = {
 		.uid = 0x77, .opcode = HW_CMD_INIT2RTR_QP, .qpn = 0x12345,
@@ -91,16 +92,16 @@ static void commands_are_in_the_name_of_a_context(struct kunit *test)
 }
 
 static struct kunit_case cases[] = {
-	KUNIT_CASE(a_context_comes_with_its_rights_and_goes),
+	KUNIT_CASE(create_uctx_passes_cap),
 	KUNIT_CASE(create_uctx_uid_0_returns_ebadmsg),
-	KUNIT_CASE(memory_is_listed_page_by_page),
-	KUNIT_CASE(commands_are_in_the_name_of_a_context),
+	KUNIT_CASE(create_umem_passes_pages),
+	KUNIT_CASE(object_commands_pass_uid),
 	{}
 };
 
 static struct kunit_suite suite = {
 	.name = "uctx",
-	.init = user_contexts_init,
+	.init = uctx_init,
 	.test_cases = cases,
 };
 

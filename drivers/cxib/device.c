@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An HCA from the PCI function to the RDMA device.
+ * One HCA, from its PCI function to its RDMA device.
  *
- * A device that was given up is stopped and started again. Its users have let
- * go by then: they were told, and their requests were flushed.
+ * After a fatal error the device is stopped and restarted. Its users have released it by then:
+ * they received IB_EVENT_DEVICE_FATAL and their WRs were flushed.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -12,15 +12,16 @@
 #include <net/devlink.h>
 
 #include "device.h"
+#include "hw/command_interface.h"
 #include "user/user.h"
 #include "verbs/verbs.h"
 
 #define DEVICE_BAR	0
 
-/* How often to look whether somebody else still binds, resets or removes the device. */
+/* Retry period while bind, reset or remove holds the device lock. */
 #define RETRY_MS	100
 
-/* How often, and for how long, to look whether a device that is gone has come back. */
+/* Poll period and time limit for the return of a removed function. */
 #define RETURN_PERIOD_MS	1000
 #define RETURN_LIMIT_MS		60000
 
@@ -29,10 +30,10 @@ static int set_dma_limits(struct pci_dev *pdev)
 	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 
 	if (err) {
-		dev_err(&pdev->dev, "the platform offers no 64-bit DMA: error %d\n", err);
+		dev_err(&pdev->dev, "cannot set 64-bit DMA mask: error %d\n", err);
 		return err;
 	}
-	/* One data segment of a work request covers at most 2 GiB. */
+	/* One data segment of a WQE covers at most 2 GiB. */
 	dma_set_max_seg_size(&pdev->dev, SZ_2G);
 	return 0;
 }
@@ -44,7 +45,7 @@ static int map_bar(struct cxib_device *device)
 
 	err = pci_enable_device_mem(pdev);
 	if (err) {
-		dev_err(&pdev->dev, "cannot enable the PCI device: error %d\n", err);
+		dev_err(&pdev->dev, "cannot enable PCI device: error %d\n", err);
 		return err;
 	}
 	err = set_dma_limits(pdev);
@@ -53,21 +54,20 @@ static int map_bar(struct cxib_device *device)
 
 	err = pci_request_region(pdev, DEVICE_BAR, KBUILD_MODNAME);
 	if (err) {
-		dev_err(&pdev->dev,
-			"BAR %d (%pR) is in use by somebody else, error %d; /proc/iomem tells by whom\n",
-			DEVICE_BAR, &pdev->resource[DEVICE_BAR], err);
+		dev_err(&pdev->dev, "BAR %d (%pR) in use: error %d\n", DEVICE_BAR,
+			&pdev->resource[DEVICE_BAR], err);
 		goto disable_device;
 	}
 
-	/* No more: the kernel combines no writes to a page that it maps otherwise, too. */
+	/* Not the UAR pages: one that is also mapped uncached cannot be mapped write-combining. */
 	device->init_segment = pci_iomap(pdev, DEVICE_BAR, CXIB_INIT_SEGMENT_SIZE);
 	if (!device->init_segment) {
-		dev_err(&pdev->dev, "cannot map the init segment in BAR %d (%pR)\n", DEVICE_BAR,
+		dev_err(&pdev->dev, "cannot map init segment: BAR %d (%pR)\n", DEVICE_BAR,
 			&pdev->resource[DEVICE_BAR]);
 		err = -ENOMEM;
 		goto release_region;
 	}
-	/* What the function has to be told again when the bus has reset it. */
+	/* Restored after a bus reset, and when a removed function has returned. */
 	pci_save_state(pdev);
 	return 0;
 
@@ -86,8 +86,8 @@ static void unmap_bar(struct cxib_device *device)
 }
 
 /*
- * The device is stopped or restarted in its own time, not in that of the event.
- * Nor can devlink be told at once: it may just wait for what tells it.
+ * Stopping and restarting take the device lock and sleep, so the recovery work does it. It also
+ * notifies devlink, which may be waiting for the caller of this handler.
  */
 static void recover_or_report(struct cxib_hw *hw)
 {
@@ -96,7 +96,7 @@ static void recover_or_report(struct cxib_hw *hw)
 	schedule_delayed_work(&device->recovery, 0);
 }
 
-static void prepare(struct cxib_device *device)
+static void init_hw(struct cxib_device *device)
 {
 	cxib_bus_pci_init(&device->bus, device->pdev, device->init_segment,
 			  device->is_virtual);
@@ -111,10 +111,10 @@ static void prepare(struct cxib_device *device)
 }
 
 /*
- * Drivers leave a function without bus mastering. One that has it was left
- * running, by a kernel that has crashed or by the firmware of the machine.
+ * A driver clears bus mastering when it releases a function. If it is set, a crashed kernel or
+ * the platform firmware has left the function running.
  */
-static void notice_owner_before(struct cxib_device *device)
+static void detect_left_running(struct cxib_device *device)
 {
 	u16 command;
 
@@ -132,21 +132,21 @@ static void tear_down(struct cxib_device *device)
 }
 
 /**
- * cxib_device_start() - from the PCI function to the RDMA device
- * @device: a device that is not up; its PCI function is locked
+ * cxib_device_start() - starts an HCA and registers its RDMA device
+ * @device: a device that is not up; the caller holds the lock of its PCI function
  *
- * Context: process context, may sleep, also for minutes.
- * Return: 0, or an error: then the kernel log says what failed.
+ * Context: process context, may sleep for minutes.
+ * Return: 0, or an error; the kernel log has its cause.
  */
 int cxib_device_start(struct cxib_device *device)
 {
 	int err;
 
-	notice_owner_before(device);
+	detect_left_running(device);
 	err = map_bar(device);
 	if (err)
 		return err;
-	prepare(device);
+	init_hw(device);
 	err = cxib_hw_bring_up(&device->hw);
 	device->is_unclean = device->hw.is_unclean;
 	if (err)
@@ -157,7 +157,6 @@ int cxib_device_start(struct cxib_device *device)
 		goto tear_down;
 	}
 	device->is_up = true;
-	device->is_gone = false;
 	return 0;
 
 tear_down:
@@ -167,16 +166,16 @@ unmap:
 	return err;
 }
 
-/* What nobody sees need not be waited for. */
-static void notice_absence(struct cxib_device *device)
+/* Commands to a removed function would wait for their timeouts; a fatal device skips them. */
+static void check_presence(struct cxib_device *device)
 {
-	if (cxib_bus_read(device->hw.bus, 0) == CXIB_ALL_ONES)
+	if (cxib_bus_read(device->hw.bus, HW_INITIAL_SEG_OFFSET_FW_REV_MAJOR) == CXIB_ALL_ONES)
 		cxib_health_check(&device->hw.health);
 }
 
 /**
- * cxib_device_stop() - the reverse
- * @device: a device; nothing happens if it is not up. Its PCI function is locked.
+ * cxib_device_stop() - undo cxib_device_start()
+ * @device: any device, no effect if it is not up; the caller holds the lock of its PCI function
  *
  * Context: process context, may sleep.
  */
@@ -184,7 +183,7 @@ void cxib_device_stop(struct cxib_device *device)
 {
 	if (!device->is_up)
 		return;
-	notice_absence(device);
+	check_presence(device);
 	cxib_verbs_unregister(device->ibdev);
 	tear_down(device);
 	unmap_bar(device);
@@ -192,11 +191,11 @@ void cxib_device_stop(struct cxib_device *device)
 }
 
 /**
- * cxib_device_shut_down() - stops a device before the kernel ends
- * @device: a device; its PCI function is locked
+ * cxib_device_shut_down() - stops a device at system shutdown
+ * @device: any device; the caller holds the lock of its PCI function
  *
- * Its users are not waited for: an upper layer may keep its connections for as
- * long as it likes. It is not recovered any more.
+ * Does not wait for the users: a ULP may keep its connections open indefinitely. The device is
+ * not recovered afterwards.
  *
  * Context: process context, may sleep.
  */
@@ -207,26 +206,24 @@ void cxib_device_shut_down(struct cxib_device *device)
 		cxib_hw_shut_down(&device->hw);
 }
 
-/* Looked for now and then, so that it can be removed meanwhile. */
+/* The recovery work polls for it, so that the device can be unbound meanwhile. */
 static int wait_for_return(struct cxib_device *device)
 {
 	dev_err(&device->pdev->dev,
-		"the device is gone; it is started if it comes back within %u s\n",
+		"device lost: waiting up to %u s for its return\n",
 		RETURN_LIMIT_MS / 1000);
-	device->is_gone = true;
+	cxib_hw_state_raise(&device->bus.bus, CXIB_HW_GONE);
 	device->gone_until = jiffies + msecs_to_jiffies(RETURN_LIMIT_MS);
 	schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
 	return -ENODEV;
 }
 
-static int start_again(struct cxib_device *device)
+static int start_and_log(struct cxib_device *device)
 {
 	int err = cxib_device_start(device);
 
 	if (err)
-		dev_err(&device->pdev->dev,
-			"the device is out of order: error %d; unbind it, repair it, bind it again\n",
-			err);
+		dev_err(&device->pdev->dev, "restart failed: error %d\n", err);
 	else
 		dev_info(&device->pdev->dev, "the device has recovered\n");
 	return err;
@@ -234,12 +231,14 @@ static int start_again(struct cxib_device *device)
 
 /**
  * cxib_device_restart() - stops a device and starts it again
- * @device: a device; its PCI function is locked
+ * @device: any device; the caller holds the lock of its PCI function
  *
- * Context: process context, may sleep, also for minutes.
- * Return: 0, -ENODEV when the function does not answer: then it is started if
- * it comes back soon, or the error of cxib_device_start(). It is not up then.
- * -ESHUTDOWN when the kernel ends: what was shut down stays as it is.
+ * Context: process context, may sleep for minutes.
+ * Return: 0, or
+ *	-ESHUTDOWN after cxib_device_shut_down(): the device is left as it is,
+ *	-ENODEV when the function is absent: the device is stopped, and the recovery work
+ *	starts it if the function returns in time,
+ *	the error of cxib_device_start(): the device is stopped.
  */
 int cxib_device_restart(struct cxib_device *device)
 {
@@ -248,16 +247,15 @@ int cxib_device_restart(struct cxib_device *device)
 	cxib_device_stop(device);
 	if (!pci_device_is_present(device->pdev))
 		return wait_for_return(device);
-	return start_again(device);
+	return start_and_log(device);
 }
 
-/* It was not reset when it was stopped, and may know addresses from before. */
+/* The stop could not reset the function, which may still know stale DMA addresses. */
 static void restart_returned(struct cxib_device *device)
 {
-	device->is_gone = false;
 	device->is_unclean = true;
 	pci_restore_state(device->pdev);
-	if (!start_again(device))
+	if (!start_and_log(device))
 		cxib_device_report_recovered(device);
 }
 
@@ -268,24 +266,22 @@ static void poll_return(struct cxib_device *device)
 	} else if (time_before(jiffies, device->gone_until)) {
 		schedule_delayed_work(&device->recovery, msecs_to_jiffies(RETURN_PERIOD_MS));
 	} else {
-		device->is_gone = false;
-		dev_err(&device->pdev->dev,
-			"the device has not come back; unbind it, or have devlink recover it when it is there\n");
+		WRITE_ONCE(device->bus.bus.state, CXIB_HW_DMA_OFF);
+		dev_err(&device->pdev->dev, "device lost: did not return\n");
 	}
 }
 
 static void recover(struct cxib_device *device)
 {
 	if (cxib_device_report_fatal(device))
-		dev_err(&device->pdev->dev,
-			"the device is not recovered by itself; see devlink-health(8)\n");
+		dev_err(&device->pdev->dev, "automatic recovery skipped or failed\n");
 }
 
 /**
- * cxib_device_recovery_fn() - has a device that was given up recovered
+ * cxib_device_recovery_fn() - recovers a device, or reports changes of its health
  * @work: @recovery of the device
  *
- * Whoever removes the device waits for this, and has it locked.
+ * Only tries to take the device lock: remove holds it while waiting for this work.
  */
 void cxib_device_recovery_fn(struct work_struct *work)
 {
@@ -298,8 +294,8 @@ void cxib_device_recovery_fn(struct work_struct *work)
 		return;
 	}
 	if (device->is_shut_down)
-		dev_dbg(dev, "not recovered, the machine shuts down\n");
-	else if (device->is_gone)
+		dev_dbg(dev, "recovery skipped: system is shutting down\n");
+	else if (cxib_hw_state(&device->bus.bus) == CXIB_HW_GONE)
 		poll_return(device);
 	else if (device->is_up && cxib_health_is_fatal(&device->hw.health))
 		recover(device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An HCA from the PCI function to the RDMA device: started, stopped, recovered. */
+/* One HCA, from its PCI function to its RDMA device: start, stop, recovery. */
 #ifndef CXIB_DEVICE_H
 #define CXIB_DEVICE_H
 
@@ -14,7 +14,7 @@ struct dentry;
 struct devlink_health_reporter;
 struct pci_dev;
 
-/* Each tells devlink of faults of its own kind. */
+/* One devlink health reporter for each kind of fault. */
 enum cxib_reporter {
 	CXIB_REPORTER_DEVICE,
 	CXIB_REPORTER_FIRMWARE,
@@ -24,26 +24,24 @@ enum cxib_reporter {
 
 /**
  * struct cxib_device - one HCA, the private part of its devlink instance
- * @pdev: the PCI function; its lock protects what follows but @recovery
- * @is_virtual: it is a virtual one
- * @debugfs_root: has a directory for each HCA
- * @command_timeout_ms: time limit of commands, for the next start; 0 stands for
- *	the usual one
- * @reporters: tell of its health, and have it recovered
- * @reported: what devlink was told last of faults that the device lives with
- * @reported.syndrome: what the firmware has reported, 0: nothing
- * @reported.timed_out: commands that were not answered in time
- * @is_up: the RDMA device is there
- * @is_gone: the function does not answer, @recovery looks whether it comes back
- * @is_unclean: it may know memory from before, and is reset before it is started
- * @is_shut_down: the kernel ends
- * @gone_until: when @recovery ceases to look, in jiffies
- * @init_segment: the beginning of BAR 0
- * @bus: the way to it
- * @hw: the device behind it
- * @ibdev: the RDMA device that is made of it
- * @recovery: has a device that was given up recovered, and one that was gone;
- *	passes changes of its health on to devlink
+ * @pdev: PCI function; its device lock protects the members below except @recovery
+ * @is_virtual: the function is a VF
+ * @debugfs_root: parent of the debugfs directories of all HCAs
+ * @command_timeout_ms: command timeout that the next start uses; 0: the default
+ * @reporters: devlink health reporters
+ * @reported: non-fatal faults last reported to devlink
+ * @reported.syndrome: syndrome of the health buffer; 0: none
+ * @reported.timed_out: number of timed-out commands
+ * @is_up: the RDMA device is registered
+ * @is_unclean: the function may know stale DMA addresses; it is reset before it is started
+ * @is_shut_down: the system is shutting down
+ * @gone_until: when @recovery stops polling, in jiffies
+ * @init_segment: mapping of the start of BAR 0
+ * @bus: bus access to the function
+ * @hw: hardware layer of the device
+ * @ibdev: RDMA device on top of @hw
+ * @recovery: recovers the device after a fatal error or its removal; reports changes of its
+ *	health to devlink
  */
 struct cxib_device {
 	struct pci_dev *pdev;
@@ -56,7 +54,6 @@ struct cxib_device {
 		unsigned int timed_out;
 	} reported;
 	bool is_up;
-	bool is_gone;
 	bool is_unclean;
 	bool is_shut_down;
 	unsigned long gone_until;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What devlink shows of a device's health, and how it has the device recovered. */
+/* The devlink health reporters of a device: diagnosis, dump, recovery. */
 #include <linux/pci.h>
 #include <net/devlink.h>
 
@@ -7,7 +7,7 @@
 #include "hw/command_interface.h"
 #include "hw/names.h"
 
-/* A device that fails again so soon is not recovered by itself; devlink can change it. */
+/* No automatic recovery this soon after the last one; devlink can change the period. */
 #define GRACE_MS	60000
 
 static void show_firmware(struct devlink_fmsg *fmsg, const struct cxib_init_segment *firmware)
@@ -27,8 +27,8 @@ static const char *syndrome_name(u8 syndrome)
 static void show_commands(struct devlink_fmsg *fmsg, const struct cxib_command_queue *commands)
 {
 	devlink_fmsg_u64_pair_put(fmsg, "commands issued", commands->issued);
-	devlink_fmsg_u64_pair_put(fmsg, "late answers", commands->late_completions);
-	devlink_fmsg_u64_pair_put(fmsg, "answers without event", commands->missed_events);
+	devlink_fmsg_u64_pair_put(fmsg, "late completions", commands->late_completions);
+	devlink_fmsg_u64_pair_put(fmsg, "missed events", commands->missed_events);
 }
 
 static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
@@ -45,7 +45,7 @@ static void show_slot(struct devlink_fmsg *fmsg, unsigned int number,
 	devlink_fmsg_obj_nest_end(fmsg);
 }
 
-/* Those in which there is a command. */
+/* Slots that hold a command. */
 static void show_slots(struct devlink_fmsg *fmsg, struct cxib_command_queue *commands)
 {
 	struct cxib_slot_description slot;
@@ -70,15 +70,17 @@ static void show_health_buffer(struct devlink_fmsg *fmsg, struct cxib_health *he
 				     syndrome_name(hw_health_buffer_get_synd(&buffer)));
 	devlink_fmsg_u32_pair_put(fmsg, "extended syndrome",
 				  hw_health_buffer_get_ext_synd(&buffer));
-	devlink_fmsg_bool_pair_put(fmsg, "has to be reset", hw_health_buffer_get_rfr(&buffer));
+	devlink_fmsg_bool_pair_put(fmsg, "reset required", hw_health_buffer_get_rfr(&buffer));
 	if (hw_health_buffer_get_valid(&buffer))
 		severity = hw_health_severity_name(hw_health_buffer_get_severity(&buffer));
 	devlink_fmsg_string_pair_put(fmsg, "severity", severity);
-	devlink_fmsg_u32_pair_put(fmsg, "processor", hw_health_buffer_get_irisc_index(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "irisc index", hw_health_buffer_get_irisc_index(&buffer));
 	devlink_fmsg_u32_pair_put(fmsg, "time", hw_health_buffer_get_time(&buffer));
-	devlink_fmsg_u32_pair_put(fmsg, "hardware", hw_health_buffer_get_hw_id(&buffer));
-	devlink_fmsg_u32_pair_put(fmsg, "assert at", hw_health_buffer_get_assert_existptr(&buffer));
-	devlink_fmsg_u32_pair_put(fmsg, "called from", hw_health_buffer_get_assert_callra(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "hw id", hw_health_buffer_get_hw_id(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "assert exit ptr",
+				  hw_health_buffer_get_assert_existptr(&buffer));
+	devlink_fmsg_u32_pair_put(fmsg, "assert callra",
+				  hw_health_buffer_get_assert_callra(&buffer));
 }
 
 static int diagnose_device(struct devlink_health_reporter *reporter, struct devlink_fmsg *fmsg,
@@ -88,11 +90,11 @@ static int diagnose_device(struct devlink_health_reporter *reporter, struct devl
 	const struct cxib_health *health = &device->hw.health;
 
 	devlink_fmsg_bool_pair_put(fmsg, "up", device->is_up);
-	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_fatal(health));
+	devlink_fmsg_bool_pair_put(fmsg, "fatal", cxib_health_is_fatal(health));
 	show_firmware(fmsg, &device->hw.firmware);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", health->counter);
-	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", health->stalls);
+	devlink_fmsg_u32_pair_put(fmsg, "health counter stalls", health->stalls);
 	return 0;
 }
 
@@ -104,7 +106,8 @@ static int diagnose_firmware(struct devlink_health_reporter *reporter, struct de
 
 	show_firmware(fmsg, &device->hw.firmware);
 	devlink_fmsg_string_pair_put(fmsg, "syndrome", syndrome_name(health->syndrome));
-	devlink_fmsg_string_pair_put(fmsg, "detected", syndrome_name(health->health_syndrome));
+	devlink_fmsg_string_pair_put(fmsg, "health syndrome",
+				     syndrome_name(health->health_syndrome));
 	return 0;
 }
 
@@ -114,20 +117,20 @@ static int diagnose_commands(struct devlink_health_reporter *reporter, struct de
 	struct cxib_device *device = devlink_health_reporter_priv(reporter);
 
 	show_commands(fmsg, &device->hw.commands);
-	devlink_fmsg_u32_pair_put(fmsg, "not answered", device->hw.health.timed_out);
+	devlink_fmsg_u32_pair_put(fmsg, "timed out", device->hw.health.timed_out);
 	return 0;
 }
 
 /*
- * With a context the device is locked already: the driver itself wants a dump.
- * A device that is not up has nothing to be dumped, its registers are not mapped.
+ * With a context the caller is the driver itself and holds the device lock. A device that is not
+ * up has nothing to dump: its registers are not mapped.
  */
 static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, void *context,
 		       struct netlink_ext_ack *extack,
 		       void (*show)(struct devlink_fmsg *fmsg, struct cxib_hw *hw))
 {
 	if (!context && !device_trylock(&device->pdev->dev)) {
-		NL_SET_ERR_MSG(extack, "the device is being bound, reset or removed; try again");
+		NL_SET_ERR_MSG(extack, "device is being bound, reset or removed");
 		return -EBUSY;
 	}
 	if (device->is_up)
@@ -139,10 +142,10 @@ static int dump_locked(struct cxib_device *device, struct devlink_fmsg *fmsg, vo
 
 static void show_all(struct devlink_fmsg *fmsg, struct cxib_hw *hw)
 {
-	devlink_fmsg_bool_pair_put(fmsg, "given up", cxib_health_is_fatal(&hw->health));
+	devlink_fmsg_bool_pair_put(fmsg, "fatal", cxib_health_is_fatal(&hw->health));
 	show_firmware(fmsg, &hw->firmware);
 	devlink_fmsg_u32_pair_put(fmsg, "health counter", hw->health.counter);
-	devlink_fmsg_u32_pair_put(fmsg, "counter stood still", hw->health.stalls);
+	devlink_fmsg_u32_pair_put(fmsg, "health counter stalls", hw->health.stalls);
 	show_health_buffer(fmsg, &hw->health);
 	devlink_fmsg_u32_pair_put(fmsg, "firmware pages", hw->pages.count);
 	devlink_fmsg_u64_pair_put(fmsg, "unknown events", atomic64_read(&hw->sink.unknown));
@@ -182,7 +185,7 @@ static int dump_commands(struct devlink_health_reporter *reporter, struct devlin
 			   show_queue);
 }
 
-/* With a context the device is locked already, and the driver itself wants it. */
+/* With a context the caller is the driver itself and holds the device lock. */
 static int recover(struct devlink_health_reporter *reporter, void *context,
 		   struct netlink_ext_ack *extack)
 {
@@ -192,7 +195,7 @@ static int recover(struct devlink_health_reporter *reporter, void *context,
 	if (context)
 		return cxib_device_restart(device);
 	if (!device_trylock(&device->pdev->dev)) {
-		NL_SET_ERR_MSG(extack, "the device is being bound, reset or removed; try again");
+		NL_SET_ERR_MSG(extack, "device is being bound, reset or removed");
 		return -EBUSY;
 	}
 	err = cxib_device_restart(device);
@@ -200,7 +203,7 @@ static int recover(struct devlink_health_reporter *reporter, void *context,
 	return err;
 }
 
-/* Faults that end in a restart. */
+/* Fatal errors, recovered by a restart. */
 static const struct devlink_health_reporter_ops device_reporter = {
 	.name = "device",
 	.recover = recover,
@@ -208,14 +211,14 @@ static const struct devlink_health_reporter_ops device_reporter = {
 	.dump = dump_device,
 };
 
-/* Faults that the firmware reports and goes on with. */
+/* Non-fatal faults that firmware reports. */
 static const struct devlink_health_reporter_ops firmware_reporter = {
 	.name = "firmware",
 	.diagnose = diagnose_firmware,
 	.dump = dump_firmware,
 };
 
-/* Commands that were not answered in time, while others are. */
+/* Commands that timed out while others complete. */
 static const struct devlink_health_reporter_ops commands_reporter = {
 	.name = "commands",
 	.diagnose = diagnose_commands,
@@ -228,31 +231,31 @@ static const struct devlink_health_reporter_ops *const reporters[] = {
 	[CXIB_REPORTER_COMMANDS] = &commands_reporter,
 };
 
-static void be_healthy(struct cxib_device *device, enum cxib_reporter reporter)
+static void set_healthy(struct cxib_device *device, enum cxib_reporter reporter)
 {
 	devlink_health_reporter_state_update(device->reporters[reporter],
 					     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
 }
 
 /**
- * cxib_device_report_recovered() - devlink is told what it has not done itself
- * @device: a device that has recovered after recovery had failed
+ * cxib_device_report_recovered() - sets the device reporter healthy
+ * @device: a device that was restarted without devlink, after devlink's recovery had failed
  */
 void cxib_device_report_recovered(struct cxib_device *device)
 {
-	be_healthy(device, CXIB_REPORTER_DEVICE);
+	set_healthy(device, CXIB_REPORTER_DEVICE);
 }
 
 /**
- * cxib_device_report_fatal() - devlink is told that a device was given up
- * @device: the device, its PCI function is locked
+ * cxib_device_report_fatal() - reports a fatal error to devlink, which recovers the device
+ * @device: the device; the caller holds the lock of its PCI function
  *
- * Return: 0 when it has recovered.
+ * Return: 0 when the device has recovered, or the error of devlink_health_report().
  */
 int cxib_device_report_fatal(struct cxib_device *device)
 {
 	return devlink_health_report(device->reporters[CXIB_REPORTER_DEVICE],
-				     "the device was given up", device);
+				     "fatal error", device);
 }
 
 static void report_syndrome(struct cxib_device *device)
@@ -263,7 +266,7 @@ static void report_syndrome(struct cxib_device *device)
 		devlink_health_report(device->reporters[CXIB_REPORTER_FIRMWARE],
 				      hw_health_syndrome_name(syndrome), device);
 	else if (!syndrome && device->reported.syndrome)
-		be_healthy(device, CXIB_REPORTER_FIRMWARE);
+		set_healthy(device, CXIB_REPORTER_FIRMWARE);
 	device->reported.syndrome = syndrome;
 }
 
@@ -273,15 +276,15 @@ static void report_timeouts(struct cxib_device *device)
 
 	if (timed_out > device->reported.timed_out)
 		devlink_health_report(device->reporters[CXIB_REPORTER_COMMANDS],
-				      "a command was not answered in time", device);
+				      "command timed out", device);
 	else if (!timed_out && device->reported.timed_out)
-		be_healthy(device, CXIB_REPORTER_COMMANDS);
+		set_healthy(device, CXIB_REPORTER_COMMANDS);
 	device->reported.timed_out = timed_out;
 }
 
 /**
- * cxib_device_report_health() - devlink is told of faults that a device lives with
- * @device: a device that is up, its PCI function is locked
+ * cxib_device_report_health() - reports non-fatal faults to devlink
+ * @device: a device that is up; the caller holds the lock of its PCI function
  */
 void cxib_device_report_health(struct cxib_device *device)
 {
@@ -292,11 +295,10 @@ void cxib_device_report_health(struct cxib_device *device)
 static const struct devlink_ops devlink_ops = {};
 
 /**
- * cxib_device_alloc() - makes the books of an HCA
+ * cxib_device_alloc() - allocates an HCA and its devlink instance
  * @pdev: its PCI function
  *
- * Return: a device with nothing but @pdev, to be given to cxib_device_free();
- * NULL without memory.
+ * Return: a zeroed device with @pdev set, freed by cxib_device_free(); NULL without memory.
  */
 struct cxib_device *cxib_device_alloc(struct pci_dev *pdev)
 {
@@ -312,8 +314,8 @@ struct cxib_device *cxib_device_alloc(struct pci_dev *pdev)
 }
 
 /**
- * cxib_device_free() - the reverse
- * @device: device that is not up, and not registered
+ * cxib_device_free() - undo cxib_device_alloc()
+ * @device: a device that is neither up nor registered
  */
 void cxib_device_free(struct cxib_device *device)
 {
@@ -329,10 +331,10 @@ static void destroy_reporters(struct cxib_device *device)
 }
 
 /**
- * cxib_device_register() - shows a device in devlink
- * @device: device that is up
+ * cxib_device_register() - registers a device and its health reporters with devlink
+ * @device: a device that is up
  *
- * Return: 0 or an error.
+ * Return: 0, or the error of devlink_health_reporter_create().
  */
 int cxib_device_register(struct cxib_device *device)
 {
@@ -341,12 +343,12 @@ int cxib_device_register(struct cxib_device *device)
 	unsigned int i;
 
 	for (i = 0; i < CXIB_REPORTERS; i++) {
-		/* The period is for those who recover. */
+		/* Only reporters that recover have a grace period. */
 		reporter = devlink_health_reporter_create(devlink, reporters[i],
 							  reporters[i]->recover ? GRACE_MS : 0,
 							  device);
 		if (IS_ERR(reporter)) {
-			dev_err(&device->pdev->dev, "cannot make a health reporter: error %ld\n",
+			dev_err(&device->pdev->dev, "cannot create health reporter: error %ld\n",
 				PTR_ERR(reporter));
 			destroy_reporters(device);
 			return PTR_ERR(reporter);
@@ -358,11 +360,10 @@ int cxib_device_register(struct cxib_device *device)
 }
 
 /**
- * cxib_device_unregister() - the reverse
- * @device: device that was registered
+ * cxib_device_unregister() - undo cxib_device_register()
+ * @device: a registered device
  *
- * Context: process context, may sleep; waits for a recovery that was asked for
- * through devlink.
+ * Context: process context, may sleep; waits for a recovery requested through devlink.
  */
 void cxib_device_unregister(struct cxib_device *device)
 {

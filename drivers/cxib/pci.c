@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PCI driver: which devices are ours, probe, remove, resets, errors of the bus.
+ * The PCI driver: device ids, probe, remove, resets, bus errors.
  *
- * A device is never taken unasked. The in-tree driver serves the same ids, so
- * a device comes here only when an administrator has written "cxib" to its
- * driver_override, or its id to new_id.
+ * The in-tree driver serves the same ids, so no device is bound automatically. The PCI core calls
+ * probe only when an administrator has written "cxib" to the driver_override of the device, or
+ * its id to new_id.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -15,31 +15,29 @@
 
 #define DEVICE_BAR	0
 
-/* In the table of ids: a virtual function. */
+/* driver_data of an id: a VF. */
 #define IS_VIRTUAL	1
 
 /*
- * Functions that have no driver now and must be reset before they get access to
- * memory again. There is a place for each that is bound, so that nothing can
- * fail when its reset does.
+ * Unbound functions whose reset has failed: they must be reset before bus mastering is enabled
+ * again. Probe reserves an entry for each function, so that remove need not allocate one.
  */
 static DEFINE_XARRAY(unclean_functions);
 
-/* Has a directory for each device, and what holds for all of them. */
+/* Parent of a directory for each device; has the settings common to all devices. */
 static struct dentry *debugfs_root;
 
-/* The time that firmware may take for a command, of devices that are started from now on. */
+/* Command timeout of devices that are started from now on. */
 static u32 command_timeout_ms = CXIB_COMMAND_TIMEOUT_MS;
 
 /*
- * override_only: an entry matches only a device whose driver_override names
- * this driver. There is no MODULE_DEVICE_TABLE, on purpose: its aliases for
- * override-only entries say "vfio_pci:", and tools that look for a VFIO driver
- * of a device would pick this one.
+ * override_only: an entry matches only a device whose driver_override names this driver. There
+ * is no MODULE_DEVICE_TABLE on purpose: aliases of override-only entries begin with "vfio_pci:",
+ * and tools that search for the VFIO driver of a device would select this one.
  */
 #define HCA(device_id) \
 	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true) }
-/* A guest that was given one cannot tell it from a physical function otherwise. */
+/* In a guest is_virtfn is not set, so the id is the only sign that a function is a VF. */
 #define VIRTUAL(device_id)							\
 	{ PCI_DEVICE_DRIVER_OVERRIDE(PCI_VENDOR_ID_MELLANOX, device_id, true),	\
 	  .driver_data = IS_VIRTUAL }
@@ -59,9 +57,9 @@ static const struct pci_device_id cxib_ids[] = {
 };
 
 /*
- * driver_override hands us any device. One that is not in the table arrives
- * with the PCI core's wildcard entry; reading its BAR might have effects that
- * nobody knows. An id written to new_id is a decision and arrives as itself.
+ * driver_override matches any device. The PCI core passes its wildcard entry for one that is not
+ * in the table; reading the BAR of such a device may have side effects. An id written to new_id
+ * is an explicit choice of the administrator and is passed as itself.
  */
 static int cxib_check_id(struct pci_dev *pdev, const struct pci_device_id *id)
 {
@@ -69,7 +67,7 @@ static int cxib_check_id(struct pci_dev *pdev, const struct pci_device_id *id)
 		return 0;
 
 	dev_err(&pdev->dev,
-		"%04x:%04x is no ConnectX-4, -5, -6 or -7 in InfiniBand mode; clear its driver_override, or write its id to this driver's new_id to use it all the same\n",
+		"device id %04x:%04x not supported (ConnectX-4 to ConnectX-7 in InfiniBand mode)\n",
 		pdev->vendor, pdev->device);
 	return -ENODEV;
 }
@@ -79,34 +77,32 @@ static int cxib_check_bar(struct pci_dev *pdev)
 	resource_size_t length = pci_resource_len(pdev, DEVICE_BAR);
 
 	if (!(pci_resource_flags(pdev, DEVICE_BAR) & IORESOURCE_MEM)) {
-		dev_err(&pdev->dev,
-			"BAR %d is not memory (resource flags 0x%lx), so it holds no init segment; the device is no ConnectX HCA, or the platform gave it no address space\n",
-			DEVICE_BAR, pci_resource_flags(pdev, DEVICE_BAR));
+		dev_err(&pdev->dev, "BAR %d is not memory: resource flags 0x%lx\n", DEVICE_BAR,
+			pci_resource_flags(pdev, DEVICE_BAR));
 		return -ENODEV;
 	}
 	if (length < CXIB_INIT_SEGMENT_SIZE) {
-		dev_err(&pdev->dev,
-			"BAR %d has %pa bytes, the init segment alone needs 0x%zx; the device is no ConnectX HCA\n",
+		dev_err(&pdev->dev, "BAR %d too small: %pa bytes (init segment 0x%zx)\n",
 			DEVICE_BAR, &length, CXIB_INIT_SEGMENT_SIZE);
 		return -ENODEV;
 	}
 	return 0;
 }
 
-static unsigned long cxib_name_of(struct pci_dev *pdev)
+static unsigned long cxib_function_key(struct pci_dev *pdev)
 {
 	return (unsigned long)pci_domain_nr(pdev->bus) << 16 | pci_dev_id(pdev);
 }
 
-/* For the next probe of the function. */
-static void cxib_remember(const struct cxib_device *device)
+/* Read by the next probe of the function. */
+static void cxib_save_unclean(const struct cxib_device *device)
 {
-	unsigned long name = cxib_name_of(device->pdev);
+	unsigned long key = cxib_function_key(device->pdev);
 
 	if (device->is_unclean)
-		xa_store(&unclean_functions, name, xa_mk_value(1), GFP_KERNEL);
+		xa_store(&unclean_functions, key, xa_mk_value(1), GFP_KERNEL);
 	else
-		xa_erase(&unclean_functions, name);
+		xa_erase(&unclean_functions, key);
 }
 
 static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -122,13 +118,13 @@ static int cxib_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return err;
 
 	device = cxib_device_alloc(pdev);
-	if (!device || xa_reserve(&unclean_functions, cxib_name_of(pdev), GFP_KERNEL)) {
-		dev_err(&pdev->dev, "no memory for the books of the device\n");
+	if (!device || xa_reserve(&unclean_functions, cxib_function_key(pdev), GFP_KERNEL)) {
+		dev_err(&pdev->dev, "cannot allocate device\n");
 		if (device)
 			cxib_device_free(device);
 		return -ENOMEM;
 	}
-	device->is_unclean = xa_load(&unclean_functions, cxib_name_of(pdev));
+	device->is_unclean = xa_load(&unclean_functions, cxib_function_key(pdev));
 	device->is_virtual = pdev->is_virtfn || id->driver_data == IS_VIRTUAL;
 	device->debugfs_root = debugfs_root;
 	device->command_timeout_ms = &command_timeout_ms;
@@ -147,7 +143,7 @@ stop_device:
 	cxib_device_stop(device);
 free_device:
 	cancel_delayed_work_sync(&device->recovery);
-	cxib_remember(device);
+	cxib_save_unclean(device);
 	cxib_device_free(device);
 	return err;
 }
@@ -159,19 +155,19 @@ static void cxib_remove(struct pci_dev *pdev)
 	pci_set_drvdata(pdev, NULL);
 	cxib_device_unregister(device);
 	cxib_device_stop(device);
-	/* It finds nothing to recover; and it never waits for this thread's lock. */
+	/* No deadlock: the work only tries to take the device lock, which this thread holds. */
 	cancel_delayed_work_sync(&device->recovery);
-	cxib_remember(device);
+	cxib_save_unclean(device);
 	cxib_device_free(device);
 }
 
-/* The next kernel must not find a device that writes to the memory of this one. */
+/* After kexec the device must not DMA to addresses of this kernel. */
 static void cxib_shutdown(struct pci_dev *pdev)
 {
 	cxib_device_shut_down(pci_get_drvdata(pdev));
 }
 
-/* The functions below are called with the device locked, as probe, remove and shutdown are. */
+/* The PCI core holds the device lock here, as for probe, remove and shutdown. */
 
 static void cxib_reset_prepare(struct pci_dev *pdev)
 {
@@ -196,7 +192,7 @@ static pci_ers_result_t cxib_error_detected(struct pci_dev *pdev, pci_channel_st
 	if (!device)
 		return PCI_ERS_RESULT_DISCONNECT;
 	if (device->is_up)
-		cxib_health_set_fatal(&device->hw.health, "the PCI bus reports an error");
+		cxib_health_set_fatal(&device->hw.health, "PCI channel error");
 	cxib_device_stop(device);
 	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT :
 						      PCI_ERS_RESULT_NEED_RESET;

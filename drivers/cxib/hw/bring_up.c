@@ -2,9 +2,9 @@
 /*
  * Bring-up and tear-down of a device: an ordered list of steps.
  *
- * Memory that the device may access is acquired before the step that lets it
- * access memory, or kept in books that are made before it. So whatever goes
- * wrong, memory is freed only after the device has lost access to it.
+ * Memory that the device may access is allocated before the step that sets bus mastering, or is
+ * tracked by accounting initialized before it. Steps are undone in reverse order, so after any
+ * failure memory is freed only once bus mastering is cleared.
  */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
@@ -18,12 +18,13 @@
 #include "hw/bus.h"
 #include "hw/dbr.h"
 #include "hw/hw.h"
+#include "hw/state.h"
 #include "hw/steps.h"
 
-/* How often a slow firmware start is mentioned in the log. */
+/* Period of log messages while firmware initializes. */
 #define PROGRESS_MS	20000
 
-/* The interface step that this driver speaks. */
+/* The ISSI that this driver implements. */
 #define ISSI_WANTED	1
 
 struct bus_reader {
@@ -47,7 +48,7 @@ static void wait_for_firmware(struct cxib_init_segment_reader *reader,
 	struct cxib_bus *bus = container_of(reader, struct bus_reader, reader)->bus;
 
 	if (waited && waited % PROGRESS_MS == 0)
-		dev_info(bus->dev, "firmware is initializing, waited %u s of at most %u s\n",
+		dev_info(bus->dev, "firmware initializing: waited %u s (limit %u s)\n",
 			 waited / 1000, CXIB_FIRMWARE_READY_LIMIT_MS / 1000);
 	msleep(milliseconds);
 }
@@ -67,51 +68,24 @@ static int await_firmware(struct cxib_hw *hw)
 	return err;
 }
 
-/**
- * cxib_hw_set_fatal() - something could not be undone
- * @hw: device
- *
- * What would come next depends on it: a parent cannot be destroyed before its
- * child. So the device gets no command any more, and is reset at the end.
- */
-void cxib_hw_set_fatal(struct cxib_hw *hw)
-{
-	cxib_command_queue_set_fatal(&hw->commands);
-}
-
-/**
- * cxib_hw_dma_off() - takes a device's access to memory away
- * @hw: device that was given up
- *
- * When it returns, memory that the device knows can be freed.
- *
- * Context: process context, may sleep.
- */
-void cxib_hw_dma_off(struct cxib_hw *hw)
-{
-	mutex_lock(&hw->dma_lock);
-	if (!hw->state)
-		hw->bus->ops->set_dma(hw->bus, false);
-	/* Pairs with cxib_hw_is_dma_off(). */
-	smp_store_release(&hw->state, true);
-	mutex_unlock(&hw->dma_lock);
-}
-
-static int make_workqueue(struct cxib_hw *hw)
+static int create_event_workqueue(struct cxib_hw *hw)
 {
 	INIT_WORK(&hw->fatal_work, cxib_hw_fatal_work_fn);
 	hw->workqueue = alloc_ordered_workqueue("cxib-%s", 0, dev_name(hw->bus->dev));
 	return hw->workqueue ? 0 : -ENOMEM;
 }
 
-static void drop_workqueue(struct cxib_hw *hw)
+static void destroy_event_workqueue(struct cxib_hw *hw)
 {
 	destroy_workqueue(hw->workqueue);
 }
 
 static int create_command_queue(struct cxib_hw *hw)
 {
-	int err = cxib_command_queue_create(&hw->commands, hw->bus);
+	int err;
+
+	WRITE_ONCE(hw->bus->state, CXIB_HW_UP);
+	err = cxib_command_queue_create(&hw->commands, hw->bus);
 
 	if (!err && hw->command_timeout_ms)
 		hw->commands.timeout_ms = hw->command_timeout_ms;
@@ -137,11 +111,11 @@ static void free_page_accounting(struct cxib_hw *hw)
 
 	if (pages || rings)
 		dev_warn(hw->bus->dev,
-			 "freed %u firmware pages and %u event queues that the device had not given back\n",
+			 "freed %u firmware pages and %u EQs not returned by firmware\n",
 			 pages, rings);
 }
 
-static int make_debugfs(struct cxib_hw *hw)
+static int create_debugfs(struct cxib_hw *hw)
 {
 	hw->debugfs = debugfs_create_dir(dev_name(hw->bus->dev), hw->debugfs_root);
 	cxib_command_queue_debugfs(&hw->commands, hw->debugfs);
@@ -166,7 +140,7 @@ static int reset_device(struct cxib_hw *hw)
 	return err;
 }
 
-/* Whoever has bus mastering can use every address that it was ever given. */
+/* With bus mastering, an unclean function could DMA to any address it was ever given. */
 static int set_bus_master(struct cxib_hw *hw)
 {
 	int err;
@@ -177,18 +151,19 @@ static int set_bus_master(struct cxib_hw *hw)
 		if (err)
 			return err;
 	}
-	hw->state = false;
 	hw->bus->ops->set_dma(hw->bus, true);
 	return 0;
 }
 
-/* A device that may still know addresses must not find its way back to them later. */
+/* A busy device may know DMA addresses: only a reset makes it safe to set bus mastering again. */
 static void clear_bus_master(struct cxib_hw *hw)
 {
+	const bool is_busy = cxib_command_queue_is_busy(&hw->commands);
+
 	cxib_hw_dma_off(hw);
-	if (!cxib_command_queue_is_busy(&hw->commands))
+	if (!is_busy)
 		return;
-	dev_warn(hw->bus->dev, "device was not left in order, resetting it\n");
+	dev_warn(hw->bus->dev, "teardown incomplete, resetting device\n");
 	reset_device(hw);
 }
 
@@ -196,18 +171,18 @@ static int start_command_queue(struct cxib_hw *hw)
 {
 	int err = cxib_command_queue_start(&hw->commands);
 
-	/* The device may go back to initializing when it gets the queue. */
+	/* Firmware may set "initializing" again when it gets the queue address. */
 	return err ?: await_firmware(hw);
 }
 
-static void announce_given_up(struct cxib_health *health)
+static void queue_fatal_work(struct cxib_health *health)
 {
 	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
 
 	queue_work(hw->workqueue, &hw->fatal_work);
 }
 
-static void pass_on_change(struct cxib_health *health)
+static void report_health_change(struct cxib_health *health)
 {
 	struct cxib_hw *hw = container_of(health, struct cxib_hw, health);
 
@@ -216,8 +191,8 @@ static void pass_on_change(struct cxib_health *health)
 }
 
 static const struct cxib_health_handlers health_handlers = {
-	.fatal = announce_given_up,
-	.changed = pass_on_change,
+	.fatal = queue_fatal_work,
+	.changed = report_health_change,
 };
 
 static int start_health(struct cxib_hw *hw)
@@ -232,18 +207,18 @@ static void stop_health(struct cxib_hw *hw)
 	cxib_command_queue_stop_settling(&hw->commands);
 }
 
-static int enable_function(struct cxib_hw *hw)
+static int enable_hca(struct cxib_hw *hw)
 {
 	return cxib_cmd_enable_hca(&hw->commands);
 }
 
-static void disable_function(struct cxib_hw *hw)
+static void disable_hca(struct cxib_hw *hw)
 {
 	if (cxib_cmd_disable_hca(&hw->commands))
 		cxib_hw_set_fatal(hw);
 }
 
-static int choose_issi(struct cxib_hw *hw)
+static int set_issi(struct cxib_hw *hw)
 {
 	u32 supported;
 	int err;
@@ -253,13 +228,11 @@ static int choose_issi(struct cxib_hw *hw)
 		return err;
 	if (supported & BIT(ISSI_WANTED))
 		return cxib_cmd_set_issi(&hw->commands, ISSI_WANTED);
-	dev_err(hw->bus->dev,
-		"the firmware supports the interface steps 0x%x, this driver needs step %u; update the firmware\n",
-		supported, ISSI_WANTED);
+	dev_err(hw->bus->dev, "supported ISSI mask 0x%x lacks ISSI %u\n", supported, ISSI_WANTED);
 	return -EOPNOTSUPP;
 }
 
-/* A device that was given up is not asked. */
+/* After a fatal error no command is issued; the pages are freed once bus mastering is cleared. */
 static void reclaim_pages(struct cxib_hw *hw)
 {
 	if (cxib_command_queue_is_fatal(&hw->commands))
@@ -277,13 +250,13 @@ static int supply_boot_pages(struct cxib_hw *hw)
 	return err;
 }
 
-/* What is given here too is taken back with the boot pages. */
+/* No undo: init pages are reclaimed together with the boot pages. */
 static int supply_init_pages(struct cxib_hw *hw)
 {
 	return cxib_pages_supply(&hw->pages, CXIB_PAGES_INIT);
 }
 
-/* Firmware that does not take it has another way to know, or no use for it. */
+/* Optional: firmware that refuses it detects the endianness itself, or does not need it. */
 static int set_host_endianness(struct cxib_hw *hw)
 {
 	if (hw->bus->is_virtual)
@@ -291,17 +264,17 @@ static int set_host_endianness(struct cxib_hw *hw)
 	return cxib_command_optional(cxib_cmd_set_host_endianness(&hw->commands));
 }
 
-static int configure(struct cxib_hw *hw)
+static int configure_caps(struct cxib_hw *hw)
 {
 	return cxib_device_caps_configure(&hw->commands, &hw->caps);
 }
 
-static int start_operation(struct cxib_hw *hw)
+static int init_hca(struct cxib_hw *hw)
 {
 	return cxib_cmd_init_hca(&hw->commands);
 }
 
-static void end_operation(struct cxib_hw *hw)
+static void teardown_hca(struct cxib_hw *hw)
 {
 	if (cxib_cmd_teardown_hca(&hw->commands))
 		cxib_hw_set_fatal(hw);
@@ -332,7 +305,7 @@ static void dealloc_uar(struct cxib_hw *hw)
 		cxib_hw_set_fatal(hw);
 }
 
-static int allocate_uar(struct cxib_hw *hw)
+static int alloc_uar(struct cxib_hw *hw)
 {
 	int err = cxib_cmd_alloc_uar(&hw->commands, 0, &hw->uar_index);
 
@@ -358,35 +331,34 @@ static void free_uar(struct cxib_hw *hw)
 }
 
 static const struct cxib_step steps[] = {
-	{ "a workqueue for events", make_workqueue, drop_workqueue },
-	{ "memory for the command queue", create_command_queue, destroy_command_queue },
-	{ "books of memory", init_page_accounting, free_page_accounting },
-	{ "doorbell records", cxib_hw_create_dbr_pool, cxib_hw_destroy_dbr_pool },
-	{ "debugfs", make_debugfs, remove_debugfs },
-	{ "access to memory", set_bus_master, clear_bus_master },
-	{ "waiting for the firmware", await_firmware, NULL },
-	{ "handing over the command queue", start_command_queue, NULL },
-	{ "watching the device's health", start_health, stop_health },
-	{ "enabling the function", enable_function, disable_function },
-	{ "choosing the interface step", choose_issi, NULL },
-	{ "pages for the firmware's start", supply_boot_pages, reclaim_pages },
-	{ "telling the byte order", set_host_endianness, NULL },
-	{ "capabilities", configure, NULL },
-	{ "pages for the firmware's operation", supply_init_pages, NULL },
-	{ "starting operation", start_operation, end_operation },
-	{ "telling the driver's version", set_driver_version, NULL },
-	{ "identity of the adapter", query_adapter, NULL },
-	{ "a page of doorbells", allocate_uar, free_uar },
-	{ "interrupt vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },
-	{ "the command event queue", cxib_hw_create_cmd_eq, cxib_hw_destroy_cmd_eq },
-	{ "the asynchronous event queue", cxib_hw_create_async_eq, cxib_hw_destroy_async_eq },
-	{ "completion event queues", cxib_hw_create_comp_eqs,
-	  cxib_hw_destroy_comp_eqs },
+	{ "event workqueue", create_event_workqueue, destroy_event_workqueue },
+	{ "command queue memory", create_command_queue, destroy_command_queue },
+	{ "page accounting", init_page_accounting, free_page_accounting },
+	{ "DBR pool", cxib_hw_create_dbr_pool, cxib_hw_destroy_dbr_pool },
+	{ "debugfs", create_debugfs, remove_debugfs },
+	{ "bus mastering", set_bus_master, clear_bus_master },
+	{ "firmware initialization", await_firmware, NULL },
+	{ "command queue", start_command_queue, NULL },
+	{ "health poll", start_health, stop_health },
+	{ "ENABLE_HCA", enable_hca, disable_hca },
+	{ "ISSI", set_issi, NULL },
+	{ "boot pages", supply_boot_pages, reclaim_pages },
+	{ "HOST_ENDIANNESS", set_host_endianness, NULL },
+	{ "HCA capabilities", configure_caps, NULL },
+	{ "init pages", supply_init_pages, NULL },
+	{ "INIT_HCA", init_hca, teardown_hca },
+	{ "SET_DRIVER_VERSION", set_driver_version, NULL },
+	{ "QUERY_ADAPTER", query_adapter, NULL },
+	{ "UAR", alloc_uar, free_uar },
+	{ "MSI-X vectors", cxib_hw_allocate_vectors, cxib_hw_free_vectors },
+	{ "command EQ", cxib_hw_create_cmd_eq, cxib_hw_destroy_cmd_eq },
+	{ "async EQ", cxib_hw_create_async_eq, cxib_hw_destroy_async_eq },
+	{ "completion EQs", cxib_hw_create_comp_eqs, cxib_hw_destroy_comp_eqs },
 };
 
 static const struct cxib_step_list bring_up = { steps, ARRAY_SIZE(steps) };
 
-static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
+static void log_device(struct cxib_hw *hw, s64 milliseconds)
 {
 	dev_info(hw->bus->dev,
 		 "firmware %u.%u.%u, command interface revision %u, board %s, %u completion vectors; up after %llu commands and %lld ms, the firmware has %u pages\n",
@@ -397,15 +369,13 @@ static void say_what_is_there(struct cxib_hw *hw, s64 milliseconds)
 }
 
 /**
- * cxib_hw_bring_up() - makes a device ready for use
+ * cxib_hw_bring_up() - brings a device up
  * @hw: all zeros except for @hw->bus, @hw->debugfs_root, @hw->command_timeout_ms,
- *	@hw->given_up, @hw->health_changed, @hw->is_unclean
+ *	@hw->on_fatal, @hw->health_changed, @hw->is_unclean
  *
- * Context: process context, may sleep, also for minutes while the firmware
- * starts.
- * Return: 0, or an error: then everything is undone, and the kernel log says
- * what failed. @hw->is_unclean says whether the next start has to begin with a
- * reset.
+ * Context: process context, may sleep for minutes while firmware initializes.
+ * Return: 0, or the error of the step that failed: all steps are undone, and the kernel log has
+ * the cause. @hw->is_unclean: the device must be reset before the next bring-up.
  */
 int cxib_hw_bring_up(struct cxib_hw *hw)
 {
@@ -418,17 +388,16 @@ int cxib_hw_bring_up(struct cxib_hw *hw)
 		dev_err(hw->bus->dev, "bring-up failed at step %u of %u, %s: error %d\n",
 			taken + 1, bring_up.count, steps[taken].name, err);
 	else
-		say_what_is_there(hw, ktime_ms_delta(ktime_get(), begin));
+		log_device(hw, ktime_ms_delta(ktime_get(), begin));
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_bring_up);
 
 /**
- * cxib_hw_tear_down() - the reverse of cxib_hw_bring_up()
- * @hw: device that nobody uses any more
+ * cxib_hw_tear_down() - undo cxib_hw_bring_up()
+ * @hw: a device without users
  *
- * A device that does not answer any more is reset; @hw->is_unclean says whether
- * that has failed.
+ * A device that no longer completes commands is reset; @hw->is_unclean is set if that fails.
  *
  * Context: process context, may sleep.
  */
@@ -439,11 +408,11 @@ void cxib_hw_tear_down(struct cxib_hw *hw)
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_tear_down);
 
 /**
- * cxib_hw_shut_down() - leaves a device behind that does nothing
- * @hw: device that is up; its users need not have let go of it
+ * cxib_hw_shut_down() - stops and resets a device at system shutdown
+ * @hw: a device that is up; it may still have users
  *
- * The kernel ends, and nothing is freed: requests of users end with errors, and
- * the device, which is reset, writes to no memory that the next kernel has.
+ * Nothing is freed: WRs of users complete with errors, and the reset device does not DMA to
+ * memory that the next kernel uses.
  *
  * Context: process context, may sleep.
  */
@@ -457,7 +426,7 @@ void cxib_hw_shut_down(struct cxib_hw *hw)
 	err = hw->bus->ops->reset(hw->bus);
 	if (err)
 		dev_warn(hw->bus->dev,
-			 "cannot reset the device: error %d; boot the next kernel through the firmware, not by kexec\n",
+			 "cannot reset the device at shutdown: error %d\n",
 			 err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_hw_shut_down);

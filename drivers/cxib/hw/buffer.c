@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory of queues: allocated, listed for the device, freed. */
+/* Queue buffers: DMA memory of a queue, allocated page by page. */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
@@ -8,10 +8,10 @@
 #include "hw/buffer.h"
 
 /**
- * cxib_buffer_create() - allocates memory for a queue
- * @buffer: filled; all zeros in memory
- * @dev: device that uses it too
- * @size: bytes, not 0
+ * cxib_buffer_create() - allocates a queue buffer
+ * @buffer: filled; its memory is zeroed
+ * @dev: the device that DMA is mapped for
+ * @size: length in bytes, at least 1
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -39,9 +39,9 @@ int cxib_buffer_create(struct cxib_buffer *buffer, struct device *dev, size_t si
 EXPORT_SYMBOL_IF_KUNIT(cxib_buffer_create);
 
 /**
- * cxib_buffer_destroy() - frees it
- * @buffer: memory that the device does not use any more
- * @dev: the device
+ * cxib_buffer_destroy() - undo cxib_buffer_create()
+ * @buffer: a buffer that the device no longer accesses
+ * @dev: the device that DMA is mapped for
  *
  * Context: process context, may sleep.
  */
@@ -58,9 +58,9 @@ void cxib_buffer_destroy(struct cxib_buffer *buffer, struct device *dev)
 EXPORT_SYMBOL_IF_KUNIT(cxib_buffer_destroy);
 
 /**
- * cxib_buffer_list() - tells the device where the pages are
- * @buffer: the memory
- * @addresses: filled: one bus address for each of @buffer->page_count pages
+ * cxib_buffer_list() - writes the pas list of a buffer
+ * @buffer: the buffer
+ * @addresses: filled: the DMA addresses of its @page_count pages, in order
  */
 void cxib_buffer_list(const struct cxib_buffer *buffer, __be64 *addresses)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory of queues: pages that driver and device both use, in any order on the
- * bus. What lies on a page is contiguous, so entries that divide a page are.
+ * Queue buffers: host pages that driver and device both access. Their DMA addresses need not be
+ * contiguous. A queue entry whose size divides the page size never crosses a page.
  */
 #ifndef CXIB_HW_BUFFER_H
 #define CXIB_HW_BUFFER_H
@@ -11,16 +11,16 @@
 
 struct device;
 
-/* The device's unit for the size of pages. */
+/* Page sizes in commands are log2 in units of 4 KiB. */
 #define CXIB_LOG_DEVICE_PAGE	12
 
-/* A queue begins at one of the 64 places of its first page. */
+/* page_offset of a queue context is in units of 1/64 page. */
 #define CXIB_BUFFER_ALIGNMENT	(PAGE_SIZE / 64)
 
 /**
- * struct cxib_buffer_page - one page
- * @memory: as the driver sees it
- * @dma: as the device sees it
+ * struct cxib_buffer_page - one page of a buffer
+ * @memory: virtual address
+ * @dma: DMA address
  */
 struct cxib_buffer_page {
 	void *memory;
@@ -28,11 +28,11 @@ struct cxib_buffer_page {
 };
 
 /**
- * struct cxib_buffer - memory of one queue
- * @pages: in order
- * @page_count: their number
- * @offset: bytes on the first page before the queue; a multiple of
- *	%CXIB_BUFFER_ALIGNMENT, 0 for what cxib_buffer_create() makes
+ * struct cxib_buffer - buffer of one queue
+ * @pages: its pages, in order
+ * @page_count: number of @pages
+ * @offset: offset in bytes of the queue on the first page; a multiple of
+ *	%CXIB_BUFFER_ALIGNMENT, 0 after cxib_buffer_create()
  */
 struct cxib_buffer {
 	struct cxib_buffer_page *pages;
@@ -44,7 +44,7 @@ int cxib_buffer_create(struct cxib_buffer *buffer, struct device *dev, size_t si
 void cxib_buffer_destroy(struct cxib_buffer *buffer, struct device *dev);
 void cxib_buffer_list(const struct cxib_buffer *buffer, __be64 *addresses);
 
-/* What lies at @offset of a buffer of the driver's; contiguous up to the end of the page. */
+/* Address at @offset of a kernel buffer; memory is contiguous up to the end of that page. */
 static inline void *cxib_buffer_at(const struct cxib_buffer *buffer, size_t offset)
 {
 	return buffer->pages[offset >> PAGE_SHIFT].memory + offset_in_page(offset);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How hw/ reaches the device: registers of BAR 0, DMA, interrupt vectors.
- * PCI in production (bus_pci.c), memory of a test in the KUnit suites.
+ * Bus access of hw/: registers of BAR 0, bus mastering, interrupt vectors. bus_pci.c implements
+ * it for PCI; KUnit suites implement it in memory.
  */
 #ifndef CXIB_HW_BUS_H
 #define CXIB_HW_BUS_H
@@ -11,28 +11,41 @@
 
 struct cxib_bus;
 
-/* Vectors for answered commands and for asynchronous events. */
+/**
+ * enum cxib_hw_state - life of a device
+ * @CXIB_HW_UP: firmware takes commands, or will
+ * @CXIB_HW_FATAL: no command is issued any more, and none is waited for; DMA may continue
+ * @CXIB_HW_DMA_OFF: bus mastering is cleared: memory whose address the device knows may be freed,
+ *	and what it has written can be read
+ * @CXIB_HW_GONE: the function is absent; the recovery work polls for its return
+ */
+enum cxib_hw_state {
+	CXIB_HW_UP,
+	CXIB_HW_FATAL,
+	CXIB_HW_DMA_OFF,
+	CXIB_HW_GONE,
+};
+
+/* Vectors of the command EQ and the async EQ. */
 #define CXIB_SHARED_VECTORS	2
 
 /**
- * struct cxib_bus_ops - what a bus can do
- * @read: the register at @offset, in host order; all-ones when the device does
- *	not answer. Any context.
- * @write: writes the register at @offset after all earlier writes to memory.
+ * struct cxib_bus_ops - bus operations
+ * @read: returns the register at @offset, in host order; all-ones when the device is absent.
  *	Any context.
- * @set_dma: lets the device access memory, or stops it; when it returns from
- *	stopping, no access is under way any more
- * @reset: resets the function, so that it forgets every address it was given.
- *	Returns 0 or why the platform cannot reset it.
- * @allocate_vectors: between @minimum and @maximum interrupt vectors; returns
- *	their number, or an error. The kernel does not manage them: each moves to
- *	another processor when its own goes offline, or when an administrator moves it.
- * @free_vectors: the reverse
- * @request_irq: has @handler called with @context when @vector fires, on @cpu
- *	until the vector is moved; negative: on any
- * @free_irq: the reverse; when it returns, @handler does not run any more
- * @synchronize_irq: waits until no @handler that runs now runs any more. May
- *	sleep.
+ * @write: writes @value, in host order, to the register at @offset after all earlier writes to
+ *	memory. Any context.
+ * @set_dma: sets or clears bus mastering; after clearing, no DMA is outstanding on return
+ * @reset: resets the function, which then knows no DMA address any more. Returns 0, or the error
+ *	of the platform.
+ * @allocate_vectors: allocates between @minimum and @maximum interrupt vectors; returns their
+ *	number or an error. Their affinity is not managed: a vector moves when its CPU goes
+ *	offline, or when an administrator moves it.
+ * @free_vectors: undo @allocate_vectors
+ * @request_irq: calls @handler with @context when @vector fires, initially on @cpu; on any CPU if
+ *	@cpu is negative
+ * @free_irq: undo @request_irq; @handler is not running on return
+ * @synchronize_irq: waits for handlers of @vector that are running. May sleep.
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -49,15 +62,16 @@ struct cxib_bus_ops {
 };
 
 /**
- * struct cxib_bus - the way to one device
- * @dev: whose name stands in messages, and which memory is mapped for
- * @ops: what the bus can do
- * @iseg: the init segment at the beginning of BAR 0; NULL where there is only @ops
- * @uar: the driver's page of doorbells, NULL until it has one; for the data path
- * @uar_offset: where in BAR 0 it is
- * @bar: where BAR 0 is, for pages of doorbells; 0 where there is only @ops
- * @bar_size: bytes of BAR 0
- * @is_virtual: the device is a virtual function
+ * struct cxib_bus - bus access to one device
+ * @dev: device for log messages and DMA mappings
+ * @ops: bus operations
+ * @iseg: mapping of the init segment at the start of BAR 0; NULL for a bus without a BAR
+ * @uar: mapping of the UAR page of the kernel, for the data path; NULL until it is allocated
+ * @uar_offset: offset of @uar in BAR 0
+ * @bar: physical address of BAR 0, for mapping UAR pages; 0 for a bus without a BAR
+ * @bar_size: length of BAR 0 in bytes
+ * @is_virtual: the device is a VF
+ * @state: raised only, see hw/state.h; a bring-up begins with %CXIB_HW_UP
  */
 struct cxib_bus {
 	struct device *dev;
@@ -68,9 +82,10 @@ struct cxib_bus {
 	phys_addr_t bar;
 	resource_size_t bar_size;
 	bool is_virtual;
+	enum cxib_hw_state state;
 };
 
-/* What a read returns when nobody on the bus answers it. */
+/* What reads return when the device is absent. */
 #define CXIB_ALL_ONES		0xffffffffU
 
 static inline u32 cxib_bus_read(struct cxib_bus *bus, u32 offset)

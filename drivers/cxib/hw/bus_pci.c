@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Registers, DMA and interrupt vectors of a PCI function. */
+/* Bus access to a PCI function: registers, bus mastering, interrupt vectors. */
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
@@ -13,7 +13,7 @@ static struct cxib_bus_pci *to_pci(struct cxib_bus *bus)
 	return container_of(bus, struct cxib_bus_pci, bus);
 }
 
-/* Two parts of BAR 0 are mapped: its beginning and the driver's doorbells. */
+/* Two parts of BAR 0 are mapped: the init segment and the UAR page of the kernel. */
 static void __iomem *address_of(const struct cxib_bus *bus, u32 offset)
 {
 	const u32 doorbell = offset - bus->uar_offset;
@@ -45,8 +45,8 @@ static void set_dma(struct cxib_bus *bus, bool enabled)
 }
 
 /*
- * Probe and remove hold the lock of the device. A function that the bus has
- * cut off is reset by the bus before it comes back, if it does.
+ * Probe and remove hold the device lock. The PCI core resets a function whose channel is offline
+ * before it brings the channel back.
  */
 static int reset_function(struct cxib_bus *bus)
 {
@@ -55,7 +55,7 @@ static int reset_function(struct cxib_bus *bus)
 
 	if (pci_channel_offline(pci->pdev))
 		return 0;
-	/* The PCI core would wait a minute for it, with the device locked. */
+	/* The PCI core would wait a minute for an absent function, with the device lock held. */
 	if (!pci_device_is_present(pci->pdev))
 		return -ENODEV;
 	pci->resetting = true;
@@ -65,8 +65,8 @@ static int reset_function(struct cxib_bus *bus)
 }
 
 /*
- * Not with PCI_IRQ_AFFINITY: the kernel shuts such a vector down with the last
- * processor of its mask, and the waiters for its completions would hang.
+ * Not with PCI_IRQ_AFFINITY: the kernel shuts down a managed vector when the last CPU of its mask
+ * goes offline, and waiters for its completions would hang.
  */
 static int allocate_vectors(struct cxib_bus *bus, unsigned int minimum, unsigned int maximum)
 {
@@ -78,7 +78,7 @@ static void free_vectors(struct cxib_bus *bus)
 	pci_free_irq_vectors(to_pci(bus)->pdev);
 }
 
-/* A vector that cannot go to its processor, which may be offline by now, works where it is. */
+/* A vector whose CPU is offline by now works on any other; so the error is ignored. */
 static int request_vector(struct cxib_bus *bus, unsigned int vector, int cpu,
 			  irq_handler_t handler, const char *name, void *context)
 {
@@ -116,12 +116,11 @@ static const struct cxib_bus_ops ops = {
 };
 
 /**
- * cxib_bus_pci_init() - the way to a PCI function
+ * cxib_bus_pci_init() - initializes bus access to a PCI function
  * @bus: filled
- * @pdev: the function; it is enabled, and its driver's probe or remove runs
- *	whenever the device is reset or its vectors are allocated
- * @registers: the beginning of its BAR 0, with the init segment
- * @is_virtual: it is a virtual function
+ * @pdev: enabled PCI function; its device lock is held whenever @reset or @allocate_vectors runs
+ * @registers: mapping of the init segment at the start of its BAR 0
+ * @is_virtual: the function is a VF
  */
 void cxib_bus_pci_init(struct cxib_bus_pci *bus, struct pci_dev *pdev, void __iomem *registers,
 		       bool is_virtual)

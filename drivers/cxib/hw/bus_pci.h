@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The way to a device that is a PCI function. */
+/* Bus access to a PCI function. */
 #ifndef CXIB_HW_BUS_PCI_H
 #define CXIB_HW_BUS_PCI_H
 
@@ -10,11 +10,11 @@
 struct pci_dev;
 
 /**
- * struct cxib_bus_pci - the way to one function
- * @bus: what hw/ uses
+ * struct cxib_bus_pci - bus access to one PCI function
+ * @bus: the interface of hw/
  * @pdev: the function
- * @resetting: it is being reset by hw/, which knows what it does; protected by
- *	the lock of the device
+ * @resetting: hw/ is resetting the function, so reset_prepare and reset_done do nothing;
+ *	protected by the device lock
  */
 struct cxib_bus_pci {
 	struct cxib_bus bus;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is shown of the command queue: how commands went, and what is in its slots. */
+/* debugfs files of the command queue: statistics by opcode, and the slots. */
 #include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/math64.h>
@@ -13,8 +13,8 @@ static const char * const slot_states[] = {
 	[CXIB_SLOT_FREE] = "free",
 	[CXIB_SLOT_FILLING] = "filling",
 	[CXIB_SLOT_ISSUED] = "issued",
-	[CXIB_SLOT_COMPLETED] = "answered",
-	[CXIB_SLOT_TIMED_OUT] = "abandoned",
+	[CXIB_SLOT_COMPLETED] = "completed",
+	[CXIB_SLOT_TIMED_OUT] = "timed out",
 	[CXIB_SLOT_LATE] = "late",
 };
 
@@ -35,7 +35,7 @@ static int commands_show(struct seq_file *file, void *unused)
 	struct cxib_command_statistics *entry, copy;
 	unsigned long opcode;
 
-	seq_puts(file, "opcode command                        answers   failures   timeouts    mean_us     max_us\n");
+	seq_puts(file, "opcode command                      completed   failures   timeouts    mean_us     max_us\n");
 	xa_for_each(&queue->statistics, opcode, entry) {
 		copy_statistics(queue, opcode, &copy);
 		seq_printf(file, "0x%03x  %-28s %9llu  %9llu  %9llu  %9llu  %9llu\n", copy.opcode,
@@ -47,7 +47,7 @@ static int commands_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(commands);
 
-/* The lock of the queue is held. */
+/* The caller holds the queue lock. */
 static void describe(const struct cxib_command_slot *slot,
 		     struct cxib_slot_description *description)
 {
@@ -62,9 +62,9 @@ static void describe(const struct cxib_command_slot *slot,
 }
 
 /**
- * cxib_command_queue_describe() - what a slot is used for
- * @queue: a queue that was started
- * @number: the slot, below @queue->slot_count
+ * cxib_command_queue_describe() - describes a slot
+ * @queue: a started queue
+ * @number: slot number, below @queue->slot_count
  * @description: filled
  */
 void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int number,
@@ -104,9 +104,10 @@ static int command_queue_show(struct seq_file *file, void *unused)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	seq_printf(file,
-		   "slots: %u\nmode: %s\nbroken: %s\nissued: %llu\nlate answers: %llu\nanswers without event: %llu\n",
+		   "slots: %u\nmode: %s\nfatal: %s\nissued: %llu\nlate completions: %llu\nmissed events: %llu\n",
 		   queue->slot_count, queue->polled ? "polling" : "events",
-		   str_yes_no(queue->fatal), queue->issued, queue->late_completions,
+		   str_yes_no(cxib_command_queue_is_fatal(queue)), queue->issued,
+		   queue->late_completions,
 		   queue->missed_events);
 	for (i = 0; i < queue->slot_count; i++)
 		show_slot(file, queue, &queue->slots[i]);
@@ -116,9 +117,9 @@ static int command_queue_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(command_queue);
 
 /**
- * cxib_command_queue_debugfs() - makes the files "commands" and "command_queue"
- * @queue: a queue that was created; outlives the files
- * @directory: where to make them
+ * cxib_command_queue_debugfs() - creates the debugfs files "commands" and "command_queue"
+ * @queue: a created queue, which outlives the files
+ * @directory: debugfs directory of the device
  */
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the device has answered: checked before anybody uses it, turned into
- * an error number, and explained in the kernel log.
+ * Command outputs: checked before the caller uses them, converted to an errno, and logged.
  */
 #include <kunit/visibility.h>
 #include <linux/device.h>
@@ -13,15 +12,14 @@
 #include "hw/commands_objects.h"
 #include "hw/names.h"
 
-/* The status and the syndrome; ENABLE_HCA answers no more than 12 bytes. */
+/* Status and syndrome: the output of ENABLE_HCA has only 12 bytes. */
 #define SHORTEST_OUTPUT		8
 
 /**
- * cxib_command_status_to_errno() - the error number for a status
- * @status: status in the output of a command
+ * cxib_command_status_to_errno() - converts a command status to an errno
+ * @status: any status of a command output
  *
- * Return: 0 for success, otherwise a negative error number; -EIO for a status
- * that the interface does not know.
+ * Return: 0 for success, otherwise a negative errno; -EIO for an unknown status.
  */
 int cxib_command_status_to_errno(u8 status)
 {
@@ -63,7 +61,7 @@ static int malformed(struct cxib_command_queue *queue, const struct cxib_command
 	text.va = &args;
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
-			"answer to command %s (0x%03x, op_mod 0x%x) in slot %u makes no sense: %pV\n",
+			"command %s (0x%03x, op_mod 0x%x) in slot %u: bad output: %pV\n",
 			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
 			&text);
 	va_end(args);
@@ -79,7 +77,7 @@ static int check_delivery(struct cxib_command_queue *queue, const struct cxib_co
 		return 0;
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
-			"command %s (0x%03x, op_mod 0x%x) in slot %u was not delivered: %s (delivery status 0x%x)\n",
+			"command %s (0x%03x, op_mod 0x%x) in slot %u: not delivered: %s (delivery status 0x%x)\n",
 			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, slot->number,
 			hw_command_delivery_status_name(delivery), delivery);
 	return -EIO;
@@ -92,10 +90,10 @@ static int check_entry(struct cxib_command_queue *queue, const struct cxib_comma
 	u32 token = hw_cmd_queue_entry_get_token(entry);
 
 	if (token != slot->token)
-		return malformed(queue, slot, "its token is 0x%02x, the command's is 0x%02x",
+		return malformed(queue, slot, "token 0x%02x, expected 0x%02x",
 				 token, slot->token);
 	if (length < SHORTEST_OUTPUT || length > slot->out_size)
-		return malformed(queue, slot, "its output has %u bytes, %u to %u are possible",
+		return malformed(queue, slot, "output length %u out of range [%u, %u]",
 				 length, SHORTEST_OUTPUT, slot->out_size);
 	return check_delivery(queue, slot, entry);
 }
@@ -108,16 +106,14 @@ static int copy_output(struct cxib_command_queue *queue, const struct cxib_comma
 	memcpy(command->out, hw_cmd_queue_entry_get_command_output_inline_data(entry), head);
 	if (cxib_mailbox_chain_read(&slot->output, slot->token, command->out + head,
 				    command->out_length - head))
-		return malformed(queue, slot,
-				 "a mailbox of its output does not carry the command's token 0x%02x",
-				 slot->token);
+		return malformed(queue, slot, "output mailbox without token 0x%02x", slot->token);
 	return 0;
 }
 
 /*
- * What a program has made by its commands can refer to what it has from verbs.
- * That this cannot end then is the program's doing, as often as it likes: it is
- * told so, the kernel log is not.
+ * Objects created by DEVX can refer to verbs objects of the same user context. Destroying such a
+ * verbs object fails as often as user space tries it. Only user space gets the error, so that it
+ * cannot flood the kernel log.
  */
 static bool is_user_error(const struct cxib_command *command)
 {
@@ -149,17 +145,17 @@ static int check_status(struct cxib_command_queue *queue, const struct cxib_comm
 }
 
 /**
- * cxib_command_check_output() - checks the answer in a slot and hands it over
+ * cxib_command_check_output() - checks and copies the output of a completed command
  * @queue: the queue
- * @slot: a slot whose command was answered, and which belongs to the caller
- * @command: gets output, status and syndrome
+ * @slot: slot of the completed command, owned by the caller
+ * @command: @out, @status and @syndrome are filled
  *
- * Whatever is wrong is said in the kernel log, and the output is zeros then.
+ * Errors are logged; the output is zeroed then.
  *
  * Return: 0, or
- *	-EBADMSG when token or length of the answer are not the command's,
- *	-EIO when the device could not take the command, or failed,
- *	what cxib_command_status_to_errno() says of the status otherwise.
+ *	-EBADMSG when token or length of the output do not match the command,
+ *	-EIO when the command was not delivered, or firmware failed,
+ *	otherwise cxib_command_status_to_errno() of the status.
  */
 int cxib_command_check_output(struct cxib_command_queue *queue,
 			      const struct cxib_command_slot *slot, struct cxib_command *command)
@@ -167,7 +163,7 @@ int cxib_command_check_output(struct cxib_command_queue *queue,
 	struct hw_cmd_queue_entry entry;
 	int err;
 
-	/* Once only: what was checked must be what is used. */
+	/* One copy: the device may change the entry between check and use. */
 	memcpy(&entry, cxib_command_entry(queue, slot), sizeof(entry));
 	err = check_entry(queue, slot, &entry);
 	if (!err)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command queue: slots, issuing commands, waiting for answers.
+ * The command queue: slots, issuing commands, waiting for completions.
  *
- * An event that tells of an answer is only a hint: whether a slot is answered
- * is read from its entry. So a late, doubled or missing event does no harm,
- * and changing between polling and events needs no pause.
+ * A command completion event is only a hint: the ownership bit of the entry decides whether a
+ * command has completed. So a late, duplicate or missing event is harmless, and the mode can
+ * change between polling and events while commands are outstanding.
  */
 #include <kunit/visibility.h>
+#include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/delay.h>
 #include <linux/device.h>
@@ -17,9 +18,11 @@
 #include <linux/string.h>
 
 #include "hw/bus.h"
+#include "hw/command_interface.h"
 #include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/names.h"
+#include "hw/state.h"
 #include "hw/trace.h"
 
 #define QUEUE_SIZE		SZ_4K
@@ -29,23 +32,18 @@
 /* One slot for MANAGE_PAGES and one for everything else. */
 #define LOG_SLOTS_MIN		1
 
-/* Words of the init segment. */
-#define QUEUE_ADDRESS_HIGH	0x10
-#define QUEUE_ADDRESS_LOW	0x14
-#define DOORBELL		0x18
-
-/* How long to sleep between two looks at an answer while there are no events. */
+/* Poll period of the ownership bit in polling mode. */
 #define POLL_MIN_US		20
 #define POLL_MAX_US		100
-/* With events too one looks from time to time, in case one was lost. */
+/* Poll period in event mode, in case an event was lost. */
 #define RECHECK_MS		1000
-/* Who waits for a slot looks for late answers this often. */
+/* Poll period for late completions while waiting for a free slot. */
 #define SLOT_RECHECK_MS		100
 
-/* Then it is silent about commands for a few seconds. */
-#define MESSAGES_AT_ONCE	30
+/* Messages about commands per %DEFAULT_RATELIMIT_INTERVAL. */
+#define MESSAGE_BURST	30
 
-/* Makes the exclusive or of all bytes of an entry 0xff. */
+/* Returns the signature that makes the XOR of all bytes of @entry 0xff. */
 static u8 signature_of(const struct hw_cmd_queue_entry *entry)
 {
 	const u8 *bytes = (const u8 *)entry;
@@ -57,13 +55,13 @@ static u8 signature_of(const struct hw_cmd_queue_entry *entry)
 	return sum;
 }
 
-static bool device_has(const struct cxib_command_queue *queue,
-		       const struct cxib_command_slot *slot)
+static bool is_owned_by_device(const struct cxib_command_queue *queue,
+			       const struct cxib_command_slot *slot)
 {
 	const struct hw_cmd_queue_entry *entry = cxib_command_entry(queue, slot);
 	__be32 last = READ_ONCE(entry->dw[ARRAY_SIZE(entry->dw) - 1]);
 
-	/* The rest of the answer may be read only after this word. */
+	/* The rest of the output is valid only once this word is owned by software. */
 	dma_rmb();
 	return be32_to_cpu(last) & HW_COMMAND_OWNER_HARDWARE;
 }
@@ -86,11 +84,11 @@ static void free_mailboxes(struct cxib_command_queue *queue, struct cxib_command
 }
 
 /**
- * cxib_command_release_slot() - frees a slot
+ * cxib_command_release_slot() - frees a slot and its mailboxes
  * @queue: the queue
- * @slot: owned by the caller; its mailboxes are freed with it
+ * @slot: slot owned by the caller
  *
- * Context: process context; takes the lock of the queue.
+ * Context: process context; takes the queue lock.
  */
 void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
@@ -116,7 +114,7 @@ static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
 			continue;
 		slot = &queue->slots[i];
 		slot->state = CXIB_SLOT_FILLING;
-		/* 0 would tell the device that there is no token. */
+		/* Token 0 means "no token". */
 		if (!++queue->last_token)
 			queue->last_token = 1;
 		slot->token = queue->last_token;
@@ -126,7 +124,7 @@ static struct cxib_command_slot *try_slot(struct cxib_command_queue *queue,
 	return slot;
 }
 
-/* Callers are served in the order in which they came. Returns NULL when the time is over. */
+/* Callers get slots in FIFO order. Returns NULL after @deadline, or when the queue is fatal. */
 static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16 opcode,
 					   unsigned long deadline)
 {
@@ -137,18 +135,18 @@ static struct cxib_command_slot *take_slot(struct cxib_command_queue *queue, u16
 
 	for (;;) {
 		slot = try_slot(queue, class);
-		if (slot || READ_ONCE(queue->fatal) || time_after(jiffies, deadline))
+		if (slot || cxib_command_queue_is_fatal(queue) || time_after(jiffies, deadline))
 			return slot;
 
 		cxib_command_queue_reap_late(queue);
 		prepare_to_wait_exclusive(&class->wait, &wait, TASK_UNINTERRUPTIBLE);
 		slot = try_slot(queue, class);
-		if (!slot && !READ_ONCE(queue->fatal))
+		if (!slot && !cxib_command_queue_is_fatal(queue))
 			schedule_timeout(msecs_to_jiffies(SLOT_RECHECK_MS));
 		finish_wait(&class->wait, &wait);
 		if (!slot)
 			continue;
-		/* The wake-up for another free slot may have come to this caller only. */
+		/* This caller may have consumed the wake-up for another free slot. */
 		wake_up(&class->wait);
 		return slot;
 	}
@@ -176,7 +174,7 @@ static struct cxib_command_statistics *find_statistics(struct cxib_command_queue
 static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 			const struct cxib_command *command)
 {
-	const size_t behind = CXIB_COMMAND_INLINE;
+	const size_t head = CXIB_COMMAND_INLINE;
 	int err;
 
 	slot->opcode = hw_cmd_in_get_opcode(command->in);
@@ -185,19 +183,19 @@ static int prepare_slot(struct cxib_command_queue *queue, struct cxib_command_sl
 	slot->creation = cxib_creation_find(slot->opcode);
 	slot->out_size = command->out_length;
 	slot->statistics = find_statistics(queue, slot->opcode);
-	err = cxib_mailbox_chain_create(queue->pool, command->in_length - behind, slot->token,
+	err = cxib_mailbox_chain_create(queue->pool, command->in_length - head, slot->token,
 					&slot->input);
 	if (err)
 		return err;
 	err = cxib_mailbox_chain_create(queue->pool,
-					max(command->out_length, behind) - behind, slot->token,
+					max(command->out_length, head) - head, slot->token,
 					&slot->output);
 	if (err) {
 		cxib_mailbox_chain_destroy(queue->pool, &slot->input);
 		return err;
 	}
-	cxib_mailbox_chain_write(&slot->input, command->in + behind,
-				 command->in_length - behind);
+	cxib_mailbox_chain_write(&slot->input, command->in + head,
+				 command->in_length - head);
 	return 0;
 }
 
@@ -223,8 +221,8 @@ static void compose_entry(const struct cxib_command_slot *slot,
 }
 
 /*
- * The word with the ownership bit goes last, then the doorbell. The state
- * changes before either: the answer may be there at once.
+ * The word with the ownership bit is written last, then the doorbell. The completion may arrive
+ * right after it, so state and time are set under the lock, before the doorbell.
  */
 static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 		 const struct cxib_command *command)
@@ -238,7 +236,7 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 	trace_cmd_issue(queue->dev, slot, command->in_length);
 
 	spin_lock_irqsave(&queue->lock, flags);
-	if (queue->fatal) {
+	if (cxib_command_queue_is_fatal(queue)) {
 		spin_unlock_irqrestore(&queue->lock, flags);
 		return -EIO;
 	}
@@ -250,16 +248,17 @@ static int issue(struct cxib_command_queue *queue, struct cxib_command_slot *slo
 	queue->issued++;
 	spin_unlock_irqrestore(&queue->lock, flags);
 
-	cxib_bus_write(queue->bus, DOORBELL, BIT(slot->number));
+	cxib_bus_write(queue->bus, HW_INITIAL_SEG_OFFSET_COMMAND_DOORBELL_VECTOR,
+		       BIT(slot->number));
 	return 0;
 }
 
-/* Notices an answer in a slot. Returns true if it is news for a caller. */
+/* Returns true if the command in @slot has just completed, so its caller must be woken. */
 static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	lockdep_assert_held(&queue->lock);
 
-	if (slot->state != CXIB_SLOT_ISSUED || device_has(queue, slot))
+	if (slot->state != CXIB_SLOT_ISSUED || is_owned_by_device(queue, slot))
 		return false;
 	slot->completed = ktime_get();
 	slot->state = CXIB_SLOT_COMPLETED;
@@ -268,10 +267,10 @@ static bool complete_slot(struct cxib_command_queue *queue, struct cxib_command_
 
 static bool is_settled(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
-	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || READ_ONCE(queue->fatal);
+	return READ_ONCE(slot->state) != CXIB_SLOT_ISSUED || cxib_command_queue_is_fatal(queue);
 }
 
-/* Looks at the slot itself. Returns true when there is nothing to wait for any more. */
+/* Polls the ownership bit. Returns true if the caller need not wait any longer. */
 static bool poll_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot)
 {
 	unsigned long flags;
@@ -317,7 +316,7 @@ static void count_completion(struct cxib_command_slot *slot, int err)
 	statistics->max_ns = max(statistics->max_ns, elapsed);
 }
 
-/* A queue with no slot left for ordinary commands cannot work any more. */
+/* If timed-out commands hold all ordinary slots, no further command can be issued. */
 static bool all_timed_out(const struct cxib_command_queue *queue)
 {
 	unsigned int i;
@@ -336,29 +335,29 @@ static void log_timeout(struct cxib_command_queue *queue,
 	trace_cmd_timeout(queue->dev, slot);
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
-			"command %s (0x%03x, op_mod 0x%x) was not answered within %u ms; its slot %u is set aside until the answer comes or the device is reset\n",
+			"command %s (0x%03x, op_mod 0x%x): timed out after %u ms, slot %u held until late completion\n",
 			hw_cmd_name(slot->opcode), slot->opcode, slot->op_mod, limit_ms,
 			slot->number);
 }
 
-/* The device may have carried out the command, or may do so later. */
+/* Firmware may have executed the command, or may still do so. */
 static void open_creation(struct cxib_command_queue *queue, const struct cxib_command_slot *slot,
 			  unsigned int limit_ms)
 {
-	unsigned long ends = jiffies + msecs_to_jiffies(limit_ms);
+	unsigned long deadline = jiffies + msecs_to_jiffies(limit_ms);
 
 	lockdep_assert_held(&queue->lock);
 
 	if (!slot->creation)
 		return;
-	/* One without a further output must not shorten the wait for those that have one. */
-	if (!queue->open++ || time_after(ends, queue->late_deadline))
-		WRITE_ONCE(queue->late_deadline, ends);
+	/* Bad output (@limit_ms 0) must not shorten the wait for late completions. */
+	if (!queue->open++ || time_after(deadline, queue->late_deadline))
+		WRITE_ONCE(queue->late_deadline, deadline);
 }
 
 /*
- * Gives up waiting. Returns false if the answer has come after all; otherwise
- * the slot is the device's, and @err says why.
+ * Stops waiting. Returns false if the command has completed after all. Otherwise the device owns
+ * the slot, and @err is -EIO if the queue is fatal, -ETIMEDOUT if not.
  */
 static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot,
 			  unsigned int limit_ms, int *err)
@@ -375,15 +374,15 @@ static bool time_out_slot(struct cxib_command_queue *queue, struct cxib_command_
 	slot->state = CXIB_SLOT_TIMED_OUT;
 	open_creation(queue, slot, limit_ms);
 	if (slot->statistics)
-		slot->statistics->timeouts += !queue->fatal;
-	*err = queue->fatal ? -EIO : -ETIMEDOUT;
-	if (!queue->fatal && all_timed_out(queue))
+		slot->statistics->timeouts += !cxib_command_queue_is_fatal(queue);
+	*err = cxib_command_queue_is_fatal(queue) ? -EIO : -ETIMEDOUT;
+	if (!cxib_command_queue_is_fatal(queue) && all_timed_out(queue))
 		stuck = true;
 	spin_unlock_irqrestore(&queue->lock, flags);
 
 	if (stuck) {
 		dev_err(queue->dev,
-			"none of the %u commands in the command queue was answered in time; no further command can be issued\n",
+			"command queue: all %u commands timed out\n",
 			queue->slot_count - 1);
 		cxib_command_queue_set_fatal(queue);
 	}
@@ -400,7 +399,7 @@ static int finish(struct cxib_command_queue *queue, struct cxib_command_slot *sl
 	trace_cmd_done(queue->dev, slot, command->status, command->syndrome, err);
 	spin_lock_irqsave(&queue->lock, flags);
 	count_completion(slot, err);
-	/* It stays open for good: there will be no other answer. */
+	/* The creation stays open until reset: no further output will arrive. */
 	if (err == -EBADMSG)
 		open_creation(queue, slot, 0);
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -434,24 +433,49 @@ static int run_in_slot(struct cxib_command_queue *queue, struct cxib_command_slo
 	return err;
 }
 
+static bool has_no_open_creation(struct cxib_command_queue *queue)
+{
+	return !READ_ONCE(queue->open) || cxib_command_queue_is_fatal(queue);
+}
+
+/*
+ * Firmware refuses to destroy a parent while it has a child, even one that the driver does not
+ * know. So a command that destroys a parent waits for open creations, at most the timeout of the
+ * creating command once more after it has timed out.
+ */
+static void await_creations(struct cxib_command_queue *queue, u16 opcode)
+{
+	const long recheck = msecs_to_jiffies(SLOT_RECHECK_MS);
+	long left;
+
+	if (has_no_open_creation(queue) || !cxib_creation_destroys_parent(opcode))
+		return;
+	for (;;) {
+		left = READ_ONCE(queue->late_deadline) - jiffies;
+		if (left <= 0 || has_no_open_creation(queue))
+			return;
+		cxib_command_queue_reap_late(queue);
+		wait_event_timeout(queue->settled, has_no_open_creation(queue), min(left, recheck));
+	}
+}
+
 /**
- * cxib_cmd_exec() - has the device carry out a command
- * @queue: a queue that was started
- * @command: input, room for the output, and how to wait
+ * cxib_cmd_exec() - executes a firmware command
+ * @queue: a started queue
+ * @command: input, output buffer and options; @out, @status and @syndrome are filled
  *
- * Sleeps until the answer is there, or the time limit of the command is over.
- * MANAGE_PAGES has a slot of its own; all other commands share the rest, and
- * wait for a free one, no longer than their time limit.
+ * Sleeps until the command has completed or timed out. MANAGE_PAGES has a slot of its own. All
+ * other commands share the rest; each waits for a free slot at most for its timeout.
  *
- * Context: process context, may sleep, does not react to signals.
+ * Context: process context, may sleep, not interruptible by signals.
  * Return: 0, or
- *	-EINVAL when the lengths cannot be those of a command,
+ *	-EINVAL when input or output are too short for a command,
  *	-ENOMEM without memory for mailboxes,
- *	-ETIMEDOUT when no answer came, or no slot became free, in time,
- *	-EIO when the device is broken, could not take the command, or failed,
- *	-EBADMSG when the answer is malformed,
- *	another error that stands for the status of the answer; status and
- *	syndrome are in @command then, and in the kernel log.
+ *	-ETIMEDOUT when no completion arrived, or no slot became free, in time,
+ *	-EIO when the device is fatal, the command was not delivered, or firmware failed,
+ *	-EBADMSG when the output is malformed,
+ *	otherwise cxib_command_status_to_errno() of the status; status and syndrome are in
+ *	@command then, and in the kernel log.
  */
 int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command)
 {
@@ -462,36 +486,36 @@ int cxib_cmd_exec(struct cxib_command_queue *queue, struct cxib_command *command
 	if (command->in_length < CXIB_COMMAND_INLINE ||
 	    command->out_length < sizeof(struct hw_cmd_out)) {
 		dev_err(queue->dev,
-			"a command of %zu bytes with an output of %zu bytes is not possible, %u and %zu are the least\n",
+			"command: input length %zu or output length %zu below minimum (%u, %zu)\n",
 			command->in_length, command->out_length, CXIB_COMMAND_INLINE,
 			sizeof(struct hw_cmd_out));
 		return -EINVAL;
 	}
 	memset(command->out, 0, command->out_length);
-	if (READ_ONCE(queue->fatal))
+	if (cxib_command_queue_is_fatal(queue))
 		return -EIO;
 
 	opcode = hw_cmd_in_get_opcode(command->in);
 	if (!command->settles)
-		cxib_creations_await(queue, opcode);
+		await_creations(queue, opcode);
 	slot = take_slot(queue, opcode, jiffies + msecs_to_jiffies(limit_ms));
 	if (slot)
 		return run_in_slot(queue, slot, command, limit_ms);
-	if (READ_ONCE(queue->fatal))
+	if (cxib_command_queue_is_fatal(queue))
 		return -EIO;
 	if (__ratelimit(&queue->messages))
 		dev_err(queue->dev,
-			"command %s (0x%03x) found no free slot within %u ms\n",
+			"command %s (0x%03x): no free slot within %u ms\n",
 			hw_cmd_name(opcode), opcode, limit_ms);
 	return -ETIMEDOUT;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_exec);
 
 /**
- * cxib_command_queue_complete() - the device tells that commands are answered
+ * cxib_command_queue_complete() - handles a command completion event
  * @queue: the queue
- * @slots: bit n: the command in slot n; bits of slots without a command, or
- *	with one that is not answered, have no effect
+ * @slots: bit n: the command in slot n has completed; no effect for a slot without an
+ *	outstanding command, or with one that the device still owns
  *
  * Context: any, also interrupts.
  */
@@ -519,7 +543,7 @@ static struct cxib_command_slot *find_late(struct cxib_command_queue *queue)
 	for (i = 0; i < queue->slot_count && !found; i++) {
 		struct cxib_command_slot *slot = &queue->slots[i];
 
-		if (slot->state == CXIB_SLOT_TIMED_OUT && !device_has(queue, slot))
+		if (slot->state == CXIB_SLOT_TIMED_OUT && !is_owned_by_device(queue, slot))
 			found = slot;
 	}
 	if (found) {
@@ -542,7 +566,7 @@ static void settle_later(struct cxib_command_queue *queue, struct cxib_command_s
 
 /**
  * cxib_command_queue_stop_settling() - cancels the work item that destroys late objects
- * @queue: queue that gets no command any more
+ * @queue: a queue that executes no further commands
  *
  * Context: process context, may sleep.
  */
@@ -552,13 +576,13 @@ void cxib_command_queue_stop_settling(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_reap_late() - makes slots usable whose answer came too late
+ * cxib_command_queue_reap_late() - reaps timed-out commands that have completed since
  * @queue: the queue
  *
- * What a command has made is destroyed by a work item, which then makes the slot usable.
+ * Their slots are freed. If such a command has created an object, a work item destroys it first.
  *
  * Context: process context.
- * Return: how many slots that were.
+ * Return: number of commands reaped.
  */
 unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 {
@@ -569,7 +593,7 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 		trace_cmd_late(queue->dev, slot);
 		if (__ratelimit(&queue->messages))
 			dev_warn(queue->dev,
-				 "the answer to command %s (0x%03x) came late, %lld ms after it was issued; slot %u is usable again\n",
+				 "command %s (0x%03x): late completion after %lld ms, slot %u released\n",
 				 hw_cmd_name(slot->opcode), slot->opcode,
 				 ktime_ms_delta(ktime_get(), slot->issued), slot->number);
 		if (slot->creation)
@@ -582,7 +606,7 @@ unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_reap_late);
 
-static void wake_everybody(struct cxib_command_queue *queue)
+static void wake_all(struct cxib_command_queue *queue)
 {
 	unsigned int i;
 
@@ -594,34 +618,34 @@ static void wake_everybody(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_set_fatal() - gives the device up
+ * cxib_command_queue_set_fatal() - stops issuing commands
  * @queue: the queue
  *
- * Every command that is under way, and every later one, ends with -EIO. The
- * slots stay set aside until the queue is destroyed.
+ * Outstanding and later commands fail with -EIO. The slots of outstanding commands are held until
+ * the queue is destroyed.
  *
- * Context: any that may wake somebody.
+ * Context: any that may wake up tasks.
  */
 void cxib_command_queue_set_fatal(struct cxib_command_queue *queue)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	queue->fatal = true;
+	cxib_hw_state_raise(queue->bus, CXIB_HW_FATAL);
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_everybody(queue);
+	wake_all(queue);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_set_fatal);
 
 /**
- * cxib_command_queue_is_fatal() - whether the device was given up
+ * cxib_command_queue_is_fatal() - whether cxib_command_queue_set_fatal() was called
  * @queue: the queue
  *
- * Return: true if no command is issued any more.
+ * Return: true if no further command is issued.
  */
-bool cxib_command_queue_is_fatal(struct cxib_command_queue *queue)
+bool cxib_command_queue_is_fatal(const struct cxib_command_queue *queue)
 {
-	return READ_ONCE(queue->fatal);
+	return cxib_hw_state(queue->bus) >= CXIB_HW_FATAL;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_fatal);
 
@@ -639,7 +663,7 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 	bool busy;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	busy = queue->fatal || queue->open;
+	busy = cxib_command_queue_is_fatal(queue) || queue->open;
 	for (i = 0; i < queue->slot_count; i++)
 		busy |= queue->slots[i].state != CXIB_SLOT_FREE;
 	spin_unlock_irqrestore(&queue->lock, flags);
@@ -648,10 +672,10 @@ bool cxib_command_queue_is_busy(struct cxib_command_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_is_busy);
 
 /**
- * cxib_command_queue_timed_out() - how many commands nobody waits for any more
+ * cxib_command_queue_timed_out() - counts slots held by timed-out commands
  * @queue: the queue
  *
- * Return: slots that are set aside until the answer comes.
+ * Return: number of slots that wait for a late completion.
  */
 unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue)
 {
@@ -674,12 +698,12 @@ static void set_polled(struct cxib_command_queue *queue, bool polled)
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->polled = polled;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_everybody(queue);
+	wake_all(queue);
 }
 
 /**
- * cxib_command_queue_use_events() - from now on events tell of answers
- * @queue: a queue whose command event queue exists
+ * cxib_command_queue_use_events() - switches to event mode
+ * @queue: a queue whose command EQ exists
  */
 void cxib_command_queue_use_events(struct cxib_command_queue *queue)
 {
@@ -688,8 +712,8 @@ void cxib_command_queue_use_events(struct cxib_command_queue *queue)
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_use_events);
 
 /**
- * cxib_command_queue_use_polling() - from now on nothing tells of answers
- * @queue: a queue whose command event queue is about to go, or has gone
+ * cxib_command_queue_use_polling() - switches to polling mode
+ * @queue: a queue whose command EQ is about to be destroyed, or was destroyed
  */
 void cxib_command_queue_use_polling(struct cxib_command_queue *queue)
 {
@@ -710,9 +734,9 @@ static void init_slots(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_create() - memory for a command queue
+ * cxib_command_queue_create() - allocates a command queue
  * @queue: filled
- * @bus: the way to the device, which is not touched
+ * @bus: bus access; no register is accessed yet
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -729,7 +753,7 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 	INIT_WORK(&queue->settle, cxib_creations_settle);
 	init_waitqueue_head(&queue->settled);
 	INIT_LIST_HEAD(&queue->kept);
-	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGES_AT_ONCE);
+	ratelimit_state_init(&queue->messages, DEFAULT_RATELIMIT_INTERVAL, MESSAGE_BURST);
 	xa_init(&queue->statistics);
 	init_slots(queue);
 
@@ -745,30 +769,30 @@ int cxib_command_queue_create(struct cxib_command_queue *queue, struct cxib_bus 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_create);
 
-static bool geometry_is_possible(unsigned int log_size, unsigned int log_stride)
+static bool is_geometry_supported(unsigned int log_size, unsigned int log_stride)
 {
 	return log_size >= LOG_SLOTS_MIN && log_size <= LOG_SLOTS_MAX &&
 	       log_stride >= LOG_ENTRY_SIZE && log_size + log_stride <= LOG_QUEUE_SIZE;
 }
 
 /**
- * cxib_command_queue_start() - hands the queue over to the device
- * @queue: a queue that was created; the device's firmware is up
+ * cxib_command_queue_start() - writes the address of the queue to the init segment
+ * @queue: a created queue; firmware is initialized
  *
  * Context: process context.
- * Return: 0, or -EPROTO when the device wants a queue that cannot be.
+ * Return: 0, or -EPROTO when the device requires an unsupported queue size or stride.
  */
 int cxib_command_queue_start(struct cxib_command_queue *queue)
 {
-	u32 word = cxib_bus_read(queue->bus, QUEUE_ADDRESS_LOW);
-	unsigned int log_size = word >> 4 & 0xf;
-	unsigned int log_stride = word & 0xf;
+	u32 word = cxib_bus_read(queue->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12);
+	unsigned int log_size = FIELD_GET(HW_INITIAL_SEG_MASK_LOG_CMDQ_SIZE, word);
+	unsigned int log_stride = FIELD_GET(HW_INITIAL_SEG_MASK_LOG_CMDQ_STRIDE, word);
 
-	if (!geometry_is_possible(log_size, log_stride)) {
+	if (!is_geometry_supported(log_size, log_stride)) {
 		dev_err(queue->dev,
-			"the device wants a command queue of 2^%u entries, 2^%u bytes apart (init segment word 0x%x = 0x%08x); possible are 2^%u to 2^%u entries, at least 2^%u bytes apart, in %u bytes\n",
-			log_size, log_stride, QUEUE_ADDRESS_LOW, word, LOG_SLOTS_MIN,
-			LOG_SLOTS_MAX, LOG_ENTRY_SIZE, QUEUE_SIZE);
+			"command queue: log_size %u, log_stride %u not supported (init segment word 0x%x = 0x%08x, log_size [%u, %u], log_stride >= %u, size <= %u bytes)\n",
+			log_size, log_stride, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12, word,
+			LOG_SLOTS_MIN, LOG_SLOTS_MAX, LOG_ENTRY_SIZE, QUEUE_SIZE);
 		return -EPROTO;
 	}
 	queue->slot_count = 1U << log_size;
@@ -776,8 +800,10 @@ int cxib_command_queue_start(struct cxib_command_queue *queue)
 	queue->pages.members = BIT(queue->slot_count - 1);
 	queue->ordinary.members = queue->pages.members - 1;
 
-	cxib_bus_write(queue->bus, QUEUE_ADDRESS_HIGH, upper_32_bits(queue->dma));
-	cxib_bus_write(queue->bus, QUEUE_ADDRESS_LOW, lower_32_bits(queue->dma));
+	cxib_bus_write(queue->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_63_32,
+		       upper_32_bits(queue->dma));
+	cxib_bus_write(queue->bus, HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12,
+		       lower_32_bits(queue->dma));
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_command_queue_start);
@@ -793,9 +819,8 @@ static void free_statistics(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_command_queue_destroy() - frees a command queue
- * @queue: a queue that nobody uses any more; the device must not be able to
- *	access memory, or must have answered every command
+ * cxib_command_queue_destroy() - undo cxib_command_queue_create()
+ * @queue: a queue without callers; bus mastering is cleared, or all commands have completed
  *
  * Context: process context, may sleep.
  */

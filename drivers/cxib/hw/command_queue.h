@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The command queue: a page of slots through which the driver sends commands
- * to the firmware. Any number of threads may have commands carried out at the
- * same time; each one sleeps until its answer is there.
+ * The command queue: a page of slots through which the driver sends commands to firmware. Any
+ * number of threads may execute commands concurrently; each sleeps until its command completes.
  *
- * A slot belongs to nobody (free), to a caller (filling, answered), to the
- * device (issued), or to the device after its caller gave up (abandoned). An
- * abandoned slot and its mailboxes stay as they are until the answer comes,
- * because the device may still write to them. If the command makes something,
- * the slot is "late" from then on, until hw/creations.c has looked at the answer.
+ * A slot is owned by software (FREE, FILLING, COMPLETED, LATE) or by hardware (ISSUED, TIMED_OUT).
+ * The slot and the mailboxes of a timed-out command are held until its completion arrives or the
+ * function is reset: firmware may still DMA into them. If a timed-out command creates an object,
+ * its slot is LATE from its completion until hw/creations.c has destroyed the object.
  */
 #ifndef CXIB_HW_COMMAND_QUEUE_H
 #define CXIB_HW_COMMAND_QUEUE_H
 
 #include <linux/ktime.h>
 #include <linux/ratelimit.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -33,19 +32,19 @@ struct dma_pool;
 
 /* The doorbell and the completion event have one bit for each slot. */
 #define CXIB_COMMAND_SLOTS_MAX		32
-/* The time that the firmware may take for a command, unless told otherwise. */
+/* Default timeout of commands. */
 #define CXIB_COMMAND_TIMEOUT_MS		60000
-/* Bytes at the start of an input or output that lie in the slot itself. */
+/* Length in bytes of the inline data: input and output start in the queue entry itself. */
 #define CXIB_COMMAND_INLINE		16
 
 /**
- * enum cxib_slot_state - whose slot it is
- * @CXIB_SLOT_FREE: nobody's
- * @CXIB_SLOT_FILLING: a caller's, who prepares a command
- * @CXIB_SLOT_ISSUED: the device's
- * @CXIB_SLOT_COMPLETED: the caller's, who has to look at the answer
- * @CXIB_SLOT_TIMED_OUT: the device's; nobody waits for the answer
- * @CXIB_SLOT_LATE: of the work item that destroys what such a command has made
+ * enum cxib_slot_state - state and owner of a slot
+ * @CXIB_SLOT_FREE: unused
+ * @CXIB_SLOT_FILLING: owned by a caller that prepares a command or reads its output
+ * @CXIB_SLOT_ISSUED: owned by the device; the caller waits for the completion
+ * @CXIB_SLOT_COMPLETED: owned by the caller, which has to check the output
+ * @CXIB_SLOT_TIMED_OUT: owned by the device; the caller has returned
+ * @CXIB_SLOT_LATE: completed after a timeout; owned by the work item that destroys the object
  */
 enum cxib_slot_state {
 	CXIB_SLOT_FREE,
@@ -57,13 +56,13 @@ enum cxib_slot_state {
 };
 
 /**
- * struct cxib_command_statistics - how the commands of one opcode went
+ * struct cxib_command_statistics - statistics of the commands with one opcode
  * @opcode: the opcode
- * @count: commands that were answered
- * @failures: of these, those answered with an error
- * @timeouts: commands that were not answered in time
- * @total_ns: time from doorbell to answer, of all answered ones, nanoseconds
- * @max_ns: the longest of these
+ * @count: completed commands
+ * @failures: completed commands that failed
+ * @timeouts: commands that timed out
+ * @total_ns: sum of the latencies of completed commands, doorbell to completion, nanoseconds
+ * @max_ns: maximum of these latencies
  */
 struct cxib_command_statistics {
 	u16 opcode;
@@ -76,23 +75,23 @@ struct cxib_command_statistics {
 
 /**
  * struct cxib_command_slot - one entry of the queue
- * @state: whose it is
- * @number: its place in the queue
+ * @state: state and owner
+ * @number: index in the queue
  * @token: token of the command
- * @opcode: of the command
- * @op_mod: of the command
- * @head: first words of its input
- * @creation: what it makes; NULL: nothing
- * @out_size: bytes that the output may have
+ * @opcode: opcode of the command
+ * @op_mod: op_mod of the command
+ * @head: first words of the input
+ * @creation: the kind of object that the command creates; NULL: none
+ * @out_size: length in bytes of the output buffer
  * @issued: when the doorbell was rung
- * @completed: when the answer was seen
+ * @completed: when the completion was noticed
  * @input: mailboxes of the input
  * @output: mailboxes of the output
- * @statistics: where the outcome is counted; NULL if there was no memory for it
- * @wait: where the caller waits for the answer
+ * @statistics: statistics of the opcode; NULL if they could not be allocated
+ * @wait: the caller waits here for the completion
  *
- * @state is protected by the lock of the queue. The rest belongs to whom the
- * slot belongs to, and does not change while the device has it.
+ * @state is protected by the queue lock. The other members are accessed by the owner of the slot,
+ * and do not change while the device owns it.
  */
 struct cxib_command_slot {
 	enum cxib_slot_state state;
@@ -112,9 +111,9 @@ struct cxib_command_slot {
 };
 
 /**
- * struct cxib_slot_class - slots that serve the same kind of commands
- * @members: bit n: slot n is one of them
- * @wait: where callers wait for a free one
+ * struct cxib_slot_class - slots for the same kind of commands
+ * @members: bit n: slot n is in the class
+ * @wait: callers wait here for a free slot
  */
 struct cxib_slot_class {
 	unsigned long members;
@@ -122,35 +121,33 @@ struct cxib_slot_class {
 };
 
 /**
- * struct cxib_command_queue - the queue of one device
- * @bus: the way to the device
- * @dev: shorthand for the bus's device
- * @pool: mailboxes
- * @entries: memory of the queue, one page
- * @dma: its bus address
+ * struct cxib_command_queue - the command queue of one device
+ * @bus: bus access to the device
+ * @dev: @dev of @bus
+ * @pool: DMA pool of mailboxes
+ * @entries: the queue, one page
+ * @dma: DMA address of @entries
  * @slot_count: number of slots
- * @log_stride: log2 of the bytes from one entry to the next
- * @ordinary: slots for all commands but MANAGE_PAGES
- * @pages: the slot for MANAGE_PAGES: the firmware may need pages to finish the
- *	commands in all other slots
+ * @log_stride: log2 of the distance of entries in bytes
+ * @ordinary: slots for all commands except MANAGE_PAGES
+ * @pages: the slot for MANAGE_PAGES: firmware may need pages to complete the commands in all
+ *	other slots
  * @statistics: struct cxib_command_statistics by opcode
- * @timeout_ms: time limit of commands that do not set their own
- * @messages: how often the kernel log gets something about commands of this
- *	device, whatever others have to say
- * @settle: looks at late answers of commands that make something
- * @settled: where one waits for that
- * @lock: protects what follows, the state of every slot and the contents of
- *	@statistics. Taken in interrupts.
+ * @timeout_ms: timeout of commands that do not set their own
+ * @messages: rate limit of messages about commands, separate for each device
+ * @settle: work item that checks late outputs and destroys the objects that they report
+ * @settled: woken when @open has decreased
+ * @lock: protects the members below, the state of every slot and the contents of @statistics;
+ *	taken in interrupts
  * @slots: the slots
- * @last_token: token of the youngest command
- * @polled: answers are looked for, no event tells of them
- * @fatal: no command is issued any more and nobody waits for an answer
- * @issued: commands issued so far
- * @late_completions: answers that came after their caller gave up
- * @missed_events: answers that were found without an event in event mode
- * @open: creating commands whose object the driver does not know, if there is one
- * @late_deadline: until then, in jiffies, it is worth while to wait for them
- * @kept: struct cxib_kept: memory that is kept as long as there are any
+ * @last_token: token of the last command
+ * @polled: polling mode: completions raise no event
+ * @issued: number of commands issued
+ * @late_completions: number of completions after a timeout
+ * @missed_events: number of completions found by polling in event mode
+ * @open: number of creating commands whose object, if it exists, the driver does not know
+ * @late_deadline: end of waiting for their late completions, in jiffies
+ * @kept: struct cxib_kept: memory that is kept while @open is not 0
  */
 struct cxib_command_queue {
 	struct cxib_bus *bus;
@@ -172,7 +169,6 @@ struct cxib_command_queue {
 	struct cxib_command_slot slots[CXIB_COMMAND_SLOTS_MAX];
 	u8 last_token;
 	bool polled;
-	bool fatal;
 	u64 issued;
 	u64 late_completions;
 	u64 missed_events;
@@ -182,13 +178,13 @@ struct cxib_command_queue {
 };
 
 /**
- * struct cxib_slot_description - what a slot of the queue is used for
- * @state: whose it is, in words
- * @command: the command in it, by name; NULL in a free slot
- * @opcode: of the command
- * @op_mod: of the command
- * @token: of the command
- * @age_ms: since the doorbell was rung
+ * struct cxib_slot_description - description of a slot for debugfs and devlink
+ * @state: name of its state
+ * @command: name of its command; NULL in a free slot
+ * @opcode: opcode of the command
+ * @op_mod: op_mod of the command
+ * @token: token of the command
+ * @age_ms: time since the doorbell was rung
  */
 struct cxib_slot_description {
 	const char *state;
@@ -200,16 +196,16 @@ struct cxib_slot_description {
 };
 
 /**
- * struct cxib_command - a command to be carried out
- * @in: input, begins with the opcode
- * @in_length: its length in bytes, at least 16
- * @out: where the output goes; zeros when there was no proper answer
- * @out_length: room for it in bytes, at least 12
- * @timeout_ms: time limit; 0 stands for that of the queue
- * @no_log: a bad status is no news for the kernel log
- * @settles: destroys what a late answer tells of; does not wait for other late answers
- * @status: filled: status of the answer
- * @syndrome: filled: syndrome of the answer
+ * struct cxib_command - a command to execute
+ * @in: input, starts with the opcode
+ * @in_length: length of @in in bytes, at least 16
+ * @out: filled: output; zeroed when there was no valid output
+ * @out_length: length of @out in bytes, at least 12
+ * @timeout_ms: timeout; 0: that of the queue
+ * @no_log: do not log a bad status
+ * @settles: destroys the object of a late completion; does not wait for other late completions
+ * @status: filled: status in the output
+ * @syndrome: filled: syndrome in the output
  */
 struct cxib_command {
 	const void *in;
@@ -232,13 +228,12 @@ void cxib_command_queue_use_polling(struct cxib_command_queue *queue);
 void cxib_command_queue_complete(struct cxib_command_queue *queue, u32 slots);
 void cxib_command_queue_set_fatal(struct cxib_command_queue *queue);
 bool cxib_command_queue_is_busy(struct cxib_command_queue *queue);
-bool cxib_command_queue_is_fatal(struct cxib_command_queue *queue);
+bool cxib_command_queue_is_fatal(const struct cxib_command_queue *queue);
 void cxib_command_queue_stop_settling(struct cxib_command_queue *queue);
 void cxib_command_release_slot(struct cxib_command_queue *queue, struct cxib_command_slot *slot);
 unsigned int cxib_command_queue_reap_late(struct cxib_command_queue *queue);
 unsigned int cxib_command_queue_timed_out(struct cxib_command_queue *queue);
 
-/* The entry of a slot. */
 static inline struct hw_cmd_queue_entry *
 cxib_command_entry(const struct cxib_command_queue *queue, const struct cxib_command_slot *slot)
 {
@@ -255,11 +250,39 @@ static inline int cxib_cmd_exec_buf(struct cxib_command_queue *queue, const void
 	return cxib_cmd_exec(queue, &command);
 }
 
-/* Carries out the command in the structure @in and puts the answer into @out. */
+/**
+ * cxib_command_alloc_in() - allocates the input of a command with a list
+ * @command: gets the input and its length
+ * @length: length in bytes; user space may choose it
+ *
+ * Return: the input, zeroed, to be freed with kvfree(); NULL without memory.
+ */
+static inline void *cxib_command_alloc_in(struct cxib_command *command, size_t length)
+{
+	command->in_length = length;
+	command->in = kvzalloc(length, GFP_KERNEL | __GFP_NOWARN);
+	return (void *)command->in;
+}
+
+/**
+ * cxib_command_alloc_out() - allocates the output of a command with a list
+ * @command: gets the output buffer and its length
+ * @length: length in bytes
+ *
+ * Return: the buffer, to be freed with kvfree(); NULL without memory.
+ */
+static inline void *cxib_command_alloc_out(struct cxib_command *command, size_t length)
+{
+	command->out_length = length;
+	command->out = kvzalloc(length, GFP_KERNEL);
+	return command->out;
+}
+
+/* Executes the command in the structure @in and fills the structure @out. */
 #define cxib_cmd_exec_inout(queue, in, out) \
 	cxib_cmd_exec_buf((queue), &(in), sizeof(in), &(out), sizeof(out))
 
-/* command_answer.c */
+/* command_output.c */
 int cxib_command_check_output(struct cxib_command_queue *queue,
 			      const struct cxib_command_slot *slot, struct cxib_command *command);
 int cxib_command_status_to_errno(u8 status);
@@ -270,18 +293,18 @@ void cxib_command_queue_describe(struct cxib_command_queue *queue, unsigned int 
 void cxib_command_queue_debugfs(struct cxib_command_queue *queue, struct dentry *directory);
 
 /**
- * cxib_command_is_refusal() - whether the device refused a command and goes on
- * @err: how a command has ended
+ * cxib_command_is_refusal() - whether firmware refused a command and still works
+ * @err: what cxib_cmd_exec() returned
  *
- * Whoever can do without may go on then: the kernel log has the command, its status and
- * syndrome. A device that does not answer, or with bad output, is out of order.
+ * The caller may continue if the command is optional: its status and syndrome are logged. After a
+ * timeout or bad output the device cannot be relied on.
  */
 static inline bool cxib_command_is_refusal(int err)
 {
 	return err && err != -ETIMEDOUT && err != -EBADMSG;
 }
 
-/* For a command that a start can do without. */
+/* For commands that are optional at bring-up: a refusal is no error. */
 static inline int cxib_command_optional(int err)
 {
 	return cxib_command_is_refusal(err) ? 0 : err;

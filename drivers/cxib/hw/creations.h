@@ -14,10 +14,13 @@
 struct cxib_command_queue;
 struct work_struct;
 
+/* Word of the output of CREATE_PSV where the PSV numbers start. */
+#define CXIB_PSV_WORD	4
+
 /**
- * struct cxib_kept - memory that the device may use although nothing is known to do so
- * @node: in the list of the command queue
- * @free: lets go of it; in process context, may sleep
+ * struct cxib_kept - memory of a failed creation, which the device may still access
+ * @node: entry in @kept of the command queue
+ * @free: frees the memory; process context, may sleep
  */
 struct cxib_kept {
 	struct list_head node;
@@ -25,11 +28,11 @@ struct cxib_kept {
 };
 
 /**
- * struct cxib_creation - a kind of command that makes something
- * @create: its opcode
- * @destroy: opcode of the command that undoes it
- * @word: of the answer, where the numbers of the objects begin
- * @has_children: the device does not destroy it before what refers to it
+ * struct cxib_creation - a kind of object and its commands
+ * @create: opcode that creates it
+ * @destroy: opcode that destroys it
+ * @word: index of the word in the output where the object numbers start
+ * @has_children: firmware refuses to destroy it while other objects refer to it
  */
 struct cxib_creation {
 	u16 create;
@@ -38,8 +41,11 @@ struct cxib_creation {
 	bool has_children;
 };
 
+/* creation_kinds.c */
 const struct cxib_creation *cxib_creation_find(u16 opcode);
-void cxib_creations_await(struct cxib_command_queue *queue, u16 opcode);
+bool cxib_creation_destroys_parent(u16 opcode);
+
+/* creations.c */
 void cxib_creations_settle(struct work_struct *work);
 void cxib_creations_keep(struct cxib_command_queue *queue, struct cxib_kept *kept);
 bool cxib_creations_are_open(struct cxib_command_queue *queue);

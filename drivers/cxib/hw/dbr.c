@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Doorbell records: made and freed. */
+/* Doorbell records: allocation. */
 #include <kunit/visibility.h>
 #include <linux/cache.h>
 #include <linux/device.h>
@@ -11,7 +11,7 @@
 
 #define RECORD_SIZE	(2 * sizeof(__be32))
 
-/* Each record is on a cache line of its own, as queues are written by different processors. */
+/* Each record has its own cache line, because CPUs write them concurrently. */
 int cxib_hw_create_dbr_pool(struct cxib_hw *hw)
 {
 	hw->dbr_pool = dma_pool_create("cxib_dbr", hw->bus->dev,
@@ -29,8 +29,8 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_hw_destroy_dbr_pool);
 
 /**
  * cxib_dbr_alloc() - allocates a doorbell record
- * @hw: a device that is up
- * @record: filled; its words are zero
+ * @hw: device with a doorbell record pool
+ * @record: output; its words are zero
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -43,9 +43,9 @@ int cxib_dbr_alloc(struct cxib_hw *hw, struct cxib_dbr *record)
 EXPORT_SYMBOL_IF_KUNIT(cxib_dbr_alloc);
 
 /**
- * cxib_dbr_free() - frees it
- * @hw: the device
- * @record: record of a queue that the device does not use any more
+ * cxib_dbr_free() - undo cxib_dbr_alloc()
+ * @hw: device
+ * @record: record of a queue that the device does not access any more
  */
 void cxib_dbr_free(struct cxib_hw *hw, struct cxib_dbr *record)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about targets of dynamically connected transport. */
+/* DCT commands. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 
@@ -8,11 +8,11 @@
 #include "hw/dct.h"
 
 /**
- * cxib_cmd_create_dct() - CREATE_DCT: a target that takes connections
+ * cxib_cmd_create_dct() - CREATE_DCT: creates a DCT
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @context: what it shall be like
- * @dctn: filled: its number, one of those of queue pairs
+ * @uid: owner uid; 0: kernel
+ * @context: DCT context
+ * @dctn: output: DCTN, from the number space of QPNs
  */
 int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct hw_dctc *context,
 			u32 *dctn)
@@ -31,12 +31,12 @@ int cxib_cmd_create_dct(struct cxib_command_queue *queue, u16 uid, const struct 
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_dct);
 
 /**
- * cxib_cmd_drain_dct() - DRAIN_DCT: connections end, no new ones are taken
+ * cxib_cmd_drain_dct() - DRAIN_DCT: closes connections and accepts no new ones
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @dctn: number of the target
+ * @uid: owner uid; 0: kernel
+ * @dctn: DCTN
  *
- * When that is done, there is an event %HW_EVENT_TYPE_DCT_DRAINED.
+ * An event %HW_EVENT_TYPE_DCT_DRAINED reports the end of the drain.
  */
 int cxib_cmd_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
@@ -51,10 +51,10 @@ int cxib_cmd_drain_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_drain_dct);
 
 /**
- * cxib_cmd_destroy_dct() - DESTROY_DCT: the device does not use it any more
+ * cxib_cmd_destroy_dct() - DESTROY_DCT: destroys a DCT
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @dctn: number of a target that is drained
+ * @uid: owner uid; 0: kernel
+ * @dctn: DCTN of a drained DCT
  */
 int cxib_cmd_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {
@@ -69,11 +69,11 @@ int cxib_cmd_destroy_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_dct);
 
 /**
- * cxib_cmd_query_dct() - QUERY_DCT: the context of a target
+ * cxib_cmd_query_dct() - QUERY_DCT: reads the context of a DCT
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @dctn: number of the target
- * @context: filled
+ * @uid: owner uid; 0: kernel
+ * @dctn: DCTN
+ * @context: output
  */
 int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, struct hw_dctc *context)
 {
@@ -91,12 +91,13 @@ int cxib_cmd_query_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn, stru
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_dct);
 
 /**
- * cxib_cmd_arm_dct() - ARM_DCT: the next packet with a wrong key is told
+ * cxib_cmd_arm_dct() - ARM_DCT: requests an event for the next DC access key violation
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @dctn: number of the target
+ * @uid: owner uid; 0: kernel
+ * @dctn: DCTN
  *
- * There is one event %HW_EVENT_TYPE_DCT_KEY_VIOLATION, however many there are.
+ * A single event %HW_EVENT_TYPE_DCT_KEY_VIOLATION reports any number of
+ * violations.
  */
 int cxib_cmd_arm_dct(struct cxib_command_queue *queue, u16 uid, u32 dctn)
 {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Commands about targets of dynamically connected transport (DCTs): one
- * function for each, parameters in, results out. Errors are those of
- * cxib_cmd_exec(); all of them sleep.
- */
+/* DCT commands. Errors are those of cxib_cmd_exec(); all functions sleep. */
 #ifndef CXIB_HW_DCT_H
 #define CXIB_HW_DCT_H
 

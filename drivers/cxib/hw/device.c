@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about the device as a whole. */
+/* Device commands. */
 #include <kunit/visibility.h>
 #include <linux/ctype.h>
 #include <linux/device.h>
@@ -16,7 +16,7 @@
 #include "hw/registers.h"
 
 /**
- * cxib_cmd_enable_hca() - ENABLE_HCA: makes the function usable
+ * cxib_cmd_enable_hca() - ENABLE_HCA: enables the function
  * @queue: command queue
  */
 int cxib_cmd_enable_hca(struct cxib_command_queue *queue)
@@ -29,8 +29,8 @@ int cxib_cmd_enable_hca(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_cmd_disable_hca() - DISABLE_HCA: the reverse of ENABLE_HCA
- * @queue: command queue; the device has no pages any more
+ * cxib_cmd_disable_hca() - DISABLE_HCA: undo cxib_cmd_enable_hca()
+ * @queue: command queue; firmware owns no pages any more
  */
 int cxib_cmd_disable_hca(struct cxib_command_queue *queue)
 {
@@ -42,10 +42,10 @@ int cxib_cmd_disable_hca(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_cmd_query_issi() - QUERY_ISSI: interface steps that the device supports
+ * cxib_cmd_query_issi() - QUERY_ISSI: reads the supported ISSIs
  * @queue: command queue
- * @supported: filled: bit n stands for step n. Firmware that does not know the
- *	command supports step 0.
+ * @supported: output: bit n: ISSI n is supported. Firmware without the command
+ *	supports ISSI 0.
  */
 int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported)
 {
@@ -66,16 +66,16 @@ int cxib_cmd_query_issi(struct cxib_command_queue *queue, u32 *supported)
 	}
 	if (err && command.status)
 		dev_err(queue->dev,
-			"cannot ask for the interface steps: query_issi ended with status 0x%x, syndrome 0x%x\n",
+			"query_issi failed: status 0x%x, syndrome 0x%x\n",
 			command.status, command.syndrome);
 	*supported = hw_query_issi_out_get_supported_issi_dw0(&out);
 	return err;
 }
 
 /**
- * cxib_cmd_set_issi() - SET_ISSI: chooses the interface step
+ * cxib_cmd_set_issi() - SET_ISSI: selects the ISSI
  * @queue: command queue
- * @issi: a step that is supported
+ * @issi: a supported ISSI
  */
 int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi)
 {
@@ -88,7 +88,7 @@ int cxib_cmd_set_issi(struct cxib_command_queue *queue, unsigned int issi)
 }
 
 /**
- * cxib_cmd_set_host_endianness() - register HOST_ENDIANNESS: our byte order
+ * cxib_cmd_set_host_endianness() - register HOST_ENDIANNESS: sets the host's byte order
  * @queue: command queue of a physical function
  */
 int cxib_cmd_set_host_endianness(struct cxib_command_queue *queue)
@@ -121,10 +121,10 @@ static int query_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type typ
 }
 
 /**
- * cxib_cmd_query_general_caps() - QUERY_HCA_CAP: the general page
+ * cxib_cmd_query_general_caps() - QUERY_HCA_CAP: reads the general page
  * @queue: command queue
- * @mode: which values
- * @caps: filled
+ * @mode: maximum or current values
+ * @caps: output
  */
 int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 				struct hw_cmd_hca_cap *caps)
@@ -142,10 +142,10 @@ int cxib_cmd_query_general_caps(struct cxib_command_queue *queue, enum cxib_cap_
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_general_caps);
 
 /**
- * cxib_cmd_query_atomic_caps() - QUERY_HCA_CAP: the page of atomic operations
- * @queue: command queue of a device that can do atomic operations
- * @mode: which values
- * @caps: filled
+ * cxib_cmd_query_atomic_caps() - QUERY_HCA_CAP: reads the atomic page
+ * @queue: command queue of a device with atomic operations
+ * @mode: maximum or current values
+ * @caps: output
  */
 int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			       struct hw_atomic_caps *caps)
@@ -163,10 +163,10 @@ int cxib_cmd_query_atomic_caps(struct cxib_command_queue *queue, enum cxib_cap_m
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_atomic_caps);
 
 /**
- * cxib_cmd_query_odp_caps() - QUERY_HCA_CAP: the page of paging on demand
- * @queue: command queue of a device that can do that
- * @mode: which values
- * @caps: filled
+ * cxib_cmd_query_odp_caps() - QUERY_HCA_CAP: reads the ODP page
+ * @queue: command queue of a device with ODP
+ * @mode: maximum or current values
+ * @caps: output
  */
 int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode mode,
 			    struct hw_odp_cap *caps)
@@ -183,9 +183,9 @@ int cxib_cmd_query_odp_caps(struct cxib_command_queue *queue, enum cxib_cap_mode
 }
 
 /**
- * cxib_cmd_query_memic_caps() - QUERY_HCA_CAP: the page of memory on the device
- * @queue: command queue of a device that has such memory
- * @caps: filled
+ * cxib_cmd_query_memic_caps() - QUERY_HCA_CAP: reads the MEMIC page
+ * @queue: command queue of a device with device memory
+ * @caps: output
  */
 int cxib_cmd_query_memic_caps(struct cxib_command_queue *queue,
 			      struct hw_device_mem_cap *caps)
@@ -212,8 +212,8 @@ static int set_caps(struct cxib_command_queue *queue, enum hw_hca_cap_type type,
 }
 
 /**
- * cxib_cmd_set_general_caps() - SET_HCA_CAP: configures the general page
- * @queue: command queue; INIT_HCA comes later
+ * cxib_cmd_set_general_caps() - SET_HCA_CAP: sets the general page
+ * @queue: command queue, before INIT_HCA
  * @caps: the whole page, no value beyond its maximum
  */
 int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_cmd_hca_cap *caps)
@@ -231,8 +231,8 @@ int cxib_cmd_set_general_caps(struct cxib_command_queue *queue, const struct hw_
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_general_caps);
 
 /**
- * cxib_cmd_set_atomic_caps() - SET_HCA_CAP: configures the page of atomic operations
- * @queue: command queue; INIT_HCA comes later
+ * cxib_cmd_set_atomic_caps() - SET_HCA_CAP: sets the atomic page
+ * @queue: command queue, before INIT_HCA
  * @caps: the whole page
  */
 int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_atomic_caps *caps)
@@ -250,8 +250,8 @@ int cxib_cmd_set_atomic_caps(struct cxib_command_queue *queue, const struct hw_a
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_atomic_caps);
 
 /**
- * cxib_cmd_set_odp_caps() - SET_HCA_CAP: configures the page of paging on demand
- * @queue: command queue; INIT_HCA comes later
+ * cxib_cmd_set_odp_caps() - SET_HCA_CAP: sets the ODP page
+ * @queue: command queue, before INIT_HCA
  * @caps: the whole page
  */
 int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_cap *caps)
@@ -268,8 +268,8 @@ int cxib_cmd_set_odp_caps(struct cxib_command_queue *queue, const struct hw_odp_
 }
 
 /**
- * cxib_cmd_init_hca() - INIT_HCA: starts the device's operation
- * @queue: command queue; the device has the pages that it wants for this
+ * cxib_cmd_init_hca() - INIT_HCA: starts the operation of the HCA
+ * @queue: command queue; firmware has its init pages
  */
 int cxib_cmd_init_hca(struct cxib_command_queue *queue)
 {
@@ -281,8 +281,8 @@ int cxib_cmd_init_hca(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_cmd_teardown_hca() - TEARDOWN_HCA: ends the device's operation, gracefully
- * @queue: command queue; no object is left
+ * cxib_cmd_teardown_hca() - TEARDOWN_HCA: graceful stop
+ * @queue: command queue; all objects are destroyed
  */
 int cxib_cmd_teardown_hca(struct cxib_command_queue *queue)
 {
@@ -295,9 +295,9 @@ int cxib_cmd_teardown_hca(struct cxib_command_queue *queue)
 }
 
 /**
- * cxib_cmd_set_driver_version() - SET_DRIVER_VERSION: for tools that ask the device
- * @queue: command queue of a device that wants to know it
- * @version: at most 63 characters, the rest is cut off
+ * cxib_cmd_set_driver_version() - SET_DRIVER_VERSION: reports the driver to management tools
+ * @queue: command queue of a device with driver_version
+ * @version: version; truncated to 63 characters
  */
 int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *version)
 {
@@ -309,7 +309,7 @@ int cxib_cmd_set_driver_version(struct cxib_command_queue *queue, const char *ve
 	return cxib_cmd_exec_inout(queue, in, out);
 }
 
-/* The device may have put anything into it, and it goes to the log. */
+/* The board id is logged, so characters that are not printable must be filtered. */
 static void copy_board_id(char *text, const u8 *bytes)
 {
 	unsigned int i;
@@ -320,9 +320,9 @@ static void copy_board_id(char *text, const u8 *bytes)
 }
 
 /**
- * cxib_cmd_query_adapter() - QUERY_ADAPTER: what the adapter is
+ * cxib_cmd_query_adapter() - QUERY_ADAPTER: reads vendor and board id
  * @queue: command queue
- * @adapter: filled
+ * @adapter: output
  */
 int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter *adapter)
 {
@@ -339,7 +339,7 @@ int cxib_cmd_query_adapter(struct cxib_command_queue *queue, struct cxib_adapter
 	return err;
 }
 
-/* A program may map the page: it must not be the device's own registers. */
+/* User space may map the page: it must not contain the init segment. */
 static int check_uar(struct cxib_command_queue *queue, u32 uar)
 {
 	const u64 first = DIV_ROUND_UP(CXIB_INIT_SEGMENT_SIZE, CXIB_UAR_SIZE);
@@ -348,18 +348,18 @@ static int check_uar(struct cxib_command_queue *queue, u32 uar)
 	if (uar >= first && uar < pages)
 		return 0;
 	dev_err(queue->dev,
-		"the device has given UAR page %u, but BAR 0 has pages %llu to %llu for that\n",
+		"UAR %u: out of range [%llu, %llu] of BAR 0\n",
 		uar, first, pages - 1);
 	return -EBADMSG;
 }
 
 /**
- * cxib_cmd_alloc_uar() - ALLOC_UAR: a page of doorbells
+ * cxib_cmd_alloc_uar() - ALLOC_UAR: allocates a UAR page
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @uar: filled: its number; it is at this many times 4 KiB in BAR 0
+ * @uid: owner uid; 0: kernel
+ * @uar: output: UAR index; the page is at index * 4 KiB in BAR 0
  *
- * Return: -EBADMSG when it is not in BAR 0, or in the init segment.
+ * Return: -EBADMSG when the page is outside of BAR 0 or in the init segment.
  */
 int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 {
@@ -381,10 +381,10 @@ int cxib_cmd_alloc_uar(struct cxib_command_queue *queue, u16 uid, u32 *uar)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_uar);
 
 /**
- * cxib_cmd_dealloc_uar() - DEALLOC_UAR: gives a page of doorbells back
+ * cxib_cmd_dealloc_uar() - DEALLOC_UAR: undo cxib_cmd_alloc_uar()
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @uar: its number; no object refers to it any more
+ * @uid: owner uid; 0: kernel
+ * @uar: UAR index; no object refers to it any more
  */
 int cxib_cmd_dealloc_uar(struct cxib_command_queue *queue, u16 uid, u32 uar)
 {

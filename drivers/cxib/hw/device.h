@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about the device as a whole: one function for each, parameters in,
- * results out. Errors are those of cxib_cmd_exec() unless another is named;
- * all of them sleep.
+ * Device commands. Errors are those of cxib_cmd_exec() unless another is named;
+ * all functions sleep.
  */
 #ifndef CXIB_HW_DEVICE_H
 #define CXIB_HW_DEVICE_H
@@ -14,17 +13,17 @@
 #include "hw/capabilities.h"
 #include "hw/command_queue.h"
 
-/* Bytes of a page of doorbells. */
+/* Size of a UAR page. */
 #define CXIB_LOG_UAR_SIZE	12
 #define CXIB_UAR_SIZE		BIT(CXIB_LOG_UAR_SIZE)
 
-/* Bytes of a board id, its terminating zero included. */
+/* Size of a board id, including the terminating NUL. */
 #define CXIB_BOARD_ID_SIZE	17
 
 /**
- * struct cxib_adapter - what the adapter says of itself
- * @vendor_oui: the vendor's IEEE identifier
- * @board_id: its board id, also called PSID
+ * struct cxib_adapter - identification of the adapter
+ * @vendor_oui: IEEE OUI of the vendor
+ * @board_id: board id (PSID)
  */
 struct cxib_adapter {
 	u32 vendor_oui;
@@ -33,15 +32,15 @@ struct cxib_adapter {
 
 /**
  * enum cxib_cap_mode - which values of a capability page
- * @CXIB_CAP_MAXIMUM: what the device can do
- * @CXIB_CAP_CURRENT: what is configured
+ * @CXIB_CAP_MAXIMUM: supported values
+ * @CXIB_CAP_CURRENT: configured values
  */
 enum cxib_cap_mode {
 	CXIB_CAP_MAXIMUM = HW_HCA_CAP_MODE_MAXIMUM,
 	CXIB_CAP_CURRENT = HW_HCA_CAP_MODE_CURRENT,
 };
 
-/* Where a page of doorbells is, to be mapped. */
+/* Physical address of a UAR page. */
 static inline phys_addr_t cxib_uar_address(const struct cxib_bus *bus, u32 uar)
 {
 	return bus->bar + ((phys_addr_t)uar << CXIB_LOG_UAR_SIZE);

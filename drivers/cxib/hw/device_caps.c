@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The capabilities of a device: configured, read, checked, listed. */
+/* Device capabilities: configured, queried, checked, shown in debugfs. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -20,25 +20,25 @@
 #include "hw/device.h"
 #include "hw/device_caps.h"
 
-/* Queue pairs beyond 2^18 cost the firmware memory that nobody has asked for. */
-#define LOG_QUEUE_PAIRS		18
+/* More than 2^18 QPs cost firmware pages without a use. */
+#define LOG_QPS		18
 
 #define HOST_ORDER		HW_ATOMIC_REQ_8B_ENDIANNESS_MODE_HOST_ENDIANNESS
 
-/* WQEs are counted in 16 bits: a larger ring that is full would look empty. */
+/* WQE indices have 16 bits: a full ring with more WQEs would look empty. */
 #define LOG_WQES_MAX		15
 
-/* A number of objects: the device counts them in 24 bits. */
+/* Object numbers have 24 bits. */
 #define LOG_OBJECTS_MAX		24
 
 /**
  * struct capability - a field of the general page
- * @name: its name in the interface
- * @get: reads it
- * @offset: where it is kept in struct cxib_device_caps
- * @minimum: the least that this driver needs
- * @maximum: the most that the field may say
- * @need: what a value outside these limits means, for the user
+ * @name: field name
+ * @get: reads the field
+ * @offset: offset in struct cxib_device_caps
+ * @minimum: smallest value that the driver supports
+ * @maximum: largest valid value
+ * @need: reason for the limits, logged
  */
 struct capability {
 	const char *name;
@@ -59,19 +59,19 @@ struct capability {
 		.need = (reason),						\
 	}
 #define CAPABILITY(field)	CAPABILITY_IN(field, 0, U32_MAX, "")
-#define SIZE(field)		CAPABILITY_IN(field, 0, 31, "the device counts in 32 bits")
+#define SIZE(field)		CAPABILITY_IN(field, 0, 31, "log2 of a 32-bit number")
 #define OBJECTS(field, min)	CAPABILITY_IN(field, min, LOG_OBJECTS_MAX,	\
-					      "objects are numbered with 24 bits")
+					      "object numbers have 24 bits")
 
 static const struct capability general[] = {
 	OBJECTS(log_max_qp, 8),
-	CAPABILITY_IN(log_max_qp_sz, 6, 31, "queue pairs need room for requests"),
+	CAPABILITY_IN(log_max_qp_sz, 6, 31, "QPs need at least 64 WQEs"),
 	OBJECTS(log_max_srq, 0),
 	SIZE(log_max_srq_sz),
 	OBJECTS(log_max_cq, 8),
-	CAPABILITY_IN(log_max_cq_sz, 6, 24, "completions are counted with 24 bits"),
-	CAPABILITY_IN(log_max_eq, 2, 8, "at least three event queues are needed"),
-	CAPABILITY_IN(log_max_eq_sz, 10, 24, "event queues have 1024 entries"),
+	CAPABILITY_IN(log_max_cq_sz, 6, 24, "CQ indices have 24 bits"),
+	CAPABILITY_IN(log_max_eq, 2, 8, "at least three EQs needed"),
+	CAPABILITY_IN(log_max_eq_sz, 10, 24, "EQs have 1024 entries"),
 	OBJECTS(log_max_mkey, 8),
 	CAPABILITY(log_max_mrw_sz),
 	SIZE(log_max_klm_list_size),
@@ -88,31 +88,31 @@ static const struct capability general[] = {
 	CAPABILITY(out_of_seq_cnt),
 	CAPABILITY(retransmission_q_counters),
 	CAPABILITY(enhanced_error_q_counters),
-	CAPABILITY_IN(log_max_ra_req_qp, 0, 7, "reads are counted with 8 bits"),
-	CAPABILITY_IN(log_max_ra_res_qp, 0, 7, "reads are counted with 8 bits"),
-	CAPABILITY_IN(log_max_ra_req_dc, 0, 7, "reads are counted with 8 bits"),
-	CAPABILITY_IN(log_max_ra_res_dc, 0, 7, "reads are counted with 8 bits"),
-	CAPABILITY_IN(log_max_msg, 12, 31, "InfiniBand messages have 4 KiB to 2 GiB"),
-	CAPABILITY_IN(max_wqe_sz_sq, 576, U16_MAX, "shorter requests cannot hold 30 segments"),
-	CAPABILITY_IN(max_wqe_sz_rq, 16, U16_MAX, "shorter requests cannot hold an address"),
-	CAPABILITY_IN(gid_table_size, 0, 4, "InfiniBand ports have 8 to 128 GIDs"),
-	CAPABILITY_IN(pkey_table_size, 0, 5, "InfiniBand ports have 128 to 4096 P_Keys"),
-	CAPABILITY_IN(num_ports, 1, 2, "a function has one or two ports"),
+	CAPABILITY_IN(log_max_ra_req_qp, 0, 7, "outstanding reads have 8 bits"),
+	CAPABILITY_IN(log_max_ra_res_qp, 0, 7, "outstanding reads have 8 bits"),
+	CAPABILITY_IN(log_max_ra_req_dc, 0, 7, "outstanding reads have 8 bits"),
+	CAPABILITY_IN(log_max_ra_res_dc, 0, 7, "outstanding reads have 8 bits"),
+	CAPABILITY_IN(log_max_msg, 12, 31, "IB messages have 4 KiB to 2 GiB"),
+	CAPABILITY_IN(max_wqe_sz_sq, 576, U16_MAX, "shorter WQEs cannot hold 30 SGEs"),
+	CAPABILITY_IN(max_wqe_sz_rq, 16, U16_MAX, "shorter WQEs cannot hold an SGE"),
+	CAPABILITY_IN(gid_table_size, 0, 4, "IB ports have 8 to 128 GIDs"),
+	CAPABILITY_IN(pkey_table_size, 0, 5, "IB ports have 128 to 4096 P_Keys"),
+	CAPABILITY_IN(num_ports, 1, 2, "functions have one or two ports"),
 	CAPABILITY_IN(port_type, HW_PORT_TYPE_IB, HW_PORT_TYPE_IB,
-		      "the port is not in InfiniBand mode; mstconfig sets LINK_TYPE_P1=IB"),
+		      "port not in InfiniBand mode (LINK_TYPE_P1)"),
 	CAPABILITY(local_ca_ack_delay),
 	CAPABILITY(stat_rate_support),
 	CAPABILITY_IN(cqe_version, 0, HW_CQE_VERSION_VERSION_1,
-		      "completions of this format are not known"),
-	CAPABILITY_IN(log_pg_sz, 0, 12, "buffers are made of pages of 4 KiB"),
+		      "unknown CQE version"),
+	CAPABILITY_IN(log_pg_sz, 0, 12, "buffers have pages of 4 KiB"),
 	CAPABILITY(uar_4k),
 	CAPABILITY(log_uar_page_sz),
 	SIZE(log_bf_reg_size),
 	CAPABILITY(bf),
 	CAPABILITY(compact_address_vector),
-	CAPABILITY_IN(rc, 1, 1, "every upper protocol needs reliable connections"),
+	CAPABILITY_IN(rc, 1, 1, "ULPs need RC"),
 	CAPABILITY(uc),
-	CAPABILITY_IN(ud, 1, 1, "management needs datagrams"),
+	CAPABILITY_IN(ud, 1, 1, "MADs need UD"),
 	CAPABILITY(xrc),
 	CAPABILITY(dct),
 	SIZE(log_max_dci_stream_channels),
@@ -167,10 +167,10 @@ static const struct capability general[] = {
 	OBJECTS(log_max_xrq, 0),
 	CAPABILITY(tag_matching),
 	CAPABILITY(rndv_offload_rc),
-	CAPABILITY_IN(log_tag_matching_list_sz, 0, 15, "the size of a list of tags has four bits"),
+	CAPABILITY_IN(log_tag_matching_list_sz, 0, 15, "tag list size has four bits"),
 };
 
-/* What is not on the general page. */
+/* Fields of other pages. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -195,12 +195,12 @@ static u32 value_of(const struct cxib_device_caps *caps, size_t offset)
 /**
  * cxib_device_caps_decode() - reads and checks the general page
  * @dev: device, for messages
- * @page: the page as the device has sent it
- * @caps: filled, except for the atomic operations
+ * @page: output of QUERY_HCA_CAP
+ * @caps: output, except the fields of other pages
  *
- * Every capability that does not do is named in the kernel log.
+ * Logs each capability that is out of range.
  *
- * Return: 0, or -EOPNOTSUPP when the driver cannot work with the device.
+ * Return: 0, or -EOPNOTSUPP when a capability is out of range.
  */
 int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *page,
 			    struct cxib_device_caps *caps)
@@ -214,7 +214,7 @@ int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *pag
 		*value_at(caps, capability->offset) = value;
 		if (value >= capability->minimum && value <= capability->maximum)
 			continue;
-		dev_err(dev, "capability %s is %u, this driver needs %u to %u: %s\n",
+		dev_err(dev, "capability %s: %u out of range [%u, %u]: %s\n",
 			capability->name, value, capability->minimum, capability->maximum,
 			capability->need);
 		err = -EOPNOTSUPP;
@@ -226,10 +226,10 @@ int cxib_device_caps_decode(struct device *dev, const struct hw_cmd_hca_cap *pag
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_device_caps_decode);
 
-/* Changes what is configured to what this driver wants; everything else stays. */
-static void choose(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum)
+/* Other fields keep their configured values. */
+static void choose_general(struct hw_cmd_hca_cap *page, const struct hw_cmd_hca_cap *maximum)
 {
-	u32 log_qp = min_t(u32, LOG_QUEUE_PAIRS, hw_cmd_hca_cap_get_log_max_qp(maximum));
+	u32 log_qp = min_t(u32, LOG_QPS, hw_cmd_hca_cap_get_log_max_qp(maximum));
 
 	hw_cmd_hca_cap_set_log_max_qp(page, log_qp);
 	hw_cmd_hca_cap_set_cmdif_checksum(page, 0);
@@ -250,14 +250,14 @@ static int configure_general(struct cxib_command_queue *queue, struct hw_cmd_hca
 	if (err)
 		return err;
 	*wanted = *configured;
-	choose(wanted, maximum);
+	choose_general(wanted, maximum);
 	err = cxib_device_caps_decode(queue->dev, wanted, caps);
 	if (err || !memcmp(wanted, configured, sizeof(*wanted)))
 		return err;
 	return cxib_cmd_set_general_caps(queue, wanted);
 }
 
-/* The operands of 8-byte operations shall be in the order of the host, if that is possible. */
+/* Configures host byte order for 8-byte operands, if supported. */
 static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_atomic_caps page;
@@ -287,16 +287,16 @@ static int configure_atomic(struct cxib_command_queue *queue, struct cxib_device
 }
 
 /**
- * cxib_atomic_mode() - which atomic operations a responder takes
- * @caps: what the device can do
- * @sizes: of operands, one bit for each power of two: atomic_size_qp or
+ * cxib_atomic_mode() - returns the atomic mode of a responder
+ * @caps: device capabilities
+ * @sizes: operand sizes, one bit for each power of two: atomic_size_qp or
  *	atomic_size_dc
  *
- * Masked operations and those of other lengths than 8 bytes are taken in the
- * modes beyond that of the InfiniBand specification only. Such a mode is the
- * binary logarithm of the longest operand, at least of 8 bytes.
+ * Masked operations, and operand sizes other than 8 bytes, need a mode beyond
+ * that of the InfiniBand specification: log2 of the largest operand size, at
+ * least that of 8 bytes.
  *
- * Return: the mode for the context of a queue pair; 0: the device does none.
+ * Return: mode for the QP context; 0: no atomic operations.
  */
 u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes)
 {
@@ -313,7 +313,7 @@ u32 cxib_atomic_mode(const struct cxib_device_caps *caps, u32 sizes)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_atomic_mode);
 
-/* One by one, because a device may say ones where its interface has no operation. */
+/* Copied field by field, because devices may set reserved bits. */
 static void choose_operations(struct hw_odp_per_transport_service_cap *to,
 			      const struct hw_odp_per_transport_service_cap *from)
 {
@@ -344,19 +344,19 @@ static void choose_transports(struct hw_odp_scheme_cap *to, const struct hw_odp_
 			  hw_odp_scheme_cap_get_dc_odp_caps(from));
 }
 
-/* Faults that name the request; what the device can do then is wanted. */
-static void choose_request_faults(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum)
+/* Transport scheme (a fault names the WQE): all supported operations. */
+static void choose_transport_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *maximum)
 {
 	choose_transports(hw_odp_cap_transport_page_fault_scheme_cap(wanted),
 			  hw_odp_cap_get_transport_page_fault_scheme_cap(maximum));
 }
 
 /*
- * Faults that name the memory reach queues, too, whose requests only the program can
- * read. The kernel's own driver uses them only where the device suggests pages to fetch
- * ahead, so that is where they are known to work.
+ * In the memory scheme (a fault names the mkey), faults also concern queues
+ * whose WQEs only user space can read. mlx5_ib uses it only for devices with
+ * page_prefetch: only those are known to work.
  */
-static bool has_memory_faults(const struct hw_odp_cap *maximum)
+static bool has_memory_scheme(const struct hw_odp_cap *maximum)
 {
 	const struct hw_odp_scheme_cap *scheme =
 		hw_odp_cap_get_memory_page_fault_scheme_cap(maximum);
@@ -365,22 +365,22 @@ static bool has_memory_faults(const struct hw_odp_cap *maximum)
 	       hw_odp_scheme_cap_get_page_prefetch(scheme);
 }
 
-/* Only the form of the faults changes. libmlx5 reads about DC in the other scheme. */
-static void choose_memory_faults(struct hw_odp_cap *wanted, const struct hw_odp_cap *current_caps)
+/* Keeps the current operations. libmlx5 reads the DC ones from the transport scheme. */
+static void choose_memory_scheme(struct hw_odp_cap *wanted, const struct hw_odp_cap *current_caps)
 {
 	const struct hw_odp_scheme_cap *from =
 		hw_odp_cap_get_memory_page_fault_scheme_cap(current_caps);
 	struct hw_odp_scheme_cap *to = hw_odp_cap_memory_page_fault_scheme_cap(wanted);
 
-	choose_request_faults(wanted, current_caps);
+	choose_transport_scheme(wanted, current_caps);
 	choose_transports(to, from);
 	hw_odp_scheme_cap_set_page_prefetch(to, hw_odp_scheme_cap_get_page_prefetch(from));
 	hw_odp_scheme_cap_set_sig(to, hw_odp_scheme_cap_get_sig(from));
 	hw_odp_cap_set_mem_page_fault(wanted, 1);
 }
 
-/* How the device tells of pages that are not there, and where it can wait for them. */
-static int configure_paging(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+/* Selects the fault scheme and the operations that can fault. */
+static int configure_odp(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_odp_cap known, wanted = {};
 	int err;
@@ -390,34 +390,34 @@ static int configure_paging(struct cxib_command_queue *queue, struct cxib_device
 	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_MAXIMUM, &known);
 	if (err)
 		return err;
-	caps->mem_page_fault = has_memory_faults(&known);
+	caps->mem_page_fault = has_memory_scheme(&known);
 	if (!caps->mem_page_fault) {
-		choose_request_faults(&wanted, &known);
-		caps->paging = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
+		choose_transport_scheme(&wanted, &known);
+		caps->odp = *hw_odp_cap_get_transport_page_fault_scheme_cap(&wanted);
 		return cxib_cmd_set_odp_caps(queue, &wanted);
 	}
 	err = cxib_cmd_query_odp_caps(queue, CXIB_CAP_CURRENT, &known);
 	if (err)
 		return err;
-	choose_memory_faults(&wanted, &known);
-	caps->paging = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
+	choose_memory_scheme(&wanted, &known);
+	caps->odp = *hw_odp_cap_get_memory_page_fault_scheme_cap(&wanted);
 	return cxib_cmd_set_odp_caps(queue, &wanted);
 }
 
-/* A device that refuses one of the commands has no page faults. */
-static int configure_optional_paging(struct cxib_command_queue *queue,
-				     struct cxib_device_caps *caps)
+/* If a command fails with a status, the device is used without ODP. */
+static int configure_optional_odp(struct cxib_command_queue *queue,
+				  struct cxib_device_caps *caps)
 {
-	int err = configure_paging(queue, caps);
+	int err = configure_odp(queue, caps);
 
 	if (err)
 		caps->pg = 0;
 	return cxib_command_optional(err);
 }
 
-/* What makes no sense is no memory. */
-static bool memic_is_possible(const struct cxib_command_queue *queue,
-			      const struct cxib_device_caps *caps)
+/* Invalid ranges are treated as no MEMIC. */
+static bool memic_is_valid(const struct cxib_command_queue *queue,
+			   const struct cxib_device_caps *caps)
 {
 	u64 end = size_add(caps->memic_bar_start, caps->memic_bar_size);
 
@@ -426,7 +426,7 @@ static bool memic_is_possible(const struct cxib_command_queue *queue,
 	       caps->memic_max_size && caps->memic_max_size <= caps->memic_bar_size;
 }
 
-static int learn_device_memory(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
+static int query_memic(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
 	struct hw_device_mem_cap page;
 	int err;
@@ -442,24 +442,25 @@ static int learn_device_memory(struct cxib_command_queue *queue, struct cxib_dev
 	caps->memic_log_min_size = hw_device_mem_cap_get_log_min_memic_alloc_size(&page);
 	caps->memic_log_max_alignment = hw_device_mem_cap_get_log_max_memic_addr_alignment(&page);
 	caps->memic_operations = hw_device_mem_cap_get_memic_operations(&page);
-	caps->memic = memic_is_possible(queue, caps);
+	caps->memic = memic_is_valid(queue, caps);
 	if (!caps->memic)
 		dev_warn(queue->dev,
-			 "its memory for programs (0x%x bytes at 0x%llx of BAR 0, at most 0x%x in one piece) is not usable\n",
+			 "MEMIC: invalid range: 0x%x bytes at 0x%llx of BAR 0, max allocation 0x%x\n",
 			 caps->memic_bar_size, caps->memic_bar_start, caps->memic_max_size);
 	return 0;
 }
 
 /**
- * cxib_device_caps_configure() - configures the device and learns what it can
- * @queue: command queue; INIT_HCA comes later
- * @caps: filled
+ * cxib_device_caps_configure() - configures and queries capabilities
+ * @queue: command queue, before INIT_HCA
+ * @caps: output
+ *
+ * If firmware rejects the commands of an optional page, its features are
+ * disabled.
  *
  * Context: process context, may sleep.
- * What belongs to a page of capabilities that the device refuses, it does not have.
- *
- * Return: 0, an error of a command, -ENOMEM, or -EOPNOTSUPP when the device
- * lacks something that the driver needs; the kernel log says what.
+ * Return: 0, an error of a command, -ENOMEM, or -EOPNOTSUPP when a capability
+ * is out of range, which is logged.
  */
 int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_device_caps *caps)
 {
@@ -472,9 +473,9 @@ int cxib_device_caps_configure(struct cxib_command_queue *queue, struct cxib_dev
 	if (!err)
 		err = configure_atomic(queue, caps);
 	if (!err)
-		err = configure_optional_paging(queue, caps);
+		err = configure_optional_odp(queue, caps);
 	if (!err)
-		err = cxib_command_optional(learn_device_memory(queue, caps));
+		err = cxib_command_optional(query_memic(queue, caps));
 	kvfree(pages);
 	return err;
 }
@@ -494,9 +495,9 @@ static int capabilities_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(capabilities);
 
 /**
- * cxib_device_caps_debugfs() - makes the file "capabilities"
- * @caps: capabilities of a device; outlives the file
- * @directory: where to make it
+ * cxib_device_caps_debugfs() - creates the debugfs file "capabilities"
+ * @caps: device capabilities; must outlive the file
+ * @directory: parent directory
  */
 void cxib_device_caps_debugfs(struct cxib_device_caps *caps, struct dentry *directory)
 {

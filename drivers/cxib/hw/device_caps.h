@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the device can do: asked once, checked, and kept as numbers that the
- * rest of the driver can rely on.
- */
+/* Device capabilities: queried and checked during bring-up, constant afterwards. */
 #ifndef CXIB_HW_DEVICE_CAPS_H
 #define CXIB_HW_DEVICE_CAPS_H
 
@@ -16,123 +13,128 @@ struct device;
 struct hw_cmd_hca_cap;
 
 /**
- * struct cxib_device_caps - the capabilities that this driver knows of
- * @log_max_qp: log2 of the queue pairs that there can be
- * @log_max_qp_sz: log2 of the work requests in a queue of a queue pair
- * @log_max_srq: log2 of the shared receive queues
- * @log_max_srq_sz: log2 of the requests in one
- * @log_max_cq: log2 of the completion queues
- * @log_max_cq_sz: log2 of the entries in one
- * @log_max_eq: log2 of the event queues
- * @log_max_eq_sz: log2 of the entries in one
- * @log_max_mkey: log2 of the memory keys
- * @log_max_mrw_sz: log2 of the bytes that a memory key can cover
- * @log_max_klm_list_size: log2 of the entries of an indirect memory key
- * @log_max_bsf_list_size: log2 of the entries in a list of signature blocks
- * @max_indirection: levels of indirect memory keys
- * @log_max_pd: log2 of the protection domains
- * @log_max_xrcd: log2 of the XRC domains
- * @log_max_rmp: log2 of the receive memory pools
- * @log_max_wq_sz: log2 of the entries of one
- * @log_max_transport_domain: log2 of the transport domains
- * @log_max_mcg: log2 of the multicast groups
- * @max_qp_mcg: queue pairs in one group
- * @max_qp_cnt: sets of counters for queue pairs
- * @out_of_seq_cnt: they count packets out of sequence
- * @retransmission_q_counters: they count why packets are sent again
- * @enhanced_error_q_counters: they count errors by their kinds
- * @log_max_ra_req_qp: log2 of the outstanding reads and atomics, as requester
+ * struct cxib_device_caps - capabilities that the driver uses
+ * @log_max_qp: log2 of the number of QPs
+ * @log_max_qp_sz: log2 of the number of WQEs in an SQ or RQ
+ * @log_max_srq: log2 of the number of SRQs
+ * @log_max_srq_sz: log2 of the number of WQEs in an SRQ
+ * @log_max_cq: log2 of the number of CQs
+ * @log_max_cq_sz: log2 of the number of CQEs in a CQ
+ * @log_max_eq: log2 of the number of EQs
+ * @log_max_eq_sz: log2 of the number of EQEs in an EQ
+ * @log_max_mkey: log2 of the number of mkeys
+ * @log_max_mrw_sz: log2 of the bytes that an mkey can cover
+ * @log_max_klm_list_size: log2 of the number of KLMs in an indirect mkey
+ * @log_max_bsf_list_size: log2 of the number of entries in a BSF list
+ * @max_indirection: levels of indirect mkeys
+ * @log_max_pd: log2 of the number of PDs
+ * @log_max_xrcd: log2 of the number of XRC domains
+ * @log_max_rmp: log2 of the number of RMPs
+ * @log_max_wq_sz: log2 of the number of WQEs in an RMP
+ * @log_max_transport_domain: log2 of the number of transport domains
+ * @log_max_mcg: log2 of the number of multicast groups
+ * @max_qp_mcg: number of QPs in a multicast group
+ * @max_qp_cnt: number of Q counter sets
+ * @out_of_seq_cnt: Q counters include packets out of sequence
+ * @retransmission_q_counters: Q counters include reasons for retransmissions
+ * @enhanced_error_q_counters: Q counters include kinds of errors
+ * @log_max_ra_req_qp: log2 of the outstanding reads and atomics of a QP as
+ *	requester
  * @log_max_ra_res_qp: the same as responder
- * @log_max_ra_req_dc: log2 of the outstanding reads and atomics of dynamic
- *	connections, as requester
- * @log_max_ra_res_dc: the same as responder
+ * @log_max_ra_req_dc: log2 of the outstanding reads and atomics of a DCI
+ * @log_max_ra_res_dc: the same of a DCT
  * @log_max_msg: log2 of the longest message in bytes
- * @max_wqe_sz_sq: longest send work request, bytes
- * @max_wqe_sz_rq: longest receive work request, bytes
+ * @max_wqe_sz_sq: longest send WQE, bytes
+ * @max_wqe_sz_rq: longest receive WQE, bytes
  * @gid_table_size: code for the length of the GID table
  * @pkey_table_size: code for the length of the P_Key table
- * @num_ports: ports
- * @port_type: what the port is; always InfiniBand
- * @local_ca_ack_delay: code for the time until an acknowledge
+ * @num_ports: number of ports
+ * @port_type: port type; always InfiniBand
+ * @local_ca_ack_delay: code for the local ACK delay
  * @stat_rate_support: static rates, one bit for each
- * @cqe_version: format of completions
- * @log_pg_sz: log2 of the smallest page for buffers
- * @uar_4k: UAR pages are 4 KiB apart whatever the host's pages are
+ * @cqe_version: CQE format
+ * @log_pg_sz: log2 of the smallest page of a buffer
+ * @uar_4k: UAR pages are 4 KiB apart, independent of the host's page size
  * @log_uar_page_sz: log2 of the size of a UAR page in 4 KiB
  * @log_bf_reg_size: log2 of the bytes of a BlueFlame register
- * @bf: work requests can be written into the doorbell page
- * @compact_address_vector: datagram requests to local destinations are shorter
- * @rc: reliable connections
- * @uc: unreliable connections
- * @ud: unreliable datagrams
- * @xrc: extended reliable connections
- * @dct: dynamically connected transport
- * @log_max_dci_stream_channels: log2 of the streams of an initiator
- * @log_max_dci_errored_streams: log2 of those that may fail before it does
+ * @bf: BlueFlame is supported
+ * @compact_address_vector: UD WQEs to local destinations may omit the GRH
+ * @rc: RC
+ * @uc: UC
+ * @ud: UD
+ * @xrc: XRC
+ * @dct: DC
+ * @log_max_dci_stream_channels: log2 of the streams of a DCI
+ * @log_max_dci_errored_streams: log2 of the errored streams before the DCI
+ *	fails
  * @apm: automatic path migration
  * @atomic: atomic operations
  * @imaicl: local invalidation, memory windows of type 2
- * @umr_fence: fence that a memory key update needs
+ * @umr_fence: fence that follows a UMR WQE
  * @sho: signature handover
- * @sigerr_cqe: signature errors are told by completions
- * @drain_sigerr: a signature error drains the send queue
- * @cq_oi: completion queues can ignore overruns
- * @cq_resize: completion queues can change their size
- * @cq_moderation: events of completion queues can be moderated
- * @cq_eq_remap: completion queues can change their event queue
+ * @sigerr_cqe: signature errors are reported by CQEs
+ * @drain_sigerr: a signature error drains the SQ
+ * @cq_oi: CQs can ignore overruns
+ * @cq_resize: CQs can be resized
+ * @cq_moderation: CQ events can be moderated
+ * @cq_eq_remap: CQs can change their EQ
  * @block_lb_mc: multicast loopback can be blocked
- * @set_deth_sqpn: datagrams can carry another source queue pair
- * @ib_virt: ports are managed by virtual port commands
- * @vport_counters: virtual ports have counters
- * @pkv: the P_Key violation counter is there
- * @qkv: the Q_Key violation counter is there
- * @driver_version: the device wants to know the driver's version
- * @fast_teardown: the device can be stopped by a register write
- * @force_teardown: the device can be stopped with objects left
- * @release_all_pages: a page request can mean all pages
- * @log_max_uctx: log2 of the user contexts
- * @log_max_umem: log2 of the registered user memories
- * @uctx_cap: rights that user contexts can be given, one bit for each
- * @cqe_128_always: completions can take 128 bytes whatever the cache line
- * @cqe_compression: completions of 64 bytes can be compressed
- * @cqe_compression_128: those of 128 bytes can
- * @cqe_compression_max_num: completions that one run of them stands for, at most
- * @mini_cqe_resp_stride_index: what is left of one can name a stride
- * @relaxed_ordering_write: writes may pass each other on the bus
- * @relaxed_ordering_read: reads may, whatever the function's configuration
- * @relaxed_ordering_read_pci_enabled: reads may where the bus allows it
- * @relaxed_ordering_write_umr: requests can change whether writes may
- * @relaxed_ordering_read_umr: requests can change whether reads may
- * @pg: pages can come in when they are needed
- * @null_mkey: there is a key of memory that is not there
- * @dump_fill_mkey: there is a memory key that discards writes and reads as zeros
- * @umr_ptr_rlky: requests that change keys read lists with the reserved key
- * @fixed_buffer_size: keys can consist of pieces of one length of other keys
- * @umr_extended_translation_offset: requests reach all of a long list of translations
- * @umr_indirect_mkey_disabled: requests do not change keys of other keys
- * @umr_modify_atomic_disabled: requests do not change the atomic right of keys
- * @go_back_n: a requester can begin anew with the first message that was lost
- * @max_num_eqs: event queues that the function may have; 0: as @log_max_eq says
- * @paging: for which operations of which transports
- * @mem_page_fault: page faults name the memory, otherwise the request
- * @device_frequency_khz: of the device's clock
- * @qp_packet_based: credits can be counted in packets
- * @device_memory: memory on the device can be allocated
- * @log_max_xrq: log2 of the extended shared receive queues
- * @tag_matching: these can match tags
- * @rndv_offload_rc: they can read what a message on a connection has announced
- * @log_tag_matching_list_sz: log2 of the tags of one
- * @atomic_operations: kinds of atomic operations, one bit for each
- * @atomic_size_qp: sizes of their operands, one bit for each power of two
- * @atomic_size_dc: the same for targets of dynamic connections
- * @atomic_host_endian: operands are in the order of the host
- * @memic: programs can allocate memory on the device; else what follows is 0
- * @memic_bar_start: where in BAR 0 that begins
- * @memic_bar_size: how long it is there
- * @memic_max_size: the most that one can allocate
- * @memic_log_min_size: log2 of the least, and of the granularity
- * @memic_log_max_alignment: log2 of the largest alignment
- * @memic_operations: operations on it, one bit for each
+ * @set_deth_sqpn: UD QPs can send another source QPN
+ * @ib_virt: ports are managed by HCA vport commands
+ * @vport_counters: vports have counters
+ * @pkv: P_Key violation counter
+ * @qkv: Q_Key violation counter
+ * @driver_version: SET_DRIVER_VERSION is supported
+ * @fast_teardown: teardown by a register write
+ * @force_teardown: teardown with existing objects
+ * @release_all_pages: a page request can release all pages
+ * @log_max_uctx: log2 of the number of user contexts
+ * @log_max_umem: log2 of the number of umems
+ * @uctx_cap: HW_UCTX_CAP_… that user contexts can have
+ * @cqe_128_always: CQEs may have 128 bytes on hosts with any cache line size
+ * @cqe_compression: 64-byte CQEs can be compressed
+ * @cqe_compression_128: 128-byte CQEs can be compressed
+ * @cqe_compression_max_num: max CQEs in a compressed session
+ * @mini_cqe_resp_stride_index: mini CQEs can hold a stride index
+ * @relaxed_ordering_write: mkeys can allow relaxed ordering of PCI writes
+ * @relaxed_ordering_read: mkeys can allow it for reads, whatever the function's
+ *	PCI configuration
+ * @relaxed_ordering_read_pci_enabled: mkeys can allow it for reads if the PCI
+ *	configuration does
+ * @relaxed_ordering_write_umr: UMR can modify relaxed ordering of writes
+ * @relaxed_ordering_read_umr: UMR can modify relaxed ordering of reads
+ * @pg: ODP
+ * @null_mkey: there is a null mkey
+ * @dump_fill_mkey: there is an mkey that discards writes and reads as zeros
+ * @umr_ptr_rlky: UMR WQEs read lists by the resd_lkey
+ * @fixed_buffer_size: KSMs (entries of one length) are supported
+ * @umr_extended_translation_offset: UMR WQEs reach each entry of a long
+ *	translation
+ * @umr_indirect_mkey_disabled: UMR cannot modify indirect mkeys
+ * @umr_modify_atomic_disabled: UMR cannot modify the atomic access of mkeys
+ * @go_back_n: requesters can retransmit from the first lost message
+ * @max_num_eqs: EQs of the function; 0: see @log_max_eq
+ * @odp: operations that can fault, by transport
+ * @mem_page_fault: page faults use the memory scheme, otherwise the transport
+ *	scheme
+ * @device_frequency_khz: frequency of the device clock
+ * @qp_packet_based: packet-based credit mode
+ * @device_memory: there is a MEMIC page
+ * @log_max_xrq: log2 of the number of XRQs
+ * @tag_matching: XRQs can match tags
+ * @rndv_offload_rc: XRQs can read the data of a rendezvous on RC
+ * @log_tag_matching_list_sz: log2 of the tags of an XRQ
+ * @atomic_operations: HW_ATOMIC_OPERATIONS_…
+ * @atomic_size_qp: operand sizes, one bit for each power of two
+ * @atomic_size_dc: the same for DCTs
+ * @atomic_host_endian: operands are in host byte order
+ * @memic: MEMIC can be allocated; otherwise the fields below are 0
+ * @memic_bar_start: offset of MEMIC in BAR 0
+ * @memic_bar_size: length of MEMIC in BAR 0
+ * @memic_max_size: max length of an allocation
+ * @memic_log_min_size: log2 of the min length and granularity of an allocation
+ * @memic_log_max_alignment: log2 of the max alignment
+ * @memic_operations: memic operations, one bit for each type
  */
 struct cxib_device_caps {
 	u32 log_max_qp;
@@ -230,7 +232,7 @@ struct cxib_device_caps {
 	u32 umr_modify_atomic_disabled;
 	u32 go_back_n;
 	u32 max_num_eqs;
-	struct hw_odp_scheme_cap paging;
+	struct hw_odp_scheme_cap odp;
 	u32 mem_page_fault;
 	u32 device_frequency_khz;
 	u32 qp_packet_based;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From entries of event queues to handlers. */
+/* Event dispatch: EQEs to handlers. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -10,19 +10,19 @@
 #include "hw/page_faults.h"
 #include "hw/trace.h"
 
-/* The device has one or two ports; more do not fit the handler's tables either. */
+/* Devices have one or two ports; handlers have tables of this size. */
 #define PORTS_MAX	2
 
-/*
- * A decoder returns false if nobody wants the event.
- */
+/* Decoders return false if there is no handler for the event. */
 typedef bool (*decoder)(struct cxib_event_sink *sink, const struct hw_eqe *entry);
 
 static bool decode_completion(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
-	if (!sink->handlers->completion)
+	const struct cxib_hw_client *client = cxib_event_client(sink);
+
+	if (!client)
 		return false;
-	sink->handlers->completion(sink->context,
+	client->ops->completion(client->context,
 		hw_comp_event_get_cq_number(hw_eqe_get_event_data_comp_event(entry)));
 	return true;
 }
@@ -54,53 +54,57 @@ static bool decode_port_change(struct cxib_event_sink *sink, const struct hw_eqe
 {
 	const struct hw_port_state_change_event *data =
 		hw_eqe_get_event_data_port_state_change_event(entry);
+	const struct cxib_hw_client *client = cxib_event_client(sink);
+	u32 subtype = hw_eqe_get_event_sub_type(entry);
 	u32 port = hw_port_state_change_event_get_port_num(data);
 
-	if (!sink->handlers->port_change)
+	if (!client)
 		return false;
 	if (port < 1 || port > PORTS_MAX) {
 		dev_warn_ratelimited(sink->dev,
-				     "event %s ignored: it is about port %u, there are ports 1 to %u at most\n",
+				     "event %s: port %u out of range [1, %u]\n",
 				     hw_event_type_name(HW_EVENT_TYPE_PORT_CHANGE), port,
 				     PORTS_MAX);
 		return true;
 	}
-	sink->handlers->port_change(sink->context, port, hw_eqe_get_event_sub_type(entry));
+	dev_dbg(sink->dev, "port %u: %s\n", port, hw_port_change_subtype_name(subtype));
+	client->ops->port_change(client->context, port, subtype);
 	return true;
 }
 
 static bool decode_cq_error(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	const struct hw_cq_error *data = hw_eqe_get_event_data_cq_error(entry);
+	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (!sink->handlers->cq_error)
-		return false;
-	sink->handlers->cq_error(sink->context, hw_cq_error_get_cqn(data),
-				 hw_cq_error_get_syndrome(data));
-	return true;
+	if (client)
+		client->ops->cq_error(client->context, hw_cq_error_get_cqn(data),
+				      hw_cq_error_get_syndrome(data));
+	return client;
 }
 
 static bool decode_queue_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	const struct hw_qp_events *data = hw_eqe_get_event_data_qp_events(entry);
+	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (!sink->handlers->queue_event)
-		return false;
-	sink->handlers->queue_event(sink->context, hw_eqe_get_event_type(entry),
-				    hw_qp_events_get_type(data),
-				    hw_qp_events_get_qpn_rqn_sqn(data));
-	return true;
+	if (client)
+		client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
+					 hw_qp_events_get_type(data),
+					 hw_qp_events_get_qpn_rqn_sqn(data));
+	return client;
 }
 
 static bool decode_dct_event(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
 	const struct hw_dct_events *data = hw_eqe_get_event_data_dct_events(entry);
+	const struct cxib_hw_client *client = cxib_event_client(sink);
 
-	if (!sink->handlers->queue_event)
-		return false;
-	sink->handlers->queue_event(sink->context, hw_eqe_get_event_type(entry),
-				    HW_EVENT_QUEUE_TYPE_DCT, hw_dct_events_get_dct_number(data));
-	return true;
+	if (client)
+		client->ops->queue_event(client->context, hw_eqe_get_event_type(entry),
+					 HW_EVENT_QUEUE_TYPE_DCT,
+					 hw_dct_events_get_dct_number(data));
+	return client;
 }
 
 static bool decode_internal_error(struct cxib_event_sink *sink, const struct hw_eqe *entry)
@@ -111,22 +115,30 @@ static bool decode_internal_error(struct cxib_event_sink *sink, const struct hw_
 	return true;
 }
 
-/* Where it is not known how to answer, the device waits. */
+static void warn_unknown_fault(struct cxib_event_sink *sink, const struct hw_eqe *entry)
+{
+	dev_warn_ratelimited(sink->dev,
+			     "event %s: unknown sub-type %u (not %u, %u or %u)\n",
+			     hw_event_type_name(HW_EVENT_TYPE_PAGE_FAULT),
+			     hw_eqe_get_event_sub_type(entry),
+			     HW_PAGE_FAULT_SUBTYPE_WQE, HW_PAGE_FAULT_SUBTYPE_RDMA,
+			     HW_PAGE_FAULT_SUBTYPE_MEMORY);
+}
+
+/* A fault of an unknown sub-type cannot be resumed, so the device keeps waiting. */
 static bool decode_page_fault(struct cxib_event_sink *sink, const struct hw_eqe *entry)
 {
+	const struct cxib_hw_client *client = cxib_event_client(sink);
 	struct cxib_page_fault fault;
 
-	if (!sink->handlers->page_fault)
+	if (!client && !sink->handlers->page_fault)
 		return false;
-	if (cxib_page_fault_decode(entry, &fault))
-		sink->handlers->page_fault(sink->context, &fault);
+	if (!cxib_page_fault_decode(entry, &fault))
+		warn_unknown_fault(sink, entry);
+	else if (client)
+		client->ops->page_fault(client->context, &fault);
 	else
-		dev_warn_ratelimited(sink->dev,
-				     "event %s ignored: its sub-type is %u, %u, %u and %u are possible\n",
-				     hw_event_type_name(HW_EVENT_TYPE_PAGE_FAULT),
-				     hw_eqe_get_event_sub_type(entry),
-				     HW_PAGE_FAULT_SUBTYPE_WQE, HW_PAGE_FAULT_SUBTYPE_RDMA,
-				     HW_PAGE_FAULT_SUBTYPE_MEMORY);
+		sink->handlers->page_fault(sink->context, &fault);
 	return true;
 }
 
@@ -153,11 +165,11 @@ static const decoder decoders[] = {
 };
 
 /**
- * cxib_asynchronous_events() - what an asynchronous event queue is to take
- * @has_dct: the device has targets of dynamic connections, and events about them
+ * cxib_asynchronous_events() - returns the event mask of the async EQ
+ * @has_dct: the device has DCTs, and events about them
  *
- * Return: bit n for each type n that has a handler, except completions, answered
- * commands and page faults, which have event queues of their own.
+ * Return: bit n for each event type n with a handler, except completions,
+ * command completions and page faults, which have EQs of their own.
  */
 u64 cxib_asynchronous_events(bool has_dct)
 {
@@ -176,15 +188,15 @@ u64 cxib_asynchronous_events(bool has_dct)
 EXPORT_SYMBOL_IF_KUNIT(cxib_asynchronous_events);
 
 /**
- * cxib_dispatch_event() - tells of an event
- * @sink: where the events of the device go
- * @expected: bit n: events of type n belong to this queue. Others are counted, and
- *	nobody is called: it would be in the wrong context.
- * @entry: a copy of the entry; the device may write to the ring at any time
+ * cxib_dispatch_event() - calls the handler of an event
+ * @sink: event sink of the device
+ * @expected: bit n: events of type n are valid for this EQ. Others are counted
+ *	but not dispatched: the context may be wrong for their handler.
+ * @entry: a copy of the EQE; the device may write to the ring at any time
  *
- * An event of an unknown type is counted and mentioned in the kernel log.
+ * Events of unknown types are counted and logged.
  *
- * Context: the one that the event's handler asks for.
+ * Context: that of the handler.
  */
 void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struct hw_eqe *entry)
 {
@@ -193,7 +205,7 @@ void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struc
 	trace_eq_event(sink->dev, entry);
 	if (type >= ARRAY_SIZE(decoders) || !decoders[type]) {
 		atomic64_inc(&sink->unknown);
-		dev_warn_ratelimited(sink->dev, "event of type 0x%02x (%s), sub-type %u, ignored\n",
+		dev_warn_ratelimited(sink->dev, "event type 0x%02x (%s), sub-type %u: unknown, ignored\n",
 				     type, hw_event_type_name(type),
 				     hw_eqe_get_event_sub_type(entry));
 		return;

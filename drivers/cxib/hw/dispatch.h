@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Dispatching events: the entries of event queues, which the device has
- * written, become calls with checked arguments.
- */
+/* Event dispatch: converts EQEs to handler calls with checked arguments. */
 #ifndef CXIB_HW_DISPATCH_H
 #define CXIB_HW_DISPATCH_H
 
 #include <linux/atomic.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 
 #include "hw/events.h"
 
@@ -15,49 +13,79 @@ struct cxib_page_fault;
 struct device;
 
 /**
- * struct cxib_event_ops - who wants to know what; each may be NULL
- * @completion: completion queue @cqn has new entries. Interrupt context.
- * @commands_done: the commands in these slots are answered. Interrupt context.
- * @page_request: the firmware wants @count pages, or offers them, if negative.
- *	Process context, like all that follow.
- * @port_change: something about @port, counted from 1, has changed
- * @cq_error: completion queue @cqn has stopped
- * @queue_event: something happened to queue @number of kind @kind
- * @internal_error: the device failed
- * @page_fault: a transfer waits for pages, and for an answer
+ * struct cxib_event_ops - handlers of the events that hw/ itself handles; each may be NULL
+ * @commands_done: the commands in these slots are completed. Interrupt context.
+ * @page_request: firmware requests @count pages or, if negative, returns them.
+ *	Process context, like the handlers below.
+ * @internal_error: the device has failed
+ * @page_fault: a transfer is suspended until PAGE_FAULT_RESUME, and no client handles it
  */
 struct cxib_event_ops {
-	void (*completion)(void *context, u32 cqn);
 	void (*commands_done)(void *context, u32 slots);
 	void (*page_request)(void *context, u16 function, s32 count);
-	void (*port_change)(void *context, unsigned int port,
-			    enum hw_port_change_subtype change);
-	void (*cq_error)(void *context, u32 cqn, u32 syndrome);
-	void (*queue_event)(void *context, enum hw_event_type event,
-			    enum hw_event_queue_type kind, u32 number);
 	void (*internal_error)(void *context);
 	void (*page_fault)(void *context, const struct cxib_page_fault *fault);
 };
 
 /**
- * struct cxib_event_sink - where the events of a device go
+ * struct cxib_client_ops - handlers of the events of objects
+ * @completion: CQ @cqn has new CQEs. Interrupt context.
+ * @port_change: state or attributes of @port, counted from 1, have changed.
+ *	Process context, like the handlers below.
+ * @cq_error: CQ @cqn is in error
+ * @queue_event: event of queue @number of kind @kind
+ * @page_fault: a transfer is suspended until PAGE_FAULT_RESUME
+ * @fatal: the device is fatal, and DMA is off
+ */
+struct cxib_client_ops {
+	void (*completion)(void *context, u32 cqn);
+	void (*port_change)(void *context, unsigned int port,
+			    enum hw_port_change_subtype change);
+	void (*cq_error)(void *context, u32 cqn, u32 syndrome);
+	void (*queue_event)(void *context, enum hw_event_type event,
+			    enum hw_event_queue_type kind, u32 number);
+	void (*page_fault)(void *context, const struct cxib_page_fault *fault);
+	void (*fatal)(void *context);
+};
+
+/**
+ * struct cxib_hw_client - the client of a device that is up
+ * @ops: its handlers, all of them
+ * @context: first argument of the handlers
+ */
+struct cxib_hw_client {
+	const struct cxib_client_ops *ops;
+	void *context;
+};
+
+/**
+ * struct cxib_event_sink - destination of the events of a device
  * @dev: device, for messages
- * @handlers: who is called
- * @context: with what
- * @unknown: events of types that nobody knows
- * @unhandled: events that nobody wanted
+ * @handlers: handlers of hw/
+ * @context: first argument of these handlers
+ * @client: handles the events of objects; NULL: there is none. Set while EQs are in use, so read
+ *	it with cxib_event_client().
+ * @unknown: number of events of unknown types
+ * @unhandled: number of events without a handler
  */
 struct cxib_event_sink {
 	struct device *dev;
 	const struct cxib_event_ops *handlers;
 	void *context;
+	const struct cxib_hw_client *client;
 	atomic64_t unknown;
 	atomic64_t unhandled;
 };
 
+static inline const struct cxib_hw_client *cxib_event_client(const struct cxib_event_sink *sink)
+{
+	/* Pairs with the release in cxib_hw_set_client(). */
+	return smp_load_acquire(&sink->client);
+}
+
 void cxib_dispatch_event(struct cxib_event_sink *sink, u64 expected, const struct hw_eqe *entry);
 
-/* Types of the events that an asynchronous event queue is to take. */
+/* Event types of the async EQ. */
 u64 cxib_asynchronous_events(bool has_dct);
 
 #endif

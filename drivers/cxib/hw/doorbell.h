@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Doorbells of the data path: two words that the device takes in one write. */
+/* Doorbells of the data path: two words, written at once. */
 #ifndef CXIB_HW_DOORBELL_H
 #define CXIB_HW_DOORBELL_H
 
@@ -12,8 +12,8 @@
 
 /**
  * union cxib_doorbell - a doorbell
- * @words: as the device wants them
- * @val: to be written at once
+ * @words: the words, big endian
+ * @val: both words, for a single write
  */
 union cxib_doorbell {
 	__be32 words[2];
@@ -22,7 +22,7 @@ union cxib_doorbell {
 
 static inline void cxib_doorbell_ring(void __iomem *place, union cxib_doorbell doorbell)
 {
-	/* What was written to memory before is there when the device sees the doorbell. */
+	/* WQEs and doorbell records must be visible before the device gets the doorbell. */
 	wmb();
 	__raw_writeq(doorbell.val, place);
 }

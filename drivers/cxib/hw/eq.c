@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Event queues: made, read, destroyed.
+ * Event queues: create, poll, destroy.
  *
- * An entry is copied out of the ring before anybody looks at it: as soon as
- * the device knows that it was taken, it may write another one in its place.
+ * An EQE is copied from the ring before it is dispatched: once the consumer
+ * index is updated, the device may overwrite it.
  */
 #include <kunit/visibility.h>
+#include <linux/bitfield.h>
 #include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -25,16 +26,16 @@
 #define DEVICE_PAGE	4096UL
 #define COUNTER_MASK	GENMASK(23, 0)
 
-/* The device learns this often, at least, that there is room in the ring. */
+/* The consumer index is updated at least once per batch. */
 #define BATCH		8
 
-/* Which owner bit the entries have that were written in the pass of @consumer. */
+/* Owner bit of EQEs that were written in the current pass of cons_index. */
 static u32 owner_in_pass(const struct cxib_eq *eq)
 {
 	return eq->cons_index >> eq->log_size & 1;
 }
 
-/* Copies the next entry. Returns false if there is none. */
+/* Copies the next EQE. Returns false if there is none. */
 static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 {
 	const struct hw_eqe *entry = &eq->ring[eq->cons_index & (BIT(eq->log_size) - 1)];
@@ -42,9 +43,9 @@ static bool next_entry(struct cxib_eq *eq, struct hw_eqe *copy)
 
 	lockdep_assert_held(&eq->lock);
 
-	if ((be32_to_cpu(last) & 1) != owner_in_pass(eq))
+	if (FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last)) != owner_in_pass(eq))
 		return false;
-	/* The rest of the entry may be read only after its owner bit. */
+	/* Other words of the EQE must be read after its owner bit. */
 	dma_rmb();
 	memcpy(copy, entry, sizeof(*copy));
 	eq->cons_index++;
@@ -57,14 +58,16 @@ static void ring_doorbell(struct cxib_eq *eq, enum hw_uar_offset doorbell)
 	lockdep_assert_held(&eq->lock);
 
 	cxib_bus_write(eq->bus, (eq->uar << LOG_UAR_SIZE) + doorbell,
-		       eq->eqn << 24 | (eq->cons_index & COUNTER_MASK));
+		       be32_to_cpu(hw_eq_doorbell_pack_00(eq->eqn,
+							  eq->cons_index & COUNTER_MASK)));
 }
 
 /*
- * Takes up to a batch of entries and tells the device; the last batch arms the
- * interrupt, and if there are new entries by then, the device fires it at once.
+ * Reads up to a batch of EQEs and updates the consumer index. The last batch
+ * also arms the EQ: if there are new EQEs by then, the device raises the
+ * interrupt at once.
  */
-static unsigned int take_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
+static unsigned int read_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool last)
 {
 	unsigned int count = 0;
 	unsigned long flags;
@@ -79,15 +82,15 @@ static unsigned int take_batch(struct cxib_eq *eq, struct hw_eqe *batch, bool la
 }
 
 /**
- * cxib_eq_poll() - dispatches the events that are there
- * @eq: an event queue; its interrupt is armed afterwards
+ * cxib_eq_poll() - dispatches the pending events of an EQ
+ * @eq: EQ; armed on return
  *
- * Returns to the caller after as many events as the ring has entries, so that
- * a device that never stops cannot keep a processor for ever.
+ * Dispatches at most as many events as the ring has EQEs, so that a device that
+ * never stops cannot occupy a CPU forever.
  *
- * Context: that of the queue's events: its work item, or any for a queue
- * whose events are dispatched in the interrupt.
- * Return: how many events there were.
+ * Context: the work item of the EQ; any, for an EQ that is dispatched in
+ * interrupts.
+ * Return: number of events.
  */
 unsigned int cxib_eq_poll(struct cxib_eq *eq)
 {
@@ -97,7 +100,7 @@ unsigned int cxib_eq_poll(struct cxib_eq *eq)
 	unsigned int count, i;
 
 	do {
-		count = take_batch(eq, batch, total + BATCH >= limit);
+		count = read_batch(eq, batch, total + BATCH >= limit);
 		for (i = 0; i < count; i++)
 			cxib_dispatch_event(eq->sink, eq->event_mask, &batch[i]);
 		total += count;
@@ -107,8 +110,8 @@ unsigned int cxib_eq_poll(struct cxib_eq *eq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_eq_poll);
 
 /**
- * cxib_eq_synchronize() - waits for the interrupt's end if it runs now
- * @eq: an event queue whose events are dispatched in the interrupt
+ * cxib_eq_synchronize() - waits for a running interrupt handler
+ * @eq: EQ that is dispatched in interrupts
  *
  * Context: process context, may sleep.
  */
@@ -117,7 +120,7 @@ void cxib_eq_synchronize(struct cxib_eq *eq)
 	eq->bus->ops->synchronize_irq(eq->bus, eq->vector);
 }
 
-static void poll_later(struct work_struct *work)
+static void poll_work_fn(struct work_struct *work)
 {
 	cxib_eq_poll(container_of(work, struct cxib_eq, work));
 }
@@ -138,7 +141,7 @@ static size_t ring_size(const struct cxib_eq *eq)
 	return sizeof(struct hw_eqe) << eq->log_size;
 }
 
-/* No entry is valid in the first pass, which the device writes with owner bit 0. */
+/* In the first pass, the device writes owner bit 0: no EQE is valid yet. */
 static int allocate_ring(struct cxib_eq *eq)
 {
 	size_t i;
@@ -152,12 +155,11 @@ static int allocate_ring(struct cxib_eq *eq)
 }
 
 /**
- * cxib_eq_free() - frees the memory of an event queue
- * @eq: a queue that the device does not write to any more; one that has no
- *	memory is left alone
+ * cxib_eq_free() - frees the ring of an EQ
+ * @eq: EQ whose ring the device does not access any more; may have no ring
  *
  * Context: process context, may sleep.
- * Return: true if there was memory to free.
+ * Return: true if there was a ring.
  */
 bool cxib_eq_free(struct cxib_eq *eq)
 {
@@ -193,11 +195,9 @@ static int create_in_device(struct cxib_eq *eq, struct cxib_command_queue *comma
 	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
 	int err;
 
-	command.in_length = struct_size(in, pas, pages);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = cxib_command_alloc_in(&command, struct_size(in, pas, pages));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	fill_context(eq, events, in, pages);
 	err = cxib_cmd_exec(commands, &command);
 	eq->eqn = hw_create_eq_out_get_eq_number(&out);
@@ -224,8 +224,8 @@ static void arm(struct cxib_eq *eq)
 	spin_unlock_irqrestore(&eq->lock, flags);
 }
 
-static void set_up(struct cxib_eq *eq, struct cxib_bus *bus,
-		   struct cxib_event_sink *sink, const struct cxib_eq_attr *attr)
+static void init_eq(struct cxib_eq *eq, struct cxib_bus *bus,
+		    struct cxib_event_sink *sink, const struct cxib_eq_attr *attr)
 {
 	*eq = (struct cxib_eq){
 		.bus = bus,
@@ -238,21 +238,20 @@ static void set_up(struct cxib_eq *eq, struct cxib_bus *bus,
 	};
 	strscpy(eq->name, attr->name, sizeof(eq->name));
 	spin_lock_init(&eq->lock);
-	INIT_WORK(&eq->work, poll_later);
+	INIT_WORK(&eq->work, poll_work_fn);
 }
 
 /**
- * cxib_eq_create() - CREATE_EQ: an event queue, armed
- * @eq: filled. If an error is returned and the memory of the ring is still
- *	there, the device may write to it: cxib_eq_free() frees it
- *	when the device cannot any more.
- * @bus: the way to the device
+ * cxib_eq_create() - CREATE_EQ: creates and arms an EQ
+ * @eq: output. After an error, @ring is not NULL if the device may still write
+ *	to it; the caller must call cxib_eq_free() once DMA is off.
+ * @bus: bus access
  * @commands: command queue
- * @sink: who is told of events
- * @attr: what it shall be like
+ * @sink: destination of its events
+ * @attr: attributes of the EQ
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOMEM, an error of a command or of the interrupt.
+ * Return: 0, -ENOMEM, an error of a command or of request_irq.
  */
 int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 		   struct cxib_command_queue *commands, struct cxib_event_sink *sink,
@@ -260,7 +259,7 @@ int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 {
 	int err;
 
-	set_up(eq, bus, sink, attr);
+	init_eq(eq, bus, sink, attr);
 	err = allocate_ring(eq);
 	if (err)
 		return err;
@@ -269,7 +268,7 @@ int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 		return err;
 	err = bus->ops->request_irq(bus, eq->vector, attr->cpu, handle_interrupt, eq->name, eq);
 	if (err) {
-		dev_err(bus->dev, "cannot use interrupt vector %u for event queue %u: error %d\n",
+		dev_err(bus->dev, "interrupt vector %u: request for EQ %u failed: error %d\n",
 			eq->vector, eq->eqn, err);
 		if (!destroy_in_device(eq, commands))
 			cxib_eq_free(eq);
@@ -281,13 +280,13 @@ int cxib_eq_create(struct cxib_eq *eq, struct cxib_bus *bus,
 EXPORT_SYMBOL_IF_KUNIT(cxib_eq_create);
 
 /**
- * cxib_eq_destroy() - DESTROY_EQ, and everything that belongs to it
- * @eq: an event queue that was created
- * @commands: command queue; if this is its event queue, it is polled again
+ * cxib_eq_destroy() - DESTROY_EQ: undo cxib_eq_create()
+ * @eq: EQ
+ * @commands: command queue, which must poll if this is its EQ
  *
- * Context: process context, may sleep; waits for events under way.
- * Return: 0, or the error of the command: then the memory of the ring is still
- * there, as with cxib_eq_create().
+ * Context: process context, may sleep; waits for running handlers.
+ * Return: 0, or the error of the command: then the ring is not freed, as after
+ * an error of cxib_eq_create().
  */
 int cxib_eq_destroy(struct cxib_eq *eq, struct cxib_command_queue *commands)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Event queues: rings of entries in which the device tells of completions,
- * answered commands, and everything that happens by itself.
+ * Event queues: rings of EQEs that report completions, completed commands and
+ * asynchronous events.
  */
 #ifndef CXIB_HW_EQ_H
 #define CXIB_HW_EQ_H
@@ -17,24 +17,24 @@ struct cxib_event_sink;
 struct hw_eqe;
 
 /**
- * struct cxib_eq - one event queue
- * @bus: the way to the device
- * @sink: who is told of events
+ * struct cxib_eq - an event queue
+ * @bus: bus access
+ * @sink: destination of its events
  * @name: name of its interrupt
- * @eqn: its number
- * @uar: number of the UAR page with its doorbell
- * @vector: its interrupt vector
- * @log_size: log2 of its entries
- * @ring: its memory
- * @dma: its bus address
- * @event_mask: bit n: events of type n may come
- * @workqueue: where @work runs, which dispatches events in process context;
- *	NULL: they are dispatched in the interrupt
- * @work: takes entries out of the ring
- * @lock: one reader of the ring at a time; protects what follows. Taken in
+ * @eqn: EQN
+ * @uar: index of the UAR page with its doorbell
+ * @vector: interrupt vector
+ * @log_size: log2 of the number of EQEs
+ * @ring: ring of EQEs; NULL if freed
+ * @dma: DMA address of the ring
+ * @event_mask: bit n: events of type n are valid
+ * @workqueue: where @work dispatches events in process context; NULL: they are
+ *	dispatched in the interrupt
+ * @work: polls the EQ
+ * @lock: serializes readers of the ring; protects the members below. Taken in
  *	interrupts; not held while an event is dispatched.
- * @cons_index: entries that were taken so far
- * @events: the same for statistics, never wraps
+ * @cons_index: consumer index
+ * @events: number of events for statistics, never wraps
  */
 struct cxib_eq {
 	struct cxib_bus *bus;
@@ -49,19 +49,19 @@ struct cxib_eq {
 	u64 event_mask;
 	struct workqueue_struct *workqueue;
 	struct work_struct work;
-	spinlock_t lock; /* the reader of the ring */
+	spinlock_t lock; /* cons_index, events */
 	u32 cons_index;
 	u64 events;
 };
 
 /**
- * struct cxib_eq_attr - what an event queue shall be like
- * @name: for its interrupt, at most 31 characters
- * @uar: UAR page
- * @vector: interrupt vector, already allocated
- * @cpu: processor that the vector fires on at first; negative: any
- * @log_size: log2 of its entries, at least 6
- * @events: bit n: events of type n go there; 0 for a completion event queue
+ * struct cxib_eq_attr - attributes of an EQ
+ * @name: name of its interrupt, at most 31 characters
+ * @uar: UAR index
+ * @vector: interrupt vector, allocated by the caller
+ * @cpu: initial affinity of the vector; negative: any CPU
+ * @log_size: log2 of the number of EQEs, at least 6
+ * @events: bit n: the EQ gets events of type n; 0 for a completion EQ
  * @workqueue: where events are dispatched; NULL: in the interrupt
  */
 struct cxib_eq_attr {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The event queues of a device: one for answered commands, one for what
- * happens by itself, and one for completions for each further vector.
+ * EQs of a device: one for command completions, one for asynchronous events,
+ * one for page faults, and a completion EQ for each further vector.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -18,7 +18,7 @@
 #define ASYNC_VECTOR		1
 #define ANY_CPU			(-1)
 
-/* Each slot of the command queue can be in it twice: polled, and told of. */
+/* Two events per command slot: one for a command that was polled, one for the next command. */
 #define LOG_COMMAND_EVENTS	7
 #define LOG_ASYNC_EVENTS	10
 #define LOG_COMPLETION_EVENTS	10
@@ -38,58 +38,12 @@ static void on_page_request(void *context, u16 function, s32 count)
 	cxib_pages_request(&hw->pages, function, count);
 }
 
-/* Also in interrupts. */
-static const struct cxib_hw_client *client_of(struct cxib_hw *hw)
-{
-	/* Pairs with the release in cxib_hw_set_client(). */
-	return smp_load_acquire(&hw->client);
-}
-
-static void on_completion(void *context, u32 cqn)
-{
-	const struct cxib_hw_client *client = client_of(context);
-
-	if (client)
-		client->handlers->completion(client->context, cqn);
-}
-
-static void on_cq_error(void *context, u32 cqn, u32 syndrome)
-{
-	const struct cxib_hw_client *client = client_of(context);
-
-	if (client)
-		client->handlers->cq_error(client->context, cqn, syndrome);
-}
-
-static void on_queue_event(void *context, enum hw_event_type event,
-			   enum hw_event_queue_type kind, u32 number)
-{
-	const struct cxib_hw_client *client = client_of(context);
-
-	if (client)
-		client->handlers->queue_event(client->context, event, kind, number);
-}
-
-static void on_port_change(void *context, unsigned int port, enum hw_port_change_subtype change)
-{
-	const struct cxib_hw_client *client = client_of(context);
-	struct cxib_hw *hw = context;
-
-	dev_dbg(hw->bus->dev, "port %u: %s\n", port, hw_port_change_subtype_name(change));
-	if (client)
-		client->handlers->port_change(client->context, port, change);
-}
-
-/* Whoever waits for pages is answered in any case. */
+/* A suspended transfer must be resumed in any case. */
 static void on_page_fault(void *context, const struct cxib_page_fault *fault)
 {
-	const struct cxib_hw_client *client = client_of(context);
 	struct cxib_hw *hw = context;
 
-	if (client)
-		client->handlers->page_fault(client->context, fault);
-	else
-		cxib_cmd_page_fault_resume(&hw->commands, fault, true);
+	cxib_cmd_page_fault_resume(&hw->commands, fault, true);
 }
 
 static void on_internal_error(void *context)
@@ -97,43 +51,21 @@ static void on_internal_error(void *context)
 	struct cxib_hw *hw = context;
 
 	cxib_health_check(&hw->health);
-	cxib_health_set_fatal(&hw->health, "it has sent an event of an internal error");
-}
-
-/**
- * cxib_hw_fatal_work_fn() - tells that the device was given up
- * @work: @obituary of the device
- *
- * It has lost its access to memory before anybody knows.
- */
-void cxib_hw_fatal_work_fn(struct work_struct *work)
-{
-	struct cxib_hw *hw = container_of(work, struct cxib_hw, fatal_work);
-	const struct cxib_hw_client *client = client_of(hw);
-
-	cxib_hw_dma_off(hw);
-	if (client)
-		client->handlers->internal_error(client->context);
-	if (hw->on_fatal)
-		hw->on_fatal(hw);
+	cxib_health_set_fatal(&hw->health, "internal error event");
 }
 
 static const struct cxib_event_ops handlers = {
-	.completion = on_completion,
 	.commands_done = on_commands_done,
 	.page_request = on_page_request,
-	.port_change = on_port_change,
-	.cq_error = on_cq_error,
-	.queue_event = on_queue_event,
 	.internal_error = on_internal_error,
 	.page_fault = on_page_fault,
 };
 
 /**
- * cxib_hw_set_client() - who is told of events from now on
- * @hw: a device that is up
- * @client: has all handlers that it may have; NULL: nobody. Then no handler of
- *	the one before runs any more when this returns.
+ * cxib_hw_set_client() - sets the receiver of events
+ * @hw: device that is up
+ * @client: client with all handlers, owned by the caller; NULL: none. Then no
+ *	handler of the previous client is running on return.
  *
  * Context: process context, may sleep; not in a handler.
  */
@@ -141,8 +73,8 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 {
 	unsigned int i;
 
-	/* Whoever sees the client sees what it consists of; pairs with client_of(). */
-	smp_store_release(&hw->client, client);
+	/* The members are visible before the pointer; pairs with cxib_event_client(). */
+	smp_store_release(&hw->sink.client, client);
 	if (client)
 		return;
 	for (i = 0; i < hw->completion_eq_count; i++)
@@ -150,7 +82,7 @@ void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client)
 	flush_workqueue(hw->workqueue);
 }
 
-/* One for each processor, and one for page faults. */
+/* One completion EQ per CPU, and one EQ for page faults. */
 static unsigned int wanted_vectors(const struct cxib_hw *hw)
 {
 	const struct cxib_device_caps *caps = &hw->caps;
@@ -161,10 +93,11 @@ static unsigned int wanted_vectors(const struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_has_odp() - whether there can be an event queue for page faults
+ * cxib_hw_has_odp() - is there a vector for a page fault EQ
  * @hw: device with vectors
  *
- * It has the last vector. Where there are too few of them, completions come first.
+ * It is the last vector. If there are too few vectors, completion EQs take
+ * precedence.
  */
 bool cxib_hw_has_odp(const struct cxib_hw *hw)
 {
@@ -177,7 +110,7 @@ static unsigned int completion_vectors(const struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_allocate_vectors() - interrupt vectors, one for each event queue
+ * cxib_hw_allocate_vectors() - allocates interrupt vectors, one for each EQ
  * @hw: device whose capabilities are known
  *
  * Return: 0 or an error; -ENOSPC when there are too few.
@@ -189,7 +122,7 @@ int cxib_hw_allocate_vectors(struct cxib_hw *hw)
 
 	if (count < 0) {
 		dev_err(hw->bus->dev,
-			"cannot get %u interrupt vectors (MSI-X), the least that are needed: error %d\n",
+			"MSI-X: allocation of at least %u vectors failed: error %d\n",
 			CXIB_SHARED_VECTORS + 1, count);
 		return count;
 	}
@@ -198,8 +131,8 @@ int cxib_hw_allocate_vectors(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_free_vectors() - the reverse
- * @hw: device without event queues
+ * cxib_hw_free_vectors() - undo cxib_hw_allocate_vectors()
+ * @hw: device without EQs
  */
 void cxib_hw_free_vectors(struct cxib_hw *hw)
 {
@@ -224,7 +157,7 @@ static void destroy(struct cxib_hw *hw, struct cxib_eq *eq)
 }
 
 /**
- * cxib_hw_create_cmd_eq() - commands are answered by event from now on
+ * cxib_hw_create_cmd_eq() - creates the command EQ and stops polling for completions
  * @hw: device with vectors
  *
  * Return: 0 or the error of cxib_eq_create().
@@ -249,8 +182,8 @@ int cxib_hw_create_cmd_eq(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_destroy_cmd_eq() - answers are polled for from now on
- * @hw: device with a command event queue
+ * cxib_hw_destroy_cmd_eq() - undo cxib_hw_create_cmd_eq(); commands are polled again
+ * @hw: device with a command EQ
  */
 void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw)
 {
@@ -259,7 +192,7 @@ void cxib_hw_destroy_cmd_eq(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_create_async_eq() - what happens by itself is told from now on
+ * cxib_hw_create_async_eq() - creates the EQ for asynchronous events
  * @hw: device with vectors
  *
  * Return: 0 or the error of cxib_eq_create().
@@ -278,8 +211,8 @@ int cxib_hw_create_async_eq(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_destroy_async_eq() - the reverse; page requests are not answered any more
- * @hw: device with an asynchronous event queue
+ * cxib_hw_destroy_async_eq() - undo cxib_hw_create_async_eq(), and stop page requests
+ * @hw: device with an async EQ
  */
 void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
 {
@@ -287,12 +220,12 @@ void cxib_hw_destroy_async_eq(struct cxib_hw *hw)
 	cxib_pages_stop(&hw->pages);
 }
 
-/* Processors of the device's NUMA node come first, each has one vector. */
-static int home_of(const struct cxib_hw *hw, unsigned int index)
+/* CPUs of the device's NUMA node first, one vector each. */
+static int vector_cpu(const struct cxib_hw *hw, unsigned int index)
 {
 	int cpu;
 
-	/* The spread counts online processors, and then looks for them. */
+	/* cpumask_local_spread() walks the online CPUs twice. */
 	cpus_read_lock();
 	cpu = cpumask_local_spread(index, dev_to_node(hw->bus->dev));
 	cpus_read_unlock();
@@ -303,7 +236,7 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 {
 	struct cxib_eq_attr attr = {
 		.vector = CXIB_SHARED_VECTORS + index,
-		.cpu = home_of(hw, index),
+		.cpu = vector_cpu(hw, index),
 		.log_size = LOG_COMPLETION_EVENTS,
 	};
 	char purpose[16];
@@ -313,10 +246,10 @@ static int create_completion_eq(struct cxib_hw *hw, unsigned int index)
 }
 
 /**
- * cxib_hw_create_comp_eqs() - event queues for completions
+ * cxib_hw_create_comp_eqs() - creates the completion EQs
  * @hw: device with vectors
  *
- * A device that refuses one of them after the first has as many as it has.
+ * If firmware rejects one after the first, the device has fewer.
  *
  * Return: 0, -ENOMEM or the error of cxib_eq_create().
  */
@@ -325,7 +258,7 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 	unsigned int count = completion_vectors(hw);
 	int err;
 
-	/* Freed with the memory of the rings, cxib_hw_free_eq_memory(). */
+	/* Freed with the rings in cxib_hw_free_eq_memory(). */
 	hw->comp_eqs = kcalloc_node(count, sizeof(*hw->comp_eqs), GFP_KERNEL,
 				    dev_to_node(hw->bus->dev));
 	if (!hw->comp_eqs)
@@ -343,8 +276,8 @@ int cxib_hw_create_comp_eqs(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_destroy_comp_eqs() - the reverse
- * @hw: device whose completion queues are destroyed
+ * cxib_hw_destroy_comp_eqs() - undo cxib_hw_create_comp_eqs()
+ * @hw: device without CQs
  */
 void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw)
 {
@@ -353,12 +286,12 @@ void cxib_hw_destroy_comp_eqs(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_create_pf_eq() - page faults are told from now on
- * @hw: device that is up and can page
- * @workqueue: where
+ * cxib_hw_create_pf_eq() - creates the page fault EQ
+ * @hw: device that is up, with cxib_hw_has_odp()
+ * @workqueue: where faults are dispatched
  *
  * Return: 0 or the error of cxib_eq_create(); -EBUSY when the device may still
- * write to the one before.
+ * write to the ring of the previous one.
  */
 int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
 {
@@ -376,8 +309,8 @@ int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue)
 }
 
 /**
- * cxib_hw_destroy_pf_eq() - the reverse; no event is dispatched any more
- * @hw: device with such an event queue
+ * cxib_hw_destroy_pf_eq() - undo cxib_hw_create_pf_eq(); waits for running handlers
+ * @hw: device with a page fault EQ
  */
 void cxib_hw_destroy_pf_eq(struct cxib_hw *hw)
 {
@@ -385,10 +318,10 @@ void cxib_hw_destroy_pf_eq(struct cxib_hw *hw)
 }
 
 /**
- * cxib_hw_free_eq_memory() - frees rings of queues that could not be destroyed
- * @hw: device that cannot access memory any more
+ * cxib_hw_free_eq_memory() - frees the rings of EQs that could not be destroyed
+ * @hw: device whose DMA is off
  *
- * Return: how many that were.
+ * Return: number of rings.
  */
 unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw)
 {

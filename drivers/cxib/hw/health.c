@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Watches the firmware; latches that the device is broken. */
+/* Health poll: health buffer, health counter, command timeouts; latches fatal errors. */
 #include <kunit/visibility.h>
+#include <linux/bitfield.h>
 #include <linux/debugfs.h>
 #include <linux/device.h>
 #include <linux/seq_file.h>
@@ -12,37 +13,31 @@
 #include "hw/health.h"
 #include "hw/names.h"
 
-/* Words of the init segment. */
-#define INTERFACE_WORD		0x14
-#define HEALTH_BUFFER		0x200
-#define SEVERITY_WORD		0x238
-#define SYNDROME_WORD		0x23c
-#define COUNTER_WORD		0x1010
 #define HEALTH_WORDS		(sizeof(struct hw_health_buffer) / sizeof(u32))
 
-#define INTERFACE_SHIFT		8
-#define INTERFACE_MASK		7
-#define COUNTER_MASK		0xffffffU
-#define DETECTED_SHIFT		24
-#define RESET_BIT		BIT(31) /* rfr */
-#define SYNDROME_SHIFT		16
-#define SYNDROME_MASK		0xff
+/* The NIC interface mode, of which hw_initial_seg has the highest bit apart. */
+#define INTERFACE_MASK		(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | \
+				 HW_INITIAL_SEG_MASK_NIC_INTERFACE)
+
+static u32 read_health_word(struct cxib_health *health, u32 offset)
+{
+	return cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + offset);
+}
 
 /**
- * cxib_health_read() - reads what the device says of itself
+ * cxib_health_read() - reads the health buffer
  * @health: health of the device
- * @buffer: filled; ones when it does not answer
+ * @buffer: filled; all-ones when the device is absent
  */
 void cxib_health_read(struct cxib_health *health, struct hw_health_buffer *buffer)
 {
 	unsigned int i;
 
 	for (i = 0; i < HEALTH_WORDS; i++)
-		buffer->dw[i] = cpu_to_be32(cxib_bus_read(health->bus,
-							  HEALTH_BUFFER + i * sizeof(u32)));
+		buffer->dw[i] = cpu_to_be32(read_health_word(health, i * sizeof(u32)));
 }
 
-static void say_what_is_wrong(struct cxib_health *health, const struct hw_health_buffer *buffer)
+static void log_health_buffer(struct cxib_health *health, const struct hw_health_buffer *buffer)
 {
 	u32 syndrome = hw_health_buffer_get_synd(buffer);
 	const char *severity = "not given";
@@ -50,16 +45,16 @@ static void say_what_is_wrong(struct cxib_health *health, const struct hw_health
 	if (hw_health_buffer_get_valid(buffer))
 		severity = hw_health_severity_name(hw_health_buffer_get_severity(buffer));
 	dev_err(health->bus->dev,
-		"the device reports %s (syndrome 0x%x, extended 0x%x), severity %s, processor %u, firmware 0x%08x, assert at 0x%08x called from 0x%08x%s\n",
+		"health buffer: %s (syndrome 0x%x, ext_synd 0x%x), severity %s, irisc_index %u, fw_ver 0x%08x, assert_exit_ptr 0x%08x, assert_callra 0x%08x%s\n",
 		hw_health_syndrome_name(syndrome), syndrome,
 		hw_health_buffer_get_ext_synd(buffer), severity,
 		hw_health_buffer_get_irisc_index(buffer), hw_health_buffer_get_fw_version(buffer),
 		hw_health_buffer_get_assert_existptr(buffer),
 		hw_health_buffer_get_assert_callra(buffer),
-		hw_health_buffer_get_rfr(buffer) ? "; it has to be reset" : "");
+		hw_health_buffer_get_rfr(buffer) ? ", rfr" : "");
 }
 
-static void let_go(struct cxib_health *health)
+static void enter_fatal(struct cxib_health *health)
 {
 	cxib_command_queue_set_fatal(health->commands);
 	if (health->handlers->fatal)
@@ -67,76 +62,78 @@ static void let_go(struct cxib_health *health)
 }
 
 /**
- * cxib_health_set_fatal() - the device is beyond hope
+ * cxib_health_set_fatal() - sets the fatal state
  * @health: health of the device
- * @reason: why, for the kernel log
+ * @reason: cause for the kernel log
  *
- * Commands under way end with an error, and there are no others. Only the
- * first call has an effect.
+ * Outstanding commands fail, and no further one is issued. Only the first call has an effect.
  *
- * Context: any that may wake somebody.
+ * Context: any that may wake up tasks.
  */
 void cxib_health_set_fatal(struct cxib_health *health, const char *reason)
 {
-	if (atomic_xchg(&health->fatal, 1))
+	if (atomic_xchg(&health->announced, 1))
 		return;
-	dev_err(health->bus->dev, "device is given up: %s\n", reason);
-	let_go(health);
+	dev_err(health->bus->dev, "fatal error: %s\n", reason);
+	enter_fatal(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_set_fatal);
 
 /**
- * cxib_health_shut_down() - as cxib_health_set_fatal(), of a device without fault
+ * cxib_health_shut_down() - as cxib_health_set_fatal(), but without a fault to log
  * @health: health of the device
  *
- * Context: any that may wake somebody.
+ * Context: any that may wake up tasks.
  */
 void cxib_health_shut_down(struct cxib_health *health)
 {
-	if (!atomic_xchg(&health->fatal, 1))
-		let_go(health);
+	if (!atomic_xchg(&health->announced, 1))
+		enter_fatal(health);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_shut_down);
 
 /**
- * cxib_health_is_fatal() - whether the device is beyond hope
+ * cxib_health_is_fatal() - whether the device is in the fatal state
  * @health: health of the device
  *
- * Return: true from the first cxib_health_set_fatal() on.
+ * Return: true after cxib_health_set_fatal() or cxib_health_shut_down().
  */
 bool cxib_health_is_fatal(const struct cxib_health *health)
 {
-	return atomic_read(&health->fatal);
+	return atomic_read(&health->announced);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_is_fatal);
 
 static void check_interface(struct cxib_health *health)
 {
-	u32 mode = cxib_bus_read(health->bus, INTERFACE_WORD) >> INTERFACE_SHIFT & INTERFACE_MASK;
+	u32 mode = FIELD_GET(INTERFACE_MASK,
+			     cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_NIC_INTERFACE));
 
 	if (mode == HW_NIC_INTERFACE_DISABLED)
-		cxib_health_set_fatal(health, "its interface was disabled from elsewhere");
+		cxib_health_set_fatal(health, "NIC interface disabled");
 	else if (mode == HW_NIC_INTERFACE_REQUEST_SW_RESET)
-		cxib_health_set_fatal(health, "somebody has asked for its reset");
+		cxib_health_set_fatal(health, "software reset requested");
 }
 
 /*
- * The firmware may ask for its reset (rfr) some time after it has told the
- * syndrome, while its counter still moves. So rfr counts at every look, not
- * only when the syndrome is new, and it is read after the syndrome.
+ * Firmware may set rfr (reset required) some time after the syndrome, while its health counter
+ * still advances. So rfr is checked at every poll, not only for a new syndrome, and is read after
+ * the syndrome.
  */
 static void check_buffer(struct cxib_health *health)
 {
-	u32 syndrome = cxib_bus_read(health->bus, SYNDROME_WORD) >> SYNDROME_SHIFT & SYNDROME_MASK;
-	bool is_fatal = cxib_bus_read(health->bus, SEVERITY_WORD) & RESET_BIT;
+	u32 syndrome = FIELD_GET(HW_HEALTH_BUFFER_MASK_SYND,
+				 read_health_word(health, HW_HEALTH_BUFFER_OFFSET_SYND));
+	bool is_fatal = FIELD_GET(HW_HEALTH_BUFFER_MASK_RFR,
+				  read_health_word(health, HW_HEALTH_BUFFER_OFFSET_RFR));
 	struct hw_health_buffer buffer;
 
 	if (syndrome && syndrome != health->syndrome) {
 		cxib_health_read(health, &buffer);
-		say_what_is_wrong(health, &buffer);
+		log_health_buffer(health, &buffer);
 	}
 	if (syndrome && is_fatal)
-		cxib_health_set_fatal(health, "it reports a fatal fault");
+		cxib_health_set_fatal(health, "fatal health syndrome");
 	health->reported &= syndrome == health->syndrome;
 	health->syndrome = syndrome;
 }
@@ -146,7 +143,7 @@ static void check_commands(struct cxib_health *health)
 	unsigned int timed_out;
 
 	if (cxib_command_queue_is_fatal(health->commands))
-		cxib_health_set_fatal(health, "it does not answer commands");
+		cxib_health_set_fatal(health, "command interface failed");
 	cxib_command_queue_reap_late(health->commands);
 	timed_out = cxib_command_queue_timed_out(health->commands);
 	health->reported &= timed_out == health->timed_out;
@@ -155,11 +152,11 @@ static void check_commands(struct cxib_health *health)
 
 static void check_counter(struct cxib_health *health, u32 word)
 {
-	u32 counter = word & COUNTER_MASK;
-	u8 detected = word >> DETECTED_SHIFT;
+	u32 counter = FIELD_GET(HW_INITIAL_SEG_MASK_HEALTH_COUNTER, word);
+	u8 detected = FIELD_GET(HW_INITIAL_SEG_MASK_HEALTH_SYNDROME, word);
 
 	if (detected && detected != health->health_syndrome)
-		dev_warn(health->bus->dev, "the device has detected %s (syndrome 0x%x)\n",
+		dev_warn(health->bus->dev, "health_syndrome: %s (syndrome 0x%x)\n",
 			 hw_health_syndrome_name(detected), detected);
 	health->health_syndrome = detected;
 
@@ -167,25 +164,24 @@ static void check_counter(struct cxib_health *health, u32 word)
 	health->counter = counter;
 	if (health->stalls == CXIB_HEALTH_STALL_WARN)
 		dev_warn(health->bus->dev,
-			 "the firmware makes no progress: its health counter is 0x%06x for %u ms\n",
+			 "health counter 0x%06x stalled for %u ms\n",
 			 counter, health->stalls * CXIB_HEALTH_PERIOD_MS);
 	if (health->stalls == CXIB_HEALTH_STALL_MAX)
-		cxib_health_set_fatal(health, "its firmware has stopped, its counter stands still");
+		cxib_health_set_fatal(health, "health counter stalled");
 }
 
 /**
- * cxib_health_check() - looks at the device
+ * cxib_health_check() - polls the health of the device once
  * @health: health of the device
  *
  * Context: process context.
  */
 void cxib_health_check(struct cxib_health *health)
 {
-	u32 word = cxib_bus_read(health->bus, COUNTER_WORD);
+	u32 word = cxib_bus_read(health->bus, HW_INITIAL_SEG_OFFSET_HEALTH_COUNTER);
 
 	if (word == CXIB_ALL_ONES) {
-		cxib_health_set_fatal(health,
-				      "it does not answer, all its registers read as ones; it was removed, has no power or its PCIe link is down");
+		cxib_health_set_fatal(health, "PCI reads return all ones");
 		return;
 	}
 	check_interface(health);
@@ -198,7 +194,7 @@ void cxib_health_check(struct cxib_health *health)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_check);
 
-static void check_regularly(struct work_struct *work)
+static void health_work_fn(struct work_struct *work)
 {
 	struct cxib_health *health = container_of(to_delayed_work(work), struct cxib_health, work);
 
@@ -209,11 +205,11 @@ static void check_regularly(struct work_struct *work)
 }
 
 /**
- * cxib_health_start() - begins to watch a device
+ * cxib_health_start() - starts the health poll
  * @health: filled
- * @bus: the way to the device
- * @commands: its command queue, which was handed over to it
- * @handlers: who is told
+ * @bus: bus access to the device
+ * @commands: its started command queue
+ * @handlers: called on changes; must outlive @health
  */
 void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		       struct cxib_command_queue *commands,
@@ -223,18 +219,18 @@ void cxib_health_start(struct cxib_health *health, struct cxib_bus *bus,
 		.bus = bus,
 		.commands = commands,
 		.handlers = handlers,
-		/* A value that the counter never has: the first look only takes it. */
+		/* The 24-bit counter never has this value, so the first poll finds no stall. */
 		.counter = CXIB_ALL_ONES,
 	};
-	INIT_DELAYED_WORK(&health->work, check_regularly);
+	INIT_DELAYED_WORK(&health->work, health_work_fn);
 	queue_delayed_work(system_freezable_wq, &health->work,
 			   msecs_to_jiffies(CXIB_HEALTH_PERIOD_MS));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_health_start);
 
 /**
- * cxib_health_stop() - ends watching
- * @health: health of the device; it stays broken if it is
+ * cxib_health_stop() - stops the health poll
+ * @health: health of the device; the fatal state is kept
  *
  * Context: process context, may sleep.
  */
@@ -249,9 +245,9 @@ static int health_show(struct seq_file *file, void *unused)
 	struct cxib_health *health = file->private;
 
 	seq_printf(file,
-		   "broken: %s\ncounter: 0x%06x\ncounter stood still: %u times\nsyndrome: 0x%x "
-		   "%s\ndetected: 0x%x %s\n",
-		   str_yes_no(cxib_health_is_fatal(health)), health->counter & COUNTER_MASK,
+		   "fatal: %s\ncounter: 0x%06x\nstalls: %u\nsyndrome: 0x%x %s\nhealth_syndrome: 0x%x %s\n",
+		   str_yes_no(cxib_health_is_fatal(health)),
+		   (u32)FIELD_GET(HW_INITIAL_SEG_MASK_HEALTH_COUNTER, health->counter),
 		   health->stalls, health->syndrome,
 		   health->syndrome ? hw_health_syndrome_name(health->syndrome) : "none",
 		   health->health_syndrome,
@@ -262,9 +258,9 @@ static int health_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(health);
 
 /**
- * cxib_health_debugfs() - makes the file "health"
- * @health: health of a device; outlives the file
- * @directory: where to make it
+ * cxib_health_debugfs() - creates the debugfs file "health"
+ * @health: health of a device, which outlives the file
+ * @directory: debugfs directory of the device
  */
 void cxib_health_debugfs(struct cxib_health *health, struct dentry *directory)
 {

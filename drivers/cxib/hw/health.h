@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Health: watches whether the firmware still runs and what it reports about
- * itself. When the device is beyond hope, it is marked as broken, once.
+ * Health: polls whether firmware is alive and which faults it reports. A fatal error sets the
+ * fatal state, once and for good.
  */
 #ifndef CXIB_HW_HEALTH_H
 #define CXIB_HW_HEALTH_H
@@ -17,27 +17,27 @@ struct dentry;
 struct hw_health_buffer;
 
 /*
- * How soon a device that has failed is given up, its users are told and its
- * recovery begins: at the next look when it reports a fatal fault, when its
- * interface was taken away and when it is gone; after 8 looks without a step
- * of its counter, 16 to 18 s, when its firmware has stopped; at once when the
- * bus reports an error; and when every slot of the command queue holds a
- * command whose time limit is over, at the next look. Recovery is a reset and
- * a bring-up. A device that is gone is looked for every second, for a minute.
+ * When the fatal state is set, users are notified and recovery starts:
+ * - a fatal health syndrome, a disabled NIC interface, an absent device: at the next poll;
+ * - a stalled health counter: after 8 polls, 16 to 18 s;
+ * - a PCI channel error: at once;
+ * - all slots held by timed-out commands: at the poll after the last timeout.
+ * Recovery is a reset and a bring-up. The driver polls for an absent device every second, for a
+ * minute.
  */
 
-/* Time between two looks at the device. */
+/* Poll period. */
 #define CXIB_HEALTH_PERIOD_MS		2000
-/* The counter may stand still this many times before it is mentioned. */
+/* Number of polls without progress of the counter after which a warning is logged. */
 #define CXIB_HEALTH_STALL_WARN	3
-/* And this many times before the device is given up. */
+/* Number of polls without progress of the counter that is a fatal error. */
 #define CXIB_HEALTH_STALL_MAX		8
 
 /**
- * struct cxib_health_handlers - who is told
- * @fatal: once, that the device is beyond hope; in any context; may be NULL
- * @changed: at the first look, and whenever @syndrome or @timed_out of a
- *	device that is not beyond hope has changed; in process context; may be NULL
+ * struct cxib_health_handlers - handlers of health changes
+ * @fatal: called once, when the fatal state is set; any context; may be NULL
+ * @changed: called at the first poll, and when @syndrome or @timed_out have changed without a
+ *	fatal error; process context; may be NULL
  */
 struct cxib_health_handlers {
 	void (*fatal)(struct cxib_health *health);
@@ -46,24 +46,24 @@ struct cxib_health_handlers {
 
 /**
  * struct cxib_health - health of one device
- * @bus: the way to the device
+ * @bus: bus access to the device
  * @commands: its command queue
- * @work: looks at the device every %CXIB_HEALTH_PERIOD_MS
- * @handlers: who is told
- * @fatal: the device is beyond hope; never cleared
- * @counter: counter of the firmware when last looked at
- * @stalls: how often it has not moved
- * @syndrome: what the health buffer said then
- * @health_syndrome: the other syndrome, beside the counter
- * @timed_out: commands that were not answered in time, nor later
- * @reported: @changed was told of what is in @syndrome and @timed_out
+ * @work: polls every %CXIB_HEALTH_PERIOD_MS
+ * @handlers: called on changes
+ * @announced: 1 once the fatal error is logged and @fatal was called; never cleared
+ * @counter: health counter at the last poll
+ * @stalls: number of consecutive polls at which @counter had not changed
+ * @syndrome: syndrome of the health buffer at the last poll; 0: none
+ * @health_syndrome: health_syndrome of the init segment at the last poll; 0: none
+ * @timed_out: number of timed-out commands without a late completion
+ * @reported: the @changed handler was called for the current @syndrome and @timed_out
  */
 struct cxib_health {
 	struct cxib_bus *bus;
 	struct cxib_command_queue *commands;
 	struct delayed_work work;
 	const struct cxib_health_handlers *handlers;
-	atomic_t fatal;
+	atomic_t announced;
 	u32 counter;
 	unsigned int stalls;
 	u8 syndrome;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A device as the hardware layer sees it: everything between the bus and ib_verbs. */
+/* The hardware layer of a device: everything between bus access and verbs/. */
 #ifndef CXIB_HW_HW_H
 #define CXIB_HW_HW_H
 
@@ -14,6 +14,7 @@
 #include "hw/health.h"
 #include "hw/init_segment.h"
 #include "hw/pages.h"
+#include "hw/state.h"
 
 struct cxib_bus;
 struct dentry;
@@ -21,49 +22,34 @@ struct dma_pool;
 struct workqueue_struct;
 
 /**
- * struct cxib_hw_client - who works with a device that is up
- * @handlers: what it wants to know: @completion, @cq_error, @queue_event,
- *	@port_change, @page_fault, and as @internal_error that the device was given
- *	up; the others have no effect
- * @context: what its handlers are called with
- */
-struct cxib_hw_client {
-	const struct cxib_event_ops *handlers;
-	void *context;
-};
-
-/**
  * struct cxib_hw - one device
- * @bus: the way to it
- * @debugfs_root: where its directory in debugfs is made; may be NULL
- * @command_timeout_ms: time limit of commands; 0 stands for the usual one
- * @on_fatal: told once that the device was given up, in process context; may
- *	be NULL
- * @health_changed: told as the handler @changed of its health; may be NULL
- * @is_unclean: the device may know memory that is not its own any more, as after
- *	a reset that failed; it is reset before it gets access to memory, or refused
- * @firmware: which firmware it runs
- * @commands: its command queue
- * @health: whether it is well
- * @pages: memory that its firmware has
- * @caps: what it can do
- * @adapter: what it is
- * @uar_index: page of doorbells for its event queues and those of the kernel
- * @uar: the page itself
- * @workqueue: where asynchronous events are dispatched, one at a time
- * @fatal_work: tells that the device was given up
- * @sink: where its events go
- * @client: who is told of those that hw/ does not serve; may be NULL
- * @vectors: interrupt vectors that it has
- * @cmd_eq: event queue for answered commands
- * @async_eq: event queue for what happens by itself
- * @comp_eqs: event queues for completions, one for each further vector
- * @completion_eq_count: their number
- * @pf_eq: event queue for page faults; without memory when there is none
- * @dbr_pool: doorbell records of queues
- * @dma_lock: one change of @state at a time
- * @state: the device cannot access memory any more; read in any context
- * @debugfs: its directory
+ * @bus: bus access to the device
+ * @debugfs_root: parent of its debugfs directory; may be NULL
+ * @command_timeout_ms: command timeout; 0: %CXIB_COMMAND_TIMEOUT_MS
+ * @on_fatal: called once after a fatal error, in process context; may be NULL
+ * @health_changed: called by the handler @changed of @health; may be NULL
+ * @is_unclean: the device may know stale DMA addresses, as after a failed reset; bring-up resets
+ *	it before it sets bus mastering, or fails
+ * @firmware: firmware version, from the init segment
+ * @commands: command queue
+ * @health: health poll
+ * @pages: firmware pages
+ * @caps: HCA capabilities
+ * @adapter: output of QUERY_ADAPTER
+ * @uar_index: index of the UAR page for EQs and for queues of the kernel
+ * @uar: mapping of that page
+ * @workqueue: ordered workqueue for asynchronous events
+ * @fatal_work: notifies the client and @on_fatal of a fatal error
+ * @sink: dispatches events
+ * @vectors: number of interrupt vectors
+ * @cmd_eq: EQ of command completions
+ * @async_eq: EQ of asynchronous events
+ * @comp_eqs: EQs of CQ completions, one for each further vector
+ * @completion_eq_count: number of @comp_eqs
+ * @pf_eq: EQ of page faults; without a buffer if it was not created
+ * @dbr_pool: DMA pool of doorbell records
+ * @dma_lock: serializes cxib_hw_dma_off()
+ * @debugfs: debugfs directory of the device
  */
 struct cxib_hw {
 	struct cxib_bus *bus;
@@ -83,7 +69,6 @@ struct cxib_hw {
 	struct workqueue_struct *workqueue;
 	struct work_struct fatal_work;
 	struct cxib_event_sink sink;
-	const struct cxib_hw_client *client;
 	unsigned int vectors;
 	struct cxib_eq cmd_eq;
 	struct cxib_eq async_eq;
@@ -92,25 +77,26 @@ struct cxib_hw {
 	struct cxib_eq pf_eq;
 	struct dma_pool *dbr_pool;
 	struct mutex dma_lock; /* see above */
-	bool state;
 	struct dentry *debugfs;
 };
 
 int cxib_hw_bring_up(struct cxib_hw *hw);
 void cxib_hw_tear_down(struct cxib_hw *hw);
-void cxib_hw_set_fatal(struct cxib_hw *hw);
-void cxib_hw_dma_off(struct cxib_hw *hw);
 void cxib_hw_shut_down(struct cxib_hw *hw);
 void cxib_hw_set_client(struct cxib_hw *hw, const struct cxib_hw_client *client);
 
-/* The device cannot access memory any more. What it has written before can be read. */
+/* DMA is off: memory that the device knows may be freed. */
 static inline bool cxib_hw_is_dma_off(const struct cxib_hw *hw)
 {
-	/* Pairs with the release in cxib_hw_dma_off(). */
-	return smp_load_acquire(&hw->state);
+	return cxib_hw_state(hw->bus) >= CXIB_HW_DMA_OFF;
 }
 
-/* event_queues.c: the event queues of a device, as steps of its bring-up */
+/* fatal.c */
+void cxib_hw_set_fatal(struct cxib_hw *hw);
+void cxib_hw_dma_off(struct cxib_hw *hw);
+void cxib_hw_fatal_work_fn(struct work_struct *work);
+
+/* eqs.c: the EQs of a device, created by steps of the bring-up */
 int cxib_hw_allocate_vectors(struct cxib_hw *hw);
 void cxib_hw_free_vectors(struct cxib_hw *hw);
 int cxib_hw_create_cmd_eq(struct cxib_hw *hw);
@@ -123,6 +109,5 @@ bool cxib_hw_has_odp(const struct cxib_hw *hw);
 int cxib_hw_create_pf_eq(struct cxib_hw *hw, struct workqueue_struct *workqueue);
 void cxib_hw_destroy_pf_eq(struct cxib_hw *hw);
 unsigned int cxib_hw_free_eq_memory(struct cxib_hw *hw);
-void cxib_hw_fatal_work_fn(struct work_struct *work);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Waits for the firmware behind an init segment and decides whether this
- * driver can talk to it. All access goes through a reader, so that the same
- * code runs on a BAR and on the memory of a test.
+ * Waits until the firmware behind an init segment is initialized and checks that the driver
+ * supports its command interface. All access goes through a reader, so KUnit suites run the same
+ * code on memory.
  */
 #include <kunit/visibility.h>
 #include <linux/errno.h>
@@ -11,13 +11,13 @@
 
 #include "hw/init_segment.h"
 
-/* Reads from a device are slow, so only these words are read. */
-#define IDENTITY_WORD		0x00
+/* MMIO reads are slow, so only these words are read. */
+#define IDENTITY_WORD		(HW_INITIAL_SEG_OFFSET_FW_REV_MAJOR / sizeof(u32))
 #define IDENTITY_WORDS		2
-#define STATE_WORD		(0x1fc / sizeof(u32))
+#define STATE_WORD		(HW_INITIAL_SEG_OFFSET_INITIALIZING / sizeof(u32))
 
-/* What a read returns when nobody on the bus answers it. */
-#define ALL_ONES		cpu_to_be32(0xffffffff)
+/* What reads return when the device is absent. */
+#define ALL_ONES		cpu_to_be32(U32_MAX)
 
 __printf(2, 3)
 static void explain(struct cxib_explanation *explanation, const char *format, ...)
@@ -36,7 +36,7 @@ static void read_identity_and_state(struct cxib_init_segment_reader *reader,
 	reader->read(reader, copy, STATE_WORD, 1);
 }
 
-/* No firmware version and no state of initialization is made of ones only. */
+/* Firmware never sets both words to all-ones. */
 static bool is_absent(const struct hw_initial_seg *copy)
 {
 	return copy->dw[IDENTITY_WORD] == ALL_ONES && copy->dw[STATE_WORD] == ALL_ONES;
@@ -51,14 +51,14 @@ static int await_firmware(struct cxib_init_segment_reader *reader,
 		read_identity_and_state(reader, copy);
 		if (is_absent(copy)) {
 			explain(explanation,
-				"device does not answer: its init segment reads as ones only; it was removed, has no power or its PCIe link is down. Check the slot, the link with lspci -vv, and the log for PCIe errors");
+				"init segment reads as all-ones");
 			return -EIO;
 		}
 		if (!hw_initial_seg_get_initializing(copy))
 			return 0;
 		if (waited >= CXIB_FIRMWARE_READY_LIMIT_MS) {
 			explain(explanation,
-				"firmware still initializing after %u ms, the limit is %u ms (init segment word 0x%zx = 0x%08x); power-cycle the device, then look at its firmware with mstflint",
+				"firmware still initializing after %u ms (limit %u ms, init segment word 0x%zx = 0x%08x)",
 				waited, CXIB_FIRMWARE_READY_LIMIT_MS, STATE_WORD * sizeof(u32),
 				be32_to_cpu(copy->dw[STATE_WORD]));
 			return -ETIMEDOUT;
@@ -83,28 +83,27 @@ static int check_command_revision(const struct cxib_init_segment *segment,
 		return 0;
 
 	explain(explanation,
-		"command interface revision is %u, this driver speaks revision %u only (firmware %u.%u.%u); the device is no ConnectX HCA or needs other firmware",
+		"command interface revision %u not supported, expected %u (firmware %u.%u.%u)",
 		segment->command_revision, CXIB_COMMAND_REVISION, segment->firmware_major,
 		segment->firmware_minor, segment->firmware_subminor);
 	return -EPROTONOSUPPORT;
 }
 
 /**
- * cxib_init_segment_await() - wait for the firmware and read what it is
+ * cxib_init_segment_await() - waits until firmware is initialized and reads its version
  * @reader: access to the init segment
- * @segment: filled when the firmware has answered, thus also with
- *	-EPROTONOSUPPORT
+ * @segment: filled when firmware is initialized, also with -EPROTONOSUPPORT
  * @explanation: filled when an error is returned
  *
- * Waits at most %CXIB_FIRMWARE_READY_LIMIT_MS, counted in the waits asked for:
- * a guest that is suspended meanwhile does not lose its time.
+ * Waits at most %CXIB_FIRMWARE_READY_LIMIT_MS, counted in requested waits instead of wall time: a
+ * guest that is suspended meanwhile gets the full time.
  *
  * Context: process context, may sleep.
  * Return: 0, or
  *	-ENOMEM,
- *	-EIO when the device does not answer (all-ones),
- *	-ETIMEDOUT when the firmware does not get ready in time,
- *	-EPROTONOSUPPORT when it speaks another command interface.
+ *	-EIO when the device is absent (all-ones),
+ *	-ETIMEDOUT when firmware is not initialized in time,
+ *	-EPROTONOSUPPORT when it has another command interface revision.
  */
 int cxib_init_segment_await(struct cxib_init_segment_reader *reader,
 			    struct cxib_init_segment *segment,
@@ -115,7 +114,7 @@ int cxib_init_segment_await(struct cxib_init_segment_reader *reader,
 
 	copy = kvzalloc(sizeof(*copy), GFP_KERNEL);
 	if (!copy) {
-		explain(explanation, "no memory for a copy of the init segment (%zu bytes)",
+		explain(explanation, "cannot allocate copy of init segment (%zu bytes)",
 			sizeof(*copy));
 		return -ENOMEM;
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The init segment: the start of BAR 0, readable before any command works.
- * It tells which firmware runs, whether it is ready, and which revision of
- * the command interface it speaks.
+ * The init segment: the start of BAR 0, readable before the command queue is started. It has the
+ * firmware version, the initializing flag, and the command interface revision.
  */
 #ifndef CXIB_HW_INIT_SEGMENT_H
 #define CXIB_HW_INIT_SEGMENT_H
@@ -11,22 +10,22 @@
 
 #include "hw/command_interface.h"
 
-/* Bytes at the start of BAR 0 that belong to the init segment. */
+/* Length of the init segment in bytes. */
 #define CXIB_INIT_SEGMENT_SIZE		sizeof(struct hw_initial_seg)
 
-/* The one revision of the command interface that this driver speaks. */
+/* The only supported command interface revision. */
 #define CXIB_COMMAND_REVISION		5
 
-/* Firmware that has not come up after this time will not come up. */
+/* Time limit and poll period of firmware initialization. */
 #define CXIB_FIRMWARE_READY_LIMIT_MS	120000
 #define CXIB_FIRMWARE_POLL_MS		20
 
 /**
- * struct cxib_init_segment_reader - how the init segment is reached
- * @read: copies @count words of the init segment, from word @first on, to the
- *	same place in @copy; all-ones when the device does not answer
- * @wait: sleeps for @milliseconds or longer; @waited is the time already spent
- *	waiting, in milliseconds, for progress messages
+ * struct cxib_init_segment_reader - access to the init segment
+ * @read: copies @count words of the init segment, starting at word @first, to the same index in
+ *	@copy; all-ones when the device is absent
+ * @wait: sleeps at least @milliseconds; @waited, in milliseconds, is the time waited so far, for
+ *	progress messages
  */
 struct cxib_init_segment_reader {
 	void (*read)(struct cxib_init_segment_reader *reader, struct hw_initial_seg *copy,
@@ -36,11 +35,11 @@ struct cxib_init_segment_reader {
 };
 
 /**
- * struct cxib_init_segment - the facts of an init segment whose firmware is up
- * @firmware_major: firmware version, as in 16.35.4030
- * @firmware_minor: second part of it
- * @firmware_subminor: third part of it
- * @command_revision: revision of the command interface
+ * struct cxib_init_segment - decoded init segment of initialized firmware
+ * @firmware_major: major firmware version, as 16 in 16.35.4030
+ * @firmware_minor: minor firmware version
+ * @firmware_subminor: subminor firmware version
+ * @command_revision: command interface revision
  */
 struct cxib_init_segment {
 	u16 firmware_major;
@@ -51,7 +50,7 @@ struct cxib_init_segment {
 
 /**
  * struct cxib_explanation - why something failed, for the kernel log
- * @text: what failed, with values and limits, and what can be done about it
+ * @text: what failed, with values and limits
  */
 struct cxib_explanation {
 	char text[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Chains of mailboxes: made, filled, read, freed. */
+/* Mailbox chains of command inputs and outputs. */
 #include <kunit/visibility.h>
 #include <linux/dmapool.h>
 #include <linux/errno.h>
@@ -11,15 +11,15 @@
 #include "hw/command_interface.h"
 #include "hw/mailbox.h"
 
-/* The device takes only pointers whose lower ten bits are zero. */
+/* The lower ten bits of a mailbox pointer are reserved. */
 #define MAILBOX_ALIGNMENT	1024
 
 /**
- * cxib_mailbox_pool_create() - a pool of mailboxes
- * @dev: device that reads and writes them
+ * cxib_mailbox_pool_create() - creates the DMA pool of mailboxes
+ * @dev: device that DMA is mapped for
  *
  * Context: process context, may sleep.
- * Return: the pool, to be given to dma_pool_destroy(); NULL without memory.
+ * Return: the pool, destroyed by dma_pool_destroy(); NULL when out of memory.
  */
 struct dma_pool *cxib_mailbox_pool_create(struct device *dev)
 {
@@ -47,11 +47,11 @@ static void link_boxes(struct cxib_mailbox_chain *chain, u8 token)
 }
 
 /**
- * cxib_mailbox_chain_create() - the mailboxes for an input or output
- * @pool: where they come from
- * @length: bytes to be held; 0 makes an empty chain
+ * cxib_mailbox_chain_create() - allocates the mailboxes of an input or output
+ * @pool: pool of mailboxes
+ * @length: length of the data in bytes; 0: empty chain
  * @token: token of the command, not 0
- * @chain: filled; empty when an error is returned
+ * @chain: filled; empty on error
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -84,9 +84,9 @@ int cxib_mailbox_chain_create(struct dma_pool *pool, size_t length, u8 token,
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_create);
 
 /**
- * cxib_mailbox_chain_destroy() - gives the mailboxes of a chain back
- * @pool: where they came from
- * @chain: empty afterwards; the device must not use it any more
+ * cxib_mailbox_chain_destroy() - undo cxib_mailbox_chain_create()
+ * @pool: pool of mailboxes
+ * @chain: chain that the device no longer accesses; empty on return
  *
  * Context: process context.
  */
@@ -103,10 +103,10 @@ void cxib_mailbox_chain_destroy(struct dma_pool *pool, struct cxib_mailbox_chain
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_destroy);
 
 /**
- * cxib_mailbox_chain_write() - fills a chain
- * @chain: that was created for at least @length bytes
- * @data: what to put there
- * @length: its length in bytes
+ * cxib_mailbox_chain_write() - copies data to a chain
+ * @chain: chain created for at least @length bytes
+ * @data: data to copy
+ * @length: length of @data in bytes
  */
 void cxib_mailbox_chain_write(struct cxib_mailbox_chain *chain, const void *data, size_t length)
 {
@@ -123,14 +123,14 @@ void cxib_mailbox_chain_write(struct cxib_mailbox_chain *chain, const void *data
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_write);
 
 /**
- * cxib_mailbox_chain_read() - reads what the device has put into a chain
- * @chain: that was created for at least @length bytes
- * @token: token that every mailbox has to carry
- * @data: where to put it
- * @length: its length in bytes
+ * cxib_mailbox_chain_read() - copies data that the device has written to a chain
+ * @chain: chain created for at least @length bytes
+ * @token: expected token of every mailbox
+ * @data: filled
+ * @length: length of @data in bytes
  *
- * Return: 0, or -EBADMSG when a mailbox carries another token: then it was
- * written for another command, or not at all, and @data is incomplete.
+ * Return: 0, or -EBADMSG when a mailbox has another token: it was written for another command, or
+ * not at all, and @data is incomplete.
  */
 int cxib_mailbox_chain_read(const struct cxib_mailbox_chain *chain, u8 token, void *data,
 			    size_t length)
@@ -152,10 +152,10 @@ int cxib_mailbox_chain_read(const struct cxib_mailbox_chain *chain, u8 token, vo
 EXPORT_SYMBOL_IF_KUNIT(cxib_mailbox_chain_read);
 
 /**
- * cxib_mailbox_chain_start() - what the entry of the command queue points to
+ * cxib_mailbox_chain_start() - returns the mailbox pointer for the command queue entry
  * @chain: any chain
  *
- * Return: the bus address of the first mailbox, 0 for an empty chain.
+ * Return: the DMA address of the first mailbox, 0 for an empty chain.
  */
 dma_addr_t cxib_mailbox_chain_start(const struct cxib_mailbox_chain *chain)
 {

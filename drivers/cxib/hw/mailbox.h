@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Mailboxes: the blocks of memory that carry what does not fit into an entry
- * of the command queue. A chain of them holds one input or one output.
+ * Mailboxes: DMA blocks for the part of an input or output that exceeds the inline data of a
+ * command queue entry. A chain holds one input or one output.
  */
 #ifndef CXIB_HW_MAILBOX_H
 #define CXIB_HW_MAILBOX_H
@@ -12,13 +12,13 @@ struct dma_pool;
 struct device;
 struct hw_cmd_if_box;
 
-/* Bytes of the input or output that one mailbox holds. */
+/* Length in bytes of the data of a mailbox. */
 #define CXIB_MAILBOX_DATA	512
 
 /**
- * struct cxib_mailbox - one block
- * @box: as the driver sees it
- * @dma: as the device sees it
+ * struct cxib_mailbox - one mailbox
+ * @box: virtual address
+ * @dma: DMA address
  */
 struct cxib_mailbox {
 	struct hw_cmd_if_box *box;
@@ -27,8 +27,8 @@ struct cxib_mailbox {
 
 /**
  * struct cxib_mailbox_chain - the mailboxes of one input or output
- * @boxes: in order; NULL if there are none
- * @count: their number
+ * @boxes: mailboxes, in order; NULL if @count is 0
+ * @count: number of @boxes
  */
 struct cxib_mailbox_chain {
 	struct cxib_mailbox *boxes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about memory on the device. */
+/* MEMIC commands. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 
@@ -8,12 +8,12 @@
 #include "hw/memic.h"
 
 /**
- * cxib_cmd_alloc_memic() - ALLOC_MEMIC: memory on the device
+ * cxib_cmd_alloc_memic() - ALLOC_MEMIC: allocates MEMIC
  * @queue: command queue
- * @params: what is wanted
- * @address: filled: where it is
+ * @params: attributes of the allocation
+ * @address: output: offset in BAR 0
  *
- * Return: -EAGAIN when there is no room in the range.
+ * Return: -EAGAIN when the range has no space.
  */
 int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 			 const struct cxib_memic_params *params, u64 *address)
@@ -22,7 +22,7 @@ int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 	struct hw_alloc_memic_out out;
 	struct cxib_command command = {
 		.in = &in, .in_length = sizeof(in), .out = &out, .out_length = sizeof(out),
-		/* That one range is full is no error. */
+		/* A full range is expected, not an error. */
 		.no_log = true,
 	};
 	int err;
@@ -39,10 +39,10 @@ int cxib_cmd_alloc_memic(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_memic);
 
 /**
- * cxib_cmd_dealloc_memic() - DEALLOC_MEMIC: gives memory on the device back
+ * cxib_cmd_dealloc_memic() - DEALLOC_MEMIC: undo cxib_cmd_alloc_memic()
  * @queue: command queue
- * @address: where it is
- * @length: its bytes, as they were allocated
+ * @address: offset in BAR 0
+ * @length: length of the allocation, bytes
  */
 int cxib_cmd_dealloc_memic(struct cxib_command_queue *queue, u64 address, u32 length)
 {
@@ -69,11 +69,12 @@ static int modify(struct cxib_command_queue *queue, enum hw_modify_memic_op_mod 
 }
 
 /**
- * cxib_cmd_alloc_memic_op() - MODIFY_MEMIC: an address whose accesses do an operation
+ * cxib_cmd_alloc_memic_op() - MODIFY_MEMIC: allocates the address of a memic operation
  * @queue: command queue
- * @address: memory on the device
+ * @address: MEMIC allocation, offset in BAR 0
  * @operation: enum hw_memic_operation_type
- * @operation_address: filled: the address
+ * @operation_address: output: offset in BAR 0; accesses there execute the
+ *	operation
  */
 int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation,
 			    u64 *operation_address)
@@ -87,9 +88,9 @@ int cxib_cmd_alloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 op
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_memic_op);
 
 /**
- * cxib_cmd_dealloc_memic_op() - MODIFY_MEMIC: the reverse
+ * cxib_cmd_dealloc_memic_op() - MODIFY_MEMIC: undo cxib_cmd_alloc_memic_op()
  * @queue: command queue
- * @address: memory on the device
+ * @address: MEMIC allocation, offset in BAR 0
  * @operation: enum hw_memic_operation_type
  */
 int cxib_cmd_dealloc_memic_op(struct cxib_command_queue *queue, u64 address, u8 operation)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about memory on the device: one function for each, parameters in,
- * results out. Errors are those of cxib_cmd_exec(); all of them sleep.
- *
- * Addresses are those of BAR 0.
+ * MEMIC commands. Errors are those of cxib_cmd_exec(); all functions sleep.
+ * Addresses are offsets in BAR 0.
  */
 #ifndef CXIB_HW_MEMIC_H
 #define CXIB_HW_MEMIC_H
@@ -13,10 +11,10 @@
 struct cxib_command_queue;
 
 /**
- * struct cxib_memic_params - what is wanted
- * @start: the first address that it may have, a multiple of a page
- * @range: bytes from there in which it shall lie
- * @length: its bytes
+ * struct cxib_memic_params - attributes of a MEMIC allocation
+ * @start: first allowed address, page-aligned
+ * @range: bytes from @start that the allocation must be within
+ * @length: length, bytes
  * @log_alignment: log2 of its alignment
  */
 struct cxib_memic_params {

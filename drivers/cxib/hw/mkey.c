@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about protection domains, XRC domains and memory keys. */
+/* Mkey and PSV commands. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -15,84 +15,12 @@
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
 
-/* A memory key that queue pairs of its domain may use, whichever they are. */
-#define ANY_QUEUE_PAIR	0xffffff
+/* QPN of an mkey for all QPs of the PD. */
+#define ANY_QPN	0xffffff
 
-/* An index of a memory key and what makes a key of it. */
+/* An mkey is an index and the variant in the lowest bits. */
 #define KEY_SHIFT	8
-#define OCTWORD_SIZE		16
-
-/**
- * cxib_cmd_alloc_pd() - ALLOC_PD: a protection domain
- * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @pd: filled: its number
- */
-int cxib_cmd_alloc_pd(struct cxib_command_queue *queue, u16 uid, u32 *pd)
-{
-	struct hw_alloc_pd_in in = {};
-	struct hw_alloc_pd_out out;
-	int err;
-
-	hw_alloc_pd_in_set_opcode(&in, HW_CMD_ALLOC_PD);
-	hw_alloc_pd_in_set_uid(&in, uid);
-	err = cxib_cmd_exec_inout(queue, in, out);
-	*pd = hw_alloc_pd_out_get_pd(&out);
-	return err;
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_pd);
-
-/**
- * cxib_cmd_dealloc_pd() - DEALLOC_PD: gives a protection domain back
- * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @pd: its number; no object belongs to it any more
- */
-int cxib_cmd_dealloc_pd(struct cxib_command_queue *queue, u16 uid, u32 pd)
-{
-	struct hw_dealloc_pd_in in = {};
-	struct hw_dealloc_pd_out out;
-
-	hw_dealloc_pd_in_set_opcode(&in, HW_CMD_DEALLOC_PD);
-	hw_dealloc_pd_in_set_uid(&in, uid);
-	hw_dealloc_pd_in_set_pd(&in, pd);
-	return cxib_cmd_exec_inout(queue, in, out);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_pd);
-
-/**
- * cxib_cmd_alloc_xrcd() - ALLOC_XRCD: an XRC domain
- * @queue: command queue
- * @xrcd: filled: its number
- */
-int cxib_cmd_alloc_xrcd(struct cxib_command_queue *queue, u32 *xrcd)
-{
-	struct hw_alloc_xrcd_in in = {};
-	struct hw_alloc_xrcd_out out;
-	int err;
-
-	hw_alloc_xrcd_in_set_opcode(&in, HW_CMD_ALLOC_XRCD);
-	err = cxib_cmd_exec_inout(queue, in, out);
-	*xrcd = hw_alloc_xrcd_out_get_xrcd(&out);
-	return err;
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_xrcd);
-
-/**
- * cxib_cmd_dealloc_xrcd() - DEALLOC_XRCD: gives an XRC domain back
- * @queue: command queue
- * @xrcd: its number; no object belongs to it any more
- */
-int cxib_cmd_dealloc_xrcd(struct cxib_command_queue *queue, u32 xrcd)
-{
-	struct hw_dealloc_xrcd_in in = {};
-	struct hw_dealloc_xrcd_out out;
-
-	hw_dealloc_xrcd_in_set_opcode(&in, HW_CMD_DEALLOC_XRCD);
-	hw_dealloc_xrcd_in_set_xrcd(&in, xrcd);
-	return cxib_cmd_exec_inout(queue, in, out);
-}
-EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_xrcd);
+#define OCTOWORD_SIZE		16
 
 static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mode)
 {
@@ -100,7 +28,7 @@ static void set_access_mode(struct hw_mkc *context, enum hw_mkey_access_mode mod
 	hw_mkc_set_access_mode_4_2(context, mode >> 2);
 }
 
-/* Of a key with translations. */
+/* Access mode of an mkey with translations. */
 static enum hw_mkey_access_mode mode_of(const struct cxib_mkey_params *params)
 {
 	if (params->ksm)
@@ -124,7 +52,7 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 			      unsigned int xlt_octowords)
 {
 	fill_mkey_access(context, params);
-	hw_mkc_set_qpn(context, ANY_QUEUE_PAIR);
+	hw_mkc_set_qpn(context, ANY_QPN);
 	hw_mkc_set_mkey_7_0(context, params->variant);
 	hw_mkc_set_pd(context, params->pd);
 	if (params->xlt_octowords) {
@@ -137,7 +65,7 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 		hw_mkc_set_translations_octword_size(context, params->xlt_octowords);
 		if (params->bsf_en) {
 			hw_mkc_set_bsf_en(context, 1);
-			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTWORD_SIZE);
+			hw_mkc_set_bsf_octword_size(context, sizeof(struct hw_bsf) / OCTOWORD_SIZE);
 		}
 		return;
 	}
@@ -161,28 +89,27 @@ static void fill_mkey_context(struct hw_mkc *context, const struct cxib_mkey_par
 }
 
 /**
- * cxib_cmd_create_mkey() - CREATE_MKEY: a memory key
+ * cxib_cmd_create_mkey() - CREATE_MKEY: creates an mkey
  * @queue: command queue
- * @params: what it shall allow
- * @key: filled: the key, as in work requests
+ * @params: attributes of the mkey
+ * @key: output: mkey, as in WQEs
  *
  * Return: -ENOMEM also when there are too many pages for a command.
  */
 int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mkey_params *params,
 			 u32 *key)
 {
-	/* The list of pages fills whole octwords. */
-	unsigned int xlt_octowords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTWORD_SIZE);
+	/* The PAS list is padded to whole octowords. */
+	unsigned int xlt_octowords = DIV_ROUND_UP(params->page_count * sizeof(u64), OCTOWORD_SIZE);
 	struct hw_create_mkey_out out;
 	struct hw_create_mkey_in *in;
 	struct cxib_command command = { .out = &out, .out_length = sizeof(out) };
 	int err;
 
-	command.in_length = size_add(sizeof(*in), (size_t)xlt_octowords * OCTWORD_SIZE);
-	in = kvzalloc(command.in_length, GFP_KERNEL | __GFP_NOWARN);
+	in = cxib_command_alloc_in(&command, size_add(sizeof(*in),
+						      (size_t)xlt_octowords * OCTOWORD_SIZE));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	hw_create_mkey_in_set_opcode(in, HW_CMD_CREATE_MKEY);
 	hw_create_mkey_in_set_translations_octword_actual_size(in, xlt_octowords);
 	hw_create_mkey_in_set_pg_access(in, params->odp);
@@ -196,9 +123,9 @@ int cxib_cmd_create_mkey(struct cxib_command_queue *queue, const struct cxib_mke
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_mkey);
 
 /**
- * cxib_cmd_destroy_mkey() - DESTROY_MKEY: no request can use a memory key any more
+ * cxib_cmd_destroy_mkey() - DESTROY_MKEY: destroys an mkey
  * @queue: command queue
- * @key: the key
+ * @key: mkey; WQEs that use it fail from now on
  */
 int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 {
@@ -212,9 +139,9 @@ int cxib_cmd_destroy_mkey(struct cxib_command_queue *queue, u32 key)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_mkey);
 
 /**
- * cxib_cmd_query_special_contexts() - QUERY_SPECIAL_CONTEXTS: memory keys of the device itself
+ * cxib_cmd_query_special_contexts() - QUERY_SPECIAL_CONTEXTS: reads the mkeys of the device itself
  * @queue: command queue
- * @keys: filled
+ * @keys: output
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().
@@ -238,13 +165,11 @@ int cxib_cmd_query_special_contexts(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_special_contexts);
 
 /**
- * cxib_cmd_query_mkey() - QUERY_MKEY: what a memory key stands for
+ * cxib_cmd_query_mkey() - QUERY_MKEY: reads the context of an mkey
  * @queue: command queue
- * @key: anything
- * @out: filled: the context, and behind it the translation, as far as there is room
- * @length: its bytes, at least sizeof(*out)
- *
- * Who asks about a key that is not there finds nothing in the kernel log.
+ * @key: mkey; need not exist, and errors are not logged
+ * @out: output: the context, followed by the translation, truncated to @length
+ * @length: size of @out, bytes; at least sizeof(*out)
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().
@@ -266,10 +191,10 @@ int cxib_cmd_query_mkey(struct cxib_command_queue *queue, u32 key, struct hw_que
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_mkey);
 
 /**
- * cxib_cmd_create_psv() - CREATE_PSV: where the device keeps two signatures
+ * cxib_cmd_create_psv() - CREATE_PSV: creates two PSVs
  * @queue: command queue
- * @pd: number of the protection domain
- * @numbers: filled: two
+ * @pd: PDN
+ * @numbers: output: %CXIB_PSV_COUNT PSV numbers
  */
 int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
 {
@@ -288,9 +213,9 @@ int cxib_cmd_create_psv(struct cxib_command_queue *queue, u32 pd, u32 *numbers)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_psv);
 
 /**
- * cxib_cmd_destroy_psv() - DESTROY_PSV: gives one of them back
+ * cxib_cmd_destroy_psv() - DESTROY_PSV: destroys one PSV
  * @queue: command queue
- * @number: its number; no request or key uses it any more
+ * @number: PSV number; no WQE or mkey uses it any more
  */
 int cxib_cmd_destroy_psv(struct cxib_command_queue *queue, u32 number)
 {

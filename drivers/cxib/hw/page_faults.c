@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Page faults: their events, and the command that answers them. */
+/* Page faults: events and PAGE_FAULT_RESUME. */
 #include <kunit/visibility.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
@@ -11,11 +11,11 @@
 
 #define TOKEN_MASK	GENMASK(23, 0)
 
-/* Where the event of a work request has its token: the public description leaves that out. */
+/* Word of the token in a WQE fault event, absent from the public description. */
 #define TOKEN_WORD	3
 
-static void decode_request(const struct hw_wqe_associated_page_fault_event *event,
-			   struct cxib_page_fault *fault)
+static void decode_wqe(const struct hw_wqe_associated_page_fault_event *event,
+		       struct cxib_page_fault *fault)
 {
 	fault->token = be32_to_cpu(event->dw[TOKEN_WORD]) & TOKEN_MASK;
 	fault->queue = hw_wqe_associated_page_fault_event_get_qpn(event);
@@ -30,8 +30,8 @@ static void decode_request(const struct hw_wqe_associated_page_fault_event *even
 		fault->operation |= HW_PAGE_FAULT_FLAGS_RDMA;
 }
 
-static void decode_remote(const struct hw_rdma_page_fault_event *event,
-			  struct cxib_page_fault *fault)
+static void decode_rdma(const struct hw_rdma_page_fault_event *event,
+			struct cxib_page_fault *fault)
 {
 	fault->token = hw_rdma_page_fault_event_get_qp_number(event);
 	fault->queue = fault->token;
@@ -60,18 +60,18 @@ static void decode_memory(const struct hw_memory_page_fault_event *event,
 	fault->token = upper << 32 | hw_memory_page_fault_event_get_fault_token_31_0(event);
 	fault->key = hw_memory_page_fault_event_get_mkey(event);
 	fault->address = hw_memory_page_fault_event_get_va(event);
-	/* Firmware that counts bytes there may lack less than a page. */
+	/* Some firmware reports 0 pages here for less than a page. */
 	fault->length = max(pages, 1u) * CXIB_FAULT_PAGE;
 	fault->before = before * CXIB_FAULT_PAGE;
 	fault->after = after * CXIB_FAULT_PAGE;
 }
 
 /**
- * cxib_page_fault_decode() - reads the event of a page fault
- * @entry: a copy of the event
- * @fault: filled; none of it is checked against anything that there is
+ * cxib_page_fault_decode() - decodes a page fault event
+ * @entry: a copy of the EQE
+ * @fault: output; not validated
  *
- * Return: false when it has no form that this driver knows.
+ * Return: false when the sub-type is unknown.
  */
 bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *fault)
 {
@@ -81,11 +81,11 @@ bool cxib_page_fault_decode(const struct hw_eqe *entry, struct cxib_page_fault *
 	};
 	switch (fault->subtype) {
 	case HW_PAGE_FAULT_SUBTYPE_WQE:
-		decode_request(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
-			       fault);
+		decode_wqe(hw_eqe_get_event_data_wqe_associated_page_fault_event(entry),
+			   fault);
 		return true;
 	case HW_PAGE_FAULT_SUBTYPE_RDMA:
-		decode_remote(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
+		decode_rdma(hw_eqe_get_event_data_rdma_page_fault_event(entry), fault);
 		return true;
 	case HW_PAGE_FAULT_SUBTYPE_MEMORY:
 		decode_memory(hw_eqe_get_event_data_memory_page_fault_event(entry), fault);
@@ -120,13 +120,13 @@ static void resume_memory(struct hw_page_fault_resume_in *in, const struct cxib_
 }
 
 /**
- * cxib_cmd_page_fault_resume() - PAGE_FAULT_RESUME: the transfer goes on
+ * cxib_cmd_page_fault_resume() - PAGE_FAULT_RESUME: resumes a suspended transfer
  * @queue: command queue
- * @fault: what the device has said
- * @failed: it goes on with an error
+ * @fault: decoded event
+ * @failed: the transfer fails
  *
- * The device refuses it when what has met the fault is gone by now, so that is not
- * mentioned in the kernel log.
+ * Firmware rejects the command if the suspended transfer does not exist any
+ * more, so its errors are not logged.
  *
  * Context: process context, may sleep.
  * Return: as cxib_cmd_exec().

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Page faults: transfers that wait for pages. The device tells of them in events
- * and goes on when it is answered.
+ * Page faults: transfers that the device suspends until pages are faulted in.
+ * An event reports the fault, and PAGE_FAULT_RESUME resumes the transfer.
  */
 #ifndef CXIB_HW_PAGE_FAULTS_H
 #define CXIB_HW_PAGE_FAULTS_H
@@ -13,25 +13,26 @@
 
 struct cxib_command_queue;
 
-/* What faults that name the memory count, whatever the pages of the kernel. */
+/* Unit of memory scheme faults, independent of the host's page size. */
 #define CXIB_FAULT_PAGE		SZ_4K
 
 /**
- * struct cxib_page_fault - what waits for pages, as the device says
- * @subtype: whether a work request has led to them, or a request of the peer, or the
- *	device names the memory, whatever has led to it
- * @operation: HW_PAGE_FAULT_FLAGS_…: what meets them
- * @last: no further event belongs to the fault; before, only a failure is answered
- * @token: names the fault in the answer
- * @queue: number of the queue with the request; for a request of the peer the token
+ * struct cxib_page_fault - a page fault, as the event reports it
+ * @subtype: whether the event names a WQE, a request of the remote peer, or an
+ *	mkey (memory scheme)
+ * @operation: HW_PAGE_FAULT_FLAGS_… of the transfer
+ * @last: last event of the fault; earlier ones are resumed only if they fail
+ * @token: identifies the fault in PAGE_FAULT_RESUME
+ * @queue: number of the queue with the WQE; the token for a request of the peer
  * @bytes_committed: bytes of the message that are done
  * @packet_size: bytes of the packet
- * @wqe_index: of the work request in its queue
- * @key: memory key that the peer uses, or that lacks the pages
- * @length: bytes of the peer's request, or of the pages that are missing
- * @address: where they begin, or an address on the first page that is missing
- * @before: bytes before that page that may come in, too
- * @after: bytes behind the missing pages that may come in, too
+ * @wqe_index: index of the WQE in its queue
+ * @key: R_Key of the peer's request, or mkey in the memory scheme
+ * @length: bytes of the peer's request, or of the missing pages
+ * @address: start of the peer's request, or an address on the first missing
+ *	page
+ * @before: bytes before that page that may be prefetched
+ * @after: bytes behind the missing pages that may be prefetched
  */
 struct cxib_page_fault {
 	enum hw_page_fault_subtype subtype;

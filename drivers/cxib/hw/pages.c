@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Firmware pages: given, requested at run time, taken back, counted. */
+/* Firmware pages: given at bring-up and on request, reclaimed, accounted. */
 #include <kunit/visibility.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -16,21 +16,21 @@
 #include "hw/commands_device.h"
 #include "hw/pages.h"
 
-/* The device counts in these, whatever the host's pages are. */
+/* Firmware pages are 4 KiB, whatever the page size of the host. */
 #define LOG_DEVICE_PAGE		12
 #define DEVICE_PAGE		BIT(LOG_DEVICE_PAGE)
 
-/* A request beyond this is a mistake of the firmware's. */
+/* Limit of one page request of firmware. */
 #define REQUEST_MAX		50000
 
-/* Firmware that has more to give back may need time to, this long since the last page. */
+/* Time limit and poll period while firmware returns no further page. */
 #define RECLAIM_LIMIT_MS	5000
 #define RECLAIM_PERIOD_MS	20
 
 struct cxib_page {
 	struct page *page;
 	dma_addr_t dma;
-	bool is_set_aside;
+	bool is_quarantined;
 };
 
 static struct device *device_of(struct cxib_pages *pages)
@@ -38,11 +38,11 @@ static struct device *device_of(struct cxib_pages *pages)
 	return pages->queue->dev;
 }
 
-static void give_requested(struct work_struct *work);
+static void request_work_fn(struct work_struct *work);
 
 /**
- * cxib_pages_init() - the device has no pages
- * @pages: filled
+ * cxib_pages_init() - initializes the page accounting
+ * @pages: filled, without pages
  * @queue: command queue of the device
  */
 void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
@@ -51,7 +51,7 @@ void cxib_pages_init(struct cxib_pages *pages, struct cxib_command_queue *queue)
 	mutex_init(&pages->lock);
 	xa_init(&pages->held);
 	spin_lock_init(&pages->request_lock);
-	INIT_WORK(&pages->work, give_requested);
+	INIT_WORK(&pages->work, request_work_fn);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_init);
 
@@ -86,10 +86,10 @@ free_entry:
 }
 
 /*
- * To the firmware, address 0 is no page. A page that lies there is kept out
- * of the way until another one is found, so that it does not come again.
+ * DMA address 0 is invalid for firmware. A page there stays mapped until another one is mapped, so
+ * that it cannot be allocated again.
  */
-static struct cxib_page *make_page(struct cxib_pages *pages)
+static struct cxib_page *map_nonzero_page(struct cxib_pages *pages)
 {
 	struct cxib_page *entry = map_page(pages);
 	struct cxib_page *at_zero;
@@ -104,7 +104,7 @@ static struct cxib_page *make_page(struct cxib_pages *pages)
 
 static int add_page(struct cxib_pages *pages, __be64 *address)
 {
-	struct cxib_page *entry = make_page(pages);
+	struct cxib_page *entry = map_nonzero_page(pages);
 	int err;
 
 	lockdep_assert_held(&pages->lock);
@@ -121,7 +121,7 @@ static int add_page(struct cxib_pages *pages, __be64 *address)
 	return 0;
 }
 
-/* Returns the page that the device has at an address; NULL if it has none there. */
+/* Returns the page that firmware holds at @address; NULL if it holds none there. */
 static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 {
 	struct cxib_page *entry = NULL;
@@ -130,10 +130,10 @@ static struct cxib_page *find_page(struct cxib_pages *pages, u64 address)
 
 	if (!(address & (DEVICE_PAGE - 1)))
 		entry = xa_load(&pages->held, address >> LOG_DEVICE_PAGE);
-	return entry && !entry->is_set_aside ? entry : NULL;
+	return entry && !entry->is_quarantined ? entry : NULL;
 }
 
-/* Returns false if the device never had such a page. */
+/* Returns false if firmware holds no page at @address. */
 static bool remove_page(struct cxib_pages *pages, u64 address)
 {
 	struct cxib_page *entry = find_page(pages, address);
@@ -155,22 +155,22 @@ static void remove_list(struct cxib_pages *pages, const __be64 *addresses, u32 c
 }
 
 /*
- * They are not the device's, so it does not give them back. But it knows their
- * addresses, and it may be mistaken.
+ * Firmware has rejected these pages, so it does not return them. It knows their addresses and
+ * might still use them, so they are not freed before bus mastering is cleared.
  */
-static void set_list_aside(struct cxib_pages *pages, const __be64 *addresses, u32 count)
+static void quarantine_list(struct cxib_pages *pages, const __be64 *addresses, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		find_page(pages, be64_to_cpu(addresses[i]))->is_set_aside = true;
+		find_page(pages, be64_to_cpu(addresses[i]))->is_quarantined = true;
 		pages->count--;
 		pages->quarantined++;
 	}
 }
 
-/* Tells the firmware not to wait for pages that it asked for. */
-static void refuse_request(struct cxib_pages *pages)
+/* Reports ALLOCATION_FAIL, so that firmware does not wait for pages that it has requested. */
+static void fail_request(struct cxib_pages *pages)
 {
 	struct hw_manage_pages_in in = {};
 	struct hw_manage_pages_out out;
@@ -182,12 +182,11 @@ static void refuse_request(struct cxib_pages *pages)
 }
 
 /*
- * When no proper answer came, nobody knows whether the firmware has taken the
- * pages: they stay in the books, and are freed when the device cannot reach
- * them any more. A status says that it has not taken them.
+ * After a timeout or bad output firmware may or may not hold the pages. They remain accounted, and
+ * are freed once bus mastering is cleared. A bad status means that firmware has rejected them.
  */
 static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count,
-		      bool *refused)
+		      bool *rejected)
 {
 	struct hw_manage_pages_out out;
 	struct cxib_command command = {
@@ -200,38 +199,38 @@ static int send_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u
 	hw_manage_pages_in_set_op_mod(in, HW_MANAGE_PAGES_OP_MOD_ALLOCATION_SUCCESS);
 	hw_manage_pages_in_set_input_num_entries(in, count);
 	err = cxib_cmd_exec(pages->queue, &command);
-	*refused = command.status && command.status != HW_COMMAND_STATUS_INTERNAL_ERROR;
+	*rejected = command.status && command.status != HW_COMMAND_STATUS_INTERNAL_ERROR;
 	return err;
 }
 
-static u32 make_pages(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count)
+static u32 add_list(struct cxib_pages *pages, struct hw_manage_pages_in *in, u32 count)
 {
-	u32 made = 0;
+	u32 added = 0;
 
-	while (made < count && !add_page(pages, &in->pas[made]))
-		made++;
+	while (added < count && !add_page(pages, &in->pas[added]))
+		added++;
 	pages->peak = max(pages->peak, pages->count);
-	return made;
+	return added;
 }
 
 static int give_some(struct cxib_pages *pages, u32 count)
 {
 	struct hw_manage_pages_in *in = kvzalloc(struct_size(in, pas, count), GFP_KERNEL);
-	bool refused = false;
+	bool rejected = false;
 	int err = -ENOMEM;
-	u32 made;
+	u32 added;
 
 	if (!in)
 		return -ENOMEM;
-	made = make_pages(pages, in, count);
-	if (made < count)
-		remove_list(pages, in->pas, made);
+	added = add_list(pages, in, count);
+	if (added < count)
+		remove_list(pages, in->pas, added);
 	else
-		err = send_pages(pages, in, count, &refused);
+		err = send_pages(pages, in, count, &rejected);
 	if (!err)
 		pages->given += count;
-	else if (refused)
-		set_list_aside(pages, in->pas, count);
+	else if (rejected)
+		quarantine_list(pages, in->pas, count);
 	kvfree(in);
 	return err;
 }
@@ -244,7 +243,7 @@ static int give(struct cxib_pages *pages, u32 count)
 
 	if (count > CXIB_PAGES_LIMIT - pages->count - pages->quarantined) {
 		dev_err(device_of(pages),
-			"the firmware wants %u pages, has %u and has refused %u, the limit is %u\n",
+			"firmware pages: request of %u with %u held and %u quarantined exceeds limit %u\n",
 			count, pages->count, pages->quarantined, CXIB_PAGES_LIMIT);
 		return -ENOSPC;
 	}
@@ -273,13 +272,13 @@ static int query_demand(struct cxib_pages *pages, enum cxib_pages_demand demand,
 }
 
 /**
- * cxib_pages_supply() - gives the firmware the pages that it needs for a step
+ * cxib_pages_supply() - gives firmware the pages that it needs for a phase of the bring-up
  * @pages: pages of the device
- * @demand: which step
+ * @demand: the phase
  *
  * Context: process context, may sleep.
- * Return: 0, an error of a command, -ENOMEM, or -ENOSPC when the firmware
- * wants more than %CXIB_PAGES_LIMIT pages.
+ * Return: 0, an error of cxib_cmd_exec(), -ENOMEM, or -ENOSPC when firmware would hold more than
+ * %CXIB_PAGES_LIMIT pages.
  */
 int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand)
 {
@@ -296,16 +295,15 @@ int cxib_pages_supply(struct cxib_pages *pages, enum cxib_pages_demand demand)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_supply);
 
-static int check_taken(struct cxib_pages *pages, const struct hw_manage_pages_out *out,
-		       u32 asked)
+static int check_reclaimed(struct cxib_pages *pages, const struct hw_manage_pages_out *out,
+			   u32 asked)
 {
 	u32 count = hw_manage_pages_out_get_output_num_entries(out);
 
 	if (count <= asked)
 		return 0;
 	dev_err_ratelimited(device_of(pages),
-			    "the firmware gives %u pages back, but was asked for %u\n", count,
-			    asked);
+			    "firmware pages: %u returned, requested at most %u\n", count, asked);
 	return -EBADMSG;
 }
 
@@ -323,15 +321,15 @@ static int receive_pages(struct cxib_pages *pages, const struct hw_manage_pages_
 			continue;
 		}
 		dev_err_ratelimited(device_of(pages),
-				    "the firmware gives page 0x%llx back, which it does not have\n",
+				    "firmware page 0x%llx: returned but not held\n",
 				    address);
 		err = -EBADMSG;
 	}
 	return err;
 }
 
-/* Asks for at most @asked pages; @got says how many fewer the device has now. */
-static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
+/* Reclaims at most @asked pages with one command; @got: number of pages returned. */
+static int reclaim_some(struct cxib_pages *pages, u32 asked, u32 *got)
 {
 	struct hw_manage_pages_out *out;
 	struct hw_manage_pages_in in = {};
@@ -339,17 +337,15 @@ static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	u32 before = pages->count;
 	int err;
 
-	command.out_length = struct_size(out, pas, asked);
-	out = kvzalloc(command.out_length, GFP_KERNEL);
+	out = cxib_command_alloc_out(&command, struct_size(out, pas, asked));
 	if (!out)
 		return -ENOMEM;
-	command.out = out;
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
 	hw_manage_pages_in_set_op_mod(&in, HW_MANAGE_PAGES_OP_MOD_HCA_RETURN_PAGES);
 	hw_manage_pages_in_set_input_num_entries(&in, asked);
 	err = cxib_cmd_exec(pages->queue, &command);
 	if (!err)
-		err = check_taken(pages, out, asked);
+		err = check_reclaimed(pages, out, asked);
 	if (!err)
 		err = receive_pages(pages, out);
 	*got = before - pages->count;
@@ -357,8 +353,8 @@ static int take_some(struct cxib_pages *pages, u32 asked, u32 *got)
 	return err;
 }
 
-/* Takes back up to @count pages; ends when the firmware has no more to give for now. */
-static int take(struct cxib_pages *pages, u32 count)
+/* Reclaims up to @count pages; stops when firmware returns none for now. */
+static int reclaim(struct cxib_pages *pages, u32 count)
 {
 	u32 got;
 	int err;
@@ -366,7 +362,7 @@ static int take(struct cxib_pages *pages, u32 count)
 	lockdep_assert_held(&pages->lock);
 
 	while (count && pages->count) {
-		err = take_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_BATCH), &got);
+		err = reclaim_some(pages, min3(count, pages->count, (u32)CXIB_PAGES_BATCH), &got);
 		if (err)
 			return err;
 		if (!got)
@@ -376,7 +372,7 @@ static int take(struct cxib_pages *pages, u32 count)
 	return 0;
 }
 
-static int take_all(struct cxib_pages *pages)
+static int reclaim_all(struct cxib_pages *pages)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(RECLAIM_LIMIT_MS);
 	u32 before;
@@ -386,7 +382,7 @@ static int take_all(struct cxib_pages *pages)
 
 	for (;;) {
 		before = pages->count;
-		err = take(pages, before);
+		err = reclaim(pages, before);
 		if (err || !pages->count)
 			return err;
 		if (pages->count < before)
@@ -397,7 +393,7 @@ static int take_all(struct cxib_pages *pages)
 	}
 }
 
-/* What several requests come to may be more than what is served at once; the rest is next. */
+/* The sum of several requests may exceed REQUEST_MAX; the next run of the work has the rest. */
 static s32 next_request(struct cxib_pages *pages)
 {
 	unsigned long flags;
@@ -412,43 +408,43 @@ static s32 next_request(struct cxib_pages *pages)
 	return count;
 }
 
-/* Firmware that has asked for too many pages must not wait for them. */
-static void refuse_excess(struct cxib_pages *pages)
+/* Firmware that has requested too many pages must not wait for them. */
+static void fail_excess(struct cxib_pages *pages)
 {
 	if (atomic_xchg(&pages->excess, 0) && !cxib_command_queue_is_fatal(pages->queue))
-		refuse_request(pages);
+		fail_request(pages);
 }
 
-static void give_requested(struct work_struct *work)
+static void request_work_fn(struct work_struct *work)
 {
 	struct cxib_pages *pages = container_of(work, struct cxib_pages, work);
 	s32 count = next_request(pages);
 	int err = 0;
 
 	mutex_lock(&pages->lock);
-	refuse_excess(pages);
+	fail_excess(pages);
 	if (count > 0) {
 		err = give(pages, count);
 		if (err && !cxib_command_queue_is_fatal(pages->queue))
-			refuse_request(pages);
+			fail_request(pages);
 	} else if (count < 0) {
-		err = take(pages, -count);
+		err = reclaim(pages, -count);
 	}
 	mutex_unlock(&pages->lock);
 	if (err)
 		dev_err_ratelimited(device_of(pages),
-				    "cannot %s the %d pages that the firmware %s: error %d\n",
-				    count > 0 ? "give" : "take back", abs(count),
-				    count > 0 ? "wants" : "offers", err);
+				    "firmware pages: cannot %s %d pages %s by firmware: error %d\n",
+				    count > 0 ? "give" : "reclaim", abs(count),
+				    count > 0 ? "requested" : "offered", err);
 }
 
 /**
- * cxib_pages_request() - the firmware wants pages, or offers some back
+ * cxib_pages_request() - handles a page request event
  * @pages: pages of the device
- * @function: function that they are for; only 0, the device's own, is served
- * @count: how many; negative: it offers them back
+ * @function: function id; only 0, the function itself, is supported
+ * @count: number of pages requested; negative: number of pages offered back
  *
- * They are given or taken later, by a work item.
+ * A work item gives or reclaims the pages.
  *
  * Context: any, also interrupts.
  */
@@ -458,7 +454,7 @@ void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
 
 	if (function || count > REQUEST_MAX || count < -REQUEST_MAX)
 		dev_err_ratelimited(device_of(pages),
-				    "page request of %d pages for function %u ignored, possible are -%u to %u pages for function 0\n",
+				    "page request: %d pages for function %u ignored (range [-%u, %u], function 0)\n",
 				    count, function, REQUEST_MAX, REQUEST_MAX);
 	if (function || count < -REQUEST_MAX)
 		return;
@@ -474,8 +470,8 @@ void cxib_pages_request(struct cxib_pages *pages, u16 function, s32 count)
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_request);
 
 /**
- * cxib_pages_stop() - no request is answered any more
- * @pages: pages of the device; no request comes any more
+ * cxib_pages_stop() - cancels the work item for page requests
+ * @pages: pages of the device; no further request arrives
  *
  * Context: process context, may sleep.
  */
@@ -486,34 +482,34 @@ void cxib_pages_stop(struct cxib_pages *pages)
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_stop);
 
 /**
- * cxib_pages_reclaim() - takes all pages back
- * @pages: pages of the device, which was torn down
+ * cxib_pages_reclaim() - reclaims all pages
+ * @pages: pages of a device after TEARDOWN_HCA
  *
  * Context: process context, may sleep.
- * Return: 0 when the device has none left; -EBUSY when it keeps some, or the
- * error of a command: then it may still use those that are left.
+ * Return: 0 when firmware holds none any more; -EBUSY when it does not return all, or an error of
+ * cxib_cmd_exec(): firmware may still use those that are left.
  */
 int cxib_pages_reclaim(struct cxib_pages *pages)
 {
 	int err;
 
 	mutex_lock(&pages->lock);
-	err = take_all(pages);
+	err = reclaim_all(pages);
 	mutex_unlock(&pages->lock);
 	if (err)
 		dev_err(device_of(pages),
-			"the firmware has not given back %u of its pages: error %d\n",
+			"firmware pages: %u not returned: error %d\n",
 			pages->count, err);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pages_reclaim);
 
 /**
- * cxib_pages_free() - frees what the firmware has not given back, or has refused
- * @pages: pages of a device that cannot access memory any more
+ * cxib_pages_free() - frees the pages that firmware has not returned, or has rejected
+ * @pages: pages of a device whose bus mastering is cleared
  *
  * Context: process context, may sleep.
- * Return: how many it has not given back.
+ * Return: number of pages not returned.
  */
 u32 cxib_pages_free(struct cxib_pages *pages)
 {
@@ -536,7 +532,7 @@ static int pages_show(struct seq_file *file, void *unused)
 
 	mutex_lock(&pages->lock);
 	seq_printf(file,
-		   "held: %u\nset aside: %u\npeak: %u\nlimit: %u\ngiven: %llu\ntaken back: %llu\nrequests refused: %llu\n",
+		   "held: %u\nquarantined: %u\npeak: %u\nlimit: %u\ngiven: %llu\nreclaimed: %llu\nrequests failed: %llu\n",
 		   pages->count, pages->quarantined, pages->peak, CXIB_PAGES_LIMIT, pages->given,
 		   pages->taken, pages->failed);
 	mutex_unlock(&pages->lock);
@@ -545,9 +541,9 @@ static int pages_show(struct seq_file *file, void *unused)
 DEFINE_SHOW_ATTRIBUTE(pages);
 
 /**
- * cxib_pages_debugfs() - makes the file "pages"
- * @pages: pages of a device; outlives the file
- * @directory: where to make it
+ * cxib_pages_debugfs() - creates the debugfs file "pages"
+ * @pages: pages of a device, which outlive the file
+ * @directory: debugfs directory of the device
  */
 void cxib_pages_debugfs(struct cxib_pages *pages, struct dentry *directory)
 {

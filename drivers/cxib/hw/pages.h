@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Firmware pages: memory of the host that the firmware works with. It asks
- * for pages while the device is brought up and while it runs, and gives them
- * back at the end or when it has no use for them.
+ * Firmware pages: host memory that firmware uses. It requests pages during bring-up and while it
+ * runs, and returns them at tear-down or when it no longer needs them.
  */
 #ifndef CXIB_HW_PAGES_H
 #define CXIB_HW_PAGES_H
@@ -15,32 +14,31 @@
 struct cxib_command_queue;
 struct dentry;
 
-/* More than any firmware is known to ask for: 4 GiB. */
+/* Limit of the pages that firmware may hold: 4 GiB, more than any known firmware requests. */
 #define CXIB_PAGES_LIMIT	0x100000U
-/* Pages that one command gives or takes. */
+/* Maximum number of pages that one command gives or reclaims. */
 #define CXIB_PAGES_BATCH	2048
 
 /**
  * struct cxib_pages - the pages of one device
  * @queue: command queue of the device
- * @lock: one exchange of pages at a time; protects what follows
- * @held: struct cxib_page by page number: what the device has, and what it says
- *	that it has refused
- * @count: how many it has
- * @quarantined: how many it has refused: nobody else gets them as long as it can
- *	access memory
- * @peak: the highest @count so far
- * @given: pages given so far
- * @taken: pages taken back so far
- * @failed: requests that could not be fulfilled
- * @work: answers a request of the firmware
- * @request_lock: protects @requested. Taken in interrupts.
- * @requested: pages that it wants beyond those it has; negative: offers back
- * @excess: it has asked for more at once than can be, and has to be told
+ * @lock: serializes MANAGE_PAGES commands; protects the members below up to @failed
+ * @held: struct cxib_page by page number: pages that firmware holds or has rejected
+ * @count: number of pages that firmware holds
+ * @quarantined: number of pages that it has rejected; they are not freed before bus mastering is
+ *	cleared
+ * @peak: maximum of @count
+ * @given: total number of pages given
+ * @taken: total number of pages reclaimed
+ * @failed: number of requests that failed
+ * @work: handles page requests
+ * @request_lock: protects @requested; taken in interrupts
+ * @requested: number of pages requested and not yet given; negative: offered back
+ * @excess: 1 after a request above the limit, which @work reports as failed
  */
 struct cxib_pages {
 	struct cxib_command_queue *queue;
-	struct mutex lock; /* books */
+	struct mutex lock; /* accounting */
 	struct xarray held;
 	u32 count;
 	u32 quarantined;
@@ -55,8 +53,8 @@ struct cxib_pages {
 };
 
 /**
- * enum cxib_pages_demand - when the firmware needs pages
- * @CXIB_PAGES_BOOT: before anything else
+ * enum cxib_pages_demand - phase of the bring-up that needs pages
+ * @CXIB_PAGES_BOOT: after ENABLE_HCA
  * @CXIB_PAGES_INIT: for INIT_HCA
  */
 enum cxib_pages_demand {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about ports, their counters and their management. */
+/* Port, counter and MAD commands. */
 #include <kunit/visibility.h>
 #include <linux/device.h>
 #include <linux/export.h>
@@ -12,7 +12,7 @@
 #include "hw/port.h"
 #include "hw/registers.h"
 
-/* Instead of an index: the whole table. */
+/* Index for the whole table. */
 #define ALL_ENTRIES	0xffff
 
 static void decode_vport(const struct hw_hca_vport_context *context,
@@ -41,10 +41,10 @@ static void decode_vport(const struct hw_hca_vport_context *context,
 }
 
 /**
- * cxib_cmd_query_hca_vport() - QUERY_HCA_VPORT_CONTEXT: attributes of a port
+ * cxib_cmd_query_hca_vport() - QUERY_HCA_VPORT_CONTEXT: reads the attributes of a port
  * @queue: command queue
- * @vport: the port
- * @attributes: filled
+ * @vport: vport number
+ * @attributes: output
  */
 int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 			     struct cxib_vport *attributes)
@@ -66,11 +66,12 @@ int cxib_cmd_query_hca_vport(struct cxib_command_queue *queue, unsigned int vpor
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_hca_vport);
 
 /**
- * cxib_cmd_modify_hca_vport() - MODIFY_HCA_VPORT_CONTEXT: the capability mask
+ * cxib_cmd_modify_hca_vport() - MODIFY_HCA_VPORT_CONTEXT: changes the capability mask
  * @queue: command queue
- * @vport: the port
- * @select: bits to change; @changeable of cxib_cmd_query_hca_vport() says which can be
- * @value: their values
+ * @vport: vport number
+ * @select: bits to change, a subset of @changeable of
+ *	cxib_cmd_query_hca_vport()
+ * @value: values of these bits
  */
 int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vport,
 			      u32 select, u32 value)
@@ -95,30 +96,26 @@ int cxib_cmd_modify_hca_vport(struct cxib_command_queue *queue, unsigned int vpo
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_modify_hca_vport);
 
 /**
- * cxib_cmd_query_vport_gid() - QUERY_HCA_VPORT_GID: the GID table of a port
+ * cxib_cmd_query_vport_gid() - QUERY_HCA_VPORT_GID: reads the GID table of a port
  * @queue: command queue
- * @vport: the port
+ * @vport: vport number
  * @count: length of the table
- * @gids: filled
+ * @gids: output: @count GIDs
  *
- * Return: -EBADMSG when the device gives another number of GIDs.
+ * Return: -EBADMSG when the output has another number of GIDs.
  */
 int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vport,
 			     unsigned int count, struct hw_gid *gids)
 {
 	struct hw_query_hca_vport_gid_in in = {};
 	struct hw_query_hca_vport_gid_out *out;
-	struct cxib_command command = {
-		.in = &in, .in_length = sizeof(in),
-		.out_length = struct_size(out, gid, count),
-	};
+	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
 	unsigned int given;
 	int err;
 
-	out = kzalloc(command.out_length, GFP_KERNEL);
+	out = cxib_command_alloc_out(&command, struct_size(out, gid, count));
 	if (!out)
 		return -ENOMEM;
-	command.out = out;
 	hw_query_hca_vport_gid_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_GID);
 	hw_query_hca_vport_gid_in_set_port_num(&in, vport);
 	hw_query_hca_vport_gid_in_set_gid_index(&in, ALL_ENTRIES);
@@ -126,39 +123,35 @@ int cxib_cmd_query_vport_gid(struct cxib_command_queue *queue, unsigned int vpor
 	given = hw_query_hca_vport_gid_out_get_gids_num(out);
 	if (!err && given != count) {
 		dev_err_ratelimited(queue->dev,
-				    "the device gives %u GIDs of port %u, there are %u\n", given,
-				    vport, count);
+				    "query_hca_vport_gid: %u GIDs of port %u (expected %u)\n",
+				    given, vport, count);
 		err = -EBADMSG;
 	}
 	memcpy(gids, out->gid, count * sizeof(*gids));
-	kfree(out);
+	kvfree(out);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_gid);
 
 /**
- * cxib_cmd_query_vport_pkey() - QUERY_HCA_VPORT_PKEY: the P_Key table of a port
+ * cxib_cmd_query_vport_pkey() - QUERY_HCA_VPORT_PKEY: reads the P_Key table of a port
  * @queue: command queue
- * @vport: the port
+ * @vport: vport number
  * @count: length of the table
- * @pkeys: filled
+ * @pkeys: output: @count P_Keys
  */
 int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vport,
 			      unsigned int count, u16 *pkeys)
 {
 	struct hw_query_hca_vport_pkey_in in = {};
 	struct hw_query_hca_vport_pkey_out *out;
-	struct cxib_command command = {
-		.in = &in, .in_length = sizeof(in),
-		.out_length = struct_size(out, pkey, count),
-	};
+	struct cxib_command command = { .in = &in, .in_length = sizeof(in) };
 	unsigned int i;
 	int err;
 
-	out = kvzalloc(command.out_length, GFP_KERNEL);
+	out = cxib_command_alloc_out(&command, struct_size(out, pkey, count));
 	if (!out)
 		return -ENOMEM;
-	command.out = out;
 	hw_query_hca_vport_pkey_in_set_opcode(&in, HW_CMD_QUERY_HCA_VPORT_PKEY);
 	hw_query_hca_vport_pkey_in_set_port_num(&in, vport);
 	hw_query_hca_vport_pkey_in_set_pkey_index(&in, ALL_ENTRIES);
@@ -170,7 +163,7 @@ int cxib_cmd_query_vport_pkey(struct cxib_command_queue *queue, unsigned int vpo
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_vport_pkey);
 
-/* Reads (@write false) or writes a register whose contents are at @data. */
+/* Writes (@write) or reads a register with the layout of @data. */
 static int access_register(struct cxib_command_queue *queue, u32 number, bool write, void *data,
 			   size_t length)
 {
@@ -196,10 +189,10 @@ static int access_register(struct cxib_command_queue *queue, u32 number, bool wr
 }
 
 /**
- * cxib_cmd_query_ptys() - register PTYS: width and speed of a port's link
+ * cxib_cmd_query_ptys() - register PTYS: reads width and speed of a link
  * @queue: command queue
- * @port: the port
- * @link: filled
+ * @port: port number
+ * @link: output
  */
 int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, struct cxib_link *link)
 {
@@ -216,10 +209,10 @@ int cxib_cmd_query_ptys(struct cxib_command_queue *queue, unsigned int port, str
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_ptys);
 
 /**
- * cxib_cmd_query_pmtu() - register PMTU: the longest payload of a port's packets
+ * cxib_cmd_query_pmtu() - register PMTU: reads the MTU of a port
  * @queue: command queue
- * @port: the port
- * @mtu: filled
+ * @port: port number
+ * @mtu: output
  */
 int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, struct cxib_mtu *mtu)
 {
@@ -235,10 +228,10 @@ int cxib_cmd_query_pmtu(struct cxib_command_queue *queue, unsigned int port, str
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pmtu);
 
 /**
- * cxib_cmd_query_pvlc() - register PVLC: the virtual lanes that a port has
+ * cxib_cmd_query_pvlc() - register PVLC: reads the VL capability of a port
  * @queue: command queue
- * @port: the port
- * @vls: filled: enum hw_vl_count
+ * @port: port number
+ * @vls: output: enum hw_vl_count
  */
 int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32 *vls)
 {
@@ -253,9 +246,9 @@ int cxib_cmd_query_pvlc(struct cxib_command_queue *queue, unsigned int port, u32
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_pvlc);
 
 /**
- * cxib_cmd_query_node_desc() - register NODE_DESC: what the node is called
+ * cxib_cmd_query_node_desc() - register NODE_DESC: reads the node description
  * @queue: command queue
- * @text: filled; not terminated when it is as long as can be
+ * @text: output; not NUL-terminated at full length
  */
 int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 			     char text[CXIB_NODE_DESCRIPTION_SIZE])
@@ -269,9 +262,9 @@ int cxib_cmd_query_node_desc(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_node_desc);
 
 /**
- * cxib_cmd_set_node_desc() - register NODE_DESC: gives the node a name
+ * cxib_cmd_set_node_desc() - register NODE_DESC: sets the node description
  * @queue: command queue
- * @text: the name
+ * @text: node description
  */
 int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 			   const char text[CXIB_NODE_DESCRIPTION_SIZE])
@@ -284,11 +277,11 @@ int cxib_cmd_set_node_desc(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_set_node_desc);
 
 /**
- * cxib_cmd_mad_ifc() - MAD_IFC: has the firmware's agents answer a datagram
+ * cxib_cmd_mad_ifc() - MAD_IFC: passes a MAD to the agents of the firmware
  * @queue: command queue
- * @mad: the datagram
+ * @mad: MAD; @response is output
  *
- * Return: -EINVAL, without a message, when no agent answers it.
+ * Return: -EINVAL, not logged, when no agent responds.
  */
 int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *mad)
 {
@@ -321,9 +314,9 @@ int cxib_cmd_mad_ifc(struct cxib_command_queue *queue, const struct cxib_mad *ma
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_mad_ifc);
 
 /**
- * cxib_cmd_alloc_q_counter() - ALLOC_Q_COUNTER: counters that queue pairs can have
+ * cxib_cmd_alloc_q_counter() - ALLOC_Q_COUNTER: allocates a Q counter set
  * @queue: command queue
- * @set: filled: their number
+ * @set: output: counter set id
  */
 int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
 {
@@ -339,9 +332,9 @@ int cxib_cmd_alloc_q_counter(struct cxib_command_queue *queue, u8 *set)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_alloc_q_counter);
 
 /**
- * cxib_cmd_dealloc_q_counter() - DEALLOC_Q_COUNTER: the reverse
+ * cxib_cmd_dealloc_q_counter() - DEALLOC_Q_COUNTER: undo cxib_cmd_alloc_q_counter()
  * @queue: command queue
- * @set: number of counters that no queue pair has
+ * @set: counter set id; no QP uses it any more
  */
 int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set)
 {
@@ -355,10 +348,10 @@ int cxib_cmd_dealloc_q_counter(struct cxib_command_queue *queue, u8 set)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_dealloc_q_counter);
 
 /**
- * cxib_cmd_query_q_counter() - QUERY_Q_COUNTER: what was counted so far
+ * cxib_cmd_query_q_counter() - QUERY_Q_COUNTER: reads a Q counter set
  * @queue: command queue
- * @set: number of the counters
- * @counters: filled
+ * @set: counter set id
+ * @counters: output
  */
 int cxib_cmd_query_q_counter(struct cxib_command_queue *queue, u8 set,
 			     struct hw_query_q_counter_out *counters)

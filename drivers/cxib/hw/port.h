@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about ports, their counters and their management: one function for
- * each, parameters in, results out. Errors are those of cxib_cmd_exec()
- * unless another is named; all of them sleep.
+ * Port, counter and MAD commands. Errors are those of cxib_cmd_exec() unless
+ * another is named; all functions sleep.
  *
- * Ports are counted from 1. "vport" is a port of this function as the function
- * sees it; a function with one port calls it 0.
+ * Ports are counted from 1. A vport number is that of a port of this function;
+ * a function with one port uses 0.
  */
 #ifndef CXIB_HW_PORT_H
 #define CXIB_HW_PORT_H
@@ -21,25 +20,25 @@ struct cxib_command_queue;
 #define CXIB_NODE_DESCRIPTION_SIZE	64
 
 /**
- * struct cxib_vport - what a port has and where it is in the subnet
- * @system_image_guid: GUID of what the device is part of
- * @port_guid: GUID of the port
- * @node_guid: GUID of the device
+ * struct cxib_vport - attributes of a port
+ * @system_image_guid: system image GUID
+ * @port_guid: port GUID
+ * @node_guid: node GUID
  * @state: enum hw_ib_port_state
  * @physical_state: enum hw_ib_port_physical_state
  * @capabilities: capability mask of PortInfo
  * @changeable: bits of it that software may change
  * @capabilities2: second capability mask
- * @lid: local identifier
- * @lmc: how many of its lowest bits are path bits
- * @sm_lid: where the subnet manager is
- * @sm_sl: service level to reach it
- * @subnet_timeout: code for the longest way through the subnet
- * @init_type_reply: what the subnet manager has done about the port
- * @q_key_violations: packets with a wrong Q_Key
- * @p_key_violations: packets with a wrong P_Key
- * @has_smi: subnet management packets come to the function
- * @grh_required: all packets need a global route header
+ * @lid: LID
+ * @lmc: LMC
+ * @sm_lid: LID of the subnet manager
+ * @sm_sl: SL of the subnet manager
+ * @subnet_timeout: subnet timeout code
+ * @init_type_reply: InitTypeReply of the subnet manager
+ * @q_key_violations: Q_Key violation counter
+ * @p_key_violations: P_Key violation counter
+ * @has_smi: the function gets SMPs
+ * @grh_required: each packet needs a GRH
  */
 struct cxib_vport {
 	u64 system_image_guid;
@@ -63,7 +62,7 @@ struct cxib_vport {
 };
 
 /**
- * struct cxib_link - what a port's link does
+ * struct cxib_link - width and speed of a link
  * @width: HW_IB_LINK_WIDTH_…, one bit
  * @speed: HW_IB_PROTO_…, one bit
  */
@@ -73,9 +72,9 @@ struct cxib_link {
 };
 
 /**
- * struct cxib_mtu - the longest payload of a port's packets, in bytes
- * @maximum: what the port can do
- * @operational: what is configured
+ * struct cxib_mtu - MTU of a port, bytes
+ * @maximum: supported MTU
+ * @operational: configured MTU
  */
 struct cxib_mtu {
 	u32 maximum;
@@ -83,13 +82,13 @@ struct cxib_mtu {
 };
 
 /**
- * struct cxib_mad - a management datagram for the firmware's agents
- * @port: port that it arrived at
- * @remote_lid: where it came from
- * @ignore_m_key: the sender is trusted, whatever its M_Key
- * @ignore_b_key: the same for the B_Key
- * @request: the datagram, %CXIB_MAD_SIZE bytes
- * @response: filled: the answer
+ * struct cxib_mad - a MAD for the agents of the firmware
+ * @port: port that received it
+ * @remote_lid: source LID
+ * @ignore_m_key: skip the M_Key check
+ * @ignore_b_key: skip the B_Key check
+ * @request: the MAD, %CXIB_MAD_SIZE bytes
+ * @response: output: response MAD, %CXIB_MAD_SIZE bytes
  */
 struct cxib_mad {
 	u8 port;

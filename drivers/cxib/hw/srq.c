@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about shared receive queues. */
+/* SRQ commands: RMP, XRC SRQ, XRQ. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -24,10 +24,10 @@ static void fill_queue(struct hw_wq *queue, const struct cxib_srq_params *params
 }
 
 /**
- * cxib_cmd_create_rmp() - CREATE_RMP: a shared receive queue
+ * cxib_cmd_create_rmp() - CREATE_RMP: creates a basic SRQ
  * @queue: command queue
- * @params: what it shall be like
- * @number: filled: its number
+ * @params: attributes of the SRQ
+ * @number: output: RMPN
  */
 int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
 			const struct cxib_srq_params *params, u32 *number)
@@ -49,7 +49,7 @@ int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
 	hw_create_rmp_in_set_uid(in, params->uid);
 	hw_rmpc_set_state(hw_create_rmp_in_ctx(in), HW_RMP_STATE_RDY);
 	fill_queue(hw_rmpc_wq(hw_create_rmp_in_ctx(in)), params);
-	/* The context ends with the list of pages. */
+	/* The PAS list follows the context. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_rmp_out_get_rmpn(&out);
@@ -59,10 +59,10 @@ int cxib_cmd_create_rmp(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_rmp);
 
 /**
- * cxib_cmd_destroy_rmp() - DESTROY_RMP: the device does not use it any more
+ * cxib_cmd_destroy_rmp() - DESTROY_RMP: destroys a basic SRQ
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @number: number of a shared receive queue that no queue pair refers to
+ * @uid: owner uid; 0: kernel
+ * @number: RMPN of an SRQ that no QP refers to
  */
 int cxib_cmd_destroy_rmp(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
@@ -77,11 +77,11 @@ int cxib_cmd_destroy_rmp(struct cxib_command_queue *queue, u16 uid, u32 number)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_rmp);
 
 /**
- * cxib_cmd_arm_rmp() - MODIFY_RMP: an event when requests get few
+ * cxib_cmd_arm_rmp() - MODIFY_RMP: arms the limit event
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @number: number of the shared receive queue
- * @limit: the event comes once, when there are fewer; 0: no event
+ * @uid: owner uid; 0: kernel
+ * @number: RMPN
+ * @limit: a single event is raised when fewer WQEs are left; 0: no event
  */
 int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
 {
@@ -101,16 +101,16 @@ int cxib_cmd_arm_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_rmp);
 
 /**
- * cxib_cmd_query_rmp() - QUERY_RMP: when the event comes
+ * cxib_cmd_query_rmp() - QUERY_RMP: reads the limit
  * @queue: command queue
- * @uid: user context that it belongs to; 0: the kernel's
- * @number: number of the shared receive queue
- * @limit: filled: as in cxib_cmd_arm_rmp(); 0 when it has come
+ * @uid: owner uid; 0: kernel
+ * @number: RMPN
+ * @limit: output: as in cxib_cmd_arm_rmp(); 0 after the event
  */
 int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_rmp_in in = {};
-	/* The list of pages behind the context is cut off. */
+	/* Truncates the PAS list behind the context. */
 	struct hw_query_rmp_out out;
 	int err;
 
@@ -123,7 +123,7 @@ int cxib_cmd_query_rmp(struct cxib_command_queue *queue, u16 uid, u32 number, u1
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_query_rmp);
 
-/* The context leaves out the low bits of the record's address, and counts strides in octwords. */
+/* The context omits the low bits of the doorbell record address, and counts strides in DS. */
 #define RECORD_LOW_BITS	2
 #define LOG_DS_SIZE	4
 
@@ -144,10 +144,10 @@ static void fill_xrc_context(struct hw_xrc_srqc *context,
 }
 
 /**
- * cxib_cmd_create_xrc_srq() - CREATE_XRC_SRQ: a shared receive queue of an XRC domain
+ * cxib_cmd_create_xrc_srq() - CREATE_XRC_SRQ: creates an XRC SRQ
  * @queue: command queue
- * @params: what it shall be like
- * @number: filled: its number
+ * @params: attributes of the SRQ
+ * @number: output: XRC SRQN
  */
 int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
 			    const struct cxib_srq_params *params, u32 *number)
@@ -174,10 +174,10 @@ int cxib_cmd_create_xrc_srq(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_xrc_srq);
 
 /**
- * cxib_cmd_destroy_xrc_srq() - DESTROY_XRC_SRQ: the device does not use it any more
+ * cxib_cmd_destroy_xrc_srq() - DESTROY_XRC_SRQ: destroys an XRC SRQ
  * @queue: command queue
- * @uid: user context that it belongs to; 0: any program can have it
- * @number: number of a shared receive queue of an XRC domain
+ * @uid: owner uid; 0: shared by user contexts
+ * @number: XRC SRQN
  */
 int cxib_cmd_destroy_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
@@ -192,10 +192,10 @@ int cxib_cmd_destroy_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 numb
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_xrc_srq);
 
 /**
- * cxib_cmd_arm_xrc_srq() - ARM_XRC_SRQ: an event when requests get few
+ * cxib_cmd_arm_xrc_srq() - ARM_XRC_SRQ: arms the limit event
  * @queue: command queue
- * @uid: user context that it belongs to; 0: any program can have it
- * @number: number of a shared receive queue of an XRC domain
+ * @uid: owner uid; 0: shared by user contexts
+ * @number: XRC SRQN
  * @limit: as for cxib_cmd_arm_rmp()
  */
 int cxib_cmd_arm_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
@@ -213,16 +213,16 @@ int cxib_cmd_arm_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, 
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrc_srq);
 
 /**
- * cxib_cmd_query_xrc_srq() - QUERY_XRC_SRQ: when the event comes
+ * cxib_cmd_query_xrc_srq() - QUERY_XRC_SRQ: reads the limit
  * @queue: command queue
- * @uid: user context that it belongs to; 0: any program can have it
- * @number: number of a shared receive queue of an XRC domain
- * @limit: filled: as for cxib_cmd_query_rmp()
+ * @uid: owner uid; 0: shared by user contexts
+ * @number: XRC SRQN
+ * @limit: output: as for cxib_cmd_query_rmp()
  */
 int cxib_cmd_query_xrc_srq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrc_srq_in in = {};
-	/* The list of pages behind the context is cut off. */
+	/* Truncates the PAS list behind the context. */
 	struct hw_query_xrc_srq_out out;
 	int err;
 
@@ -251,10 +251,10 @@ static void fill_xrqc(struct hw_xrqc *context,
 }
 
 /**
- * cxib_cmd_create_xrq() - CREATE_XRQ: a shared receive queue that matches tags
+ * cxib_cmd_create_xrq() - CREATE_XRQ: creates an SRQ with tag matching
  * @queue: command queue
- * @params: what it shall be like
- * @number: filled: its number
+ * @params: attributes of the SRQ
+ * @number: output: XRQN
  */
 int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 			const struct cxib_srq_params *params, u32 *number)
@@ -273,7 +273,7 @@ int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 	hw_create_xrq_in_set_opcode(in, HW_CMD_CREATE_XRQ);
 	hw_create_xrq_in_set_uid(in, params->uid);
 	fill_xrqc(hw_create_xrq_in_xrq_context(in), params);
-	/* The context ends with the list of pages. */
+	/* The PAS list follows the context. */
 	cxib_buffer_list(params->buffer, (__be64 *)(in + 1));
 	err = cxib_cmd_exec(queue, &command);
 	*number = hw_create_xrq_out_get_xrqn(&out);
@@ -283,11 +283,10 @@ int cxib_cmd_create_xrq(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_xrq);
 
 /**
- * cxib_cmd_destroy_xrq() - DESTROY_XRQ: the device does not use it any more
+ * cxib_cmd_destroy_xrq() - DESTROY_XRQ: destroys an SRQ with tag matching
  * @queue: command queue
- * @uid: user context that it belongs to
- * @number: number of a queue of cxib_cmd_create_xrq() that no queue pair
- *	refers to
+ * @uid: owner uid
+ * @number: XRQN of an SRQ that no QP refers to
  */
 int cxib_cmd_destroy_xrq(struct cxib_command_queue *queue, u16 uid, u32 number)
 {
@@ -302,10 +301,10 @@ int cxib_cmd_destroy_xrq(struct cxib_command_queue *queue, u16 uid, u32 number)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_xrq);
 
 /**
- * cxib_cmd_arm_xrq() - ARM_RQ: an event when requests get few
+ * cxib_cmd_arm_xrq() - ARM_RQ: arms the limit event
  * @queue: command queue
- * @uid: user context that it belongs to
- * @number: number of a queue of cxib_cmd_create_xrq()
+ * @uid: owner uid
+ * @number: XRQN
  * @limit: as for cxib_cmd_arm_rmp()
  */
 int cxib_cmd_arm_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit)
@@ -323,16 +322,16 @@ int cxib_cmd_arm_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_arm_xrq);
 
 /**
- * cxib_cmd_query_xrq() - QUERY_XRQ: when the event comes
+ * cxib_cmd_query_xrq() - QUERY_XRQ: reads the limit
  * @queue: command queue
- * @uid: user context that it belongs to
- * @number: number of a queue of cxib_cmd_create_xrq()
- * @limit: filled: as for cxib_cmd_query_rmp()
+ * @uid: owner uid
+ * @number: XRQN
+ * @limit: output: as for cxib_cmd_query_rmp()
  */
 int cxib_cmd_query_xrq(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit)
 {
 	struct hw_query_xrq_in in = {};
-	/* The list of pages behind the context is cut off. */
+	/* Truncates the PAS list behind the context. */
 	struct hw_query_xrq_out out;
 	const struct hw_xrqc *context = hw_query_xrq_out_get_xrq_context(&out);
 	int err;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about shared receive queues, which the device calls receive memory
- * pools, about those of XRC domains, and about those that match tags, which it
- * calls extended: one function for each, parameters in, results out. Errors are
- * those of cxib_cmd_exec() unless another is named; all of them sleep.
+ * SRQ commands: RMP (basic SRQ), XRC SRQ, XRQ (SRQ with tag matching). Errors
+ * are those of cxib_cmd_exec() unless another is named; all functions sleep.
  */
 #ifndef CXIB_HW_SRQ_H
 #define CXIB_HW_SRQ_H
@@ -14,20 +12,20 @@ struct cxib_buffer;
 struct cxib_command_queue;
 
 /**
- * struct cxib_srq_params - what a shared receive queue shall be like
- * @uid: user context that it belongs to; 0: the kernel's, or an XRC domain's
- * @buffer: its memory: requests that name the next one
- * @log_size: log2 of its requests
- * @log_stride: log2 of the bytes of one
- * @pd: protection domain of the memory that its requests name
- * @dbr: bus address of its doorbell record
- * @xrcd: XRC domain, for cxib_cmd_create_xrc_srq()
- * @cqn: completion queue for what it receives, for cxib_cmd_create_xrc_srq() and
+ * struct cxib_srq_params - attributes of an SRQ
+ * @uid: owner uid; 0: kernel, or shared by the user contexts of an XRC domain
+ * @buffer: ring, a linked list of WQEs
+ * @log_size: log2 of the number of WQEs
+ * @log_stride: log2 of the bytes of a WQE
+ * @pd: PDN of the mkeys in its WQEs
+ * @dbr: DMA address of the doorbell record
+ * @xrcd: XRCDN, for cxib_cmd_create_xrc_srq()
+ * @cqn: CQN for receive completions, for cxib_cmd_create_xrc_srq() and
  *	cxib_cmd_create_xrq()
- * @user_index: what its completions call it, for the same
- * @log_tm_list_size: log2 of its tags, for cxib_cmd_create_xrq()
- * @rndv_offload: the device reads what a message with a tag has announced,
- *	for cxib_cmd_create_xrq()
+ * @user_index: user index in CQEs, for the same
+ * @log_tm_list_size: log2 of the tag list, for cxib_cmd_create_xrq()
+ * @rndv_offload: the device reads the data of a rendezvous, for
+ *	cxib_cmd_create_xrq()
  */
 struct cxib_srq_params {
 	u16 uid;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Takes and undoes lists of steps. */
+/* Lists of steps. */
 #include <kunit/visibility.h>
 #include <linux/export.h>
 
 #include "hw/steps.h"
 
 /**
- * cxib_steps_undo() - undoes the first steps of a list, the last one first
+ * cxib_steps_undo() - undoes the first steps of a list in reverse order
  * @list: the list
- * @hw: what the steps work on
- * @taken: how many
+ * @hw: argument of the steps
+ * @taken: number of steps to undo
  */
 void cxib_steps_undo(const struct cxib_step_list *list, struct cxib_hw *hw, unsigned int taken)
 {
@@ -22,10 +22,10 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_steps_undo);
 /**
  * cxib_steps_take() - takes all steps of a list, or none
  * @list: the list
- * @hw: what the steps work on
- * @taken: filled: how many were taken before one failed, or all
+ * @hw: argument of the steps
+ * @taken: filled: number of steps that succeeded
  *
- * Return: 0, or the error of the step that failed; those before it are undone.
+ * Return: 0, or the error of the step that failed; the steps before it are undone.
  */
 int cxib_steps_take(const struct cxib_step_list *list, struct cxib_hw *hw, unsigned int *taken)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lists of steps: what has to be done in order, and undone in reverse. A
- * failure at any step undoes exactly the steps before it.
+ * Lists of steps that are taken in order and undone in reverse. A failure undoes exactly the steps
+ * before the one that failed.
  */
 #ifndef CXIB_HW_STEPS_H
 #define CXIB_HW_STEPS_H
@@ -10,9 +10,9 @@ struct cxib_hw;
 
 /**
  * struct cxib_step - one step
- * @name: what is done, for messages: "failed at <name>"
- * @take: does it; leaves nothing behind if it returns an error
- * @undo: undoes it; NULL if there is nothing to undo
+ * @name: name of the step for messages: a command or an object
+ * @take: takes the step; leaves nothing to undo if it returns an error
+ * @undo: undoes the step; NULL if there is nothing to undo
  */
 struct cxib_step {
 	const char *name;
@@ -22,8 +22,8 @@ struct cxib_step {
 
 /**
  * struct cxib_step_list - steps in order
- * @steps: the steps
- * @count: their number
+ * @steps: steps, in order
+ * @count: number of @steps
  */
 struct cxib_step_list {
 	const struct cxib_step *steps;

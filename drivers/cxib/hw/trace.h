@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Trace events of the hardware layer; names are recorded, so that no tool has to know them. */
+/* Trace events of hw/. Names are recorded as text, so that tools need no tables of them. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cxib
 
@@ -93,13 +93,13 @@ DECLARE_EVENT_CLASS(cmd_timed_out,
 			      __entry->token, __entry->age_ms)
 );
 
-/* Nobody waits for the answer any more. */
+/* A command has timed out. */
 DEFINE_EVENT(cmd_timed_out, cmd_timeout,
 	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
 	     TP_ARGS(dev, slot)
 );
 
-/* The answer has come after all. */
+/* A timed-out command has completed. */
 DEFINE_EVENT(cmd_timed_out, cmd_late,
 	     TP_PROTO(const struct device *dev, const struct cxib_command_slot *slot),
 	     TP_ARGS(dev, slot)

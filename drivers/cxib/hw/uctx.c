@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands about user contexts and the memory that is registered for them. */
+/* User context and umem commands. */
 #include <kunit/visibility.h>
 #include <linux/device.h>
 #include <linux/export.h>
@@ -14,12 +14,12 @@
 #include "hw/uctx.h"
 
 /**
- * cxib_cmd_create_uctx() - CREATE_UCTX: a user context
+ * cxib_cmd_create_uctx() - CREATE_UCTX: creates a user context
  * @queue: command queue
- * @rights: what it may do beyond the usual; bits of the capability uctx_cap
- * @uid: filled: its number
+ * @rights: HW_UCTX_CAP_…, a subset of uctx_cap
+ * @uid: output: uid
  *
- * Return: -EBADMSG when that is the number of the kernel itself.
+ * Return: -EBADMSG when the uid is 0, which is that of the kernel.
  */
 int cxib_cmd_create_uctx(struct cxib_command_queue *queue, u32 rights, u16 *uid)
 {
@@ -33,15 +33,15 @@ int cxib_cmd_create_uctx(struct cxib_command_queue *queue, u32 rights, u16 *uid)
 	*uid = hw_create_uctx_out_get_uid(&out);
 	if (err || *uid)
 		return err;
-	dev_err(queue->dev, "the device has given a program the rights of the kernel\n");
+	dev_err(queue->dev, "create_uctx: uid 0 (kernel)\n");
 	return -EBADMSG;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_uctx);
 
 /**
- * cxib_cmd_destroy_uctx() - DESTROY_UCTX: no command can be in its name any more
+ * cxib_cmd_destroy_uctx() - DESTROY_UCTX: undo cxib_cmd_create_uctx()
  * @queue: command queue
- * @uid: its number; it has no objects any more
+ * @uid: uid without objects
  */
 int cxib_cmd_destroy_uctx(struct cxib_command_queue *queue, u16 uid)
 {
@@ -55,10 +55,10 @@ int cxib_cmd_destroy_uctx(struct cxib_command_queue *queue, u16 uid)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_destroy_uctx);
 
 /**
- * cxib_cmd_create_umem() - CREATE_UMEM: memory that commands can name
+ * cxib_cmd_create_umem() - CREATE_UMEM: creates a umem
  * @queue: command queue
- * @params: what it is
- * @number: filled: its number
+ * @params: attributes of the umem
+ * @number: output: umem id
  *
  * Return: -ENOMEM also when there are too many pages for a command.
  */
@@ -72,11 +72,9 @@ int cxib_cmd_create_umem(struct cxib_command_queue *queue,
 	struct hw_umem *memory;
 	int err;
 
-	command.in_length = size_add(sizeof(*in), list);
-	in = kvzalloc(command.in_length, GFP_KERNEL);
+	in = cxib_command_alloc_in(&command, size_add(sizeof(*in), list));
 	if (!in)
 		return -ENOMEM;
-	command.in = in;
 	hw_create_umem_in_set_opcode(in, HW_CMD_CREATE_UMEM);
 	hw_create_umem_in_set_uid(in, params->uid);
 	memory = hw_create_umem_in_umem(in);
@@ -92,13 +90,13 @@ int cxib_cmd_create_umem(struct cxib_command_queue *queue,
 EXPORT_SYMBOL_IF_KUNIT(cxib_cmd_create_umem);
 
 /**
- * cxib_cmd_destroy_umem() - DESTROY_UMEM: the device does not use it any more
+ * cxib_cmd_destroy_umem() - DESTROY_UMEM: destroys a umem
  * @queue: command queue
- * @uid: user context that it belongs to
- * @number: its number
+ * @uid: owner uid
+ * @number: umem id
  *
- * The program may have objects that refer to it. It is told so, the kernel log
- * is not.
+ * User space may have objects that refer to it, so errors are returned but not
+ * logged.
  *
  * Return: -EBUSY when there are such objects; otherwise as cxib_cmd_exec().
  */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Commands about user contexts and the memory that is registered for them: one
- * function for each, parameters in, results out. Errors are those of
- * cxib_cmd_exec() unless another is named; all of them sleep.
+ * User context and umem commands. Errors are those of cxib_cmd_exec() unless
+ * another is named; all functions sleep.
  *
- * A command in the name of a user context reaches objects of the same context,
- * and none of another one.
+ * A command with the uid of a user context can access objects of that uid only.
  */
 #ifndef CXIB_HW_UCTX_H
 #define CXIB_HW_UCTX_H
@@ -15,12 +13,12 @@
 struct cxib_command_queue;
 
 /**
- * struct cxib_user_memory_params - memory that commands of a user context name
- * @uid: the user context
- * @pages: bus addresses of its pages, with the access that each one allows
- * @page_count: their number
- * @log_page_size: log2 of the bytes of each; 12 at least
- * @offset: where in the first page it begins
+ * struct cxib_user_memory_params - attributes of a umem
+ * @uid: owner uid
+ * @pages: DMA addresses of the pages, with access bits
+ * @page_count: number of pages
+ * @log_page_size: log2 of the bytes of each page; 12 at least
+ * @offset: offset of the first byte in the first page
  */
 struct cxib_user_memory_params {
 	u16 uid;
@@ -30,7 +28,7 @@ struct cxib_user_memory_params {
 	u32 offset;
 };
 
-/* The lowest bits of the address of a page say what may be done with it. */
+/* Access bits: the lowest bits of a page's address. */
 #define CXIB_PAGE_READ	BIT_ULL(0)
 #define CXIB_PAGE_WRITE	BIT_ULL(1)
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doorbells of libraries that do not allocate pages of them.
+ * BlueFlame registers (bfregs) of user contexts without dynamic UARs.
  *
- * Such a library writes to the first register without a lock, with one access
- * each time. Those behind it are shared by queue pairs, with a lock of the
- * library. The last ones have one queue pair each, without a lock.
+ * libmlx5 without MLX5_LIB_CAP_DYN_UAR writes to bfreg 0 without a lock, with a
+ * single access per doorbell. The medium-latency bfregs behind it are shared by
+ * QPs, under a lock of libmlx5. The last num_low_latency ones have one QP each
+ * and no lock.
  */
 #include <kunit/visibility.h>
 #include <linux/export.h>
@@ -15,224 +16,227 @@
 #include "user/bfreg.h"
 #include "user/mmap.h"
 
-/* By which the library counts registers on a page when it is told which one a queue pair has. */
-#define NAMES_OF_PAGE	4
+/* libmlx5 numbers 4 bfregs per UAR page in responses, although only the first 2 are used. */
+#define USER_BFREGS_PER_UAR	4
 
-static unsigned int own_pages(const struct cxib_bfregs *registers)
+static unsigned int num_static_uars(const struct cxib_bfregs *bfregs)
 {
-	return registers->count / CXIB_BFREGS_PER_UAR;
+	return bfregs->count / CXIB_BFREGS_PER_UAR;
 }
 
 /**
- * cxib_bfregs_init() - checks what a library wants
- * @registers: filled: numbers and the lock
- * @count: how many registers it wants; there will be whole pages of them
- * @exclusive: how many of them are for one queue pair each
+ * cxib_bfregs_init() - checks the requested numbers and initializes the table
+ * @bfregs: output: count, num_low_latency and lock
+ * @count: number of bfregs, 1 to %CXIB_BFREGS_MAX; rounded up to whole UAR
+ *	pages
+ * @num_low_latency: number of bfregs with one QP each, less than the rounded
+ *	@count
  *
- * Return: 0; -EINVAL when there cannot be as many, or none is left for all.
+ * Return: 0; -EINVAL when @count or @num_low_latency is out of range.
  */
-int cxib_bfregs_init(struct cxib_bfregs *registers, u32 count, u32 exclusive)
+int cxib_bfregs_init(struct cxib_bfregs *bfregs, u32 count, u32 num_low_latency)
 {
 	if (!count || count > CXIB_BFREGS_MAX)
 		return -EINVAL;
 	count = roundup(count, CXIB_BFREGS_PER_UAR);
-	if (exclusive >= count)
+	if (num_low_latency >= count)
 		return -EINVAL;
-	registers->count = count;
-	registers->num_low_latency = exclusive;
-	mutex_init(&registers->lock);
+	bfregs->count = count;
+	bfregs->num_low_latency = num_low_latency;
+	mutex_init(&bfregs->lock);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfregs_init);
 
-static unsigned int least_loaded(const struct cxib_bfregs *registers, unsigned int first,
-				 unsigned int end)
+static unsigned int min_loaded(const struct cxib_bfregs *bfregs, unsigned int first,
+			       unsigned int end)
 {
 	unsigned int min = first;
 	unsigned int i;
 
 	for (i = first; i < end; i++)
-		if (registers->qp_count[i] < registers->qp_count[min])
+		if (bfregs->qp_count[i] < bfregs->qp_count[min])
 			min = i;
 	return min;
 }
 
-static unsigned int choose(const struct cxib_bfregs *registers)
+static unsigned int choose_bfreg(const struct cxib_bfregs *bfregs)
 {
-	unsigned int first_exclusive = registers->count - registers->num_low_latency;
+	unsigned int first_low_latency = bfregs->count - bfregs->num_low_latency;
 	unsigned int number;
 
-	if (registers->num_low_latency) {
-		number = least_loaded(registers, first_exclusive, registers->count);
-		if (!registers->qp_count[number])
+	if (bfregs->num_low_latency) {
+		number = min_loaded(bfregs, first_low_latency, bfregs->count);
+		if (!bfregs->qp_count[number])
 			return number;
 	}
-	/* The first register is for all where nothing else is. */
-	return first_exclusive > 1 ? least_loaded(registers, 1, first_exclusive) : 0;
+	/* Without medium-latency bfregs, QPs share bfreg 0. */
+	return first_low_latency > 1 ? min_loaded(bfregs, 1, first_low_latency) : 0;
 }
 
 /**
- * cxib_bfreg_alloc() - a register for a queue pair
- * @registers: those of its context
+ * cxib_bfreg_alloc() - assigns a bfreg to a QP
+ * @bfregs: table of the user context
  *
- * Return: its number.
+ * Return: index into the table.
  */
-unsigned int cxib_bfreg_alloc(struct cxib_bfregs *registers)
+unsigned int cxib_bfreg_alloc(struct cxib_bfregs *bfregs)
 {
 	unsigned int number;
 
-	guard(mutex)(&registers->lock);
-	number = choose(registers);
-	registers->qp_count[number]++;
+	guard(mutex)(&bfregs->lock);
+	number = choose_bfreg(bfregs);
+	bfregs->qp_count[number]++;
 	return number;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_alloc);
 
 /**
- * cxib_bfreg_free() - a queue pair does not need its register any more
- * @registers: those of its context
- * @number: what cxib_bfreg_alloc() has returned
+ * cxib_bfreg_free() - undo cxib_bfreg_alloc()
+ * @bfregs: table of the user context
+ * @number: index that cxib_bfreg_alloc() returned
  */
-void cxib_bfreg_free(struct cxib_bfregs *registers, unsigned int number)
+void cxib_bfreg_free(struct cxib_bfregs *bfregs, unsigned int number)
 {
-	guard(mutex)(&registers->lock);
-	registers->qp_count[number]--;
+	guard(mutex)(&bfregs->lock);
+	bfregs->qp_count[number]--;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_free);
 
 /**
- * cxib_bfreg_index() - what the library calls a register
- * @number: its number
+ * cxib_bfreg_index() - converts a table index to a bfreg index of libmlx5
+ * @number: index into the table
  */
 u32 cxib_bfreg_index(unsigned int number)
 {
-	return number / CXIB_BFREGS_PER_UAR * NAMES_OF_PAGE + number % CXIB_BFREGS_PER_UAR;
+	return number / CXIB_BFREGS_PER_UAR * USER_BFREGS_PER_UAR + number % CXIB_BFREGS_PER_UAR;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_bfreg_index);
 
-static int make_pages(struct cxib_ucontext *context, struct cxib_bfregs *registers)
+static int create_static_uars(struct cxib_ucontext *context, struct cxib_bfregs *bfregs)
 {
 	struct rdma_user_mmap_entry *page;
 	unsigned int i;
 
-	for (i = 0; i < own_pages(registers); i++) {
+	for (i = 0; i < num_static_uars(bfregs); i++) {
 		page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 		if (IS_ERR(page))
 			return PTR_ERR(page);
-		registers->uars[i] = page;
+		bfregs->uars[i] = page;
 	}
 	return 0;
 }
 
 /**
- * cxib_bfregs_create() - makes the doorbells of a context
- * @context: context of a library that does not allocate any
+ * cxib_bfregs_create() - allocates the static UARs of a user context
+ * @context: user context without MLX5_LIB_CAP_DYN_UAR
  * @count: as for cxib_bfregs_init()
- * @exclusive: as for cxib_bfregs_init()
+ * @num_low_latency: as for cxib_bfregs_init()
  *
- * Return: 0; -ENOMEM; as cxib_bfregs_init() and cxib_create_uar().
+ * Return: 0; -ENOMEM; errors of cxib_bfregs_init() and cxib_create_uar().
  */
-int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 exclusive)
+int cxib_bfregs_create(struct cxib_ucontext *context, u32 count, u32 num_low_latency)
 {
-	struct cxib_bfregs *registers;
+	struct cxib_bfregs *bfregs;
 	int err;
 
-	registers = kvzalloc(sizeof(*registers), GFP_KERNEL_ACCOUNT);
-	if (!registers)
+	bfregs = kvzalloc(sizeof(*bfregs), GFP_KERNEL_ACCOUNT);
+	if (!bfregs)
 		return -ENOMEM;
-	err = cxib_bfregs_init(registers, count, exclusive);
+	err = cxib_bfregs_init(bfregs, count, num_low_latency);
 	if (err) {
-		ibdev_dbg(context->ib.device, "%u registers for doorbells, %u of them exclusive, are not possible; the limit is %u\n",
-			  count, exclusive, CXIB_BFREGS_MAX);
-		kvfree(registers);
+		ibdev_dbg(context->ib.device, "bfregs: total %u, low latency %u out of range (max %u)\n",
+			  count, num_low_latency, CXIB_BFREGS_MAX);
+		kvfree(bfregs);
 		return err;
 	}
-	context->registers = registers;
-	err = make_pages(context, registers);
+	context->bfregs = bfregs;
+	err = create_static_uars(context, bfregs);
 	if (err)
 		cxib_bfregs_destroy(context);
 	return err;
 }
 
 /**
- * cxib_bfregs_destroy() - the reverse; programs keep pages that they map
- * @context: context without queues; perhaps of a library that allocates its doorbells
+ * cxib_bfregs_destroy() - undo cxib_bfregs_create(); mapped UARs live until munmap
+ * @context: user context without queues; may have no bfregs
  */
 void cxib_bfregs_destroy(struct cxib_ucontext *context)
 {
-	struct cxib_bfregs *registers = context->registers;
+	struct cxib_bfregs *bfregs = context->bfregs;
 	unsigned int i;
 
-	if (!registers)
+	if (!bfregs)
 		return;
-	context->registers = NULL;
+	context->bfregs = NULL;
 	for (i = 0; i < CXIB_PAGES_MAX; i++)
-		if (registers->uars[i])
-			rdma_user_mmap_entry_remove(registers->uars[i]);
-	mutex_destroy(&registers->lock);
-	kvfree(registers);
+		if (bfregs->uars[i])
+			rdma_user_mmap_entry_remove(bfregs->uars[i]);
+	mutex_destroy(&bfregs->lock);
+	kvfree(bfregs);
 }
 
 /**
- * cxib_bfregs_uar() - a page that came with the context
- * @registers: the doorbells of a context; NULL if the library allocates them
- * @place: counted from 0
+ * cxib_bfregs_uar() - looks up a static UAR
+ * @bfregs: table of the user context; NULL if it uses dynamic UARs only
+ * @place: index of the UAR page, from 0
  *
- * Return: NULL if there is none.
+ * Return: the entry, owned by @bfregs; NULL if @place is out of range.
  */
-struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *registers,
+struct rdma_user_mmap_entry *cxib_bfregs_uar(const struct cxib_bfregs *bfregs,
 					     unsigned long place)
 {
-	if (!registers || place >= own_pages(registers))
+	if (!bfregs || place >= num_static_uars(bfregs))
 		return NULL;
-	return registers->uars[array_index_nospec(place, own_pages(registers))];
+	return bfregs->uars[array_index_nospec(place, num_static_uars(bfregs))];
 }
 
 /**
- * cxib_bfregs_dyn_uar() - a page that the program adds
- * @context: the context
- * @place: what the program calls it, counted from 0
+ * cxib_bfregs_dyn_uar() - looks up or allocates a dynamic UAR
+ * @context: user context
+ * @place: index that user space uses for the UAR page, from 0
  *
- * It is made when it is asked for the first time, and stays as long as the context.
+ * The UAR is allocated on its first use and lives as long as the context.
  *
- * Return: the page; -EINVAL when there cannot be one; as cxib_create_uar().
+ * Return: the entry, owned by the context; -EINVAL when @place is out of range
+ * or the context has no bfregs; errors of cxib_create_uar().
  */
 struct rdma_user_mmap_entry *cxib_bfregs_dyn_uar(struct cxib_ucontext *context,
 						 unsigned long place)
 {
-	struct cxib_bfregs *registers = context->registers;
+	struct cxib_bfregs *bfregs = context->bfregs;
 	struct rdma_user_mmap_entry *page;
 
-	if (!registers || place >= CXIB_PAGES_ADDED)
+	if (!bfregs || place >= CXIB_PAGES_ADDED)
 		return ERR_PTR(-EINVAL);
-	place = own_pages(registers) + array_index_nospec(place, CXIB_PAGES_ADDED);
-	guard(mutex)(&registers->lock);
-	page = registers->uars[place];
+	place = num_static_uars(bfregs) + array_index_nospec(place, CXIB_PAGES_ADDED);
+	guard(mutex)(&bfregs->lock);
+	page = bfregs->uars[place];
 	if (page)
 		return page;
 	page = cxib_create_uar(context, CXIB_MMAP_UAR_NC);
 	if (!IS_ERR(page))
-		registers->uars[place] = page;
+		bfregs->uars[place] = page;
 	return page;
 }
 
 /**
- * cxib_bfregs_dyn_uar_index() - what the device calls the page of a register
- * @registers: the doorbells of a context; NULL if the library allocates them
- * @added: number of a register on pages that the program has added
- * @page: filled: the number of the page
+ * cxib_bfregs_dyn_uar_index() - converts a dynamic bfreg to a UAR index
+ * @bfregs: table of the user context; NULL if it has none
+ * @added: index of a bfreg on the dynamic UARs
+ * @page: output: UAR index for commands
  *
- * Return: 0; -EINVAL when there is none.
+ * Return: 0; -EINVAL when @added is out of range or its UAR is not allocated.
  */
-int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *registers, u32 added, u32 *page)
+int cxib_bfregs_dyn_uar_index(struct cxib_bfregs *bfregs, u32 added, u32 *page)
 {
 	struct rdma_user_mmap_entry *entry;
 
-	if (!registers || added >= CXIB_BFREGS_DYN)
+	if (!bfregs || added >= CXIB_BFREGS_DYN)
 		return -EINVAL;
 	added = array_index_nospec(added, CXIB_BFREGS_DYN);
-	guard(mutex)(&registers->lock);
-	entry = registers->uars[own_pages(registers) + added / CXIB_BFREGS_PER_UAR];
+	guard(mutex)(&bfregs->lock);
+	entry = bfregs->uars[num_static_uars(bfregs) + added / CXIB_BFREGS_PER_UAR];
 	if (!entry)
 		return -EINVAL;
 	*page = cxib_uar_index(entry);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The device's clock and the host's: a page that tells programs how they go
- * together, so that they can make a time of the stamp in a completion.
+ * Clock info page: maps device clock cycles to host time, so that user space
+ * can convert the time stamps of CQEs.
  *
- * The page says when it was written last, in both clocks. It has to be written
- * before the product of cycles and multiplier overflows.
+ * The page holds the last update in both clocks. It must be updated before the
+ * product of cycles and multiplier overflows.
  */
 #include <linux/clocksource.h>
 #include <linux/io.h>
@@ -16,28 +16,25 @@
 #include <linux/workqueue.h>
 #include <rdma/mlx5-abi.h>
 
+#include "hw/command_interface.h"
 #include "user/clock.h"
 #include "verbs/verbs.h"
 
-/* Where the init segment has the clock: upper and lower half. */
-#define TIMER_HIGH	0x1000
-#define TIMER_LOW	0x1004
-
-/* Bits of the clock that count; the shift keeps 23 bits of the multiplier. */
+/* Significant bits of the timer; with this shift, the multiplier has 23 bits. */
 #define CYCLE_BITS	41
 #define MULTIPLIER_SHIFT	21
 
-/* An update that takes place is odd in this part of the page's first word. */
+/* Set in the sign word while an update is in progress. */
 #define UPDATING	1U
 
 /**
- * struct cxib_clock - the page, and what keeps it right
+ * struct cxib_clock - clock info page and its updates
  * @ibdev: RDMA device
  * @info: the page
- * @cycles: how the device's clock is read
- * @counter: how it goes with the host's
- * @period: time between updates, jiffies
- * @update: writes the page
+ * @cycles: reads the device clock
+ * @counter: relation of device clock and host clock
+ * @period: update interval, jiffies
+ * @update: updates the page every @period
  */
 struct cxib_clock {
 	struct cxib_ibdev *ibdev;
@@ -48,37 +45,37 @@ struct cxib_clock {
 	struct delayed_work update;
 };
 
-/* The upper half is read again when the lower one may have run over meanwhile. */
+/* The lower half is read again if it may have wrapped between the reads. */
 static u64 read_timer(const struct cyclecounter *cycles)
 {
 	const struct cxib_clock *clock = container_of(cycles, struct cxib_clock, cycles);
 	struct cxib_bus *bus = clock->ibdev->hw->bus;
-	u32 high = cxib_bus_read(bus, TIMER_HIGH);
-	u32 low = cxib_bus_read(bus, TIMER_LOW);
-	u32 again = cxib_bus_read(bus, TIMER_HIGH);
+	u32 high = cxib_bus_read(bus, HW_TIMER_OFFSET_INTERNAL_H);
+	u32 low = cxib_bus_read(bus, HW_TIMER_OFFSET_INTERNAL_L);
+	u32 again = cxib_bus_read(bus, HW_TIMER_OFFSET_INTERNAL_H);
 
 	if (again != high)
-		low = cxib_bus_read(bus, TIMER_LOW);
+		low = cxib_bus_read(bus, HW_TIMER_OFFSET_INTERNAL_L);
 	return ((u64)again << 32 | low) & CLOCKSOURCE_MASK(CYCLE_BITS);
 }
 
-/* Readers take what they have read if the first word was even, and is the same afterwards. */
+/* Readers accept a snapshot if the sign word was even before it and is unchanged after it. */
 static void write_page(struct cxib_clock *clock)
 {
 	struct mlx5_ib_clock_info *info = clock->info;
 	u32 sign = info->sign;
 
-	/* Readers see that before they see any change. */
+	/* The odd sign word must be visible before any changed field. */
 	smp_store_mb(info->sign, sign | UPDATING);
 	info->cycles = clock->counter.cycle_last;
 	info->mult = clock->cycles.mult;
 	info->nsec = clock->counter.nsec;
 	info->frac = clock->counter.frac;
-	/* Pairs with the readers' barrier between this word and the rest. */
+	/* Pairs with the barrier of readers between the sign word and the other fields. */
 	smp_store_release(&info->sign, (sign | UPDATING) + 1);
 }
 
-static void update(struct work_struct *work)
+static void update_clock_fn(struct work_struct *work)
 {
 	struct cxib_clock *clock = container_of(to_delayed_work(work), struct cxib_clock, update);
 
@@ -87,7 +84,7 @@ static void update(struct work_struct *work)
 	schedule_delayed_work(&clock->update, clock->period);
 }
 
-/* Half of the time after which cycles times multiplier has more than 63 bits. */
+/* Half of the time until cycles * mult exceeds 63 bits. */
 static u64 update_period_ns(const struct cyclecounter *cycles)
 {
 	u64 max = min(div_u64(S64_MAX, cycles->mult), cycles->mask);
@@ -96,7 +93,7 @@ static u64 update_period_ns(const struct cyclecounter *cycles)
 	return cyclecounter_cyc2ns(cycles, max / 2, 0, &unused) / 2;
 }
 
-static void set_up(struct cxib_clock *clock)
+static void init_clock(struct cxib_clock *clock)
 {
 	u64 period;
 
@@ -116,10 +113,11 @@ static void set_up(struct cxib_clock *clock)
 }
 
 /**
- * cxib_clock_start() - makes the page, and keeps it right
- * @ibdev: RDMA device
+ * cxib_clock_start() - allocates the clock info page and starts its updates
+ * @ibdev: RDMA device; @clock is set
  *
- * Without memory, or without a clock, there is none: programs can do without.
+ * The page is optional for user space: without memory or a device clock, @clock
+ * stays NULL.
  */
 void cxib_clock_start(struct cxib_ibdev *ibdev)
 {
@@ -136,15 +134,15 @@ void cxib_clock_start(struct cxib_ibdev *ibdev)
 		return;
 	}
 	clock->ibdev = ibdev;
-	set_up(clock);
+	init_clock(clock);
 	write_page(clock);
-	INIT_DELAYED_WORK(&clock->update, update);
+	INIT_DELAYED_WORK(&clock->update, update_clock_fn);
 	schedule_delayed_work(&clock->update, clock->period);
 	ibdev->clock = clock;
 }
 
 /**
- * cxib_clock_stop() - the reverse; programs keep the page as long as they map it
+ * cxib_clock_stop() - undo cxib_clock_start(); the page lives until its last munmap
  * @ibdev: RDMA device
  */
 void cxib_clock_stop(struct cxib_ibdev *ibdev)
@@ -160,10 +158,10 @@ void cxib_clock_stop(struct cxib_ibdev *ibdev)
 }
 
 /**
- * cxib_clock_page() - the page
+ * cxib_clock_page() - returns the clock info page
  * @ibdev: RDMA device
  *
- * Return: NULL if there is none.
+ * Return: the page, owned by @ibdev; NULL if there is none.
  */
 struct page *cxib_clock_page(const struct cxib_ibdev *ibdev)
 {

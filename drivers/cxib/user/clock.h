@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The device's clock and the host's: a page that tells programs how they go together. */
+/* Clock info page: maps device clock cycles to host time for user space. */
 #ifndef CXIB_USER_CLOCK_H
 #define CXIB_USER_CLOCK_H
 

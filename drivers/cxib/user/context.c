@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Contexts: a program opens the device. */
+/* User contexts. */
 #include <linux/bitmap.h>
 #include <linux/cache.h>
 #include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/bfreg.h"
@@ -13,47 +14,43 @@
 #include "user/dm.h"
 #include "user/user.h"
 
-/* What every library sends: up to what it knows of completions. */
+/* Minimum request of each libmlx5 version: up to max_cqe_version. */
 #define MIN_REQ_SIZE	offsetof(struct mlx5_ib_alloc_ucontext_req_v2, max_cqe_version)
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_ucontext_req_v2 *request)
 {
 	if (request->comp_mask || request->reserved0 || request->reserved1 ||
 	    request->reserved2) {
-		ibdev_dbg(ib, "a context with unknown attributes (comp_mask 0x%x) was asked for\n",
+		ibdev_dbg(ib, "alloc ucontext: unsupported attributes (comp_mask 0x%x)\n",
 			  request->comp_mask);
 		return -EOPNOTSUPP;
 	}
 	if (request->flags & ~MLX5_IB_ALLOC_UCTX_DEVX) {
-		ibdev_dbg(ib, "flags 0x%x of a context are not supported\n", request->flags);
+		ibdev_dbg(ib, "alloc ucontext: unsupported flags 0x%x\n", request->flags);
 		return -EOPNOTSUPP;
 	}
 	return 0;
 }
 
-/**
- * cxib_describe_context() - what the library has to know of a context
- * @context: the context
- * @response: filled, but for its length
- */
-void cxib_describe_context(const struct cxib_ucontext *context,
-			   struct mlx5_ib_alloc_ucontext_resp *response)
+/* Fills all fields of the response of alloc_ucontext except response_length. */
+static void fill_ucontext_resp(const struct cxib_ucontext *context,
+			       struct mlx5_ib_alloc_ucontext_resp *response)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
-	const struct cxib_bfregs *registers = context->registers;
+	const struct cxib_bfregs *bfregs = context->bfregs;
 	bool has_clock = cxib_clock_page(ibdev);
 
 	*response = (struct mlx5_ib_alloc_ucontext_resp){
 		.qp_tab_size = BIT(caps->log_max_qp),
 		/*
-		 * The library has no queue pairs without the pages for it, unless this is 0.
-		 * Those that come with the context are none.
+		 * If nonzero, libmlx5 creates no QP without dedicated WC UARs.
+		 * Static UARs are mapped non-cached.
 		 */
-		.bf_reg_size = !registers && cxib_wc_supported(ibdev) ?
+		.bf_reg_size = !bfregs && cxib_wc_supported(ibdev) ?
 			       BIT(caps->log_bf_reg_size) : 0,
-		/* None for a library that allocates pages of doorbells as it needs them. */
-		.tot_bfregs = registers ? registers->count : 0,
+		/* 0 for a context with dynamic UARs only. */
+		.tot_bfregs = bfregs ? bfregs->count : 0,
 		.cache_line_size = cache_line_size(),
 		.max_sq_desc_sz = caps->max_wqe_sz_sq,
 		.max_rq_desc_sz = caps->max_wqe_sz_rq,
@@ -66,14 +63,14 @@ void cxib_describe_context(const struct cxib_ucontext *context,
 			     MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_SQD2RTS,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE,
 		.clock_info_versions = has_clock ? BIT(MLX5_IB_CLOCK_INFO_V1) : 0,
-		/* The clock begins a page of the init segment. */
+		/* The timer is at the start of a page of the init segment. */
 		.hca_core_clock_offset = 0,
 		.log_uar_size = CXIB_LOG_UAR_SIZE,
 		.num_uars_per_page = 1,
-		.num_dyn_bfregs = registers ? CXIB_BFREGS_DYN : 0,
-		.dump_fill_mkey = ibdev->dump_fill_key,
+		.num_dyn_bfregs = bfregs ? CXIB_BFREGS_DYN : 0,
+		.dump_fill_mkey = ibdev->dump_fill_mkey,
 	};
-	if (ibdev->dump_fill_key)
+	if (ibdev->dump_fill_mkey)
 		response->comp_mask |= MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_DUMP_FILL_MKEY;
 }
 
@@ -81,9 +78,20 @@ static int copy_context_resp(const struct cxib_ucontext *context, struct ib_udat
 {
 	struct mlx5_ib_alloc_ucontext_resp response;
 
-	cxib_describe_context(context, &response);
+	fill_ucontext_resp(context, &response);
 	response.response_length = min(sizeof(response), udata->outlen);
 	return cxib_copy_resp(udata, &response, response.response_length);
+}
+
+/* For processes that imported a context: the response that its creator got. */
+static int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
+{
+	struct mlx5_ib_alloc_ucontext_resp response;
+
+	fill_ucontext_resp(to_ucontext(ib), &response);
+	response.response_length = sizeof(response);
+	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
+					     &response, sizeof(response));
 }
 
 static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
@@ -94,12 +102,12 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 	int err;
 
 	if (PAGE_SIZE != SZ_4K) {
-		ibdev_dbg(ib->device, "a page of %lu bytes would show a program doorbells of others\n",
+		ibdev_dbg(ib->device, "alloc ucontext: page size %lu not 4096: UARs would be shared\n",
 			  PAGE_SIZE);
 		return -EOPNOTSUPP;
 	}
 	if (udata->inlen < MIN_REQ_SIZE) {
-		ibdev_dbg(ib->device, "a context was asked for in %zu bytes, at least %zu are needed\n",
+		ibdev_dbg(ib->device, "alloc ucontext: request length %zu below minimum %zu\n",
 			  udata->inlen, MIN_REQ_SIZE);
 		return -EINVAL;
 	}
@@ -133,10 +141,10 @@ static int fill_context(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /*
- * The core remembers who asks for a context. Where that was refused to an
- * ioctl, it frees the context and keeps the reference to the task
- * (UVERBS_METHOD_GET_CONTEXT; the older command gives it back): any program
- * could use up memory that way.
+ * The RDMA core takes a reference to the task before alloc_ucontext. If the
+ * ioctl UVERBS_METHOD_GET_CONTEXT fails, the core frees the context without
+ * dropping it (the write() command drops it). Without this, user space could
+ * leak memory at will.
  */
 static void put_task(struct ib_ucontext *ib)
 {
@@ -154,7 +162,7 @@ static int cxib_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 	return err;
 }
 
-/* Everything that a context has is an object of its own. */
+/* All resources of a context are uobjects, which the RDMA core destroys first. */
 static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 {
 	struct cxib_ucontext *context = to_ucontext(ib);
@@ -167,7 +175,7 @@ static void cxib_dealloc_ucontext(struct ib_ucontext *ib)
 	mutex_destroy(&context->resize_lock);
 }
 
-/* The core has taken the mappings away; programs find out at their next call. */
+/* The RDMA core has zapped the mappings; user space sees the error at its next call. */
 static void disassociate_context(struct ib_ucontext *ib)
 {
 }
@@ -176,9 +184,9 @@ static int start(struct cxib_ibdev *ibdev)
 {
 	unsigned int pages = ibdev->hw->caps.memic_bar_size >> PAGE_SHIFT;
 
-	mutex_init(&ibdev->device_memory_lock);
-	ibdev->device_memory_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
-	if (!ibdev->device_memory_pages)
+	mutex_init(&ibdev->memic_lock);
+	ibdev->memic_pages = bitmap_zalloc(max(pages, 1U), GFP_KERNEL);
+	if (!ibdev->memic_pages)
 		return -ENOMEM;
 	cxib_clock_start(ibdev);
 	return 0;
@@ -187,8 +195,8 @@ static int start(struct cxib_ibdev *ibdev)
 static void stop(struct cxib_ibdev *ibdev)
 {
 	cxib_clock_stop(ibdev);
-	bitmap_free(ibdev->device_memory_pages);
-	mutex_destroy(&ibdev->device_memory_lock);
+	bitmap_free(ibdev->memic_pages);
+	mutex_destroy(&ibdev->memic_lock);
 }
 
 static const struct ib_device_ops ops = {

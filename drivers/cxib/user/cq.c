@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Completion queues of programs. */
+/* CQs of user space. */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -12,7 +12,7 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* What every library sends: up to the length of the entries. */
+/* Minimum request of each libmlx5 version: up to the CQE compression format. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_cq, cqe_comp_res_format)
 
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
@@ -36,7 +36,7 @@ static int entry_size(u32 bytes, bool padded, enum hw_cqe_size *size)
 	}
 }
 
-/* What of each completion is left: it is for Ethernet, but the library has to choose. */
+/* The mini-CQE formats matter for Ethernet only, but libmlx5 must choose one. */
 static int choose_compression(const struct cxib_device_caps *caps,
 			      const struct mlx5_ib_create_cq *request,
 			      struct cxib_cq_params *params)
@@ -68,7 +68,7 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	u32 flags = attr->flags;
 
 	if (flags & ~CQ_FLAGS) {
-		ibdev_dbg(ib, "flags 0x%x of a completion queue: only those of 0x%x are supported\n",
+		ibdev_dbg(ib, "create CQ: unsupported flags 0x%x (mask 0x%x)\n",
 			  flags, CQ_FLAGS);
 		return -EOPNOTSUPP;
 	}
@@ -77,7 +77,7 @@ static int check_request(struct ib_device *ib, const struct ib_cq_init_attr *att
 	if (to_ibdev(ib)->hw->caps.cqe_128_always)
 		known |= MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	if (request->flags & ~known) {
-		ibdev_dbg(ib, "the library wants a completion queue with the flags 0x%x, only those of 0x%x are supported\n",
+		ibdev_dbg(ib, "create CQ: unsupported driver flags 0x%x (mask 0x%x)\n",
 			  request->flags, known);
 		return -EOPNOTSUPP;
 	}
@@ -95,11 +95,11 @@ static int uar_attribute(struct uverbs_attr_bundle *attrs, u32 *number)
 #endif
 }
 
-/* Where a library has doorbells without having allocated any, it uses those of the first page. */
+/* A context with static UARs that names no UAR uses the first one. */
 static int choose_uar(const struct cxib_ucontext *context, struct uverbs_attr_bundle *attrs,
 		      const struct mlx5_ib_create_cq *request, u32 *number)
 {
-	struct rdma_user_mmap_entry *first = cxib_bfregs_uar(context->registers, 0);
+	struct rdma_user_mmap_entry *first = cxib_bfregs_uar(context->bfregs, 0);
 	int err = uar_attribute(attrs, number);
 
 	if (err != -ENOENT)
@@ -123,13 +123,13 @@ static int hold_uar(struct cxib_cq *cq, struct cxib_ucontext *context,
 		return err;
 	cq->user.uar = cxib_hold_uar(context, *number);
 	if (!cq->user.uar) {
-		ibdev_dbg(cq->ib.device, "the program has no page of doorbells 0x%x\n", *number);
+		ibdev_dbg(cq->ib.device, "create CQ: UAR 0x%x not owned by the context\n", *number);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int start(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_params *params)
+static int create_hw(struct cxib_cq *cq, struct ib_udata *udata, struct cxib_cq_params *params)
 {
 	struct mlx5_ib_create_cq_resp response = {};
 	int err;
@@ -184,14 +184,14 @@ static int create_user_cq(struct cxib_cq *cq, const struct ib_cq_init_attr *attr
 		return err;
 	err = hold_uar(cq, context, attrs, &request, &params.uar);
 	if (!err)
-		err = start(cq, udata, &params);
+		err = create_hw(cq, udata, &params);
 	if (err)
 		cxib_unpin_failed_queue(cq->ib.device, &cq->user, &cq->buffer, err);
 	return err;
 }
 
 #ifdef CXIB_LACKS_CQ_ATTRIBUTES
-/* What the library has sent lies in the bundle of all attributes. */
+/* The driver data of the request is part of the attribute bundle. */
 int cxib_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 {
 	if (!udata)
@@ -238,19 +238,19 @@ static int check_resize(const struct cxib_cq *cq, int entries,
 	if (request->reserved0 || request->reserved1)
 		return -EOPNOTSUPP;
 	if (request->cqe_size != bytes_of_entry(cq)) {
-		ibdev_dbg(ib, "entries of %u bytes cannot become entries of %u bytes\n",
+		ibdev_dbg(ib, "resize CQ: CQE size changes from %u to %u\n",
 			  bytes_of_entry(cq), request->cqe_size);
 		return -EINVAL;
 	}
 	if (entries < 1 || entries > ib->attrs.max_cqe) {
-		ibdev_dbg(ib, "a completion queue of %d entries is not possible, 1 to %d are\n",
+		ibdev_dbg(ib, "resize CQ: cqe %d out of range [1, %d]\n",
 			  entries, ib->attrs.max_cqe);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* The program copies the entries that it has not taken yet; the device marks where they end. */
+/* libmlx5 copies the CQEs it has not polled; a CQE of the device marks the end of the old ring. */
 static int move_queue(struct cxib_cq *cq, u64 address, unsigned int log_size)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);

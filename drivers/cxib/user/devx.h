@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Commands of programs to the device (DEVX): what the files about them share. */
+/* DEVX: interfaces between devx_*.c. */
 #ifndef CXIB_USER_DEVX_H
 #define CXIB_USER_DEVX_H
 
 #include "user/user.h"
 
-/* Header of the shortest input and output. */
+/* Header size of the shortest input and output. */
 #define CXIB_DEVX_MIN_SIZE		16
 
 /* devx_context.c */
@@ -21,7 +21,7 @@ extern const struct uapi_definition cxib_devx_definitions[];
 /* devx_object.c */
 extern const struct uapi_definition cxib_devx_object_definitions[];
 
-/* devx_memory.c */
-extern const struct uapi_definition cxib_devx_memory_definitions[];
+/* devx_umem.c */
+extern const struct uapi_definition cxib_devx_umem_definitions[];
 
 #endif

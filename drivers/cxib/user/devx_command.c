@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which commands a program may have the device carry out (DEVX), and on which objects. */
+/* DEVX: which commands user space may execute on which objects. */
 #include <kunit/visibility.h>
 #include <linux/array_size.h>
 #include <linux/bits.h>
@@ -19,23 +19,22 @@
 #include "user/devx_command.h"
 
 /*
- * General objects that programs make: the library reserves numbers of queue
- * pairs for connection managers, makes scheduling elements, and says which
- * queue pair's congestion control counts for an address. The kernel's interface
- * names none of them.
+ * General objects without a name in the kernel's uAPI: QPN ranges reserved for
+ * connection managers, scheduling elements, and the QP whose congestion control
+ * applies to an address.
  */
 #define OBJECT_SCHEDULING_ELEMENT	0x26
 #define OBJECT_RESERVED_NUMBERS		0x2c
 #define OBJECT_ADDRESS_MAPPING		0x3a
 
-/* Words of inputs and outputs that name an object. */
+/* Word of inputs and outputs that holds an object number. */
 #define NUMBER_WORD	2
 #define NUMBER_MASK	GENMASK(23, 0)
 
-/* Q_Keys with this bit are those of management: of GSI QPs, for one. */
+/* Controlled Q_Keys (e.g. that of the GSI QP) have this bit. */
 #define CONTROLLED_Q_KEY	BIT(31)
 
-/* Of the input of a transition, up to the end of the context. */
+/* Minimum input length of a QP transition: up to the end of the context. */
 #define MIN_TRANSITION	(offsetofend(struct hw_rst2init_qp_in, dw[5]) + \
 			 sizeof(struct hw_qpc))
 
@@ -50,12 +49,12 @@ static u16 opcode_of(const void *in)
 }
 
 /**
- * cxib_devx_rights() - the rights of a user context
- * @uctx_cap: HW_UCTX_CAP_…: those that the device can give
- * @net_raw: the program has CAP_NET_RAW
- * @sys_rawio: it has CAP_SYS_RAWIO
+ * cxib_devx_rights() - computes the capabilities of a user context
+ * @uctx_cap: HW_UCTX_CAP_… that the device supports
+ * @net_raw: the caller has CAP_NET_RAW
+ * @sys_rawio: the caller has CAP_SYS_RAWIO
  *
- * Return: HW_UCTX_CAP_…; rights that the interface does not name are never given.
+ * Return: HW_UCTX_CAP_…; capabilities unknown to the driver are never granted.
  */
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 {
@@ -70,8 +69,8 @@ u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_rights);
 
 /**
- * cxib_devx_is_general_cmd() - a command that changes nothing, and is about no object
- * @in: its input
+ * cxib_devx_is_general_cmd() - is a command read-only and without an object
+ * @in: input of the command
  */
 bool cxib_devx_is_general_cmd(const void *in)
 {
@@ -92,17 +91,17 @@ bool cxib_devx_is_general_cmd(const void *in)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_is_general_cmd);
 
 /*
- * A key of addresses on the bus would be one of all memory. Pages come from
- * registered memory, and no request may put others in their place.
+ * A PA mkey would grant access to all of host memory. MTTs must come from a
+ * umem, and UMR must not replace them.
  */
-static int admit_mkey(void *in, struct cxib_devx_refs *needs)
+static int check_mkey(void *in, struct cxib_devx_refs *refs)
 {
 	const struct hw_mkc *context = hw_create_mkey_in_get_memory_key_mkey_entry(in);
 	u32 mode = hw_mkc_get_access_mode_1_0(context) |
 		   hw_mkc_get_access_mode_4_2(context) << 2;
 
-	needs->has_pd = true;
-	needs->pd = hw_mkc_get_pd(context);
+	refs->has_pd = true;
+	refs->pd = hw_mkc_get_pd(context);
 	switch (mode) {
 	case HW_MKEY_ACCESS_MODE_KLMS:
 	case HW_MKEY_ACCESS_MODE_KSM:
@@ -117,15 +116,15 @@ static int admit_mkey(void *in, struct cxib_devx_refs *needs)
 	}
 }
 
-/* One command destroys one only. */
-static int admit_psv(void *in, struct cxib_devx_refs *needs)
+/* DESTROY_PSV destroys one PSV only. */
+static int check_psv(void *in, struct cxib_devx_refs *refs)
 {
-	needs->has_pd = true;
-	needs->pd = hw_create_psv_in_get_pd(in);
+	refs->has_pd = true;
+	refs->pd = hw_create_psv_in_get_pd(in);
 	return hw_create_psv_in_get_num_psv(in) == 1 ? 0 : -EINVAL;
 }
 
-static int admit_cq(void *in, struct cxib_devx_refs *needs)
+static int check_cq(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
 
@@ -133,29 +132,30 @@ static int admit_cq(void *in, struct cxib_devx_refs *needs)
 		return -EPERM;
 	hw_create_cq_in_set_cq_umem_valid(in, 1);
 	hw_cqc_set_dbr_umem_valid(context, 1);
-	needs->has_uar = true;
-	needs->uar = hw_cqc_get_uar_page(context);
-	needs->has_eqn = true;
-	needs->eqn = hw_cqc_get_c_eqn_or_apu_element(context);
+	refs->has_uar = true;
+	refs->uar = hw_cqc_get_uar_page(context);
+	refs->has_eqn = true;
+	refs->eqn = hw_cqc_get_c_eqn_or_apu_element(context);
 	return 0;
 }
 
-/* The reserved key is that of all memory, and fast registration writes addresses of pages. */
+/* The resd_lkey grants access to all of host memory, and fast registration writes DMA addresses. */
 static bool has_rights_of_kernel(const struct hw_qpc *context)
 {
 	return hw_qpc_get_rlky(context) || hw_qpc_get_fre(context);
 }
 
 /*
- * What uverbs gives to a privileged program only: a controlled Q_Key, with which
- * datagrams reach the GSI QPs of the fabric, and the number of another QP as their source.
+ * Attributes for which uverbs requires CAP_NET_RAW: a controlled Q_Key, which
+ * the GSI QPs of the fabric accept, and the QPN of another QP as source in the
+ * DETH.
  */
 static bool needs_net_raw(const struct hw_qpc *context)
 {
 	return hw_qpc_get_q_key(context) & CONTROLLED_Q_KEY || hw_qpc_get_deth_sqpn(context);
 }
 
-static int admit_qp(void *in, struct cxib_devx_refs *needs)
+static int check_qp(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_qpc *context = hw_create_qp_in_qpc(in);
 
@@ -172,7 +172,7 @@ static int admit_qp(void *in, struct cxib_devx_refs *needs)
 		return -EPERM;
 	hw_create_qp_in_set_wq_umem_valid(in, 1);
 	hw_qpc_set_dbr_umem_valid(context, 1);
-	*needs = (struct cxib_devx_refs){
+	*refs = (struct cxib_devx_refs){
 		.has_uar = true,
 		.uar = hw_qpc_get_uar_page(context),
 		.has_pd = true,
@@ -186,18 +186,18 @@ static int admit_qp(void *in, struct cxib_devx_refs *needs)
 	return 0;
 }
 
-static int admit_rmp(void *in, struct cxib_devx_refs *needs)
+static int check_rmp(void *in, struct cxib_devx_refs *refs)
 {
 	struct hw_wq *queue = hw_rmpc_wq(hw_create_rmp_in_ctx(in));
 
-	needs->has_pd = true;
-	needs->pd = hw_wq_get_pd(queue);
+	refs->has_pd = true;
+	refs->pd = hw_wq_get_pd(queue);
 	hw_wq_set_wq_umem_valid(queue, 1);
 	hw_wq_set_dbr_umem_valid(queue, 1);
 	return 0;
 }
 
-static int admit_general(void *in, struct cxib_devx_refs *needs)
+static int check_general(void *in, struct cxib_devx_refs *refs)
 {
 	switch (hw_general_obj_in_cmd_hdr_get_obj_type(in)) {
 	case OBJECT_SCHEDULING_ELEMENT:
@@ -210,13 +210,13 @@ static int admit_general(void *in, struct cxib_devx_refs *needs)
 }
 
 /**
- * struct kind - the commands for objects of a kind
- * @create: makes one
- * @destroy: ends one
- * @query: reads one; 0: none
- * @min_size: bytes of the input that makes one
- * @number_word: word of the output that says which one it is
- * @admit: looks at the input, and changes it
+ * struct kind - commands for objects of one kind
+ * @create: create opcode
+ * @destroy: destroy opcode
+ * @query: query opcode; 0: none
+ * @min_size: minimum input length of @create, bytes
+ * @number_word: word of the output of @create that holds the number
+ * @check: checks and completes the input of @create
  */
 struct kind {
 	u16 create;
@@ -224,57 +224,57 @@ struct kind {
 	u16 query;
 	u16 min_size;
 	u16 number_word;
-	int (*admit)(void *in, struct cxib_devx_refs *needs);
+	int (*check)(void *in, struct cxib_devx_refs *refs);
 };
 
 static const struct kind kinds[] = {
 	[CXIB_DEVX_MKEY] = {
 		HW_CMD_CREATE_MKEY, HW_CMD_DESTROY_MKEY, HW_CMD_QUERY_MKEY,
-		sizeof(struct hw_create_mkey_in), NUMBER_WORD, admit_mkey,
+		sizeof(struct hw_create_mkey_in), NUMBER_WORD, check_mkey,
 	},
 	[CXIB_DEVX_PSV] = {
 		HW_CMD_CREATE_PSV, HW_CMD_DESTROY_PSV, 0,
-		sizeof(struct hw_create_psv_in), 4, admit_psv,
+		sizeof(struct hw_create_psv_in), 4, check_psv,
 	},
 	[CXIB_DEVX_CQ] = {
 		HW_CMD_CREATE_CQ, HW_CMD_DESTROY_CQ, HW_CMD_QUERY_CQ,
-		sizeof(struct hw_create_cq_in), NUMBER_WORD, admit_cq,
+		sizeof(struct hw_create_cq_in), NUMBER_WORD, check_cq,
 	},
 	[CXIB_DEVX_QP] = {
 		HW_CMD_CREATE_QP, HW_CMD_DESTROY_QP, HW_CMD_QUERY_QP,
-		sizeof(struct hw_create_qp_in), NUMBER_WORD, admit_qp,
+		sizeof(struct hw_create_qp_in), NUMBER_WORD, check_qp,
 	},
 	[CXIB_DEVX_RMP] = {
 		HW_CMD_CREATE_RMP, HW_CMD_DESTROY_RMP, HW_CMD_QUERY_RMP,
-		sizeof(struct hw_create_rmp_in), NUMBER_WORD, admit_rmp,
+		sizeof(struct hw_create_rmp_in), NUMBER_WORD, check_rmp,
 	},
 	[CXIB_DEVX_GENERAL] = {
 		HW_CMD_CREATE_GENERAL_OBJECT, HW_CMD_DESTROY_GENERAL_OBJECT,
 		HW_CMD_QUERY_GENERAL_OBJECT,
-		sizeof(struct hw_general_obj_in_cmd_hdr), NUMBER_WORD, admit_general,
+		sizeof(struct hw_general_obj_in_cmd_hdr), NUMBER_WORD, check_general,
 	},
 };
 
 static_assert(ARRAY_SIZE(kinds) == CXIB_DEVX_KINDS);
 
 /**
- * cxib_devx_check_create() - whether a program may make what it wants
- * @in: input of the command; changed so that all memory in it is registered
- * @length: its bytes, 16 at least
- * @object: filled, but for its number
- * @needs: filled: what has to be the program's own
+ * cxib_devx_check_create() - checks a create command of user space
+ * @in: input of the command; flags that make the device use umems are set
+ * @length: length of @in, bytes; 16 at least
+ * @object: output, except the number
+ * @refs: output: objects that the user context must own
  *
  * Return: 0, or
- *	-EINVAL when it is no command that makes an object, or too short for it,
- *	-EPERM when it asks for what only the kernel may have.
+ *	-EINVAL when the opcode creates no known object or @in is too short,
+ *	-EPERM when the command is reserved for the kernel.
  */
 int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
-			   struct cxib_devx_refs *needs)
+			   struct cxib_devx_refs *refs)
 {
 	const u16 opcode = opcode_of(in);
 	unsigned int i;
 
-	*needs = (struct cxib_devx_refs){};
+	*refs = (struct cxib_devx_refs){};
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (kinds[i].create != opcode)
 			continue;
@@ -283,17 +283,17 @@ int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *obj
 		*object = (struct cxib_devx_obj_id){ .kind = i };
 		if (i == CXIB_DEVX_GENERAL)
 			object->type = hw_general_obj_in_cmd_hdr_get_obj_type(in);
-		return kinds[i].admit(in, needs);
+		return kinds[i].check(in, refs);
 	}
 	return -EINVAL;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_create);
 
 /**
- * cxib_devx_get_obj_id() - which object was made
- * @out: the output of the command
- * @length: room for it that there was; 0 stands in place of what does not fit
- * @object: its number is filled
+ * cxib_devx_get_obj_id() - reads the number of a created object
+ * @out: output of the create command
+ * @length: length of @out, bytes; a number beyond it reads as 0
+ * @object: its number is set
  */
 void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object)
 {
@@ -306,9 +306,9 @@ void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_i
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_get_obj_id);
 
 /**
- * cxib_devx_build_destroy() - the command that ends an object
- * @object: the object
- * @in: filled, but for the user context
+ * cxib_devx_build_destroy() - builds the destroy command of an object
+ * @object: object
+ * @in: output, except the uid
  */
 void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 			     struct hw_general_obj_in_cmd_hdr *in)
@@ -332,11 +332,11 @@ static bool is_about(const struct cxib_devx_obj_id *object, const void *in)
 }
 
 /**
- * cxib_devx_check_query() - whether a program may read what it wants
- * @object: an object of the program's
+ * cxib_devx_check_query() - checks a query command of user space
+ * @object: object of the user context
  * @in: input of the command, 16 bytes at least
  *
- * Return: 0; -EINVAL when it is about another object, or no such command.
+ * Return: 0; -EINVAL when @in names another object or is no query.
  */
 int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in)
 {
@@ -347,22 +347,23 @@ int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in)
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_check_query);
 
 /**
- * cxib_devx_query_outlen() - how much of the answer the device is to write
- * @object: object that is read
- * @room: bytes that the program has room for
+ * cxib_devx_query_outlen() - limits the output length of a query
+ * @object: object that is queried
+ * @length: output length that user space has requested, bytes
  *
- * Return: @room, or less.
+ * Return: @length, or less: the output must not contain the PAS list.
  */
-size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t room)
+size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t length)
 {
-	return object->kind == CXIB_DEVX_GENERAL ? room : min_t(size_t, room, CXIB_DEVX_QUERY_MAX);
+	return object->kind == CXIB_DEVX_GENERAL ? length :
+						   min_t(size_t, length, CXIB_DEVX_QUERY_MAX);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_query_outlen);
 
 /**
- * cxib_devx_hide_addresses() - what of an answer is not for programs: bus addresses
- * @object: object that was read
- * @out: the answer; there is room for %CXIB_DEVX_QUERY_MAX bytes
+ * cxib_devx_hide_addresses() - clears DMA addresses in the output of a query
+ * @object: object that was queried
+ * @out: output, at least %CXIB_DEVX_QUERY_MAX bytes
  */
 void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out)
 {
@@ -379,25 +380,25 @@ void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_devx_hide_addresses);
 
-/* What a queue pair belongs to does not change, but the context has places for it. */
-static void mention(const struct hw_qpc *context, struct cxib_devx_refs *needs)
+/* A transition cannot change the references of a QP, but its input has fields for them. */
+static void get_refs(const struct hw_qpc *context, struct cxib_devx_refs *refs)
 {
 	const u32 cqs[] = { hw_qpc_get_cqn_snd(context), hw_qpc_get_cqn_rcv(context) };
 	unsigned int i;
 
-	needs->net_raw = needs_net_raw(context);
-	needs->pd = hw_qpc_get_pd(context);
-	needs->has_pd = needs->pd;
-	needs->srq = hw_qpc_get_srqn_rmpn_xrqn(context);
-	needs->has_srq = needs->srq;
+	refs->net_raw = needs_net_raw(context);
+	refs->pd = hw_qpc_get_pd(context);
+	refs->has_pd = refs->pd;
+	refs->srq = hw_qpc_get_srqn_rmpn_xrqn(context);
+	refs->has_srq = refs->srq;
 	for (i = 0; i < ARRAY_SIZE(cqs); i++)
 		if (cqs[i])
-			needs->cqs[needs->cq_count++] = cqs[i];
+			refs->cqs[refs->cq_count++] = cqs[i];
 }
 
-/* Queue pairs of verbs keep their state, of which the kernel has a copy. */
-static int admit_transition(const struct cxib_devx_obj_id *object, const void *in, size_t length,
-			    struct cxib_devx_refs *needs)
+/* The kernel keeps a copy of the state of verbs QPs. */
+static int check_transition(const struct cxib_devx_obj_id *object, const void *in, size_t length,
+			    struct cxib_devx_refs *refs)
 {
 	const struct hw_qpc *context = hw_rst2init_qp_in_get_qpc(in);
 
@@ -408,12 +409,12 @@ static int admit_transition(const struct cxib_devx_obj_id *object, const void *i
 		return -EINVAL;
 	if (has_rights_of_kernel(context) || hw_qpc_get_dbr_addr(context))
 		return -EPERM;
-	mention(context, needs);
+	get_refs(context, refs);
 	return 0;
 }
 
-static int admit_qp_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length,
-			   struct cxib_devx_refs *needs)
+static int check_qp_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length,
+			   struct cxib_devx_refs *refs)
 {
 	switch (opcode_of(in)) {
 	case HW_CMD_RST2INIT_QP:
@@ -423,7 +424,7 @@ static int admit_qp_modify(const struct cxib_devx_obj_id *object, const void *in
 	case HW_CMD_RTS2RTS_QP:
 	case HW_CMD_SQERR2RTS_QP:
 	case HW_CMD_SQD_RTS_QP:
-		return admit_transition(object, in, length, needs);
+		return check_transition(object, in, length, refs);
 	case HW_CMD_2ERR_QP:
 	case HW_CMD_2RST_QP:
 		return object->from_verbs ? -EPERM : 0;
@@ -432,10 +433,10 @@ static int admit_qp_modify(const struct cxib_devx_obj_id *object, const void *in
 	}
 }
 
-/* When it tells of completions, not where they go or whom it tells. */
-static int admit_cq_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length)
+/* Moderation of completion events only, not the location of the ring nor the EQ. */
+static int check_cq_modify(const struct cxib_devx_obj_id *object, const void *in, size_t length)
 {
-	const u32 harmless = HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD |
+	const u32 allowed = HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD |
 			     HW_CQ_MODIFY_FIELD_SELECT_CQ_MAX_COUNT |
 			     HW_CQ_MODIFY_FIELD_SELECT_OI |
 			     HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD_MODE;
@@ -443,44 +444,45 @@ static int admit_cq_modify(const struct cxib_devx_obj_id *object, const void *in
 	if (opcode_of(in) != HW_CMD_MODIFY_CQ || length < sizeof(struct hw_modify_cq_in))
 		return -EINVAL;
 	if (object->from_verbs || hw_modify_cq_in_get_op_mod(in) != HW_MODIFY_CQ_OP_MOD_MODIFY_CQ ||
-	    word_of(in, 3) & ~harmless)
+	    word_of(in, 3) & ~allowed)
 		return -EPERM;
 	return 0;
 }
 
-static int admit_rmp_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
-			    struct cxib_devx_refs *needs)
+static int check_rmp_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
+			    struct cxib_devx_refs *refs)
 {
 	if (opcode_of(in) != HW_CMD_MODIFY_RMP || length < sizeof(struct hw_modify_rmp_in))
 		return -EINVAL;
 	static_assert(sizeof(struct hw_modify_rmp_in) == sizeof(struct hw_create_rmp_in));
-	return object->from_verbs ? -EPERM : admit_rmp(in, needs);
+	return object->from_verbs ? -EPERM : check_rmp(in, refs);
 }
 
 /**
- * cxib_devx_check_modify() - whether a program may change what it wants
- * @object: an object of the program's
- * @in: input of the command; changed so that all memory in it is registered
- * @length: its bytes, 16 at least
- * @needs: filled: what has to be the program's own
+ * cxib_devx_check_modify() - checks a modify command of user space
+ * @object: object of the user context
+ * @in: input of the command; flags that make the device use umems are set
+ * @length: length of @in, bytes; 16 at least
+ * @refs: output: objects that the user context must own
  *
  * Return: 0, or
- *	-EINVAL when it is about another object, no such command, or too short,
- *	-EPERM when it asks for what only the kernel may do.
+ *	-EINVAL when @in names another object, is no modify command or too
+ *	short,
+ *	-EPERM when the command is reserved for the kernel.
  */
 int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
-			   struct cxib_devx_refs *needs)
+			   struct cxib_devx_refs *refs)
 {
-	*needs = (struct cxib_devx_refs){};
+	*refs = (struct cxib_devx_refs){};
 	if (!is_about(object, in))
 		return -EINVAL;
 	switch (object->kind) {
 	case CXIB_DEVX_CQ:
-		return admit_cq_modify(object, in, length);
+		return check_cq_modify(object, in, length);
 	case CXIB_DEVX_QP:
-		return admit_qp_modify(object, in, length, needs);
+		return check_qp_modify(object, in, length, refs);
 	case CXIB_DEVX_RMP:
-		return admit_rmp_modify(object, in, length, needs);
+		return check_rmp_modify(object, in, length, refs);
 	case CXIB_DEVX_GENERAL:
 		return opcode_of(in) == HW_CMD_MODIFY_GENERAL_OBJECT ? 0 : -EINVAL;
 	default:

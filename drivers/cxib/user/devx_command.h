@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which commands a program may have the device carry out (DEVX), and on which
- * objects. What is not listed is refused.
+ * DEVX: which commands user space may execute on which objects. Others are
+ * rejected.
  *
- * A command runs in the name of the program's user context, so the device
- * itself keeps it away from objects of other programs. What is checked here is
- * what would get around that: addresses on the bus, the rights of the kernel's
- * own queue pairs, references to objects of the kernel, which the device may
- * take for everybody's, and what uverbs gives to privileged programs only.
+ * A command carries the uid of the user context, so the device itself denies
+ * access to objects of other uids. The driver checks what would bypass that:
+ * DMA addresses, privileges of kernel QPs, references to kernel objects (which
+ * the device may accept from each uid), and attributes for which uverbs
+ * requires capabilities.
  */
 #ifndef CXIB_USER_DEVX_COMMAND_H
 #define CXIB_USER_DEVX_COMMAND_H
@@ -17,14 +17,14 @@
 struct hw_general_obj_in_cmd_hdr;
 
 /**
- * enum cxib_devx_kind - what objects programs can make, or have from verbs
- * @CXIB_DEVX_MKEY: memory keys
- * @CXIB_DEVX_PSV: signature values
- * @CXIB_DEVX_CQ: completion queues
- * @CXIB_DEVX_QP: queue pairs
- * @CXIB_DEVX_RMP: receive memory pools, which verbs call shared receive queues
+ * enum cxib_devx_kind - kinds of objects that user space can create
+ * @CXIB_DEVX_MKEY: mkeys
+ * @CXIB_DEVX_PSV: PSVs
+ * @CXIB_DEVX_CQ: CQs
+ * @CXIB_DEVX_QP: QPs
+ * @CXIB_DEVX_RMP: RMPs (basic SRQs of verbs)
  * @CXIB_DEVX_GENERAL: general objects, of several types
- * @CXIB_DEVX_KINDS: how many kinds there are
+ * @CXIB_DEVX_KINDS: number of kinds
  */
 enum cxib_devx_kind {
 	CXIB_DEVX_MKEY,
@@ -38,11 +38,11 @@ enum cxib_devx_kind {
 
 /**
  * struct cxib_devx_obj_id - an object, as commands name it
- * @kind: what it is
+ * @kind: kind
  * @type: enum hw_object_type of a general object; 0 for others
- * @number: its number
- * @from_verbs: it was made by a verb: the kernel knows its state, which only
- *	verbs change
+ * @number: number
+ * @from_verbs: created by a verb: the kernel keeps its state, which only verbs
+ *	may change
  */
 struct cxib_devx_obj_id {
 	enum cxib_devx_kind kind;
@@ -52,18 +52,18 @@ struct cxib_devx_obj_id {
 };
 
 /**
- * struct cxib_devx_refs - what a command refers to: it has to be the program's own
- * @has_uar: there is a page of doorbells
- * @uar: its number
- * @has_eqn: there is an event queue, which has to be one of completions
- * @eqn: its number
- * @has_pd: there is a protection domain
- * @pd: its number
- * @cq_count: completion queues
- * @cqs: their numbers
- * @has_srq: there is a shared receive queue
- * @srq: its number
- * @net_raw: the program needs CAP_NET_RAW
+ * struct cxib_devx_refs - objects in a command that the user context must own
+ * @has_uar: @uar is valid
+ * @uar: UAR index
+ * @has_eqn: @eqn is valid
+ * @eqn: EQN, which must be that of a completion EQ
+ * @has_pd: @pd is valid
+ * @pd: PDN
+ * @cq_count: number of valid @cqs
+ * @cqs: CQNs
+ * @has_srq: @srq is valid
+ * @srq: RMPN
+ * @net_raw: the caller needs CAP_NET_RAW
  */
 struct cxib_devx_refs {
 	bool has_uar;
@@ -79,23 +79,23 @@ struct cxib_devx_refs {
 	bool net_raw;
 };
 
-/* Bytes of an answer that the number of a new object is in. */
+/* Output length that contains the number of a new object of each kind. */
 #define CXIB_DEVX_CREATE_OUT_SIZE	32
 
-/* From here on the answers of queries list the bus addresses of pages. */
+/* Query outputs list the DMA addresses of pages from this offset on. */
 #define CXIB_DEVX_QUERY_MAX		0x110
 
 u32 cxib_devx_rights(u32 uctx_cap, bool net_raw, bool sys_rawio);
 bool cxib_devx_is_general_cmd(const void *in);
 int cxib_devx_check_create(void *in, size_t length, struct cxib_devx_obj_id *object,
-			   struct cxib_devx_refs *needs);
+			   struct cxib_devx_refs *refs);
 void cxib_devx_get_obj_id(const void *out, size_t length, struct cxib_devx_obj_id *object);
 void cxib_devx_build_destroy(const struct cxib_devx_obj_id *object,
 			     struct hw_general_obj_in_cmd_hdr *in);
 int cxib_devx_check_query(const struct cxib_devx_obj_id *object, const void *in);
-size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t room);
+size_t cxib_devx_query_outlen(const struct cxib_devx_obj_id *object, size_t length);
 void cxib_devx_hide_addresses(const struct cxib_devx_obj_id *object, void *out);
 int cxib_devx_check_modify(const struct cxib_devx_obj_id *object, void *in, size_t length,
-			   struct cxib_devx_refs *needs);
+			   struct cxib_devx_refs *refs);
 
 #endif

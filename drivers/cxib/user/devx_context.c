@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Programs that have the device carry out commands of their own (DEVX): their
- * user contexts, and commands that are about no object.
- */
+/* DEVX: user contexts, and commands without an object. */
 #include <linux/capability.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/uverbs_ioctl.h>
@@ -18,7 +15,7 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* A program whose context would get no right of a kind is not asked whether it has it. */
+/* capable() has side effects (audit): it is called only if the device supports the capability. */
 static u32 rights_of_caller(u32 uctx_cap)
 {
 	return cxib_devx_rights(uctx_cap,
@@ -27,11 +24,11 @@ static u32 rights_of_caller(u32 uctx_cap)
 }
 
 /**
- * cxib_devx_open() - a program wants to have commands carried out
- * @context: its context; @uid is filled
+ * cxib_devx_open() - creates the DEVX user context of a context
+ * @context: user context; @uid is set
  *
- * Context: process context of the program, may sleep.
- * Return: 0; -EOPNOTSUPP when the device has no user contexts; otherwise as
+ * Context: process context of user space, may sleep.
+ * Return: 0; -EOPNOTSUPP when the device has no user contexts; errors of
  * cxib_cmd_create_uctx().
  */
 int cxib_devx_open(struct cxib_ucontext *context)
@@ -40,7 +37,7 @@ int cxib_devx_open(struct cxib_ucontext *context)
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	if (!caps->log_max_uctx) {
-		ibdev_dbg(&ibdev->ib, "the device has no user contexts\n");
+		ibdev_dbg(&ibdev->ib, "alloc ucontext: DEVX not supported\n");
 		return -EOPNOTSUPP;
 	}
 	return cxib_cmd_create_uctx(commands_of(ibdev), rights_of_caller(caps->uctx_cap),
@@ -48,8 +45,8 @@ int cxib_devx_open(struct cxib_ucontext *context)
 }
 
 /**
- * cxib_devx_close() - the end of cxib_devx_open()
- * @context: context of the program, without objects
+ * cxib_devx_close() - undo cxib_devx_open()
+ * @context: user context without objects
  */
 void cxib_devx_close(struct cxib_ucontext *context)
 {
@@ -57,16 +54,15 @@ void cxib_devx_close(struct cxib_ucontext *context)
 
 	if (!context->uid)
 		return;
-	cxib_end_in_device(ibdev, NULL,
-			   cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid));
+	cxib_finish_destroy(ibdev, NULL,
+			    cxib_cmd_destroy_uctx(commands_of(ibdev), context->uid));
 }
 
 /**
- * cxib_devx_context() - who has a command carried out
- * @attrs: what was asked for
+ * cxib_devx_context() - returns the user context of a DEVX method
+ * @attrs: attributes of the method
  *
- * Return: the program's context, or an ERR_PTR(): -EPERM when it was opened
- * without commands.
+ * Return: the context, or an ERR_PTR(): -EPERM when it was opened without DEVX.
  */
 struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
 {
@@ -76,21 +72,21 @@ struct cxib_ucontext *cxib_devx_context(struct uverbs_attr_bundle *attrs)
 		return ERR_CAST(ib);
 	if (to_ucontext(ib)->uid)
 		return to_ucontext(ib);
-	ibdev_dbg(ib->device, "the program has not asked for commands when it opened the device\n");
+	ibdev_dbg(ib->device, "context opened without DEVX\n");
 	return ERR_PTR(-EPERM);
 }
 
 /**
- * cxib_devx_exec() - carries out a command of a program
- * @context: its context, in whose name the command is
- * @in: input that was looked at
- * @in_length: its bytes
- * @out: filled; only status and syndrome if the device has refused
- * @out_length: room for it
+ * cxib_devx_exec() - executes a command for user space
+ * @context: user context, whose uid is set in @in
+ * @in: input, already checked
+ * @in_length: length of @in, bytes
+ * @out: output; only status and syndrome if the command failed
+ * @out_length: length of @out, bytes
  *
  * Context: process context, may sleep.
- * Return: as cxib_cmd_exec(), but -EREMOTEIO when the device has refused:
- * the program finds out why in @out.
+ * Return: as cxib_cmd_exec(), but -EREMOTEIO when the command failed with a
+ * status, which @out reports.
  */
 int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, void *out,
 		   size_t out_length)
@@ -106,7 +102,7 @@ int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, vo
 	err = cxib_cmd_exec(commands_of(ibdev), &command);
 	if (!command.status)
 		return err;
-	ibdev_dbg(&ibdev->ib, "command %s of a program failed: %s (status 0x%x), syndrome 0x%x\n",
+	ibdev_dbg(&ibdev->ib, "DEVX command %s failed: %s (status 0x%x), syndrome 0x%x\n",
 		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_command_status_name(command.status),
 		  command.status, command.syndrome);
 	hw_cmd_out_set_status(out, command.status);
@@ -115,12 +111,12 @@ int cxib_devx_exec(struct cxib_ucontext *context, void *in, size_t in_length, vo
 }
 
 /**
- * cxib_devx_copy_out() - gives a program what the device has answered
- * @attrs: what was asked for
- * @attribute: where it goes
- * @out: the answer
- * @length: its bytes
- * @err: what cxib_devx_exec() has returned
+ * cxib_devx_copy_out() - copies the output of a command to user space
+ * @attrs: attributes of the method
+ * @attribute: id of the output attribute
+ * @out: output of the command
+ * @length: length of @out, bytes
+ * @err: return value of cxib_devx_exec()
  *
  * Return: @err, or -EFAULT when it cannot be written.
  */
@@ -147,7 +143,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OTHER)(struct uverbs_attr_bundle *
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	if (!cxib_devx_is_general_cmd(in)) {
-		ibdev_dbg(context->ib.device, "command %s (0x%03x) is not one that any program may use\n",
+		ibdev_dbg(context->ib.device, "DEVX command %s (0x%03x) not allowed without an object\n",
 			  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in));
 		return -EINVAL;
 	}
@@ -172,7 +168,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 		return err;
 	hw = to_ibdev(context->ib.device)->hw;
 	if (vector >= hw->completion_eq_count) {
-		ibdev_dbg(context->ib.device, "completion vector %u is not possible, 0 to %u are\n",
+		ibdev_dbg(context->ib.device, "completion vector %u out of range [0, %u]\n",
 			  vector, hw->completion_eq_count - 1);
 		return -EINVAL;
 	}
@@ -180,7 +176,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_EQN)(struct uverbs_attr_bund
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 
-/* Of a page that the library has not allocated as an object: those have numbers at once. */
+/* For dynamic UARs without a uobject: allocation of a UAR uobject reports the index itself. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bundle *attrs)
 {
 	struct cxib_ucontext *context = cxib_devx_context(attrs);
@@ -192,9 +188,9 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_QUERY_UAR)(struct uverbs_attr_bund
 	err = uverbs_copy_from(&added, attrs, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX);
 	if (err)
 		return err;
-	err = cxib_bfregs_dyn_uar_index(context->registers, added, &page);
+	err = cxib_bfregs_dyn_uar_index(context->bfregs, added, &page);
 	if (err) {
-		ibdev_dbg(context->ib.device, "the program has added no register %u for doorbells\n",
+		ibdev_dbg(context->ib.device, "dynamic bfreg %u not allocated\n",
 			  added);
 		return err;
 	}
@@ -228,7 +224,5 @@ DECLARE_UVERBS_GLOBAL_METHODS(MLX5_IB_OBJECT_DEVX,
 
 const struct uapi_definition cxib_devx_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX),
-	UAPI_DEF_CHAIN(cxib_devx_object_definitions),
-	UAPI_DEF_CHAIN(cxib_devx_memory_definitions),
 	{},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Objects of the device that programs make by commands (DEVX). */
+/* DEVX: objects that user space creates by commands. */
 #include <linux/capability.h>
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -19,14 +19,14 @@
 #define UVERBS_MODULE_NAME cxib
 #include <rdma/uverbs_named_ioctl.h>
 
-/* Of what queues and keys are called by. */
+/* Bits of an object number, except those of general objects. */
 #define NUMBER_BITS	24
 
 /**
- * struct cxib_devx_object - an object that a program has made
- * @context: the program's context
- * @identity: what it is
- * @uar: page of doorbells that it uses; NULL if it has none
+ * struct cxib_devx_object - an object created by a command of user space
+ * @context: user context
+ * @identity: kind and number
+ * @uar: UAR that it uses; NULL if none. A reference is held.
  */
 struct cxib_devx_object {
 	struct cxib_ucontext *context;
@@ -44,15 +44,15 @@ static bool is_completion_eq(const struct cxib_hw *hw, u32 eqn)
 	return false;
 }
 
-/* Where a context keeps an object of its commands that others can refer to. */
-static unsigned long place_of(enum cxib_devx_kind kind, u32 number)
+/* Index into devx_objects, for kinds that other commands can refer to. */
+static unsigned long index_of(enum cxib_devx_kind kind, u32 number)
 {
 	return (unsigned long)kind << NUMBER_BITS | number;
 }
 
-static bool has_made(struct cxib_ucontext *context, enum cxib_devx_kind kind, u32 number)
+static bool has_devx_object(struct cxib_ucontext *context, enum cxib_devx_kind kind, u32 number)
 {
-	return xa_load(&context->devx_objects, place_of(kind, number));
+	return xa_load(&context->devx_objects, index_of(kind, number));
 }
 
 static bool has_cq(struct cxib_ucontext *context, u32 number)
@@ -65,7 +65,7 @@ static bool has_cq(struct cxib_ucontext *context, u32 number)
 	cq = xa_load(&ibdev->cqs, number);
 	is_own = cq && cq->uid == context->uid;
 	xa_unlock_irq(&ibdev->cqs);
-	return is_own || has_made(context, CXIB_DEVX_CQ, number);
+	return is_own || has_devx_object(context, CXIB_DEVX_CQ, number);
 }
 
 static bool has_srq(struct cxib_ucontext *context, u32 number)
@@ -79,42 +79,42 @@ static bool has_srq(struct cxib_ucontext *context, u32 number)
 	is_own = srq && srq->ib.srq_type == IB_SRQT_BASIC &&
 		 to_pd(srq->ib.pd)->uid == context->uid;
 	xa_unlock_irq(&ibdev->srqs);
-	return is_own || has_made(context, CXIB_DEVX_RMP, number);
+	return is_own || has_devx_object(context, CXIB_DEVX_RMP, number);
 }
 
-static int lacks(const struct cxib_ucontext *context, const char *name, u32 number)
+static int not_owned(const struct cxib_ucontext *context, const char *name, u32 number)
 {
-	ibdev_dbg(context->ib.device, "the program has no %s 0x%x\n", name, number);
+	ibdev_dbg(context->ib.device, "%s 0x%x not owned by the context\n", name, number);
 	return -EINVAL;
 }
 
-/* The device is not relied upon to know what is the kernel's. */
-static int check_needs(struct cxib_ucontext *context, const struct cxib_devx_refs *needs)
+/* The driver does not rely on the device to protect the kernel's objects. */
+static int check_refs(struct cxib_ucontext *context, const struct cxib_devx_refs *refs)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&context->references);
 
-	if (needs->net_raw && !capable(CAP_NET_RAW))
+	if (refs->net_raw && !capable(CAP_NET_RAW))
 		return -EPERM;
-	if (needs->has_eqn && !is_completion_eq(to_ibdev(context->ib.device)->hw, needs->eqn))
-		return lacks(context, "event queue", needs->eqn);
-	if (needs->has_pd && !xa_load(&context->domains, needs->pd))
-		return lacks(context, "protection domain", needs->pd);
-	for (i = 0; i < needs->cq_count; i++)
-		if (!has_cq(context, needs->cqs[i]))
-			return lacks(context, "completion queue", needs->cqs[i]);
-	if (needs->has_srq && !has_srq(context, needs->srq))
-		return lacks(context, "shared receive queue", needs->srq);
+	if (refs->has_eqn && !is_completion_eq(to_ibdev(context->ib.device)->hw, refs->eqn))
+		return not_owned(context, "EQ", refs->eqn);
+	if (refs->has_pd && !xa_load(&context->domains, refs->pd))
+		return not_owned(context, "PD", refs->pd);
+	for (i = 0; i < refs->cq_count; i++)
+		if (!has_cq(context, refs->cqs[i]))
+			return not_owned(context, "CQ", refs->cqs[i]);
+	if (refs->has_srq && !has_srq(context, refs->srq))
+		return not_owned(context, "SRQ", refs->srq);
 	return 0;
 }
 
-static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs *needs)
+static int hold_uar(struct cxib_devx_object *object, const struct cxib_devx_refs *refs)
 {
-	if (!needs->has_uar)
+	if (!refs->has_uar)
 		return 0;
-	object->uar = cxib_hold_uar(object->context, needs->uar);
-	return object->uar ? 0 : lacks(object->context, "page of doorbells", needs->uar);
+	object->uar = cxib_hold_uar(object->context, refs->uar);
+	return object->uar ? 0 : not_owned(object->context, "UAR", refs->uar);
 }
 
 static void free_object(struct cxib_devx_object *object)
@@ -124,9 +124,9 @@ static void free_object(struct cxib_devx_object *object)
 	kfree(object);
 }
 
-static int refuse(const struct cxib_ucontext *context, const void *in, int err)
+static int reject(const struct cxib_ucontext *context, const void *in, int err)
 {
-	ibdev_dbg(context->ib.device, "command %s (0x%03x) is refused to a program: error %d\n",
+	ibdev_dbg(context->ib.device, "DEVX command %s (0x%03x) rejected: error %d\n",
 		  hw_cmd_name(hw_cmd_in_get_opcode(in)), hw_cmd_in_get_opcode(in), err);
 	return err;
 }
@@ -135,26 +135,26 @@ static struct cxib_devx_object *prepare_object(struct cxib_ucontext *context, vo
 					       size_t length)
 {
 	struct cxib_devx_object *object = kzalloc(sizeof(*object), GFP_KERNEL_ACCOUNT);
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	int err;
 
 	if (!object)
 		return ERR_PTR(-ENOMEM);
 	object->context = context;
-	err = cxib_devx_check_create(in, length, &object->identity, &needs);
+	err = cxib_devx_check_create(in, length, &object->identity, &refs);
 	if (!err)
-		err = check_needs(context, &needs);
+		err = check_refs(context, &refs);
 	if (!err)
-		err = hold_uar(object, &needs);
+		err = hold_uar(object, &refs);
 	if (err) {
-		refuse(context, in, err);
+		reject(context, in, err);
 		free_object(object);
 		return ERR_PTR(err);
 	}
 	return object;
 }
 
-/* Others can refer to it from now on. */
+/* Commands can refer to the object from now on. */
 static int publish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
@@ -162,16 +162,16 @@ static int publish(struct cxib_devx_object *object)
 	if (identity->kind != CXIB_DEVX_CQ && identity->kind != CXIB_DEVX_RMP)
 		return 0;
 	return xa_err(xa_store(&object->context->devx_objects,
-			       place_of(identity->kind, identity->number), object, GFP_KERNEL));
+			       index_of(identity->kind, identity->number), object, GFP_KERNEL));
 }
 
-static void withdraw(struct cxib_devx_object *object)
+static void unpublish(struct cxib_devx_object *object)
 {
 	const struct cxib_devx_obj_id *identity = &object->identity;
 
 	if (identity->kind == CXIB_DEVX_CQ || identity->kind == CXIB_DEVX_RMP)
 		xa_erase(&object->context->devx_objects,
-			 place_of(identity->kind, identity->number));
+			 index_of(identity->kind, identity->number));
 }
 
 static int destroy_in_device(struct cxib_devx_object *object, const struct ib_udata *udata)
@@ -182,7 +182,7 @@ static int destroy_in_device(struct cxib_devx_object *object, const struct ib_ud
 
 	cxib_devx_build_destroy(&object->identity, &in);
 	err = cxib_devx_exec(object->context, &in, sizeof(in), &out, sizeof(out));
-	return cxib_end_in_device(to_ibdev(object->context->ib.device), udata, err);
+	return cxib_finish_destroy(to_ibdev(object->context->ib.device), udata, err);
 }
 
 static int create_in_device(struct cxib_devx_object *object, void *in, size_t in_length, void *out,
@@ -209,22 +209,22 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT);
 	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	struct cxib_devx_object *object;
-	size_t room;
+	size_t out_size;
 	void *out;
 	int err;
 
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	/* The program may do without the number, who ends the object may not. */
-	room = max_t(size_t, out_length, CXIB_DEVX_CREATE_OUT_SIZE);
-	out = uverbs_zalloc(attrs, room);
+	/* User space may omit the number, but the driver needs it to destroy the object. */
+	out_size = max_t(size_t, out_length, CXIB_DEVX_CREATE_OUT_SIZE);
+	out = uverbs_zalloc(attrs, out_size);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	guard(rwsem_read)(&context->references);
 	object = prepare_object(context, in, in_length);
 	if (IS_ERR(object))
 		return PTR_ERR(object);
-	err = create_in_device(object, in, in_length, out, room);
+	err = create_in_device(object, in, in_length, out, out_size);
 	if (err) {
 		free_object(object);
 	} else {
@@ -235,7 +235,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_CREATE)(struct uverbs_attr_bun
 				  err);
 }
 
-/* Others that refer to it are ended first: the core tries again after them. */
+/* Fails while other objects refer to it: the RDMA core retries after it has destroyed them. */
 static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -247,15 +247,15 @@ static int destroy_object(struct ib_uobject *uobject, enum rdma_remove_reason wh
 	err = destroy_in_device(object, is_last_call ? NULL : &attrs->driver_udata);
 	if (err)
 		return err;
-	withdraw(object);
+	unpublish(object);
 	free_object(object);
 	return 0;
 }
 
 /*
- * For an XRC target the core makes a struct ib_qp of each user that has it open: no
- * struct cxib_qp surrounds it, and the QP behind it belongs to all of them. A DC
- * target has commands of its own, and perhaps no number.
+ * For an XRC_TGT QP, the RDMA core creates a struct ib_qp for each process that
+ * opens it: it is not embedded in a struct cxib_qp, and all openers share the
+ * real QP. A DCT has commands of its own, and possibly no number yet.
  */
 static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 {
@@ -266,7 +266,7 @@ static int identify_qp(struct ib_qp *ib, struct cxib_devx_obj_id *identity)
 	return 0;
 }
 
-/* An object of a verb, or of a command. */
+/* An object of verbs or of DEVX. */
 static int identify(struct ib_uobject *uobject, struct cxib_devx_obj_id *identity)
 {
 	const struct cxib_devx_object *object = uobject->object;
@@ -301,7 +301,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	int out_length = uverbs_attr_get_len(attrs, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
 	struct cxib_ucontext *context = cxib_devx_context(attrs);
 	struct cxib_devx_obj_id identity;
-	struct cxib_devx_refs needs;
+	struct cxib_devx_refs refs;
 	void *out;
 	int err;
 
@@ -310,11 +310,11 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_MODIFY)(struct uverbs_attr_bun
 	guard(rwsem_read)(&context->references);
 	err = identify(uobject, &identity);
 	if (!err)
-		err = cxib_devx_check_modify(&identity, in, in_length, &needs);
+		err = cxib_devx_check_modify(&identity, in, in_length, &refs);
 	if (!err)
-		err = check_needs(context, &needs);
+		err = check_refs(context, &refs);
 	if (err)
-		return refuse(context, in, err);
+		return reject(context, in, err);
 	out = uverbs_zalloc(attrs, out_length);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
@@ -341,7 +341,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_OBJ_QUERY)(struct uverbs_attr_bund
 	if (!err)
 		err = cxib_devx_check_query(&identity, in);
 	if (err)
-		return refuse(context, in, err);
+		return reject(context, in, err);
 	out = uverbs_zalloc(attrs, max(out_length, CXIB_DEVX_QUERY_MAX));
 	if (IS_ERR(out))
 		return PTR_ERR(out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory that programs register for their commands (DEVX): pinned and accounted. */
+/* DEVX: umems, pinned and accounted. */
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -17,14 +17,14 @@
 
 #define MEMORY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
-/* What the device can take for a page: 4 KiB and more, in five bits. */
+/* Page sizes of umems: 4 KiB and more; the size field has five bits. */
 #define PAGE_SIZES	GENMASK_ULL(CXIB_LOG_DEVICE_PAGE + 31, CXIB_LOG_DEVICE_PAGE)
 
 /**
- * struct cxib_devx_umem - registered memory
- * @context: the program's context
- * @umem: its pages
- * @number: as the device sees it
+ * struct cxib_devx_umem - a registered umem
+ * @context: user context
+ * @umem: pinned pages
+ * @number: umem id
  */
 struct cxib_devx_umem {
 	struct cxib_ucontext *context;
@@ -33,11 +33,11 @@ struct cxib_devx_umem {
 };
 
 /**
- * struct request - memory that is to be registered
- * @address: where it begins
- * @length: its bytes
+ * struct request - attributes of a registration
+ * @address: start address
+ * @length: length, bytes
  * @access: IB_ACCESS_…
- * @page_sizes: sizes of pages that the device may take it for, one bit for each
+ * @page_sizes: bitmap of allowed page sizes
  */
 struct request {
 	u64 address;
@@ -69,7 +69,7 @@ static int get_request(struct uverbs_attr_bundle *attrs, struct request *request
 	return err;
 }
 
-/* The largest pages that it consists of; it can begin anywhere on the first one. */
+/* The largest page size that fits; the start need not be aligned to it. */
 static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 				    const struct request *request)
 {
@@ -78,7 +78,7 @@ static unsigned long find_page_size(const struct cxib_devx_umem *memory,
 	size = ib_umem_find_best_pgoff(memory->umem, request->page_sizes, U32_MAX);
 	if (!size)
 		ibdev_dbg(memory->context->ib.device,
-			  "memory at 0x%llx does not consist of pages of the sizes 0x%llx\n",
+			  "umem 0x%llx: no page size of 0x%llx fits\n",
 			  request->address, request->page_sizes);
 	return size;
 }
@@ -169,7 +169,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DEVX_UMEM_REG)(struct uverbs_attr_bundl
 			      sizeof(memory->number));
 }
 
-/* As long as the device may use it, it stays pinned. */
+/* The pages stay pinned until the device has destroyed the umem. */
 static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason why,
 			     struct uverbs_attr_bundle *attrs)
 {
@@ -180,7 +180,7 @@ static int deregister_memory(struct ib_uobject *uobject, enum rdma_remove_reason
 	int err;
 
 	err = cxib_cmd_destroy_umem(commands_of(ibdev), context->uid, memory->number);
-	err = cxib_end_in_device(ibdev, is_last_call ? NULL : &attrs->driver_udata, err);
+	err = cxib_finish_destroy(ibdev, is_last_call ? NULL : &attrs->driver_udata, err);
 	if (err)
 		return err;
 	ib_umem_release(memory->umem);
@@ -213,7 +213,7 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_DEVX_UMEM,
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_REG),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_DEVX_UMEM_DEREG));
 
-const struct uapi_definition cxib_devx_memory_definitions[] = {
+const struct uapi_definition cxib_devx_umem_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_DEVX_UMEM),
 	{},
 };

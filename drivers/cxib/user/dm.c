@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory on the device: allocated, mapped and registered by programs.
+ * MEMIC: allocation, mapping and registration by user space.
  *
- * Programs map whole pages, so a page of BAR 0 has memory of one of them only.
- * An operation has an address of its own, whose accesses carry it out.
+ * User space maps whole pages, so a page of BAR 0 is never shared between
+ * allocations. A memic operation has an address of its own; accesses to that
+ * address execute it.
  */
 #include <linux/bitmap.h>
 #include <linux/slab.h>
@@ -25,15 +26,15 @@
 			 IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
 /**
- * struct cxib_dm - a piece of memory on the device
- * @ib: as the RDMA core sees it
- * @references: it, and each of its mappings
+ * struct cxib_dm - a MEMIC allocation
+ * @ib: verbs object
+ * @references: one for @mapping and one for each operation
  * @ibdev: RDMA device
- * @address: where it is in BAR 0
- * @size: its bytes there
- * @mapping: the pages that it lies on
- * @lock: protects what follows
- * @operations: struct cxib_dm_op by number
+ * @address: offset in BAR 0
+ * @size: length, bytes
+ * @mapping: mmap entry of the pages that contain it
+ * @lock: protects @operations
+ * @operations: struct cxib_dm_op by operation type
  */
 struct cxib_dm {
 	struct ib_dm ib;
@@ -47,10 +48,10 @@ struct cxib_dm {
 };
 
 /**
- * struct cxib_dm_op - an operation on memory on the device
- * @mapping: the pages of its address, as many as of the memory
- * @memory: the memory
- * @address: where it begins in BAR 0
+ * struct cxib_dm_op - a memic operation on a MEMIC allocation
+ * @mapping: mmap entry of its pages; same number as those of the allocation
+ * @memory: the allocation; a reference is held
+ * @address: offset in BAR 0
  * @op: enum hw_memic_operation_type
  */
 struct cxib_dm_op {
@@ -60,7 +61,7 @@ struct cxib_dm_op {
 	u8 op;
 };
 
-static struct cxib_dm *to_memory(struct ib_dm *ib)
+static struct cxib_dm *to_dm(struct ib_dm *ib)
 {
 	return container_of(ib, struct cxib_dm, ib);
 }
@@ -70,7 +71,7 @@ static unsigned int first_page(const struct cxib_dm *memory)
 	return (memory->address - memory->ibdev->hw->caps.memic_bar_start) >> PAGE_SHIFT;
 }
 
-/* Of memory, or of an operation on it, that begins there. */
+/* Number of pages of the allocation or of one of its operations at this address. */
 static unsigned int pages_at(const struct cxib_dm *memory, u64 address)
 {
 	return DIV_ROUND_UP(offset_in_page(address) + memory->size, PAGE_SIZE);
@@ -83,8 +84,8 @@ static unsigned int pages_of(const struct cxib_dm *memory)
 
 static void release_pages_of(const struct cxib_dm *memory)
 {
-	guard(mutex)(&memory->ibdev->device_memory_lock);
-	bitmap_clear(memory->ibdev->device_memory_pages, first_page(memory), pages_of(memory));
+	guard(mutex)(&memory->ibdev->memic_lock);
+	bitmap_clear(memory->ibdev->memic_pages, first_page(memory), pages_of(memory));
 }
 
 static void free_memory(struct kref *references)
@@ -93,8 +94,8 @@ static void free_memory(struct kref *references)
 					      references);
 	struct cxib_command_queue *commands = commands_of(memory->ibdev);
 
-	cxib_end_in_device(memory->ibdev, NULL,
-			   cxib_cmd_dealloc_memic(commands, memory->address, memory->size));
+	cxib_finish_destroy(memory->ibdev, NULL,
+			    cxib_cmd_dealloc_memic(commands, memory->address, memory->size));
 	release_pages_of(memory);
 	mutex_destroy(&memory->lock);
 	kfree(memory);
@@ -113,26 +114,26 @@ static void free_operation(struct cxib_mmap_entry *mapping)
 	struct cxib_dm_op *operation = container_of(mapping, struct cxib_dm_op, mapping);
 	struct cxib_dm *memory = operation->memory;
 
-	cxib_end_in_device(memory->ibdev, NULL,
-			   cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev),
-						     memory->address, operation->op));
+	cxib_finish_destroy(memory->ibdev, NULL,
+			    cxib_cmd_dealloc_memic_op(commands_of(memory->ibdev),
+						      memory->address, operation->op));
 	kref_put(&memory->references, free_memory);
 	kfree(operation);
 }
 
-static int check_wanted(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *attr)
+static int check_attr(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr *attr)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	if (!caps->memic)
 		return -EOPNOTSUPP;
 	if (!attr->length || attr->length > caps->memic_max_size) {
-		ibdev_dbg(&ibdev->ib, "%llu bytes of memory on the device are not possible, 1 to %u are\n",
+		ibdev_dbg(&ibdev->ib, "alloc DM: length %llu out of range [1, %u]\n",
 			  attr->length, caps->memic_max_size);
 		return attr->length ? -ENOMEM : -EINVAL;
 	}
 	if (attr->alignment > caps->memic_log_max_alignment) {
-		ibdev_dbg(&ibdev->ib, "memory on the device can be aligned to 2^%u at most, not 2^%u\n",
+		ibdev_dbg(&ibdev->ib, "alloc DM: max log alignment %u exceeded: %u\n",
 			  caps->memic_log_max_alignment, attr->alignment);
 		return -EINVAL;
 	}
@@ -141,25 +142,25 @@ static int check_wanted(struct cxib_ibdev *ibdev, const struct ib_dm_alloc_attr 
 	return 0;
 }
 
-/* The device looks for room in the pages that it is offered. */
-static int find_room(struct cxib_dm *memory, u32 alignment)
+/* Firmware allocates within the free pages that the command offers as a range. */
+static int alloc_memic(struct cxib_dm *memory, u32 alignment)
 {
 	struct cxib_ibdev *ibdev = memory->ibdev;
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	unsigned int pages = caps->memic_bar_size >> PAGE_SHIFT;
-	unsigned int wanted = DIV_ROUND_UP(memory->size, PAGE_SIZE);
+	unsigned int num_pages = DIV_ROUND_UP(memory->size, PAGE_SIZE);
 	struct cxib_memic_params params = {
-		.range = wanted << PAGE_SHIFT,
+		.range = num_pages << PAGE_SHIFT,
 		.length = memory->size,
 		.log_alignment = alignment,
 	};
 	unsigned int first = 0;
 	int err = -EAGAIN;
 
-	guard(mutex)(&ibdev->device_memory_lock);
+	guard(mutex)(&ibdev->memic_lock);
 	for (; err == -EAGAIN; first++) {
-		first = bitmap_find_next_zero_area(ibdev->device_memory_pages, pages, first,
-						   wanted, 0);
+		first = bitmap_find_next_zero_area(ibdev->memic_pages, pages, first,
+						   num_pages, 0);
 		if (first >= pages)
 			return -ENOMEM;
 		params.start = caps->memic_bar_start + ((u64)first << PAGE_SHIFT);
@@ -168,11 +169,11 @@ static int find_room(struct cxib_dm *memory, u32 alignment)
 			continue;
 		if (memory->address - params.start > params.range - memory->size) {
 			dev_err(ibdev->hw->bus->dev,
-				"the device has given memory at 0x%llx, not in 0x%x bytes at 0x%llx\n",
+				"MEMIC 0x%llx: outside of the 0x%x bytes offered at 0x%llx\n",
 				memory->address, params.range, params.start);
 			return -EBADMSG;
 		}
-		bitmap_set(ibdev->device_memory_pages, first, wanted);
+		bitmap_set(ibdev->memic_pages, first, num_pages);
 	}
 	return err;
 }
@@ -190,8 +191,8 @@ static int copy_dm_resp(struct uverbs_attr_bundle *attrs, const struct cxib_dm *
 	return err;
 }
 
-static struct cxib_dm *make_memory(struct cxib_ibdev *ibdev,
-				   const struct ib_dm_alloc_attr *attr)
+static struct cxib_dm *create_dm(struct cxib_ibdev *ibdev,
+				 const struct ib_dm_alloc_attr *attr)
 {
 	struct cxib_dm *memory = kzalloc(sizeof(*memory), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -203,7 +204,7 @@ static struct cxib_dm *make_memory(struct cxib_ibdev *ibdev,
 	xa_init(&memory->operations);
 	memory->ibdev = ibdev;
 	memory->size = round_up(attr->length, BIT(ibdev->hw->caps.memic_log_min_size));
-	err = find_room(memory, attr->alignment);
+	err = alloc_memic(memory, attr->alignment);
 	if (err) {
 		kfree(memory);
 		return ERR_PTR(err);
@@ -232,10 +233,10 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 		return ERR_PTR(err);
 	if (type != MLX5_IB_UAPI_DM_TYPE_MEMIC)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = check_wanted(ibdev, attr);
+	err = check_attr(ibdev, attr);
 	if (err)
 		return ERR_PTR(err);
-	memory = make_memory(ibdev, attr);
+	memory = create_dm(ibdev, attr);
 	if (IS_ERR(memory))
 		return ERR_CAST(memory);
 	err = cxib_mmap_insert(context, &memory->mapping);
@@ -251,10 +252,10 @@ struct ib_dm *cxib_alloc_dm(struct ib_device *ib, struct ib_ucontext *context,
 	return &memory->ib;
 }
 
-/* What is mapped stays until it is unmapped. */
+/* Mapped pages are freed at their last munmap. */
 int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_dm *memory = to_memory(ib);
+	struct cxib_dm *memory = to_dm(ib);
 	struct cxib_dm_op *operation;
 	unsigned long number;
 
@@ -271,21 +272,21 @@ int cxib_dealloc_dm(struct ib_dm *ib, struct uverbs_attr_bundle *attrs)
 struct ib_mr *cxib_reg_dm_mr(struct ib_pd *ib, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
 			     struct uverbs_attr_bundle *attrs)
 {
-	struct cxib_dm *memory = to_memory(dm);
+	struct cxib_dm *memory = to_dm(dm);
 
 	if (attr->access_flags & ~MEMORY_ACCESS) {
 		ibdev_dbg(ib->device,
-			  "access flags 0x%x of memory on the device: only those of 0x%lx are supported\n",
+			  "DM MR: unsupported access flags 0x%x (mask 0x%lx)\n",
 			  attr->access_flags, (unsigned long)MEMORY_ACCESS);
 		return ERR_PTR(-EINVAL);
 	}
-	/* That it ends within the memory the core has looked at. */
+	/* The RDMA core has checked offset and length against the DM. */
 	return cxib_reg_memic_mr(ib, memory->address + attr->offset, attr->length,
 				 attr->access_flags);
 }
 
-static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
-					 struct cxib_dm *memory, u8 number)
+static struct cxib_dm_op *create_operation(struct ib_ucontext *context,
+					   struct cxib_dm *memory, u8 number)
 {
 	struct cxib_ibdev *ibdev = memory->ibdev;
 	struct cxib_dm_op *operation;
@@ -318,15 +319,15 @@ static struct cxib_dm_op *make_operation(struct ib_ucontext *context,
 	kref_get(&memory->references);
 	err = xa_err(xa_store(&memory->operations, number, operation, GFP_KERNEL));
 	if (err) {
-		/* That is the end of it. */
+		/* Drops the last reference: free_operation() frees it. */
 		rdma_user_mmap_entry_remove(&operation->mapping.entry);
 		return ERR_PTR(err);
 	}
 	return operation;
 
 unmap_operation:
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_memic_op(commands_of(ibdev),
-								  memory->address, number));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_memic_op(commands_of(ibdev),
+								   memory->address, number));
 free_operation:
 	kfree(operation);
 	return ERR_PTR(err);
@@ -351,7 +352,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 	struct ib_uobject *object =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
 	struct ib_dm *dm = object->object;
-	struct cxib_dm *memory = to_memory(dm);
+	struct cxib_dm *memory = to_dm(dm);
 	struct cxib_dm_op *operation;
 	u8 number;
 	int err;
@@ -361,13 +362,13 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_MAP_OP_ADDR)(struct uverbs_attr_bund
 		return err;
 	if (number >= 32 ||
 	    !(memory->ibdev->hw->caps.memic_operations & BIT(number))) {
-		ibdev_dbg(dm->device, "the device has no operation %u on its memory\n", number);
+		ibdev_dbg(dm->device, "map DM op: unsupported operation %u\n", number);
 		return -EOPNOTSUPP;
 	}
 	guard(mutex)(&memory->lock);
 	operation = xa_load(&memory->operations, number);
 	if (!operation)
-		operation = make_operation(object->context, memory, number);
+		operation = create_operation(object->context, memory, number);
 	if (IS_ERR(operation))
 		return PTR_ERR(operation);
 	return copy_op_addr(attrs, operation);
@@ -378,7 +379,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_DM_QUERY)(struct uverbs_attr_bundle *at
 	struct ib_uobject *object =
 		uverbs_attr_get_uobject(attrs, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
 	struct ib_dm *dm = object->object;
-	struct cxib_dm *memory = to_memory(dm);
+	struct cxib_dm *memory = to_dm(dm);
 	u64 offset = offset_in_page(memory->address);
 	u16 index = cxib_mmap_page_index(&memory->mapping);
 	u64 length = dm->length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory on the device. */
+/* MEMIC of user space. */
 #ifndef CXIB_USER_DM_H
 #define CXIB_USER_DM_H
 

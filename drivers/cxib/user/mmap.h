@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What programs map. */
+/* mmap of a user context. */
 #ifndef CXIB_USER_MMAP_H
 #define CXIB_USER_MMAP_H
 
 #include "user/user.h"
 
-/* Into combined doorbells whole requests are written. */
-enum cxib_mapping_kind {
+/*
+ * The second byte of a page offset is a command of mlx5-abi.h, the other bytes
+ * are an index. Offsets with commands from 9 on are those of mmap entries.
+ */
+#define CXIB_MMAP_COMMAND_SHIFT	8
+#define CXIB_MMAP_COMMAND_MASK	0xffUL
+#define CXIB_MMAP_INDEX_HIGH	BIT(16)
+
+static inline unsigned long cxib_mmap_index(unsigned long offset)
+{
+	return offset / CXIB_MMAP_INDEX_HIGH << CXIB_MMAP_COMMAND_SHIFT |
+	       (offset & CXIB_MMAP_COMMAND_MASK);
+}
+
+/* User space writes whole WQEs to WC UARs (BlueFlame). */
+enum cxib_mmap_kind {
 	CXIB_MMAP_UAR_NC,
 	CXIB_MMAP_UAR_WC,
 	CXIB_MMAP_MEMIC,
@@ -14,22 +28,22 @@ enum cxib_mapping_kind {
 };
 
 /**
- * struct cxib_mmap_entry - a part of BAR 0 that a program can map
- * @entry: its place in the offsets that can be mapped
- * @kind: what it is
- * @address: where it begins in BAR 0, a multiple of a page
- * @length: its bytes, whole pages
- * @free: called when nobody has it and nobody maps it any more
+ * struct cxib_mmap_entry - a range of BAR 0 that user space can map
+ * @entry: mmap entry of the RDMA core
+ * @kind: what it maps
+ * @address: offset in BAR 0, page-aligned
+ * @length: bytes, a multiple of PAGE_SIZE
+ * @free: called after removal of the entry and the last munmap
  */
 struct cxib_mmap_entry {
 	struct rdma_user_mmap_entry entry;
-	enum cxib_mapping_kind kind;
+	enum cxib_mmap_kind kind;
 	u64 address;
 	size_t length;
 	void (*free)(struct cxib_mmap_entry *mapping);
 };
 
-static inline struct cxib_mmap_entry *to_mapping(struct rdma_user_mmap_entry *entry)
+static inline struct cxib_mmap_entry *to_mmap_entry(struct rdma_user_mmap_entry *entry)
 {
 	return container_of(entry, struct cxib_mmap_entry, entry);
 }
@@ -40,11 +54,12 @@ static inline bool cxib_mmap_is_uar(const struct cxib_mmap_entry *mapping)
 	       mapping->kind == CXIB_MMAP_UAR_WC;
 }
 
+/* mmap_entry.c */
 int cxib_mmap_insert(struct ib_ucontext *ib, struct cxib_mmap_entry *mapping);
 u16 cxib_mmap_page_index(const struct cxib_mmap_entry *mapping);
 
 /* uar.c */
 struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
-					     enum cxib_mapping_kind kind);
+					     enum cxib_mmap_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Protection domains of programs. */
+/* PDs of user space. */
 #include <rdma/uverbs_ioctl.h>
 
 #include "user/user.h"
@@ -10,7 +10,10 @@ static int create_user_pd(struct ib_pd *ib, struct cxib_ucontext *context, struc
 	int err;
 
 	pd->uid = context->uid;
-	/* Who destroys one forgets its number only after the device could give it away again. */
+	/*
+	 * Dealloc erases the PDN only after the command. Firmware may reuse it
+	 * before: exclude dealloc.
+	 */
 	guard(rwsem_read)(&context->references);
 	err = cxib_alloc_pd_kernel(ib, udata);
 	if (err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queue pairs of programs. */
+/* QPs of user space. */
 #include <linux/log2.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
@@ -9,27 +9,27 @@
 #include "verbs/qp/dc.h"
 #include "verbs/qp/qp.h"
 
-/* What every library sends: up to the page of doorbells. */
+/* Minimum request of each libmlx5 version: up to the bfreg index. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_qp, bfreg_index)
 
-/* That data may come in completions is an offer, which is not taken. */
-#define OFFERS		(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
+/* Scatter to CQE is optional and not used. */
+#define OPTIONAL_FLAGS	(MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE)
 
-/* How a library says which page of doorbells it uses; if not, it is told. */
-#define PAGE_FLAGS	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX)
+/* How libmlx5 selects a UAR; without them, the driver assigns a bfreg. */
+#define UAR_FLAGS	(MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX)
 
-#define QP_FLAGS	(OFFERS | PAGE_FLAGS)
+#define QP_FLAGS	(OPTIONAL_FLAGS | UAR_FLAGS)
 #define DCI_FLAGS	(QP_FLAGS | MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_DCI_STREAM)
-#define DCT_FLAGS	(OFFERS | MLX5_QP_FLAG_TYPE_DCT)
+#define DCT_FLAGS	(OPTIONAL_FLAGS | MLX5_QP_FLAG_TYPE_DCT)
 
-/* What queue pairs of dynamically connected transport can be, of which each is one. */
+/* A DC QP has exactly one of these. */
 #define DC_TYPES	(MLX5_QP_FLAG_TYPE_DCI | MLX5_QP_FLAG_TYPE_DCT)
 
 static int check_flags(struct ib_device *ib, u32 flags, u32 known)
 {
 	if (!(flags & ~known))
 		return 0;
-	ibdev_dbg(ib, "the library wants a queue pair with the flags 0x%x, only those of 0x%x are supported\n",
+	ibdev_dbg(ib, "create QP: unsupported flags 0x%x (mask 0x%x)\n",
 		  flags, known);
 	return -EOPNOTSUPP;
 }
@@ -38,7 +38,7 @@ static int check_dc_type(struct ib_device *ib, u32 flags)
 {
 	if (hweight32(flags & DC_TYPES) == 1)
 		return 0;
-	ibdev_dbg(ib, "flags 0x%x of a queue pair do not say whether it is an initiator or a target\n",
+	ibdev_dbg(ib, "create QP: flags 0x%x not exactly one of DCI and DCT\n",
 		  flags);
 	return -EINVAL;
 }
@@ -47,22 +47,22 @@ static int check_user_index(struct ib_device *ib, const struct cxib_ucontext *co
 {
 	if (index <= CXIB_NO_USER_INDEX && (context->cqe_version || index == CXIB_NO_USER_INDEX))
 		return 0;
-	ibdev_dbg(ib, "user index 0x%x of a queue pair is not possible\n", index);
+	ibdev_dbg(ib, "create QP: invalid user index 0x%x\n", index);
 	return -EINVAL;
 }
 
-static int check_page(struct ib_device *ib, const struct cxib_ucontext *context,
-		      const struct mlx5_ib_create_qp *request)
+static int check_uar(struct ib_device *ib, const struct cxib_ucontext *context,
+		     const struct mlx5_ib_create_qp *request)
 {
-	u32 flags = request->flags & PAGE_FLAGS;
+	u32 flags = request->flags & UAR_FLAGS;
 
 	if (flags == MLX5_QP_FLAG_UAR_PAGE_INDEX)
 		return 0;
-	if (context->registers && flags == MLX5_QP_FLAG_BFREG_INDEX)
+	if (context->bfregs && flags == MLX5_QP_FLAG_BFREG_INDEX)
 		return 0;
-	if (context->registers && !flags && !request->bfreg_index)
+	if (context->bfregs && !flags && !request->bfreg_index)
 		return 0;
-	ibdev_dbg(ib, "flags 0x%x of a queue pair do not say which page of doorbells it has\n",
+	ibdev_dbg(ib, "create QP: flags 0x%x select no UAR\n",
 		  request->flags);
 	return -EINVAL;
 }
@@ -74,7 +74,7 @@ static int check_request(struct ib_device *ib, const struct cxib_ucontext *conte
 
 	if (err)
 		return err;
-	err = check_page(ib, context, request);
+	err = check_uar(ib, context, request);
 	if (err)
 		return err;
 	if (request->sq_buf_addr || request->ece_options || request->reserved)
@@ -82,9 +82,9 @@ static int check_request(struct ib_device *ib, const struct cxib_ucontext *conte
 	return check_user_index(ib, context, request->uidx);
 }
 
-static int refuse(struct ib_device *ib, const char *name, u32 value, u32 limit)
+static int invalid_size(struct ib_device *ib, const char *name, u32 value, u32 limit)
 {
-	ibdev_dbg(ib, "%s %u of a queue pair: only powers of two up to %u are possible\n", name,
+	ibdev_dbg(ib, "create QP: %s %u not a power of two up to %u\n", name,
 		  value, limit);
 	return -EINVAL;
 }
@@ -97,7 +97,7 @@ static int size_sq(struct cxib_qp *qp, const struct mlx5_ib_create_qp *request)
 	if (!qp->has_sq)
 		return 0;
 	if (request->sq_wqe_count > max || !is_power_of_2(request->sq_wqe_count))
-		return refuse(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, max);
+		return invalid_size(qp->ib.device, "sq_wqe_count", request->sq_wqe_count, max);
 	qp->sq.log_size = ilog2(request->sq_wqe_count);
 	return 0;
 }
@@ -112,10 +112,10 @@ static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	if (!qp->has_rq)
 		return 0;
 	if (request->rq_wqe_count > max || !is_power_of_2(request->rq_wqe_count))
-		return refuse(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, max);
+		return invalid_size(qp->ib.device, "rq_wqe_count", request->rq_wqe_count, max);
 	if (request->rq_wqe_shift < CXIB_LOG_DS_SIZE ||
 	    request->rq_wqe_shift > ilog2(caps->max_wqe_sz_rq)) {
-		ibdev_dbg(qp->ib.device, "rq_wqe_shift %u of a queue pair is not possible, %u to %u are\n",
+		ibdev_dbg(qp->ib.device, "create QP: rq_wqe_shift %u out of range [%u, %u]\n",
 			  request->rq_wqe_shift, CXIB_LOG_DS_SIZE, ilog2(caps->max_wqe_sz_rq));
 		return -EINVAL;
 	}
@@ -123,7 +123,7 @@ static int size_rq(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	qp->rq.log_stride = request->rq_wqe_shift;
 	qp->sq.offset = BIT(qp->rq.log_size + qp->rq.log_stride);
 	if (qp->has_sq && !IS_ALIGNED(qp->sq.offset, CXIB_WQEBB_SIZE)) {
-		ibdev_dbg(qp->ib.device, "a receive queue of %zu bytes leaves no place for the send queue\n",
+		ibdev_dbg(qp->ib.device, "create QP: RQ size %zu not a multiple of the WQEBB size\n",
 			  qp->sq.offset);
 		return -EINVAL;
 	}
@@ -135,48 +135,48 @@ static int hold_uar(struct cxib_qp *qp, struct cxib_ucontext *context, u32 numbe
 	qp->uar = number;
 	qp->user.uar = cxib_hold_uar(context, number);
 	if (!qp->user.uar) {
-		ibdev_dbg(qp->ib.device, "the program has no page of doorbells 0x%x\n", number);
+		ibdev_dbg(qp->ib.device, "create QP: UAR 0x%x not owned by the context\n", number);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static void take_register(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *page)
+static void alloc_bfreg(struct cxib_qp *qp, struct cxib_ucontext *context, u32 *page)
 {
-	struct cxib_bfregs *registers = context->registers;
-	unsigned int number = cxib_bfreg_alloc(registers);
+	struct cxib_bfregs *bfregs = context->bfregs;
+	unsigned int number = cxib_bfreg_alloc(bfregs);
 
-	qp->user.registers = registers;
-	qp->user.register_number = number;
-	*page = cxib_uar_index(registers->uars[number / CXIB_BFREGS_PER_UAR]);
+	qp->user.bfregs = bfregs;
+	qp->user.bfreg_index = number;
+	*page = cxib_uar_index(bfregs->uars[number / CXIB_BFREGS_PER_UAR]);
 }
 
-static int hold_doorbells(struct cxib_qp *qp, struct cxib_ucontext *context,
-			  const struct mlx5_ib_create_qp *request)
+static int hold_qp_uar(struct cxib_qp *qp, struct cxib_ucontext *context,
+		       const struct mlx5_ib_create_qp *request)
 {
 	u32 page = request->bfreg_index;
 	int err = 0;
 
 	if (request->flags & MLX5_QP_FLAG_BFREG_INDEX)
-		err = cxib_bfregs_dyn_uar_index(context->registers, request->bfreg_index,
+		err = cxib_bfregs_dyn_uar_index(context->bfregs, request->bfreg_index,
 						&page);
 	else if (!(request->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX))
-		take_register(qp, context, &page);
+		alloc_bfreg(qp, context, &page);
 	return err ?: hold_uar(qp, context, page);
 }
 
-/* The register that was chosen: none where the library has said which page it uses. */
-static u32 register_name(const struct cxib_qp *qp)
+/* The bfreg that the driver assigned; an invalid one if libmlx5 selected the UAR itself. */
+static u32 resp_bfreg_index(const struct cxib_qp *qp)
 {
-	if (qp->user.registers)
-		return cxib_bfreg_index(qp->user.register_number);
-	/* A library that looks it up although there are no doorbells has to find one. */
+	if (qp->user.bfregs)
+		return cxib_bfreg_index(qp->user.bfreg_index);
+	/* libmlx5 looks up the bfreg of a QP without UAR, too: 0 is always valid. */
 	return qp->user.uar ? U32_MAX : 0;
 }
 
-static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
 	int err;
 
 	err = cxib_qp_create_hw(qp, init);
@@ -190,16 +190,16 @@ static int start(struct cxib_qp *qp, const struct ib_qp_init_attr *init, struct 
 	return err;
 }
 
-static int refuse_streams(const struct cxib_qp *qp, const char *name, u32 value, u32 limit)
+static int invalid_streams(const struct cxib_qp *qp, const char *name, u32 value, u32 limit)
 {
-	ibdev_dbg(qp->ib.device, "%s %u of an initiator is not possible, the limit is %u\n", name,
+	ibdev_dbg(qp->ib.device, "create DCI: %s %u exceeds limit %u\n", name,
 		  value, limit);
 	return -EINVAL;
 }
 
-/* It sends, whatever else was asked for, by streams of which some may fail. */
-static int prepare_initiator(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
-			     const struct mlx5_ib_create_qp *request)
+/* A DCI has an SQ and no RQ; its streams are optional. */
+static int init_dci(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+		    const struct mlx5_ib_create_qp *request)
 {
 	const struct mlx5_ib_create_qp_dci_streams *streams = &request->dci_streams;
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
@@ -208,14 +208,14 @@ static int prepare_initiator(struct cxib_qp *qp, const struct ib_qp_init_attr *i
 	u32 max_errored = has_streams ? caps->log_max_dci_errored_streams : 0;
 
 	if (!request->sq_wqe_count || (init->cap.max_recv_wr && !init->srq)) {
-		ibdev_dbg(qp->ib.device, "an initiator of dynamic connections sends, and does not receive\n");
+		ibdev_dbg(qp->ib.device, "create DCI: no send WQEs, or receive WRs requested\n");
 		return -EINVAL;
 	}
 	if (streams->log_num_concurent > max)
-		return refuse_streams(qp, "log_num_concurent", streams->log_num_concurent, max);
+		return invalid_streams(qp, "log_num_concurent", streams->log_num_concurent, max);
 	if (streams->log_num_errored > max_errored)
-		return refuse_streams(qp, "log_num_errored", streams->log_num_errored,
-				      max_errored);
+		return invalid_streams(qp, "log_num_errored", streams->log_num_errored,
+				       max_errored);
 	qp->log_dci_streams = streams->log_num_concurent;
 	qp->log_dci_errored = streams->log_num_errored;
 	return 0;
@@ -235,7 +235,7 @@ static u32 known_flags(const struct cxib_device_caps *caps, enum ib_qp_type type
 	}
 }
 
-static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
+static int init_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 		   const struct cxib_ucontext *context, const struct mlx5_ib_create_qp *request)
 {
 	const struct cxib_device_caps *caps = &to_ibdev(qp->ib.device)->hw->caps;
@@ -245,7 +245,7 @@ static int prepare(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 	if (!err)
 		err = cxib_qp_init(qp, init);
 	if (!err && init->qp_type == IB_QPT_DRIVER)
-		err = prepare_initiator(qp, init, request);
+		err = init_dci(qp, init, request);
 	if (!err)
 		err = size_sq(qp, request);
 	if (!err)
@@ -263,7 +263,7 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	struct cxib_user_memory memory;
 	int err;
 
-	err = prepare(qp, init, context, request);
+	err = init_qp(qp, init, context, request);
 	if (err)
 		return err;
 	memory = (struct cxib_user_memory){
@@ -274,16 +274,16 @@ static int create_with_queues(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	err = cxib_pin_queue(context, &memory, &qp->user, &qp->buffer, &qp->dbr.dma);
 	if (err)
 		return err;
-	err = hold_doorbells(qp, context, request);
+	err = hold_qp_uar(qp, context, request);
 	if (!err)
-		err = start(qp, init, udata);
+		err = create_hw(qp, init, udata);
 	if (err)
 		cxib_unpin_failed_queue(qp->ib.device, &qp->user, &qp->buffer, err);
 	return err;
 }
 
-static int check_target(struct ib_device *ib, const struct cxib_ucontext *context,
-			const struct mlx5_ib_create_qp *request)
+static int check_dct(struct ib_device *ib, const struct cxib_ucontext *context,
+		     const struct mlx5_ib_create_qp *request)
 {
 	int err = check_flags(ib, request->flags, DCT_FLAGS);
 
@@ -294,7 +294,7 @@ static int check_target(struct ib_device *ib, const struct cxib_ucontext *contex
 	if (request->buf_addr || request->db_addr || request->sq_wqe_count ||
 	    request->rq_wqe_count || request->rq_wqe_shift || request->bfreg_index ||
 	    request->dci_streams.log_num_concurent || request->dci_streams.log_num_errored) {
-		ibdev_dbg(ib, "a target of dynamic connections has no queues of its own\n");
+		ibdev_dbg(ib, "create DCT: queue attributes not 0\n");
 		return -EINVAL;
 	}
 	return check_user_index(ib, context, request->uidx);
@@ -304,10 +304,10 @@ static int create_dct(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 		      const struct mlx5_ib_create_qp *request, struct ib_udata *udata)
 {
 	struct cxib_ucontext *context = rdma_udata_to_drv_context(udata, struct cxib_ucontext, ib);
-	struct mlx5_ib_create_qp_resp response = { .bfreg_index = register_name(qp) };
+	struct mlx5_ib_create_qp_resp response = { .bfreg_index = resp_bfreg_index(qp) };
 	int err;
 
-	err = check_target(qp->ib.device, context, request);
+	err = check_dct(qp->ib.device, context, request);
 	if (!err)
 		err = cxib_qp_init(qp, init);
 	if (err)
@@ -339,7 +339,7 @@ static int create_qp_user(struct cxib_qp *qp, struct ib_qp_init_attr *init,
 	return create_with_queues(qp, init, &request, udata);
 }
 
-/* It has neither queues nor doorbells, whatever the library has made for it. */
+/* An XRC_TGT QP has neither queues nor UAR, whatever libmlx5 has allocated for it. */
 static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			     struct ib_udata *udata)
 {
@@ -351,7 +351,7 @@ static int create_xrc_tgt_qp(struct cxib_qp *qp, const struct ib_qp_init_attr *i
 	qp->is_user = true;
 	qp->uar = to_ibdev(qp->ib.device)->hw->uar_index;
 	qp->user_index = CXIB_NO_USER_INDEX;
-	return start(qp, init, udata);
+	return create_hw(qp, init, udata);
 }
 
 int cxib_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
@@ -374,20 +374,20 @@ int cxib_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	return err;
 }
 
-static bool makes_target(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool creates_dct(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return qp->dct && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR;
 }
 
-/* A target gets its number with the transition to RTR, and the program gets it as the answer. */
-static int create_number(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
-			 struct ib_udata *udata)
+/* A DCT gets its DCTN in the transition to RTR; the response reports it. */
+static int modify_dct_to_rtr(struct cxib_qp *qp, struct ib_qp_attr *attr, int mask,
+			     struct ib_udata *udata)
 {
 	struct mlx5_ib_modify_qp_resp response = {};
 	int err;
 
 	if (udata->outlen < offsetofend(typeof(response), dctn)) {
-		ibdev_dbg(qp->ib.device, "there is no room for the number of a target\n");
+		ibdev_dbg(qp->ib.device, "modify DCT: response too short for dctn\n");
 		return -EINVAL;
 	}
 	err = cxib_modify_qp_kernel(&qp->ib, attr, mask, udata);
@@ -406,7 +406,7 @@ int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 {
 	struct cxib_qp *qp = to_qp(ib);
 
-	if (udata && makes_target(qp, attr, mask))
-		return create_number(qp, attr, mask, udata);
+	if (udata && creates_dct(qp, attr, mask))
+		return modify_dct_to_rtr(qp, attr, mask, udata);
 	return cxib_modify_qp_kernel(ib, attr, mask, udata);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the user library wants to know of the device beyond what the RDMA core knows. */
+/* Queries of libmlx5 beyond those of the RDMA core. */
 #include <rdma/mlx5-abi.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -51,7 +51,7 @@ static struct mlx5_ib_dci_streams_caps streams(const struct cxib_device_caps *ca
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
-	/* The rest is about Ethernet, and about what this driver does not do. */
+	/* The other fields describe Ethernet and features without support. */
 	struct mlx5_ib_query_device_resp response = {
 		.flags = response_flags(&to_ibdev(ib)->hw->caps),
 		.cqe_comp_caps = compression(&to_ibdev(ib)->hw->caps),
@@ -68,17 +68,6 @@ int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	return cxib_copy_resp(udata, &response, response.response_length);
 }
 
-/* For programs that were given an open context: what was told to who opened it. */
-int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs)
-{
-	struct mlx5_ib_alloc_ucontext_resp response;
-
-	cxib_describe_context(to_ucontext(ib), &response);
-	response.response_length = sizeof(response);
-	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX,
-					     &response, sizeof(response));
-}
-
 static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *pd = uverbs_attr_get_obj(attrs, MLX5_IB_ATTR_QUERY_PD_HANDLE);
@@ -87,7 +76,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_PD_QUERY)(struct uverbs_attr_bundle *at
 			      sizeof(to_pd(pd)->pdn));
 }
 
-/* It is about ports of an embedded switch: those of InfiniBand have none of that. */
+/* The response describes vports of an embedded switch, which IB ports do not have. */
 static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *attrs)
 {
 	const struct mlx5_ib_uapi_query_port response = {};
@@ -101,7 +90,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_QUERY_PORT)(struct uverbs_attr_bundle *
 	if (err)
 		return err;
 	if (!rdma_is_port_valid(context->device, number)) {
-		ibdev_dbg(context->device, "there is no port %u\n", number);
+		ibdev_dbg(context->device, "query port: invalid port %u\n", number);
 		return -EINVAL;
 	}
 	return uverbs_copy_to_struct_or_zero(attrs, MLX5_IB_ATTR_QUERY_PORT, &response,
@@ -126,7 +115,7 @@ ADD_UVERBS_METHODS(cxib_pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(MLX5_IB_MET
 ADD_UVERBS_METHODS(cxib_device_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(MLX5_IB_METHOD_QUERY_PORT));
 
-/* Every library has room for this much. */
+/* Minimum response size of each libmlx5 version. */
 #define CONTEXT_RESPONSE	UVERBS_ATTR_STRUCT(struct mlx5_ib_alloc_ucontext_resp, \
 						   dump_fill_mkey)
 

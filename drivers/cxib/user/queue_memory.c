@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queues in the memory of programs: pinned, accounted, and told to the device.
+ * Queue buffers and doorbell records in user memory: pinned, accounted,
+ * DMA-mapped.
  *
- * A page holds the doorbell records of many queues, so it is pinned once for
- * all that are there.
+ * A page can hold the doorbell records of many queues, so it is pinned once for
+ * all of them.
  */
 #include <linux/sched/mm.h>
 #include <rdma/ib_umem.h>
@@ -13,11 +14,11 @@
 #include "user/user.h"
 
 /**
- * struct cxib_dbr_page - a page with doorbell records
- * @node: in the context's list
- * @context: the context
- * @umem: the pinned page
- * @users: queues that have a record there; protected by the context's lock
+ * struct cxib_dbr_page - a pinned page with doorbell records
+ * @node: in the context's record_pages
+ * @context: user context
+ * @umem: the page
+ * @users: number of queues with a record there; protected by the context's lock
  */
 struct cxib_dbr_page {
 	struct list_head node;
@@ -42,11 +43,11 @@ static int list_pages(struct ib_umem *umem, struct cxib_buffer *buffer)
 }
 
 /**
- * cxib_pin_buffer() - takes the memory of a queue that a program has made
+ * cxib_pin_buffer() - pins the buffer of a queue
  * @ib: RDMA device
- * @memory: where it is; the record does not count
- * @user: its memory is filled
- * @buffer: filled: its pages
+ * @memory: location of the buffer; @dbr is ignored
+ * @user: its @umem is set
+ * @buffer: output: DMA addresses of the pages
  *
  * Return: as cxib_pin_queue().
  */
@@ -58,7 +59,7 @@ int cxib_pin_buffer(struct ib_device *ib, const struct cxib_user_memory *memory,
 	if (!memory->size)
 		return 0;
 	if (!IS_ALIGNED(memory->buffer, CXIB_BUFFER_ALIGNMENT)) {
-		ibdev_dbg(ib, "a queue at 0x%llx is not possible, only at multiples of %lu\n",
+		ibdev_dbg(ib, "queue buffer 0x%llx: not aligned to %lu\n",
 			  memory->buffer, CXIB_BUFFER_ALIGNMENT);
 		return -EINVAL;
 	}
@@ -82,7 +83,7 @@ static struct cxib_dbr_page *find_page(struct cxib_ucontext *context, u64 addres
 
 	lockdep_assert_held(&context->lock);
 
-	/* A child of the program that opened the device has other pages at the same addresses. */
+	/* A child process of the opener has other pages at the same addresses. */
 	list_for_each_entry(page, &context->record_pages, node)
 		if (page->umem->address == address && page->umem->owning_mm == current->mm)
 			return page;
@@ -117,7 +118,7 @@ static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_us
 
 	if (!IS_ALIGNED(address, sizeof(u64))) {
 		ibdev_dbg(context->ib.device,
-			  "a doorbell record at 0x%llx is not possible, only at multiples of 8\n",
+			  "doorbell record 0x%llx: not aligned to 8\n",
 			  address);
 		return -EINVAL;
 	}
@@ -128,7 +129,7 @@ static int pin_record(struct cxib_ucontext *context, u64 address, struct cxib_us
 	if (IS_ERR(page))
 		return PTR_ERR(page);
 	page->users++;
-	user->record_page = page;
+	user->dbr_page = page;
 	*record = sg_dma_address(page->umem->sgt_append.sgt.sgl) + offset_in_page(address);
 	return 0;
 }
@@ -146,18 +147,18 @@ static void unpin_record(struct cxib_dbr_page *page)
 }
 
 /**
- * cxib_pin_queue() - takes a queue that a program has made
- * @context: the program's context
- * @memory: where it is
- * @user: filled, but for the page of doorbells
- * @buffer: filled: its pages
- * @record: filled: bus address of its doorbell record
+ * cxib_pin_queue() - pins buffer and doorbell record of a queue
+ * @context: user context
+ * @memory: location of the queue
+ * @user: output, except @uar and bfreg
+ * @buffer: output: DMA addresses of the pages
+ * @record: output: DMA address of the doorbell record
  *
- * Context: process context of the program, may sleep.
+ * Context: process context of user space, may sleep.
  * Return: 0, or
- *	-EINVAL when the queue or its record cannot be where it is,
- *	-ENOMEM when there is no memory, or the program may not pin more,
- *	-EFAULT when there is nothing at these addresses.
+ *	-EINVAL when buffer or record is misaligned,
+ *	-ENOMEM when allocation fails or RLIMIT_MEMLOCK is exceeded,
+ *	-EFAULT when the addresses are not mapped.
  */
 int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory *memory,
 		   struct cxib_user_queue *user, struct cxib_buffer *buffer, dma_addr_t *record)
@@ -174,20 +175,20 @@ int cxib_pin_queue(struct cxib_ucontext *context, const struct cxib_user_memory 
 }
 
 /**
- * cxib_unpin_queue() - lets go of what a program has brought for a queue
- * @user: what it has brought; empty afterwards
- * @buffer: the pages; empty afterwards. The device does not use them any more.
+ * cxib_unpin_queue() - undo cxib_pin_queue(), and release UAR and bfreg
+ * @user: resources of a queue; zeroed
+ * @buffer: its pages, which the device does not access any more; zeroed
  *
  * Context: process context, may sleep.
  */
 void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 {
-	if (user->registers)
-		cxib_bfreg_free(user->registers, user->register_number);
+	if (user->bfregs)
+		cxib_bfreg_free(user->bfregs, user->bfreg_index);
 	if (user->uar)
 		rdma_user_mmap_entry_put(user->uar);
-	if (user->record_page)
-		unpin_record(user->record_page);
+	if (user->dbr_page)
+		unpin_record(user->dbr_page);
 	kvfree(buffer->pages);
 	if (user->umem)
 		ib_umem_release(user->umem);
@@ -196,15 +197,16 @@ void cxib_unpin_queue(struct cxib_user_queue *user, struct cxib_buffer *buffer)
 }
 
 /**
- * cxib_unpin_failed_queue() - cxib_unpin_queue() after the device may have made the queue
+ * cxib_unpin_failed_queue() - cxib_unpin_queue() after a failed creation
  * @ib: RDMA device
- * @user: what the program has brought; empty afterwards
- * @buffer: the pages; empty afterwards
- * @err: how its creation has ended
+ * @user: resources of the queue; zeroed
+ * @buffer: its pages; zeroed
+ * @err: error of the create command
  *
- * If the result of the creation is unknown, the memory stays pinned (verbs/quarantine.h).
+ * If the result of the command is unknown, the memory stays pinned
+ * (verbs/quarantine.h).
  *
- * Context: process context of the program, may sleep.
+ * Context: process context of user space, may sleep.
  */
 void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 			     struct cxib_buffer *buffer, int err)
@@ -212,12 +214,15 @@ void cxib_unpin_failed_queue(struct ib_device *ib, struct cxib_user_queue *user,
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
 	struct ib_umem *page;
 
-	/* The page has other records, too, and its books go with the context. */
-	if (user->record_page && cxib_may_come_true(ibdev, err)) {
-		page = ib_umem_get(ib, user->record_page->umem->address, PAGE_SIZE,
+	/*
+	 * The page is shared with other records and owned by the context, so it
+	 * is pinned once more.
+	 */
+	if (user->dbr_page && cxib_result_is_unknown(ibdev, err)) {
+		page = ib_umem_get(ib, user->dbr_page->umem->address, PAGE_SIZE,
 				   IB_ACCESS_LOCAL_WRITE);
 		if (IS_ERR(page))
-			cxib_end_in_device(ibdev, NULL, err);
+			cxib_finish_destroy(ibdev, NULL, err);
 		else
 			cxib_release_umem(ibdev, page, err);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shared receive queues of programs. */
+/* SRQs of user space. */
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -7,7 +7,7 @@
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-/* What every library sends: up to the flags. */
+/* Minimum request of each libmlx5 version: up to the flags. */
 #define MIN_REQ_SIZE	offsetofend(struct mlx5_ib_create_srq, flags)
 
 static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext *context,
@@ -16,20 +16,20 @@ static int check_request(const struct cxib_srq *srq, const struct cxib_ucontext 
 	struct ib_device *ib = srq->ib.device;
 
 	if (request->flags || request->reserved0 || request->reserved1) {
-		ibdev_dbg(ib, "the library wants a shared receive queue with the flags 0x%x, none is supported\n",
+		ibdev_dbg(ib, "create SRQ: unsupported driver flags 0x%x\n",
 			  request->flags);
 		return -EOPNOTSUPP;
 	}
 	if (ib_srq_has_cq(srq->ib.srq_type) && context->cqe_version &&
 	    request->uidx > CXIB_NO_USER_INDEX) {
-		ibdev_dbg(ib, "user index 0x%x of a shared receive queue is not possible\n",
+		ibdev_dbg(ib, "create SRQ: invalid user index 0x%x\n",
 			  request->uidx);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int start(struct cxib_srq *srq, struct ib_udata *udata)
+static int create_hw(struct cxib_srq *srq, struct ib_udata *udata)
 {
 	struct mlx5_ib_create_srq_resp response = {};
 	int err;
@@ -71,7 +71,7 @@ static int create_user_srq(struct cxib_srq *srq, struct ib_srq_init_attr *init,
 	err = cxib_pin_queue(context, &memory, &srq->user, &srq->buffer, &srq->dbr.dma);
 	if (err)
 		return err;
-	err = start(srq, udata);
+	err = create_hw(srq, udata);
 	if (err)
 		cxib_unpin_failed_queue(srq->ib.device, &srq->user, &srq->buffer, err);
 	init->attr.max_wr = BIT(srq->log_size) - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pages of doorbells (UAR) that programs allocate and map. */
+/* UAR pages that user space allocates and maps. */
 #include <linux/slab.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
@@ -14,9 +14,9 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /**
- * struct cxib_uar - a page of doorbells
- * @mapping: how it is mapped
- * @index: its number
+ * struct cxib_uar - a UAR page
+ * @mapping: its mmap entry
+ * @index: UAR index in the device
  */
 struct cxib_uar {
 	struct cxib_mmap_entry mapping;
@@ -25,10 +25,10 @@ struct cxib_uar {
 
 static struct cxib_uar *to_uar(struct rdma_user_mmap_entry *entry)
 {
-	return container_of(to_mapping(entry), struct cxib_uar, mapping);
+	return container_of(to_mmap_entry(entry), struct cxib_uar, mapping);
 }
 
-/* Nobody has it, and nobody maps it any more. */
+/* Called after removal of the entry and the last munmap. */
 static void free_uar(struct cxib_mmap_entry *mapping)
 {
 	struct ib_ucontext *ib = mapping->entry.ucontext;
@@ -37,21 +37,21 @@ static void free_uar(struct cxib_mmap_entry *mapping)
 	struct cxib_ucontext *context = to_ucontext(ib);
 
 	xa_erase(&context->uars, uar->index);
-	cxib_end_in_device(ibdev, NULL,
-			   cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
+	cxib_finish_destroy(ibdev, NULL,
+			    cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
 	kfree(uar);
 }
 
 /**
- * cxib_create_uar() - a page of doorbells
- * @context: the program's context
- * @kind: of doorbells, combined or not
+ * cxib_create_uar() - allocates a UAR page
+ * @context: user context
+ * @kind: CXIB_MMAP_UAR_NC or CXIB_MMAP_UAR_WC
  *
- * Return: the page, to be given to rdma_user_mmap_entry_remove(); -ENOMEM; -EBUSY
- * when there is no offset left to map it at; as cxib_cmd_alloc_uar().
+ * Return: the mmap entry, to be released by rdma_user_mmap_entry_remove();
+ * -ENOMEM; -EBUSY when no mmap offset is free; errors of cxib_cmd_alloc_uar().
  */
 struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
-					     enum cxib_mapping_kind kind)
+					     enum cxib_mmap_kind kind)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(context->ib.device);
 	struct cxib_uar *uar;
@@ -75,23 +75,23 @@ struct rdma_user_mmap_entry *cxib_create_uar(struct cxib_ucontext *context,
 	err = xa_insert(&context->uars, uar->index,
 			xa_mk_value(uar->mapping.entry.start_pgoff), GFP_KERNEL);
 	if (err) {
-		/* That is the end of it. */
+		/* Drops the last reference: free_uar() frees it. */
 		rdma_user_mmap_entry_remove(&uar->mapping.entry);
 		return ERR_PTR(err);
 	}
 	return &uar->mapping.entry;
 
 dealloc_uar:
-	cxib_end_in_device(ibdev, NULL,
-			   cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
+	cxib_finish_destroy(ibdev, NULL,
+			    cxib_cmd_dealloc_uar(commands_of(ibdev), context->uid, uar->index));
 free_uar:
 	kfree(uar);
 	return ERR_PTR(err);
 }
 
 /**
- * cxib_uar_index() - what the device calls a page of doorbells
- * @uar: the page
+ * cxib_uar_index() - returns the UAR index for commands
+ * @uar: mmap entry of a UAR page
  */
 u32 cxib_uar_index(struct rdma_user_mmap_entry *uar)
 {
@@ -99,12 +99,12 @@ u32 cxib_uar_index(struct rdma_user_mmap_entry *uar)
 }
 
 /**
- * cxib_hold_uar() - keeps a page of doorbells for a queue
- * @context: the program's context
- * @number: what it calls the page
+ * cxib_hold_uar() - takes a reference to a UAR page for a queue
+ * @context: user context
+ * @number: UAR index
  *
- * Return: the page, to be given to rdma_user_mmap_entry_put(); NULL if it is
- * none of the program's.
+ * Return: the mmap entry, to be released by rdma_user_mmap_entry_put(); NULL if
+ * the context does not own this UAR.
  */
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 number)
 {
@@ -116,14 +116,14 @@ struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 nu
 	entry = rdma_user_mmap_entry_get_pgoff(&context->ib, xa_to_value(offset));
 	if (!entry)
 		return NULL;
-	/* The offset may be that of another page by now. */
-	if (cxib_mmap_is_uar(to_mapping(entry)) && to_uar(entry)->index == number)
+	/* The offset may have been reused by another UAR. */
+	if (cxib_mmap_is_uar(to_mmap_entry(entry)) && to_uar(entry)->index == number)
 		return entry;
 	rdma_user_mmap_entry_put(entry);
 	return NULL;
 }
 
-static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
+static int copy_uar_resp(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *uar)
 {
 	u64 offset = rdma_user_mmap_get_offset(uar);
 	u32 number = cxib_uar_index(uar);
@@ -141,9 +141,9 @@ static int tell(struct uverbs_attr_bundle *attrs, struct rdma_user_mmap_entry *u
 	return err;
 }
 
-/* The library asks for the first type unless it was told that registers take no requests. */
+/* libmlx5 allocates type BF unless bf_reg_size is 0. */
 static int choose_kind(struct cxib_ibdev *ibdev, enum mlx5_ib_uapi_uar_alloc_type type,
-		       enum cxib_mapping_kind *kind)
+		       enum cxib_mmap_kind *kind)
 {
 	switch (type) {
 	case MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC:
@@ -163,7 +163,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 							    MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	struct ib_ucontext *ib = ib_uverbs_get_ucontext(attrs);
 	enum mlx5_ib_uapi_uar_alloc_type type;
-	enum cxib_mapping_kind kind;
+	enum cxib_mmap_kind kind;
 	struct rdma_user_mmap_entry *uar;
 	int err;
 
@@ -180,7 +180,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 		return PTR_ERR(uar);
 	object->object = uar;
 	uverbs_finalize_uobj_create(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
-	return tell(attrs, uar);
+	return copy_uar_resp(attrs, uar);
 }
 
 static int destroy_uar(struct ib_uobject *object, enum rdma_remove_reason why,
@@ -215,11 +215,7 @@ DECLARE_UVERBS_NAMED_OBJECT(MLX5_IB_OBJECT_UAR,
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_ALLOC),
 			    &UVERBS_METHOD(MLX5_IB_METHOD_UAR_OBJ_DESTROY));
 
-const struct uapi_definition cxib_user_definitions[] = {
+const struct uapi_definition cxib_uar_definitions[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MLX5_IB_OBJECT_UAR),
-	UAPI_DEF_CHAIN(cxib_cq_definitions),
-	UAPI_DEF_CHAIN(cxib_devx_definitions),
-	UAPI_DEF_CHAIN(cxib_dm_definitions),
-	UAPI_DEF_CHAIN(cxib_query_definitions),
 	{},
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a program wants of a verb beyond what the RDMA core knows, and what it is told. */
+/* Driver-specific requests and responses of verbs (udata). */
 #include "user/user.h"
 
 /**
- * cxib_copy_req() - takes the driver's part of a request
- * @udata: the request
- * @request: filled; zero where the program has sent less
- * @size: its size
- * @min: what even the oldest library sends, bytes
+ * cxib_copy_req() - copies the driver's part of a request from user space
+ * @udata: udata of the verb
+ * @request: output; fields beyond the user's length are 0
+ * @size: size of @request, bytes
+ * @min: minimum length of each libmlx5 version, bytes
  *
  * Return: 0, or
- *	-EINVAL when there is less than that,
- *	-EOPNOTSUPP when there is more than is known, and it says something,
+ *	-EINVAL when the request is shorter than @min,
+ *	-EOPNOTSUPP when bytes beyond @size are not 0,
  *	-EFAULT when it cannot be read.
  */
 int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min)
@@ -25,10 +25,10 @@ int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min
 }
 
 /**
- * cxib_copy_resp() - gives the driver's part of a response
- * @udata: the response
- * @response: what there is to say
- * @size: its size; cut to what the program has room for
+ * cxib_copy_resp() - copies the driver's part of a response to user space
+ * @udata: udata of the verb
+ * @response: response
+ * @size: size of @response, bytes; truncated to the user's length
  *
  * Return: 0, or -EFAULT when it cannot be written.
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What programs reach: their contexts and pages of doorbells. Requests,
- * responses and numbers are those of the in-tree driver's interface, so that
- * its user library works.
+ * Verbs of user space: contexts, UAR pages, queues in user memory. Requests,
+ * responses and mmap offsets are those of mlx5-abi.h, so that libmlx5 works.
  */
 #ifndef CXIB_USER_USER_H
 #define CXIB_USER_USER_H
@@ -16,19 +15,19 @@ struct cxib_bfregs;
 struct mlx5_ib_alloc_ucontext_resp;
 
 /**
- * struct cxib_ucontext - a program's context
- * @ib: as the RDMA core sees it
- * @uid: what the device calls it, for commands of the program; 0: it may issue none
- * @cqe_version: format of completions that the library has chosen
- * @domains: numbers of its protection domains
- * @devx_objects: kinds and numbers of what its commands have made
+ * struct cxib_ucontext - a user context
+ * @ib: verbs object
+ * @uid: uid for DEVX commands; 0: none
+ * @cqe_version: CQE format that libmlx5 has chosen
+ * @domains: struct cxib_pd by PDN
+ * @devx_objects: struct cxib_devx_object by kind and number
  * @references: held for reading while a command refers to an object of the
- *	program, for writing while one of these ends
- * @uars: the offset at which a page of doorbells can be mapped, by its number
- * @registers: doorbells that came with it; NULL if the library allocates them
- * @resize_lock: one completion queue is resized at a time
- * @lock: protects what follows
- * @record_pages: struct cxib_dbr_page that its queues use
+ *	context, for writing while such an object is destroyed
+ * @uars: mmap page offset by UAR index
+ * @bfregs: bfregs on static UARs; NULL if the context has dynamic UARs only
+ * @resize_lock: serializes resize_cq
+ * @lock: protects @record_pages
+ * @record_pages: list of struct cxib_dbr_page of its queues
  */
 struct cxib_ucontext {
 	struct ib_ucontext ib;
@@ -36,11 +35,11 @@ struct cxib_ucontext {
 	u8 cqe_version;
 	struct xarray domains;
 	struct xarray devx_objects;
-	struct rw_semaphore references; /* see above */
+	struct rw_semaphore references; /* objects of commands */
 	struct xarray uars;
-	struct cxib_bfregs *registers;
-	struct mutex resize_lock; /* see above */
-	struct mutex lock; /* pages of records */
+	struct cxib_bfregs *bfregs;
+	struct mutex resize_lock; /* resize_cq */
+	struct mutex lock; /* record_pages */
 	struct list_head record_pages;
 };
 
@@ -50,10 +49,10 @@ static inline struct cxib_ucontext *to_ucontext(struct ib_ucontext *ib)
 }
 
 /**
- * struct cxib_user_memory - where a program has put a queue
- * @buffer: address of the queue; a multiple of %CXIB_BUFFER_ALIGNMENT
- * @size: its bytes; 0 if there is none
- * @dbr: address of its doorbell record
+ * struct cxib_user_memory - location of a queue in user memory
+ * @buffer: address of the buffer; a multiple of %CXIB_BUFFER_ALIGNMENT
+ * @size: length of the buffer, bytes; 0 if there is none
+ * @dbr: address of the doorbell record
  */
 struct cxib_user_memory {
 	u64 buffer;
@@ -61,7 +60,7 @@ struct cxib_user_memory {
 	u64 dbr;
 };
 
-/* request.c */
+/* udata.c */
 int cxib_copy_req(struct ib_udata *udata, void *request, size_t size, size_t min);
 int cxib_copy_resp(struct ib_udata *udata, const void *response, size_t size);
 
@@ -101,22 +100,22 @@ int cxib_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata);
 
 /* context.c */
-void cxib_describe_context(const struct cxib_ucontext *context,
-			   struct mlx5_ib_alloc_ucontext_resp *response);
 extern const struct cxib_user_interface cxib_user_interface;
 
-/* mapping.c */
+/* mmap.c */
 int cxib_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void cxib_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* definitions.c */
+extern const struct uapi_definition cxib_user_definitions[];
 
 /* query.c */
 int cxib_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		      struct ib_udata *udata);
-int cxib_query_ucontext(struct ib_ucontext *ib, struct uverbs_attr_bundle *attrs);
 extern const struct uapi_definition cxib_query_definitions[];
 
 /* uar.c */
-extern const struct uapi_definition cxib_user_definitions[];
+extern const struct uapi_definition cxib_uar_definitions[];
 u32 cxib_uar_index(struct rdma_user_mmap_entry *uar);
 struct rdma_user_mmap_entry *cxib_hold_uar(struct cxib_ucontext *context, u32 number);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Addresses of datagrams. The device knows nothing of them: they stand in every request. */
+/* Address handles. They are no device objects: each UD WQE contains the address vector. */
 #include <kunit/visibility.h>
 
 #include "verbs/verbs.h"
 
-/* The code of a static rate is that of the InfiniBand rate, plus this. */
+/* stat_rate is enum ib_rate plus this. */
 #define RATE_OFFSET	5
 
-/* Of the fields in headers of packets, and of the lower bits of an LID (LMC up to 7). */
+/* Limits of packet header fields, and of the LID path bits (LMC up to 7). */
 #define SL_MAX		0xf
 #define PATH_BITS_MAX	0x7f
 #define FLOW_LABEL_MAX	0xfffff
@@ -18,15 +18,15 @@ static bool is_supported(const struct cxib_device_caps *caps, int rate)
 }
 
 /**
- * cxib_static_rate() - the device's code for a static rate
+ * cxib_static_rate() - convert a static rate to stat_rate
  * @caps: capabilities of the device
  * @rate: enum ib_rate
  *
- * The numbers of rates do not rise with the rates: 14 Gb/s has a higher one than 120.
+ * enum ib_rate is not in the order of the rates: 14 Gb/s has a higher value than 120.
  *
- * Return: the code of the highest rate that the device supports and that is not
- * above @rate; 0, that of the port, if there is none or @rate asks for that;
- * -EINVAL when @rate is no rate.
+ * Return: stat_rate of the highest rate that the device supports and that does not
+ * exceed @rate; 0, the rate of the port, if there is none or @rate is
+ * IB_RATE_PORT_CURRENT; -EINVAL if @rate is out of range.
  */
 int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 {
@@ -45,7 +45,7 @@ int cxib_static_rate(const struct cxib_device_caps *caps, u8 rate)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_static_rate);
 
-/* The reverse. */
+/* Convert stat_rate to enum ib_rate. */
 u8 cxib_rate_to_ib(u32 code)
 {
 	return code > RATE_OFFSET ? code - RATE_OFFSET : IB_RATE_PORT_CURRENT;
@@ -61,7 +61,7 @@ static void fill_route(struct hw_av *vector, const struct ib_global_route *route
 	memcpy(hw_av_rgid(vector), route->dgid.raw, sizeof(route->dgid.raw));
 }
 
-/* The core passes on what a program has asked for, in fields of 8 and 32 bits. */
+/* The RDMA core does not check these fields, which user space fills. */
 static int check_range(struct ib_device *ib, const char *name, u32 value, u32 max)
 {
 	if (value <= max)
@@ -112,7 +112,7 @@ int cxib_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init, struct ib_u
 	return fill_address(to_ah(ib), ib->device, init->ah_attr);
 }
 
-/* Requests that are posted by now have the old address. */
+/* WQEs posted before keep the old address vector. */
 int cxib_modify_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
 {
 	return fill_address(to_ah(ib), ib->device, attr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of all queue pairs of a port together, as hardware counters of the port. */
+/* Queue counters that all QPs of a port share, as hardware counters of the port. */
 #include <linux/array_size.h>
 #include <linux/slab.h>
 
@@ -7,9 +7,9 @@
 
 /**
  * struct counter - a counter of the device
- * @name: what tools call it: the name of its field, as with the in-tree driver
- * @get: reads it from the device's answer
- * @needs: offset of the capability without which it does not count
+ * @name: name in user space: that of its field, as in mlx5_ib
+ * @get: reads it from the output of QUERY_Q_COUNTER
+ * @needs: offset of the required capability in struct cxib_device_caps
  */
 struct counter {
 	const char *name;
@@ -52,7 +52,7 @@ static const struct counter counters[] = {
 	COUNTER_ERROR(req_rnr_retries_exceeded),
 };
 
-/* Lists the counters that the device has. */
+/* Lists the counters that the device supports. */
 static void describe(struct cxib_ibdev *ibdev)
 {
 	const void *caps = &ibdev->hw->caps;
@@ -84,7 +84,7 @@ static bool is_registered(struct ib_device *ib)
 	return true;
 }
 
-/* One command reads all of them, so it is of no use to ask which one is wanted. */
+/* One command reads all counters, so @index is ignored. */
 static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 number, int index)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib);
@@ -93,7 +93,7 @@ static int get_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 numb
 
 	err = cxib_cmd_query_q_counter(commands_of(ibdev), ibdev->ports[number - 1].counter_set,
 				       &out);
-	/* The core loses memory when it is told of an error while it registers the device. */
+	/* The RDMA core leaks memory if this fails while it registers the device. */
 	if (err)
 		return is_registered(ib) ? err : stats->num_counters;
 	for (i = 0; i < stats->num_counters; i++) {
@@ -109,7 +109,7 @@ static const struct ib_device_ops ops = {
 	.get_hw_stats = get_stats,
 };
 
-/* Returns false if the device does not let go of one. */
+/* Returns false if a dealloc command fails. */
 static bool dealloc_sets(struct cxib_ibdev *ibdev, unsigned int count)
 {
 	bool all = true;
@@ -136,11 +136,11 @@ static int alloc_sets(struct cxib_ibdev *ibdev)
 }
 
 /**
- * cxib_port_q_counter() - the counters of queue pairs of a port
+ * cxib_port_q_counter() - the queue counters of the QPs of a port
  * @ibdev: RDMA device
- * @port: number of the port; anything else: a queue pair that has none yet
+ * @port: port number; any other value: the port is not set yet
  *
- * Return: number of the set; 0: there is none, and nothing is counted.
+ * Return: counter_set_id; 0: none, nothing is counted.
  */
 u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port)
 {
@@ -150,11 +150,10 @@ u8 cxib_port_q_counter(const struct cxib_ibdev *ibdev, u32 port)
 }
 
 /**
- * cxib_counters_create() - has the device count
- * @ibdev: RDMA device; its ports are known
+ * cxib_counters_create() - allocate the queue counters of the ports
+ * @ibdev: RDMA device after cxib_ports_create(), not registered yet
  *
- * A device that has no counters, or refuses a set of them, does without. The RDMA
- * device is not registered yet.
+ * Without the capability, or if the device refuses a counter set, there are no counters.
  */
 int cxib_counters_create(struct cxib_ibdev *ibdev)
 {
@@ -173,8 +172,8 @@ int cxib_counters_create(struct cxib_ibdev *ibdev)
 }
 
 /**
- * cxib_counters_destroy() - the reverse
- * @ibdev: RDMA device without queue pairs
+ * cxib_counters_destroy() - undo cxib_counters_create()
+ * @ibdev: RDMA device without QPs
  */
 void cxib_counters_destroy(struct cxib_ibdev *ibdev)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The RDMA device: registered, described, taken away. */
+/* The RDMA device: register, describe, unregister. */
 #include <linux/pci.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -9,17 +9,18 @@
 #include "hw/work_queue.h"
 #include "verbs/mr/umr.h"
 #include "verbs/odp/odp.h"
+#include "verbs/port/mad.h"
 #include "verbs/qp/qp.h"
 #include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
-/* Version of what user space and driver tell each other: that of the in-tree driver. */
+/* uverbs ABI version of mlx5_ib. */
 #define USER_ABI_VERSION	1
 
-/* Blocks that any request takes at most, if it has one data segment. */
-#define BLOCKS_OF_REQUEST	4
+/* Maximum WQEBBs of a send WQE with one data segment. */
+#define WQEBBS_PER_WQE	4
 
-/* Bytes of a message that announces data, headers and all, for the device to fetch them. */
+/* Maximum bytes of a rendezvous message that the device handles, including headers. */
 #define RENDEZVOUS_HEADER_MAX	64
 
 static struct cxib_ibdev *from_device(struct device *dev)
@@ -27,7 +28,7 @@ static struct cxib_ibdev *from_device(struct device *dev)
 	return rdma_device_to_drv_device(dev, struct cxib_ibdev, ib);
 }
 
-/* ibstat and its like have known these three for as long as there has been InfiniBand. */
+/* sysfs attributes that ibstat and similar tools read. */
 static ssize_t hw_rev_show(struct device *dev, struct device_attribute *attr, char *text)
 {
 	return sysfs_emit(text, "%x\n", to_pci_dev(from_device(dev)->hw->bus->dev)->revision);
@@ -115,7 +116,7 @@ static const struct ib_device_ops ops = {
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, cxib_xrcd, ib),
 };
 
-/* The users are to let go: everything that they have asked for fails from now on. */
+/* ULPs and user space are to release the device: all further operations fail. */
 static void on_fatal(void *context)
 {
 	struct cxib_ibdev *ibdev = context;
@@ -129,51 +130,14 @@ static void on_fatal(void *context)
 	cxib_flush_later(ibdev);
 }
 
-static const struct cxib_event_ops event_handlers = {
+static const struct cxib_client_ops client_ops = {
 	.completion = cxib_completion_event,
 	.cq_error = cxib_cq_error_event,
 	.queue_event = cxib_queue_event,
 	.port_change = cxib_port_changed,
-	.internal_error = on_fatal,
+	.fatal = on_fatal,
 	.page_fault = cxib_page_fault_event,
 };
-
-/*
- * The device may have an object that the driver does not know, and refuse to destroy a
- * parent because of it. The command has waited for the late output: cxib_creations_await().
- */
-static bool has_open_commands(struct cxib_ibdev *ibdev)
-{
-	return READ_ONCE(commands_of(ibdev)->open);
-}
-
-/**
- * cxib_end_in_device() - what becomes of an object whose end has failed
- * @ibdev: RDMA device
- * @udata: not NULL if a program has asked for the end: it can be told
- * @err: how the command ended
- *
- * The kernel's own objects have to go. If the device does not let go of one,
- * it is given up, and loses its access to memory; likewise as long as the result of a
- * creating command is unknown.
- *
- * Context: process context, may sleep.
- * Return: 0 when the memory of the object can be freed, otherwise @err.
- */
-int cxib_end_in_device(struct cxib_ibdev *ibdev, const struct ib_udata *udata, int err)
-{
-	if (!err)
-		return 0;
-	if (udata && !cxib_command_queue_is_fatal(commands_of(ibdev)) &&
-	    !has_open_commands(ibdev)) {
-		ibdev_dbg(&ibdev->ib, "the device does not let an object of a program end: error %d\n",
-			  err);
-		return err;
-	}
-	cxib_hw_set_fatal(ibdev->hw);
-	cxib_hw_dma_off(ibdev->hw);
-	return 0;
-}
 
 static void describe_identity(struct cxib_ibdev *ibdev, struct ib_device_attr *attr)
 {
@@ -196,7 +160,7 @@ static bool has_atomics(const struct cxib_device_caps *caps)
 	       caps->atomic_size_qp & HW_ATOMIC_SIZE_BYTES_8;
 }
 
-/* The operands of 8 bytes that requests of the kernel have. */
+/* Kernel WRs have operands of 8 bytes. */
 static bool has_masked_atomics(const struct cxib_device_caps *caps)
 {
 	const u32 operations = HW_ATOMIC_OPERATIONS_EXTENDED_CMP_SWAP |
@@ -251,14 +215,14 @@ static void describe_signatures(const struct cxib_device_caps *caps, struct ib_d
 	attr->max_pi_fast_reg_page_list_len = CXIB_SIG_KLMS_MAX;
 }
 
-/* Only programs can use it. */
+/* Tag matching is for user space only. */
 static void describe_tag_matching(const struct cxib_device_caps *caps, struct ib_tm_caps *tags)
 {
 	if (!caps->tag_matching)
 		return;
 	tags->max_num_tags = BIT(caps->log_tag_matching_list_sz) - 1;
-	/* Operations on the list are requests to send, as others are. */
-	tags->max_ops = BIT(caps->log_max_qp_sz) / BLOCKS_OF_REQUEST;
+	/* Operations on the tag list are send WRs. */
+	tags->max_ops = BIT(caps->log_max_qp_sz) / WQEBBS_PER_WQE;
 	tags->max_sge = 1;
 	if (!caps->rndv_offload_rc)
 		return;
@@ -271,8 +235,8 @@ static void describe_limits(const struct cxib_device_caps *caps, struct ib_devic
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = ~(BIT_ULL(caps->log_pg_sz) - 1);
 	attr->max_qp = BIT(caps->log_max_qp);
-	/* Of requests of any kind with one data segment. */
-	attr->max_qp_wr = BIT(caps->log_max_qp_sz) / BLOCKS_OF_REQUEST;
+	/* For WRs of any opcode with one SGE. */
+	attr->max_qp_wr = BIT(caps->log_max_qp_sz) / WQEBBS_PER_WQE;
 	attr->max_send_sge = CXIB_SEND_SGE_MAX;
 	attr->max_recv_sge = caps->max_wqe_sz_rq / sizeof(struct hw_wqe_data_seg);
 	attr->max_sge_rd = attr->max_send_sge;
@@ -313,7 +277,7 @@ int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr, str
 	describe_signatures(&ibdev->hw->caps, attr);
 	describe_tag_matching(&ibdev->hw->caps, &attr->tm_caps);
 	describe_limits(&ibdev->hw->caps, attr);
-	cxib_describe_paging(ibdev, attr);
+	cxib_odp_fill_attr(ibdev, attr);
 	return 0;
 }
 
@@ -326,7 +290,7 @@ int cxib_modify_device(struct ib_device *ib, int mask, struct ib_device_modify *
 		return -EOPNOTSUPP;
 	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
 		return 0;
-	/* The subnet manager is told by a trap of the firmware's. */
+	/* The firmware sends the trap to the subnet manager. */
 	err = cxib_cmd_set_node_desc(commands_of(ibdev), change->node_desc);
 	if (!err)
 		memcpy(ib->node_desc, change->node_desc, sizeof(ib->node_desc));
@@ -354,22 +318,22 @@ static void describe(struct cxib_ibdev *ibdev)
 }
 
 /*
- * One key for the memory of all requests of the kernel. Devices that cannot read lists
- * with it get one from the RDMA core for each protection domain.
+ * resd_lkey addresses memory in the WQEs of all kernel QPs. Without umr_ptr_rlky, UMR WQEs
+ * cannot use it, and the RDMA core creates a DMA MR for each PD instead.
  */
-static int use_reserved_key(struct cxib_ibdev *ibdev, u32 key)
+static int set_local_dma_lkey(struct cxib_ibdev *ibdev, u32 resd_lkey)
 {
-	/* It has a meaning of its own in lists of requests to receive. */
-	if (key == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
+	/* This lkey terminates the scatter list of a receive WQE. */
+	if (resd_lkey == HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST) {
 		dev_err(ibdev->hw->bus->dev,
-			"the device says that its reserved key is 0x%x, which ends lists\n", key);
+			"resd_lkey 0x%x is the terminate_scatter_list lkey\n", resd_lkey);
 		return -EBADMSG;
 	}
-	ibdev->ib.local_dma_lkey = key;
+	ibdev->ib.local_dma_lkey = resd_lkey;
 	return 0;
 }
 
-static int learn_special_keys(struct cxib_ibdev *ibdev)
+static int query_special_keys(struct cxib_ibdev *ibdev)
 {
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	struct cxib_special_keys keys;
@@ -381,15 +345,15 @@ static int learn_special_keys(struct cxib_ibdev *ibdev)
 	if (err)
 		return cxib_command_optional(err);
 	if (caps->dump_fill_mkey)
-		ibdev->dump_fill_key = keys.dump_fill;
-	return caps->umr_ptr_rlky ? use_reserved_key(ibdev, keys.resd_lkey) : 0;
+		ibdev->dump_fill_mkey = keys.dump_fill;
+	return caps->umr_ptr_rlky ? set_local_dma_lkey(ibdev, keys.resd_lkey) : 0;
 }
 
-static int learn(struct cxib_ibdev *ibdev)
+static int query_static(struct cxib_ibdev *ibdev)
 {
 	int err;
 
-	err = learn_special_keys(ibdev);
+	err = query_special_keys(ibdev);
 	if (err)
 		return err;
 	err = cxib_ports_create(ibdev);
@@ -399,29 +363,52 @@ static int learn(struct cxib_ibdev *ibdev)
 	return cxib_command_optional(err);
 }
 
-/* A disk that waits may be where memory is reclaimed to, so this gets on without memory. */
-static int prepare_flushing(struct cxib_ibdev *ibdev)
+/* Memory reclaim may wait for a disk on this device, hence WQ_MEM_RECLAIM. */
+static int create_flush_workqueue(struct cxib_ibdev *ibdev)
 {
 	ibdev->workqueue = alloc_workqueue("cxib_flush-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 					   dev_name(ibdev->hw->bus->dev));
 	return ibdev->workqueue ? 0 : -ENOMEM;
 }
 
-/* Nobody posts any more, and the device tells no more of its end. */
+/* ULPs no longer post, and the fatal event is no longer delivered. */
 static void stop_flushing(struct cxib_ibdev *ibdev)
 {
-	cancel_delayed_work_sync(&ibdev->fail_datagrams);
+	cancel_delayed_work_sync(&ibdev->flush_mads_work);
 	cancel_work_sync(&ibdev->flush);
 }
 
+static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
+		       const struct cxib_user_interface *user)
+{
+	ibdev->hw = hw;
+	ibdev->bus = hw->bus;
+	ibdev->client = (struct cxib_hw_client){ &client_ops, ibdev };
+	xa_init_flags(&ibdev->qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->cqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->srqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&ibdev->sig_mrs, XA_FLAGS_LOCK_IRQ);
+	INIT_WORK(&ibdev->flush, cxib_flush_cqs);
+	INIT_DELAYED_WORK(&ibdev->flush_mads_work, cxib_flush_mads);
+	spin_lock_init(&ibdev->flush_lock);
+	mutex_init(&ibdev->xrc.lock);
+	mutex_init(&ibdev->wc_lock);
+	cxib_umr_init(ibdev);
+	cxib_odp_init(ibdev);
+	describe(ibdev);
+	ibdev->user = user;
+	ib_set_device_ops(&ibdev->ib, user->ops);
+	ibdev->ib.driver_def = user->definitions;
+}
+
 /**
- * cxib_verbs_register() - makes an HCA an RDMA device
+ * cxib_verbs_register() - register an RDMA device for an HCA
  * @hw: HCA that is up
- * @user: what programs need
+ * @user: user space interface
  *
  * Context: process context, may sleep.
- * Return: the RDMA device, to be given to cxib_verbs_unregister(), or an
- * ERR_PTR(): then the kernel log says what failed.
+ * Return: the RDMA device, to be destroyed by cxib_verbs_unregister(), or an
+ * ERR_PTR(): then the kernel log has the cause.
  */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
 {
@@ -429,34 +416,17 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 	int err;
 
 	if (!ibdev) {
-		dev_err(hw->bus->dev, "no memory for an RDMA device\n");
+		dev_err(hw->bus->dev, "RDMA device: allocation failed\n");
 		return ERR_PTR(-ENOMEM);
 	}
-	ibdev->hw = hw;
-	ibdev->client = (struct cxib_hw_client){ &event_handlers, ibdev };
-	xa_init_flags(&ibdev->qps, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->cqs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->srqs, XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&ibdev->sig_mrs, XA_FLAGS_LOCK_IRQ);
-	INIT_WORK(&ibdev->flush, cxib_flush_cqs);
-	INIT_DELAYED_WORK(&ibdev->fail_datagrams, cxib_flush_mads);
-	spin_lock_init(&ibdev->flush_lock);
-	mutex_init(&ibdev->xrc.lock);
-	mutex_init(&ibdev->combining_lock);
-	cxib_umr_init(ibdev);
-	cxib_odp_init(ibdev);
-	describe(ibdev);
-	ibdev->user = user;
-	ib_set_device_ops(&ibdev->ib, user->ops);
-	ibdev->ib.driver_def = user->definitions;
-
-	err = prepare_flushing(ibdev);
+	init_ibdev(ibdev, hw, user);
+	err = create_flush_workqueue(ibdev);
 	if (err)
 		goto dealloc_device;
 	err = user->start(ibdev);
 	if (err)
 		goto destroy_workqueue;
-	err = learn(ibdev);
+	err = query_static(ibdev);
 	if (err)
 		goto destroy_ports;
 	err = cxib_counters_create(ibdev);
@@ -480,19 +450,19 @@ destroy_workqueue:
 	destroy_workqueue(ibdev->workqueue);
 dealloc_device:
 	ib_dealloc_device(&ibdev->ib);
-	dev_err(hw->bus->dev, "cannot register an RDMA device: error %d\n", err);
+	dev_err(hw->bus->dev, "RDMA device: registration failed: %d\n", err);
 	return ERR_PTR(err);
 }
 
 /**
- * cxib_verbs_unregister() - takes the RDMA device away from all its users
- * @ibdev: the RDMA device; freed
+ * cxib_verbs_unregister() - undo cxib_verbs_register()
+ * @ibdev: RDMA device; freed
  *
  * Context: process context, may sleep.
  */
 void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 {
-	/* Programs may have parents of what the device has made without saying so. */
+	/* User objects may be parents of objects of timed-out create commands. */
 	cxib_quarantine_end(ibdev);
 	ib_unregister_device(&ibdev->ib);
 	cxib_odp_destroy(ibdev);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Multicast groups of queue pairs. */
+/* Multicast groups of QPs. */
 #include "hw/qp.h"
 #include "verbs/qp/qp.h"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Protection domains. */
+/* Protection domains (PDs). */
 #include <rdma/mlx5-abi.h>
 
 #include "hw/mkey.h"
+#include "hw/pd.h"
+#include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
 int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
@@ -19,20 +21,19 @@ int cxib_alloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 	response.pdn = pd->pdn;
 	err = ib_copy_to_udata(udata, &response, min(sizeof(response), udata->outlen));
 	if (err)
-		cxib_end_in_device(ibdev, NULL,
-				   cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
+		cxib_finish_destroy(ibdev, NULL,
+				    cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
 	return err;
 }
 
 /**
- * cxib_pd_create_dma_mkey() - a protection domain gets a key of all memory
- * @ib: protection domain of the kernel's
+ * cxib_pd_create_dma_mkey() - create the DMA MR mkey of a PD
+ * @ib: kernel PD
  *
- * Requests of queue pairs name memory with the reserved key, which is the same in all
- * domains. It is known to serve their data segments, and the lists that they read
- * (umr_ptr_rlky); nothing says that keys can refer to it, or that it serves requests
- * of shared receive queues. These have a key of their domain, made when the first of
- * them needs it.
+ * WQEs of QPs use resd_lkey, which is valid in all PDs. It is known to be valid in data
+ * segments, and in the XLT pointers of UMR WQEs (umr_ptr_rlky), but it is not documented
+ * for KLMs or for WQEs of SRQs. These use an mkey of their PD, created when it is needed
+ * for the first time.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_mkey().
@@ -50,7 +51,7 @@ int cxib_pd_create_dma_mkey(struct ib_pd *ib)
 	guard(mutex)(&pd->key_lock);
 	if (pd->has_key)
 		return 0;
-	/* Without the reserved key the RDMA core has made one. */
+	/* Without resd_lkey the RDMA core has created a DMA MR. */
 	if (!ibdev->ib.local_dma_lkey) {
 		pd->key = ib->local_dma_lkey;
 		return 0;
@@ -67,8 +68,9 @@ int cxib_dealloc_pd_kernel(struct ib_pd *ib, struct ib_udata *udata)
 	struct cxib_pd *pd = to_pd(ib);
 
 	if (pd->has_key)
-		cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key));
+		cxib_finish_destroy(ibdev, NULL,
+				    cxib_cmd_destroy_mkey(commands_of(ibdev), pd->key));
 	pd->has_key = false;
-	return cxib_end_in_device(ibdev, udata,
-				  cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
+	return cxib_finish_destroy(ibdev, udata,
+				   cxib_cmd_dealloc_pd(commands_of(ibdev), pd->uid, pd->pdn));
 }

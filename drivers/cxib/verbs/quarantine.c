@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keeps memory from others as long as a command may come true. */
+/* Holds memory as long as a failed command may still be executed. */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -11,12 +11,12 @@
 #include "verbs/verbs.h"
 
 /**
- * struct memory - memory of a program, or of a queue of the kernel
+ * struct memory - user memory, or memory of a kernel queue
  * @kept: in the list of the command queue
- * @ibdev: RDMA device; cxib_quarantine_end() frees the memory before it goes
- * @umem: memory of a program; or NULL
- * @buffer: ring of a queue; no pages: there is none
- * @dbr: its doorbell record; NULL as @words: there is none
+ * @ibdev: RDMA device; outlives this, see cxib_quarantine_end()
+ * @umem: user memory; or NULL
+ * @buffer: ring of a kernel queue; pages is NULL: none
+ * @dbr: doorbell record of a kernel queue; words is NULL: none
  */
 struct memory {
 	struct cxib_kept kept;
@@ -26,14 +26,14 @@ struct memory {
 	struct cxib_dbr dbr;
 };
 
-static void let_go(const struct memory *memory)
+static void free_memory(const struct memory *memory)
 {
 	struct cxib_buffer buffer = memory->buffer;
-	struct cxib_dbr record = memory->dbr;
+	struct cxib_dbr dbr = memory->dbr;
 
 	ib_umem_release(memory->umem);
-	if (record.words)
-		cxib_dbr_free(memory->ibdev->hw, &record);
+	if (dbr.words)
+		cxib_dbr_free(memory->ibdev->hw, &dbr);
 	if (buffer.pages)
 		cxib_buffer_destroy(&buffer, memory->ibdev->hw->bus->dev);
 }
@@ -42,16 +42,16 @@ static void free_kept(struct cxib_kept *kept)
 {
 	struct memory *memory = container_of(kept, struct memory, kept);
 
-	let_go(memory);
+	free_memory(memory);
 	kfree(memory);
 }
 
 /**
- * cxib_may_come_true() - whether the device may carry out a command although it has failed
+ * cxib_result_is_unknown() - whether the device may still execute a failed command
  * @ibdev: RDMA device
- * @err: how the command has ended
+ * @err: result of the command
  */
-bool cxib_may_come_true(struct cxib_ibdev *ibdev, int err)
+bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err)
 {
 	return err && (!cxib_command_is_refusal(err) ||
 		       cxib_command_queue_is_fatal(commands_of(ibdev)));
@@ -61,8 +61,8 @@ static void release(const struct memory *memory, int err)
 {
 	struct memory *copy;
 
-	if (!cxib_may_come_true(memory->ibdev, err)) {
-		let_go(memory);
+	if (!cxib_result_is_unknown(memory->ibdev, err)) {
+		free_memory(memory);
 		return;
 	}
 	copy = kmemdup(memory, sizeof(*memory), GFP_KERNEL | __GFP_NOFAIL);
@@ -71,10 +71,10 @@ static void release(const struct memory *memory, int err)
 }
 
 /**
- * cxib_release_umem() - lets go of memory of a program, unless the device may use it
+ * cxib_release_umem() - release user memory, now or when the device cannot access it
  * @ibdev: RDMA device
- * @umem: the memory; goes over. NULL: none
- * @err: how the command has ended that told the device of it; 0: it has ended its use
+ * @umem: user memory, owned by this function; NULL: none
+ * @err: result of the command that passed it to the device; 0: no longer in use
  *
  * Context: process context, may sleep.
  */
@@ -86,27 +86,27 @@ void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err)
 EXPORT_SYMBOL_IF_KUNIT(cxib_release_umem);
 
 /**
- * cxib_free_queue_memory() - frees memory of a queue of the kernel, unless the device may use it
+ * cxib_free_queue_memory() - free memory of a kernel queue, now or when DMA cannot reach it
  * @ibdev: RDMA device
- * @buffer: its ring; goes over
- * @record: its doorbell record; goes over
- * @err: how the command has ended that told the device of it; 0: it has ended its use
+ * @buffer: ring, owned by this function
+ * @dbr: doorbell record, owned by this function
+ * @err: result of the command that passed it to the device; 0: no longer in use
  *
  * Context: process context, may sleep.
  */
 void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
-			    struct cxib_dbr *record, int err)
+			    struct cxib_dbr *dbr, int err)
 {
-	release(&(struct memory){ .ibdev = ibdev, .buffer = *buffer, .dbr = *record }, err);
+	release(&(struct memory){ .ibdev = ibdev, .buffer = *buffer, .dbr = *dbr }, err);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_free_queue_memory);
 
 /**
- * cxib_quarantine_end() - frees what is kept
+ * cxib_quarantine_end() - free all held memory
  * @ibdev: RDMA device without users
  *
- * A device that may have an object that the driver does not know loses its access to memory
- * first, and is reset at the end.
+ * If the result of a create command is still unknown, DMA is switched off first, and the
+ * device is fatal, so it is reset at the end.
  *
  * Context: process context, may sleep.
  */

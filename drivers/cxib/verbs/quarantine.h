@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory that a device was told of by a command whose end is unknown: it was not answered in
- * time, or with what makes no sense. The device may carry it out later, and use the memory.
- * So it stays pinned and mapped until what the command has made is destroyed (hw/creations.h),
- * or the device has lost its access to memory.
+ * Memory that was passed to the device by a command whose result is unknown: it timed out, or
+ * its output is bad. The device may execute the command later, and access the memory. So the
+ * memory stays pinned and mapped until the object that the command creates is destroyed
+ * (hw/creations.h), or DMA is off.
  */
 #ifndef CXIB_VERBS_QUARANTINE_H
 #define CXIB_VERBS_QUARANTINE_H
@@ -15,10 +15,10 @@ struct cxib_dbr;
 struct cxib_ibdev;
 struct ib_umem;
 
-bool cxib_may_come_true(struct cxib_ibdev *ibdev, int err);
+bool cxib_result_is_unknown(struct cxib_ibdev *ibdev, int err);
 void cxib_release_umem(struct cxib_ibdev *ibdev, struct ib_umem *umem, int err);
 void cxib_free_queue_memory(struct cxib_ibdev *ibdev, struct cxib_buffer *buffer,
-			    struct cxib_dbr *record, int err);
+			    struct cxib_dbr *dbr, int err);
 void cxib_quarantine_end(struct cxib_ibdev *ibdev);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What 'rdma resource show -dd' tells of objects beyond what the core knows. */
+/* Driver attributes of 'rdma resource show -dd'. */
 #include <net/netlink.h>
 #include <rdma/ib_umem.h>
 #include <rdma/rdma_netlink.h>
@@ -59,7 +59,7 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 	return put(message, details, ARRAY_SIZE(details));
 }
 
-/* What 'rdma statistic show mr' tells of a region whose pages come in on demand. */
+/* Counters of an ODP MR in 'rdma statistic show mr'. */
 int cxib_fill_stat_mr_entry(struct sk_buff *message, struct ib_mr *ib)
 {
 	const struct cxib_mr *mr = to_mr(ib);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Completion queues: made, changed, destroyed; their events. */
+/* CQs: create, modify, destroy; their events. */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 #include <rdma/uverbs_ioctl.h>
@@ -7,41 +7,41 @@
 #include "hw/names.h"
 #include "verbs/cq/cq.h"
 
-static void invalidate(struct hw_cqe64 *entry)
+static void invalidate_cqe(struct hw_cqe64 *cqe)
 {
-	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_INVALID);
+	hw_cqe64_set_opcode(cqe, HW_CQE_OPCODE_INVALID);
 }
 
 /**
- * cxib_cq_invalidate() - says that a new ring has no entries
- * @ring: its memory
- * @log_size: log2 of its entries
+ * cxib_cq_invalidate() - set the opcode of each CQE of a new ring to invalid
+ * @ring: the ring
+ * @log_size: log2 of its number of CQEs
  */
 void cxib_cq_invalidate(const struct cxib_buffer *ring, unsigned int log_size)
 {
 	size_t i;
 
 	for (i = 0; i < BIT(log_size); i++)
-		invalidate(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
+		invalidate_cqe(cxib_buffer_at(ring, i * sizeof(struct hw_cqe64)));
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_invalidate);
 
 static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_cq_init_attr *attr)
 {
 	if (!attr->cqe || attr->cqe > ibdev->ib.attrs.max_cqe) {
-		ibdev_dbg(&ibdev->ib, "a completion queue of %u entries is not possible, 1 to %d are\n",
+		ibdev_dbg(&ibdev->ib, "create CQ: cqe %u out of range [1, %d]\n",
 			  attr->cqe, ibdev->ib.attrs.max_cqe);
 		return -EINVAL;
 	}
 	if (attr->comp_vector >= ibdev->ib.num_comp_vectors) {
-		ibdev_dbg(&ibdev->ib, "there is no completion vector %u, 0 to %d are there\n",
+		ibdev_dbg(&ibdev->ib, "create CQ: comp_vector %u out of range [0, %d]\n",
 			  attr->comp_vector, ibdev->ib.num_comp_vectors - 1);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static int make_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	int err;
 
@@ -56,18 +56,18 @@ static int make_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	return err;
 }
 
-/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+/* @err: result of the command that passed the memory to the device; 0: CQ destroyed */
 static void free_memory(struct cxib_ibdev *ibdev, struct cxib_cq *cq, int err)
 {
 	cxib_free_queue_memory(ibdev, &cq->buffer, &cq->dbr, err);
 }
 
 /**
- * cxib_cq_init() - the first half of making a completion queue
- * @ib: as the RDMA core has made it
- * @attr: what is wanted; all but its flags is checked
+ * cxib_cq_init() - initialise the software state of a CQ
+ * @ib: CQ allocated by the RDMA core
+ * @attr: attributes; all but the flags are checked
  *
- * Return: 0; -EINVAL when more is wanted than the device can do.
+ * Return: 0; -EINVAL if cqe or comp_vector is out of range.
  */
 int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 {
@@ -78,7 +78,7 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 	err = check_attributes(ibdev, attr);
 	if (err)
 		return err;
-	/* A full ring could not be told from an empty one by what was taken. */
+	/* One CQE stays unused: by cons_index alone, a full ring looks like an empty one. */
 	cq->log_size = order_base_2(attr->cqe + 1);
 	cq->eq = &ibdev->hw->comp_eqs[attr->comp_vector];
 	ib->cqe = BIT(cq->log_size) - 1;
@@ -93,12 +93,12 @@ int cxib_cq_init(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 }
 
 /**
- * cxib_cq_create_hw() - the second half: the device uses the queue
- * @cq: completion queue with memory
- * @params: what the memory does not say; the rest is filled
+ * cxib_cq_create_hw() - create a CQ in the device
+ * @cq: CQ with memory
+ * @params: uar and options set by the caller; the rest is filled
  *
- * Nothing can refer to the queue before cxib_cq_publish(), so until then
- * cxib_cq_abort() always ends it.
+ * Nothing can refer to the CQ before cxib_cq_publish(), so until then
+ * cxib_cq_abort() always destroys it.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_cq().
@@ -116,11 +116,11 @@ int cxib_cq_create_hw(struct cxib_cq *cq, struct cxib_cq_params *params)
 }
 
 /**
- * cxib_cq_publish() - the last step: events find the queue, DEVX commands may name it
- * @cq: completion queue that was started
+ * cxib_cq_publish() - insert a CQ for event lookup and DEVX commands
+ * @cq: CQ created by cxib_cq_create_hw()
  *
- * The creation of the queue must not fail afterwards: a program may guess its
- * number and have the device refer to it, and then it cannot be destroyed.
+ * Must be the last step that can fail: from here on, user space may guess the CQN
+ * and make a DEVX object refer to the CQ, which then cannot be destroyed.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY or -ENOMEM.
@@ -133,18 +133,17 @@ int cxib_cq_publish(struct cxib_cq *cq)
 }
 
 /**
- * cxib_cq_abort() - undoes cxib_cq_create_hw()
- * @cq: completion queue that is not published
+ * cxib_cq_abort() - undo cxib_cq_create_hw()
+ * @cq: CQ that is not published
  */
 void cxib_cq_abort(struct cxib_cq *cq)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
-	cxib_end_in_device(ibdev, NULL,
-			   cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
+	cxib_finish_destroy(ibdev, NULL,
+			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
-/* For the kernel. */
 int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -154,14 +153,14 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	int err;
 
 	if (attr->flags) {
-		ibdev_dbg(ib->device, "flags 0x%x of a completion queue are not supported\n",
+		ibdev_dbg(ib->device, "create CQ: unsupported flags 0x%x\n",
 			  attr->flags);
 		return -EOPNOTSUPP;
 	}
 	err = cxib_cq_init(ib, attr);
 	if (err)
 		return err;
-	err = make_memory(ibdev, cq);
+	err = alloc_memory(ibdev, cq);
 	if (err)
 		return err;
 	err = cxib_cq_create_hw(cq, &params);
@@ -179,11 +178,11 @@ free_memory:
 	return err;
 }
 
-/* A queue that commands of the program have made still reports here. */
-static void put_back(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+/* A DEVX object of the process still refers to the CQ, so the destroy command failed. */
+static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	xa_store_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL | __GFP_NOFAIL);
-	/* For an event that has not found it. */
+	/* An event may have been missed while the CQ was not in the table. */
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
@@ -193,12 +192,12 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 	struct cxib_cq *cq = to_cq(ib);
 	int err;
 
-	/* Before the device can give its number to another one. */
+	/* Before the device can reuse the CQN. */
 	xa_erase_irq(&ibdev->cqs, cq->cqn);
-	err = cxib_end_in_device(ibdev, udata,
-				 cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
+	err = cxib_finish_destroy(ibdev, udata,
+				  cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 	if (err) {
-		put_back(ibdev, cq);
+		republish(ibdev, cq);
 		return err;
 	}
 	cxib_eq_synchronize(cq->eq);
@@ -217,7 +216,7 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 	if (!ibdev->hw->caps.cq_moderation)
 		return -EOPNOTSUPP;
 	if (microseconds > CXIB_MODERATION_US_MAX) {
-		ibdev_dbg(ib->device, "a moderation period of %u us is not possible, at most %u us are\n",
+		ibdev_dbg(ib->device, "modify CQ: cq_period %u us out of range [0, %u]\n",
 			  microseconds, CXIB_MODERATION_US_MAX);
 		return -EINVAL;
 	}
@@ -226,19 +225,19 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 }
 
 /*
- * In the interrupt of the queue's event queue. Whoever destroys the queue waits
- * for that to end, so the queue stays as long as this runs.
+ * Called in the interrupt of the CQ's EQ. cxib_destroy_cq_kernel() synchronizes with
+ * that interrupt, so the CQ cannot be freed while this runs.
  */
 void cxib_completion_event(void *context, u32 cqn)
 {
 	struct cxib_ibdev *ibdev = context;
 	struct cxib_cq *cq = xa_load(&ibdev->cqs, cqn);
 
-	/* An event that was on its way while the queue was destroyed. */
+	/* The event was raised while the CQ was being destroyed. */
 	if (!cq)
 		return;
 	WRITE_ONCE(cq->arm_sn, cq->arm_sn + 1);
-	/* The core sets the handler of a queue later than the device can lie. */
+	/* A faulty device may raise an event before the RDMA core has set comp_handler. */
 	if (cq->is_user || READ_ONCE(cq->is_armed))
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
@@ -257,7 +256,7 @@ static struct cxib_cq *get_cq(struct cxib_ibdev *ibdev, u32 cqn)
 	return cq;
 }
 
-static void have_polled(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+static void raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	lockdep_assert_held(&ibdev->flush_lock);
 
@@ -265,7 +264,7 @@ static void have_polled(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-/* Of a device that was given up, requests are flushed when somebody polls. */
+/* DMA is off: WRs are flushed by poll_cq, so raise an event for each armed CQ. */
 void cxib_flush_cqs(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, flush);
@@ -276,19 +275,19 @@ void cxib_flush_cqs(struct work_struct *work)
 		cq = get_cq(ibdev, number);
 		if (!cq)
 			continue;
-		/* The handlers are made for interrupts. */
+		/* comp_handler expects interrupts to be off. */
 		spin_lock_irq(&ibdev->flush_lock);
-		have_polled(ibdev, cq);
+		raise_due_event(ibdev, cq);
 		spin_unlock_irq(&ibdev->flush_lock);
 		cxib_reference_put(&cq->reference);
 	}
 }
 
-/* Of a device that was given up, datagrams of the management fail later than other requests. */
+/* DMA is off: MADs are flushed CXIB_MAD_FLUSH_DELAY later than other WRs. */
 void cxib_flush_mads(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(to_delayed_work(work), struct cxib_ibdev,
-						fail_datagrams);
+						flush_mads_work);
 	unsigned long number;
 	struct cxib_cq *cq;
 
@@ -303,11 +302,11 @@ void cxib_flush_mads(struct work_struct *work)
 }
 
 /**
- * cxib_clean_xrc_tgt_cqes() - removes completions of a receiving XRC queue pair
+ * cxib_clean_xrc_tgt_cqes() - remove the CQEs of an XRC_TGT QP
  * @ibdev: RDMA device
- * @qp: queue pair for which the device writes no completions any more
+ * @qp: QP for which the device writes no more CQEs
  *
- * They can be in the queue of any XRC shared receive queue.
+ * They can be in the CQ of any XRC SRQ.
  *
  * Context: process context.
  */
@@ -333,7 +332,7 @@ void cxib_cq_error_event(void *context, u32 cqn, u32 syndrome)
 	struct ib_event event = { .device = &ibdev->ib, .event = IB_EVENT_CQ_ERR };
 	struct cxib_cq *cq = get_cq(ibdev, cqn);
 
-	ibdev_err_ratelimited(&ibdev->ib, "completion queue 0x%x has stopped: %s (syndrome 0x%x)\n",
+	ibdev_err_ratelimited(&ibdev->ib, "CQ 0x%x: error event: %s (syndrome 0x%x)\n",
 			      cqn, hw_cq_error_syndrome_name(syndrome), syndrome);
 	if (!cq)
 		return;

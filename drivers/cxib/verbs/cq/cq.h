@@ -1,51 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Completion queues. */
+/* Completion queues (CQs). */
 #ifndef CXIB_VERBS_CQ_CQ_H
 #define CXIB_VERBS_CQ_CQ_H
 
 #include "hw/completion.h"
-#include "hw/qp.h"
+#include "hw/cq.h"
 #include "verbs/verbs.h"
 
-/* The period of moderation has 12 bits. */
+/* cq_period has 12 bits. */
 #define CXIB_MODERATION_US_MAX	4095
 
 struct cxib_qp;
 
-/* No queue pair has this number: they have 24 bits. */
+/* Not a valid QPN: QPNs have 24 bits. */
 #define CXIB_NO_QPN		U32_MAX
 
 /**
  * struct cxib_cq - a completion queue
- * @ib: as the RDMA core sees it
- * @cqn: as the device sees it
- * @user: what the program that it belongs to has brought for it
- * @is_user: a program reads it, not the kernel
- * @uid: the program's user context
- * @user_entry: the entries of a program's
- * @log_size: log2 of its entries
- * @buffer: its memory
- * @dbr: tells the device what was taken, and what is wanted
- * @eq: is told of completions
- * @reference: keeps it while an event is told
- * @arm_sn: counts events that were told of it; written in interrupts
- * @resize_lock: one change of the ring at a time; taken before @lock, in process
+ * @ib: the RDMA core's CQ
+ * @cqn: CQN
+ * @user: memory and UAR that user space passed; user CQs only
+ * @is_user: polled by user space, not by the kernel
+ * @uid: owner uid; 0: kernel
+ * @user_entry: CQE size of a user CQ
+ * @log_size: log2 of the number of CQEs
+ * @buffer: ring
+ * @dbr: doorbell record: consumer index and arm word
+ * @eq: EQ of completion events
+ * @reference: held while an asynchronous event is delivered
+ * @arm_sn: number of completion events; written in interrupts
+ * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
- * @lock: one reader at a time; protects what follows, and what the queue pairs
- *	that report here have outstanding in their queues. Taken in any context.
- * @last_qpn: number of the queue pair that the last completion was of;
- *	%CXIB_NO_QPN if it may be gone
- * @last_qp: the same
- * @resizing: the last entry of the old ring may be there
- * @cons_index: entries taken so far
- * @shared_queues: XRC shared receive queues that report here
- * @shared_queues_going: those of them that nobody can find any more, and whose
- *	completions may still be here
- * @is_armed: somebody wants to be told of the next completion; of the kernel's queues
- *	no other event makes sense. Read without @lock.
- * @queue_pairs: struct cxib_qp that report here by number; they are taken out with @lock
- * @send_qps: struct cxib_qp whose send queues report here
- * @recv_qps: struct cxib_qp whose receive queues report here
+ * @lock: serializes pollers; protects what follows, and the consumer indices of the
+ *	QPs attached to the CQ. Taken in any context.
+ * @last_qpn: QPN of the last CQE; %CXIB_NO_QPN if the QP may be gone
+ * @last_qp: that QP
+ * @resizing: the old ring may contain the RESIZE_CQ CQE
+ * @cons_index: number of CQEs consumed
+ * @shared_queues: number of XRC SRQs attached to the CQ
+ * @shared_queues_going: number of XRC SRQs that are no longer in the SRQ table, and
+ *	whose CQEs may still be in the ring
+ * @is_armed: set by req_notify_cq; other events of a kernel CQ are ignored. Read
+ *	without @lock.
+ * @queue_pairs: attached struct cxib_qp by QPN; erased with @lock held
+ * @send_qps: struct cxib_qp that have this as send CQ
+ * @recv_qps: struct cxib_qp that have this as receive CQ
  */
 struct cxib_cq {
 	struct ib_cq ib;
@@ -61,7 +60,7 @@ struct cxib_cq {
 	struct cxib_reference reference;
 	u32 arm_sn;
 	struct mutex resize_lock; /* see above */
-	spinlock_t lock; /* the reader */
+	spinlock_t lock; /* see above */
 	bool resizing;
 	u32 last_qpn;
 	struct cxib_qp *last_qp;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Taking completions out of their queue.
+ * Polling CQs.
  *
- * An entry is copied before it is looked at: what was checked is what is used.
- * One that cannot be, because no such request is outstanding, means that the
- * device is broken.
+ * A CQE is copied before it is checked, so that the device cannot change it in
+ * between. A CQE that refers to a WQE that is not outstanding is unexpected and makes
+ * the device fatal.
  */
 #include <kunit/visibility.h>
 #include <rdma/ib_cache.h>
@@ -12,23 +12,24 @@
 #include "hw/doorbell.h"
 #include "hw/names.h"
 #include "verbs/cq/cq_poll.h"
+#include "verbs/lookup.h"
 #include "verbs/qp/qp.h"
 #include "verbs/signature/integrity.h"
 #include "verbs/srq/srq.h"
 
 #define PATH_BITS	0x7f
 
-/* Words of an entry. */
+/* Words of a CQE. */
 #define LENGTH_WORD	11
 #define QPN_WORD	14
 #define LAST_WORD	15
 #define SEQUENCE_MASK	3
 
 /**
- * cxib_completion_status() - the status of ib_verbs for a syndrome
+ * cxib_completion_status() - convert the syndrome of an error CQE
  * @syndrome: enum hw_cqe_syndrome
  *
- * Return: the status; IB_WC_GENERAL_ERR for a syndrome that is none.
+ * Return: the status; IB_WC_GENERAL_ERR for an unknown syndrome.
  */
 enum ib_wc_status cxib_completion_status(u32 syndrome)
 {
@@ -73,7 +74,7 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 	const struct cxib_sq_entry *entry;
 	u32 blocks;
 
-	/* Pairs with the release of the poster, who has written the entry before. */
+	/* Pairs with the release in remember(): the entry was written before prod_index. */
 	if (unlikely(ahead >= smp_load_acquire(&sq->prod_index) - consumed))
 		return false;
 	entry = &sq->entries[index & sq->mask];
@@ -82,18 +83,18 @@ static __always_inline bool retire_send(struct cxib_qp *qp, u16 index, struct ib
 		return false;
 	wc->wr_id = entry->wr_id;
 	wc->opcode = entry->opcode;
-	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	/* Pairs with the acquire in make_room(): a consumed entry may be overwritten. */
 	smp_store_release(&sq->cons_index, consumed + ahead + blocks);
 	return true;
 }
 
 /**
- * cxib_retire_send_wqe() - a send request is done, and with it all before it
- * @qp: queue pair; its completion queue is locked
- * @index: block that the request begins at, as in the completion
- * @wc: filled: what the poster calls it, and what it did
+ * cxib_retire_send_wqe() - retire a send WQE and all WQEs before it
+ * @qp: QP; its send CQ is locked
+ * @index: index of the first WQEBB of the WQE, from the CQE
+ * @wc: wr_id and opcode are filled
  *
- * Return: false when no request that is outstanding begins there.
+ * Return: false if no outstanding WQE begins at @index.
  */
 bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 {
@@ -102,30 +103,30 @@ bool cxib_retire_send_wqe(struct cxib_qp *qp, u16 index, struct ib_wc *wc)
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_send_wqe);
 
 /**
- * cxib_retire_recv_wqe() - the oldest receive request is done
- * @qp: queue pair; its completion queue is locked
- * @entry: filled: what the driver knows of it
+ * cxib_retire_recv_wqe() - retire the oldest receive WQE
+ * @qp: QP; its receive CQ is locked
+ * @entry: filled with the RQ entry of the WQE
  *
- * Return: false when none is outstanding.
+ * Return: false if none is outstanding.
  */
 bool cxib_retire_recv_wqe(struct cxib_qp *qp, struct cxib_rq_entry *entry)
 {
 	struct cxib_rq *rq = &qp->rq;
 
-	/* Pairs with the release of the poster, who has written the entry before. */
+	/* Pairs with cxib_build_recv_wqe(): the entry was written before prod_index. */
 	if (!qp->has_rq || smp_load_acquire(&rq->prod_index) == rq->cons_index)
 		return false;
 	*entry = rq->entries[rq->cons_index & (BIT(rq->log_size) - 1)];
-	/* Pairs with the acquire of the poster, who writes entries anew that are consumed. */
+	/* Pairs with cxib_build_recv_wqe(): a consumed entry may be overwritten. */
 	smp_store_release(&rq->cons_index, rq->cons_index + 1);
 	return true;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_retire_recv_wqe);
 
 /**
- * cxib_decode_receive() - what has arrived
- * @entry: completion of a receive request, without error
- * @wc: filled, but for what belongs to the request
+ * cxib_decode_receive() - decode a responder CQE without error
+ * @entry: the CQE
+ * @wc: all but wr_id, qp and pkey_index is filled
  */
 void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
@@ -152,7 +153,7 @@ void cxib_decode_receive(const struct hw_cqe64 *entry, struct ib_wc *wc)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_decode_receive);
 
-/* General services have requests for all partitions in one queue. */
+/* The GSI QP receives MADs of all partitions in one RQ. */
 static void find_pkey_index(struct cxib_qp *qp, const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
 	if (qp->ib.qp_type == IB_QPT_GSI)
@@ -166,12 +167,11 @@ static bool takes_xrc_here(const struct cxib_srq *srq, const struct cxib_cq *cq)
 }
 
 /*
- * Who sends to a receiving XRC queue pair says which shared receive queue it is
- * for. One that the device names wrongly may be about to go: who ends it takes the
- * lock of another completion queue, or of none.
+ * The remote peer of an XRC_TGT QP selects the SRQ. A faulty device may name an SRQ that
+ * is being destroyed under the lock of another CQ, or none, so a reference is held.
  */
 static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
-			       struct cxib_rq_entry *request)
+			       struct cxib_rq_entry *rq_entry)
 {
 	struct cxib_srq *srq = cxib_get_srq(to_ibdev(cq->ib.device), hw_cqe64_get_srqn(entry));
 	bool retired;
@@ -179,20 +179,20 @@ static bool retire_xrc_receive(struct cxib_cq *cq, const struct hw_cqe64 *entry,
 	if (!srq)
 		return false;
 	retired = takes_xrc_here(srq, cq) &&
-		  cxib_srq_retire_wqe(srq, hw_cqe64_get_wqe_counter(entry), request);
+		  cxib_srq_retire_wqe(srq, hw_cqe64_get_wqe_counter(entry), rq_entry);
 	cxib_reference_put(&srq->reference);
 	return retired;
 }
 
 static bool retire_any_receive(struct cxib_cq *cq, struct cxib_qp *qp,
-			       const struct hw_cqe64 *entry, struct cxib_rq_entry *request)
+			       const struct hw_cqe64 *entry, struct cxib_rq_entry *rq_entry)
 {
 	if (qp->ib.qp_type == IB_QPT_XRC_TGT)
-		return retire_xrc_receive(cq, entry, request);
+		return retire_xrc_receive(cq, entry, rq_entry);
 	if (!qp->ib.srq)
-		return cxib_retire_recv_wqe(qp, request);
+		return cxib_retire_recv_wqe(qp, rq_entry);
 	return cxib_srq_retire_wqe(to_srq(qp->ib.srq), hw_cqe64_get_wqe_counter(entry),
-				   request);
+				   rq_entry);
 }
 
 static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
@@ -204,18 +204,18 @@ static void fill_error(const struct hw_cqe64 *entry, struct ib_wc *wc)
 }
 
 /*
- * Whose message it is reads as many bytes as it is told that there are. The
- * request is gone, so its end has to be reported all the same.
+ * The ULP reads byte_len bytes, so a byte_cnt beyond the WQE must not reach it. The
+ * WQE is retired, so its completion has to be reported all the same.
  */
-static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry, u64 room,
-					 struct ib_wc *wc)
+static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe64 *entry,
+					 u64 length, struct ib_wc *wc)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 
 	ibdev_err_ratelimited(&ibdev->ib,
-			      "completion queue 0x%x: an entry for queue pair 0x%x makes no sense: %u bytes have arrived where there is room for %llu\n",
-			      cq->cqn, hw_cqe64_get_qpn(entry), wc->byte_len, room);
-	cxib_health_set_fatal(&ibdev->hw->health, "it reports messages longer than their requests");
+			      "CQ 0x%x: QP 0x%x: byte_cnt %u exceeds WQE (%llu)\n",
+			      cq->cqn, hw_cqe64_get_qpn(entry), wc->byte_len, length);
+	cxib_health_set_fatal(&ibdev->hw->health, "byte_cnt of a CQE exceeds the WQE");
 	wc->status = IB_WC_LOC_LEN_ERR;
 	wc->byte_len = 0;
 }
@@ -223,33 +223,33 @@ static noinline void report_length_error(struct cxib_cq *cq, const struct hw_cqe
 static bool take_receive(struct cxib_cq *cq, struct cxib_qp *qp, const struct hw_cqe64 *entry,
 			 struct ib_wc *wc)
 {
-	struct cxib_rq_entry request;
+	struct cxib_rq_entry rq_entry;
 
-	if (!retire_any_receive(cq, qp, entry, &request))
+	if (!retire_any_receive(cq, qp, entry, &rq_entry))
 		return false;
-	wc->wr_id = request.wr_id;
+	wc->wr_id = rq_entry.wr_id;
 	cxib_decode_receive(entry, wc);
 	find_pkey_index(qp, entry, wc);
-	/* An RDMA write with immediate data has its bytes elsewhere. */
-	if (unlikely(wc->byte_len > request.length) && wc->opcode == IB_WC_RECV)
-		report_length_error(cq, entry, request.length, wc);
+	/* The data of an RDMA write with immediate are not in the buffer of the WQE. */
+	if (unlikely(wc->byte_len > rq_entry.length) && wc->opcode == IB_WC_RECV)
+		report_length_error(cq, entry, rq_entry.length, wc);
 	return true;
 }
 
 static bool take_failed_receive(struct cxib_cq *cq, struct cxib_qp *qp,
 				const struct hw_cqe64 *entry, struct ib_wc *wc)
 {
-	struct cxib_rq_entry request;
+	struct cxib_rq_entry rq_entry;
 
-	if (!retire_any_receive(cq, qp, entry, &request))
+	if (!retire_any_receive(cq, qp, entry, &rq_entry))
 		return false;
-	wc->wr_id = request.wr_id;
+	wc->wr_id = rq_entry.wr_id;
 	wc->opcode = IB_WC_RECV;
 	fill_error(entry, wc);
 	return true;
 }
 
-/* The parts behind one that has failed are flushed: the request has completed by then. */
+/* A failed sub-WQE completes the WR: the CQEs of the flushed sub-WQEs behind it are hidden. */
 static void hide_rest(struct cxib_sq *sq)
 {
 	u32 at = sq->cons_index;
@@ -296,7 +296,7 @@ static bool reports_here(const struct cxib_qp *qp, const struct cxib_cq *cq,
 
 	if (opcode == HW_CQE_OPCODE_REQ_ERR)
 		return cxib_send_cq(qp) == cq;
-	/* The shared receive queue that it names says where. */
+	/* For XRC_TGT, the SRQ that the CQE names determines the CQ. */
 	return qp->ib.qp_type == IB_QPT_XRC_TGT || cxib_recv_cq(qp) == cq;
 }
 
@@ -306,14 +306,13 @@ static void report_unexpected_cqe(struct cxib_cq *cq, const struct hw_cqe64 *ent
 	u32 opcode = hw_cqe64_get_opcode(entry);
 
 	ibdev_err_ratelimited(&ibdev->ib,
-			      "completion queue 0x%x: an entry %s (0x%x) for queue pair 0x%x, request 0x%x, makes no sense: no such request is outstanding\n",
+			      "CQ 0x%x: unexpected CQE %s (0x%x) for QP 0x%x, WQE 0x%x\n",
 			      cq->cqn, hw_cqe_opcode_name(opcode), opcode,
 			      hw_cqe64_get_qpn(entry), hw_cqe64_get_wqe_counter(entry));
-	cxib_health_set_fatal(&ibdev->hw->health,
-			      "it reports completions of what was not requested");
+	cxib_health_set_fatal(&ibdev->hw->health, "unexpected CQE");
 }
 
-/* What has become of an entry. */
+/* Result of processing one CQE. */
 enum outcome {
 	OUTCOME_TAKEN,
 	OUTCOME_PASSED_OVER,
@@ -321,8 +320,8 @@ enum outcome {
 };
 
 /*
- * What is no completion: the end of a ring, a wrong signature, what is about to be
- * forgotten, or a lie.
+ * A CQE that completes no WR: RESIZE_CQ, SIG_ERR, one of an XRC SRQ that is being
+ * destroyed, or an unexpected one.
  */
 static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 			   const struct hw_cqe64 *entry)
@@ -344,8 +343,8 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 }
 
 /*
- * Mostly it is the same one as the last time. One that reports here stays: it has to
- * take the lock before it goes. Others, which a device that lies can name, would not.
+ * An attached QP is detached with the lock held, so it stays valid here. A QP of another
+ * CQ, which a faulty device may name, would not, so it is not looked up in ibdev->qps.
  */
 static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 {
@@ -360,7 +359,7 @@ static noinline bool change_qp(struct cxib_cq *cq, u32 qpn)
 	return true;
 }
 
-/* That it has completed is for the driver only. */
+/* The completion is consumed by the driver and not reported to the ULP. */
 static __always_inline bool is_hidden(const struct ib_wc *wc)
 {
 	return wc->opcode >= CXIB_WC_SUB_WQE;
@@ -375,7 +374,7 @@ static enum outcome take_for(struct cxib_cq *cq, struct cxib_qp *qp, const struc
 	return is_hidden(wc) ? OUTCOME_PASSED_OVER : OUTCOME_TAKEN;
 }
 
-/* What receiving XRC queue pairs get is told here without their being known here. */
+/* XRC_TGT QPs are attached to no CQ: their CQEs arrive in the CQs of XRC SRQs. */
 static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entry,
 				 struct ib_wc *wc)
 {
@@ -389,7 +388,7 @@ static enum outcome take_for_any(struct cxib_cq *cq, const struct hw_cqe64 *entr
 	return outcome;
 }
 
-/* All but completions of sends without error. */
+/* All CQEs but those of send WQEs without error. */
 static noinline enum outcome take_other(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct hw_cqe64 entry;
@@ -412,7 +411,7 @@ static noinline enum outcome refuse_send(struct cxib_cq *cq)
 	return refuse(cq, NULL, &entry);
 }
 
-/* Each word is read once: what was checked is what is used. */
+/* Each word is read once, so that the device cannot change it after it was checked. */
 static __always_inline enum outcome take_send(struct cxib_cq *cq, u32 consumer,
 					      const struct hw_cqe64 *place, u32 counter,
 					      struct ib_wc *wc)
@@ -448,7 +447,7 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, 
 	entry.dw[LAST_WORD] = READ_ONCE(place->dw[LAST_WORD]);
 	if (hw_cqe64_get_owner(&entry) != (consumer >> cq->log_size & 1))
 		return OUTCOME_NONE;
-	/* The rest of the entry may be read only after its owner bit. */
+	/* The owner bit must be read before the rest of the CQE. */
 	dma_rmb();
 	if (likely(hw_cqe64_get_opcode(&entry) == HW_CQE_OPCODE_REQ))
 		return take_send(cq, consumer, place, hw_cqe64_get_wqe_counter(&entry), wc);
@@ -458,8 +457,8 @@ static __always_inline enum outcome take_next(struct cxib_cq *cq, u32 consumer, 
 }
 
 /*
- * Takes the next entry that is somebody's. Returns false if there is none that makes sense.
- * @consumer: a copy of what is in the queue, which need not be read again then
+ * Consumes CQEs up to the next one to report. Returns false if there is none.
+ * @consumer: local copy of cq->cons_index, which saves reading it again
  */
 static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct ib_wc *wc)
 {
@@ -475,10 +474,10 @@ static __always_inline bool poll_one(struct cxib_cq *cq, u32 *consumer, struct i
 }
 
 /**
- * cxib_cq_has_send_cqe() - a send request has completed, and was not polled yet
- * @cq: completion queue, locked
- * @qpn: number of the queue pair
- * @index: block that the request begins at
+ * cxib_cq_has_send_cqe() - whether the CQ holds the CQE of a send WQE
+ * @cq: CQ, locked
+ * @qpn: QPN of the QP
+ * @index: index of the first WQEBB of the WQE
  */
 bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index)
 {
@@ -500,16 +499,16 @@ bool cxib_cq_has_send_cqe(const struct cxib_cq *cq, u32 qpn, u16 index)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_has_send_cqe);
 
 /*
- * The connection manager takes the end of a datagram with a flush error for its
- * own doing, and says nothing about it to those who wait for the answer: nobody
- * would ever be told that a connection has ended. Any other error it reports.
+ * ib_cm takes a flush error of a MAD for the result of its own cancellation and does not
+ * report it, so a ULP that waits for the response would never learn that the connection
+ * is lost. ib_cm reports any other error.
  */
 static enum ib_wc_status flush_status(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_mad(qp) ? IB_WC_FATAL_ERR : IB_WC_WR_FLUSH_ERR;
 }
 
-/* Datagrams of the management have their time of grace, see CXIB_MAD_FLUSH_DELAY. */
+/* MADs are flushed only up to mad_flush_index, see CXIB_MAD_FLUSH_DELAY. */
 static bool can_flush_sq(const struct cxib_qp *qp)
 {
 	u32 end = cxib_qp_is_mad(qp) ? qp->mad_flush_index : READ_ONCE(qp->sq.prod_index);
@@ -531,17 +530,17 @@ static bool flush_send(struct cxib_qp *qp, struct ib_wc *wc)
 
 static bool flush_receive(struct cxib_qp *qp, struct ib_wc *wc)
 {
-	struct cxib_rq_entry request;
+	struct cxib_rq_entry rq_entry;
 
-	if (!cxib_retire_recv_wqe(qp, &request))
+	if (!cxib_retire_recv_wqe(qp, &rq_entry))
 		return false;
-	wc->wr_id = request.wr_id;
+	wc->wr_id = rq_entry.wr_id;
 	wc->status = IB_WC_WR_FLUSH_ERR;
 	wc->opcode = IB_WC_RECV;
 	return true;
 }
 
-/* A device that was given up reports nothing any more: its requests are flushed here. */
+/* With DMA off the device writes no CQEs, so the driver flushes the outstanding WRs. */
 static bool flush_one(struct cxib_cq *cq, struct ib_wc *wc)
 {
 	struct cxib_qp *qp;
@@ -577,17 +576,17 @@ int cxib_poll_cq(struct ib_cq *ib, int count, struct ib_wc *wc)
 	unsigned long flags;
 	int polled = 0;
 	u32 consumer;
-	bool dead;
+	bool dma_off;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	/* Before the ring is read: what a device has written before it died comes first. */
-	dead = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
+	/* Read before the ring: CQEs written before DMA was off are reported first. */
+	dma_off = cxib_verbs_dma_off(to_ibdev(cq->ib.device));
 	consumer = cq->cons_index;
 	for (; polled < count && poll_one(cq, &consumer, wc); wc++)
 		polled++;
 	if (polled)
 		cxib_cq_update_ci(cq);
-	if (unlikely(dead))
+	if (unlikely(dma_off))
 		polled += flush(cq, count - polled, wc);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
@@ -617,15 +616,15 @@ static bool has_completions(struct cxib_cq *cq)
 }
 
 /**
- * cxib_peek_cq() - counts completions that wait to be polled
- * @ib: completion queue
- * @count: as many are enough
+ * cxib_peek_cq() - count the CQEs to poll
+ * @ib: CQ
+ * @count: maximum to count
  *
- * Entries that polling passes over, of parts of requests that have failed, count, too.
- * Of a device that was given up it is only said that there are any.
+ * Hidden CQEs, such as those of sub-WQEs, are counted, too. With DMA off, 1 stands for
+ * any number of WRs to flush.
  *
  * Context: any.
- * Return: how many there are, at most @count; -EINVAL when that is negative.
+ * Return: the number of CQEs, at most @count; -EINVAL if @count is negative.
  */
 int cxib_peek_cq(struct ib_cq *ib, int count)
 {
@@ -647,10 +646,8 @@ int cxib_peek_cq(struct ib_cq *ib, int count)
 EXPORT_SYMBOL_IF_KUNIT(cxib_peek_cq);
 
 /**
- * cxib_cq_flush_mads() - lets datagrams of the management fail
- * @cq: completion queue of a device that is quiet
- *
- * Those that are posted by now are flushed when it is polled next.
+ * cxib_cq_flush_mads() - let poll_cq flush the MADs posted so far
+ * @cq: CQ of a device with DMA off
  *
  * Context: any.
  */
@@ -667,15 +664,15 @@ void cxib_cq_flush_mads(struct cxib_cq *cq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
 
 /**
- * cxib_cq_event_due() - whether an event of a completion queue is due
- * @cq: completion queue of a device that is quiet
+ * cxib_cq_event_due() - test and clear whether a completion event is due
+ * @cq: CQ of a device with DMA off
  *
- * As the device would have it: one event for each time that somebody has asked
- * for it, and none for a queue that is only polled.
+ * As with a working device, there is one event for each req_notify_cq, and none for a
+ * CQ that is only polled.
  *
  * Context: any.
- * Return: true if there is something to poll, and who polls waits for it; not
- * again until he has asked again.
+ * Return: true if the CQ is armed and there is a completion to poll; false until
+ * re-armed after that.
  */
 bool cxib_cq_event_due(struct cxib_cq *cq)
 {
@@ -691,7 +688,7 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 
-/* The record is for the device to read, the doorbell makes it read. */
+/* The doorbell makes the device read the doorbell record. */
 static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
 	u32 sequence = READ_ONCE(cq->arm_sn) & SEQUENCE_MASK;
@@ -724,7 +721,7 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_req_notify_cq);
 
-/* Moves an entry to another place, which keeps the owner bit of its own pass. */
+/* Copies a CQE; the target keeps its owner bit, which is that of its pass over the ring. */
 static void move_entry(struct cxib_cq *cq, u32 from, u32 to)
 {
 	struct hw_cqe64 *target = cxib_cq_cqe(cq, to);
@@ -742,9 +739,9 @@ static bool is_receive(const struct hw_cqe64 *entry)
 	       opcode != HW_CQE_OPCODE_SIG_ERR;
 }
 
-/* What nobody will poll any more was received into a request that others can have. */
-static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
-				const struct hw_cqe64 *entry)
+/* A removed CQE is never polled, so its SRQ WQE is retired here. */
+static void free_srq_wqe(struct cxib_cq *cq, const struct cxib_qp *qp,
+			 const struct hw_cqe64 *entry)
 {
 	struct cxib_rq_entry unused;
 
@@ -758,16 +755,15 @@ static void free_shared_request(struct cxib_cq *cq, const struct cxib_qp *qp,
 }
 
 /**
- * struct whose - whose completions are removed
- * @qp: queue pair; NULL: those of a shared receive queue
- * @srqn: number of that
+ * struct cq_filter - the CQEs to remove
+ * @qp: those of this QP; NULL: those of an XRC SRQ
+ * @srqn: SRQN of the XRC SRQ
  */
 struct cq_filter {
 	struct cxib_qp *qp;
 	u32 srqn;
 };
 
-/* Returns false if it is another one's. */
 static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
 			const struct hw_cqe64 *entry)
 {
@@ -775,11 +771,11 @@ static bool cqe_matches(struct cxib_cq *cq, const struct cq_filter *cq_filter,
 		return is_receive(entry) && hw_cqe64_get_srqn(entry) == cq_filter->srqn;
 	if (hw_cqe64_get_qpn(entry) != cq_filter->qp->qpn)
 		return false;
-	/* The region stays, and the device counts its errors. */
+	/* The MR outlives the QP and must match the error count of the device. */
 	if (hw_cqe64_get_opcode(entry) == HW_CQE_OPCODE_SIG_ERR)
 		cxib_note_signature_error(to_ibdev(cq->ib.device),
 					  (const struct hw_sig_err_cqe *)entry);
-	free_shared_request(cq, cq_filter->qp, entry);
+	free_srq_wqe(cq, cq_filter->qp, entry);
 	return true;
 }
 
@@ -793,7 +789,7 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
 	for (end = cq->cons_index; cxib_cqe_is_sw_owned(cq, end); end++)
 		if (end - cq->cons_index == BIT(cq->log_size))
 			break;
-	/* From the youngest to the oldest, those that stay move up to the end. */
+	/* From the newest to the oldest, the CQEs that are kept move up to the end. */
 	kept = end;
 	for (from = end; from != cq->cons_index; from--)
 		if (!cqe_matches(cq, cq_filter, cxib_cq_cqe(cq, from - 1)) && --kept != from - 1)
@@ -805,9 +801,9 @@ static void remove_completions(struct cxib_cq *cq, const struct cq_filter *cq_fi
 }
 
 /**
- * cxib_cq_clean() - removes completions of a queue pair
- * @cq: completion queue
- * @qp: queue pair for which the device writes no completions any more
+ * cxib_cq_clean() - remove the CQEs of a QP
+ * @cq: CQ
+ * @qp: QP for which the device writes no more CQEs
  *
  * Context: process context.
  */
@@ -815,7 +811,7 @@ void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 {
 	const struct cq_filter cq_filter = { .qp = qp };
 
-	/* All its completions are in one ring. */
+	/* Without a resize, all CQEs of the QP are in one ring. */
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &cq_filter);
@@ -824,11 +820,11 @@ void cxib_cq_clean(struct cxib_cq *cq, struct cxib_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
 
 /**
- * cxib_cq_clean_srq() - removes completions of an XRC shared receive queue
- * @cq: its completion queue
- * @srqn: its number; the device writes no completions for it any more
+ * cxib_cq_clean_srq() - remove the CQEs of an XRC SRQ
+ * @cq: CQ of the SRQ
+ * @srqn: SRQN; the device writes no more CQEs for it
  *
- * Ends what made polling pass over them.
+ * Undoes the shared_queues_going of the SRQ, which made polling skip its CQEs.
  *
  * Context: process context.
  */

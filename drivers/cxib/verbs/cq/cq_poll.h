@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the entries of completion queues mean. */
+/* CQE access and decoding. */
 #ifndef CXIB_VERBS_CQ_CQ_POLL_H
 #define CXIB_VERBS_CQ_CQ_POLL_H
 
@@ -9,19 +9,15 @@
 
 #define CXIB_CQ_COUNTER_MASK	GENMASK(23, 0)
 
-/* Words of a completion queue's doorbell record. */
-#define CXIB_CQ_DBR_CI	0
-#define CXIB_CQ_DBR_ARM	1
-
 static inline struct hw_cqe64 *cxib_cq_cqe(const struct cxib_cq *cq, u32 index)
 {
-	/* The RDMA core's cqe is one less than the entries, whose number is a power of two. */
+	/* ib.cqe is the number of CQEs, a power of two, less one. */
 	size_t place = index & (u32)cq->ib.cqe;
 
 	return cxib_buffer_at(&cq->buffer, place * sizeof(struct hw_cqe64));
 }
 
-/* Whether the device has written the entry in the pass of the ring that @index belongs to. */
+/* Whether the device has written the CQE in the pass over the ring that @index is in. */
 static inline bool cxib_cqe_is_sw_owned(const struct cxib_cq *cq, u32 index)
 {
 	const struct hw_cqe64 *entry = cxib_cq_cqe(cq, index);
@@ -29,7 +25,7 @@ static inline bool cxib_cqe_is_sw_owned(const struct cxib_cq *cq, u32 index)
 	struct hw_cqe64 copy;
 
 	copy.dw[last] = READ_ONCE(entry->dw[last]);
-	/* The rest of the entry may be read only after its owner bit. */
+	/* The owner bit must be read before the rest of the CQE. */
 	dma_rmb();
 	return hw_cqe64_get_opcode(&copy) != HW_CQE_OPCODE_INVALID &&
 	       hw_cqe64_get_owner(&copy) == (index >> cq->log_size & 1);
@@ -37,7 +33,7 @@ static inline bool cxib_cqe_is_sw_owned(const struct cxib_cq *cq, u32 index)
 
 static inline void cxib_cq_update_ci(struct cxib_cq *cq)
 {
-	/* The entries were read before the device may write there again. */
+	/* The CQEs must be read before the device may overwrite them. */
 	dma_mb();
 	WRITE_ONCE(cq->dbr.words[CXIB_CQ_DBR_CI],
 		   cpu_to_be32(cq->cons_index & CXIB_CQ_COUNTER_MASK));

@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Resizing completion queues of the kernel.
+ * Resizing kernel CQs.
  *
- * The device writes one more entry into the old ring, which says that it was the
- * last one, and goes on in the new ring. What was not polled moves there: every
- * entry one place further on, for that last one counts. Until then polling stops
- * at it.
+ * The device ends the old ring with a RESIZE_CQ CQE and continues in the new ring.
+ * The driver moves the CQEs that are not polled yet to the new ring, each one place
+ * further, because the RESIZE_CQ CQE counts. Until then polling stops at it.
  */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
-#include "hw/qp.h"
+#include "hw/cq.h"
 #include "verbs/cq/cq_poll.h"
 
-static struct hw_cqe64 *place_in(const struct cxib_buffer *ring, unsigned int log_size, u32 index)
+static struct hw_cqe64 *cqe_in(const struct cxib_buffer *ring, unsigned int log_size, u32 index)
 {
 	return cxib_buffer_at(ring, (index & (BIT(log_size) - 1)) * sizeof(struct hw_cqe64));
 }
 
-static bool is_last(const struct cxib_cq *cq, u32 index)
+static bool is_resize_cqe(const struct cxib_cq *cq, u32 index)
 {
 	return hw_cqe64_get_opcode(cxib_cq_cqe(cq, index)) == HW_CQE_OPCODE_RESIZE_CQ;
 }
 
-/* Returns false if the device has not said where the old ring ends, or there is more than fits. */
-static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
-			 unsigned int log_size)
+/* Returns false if the old ring has no RESIZE_CQ CQE, or the CQEs do not fit in the new one. */
+static bool move_cqes(struct cxib_cq *cq, const struct cxib_buffer *ring, unsigned int log_size)
 {
 	u32 max = min(BIT(log_size), BIT(cq->log_size));
 	u32 at;
 
 	lockdep_assert_held(&cq->lock);
 
-	for (at = cq->cons_index; cxib_cqe_is_sw_owned(cq, at) && !is_last(cq, at); at++) {
-		struct hw_cqe64 *to = place_in(ring, log_size, at + 1);
+	for (at = cq->cons_index; cxib_cqe_is_sw_owned(cq, at) && !is_resize_cqe(cq, at); at++) {
+		struct hw_cqe64 *to = cqe_in(ring, log_size, at + 1);
 
 		if (at - cq->cons_index >= max)
 			return false;
@@ -44,10 +42,10 @@ static bool move_entries(struct cxib_cq *cq, const struct cxib_buffer *ring,
 }
 
 /**
- * cxib_cq_switch_ring() - goes on in another ring, as the device does
- * @cq: completion queue
- * @ring: memory of the new ring; of the old one afterwards
- * @log_size: log2 of its entries
+ * cxib_cq_switch_ring() - continue polling in the new ring after RESIZE_CQ
+ * @cq: CQ
+ * @ring: new ring; the old one on return, owned by the caller
+ * @log_size: log2 of the number of CQEs of the new ring
  */
 void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned int log_size)
 {
@@ -55,7 +53,7 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 	bool moved;
 
 	scoped_guard(spinlock_irq, &cq->lock) {
-		moved = move_entries(cq, ring, log_size);
+		moved = move_cqes(cq, ring, log_size);
 		swap(cq->buffer, *ring);
 		cq->log_size = log_size;
 		cq->ib.cqe = BIT(log_size) - 1;
@@ -65,23 +63,23 @@ void cxib_cq_switch_ring(struct cxib_cq *cq, struct cxib_buffer *ring, unsigned 
 	}
 	if (moved)
 		return;
-	ibdev_err(&ibdev->ib, "completion queue 0x%x was resized, and its old ring has no end\n",
+	ibdev_err(&ibdev->ib, "CQ 0x%x: no RESIZE_CQ CQE in the old ring\n",
 		  cq->cqn);
 	cxib_health_set_fatal(&ibdev->hw->health,
-			      "it resizes completion queues without saying where");
+			      "no RESIZE_CQ CQE in the old ring of a CQ");
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_switch_ring);
 
 /**
- * cxib_resize_failed() - before the new ring of a queue is freed
- * @cq: completion queue; its lock is not held
- * @err: how the command ended
- * @status: HW_COMMAND_STATUS_… of the answer; 0 without one
+ * cxib_resize_failed() - make it safe to free the new ring after RESIZE_CQ failed
+ * @cq: CQ; its lock is not held
+ * @err: result of the command, negative
+ * @status: HW_COMMAND_STATUS_… of the output; 0: no output
  *
- * A device that has refused has changed nothing, whichever error number its status is.
- * A command whose answer did not come, or makes no sense, may have been carried
- * out, or may be carried out later. Then nobody knows into which ring the device
- * writes, so it must not write any more, and is started again.
+ * A command with a bad status has changed nothing, whichever error number the status
+ * maps to. A command without output, or with a bad one, may have been executed, or may
+ * be executed later. Then the driver cannot know which ring the device writes, so the
+ * device enters the fatal state with DMA off, and is reset.
  *
  * Context: process context, may sleep.
  */
@@ -91,10 +89,10 @@ void cxib_resize_failed(struct cxib_cq *cq, int err, u8 status)
 
 	if (status || (err != -ETIMEDOUT && err != -EBADMSG && err != -EIO))
 		return;
-	ibdev_err(&ibdev->ib, "completion queue 0x%x was resized, or was not: error %d\n", cq->cqn,
+	ibdev_err(&ibdev->ib, "CQ 0x%x: RESIZE_CQ result unknown: %d\n", cq->cqn,
 		  err);
 	cxib_health_set_fatal(&ibdev->hw->health,
-			      "it does not say where a completion queue goes on");
+			      "RESIZE_CQ result unknown");
 	cxib_hw_dma_off(ibdev->hw);
 }
 
@@ -127,15 +125,15 @@ static int change_size(struct cxib_cq *cq, unsigned int log_size)
 }
 
 /**
- * cxib_resize_cq_kernel() - more or less room for completions
- * @ib: completion queue of the kernel
- * @entries: that it shall have room for at least
+ * cxib_resize_cq_kernel() - resize a kernel CQ
+ * @ib: kernel CQ
+ * @entries: minimum number of CQEs, 1 to max_cqe
  *
- * Completions may come, and may be polled, meanwhile.
+ * CQEs may arrive and be polled meanwhile.
  *
  * Context: process context, may sleep.
- * Return: 0; -EOPNOTSUPP when the device cannot do that; -EINVAL when @entries
- * are none, more than it can do, or fewer than there are completions; -ENOMEM;
+ * Return: 0; -EOPNOTSUPP if the device has no cq_resize capability; -EINVAL if
+ * @entries is out of range or smaller than the number of CQEs in the ring; -ENOMEM;
  * an error of the command.
  */
 int cxib_resize_cq_kernel(struct ib_cq *ib, int entries)
@@ -146,7 +144,7 @@ int cxib_resize_cq_kernel(struct ib_cq *ib, int entries)
 	if (!to_ibdev(ib->device)->hw->caps.cq_resize)
 		return -EOPNOTSUPP;
 	if (entries < 1 || entries > ib->device->attrs.max_cqe) {
-		ibdev_dbg(ib->device, "a completion queue of %d entries is not possible, 1 to %d are\n",
+		ibdev_dbg(ib->device, "resize CQ: cqe %d out of range [1, %d]\n",
 			  entries, ib->device->attrs.max_cqe);
 		return -EINVAL;
 	}

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory windows: keys that requests bind to parts of memory regions. */
+/* Memory windows: mkeys that WQEs bind to ranges of MRs. */
 #include <linux/align.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
+#include "verbs/mkey.h"
 #include "verbs/verbs.h"
 
-/* The device reads the pieces of a window four at a time. */
+/* The device reads the KLMs of an MW four at a time. */
 #define KLM_BATCH	4
 
 static int check_request(struct ib_device *ib, const struct mlx5_ib_alloc_mw *request)
 {
 	if (request->comp_mask || request->reserved1 || request->reserved2) {
-		ibdev_dbg(ib, "a memory window with unknown attributes (comp_mask 0x%x) was asked for\n",
+		ibdev_dbg(ib, "alloc MW: unknown attributes (comp_mask 0x%x)\n",
 			  request->comp_mask);
 		return -EOPNOTSUPP;
 	}
@@ -34,7 +35,7 @@ static int get_request(struct ib_device *ib, struct ib_udata *udata,
 	return err ?: check_request(ib, request);
 }
 
-static int create_key(struct ib_mw *ib, u8 max_klms)
+static int create_mkey(struct ib_mw *ib, u8 max_klms)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 	struct cxib_mkey_params params = {
@@ -59,7 +60,7 @@ static int put_response(struct ib_udata *udata)
 	       ib_copy_to_udata(udata, (void *)&response, response.response_length) : 0;
 }
 
-/* @udata is NULL for the kernel, which binds no more than one piece. */
+/* @udata is NULL for the kernel, which binds a single KLM. */
 int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 {
 	struct mlx5_ib_alloc_mw request;
@@ -68,10 +69,10 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	if (!to_ibdev(ib->device)->hw->caps.imaicl)
 		return -EOPNOTSUPP;
 	if (!udata)
-		return create_key(ib, 1);
+		return create_mkey(ib, 1);
 	err = get_request(ib->device, udata, &request);
 	if (!err)
-		err = create_key(ib, request.num_klms);
+		err = create_mkey(ib, request.num_klms);
 	if (err)
 		return err;
 	err = put_response(udata);
@@ -80,10 +81,11 @@ int cxib_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	return err;
 }
 
-/* Who asks is not told: the window has to go. */
+/* The RDMA core ignores the error: the MW must be destroyed. */
 int cxib_dealloc_mw(struct ib_mw *ib)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 
-	return cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), ib->rkey));
+	return cxib_finish_destroy(ibdev, NULL,
+				   cxib_cmd_destroy_mkey(commands_of(ibdev), ib->rkey));
 }

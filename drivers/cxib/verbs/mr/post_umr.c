@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests that change memory keys: the control segment for it fills the rest
- * of the first block, what the key shall be the second one.
+ * WQEs that modify mkeys: the UMR control segment fills the rest of the first WQEBB,
+ * the mkey segment the second one.
  */
 #include <kunit/visibility.h>
 
@@ -9,7 +9,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-#define ANY_QUEUE_PAIR	0xffffff
+#define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
 
 static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct cxib_mr *mr,
@@ -21,11 +21,11 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 					     !!(access & IB_ACCESS_LOCAL_WRITE), 1,
 					     mr->is_indirect ? HW_MKEY_ACCESS_MODE_KLMS :
 							       HW_MKEY_ACCESS_MODE_MTT, 0);
-	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, key & VARIANT_MASK);
+	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QP, key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 1, 0);
-	hw_set_u64(&segment->dw[4], mr->ib.iova);
-	hw_set_u64(&segment->dw[6], mr->ib.length);
+	hw_mkey_seg_set_start_addr(segment, mr->ib.iova);
+	hw_mkey_seg_set_len(segment, mr->ib.length);
 	hw_set_u64(&segment->dw[8], 0);
 	hw_set_u64(&segment->dw[10], 0);
 	segment->dw[12] = 0;
@@ -34,7 +34,7 @@ static __always_inline void fill_key(struct hw_mkey_seg *segment, const struct c
 	segment->dw[15] = 0;
 }
 
-/* Words that were written before cannot be left as they are. */
+/* The WQEBB holds an old WQE, so all words are written. */
 static void fill_free_key(struct hw_mkey_seg *segment)
 {
 	size_t i;
@@ -46,11 +46,11 @@ static void fill_free_key(struct hw_mkey_seg *segment)
 }
 
 /**
- * cxib_registration_mask() - what IB_WR_REG_MR changes of an mkey
- * @caps: what the device can do
+ * cxib_registration_mask() - mkey fields that IB_WR_REG_MR modifies
+ * @caps: device capabilities
  *
- * Where UMR cannot change the atomic right, it is left out: the device would refuse every
- * registration. One that asks for that right has it in its mask, and is refused.
+ * If UMR cannot modify the atomic right, it is left out: the device would reject every
+ * registration. A WR that asks for the right adds it to its mask and is rejected.
  *
  * Return: HW_MKEY_MASK_…
  */
@@ -65,7 +65,7 @@ u64 cxib_registration_mask(const struct cxib_device_caps *caps)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_registration_mask);
 
-/* @check: enum hw_umr_flags: what is demanded of the key */
+/* @check: enum hw_umr_flags: the free state required of the mkey */
 static __always_inline u32 write_registration(struct cxib_qp *qp, const struct cxib_mr *mr,
 					      u32 access, u32 key, u32 check,
 					      struct hw_wqe_ctrl_seg *control)
@@ -73,26 +73,26 @@ static __always_inline u32 write_registration(struct cxib_qp *qp, const struct c
 	const u64 atomic = access & IB_ACCESS_REMOTE_ATOMIC ? HW_MKEY_MASK_A : 0;
 	const u64 mask = qp->sq.key_mask | atomic;
 	const u32 xlt_octowords = mr->xlt_octowords;
-	u32 block = qp->sq.prod_index;
-	void *at;
+	u32 wqebb = qp->sq.prod_index;
+	void *seg;
 
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 check, xlt_octowords, 0, mask, 0);
-	at = cxib_sq_next_wqebb(qp, control, block + 1);
-	fill_key(at, mr, access, key, xlt_octowords);
-	at = cxib_sq_next_wqebb(qp, at, block + 2);
-	hw_wqe_data_seg_pack(at, 0, xlt_octowords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
+	seg = cxib_sq_next_wqebb(qp, control, wqebb + 1);
+	fill_key(seg, mr, access, key, xlt_octowords);
+	seg = cxib_sq_next_wqebb(qp, seg, wqebb + 2);
+	hw_wqe_data_seg_pack(seg, 0, xlt_octowords * CXIB_DS_SIZE, qp->ib.pd->local_dma_lkey,
 			     mr->desc_map);
 	return CXIB_REG_MR_DS;
 }
 
 /**
- * cxib_write_reg_mr() - what a request that registers memory consists of
- * @qp: queue pair; its send queue is locked
- * @wr: the request
- * @control: where it begins
+ * cxib_write_reg_mr() - build the WQE of IB_WR_REG_MR
+ * @qp: QP; sq.lock is held
+ * @wr: the WR
+ * @control: control segment of the WQE
  *
- * Return: octwords of the request.
+ * Return: DS of the WQE.
  */
 u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 		      struct hw_wqe_ctrl_seg *control)
@@ -102,15 +102,15 @@ u32 cxib_write_reg_mr(struct cxib_qp *qp, const struct ib_reg_wr *wr,
 }
 
 /**
- * cxib_write_klm_umr() - what a request that lists pieces of memory consists of
- * @qp: queue pair; its send queue is locked
- * @mr: with the list
- * @key: key that stands for all of them; it may be in use, but not by a transfer
- * @control: where it begins
+ * cxib_write_klm_umr() - build a UMR WQE that replaces the KLMs of an mkey
+ * @qp: QP; sq.lock is held
+ * @mr: MR with the KLM list
+ * @key: mkey; it may be valid, but no transfer uses it
+ * @control: control segment of the WQE
  *
- * Only other keys refer to this one, so it allows what is done here.
+ * The mkey gets local write access only: only other mkeys refer to it.
  *
- * Return: octwords of the request.
+ * Return: DS of the WQE.
  */
 u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 		       struct hw_wqe_ctrl_seg *control)
@@ -119,11 +119,11 @@ u32 cxib_write_klm_umr(struct cxib_qp *qp, const struct cxib_mr *mr, u32 key,
 }
 
 /**
- * cxib_write_local_inv() - what a request that invalidates a key consists of
- * @qp: queue pair; its send queue is locked
- * @control: where it begins
+ * cxib_write_local_inv() - build the WQE of IB_WR_LOCAL_INV
+ * @qp: QP; sq.lock is held
+ * @control: control segment of the WQE
  *
- * Return: octwords of the request.
+ * Return: DS of the WQE.
  */
 u32 cxib_write_local_inv(struct cxib_qp *qp, struct hw_wqe_ctrl_seg *control)
 {

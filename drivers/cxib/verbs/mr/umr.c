@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory keys that stay the same while what they stand for changes: a queue pair
- * of the driver's own, which may change keys of all protection domains. It is
- * made at the first need.
+ * UMR: changes mkeys of all PDs while they are in use, by WQEs on a QP of the driver.
+ * The QP is created at first use.
  *
- * One request at a time is under way. It needs no memory but what is there
- * beforehand: whoever waits for it may be about to reclaim memory. So does one
- * that fails not bring the queue pair back itself; a work item does, on a workqueue
- * that gets on without memory.
+ * One WQE is outstanding at a time. Posting it allocates no memory, because the caller
+ * may be in memory reclaim. For the same reason a failed WQE does not recover the QP
+ * itself: a work item does, on a WQ_MEM_RECLAIM workqueue.
  */
 #include <kunit/visibility.h>
 #include <linux/dma-mapping.h>
@@ -21,13 +19,13 @@
 #include "verbs/mr/umr.h"
 #include "verbs/qp/post.h"
 
-#define ANY_QUEUE_PAIR	0xffffff
+#define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
 #define REQUESTS	4
 #define LOG_MESSAGE	12
 #define LIST_SIZE	(CXIB_UMR_MTT_MAX * sizeof(__be64))
 
-/* Without lists, and with one that a pointer leads to. */
+/* DS of a WQE without translations, and with a pointer to a list of them. */
 #define UMR_DS	8
 #define UMR_XLT_DS	9
 
@@ -40,11 +38,11 @@ static void fill_segment(struct hw_mkey_seg *segment, const struct cxib_umr_chan
 					     1, params->remote_atomic, params->remote_write,
 					     params->remote_read, params->local_write, 1,
 					     HW_MKEY_ACCESS_MODE_MTT, 0);
-	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, change->key & VARIANT_MASK);
+	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QP, change->key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 0, 0, 0, 0, params->pd);
-	hw_set_u64(&segment->dw[4], params->start_addr);
-	hw_set_u64(&segment->dw[6], params->length);
+	hw_mkey_seg_set_start_addr(segment, params->start_addr);
+	hw_mkey_seg_set_len(segment, params->length);
 	for (i = 8; i < ARRAY_SIZE(segment->dw); i++)
 		segment->dw[i] = 0;
 	segment->dw[14] = hw_mkey_seg_pack_38(params->relaxed_ordering_read, params->log_page_size);
@@ -70,7 +68,7 @@ static void fill_control(struct hw_wqe_umr_ctrl_seg *control, const struct cxib_
 				 change->mask, offset >> 16);
 }
 
-static void remember(struct cxib_sq *sq, u64 wr_id, u32 blocks)
+static void record_wqe(struct cxib_sq *sq, u64 wr_id, u32 blocks)
 {
 	u32 i;
 
@@ -79,18 +77,18 @@ static void remember(struct cxib_sq *sq, u64 wr_id, u32 blocks)
 	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
 		.wr_id = wr_id, .blocks = blocks, .opcode = IB_WC_REG_MR,
 	};
-	/* Pairs with the acquire of the poller. */
+	/* Pairs with the acquire in poll_cq. */
 	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
 /**
- * cxib_umr_write() - writes a request that changes a memory key
- * @qp: queue pair with room for it; its send queue is locked
- * @wr_id: what its completion shall say
- * @change: what it shall do
- * @entries: bus address of the pages, if it has any
+ * cxib_umr_write() - build a UMR WQE
+ * @qp: QP whose SQ has space for the WQE; sq.lock is held
+ * @wr_id: reported in the completion
+ * @change: change of the mkey
+ * @entries: DMA address of the translations, if @change has any
  *
- * Return: where it begins.
+ * Return: control segment of the WQE.
  */
 const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 					     const struct cxib_umr_change *change,
@@ -111,7 +109,7 @@ const struct hw_wqe_ctrl_seg *cxib_umr_write(struct cxib_qp *qp, u64 wr_id,
 	if (change->xlt_count)
 		hw_wqe_data_seg_pack(cxib_sq_wqebb(qp, first + 2), 0, length,
 				     qp->ib.pd->local_dma_lkey, entries);
-	remember(&qp->sq, wr_id, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
+	record_wqe(&qp->sq, wr_id, DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB));
 	return control;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_umr_write);
@@ -137,18 +135,18 @@ static int change_state(struct cxib_ibdev *ibdev, struct cxib_qp *qp, u16 opcode
 	return cxib_cmd_modify_qp(commands_of(ibdev), &transition);
 }
 
-static int get_ready(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int bring_up_qp(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err = change_state(ibdev, qp, HW_CMD_RST2INIT_QP) ?:
 		  change_state(ibdev, qp, HW_CMD_INIT2RTR_QP) ?:
 		  change_state(ibdev, qp, HW_CMD_RTR2RTS_QP);
 
-	/* What is not in reset any more is put there before it goes. */
+	/* Any state but RESET makes destroy_qp issue 2RST_QP first. */
 	cxib_qp_set_state(qp, IB_QPS_RTS);
 	return err;
 }
 
-static int make_queues(struct cxib_ibdev *ibdev)
+static int create_queues(struct cxib_ibdev *ibdev)
 {
 	struct cxib_umr *umr = &ibdev->umr;
 	struct ib_qp_init_attr init = {
@@ -172,7 +170,7 @@ static int make_queues(struct cxib_ibdev *ibdev)
 	}
 	umr->cq = cq;
 	umr->qp = to_qp(qp);
-	err = get_ready(ibdev, umr->qp);
+	err = bring_up_qp(ibdev, umr->qp);
 	if (!err)
 		return 0;
 	ib_destroy_qp(qp);
@@ -198,7 +196,7 @@ static void set_state(struct cxib_umr *umr, enum cxib_umr_state state)
 	wake_up_all(&umr->changed);
 }
 
-/* Who wants to reclaim memory may be waiting for this. */
+/* Memory reclaim may be waiting for the recovery: allocations must not enter reclaim. */
 static void recover(struct work_struct *work)
 {
 	struct cxib_ibdev *ibdev = container_of(work, struct cxib_ibdev, umr.recovery);
@@ -209,18 +207,18 @@ static void recover(struct work_struct *work)
 	mutex_lock(&umr->making);
 	flags = memalloc_noreclaim_save();
 	destroy_queues(umr);
-	err = make_queues(ibdev);
+	err = create_queues(ibdev);
 	memalloc_noreclaim_restore(flags);
 	if (err)
 		ibdev_err(&ibdev->ib,
-			  "the queue pair that changes memory keys does not come back: error %d\n",
+			  "UMR QP: recovery failed: error %d\n",
 			  err);
 	set_state(umr, err ? CXIB_UMR_DOWN : CXIB_UMR_UP);
 	mutex_unlock(&umr->making);
 }
 
 /**
- * cxib_umr_init() - memory keys can be changed, later
+ * cxib_umr_init() - initialize UMR; its QP is created at first use
  * @ibdev: RDMA device
  */
 void cxib_umr_init(struct cxib_ibdev *ibdev)
@@ -234,8 +232,9 @@ void cxib_umr_init(struct cxib_ibdev *ibdev)
 	umr->cqe.done = on_done;
 	INIT_WORK(&umr->recovery, recover);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_umr_init);
 
-static int make(struct cxib_ibdev *ibdev)
+static int create_umr(struct cxib_ibdev *ibdev)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	struct cxib_umr *umr = &ibdev->umr;
@@ -251,7 +250,7 @@ static int make(struct cxib_ibdev *ibdev)
 		err = PTR_ERR(umr->pd);
 		goto free_list;
 	}
-	err = make_queues(ibdev);
+	err = create_queues(ibdev);
 	if (err)
 		goto dealloc_pd;
 	return 0;
@@ -265,11 +264,11 @@ free_list:
 }
 
 /**
- * cxib_umr_prepare() - sees to it that memory keys can be changed
+ * cxib_umr_prepare() - create the UMR QP unless it exists
  * @ibdev: RDMA device
  *
  * Context: process context, may sleep; without locks.
- * Return: 0; -EOPNOTSUPP when the device cannot; an error of a command, -ENOMEM.
+ * Return: 0; -EOPNOTSUPP if the device lacks UMR; an error of a command, -ENOMEM.
  */
 int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 {
@@ -280,9 +279,9 @@ int cxib_umr_prepare(struct cxib_ibdev *ibdev)
 		return -EOPNOTSUPP;
 	mutex_lock(&umr->making);
 	if (!umr->list)
-		err = make(ibdev);
+		err = create_umr(ibdev);
 	else if (!umr->qp)
-		err = make_queues(ibdev);
+		err = create_queues(ibdev);
 	else
 		goto unlock;
 	if (!err)
@@ -293,7 +292,7 @@ unlock:
 }
 
 /**
- * cxib_umr_destroy() - the reverse
+ * cxib_umr_destroy() - undo cxib_umr_prepare()
  * @ibdev: RDMA device without users
  */
 void cxib_umr_destroy(struct cxib_ibdev *ibdev)
@@ -322,7 +321,7 @@ static void post(struct cxib_umr *umr, const struct cxib_umr_change *change)
 		cxib_flush_later(to_ibdev(qp->ib.device));
 }
 
-/* It may take as long as a command. */
+/* A UMR WQE has the timeout of a command. */
 static bool is_completed(struct cxib_ibdev *ibdev)
 {
 	const unsigned int limit_ms = commands_of(ibdev)->timeout_ms;
@@ -330,7 +329,7 @@ static bool is_completed(struct cxib_ibdev *ibdev)
 	return wait_for_completion_timeout(&ibdev->umr.done, msecs_to_jiffies(limit_ms));
 }
 
-/* The queue pair does nothing more after a request that fails, or is not answered. */
+/* A WQE that fails or times out leaves the QP unusable until it is recovered. */
 static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change)
 {
 	struct cxib_umr *umr = &ibdev->umr;
@@ -339,13 +338,13 @@ static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *chang
 
 	post(umr, change);
 	if (!is_completed(ibdev)) {
-		ibdev_err(&ibdev->ib, "a request that changes memory key 0x%x is not answered\n",
+		ibdev_err(&ibdev->ib, "mkey 0x%x: UMR WQE timed out\n",
 			  change->key);
 		umr->status = IB_WC_RESP_TIMEOUT_ERR;
 	} else if (umr->status == IB_WC_SUCCESS) {
 		return 0;
 	}
-	ibdev_warn_ratelimited(&ibdev->ib, "memory key 0x%x could not be changed: %s\n",
+	ibdev_warn_ratelimited(&ibdev->ib, "mkey 0x%x: UMR failed: %s\n",
 			       change->key, ib_wc_status_msg(umr->status));
 	WRITE_ONCE(umr->state, CXIB_UMR_RECOVERING);
 	queue_work(ibdev->workqueue, &umr->recovery);
@@ -353,18 +352,16 @@ static int execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *chang
 }
 
 /**
- * cxib_umr_execute() - changes a memory key
- * @ibdev: RDMA device that was prepared for it
- * @change: what it shall do
- * @fill: writes the pages, if @change has any; NULL: none of them is there
+ * cxib_umr_execute() - modify an mkey by a UMR WQE
+ * @ibdev: RDMA device after cxib_umr_prepare()
+ * @change: the change
+ * @fill: fills in the translations, if @change has any; NULL: no page is present
  * @context: for @fill
  *
- * Whatever the device does for others meets the key as it was before or as it is
- * afterwards.
+ * Other transfers see the mkey either before or after the change.
  *
- * Context: process context, may sleep; also where memory is reclaimed.
- * Return: 0, or -EIO: then the change is not made, or, when the device does not
- * answer, perhaps.
+ * Context: process context, may sleep; also in memory reclaim.
+ * Return: 0, or -EIO: the mkey is unchanged, or, after a timeout, in either state.
  */
 int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *change,
 		     cxib_fill_entries fill, void *context)
@@ -388,9 +385,9 @@ int cxib_umr_execute(struct cxib_ibdev *ibdev, const struct cxib_umr_change *cha
 }
 
 /**
- * cxib_umr_clear_free() - a key that was created free can be used from now on
- * @ibdev: RDMA device that was prepared for it
- * @key: the key, with all its translations
+ * cxib_umr_clear_free() - enable an mkey that was created free
+ * @ibdev: RDMA device after cxib_umr_prepare()
+ * @key: the mkey, with all its translations
  *
  * Context: as cxib_umr_execute().
  * Return: as cxib_umr_execute().
@@ -406,19 +403,18 @@ int cxib_umr_clear_free(struct cxib_ibdev *ibdev, u32 key)
 }
 
 /**
- * cxib_umr_enable() - a key that was created free gets its translations, and can be used
- * @ibdev: RDMA device that was prepared for it
- * @key: the key
- * @entry_count: its entries; a multiple of %CXIB_UMR_MTT_ALIGN
- * @fill: writes them, part by part; NULL: none of the pages is there
+ * cxib_umr_enable() - write the translations of a free mkey and enable it
+ * @ibdev: RDMA device after cxib_umr_prepare()
+ * @key: the mkey
+ * @entry_count: number of its MTTs; a multiple of %CXIB_UMR_MTT_ALIGN
+ * @fill: fills in a batch of MTTs; NULL: no page is present
  * @context: for @fill
  *
- * A program may choose how many there are: no memory is needed for them, and it may be
- * killed meanwhile.
+ * User space chooses @entry_count without having to own as much memory, so the loop can
+ * be long: a fatal signal stops it.
  *
- * Context: process context, may sleep; without locks that are taken where memory
- * is reclaimed.
- * Return: 0; -EINTR when the program is killed; as cxib_umr_execute().
+ * Context: process context, may sleep; without locks that memory reclaim takes.
+ * Return: 0; -EINTR on a fatal signal; as cxib_umr_execute().
  */
 int cxib_umr_enable(struct cxib_ibdev *ibdev, u32 key, u64 entry_count, cxib_fill_entries fill,
 		    void *context)

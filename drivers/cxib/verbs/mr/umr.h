@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Requests of the driver's own that change memory keys while they are in use. */
+/* UMR: the driver's own WQEs that modify mkeys in use. */
 #ifndef CXIB_VERBS_MR_UMR_H
 #define CXIB_VERBS_MR_UMR_H
 
@@ -11,25 +11,24 @@
 struct cxib_mkey_params;
 struct cxib_qp;
 
-/* Entries of a list are replaced in such units, and it begins and ends with one. */
+/* UMR WQEs replace MTTs in aligned units of this many. */
 #define CXIB_UMR_MTT_ALIGN	8
 
-/* Entries that a request replaces at most: 16 KiB of them. */
+/* A UMR WQE replaces at most this many MTTs: 16 KiB. */
 #define CXIB_UMR_MTT_MAX	2048
 
-/* Entries that requests reach on a device without umr_extended_translation_offset. */
+/* MTTs that xlt_offset can address without umr_extended_translation_offset. */
 #define CXIB_ENTRIES_REACHED	(2 * BIT(16))
 
 /**
- * struct cxib_umr_change - what becomes of a memory key
- * @key: the key; it belongs to the kernel or to a program, in any protection
- *	domain
- * @mask: HW_MKEY_MASK_…: what changes of its context
- * @params: to what, as far as @mask says
- * @set_free: nobody can use it any more, if @mask says that this changes
- * @is_free: nobody can use it yet; otherwise the request fails if that is so
- * @xlt_offset: of the pages that change; a multiple of %CXIB_UMR_MTT_ALIGN
- * @xlt_count: their number, up to %CXIB_UMR_MTT_MAX; 0: none changes
+ * struct cxib_umr_change - change of an mkey
+ * @key: the mkey; of the kernel or of a user context, in any PD
+ * @mask: HW_MKEY_MASK_…: fields of the mkey context that change
+ * @params: new values of the fields in @mask
+ * @set_free: new value of the free bit, if it is in @mask: no transfer can use the mkey
+ * @is_free: expected free bit of the mkey; the device fails the WQE if it differs
+ * @xlt_offset: first MTT that changes; a multiple of %CXIB_UMR_MTT_ALIGN
+ * @xlt_count: number of MTTs that change, up to %CXIB_UMR_MTT_MAX; 0: none
  */
 struct cxib_umr_change {
 	u32 key;
@@ -41,7 +40,7 @@ struct cxib_umr_change {
 	unsigned int xlt_count;
 };
 
-/* Fills the list of pages of a change. The device does not read it yet. */
+/* Fills in the MTTs of a change, before the device reads them. */
 typedef void (*cxib_fill_entries)(void *context, __be64 *entries,
 				  const struct cxib_umr_change *change);
 

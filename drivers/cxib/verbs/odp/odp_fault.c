@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page faults: which memory a transfer waits for, and its answer.
+ * Page faults: find the memory that a transfer waits for, fault it in and resume.
  *
- * Faults name the memory where the device can do that. Elsewhere only one of the peer's
- * request does. One of a work request names the request, which is read from the queue:
- * its segments say where the memory is. A program can have written anything there, and
- * the device can say anything, so both only choose among the regions of pages on demand
- * that there are.
+ * Memory page faults name the mkey and address. Devices without them name the memory only
+ * for RDMA page faults, those of remote peers. A WQE page fault names the
+ * WQE, whose data segments are read from the queue. User space can write anything there,
+ * and the device can report anything, so both only select among the existing ODP MRs.
  */
 #include <kunit/visibility.h>
 #include <linux/align.h>
@@ -18,75 +17,76 @@
 #include <rdma/ib_umem.h>
 
 #include "hw/page_faults.h"
+#include "verbs/lookup.h"
 #include "verbs/odp/odp.h"
 #include "verbs/odp/odp_fault.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
-/* What is brought in for one fault, at most. The device tells of the rest when it gets there. */
+/* A fault faults in at most this many bytes. The device reports the rest as new faults. */
 #define BYTES_AT_ONCE	SZ_4M
 
 /*
- * Faults that wait for a worker, or have one. A device that tells of more waits: its
- * events stay in their queue.
+ * Faults that are queued or handled. If the device reports more, their events stay in
+ * the EQ.
  */
 #define FAULTS_AT_ONCE	1024
 
-/* What a data segment carries that says 0. */
-#define LONGEST_SEGMENT	BIT(31)
+/* Length of a data segment whose byte count is 0. */
+#define SGE_MAX_BYTES	BIT(31)
 
-/* Keys can consist of pieces of keys, and so on; programs say how many. */
+/* KLMs can refer to indirect mkeys; user space chooses how many and how deep. */
 #define LEVELS_MAX	4
-#define QUESTIONS_MAX	64
+#define QUERIES_MAX	64
 
 /**
- * struct fault - a fault that is handled
+ * struct fault - page fault that is handled
  * @work: handles it
  * @ibdev: RDMA device
- * @fault: what the device has said
- * @request: the work request
+ * @fault: the decoded event
+ * @wqe: copy of the WQE
  */
 struct fault {
 	struct work_struct work;
 	struct cxib_ibdev *ibdev;
 	struct cxib_page_fault fault;
-	struct cxib_pf_wqe request;
+	struct cxib_pf_wqe wqe;
 };
 
 /**
- * struct search - for the regions that have the memory of a fault
+ * struct search - search for the ODP MRs of a fault
  * @ibdev: RDMA device
- * @level: keys of keys that lead here
- * @questions: that the device may still be asked for this fault
- * @pages: that are there now
+ * @level: number of indirect mkeys on the path
+ * @queries: mkeys that may still be queried for this fault
+ * @pages: pages that are present now
  */
 struct search {
 	struct cxib_ibdev *ibdev;
 	unsigned int level;
-	unsigned int questions;
+	unsigned int queries;
 	u64 pages;
 };
 
-static int bring_in_key(void *context, u32 key, u64 address, u64 length);
+static int fault_in_mkey(void *context, u32 key, u64 address, u64 length);
 
-/* Keys whose pages are there anyway are passed over. */
+/* MRs without ODP are skipped: their pages are pinned. */
 static int fault_in_klms(struct search *search, u32 key, u64 address, u64 length)
 {
 	int err;
 
-	if (!search->questions)
+	if (!search->queries)
 		return 0;
 	if (search->level == LEVELS_MAX)
 		return -ELOOP;
-	search->questions--;
+	search->queries--;
 	search->level++;
-	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, bring_in_key,
+	err = cxib_pf_walk_mkey(commands_of(search->ibdev), key, address, length, fault_in_mkey,
 				search);
 	search->level--;
 	return err;
 }
 
-static int bring_in_key(void *context, u32 key, u64 address, u64 length)
+static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 {
 	const struct cxib_odp_range range = {
 		.address = address, .length = length, .for_writing = true,
@@ -106,31 +106,31 @@ static int bring_in_key(void *context, u32 key, u64 address, u64 length)
 	return min(pages, 0);
 }
 
-/* The last page that the peer wants may be beyond what comes in at once. */
-static int resolve_remote(struct fault *fault)
+/* The last byte that the remote peer requests may be beyond BYTES_AT_ONCE. */
+static int resolve_rdma(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	u64 left = event->length > event->bytes_committed ? event->length - event->bytes_committed :
 						      event->packet_size;
-	struct search search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX };
+	struct search search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX };
 	int err;
 
-	err = bring_in_key(&search, event->key, event->address + event->bytes_committed,
-			   min_t(u64, left, BYTES_AT_ONCE));
+	err = fault_in_mkey(&search, event->key, event->address + event->bytes_committed,
+			    min_t(u64, left, BYTES_AT_ONCE));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
 
 /**
- * cxib_pf_mr_range() - what of a region comes in for a fault that names the memory
+ * cxib_pf_mr_range() - range of an MR to fault in for a memory page fault
  * @event: the fault
- * @start: where the region begins
- * @length: its bytes
- * @ahead: also what the device suggests around the missing pages
- * @range: filled
+ * @start: iova of the MR
+ * @length: bytes of the MR
+ * @ahead: include the pages before and after the missing ones that the device suggests
+ * @range: filled in
  *
- * The pages that the device counts may begin before the region, and end behind it.
+ * The pages of the event may begin before the MR and end behind it.
  *
- * Return: false when none of it is in the region.
+ * Return: false if none of them is in the MR.
  */
 bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length, bool ahead,
 		      struct cxib_odp_range *range)
@@ -153,7 +153,7 @@ bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_mr_range);
 
-static int bring_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event,
+static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event,
 			  bool ahead)
 {
 	struct cxib_odp_range range;
@@ -163,57 +163,57 @@ static int bring_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_page_fau
 	return cxib_odp_fault_in(odp_mr, &range);
 }
 
-/* The program need not have what the device suggests. */
-static int bring_in_region(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event)
+/* The pages that the device suggests need not be mapped in user space. */
+static int fault_in_mr(struct cxib_odp_mr *odp_mr, const struct cxib_page_fault *event)
 {
 	int pages = -EFAULT;
 
 	if (event->before || event->after)
-		pages = bring_in_range(odp_mr, event, true);
+		pages = fault_in_range(odp_mr, event, true);
 	if (pages < 0)
-		pages = bring_in_range(odp_mr, event, false);
+		pages = fault_in_range(odp_mr, event, false);
 	if (pages > 0)
 		atomic64_add(pages, &odp_mr->faults);
 	return pages;
 }
 
-/* A key that is none of a region may consist of keys that are. */
+/* An mkey that is no ODP MR may have KLMs that refer to ODP MRs. */
 static int resolve_memory(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
-	struct search search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX };
+	struct search search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX };
 	struct cxib_odp_mr *odp_mr = cxib_odp_get_fault_mr(fault->ibdev, event->key);
 	u64 length = event->length - event->address % CXIB_FAULT_PAGE;
 	int pages, err;
 
 	if (odp_mr) {
-		pages = bring_in_region(odp_mr, event);
+		pages = fault_in_mr(odp_mr, event);
 		cxib_reference_put(&odp_mr->reference);
 		return pages > 0 ? 0 : pages ?: -ENOENT;
 	}
-	err = bring_in_key(&search, event->key, event->address,
-			   min_t(u64, length, BYTES_AT_ONCE));
+	err = fault_in_mkey(&search, event->key, event->address,
+			    min_t(u64, length, BYTES_AT_ONCE));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
 
 /**
- * cxib_pf_for_each_sge() - the memory of a work request, from a byte on
- * @request: the request
- * @first: where its data segments begin
- * @committed: bytes of the message that are passed over
- * @fn: told of each range, until it returns an error
- * @context: for @fn
+ * cxib_pf_walk_sges() - call a function for each SGE of a WQE
+ * @wqe: the WQE
+ * @first: offset of its first data segment
+ * @committed: bytes of the message to skip
+ * @fn: called with each range, until it returns an error
+ * @data: for @fn
  *
  * Return: 0 or the error of @fn.
  */
-int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
-			 u64 committed, cxib_pf_sge_fn fn, void *data)
+int cxib_pf_walk_sges(const struct cxib_pf_wqe *wqe, size_t first,
+		      u64 committed, cxib_pf_sge_fn fn, void *data)
 {
 	size_t at = first;
 	int err = 0;
 
-	while (!err && at + CXIB_DS_SIZE <= request->length) {
-		const struct hw_wqe_data_seg *segment = (const void *)&request->bytes[at];
+	while (!err && at + CXIB_DS_SIZE <= wqe->length) {
+		const struct hw_wqe_data_seg *segment = (const void *)&wqe->bytes[at];
 		u32 count = hw_wqe_data_seg_get_byte_count(segment);
 		bool is_inline = hw_wqe_data_seg_get_inline_seg(segment);
 		u64 skipped;
@@ -229,36 +229,36 @@ int cxib_pf_for_each_sge(const struct cxib_pf_wqe *request, size_t first,
 			if (hw_wqe_data_seg_get_lkey(segment) ==
 			    HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST)
 				break;
-			count = LONGEST_SEGMENT;
+			count = SGE_MAX_BYTES;
 		}
 		skipped = min_t(u64, count, committed);
 		committed -= skipped;
 		if (!is_inline && count > skipped)
-			err = fn(context, hw_wqe_data_seg_get_lkey(segment),
+			err = fn(data, hw_wqe_data_seg_get_lkey(segment),
 				 hw_wqe_data_seg_get_addr(segment) + skipped, count - skipped);
 	}
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_pf_for_each_sge);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_walk_sges);
 
-/* What a datagram has before its data: an address, short or whole. */
-static size_t address_length(const struct cxib_pf_wqe *request)
+/* Length of the AV of a UD or DC WQE. */
+static size_t address_length(const struct cxib_pf_wqe *wqe)
 {
 	const struct hw_wqe_datagram_seg *address =
-		(const void *)&request->bytes[sizeof(struct hw_wqe_ctrl_seg)];
+		(const void *)&wqe->bytes[sizeof(struct hw_wqe_ctrl_seg)];
 
 	return hw_av_get_extended(hw_wqe_datagram_seg_get_av(address)) ? sizeof(*address) :
 									  CXIB_DS_SIZE;
 }
 
-static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *request)
+static size_t transport_length(enum ib_qp_type type, const struct cxib_pf_wqe *wqe)
 {
 	switch (type) {
 	case IB_QPT_UD:
 	case IB_QPT_GSI:
 	case IB_QPT_SMI:
 	case IB_QPT_DRIVER:
-		return address_length(request);
+		return address_length(wqe);
 	case IB_QPT_XRC_INI:
 		return CXIB_DS_SIZE;
 	default:
@@ -289,23 +289,23 @@ static int operation_length(u32 opcode)
 }
 
 /**
- * cxib_pf_data_offset() - where the data segments of a request to send begin
- * @type: type of the queue pair
- * @request: the request; its length is filled, as it says
+ * cxib_pf_data_offset() - offset of the data segments of a send WQE
+ * @type: type of the QP
+ * @wqe: the WQE; its length is set to the DS of its control segment
  *
- * Return: bytes from its begin; -EINVAL when no memory belongs to such a request, or
- * it is longer than one can be.
+ * Return: offset in bytes; -EINVAL if WQEs of this opcode have no memory, or if the DS is
+ * out of range.
  */
-int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *request)
+int cxib_pf_data_offset(enum ib_qp_type type, struct cxib_pf_wqe *wqe)
 {
-	const struct hw_wqe_ctrl_seg *control = (const void *)request->bytes;
+	const struct hw_wqe_ctrl_seg *control = (const void *)wqe->bytes;
 	int operation = operation_length(hw_wqe_ctrl_seg_get_opcode(control));
 	size_t length = hw_wqe_ctrl_seg_get_ds(control) * CXIB_DS_SIZE;
 
-	if (operation < 0 || length < sizeof(*control) || length > request->length)
+	if (operation < 0 || length < sizeof(*control) || length > wqe->length)
 		return -EINVAL;
-	request->length = length;
-	return sizeof(*control) + transport_length(type, request) + operation;
+	wqe->length = length;
+	return sizeof(*control) + transport_length(type, wqe) + operation;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_pf_data_offset);
 
@@ -323,95 +323,94 @@ static int copy_from_queue(const struct cxib_buffer *buffer, struct ib_umem *ume
 	return 0;
 }
 
-/* A request may go on at the start of the ring. What is behind it is copied, too. */
-static int copy_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
+/* A WQE may wrap at the end of the ring. What follows it is copied, too. */
+static int copy_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t ring = BIT(qp->sq.log_size + CXIB_LOG_WQEBB_SIZE);
 	size_t at = (size_t)(index & (BIT(qp->sq.log_size) - 1)) << CXIB_LOG_WQEBB_SIZE;
 	size_t bytes;
 	int err;
 
-	request->length = min(sizeof(request->bytes), ring);
-	bytes = min(request->length, ring - at);
-	err = copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, qp->sq.offset + at,
+	wqe->length = min(sizeof(wqe->bytes), ring);
+	bytes = min(wqe->length, ring - at);
+	err = copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes, qp->sq.offset + at,
 			      bytes);
-	if (err || bytes == request->length)
+	if (err || bytes == wqe->length)
 		return err;
-	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes + bytes,
-			       qp->sq.offset, request->length - bytes);
+	return copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes + bytes,
+			       qp->sq.offset, wqe->length - bytes);
 }
 
-static int read_send(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
+static int read_send_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	int err;
 
 	if (!qp->has_sq)
 		return -EINVAL;
-	err = copy_send(qp, index, request);
-	return err ?: cxib_pf_data_offset(qp->ib.qp_type, request);
+	err = copy_send_wqe(qp, index, wqe);
+	return err ?: cxib_pf_data_offset(qp->ib.qp_type, wqe);
 }
 
-static int read_receive(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *request)
+static int read_recv_wqe(const struct cxib_qp *qp, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t stride = BIT(qp->rq.log_stride);
 	size_t at = (size_t)(index & (BIT(qp->rq.log_size) - 1)) << qp->rq.log_stride;
 
-	if (!qp->has_rq || stride > sizeof(request->bytes))
+	if (!qp->has_rq || stride > sizeof(wqe->bytes))
 		return -EINVAL;
-	request->length = stride;
-	return copy_from_queue(&qp->buffer, qp->user.umem, request->bytes, at, stride);
+	wqe->length = stride;
+	return copy_from_queue(&qp->buffer, qp->user.umem, wqe->bytes, at, stride);
 }
 
-static int read_shared(const struct cxib_srq *srq, u16 index,
-		       struct cxib_pf_wqe *request)
+static int read_srq_wqe(const struct cxib_srq *srq, u16 index, struct cxib_pf_wqe *wqe)
 {
 	size_t stride = BIT(srq->log_stride);
 	size_t at = (size_t)(index & (BIT(srq->log_size) - 1)) << srq->log_stride;
 	int err;
 
-	if (stride > sizeof(request->bytes))
+	if (stride > sizeof(wqe->bytes))
 		return -EINVAL;
-	request->length = stride;
-	err = copy_from_queue(&srq->buffer, srq->user.umem, request->bytes, at, stride);
+	wqe->length = stride;
+	err = copy_from_queue(&srq->buffer, srq->user.umem, wqe->bytes, at, stride);
 	return err ?: sizeof(struct hw_wqe_srq_next_seg);
 }
 
-static int read_from_shared_queue(struct fault *fault)
+static int read_wqe_of_srq(struct fault *fault)
 {
 	struct cxib_srq *srq = cxib_get_srq(fault->ibdev, fault->fault.queue);
 	int first;
 
 	if (!srq)
 		return -ENOENT;
-	first = read_shared(srq, fault->fault.wqe_index, &fault->request);
+	first = read_srq_wqe(srq, fault->fault.wqe_index, &fault->wqe);
 	cxib_reference_put(&srq->reference);
 	return first;
 }
 
-/* Returns where the data segments begin, or an error. */
-static int read_request(struct fault *fault)
+/* Returns the offset of the data segments, or an error. */
+static int read_wqe(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
 	struct cxib_qp *qp;
 	int first;
 
 	if (!(event->operation & (HW_PAGE_FAULT_FLAGS_REQUESTOR | HW_PAGE_FAULT_FLAGS_WRITE)))
-		return read_from_shared_queue(fault);
+		return read_wqe_of_srq(fault);
 	qp = cxib_get_qp(fault->ibdev, event->queue);
 	if (!qp)
 		return -ENOENT;
 	if (event->operation & HW_PAGE_FAULT_FLAGS_REQUESTOR)
-		first = read_send(qp, event->wqe_index, &fault->request);
+		first = read_send_wqe(qp, event->wqe_index, &fault->wqe);
 	else
-		first = read_receive(qp, event->wqe_index, &fault->request);
+		first = read_recv_wqe(qp, event->wqe_index, &fault->wqe);
 	cxib_reference_put(&qp->reference);
 	return first;
 }
 
 /**
- * struct progress - of bringing in the memory of a work request
- * @search: for it
- * @left: bytes that may still come in for this fault
+ * struct progress - progress of faulting in the memory of a WQE
+ * @search: search for its MRs
+ * @left: bytes that may still be faulted in for this fault
  */
 struct progress {
 	struct search search;
@@ -427,26 +426,26 @@ static int on_segment(void *context, u32 key, u64 address, u64 length)
 	length = min(length, progress->left);
 	if (!length)
 		return 0;
-	err = bring_in_key(&progress->search, key, address, length);
+	err = fault_in_mkey(&progress->search, key, address, length);
 	if (progress->search.pages > before)
 		progress->left -= length;
 	return err;
 }
 
-static int resolve_request(struct fault *fault)
+static int resolve_wqe(struct fault *fault)
 {
 	struct progress progress = {
-		.search = { .ibdev = fault->ibdev, .questions = QUESTIONS_MAX },
+		.search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX },
 		.left = BYTES_AT_ONCE,
 	};
-	int first = read_request(fault);
+	int first = read_wqe(fault);
 	int err;
 
 	if (first < 0)
 		return first;
-	err = cxib_pf_for_each_sge(&fault->request, first, fault->fault.bytes_committed, on_segment,
-				   &progress);
-	/* The device would meet it again and again. */
+	err = cxib_pf_walk_sges(&fault->wqe, first, fault->fault.bytes_committed, on_segment,
+				&progress);
+	/* Resuming without new pages would fault forever. */
 	return err ?: progress.search.pages ? 0 : -ENOENT;
 }
 
@@ -459,47 +458,47 @@ static void handle(struct fault *fault)
 	if (event->subtype == HW_PAGE_FAULT_SUBTYPE_MEMORY)
 		err = resolve_memory(fault);
 	else if (event->subtype == HW_PAGE_FAULT_SUBTYPE_RDMA)
-		err = resolve_remote(fault);
+		err = resolve_rdma(fault);
 	else
-		err = resolve_request(fault);
+		err = resolve_wqe(fault);
 	if (err)
-		ibdev_dbg(ib, "page fault 0x%llx of queue 0x%x, request 0x%x, key 0x%x: error %d\n",
+		ibdev_dbg(ib, "page fault 0x%llx: queue 0x%x, WQE 0x%x, mkey 0x%x: error %d\n",
 			  event->token, event->queue, event->wqe_index, event->key, err);
 	if (err || event->last)
 		cxib_cmd_page_fault_resume(commands_of(fault->ibdev), event, err);
 }
 
-static void handle_later(struct work_struct *work)
+static void fault_work_fn(struct work_struct *work)
 {
 	struct fault *fault = container_of(work, struct fault, work);
-	struct cxib_odp *paging = &fault->ibdev->paging;
+	struct cxib_odp *odp = &fault->ibdev->odp;
 
 	handle(fault);
 	kfree(fault);
-	atomic_dec(&paging->faults);
-	wake_up(&paging->fault_done);
+	atomic_dec(&odp->faults);
+	wake_up(&odp->fault_done);
 }
 
 /**
- * cxib_page_fault_event() - a transfer waits for pages
+ * cxib_page_fault_event() - queue a page fault for handling
  * @context: RDMA device
- * @event: what the device says
+ * @event: the decoded event
  *
  * Context: process context, may sleep; one at a time.
  */
 void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 {
 	struct cxib_ibdev *ibdev = context;
-	struct cxib_odp *paging = &ibdev->paging;
+	struct cxib_odp *odp = &ibdev->odp;
 	struct fault *fault = kzalloc(sizeof(*fault), GFP_KERNEL);
 
 	if (!fault) {
 		cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
 		return;
 	}
-	wait_event(paging->fault_done, atomic_add_unless(&paging->faults, 1, FAULTS_AT_ONCE));
+	wait_event(odp->fault_done, atomic_add_unless(&odp->faults, 1, FAULTS_AT_ONCE));
 	fault->ibdev = ibdev;
 	fault->fault = *event;
-	INIT_WORK(&fault->work, handle_later);
-	queue_work(paging->workqueue, &fault->work);
+	INIT_WORK(&fault->work, fault_work_fn);
+	queue_work(odp->workqueue, &fault->work);
 }

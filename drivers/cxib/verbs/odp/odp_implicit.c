@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Regions of a whole address space (implicit paging on demand): their key consists of
- * pieces of one length, each the key of a part, or that of memory that is not there.
- * A part is made when something in it is needed that the program has, and stays.
+ * Implicit ODP MRs: the mkey is a list of KSMs, each of which names the mkey of a child
+ * MR, or the null mkey. A child MR is created when memory that user space has mapped in
+ * its range is faulted in, and lives as long as its parent.
  */
+#include <kunit/visibility.h>
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -12,12 +13,13 @@
 
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
+#include "verbs/mkey.h"
 #include "verbs/mr/umr.h"
-#include "verbs/odp/odp.h"
+#include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-/* Where programs get memory, unless they ask for higher addresses. */
+/* mmap() returns addresses below this unless user space hints at higher ones. */
 #if defined(CONFIG_X86_64)
 #define LOG_SPACE	47
 #elif defined(CONFIG_ARM64)
@@ -26,17 +28,17 @@
 #define LOG_SPACE	48
 #endif
 
-#define LOG_PART	30
-#define PART_SIZE	BIT_ULL(LOG_PART)
-#define PARTS		BIT(LOG_SPACE - LOG_PART)
+#define LOG_CHILD	30
+#define CHILD_SIZE	BIT_ULL(LOG_CHILD)
+#define NUM_CHILDREN	BIT(LOG_SPACE - LOG_CHILD)
 
-/* Requests count words, pieces have two. */
+/* struct cxib_umr_change counts words of 8 bytes; a KSM has two. */
 #define KLM_WORDS	(sizeof(struct hw_ksm) / sizeof(__be64))
 #define KLMS_PER_UNIT	(CXIB_UMR_MTT_ALIGN / KLM_WORDS)
 
 /**
- * cxib_odp_can_implicit() - whether there can be regions of a whole address space
- * @ibdev: RDMA device that can page
+ * cxib_odp_can_implicit() - whether the device supports implicit ODP MRs
+ * @ibdev: RDMA device with ODP
  */
 bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
 {
@@ -44,12 +46,12 @@ bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev)
 
 	return caps->null_mkey && caps->fixed_buffer_size &&
 	       caps->umr_extended_translation_offset && !caps->umr_indirect_mkey_disabled &&
-	       caps->log_max_klm_list_size >= LOG_SPACE - LOG_PART;
+	       caps->log_max_klm_list_size >= LOG_SPACE - LOG_CHILD;
 }
 
 /*
- * Where faults name the memory, the device's own key of memory that is not there would
- * not say whose memory that is. One for the region has no page, and never gets any.
+ * A memory page fault on the device's null mkey would not name the MR. So the MR has a
+ * null mkey of its own, which never gets a page.
  */
 static int create_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
@@ -79,8 +81,8 @@ static void destroy_null_key(struct cxib_odp_mr *parent)
 	if (!parent->has_null_key)
 		return;
 	cxib_odp_erase_mkey(parent, parent->null_mkey);
-	cxib_end_in_device(ibdev, NULL,
-			   cxib_cmd_destroy_mkey(commands_of(ibdev), parent->null_mkey));
+	cxib_finish_destroy(ibdev, NULL,
+			    cxib_cmd_destroy_mkey(commands_of(ibdev), parent->null_mkey));
 	parent->has_null_key = false;
 }
 
@@ -102,32 +104,32 @@ static int get_null_key(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	return err;
 }
 
-/* What the key of a region has for a part that there is not. */
-static void pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *klm, u64 number)
+/* A KSM without a child MR. */
+static void pack_absent(const struct cxib_odp_mr *parent, struct hw_ksm *ksm, u64 number)
 {
-	hw_ksm_pack(klm, parent->null_mkey, parent->has_null_key ? number << LOG_PART : 0);
+	hw_ksm_pack(ksm, parent->null_mkey, parent->has_null_key ? number << LOG_CHILD : 0);
 }
 
-static void fill_klms(void *context, __be64 *entries, const struct cxib_umr_change *change)
+static void fill_ksms(void *context, __be64 *entries, const struct cxib_umr_change *change)
 {
 	const u64 first = change->xlt_offset / KLM_WORDS;
-	struct hw_ksm *klms = (void *)entries;
+	struct hw_ksm *ksms = (void *)entries;
 	struct cxib_odp_mr *parent = context;
 	unsigned int i;
 
 	for (i = 0; i < change->xlt_count / KLM_WORDS; i++) {
-		const struct cxib_odp_mr *part = xa_load(&parent->implicit_children, first + i);
+		const struct cxib_odp_mr *child = xa_load(&parent->implicit_children, first + i);
 
-		if (part)
-			hw_ksm_pack(&klms[i], part->mr.ib.lkey, part->mr.ib.iova);
+		if (child)
+			hw_ksm_pack(&ksms[i], child->mr.ib.lkey, child->mr.ib.iova);
 		else
-			pack_absent(parent, &klms[i], first + i);
+			pack_absent(parent, &ksms[i], first + i);
 	}
 }
 
 /**
- * cxib_odp_create_implicit_mkey() - a region of a whole address space gets its key, without parts
- * @parent: the region
+ * cxib_odp_create_implicit_mkey() - create the mkey of an implicit ODP MR, without children
+ * @parent: the MR
  * @pd: protection domain
  *
  * Return: as cxib_cmd_query_special_contexts(), cxib_cmd_create_mkey(), cxib_umr_enable().
@@ -136,7 +138,7 @@ int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 {
 	struct cxib_mkey_params params = {
 		.length = BIT_ULL(LOG_SPACE),
-		.log_page_size = LOG_PART,
+		.log_page_size = LOG_CHILD,
 		.ksm = true,
 	};
 	int err;
@@ -144,13 +146,14 @@ int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd)
 	err = get_null_key(parent, pd);
 	if (err)
 		return err;
-	err = cxib_create_empty_key(parent, pd, &params, PARTS * KLM_WORDS, fill_klms);
+	err = cxib_odp_create_empty_mkey(parent, pd, &params, NUM_CHILDREN * KLM_WORDS, fill_ksms);
 	if (err)
 		destroy_null_key(parent);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_create_implicit_mkey);
 
-/* The key gets a part that is there, and its neighbours. */
+/* Writes the KSM of a child MR and of its neighbours. */
 static int add_to_key(struct cxib_odp_mr *parent, u64 number)
 {
 	const struct cxib_mkey_params params = {};
@@ -165,98 +168,98 @@ static int add_to_key(struct cxib_odp_mr *parent, u64 number)
 
 	lockdep_assert_held(&parent->fault_mutex);
 
-	/* A fault may be handled still while the region goes; the device would refuse this. */
+	/* A fault may be handled while the MR is destroyed; UMR of its free mkey would fail. */
 	mutex_lock(&memory->umem_mutex);
 	if (parent->live)
-		err = cxib_umr_execute(to_ibdev(parent->mr.ib.device), &change, fill_klms, parent);
+		err = cxib_umr_execute(to_ibdev(parent->mr.ib.device), &change, fill_ksms, parent);
 	mutex_unlock(&memory->umem_mutex);
 	return err;
 }
 
-static struct cxib_odp_mr *make_part(struct cxib_odp_mr *parent, u64 number)
+static struct cxib_odp_mr *create_child(struct cxib_odp_mr *parent, u64 number)
 {
-	struct cxib_odp_mr *part = cxib_odp_create_child(parent, number << LOG_PART, PART_SIZE);
+	struct cxib_odp_mr *child = cxib_odp_create_child(parent, number << LOG_CHILD, CHILD_SIZE);
 	int err;
 
-	if (IS_ERR(part))
-		return part;
-	err = xa_err(xa_store(&parent->implicit_children, number, part, GFP_KERNEL));
+	if (IS_ERR(child))
+		return child;
+	err = xa_err(xa_store(&parent->implicit_children, number, child, GFP_KERNEL));
 	if (err)
-		goto destroy_part;
+		goto destroy_child;
 	err = add_to_key(parent, number);
 	if (err)
 		goto erase;
-	return part;
+	return child;
 
 erase:
-	/* The device is asked again when the part is needed again. */
+	/* The next fault in the range tries again. */
 	xa_erase(&parent->implicit_children, number);
-destroy_part:
-	cxib_odp_destroy_child(part);
+destroy_child:
+	cxib_odp_destroy_child(child);
 	return ERR_PTR(err);
 }
 
 /*
- * Peers and the device may name any address, and a part takes megabytes: there are no
- * more of them than the program's own memory needs.
+ * The remote peer and the device may name any address, and a child MR takes megabytes:
+ * there are no more of them than user space has memory mapped.
  */
 static bool range_is_mapped(const struct cxib_odp_mr *parent, u64 number)
 {
 	struct mm_struct *mm = to_ib_umem_odp(parent->mr.umem)->umem.owning_mm;
-	const u64 start = number << LOG_PART;
+	const u64 start = number << LOG_CHILD;
 	bool found;
 
 	if (!mmget_not_zero(mm))
 		return false;
 	mmap_read_lock(mm);
-	found = find_vma_intersection(mm, start, start + PART_SIZE);
+	found = find_vma_intersection(mm, start, start + CHILD_SIZE);
 	mmap_read_unlock(mm);
 	mmput(mm);
 	return found;
 }
 
-/* Returns NULL when the program has no memory there. */
-static struct cxib_odp_mr *get_part(struct cxib_odp_mr *parent, u64 number)
+/* Returns NULL if user space has nothing mapped there. */
+static struct cxib_odp_mr *get_child(struct cxib_odp_mr *parent, u64 number)
 {
-	struct cxib_odp_mr *part;
+	struct cxib_odp_mr *child;
 
 	guard(mutex)(&parent->fault_mutex);
-	part = xa_load(&parent->implicit_children, number);
-	if (part || !range_is_mapped(parent, number))
-		return part;
-	return make_part(parent, number);
+	child = xa_load(&parent->implicit_children, number);
+	if (child || !range_is_mapped(parent, number))
+		return child;
+	return create_child(parent, number);
 }
 
 /**
- * cxib_odp_destroy_children() - the parts of a region go with it, and the key that stands for others
- * @parent: a region that nobody uses any more; one without either is left alone
+ * cxib_odp_destroy_children() - destroy the child MRs and the null mkey
+ * @parent: implicit ODP MR without users; for other MRs this does nothing
  */
 void cxib_odp_destroy_children(struct cxib_odp_mr *parent)
 {
-	struct cxib_odp_mr *part;
+	struct cxib_odp_mr *child;
 	unsigned long number;
 
-	xa_for_each(&parent->implicit_children, number, part)
-		cxib_odp_destroy_child(part);
+	xa_for_each(&parent->implicit_children, number, child)
+		cxib_odp_destroy_child(child);
 	xa_destroy(&parent->implicit_children);
 	destroy_null_key(parent);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_destroy_children);
 
 /**
- * cxib_odp_fault_in_implicit() - pages of a whole address space come in
- * @parent: region that somebody keeps
- * @range: which ones
- * @bring_in: for each part of it
+ * cxib_odp_fault_in_implicit() - fault in pages of an implicit ODP MR
+ * @parent: MR with a reference
+ * @range: range of the MR
+ * @fault_in: called for the range in each child MR
+ * @absent: result for a range that user space has not mapped; negative: stop there
  *
  * Context: as cxib_odp_fault_in().
- * Return: number of pages that are there; -EFAULT when addresses cannot be, or the
- * program has no memory there; as @bring_in, or an error of making a part.
+ * Return: number of pages that are present; -EFAULT if the range is beyond the address
+ * space or not mapped in user space; as @fault_in, cxib_odp_create_child().
  */
 int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
-			       cxib_odp_fault_in_fn bring_in)
+			       cxib_odp_fault_in_fn fault_in, int absent)
 {
-	/* Who wants what is there is content with nothing. */
-	const int absent = bring_in == cxib_odp_fault_in_present ? 0 : -EFAULT;
 	struct cxib_odp_range rest = *range;
 	int total = 0;
 
@@ -264,21 +267,22 @@ int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp
 	    range->length > BIT_ULL(LOG_SPACE) - range->address)
 		return -EFAULT;
 	while (rest.length) {
-		struct cxib_odp_mr *part = get_part(parent, rest.address >> LOG_PART);
-		struct cxib_odp_range klm = rest;
+		struct cxib_odp_mr *child = get_child(parent, rest.address >> LOG_CHILD);
+		struct cxib_odp_range part = rest;
 		int pages;
 
-		if (IS_ERR(part))
-			return PTR_ERR(part);
-		klm.length = min(rest.length, PART_SIZE - (rest.address & (PART_SIZE - 1)));
-		pages = part ? bring_in(part, &klm) : absent;
+		if (IS_ERR(child))
+			return PTR_ERR(child);
+		part.length = min(rest.length, CHILD_SIZE - (rest.address & (CHILD_SIZE - 1)));
+		pages = child ? fault_in(child, &part) : absent;
 		if (pages < 0)
 			return pages;
 		total += pages;
-		rest.address += klm.length;
-		rest.length -= klm.length;
+		rest.address += part.length;
+		rest.length -= part.length;
 	}
 	return total;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_fault_in_implicit);
 
 #endif

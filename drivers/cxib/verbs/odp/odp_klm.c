@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory keys that consist of pieces of others: programs make them by commands and
- * change them by requests, so only the device knows what they consist of.
+ * Indirect mkeys: user space creates them by commands and modifies them by WQEs, so only
+ * the device knows their KLMs.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -12,13 +12,13 @@
 #include "hw/work_queue.h"
 #include "verbs/odp/odp_fault.h"
 
-/* What the context of a key is followed by in the answer, without asking for more. */
+/* QUERY_MKEY always returns this many KLMs behind the mkey context. */
 #define KLMS_INLINE	2
 
-/* Pieces of a key that are looked at, at most; nobody answers for what is behind them. */
+/* Only this many KLMs of an mkey are searched; faults behind them fail. */
 #define KLMS_MAX	4096
 
-/* What a piece has that says 0. */
+/* Length of a KLM whose byte count is 0. */
 #define KLM_MAX_BYTES	BIT(31)
 
 static u32 access_mode(const struct hw_mkc *context)
@@ -26,7 +26,7 @@ static u32 access_mode(const struct hw_mkc *context)
 	return hw_mkc_get_access_mode_1_0(context) | hw_mkc_get_access_mode_4_2(context) << 2;
 }
 
-/* The description of a signature would come first. */
+/* With a BSF, the list would begin with it. */
 static bool has_klms(const struct hw_mkc *context)
 {
 	u32 mode = access_mode(context);
@@ -43,19 +43,19 @@ static u64 klm_length(const struct hw_mkc *context, const struct hw_klm *klm)
 }
 
 /**
- * cxib_pf_for_each_klm() - the memory behind a part of a memory key
- * @context: what the device says about the key
- * @klms: what it consists of; their keys and addresses are anything
- * @count: of them
- * @address: where the part begins
- * @length: its bytes
- * @fn: told of each range, until it returns an error
+ * cxib_pf_walk_klms() - call a function for each KLM in a range of an mkey
+ * @context: mkey context, as the device returned it
+ * @klms: its KLMs; their mkeys and addresses are untrusted
+ * @count: number of @klms
+ * @address: first byte of the range
+ * @length: bytes
+ * @fn: called with each range, until it returns an error
  * @data: for @fn
  *
  * Return: 0 or the error of @fn.
  */
-int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
-			 u64 address, u64 length, cxib_pf_sge_fn fn, void *data)
+int cxib_pf_walk_klms(const struct hw_mkc *context, const struct hw_klm *klms, size_t count,
+		      u64 address, u64 length, cxib_pf_sge_fn fn, void *data)
 {
 	u64 offset = address - hw_mkc_get_start_addr(context);
 	int err = 0;
@@ -63,24 +63,25 @@ int cxib_pf_for_each_klm(const struct hw_mkc *context, const struct hw_klm *klms
 
 	for (i = 0; i < count && length && !err; i++) {
 		u64 bytes = klm_length(context, &klms[i]);
-		u64 part;
+		u64 chunk;
 
 		if (offset >= bytes) {
 			offset -= bytes;
 			continue;
 		}
-		part = min(bytes - offset, length);
+		chunk = min(bytes - offset, length);
 		err = fn(data, hw_klm_get_key(&klms[i]), hw_klm_get_va(&klms[i]) + offset,
-			 part);
-		length -= part;
+			 chunk);
+		length -= chunk;
 		offset = 0;
 	}
 	return err;
 }
-EXPORT_SYMBOL_IF_KUNIT(cxib_pf_for_each_klm);
+EXPORT_SYMBOL_IF_KUNIT(cxib_pf_walk_klms);
 
-/* Returns the answer, to be freed, or an ERR_PTR(). */
-static struct hw_query_mkey_out *ask(struct cxib_command_queue *commands, u32 key, size_t count)
+/* Returns the output, which the caller frees, or an ERR_PTR(). */
+static struct hw_query_mkey_out *query_klms(struct cxib_command_queue *commands, u32 key,
+					    size_t count)
 {
 	size_t length = sizeof(struct hw_query_mkey_out) +
 			(max_t(size_t, count, KLMS_INLINE) - KLMS_INLINE) *
@@ -107,22 +108,21 @@ static size_t count_klms(const struct hw_query_mkey_out *out)
 }
 
 /**
- * cxib_pf_walk_mkey() - the memory behind a part of a memory key that is no region
+ * cxib_pf_walk_mkey() - call a function for each KLM in a range of an mkey that is no MR
  * @commands: command queue
- * @key: anything
- * @address: where the part begins
- * @length: its bytes
- * @fn: told of each range of another key, until it returns an error
+ * @key: the mkey; untrusted
+ * @address: first byte of the range
+ * @length: bytes
+ * @fn: called with each range of another mkey, until it returns an error
  * @data: for @fn
  *
  * Context: process context, may sleep.
- * Return: 0, also when the key does not consist of pieces, or there is none; -ENOMEM
- * or the error of @fn.
+ * Return: 0, also if the mkey has no KLMs or does not exist; -ENOMEM or the error of @fn.
  */
 int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address, u64 length,
 		      cxib_pf_sge_fn fn, void *data)
 {
-	struct hw_query_mkey_out *out = ask(commands, key, KLMS_INLINE);
+	struct hw_query_mkey_out *out = query_klms(commands, key, KLMS_INLINE);
 	size_t count;
 	int err;
 
@@ -131,15 +131,15 @@ int cxib_pf_walk_mkey(struct cxib_command_queue *commands, u32 key, u64 address,
 	count = count_klms(out);
 	if (count > KLMS_INLINE) {
 		kvfree(out);
-		out = ask(commands, key, count);
+		out = query_klms(commands, key, count);
 		if (IS_ERR(out))
 			return PTR_ERR(out) == -ENOMEM ? -ENOMEM : 0;
-		/* It may have changed meanwhile. */
+		/* The mkey may have changed since the first query. */
 		count = min(count, count_klms(out));
 	}
-	err = cxib_pf_for_each_klm(hw_query_mkey_out_get_memory_key_mkey_entry(out),
-				   (const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
-				   count, address, length, fn, data);
+	err = cxib_pf_walk_klms(hw_query_mkey_out_get_memory_key_mkey_entry(out),
+				(const void *)hw_query_mkey_out_get_bsf0_klm0_pas_mtt0_1(out),
+				count, address, length, fn, data);
 	kvfree(out);
 	return err;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pages that a program has at the moment come in; the others are not made for it.
+ * Faults in only pages that are present in user space.
  *
- * ib_umem_odp_map_dma_and_lock() could look for them, too. But munmap() takes
- * memory out of the address space and lets others look at that before it tells of
- * it, and what is missing then although it is mapped for DMA is a bug for the core.
- * So the look here is only a guess, and bringing in what was seen a request like
- * any other.
+ * ib_umem_odp_map_dma_and_lock() can do that, too, but munmap() unmaps pages before it
+ * calls the MMU notifier, and a page that is missing although it is DMA-mapped makes the
+ * RDMA core warn. So the lookup here is only a hint, and the pages that it has found are
+ * faulted in as any others.
  */
 #include <linux/hmm.h>
 #include <linux/minmax.h>
@@ -14,17 +13,17 @@
 #include <linux/sched/mm.h>
 #include <rdma/ib_umem_odp.h>
 
-#include "verbs/odp/odp.h"
+#include "verbs/odp/odp_mr.h"
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
 #define PAGES_AT_ONCE	64
 #define ATTEMPTS	8
 
-/* What is looked at; the rest is not. */
+/* Flags that split a run of pages. */
 #define RIGHTS		(HMM_PFN_VALID | HMM_PFN_WRITE)
 
-static int look_once(struct hmm_range *range)
+static int lookup_once(struct hmm_range *range)
 {
 	struct mm_struct *mm = range->notifier->mm;
 	int err;
@@ -36,8 +35,8 @@ static int look_once(struct hmm_range *range)
 	return err;
 }
 
-/* Which of @count pages from @start on there are, and can be written to. */
-static int look(struct ib_umem_odp *memory, u64 start, unsigned int count, unsigned long *pages)
+/* Looks up which of @count pages from @start on are present, and which are writable. */
+static int lookup(struct ib_umem_odp *memory, u64 start, unsigned int count, unsigned long *pages)
 {
 	struct hmm_range range = {
 		.notifier = &memory->notifier,
@@ -52,7 +51,7 @@ static int look(struct ib_umem_odp *memory, u64 start, unsigned int count, unsig
 	if (!mmget_not_zero(mm))
 		return -EFAULT;
 	do {
-		err = look_once(&range);
+		err = lookup_once(&range);
 	} while (err == -EBUSY && --attempts);
 	mmput(mm);
 	return err;
@@ -67,8 +66,8 @@ static unsigned int same_rights(const unsigned long *pages, unsigned int count)
 	return i;
 }
 
-/* @address is where the first page begins in requests. */
-static int bring_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+/* @address is the address of the first page in WQEs. */
+static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
 			 u64 address, const unsigned long *pages, unsigned int count)
 {
 	int total = 0;
@@ -76,33 +75,26 @@ static int bring_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range
 
 	for (i = 0; i < count; i += run) {
 		u64 from = max(address + i * PAGE_SIZE, range->address);
-		struct cxib_odp_range part = {
+		struct cxib_odp_range run_range = {
 			.address = from, .for_writing = pages[i] & HMM_PFN_WRITE,
 		};
-		int brought;
+		int faulted;
 
 		run = same_rights(&pages[i], count - i);
 		if (!(pages[i] & HMM_PFN_VALID))
 			continue;
-		part.length = min(address + (i + run) * PAGE_SIZE,
-				  range->address + range->length) - from;
-		brought = cxib_odp_fault_in(odp_mr, &part);
-		if (brought < 0)
-			return brought;
-		total += brought;
+		run_range.length = min(address + (i + run) * PAGE_SIZE,
+				       range->address + range->length) - from;
+		faulted = cxib_odp_fault_in_pages(odp_mr, &run_range);
+		if (faulted < 0)
+			return faulted;
+		total += faulted;
 	}
 	return total;
 }
 
-/**
- * cxib_odp_fault_in_present() - the key of a region gets pages that the program has
- * @odp_mr: region that somebody keeps
- * @range: which ones
- *
- * Context: as cxib_odp_fault_in().
- * Return: number of pages that are there; as cxib_odp_fault_in() otherwise.
- */
-int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+/* Of an MR that is not an implicit one. */
+static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
 	unsigned long pages[PAGES_AT_ONCE] = {};
@@ -110,8 +102,6 @@ int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_
 	int total = 0;
 	int err;
 
-	if (cxib_odp_is_implicit(odp_mr))
-		return cxib_odp_fault_in_implicit(odp_mr, range, cxib_odp_fault_in_present);
 	err = cxib_odp_find_range(odp_mr, range, &start);
 	if (err)
 		return err;
@@ -119,18 +109,33 @@ int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_
 	for (at = ALIGN_DOWN(start, PAGE_SIZE); at < end; at += PAGES_AT_ONCE * PAGE_SIZE) {
 		unsigned int count = min_t(u64, PAGES_AT_ONCE, (end - at) / PAGE_SIZE);
 
-		err = look(memory, at, count, pages);
-		/* They come and go. */
+		err = lookup(memory, at, count, pages);
+		/* The page tables kept changing: skip these pages. */
 		if (err == -EBUSY)
 			continue;
 		if (!err)
-			err = bring_in_seen(odp_mr, range, range->address - (start - at), pages,
+			err = fault_in_seen(odp_mr, range, range->address - (start - at), pages,
 					    count);
 		if (err < 0)
 			return err;
 		total += err;
 	}
 	return total;
+}
+
+/**
+ * cxib_odp_fault_in_present() - fault in the pages that are present in user space
+ * @odp_mr: MR with a reference
+ * @range: range of the MR; parts of an implicit ODP MR that are not mapped are skipped
+ *
+ * Context: as cxib_odp_fault_in().
+ * Return: number of pages that are present; as cxib_odp_fault_in() otherwise.
+ */
+int cxib_odp_fault_in_present(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+{
+	if (cxib_odp_is_implicit(odp_mr))
+		return cxib_odp_fault_in_implicit(odp_mr, range, fault_in_range, 0);
+	return fault_in_range(odp_mr, range);
 }
 
 #endif

@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queue pair 1 sends and receives management datagrams of all partitions. What
- * the device takes from a queue pair is one P_Key index, not one a request. So
- * a port has, beside the queue pair of the service, one for each further valid
- * P_Key, whose datagrams say that they come from queue pair 1. It only sends,
- * and reports to the completion queue of the service, as the service.
+ * GSI: QP 1 sends and receives MADs of all partitions. The device takes one P_Key index
+ * for a QP, not one for a WQE. So a port has, besides the GSI QP, one GSI send QP for each
+ * further valid P_Key, whose DETH names QP 1 as the source. It only sends, and its
+ * completions are reported as those of the GSI QP.
  */
+#include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>
 
 #include "verbs/port/gsi.h"
 
-/**
- * struct cxib_gsi - the senders of a port's general services
- * @qp: the queue pair of the service
- * @port: its port
- * @pkey_work: makes senders for P_Keys that have become valid, then tells of them
- * @mutex: one change at a time; protects what follows
- * @can_tx: the service can send, so its senders shall
- * @lock: what follows is changed with @mutex and this, and read with one of
- *	them. Taken in any context.
- * @pkey_index: index of the P_Key that @qp itself sends with
- * @count: P_Key indices of the port; does not change
- * @tx_qps: by P_Key index; NULL where there is none
- */
-struct cxib_gsi {
-	struct cxib_qp *qp;
-	struct cxib_port *port;
-	struct work_struct pkey_work;
-	struct mutex mutex; /* see above */
-	bool can_tx;
-	spinlock_t lock; /* see above */
-	u16 pkey_index;
-	unsigned int count;
-	struct cxib_qp *tx_qps[];
-};
-
-static int change(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
+static int modify_tx_qp(struct cxib_qp *tx_qp, struct ib_qp_attr attr, int mask)
 {
 	return ib_modify_qp(&tx_qp->ib, &attr, mask);
 }
 
-static int get_ready(const struct cxib_gsi *gsi, struct cxib_qp *tx_qp, u16 index)
+static int bring_up_tx_qp(const struct cxib_gsi *gsi, struct cxib_qp *tx_qp, u16 index)
 {
 	const struct ib_qp_attr init = {
 		.qp_state = IB_QPS_INIT, .pkey_index = index,
 		.port_num = gsi->port->number, .qkey = IB_QP1_QKEY,
 	};
 
-	return change(tx_qp, init,
-		      IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY) ?:
-	       change(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR }, IB_QP_STATE) ?:
-	       change(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
-		      IB_QP_STATE | IB_QP_SQ_PSN);
+	return modify_tx_qp(tx_qp, init,
+			    IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY) ?:
+	       modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTR }, IB_QP_STATE) ?:
+	       modify_tx_qp(tx_qp, (struct ib_qp_attr){ .qp_state = IB_QPS_RTS },
+			    IB_QP_STATE | IB_QP_SQ_PSN);
 }
 
 static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
@@ -73,7 +48,7 @@ static struct cxib_qp *create_tx_qp(const struct cxib_gsi *gsi, u16 index)
 	if (IS_ERR(ib))
 		return ERR_CAST(ib);
 	to_qp(ib)->wc_qp = service;
-	err = get_ready(gsi, to_qp(ib), index);
+	err = bring_up_tx_qp(gsi, to_qp(ib), index);
 	if (!err)
 		return to_qp(ib);
 	ib_destroy_qp(ib);
@@ -95,13 +70,13 @@ static void add_tx_qp(struct cxib_gsi *gsi, u16 index)
 
 	if (IS_ERR(tx_qp))
 		ibdev_warn_ratelimited(gsi->qp->ib.device,
-				       "port %u cannot send management datagrams with P_Key index %u: error %ld\n",
+				       "port %u: GSI send QP for P_Key index %u failed: error %ld\n",
 				       gsi->port->number, index, PTR_ERR(tx_qp));
 	else
 		set_tx_qp(gsi, index, tx_qp);
 }
 
-/* One whose P_Key is not valid any more stays: another P_Key may come to its place. */
+/* A QP whose P_Key is no longer valid stays: its index may get another P_Key. */
 static void update_tx_qps(struct cxib_gsi *gsi)
 {
 	u16 pkey;
@@ -112,7 +87,7 @@ static void update_tx_qps(struct cxib_gsi *gsi)
 	if (!gsi->can_tx || !to_ibdev(gsi->qp->ib.device)->hw->caps.set_deth_sqpn)
 		return;
 	for (i = 0; i < gsi->count; i++) {
-		if (cxib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
+		if (ib_query_pkey(gsi->qp->ib.device, gsi->port->number, i, &pkey))
 			return;
 		if (pkey && i != gsi->pkey_index && !gsi->tx_qps[i])
 			add_tx_qp(gsi, i);
@@ -131,7 +106,7 @@ static void destroy_tx_qps(struct cxib_gsi *gsi)
 		tx_qp = gsi->tx_qps[i];
 		if (!tx_qp)
 			continue;
-		/* Nobody posts to it any more. */
+		/* With the pointer cleared, no WR is posted to it. */
 		set_tx_qp(gsi, i, NULL);
 		ib_destroy_qp(&tx_qp->ib);
 	}
@@ -146,12 +121,12 @@ static void flush_tx_qps(struct cxib_gsi *gsi)
 	gsi->can_tx = false;
 	for (i = 0; i < gsi->count; i++)
 		if (gsi->tx_qps[i])
-			change(gsi->tx_qps[i], (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
-			       IB_QP_STATE);
+			modify_tx_qp(gsi->tx_qps[i], (struct ib_qp_attr){ .qp_state = IB_QPS_ERR },
+				     IB_QP_STATE);
 }
 
-/* Who learns of a P_Key can send with it. */
-static void update(struct work_struct *work)
+/* The event follows the creation of the QPs, so ULPs can send with the new P_Keys. */
+static void pkey_work_fn(struct work_struct *work)
 {
 	struct cxib_gsi *gsi = container_of(work, struct cxib_gsi, pkey_work);
 	struct ib_event event = {
@@ -166,7 +141,7 @@ static void update(struct work_struct *work)
 	ib_dispatch_event(&event);
 }
 
-static void set_of_port(struct cxib_port *port, struct cxib_gsi *gsi)
+static void set_port_gsi(struct cxib_port *port, struct cxib_gsi *gsi)
 {
 	mutex_lock(&port->lock);
 	port->gsi = gsi;
@@ -174,11 +149,11 @@ static void set_of_port(struct cxib_port *port, struct cxib_gsi *gsi)
 }
 
 /**
- * cxib_gsi_create() - general services can send with other P_Keys than their own
- * @qp: queue pair of the service
+ * cxib_gsi_create() - create the state of the per-P_Key GSI send QPs
+ * @qp: the GSI QP
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; -EINVAL when the device has no such port.
+ * Return: 0 or -ENOMEM; -EINVAL if the device has no such port.
  */
 int cxib_gsi_create(struct cxib_qp *qp)
 {
@@ -195,19 +170,20 @@ int cxib_gsi_create(struct cxib_qp *qp)
 	gsi->count = port->pkey_count;
 	gsi->qp = qp;
 	gsi->port = port;
-	INIT_WORK(&gsi->pkey_work, update);
+	INIT_WORK(&gsi->pkey_work, pkey_work_fn);
 	mutex_init(&gsi->mutex);
 	spin_lock_init(&gsi->lock);
 	qp->gsi = gsi;
-	set_of_port(port, gsi);
+	set_port_gsi(port, gsi);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_create);
 
 /**
- * cxib_gsi_stop() - the senders go
- * @qp: queue pair of the service
+ * cxib_gsi_stop() - destroy the send QPs
+ * @qp: the GSI QP
  *
- * Whoever still posts is told that there are none, until cxib_gsi_destroy().
+ * Posting returns -EAGAIN from here on, until cxib_gsi_destroy().
  *
  * Context: process context, may sleep.
  */
@@ -217,27 +193,29 @@ void cxib_gsi_stop(struct cxib_qp *qp)
 
 	if (!gsi)
 		return;
-	set_of_port(gsi->port, NULL);
+	set_port_gsi(gsi->port, NULL);
 	cancel_work_sync(&gsi->pkey_work);
 	mutex_lock(&gsi->mutex);
 	destroy_tx_qps(gsi);
 	mutex_unlock(&gsi->mutex);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_stop);
 
 /**
- * cxib_gsi_destroy() - the reverse of cxib_gsi_create()
- * @qp: queue pair that nobody posts to any more; stopped
+ * cxib_gsi_destroy() - undo cxib_gsi_create()
+ * @qp: the GSI QP, after cxib_gsi_stop(); no WR is posted any more
  */
 void cxib_gsi_destroy(struct cxib_qp *qp)
 {
 	kfree(qp->gsi);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_destroy);
 
 /**
- * cxib_gsi_modify() - senders change as the service has
- * @qp: queue pair of the service
- * @attr: what was changed
- * @mask: IB_QP_…: which of it
+ * cxib_gsi_modify() - apply a modification of the GSI QP to the send QPs
+ * @qp: the GSI QP
+ * @attr: attributes that were modified
+ * @mask: IB_QP_…: which of them
  *
  * Context: process context, may sleep; without the mutex of @qp.
  */
@@ -268,8 +246,9 @@ void cxib_gsi_modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 		break;
 	}
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_modify);
 
-static bool has_stopped(struct cxib_qp *qp)
+static bool is_in_sqe(struct cxib_qp *qp)
 {
 	struct hw_qpc context;
 
@@ -278,14 +257,14 @@ static bool has_stopped(struct cxib_qp *qp)
 }
 
 /**
- * cxib_gsi_recover_sqe() - sends go on after one that has failed
- * @qp: queue pair of the service
+ * cxib_gsi_recover_sqe() - recover send QPs in SQE
+ * @qp: the GSI QP
  *
- * Who is told of a failure takes it for one of the service's queue pair, and
- * wants that in RTS again, but it may have been one of the senders.
+ * The ULP takes a failed send for one of the GSI QP and modifies that to RTS, but the
+ * send may have failed on one of the send QPs.
  *
  * Context: process context, may sleep; without the mutex of @qp.
- * Return: whether the queue pair of the service has to be brought to RTS.
+ * Return: whether the GSI QP itself must be modified to RTS.
  */
 bool cxib_gsi_recover_sqe(struct cxib_qp *qp)
 {
@@ -296,18 +275,19 @@ bool cxib_gsi_recover_sqe(struct cxib_qp *qp)
 
 	guard(mutex)(&gsi->mutex);
 	for (i = 0; i < gsi->count; i++)
-		if (gsi->tx_qps[i] && has_stopped(gsi->tx_qps[i]))
-			resumed |= !change(gsi->tx_qps[i], attr,
-					   IB_QP_STATE | IB_QP_CUR_STATE);
-	return !resumed || has_stopped(qp);
+		if (gsi->tx_qps[i] && is_in_sqe(gsi->tx_qps[i]))
+			resumed |= !modify_tx_qp(gsi->tx_qps[i], attr,
+						 IB_QP_STATE | IB_QP_CUR_STATE);
+	return !resumed || is_in_sqe(qp);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_recover_sqe);
 
 /**
- * cxib_gsi_defers_pkey_event() - whether the event of new P_Keys comes later
+ * cxib_gsi_defers_pkey_event() - whether the event of new P_Keys is deferred
  * @port: port whose P_Keys have changed
  *
- * Return: true when users are told as soon as general services can send with
- * them; false when there are no such services.
+ * Return: true if IB_EVENT_PKEY_CHANGE is dispatched when the send QPs exist; false if
+ * the port has no GSI QP.
  */
 bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 {
@@ -317,53 +297,4 @@ bool cxib_gsi_defers_pkey_event(struct cxib_port *port)
 	queue_work(system_unbound_wq, &port->gsi->pkey_work);
 	return true;
 }
-
-static struct cxib_qp *find_tx_qp(const struct cxib_gsi *gsi, u16 pkey_index)
-{
-	lockdep_assert_held(&gsi->lock);
-
-	return pkey_index == gsi->pkey_index ? gsi->qp : gsi->tx_qps[pkey_index];
-}
-
-static int post(struct cxib_gsi *gsi, const struct ib_ud_wr *request)
-{
-	const struct ib_send_wr *unused;
-	struct cxib_qp *tx_qp;
-	unsigned long flags;
-	int err = -EAGAIN;
-
-	if (request->pkey_index >= gsi->count)
-		return -EINVAL;
-	spin_lock_irqsave(&gsi->lock, flags);
-	tx_qp = find_tx_qp(gsi, request->pkey_index);
-	if (tx_qp)
-		err = cxib_qp_post_send(tx_qp, &request->wr, &unused);
-	spin_unlock_irqrestore(&gsi->lock, flags);
-	return err;
-}
-
-/**
- * cxib_gsi_post_send() - sends management datagrams, each with the P_Key that it asks for
- * @qp: queue pair of the service
- * @wr: requests
- * @bad: filled: the first one that was not taken
- *
- * Return: 0; -EINVAL when the port has no such P_Key index; -EAGAIN when the
- * service cannot send with that P_Key, because it is not valid or has not been
- * for long; otherwise as cxib_build_send_wqe().
- */
-int cxib_gsi_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
-		       const struct ib_send_wr **bad)
-{
-	int err = 0;
-
-	for (; wr && !err; wr = wr->next) {
-		struct ib_ud_wr request = *ud_wr(wr);
-
-		request.wr.next = NULL;
-		err = post(qp->gsi, &request);
-		if (err)
-			*bad = wr;
-	}
-	return err;
-}
+EXPORT_SYMBOL_IF_KUNIT(cxib_gsi_defers_pkey_event);

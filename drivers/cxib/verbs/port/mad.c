@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Management datagrams for the agents of this node, which the firmware implements. */
+/* MADs for the agents of this node that the firmware implements. */
 #include <kunit/visibility.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
@@ -7,12 +7,12 @@
 #include "verbs/port/mad.h"
 #include "verbs/verbs.h"
 
-/* In the status of a directed route datagram: it is on its way back. */
+/* D bit in the status of a directed-route SMP: the response. */
 #define DIRECTION	cpu_to_be16(BIT(15))
 
 static bool is_for_subnet_agent(const struct ib_mad_hdr *header)
 {
-	/* SMInfo is for the subnet manager, if there is one here. */
+	/* SMInfo is for a subnet manager on this node. */
 	if (header->attr_id == IB_SMP_ATTR_SM_INFO)
 		return false;
 	return header->method == IB_MGMT_METHOD_GET || header->method == IB_MGMT_METHOD_SET ||
@@ -20,10 +20,10 @@ static bool is_for_subnet_agent(const struct ib_mad_hdr *header)
 }
 
 /**
- * cxib_mad_is_for_agent() - whether the firmware has an agent for a datagram
- * @header: its header
+ * cxib_mad_is_for_agent() - whether a MAD is for an agent of the firmware
+ * @header: header of the MAD
  *
- * Return: false when it is for somebody else on this node, or nobody.
+ * Return: false if it is for an agent in software, or for none.
  */
 bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
 {
@@ -43,7 +43,7 @@ bool cxib_mad_is_for_agent(const struct ib_mad_hdr *header)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_mad_is_for_agent);
 
-/* A trap of this node's agents has no sender: it goes on to the subnet manager. */
+/* A trap of this node's agents has no source LID; it is for the subnet manager. */
 static bool is_own_trap(const struct ib_mad_hdr *header, const struct ib_wc *in_wc)
 {
 	return header->method == IB_MGMT_METHOD_TRAP && (!in_wc || !in_wc->slid);
@@ -68,7 +68,7 @@ int cxib_process_mad(struct ib_device *ib, int flags, u32 number, const struct i
 		return IB_MAD_RESULT_SUCCESS;
 	if (cxib_cmd_mad_ifc(commands_of(to_ibdev(ib)), &mad))
 		return IB_MAD_RESULT_FAILURE;
-	/* Nobody answers that. */
+	/* TrapRepress has no response. */
 	if (in->mad_hdr.method == IB_MGMT_METHOD_TRAP_REPRESS)
 		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (in->mad_hdr.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ports: attributes, tables, events. */
+/* Ports: attributes, GID and P_Key tables, events. */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/ib_mad.h>
@@ -10,7 +10,7 @@
 #include "verbs/port/port.h"
 #include "verbs/verbs.h"
 
-/* The tables of a port have these lengths times a power of two. */
+/* The lengths of the tables are these times a power of two. */
 #define MIN_GIDS	8
 #define MIN_PKEYS	128
 
@@ -19,17 +19,17 @@ static struct cxib_port *port_of(struct cxib_ibdev *ibdev, u32 number)
 	return &ibdev->ports[number - 1];
 }
 
-/* A function with one port does not name it. */
+/* Functions with a single port use port number 0. */
 static unsigned int vport_of(const struct cxib_ibdev *ibdev, const struct cxib_port *port)
 {
 	return ibdev->hw->caps.num_ports > 1 ? port->number : 0;
 }
 
 /**
- * cxib_link_width() - the width of a link as ib_verbs has it
+ * cxib_link_width() - convert a link width to that of ib_verbs.h
  * @width: HW_IB_LINK_WIDTH_…; 0 while the link is down
  *
- * Return: enum ib_port_width; 4X for anything that is none, as other drivers say.
+ * Return: enum ib_port_width; 4X for other values, as in other drivers.
  */
 u8 cxib_link_width(u32 width)
 {
@@ -49,11 +49,11 @@ u8 cxib_link_width(u32 width)
 EXPORT_SYMBOL_IF_KUNIT(cxib_link_width);
 
 /**
- * cxib_vl_code() - the number of virtual lanes as PortInfo has it
+ * cxib_vl_code() - convert a number of virtual lanes to that of PortInfo
  * @vls: enum hw_vl_count
  *
- * Return: VLCap of PortInfo (IBA 14.2.5.6); 0, none, for a number that the
- * specification does not know.
+ * Return: VLCap of PortInfo (IBA 14.2.5.6); 0 for a number that the specification does
+ * not define.
  */
 u8 cxib_vl_code(u32 vls)
 {
@@ -75,11 +75,11 @@ u8 cxib_vl_code(u32 vls)
 EXPORT_SYMBOL_IF_KUNIT(cxib_vl_code);
 
 /**
- * cxib_port_event() - the event of ib_verbs for a change of a port
- * @change: what the device has told
- * @event: filled
+ * cxib_port_event() - convert a port change event to that of ib_verbs.h
+ * @change: sub-type of the event
+ * @event: filled in
  *
- * Return: false when it is no event for anybody.
+ * Return: false if there is no event for it.
  */
 bool cxib_port_event(enum hw_port_change_subtype change, enum ib_event_type *event)
 {
@@ -117,7 +117,7 @@ static void invalidate_tables(struct cxib_port *port)
 	mutex_unlock(&port->lock);
 }
 
-/* The RDMA core reads the tables again after most events, so they are forgotten first. */
+/* The RDMA core reads the tables after most events, so the caches are invalidated first. */
 void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_subtype change)
 {
 	struct cxib_ibdev *ibdev = context;
@@ -125,7 +125,7 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 
 	if (number > ibdev->ib.phys_port_cnt) {
 		ibdev_warn_ratelimited(&ibdev->ib,
-				       "change '%s' of port %u ignored, the device has ports 1 to %u\n",
+				       "port change '%s' ignored: port %u out of range [1, %u]\n",
 				       hw_port_change_subtype_name(change), number,
 				       ibdev->ib.phys_port_cnt);
 		return;
@@ -137,7 +137,7 @@ void cxib_port_changed(void *context, unsigned int number, enum hw_port_change_s
 	if (cxib_port_event(change, &event.event))
 		ib_dispatch_event(&event);
 	else
-		ibdev_warn_ratelimited(&ibdev->ib, "unknown change 0x%x of port %u ignored\n",
+		ibdev_warn_ratelimited(&ibdev->ib, "unknown port change 0x%x ignored: port %u\n",
 				       change, number);
 }
 
@@ -157,7 +157,7 @@ static void fill_vport(struct ib_port_attr *attr, const struct cxib_vport *vport
 	attr->qkey_viol_cntr = vport->q_key_violations;
 }
 
-/* The copy of the table is what the device says now, or has said since the last change. */
+/* Port change events invalidate the cache; @again reads the table regardless. */
 static int load_gids(struct cxib_ibdev *ibdev, struct cxib_port *port, bool again)
 {
 	int err;
@@ -186,7 +186,7 @@ static int load_pkeys(struct cxib_ibdev *ibdev, struct cxib_port *port, bool aga
 	return err;
 }
 
-/* The core would take it from the last GID, which need not be there. */
+/* The RDMA core would take it from the last GID, which need not exist. */
 static int query_subnet_prefix(struct cxib_ibdev *ibdev, struct cxib_port *port, u64 *prefix)
 {
 	union ib_gid gid;
@@ -221,7 +221,7 @@ int cxib_query_port(struct ib_device *ib, u32 number, struct ib_port_attr *attr)
 		return err;
 	fill_vport(attr, &vport);
 	attr->active_width = cxib_link_width(link.width);
-	/* One bit for each speed here as there; a link that is down has the lowest. */
+	/* The speed bits are equal; while the link is down, the lowest is reported. */
 	attr->active_speed = link.speed ?: IB_SPEED_SDR;
 	attr->max_mtu = ib_mtu_int_to_enum(mtu.maximum);
 	attr->active_mtu = ib_mtu_int_to_enum(mtu.operational);
@@ -238,8 +238,7 @@ int cxib_modify_port(struct ib_device *ib, u32 number, int mask, struct ib_port_
 	u32 select = change->clr_port_cap_mask | change->set_port_cap_mask;
 
 	if (mask) {
-		ibdev_dbg(ib, "port attributes of mask 0x%x cannot be changed, only capabilities can\n",
-			  mask);
+		ibdev_dbg(ib, "modify port: unsupported mask 0x%x\n", mask);
 		return -EOPNOTSUPP;
 	}
 	return cxib_cmd_modify_hca_vport(commands_of(ibdev),
@@ -297,8 +296,8 @@ int cxib_query_pkey(struct ib_device *ib, u32 number, u16 index, u16 *pkey)
 	return err;
 }
 
-/* What never changes. */
-static int learn(struct cxib_ibdev *ibdev, struct cxib_port *port)
+/* Attributes that never change. */
+static int query_constants(struct cxib_ibdev *ibdev, struct cxib_port *port)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 	struct cxib_vport vport;
@@ -307,7 +306,7 @@ static int learn(struct cxib_ibdev *ibdev, struct cxib_port *port)
 	err = cxib_cmd_query_hca_vport(commands, vport_of(ibdev, port), &vport);
 	if (err)
 		return err;
-	/* For programs to know: 0 lanes are an unknown number of them. */
+	/* Informative only: 0 stands for an unknown number of virtual lanes. */
 	err = cxib_command_optional(cxib_cmd_query_pvlc(commands, port->number,
 							&port->vl_count));
 	if (err)
@@ -331,15 +330,15 @@ static int create_port(struct cxib_ibdev *ibdev, struct cxib_port *port, unsigne
 	port->pkeys = kcalloc(port->pkey_count, sizeof(*port->pkeys), GFP_KERNEL);
 	if (!port->gids || !port->pkeys)
 		return -ENOMEM;
-	return learn(ibdev, port);
+	return query_constants(ibdev, port);
 }
 
 /**
- * cxib_ports_create() - learns about the ports
+ * cxib_ports_create() - query the ports and allocate their tables
  * @ibdev: RDMA device
  *
- * Return: 0, -ENOMEM or the error of a command; cxib_ports_destroy() is to be
- * called in any case.
+ * Return: 0, -ENOMEM or the error of a command; the caller calls cxib_ports_destroy() in
+ * any case.
  */
 int cxib_ports_create(struct cxib_ibdev *ibdev)
 {
@@ -352,8 +351,8 @@ int cxib_ports_create(struct cxib_ibdev *ibdev)
 }
 
 /**
- * cxib_ports_destroy() - frees what was learned
- * @ibdev: RDMA device that nobody uses any more
+ * cxib_ports_destroy() - undo cxib_ports_create()
+ * @ibdev: RDMA device without users
  */
 void cxib_ports_destroy(struct cxib_ibdev *ibdev)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Dynamically connected transport: what initiators can be changed to, and targets. */
+/* Dynamically connected transport: transitions of DCIs, and DCTs. */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
 #include <rdma/restrack.h>
@@ -9,23 +9,23 @@
 #include "verbs/qp/dc.h"
 #include "verbs/srq/srq.h"
 
-#define PLACE		(IB_QP_PKEY_INDEX | IB_QP_PORT)
+#define PORT_ATTRS	(IB_QP_PKEY_INDEX | IB_QP_PORT)
 
-/* Until the device has drained a target, at most; and until the driver sees that it will not. */
+/* Timeout of draining a DCT; period of the check for a fatal device. */
 #define DRAIN_LIMIT	msecs_to_jiffies(60 * MSEC_PER_SEC)
 #define DRAIN_RECHECK	msecs_to_jiffies(100)
 
 /*
- * ib_verbs has no table for these queue pairs. From anywhere to RESET, and of
- * initiators to the error state, is not in this one either.
+ * ib_verbs has no transition table for DC QPs. Transitions to RESET, and of DCIs to
+ * ERR, are not in this table either.
  */
 static const struct {
-	bool is_target;
+	bool is_dct;
 	enum ib_qp_state from, to;
 	int required, optional;
 } transitions[] = {
-	{ false, IB_QPS_RESET, IB_QPS_INIT, PLACE, 0 },
-	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE },
+	{ false, IB_QPS_RESET, IB_QPS_INIT, PORT_ATTRS, 0 },
+	{ false, IB_QPS_INIT, IB_QPS_INIT, 0, PORT_ATTRS },
 	{ false, IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU, IB_QP_PKEY_INDEX | IB_QP_AV },
 	{ false, IB_QPS_RTR, IB_QPS_RTS,
 	  IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC |
@@ -33,19 +33,19 @@ static const struct {
 	  IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER },
 	{ false, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_CUR_STATE | IB_QP_MIN_RNR_TIMER },
 
-	{ true, IB_QPS_RESET, IB_QPS_INIT, PLACE | IB_QP_ACCESS_FLAGS, 0 },
-	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, PLACE | IB_QP_ACCESS_FLAGS },
+	{ true, IB_QPS_RESET, IB_QPS_INIT, PORT_ATTRS | IB_QP_ACCESS_FLAGS, 0 },
+	{ true, IB_QPS_INIT, IB_QPS_INIT, 0, PORT_ATTRS | IB_QP_ACCESS_FLAGS },
 	{ true, IB_QPS_INIT, IB_QPS_RTR, IB_QP_AV | IB_QP_PATH_MTU | IB_QP_MIN_RNR_TIMER, 0 },
 	{ true, IB_QPS_RTR, IB_QPS_ERR, 0, 0 },
 	{ true, IB_QPS_ERR, IB_QPS_ERR, 0, 0 },
 };
 
 /**
- * cxib_dc_modify_is_ok() - whether a change is possible, as ib_modify_qp_is_ok()
- * @qp: initiator or target
- * @from: its state
- * @to: state that is wanted
- * @mask: IB_QP_…: attributes of the change
+ * cxib_dc_modify_is_ok() - ib_modify_qp_is_ok() of a DC QP
+ * @qp: DCI or DCT
+ * @from: current state
+ * @to: new state
+ * @mask: IB_QP_… attributes to modify
  */
 bool cxib_dc_modify_is_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
 			  int mask)
@@ -55,7 +55,7 @@ bool cxib_dc_modify_is_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum 
 	if (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET && !qp->dct))
 		return mask == IB_QP_STATE;
 	for (i = 0; i < ARRAY_SIZE(transitions); i++)
-		if (transitions[i].is_target == !!qp->dct && transitions[i].from == from &&
+		if (transitions[i].is_dct == !!qp->dct && transitions[i].from == from &&
 		    transitions[i].to == to)
 			return !(transitions[i].required & ~mask) &&
 			       !(mask & ~(transitions[i].required | transitions[i].optional |
@@ -64,7 +64,7 @@ bool cxib_dc_modify_is_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum 
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_dc_modify_is_ok);
 
-/* What does not change. */
+/* Fields that no transition modifies. */
 static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_index,
 			  struct hw_dctc *context)
 {
@@ -77,20 +77,20 @@ static void fill_identity(const struct cxib_qp *qp, u64 access_key, u32 user_ind
 }
 
 /**
- * cxib_dct_create() - makes a queue pair a target; the device does not know it yet
- * @qp: prepared queue pair of a program
- * @access_key: what initiators have to present
- * @user_index: what its completions call it
+ * cxib_dct_create() - turn a user QP into a DCT; the device object is created at RTR
+ * @qp: user QP after cxib_qp_init()
+ * @access_key: DC access key that DCIs must present
+ * @user_index: user_index of its CQEs
  *
  * Context: process context, may sleep.
  * Return: 0, or
- *	-EINVAL when it has no shared receive queue,
+ *	-EINVAL if the QP has no SRQ,
  *	-ENOMEM.
  */
 int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index)
 {
 	if (!qp->ib.srq) {
-		ibdev_dbg(qp->ib.device, "a target of dynamic connections needs a shared receive queue\n");
+		ibdev_dbg(qp->ib.device, "create DCT: no SRQ\n");
 		return -EINVAL;
 	}
 	qp->dct = kzalloc(sizeof(*qp->dct), GFP_KERNEL_ACCOUNT);
@@ -98,7 +98,7 @@ int cxib_dct_create(struct cxib_qp *qp, u64 access_key, u32 user_index)
 		return -ENOMEM;
 	init_completion(&qp->dct->drained);
 	fill_identity(qp, access_key, user_index, &qp->dct->context);
-	/* The core could know it by its number only, and does not learn that there is one. */
+	/* restrack identifies QPs by QPN, and a DCT has none before RTR. */
 	rdma_restrack_no_track(&qp->ib.res);
 	return 0;
 }
@@ -116,7 +116,7 @@ static void fill_access(const struct cxib_qp *qp, int access, struct hw_dctc *co
 	hw_dctc_set_atomic_mode(context, mode);
 }
 
-/* Who sent a packet says where answers go; this is what they have beside that. */
+/* A DCT takes the destination of a response from the request; these are the other GRH fields. */
 static void fill_route(const struct rdma_ah_attr *attr, struct hw_dctc *context)
 {
 	const struct ib_global_route *route = rdma_ah_read_grh(attr);
@@ -150,16 +150,16 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 		hw_dctc_set_min_rnr_nak(context, attr->min_rnr_timer);
 }
 
-static void begin(struct cxib_qp *qp, u32 number)
+static void set_dctn(struct cxib_qp *qp, u32 dctn)
 {
-	qp->qpn = number;
-	qp->ib.qp_num = number;
+	qp->qpn = dctn;
+	qp->ib.qp_num = dctn;
 	qp->dct->exists = true;
 	qp->dct->draining = false;
 	reinit_completion(&qp->dct->drained);
 }
 
-static void forget(struct cxib_qp *qp)
+static void clear_dctn(struct cxib_qp *qp)
 {
 	qp->qpn = 0;
 	qp->ib.qp_num = 0;
@@ -175,8 +175,7 @@ static int await_drained(struct cxib_qp *qp)
 		if (cxib_command_queue_is_fatal(&ibdev->hw->commands))
 			return -EIO;
 		if (time_after(jiffies, end)) {
-			ibdev_err(&ibdev->ib, "the device does not drain the DC target 0x%x\n",
-				  qp->qpn);
+			ibdev_err(&ibdev->ib, "DCT 0x%x: drain timed out\n", qp->qpn);
 			return -ETIMEDOUT;
 		}
 	}
@@ -196,44 +195,44 @@ static int drain(struct cxib_qp *qp)
 	return await_drained(qp);
 }
 
-/* A drained target goes. Its number is not given again before nobody finds it by that. */
+/* Destroys a drained DCT. It is erased before the device can reuse its number. */
 static void release(struct cxib_qp *qp)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	u32 number = qp->qpn;
+	u32 dctn = qp->qpn;
 
-	xa_erase_irq(&ibdev->qps, number);
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp),
-							     number));
-	forget(qp);
+	xa_erase_irq(&ibdev->qps, dctn);
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev), cxib_qp_uid(qp),
+							      dctn));
+	clear_dctn(qp);
 }
 
-/* Ends a target whose number no program was told. */
+/* Destroys a DCT whose number was not returned to user space. */
 static void discard(struct cxib_qp *qp)
 {
-	cxib_end_in_device(to_ibdev(qp->ib.device), NULL, drain(qp));
+	cxib_finish_destroy(to_ibdev(qp->ib.device), NULL, drain(qp));
 	release(qp);
 }
 
 static int create_in_device(struct cxib_qp *qp, const struct hw_dctc *context)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
-	u32 number;
+	u32 dctn;
 	int err;
 
-	err = cxib_cmd_create_dct(commands_of(ibdev), cxib_qp_uid(qp), context, &number);
+	err = cxib_cmd_create_dct(commands_of(ibdev), cxib_qp_uid(qp), context, &dctn);
 	if (err)
 		return err;
-	begin(qp, number);
-	err = xa_insert_irq(&ibdev->qps, number, qp, GFP_KERNEL);
+	set_dctn(qp, dctn);
+	err = xa_insert_irq(&ibdev->qps, dctn, qp, GFP_KERNEL);
 	if (err) {
-		/* Nobody was told its number, so there is nothing to drain. */
-		cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev),
-								     cxib_qp_uid(qp), number));
-		forget(qp);
+		/* The number was not returned yet, so there is nothing to drain. */
+		cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_dct(commands_of(ibdev),
+								      cxib_qp_uid(qp), dctn));
+		clear_dctn(qp);
 		return err;
 	}
-	err = cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), number);
+	err = cxib_cmd_arm_dct(commands_of(ibdev), cxib_qp_uid(qp), dctn);
 	if (err)
 		discard(qp);
 	return err;
@@ -253,14 +252,13 @@ static int reset(struct cxib_qp *qp, struct hw_dctc *context)
 }
 
 /**
- * cxib_dct_change() - changes a target
- * @qp: target
- * @attr: attributes, of which @mask counts
- * @mask: IB_QP_…; cxib_dc_modify_is_ok() allows it, and the values are possible
+ * cxib_dct_change() - modify a DCT
+ * @qp: DCT
+ * @attr: attributes; only those in @mask are read
+ * @mask: IB_QP_…; allowed by cxib_dc_modify_is_ok(), values checked
  *
- * Context: process context, may sleep; with the queue pair's mutex held.
- * Return: 0; -ETIMEDOUT when its connections do not end; or as
- * cxib_cmd_exec().
+ * Context: process context, may sleep; with @qp->mutex held.
+ * Return: 0; -ETIMEDOUT if the drain times out; or as cxib_cmd_exec().
  */
 int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -282,8 +280,8 @@ int cxib_dct_change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 }
 
 /**
- * cxib_dct_take_back() - undoes the transition to RTR, of which nobody has heard
- * @qp: target
+ * cxib_dct_take_back() - undo a transition to RTR that was not returned to user space
+ * @qp: DCT
  *
  * Context: process context, may sleep.
  */
@@ -318,11 +316,11 @@ static void describe(const struct cxib_qp *qp, const struct hw_dctc *context,
 }
 
 /**
- * cxib_dct_query() - what a target is like
- * @qp: target; its state is what it is for the device afterwards
+ * cxib_dct_query() - query a DCT
+ * @qp: DCT; its state is updated to that of the device
  * @attr: filled
  *
- * Context: process context, may sleep; with the queue pair's mutex held.
+ * Context: process context, may sleep; with @qp->mutex held.
  * Return: 0, or as cxib_cmd_exec().
  */
 int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
@@ -345,20 +343,19 @@ int cxib_dct_query(struct cxib_qp *qp, struct ib_qp_attr *attr)
 EXPORT_SYMBOL_IF_KUNIT(cxib_dct_query);
 
 /**
- * cxib_dct_destroy() - ends a target
- * @qp: target; a queue pair without anything afterwards
- * @udata: not NULL if a program has asked for it: it can be told
+ * cxib_dct_destroy() - destroy a DCT
+ * @qp: DCT; its struct cxib_dct is freed
+ * @udata: not NULL if user space asked for it, so an error can be returned
  *
  * Context: process context, may sleep.
- * Return: 0; -ETIMEDOUT when its connections do not end; or as
- * cxib_cmd_exec().
+ * Return: 0; -ETIMEDOUT if the drain times out; or as cxib_cmd_exec().
  */
 int cxib_dct_destroy(struct cxib_qp *qp, const struct ib_udata *udata)
 {
 	int err;
 
 	if (qp->dct->exists) {
-		err = cxib_end_in_device(to_ibdev(qp->ib.device), udata, drain(qp));
+		err = cxib_finish_destroy(to_ibdev(qp->ib.device), udata, drain(qp));
 		if (err)
 			return err;
 		release(qp);

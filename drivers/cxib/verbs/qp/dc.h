@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Dynamically connected transport (DC). Initiators (DCIs) are queue pairs
- * without a peer of their own: each request says which target it is for.
- * Targets (DCTs) receive by shared receive queues and have no queues of their
- * own; the device knows of one from its transition to RTR on.
+ * Dynamically connected transport (DC). A DC initiator (DCI) is a QP without a
+ * fixed peer: each WQE names its DCT. A DC target (DCT) receives through an SRQ
+ * and has no work queues; it is created in the device at its transition to RTR.
  */
 #ifndef CXIB_VERBS_QP_DC_H
 #define CXIB_VERBS_QP_DC_H
@@ -11,13 +10,13 @@
 #include "verbs/qp/qp.h"
 
 /**
- * struct cxib_dct - what a target has instead of queues
- * @context: what the device is told of it
- * @exists: the device knows it, by the number of the queue pair
- * @draining: the device was told to end its connections
- * @drained: it has
+ * struct cxib_dct - state of a DCT
+ * @context: DC context, as modified so far
+ * @exists: the DCT exists in the device, with the number qpn of the QP
+ * @draining: DRAIN_DCT has succeeded
+ * @drained: completed by the DCT_DRAINED event
  *
- * Protected by the queue pair's mutex.
+ * Protected by the mutex of the QP.
  */
 struct cxib_dct {
 	struct hw_dctc context;

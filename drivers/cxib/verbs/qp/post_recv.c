@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Posting receive requests. */
+/* Posting receive WRs. */
 #include <kunit/visibility.h>
 
 #include "hw/work_queue.h"
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Word of a queue pair's doorbell record. */
-#define RCV_DBR	0
-
-static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
+static struct hw_wqe_data_seg *wqe_at(const struct cxib_qp *qp, u32 index)
 {
 	const struct cxib_rq *rq = &qp->rq;
 	size_t slot = index & (BIT(rq->log_size) - 1);
@@ -18,13 +15,13 @@ static struct hw_wqe_data_seg *request_at(const struct cxib_qp *qp, u32 index)
 }
 
 /**
- * cxib_build_recv_wqe() - writes a request into the receive queue
- * @qp: queue pair; its receive queue is locked
- * @wr: the request
+ * cxib_build_recv_wqe() - write a receive WR into the RQ
+ * @qp: QP; its RQ is locked
+ * @wr: receive WR
  *
  * Return: 0, or
- *	-EINVAL when there are more data segments than it was made for,
- *	-ENOMEM when the receive queue has no room.
+ *	-EINVAL if num_sge exceeds max_recv_sge,
+ *	-ENOMEM if the RQ is full.
  */
 int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 {
@@ -33,12 +30,12 @@ int cxib_build_recv_wqe(struct cxib_qp *qp, const struct ib_recv_wr *wr)
 
 	if (wr->num_sge > rq->max_sge)
 		return -EINVAL;
-	/* Pairs with the release of the poller, who has read the entry before. */
+	/* Pairs with cxib_retire_recv_wqe(): poll_cq has read the entry before cons_index moved. */
 	if (index - smp_load_acquire(&rq->cons_index) >= BIT(rq->log_size))
 		return -ENOMEM;
 	rq->entries[index & (BIT(rq->log_size) - 1)] = (struct cxib_rq_entry){
 		.wr_id = wr->wr_id,
-		.length = cxib_write_scatter_list(request_at(qp, index), rq->max_sge, wr),
+		.length = cxib_write_scatter_list(wqe_at(qp, index), rq->max_sge, wr),
 	};
 	/* Pairs with cxib_retire_recv_wqe(). */
 	smp_store_release(&rq->prod_index, index + 1);
@@ -62,9 +59,9 @@ int cxib_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr, const struct i
 		if (err)
 			*bad = wr;
 	}
-	/* The requests are there when the device sees how many there are. */
+	/* The WQEs must be written before the doorbell record. */
 	dma_wmb();
-	WRITE_ONCE(qp->dbr.words[RCV_DBR], cpu_to_be32(qp->rq.prod_index & U16_MAX));
+	WRITE_ONCE(qp->dbr.words[CXIB_RCV_DBR], cpu_to_be32(qp->rq.prod_index & U16_MAX));
 	spin_unlock_irqrestore(&qp->rq.lock, flags);
 	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
 		cxib_flush_later(to_ibdev(ib->device));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Posting send requests.
+ * Posting send WRs.
  *
- * A request is made of octwords that follow each other in the ring of the send
- * queue, and go on at its start when they meet its end. A block of four never
- * crosses a page.
+ * A WQE consists of data segments (DS) of 16 bytes that are consecutive in the ring of
+ * the SQ and wrap around at its end. A WQEBB, four DS, never crosses a page.
  */
 #include <kunit/visibility.h>
 
@@ -14,15 +13,12 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Word of a queue pair's doorbell record. */
-#define SND_DBR	1
-
-/* Data that a request carries begins behind the word that says how much it is. */
+/* Inline data follow the word with their byte count. */
 #define INLINE_HEADER	sizeof(struct hw_wqe_inline_seg)
 
 /*
- * What a request has between its control segment, or the address, and its data; the
- * usual ones first.
+ * What a WQE has between its control or datagram segment and its data segments; the
+ * most frequent ones first.
  */
 enum body {
 	BODY_DATA,
@@ -32,7 +28,7 @@ enum body {
 	BODY_INVALIDATION,
 };
 
-/* What the last word of the control segment is. */
+/* Content of the last word of the control segment. */
 enum extra {
 	EXTRA_NONE,
 	EXTRA_IMMEDIATE,
@@ -41,9 +37,9 @@ enum extra {
 };
 
 /*
- * What each operation is for the device, and in completions; octwords that a
- * connection's request has before its data; whether it can carry data itself,
- * and whether it changes a memory key.
+ * By enum ib_wr_opcode: opcode of the WQE; opcode of the completion; DS before the
+ * data segments on a connected QP; whether the WR has data to send, and whether it is a
+ * UMR WQE.
  */
 static const struct operation {
 	u8 opcode;
@@ -77,10 +73,10 @@ static const struct operation {
 			   BODY_REGISTRATION, EXTRA_KEY, .changes_key = true },
 };
 
-static void *ds_at(const struct cxib_qp *qp, u32 octword)
+static void *ds_at(const struct cxib_qp *qp, u32 ds)
 {
-	return cxib_sq_wqebb(qp, octword / CXIB_DS_PER_WQEBB) +
-	       octword % CXIB_DS_PER_WQEBB * CXIB_DS_SIZE;
+	return cxib_sq_wqebb(qp, ds / CXIB_DS_PER_WQEBB) +
+	       ds % CXIB_DS_PER_WQEBB * CXIB_DS_SIZE;
 }
 
 static __always_inline __be32 extra_word(const struct operation *operation,
@@ -98,7 +94,7 @@ static __always_inline __be32 extra_word(const struct operation *operation,
 	}
 }
 
-/* Whoever uses a memory key has to find what an earlier request has made of it. */
+/* A WQE behind a UMR WQE may use its mkey, so it waits until the mkey is updated. */
 static __always_inline enum hw_fence_mode choose_fence(struct cxib_sq *sq,
 						       const struct operation *operation,
 						       const struct ib_send_wr *wr)
@@ -134,8 +130,9 @@ static __always_inline void write_control(struct cxib_qp *qp, struct hw_wqe_ctrl
 }
 
 /*
- * From an octword of a request on, which is at @at. Blocks lie anywhere. An
- * entry of no bytes would mean 2 GiB. Returns the number of octwords up to the end.
+ * Writes the data segments. @ds is the DS index in the WQE, and @at its address, which
+ * is looked up again at each WQEBB: the pages of the ring need not be contiguous. Empty
+ * SGEs are skipped, because a byte count of 0 means 2 GiB. Returns the DS of the WQE.
  */
 static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struct ib_send_wr *wr,
 					   void *at, u32 ds)
@@ -156,7 +153,7 @@ static __always_inline u32 write_data_segs(const struct cxib_qp *qp, const struc
 	return ds;
 }
 
-/* Copies to what follows a place in the send queue, octword by octword. */
+/* Copies an SGE to @offset bytes behind the DS @first of the SQ, DS by DS. */
 static size_t copy_inline(const struct cxib_qp *qp, u32 first, size_t offset,
 			  const struct ib_sge *sge)
 {
@@ -209,7 +206,7 @@ static u32 inline_length(const struct ib_send_wr *wr)
 	return min_t(size_t, length, U32_MAX);
 }
 
-/* Octwords that the data take that a request carries; 0 when it cannot carry them. */
+/* DS of the inline data of a WR; 0 if they exceed max_inline or the opcode takes none. */
 static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	u32 length = inline_length(wr);
@@ -219,7 +216,7 @@ static noinline u32 inline_ds(const struct cxib_qp *qp, const struct ib_send_wr 
 	return DIV_ROUND_UP(INLINE_HEADER + length, CXIB_DS_SIZE);
 }
 
-/* The vector of the address, completed by what the request brings. */
+/* The AV of the AH, with the Q_Key and the QPN of the WR. */
 static noinline u32 write_datagram(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				   struct hw_wqe_ctrl_seg *control)
 {
@@ -253,14 +250,14 @@ static noinline u32 write_atomic(struct cxib_qp *qp, const struct ib_send_wr *wr
 					      atomic->swap_mask, atomic->compare_add_mask);
 		return write_data_segs(qp, wr, NULL, 4);
 	default:
-		/* The mask says where carries end. */
+		/* compare_add_mask is the field boundary of the addition. */
 		hw_wqe_masked_atomic_seg_pack(operands, atomic->compare_add, 0,
 					      atomic->compare_add_mask, 0);
 		return write_data_segs(qp, wr, NULL, 4);
 	}
 }
 
-/* Control, address and operands are in the first block, so none of them goes over the end. */
+/* Control, remote address and operands are in the first WQEBB, so they do not wrap around. */
 static __always_inline u32 write_connected(struct cxib_qp *qp, const struct operation *operation,
 					   const struct ib_send_wr *wr,
 					   struct hw_wqe_ctrl_seg *control)
@@ -287,8 +284,8 @@ static __always_inline u32 write_connected(struct cxib_qp *qp, const struct oper
 }
 
 /*
- * The entries of the blocks are written before anybody can see that they are
- * used. Only the first one says that a request begins there.
+ * The SQ entries must be written before prod_index covers them. Only the entry of the
+ * first WQEBB of a WQE has a block count.
  */
 static __always_inline void remember(struct cxib_qp *qp, const struct operation *operation,
 				     const struct ib_send_wr *wr, u32 first, u32 blocks)
@@ -307,17 +304,17 @@ static __always_inline void remember(struct cxib_qp *qp, const struct operation 
 	smp_store_release(&sq->prod_index, first + blocks);
 }
 
-/* What the poller has written is read only when it counts. Returns false if there is no room. */
+/* cons_index is read only when prod_limit is reached. Returns false if the SQ is full. */
 static noinline bool make_room(struct cxib_qp *qp, u32 end)
 {
 	struct cxib_sq *sq = &qp->sq;
 
-	/* Pairs with the release of the poller, who has read the entries before. */
+	/* Pairs with retire_send(): poll_cq has read the entries before cons_index moved. */
 	sq->prod_limit = smp_load_acquire(&sq->cons_index) + sq->mask + 1;
 	return (s32)(end - sq->prod_limit) <= 0;
 }
 
-/* What no queue pair does unless it was made for it. */
+/* Opcodes that are not in opcode_mask. */
 static noinline int build_other(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
 	if (!qp->has_sq)
@@ -335,7 +332,7 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 	struct hw_wqe_ctrl_seg *control;
 	u32 ds, end;
 
-	/* As one condition it is no test of a bit, but three more instructions. */
+	/* As one condition, gcc emits no bit test but three more instructions. */
 	if (unlikely(wr->opcode >= ARRAY_SIZE(operations)))
 		return build_other(qp, wr);
 	if (unlikely(!(sq->opcode_mask & BIT_ULL(wr->opcode))))
@@ -366,17 +363,16 @@ static __always_inline int build(struct cxib_qp *qp, const struct ib_send_wr *wr
 }
 
 /**
- * cxib_build_send_wqe() - writes a request into the send queue
- * @qp: queue pair; its send queue is locked
- * @wr: the request
+ * cxib_build_send_wqe() - write a send WR into the SQ
+ * @qp: QP; its SQ is locked
+ * @wr: send WR
  *
  * Return: 0, or
- *	-EOPNOTSUPP when the queue pair cannot do the operation,
- *	-EINVAL when it has no send queue, when there are more data segments, or there
- *	is more inline data, than it was made for, or the operation brings data and
- *	they are inline;
+ *	-EOPNOTSUPP if the QP does not support the opcode,
+ *	-EINVAL if the QP has no SQ, num_sge exceeds max_send_sge, the inline data
+ *	exceed max_inline_data, or the opcode takes no inline data;
  *	also as cxib_build_sig_reg_wqes(),
- *	-ENOMEM when the send queue has no room.
+ *	-ENOMEM if the SQ is full.
  */
 int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
 {
@@ -385,10 +381,10 @@ int cxib_build_send_wqe(struct cxib_qp *qp, const struct ib_send_wr *wr)
 EXPORT_SYMBOL_IF_KUNIT(cxib_build_send_wqe);
 
 /**
- * cxib_sq_ring_db() - tells the device what was posted since it was told last, if anything
- * @qp: queue pair; its send queue is locked
+ * cxib_sq_ring_db() - ring the SQ doorbell if WQEs were posted since it was last rung
+ * @qp: QP; its SQ is locked
  *
- * The first two words of the last request's control segment are the doorbell.
+ * The doorbell value is the first two words of the control segment of the last WQE.
  */
 void cxib_sq_ring_db(struct cxib_qp *qp)
 {
@@ -400,19 +396,19 @@ void cxib_sq_ring_db(struct cxib_qp *qp)
 	doorbell.words[0] = last->dw[0];
 	doorbell.words[1] = last->dw[1];
 	qp->sq.last = NULL;
-	/* The requests are there when the device sees how many there are. */
+	/* The WQEs must be written before the doorbell record. */
 	dma_wmb();
-	WRITE_ONCE(qp->dbr.words[SND_DBR], cpu_to_be32(qp->sq.prod_index & U16_MAX));
+	WRITE_ONCE(qp->dbr.words[CXIB_SND_DBR], cpu_to_be32(qp->sq.prod_index & U16_MAX));
 	cxib_doorbell_ring(qp->sq.doorbell, doorbell);
 }
 
 /**
- * cxib_post_nop() - posts a request that does nothing but complete
- * @qp: queue pair; its send queue is locked
+ * cxib_post_nop() - post a signaled NOP WQE
+ * @qp: QP; its SQ is locked
  *
- * Nobody sees its completion.
+ * poll_cq consumes its CQE without reporting it.
  *
- * Return: false when the send queue has no room.
+ * Return: false if the SQ is full.
  */
 bool cxib_post_nop(struct cxib_qp *qp)
 {
@@ -421,7 +417,7 @@ bool cxib_post_nop(struct cxib_qp *qp)
 
 	lockdep_assert_held(&sq->lock);
 
-	/* Pairs with the release of the poller, who has read the entry before. */
+	/* Pairs with retire_send(): poll_cq has read the entry before cons_index moved. */
 	if (sq->prod_index - smp_load_acquire(&sq->cons_index) > sq->mask)
 		return false;
 	control = cxib_sq_wqebb(qp, sq->prod_index);
@@ -441,7 +437,7 @@ bool cxib_post_nop(struct cxib_qp *qp)
 	return true;
 }
 
-/* In cxib_post_send() the builder is inlined, elsewhere it is called. */
+/* The builder is inlined in cxib_post_send(), and called elsewhere. */
 static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad,
 				int (*builder)(struct cxib_qp *, const struct ib_send_wr *))
@@ -467,13 +463,13 @@ static __always_inline int post(struct cxib_qp *qp, const struct ib_send_wr *wr,
 }
 
 /**
- * cxib_qp_post_send() - posts to a queue pair, also to that of general services itself
- * @qp: queue pair
- * @wr: requests
- * @bad: filled: the first one that was not taken
+ * cxib_qp_post_send() - post to the SQ of a QP, also to that of the GSI QP itself
+ * @qp: QP
+ * @wr: list of send WRs
+ * @bad: set to the first WR that was not posted
  *
- * Return: 0; -EINVAL when the queue pair is in no state to send, or has no send
- * queue; otherwise as cxib_build_send_wqe().
+ * Return: 0; -EINVAL if the QP is not in RTS or a later state, or has no SQ;
+ * otherwise as cxib_build_send_wqe().
  */
 int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad)
@@ -486,10 +482,54 @@ int cxib_qp_post_send(struct cxib_qp *qp, const struct ib_send_wr *wr,
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_post_send);
 
+static struct cxib_qp *find_tx_qp(const struct cxib_gsi *gsi, u16 pkey_index)
+{
+	lockdep_assert_held(&gsi->lock);
+
+	return pkey_index == gsi->pkey_index ? gsi->qp : gsi->tx_qps[pkey_index];
+}
+
+static int post_mad(struct cxib_gsi *gsi, const struct ib_ud_wr *wr)
+{
+	const struct ib_send_wr *bad;
+	struct cxib_qp *tx_qp;
+	unsigned long flags;
+	int err = -EAGAIN;
+
+	if (wr->pkey_index >= gsi->count)
+		return -EINVAL;
+	spin_lock_irqsave(&gsi->lock, flags);
+	tx_qp = find_tx_qp(gsi, wr->pkey_index);
+	if (tx_qp)
+		err = cxib_qp_post_send(tx_qp, &wr->wr, &bad);
+	spin_unlock_irqrestore(&gsi->lock, flags);
+	return err;
+}
+
+/*
+ * Posts MADs, each to the QP of its P_Key: -EINVAL if the port has no such P_Key index;
+ * -EAGAIN if there is no send QP, because the P_Key is not valid or became so only now.
+ */
+static int post_mads(struct cxib_qp *qp, const struct ib_send_wr *wr,
+		     const struct ib_send_wr **bad)
+{
+	int err = 0;
+
+	for (; wr && !err; wr = wr->next) {
+		struct ib_ud_wr single = *ud_wr(wr);
+
+		single.wr.next = NULL;
+		err = post_mad(qp->gsi, &single);
+		if (err)
+			*bad = wr;
+	}
+	return err;
+}
+
 static noinline int post_closed(struct cxib_qp *qp, const struct ib_send_wr *wr,
 				const struct ib_send_wr **bad)
 {
-	return qp->gsi ? cxib_gsi_post_send(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
+	return qp->gsi ? post_mads(qp, wr, bad) : cxib_qp_post_send(qp, wr, bad);
 }
 
 int cxib_post_send(struct ib_qp *ib, const struct ib_send_wr *wr, const struct ib_send_wr **bad)

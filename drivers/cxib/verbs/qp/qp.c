@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queue pairs: made, queried, destroyed; their events. */
+/* QPs: create, query, destroy; their events. */
 #include <kunit/visibility.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "hw/names.h"
 #include "hw/qp.h"
+#include "verbs/lookup.h"
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
 #include "verbs/qp/post.h"
 #include "verbs/srq/srq.h"
 
-/* What the requester's end-to-end credits count; messages otherwise. */
+/* req_e2e_credit_mode: count packets; 0: messages. */
 #define CREDITS_BY_PACKET	1
 
-/* The device's code for the bytes of a receive request. */
+/* log_rq_stride of the QP context. */
 #define STRIDE_CODE(log_stride)	((log_stride) - CXIB_LOG_DS_SIZE)
 
 static int service_type(enum ib_qp_type type)
@@ -42,15 +43,15 @@ static int service_type(enum ib_qp_type type)
 	}
 }
 
-static int check_completion_queues(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
+static int check_cqs(struct cxib_ibdev *ibdev, const struct ib_qp_init_attr *init)
 {
-	bool sq = init->qp_type != IB_QPT_XRC_TGT;
-	bool rq = sq && init->qp_type != IB_QPT_XRC_INI;
+	bool has_sq = init->qp_type != IB_QPT_XRC_TGT;
+	bool has_rq = has_sq && init->qp_type != IB_QPT_XRC_INI;
 
-	if ((init->send_cq || !sq) && (init->recv_cq || !rq))
+	if ((init->send_cq || !has_sq) && (init->recv_cq || !has_rq))
 		return 0;
-	ibdev_dbg(&ibdev->ib, "a queue pair of type %d needs completion queues for %s\n",
-		  init->qp_type, rq ? "sends and receives" : "sends");
+	ibdev_dbg(&ibdev->ib, "create QP: type %d: no %s CQ\n",
+		  init->qp_type, has_rq ? "send or receive" : "send");
 	return -EINVAL;
 }
 
@@ -76,39 +77,39 @@ static int check_attributes(struct cxib_ibdev *ibdev, const struct ib_qp_init_at
 	const u32 known = known_flags(&ibdev->hw->caps, init->qp_type);
 
 	if (service_type(init->qp_type) < 0) {
-		ibdev_dbg(&ibdev->ib, "queue pairs of type %d are not supported\n", init->qp_type);
+		ibdev_dbg(&ibdev->ib, "create QP: unsupported type %d\n", init->qp_type);
 		return -EOPNOTSUPP;
 	}
 	if (init->create_flags & ~known) {
-		ibdev_dbg(&ibdev->ib, "create_flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+		ibdev_dbg(&ibdev->ib, "create QP: unsupported create_flags 0x%x (mask 0x%x)\n",
 			  init->create_flags, known);
 		return -EOPNOTSUPP;
 	}
 	if (init->rwq_ind_tbl)
 		return -EOPNOTSUPP;
 	if (init->qp_type == IB_QPT_XRC_TGT && !init->xrcd) {
-		ibdev_dbg(&ibdev->ib, "a receiving XRC queue pair needs an XRC domain\n");
+		ibdev_dbg(&ibdev->ib, "create QP: XRC_TGT without XRC domain\n");
 		return -EINVAL;
 	}
 	if (init->qp_type == IB_QPT_DRIVER && !ibdev->hw->caps.dct) {
-		ibdev_dbg(&ibdev->ib, "the device has no dynamically connected transport\n");
+		ibdev_dbg(&ibdev->ib, "create QP: no dct capability\n");
 		return -EOPNOTSUPP;
 	}
 	if (init->srq && init->qp_type != IB_QPT_RC && init->qp_type != IB_QPT_UD &&
 	    init->qp_type != IB_QPT_DRIVER) {
-		ibdev_dbg(&ibdev->ib, "queue pairs of type %d do not receive from shared queues\n",
+		ibdev_dbg(&ibdev->ib, "create QP: type %d does not support SRQs\n",
 			  init->qp_type);
 		return -EOPNOTSUPP;
 	}
 	if (init->srq && !serves(init->srq, init->qp_type)) {
-		ibdev_dbg(&ibdev->ib, "a shared receive queue of type %d does not belong to queue pairs of type %d\n",
+		ibdev_dbg(&ibdev->ib, "create QP: SRQ type %d does not match QP type %d\n",
 			  init->srq->srq_type, init->qp_type);
 		return -EINVAL;
 	}
-	return check_completion_queues(ibdev, init);
+	return check_cqs(ibdev, init);
 }
 
-static int make_entries(struct cxib_qp *qp)
+static int alloc_entries(struct cxib_qp *qp)
 {
 	if (qp->has_sq) {
 		qp->sq.entries = kvcalloc(BIT(qp->sq.log_size), sizeof(*qp->sq.entries),
@@ -131,12 +132,12 @@ static void free_entries(struct cxib_qp *qp)
 	kvfree(qp->rq.entries);
 }
 
-static int make_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err;
 
-	err = make_entries(qp);
+	err = alloc_entries(qp);
 	if (err)
 		goto free_entries;
 	err = cxib_buffer_create(&qp->buffer, dev, max_t(size_t, cxib_qp_buffer_size(qp), 1));
@@ -154,14 +155,14 @@ free_entries:
 	return err;
 }
 
-/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+/* @err: result of the command that passed the memory to the device; 0: QP destroyed */
 static void free_memory(struct cxib_ibdev *ibdev, struct cxib_qp *qp, int err)
 {
 	cxib_free_queue_memory(ibdev, &qp->buffer, &qp->dbr, err);
 	free_entries(qp);
 }
 
-/* What arrives says which shared receive queue of the domain it is for. */
+/* The SRQ is the placeholder: each packet names the SRQ of the XRC domain that it is for. */
 static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 		     const struct ib_qp_init_attr *init)
 {
@@ -173,7 +174,7 @@ static void fill_xrc(struct hw_qpc *context, const struct cxib_qp *qp,
 	hw_qpc_set_cqn_rcv(context, xrc->cqn);
 }
 
-/* With a send queue it changes the list of tags, and has no data to fetch. */
+/* A QP with an SQ updates the tag list and has no rendezvous data to fetch. */
 static bool fetches_rendezvous(const struct cxib_qp *qp)
 {
 	return qp->ib.srq && qp->ib.srq->srq_type == IB_SRQT_TM && !qp->has_sq &&
@@ -213,27 +214,27 @@ static void fill_queues(struct hw_qpc *context, const struct cxib_qp *qp,
 	hw_qpc_set_dbr_addr(context, qp->dbr.dma);
 }
 
-/* A receiving XRC queue pair belongs to no protection domain. */
-static u32 domain_of(const struct cxib_qp *qp)
+/* XRC_TGT QPs have no PD and use the one of cxib_xrc_init(). */
+static u32 pdn_of(const struct cxib_qp *qp)
 {
 	return qp->ib.pd ? to_pd(qp->ib.pd)->pdn : to_ibdev(qp->ib.device)->xrc.pd;
 }
 
 /**
- * cxib_qp_fill_context() - a QP context as CREATE_QP takes it
+ * cxib_qp_fill_context() - fill the QP context of CREATE_QP
  * @qp: QP with sizes and memory
  * @init: attributes of its creation, checked
- * @context: filled; all zeros
+ * @context: filled; all zeros on entry
  *
- * fre lets UMR WQEs of the QP write bus addresses into mkeys: IB_WR_REG_MR and
- * IB_WR_LOCAL_INV need it, and no program may have it.
+ * fre lets UMR WQEs of the QP write DMA addresses into mkeys: IB_WR_REG_MR and
+ * IB_WR_LOCAL_INV need it, and user QPs must not have it.
  */
 void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr *init,
 			  struct hw_qpc *context)
 {
 	hw_qpc_set_st(context, service_type(init->qp_type));
 	hw_qpc_set_pm_state(context, HW_QP_MIGRATION_STATE_MIGRATED);
-	hw_qpc_set_pd(context, domain_of(qp));
+	hw_qpc_set_pd(context, pdn_of(qp));
 	hw_qpc_set_uar_page(context, qp->uar);
 	hw_qpc_set_user_index(context, qp->user_index);
 	hw_qpc_set_log_ack_req_freq(context, CXIB_LOG_ACK_REQ_FREQ);
@@ -245,7 +246,7 @@ void cxib_qp_fill_context(const struct cxib_qp *qp, const struct ib_qp_init_attr
 	hw_qpc_set_rlky(context, cxib_qp_uses_resd_lkey(qp));
 	if (qp->packet_based_credit)
 		hw_qpc_set_req_e2e_credit_mode(context, CREDITS_BY_PACKET);
-	/* As the in-tree driver does it; the field has no other meaning for the device. */
+	/* As in mlx5_ib; the field has no other meaning for the device. */
 	if (init->create_flags & IB_QP_CREATE_INTEGRITY_EN &&
 	    to_ibdev(qp->ib.device)->hw->caps.go_back_n)
 		hw_qpc_set_retry_mode(context, HW_QP_RETRY_MODE_GO_BACK_N);
@@ -263,7 +264,7 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 				  &qp->qpn);
 }
 
-static void set_up(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
+static void init_fields(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->wc_qp = &qp->ib;
 	cxib_qp_set_state(qp, IB_QPS_RESET);
@@ -287,7 +288,7 @@ static u32 core_number(const struct cxib_qp *qp)
 	}
 }
 
-static void withdraw_from(struct cxib_cq *cq, const struct cxib_qp *qp)
+static void erase_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 {
 	lockdep_assert_held(&cq->lock);
 
@@ -295,31 +296,31 @@ static void withdraw_from(struct cxib_cq *cq, const struct cxib_qp *qp)
 	xa_erase(&cq->queue_pairs, qp->qpn);
 }
 
-/* From here on polling finds the queue pair. */
-static int notify_cqs(struct cxib_qp *qp)
+/* From here on poll_cq finds the QP. */
+static int insert_in_cqs(struct cxib_qp *qp)
 {
-	struct cxib_cq *sq = cxib_send_cq(qp), *rq = cxib_recv_cq(qp);
+	struct cxib_cq *send_cq = cxib_send_cq(qp), *recv_cq = cxib_recv_cq(qp);
 	int err;
 
-	err = xa_insert_irq(&sq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
-	if (err || rq == sq)
+	err = xa_insert_irq(&send_cq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
+	if (err || recv_cq == send_cq)
 		return err;
-	err = xa_insert_irq(&rq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
+	err = xa_insert_irq(&recv_cq->queue_pairs, qp->qpn, qp, GFP_KERNEL);
 	if (!err)
 		return 0;
-	scoped_guard(spinlock_irq, &sq->lock)
-		withdraw_from(sq, qp);
+	scoped_guard(spinlock_irq, &send_cq->lock)
+		erase_from(send_cq, qp);
 	return err;
 }
 
-static int attach_to_completion_queues(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static int attach_to_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err;
 
-	/* What a receiving XRC queue pair gets is told to those of the shared receive queues. */
+	/* CQEs of an XRC_TGT QP arrive in the CQs of the XRC SRQs. */
 	if (cxib_qp_is_xrc(qp))
 		return 0;
-	err = notify_cqs(qp);
+	err = insert_in_cqs(qp);
 	if (err)
 		return err;
 	spin_lock_irq(&ibdev->flush_lock);
@@ -333,23 +334,23 @@ static int attach_to_completion_queues(struct cxib_ibdev *ibdev, struct cxib_qp 
 	return 0;
 }
 
-static void detach_from_completion_queues(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static void detach_from_cqs(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	if (cxib_qp_is_xrc(qp))
 		return;
 	spin_lock_irq(&ibdev->flush_lock);
 	spin_lock(&cxib_send_cq(qp)->lock);
-	withdraw_from(cxib_send_cq(qp), qp);
+	erase_from(cxib_send_cq(qp), qp);
 	list_del(&qp->send_node);
 	spin_unlock(&cxib_send_cq(qp)->lock);
 	spin_lock(&cxib_recv_cq(qp)->lock);
-	withdraw_from(cxib_recv_cq(qp), qp);
+	erase_from(cxib_recv_cq(qp), qp);
 	list_del(&qp->recv_node);
 	spin_unlock(&cxib_recv_cq(qp)->lock);
 	spin_unlock_irq(&ibdev->flush_lock);
 }
 
-/* From here on completions and events find the queue pair. */
+/* From here on CQEs and events find the QP. */
 static int publish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	int err = xa_insert_irq(&ibdev->qps, qp->qpn, qp, GFP_KERNEL);
@@ -358,30 +359,30 @@ static int publish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 		return err;
 	qp->ib.qp_num = core_number(qp);
 	if (!qp->is_user)
-		err = attach_to_completion_queues(ibdev, qp);
+		err = attach_to_cqs(ibdev, qp);
 	if (err)
 		xa_erase_irq(&ibdev->qps, qp->qpn);
 	return err;
 }
 
-/* Completions that are not taken yet go, and no poll has to do with the queue pair any more. */
-static void withdraw(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+/* Removes the CQEs of the QP and detaches it from its CQs. */
+static void unpublish(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
 	cxib_qp_clean(qp);
-	/* Nobody finds it any more when it ends to be the last one that somebody has found. */
+	/* Lookups by QPN must fail before the QP is detached. */
 	xa_erase_irq(&ibdev->qps, qp->qpn);
 	if (!qp->is_user)
-		detach_from_completion_queues(ibdev, qp);
+		detach_from_cqs(ibdev, qp);
 }
 
 /**
- * cxib_qp_init() - the first half of making a queue pair
- * @qp: as the RDMA core has made it
- * @init: what is wanted; all but its sizes is checked
+ * cxib_qp_init() - initialise the software state of a QP
+ * @qp: QP allocated by the RDMA core
+ * @init: attributes; all but cap are checked
  *
  * Context: process context, may sleep.
- * Return: 0; -EINVAL or -EOPNOTSUPP when that is not possible; for XRC also as
- * cxib_xrc_init().
+ * Return: 0; -EINVAL or -EOPNOTSUPP for invalid or unsupported attributes; for XRC also
+ * as cxib_xrc_init().
  */
 int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 {
@@ -391,14 +392,14 @@ int cxib_qp_init(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 	if (!err && cxib_qp_is_xrc(qp))
 		err = cxib_xrc_init(ibdev);
 	if (!err)
-		set_up(qp, init);
+		init_fields(qp, init);
 	return err;
 }
 
 /**
- * cxib_qp_create_hw() - the second half: the device knows the queue pair
- * @qp: queue pair with sizes and memory
- * @init: what was wanted, and what there is
+ * cxib_qp_create_hw() - create a QP in the device and publish it
+ * @qp: QP with sizes and memory
+ * @init: attributes, with the actual cap
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_qp(); -ENOMEM.
@@ -414,14 +415,14 @@ int cxib_qp_create_hw(struct cxib_qp *qp, const struct ib_qp_init_attr *init)
 		return err;
 	err = publish(ibdev, qp);
 	if (err)
-		cxib_end_in_device(
-			ibdev, NULL,
-			cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp), qp->qpn));
+		cxib_finish_destroy(ibdev, NULL,
+				    cxib_cmd_destroy_qp(commands_of(ibdev), cxib_qp_uid(qp),
+							qp->qpn));
 	return err;
 }
 
-/* How a request that changes a memory key waits, by what the device needs. */
-static enum hw_fence_mode key_fence(const struct cxib_device_caps *caps)
+/* Fence mode of UMR WQEs. */
+static enum hw_fence_mode umr_fence_mode(const struct cxib_device_caps *caps)
 {
 	switch (caps->umr_fence) {
 	case HW_UMR_FENCE_NONE:
@@ -433,7 +434,7 @@ static enum hw_fence_mode key_fence(const struct cxib_device_caps *caps)
 	}
 }
 
-static u64 atomic_operations(const struct cxib_device_caps *caps)
+static u64 atomic_opcodes(const struct cxib_device_caps *caps)
 {
 	u64 operations = 0;
 
@@ -450,36 +451,35 @@ static u64 atomic_operations(const struct cxib_device_caps *caps)
 	return operations;
 }
 
-static void choose_operations(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
+static void set_opcode_mask(const struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 {
-	const u64 sq = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
-	const u64 writes = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
+	const u64 send_ops = BIT_ULL(IB_WR_SEND) | BIT_ULL(IB_WR_SEND_WITH_IMM);
+	const u64 write_ops = BIT_ULL(IB_WR_RDMA_WRITE) | BIT_ULL(IB_WR_RDMA_WRITE_WITH_IMM);
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 
 	if (!qp->has_sq)
 		return;
-	qp->sq.umr_fence = key_fence(caps);
+	qp->sq.umr_fence = umr_fence_mode(caps);
 	qp->sq.key_mask = cxib_registration_mask(caps);
 	switch (qp->ib.qp_type) {
 	case IB_QPT_RC:
-		qp->sq.opcode_mask = sq | writes | BIT_ULL(IB_WR_RDMA_READ) |
-				       atomic_operations(caps);
+		qp->sq.opcode_mask = send_ops | write_ops | BIT_ULL(IB_WR_RDMA_READ) |
+				     atomic_opcodes(caps);
 		if (caps->imaicl)
 			qp->sq.opcode_mask |= BIT_ULL(IB_WR_SEND_WITH_INV) |
-						BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
+					      BIT_ULL(IB_WR_REG_MR) | BIT_ULL(IB_WR_LOCAL_INV);
 		break;
 	case IB_QPT_UC:
-		qp->sq.opcode_mask = sq | writes;
+		qp->sq.opcode_mask = send_ops | write_ops;
 		break;
 	case CXIB_QPT_UMR:
 		break;
 	default:
-		qp->sq.opcode_mask = sq;
+		qp->sq.opcode_mask = send_ops;
 		qp->sq.av_ds = sizeof(struct hw_wqe_datagram_seg) / CXIB_DS_SIZE;
 	}
 }
 
-/* For the kernel. */
 int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
 {
@@ -487,13 +487,13 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	struct cxib_qp *qp = to_qp(ib);
 	int err;
 
-	/* Requests of the kernel do not say which shared receive queue, or target, they are for. */
+	/* Kernel send WRs cannot name a remote SRQ or DCT. */
 	if (init->qp_type == IB_QPT_XRC_INI || init->qp_type == IB_QPT_DRIVER)
 		return -EOPNOTSUPP;
 	err = cxib_qp_init(qp, init);
 	if (err)
 		return err;
-	/* It has no queues of its own, whatever was asked for. */
+	/* An XRC_TGT QP has no work queues, so cap is ignored. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		init->cap = (struct ib_qp_cap){};
 	qp->uar = ibdev->hw->uar_index;
@@ -502,8 +502,8 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 	err = cxib_qp_size(ibdev, qp, init);
 	if (err)
 		return err;
-	choose_operations(ibdev, qp);
-	err = make_memory(ibdev, qp);
+	set_opcode_mask(ibdev, qp);
+	err = alloc_memory(ibdev, qp);
 	if (err)
 		return err;
 	if (init->qp_type == IB_QPT_GSI) {
@@ -525,8 +525,8 @@ free_memory:
 }
 
 /*
- * Who polls the completion queue of a device that was given up flushes what it finds in
- * the counters.
+ * poll_cq flushes the WQEs between cons_index and prod_index if DMA is off, so the
+ * indices are reset under the lock of the CQ.
  */
 static void clean_sq(struct cxib_qp *qp)
 {
@@ -550,10 +550,10 @@ static void clean_rq(struct cxib_qp *qp)
 }
 
 /**
- * cxib_qp_clean() - the queues of a queue pair begin anew
- * @qp: queue pair in the state RST: the device does nothing about it
+ * cxib_qp_clean() - reset the work queues and remove the CQEs of a QP
+ * @qp: QP in RST: the device does not access its work queues
  *
- * Completions that are not taken yet go. A program does that for itself.
+ * User space cleans user QPs itself.
  */
 void cxib_qp_clean(struct cxib_qp *qp)
 {
@@ -574,8 +574,8 @@ void cxib_qp_clean(struct cxib_qp *qp)
 }
 
 /*
- * ib_mad destroys its queue pairs while the handler of its completion queue
- * may still be posting receive requests, and ends that only afterwards.
+ * ib_mad destroys its QPs while the handler of its CQ may still post receive WRs, and
+ * stops the handler only afterwards.
  */
 static void await_mad_handler(const struct cxib_qp *qp)
 {
@@ -585,7 +585,7 @@ static void await_mad_handler(const struct cxib_qp *qp)
 		flush_work(&cq->work);
 }
 
-/* In reset first: then nothing about it comes any more, and its number is not given again yet. */
+/* RST first: from then on the device writes no CQEs of the QP, and its QPN is not reused yet. */
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
@@ -598,20 +598,21 @@ int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata)
 	cxib_gsi_stop(qp);
 	if (qp->state != IB_QPS_RESET)
 		err = cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
-	err = cxib_end_in_device(ibdev, udata, err);
+	err = cxib_finish_destroy(ibdev, udata, err);
 	if (err)
 		return err;
-	withdraw(ibdev, qp);
+	unpublish(ibdev, qp);
 	await_mad_handler(qp);
 	cxib_drain_destroy(qp);
 	cxib_reference_end(&qp->reference);
-	/* It is withdrawn, so there is no way back any more. */
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->qpn));
+	/* The QP is unpublished, so an error cannot be returned from here on. */
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_qp(commands, cxib_qp_uid(qp), qp->qpn));
 	cxib_gsi_destroy(qp);
 	if (!qp->is_user)
 		free_memory(ibdev, qp, 0);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_qp_kernel);
 
 static enum ib_qp_state core_state(u32 state)
 {
@@ -724,7 +725,7 @@ static void describe(struct cxib_qp *qp, const struct hw_qpc *context,
 		describe_connection(qp, context, attr);
 }
 
-/* Of a send queue that the driver holds the device knows nothing. */
+/* The device does not know of a hold by cxib_sq_drain(). */
 static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *context)
 {
 	enum ib_qp_state state = core_state(hw_qpc_get_state(context));
@@ -733,7 +734,7 @@ static enum ib_qp_state state_of(struct cxib_qp *qp, const struct hw_qpc *contex
 
 	if (state == IB_QPS_RTS && qp->sq.sqd_hold)
 		return IB_QPS_SQD;
-	/* What was posted meanwhile gets flushed. */
+	/* Announce the WQEs posted while the SQ was held, so that the device flushes them. */
 	if (state == IB_QPS_ERR)
 		cxib_sq_resume(qp);
 	return state;
@@ -757,28 +758,6 @@ int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	cxib_qp_set_state(qp, state_of(qp, &context));
 	describe(qp, &context, attr);
 	return 0;
-}
-
-/**
- * cxib_get_qp() - a queue pair by its number
- * @ibdev: RDMA device
- * @qpn: anything
- *
- * Context: any.
- * Return: the queue pair, to be given back with cxib_reference_put(); NULL if there
- * is none.
- */
-struct cxib_qp *cxib_get_qp(struct cxib_ibdev *ibdev, u32 qpn)
-{
-	struct cxib_qp *qp;
-	unsigned long flags;
-
-	xa_lock_irqsave(&ibdev->qps, flags);
-	qp = xa_load(&ibdev->qps, qpn);
-	if (qp)
-		refcount_inc(&qp->reference.count);
-	xa_unlock_irqrestore(&ibdev->qps, flags);
-	return qp;
 }
 
 static bool core_event(enum hw_event_type type, enum ib_event_type *event)
@@ -822,14 +801,14 @@ static void call_event_handler(struct cxib_qp *qp, enum ib_event_type type)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-static void queue_pair_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 number)
+static void qp_event(struct cxib_ibdev *ibdev, enum hw_event_type type, u32 number)
 {
 	struct cxib_qp *qp = cxib_get_qp(ibdev, number);
 	enum ib_event_type event;
 
 	if (!qp)
 		return;
-	/* By itself, because of a signature: the way out of there is another one. */
+	/* A signature error moved the QP to SQD in the device; SQD_RTS_QP resumes it. */
 	if (type == HW_EVENT_TYPE_SQ_DRAINED)
 		cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD);
 	if (type == HW_EVENT_TYPE_DCT_DRAINED && qp->dct)
@@ -858,8 +837,8 @@ void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queu
 	if (type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
 		return cxib_srq_event(ibdev, number, IB_EVENT_SRQ_ERR);
 	if (is_known(type, kind))
-		return queue_pair_event(ibdev, type, number);
-	ibdev_warn_ratelimited(&ibdev->ib, "event %s about queue 0x%x of kind %u ignored\n",
+		return qp_event(ibdev, type, number);
+	ibdev_warn_ratelimited(&ibdev->ib, "event %s for queue 0x%x of type %u ignored\n",
 			       hw_event_type_name(type), number, kind);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_queue_event);

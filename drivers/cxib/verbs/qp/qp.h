@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Queue pairs and their work queues. */
+/* QPs and their work queues. */
 #ifndef CXIB_VERBS_QP_QP_H
 #define CXIB_VERBS_QP_QP_H
 
@@ -8,17 +8,17 @@
 #include "verbs/cq/cq.h"
 #include "verbs/verbs.h"
 
-/* The unit of the send queue. */
+/* Send WQE basic block (WQEBB), the unit of SQ indices. */
 #define CXIB_LOG_WQEBB_SIZE	6
 #define CXIB_WQEBB_SIZE		BIT(CXIB_LOG_WQEBB_SIZE)
-/* Data segments of a send request: read requests are no longer than 512 bytes. */
+/* Maximum SGEs of a send WR: a WQE of an RDMA READ is at most 512 bytes. */
 #define CXIB_SEND_SGE_MAX	30
-/* The unit of requests. */
+/* Data segment (DS), the unit of WQE lengths. */
 #define CXIB_LOG_DS_SIZE	4
 #define CXIB_DS_SIZE		BIT(CXIB_LOG_DS_SIZE)
 #define CXIB_DS_PER_WQEBB	(CXIB_WQEBB_SIZE / CXIB_DS_SIZE)
 
-/* A queue pair that changes memory keys of all protection domains. Only the driver has one. */
+/* QP type of the driver's own UMR QP, which updates mkeys of all PDs. */
 #define CXIB_QPT_UMR		IB_QPT_RESERVED1
 
 /*
@@ -32,18 +32,18 @@ struct cxib_qp;
 struct hw_wqe_ctrl_seg;
 
 /*
- * What completions that nobody sees would say: that of a mark, and that of a part
- * of a request which is several for the device, but for the last one. A part that
- * fails is seen.
+ * Opcodes of completions that poll_cq does not report: that of a NOP WQE, and that of
+ * a sub-WQE, which is any but the last WQE of a WR that needs several. A sub-WQE that
+ * fails is reported as the WR.
  */
 #define CXIB_WC_NOP	U8_MAX
 #define CXIB_WC_SUB_WQE	(U8_MAX - 1)
 
 /**
- * struct cxib_sq_entry - what was posted at a block of the send queue
- * @wr_id: what the poster calls it
- * @blocks: blocks that it takes; 0: no request begins here
- * @opcode: what its completion will say
+ * struct cxib_sq_entry - software state of a WQEBB of the SQ
+ * @wr_id: wr_id of the WR
+ * @blocks: number of WQEBBs of the WQE; 0: no WQE begins here
+ * @opcode: enum ib_wc_opcode or CXIB_WC_… of the completion
  */
 struct cxib_sq_entry {
 	u64 wr_id;
@@ -52,33 +52,32 @@ struct cxib_sq_entry {
 };
 
 /**
- * struct cxib_sq - a ring of blocks
- * @offset: where it begins in the buffer of the queue pair
- * @log_size: log2 of its blocks
- * @mask: their number less one; for the kernel only
- * @max_sge: data segments that a request can have
- * @max_inline: bytes that a request can carry itself
- * @av_ds: what each request takes for the address of a datagram; 0:
- *	there are connections only
- * @flags: IB_SEND_…: what all requests have
- * @opcode_mask: bit for each enum ib_wr_opcode that it can do
- * @umr_fence: how requests that change memory keys wait for earlier ones
- * @key_mask: HW_MKEY_MASK_…: what IB_WR_REG_MR changes of an mkey
- * @entries: one for each block
- * @doorbell: to ring
- * @lock: one poster at a time; protects @prod_index. Taken in any context.
- * @next_fence: how the next request waits for earlier ones: the last one may have
- *	changed a memory key; protected by @lock
- * @sqd_hold: the device is not told of what is posted; protected by @lock
- * @can_post: the core's posters may post here: the queue pair is in a state for it, and has
- *	not several queues for what they post; changed with the state, read without a lock
- * @last: control segment of the last request that the device was not told of; NULL:
- *	it was told of all; protected by @lock
- * @prod_limit: blocks can be posted up to here for all that the poster knows; protected
+ * struct cxib_sq - send queue, a ring of WQEBBs
+ * @offset: offset in the buffer of the QP, bytes
+ * @log_size: log2 of the number of WQEBBs
+ * @mask: number of WQEBBs less one; kernel QPs only
+ * @max_sge: maximum SGEs of a WR
+ * @max_inline: maximum inline data of a WR, bytes
+ * @av_ds: DS of the datagram segment of each WQE; 0: connected QP
+ * @flags: IB_SEND_… that are added to each WR
+ * @opcode_mask: bit for each supported enum ib_wr_opcode
+ * @umr_fence: fence mode of UMR WQEs
+ * @key_mask: HW_MKEY_MASK_… of the mkey fields that IB_WR_REG_MR modifies
+ * @entries: one for each WQEBB
+ * @doorbell: doorbell register
+ * @lock: serializes post_send; protects @prod_index. Taken in any context.
+ * @next_fence: fence mode of the next WQE: the last one may be a UMR WQE; protected
  *	by @lock
- * @prod_index: blocks posted so far
- * @cons_index: blocks whose requests are done; protected by the lock of the
- *	completion queue, read without it
+ * @sqd_hold: in SQD, the doorbell is not rung; protected by @lock
+ * @can_post: post_send may post to this SQ directly: the QP is in RTS or a later state,
+ *	and is no GSI QP with several SQs; set with the state, read without a lock
+ * @last: control segment of the last WQE not announced by the doorbell; NULL: none;
+ *	protected by @lock
+ * @prod_limit: upper limit of @prod_index by the last @cons_index read; protected by
+ *	@lock
+ * @prod_index: number of WQEBBs posted
+ * @cons_index: number of WQEBBs retired; protected by the lock of the send CQ, read
+ *	without it
  */
 struct cxib_sq {
 	size_t offset;
@@ -93,7 +92,7 @@ struct cxib_sq {
 	u64 key_mask;
 	struct cxib_sq_entry *entries;
 	void __iomem *doorbell;
-	spinlock_t lock; /* posters */
+	spinlock_t lock; /* see above */
 	u8 next_fence;
 	bool sqd_hold;
 	bool can_post;
@@ -104,36 +103,36 @@ struct cxib_sq {
 };
 
 /**
- * struct cxib_rq - a ring of requests
- * @log_size: log2 of its requests
- * @log_stride: log2 of the bytes of one
- * @max_sge: data segments that a request can have
- * @entries: what the driver knows of each
- * @lock: one poster at a time; protects @prod_index. Taken in any context.
- * @prod_index: requests posted so far
- * @cons_index: requests that are done; protected by the lock of the completion
- *	queue, read without it
+ * struct cxib_rq - receive queue, a ring of WQEs
+ * @log_size: log2 of the number of WQEs
+ * @log_stride: log2 of the bytes of a WQE
+ * @max_sge: maximum SGEs of a WR
+ * @entries: one for each WQE
+ * @lock: serializes post_recv; protects @prod_index. Taken in any context.
+ * @prod_index: number of WQEs posted
+ * @cons_index: number of WQEs retired; protected by the lock of the receive CQ, read
+ *	without it
  */
 struct cxib_rq {
 	unsigned int log_size;
 	unsigned int log_stride;
 	unsigned int max_sge;
 	struct cxib_rq_entry *entries;
-	spinlock_t lock; /* posters */
+	spinlock_t lock; /* see above */
 	u32 prod_index;
 	u32 cons_index;
 };
 
 /**
- * struct cxib_drain - of a send queue that has been drained by the driver
- * @work: looks whether it is drained
- * @qp: queue pair
+ * struct cxib_drain - drain state of an SQ
+ * @work: polls whether the SQ is drained
+ * @qp: QP
  *
- * What follows is protected by the lock of the send queue.
+ * What follows is protected by the lock of the SQ.
  *
- * @notify: its user waits for an event
- * @last: block that the last request begins at that the device knows of
- * @end: the block behind it
+ * @notify: IB_EVENT_SQ_DRAINED is to be raised
+ * @last: index of the first WQEBB of the last announced WQE
+ * @end: index of the WQEBB behind it
  */
 struct cxib_drain {
 	struct delayed_work work;
@@ -145,37 +144,37 @@ struct cxib_drain {
 
 /**
  * struct cxib_qp - a queue pair
- * @ib: as the RDMA core sees it
- * @qpn: as the device sees it; the core calls special ones 0 and 1
- * @port: port of a special one, or of the path; 0: none yet
- * @user: what the program that it belongs to has brought for it
- * @is_user: a program posts to it, not the kernel
- * @uar: number of the page of doorbells that it uses
- * @user_index: what its completions call it, for a program
- * @packet_based_credit: credits of the other end are packets, not messages
- * @has_sq: there is a send queue
- * @has_rq: there is a receive queue
- * @buffer: memory of its queues: the receive queue, then the send queue
- * @dbr: tells the device what was posted
+ * @ib: the RDMA core's QP
+ * @qpn: QPN of the device; ib.qp_num of SMI and GSI QPs is 0 and 1
+ * @port: port of an SMI or GSI QP, or of the primary path; 0: not set yet
+ * @user: memory and UAR that user space passed; user QPs only
+ * @is_user: user space posts to it, not the kernel
+ * @uar: index of its UAR page
+ * @user_index: user_index of its CQEs; user QPs only
+ * @packet_based_credit: end-to-end credits of the requester count packets, not messages
+ * @has_sq: the QP has an SQ
+ * @has_rq: the QP has an RQ
+ * @buffer: the RQ, followed by the SQ
+ * @dbr: doorbell record
  * @sq: send queue
  * @rq: receive queue
- * @reference: keeps it while an event is told
- * @send_node: in the list of the completion queue for sends
- * @recv_node: in the list of the completion queue for receives
- * @cap: sizes of its queues, as the core has been told
- * @gsi: what one of general services sends with other P_Keys by; NULL for others
- * @wc_qp: whose requests it sends: its own, or those of the queue pair of general services
- * @dct: what a target of dynamic connections has; NULL for others
- * @mad_flush_index: datagrams of the management fail up to this block although a quiet device
- *	says nothing; protected by the lock of the completion queue
- * @mutex: one change at a time; protects what follows
+ * @reference: held while an asynchronous event is delivered
+ * @send_node: in send_qps of the send CQ
+ * @recv_node: in recv_qps of the receive CQ
+ * @cap: capabilities as returned to the RDMA core
+ * @gsi: per-P_Key send QPs of a GSI QP; NULL for others
+ * @wc_qp: QP of its send completions: its own, or the GSI QP
+ * @dct: state of a DCT; NULL for others
+ * @mad_flush_index: MADs up to this WQEBB are flushed when DMA is off; protected by the
+ *	lock of the send CQ
+ * @mutex: serializes modify_qp; protects what follows
  * @state: enum ib_qp_state; read without the mutex
- * @access: IB_ACCESS_REMOTE_…: what the other end may do
- * @drain: NULL until the send queue is drained for the first time
- * @max_dest_rd_atomic: reads and atomics of the other end that can be outstanding
- * @max_rd_atomic: the same for this end
- * @log_dci_streams: log2 of the streams of an initiator of dynamic connections; does not change
- * @log_dci_errored: log2 of those that may fail before it does; does not change
+ * @access: IB_ACCESS_REMOTE_… of the remote peer
+ * @drain: NULL until the SQ is drained for the first time
+ * @max_dest_rd_atomic: maximum outstanding RDMA READs and atomics as responder
+ * @max_rd_atomic: maximum outstanding RDMA READs and atomics as initiator
+ * @log_dci_streams: log2 of the number of streams of a DCI; constant
+ * @log_dci_errored: log2 of the number of errored streams a DCI tolerates; constant
  */
 struct cxib_qp {
 	struct ib_qp ib;
@@ -200,7 +199,7 @@ struct cxib_qp {
 	struct ib_qp *wc_qp;
 	struct cxib_dct *dct;
 	u32 mad_flush_index;
-	struct mutex mutex; /* changes */
+	struct mutex mutex; /* see above */
 	struct cxib_drain *drain;
 	u8 state;
 	u8 access;
@@ -220,25 +219,25 @@ static inline bool cxib_qp_is_special(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_SMI || qp->ib.qp_type == IB_QPT_GSI;
 }
 
-/* It sends for the queue pair of general services. */
+/* A QP that sends for the GSI QP with another P_Key. */
 static inline bool cxib_qp_is_gsi_tx(const struct cxib_qp *qp)
 {
 	return qp->wc_qp != &qp->ib;
 }
 
-/* Its requests may name memory by bus address: only the kernel knows those. */
+/* Its WQEs may use resd_lkey, which addresses memory by DMA address: kernel QPs only. */
 static inline bool cxib_qp_uses_resd_lkey(const struct cxib_qp *qp)
 {
 	return !qp->is_user && qp->ib.device->local_dma_lkey;
 }
 
-/* It sends datagrams of the management, if need be for the queue pair that the kernel knows. */
+/* It sends MADs: an SMI or GSI QP, or a QP that sends for the GSI QP. */
 static inline bool cxib_qp_is_mad(const struct cxib_qp *qp)
 {
 	return cxib_qp_is_special(qp) || cxib_qp_is_gsi_tx(qp);
 }
 
-/* @state: enum ib_qp_state. With the mutex of the queue pair, or before others know it. */
+/* @state: enum ib_qp_state. The caller holds the mutex, or the QP is not published yet. */
 static inline void cxib_qp_set_state(struct cxib_qp *qp, u8 state)
 {
 	WRITE_ONCE(qp->state, state);
@@ -250,13 +249,13 @@ static inline bool cxib_qp_is_xrc(const struct cxib_qp *qp)
 	return qp->ib.qp_type == IB_QPT_XRC_INI || qp->ib.qp_type == IB_QPT_XRC_TGT;
 }
 
-/* It sends by dynamic connections; the kernel has none of these. */
+/* DCIs are user QPs only. */
 static inline bool cxib_qp_is_dci(const struct cxib_qp *qp)
 {
 	return qp->ib.qp_type == IB_QPT_DRIVER && !qp->dct;
 }
 
-/* The user context that it belongs to. Any program can have a receiving XRC queue pair. */
+/* Owner uid; 0: kernel. XRC_TGT QPs have no PD and are shared by processes. */
 static inline u16 cxib_qp_uid(const struct cxib_qp *qp)
 {
 	return qp->ib.pd ? to_pd(qp->ib.pd)->uid : 0;
@@ -278,10 +277,10 @@ static inline struct cxib_cq *cxib_recv_cq(const struct cxib_qp *qp)
 	return to_cq(qp->ib.recv_cq);
 }
 
-/* What the fabric calls the queue pair of general services. */
+/* QPN of the GSI QP on the fabric. */
 #define CXIB_GSI_NUMBER		1
 
-/* No user has given the queue pair an index of its own. */
+/* Default of user_index. */
 #define CXIB_NO_USER_INDEX	0xffffff
 
 /* qp.c */
@@ -294,7 +293,6 @@ int cxib_create_qp_kernel(struct ib_qp *ib, struct ib_qp_init_attr *init,
 int cxib_destroy_qp_kernel(struct ib_qp *ib, struct ib_udata *udata);
 int cxib_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
-struct cxib_qp *cxib_get_qp(struct cxib_ibdev *ibdev, u32 qpn);
 void cxib_queue_event(void *context, enum hw_event_type type, enum hw_event_queue_type kind,
 		      u32 number);
 void cxib_qp_clean(struct cxib_qp *qp);

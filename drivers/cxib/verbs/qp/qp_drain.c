@@ -3,10 +3,9 @@
  * Draining send queues (InfiniBand Architecture Specification volume 1, 10.3.1,
  * the state SQD).
  *
- * No command takes a queue pair there, so the driver does not tell the device of
- * what is posted from then on, and waits for the last request that it was told
- * of. One that has no completion gets an empty one behind it, the mark, whose
- * completion nobody sees.
+ * The device has no RTS2SQD command. The driver stops ringing the SQ doorbell and
+ * waits for the CQE of the last WQE that it announced. If that WQE is unsignaled, a
+ * signaled NOP WQE is posted behind it; poll_cq consumes its CQE without reporting it.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -17,7 +16,7 @@
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Who waits for an event waits so much longer, at most. */
+/* Maximum delay of IB_EVENT_SQ_DRAINED. */
 #define POLL_INTERVAL	msecs_to_jiffies(2)
 
 static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
@@ -33,10 +32,10 @@ static bool is_done(struct cxib_qp *qp, u32 end, u16 last)
 }
 
 /**
- * cxib_sq_is_drained() - nothing is under way in the send queue
- * @qp: queue pair
+ * cxib_sq_is_drained() - whether a QP is in SQD and all its announced WQEs have completed
+ * @qp: QP
  *
- * What has completed counts, whether it was polled or not.
+ * A completed WQE counts, whether its CQE was polled or not.
  */
 bool cxib_sq_is_drained(struct cxib_qp *qp)
 {
@@ -53,8 +52,8 @@ bool cxib_sq_is_drained(struct cxib_qp *qp)
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_is_drained);
 
-/* Each time that draining was asked for there is one event. */
-static bool take_notice(struct cxib_qp *qp)
+/* Each transition to SQD with notification raises one event. */
+static bool test_and_clear_notify(struct cxib_qp *qp)
 {
 	unsigned long flags;
 	bool wanted;
@@ -66,7 +65,7 @@ static bool take_notice(struct cxib_qp *qp)
 	return wanted;
 }
 
-static void await_end(struct work_struct *work)
+static void drain_work_fn(struct work_struct *work)
 {
 	struct cxib_drain *drain = container_of(to_delayed_work(work), struct cxib_drain, work);
 	struct cxib_qp *qp = drain->qp;
@@ -80,7 +79,7 @@ static void await_end(struct work_struct *work)
 		return;
 	if (!cxib_sq_is_drained(qp))
 		queue_delayed_work(system_wq, &drain->work, POLL_INTERVAL);
-	else if (take_notice(qp) && qp->ib.event_handler)
+	else if (test_and_clear_notify(qp) && qp->ib.event_handler)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
@@ -92,11 +91,11 @@ static int prepare(struct cxib_qp *qp)
 	if (!qp->drain)
 		return -ENOMEM;
 	qp->drain->qp = qp;
-	INIT_DELAYED_WORK(&qp->drain->work, await_end);
+	INIT_DELAYED_WORK(&qp->drain->work, drain_work_fn);
 	return 0;
 }
 
-/* Block at which the youngest request begins. */
+/* Index of the first WQEBB of the last WQE; prod_index if none is outstanding. */
 static u32 find_last(const struct cxib_sq *sq)
 {
 	u32 at, last = sq->prod_index;
@@ -116,7 +115,7 @@ static bool is_signalled(const struct cxib_qp *qp, u32 block)
 	return hw_wqe_ctrl_seg_get_ce(control) == HW_COMPLETION_MODE_CQ_UPDATE;
 }
 
-/* Says what is waited for. Returns -ENOMEM if there is no room for a mark. */
+/* Sets the WQE to wait for. Returns -ENOMEM if the SQ has no WQEBB for a NOP WQE. */
 static int choose_last(struct cxib_qp *qp)
 {
 	struct cxib_sq *sq = &qp->sq;
@@ -132,7 +131,7 @@ static int choose_last(struct cxib_qp *qp)
 	return 0;
 }
 
-/* Stops posting in its tracks. */
+/* From here on the doorbell of the SQ is not rung. */
 static int hold(struct cxib_qp *qp, bool notify)
 {
 	unsigned long flags;
@@ -149,14 +148,13 @@ static int hold(struct cxib_qp *qp, bool notify)
 }
 
 /**
- * cxib_sq_drain() - from RTS to SQD
- * @qp: queue pair of the kernel
- * @notify: tell with an event when the send queue is drained
+ * cxib_sq_drain() - transition from RTS to SQD
+ * @qp: kernel QP
+ * @notify: raise IB_EVENT_SQ_DRAINED when the SQ is drained
  *
  * Context: process context, may sleep.
- * Return: 0; -EOPNOTSUPP for a queue pair of a program, which rings its doorbell
- * itself; -ENOMEM, also when the send queue is full of requests without
- * completion.
+ * Return: 0; -EOPNOTSUPP for a user QP, because user space rings its doorbell;
+ * -ENOMEM, also if the SQ is full and its last WQE is unsignaled.
  */
 int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 {
@@ -165,7 +163,7 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 	lockdep_assert_held(&qp->mutex);
 
 	if (qp->is_user) {
-		ibdev_dbg(qp->ib.device, "queue pair 0x%x cannot be drained: its doorbell is the program's\n",
+		ibdev_dbg(qp->ib.device, "QP 0x%x: SQD not supported for user QPs\n",
 			  qp->qpn);
 		return -EOPNOTSUPP;
 	}
@@ -179,8 +177,8 @@ int cxib_sq_drain(struct cxib_qp *qp, bool notify)
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_drain);
 
 /**
- * cxib_sq_resume() - the device is told of what was posted meanwhile
- * @qp: queue pair; nothing happens unless it is in SQD because of the driver
+ * cxib_sq_resume() - undo cxib_sq_drain() and announce the WQEs posted meanwhile
+ * @qp: QP; no effect unless its SQ is held by cxib_sq_drain()
  */
 void cxib_sq_resume(struct cxib_qp *qp)
 {
@@ -194,8 +192,8 @@ void cxib_sq_resume(struct cxib_qp *qp)
 EXPORT_SYMBOL_IF_KUNIT(cxib_sq_resume);
 
 /**
- * cxib_drain_destroy() - no event comes any more
- * @qp: queue pair that is about to go
+ * cxib_drain_destroy() - stop the work that waits for the drain
+ * @qp: QP that is being destroyed
  */
 void cxib_drain_destroy(struct cxib_qp *qp)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How large the queues of a queue pair have to be. */
+/* Sizes of the work queues of a QP. */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
 #include "verbs/qp/post.h"
 #include "verbs/qp/qp.h"
 
-/* Longest send request that the device takes, bytes. */
-#define LONGEST_SEND	1024U
+/* Maximum bytes of a send WQE. */
+#define SEND_WQE_MAX	1024U
 
-/* What a send request has before its data. */
+/* Bytes of a send WQE before its data segments. */
 static unsigned int send_header(enum ib_qp_type type)
 {
 	unsigned int size = sizeof(struct hw_wqe_ctrl_seg);
@@ -25,8 +25,8 @@ static unsigned int send_header(enum ib_qp_type type)
 	}
 }
 
-/* What memory keys are changed with. */
-static unsigned int key_request(enum ib_qp_type type, u32 flags)
+/* Bytes of the WQEs of IB_WR_REG_MR or IB_WR_REG_MR_INTEGRITY; 0 if not supported. */
+static unsigned int umr_wqe_size(enum ib_qp_type type, u32 flags)
 {
 	if (type != IB_QPT_RC && type != CXIB_QPT_UMR)
 		return 0;
@@ -36,23 +36,22 @@ static unsigned int key_request(enum ib_qp_type type, u32 flags)
 	       sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg);
 }
 
-/* Bytes of a request with what was wanted of data. */
-static unsigned int request_size(const struct ib_qp_init_attr *init)
+/* Bytes of the largest send WQE. */
+static unsigned int send_wqe_size(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 	unsigned int inlined = cap->max_inline_data ?
 			       ALIGN(sizeof(struct hw_wqe_inline_seg) + cap->max_inline_data,
 				     CXIB_DS_SIZE) : 0;
-	unsigned int pointers = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
+	unsigned int sges = cap->max_send_sge * sizeof(struct hw_wqe_data_seg);
 
-	return max(send_header(init->qp_type) + max(inlined, pointers),
-		   key_request(init->qp_type, init->create_flags));
+	return max(send_header(init->qp_type) + max(inlined, sges),
+		   umr_wqe_size(init->qp_type, init->create_flags));
 }
 
 static int refuse(const struct cxib_ibdev *ibdev, const char *name, u32 value, u32 limit)
 {
-	ibdev_dbg(&ibdev->ib, "%s %u of a queue pair is not possible, the limit is %u\n", name,
-		  value, limit);
+	ibdev_dbg(&ibdev->ib, "create QP: %s %u out of range [0, %u]\n", name, value, limit);
 	return -EINVAL;
 }
 
@@ -62,10 +61,10 @@ static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 	struct ib_qp_cap *cap = &init->cap;
 	const struct cxib_device_caps *caps = &ibdev->hw->caps;
 	unsigned int header = send_header(qp->ib.qp_type);
-	unsigned int longest = min(LONGEST_SEND, caps->max_wqe_sz_sq);
+	unsigned int longest = min(SEND_WQE_MAX, caps->max_wqe_sz_sq);
 	unsigned int max = min_t(unsigned int, CXIB_SEND_SGE_MAX,
 				 (longest - header) / sizeof(struct hw_wqe_data_seg));
-	unsigned int blocks, request, max_inline_data;
+	unsigned int wqebbs, wqe_wqebbs, max_inline_data;
 
 	qp->has_sq = cap->max_send_wr;
 	if (!qp->has_sq) {
@@ -78,20 +77,20 @@ static int size_sq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 	max_inline_data = longest - header - sizeof(struct hw_wqe_inline_seg);
 	if (cap->max_inline_data > max_inline_data)
 		return refuse(ibdev, "max_inline_data", cap->max_inline_data, max_inline_data);
-	request = DIV_ROUND_UP(request_size(init), CXIB_WQEBB_SIZE);
-	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / request)
+	wqe_wqebbs = DIV_ROUND_UP(send_wqe_size(init), CXIB_WQEBB_SIZE);
+	if (cap->max_send_wr > BIT(caps->log_max_qp_sz) / wqe_wqebbs)
 		return refuse(ibdev, "max_send_wr", cap->max_send_wr,
-			      BIT(caps->log_max_qp_sz) / request);
-	blocks = roundup_pow_of_two(cap->max_send_wr * request);
-	qp->sq.log_size = ilog2(blocks);
-	qp->sq.mask = blocks - 1;
-	qp->sq.max_inline = min(request * CXIB_WQEBB_SIZE - header -
+			      BIT(caps->log_max_qp_sz) / wqe_wqebbs);
+	wqebbs = roundup_pow_of_two(cap->max_send_wr * wqe_wqebbs);
+	qp->sq.log_size = ilog2(wqebbs);
+	qp->sq.mask = wqebbs - 1;
+	qp->sq.max_inline = min(wqe_wqebbs * CXIB_WQEBB_SIZE - header -
 				(unsigned int)sizeof(struct hw_wqe_inline_seg), max_inline_data);
 	cap->max_inline_data = qp->sq.max_inline;
-	qp->sq.max_sge = (request * CXIB_WQEBB_SIZE - header) / sizeof(struct hw_wqe_data_seg);
+	qp->sq.max_sge = (wqe_wqebbs * CXIB_WQEBB_SIZE - header) / sizeof(struct hw_wqe_data_seg);
 	qp->sq.max_sge = min(qp->sq.max_sge, max);
 	cap->max_send_sge = qp->sq.max_sge;
-	cap->max_send_wr = blocks / request;
+	cap->max_send_wr = wqebbs / wqe_wqebbs;
 	return 0;
 }
 
@@ -114,7 +113,7 @@ static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 	if (cap->max_recv_wr > BIT(caps->log_max_qp_sz))
 		return refuse(ibdev, "max_recv_wr", cap->max_recv_wr, BIT(caps->log_max_qp_sz));
 	stride = roundup_pow_of_two(max(cap->max_recv_sge, 1U)) * sizeof(struct hw_wqe_data_seg);
-	/* The send queue behind it begins at a block. */
+	/* The SQ behind it must begin at a WQEBB. */
 	count = max_t(unsigned int, roundup_pow_of_two(cap->max_recv_wr),
 		      CXIB_WQEBB_SIZE / stride);
 	qp->rq.log_stride = ilog2(stride);
@@ -126,12 +125,12 @@ static int size_rq(const struct cxib_ibdev *ibdev, struct cxib_qp *qp,
 }
 
 /**
- * cxib_qp_size() - sizes the queues of a queue pair
+ * cxib_qp_size() - calculate the sizes of the work queues of a QP
  * @ibdev: RDMA device
  * @qp: its type is set; sizes and offsets are filled
- * @init: what is wanted; what there will be afterwards, at least as much
+ * @init: cap is the minimum on entry, and the actual capabilities on return
  *
- * Return: 0, or -EINVAL when more is wanted than the device can do.
+ * Return: 0, or -EINVAL if a capability exceeds the limit of the device.
  */
 int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_qp_init_attr *init)
 {
@@ -147,8 +146,8 @@ int cxib_qp_size(const struct cxib_ibdev *ibdev, struct cxib_qp *qp, struct ib_q
 EXPORT_SYMBOL_IF_KUNIT(cxib_qp_size);
 
 /**
- * cxib_qp_buffer_size() - memory that the queues of a queue pair take
- * @qp: queue pair that was sized
+ * cxib_qp_buffer_size() - size of the memory of the work queues
+ * @qp: QP after cxib_qp_size()
  *
  * Return: bytes.
  */

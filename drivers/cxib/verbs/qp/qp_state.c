@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changing queue pairs: from what ib_verbs wants to transitions of the device. */
+/* modify_qp: converts ib_verbs attributes to transition commands. */
 #include <kunit/visibility.h>
 #include <linux/log2.h>
 
@@ -9,11 +9,11 @@
 #include "verbs/port/gsi.h"
 #include "verbs/qp/dc.h"
 
-/* Special queue pairs send the packets that every port can take. */
+/* SMI and GSI QPs send MADs of 256 bytes, which fit the MTU of every port. */
 #define LOG_SPECIAL_MESSAGE	8
 #define LOG_DATAGRAM		12
 
-/* What fields of contexts can hold. */
+/* Limits of QP context fields. */
 #define SL_MAX			15
 #define PATH_BITS_MAX		127
 #define FLOW_LABEL_MAX		GENMASK(19, 0)
@@ -21,23 +21,23 @@
 #define RETRIES_MAX		7
 #define PSN_MASK		GENMASK(23, 0)
 
-/* The device knows no FLUSH: that the other end may do it changes nothing. */
+/* The device has no FLUSH operation, so these access flags have no effect. */
 #ifdef CXIB_LACKS_FLUSH
 #define FLUSH_ACCESS		0
 #else
 #define FLUSH_ACCESS		(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 #endif
 
-/* Programs give them what their regions have; what is of regions only changes nothing. */
-#define REGION_ACCESS		(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
+/* User space passes the access flags of its MRs; flags for MRs only have no effect. */
+#define MR_ACCESS		(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB)
 
 #define QP_ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | FLUSH_ACCESS | \
-				 REGION_ACCESS)
+				 MR_ACCESS)
 #define ACCESS_PARAMETERS	(HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE | \
 				 HW_QP_OPTIONAL_PARAMETERS_RWE)
 
-/* The command that takes a queue pair from one state to another; 0: none that has a context. */
+/* Command of a transition; 0: no command with a QP context. */
 static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
 {
 	switch (from << 4 | to) {
@@ -60,7 +60,7 @@ static u16 transition_opcode(enum ib_qp_state from, enum ib_qp_state to)
 	}
 }
 
-/* Which fields of the context change with attributes that a transition may have, but need not. */
+/* Optional parameter mask bits of optional attributes. */
 static const struct {
 	int attribute;
 	u32 parameters;
@@ -75,8 +75,8 @@ static const struct {
 	{ IB_QP_QKEY, HW_QP_OPTIONAL_PARAMETERS_Q_KEY },
 };
 
-/* The fields that a connection of one kind or another lets a transition choose. */
-static u32 possible_for_connections(u16 opcode, u32 access)
+/* Optional parameters of a transition of a connected QP. @access: those the transport has. */
+static u32 connected_optional(u16 opcode, u32 access)
 {
 	const u32 migration = HW_QP_OPTIONAL_PARAMETERS_ALT_ADDR_PATH |
 			      HW_QP_OPTIONAL_PARAMETERS_PM_STATE;
@@ -97,12 +97,12 @@ static u32 possible_for_connections(u16 opcode, u32 access)
 	case HW_CMD_SQERR2RTS_QP:
 		return access | timer;
 	default:
-		/* It takes everything. */
+		/* All fields are mandatory. */
 		return 0;
 	}
 }
 
-static u32 possible_for_datagrams(u16 opcode)
+static u32 datagram_optional(u16 opcode)
 {
 	switch (opcode) {
 	case HW_CMD_RST2INIT_QP:
@@ -130,12 +130,11 @@ static u32 optional_parameters(const struct cxib_qp *qp, u16 opcode, int mask)
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 	case IB_QPT_DRIVER:
-		return wanted & possible_for_connections(opcode, ACCESS_PARAMETERS);
+		return wanted & connected_optional(opcode, ACCESS_PARAMETERS);
 	case IB_QPT_UC:
-		return wanted & possible_for_connections(opcode,
-							 HW_QP_OPTIONAL_PARAMETERS_RWE);
+		return wanted & connected_optional(opcode, HW_QP_OPTIONAL_PARAMETERS_RWE);
 	default:
-		return wanted & possible_for_datagrams(opcode);
+		return wanted & datagram_optional(opcode);
 	}
 }
 
@@ -151,7 +150,7 @@ static u32 migration_state(enum ib_mig_state state)
 	}
 }
 
-/* What the other end may do. Reads and atomics need a place to be remembered in. */
+/* Access of the remote peer. RDMA READs and atomics need responder resources. */
 static void fill_access(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 			struct hw_qpc *context)
 {
@@ -202,7 +201,7 @@ static void fill_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 		fill_path(ibdev, primary, &attr->ah_attr);
 	if (mask & IB_QP_PKEY_INDEX)
 		hw_ads_set_pkey_index(primary, attr->pkey_index);
-	/* A path is one of a port, which may have been told in RST2INIT. */
+	/* Each path has a port, which may have been set by RST2INIT. */
 	if (mask & IB_QP_PORT)
 		hw_ads_set_vhca_port_num(primary, attr->port_num);
 	else if (mask & IB_QP_AV || cxib_qp_is_special(qp))
@@ -233,7 +232,7 @@ static void fill_message_size(const struct cxib_qp *qp, const struct ib_qp_attr 
 	}
 }
 
-/* What only connections have. */
+/* Fields of connected QPs. */
 static void fill_connection(const struct ib_qp_attr *attr, int mask, struct hw_qpc *context)
 {
 	if (mask & IB_QP_DEST_QPN)
@@ -260,7 +259,7 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 
 	hw_qpc_set_pm_state(context, migration_state(mask & IB_QP_PATH_MIG_STATE ?
 						     attr->path_mig_state : IB_MIG_MIGRATED));
-	/* The device reads it when the queue pair gets its port. */
+	/* The device reads it in the transition that sets the port. */
 	hw_qpc_set_counter_set_id(context, cxib_port_q_counter(ibdev, port));
 	if (mask & IB_QP_QKEY)
 		hw_qpc_set_q_key(context, attr->qkey);
@@ -277,14 +276,13 @@ static void fill_context(const struct cxib_qp *qp, const struct ib_qp_attr *attr
 }
 
 /**
- * cxib_qp_transition() - the command for a change
- * @qp: queue pair in the state that it is changed from
- * @attr: attributes, of which @mask counts
- * @mask: IB_QP_…; ib_verbs allows it for the transition, and the values are
- *	possible
+ * cxib_qp_transition() - fill the command of a transition
+ * @qp: QP in the state before the transition
+ * @attr: attributes; only those in @mask are read
+ * @mask: IB_QP_…; allowed by ib_modify_qp_is_ok(), values checked
  * @transition: filled
  *
- * Return: 0, or -EOPNOTSUPP when the device has no command for it.
+ * Return: 0, or -EOPNOTSUPP if the device has no command for the transition.
  */
 int cxib_qp_transition(const struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct cxib_qp_transition *transition)
@@ -307,12 +305,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_qp_transition);
 
 static int refuse(const struct cxib_qp *qp, const char *name, u32 value, u32 min, u32 max)
 {
-	ibdev_dbg(qp->ib.device, "%s %u of a queue pair is not possible, %u to %u are\n", name,
-		  value, min, max);
+	ibdev_dbg(qp->ib.device, "modify QP: %s %u out of range [%u, %u]\n", name, value, min,
+		  max);
 	return -EINVAL;
 }
 
-/* Of the addresses the core has looked at the GIDs only. */
+/* The RDMA core checks only the GIDs of addresses. */
 static int check_path(const struct cxib_qp *qp, const struct rdma_ah_attr *attr)
 {
 	const struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
@@ -340,7 +338,7 @@ static int check_paths(const struct cxib_qp *qp, const struct ib_qp_attr *attr, 
 
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) &&
 	    !to_ibdev(qp->ib.device)->hw->caps.apm) {
-		ibdev_dbg(qp->ib.device, "the device has no path migration\n");
+		ibdev_dbg(qp->ib.device, "modify QP: no apm capability\n");
 		return -EOPNOTSUPP;
 	}
 	if (mask & IB_QP_AV)
@@ -388,19 +386,19 @@ static int check_values(const struct cxib_qp *qp, const struct ib_qp_attr *attr,
 			return refuse(qp, ranges[i].name, ranges[i].value, ranges[i].min,
 				      ranges[i].max);
 	if (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) {
-		ibdev_dbg(qp->ib.device, "access flags 0x%x of a queue pair: only those of 0x%x are supported\n",
+		ibdev_dbg(qp->ib.device, "modify QP: unsupported access flags 0x%x (mask 0x%x)\n",
 			  attr->qp_access_flags, QP_ACCESS);
 		return -EOPNOTSUPP;
 	}
 	return check_paths(qp, attr, mask);
 }
 
-static bool is_possible(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
-			int mask)
+static bool is_transition_ok(const struct cxib_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+			     int mask)
 {
 	if (qp->ib.qp_type == IB_QPT_DRIVER)
 		return cxib_dc_modify_is_ok(qp, from, to, mask);
-	/* The core lets reliable connections out of a state that they never get into. */
+	/* ib_modify_qp_is_ok() allows SQE to RTS for RC, which never enters SQE. */
 	if (from == IB_QPS_SQE && to == IB_QPS_RTS && qp->ib.qp_type == IB_QPT_RC)
 		return false;
 	return ib_modify_qp_is_ok(from, to, qp->ib.qp_type, mask);
@@ -412,23 +410,23 @@ static int check(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	enum ib_qp_state from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
-	/* Where the driver has brought it, it is. */
+	/* The hold is authoritative: cur_qp_state cannot override it. */
 	if (qp->sq.sqd_hold && from != IB_QPS_SQD)
 		return -EINVAL;
-	if (!is_possible(qp, from, to, mask)) {
-		ibdev_dbg(&ibdev->ib, "queue pair 0x%x cannot go from state %d to %d with attributes 0x%x\n",
+	if (!is_transition_ok(qp, from, to, mask)) {
+		ibdev_dbg(&ibdev->ib, "QP 0x%x: invalid transition from state %d to %d, attr_mask 0x%x\n",
 			  qp->qpn, from, to, mask);
 		return -EINVAL;
 	}
 	return check_values(qp, attr, mask);
 }
 
-/* What can be changed of a queue pair that the device takes for one in RTS. */
-#define CHANGES_WHILE_HELD	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
-				 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
-				 IB_QP_QKEY)
+/* Attributes that RTS2RTS_QP can modify: the device has a held QP in RTS. */
+#define HELD_ATTRS	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
+			 IB_QP_ALT_PATH | IB_QP_MIN_RNR_TIMER | IB_QP_PATH_MIG_STATE | \
+			 IB_QP_QKEY)
 
-static int change_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int modify_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_qp_transition transition;
 	int err;
@@ -437,8 +435,8 @@ static int change_in_device(struct cxib_qp *qp, const struct ib_qp_attr *attr, i
 	return err ?: cxib_cmd_modify_qp(commands_of(to_ibdev(qp->ib.device)), &transition);
 }
 
-/* The device has stopped as well, because of a signature: then it has to be told to go on. */
-static int query_stopped(struct cxib_qp *qp, bool *stopped)
+/* Whether a signature error has moved the QP to SQD in the device, too. */
+static int query_sqd(struct cxib_qp *qp, bool *in_sqd)
 {
 	struct hw_qpc context;
 	int err;
@@ -446,42 +444,42 @@ static int query_stopped(struct cxib_qp *qp, bool *stopped)
 	err = cxib_cmd_query_qp(commands_of(to_ibdev(qp->ib.device)), cxib_qp_uid(qp), qp->qpn,
 				&context);
 	if (!err)
-		*stopped = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
+		*in_sqd = hw_qpc_get_state(&context) == HW_QP_STATE_SQD;
 	return err;
 }
 
-/* From SQD, where the driver has brought it, to RTS or to SQD. */
-static int change_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+/* From SQD by cxib_sq_drain() to RTS or to SQD. */
+static int modify_held(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct ib_qp_attr in_device = *attr;
-	bool stopped;
+	bool in_sqd;
 	int err;
 
 	lockdep_assert_held(&qp->mutex);
 
-	if (mask & ~CHANGES_WHILE_HELD) {
-		ibdev_dbg(qp->ib.device, "queue pair 0x%x is drained, attributes 0x%x cannot change there\n",
-			  qp->qpn, mask & ~CHANGES_WHILE_HELD);
+	if (mask & ~HELD_ATTRS) {
+		ibdev_dbg(qp->ib.device, "QP 0x%x: attr_mask 0x%x not supported in SQD\n",
+			  qp->qpn, mask & ~HELD_ATTRS);
 		return -EOPNOTSUPP;
 	}
 	if (!cxib_sq_is_drained(qp)) {
-		ibdev_dbg(qp->ib.device, "queue pair 0x%x is not drained yet\n", qp->qpn);
+		ibdev_dbg(qp->ib.device, "QP 0x%x: SQ not drained\n", qp->qpn);
 		return -EBUSY;
 	}
-	err = query_stopped(qp, &stopped);
+	err = query_sqd(qp, &in_sqd);
 	if (err)
 		return err;
-	in_device.cur_qp_state = stopped ? IB_QPS_SQD : IB_QPS_RTS;
+	in_device.cur_qp_state = in_sqd ? IB_QPS_SQD : IB_QPS_RTS;
 	in_device.qp_state = IB_QPS_RTS;
-	if (stopped || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
-		err = change_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
+	if (in_sqd || mask & ~(IB_QP_STATE | IB_QP_CUR_STATE))
+		err = modify_in_device(qp, &in_device, mask | IB_QP_STATE | IB_QP_CUR_STATE);
 	if (!err && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS)
 		cxib_sq_resume(qp);
 	return err;
 }
 
-/* What was posted while it was held is flushed like the rest. */
-static int change_to_error(struct cxib_qp *qp)
+/* The WQEs posted while the SQ was held are announced, so that the device flushes them. */
+static int modify_to_error(struct cxib_qp *qp)
 {
 	struct cxib_command_queue *commands = commands_of(to_ibdev(qp->ib.device));
 	int err = cxib_cmd_2err_qp(commands, cxib_qp_uid(qp), qp->qpn);
@@ -491,14 +489,14 @@ static int change_to_error(struct cxib_qp *qp)
 	return err;
 }
 
-static bool ends(const struct ib_qp_attr *attr, int mask)
+static bool is_teardown(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE &&
 	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
 }
 
-/* ib_mad does this after each datagram that has failed. */
-static bool resumes_sending(const struct ib_qp_attr *attr, int mask)
+/* ib_mad does this after each send error of a MAD. */
+static bool is_sqe_recovery(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS &&
 	       mask & IB_QP_CUR_STATE && attr->cur_qp_state == IB_QPS_SQE;
@@ -511,23 +509,23 @@ static int execute(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	if (qp->dct)
 		return cxib_dct_change(qp, attr, mask);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
-		return change_to_error(qp);
+		return modify_to_error(qp);
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return cxib_cmd_2rst_qp(commands, cxib_qp_uid(qp), qp->qpn);
 	if (qp->sq.sqd_hold)
-		return change_held(qp, attr, mask);
+		return modify_held(qp, attr, mask);
 	if (qp->state == IB_QPS_RTS && mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
 		return cxib_sq_drain(qp, mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 				     attr->en_sqd_async_notify);
-	return change_in_device(qp, attr, mask);
+	return modify_in_device(qp, attr, mask);
 }
 
 /*
- * Of a device that was given up, perhaps while the command was under way,
- * whoever wants to get rid of a queue pair can go on. Datagrams can be posted
- * again, and fail again.
+ * If the device is fatal, or becomes fatal during the command, a transition to ERR or RESET
+ * succeeds, so that the ULP can tear down the QP. So does the SQE recovery of MAD QPs:
+ * further MADs can be posted, and are flushed.
  */
-static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static int modify(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(qp->ib.device);
 	struct cxib_command_queue *commands = commands_of(ibdev);
@@ -537,15 +535,15 @@ static int change(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 		err = execute(qp, attr, mask);
 	if (!err || !cxib_command_queue_is_fatal(commands))
 		return err;
-	if (ends(attr, mask)) {
+	if (is_teardown(attr, mask)) {
 		cxib_hw_dma_off(ibdev->hw);
 		cxib_sq_resume(qp);
 		return 0;
 	}
-	return cxib_qp_is_special(qp) && resumes_sending(attr, mask) ? 0 : err;
+	return cxib_qp_is_special(qp) && is_sqe_recovery(attr, mask) ? 0 : err;
 }
 
-static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void store_attrs(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->mutex);
 
@@ -568,7 +566,7 @@ static void remember(struct cxib_qp *qp, const struct ib_qp_attr *attr, int mask
 	cxib_qp_set_state(qp, attr->qp_state);
 }
 
-static bool is_resumption(const struct ib_qp_attr *attr, int mask)
+static bool is_pure_sqe_recovery(const struct ib_qp_attr *attr, int mask)
 {
 	return mask == (IB_QP_STATE | IB_QP_CUR_STATE) && attr->cur_qp_state == IB_QPS_SQE &&
 	       attr->qp_state == IB_QPS_RTS;
@@ -582,17 +580,17 @@ int cxib_modify_qp_kernel(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
-	/* The library may want what the driver has not heard of. */
+	/* libmlx5 may pass extensions that the driver does not support. */
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EOPNOTSUPP;
-	if (qp->gsi && is_resumption(attr, mask) && !cxib_gsi_recover_sqe(qp))
+	if (qp->gsi && is_pure_sqe_recovery(attr, mask) && !cxib_gsi_recover_sqe(qp))
 		return 0;
 	mutex_lock(&qp->mutex);
 	err = check(qp, attr, mask);
 	if (!err)
-		err = change(qp, attr, mask);
+		err = modify(qp, attr, mask);
 	if (!err)
-		remember(qp, attr, mask);
+		store_attrs(qp, attr, mask);
 	mutex_unlock(&qp->mutex);
 	if (!err && qp->gsi)
 		cxib_gsi_modify(qp, attr, mask);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How the data of a region is signed, in the device's words: the byte stream
- * format.
+ * BSF (byte stream format): describes the signatures of an MR to the device.
  *
- * Data has two forms, in memory and on the wire. In each of them every block may
- * be followed by protection information.
+ * Data has two domains, memory and wire. In each of them protection information may
+ * follow every block.
  */
 #include <kunit/visibility.h>
 #include <rdma/signature.h>
@@ -38,8 +37,8 @@ static int block_size_code(const struct ib_sig_domain *domain, u32 *code)
 	}
 }
 
-/* The guard of a block begins with ones or zeros. */
-static bool seed_is_possible(const struct ib_t10_dif_domain *dif)
+/* The seed of the guard is all ones or all zeros. */
+static bool seed_is_valid(const struct ib_t10_dif_domain *dif)
 {
 	return dif->bg == 0 || dif->bg == U16_MAX;
 }
@@ -51,7 +50,7 @@ static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
 	case IB_SIG_TYPE_NONE:
 		return 0;
 	case IB_SIG_TYPE_T10_DIF:
-		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM || !seed_is_possible(&domain->sig.dif))
+		if (domain->sig.dif.bg_type > IB_T10DIF_CSUM || !seed_is_valid(&domain->sig.dif))
 			return -EINVAL;
 		return block_size_code(domain, block_size);
 	default:
@@ -59,7 +58,7 @@ static int check_domain(const struct ib_sig_domain *domain, u32 *block_size)
 	}
 }
 
-/* In memory there is metadata just for the blocks, if it is not among the data. */
+/* Separate metadata in memory must match the number of blocks. */
 static bool metadata_fits(const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
@@ -73,7 +72,7 @@ static bool metadata_fits(const struct cxib_sig_mr *mr)
 	       mr->metadata.length == mr->data.length / interval * CXIB_DIF_SIZE;
 }
 
-/* Data without metadata, wherever that is. */
+/* Length of the data without protection information. */
 static u32 raw_length(const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_domain *memory = &mr->mr.ib.sig_attrs->mem;
@@ -91,18 +90,18 @@ static u32 escape_of(const struct ib_t10_dif_domain *dif)
 	return dif->ref_escape ? HW_BSF_ESCAPE_APPREF : HW_BSF_ESCAPE_APPTAG;
 }
 
-static void fill_inline(struct hw_bsf_inl *part, const struct ib_t10_dif_domain *dif)
+static void fill_inline(struct hw_bsf_inl *inl, const struct ib_t10_dif_domain *dif)
 {
-	part->dw[0] = hw_bsf_inl_pack_00(1, 1, dif->app_tag);
-	part->dw[1] = hw_bsf_inl_pack_04(dif->ref_tag);
-	part->dw[2] = hw_bsf_inl_pack_08(dif->bg_type == IB_T10DIF_CRC ?
-						 HW_BSF_SIG_TYPE_DIF_CRC :
-						 HW_BSF_SIG_TYPE_DIF_IPCS,
-					 1, dif->bg != 0);
-	part->dw[3] = hw_bsf_inl_pack_0c(dif->ref_remap, escape_of(dif), dif->apptag_check_mask);
+	inl->dw[0] = hw_bsf_inl_pack_00(1, 1, dif->app_tag);
+	inl->dw[1] = hw_bsf_inl_pack_04(dif->ref_tag);
+	inl->dw[2] = hw_bsf_inl_pack_08(dif->bg_type == IB_T10DIF_CRC ?
+					HW_BSF_SIG_TYPE_DIF_CRC :
+					HW_BSF_SIG_TYPE_DIF_IPCS,
+					1, dif->bg != 0);
+	inl->dw[3] = hw_bsf_inl_pack_0c(dif->ref_remap, escape_of(dif), dif->apptag_check_mask);
 }
 
-/* What is the same in both forms is copied, whether it is right or not. */
+/* Fields that are equal in both domains are copied without a check. */
 static u32 copied_bytes(const struct ib_t10_dif_domain *wire,
 			const struct ib_t10_dif_domain *memory)
 {
@@ -128,35 +127,35 @@ static __be32 block_structure(const struct ib_sig_attrs *attrs, u32 wire_size, u
 }
 
 /**
- * cxib_fill_bsf() - how the data of a region is signed
- * @format: filled
- * @mr: region that was mapped, and whose sig_attrs say how
+ * cxib_fill_bsf() - fill in the BSF of an MR
+ * @bsf: filled in
+ * @mr: mapped MR with its sig_attrs
  *
  * Context: any.
- * Return: 0, or -EINVAL for a kind of signature, a block size or a seed that the
- * device does not have, and for metadata of another size than the blocks need.
+ * Return: 0, or -EINVAL for a signature type, block size or seed that the device does not
+ * support, and for metadata whose length does not match the number of blocks.
  */
-int cxib_fill_bsf(struct hw_bsf *format, const struct cxib_sig_mr *mr)
+int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
-	struct hw_bsf_basic *basic = hw_bsf_basic(format);
+	struct hw_bsf_basic *basic = hw_bsf_basic(bsf);
 	u32 wire_size, memory_size;
 
 	if (check_domain(&attrs->wire, &wire_size) || check_domain(&attrs->mem, &memory_size) ||
 	    !metadata_fits(mr))
 		return -EINVAL;
-	*format = (struct hw_bsf){};
+	*bsf = (struct hw_bsf){};
 	basic->dw[0] = block_structure(attrs, wire_size, memory_size);
 	basic->dw[1] = hw_bsf_basic_pack_04(raw_length(mr));
 	if (wire_size != NO_BLOCKS) {
 		basic->dw[2] = hw_bsf_basic_pack_08(HW_BSF_BLOCK_FORMAT_T10_DIF,
 						    mr->wire_psv);
-		fill_inline(hw_bsf_w_inl(format), &attrs->wire.sig.dif);
+		fill_inline(hw_bsf_w_inl(bsf), &attrs->wire.sig.dif);
 	}
 	if (memory_size != NO_BLOCKS) {
 		basic->dw[3] = hw_bsf_basic_pack_0c(HW_BSF_BLOCK_FORMAT_T10_DIF,
 						    mr->memory_psv);
-		fill_inline(hw_bsf_m_inl(format), &attrs->mem.sig.dif);
+		fill_inline(hw_bsf_m_inl(bsf), &attrs->mem.sig.dif);
 	}
 	return 0;
 }

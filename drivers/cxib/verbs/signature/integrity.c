@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory regions with signatures: made, mapped, destroyed, and the errors that
- * the device has found in them.
+ * Integrity MRs: create, map and destroy them, and report their signature errors.
  *
- * The region's own key describes one range of data and one of metadata, which
- * the device interleaves. Where either consists of pieces, a second key makes
- * one range of them.
+ * The mkey of the MR describes one range of data and one of metadata, which the device
+ * interleaves. If either is scattered, a second mkey of KLMs makes it one range.
  */
 #include <kunit/visibility.h>
 #include <linux/slab.h>
@@ -14,14 +12,15 @@
 #include "hw/contexts.h"
 #include "hw/mkey.h"
 #include "hw/work_queue.h"
+#include "verbs/mkey.h"
 #include "verbs/signature/integrity.h"
 
-/* Entries of the region's own key: a strided block, or one range. */
-#define RANGE_XLT_OCTWORDS	4
+/* Length of the translation list of the MR's mkey: a strided block, or one KLM. */
+#define RANGE_XLT_OCTOWORDS	4
 
 #define KEY_INDEX_SHIFT	8
 
-/* Variables that a region has: one for each form of the data. */
+/* Indices of the PSVs. */
 #define WIRE		0
 #define MEMORY		1
 
@@ -39,7 +38,7 @@ static int create_klm_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return cxib_cmd_create_mkey(commands_of(ibdev), &params, &mr->klm_mkey);
 }
 
-static int create_key(struct cxib_sig_mr *mr, struct ib_pd *pd)
+static int create_mkey(struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
 	struct cxib_mkey_params params = {
@@ -48,7 +47,7 @@ static int create_key(struct cxib_sig_mr *mr, struct ib_pd *pd)
 		.indirect = true,
 		.bsf_en = true,
 		.log_page_size = PAGE_SHIFT,
-		.xlt_octowords = RANGE_XLT_OCTWORDS,
+		.xlt_octowords = RANGE_XLT_OCTOWORDS,
 	};
 	int err;
 
@@ -57,9 +56,9 @@ static int create_key(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return err;
 }
 
-static void destroy_key(struct cxib_ibdev *ibdev, u32 key)
+static void destroy_mkey(struct cxib_ibdev *ibdev, u32 key)
 {
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_mkey(commands_of(ibdev), key));
 }
 
 static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
@@ -73,15 +72,15 @@ static int create_psvs(struct cxib_sig_mr *mr, struct ib_pd *pd)
 	return err;
 }
 
-static void destroy_variables(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
+static void destroy_psvs(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->wire_psv));
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->memory_psv));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->wire_psv));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_psv(commands, mr->memory_psv));
 }
 
-/* From here on completions with errors find the region. */
+/* CQEs of signature errors find the MR from here on. */
 static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, struct ib_pd *pd)
 {
 	int err;
@@ -91,22 +90,22 @@ static int create_in_device(struct cxib_ibdev *ibdev, struct cxib_sig_mr *mr, st
 		return err;
 	err = create_klm_mkey(mr, pd);
 	if (err)
-		goto destroy_variables;
-	err = create_key(mr, pd);
+		goto destroy_psvs;
+	err = create_mkey(mr, pd);
 	if (err)
 		goto destroy_klm_mkey;
 	err = xa_insert_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT, mr,
 			    GFP_KERNEL);
 	if (err)
-		goto destroy_key;
+		goto destroy_mkey;
 	return 0;
 
-destroy_key:
-	destroy_key(ibdev, mr->mr.ib.lkey);
+destroy_mkey:
+	destroy_mkey(ibdev, mr->mr.ib.lkey);
 destroy_klm_mkey:
-	destroy_key(ibdev, mr->klm_mkey);
-destroy_variables:
-	destroy_variables(ibdev, mr);
+	destroy_mkey(ibdev, mr->klm_mkey);
+destroy_psvs:
+	destroy_psvs(ibdev, mr);
 	return err;
 }
 
@@ -118,20 +117,20 @@ static int check_sizes(struct ib_pd *ib, u32 max_data, u32 max_metadata)
 	    max_metadata <= CXIB_SIG_KLMS_MAX)
 		return 0;
 	ibdev_dbg(ib->device,
-		  "a region with signatures of %u pieces of data and %u of metadata is not possible, up to %u of each are\n",
+		  "integrity MR: %u data or %u metadata KLMs out of range (max %u each)\n",
 		  max_data, max_metadata, CXIB_SIG_KLMS_MAX);
 	return -EINVAL;
 }
 
 /**
- * cxib_alloc_mr_integrity() - a region with signatures that requests register
+ * cxib_alloc_mr_integrity() - allocate an integrity MR
  * @ib: protection domain
- * @max_data: pieces of data that it can have
- * @max_metadata: pieces of metadata
+ * @max_data: number of data KLMs
+ * @max_metadata: number of metadata KLMs
  *
  * Context: process context, may sleep.
- * Return: the region; its key is free. ERR_PTR(): -EOPNOTSUPP when the device
- * has no signatures, -EINVAL when there are too many pieces, -ENOMEM; as
+ * Return: the MR; its mkey is free until a WQE registers it. ERR_PTR(): -EOPNOTSUPP if
+ * the device lacks signature offload, -EINVAL if a number is out of range, -ENOMEM; as
  * cxib_pd_create_dma_mkey().
  */
 struct ib_mr *cxib_alloc_mr_integrity(struct ib_pd *ib, u32 max_data, u32 max_metadata)
@@ -169,8 +168,8 @@ free_mr:
 }
 
 /**
- * cxib_free_sig_mr() - no request can use a region with signatures any more
- * @mr: region; freed
+ * cxib_free_sig_mr() - destroy an integrity MR
+ * @mr: MR without users; freed
  *
  * Context: process context, may sleep.
  */
@@ -178,16 +177,16 @@ void cxib_free_sig_mr(struct cxib_sig_mr *mr)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(mr->mr.ib.device);
 
-	/* First, so that no other region has the same index yet. */
+	/* First, because another MR can get the index as soon as the mkey is destroyed. */
 	xa_erase_irq(&ibdev->sig_mrs, mr->mr.ib.lkey >> KEY_INDEX_SHIFT);
-	destroy_key(ibdev, mr->mr.ib.lkey);
-	destroy_key(ibdev, mr->klm_mkey);
-	destroy_variables(ibdev, mr);
+	destroy_mkey(ibdev, mr->mr.ib.lkey);
+	destroy_mkey(ibdev, mr->klm_mkey);
+	destroy_psvs(ibdev, mr);
 	cxib_mr_free_descs(&ibdev->ib, &mr->mr);
 	kfree(mr);
 }
 
-/* Whose pieces are added to the list. */
+/* A scatterlist whose entries become KLMs. */
 struct klms {
 	struct scatterlist *list;
 	int count;
@@ -214,7 +213,7 @@ static u64 length_of(const struct klms *klms)
 	return length - (klms->count && klms->offset ? *klms->offset : 0);
 }
 
-/* What the pieces key has, from its entry number @first on. */
+/* Writes KLMs from entry number @first on. */
 static void list_klms(struct cxib_sig_mr *mr, unsigned int first, const struct klms *klms)
 {
 	struct hw_klm *entry = (struct hw_klm *)mr->mr.descs + first;
@@ -247,9 +246,9 @@ static void map_with_list(struct cxib_sig_mr *mr, const struct klms *data,
 	mr->metadata.address = mr->data.length;
 }
 
-/* The key of all memory will do. */
-static void map_directly(struct cxib_sig_mr *mr, const struct klms *data,
-			 const struct klms *metadata)
+/* One entry each: the DMA MR mkey covers them without KLMs. */
+static void map_without_list(struct cxib_sig_mr *mr, const struct klms *data,
+			     const struct klms *metadata)
 {
 	const u32 key = to_pd(mr->mr.ib.pd)->key;
 
@@ -277,27 +276,27 @@ static int map(struct cxib_sig_mr *mr, const struct klms *data, const struct klm
 	mr->data.length = data_length;
 	mr->metadata.length = metadata_length;
 	if (data->count == 1 && metadata->count <= 1)
-		map_directly(mr, data, metadata);
+		map_without_list(mr, data, metadata);
 	else
 		map_with_list(mr, data, metadata);
 	return 0;
 }
 
 /**
- * cxib_map_mr_sg_pi() - says what memory a region with signatures will be for
- * @ib: region that nothing uses
- * @data: pieces of data, of any length and place
- * @data_count: their number
- * @data_offset: bytes of the first one that do not belong to it; NULL: none
- * @metadata: pieces of metadata
- * @metadata_count: their number; 0: there is none in memory
+ * cxib_map_mr_sg_pi() - set the memory of an integrity MR
+ * @ib: MR without users
+ * @data: data, of any length and alignment
+ * @data_count: number of entries
+ * @data_offset: bytes to skip in the first entry; NULL: none
+ * @metadata: metadata
+ * @metadata_count: number of entries; 0: none in memory
  * @metadata_offset: as @data_offset
  *
- * How the data is signed may be said later, before the region is registered.
+ * The ULP may set sig_attrs afterwards, before it registers the MR.
  *
  * Context: any.
- * Return: 0; -ENOMEM when there are more pieces than the region was made for,
- * -EINVAL when there is no data, or 4 GiB and more.
+ * Return: 0; -ENOMEM if there are more entries than the MR was allocated for, -EINVAL if
+ * there is no data, or 4 GiB and more.
  */
 int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count,
 		      unsigned int *data_offset, struct scatterlist *metadata,
@@ -318,7 +317,7 @@ int cxib_map_mr_sg_pi(struct ib_mr *ib, struct scatterlist *data, int data_count
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_map_mr_sg_pi);
 
-/* The part that is wrong; the first one in the block, should there be several. */
+/* Decodes the wrong field; the first one of the block if there are several. */
 static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *error)
 {
 	const u32 syndrome = hw_sig_err_cqe_get_syndrome(entry);
@@ -343,11 +342,11 @@ static void decode_error(const struct hw_sig_err_cqe *entry, struct ib_sig_err *
 }
 
 /**
- * cxib_note_signature_error() - the device has found a signature that is wrong
+ * cxib_note_signature_error() - record a signature error of an MR
  * @ibdev: RDMA device
- * @entry: what it says; copied out of the completion queue
+ * @entry: the CQE; copied out of the CQ
  *
- * Nothing happens if the region is gone.
+ * Errors of MRs that were destroyed are ignored.
  *
  * Context: any.
  */
@@ -357,7 +356,7 @@ void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err
 	struct cxib_sig_mr *mr;
 	unsigned long flags;
 
-	/* As long as this lock is held the region stays. */
+	/* The MR cannot be freed while this lock is held. */
 	xa_lock_irqsave(&ibdev->sig_mrs, flags);
 	mr = xa_load(&ibdev->sig_mrs, index);
 	if (mr) {
@@ -386,20 +385,20 @@ static void take_error(struct cxib_sig_mr *mr, struct ib_mr_status *status)
 }
 
 /**
- * cxib_check_mr_status() - what became of a transfer
- * @ib: region with signatures; the completion of the transfer was polled
+ * cxib_check_mr_status() - report whether a transfer had a signature error
+ * @ib: integrity MR; the completion of the transfer was polled
  * @mask: IB_MR_CHECK_SIG_STATUS
- * @status: filled
+ * @status: filled in
  *
- * An error is told once. Afterwards the region can be registered again.
+ * An error is reported once. Afterwards the MR can be registered again.
  *
  * Context: any.
- * Return: 0, or -EINVAL when there is nothing like that to check.
+ * Return: 0, or -EINVAL for other kinds of MRs and for unknown bits of @mask.
  */
 int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status)
 {
 	if (ib->type != IB_MR_TYPE_INTEGRITY || mask & ~IB_MR_CHECK_SIG_STATUS) {
-		ibdev_dbg(ib->device, "status 0x%x of a region of type %d cannot be checked\n",
+		ibdev_dbg(ib->device, "check MR status: mask 0x%x unsupported for MR type %d\n",
 			  mask, ib->type);
 		return -EINVAL;
 	}

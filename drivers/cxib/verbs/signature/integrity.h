@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory regions whose data the device signs and checks: T10 protection
- * information is inserted, stripped or passed while it is transferred.
+ * Signature offload: the device inserts, strips or passes T10 protection information
+ * while it transfers the data of an MR.
  */
 #ifndef CXIB_VERBS_SIGNATURE_INTEGRITY_H
 #define CXIB_VERBS_SIGNATURE_INTEGRITY_H
 
 #include "verbs/verbs.h"
 
-/* Bytes of the protection information of a block. */
+/* Bytes of protection information per block. */
 #define CXIB_DIF_SIZE	8
 
-/* Pieces of data that a region with signatures can have, and of metadata. */
+/* Limit of the data KLMs of an integrity MR, and of its metadata KLMs. */
 #define CXIB_SIG_KLMS_MAX	(CXIB_FAST_REG_MAX / 2)
 
 struct hw_bsf;
 struct hw_sig_err_cqe;
 
 /**
- * struct cxib_sig_range - memory that is one for the device
- * @key: of it; 0: there is none
- * @address: as requests with this key have it
- * @length: its bytes
+ * struct cxib_sig_range - range of contiguous memory behind an mkey
+ * @key: the mkey; 0: none
+ * @address: first byte
+ * @length: bytes
  */
 struct cxib_sig_range {
 	u32 key;
@@ -30,20 +30,20 @@ struct cxib_sig_range {
 };
 
 /**
- * struct cxib_sig_mr - a memory region with signatures
- * @mr: region; its list is that of the pieces of data, then those of metadata
- * @klm_mkey: key of these pieces, for the region only; requests register it too
- * @wire_psv: where the device keeps the signature of the form on the wire
- * @memory_psv: where it keeps that of the form in memory
- * @data: blocks, without metadata between them
- * @metadata: what belongs to them
- * @lock: protects what follows. Taken in any context.
- * @sigerr_count: lowest bit of the number that the next error will have: the
- *	device tells of an error only if it is told which one is expected
- * @is_unchecked: nobody has asked what became of the last transfer: its error may
- *	still be in a completion queue
- * @sig_err_exists: @sig_err was not asked for yet
- * @sig_err: the last one
+ * struct cxib_sig_mr - an integrity MR
+ * @mr: the MR; its descs are the KLMs of the data, then those of the metadata
+ * @klm_mkey: mkey of these KLMs, used by this MR only; registered by WQEs
+ * @wire_psv: PSV of the wire domain
+ * @memory_psv: PSV of the memory domain
+ * @data: data blocks, without protection information between them if it is in @metadata
+ * @metadata: protection information of the blocks
+ * @lock: protects the fields below. Taken in any context.
+ * @sigerr_count: lowest bit of the number of the next error: the device reports an error
+ *	only if the mkey has the expected number
+ * @is_unchecked: the ULP has not checked the status after the last registration: a
+ *	signature error may still be in a CQ
+ * @sig_err_exists: @sig_err was not reported yet
+ * @sig_err: the last error
  */
 struct cxib_sig_mr {
 	struct cxib_mr mr;
@@ -73,7 +73,7 @@ int cxib_check_mr_status(struct ib_mr *ib, u32 mask, struct ib_mr_status *status
 void cxib_free_sig_mr(struct cxib_sig_mr *mr);
 void cxib_note_signature_error(struct cxib_ibdev *ibdev, const struct hw_sig_err_cqe *entry);
 
-/* signature_format.c */
-int cxib_fill_bsf(struct hw_bsf *format, const struct cxib_sig_mr *mr);
+/* bsf.c */
+int cxib_fill_bsf(struct hw_bsf *bsf, const struct cxib_sig_mr *mr);
 
 #endif

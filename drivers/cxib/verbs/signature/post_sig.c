@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registering a region with signatures: up to four requests for the device, which
- * are one for their poster. The last one says that all are done.
+ * Registration of an integrity MR: up to four WQEs for one WR of the ULP. Only the last
+ * one is signaled.
  */
 #include <linux/spinlock.h>
 
@@ -9,53 +9,53 @@
 #include "verbs/qp/post.h"
 #include "verbs/signature/integrity.h"
 
-#define ANY_QUEUE_PAIR	0xffffff
+#define ANY_QP	0xffffff
 #define VARIANT_MASK	0xff
 
-/* What the request for the region consists of, by blocks. */
+/* WQEBBs of the UMR WQE of the MR. */
 #define KEY_BLOCK	1
 #define RANGES_BLOCK	2
-#define FORMAT_BLOCK	3
+#define BSF_BLOCK	3
 #define UMR_BSF_DS	16
 
 #define SET_PSV_DS	2
 
-/* Of a strided block: its header, the data, the metadata. */
+/* Entries of a strided block: the data, the metadata. */
 #define STRIDED_ENTRIES	2
 
 /**
- * struct part - one of the requests for the device
+ * struct sub_wqe - one of the WQEs of the WR
  * @opcode: enum hw_wqe_opcode
- * @fence: how it waits for earlier ones
- * @ds: its length
- * @key: memory key that it changes; 0: none
+ * @fence: fence mode
+ * @ds: length
+ * @key: mkey that it modifies; 0: none
  */
-struct part {
+struct sub_wqe {
 	enum hw_wqe_opcode opcode;
 	enum hw_fence_mode fence;
 	u32 ds;
 	u32 key;
 };
 
-/* Signals nothing, unless it fails. */
-static void write_control(struct cxib_qp *qp, const struct part *part)
+/* Unsignaled: a CQE is written on error only. */
+static void write_control(struct cxib_qp *qp, const struct sub_wqe *wqe)
 {
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, qp->sq.prod_index);
 
-	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sq.prod_index & U16_MAX, part->opcode);
-	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, part->ds);
-	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, part->fence, HW_COMPLETION_MODE_ONLY_ERROR, 0);
-	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(part->key);
+	control->dw[0] = hw_wqe_ctrl_seg_pack_00(0, qp->sq.prod_index & U16_MAX, wqe->opcode);
+	control->dw[1] = hw_wqe_ctrl_seg_pack_04(qp->qpn, wqe->ds);
+	control->dw[2] = hw_wqe_ctrl_seg_pack_08(0, wqe->fence, HW_COMPLETION_MODE_ONLY_ERROR, 0);
+	control->dw[3] = hw_wqe_ctrl_seg_pack_0c(wqe->key);
 }
 
-/* The entries of the blocks are written before anybody can see that they are used. */
-static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, u8 completion)
+/* sq->entries are written before prod_index makes them visible to poll_cq. */
+static void finish_wqe(struct cxib_qp *qp, const struct sub_wqe *wqe, u64 wr_id, u8 completion)
 {
 	struct cxib_sq *sq = &qp->sq;
-	u32 blocks = DIV_ROUND_UP(part->ds, CXIB_DS_PER_WQEBB);
+	u32 blocks = DIV_ROUND_UP(wqe->ds, CXIB_DS_PER_WQEBB);
 	u32 i;
 
-	write_control(qp, part);
+	write_control(qp, wqe);
 	for (i = 1; i < blocks; i++)
 		sq->entries[(sq->prod_index + i) & sq->mask].blocks = 0;
 	sq->entries[sq->prod_index & sq->mask] = (struct cxib_sq_entry){
@@ -63,24 +63,24 @@ static void finish_part(struct cxib_qp *qp, const struct part *part, u64 wr_id, 
 		.blocks = blocks,
 		.opcode = completion,
 	};
-	/* Pairs with retire_send(). */
+	/* Pairs with cxib_retire_send_wqe(). */
 	smp_store_release(&sq->prod_index, sq->prod_index + blocks);
 }
 
 static void register_klms(struct cxib_qp *qp, const struct cxib_sig_mr *mr, u64 wr_id)
 {
-	struct part part = {
+	struct sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_UMR,
 		.fence = qp->sq.umr_fence,
 		.key = mr->klm_mkey,
 	};
 
-	part.ds = cxib_write_klm_umr(qp, &mr->mr, mr->klm_mkey,
-				     cxib_sq_wqebb(qp, qp->sq.prod_index));
-	finish_part(qp, &part, wr_id, CXIB_WC_SUB_WQE);
+	wqe.ds = cxib_write_klm_umr(qp, &mr->mr, mr->klm_mkey,
+				    cxib_sq_wqebb(qp, qp->sq.prod_index));
+	finish_wqe(qp, &wqe, wr_id, CXIB_WC_SUB_WQE);
 }
 
-/* Bytes of memory that belong to the region. */
+/* Length of the MR in the memory domain. */
 static u32 length_in_memory(const struct cxib_sig_mr *mr)
 {
 	if (mr->mr.ib.sig_attrs->mem.sig_type == IB_SIG_TYPE_NONE)
@@ -97,11 +97,11 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 					     !!(access & IB_ACCESS_REMOTE_READ),
 					     !!(access & IB_ACCESS_LOCAL_WRITE), 1,
 					     HW_MKEY_ACCESS_MODE_KLMS, 0);
-	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QUEUE_PAIR, wr->key & VARIANT_MASK);
+	segment->dw[1] = hw_mkey_seg_pack_04(ANY_QP, wr->key & VARIANT_MASK);
 	segment->dw[2] = 0;
 	segment->dw[3] = hw_mkey_seg_pack_0c(0, 1, 0, mr->sigerr_count, 1, 0);
-	hw_set_u64(&segment->dw[4], mr->mr.ib.iova);
-	hw_set_u64(&segment->dw[6], length_in_memory(mr));
+	hw_mkey_seg_set_start_addr(segment, mr->mr.ib.iova);
+	hw_mkey_seg_set_len(segment, length_in_memory(mr));
 	segment->dw[8] = hw_mkey_seg_pack_20(sizeof(struct hw_bsf) / CXIB_DS_SIZE);
 	segment->dw[9] = 0;
 	hw_set_u64(&segment->dw[10], 0);
@@ -111,7 +111,7 @@ static void fill_key(struct hw_mkey_seg *segment, const struct cxib_sig_mr *mr,
 	segment->dw[15] = 0;
 }
 
-/* In memory each block is followed by what belongs to it, wherever that lies. */
+/* In memory, the metadata of each block follows it, wherever it is stored. */
 static void fill_strided_block(void *ranges, const struct cxib_sig_mr *mr)
 {
 	const u32 interval = mr->mr.ib.sig_attrs->mem.sig.dif.pi_interval;
@@ -134,44 +134,44 @@ static void fill_ranges(void *ranges, const struct cxib_sig_mr *mr)
 		hw_klm_pack(ranges, mr->data.length, mr->data.key, mr->data.address);
 }
 
-/* It needs the key of the pieces, and nobody may use the region's own any more. */
-static enum hw_fence_mode region_fence(const struct cxib_sq *sq)
+/* The WQE needs klm_mkey registered, and earlier WQEs must have stopped using the mkey. */
+static enum hw_fence_mode mr_fence(const struct cxib_sq *sq)
 {
 	return sq->umr_fence == HW_FENCE_MODE_NONE ? HW_FENCE_MODE_INITIATOR_SMALL :
 							sq->umr_fence;
 }
 
-static void register_region(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
-			    const struct ib_reg_wr *wr, const struct hw_bsf *format)
+static void register_mr(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
+			const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
 {
 	const u64 mask = HW_MKEY_MASK_LEN | HW_MKEY_MASK_PAGE_SIZE | HW_MKEY_MASK_START_ADDR |
 			 HW_MKEY_MASK_EN_RINVAL | HW_MKEY_MASK_EN_SIGERR | HW_MKEY_MASK_BSF_EN |
 			 HW_MKEY_MASK_KEY | HW_MKEY_MASK_LR | HW_MKEY_MASK_LW | HW_MKEY_MASK_RR |
 			 HW_MKEY_MASK_RW | HW_MKEY_MASK_SMALL_FENCE | HW_MKEY_MASK_FREE;
-	const struct part part = {
+	const struct sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_UMR,
-		.fence = region_fence(&qp->sq),
+		.fence = mr_fence(&qp->sq),
 		.ds = UMR_BSF_DS,
 		.key = wr->key,
 	};
 	const u32 first = qp->sq.prod_index;
 	struct hw_wqe_ctrl_seg *control = cxib_sq_wqebb(qp, first);
 
-	/* Without an offset of the translation its field is the length of the format. */
+	/* Without TRANSLATION_OFFSET_EN the field of the offset is the length of the BSF. */
 	hw_wqe_umr_ctrl_seg_pack((struct hw_wqe_umr_ctrl_seg *)(control + 1),
 				 HW_UMR_FLAGS_INLINE | HW_UMR_FLAGS_CHECK_NOT_FREE,
-				 CXIB_DS_PER_WQEBB, sizeof(*format) / CXIB_DS_SIZE, mask, 0);
+				 CXIB_DS_PER_WQEBB, sizeof(*bsf) / CXIB_DS_SIZE, mask, 0);
 	fill_key(cxib_sq_wqebb(qp, first + KEY_BLOCK), mr, wr);
 	fill_ranges(cxib_sq_wqebb(qp, first + RANGES_BLOCK), mr);
-	memcpy(cxib_sq_wqebb(qp, first + FORMAT_BLOCK), format, sizeof(*format));
-	finish_part(qp, &part, wr->wr.wr_id, CXIB_WC_SUB_WQE);
+	memcpy(cxib_sq_wqebb(qp, first + BSF_BLOCK), bsf, sizeof(*bsf));
+	finish_wqe(qp, &wqe, wr->wr.wr_id, CXIB_WC_SUB_WQE);
 }
 
-/* What the signature of the first block begins with. */
-static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_domain *domain,
-		      u64 wr_id, u8 completion)
+/* Sets the seed of the first block. */
+static void set_psv(struct cxib_qp *qp, u32 psv, const struct ib_sig_domain *domain,
+		    u64 wr_id, u8 completion)
 {
-	const struct part part = {
+	const struct sub_wqe wqe = {
 		.opcode = HW_WQE_OPCODE_SET_PSV,
 		.fence = HW_FENCE_MODE_INITIATOR_SMALL,
 		.ds = SET_PSV_DS,
@@ -184,12 +184,12 @@ static void set_state(struct cxib_qp *qp, u32 variable, const struct ib_sig_doma
 		signature = (u32)dif->bg << 16 | dif->app_tag;
 		tag = dif->ref_tag;
 	}
-	hw_seg_set_psv_pack((struct hw_seg_set_psv *)(control + 1), variable, 0, 0, signature,
+	hw_seg_set_psv_pack((struct hw_seg_set_psv *)(control + 1), psv, 0, 0, signature,
 			    tag);
-	finish_part(qp, &part, wr_id, completion);
+	finish_wqe(qp, &wqe, wr_id, completion);
 }
 
-/* The poster sees the last part only. */
+/* Only the last WQE of the WR is reported to the ULP. */
 static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 			   struct hw_wqe_ctrl_seg *control)
 {
@@ -201,8 +201,8 @@ static void set_completion(struct cxib_qp *qp, const struct ib_send_wr *wr,
 		hw_wqe_ctrl_seg_set_se(control, 1);
 }
 
-static void write_parts(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
-			const struct ib_reg_wr *wr, const struct hw_bsf *format)
+static void write_wqes(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
+		       const struct ib_reg_wr *wr, const struct hw_bsf *bsf)
 {
 	const struct ib_sig_attrs *attrs = mr->mr.ib.sig_attrs;
 	const u64 wr_id = wr->wr.wr_id;
@@ -210,62 +210,62 @@ static void write_parts(struct cxib_qp *qp, const struct cxib_sig_mr *mr,
 
 	if (mr->mr.ndescs)
 		register_klms(qp, mr, wr_id);
-	register_region(qp, mr, wr, format);
-	set_state(qp, mr->memory_psv, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
+	register_mr(qp, mr, wr, bsf);
+	set_psv(qp, mr->memory_psv, &attrs->mem, wr_id, CXIB_WC_SUB_WQE);
 	last = cxib_sq_wqebb(qp, qp->sq.prod_index);
-	set_state(qp, mr->wire_psv, &attrs->wire, wr_id, IB_WC_REG_MR);
+	set_psv(qp, mr->wire_psv, &attrs->wire, wr_id, IB_WC_REG_MR);
 	set_completion(qp, &wr->wr, last);
 	qp->sq.last = last;
 	qp->sq.next_fence = HW_FENCE_MODE_INITIATOR_SMALL;
 }
 
-static bool has_room(const struct cxib_sq *sq)
+static bool has_space(const struct cxib_sq *sq)
 {
 	u32 end = sq->prod_index + CXIB_SIG_REG_WQEBBS;
 
-	/* Pairs with the release of the poller, who has read the entries before. */
+	/* Pairs with the release of poll_cq, which has read the entries before. */
 	return end - smp_load_acquire(&sq->cons_index) <= sq->mask + 1;
 }
 
-static int check_request(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
+static int check_wr(const struct cxib_qp *qp, const struct ib_reg_wr *wr)
 {
-	const int possible = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+	const int mask = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 
-	if (wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~possible)
+	if (wr->mr->type != IB_MR_TYPE_INTEGRITY || wr->wr.num_sge || wr->access & ~mask)
 		return -EINVAL;
-	return has_room(&qp->sq) ? 0 : -ENOMEM;
+	return has_space(&qp->sq) ? 0 : -ENOMEM;
 }
 
 /**
- * cxib_build_sig_reg_wqes() - writes what registers a region with signatures
- * @qp: queue pair that was made for it; its send queue is locked
- * @wr: the request
+ * cxib_build_sig_reg_wqes() - build the WQEs of IB_WR_REG_MR_INTEGRITY
+ * @qp: QP with IB_QP_CREATE_INTEGRITY_EN; sq.lock is held
+ * @wr: the WR
  *
  * Return: 0;
- *	-EINVAL for a region without signatures, for access of other kinds than
- *	reads and writes, for signatures or metadata that are not possible, and
- *	when nobody has checked the region since it was registered last,
- *	-ENOMEM when the send queue has no room.
+ *	-EINVAL for an MR of another type, for access other than local write, remote
+ *	read and remote write, for sig_attrs or metadata that cxib_fill_bsf() rejects,
+ *	and if the ULP has not checked the status since the last registration,
+ *	-ENOMEM if the SQ is full.
  */
 int cxib_build_sig_reg_wqes(struct cxib_qp *qp, const struct ib_reg_wr *wr)
 {
 	struct cxib_sig_mr *mr = to_sig_mr(wr->mr);
-	struct hw_bsf format;
+	struct hw_bsf bsf;
 	int err;
 
 	lockdep_assert_held(&qp->sq.lock);
 
-	err = check_request(qp, wr);
+	err = check_wr(qp, wr);
 	if (!err)
-		err = cxib_fill_bsf(&format, mr);
+		err = cxib_fill_bsf(&bsf, mr);
 	if (err)
 		return err;
 	spin_lock(&mr->lock);
-	/* An error that is not known here yet would keep the device from telling of more. */
+	/* With a pending error the expected number is wrong: new errors would be lost. */
 	if (mr->is_unchecked)
 		err = -EINVAL;
 	else
-		write_parts(qp, mr, wr, &format);
+		write_wqes(qp, mr, wr, &bsf);
 	mr->is_unchecked = true;
 	spin_unlock(&mr->lock);
 	return err;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Posting to shared receive queues.
+ * Posting to SRQs.
  *
- * Requests get free in any order, so each names the one after it. The device
- * goes along these links as well: the free requests are the rest of its list.
+ * WQEs are retired in any order, so they form a linked list, which the device follows,
+ * too. The free WQEs are the tail of that list.
  */
 #include <kunit/visibility.h>
 #include <linux/bitops.h>
@@ -12,16 +12,14 @@
 #include "verbs/qp/post.h"
 #include "verbs/srq/srq.h"
 
-#define RCV_DBR	0
-
-static struct hw_wqe_srq_next_seg *request_at(const struct cxib_srq *srq, u16 index)
+static struct hw_wqe_srq_next_seg *wqe_at(const struct cxib_srq *srq, u16 index)
 {
 	return cxib_buffer_at(&srq->buffer, (size_t)index << srq->log_stride);
 }
 
 /**
- * cxib_srq_link_wqes() - all requests of a new queue are free
- * @srq: shared receive queue with memory
+ * cxib_srq_link_wqes() - link all WQEs of a new SRQ as free
+ * @srq: SRQ with memory
  */
 void cxib_srq_link_wqes(struct cxib_srq *srq)
 {
@@ -29,30 +27,30 @@ void cxib_srq_link_wqes(struct cxib_srq *srq)
 	u32 i;
 
 	for (i = 0; i <= mask; i++)
-		hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, i), (i + 1) & mask);
+		hw_wqe_srq_next_seg_set_next_wqe_index(wqe_at(srq, i), (i + 1) & mask);
 	srq->head = 0;
 	srq->tail = mask;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_srq_link_wqes);
 
-/* The reserved key serves requests of queue pairs only. */
-static void replace_reserved_key(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
-				 int count)
+/* resd_lkey is valid in WQEs of QPs only. */
+static void replace_resd_lkey(const struct cxib_srq *srq, struct hw_wqe_data_seg *segments,
+			      int count)
 {
-	const u32 reserved = srq->ib.device->local_dma_lkey;
+	const u32 resd_lkey = srq->ib.device->local_dma_lkey;
 	int i;
 
-	if (!reserved)
+	if (!resd_lkey)
 		return;
 	for (i = 0; i < count; i++)
-		if (hw_wqe_data_seg_get_lkey(&segments[i]) == reserved)
+		if (hw_wqe_data_seg_get_lkey(&segments[i]) == resd_lkey)
 			hw_wqe_data_seg_set_lkey(&segments[i], to_pd(srq->ib.pd)->key);
 }
 
 static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 {
-	struct hw_wqe_srq_next_seg *request = request_at(srq, srq->head);
-	struct hw_wqe_data_seg *segments = (struct hw_wqe_data_seg *)(request + 1);
+	struct hw_wqe_srq_next_seg *wqe = wqe_at(srq, srq->head);
+	struct hw_wqe_data_seg *segments = (struct hw_wqe_data_seg *)(wqe + 1);
 
 	lockdep_assert_held(&srq->lock);
 
@@ -64,9 +62,9 @@ static int build(struct cxib_srq *srq, const struct ib_recv_wr *wr)
 		.wr_id = wr->wr_id,
 		.length = cxib_write_scatter_list(segments, srq->max_sge, wr),
 	};
-	replace_reserved_key(srq, segments, wr->num_sge);
+	replace_resd_lkey(srq, segments, wr->num_sge);
 	__set_bit(srq->head, srq->outstanding);
-	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(request);
+	srq->head = hw_wqe_srq_next_seg_get_next_wqe_index(wqe);
 	srq->posted++;
 	return 0;
 }
@@ -84,21 +82,21 @@ int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		if (err)
 			*bad = wr;
 	}
-	/* The requests are there when the device sees how many there are. */
+	/* The WQEs must be written before the doorbell record. */
 	dma_wmb();
-	WRITE_ONCE(srq->dbr.words[RCV_DBR], cpu_to_be32(srq->posted));
+	WRITE_ONCE(srq->dbr.words[CXIB_SRQ_DBR], cpu_to_be32(srq->posted));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_post_srq_recv);
 
 /**
- * cxib_srq_retire_wqe() - a request is done, and free again
- * @srq: shared receive queue
- * @index: the request, as in the completion
- * @entry: filled: what the driver knows of it
+ * cxib_srq_retire_wqe() - retire a WQE of an SRQ
+ * @srq: SRQ
+ * @index: wqe_counter of the CQE, unchecked
+ * @entry: filled with the entry of the WQE
  *
- * Return: false when no such request is outstanding.
+ * Return: false if the WQE is not outstanding.
  */
 bool cxib_srq_retire_wqe(struct cxib_srq *srq, u16 index, struct cxib_rq_entry *entry)
 {
@@ -108,11 +106,11 @@ bool cxib_srq_retire_wqe(struct cxib_srq *srq, u16 index, struct cxib_rq_entry *
 	if (index >= BIT(srq->log_size))
 		return false;
 	spin_lock_irqsave(&srq->lock, flags);
-	/* A request that is free must not get into the list of the free ones again. */
+	/* A free WQE must not be linked a second time. */
 	outstanding = __test_and_clear_bit(index, srq->outstanding);
 	if (outstanding) {
 		*entry = srq->entries[index];
-		hw_wqe_srq_next_seg_set_next_wqe_index(request_at(srq, srq->tail), index);
+		hw_wqe_srq_next_seg_set_next_wqe_index(wqe_at(srq, srq->tail), index);
 		srq->tail = index;
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shared receive queues: made, changed, queried, destroyed; their events. */
+/* SRQs: create, modify, query, destroy; their events. */
+#include <kunit/visibility.h>
 #include <linux/bitmap.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -7,29 +8,29 @@
 
 #include "hw/srq.h"
 #include "hw/work_queue.h"
+#include "verbs/lookup.h"
 #include "verbs/qp/qp.h"
 #include "verbs/srq/srq.h"
 
 static int refuse(struct cxib_srq *srq, const char *name, u32 value, u32 min, u32 max)
 {
-	ibdev_dbg(srq->ib.device, "%s %u of a shared receive queue is not possible, %u to %u are\n",
-		  name, value, min, max);
+	ibdev_dbg(srq->ib.device, "SRQ: %s %u out of range [%u, %u]\n", name, value, min, max);
 	return -EINVAL;
 }
 
 /**
- * struct commands - what shared receive queues of a type are made, asked and ended by
- * @create: makes one
- * @destroy: ends one
- * @arm: an event when requests get few
- * @query: when it comes
+ * struct commands - commands of an SRQ type
+ * @create: create an SRQ
+ * @destroy: destroy an SRQ
+ * @arm: arm the limit event
+ * @query: read the limit
  */
 struct commands {
 	int (*create)(struct cxib_command_queue *queue,
-		      const struct cxib_srq_params *params, u32 *number);
-	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 number);
-	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 limit);
-	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 number, u16 *limit);
+		      const struct cxib_srq_params *params, u32 *srqn);
+	int (*destroy)(struct cxib_command_queue *queue, u16 uid, u32 srqn);
+	int (*arm)(struct cxib_command_queue *queue, u16 uid, u32 srqn, u16 limit);
+	int (*query)(struct cxib_command_queue *queue, u16 uid, u32 srqn, u16 *limit);
 };
 
 static const struct commands types[] = {
@@ -68,7 +69,7 @@ static bool is_supported(const struct cxib_srq *srq, enum ib_srq_type type)
 	}
 }
 
-static int prepare_tags(struct cxib_srq *srq, u32 count)
+static int size_tag_list(struct cxib_srq *srq, u32 count)
 {
 	const u32 max = srq->ib.device->attrs.tm_caps.max_num_tags;
 
@@ -79,11 +80,11 @@ static int prepare_tags(struct cxib_srq *srq, u32 count)
 }
 
 /**
- * cxib_srq_init() - the first half of making a shared receive queue
- * @srq: as the RDMA core has made it; @is_user is filled
- * @init: what is wanted
+ * cxib_srq_init() - initialise the software state of an SRQ
+ * @srq: SRQ allocated by the RDMA core; @is_user is set
+ * @init: attributes
  *
- * Return: 0, -EOPNOTSUPP or -EINVAL when that is not possible.
+ * Return: 0; -EOPNOTSUPP for an unsupported type; -EINVAL for a value out of range.
  */
 int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 {
@@ -92,7 +93,7 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	int err;
 
 	if (!is_supported(srq, init->srq_type)) {
-		ibdev_dbg(srq->ib.device, "shared receive queues of type %d are not supported\n",
+		ibdev_dbg(srq->ib.device, "create SRQ: unsupported type %d\n",
 			  init->srq_type);
 		return -EOPNOTSUPP;
 	}
@@ -101,11 +102,11 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	if (init->attr.max_sge > max->max_srq_sge)
 		return refuse(srq, "max_sge", init->attr.max_sge, 0, max->max_srq_sge);
 	if (init->srq_type == IB_SRQT_TM) {
-		err = prepare_tags(srq, init->ext.tag_matching.max_num_tags);
+		err = size_tag_list(srq, init->ext.tag_matching.max_num_tags);
 		if (err)
 			return err;
 	}
-	/* One request is never posted: the next one that gets free is linked to it. */
+	/* One WQE is never posted: the next WQE to be retired is linked to it. */
 	srq->log_size = order_base_2(init->attr.max_wr + 1);
 	stride = sizeof(struct hw_wqe_srq_next_seg) +
 		 max(init->attr.max_sge, 1U) * sizeof(struct hw_wqe_data_seg);
@@ -116,13 +117,14 @@ int cxib_srq_init(struct cxib_srq *srq, const struct ib_srq_init_attr *init)
 	cxib_reference_init(&srq->reference);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_srq_init);
 
 static bool is_xrc(const struct cxib_srq *srq)
 {
 	return srq->ib.srq_type == IB_SRQT_XRC;
 }
 
-/* Any program can have those of XRC domains. */
+/* Processes share XRC SRQs, so uid 0 owns them. */
 static u16 uid_of(const struct cxib_srq *srq)
 {
 	return is_xrc(srq) ? 0 : to_pd(srq->ib.pd)->uid;
@@ -159,11 +161,11 @@ static bool reports_to_kernel(const struct cxib_srq *srq)
 }
 
 /**
- * cxib_srq_publish() - the last step: events and polling find the SRQ, DEVX commands may name it
- * @srq: shared receive queue that was started
+ * cxib_srq_publish() - insert an SRQ for events, poll_cq and DEVX commands
+ * @srq: SRQ created by cxib_srq_create_hw()
  *
- * The creation of the SRQ must not fail afterwards: a program may guess its
- * number and have the device refer to it, and then it cannot be destroyed.
+ * Must be the last step that can fail: from here on, user space may guess the SRQN
+ * and make a DEVX object refer to the SRQ, which then cannot be destroyed.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY or -ENOMEM.
@@ -183,8 +185,8 @@ int cxib_srq_publish(struct cxib_srq *srq)
 	return 0;
 }
 
-/* Nobody finds it any more: its number can be another one's from now on. */
-static void withdraw(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
+/* From here on lookups fail, and the device may reuse the SRQN. */
+static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct cxib_cq *cq;
 
@@ -205,15 +207,15 @@ static int destroy_in_device(struct cxib_ibdev *ibdev, const struct cxib_srq *sr
 {
 	int err = type_of(srq)->destroy(commands_of(ibdev), uid_of(srq), srq->srqn);
 
-	return cxib_end_in_device(ibdev, udata, err);
+	return cxib_finish_destroy(ibdev, udata, err);
 }
 
 /**
- * cxib_srq_create_hw() - the second half: the device knows the queue
- * @srq: shared receive queue with memory
+ * cxib_srq_create_hw() - create an SRQ in the device
+ * @srq: SRQ with memory
  *
  * Nothing can refer to the SRQ before cxib_srq_publish(), so until then
- * cxib_srq_abort() always ends it.
+ * cxib_srq_abort() always destroys it.
  *
  * Context: process context, may sleep.
  * Return: 0, or as cxib_cmd_create_rmp().
@@ -224,15 +226,15 @@ int cxib_srq_create_hw(struct cxib_srq *srq)
 }
 
 /**
- * cxib_srq_abort() - undoes cxib_srq_create_hw()
- * @srq: shared receive queue that is not published
+ * cxib_srq_abort() - undo cxib_srq_create_hw()
+ * @srq: SRQ that is not published
  */
 void cxib_srq_abort(struct cxib_srq *srq)
 {
 	destroy_in_device(to_ibdev(srq->ib.device), srq, NULL);
 }
 
-static int make_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
+static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err = -ENOMEM;
@@ -261,7 +263,7 @@ free_entries:
 	return err;
 }
 
-/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+/* @err: result of the command that passed the memory to the device; 0: SRQ destroyed */
 static void free_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq, int err)
 {
 	cxib_free_queue_memory(ibdev, &srq->buffer, &srq->dbr, err);
@@ -269,7 +271,6 @@ static void free_memory(struct cxib_ibdev *ibdev, struct cxib_srq *srq, int err)
 	kvfree(srq->entries);
 }
 
-/* For the kernel. */
 int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
@@ -283,7 +284,7 @@ int cxib_create_srq_kernel(struct ib_srq *ib, struct ib_srq_init_attr *init)
 	if (err)
 		return err;
 	srq->user_index = CXIB_NO_USER_INDEX;
-	err = make_memory(ibdev, srq);
+	err = alloc_memory(ibdev, srq);
 	if (err)
 		return err;
 	err = cxib_srq_create_hw(srq);
@@ -302,6 +303,7 @@ free_memory:
 	free_memory(ibdev, srq, err);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_srq_kernel);
 
 int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 {
@@ -309,11 +311,11 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 	struct cxib_srq *srq = to_srq(ib);
 	int err;
 
-	/* Before the device can give its number to another one. */
-	withdraw(ibdev, srq);
+	/* Before the device can reuse the SRQN. */
+	unpublish(ibdev, srq);
 	err = destroy_in_device(ibdev, srq, udata);
 	if (err) {
-		/* A queue that commands of the program have made still receives from it. */
+		/* A DEVX object of the process still refers to the SRQ. */
 		xa_store_irq(&ibdev->srqs, srq->srqn, srq, GFP_KERNEL | __GFP_NOFAIL);
 		return err;
 	}
@@ -324,6 +326,7 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata)
 		free_memory(ibdev, srq, 0);
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_srq_kernel);
 
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata)
@@ -339,6 +342,7 @@ int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 	return type_of(srq)->arm(commands_of(to_ibdev(ib->device)), uid_of(srq), srq->srqn,
 				 attr->srq_limit);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_modify_srq);
 
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
@@ -355,33 +359,13 @@ int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	attr->max_sge = srq->max_sge;
 	return 0;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_query_srq);
 
-/**
- * cxib_get_srq() - a shared receive queue by its number
- * @ibdev: RDMA device
- * @number: anything
- *
- * Context: any.
- * Return: the queue, to be given back with cxib_reference_put(); NULL if there is none.
- */
-struct cxib_srq *cxib_get_srq(struct cxib_ibdev *ibdev, u32 number)
-{
-	struct cxib_srq *srq;
-	unsigned long flags;
-
-	xa_lock_irqsave(&ibdev->srqs, flags);
-	srq = xa_load(&ibdev->srqs, number);
-	if (srq)
-		refcount_inc(&srq->reference.count);
-	xa_unlock_irqrestore(&ibdev->srqs, flags);
-	return srq;
-}
-
-/* In process context. */
-void cxib_srq_event(struct cxib_ibdev *ibdev, u32 number, enum ib_event_type type)
+/* Called in process context. */
+void cxib_srq_event(struct cxib_ibdev *ibdev, u32 srqn, enum ib_event_type type)
 {
 	struct ib_event event = { .device = &ibdev->ib, .event = type };
-	struct cxib_srq *srq = cxib_get_srq(ibdev, number);
+	struct cxib_srq *srq = cxib_get_srq(ibdev, srqn);
 
 	if (!srq)
 		return;
@@ -390,3 +374,4 @@ void cxib_srq_event(struct cxib_ibdev *ibdev, u32 number, enum ib_event_type typ
 		srq->ib.event_handler(&event, srq->ib.srq_context);
 	cxib_reference_put(&srq->reference);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_srq_event);

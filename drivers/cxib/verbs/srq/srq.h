@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared receive queues. */
+/* Shared receive queues (SRQs). */
 #ifndef CXIB_VERBS_SRQ_SRQ_H
 #define CXIB_VERBS_SRQ_SRQ_H
 
@@ -7,27 +7,27 @@
 
 /**
  * struct cxib_srq - a shared receive queue
- * @ib: as the RDMA core sees it
- * @srqn: as the device sees it
- * @user: what the program that it belongs to has brought for it
- * @is_user: a program posts to it, not the kernel
- * @user_index: what completions call it, for a program
- * @log_size: log2 of its requests; one is never posted
- * @log_stride: log2 of the bytes of one
- * @max_sge: data segments that a request can have
- * @log_tags: log2 of the tags of one that matches them
- * @buffer: its memory
- * @dbr: tells the device what was posted
- * @entries: what the driver knows of each request
- * @outstanding: bit for each request that is posted and not done; protected by
+ * @ib: the RDMA core's SRQ
+ * @srqn: SRQN
+ * @user: memory and UAR that user space passed; user SRQs only
+ * @is_user: user space posts to it, not the kernel
+ * @user_index: user_index of its CQEs; user SRQs only
+ * @log_size: log2 of the number of WQEs, one of which is never posted
+ * @log_stride: log2 of the bytes of a WQE
+ * @max_sge: maximum SGEs of a WR
+ * @log_tags: log2 of the size of the tag list; IB_SRQT_TM only
+ * @buffer: WQEs
+ * @dbr: doorbell record
+ * @entries: one for each WQE
+ * @outstanding: bit for each WQE that is posted and not retired; protected by
  *	@lock
- * @reference: keeps it while an event is told
- * @lock: protects what follows, and the links of the free requests. Taken in
- *	any context, also with the lock of a completion queue held.
- * @head: free request that is posted next
- * @tail: last free request, which is never posted: the next one that gets free
- *	is linked to it
- * @posted: requests posted so far
+ * @reference: held while an asynchronous event is delivered
+ * @lock: protects what follows, and the links of the free WQEs. Taken in any
+ *	context, also with the lock of a CQ held.
+ * @head: free WQE to be posted next
+ * @tail: last free WQE, which is never posted: the next WQE to be retired is linked
+ *	to it
+ * @posted: number of WQEs posted
  */
 struct cxib_srq {
 	struct ib_srq ib;
@@ -44,7 +44,7 @@ struct cxib_srq {
 	struct cxib_rq_entry *entries;
 	unsigned long *outstanding;
 	struct cxib_reference reference;
-	spinlock_t lock; /* posters, and who frees requests */
+	spinlock_t lock; /* see above */
 	u16 head;
 	u16 tail;
 	u16 posted;
@@ -64,8 +64,7 @@ int cxib_destroy_srq_kernel(struct ib_srq *ib, struct ib_udata *udata);
 int cxib_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata);
 int cxib_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
-struct cxib_srq *cxib_get_srq(struct cxib_ibdev *ibdev, u32 number);
-void cxib_srq_event(struct cxib_ibdev *ibdev, u32 number, enum ib_event_type type);
+void cxib_srq_event(struct cxib_ibdev *ibdev, u32 srqn, enum ib_event_type type);
 
 /* post_srq.c */
 int cxib_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XRC domains, and what all XRC queue pairs share. */
+/* XRC domains, and the objects that all XRC QPs share. */
+#include <kunit/visibility.h>
 #include <linux/log2.h>
 
-#include "hw/mkey.h"
+#include "hw/pd.h"
 #include "hw/srq.h"
 #include "hw/work_queue.h"
 #include "verbs/cq/cq.h"
 #include "verbs/qp/qp.h"
 #include "verbs/verbs.h"
 
-/* The queues that get nothing have one page each, and a record each. */
-enum { CQ_PART, SRQ_PART };
+/* The placeholder CQ and SRQ have one page and one doorbell record each. */
+enum { CQ_PAGE, SRQ_PAGE };
 
 #define LOG_CQ_ENTRIES	(PAGE_SHIFT - const_ilog2(sizeof(struct hw_cqe64)))
 #define LOG_SRQ_STRIDE	5
@@ -21,52 +22,54 @@ int cxib_alloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 
 	if (!ibdev->hw->caps.xrc) {
-		ibdev_dbg(ib->device, "the device has no XRC domains\n");
+		ibdev_dbg(ib->device, "alloc XRCD: no xrc capability\n");
 		return -EOPNOTSUPP;
 	}
 	return cxib_cmd_alloc_xrcd(commands_of(ibdev), &to_xrcd(ib)->xrcdn);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_alloc_xrcd);
 
 int cxib_dealloc_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
 
-	return cxib_end_in_device(ibdev, udata,
-				  cxib_cmd_dealloc_xrcd(commands_of(ibdev), to_xrcd(ib)->xrcdn));
+	return cxib_finish_destroy(ibdev, udata,
+				   cxib_cmd_dealloc_xrcd(commands_of(ibdev), to_xrcd(ib)->xrcdn));
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_dealloc_xrcd);
 
-static struct cxib_buffer part(struct cxib_xrc *xrc, unsigned int page)
+static struct cxib_buffer queue_page(struct cxib_xrc *xrc, unsigned int page)
 {
 	return (struct cxib_buffer){ .pages = &xrc->buffer.pages[page], .page_count = 1 };
 }
 
 static int create_cq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
-	const struct cxib_buffer buffer = part(xrc, CQ_PART);
+	const struct cxib_buffer buffer = queue_page(xrc, CQ_PAGE);
 	const struct cxib_cq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_CQ_ENTRIES,
 		.uar = ibdev->hw->uar_index,
 		.eqn = ibdev->hw->comp_eqs[0].eqn,
-		.dbr = xrc->dbrs[CQ_PART].dma,
+		.dbr = xrc->dbrs[CQ_PAGE].dma,
 	};
-	struct hw_cqe64 *entries = cxib_buffer_at(&buffer, 0);
+	struct hw_cqe64 *cqes = cxib_buffer_at(&buffer, 0);
 	size_t i;
 
 	for (i = 0; i < BIT(LOG_CQ_ENTRIES); i++)
-		hw_cqe64_set_opcode(&entries[i], HW_CQE_OPCODE_INVALID);
+		hw_cqe64_set_opcode(&cqes[i], HW_CQE_OPCODE_INVALID);
 	return cxib_cmd_create_cq(commands_of(ibdev), &params, &xrc->cqn);
 }
 
 static int create_srq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
-	const struct cxib_buffer buffer = part(xrc, SRQ_PART);
+	const struct cxib_buffer buffer = queue_page(xrc, SRQ_PAGE);
 	const struct cxib_srq_params params = {
 		.buffer = &buffer,
 		.log_size = LOG_SRQ_SIZE,
 		.log_stride = LOG_SRQ_STRIDE,
 		.pd = xrc->pd,
-		.dbr = xrc->dbrs[SRQ_PART].dma,
+		.dbr = xrc->dbrs[SRQ_PAGE].dma,
 		.xrcd = xrc->xrcd,
 		.cqn = xrc->cqn,
 		.user_index = CXIB_NO_USER_INDEX,
@@ -75,7 +78,7 @@ static int create_srq(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	return cxib_cmd_create_xrc_srq(commands_of(ibdev), &params, &xrc->srqn);
 }
 
-static int make_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int alloc_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	struct device *dev = ibdev->hw->bus->dev;
 	int err;
@@ -83,31 +86,31 @@ static int make_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	err = cxib_buffer_create(&xrc->buffer, dev, ARRAY_SIZE(xrc->dbrs) * PAGE_SIZE);
 	if (err)
 		return err;
-	err = cxib_dbr_alloc(ibdev->hw, &xrc->dbrs[CQ_PART]);
+	err = cxib_dbr_alloc(ibdev->hw, &xrc->dbrs[CQ_PAGE]);
 	if (err)
 		goto destroy_buffer;
-	err = cxib_dbr_alloc(ibdev->hw, &xrc->dbrs[SRQ_PART]);
+	err = cxib_dbr_alloc(ibdev->hw, &xrc->dbrs[SRQ_PAGE]);
 	if (err)
-		goto destroy_record;
+		goto free_dbr;
 	return 0;
 
-destroy_record:
-	cxib_dbr_free(ibdev->hw, &xrc->dbrs[CQ_PART]);
+free_dbr:
+	cxib_dbr_free(ibdev->hw, &xrc->dbrs[CQ_PAGE]);
 destroy_buffer:
 	cxib_buffer_destroy(&xrc->buffer, dev);
 	return err;
 }
 
-/* @err: how the command has ended that told the device of the memory; 0: it uses it no more */
+/* @err: result of the command that passed the memory to the device; 0: queues destroyed */
 static void free_memory(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc, int err)
 {
 	struct cxib_buffer none = {};
 
-	cxib_free_queue_memory(ibdev, &none, &xrc->dbrs[SRQ_PART], err);
-	cxib_free_queue_memory(ibdev, &xrc->buffer, &xrc->dbrs[CQ_PART], err);
+	cxib_free_queue_memory(ibdev, &none, &xrc->dbrs[SRQ_PAGE], err);
+	cxib_free_queue_memory(ibdev, &xrc->buffer, &xrc->dbrs[CQ_PAGE], err);
 }
 
-static int make_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int create_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	int err;
 
@@ -116,19 +119,19 @@ static int make_queues(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 		return err;
 	err = create_srq(ibdev, xrc);
 	if (err)
-		cxib_end_in_device(ibdev, NULL,
-				   cxib_cmd_destroy_cq(commands_of(ibdev), 0, xrc->cqn));
+		cxib_finish_destroy(ibdev, NULL,
+				    cxib_cmd_destroy_cq(commands_of(ibdev), 0, xrc->cqn));
 	return err;
 }
 
-static int make(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
+static int create_shared(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 {
 	struct cxib_command_queue *commands = commands_of(ibdev);
 	int err;
 
 	lockdep_assert_held(&xrc->lock);
 
-	err = make_memory(ibdev, xrc);
+	err = alloc_memory(ibdev, xrc);
 	if (err)
 		return err;
 	err = cxib_cmd_alloc_pd(commands, 0, &xrc->pd);
@@ -137,26 +140,26 @@ static int make(struct cxib_ibdev *ibdev, struct cxib_xrc *xrc)
 	err = cxib_cmd_alloc_xrcd(commands, &xrc->xrcd);
 	if (err)
 		goto dealloc_pd;
-	err = make_queues(ibdev, xrc);
+	err = create_queues(ibdev, xrc);
 	if (err)
 		goto dealloc_xrcd;
 	return 0;
 
 dealloc_xrcd:
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
 dealloc_pd:
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 free_memory:
 	free_memory(ibdev, xrc, err);
 	return err;
 }
 
 /**
- * cxib_xrc_init() - sees to it that there is what XRC queue pairs share
+ * cxib_xrc_init() - create the objects that XRC QPs share, unless they exist
  * @ibdev: RDMA device
  *
  * Context: process context, may sleep.
- * Return: 0; -EOPNOTSUPP when the device has no XRC; an error of a command,
+ * Return: 0; -EOPNOTSUPP if the device has no xrc capability; an error of a command;
  * -ENOMEM.
  */
 int cxib_xrc_init(struct cxib_ibdev *ibdev)
@@ -169,14 +172,15 @@ int cxib_xrc_init(struct cxib_ibdev *ibdev)
 	guard(mutex)(&xrc->lock);
 	if (xrc->ready)
 		return 0;
-	err = make(ibdev, xrc);
+	err = create_shared(ibdev, xrc);
 	xrc->ready = !err;
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_init);
 
 /**
- * cxib_xrc_destroy() - the reverse
- * @ibdev: RDMA device without users
+ * cxib_xrc_destroy() - undo cxib_xrc_init()
+ * @ibdev: RDMA device without QPs
  */
 void cxib_xrc_destroy(struct cxib_ibdev *ibdev)
 {
@@ -186,9 +190,10 @@ void cxib_xrc_destroy(struct cxib_ibdev *ibdev)
 	mutex_destroy(&xrc->lock);
 	if (!xrc->ready)
 		return;
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_xrc_srq(commands, 0, xrc->srqn));
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
-	cxib_end_in_device(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_xrc_srq(commands, 0, xrc->srqn));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_destroy_cq(commands, 0, xrc->cqn));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_xrcd(commands, xrc->xrcd));
+	cxib_finish_destroy(ibdev, NULL, cxib_cmd_dealloc_pd(commands, 0, xrc->pd));
 	free_memory(ibdev, xrc, 0);
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_xrc_destroy);

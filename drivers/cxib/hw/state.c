@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The life of a device: from up to fatal to without DMA. */
+#include <kunit/visibility.h>
+#include <linux/atomic.h>
+
+#include "hw/state.h"
+
+/**
+ * cxib_hw_state_raise() - advances the state of a device
+ * @bus: bus access to it
+ * @state: state that it has at least on return; states never go back before the next bring-up
+ *
+ * Context: any.
+ * Return: true if the state was lower.
+ */
+bool cxib_hw_state_raise(struct cxib_bus *bus, enum cxib_hw_state state)
+{
+	enum cxib_hw_state old = READ_ONCE(bus->state);
+
+	/* A full barrier on success: what the caller did before is seen with the new state. */
+	while (old < state)
+		if (try_cmpxchg(&bus->state, &old, state))
+			return true;
+	return false;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_hw_state_raise);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The RDMA device of an HCA. */
+#ifndef CXIB_VERBS_IBDEV_H
+#define CXIB_VERBS_IBDEV_H
+
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "hw/hw.h"
+#include "verbs/mr/umr_types.h"
+#include "verbs/odp/odp_types.h"
+#include "verbs/port/port.h"
+#include "verbs/xrc/xrc.h"
+
+struct cxib_clock;
+struct cxib_user_interface;
+
+#define CXIB_PORTS_MAX		2
+#define CXIB_COUNTERS_MAX	24
+
+/* Bits of the device clock in CQE timestamps and in the mapped core clock. */
+#define CXIB_TIMESTAMP_MASK	GENMASK_ULL(62, 0)
+
+/* Whether WQEs can be written into BlueFlame registers. */
+enum cxib_write_combining {
+	CXIB_WC_UNKNOWN,
+	CXIB_WC_SUPPORTED,
+	CXIB_WC_UNSUPPORTED,
+};
+
+/**
+ * struct cxib_ibdev - the RDMA device of an HCA
+ * @ib: the RDMA core's device
+ * @hw: the HCA
+ * @bus: bus access of @hw, whose state the data path reads
+ * @client: receives the events of the HCA
+ * @ports: ports
+ * @system_image_guid: system image GUID
+ * @has_counters: the ports have queue counters
+ * @counters: supported counters
+ * @counter_count: number of @counters
+ * @key_variant: lower 8 bits of the next mkey
+ * @dump_fill_mkey: mkey that discards writes and reads as zeros, for user space; 0: none
+ * @qps: struct cxib_qp by QPN; read in interrupts
+ * @cqs: struct cxib_cq by CQN; read in interrupts
+ * @srqs: struct cxib_srq by SRQN
+ * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
+ * @user: user space interface
+ * @workqueue: runs the work items that follow; WQ_MEM_RECLAIM
+ * @flush: raises an event for each armed CQ when DMA is off
+ * @flush_mads_work: flushes the MADs not sent when DMA is off
+ * @flush_lock: held while a completion event is raised for @flush. A CQ keeps its QPs
+ *	meanwhile: one without QPs may be about to be freed, and gets no event. Taken in
+ *	process context, before the locks of CQs.
+ * @xrc: objects that XRC QPs share
+ * @umr: UMR QP
+ * @odp: ODP
+ * @clock: clock info page for user space; NULL: none
+ * @wc_lock: protects @wc_state; held during the test
+ * @wc_state: whether WQEs can be written into BlueFlame registers
+ * @memic_lock: protects @memic_pages
+ * @memic_pages: bit n: user space owns page n of the MEMIC
+ */
+struct cxib_ibdev {
+	struct ib_device ib;
+	struct cxib_hw *hw;
+	const struct cxib_bus *bus;
+	struct cxib_hw_client client;
+	struct cxib_port ports[CXIB_PORTS_MAX];
+	u64 system_image_guid;
+	bool has_counters;
+	struct rdma_stat_desc counters[CXIB_COUNTERS_MAX];
+	unsigned int counter_count;
+	atomic_t key_variant;
+	u32 dump_fill_mkey;
+	struct xarray qps;
+	struct xarray cqs;
+	struct xarray srqs;
+	struct xarray sig_mrs;
+	const struct cxib_user_interface *user;
+	struct workqueue_struct *workqueue;
+	struct work_struct flush;
+	struct delayed_work flush_mads_work;
+	spinlock_t flush_lock; /* see above */
+	struct cxib_xrc xrc;
+	struct cxib_umr umr;
+	struct cxib_odp odp;
+	struct cxib_clock *clock;
+	struct mutex wc_lock; /* see above */
+	enum cxib_write_combining wc_state;
+	struct mutex memic_lock; /* see above */
+	unsigned long *memic_pages;
+};
+
+static inline struct cxib_ibdev *to_ibdev(struct ib_device *ib)
+{
+	return container_of(ib, struct cxib_ibdev, ib);
+}
+
+static inline struct cxib_command_queue *commands_of(struct cxib_ibdev *ibdev)
+{
+	return &ibdev->hw->commands;
+}
+
+/*
+ * The device is fatal and cannot access memory: only then may outstanding WRs be
+ * flushed, because the ULP reuses their memory afterwards.
+ */
+static inline bool cxib_verbs_dma_off(const struct cxib_ibdev *ibdev)
+{
+	return unlikely(cxib_hw_state(ibdev->bus) >= CXIB_HW_DMA_OFF);
+}
+
+/*
+ * Delay before MADs that were not sent are flushed when DMA is off: ib_cm releases a
+ * connection before it reports such an error, so a ULP that disconnects at the same time
+ * must have finished by then.
+ */
+#define CXIB_MAD_FLUSH_DELAY	HZ
+
+/*
+ * For a ULP that has posted, or waits, when DMA is off. Memory reclaim may wait for a disk
+ * on this device, so the work must not depend on memory allocations.
+ */
+static inline void cxib_flush_later(struct cxib_ibdev *ibdev)
+{
+	queue_work(ibdev->workqueue, &ibdev->flush);
+	queue_delayed_work(ibdev->workqueue, &ibdev->flush_mads_work, CXIB_MAD_FLUSH_DELAY);
+}
+
+/**
+ * struct cxib_user_interface - user space part of the driver
+ * @ops: added to the ops of verbs/
+ * @definitions: uverbs objects and methods of the driver
+ * @start: called before user contexts can exist; undoes its work if it returns an
+ *	error
+ * @stop: called after the last user context is closed
+ */
+struct cxib_user_interface {
+	const struct ib_device_ops *ops;
+	const struct uapi_definition *definitions;
+	int (*start)(struct cxib_ibdev *ibdev);
+	void (*stop)(struct cxib_ibdev *ibdev);
+};
+
+#endif

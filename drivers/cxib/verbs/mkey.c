@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Mkeys: what PDs, MRs, MWs and signature MRs share. */
+#include <kunit/visibility.h>
+#include <linux/pci.h>
+
+#include "hw/mkey.h"
+#include "verbs/mkey.h"
+#include "verbs/verbs.h"
+
+static void fill_ordering(const struct cxib_hw *hw, struct cxib_mkey_params *params)
+{
+	params->relaxed_ordering_write = hw->caps.relaxed_ordering_write;
+	params->relaxed_ordering_read = hw->caps.relaxed_ordering_read ||
+			       (hw->caps.relaxed_ordering_read_pci_enabled &&
+				pcie_relaxed_ordering_enabled(to_pci_dev(hw->bus->dev)));
+}
+
+/**
+ * cxib_mkey_set_access() - fill the access rights of an mkey
+ * @hw: the device
+ * @params: attributes of the mkey; rights and ordering are filled in
+ * @access: IB_ACCESS_…
+ */
+void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *params,
+			  int access)
+{
+	params->local_write = access & IB_ACCESS_LOCAL_WRITE;
+	params->remote_read = access & IB_ACCESS_REMOTE_READ;
+	params->remote_write = access & IB_ACCESS_REMOTE_WRITE;
+	params->remote_atomic = access & IB_ACCESS_REMOTE_ATOMIC;
+	if (access & IB_ACCESS_RELAXED_ORDERING)
+		fill_ordering(hw, params);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_mkey_set_access);
+
+/**
+ * cxib_next_mkey_variant() - lower 8 bits of the next mkey
+ * @ibdev: RDMA device
+ *
+ * Return: a different value each time, so that the device rejects stale mkeys.
+ */
+u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev)
+{
+	return atomic_inc_return(&ibdev->key_variant);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_next_mkey_variant);
+
+/**
+ * cxib_create_mkey() - create an mkey of an MR
+ * @mr: the MR; its lkey and rkey are filled in
+ * @pd: protection domain
+ * @params: attributes of the mkey; PD and variant are filled in
+ *
+ * Return: as cxib_cmd_create_mkey().
+ */
+int cxib_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(pd->device);
+	int err;
+
+	params->pd = to_pd(pd)->pdn;
+	params->variant = cxib_next_mkey_variant(ibdev);
+	err = cxib_cmd_create_mkey(commands_of(ibdev), params, &mr->ib.lkey);
+	mr->ib.rkey = mr->ib.lkey;
+	return err;
+}
+
+/**
+ * cxib_mr_create_mkey() - create the mkey of a user MR
+ * @mr: the MR; its access holds IB_ACCESS_…
+ * @pd: protection domain
+ * @params: attributes of the mkey; PD, variant and access are filled in
+ *
+ * Return: as cxib_cmd_create_mkey().
+ */
+int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params)
+{
+	cxib_mkey_set_access(to_ibdev(pd->device)->hw, params, mr->access);
+	return cxib_create_mkey(mr, pd, params);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_mr_create_mkey);

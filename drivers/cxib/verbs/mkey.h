@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mkeys: what PDs, MRs, MWs and signature MRs share. */
+#ifndef CXIB_VERBS_MKEY_H
+#define CXIB_VERBS_MKEY_H
+
+#include <linux/types.h>
+
+struct cxib_hw;
+struct cxib_ibdev;
+struct cxib_mkey_params;
+struct cxib_mr;
+struct ib_pd;
+
+u8 cxib_next_mkey_variant(struct cxib_ibdev *ibdev);
+void cxib_mkey_set_access(const struct cxib_hw *hw, struct cxib_mkey_params *params, int access);
+int cxib_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
+int cxib_mr_create_mkey(struct cxib_mr *mr, struct ib_pd *pd, struct cxib_mkey_params *params);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* ODP MRs: what the files of odp/ share. */
+#ifndef CXIB_VERBS_ODP_ODP_MR_H
+#define CXIB_VERBS_ODP_ODP_MR_H
+
+#include <rdma/ib_umem_odp.h>
+
+#include "verbs/odp/odp.h"
+
+typedef int (*cxib_odp_fault_in_fn)(struct cxib_odp_mr *odp_mr,
+				    const struct cxib_odp_range *range);
+
+/* odp_lookup.c */
+int cxib_odp_insert_mkey(struct cxib_odp_mr *odp_mr, u32 key);
+void cxib_odp_erase_mkey(struct cxib_odp_mr *odp_mr, u32 key);
+
+/* odp_mr.c */
+struct cxib_odp_mr *cxib_odp_alloc_mr(struct ib_device *ib, u64 address, u64 length, int access);
+int cxib_odp_create_empty_mkey(struct cxib_odp_mr *odp_mr, struct ib_pd *pd,
+			       struct cxib_mkey_params *params, u64 entry_count,
+			       cxib_fill_entries fill);
+int cxib_odp_create_mkey(struct cxib_odp_mr *odp_mr, struct ib_pd *pd);
+void cxib_odp_destroy_mkey(struct cxib_odp_mr *odp_mr);
+int cxib_odp_publish(struct cxib_odp_mr *odp_mr);
+struct cxib_odp_mr *cxib_odp_create_child(struct cxib_odp_mr *parent, u64 start, u64 length);
+void cxib_odp_destroy_child(struct cxib_odp_mr *child);
+
+/* odp_pages.c */
+extern const struct mmu_interval_notifier_ops cxib_odp_notifier_ops;
+int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+			u64 *start);
+int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range);
+void cxib_odp_revoke(struct cxib_odp_mr *odp_mr);
+
+/* odp_implicit.c */
+bool cxib_odp_can_implicit(const struct cxib_ibdev *ibdev);
+int cxib_odp_create_implicit_mkey(struct cxib_odp_mr *parent, struct ib_pd *pd);
+void cxib_odp_destroy_children(struct cxib_odp_mr *parent);
+int cxib_odp_fault_in_implicit(struct cxib_odp_mr *parent, const struct cxib_odp_range *range,
+			       cxib_odp_fault_in_fn fault_in, int absent);
+
+#ifdef CXIB_KERNEL_CAN_PAGE
+static inline bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr)
+{
+	return to_ib_umem_odp(odp_mr->mr.umem)->is_implicit_odp;
+}
+#else
+static inline bool cxib_odp_is_implicit(const struct cxib_odp_mr *odp_mr)
+{
+	return false;
+}
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages of an ODP MR: their MTTs are written when they are faulted in, and invalidated
+ * before the kernel reclaims them.
+ */
+#include <kunit/visibility.h>
+#include <linux/mmu_notifier.h>
+#include <rdma/ib_umem_odp.h>
+
+#include "hw/mkey.h"
+#include "verbs/odp/odp_mr.h"
+
+#ifdef CXIB_KERNEL_CAN_PAGE
+
+/**
+ * struct update - change of the MTTs of an MR
+ * @memory: memory of the MR
+ * @gone_from: first page that is invalidated, although it is still DMA-mapped
+ * @gone_to: end of the invalidated pages
+ */
+struct update {
+	struct ib_umem_odp *memory;
+	u64 gone_from;
+	u64 gone_to;
+};
+
+static void fill_entries(void *context, __be64 *entries, const struct cxib_umr_change *change)
+{
+	const struct update *update = context;
+	const u64 first = change->xlt_offset;
+	unsigned int i;
+
+	for (i = 0; i < change->xlt_count; i++)
+		if (first + i < update->gone_from || first + i >= update->gone_to)
+			entries[i] = cpu_to_be64(update->memory->dma_list[first + i]);
+}
+
+/* Writes the MTTs of pages @from to @to, and of the neighbours in their units. */
+static int update_key(struct cxib_odp_mr *odp_mr, struct update *update, u64 from, u64 to)
+{
+	const u64 max = ib_umem_odp_num_pages(update->memory);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
+	const struct cxib_mkey_params params = {};
+	struct cxib_umr_change change = { .key = odp_mr->mr.ib.lkey, .params = &params };
+	int err = 0;
+
+	lockdep_assert_held(&update->memory->umem_mutex);
+
+	for (from = ALIGN_DOWN(from, CXIB_UMR_MTT_ALIGN); from < to && !err;
+	     from += CXIB_UMR_MTT_MAX) {
+		change.xlt_offset = from;
+		change.xlt_count = min_t(u64, CXIB_UMR_MTT_MAX,
+					 min(ALIGN(to, CXIB_UMR_MTT_ALIGN), max) - from);
+		err = cxib_umr_execute(ibdev, &change, fill_entries, update);
+	}
+	return err;
+}
+
+/*
+ * The kernel reclaims the pages even if their MTTs could not be invalidated, so DMA must
+ * be stopped.
+ */
+static void stop_dma(struct cxib_ibdev *ibdev)
+{
+	if (cxib_verbs_dma_off(ibdev))
+		return;
+	ibdev_err(&ibdev->ib, "ODP invalidation failed\n");
+	cxib_hw_set_fatal(ibdev->hw);
+	cxib_hw_dma_off(ibdev->hw);
+}
+
+static void invalidate_mtts(struct cxib_odp_mr *odp_mr, struct ib_umem_odp *memory, u64 start,
+			    u64 end)
+{
+	struct update update = {
+		.memory = memory,
+		.gone_from = (start - ib_umem_start(memory)) >> memory->page_shift,
+		.gone_to = (end - ib_umem_start(memory)) >> memory->page_shift,
+	};
+
+	lockdep_assert_held(&memory->umem_mutex);
+
+	/* The first WQE may fail because an earlier one broke the QP: one retry. */
+	if (update_key(odp_mr, &update, update.gone_from, update.gone_to) &&
+	    update_key(odp_mr, &update, update.gone_from, update.gone_to))
+		stop_dma(to_ibdev(odp_mr->mr.ib.device));
+	atomic64_add(update.gone_to - update.gone_from,
+		     odp_mr->parent ? &odp_mr->parent->invalidations : &odp_mr->invalidations);
+}
+
+static bool has_pages(const struct ib_umem_odp *memory, u64 start, u64 end)
+{
+	u64 i = (start - memory->notifier.interval_tree.start) >> memory->page_shift;
+
+	for (; start < end; start += BIT_ULL(memory->page_shift), i++)
+		if (memory->dma_list[i])
+			return true;
+	return false;
+}
+
+static bool invalidate(struct mmu_interval_notifier *notifier,
+		       const struct mmu_notifier_range *range, unsigned long sequence)
+{
+	struct ib_umem_odp *memory = container_of(notifier, struct ib_umem_odp, notifier);
+	struct cxib_odp_mr *odp_mr;
+	u64 start, end;
+
+	if (!mmu_notifier_range_blockable(range))
+		return false;
+	mutex_lock(&memory->umem_mutex);
+	mmu_interval_set_seq(notifier, sequence);
+	odp_mr = memory->private;
+	start = ALIGN_DOWN(max_t(u64, ib_umem_start(memory), range->start),
+			   BIT_ULL(memory->page_shift));
+	/* ib_umem_end() of a region up to the last address must not be aligned up. */
+	end = ALIGN(min_t(u64, ib_umem_end(memory), range->end), BIT_ULL(memory->page_shift));
+	if (memory->npages && has_pages(memory, start, end)) {
+		if (odp_mr->live)
+			invalidate_mtts(odp_mr, memory, start, end);
+		ib_umem_odp_unmap_dma_pages(memory, start, end);
+	}
+	mutex_unlock(&memory->umem_mutex);
+	return true;
+}
+
+const struct mmu_interval_notifier_ops cxib_odp_notifier_ops = { .invalidate = invalidate };
+
+/**
+ * cxib_odp_find_range() - convert addresses of an MR to user addresses
+ * @odp_mr: MR with a reference
+ * @range: range of the MR; untrusted
+ * @start: filled in: user address of its first byte
+ *
+ * Return: 0; -EFAULT if the range is not within the MR.
+ */
+int cxib_odp_find_range(const struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range,
+			u64 *start)
+{
+	const struct ib_mr *ib = &odp_mr->mr.ib;
+	u64 offset = range->address - ib->iova;
+
+	if (range->address < ib->iova || offset > ib->length ||
+	    range->length > ib->length - offset) {
+		ibdev_dbg(ib->device,
+			  "mkey 0x%x: 0x%llx bytes at 0x%llx out of range (0x%llx bytes at 0x%llx)\n",
+			  ib->lkey, range->length, range->address, ib->length, ib->iova);
+		return -EFAULT;
+	}
+	*start = odp_mr->mr.umem->address + offset;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_find_range);
+
+/**
+ * cxib_odp_fault_in_pages() - fault in pages and write their MTTs
+ * @odp_mr: MR with a reference, not an implicit one
+ * @range: range of the MR
+ *
+ * Context: process context, may sleep; without locks that memory reclaim takes.
+ * Return: number of pages that are present; -EFAULT if the range is not within the MR or
+ * not mapped in user space, -EIO if UMR failed, or an error of
+ * ib_umem_odp_map_dma_and_lock().
+ */
+int cxib_odp_fault_in_pages(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
+{
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
+	struct update update = { .memory = memory };
+	u64 access = ODP_READ_ALLOWED_BIT;
+	u64 start, first;
+	int pages, err;
+
+	err = cxib_odp_find_range(odp_mr, range, &start);
+	if (err || !range->length)
+		return err;
+	if (range->for_writing && memory->umem.writable)
+		access |= ODP_WRITE_ALLOWED_BIT;
+	guard(mutex)(&odp_mr->fault_mutex);
+	pages = ib_umem_odp_map_dma_and_lock(memory, start, range->length, access, true);
+	if (pages < 0)
+		return pages;
+	first = (start - ib_umem_start(memory)) >> memory->page_shift;
+	if (odp_mr->live)
+		err = update_key(odp_mr, &update, first, first + pages);
+	mutex_unlock(&memory->umem_mutex);
+	return err ?: pages;
+}
+
+/**
+ * cxib_odp_revoke() - free the mkey of an MR, which still exists
+ * @odp_mr: the MR
+ *
+ * The device uses no page of the MR from here on: invalidations need no UMR WQE.
+ */
+void cxib_odp_revoke(struct cxib_odp_mr *odp_mr)
+{
+	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
+	struct cxib_ibdev *ibdev = to_ibdev(odp_mr->mr.ib.device);
+	const struct cxib_mkey_params params = {};
+	const struct cxib_umr_change change = {
+		.key = odp_mr->mr.ib.lkey, .params = &params, .mask = HW_MKEY_MASK_FREE,
+		.set_free = true,
+	};
+
+	mutex_lock(&memory->umem_mutex);
+	if (odp_mr->live && cxib_umr_execute(ibdev, &change, NULL, NULL) &&
+	    cxib_umr_execute(ibdev, &change, NULL, NULL))
+		stop_dma(ibdev);
+	odp_mr->live = false;
+	mutex_unlock(&memory->umem_mutex);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_odp_revoke);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* State that queues of several kinds have in common. */
+#ifndef CXIB_VERBS_QUEUE_H
+#define CXIB_VERBS_QUEUE_H
+
+#include <linux/types.h>
+
+struct cxib_bfregs;
+struct cxib_dbr_page;
+struct ib_umem;
+struct rdma_user_mmap_entry;
+
+/**
+ * struct cxib_rq_entry - software state of a receive WQE
+ * @wr_id: wr_id of the WR
+ * @length: total length of the SGEs, bytes
+ */
+struct cxib_rq_entry {
+	u64 wr_id;
+	u64 length;
+};
+
+/**
+ * struct cxib_user_queue - memory and UAR that user space passed for a queue
+ * @umem: memory of the queue; NULL: none, or a kernel queue
+ * @dbr_page: page with the doorbell record; NULL: kernel queue
+ * @uar: mmap entry of the UAR page; NULL: kernel queue
+ * @bfregs: bfregs of the user context, from which the driver has allocated one;
+ *	NULL: user space passed a UAR page
+ * @bfreg_index: index of the allocated bfreg
+ */
+struct cxib_user_queue {
+	struct ib_umem *umem;
+	struct cxib_dbr_page *dbr_page;
+	struct rdma_user_mmap_entry *uar;
+	struct cxib_bfregs *bfregs;
+	unsigned int bfreg_index;
+};
+
+#endif
