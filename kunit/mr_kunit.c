@@ -1,0 +1,895 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * MRs without user memory: DMA MRs, MEMIC, fast registration. What CREATE_MKEY is sent, the
+ * translation lists that REG_MR WQEs name, and what is left after a refused command.
+ */
+#include <linux/pci.h>
+#include <linux/scatterlist.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "fake_queue_pair.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/mkey.h"
+#include "hw/work_queue.h"
+#include "verbs/mkey.h"
+#include "verbs/mr/mr.h"
+
+#define PDN		0xabcdef
+#define MKEY_INDEX	0x123456
+#define RESD_LKEY	0x300
+#define PD_LKEY		0x42
+#define SGES		4
+
+/* QPN of an mkey that any QP of the PD may use: mkc.qpn in mlx5_ifc.h. */
+#define ANY_QPN		0xffffff
+
+/* Octowords of the least list: the device reads units of 64 bytes, an octoword has 16. */
+#define MIN_OCTOWORDS	(64 / 16)
+
+/**
+ * struct fixture - a PD and its device
+ * @fake: the device
+ * @pd: the PD
+ * @refused: opcode of which one command is refused; 0: none
+ * @passed: commands of that opcode that succeed before
+ * @creates: number of CREATE_MKEY commands that succeeded
+ * @destroys: number of DESTROY_MKEY commands that succeeded
+ * @commands: number of commands, refused ones included
+ * @context: mkey context of the last CREATE_MKEY
+ * @destroyed: mkey index of the last DESTROY_MKEY
+ * @sg: for cxib_map_mr_sg()
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_pd pd;
+	u16 refused;
+	unsigned int passed;
+	unsigned int creates;
+	unsigned int destroys;
+	unsigned int commands;
+	struct hw_mkc context;
+	u32 destroyed;
+	struct scatterlist sg[SGES];
+};
+
+/* Statuses other than NO_RESOURCES, whose -ENOMEM could be one of the driver's allocations. */
+static u8 refusal(u16 opcode)
+{
+	return opcode == HW_CMD_DESTROY_MKEY ? HW_COMMAND_STATUS_RESOURCE_BUSY :
+					       HW_COMMAND_STATUS_BAD_PARAMETER;
+}
+
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+	u16 opcode = hw_cmd_in_get_opcode(in);
+
+	fixture->commands++;
+	if (opcode == fixture->refused && !fixture->passed--)
+		return refusal(opcode);
+	switch (opcode) {
+	case HW_CMD_CREATE_MKEY:
+		fixture->creates++;
+		fixture->context = *hw_create_mkey_in_get_memory_key_mkey_entry(in);
+		hw_create_mkey_out_set_mkey_index(out, MKEY_INDEX);
+		return HW_COMMAND_STATUS_OK;
+	case HW_CMD_DESTROY_MKEY:
+		fixture->destroys++;
+		fixture->destroyed = hw_destroy_mkey_in_get_mkey_index(in);
+		return HW_COMMAND_STATUS_OK;
+	default:
+		return HW_COMMAND_STATUS_BAD_OPERATION;
+	}
+}
+
+static void refuse(struct fixture *fixture, u16 opcode, unsigned int passed)
+{
+	fixture->refused = opcode;
+	fixture->passed = passed;
+}
+
+static int mr_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->fake = fake;
+	fake->hca->script = run_command;
+	fake->hca->script_context = fixture;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	mutex_init(&fake->hw.dma_lock);
+	fixture->pd.ib.device = &fake->ibdev.ib;
+	fixture->pd.ib.local_dma_lkey = PD_LKEY;
+	fixture->pd.pdn = PDN;
+	mutex_init(&fixture->pd.key_lock);
+	sg_init_table(fixture->sg, SGES);
+	test->priv = fixture;
+	return 0;
+}
+
+/* As the RDMA core does after the driver has returned the MR. */
+static struct ib_mr *own(struct kunit *test, struct ib_mr *ib, enum ib_mr_type type)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
+	ib->device = &fixture->fake->ibdev.ib;
+	ib->pd = &fixture->pd.ib;
+	ib->type = type;
+	return ib;
+}
+
+static struct ib_mr *get_dma_mr(struct kunit *test, int access)
+{
+	struct fixture *fixture = test->priv;
+
+	return own(test, cxib_get_dma_mr(&fixture->pd.ib, access), IB_MR_TYPE_DMA);
+}
+
+static struct ib_mr *alloc_mr(struct kunit *test, enum ib_mr_type type, u32 max)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = own(test, cxib_alloc_mr(&fixture->pd.ib, type, max), type);
+
+	ib->page_size = SZ_4K;
+	return ib;
+}
+
+static void dereg_mr(struct kunit *test, struct ib_mr *ib)
+{
+	KUNIT_ASSERT_EQ(test, 0, cxib_dereg_mr(ib, NULL));
+}
+
+/* Bits of @context as IB_ACCESS_…; local read is IB_ACCESS_ON_DEMAND here, which no mkey has. */
+static int rights_of(const struct hw_mkc *context)
+{
+	return (hw_mkc_get_lr(context) ? IB_ACCESS_ON_DEMAND : 0) |
+	       (hw_mkc_get_lw(context) ? IB_ACCESS_LOCAL_WRITE : 0) |
+	       (hw_mkc_get_rr(context) ? IB_ACCESS_REMOTE_READ : 0) |
+	       (hw_mkc_get_rw(context) ? IB_ACCESS_REMOTE_WRITE : 0) |
+	       (hw_mkc_get_a(context) ? IB_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/* Register Memory Region (InfiniBand specification, 11.2.8) always allows local read. */
+static void get_dma_mr_access_sets_rights(struct kunit *test)
+{
+	static const int accesses[] = {
+		0, IB_ACCESS_LOCAL_WRITE, IB_ACCESS_REMOTE_READ, IB_ACCESS_REMOTE_WRITE,
+		IB_ACCESS_REMOTE_ATOMIC,
+		IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
+		IB_ACCESS_REMOTE_ATOMIC,
+	};
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(accesses); i++) {
+		struct ib_mr *ib = get_dma_mr(test, accesses[i]);
+
+		KUNIT_EXPECT_EQ_MSG(test, accesses[i] | IB_ACCESS_ON_DEMAND,
+				    rights_of(&fixture->context), "access 0x%x", accesses[i]);
+		dereg_mr(test, ib);
+	}
+}
+
+/* All of memory: mkc.length64 and access_mode PA in mlx5_ifc.h. */
+static void get_dma_mr_mkey_covers_all_memory(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = get_dma_mr(test, IB_ACCESS_LOCAL_WRITE);
+	const struct hw_mkc *context = &fixture->context;
+
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_PA, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_access_mode_4_2(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_length64(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_free(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_umr_en(context));
+	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
+	KUNIT_EXPECT_EQ(test, ANY_QPN, hw_mkc_get_qpn(context));
+	/* An mkey is the index and the variant that the context holds. */
+	KUNIT_EXPECT_EQ(test, MKEY_INDEX << 8 | hw_mkc_get_mkey_7_0(context), ib->lkey);
+	KUNIT_EXPECT_EQ(test, ib->lkey, ib->rkey);
+	dereg_mr(test, ib);
+	KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->destroyed);
+	KUNIT_EXPECT_EQ(test, 2, fixture->commands);
+}
+
+static const struct ordering {
+	int access;
+	bool write_cap;
+	bool read_cap;
+	bool write;
+	bool read;
+} orderings[] = {
+	{ 0, true, true, false, false },
+	{ IB_ACCESS_RELAXED_ORDERING, false, false, false, false },
+	{ IB_ACCESS_RELAXED_ORDERING, true, false, true, false },
+	{ IB_ACCESS_RELAXED_ORDERING, false, true, false, true },
+	{ IB_ACCESS_RELAXED_ORDERING, true, true, true, true },
+};
+
+/* IB_ACCESS_RELAXED_ORDERING is optional: a device without the capability ignores it. */
+static void get_dma_mr_relaxed_ordering_needs_capability(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_device_caps *caps = &fixture->fake->hw.caps;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(orderings); i++) {
+		const struct ordering *ordering = &orderings[i];
+		struct ib_mr *ib;
+
+		caps->relaxed_ordering_write = ordering->write_cap;
+		caps->relaxed_ordering_read = ordering->read_cap;
+		ib = get_dma_mr(test, ordering->access | IB_ACCESS_REMOTE_READ);
+		KUNIT_EXPECT_EQ_MSG(test, ordering->write,
+				    hw_mkc_get_relaxed_ordering_write(&fixture->context),
+				    "combination %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, ordering->read,
+				    hw_mkc_get_relaxed_ordering_read(&fixture->context),
+				    "combination %zu", i);
+		dereg_mr(test, ib);
+	}
+}
+
+/**
+ * struct fake_pci - a PCI function with a Device Control register
+ * @bus: its bus
+ * @device: the function
+ * @device_control: the register
+ */
+struct fake_pci {
+	struct pci_bus bus;
+	struct pci_dev device;
+	u16 device_control;
+};
+
+static int read_device_control(struct pci_bus *bus, unsigned int devfn, int where, int size,
+			       u32 *value)
+{
+	*value = container_of(bus, struct fake_pci, bus)->device_control;
+	return PCIBIOS_SUCCESSFUL;
+}
+
+/* relaxed_ordering_read_pci_enabled depends on Enable Relaxed Ordering: PCIe base, 7.5.3.4. */
+static void mkey_read_ordering_by_pci_needs_device_control(struct kunit *test)
+{
+	static struct pci_ops ops = { .read = read_device_control };
+	struct fake_pci *pci = kunit_kzalloc(test, sizeof(*pci), GFP_KERNEL);
+	struct cxib_hw *hw = kunit_kzalloc(test, sizeof(*hw), GFP_KERNEL);
+	struct cxib_bus *bus = kunit_kzalloc(test, sizeof(*bus), GFP_KERNEL);
+	unsigned int cap, enabled;
+
+	KUNIT_ASSERT_NOT_NULL(test, pci);
+	KUNIT_ASSERT_NOT_NULL(test, hw);
+	KUNIT_ASSERT_NOT_NULL(test, bus);
+	pci->bus.ops = &ops;
+	pci->device.bus = &pci->bus;
+	pci->device.pcie_cap = 0x40;
+	bus->dev = &pci->device.dev;
+	hw->bus = bus;
+	for (cap = 0; cap <= 1; cap++)
+		for (enabled = 0; enabled <= 1; enabled++) {
+			struct cxib_mkey_params params = {};
+
+			hw->caps.relaxed_ordering_read_pci_enabled = cap;
+			pci->device_control = enabled ? PCI_EXP_DEVCTL_RELAX_EN :
+							(u16)~PCI_EXP_DEVCTL_RELAX_EN;
+			cxib_mkey_set_access(hw, &params, IB_ACCESS_RELAXED_ORDERING);
+			KUNIT_EXPECT_EQ(test, cap && enabled, params.relaxed_ordering_read);
+			KUNIT_EXPECT_FALSE(test, params.relaxed_ordering_write);
+		}
+}
+
+/* mkey_7_0 of mlx5_ifc.h: after 256 mkeys of an index a stale one is valid again, not before. */
+static void mkey_variants_differ_for_256_mkeys(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	DECLARE_BITMAP(seen, 256) = {};
+	unsigned int i;
+
+	atomic_set(&fixture->fake->ibdev.key_variant, INT_MAX - 100);
+	for (i = 0; i < 256; i++) {
+		u8 variant = cxib_next_mkey_variant(&fixture->fake->ibdev);
+
+		KUNIT_EXPECT_FALSE_MSG(test, test_and_set_bit(variant, seen), "variant 0x%x",
+				       variant);
+	}
+	KUNIT_EXPECT_TRUE(test, bitmap_full(seen, 256));
+}
+
+static void mkey_of_reused_index_differs(struct kunit *test)
+{
+	struct ib_mr *ib = get_dma_mr(test, 0);
+	const u32 stale = ib->lkey;
+
+	dereg_mr(test, ib);
+	ib = get_dma_mr(test, 0);
+	KUNIT_EXPECT_EQ(test, stale >> 8, ib->lkey >> 8);
+	KUNIT_EXPECT_NE(test, stale, ib->lkey);
+	dereg_mr(test, ib);
+}
+
+static void mr_create_mkey_uses_access_of_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_mkey_params params = { .local_write = true };
+	struct cxib_mr mr = { .access = IB_ACCESS_REMOTE_READ };
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_mr_create_mkey(&mr, &fixture->pd.ib, &params));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_READ | IB_ACCESS_ON_DEMAND,
+			rights_of(&fixture->context));
+	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(&fixture->context));
+	KUNIT_EXPECT_EQ(test, MKEY_INDEX << 8 | hw_mkc_get_mkey_7_0(&fixture->context),
+			mr.ib.rkey);
+}
+
+/* BAD_PARAMETER is -EINVAL. */
+static void get_dma_mr_refused_returns_error(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_get_dma_mr(&fixture->pd.ib, 0)));
+	KUNIT_EXPECT_EQ(test, 1, fixture->commands);
+	refuse(fixture, 0, 0);
+	dereg_mr(test, get_dma_mr(test, 0));
+}
+
+/* Access mode MEMIC: start_addr is an offset in BAR 0, and WQEs address the MR from 0 on. */
+static void reg_memic_mr_passes_offset_and_length(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->context;
+	struct ib_mr *ib;
+
+	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2100040, 0x180, IB_ACCESS_REMOTE_WRITE),
+		 IB_MR_TYPE_DM);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MEMIC,
+			hw_mkc_get_access_mode_4_2(context) << 2 |
+			hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 0x2100040, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 0x180, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_ON_DEMAND, rights_of(context));
+	KUNIT_EXPECT_EQ(test, 0x180, ib->length);
+	KUNIT_EXPECT_EQ(test, 0, ib->iova);
+	dereg_mr(test, ib);
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(cxib_reg_memic_mr(&fixture->pd.ib, 0, 0x180, 0)));
+}
+
+/* The type INTEGRITY has its own operation; user space has the others. */
+static void alloc_mr_other_type_returns_eopnotsupp(struct kunit *test)
+{
+	static const enum ib_mr_type types[] = {
+		IB_MR_TYPE_DM, IB_MR_TYPE_USER, IB_MR_TYPE_DMA, IB_MR_TYPE_INTEGRITY,
+		IB_MR_TYPE_INTEGRITY + 1,
+	};
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		KUNIT_EXPECT_EQ_MSG(test, -EOPNOTSUPP,
+				    PTR_ERR_OR_ZERO(cxib_alloc_mr(&fixture->pd.ib, types[i], 1)),
+				    "type %d", types[i]);
+	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+}
+
+/* cxib_fill_device_attr() reports CXIB_FAST_REG_MAX as max_fast_reg_page_list_len. */
+static void alloc_mr_max_out_of_range_returns_einval(struct kunit *test)
+{
+	static const u32 bad[] = { 0, CXIB_FAST_REG_MAX + 1, U32_MAX };
+	struct fixture *fixture = test->priv;
+	struct ib_pd *pd = &fixture->pd.ib;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, bad[i])));
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, bad[i])));
+	}
+	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+}
+
+/* An MTT has 8 bytes, a KLM has 16; translations_octword_size counts 16 bytes. */
+static const struct limit {
+	enum ib_mr_type type;
+	u32 max;
+	u32 octowords;
+	u32 mode;
+} limits[] = {
+	{ IB_MR_TYPE_MEM_REG, 1, MIN_OCTOWORDS, HW_MKEY_ACCESS_MODE_MTT },
+	{ IB_MR_TYPE_MEM_REG, 8, 4, HW_MKEY_ACCESS_MODE_MTT },
+	{ IB_MR_TYPE_MEM_REG, 9, 8, HW_MKEY_ACCESS_MODE_MTT },
+	{ IB_MR_TYPE_MEM_REG, CXIB_FAST_REG_MAX, CXIB_FAST_REG_MAX / 2, HW_MKEY_ACCESS_MODE_MTT },
+	{ IB_MR_TYPE_SG_GAPS, 1, MIN_OCTOWORDS, HW_MKEY_ACCESS_MODE_KLMS },
+	{ IB_MR_TYPE_SG_GAPS, 5, 8, HW_MKEY_ACCESS_MODE_KLMS },
+	{ IB_MR_TYPE_SG_GAPS, CXIB_FAST_REG_MAX, CXIB_FAST_REG_MAX, HW_MKEY_ACCESS_MODE_KLMS },
+};
+
+/* The mkey is free and has no rights: a REG_MR WQE sets them. */
+static void alloc_mr_creates_free_mkey_of_max(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->context;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct ib_mr *ib = alloc_mr(test, limits[i].type, limits[i].max);
+		struct cxib_mr *mr = to_mr(ib);
+
+		KUNIT_EXPECT_EQ_MSG(test, limits[i].octowords,
+				    hw_mkc_get_translations_octword_size(context), "limit %zu", i);
+		KUNIT_EXPECT_EQ(test, limits[i].mode, hw_mkc_get_access_mode_1_0(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
+		KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_bsf_en(context));
+		KUNIT_EXPECT_EQ(test, PAGE_SHIFT, hw_mkc_get_log_page_size(context));
+		KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
+		KUNIT_EXPECT_EQ(test, IB_ACCESS_ON_DEMAND, rights_of(context));
+		KUNIT_EXPECT_EQ(test, limits[i].max, mr->max_descs);
+		KUNIT_EXPECT_EQ(test, 0, mr->ndescs);
+		/* The device reads whole octowords, all of them in one mapping. */
+		KUNIT_EXPECT_GE(test, mr->list_size, limits[i].octowords * 16);
+		KUNIT_EXPECT_EQ(test, 0, mr->desc_map % 64);
+		dereg_mr(test, ib);
+	}
+	KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
+}
+
+/* KLMs name an mkey of the PD with local write, because resd_lkey is for WQEs only. */
+static void alloc_mr_sg_gaps_creates_dma_mkey_once(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *first, *second;
+
+	fixture->fake->ibdev.ib.local_dma_lkey = RESD_LKEY;
+	dereg_mr(test, alloc_mr(test, IB_MR_TYPE_MEM_REG, 1));
+	KUNIT_EXPECT_FALSE(test, fixture->pd.has_key);
+	fixture->creates = 0;
+	first = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 1);
+	KUNIT_EXPECT_EQ(test, 2, fixture->creates);
+	KUNIT_EXPECT_TRUE(test, fixture->pd.has_key);
+	KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->pd.key >> 8);
+	KUNIT_EXPECT_NE(test, fixture->pd.key, first->lkey);
+	second = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 1);
+	KUNIT_EXPECT_EQ(test, 3, fixture->creates);
+	dereg_mr(test, first);
+	dereg_mr(test, second);
+	KUNIT_EXPECT_TRUE(test, fixture->pd.has_key);
+}
+
+/* Without resd_lkey the RDMA core has created the DMA MR of the PD. */
+static void alloc_mr_sg_gaps_without_resd_lkey_uses_pd_lkey(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 1);
+
+	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
+	KUNIT_EXPECT_FALSE(test, fixture->pd.has_key);
+	KUNIT_EXPECT_EQ(test, PD_LKEY, fixture->pd.key);
+	dereg_mr(test, ib);
+}
+
+/* The first command is for the DMA mkey of the PD, the second one for the MR. */
+static void alloc_mr_refused_returns_error(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_pd *pd = &fixture->pd.ib;
+
+	fixture->fake->ibdev.ib.local_dma_lkey = RESD_LKEY;
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 9)));
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, 9)));
+	KUNIT_EXPECT_EQ(test, 2, fixture->commands);
+	KUNIT_EXPECT_FALSE(test, fixture->pd.has_key);
+	refuse(fixture, HW_CMD_CREATE_MKEY, 1);
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, 9)));
+	KUNIT_EXPECT_EQ(test, 4, fixture->commands);
+	KUNIT_EXPECT_TRUE(test, fixture->pd.has_key);
+	refuse(fixture, 0, 0);
+	dereg_mr(test, alloc_mr(test, IB_MR_TYPE_SG_GAPS, 9));
+	KUNIT_EXPECT_EQ(test, 2, fixture->creates);
+}
+
+/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
+static void fail_allocation(unsigned int number)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, number);
+#endif
+}
+
+static bool allocation_failed(void)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	return !READ_ONCE(current->fail_nth);
+#else
+	return false;
+#endif
+}
+
+static void skip_unless_allocations_can_fail(struct kunit *test)
+{
+	void *memory;
+
+	fail_allocation(1);
+	memory = kmalloc(64, GFP_KERNEL);
+	fail_allocation(0);
+	kfree(memory);
+	if (memory)
+		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
+}
+
+/* The fake device runs in other threads, whose allocations do not fail. */
+static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int number = 0, refused = 0;
+	struct ib_mr *ib;
+	bool failed;
+
+	skip_unless_allocations_can_fail(test);
+	fixture->fake->hca->asynchronous = true;
+	do {
+		fail_allocation(++number);
+		ib = cxib_alloc_mr(&fixture->pd.ib, IB_MR_TYPE_SG_GAPS, 9);
+		failed = allocation_failed();
+		fail_allocation(0);
+		if (IS_ERR(ib))
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
+		else
+			dereg_mr(test, own(test, ib, IB_MR_TYPE_SG_GAPS));
+		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
+		refused += IS_ERR(ib);
+	} while (failed);
+	/* At least the MR and its list. */
+	KUNIT_EXPECT_GE(test, refused, 2);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
+}
+
+static void set_sg(struct fixture *fixture, unsigned int index, u64 address, u32 length)
+{
+	sg_dma_address(&fixture->sg[index]) = address;
+	sg_dma_len(&fixture->sg[index]) = length;
+}
+
+static int map(struct kunit *test, struct ib_mr *ib, int count, unsigned int *offset)
+{
+	struct fixture *fixture = test->priv;
+
+	return cxib_map_mr_sg(ib, fixture->sg, count, offset);
+}
+
+/* The page of an MTT; its low bits must be mtt.rd_en and mtt.wr_en. */
+static void expect_mtt(struct kunit *test, struct ib_mr *ib, unsigned int index, u64 address)
+{
+	const struct hw_mtt *mtt = (const struct hw_mtt *)to_mr(ib)->descs + index;
+
+	KUNIT_EXPECT_EQ_MSG(test, address,
+			    (u64)hw_mtt_get_ptag_63_32(mtt) << 32 |
+			    hw_mtt_get_ptag_31_8(mtt) << 8, "MTT %u", index);
+	KUNIT_EXPECT_EQ_MSG(test, 1, hw_mtt_get_rd_en(mtt), "MTT %u", index);
+	KUNIT_EXPECT_EQ_MSG(test, 1, hw_mtt_get_wr_en(mtt), "MTT %u", index);
+}
+
+static void expect_unused(struct kunit *test, struct ib_mr *ib, unsigned int count)
+{
+	struct cxib_mr *mr = to_mr(ib);
+	const size_t used = (size_t)count * mr->desc_size;
+
+	KUNIT_EXPECT_NULL(test, memchr_inv(mr->descs + used, 0, mr->list_size - used));
+}
+
+static void map_mr_sg_pages_fill_mtts(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 16);
+	struct cxib_mr *mr = to_mr(ib);
+
+	/* One SGE of 8 pages beyond 4 GiB, and half a page: 9 MTTs are two units of 64 bytes. */
+	set_sg(fixture, 0, 0x123450000000ULL, 8 * SZ_4K);
+	set_sg(fixture, 1, 0x20000, SZ_2K);
+	KUNIT_ASSERT_EQ(test, 2, map(test, ib, 2, NULL));
+	KUNIT_EXPECT_EQ(test, 9, mr->ndescs);
+	KUNIT_EXPECT_EQ(test, 8, mr->xlt_octowords);
+	KUNIT_EXPECT_EQ(test, 12, mr->log_page_size);
+	KUNIT_EXPECT_EQ(test, 0x123450000000ULL, ib->iova);
+	KUNIT_EXPECT_EQ(test, 8 * SZ_4K + SZ_2K, ib->length);
+	expect_mtt(test, ib, 0, 0x123450000000ULL);
+	expect_mtt(test, ib, 7, 0x123450007000ULL);
+	expect_mtt(test, ib, 8, 0x20000);
+	expect_unused(test, ib, 9);
+	dereg_mr(test, ib);
+}
+
+static void map_mr_sg_page_size_sets_log_page_size(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 16);
+
+	ib->page_size = SZ_64K;
+	set_sg(fixture, 0, 0x50000, SZ_128K);
+	KUNIT_ASSERT_EQ(test, 1, map(test, ib, 1, NULL));
+	KUNIT_EXPECT_EQ(test, 2, to_mr(ib)->ndescs);
+	KUNIT_EXPECT_EQ(test, 16, to_mr(ib)->log_page_size);
+	expect_mtt(test, ib, 1, 0x60000);
+	dereg_mr(test, ib);
+}
+
+/* The iova keeps the offset within the page; the MTT is that of the whole page. */
+static void map_mr_sg_pages_offset_moves_iova(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 16);
+	unsigned int offset = 0x1234;
+
+	set_sg(fixture, 0, 0x10000, 2 * SZ_4K);
+	KUNIT_ASSERT_EQ(test, 1, map(test, ib, 1, &offset));
+	KUNIT_EXPECT_EQ(test, 0, offset);
+	KUNIT_EXPECT_EQ(test, 0x11234, ib->iova);
+	KUNIT_EXPECT_EQ(test, 2 * SZ_4K - 0x1234, ib->length);
+	KUNIT_EXPECT_EQ(test, 1, to_mr(ib)->ndescs);
+	expect_mtt(test, ib, 0, 0x11000);
+	/* The RDMA core refuses an offset behind the first SGE. */
+	offset = 2 * SZ_4K + 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, 1, &offset));
+	KUNIT_EXPECT_EQ(test, 0, to_mr(ib)->ndescs);
+	KUNIT_EXPECT_EQ(test, 0, to_mr(ib)->xlt_octowords);
+	dereg_mr(test, ib);
+}
+
+/* MTTs have one page size, so only the first SGE may begin and the last one end within a page. */
+static void map_mr_sg_pages_stop_at_gap(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 16);
+
+	set_sg(fixture, 0, 0x10800, SZ_2K);
+	set_sg(fixture, 1, 0x20000, SZ_2K);
+	set_sg(fixture, 2, 0x30000, SZ_4K);
+	KUNIT_EXPECT_EQ(test, 2, map(test, ib, 3, NULL));
+	KUNIT_EXPECT_EQ(test, 2, to_mr(ib)->ndescs);
+	KUNIT_EXPECT_EQ(test, SZ_4K, ib->length);
+	expect_mtt(test, ib, 0, 0x10000);
+	dereg_mr(test, ib);
+}
+
+/* ib_sg_to_pages() does not count the last page that fits if the next one of the SGE does not. */
+static void map_mr_sg_pages_stop_at_max(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 3);
+	unsigned int offset = 0;
+
+	set_sg(fixture, 0, 0x10000, SZ_4K);
+	set_sg(fixture, 1, 0x20000, 3 * SZ_4K);
+	KUNIT_EXPECT_EQ(test, 1, map(test, ib, 2, &offset));
+	KUNIT_EXPECT_EQ(test, SZ_4K, offset);
+	KUNIT_EXPECT_EQ(test, 3, to_mr(ib)->ndescs);
+	KUNIT_EXPECT_EQ(test, 2 * SZ_4K, ib->length);
+	expect_mtt(test, ib, 2, 0x21000);
+	expect_unused(test, ib, 3);
+	dereg_mr(test, ib);
+}
+
+static void expect_klm(struct kunit *test, struct ib_mr *ib, unsigned int index, u64 address,
+		       u32 length)
+{
+	const struct hw_klm *klm = (const struct hw_klm *)to_mr(ib)->descs + index;
+
+	KUNIT_EXPECT_EQ_MSG(test, address, hw_klm_get_va(klm), "KLM %u", index);
+	KUNIT_EXPECT_EQ_MSG(test, length, hw_klm_get_bcount(klm), "KLM %u", index);
+	KUNIT_EXPECT_EQ_MSG(test, PD_LKEY, hw_klm_get_key(klm), "KLM %u", index);
+}
+
+/* KLMs have any address and length; 4 KLMs of 16 bytes are one unit of 64 bytes. */
+static void map_mr_sg_gaps_fill_klms(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 8);
+	struct cxib_mr *mr = to_mr(ib);
+
+	set_sg(fixture, 0, 0x10801, 3);
+	set_sg(fixture, 1, 0x123450000007ULL, 0x10001);
+	set_sg(fixture, 2, 0x30010, SZ_4K);
+	set_sg(fixture, 3, 0x30000, 0x10);
+	KUNIT_ASSERT_EQ(test, 4, map(test, ib, 4, NULL));
+	KUNIT_EXPECT_EQ(test, 4, mr->ndescs);
+	KUNIT_EXPECT_EQ(test, 4, mr->xlt_octowords);
+	KUNIT_EXPECT_EQ(test, 0x10801, ib->iova);
+	KUNIT_EXPECT_EQ(test, 3 + 0x10001 + SZ_4K + 0x10, ib->length);
+	expect_klm(test, ib, 0, 0x10801, 3);
+	expect_klm(test, ib, 1, 0x123450000007ULL, 0x10001);
+	expect_klm(test, ib, 2, 0x30010, SZ_4K);
+	expect_klm(test, ib, 3, 0x30000, 0x10);
+	expect_unused(test, ib, 4);
+	dereg_mr(test, ib);
+}
+
+static void map_mr_sg_gaps_offset_shortens_first_klm(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 8);
+	unsigned int offset = 0x123;
+
+	set_sg(fixture, 0, 0x10000, SZ_4K);
+	set_sg(fixture, 1, 0x20000, SZ_4K);
+	KUNIT_ASSERT_EQ(test, 2, map(test, ib, 2, &offset));
+	KUNIT_EXPECT_EQ(test, 0, offset);
+	KUNIT_EXPECT_EQ(test, 0x10123, ib->iova);
+	KUNIT_EXPECT_EQ(test, 2 * SZ_4K - 0x123, ib->length);
+	expect_klm(test, ib, 0, 0x10123, SZ_4K - 0x123);
+	expect_klm(test, ib, 1, 0x20000, SZ_4K);
+	dereg_mr(test, ib);
+}
+
+static void map_mr_sg_gaps_stop_at_max(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_SG_GAPS, 2);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		set_sg(fixture, i, 0x10000 * (i + 1), 0x100);
+	KUNIT_EXPECT_EQ(test, 2, map(test, ib, 3, NULL));
+	KUNIT_EXPECT_EQ(test, 2, to_mr(ib)->ndescs);
+	KUNIT_EXPECT_EQ(test, 0x200, ib->length);
+	expect_unused(test, ib, 2);
+	dereg_mr(test, ib);
+}
+
+static void map_mr_sg_without_sges_returns_einval(struct kunit *test)
+{
+	static const enum ib_mr_type types[] = { IB_MR_TYPE_MEM_REG, IB_MR_TYPE_SG_GAPS };
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	set_sg(fixture, 0, 0x10000, SZ_4K);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct ib_mr *ib = alloc_mr(test, types[i], 8);
+
+		KUNIT_ASSERT_EQ(test, 1, map(test, ib, 1, NULL));
+		KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, 0, NULL));
+		KUNIT_EXPECT_EQ(test, -EINVAL, map(test, ib, -1, NULL));
+		/* The list is as before. */
+		KUNIT_EXPECT_EQ(test, 1, to_mr(ib)->ndescs);
+		dereg_mr(test, ib);
+	}
+}
+
+/* The device reads units of 64 bytes: what is behind a shorter list must not be the old one. */
+static void map_mr_sg_again_clears_old_list(struct kunit *test)
+{
+	static const enum ib_mr_type types[] = { IB_MR_TYPE_MEM_REG, IB_MR_TYPE_SG_GAPS };
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	set_sg(fixture, 0, 0x10000, SZ_4K);
+	set_sg(fixture, 1, 0x20000, SZ_4K);
+	set_sg(fixture, 2, 0x30000, SZ_4K);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct ib_mr *ib = alloc_mr(test, types[i], 8);
+
+		KUNIT_ASSERT_EQ(test, 3, map(test, ib, 3, NULL));
+		KUNIT_ASSERT_EQ(test, 1, map(test, ib, 1, NULL));
+		KUNIT_EXPECT_EQ(test, 1, to_mr(ib)->ndescs);
+		KUNIT_EXPECT_EQ(test, SZ_4K, ib->length);
+		expect_unused(test, ib, 1);
+		dereg_mr(test, ib);
+	}
+}
+
+/* RESOURCE_BUSY is -EBUSY: an MW is bound to the MR. */
+static void dereg_mr_refused_for_user_keeps_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u32 bytes = 0x100;
+	struct ib_udata udata = {};
+	struct ib_mr *ib;
+
+	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2000000, bytes, 0), IB_MR_TYPE_DM);
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, bytes, ib->length);
+	KUNIT_EXPECT_FALSE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+	refuse(fixture, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+}
+
+/* ib_dereg_mr() of a ULP cannot fail: the list is freed once DMA is off. */
+static void dereg_mr_refused_for_kernel_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib = alloc_mr(test, IB_MR_TYPE_MEM_REG, 8);
+
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_mr(ib, NULL));
+	KUNIT_EXPECT_EQ(test, 0, fixture->destroys);
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+}
+
+/* Rights that no mkey has, and MWs of an ODP MR: refused before memory is pinned. */
+static void reg_user_mr_unsupported_access_returns_eopnotsupp(struct kunit *test)
+{
+	static const int bad[] = {
+		IB_ACCESS_FLUSH_GLOBAL, IB_ACCESS_FLUSH_PERSISTENT,
+		IB_ACCESS_ON_DEMAND | IB_ACCESS_MW_BIND,
+		/* The fixture has no capability pg. */
+		IB_ACCESS_ON_DEMAND,
+	};
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ib = cxib_reg_user_mr(&fixture->pd.ib, 0, SZ_4K, 0, bad[i], NULL);
+		KUNIT_EXPECT_EQ_MSG(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(ib), "access 0x%x", bad[i]);
+	}
+	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+}
+
+static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *ib, *other;
+
+	ib = own(test, cxib_reg_memic_mr(&fixture->pd.ib, 0x2000000, 0x100, 0), IB_MR_TYPE_DM);
+	other = cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
+				   &fixture->pd.ib, NULL);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(other));
+	KUNIT_EXPECT_EQ(test, 1, fixture->commands);
+	dereg_mr(test, ib);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(get_dma_mr_access_sets_rights),
+	KUNIT_CASE(get_dma_mr_mkey_covers_all_memory),
+	KUNIT_CASE(get_dma_mr_relaxed_ordering_needs_capability),
+	KUNIT_CASE(mkey_read_ordering_by_pci_needs_device_control),
+	KUNIT_CASE(mkey_variants_differ_for_256_mkeys),
+	KUNIT_CASE(mkey_of_reused_index_differs),
+	KUNIT_CASE(mr_create_mkey_uses_access_of_mr),
+	KUNIT_CASE(get_dma_mr_refused_returns_error),
+	KUNIT_CASE(reg_memic_mr_passes_offset_and_length),
+	KUNIT_CASE(alloc_mr_other_type_returns_eopnotsupp),
+	KUNIT_CASE(alloc_mr_max_out_of_range_returns_einval),
+	KUNIT_CASE(alloc_mr_creates_free_mkey_of_max),
+	KUNIT_CASE(alloc_mr_sg_gaps_creates_dma_mkey_once),
+	KUNIT_CASE(alloc_mr_sg_gaps_without_resd_lkey_uses_pd_lkey),
+	KUNIT_CASE(alloc_mr_refused_returns_error),
+	KUNIT_CASE(alloc_mr_failed_allocation_returns_enomem),
+	KUNIT_CASE(map_mr_sg_pages_fill_mtts),
+	KUNIT_CASE(map_mr_sg_page_size_sets_log_page_size),
+	KUNIT_CASE(map_mr_sg_pages_offset_moves_iova),
+	KUNIT_CASE(map_mr_sg_pages_stop_at_gap),
+	KUNIT_CASE(map_mr_sg_pages_stop_at_max),
+	KUNIT_CASE(map_mr_sg_gaps_fill_klms),
+	KUNIT_CASE(map_mr_sg_gaps_offset_shortens_first_klm),
+	KUNIT_CASE(map_mr_sg_gaps_stop_at_max),
+	KUNIT_CASE(map_mr_sg_without_sges_returns_einval),
+	KUNIT_CASE(map_mr_sg_again_clears_old_list),
+	KUNIT_CASE(dereg_mr_refused_for_user_keeps_mr),
+	KUNIT_CASE(dereg_mr_refused_for_kernel_switches_dma_off),
+	KUNIT_CASE(reg_user_mr_unsupported_access_returns_eopnotsupp),
+	KUNIT_CASE(rereg_user_mr_memic_returns_eopnotsupp),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mr",
+	.init = mr_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

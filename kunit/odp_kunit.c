@@ -1,0 +1,1093 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ODP: MRs by their mkeys, ranges of MRs, reported capabilities, limits of registration, mkeys of
+ * implicit MRs. Page faults of user memory are tested in guests with user space.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/mm_types.h>
+#include <linux/mman.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem_odp.h>
+
+#include "fake_queue_pair.h"
+#include "hw/commands_device.h"
+#include "hw/commands_memory.h"
+#include "hw/commands_objects.h"
+#include "hw/contexts.h"
+#include "hw/work_queue.h"
+#include "verbs/odp/odp_mr.h"
+#include "verbs/qp/post.h"
+
+/* Mkeys are an index and 8 bits of variant. */
+#define MKEY		0x1207
+#define CHILD_MKEY	0x2301
+#define OTHER_MKEY	0x1209
+#define NULL_MKEY	0x4501
+
+#define FIRST_INDEX	0x777
+#define DEVICE_NULL	0x200
+#define PDN		0x88
+#define MKEYS		4
+
+/* User addresses of x86-64 have 47 bits; a child MR has 1 GiB, a KSM 16 bytes. */
+#define LOG_SPACE	47
+#define LOG_CHILD	30
+#define NUM_KSMS	BIT(LOG_SPACE - LOG_CHILD)
+
+/* A UMR WQE writes at most CXIB_UMR_MTT_MAX words of 8 bytes. */
+#define KSMS_PER_WQE	(CXIB_UMR_MTT_MAX * 8 / 16)
+
+struct fake_mr {
+	struct ib_umem_odp memory;
+	struct cxib_odp_mr mr;
+};
+
+/**
+ * struct fixture - MRs, their device, and its UMR QP
+ * @fake: the device; its QP is the UMR QP
+ * @pd: PD of the MRs
+ * @mr: an MR with the mkey MKEY; the parent of @child in cases with child MRs
+ * @child: an MR with the mkey CHILD_MKEY
+ * @other: an MR whose mkey differs from MKEY in the variant
+ * @gone: an address space without users
+ * @umr: thread that completes UMR WQEs
+ * @seen: WQEBBs of completed UMR WQEs
+ * @wqes: UMR WQEs so far
+ * @wqe_key: mkey of the last UMR WQE
+ * @wqe_mask: mkey_mask of the last UMR WQE
+ * @wqe_free: free bit of the last UMR WQE
+ * @failing: number of UMR WQEs that fail from now on
+ * @xlt: translations that UMR WQEs have written, of any mkey
+ * @creates: CREATE_MKEY commands that succeeded
+ * @destroys: DESTROY_MKEY commands that succeeded
+ * @contexts: mkey contexts of CREATE_MKEY
+ * @pg_access: pg_access of CREATE_MKEY
+ * @destroyed: mkey index of the last DESTROY_MKEY
+ * @refused: opcode of which one command is refused; 0: none
+ * @passed: commands of that opcode that succeed before
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_pd pd;
+	struct fake_mr mr;
+	struct fake_mr child;
+	struct fake_mr other;
+	struct mm_struct *gone;
+	struct task_struct *umr;
+	u32 seen;
+	unsigned int wqes;
+	u32 wqe_key;
+	u64 wqe_mask;
+	bool wqe_free;
+	unsigned int failing;
+	struct hw_ksm *xlt;
+	unsigned int creates;
+	unsigned int destroys;
+	struct hw_mkc contexts[MKEYS];
+	bool pg_access[MKEYS];
+	u32 destroyed;
+	u16 refused;
+	unsigned int passed;
+};
+
+static u8 create_mkey(struct fixture *fixture, const void *in, void *out)
+{
+	if (fixture->creates < MKEYS) {
+		fixture->contexts[fixture->creates] =
+			*hw_create_mkey_in_get_memory_key_mkey_entry(in);
+		fixture->pg_access[fixture->creates] = hw_create_mkey_in_get_pg_access(in);
+	}
+	hw_create_mkey_out_set_mkey_index(out, FIRST_INDEX + fixture->creates++);
+	return HW_COMMAND_STATUS_OK;
+}
+
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+	u16 opcode = hw_cmd_in_get_opcode(in);
+
+	if (opcode == fixture->refused && !fixture->passed--)
+		return opcode == HW_CMD_DESTROY_MKEY ? HW_COMMAND_STATUS_RESOURCE_BUSY :
+						       HW_COMMAND_STATUS_NOT_READY;
+	switch (opcode) {
+	case HW_CMD_CREATE_MKEY:
+		return create_mkey(fixture, in, out);
+	case HW_CMD_DESTROY_MKEY:
+		fixture->destroys++;
+		fixture->destroyed = hw_destroy_mkey_in_get_mkey_index(in);
+		return HW_COMMAND_STATUS_OK;
+	case HW_CMD_QUERY_SPECIAL_CONTEXTS:
+		hw_query_special_contexts_out_set_null_mkey(out, DEVICE_NULL);
+		return HW_COMMAND_STATUS_OK;
+	default:
+		return HW_COMMAND_STATUS_BAD_OPERATION;
+	}
+}
+
+/* NOT_READY is -EAGAIN, which no other part of the driver returns here. */
+static void refuse(struct fixture *fixture, u16 opcode, unsigned int passed)
+{
+	fixture->refused = opcode;
+	fixture->passed = passed;
+}
+
+static void store_translations(struct fixture *fixture, const struct hw_wqe_umr_ctrl_seg *umr)
+{
+	u64 first = hw_wqe_umr_ctrl_seg_get_xlt_offset(umr) |
+		    hw_wqe_umr_ctrl_seg_get_xlt_offset_47_16(umr) << 16;
+	u32 count = hw_wqe_umr_ctrl_seg_get_xlt_octowords(umr);
+
+	if (first + count > NUM_KSMS)
+		return;
+	memcpy(&fixture->xlt[first], fixture->fake->ibdev.umr.list, count * sizeof(*fixture->xlt));
+}
+
+static void complete_umr_wqe(struct fixture *fixture)
+{
+	const struct hw_wqe_ctrl_seg *control = fake_block(fixture->fake, fixture->seen);
+	const struct hw_wqe_umr_ctrl_seg *umr = (const void *)(control + 1);
+	const u32 ds = hw_wqe_ctrl_seg_get_ds(control);
+	struct cxib_umr *state = &fixture->fake->ibdev.umr;
+
+	fixture->wqe_key = hw_wqe_ctrl_seg_get_imm(control);
+	fixture->wqe_mask = hw_wqe_umr_ctrl_seg_get_mkey_mask(umr);
+	fixture->wqe_free = hw_mkey_seg_get_free(fake_block(fixture->fake, fixture->seen + 1));
+	fixture->seen += DIV_ROUND_UP(ds, CXIB_DS_PER_WQEBB);
+	fixture->wqes++;
+	state->status = fixture->failing ? IB_WC_MW_BIND_ERR : IB_WC_SUCCESS;
+	if (fixture->failing)
+		fixture->failing--;
+	else if (hw_wqe_umr_ctrl_seg_get_xlt_octowords(umr))
+		store_translations(fixture, umr);
+	complete(&state->done);
+}
+
+static int complete_umr_wqes(void *data)
+{
+	struct fixture *fixture = data;
+
+	while (!kthread_should_stop()) {
+		/* Pairs with the barrier before the doorbell record is written. */
+		u16 posted = be32_to_cpu(smp_load_acquire(&fixture->fake->dbr[1]));
+
+		if (posted == (u16)fixture->seen)
+			usleep_range(10, 50);
+		else
+			complete_umr_wqe(fixture);
+	}
+	return 0;
+}
+
+/* Stands for the recovery of the UMR QP after a failed WQE. */
+static void recover(struct work_struct *work)
+{
+	struct cxib_umr *umr = container_of(work, struct cxib_umr, recovery);
+
+	mutex_lock(&umr->lock);
+	WRITE_ONCE(umr->state, CXIB_UMR_UP);
+	mutex_unlock(&umr->lock);
+	wake_up_all(&umr->changed);
+}
+
+static void init_mr(struct fixture *fixture, struct fake_mr *fake_mr, u32 mkey)
+{
+	struct cxib_odp_mr *mr = &fake_mr->mr;
+
+	mutex_init(&fake_mr->memory.umem_mutex);
+	fake_mr->memory.umem.is_odp = 1;
+	fake_mr->memory.umem.owning_mm = fixture->gone;
+	fake_mr->memory.umem.address = 0x7f0000001000;
+	mr->mr.umem = &fake_mr->memory.umem;
+	mr->mr.ib.device = &fixture->fake->ibdev.ib;
+	mr->mr.ib.pd = &fixture->pd.ib;
+	mr->mr.ib.lkey = mkey;
+	mutex_init(&mr->fault_mutex);
+	xa_init(&mr->implicit_children);
+	cxib_reference_init(&mr->reference);
+}
+
+static void init_umr(struct kunit *test, struct fixture *fixture)
+{
+	struct cxib_umr *umr = &fixture->fake->ibdev.umr;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	qp->ib.qp_type = CXIB_QPT_UMR;
+	qp->ib.pd = &fixture->pd.ib;
+	cxib_umr_init(&fixture->fake->ibdev);
+	INIT_WORK(&umr->recovery, recover);
+	umr->list = kunit_kcalloc(test, CXIB_UMR_MTT_MAX, sizeof(*umr->list), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, umr->list);
+	umr->qp = qp;
+	umr->state = CXIB_UMR_UP;
+	fixture->fake->ibdev.workqueue = system_wq;
+}
+
+static void release(void *data)
+{
+	struct fixture *fixture = data;
+
+	if (!IS_ERR_OR_NULL(fixture->umr))
+		kthread_stop(fixture->umr);
+	flush_work(&fixture->fake->ibdev.umr.recovery);
+	xa_destroy(&fixture->fake->ibdev.odp.regions);
+	xa_destroy(&fixture->mr.mr.implicit_children);
+	kvfree(fixture->xlt);
+}
+
+/* All that implicit ODP MRs need; cases take capabilities away. */
+static void set_capabilities(struct cxib_hw *hw)
+{
+	hw->vectors = CXIB_SHARED_VECTORS + 2;
+	hw->caps.pg = 1;
+	hw->caps.imaicl = 1;
+	hw->caps.null_mkey = 1;
+	hw->caps.fixed_buffer_size = 1;
+	hw->caps.umr_extended_translation_offset = 1;
+	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD;
+}
+
+/* What fault_in() below was called for. */
+static struct {
+	unsigned int calls;
+	const struct cxib_odp_mr *mr[2];
+	struct cxib_odp_range range[2];
+	int result;
+} faults;
+
+static int odp_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	memset(&faults, 0, sizeof(faults));
+	fixture->fake = fake;
+	fixture->pd.pdn = PDN;
+	fixture->pd.ib.device = &fake->ibdev.ib;
+	fixture->gone = kunit_kzalloc(test, sizeof(*fixture->gone), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->gone);
+	fake->hca->script = run_command;
+	fake->hca->script_context = fixture;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	mutex_init(&fake->hw.dma_lock);
+	set_capabilities(&fake->hw);
+	cxib_odp_init(&fake->ibdev);
+	/* It stands for the one that the first ODP MR creates, with the page fault EQ. */
+	fake->ibdev.odp.workqueue = system_wq;
+	init_umr(test, fixture);
+	init_mr(fixture, &fixture->mr, MKEY);
+	init_mr(fixture, &fixture->child, CHILD_MKEY);
+	init_mr(fixture, &fixture->other, OTHER_MKEY);
+	test->priv = fixture;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, release, fixture));
+	fixture->xlt = kvcalloc(NUM_KSMS, sizeof(*fixture->xlt), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->xlt);
+	fixture->umr = kthread_run(complete_umr_wqes, fixture, "fake_umr");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(fixture->umr));
+	return 0;
+}
+
+static void insert(struct kunit *test, struct fake_mr *fake_mr)
+{
+	KUNIT_ASSERT_EQ(test, 0, cxib_odp_insert_mkey(&fake_mr->mr, fake_mr->mr.mr.ib.lkey));
+}
+
+static unsigned int references(const struct fake_mr *fake_mr)
+{
+	return refcount_read(&fake_mr->mr.reference.count);
+}
+
+/* Puts the reference that the look-up took. */
+static struct cxib_odp_mr *get_mr(struct fixture *fixture, u32 mkey)
+{
+	struct cxib_odp_mr *mr = cxib_odp_get_mr(&fixture->fake->ibdev, mkey);
+
+	if (mr)
+		cxib_reference_put(&mr->reference);
+	return mr;
+}
+
+static struct cxib_odp_mr *get_fault_mr(struct fixture *fixture, u32 mkey)
+{
+	struct cxib_odp_mr *mr = cxib_odp_get_fault_mr(&fixture->fake->ibdev, mkey);
+
+	if (mr)
+		cxib_reference_put(&mr->reference);
+	return mr;
+}
+
+static void get_mr_takes_reference(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
+
+	insert(test, &fixture->mr);
+	KUNIT_ASSERT_PTR_EQ(test, &fixture->mr.mr, cxib_odp_get_mr(ibdev, MKEY));
+	KUNIT_EXPECT_EQ(test, 2, references(&fixture->mr));
+	KUNIT_ASSERT_PTR_EQ(test, &fixture->mr.mr, cxib_odp_get_fault_mr(ibdev, MKEY));
+	KUNIT_EXPECT_EQ(test, 3, references(&fixture->mr));
+	cxib_odp_erase_mkey(&fixture->mr.mr, MKEY);
+	KUNIT_EXPECT_NULL(test, cxib_odp_get_mr(ibdev, MKEY));
+	KUNIT_EXPECT_NULL(test, cxib_odp_get_fault_mr(ibdev, MKEY));
+	KUNIT_EXPECT_EQ(test, 3, references(&fixture->mr));
+}
+
+/* All 255 other variants of the index, and other indices, among them the first and the last one. */
+static void get_mr_of_other_mkey_returns_null(struct kunit *test)
+{
+	static const u32 others[] = {
+		0, MKEY >> 8, MKEY + 0x100, MKEY - 0x100, MKEY << 8, U32_MAX,
+	};
+	struct fixture *fixture = test->priv;
+	unsigned int i;
+
+	insert(test, &fixture->mr);
+	for (i = 0; i < 256; i++)
+		KUNIT_EXPECT_EQ_MSG(test, i == (MKEY & 0xff),
+				    !!get_mr(fixture, (MKEY & ~0xff) | i), "variant 0x%x", i);
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		KUNIT_EXPECT_NULL(test, get_mr(fixture, others[i]));
+		KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, others[i]));
+	}
+	KUNIT_EXPECT_EQ(test, 1, references(&fixture->mr));
+}
+
+/* The device has reused the index before the driver has erased the old mkey. */
+static void insert_mkey_of_reused_index_replaces_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	insert(test, &fixture->mr);
+	insert(test, &fixture->other);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, MKEY));
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->other.mr, get_fault_mr(fixture, OTHER_MKEY));
+	cxib_odp_erase_mkey(&fixture->mr.mr, MKEY);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->other.mr, get_fault_mr(fixture, OTHER_MKEY));
+	cxib_odp_erase_mkey(&fixture->other.mr, OTHER_MKEY);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+}
+
+/* Faults of a child MR name its parent; user space must not name the child. */
+static void get_fault_mr_of_child_returns_parent(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->child.mr.parent = &fixture->mr.mr;
+	insert(test, &fixture->mr);
+	insert(test, &fixture->child);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->mr.mr,
+			    cxib_odp_get_fault_mr(&fixture->fake->ibdev, CHILD_MKEY));
+	KUNIT_EXPECT_EQ(test, 2, references(&fixture->mr));
+	KUNIT_EXPECT_EQ(test, 1, references(&fixture->child));
+	KUNIT_EXPECT_NULL(test, cxib_odp_get_mr(&fixture->fake->ibdev, CHILD_MKEY));
+	KUNIT_EXPECT_EQ(test, 2, references(&fixture->mr));
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, CHILD_MKEY + 1));
+}
+
+/* The parent is destroyed first: erased, or its index is that of another MR. */
+static void get_fault_mr_of_child_without_parent_returns_null(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->child.mr.parent = &fixture->mr.mr;
+	insert(test, &fixture->mr);
+	insert(test, &fixture->child);
+	insert(test, &fixture->other);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, CHILD_MKEY));
+	cxib_odp_erase_mkey(&fixture->other.mr, OTHER_MKEY);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, CHILD_MKEY));
+	KUNIT_EXPECT_EQ(test, 1, references(&fixture->mr));
+	KUNIT_EXPECT_EQ(test, 1, references(&fixture->other));
+}
+
+static void get_fault_mr_of_null_mkey_returns_owner(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_odp_mr *mr = &fixture->mr.mr;
+
+	mr->null_mkey = NULL_MKEY;
+	mr->has_null_key = true;
+	insert(test, &fixture->mr);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, NULL_MKEY));
+	KUNIT_ASSERT_EQ(test, 0, cxib_odp_insert_mkey(mr, NULL_MKEY));
+	KUNIT_EXPECT_PTR_EQ(test, mr, get_fault_mr(fixture, NULL_MKEY));
+	KUNIT_EXPECT_PTR_EQ(test, mr, get_fault_mr(fixture, MKEY));
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, NULL_MKEY + 1));
+	KUNIT_EXPECT_NULL(test, get_mr(fixture, NULL_MKEY));
+	KUNIT_EXPECT_EQ(test, 1, references(&fixture->mr));
+	/* The null mkey of the device is not owned by the MR. */
+	mr->has_null_key = false;
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, NULL_MKEY));
+}
+
+static const struct range_case {
+	u64 iova;
+	u64 mr_length;
+	u64 address;
+	u64 length;
+	int err;
+} range_cases[] = {
+	{ 0x10000, 0x3000, 0x10000, 0x3000, 0 },
+	{ 0x10000, 0x3000, 0x10000, 0, 0 },
+	{ 0x10000, 0x3000, 0x12fff, 1, 0 },
+	{ 0x10000, 0x3000, 0x13000, 0, 0 },
+	{ 0x10000, 0x3000, 0xffff, 1, -EFAULT },
+	{ 0x10000, 0x3000, 0xffff, 0x3001, -EFAULT },
+	{ 0x10000, 0x3000, 0x10000, 0x3001, -EFAULT },
+	{ 0x10000, 0x3000, 0x12fff, 2, -EFAULT },
+	{ 0x10000, 0x3000, 0x13000, 1, -EFAULT },
+	{ 0x10000, 0x3000, 0x13001, 0, -EFAULT },
+	/* Sums beyond 64 bits. */
+	{ 0x10000, 0x3000, 0x10001, U64_MAX, -EFAULT },
+	{ 0x10000, 0x3000, U64_MAX, 0x10002, -EFAULT },
+	{ 0x10000, 0x3000, 0, U64_MAX, -EFAULT },
+	/* An MR up to the last address, and one of all addresses. */
+	{ U64_MAX - 0xfff, 0x1000, U64_MAX, 1, 0 },
+	{ U64_MAX - 0xfff, 0x1000, U64_MAX, 2, -EFAULT },
+	{ U64_MAX - 0xfff, 0x1000, 0, 1, -EFAULT },
+	{ 0, U64_MAX, 0, U64_MAX, 0 },
+	{ 0, U64_MAX, 1, U64_MAX, -EFAULT },
+};
+
+static void find_range_outside_mr_returns_efault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_odp_mr *mr = &fixture->mr.mr;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(range_cases); i++) {
+		const struct range_case *entry = &range_cases[i];
+		const struct cxib_odp_range range = {
+			.address = entry->address, .length = entry->length,
+		};
+		u64 start = 0;
+
+		mr->mr.ib.iova = entry->iova;
+		mr->mr.ib.length = entry->mr_length;
+		KUNIT_EXPECT_EQ_MSG(test, entry->err, cxib_odp_find_range(mr, &range, &start),
+				    "range %zu", i);
+		/* The user address differs from the iova. */
+		KUNIT_EXPECT_EQ_MSG(test,
+				    entry->err ? 0 : 0x7f0000001000 + entry->address - entry->iova,
+				    start, "range %zu", i);
+	}
+}
+
+static struct ib_device_attr describe(struct fixture *fixture)
+{
+	struct ib_device_attr attr = {};
+
+	cxib_odp_fill_attr(&fixture->fake->ibdev, &attr);
+	return attr;
+}
+
+/* Bits 31 to 26 of odp_per_transport_service_cap in mlx5_ifc.h; ib_odp_transport_cap_bits. */
+static const struct {
+	u32 bit;
+	u32 able;
+} odp_operations[] = {
+	{ 31, IB_ODP_SUPPORT_SEND },
+	{ 30, IB_ODP_SUPPORT_RECV },
+	{ 29, IB_ODP_SUPPORT_WRITE },
+	{ 28, IB_ODP_SUPPORT_READ },
+	{ 27, IB_ODP_SUPPORT_ATOMIC },
+	{ 26, IB_ODP_SUPPORT_SRQ_RECV },
+};
+
+/* odp_scheme_cap in mlx5_ifc.h: words of RC, UC, UD and XRC; mlx5_ib does not report UC either. */
+static void describe_paging_reports_operations_of_transport(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct hw_odp_scheme_cap *odp = &fixture->fake->hw.caps.odp;
+	unsigned int word, i;
+
+	for (word = 4; word < 8; word++)
+		for (i = 0; i < ARRAY_SIZE(odp_operations); i++) {
+			const u32 able = odp_operations[i].able;
+			struct ib_odp_caps caps;
+
+			memset(odp, 0, sizeof(*odp));
+			odp->dw[word] = cpu_to_be32(BIT(odp_operations[i].bit));
+			caps = describe(fixture).odp_caps;
+			KUNIT_EXPECT_EQ_MSG(test, word == 4 ? able : 0,
+					    caps.per_transport_caps.rc_odp_caps,
+					    "word %u, operation 0x%x", word, able);
+			KUNIT_EXPECT_EQ_MSG(test, 0, caps.per_transport_caps.uc_odp_caps,
+					    "word %u, operation 0x%x", word, able);
+			KUNIT_EXPECT_EQ_MSG(test, word == 6 ? able : 0,
+					    caps.per_transport_caps.ud_odp_caps,
+					    "word %u, operation 0x%x", word, able);
+			KUNIT_EXPECT_EQ_MSG(test, word == 7 ? able : 0,
+					    caps.per_transport_caps.xrc_odp_caps,
+					    "word %u, operation 0x%x", word, able);
+		}
+}
+
+static void expect_no_odp(struct kunit *test)
+{
+	const struct ib_device_attr attr = describe(test->priv);
+
+	KUNIT_EXPECT_EQ(test, 0, attr.kernel_cap_flags);
+	KUNIT_EXPECT_EQ(test, 0, attr.odp_caps.general_caps);
+	KUNIT_EXPECT_EQ(test, 0, attr.odp_caps.per_transport_caps.rc_odp_caps);
+	KUNIT_EXPECT_EQ(test, 0, attr.odp_caps.per_transport_caps.ud_odp_caps);
+	KUNIT_EXPECT_EQ(test, 0, attr.odp_caps.per_transport_caps.xrc_odp_caps);
+}
+
+/* ODP needs page faults, UMR, and a vector besides the shared ones and one for completions. */
+static void describe_paging_without_capability_reports_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_hw *hw = &fixture->fake->hw;
+	struct ib_device_attr attr;
+
+	memset(&hw->caps.odp, 0xff, sizeof(hw->caps.odp));
+	attr = describe(fixture);
+	KUNIT_EXPECT_EQ(test, IBK_ON_DEMAND_PAGING, attr.kernel_cap_flags);
+	KUNIT_EXPECT_EQ(test, IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT, attr.odp_caps.general_caps);
+	KUNIT_EXPECT_EQ(test, 0x3f, attr.odp_caps.per_transport_caps.rc_odp_caps);
+	hw->caps.pg = 0;
+	expect_no_odp(test);
+	set_capabilities(hw);
+	hw->caps.imaicl = 0;
+	expect_no_odp(test);
+	set_capabilities(hw);
+	hw->vectors = CXIB_SHARED_VECTORS + 1;
+	expect_no_odp(test);
+}
+
+static bool reports_implicit(struct fixture *fixture)
+{
+	const struct ib_device_attr attr = describe(fixture);
+
+	return attr.odp_caps.general_caps & IB_ODP_SUPPORT_IMPLICIT;
+}
+
+/* An implicit MR is a list of 2^17 KSMs, most of them with the null mkey, which UMR writes. */
+static void describe_paging_implicit_needs_capabilities(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_hw *hw = &fixture->fake->hw;
+	u32 *const needed[] = {
+		&hw->caps.null_mkey, &hw->caps.fixed_buffer_size,
+		&hw->caps.umr_extended_translation_offset,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(needed); i++) {
+		*needed[i] = 0;
+		KUNIT_EXPECT_FALSE_MSG(test, reports_implicit(fixture), "capability %zu", i);
+		set_capabilities(hw);
+	}
+	hw->caps.umr_indirect_mkey_disabled = 1;
+	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
+	hw->caps.umr_indirect_mkey_disabled = 0;
+	hw->caps.log_max_klm_list_size = 16;
+	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
+	hw->caps.log_max_klm_list_size = 17;
+	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
+}
+
+static long reg_mr(struct fixture *fixture, u64 start, u64 length, u64 iova, int access)
+{
+	return PTR_ERR_OR_ZERO(cxib_reg_odp_mr(&fixture->pd.ib, start, length, iova,
+					       access | IB_ACCESS_ON_DEMAND));
+}
+
+static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_hw *hw = &fixture->fake->hw;
+
+	hw->caps.pg = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	set_capabilities(hw);
+	hw->caps.imaicl = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	set_capabilities(hw);
+	/* An implicit MR has all addresses, so it has no first one. */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, U64_MAX, 0, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, 0x1000, 0));
+	hw->caps.null_mkey = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, 0, 0));
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
+}
+
+/* Lets the thread of the case have an address space; no page of it is ever touched. */
+static void attach_address_space(struct kunit *test)
+{
+	unsigned long address = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ,
+					      MAP_ANONYMOUS | MAP_PRIVATE, 0);
+
+	KUNIT_ASSERT_NE(test, 0, address);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(address));
+}
+
+/* xlt_offset has 16 bits and counts 2 MTTs: without the extended offset 2^17 pages. */
+static const struct {
+	u64 start;
+	u64 length;
+	int access;
+	int err;
+} lengths[] = {
+	{ 0x1000, 0, 0, -EINVAL },
+	{ U64_MAX - 0xfff, 0x1001, 0, -EINVAL },
+	{ U64_MAX, 1, 0, -EINVAL },
+	{ 0x1000, BIT_ULL(17 + PAGE_SHIFT) + 1, 0, -EINVAL },
+	{ 0x1800, BIT_ULL(17 + PAGE_SHIFT), 0, -EINVAL },
+	{ 0x1fff, BIT_ULL(17 + PAGE_SHIFT), 0, -EINVAL },
+	{ 0, BIT_ULL(17 + 21) + 1, IB_ACCESS_HUGETLB, -EINVAL },
+	/* CREATE_MKEY is refused. */
+	{ 0x1000, BIT_ULL(17 + PAGE_SHIFT), 0, -EAGAIN },
+	{ 0x1fff, 1, 0, -EAGAIN },
+};
+
+static void reg_odp_mr_length_out_of_range_returns_einval(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	attach_address_space(test);
+	fixture->fake->hw.caps.umr_extended_translation_offset = 0;
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+		KUNIT_EXPECT_EQ_MSG(test, lengths[i].err,
+				    reg_mr(fixture, lengths[i].start, lengths[i].length,
+					   lengths[i].start, lengths[i].access),
+				    "length %zu", i);
+	}
+	/* With it, kvcalloc() in the RDMA core is the limit: INT_MAX bytes of 8 for each page. */
+	fixture->fake->hw.caps.umr_extended_translation_offset = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			reg_mr(fixture, 0, (u64)(INT_MAX / 8 + 1) << PAGE_SHIFT, 0, 0));
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EAGAIN,
+			reg_mr(fixture, 0x1000, BIT_ULL(17 + PAGE_SHIFT) + 1, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
+	KUNIT_EXPECT_EQ(test, 0, fixture->wqes);
+}
+
+static void reg_odp_mr_iova_within_other_page_returns_einval(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	attach_address_space(test);
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, 0x1000, 0x1000, 0x1001, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, 0x1800, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
+}
+
+/* 9 pages: UMR WQEs write units of 8 MTTs, so the mkey has 16, and an octoword has 2. */
+static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->contexts[0];
+	struct cxib_odp_mr *mr;
+	struct ib_mr *ib;
+
+	attach_address_space(test);
+	memset(fixture->xlt, 0xff, 16 * sizeof(__be64));
+	ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1800, 8 * PAGE_SIZE, 0x5800,
+			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
+	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
+	KUNIT_EXPECT_TRUE(test, fixture->pg_access[0]);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+	KUNIT_EXPECT_EQ(test, 0x5800, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, 8 * PAGE_SIZE, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_EQ(test, 8, hw_mkc_get_translations_octword_size(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
+	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
+	/* One WQE for the MTTs, which are all absent, and one that enables the mkey. */
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE, fixture->wqe_mask);
+	KUNIT_EXPECT_FALSE(test, fixture->wqe_free);
+	KUNIT_EXPECT_NULL(test, memchr_inv(fixture->xlt, 0, 16 * sizeof(__be64)));
+	mr = get_mr(fixture, ib->lkey);
+	KUNIT_EXPECT_PTR_EQ(test, to_odp_mr(ib), mr);
+	KUNIT_EXPECT_TRUE(test, to_odp_mr(ib)->live);
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+}
+
+/* RESOURCE_BUSY is -EBUSY. The mkey is freed by UMR before, and only once. */
+static void dereg_odp_mr_refused_keeps_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_udata udata = {};
+	struct ib_mr *ib;
+
+	attach_address_space(test);
+	ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1000, 0x1000, 0x1000, IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
+	fixture->wqes = 0;
+	refuse(fixture, HW_CMD_DESTROY_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_dereg_odp_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_FREE, fixture->wqe_mask);
+	KUNIT_EXPECT_TRUE(test, fixture->wqe_free);
+	KUNIT_EXPECT_FALSE(test, to_odp_mr(ib)->live);
+	KUNIT_EXPECT_PTR_EQ(test, to_odp_mr(ib), get_mr(fixture, ib->lkey));
+	KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, &udata));
+	KUNIT_EXPECT_EQ(test, 1, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+}
+
+/* The device has the mkey, so it is destroyed; the pages were never present. */
+static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	attach_address_space(test);
+	fixture->failing = 1;
+	KUNIT_EXPECT_EQ(test, -EIO, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+}
+
+/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
+static void fail_allocation(unsigned int number)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, number);
+#endif
+}
+
+static bool allocation_failed(void)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	return !READ_ONCE(current->fail_nth);
+#else
+	return false;
+#endif
+}
+
+static void skip_unless_allocations_can_fail(struct kunit *test)
+{
+	void *memory;
+
+	fail_allocation(1);
+	memory = kmalloc(64, GFP_KERNEL);
+	fail_allocation(0);
+	kfree(memory);
+	if (memory)
+		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
+}
+
+/* The fake device runs in other threads, whose allocations do not fail. */
+static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int number = 0, refused = 0;
+	struct ib_mr *ib;
+	bool failed;
+
+	skip_unless_allocations_can_fail(test);
+	attach_address_space(test);
+	fixture->fake->hca->asynchronous = true;
+	do {
+		fail_allocation(++number);
+		ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1000, 0x1000, 0x1000,
+				     IB_ACCESS_ON_DEMAND);
+		failed = allocation_failed();
+		fail_allocation(0);
+		if (IS_ERR(ib))
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
+		else
+			KUNIT_EXPECT_EQ(test, 0, cxib_dereg_odp_mr(ib, NULL));
+		KUNIT_EXPECT_EQ(test, fixture->creates, fixture->destroys);
+		KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+		refused += IS_ERR(ib);
+	} while (failed);
+	/* At least the MR and its umem. */
+	KUNIT_EXPECT_GE(test, refused, 2);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(ib));
+}
+
+/* A WQE that fails because an earlier one broke the QP is repeated. */
+static void revoke_failed_umr_is_repeated(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->mr.mr.live = true;
+	fixture->failing = 1;
+	cxib_odp_revoke(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, MKEY, fixture->wqe_key);
+	KUNIT_EXPECT_TRUE(test, fixture->wqe_free);
+	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.live);
+	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
+	cxib_odp_revoke(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+}
+
+/* The kernel reclaims the pages anyway, so the device must not access memory any more. */
+static void revoke_failed_twice_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->mr.mr.live = true;
+	fixture->failing = 2;
+	cxib_odp_revoke(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 2, fixture->wqes);
+	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.live);
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+	KUNIT_EXPECT_TRUE(test, cxib_command_queue_is_fatal(&fixture->fake->hw.commands));
+}
+
+static int create_implicit(struct fixture *fixture)
+{
+	return cxib_odp_create_implicit_mkey(&fixture->mr.mr, &fixture->pd.ib);
+}
+
+/* KSM @number names @mkey from @address on. */
+static bool ksm_is(const struct fixture *fixture, unsigned int number, u32 mkey, u64 address)
+{
+	const struct hw_ksm *ksm = &fixture->xlt[number];
+
+	return hw_ksm_get_key(ksm) == mkey && hw_ksm_get_va(ksm) == address;
+}
+
+/* 2^17 KSMs of 1 GiB for 47 bits of address, 1024 in a WQE, and a WQE that enables the mkey. */
+static void create_implicit_mkey_names_null_mkey_of_device(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->contexts[0];
+	unsigned int i, wrong = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_FALSE(test, fixture->pg_access[0]);
+	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, BIT_ULL(LOG_SPACE), hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, LOG_CHILD, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_EQ(test, NUM_KSMS, hw_mkc_get_translations_octword_size(context));
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
+	KUNIT_EXPECT_EQ(test, NUM_KSMS / KSMS_PER_WQE + 1, fixture->wqes);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE, fixture->wqe_mask);
+	for (i = 0; i < NUM_KSMS; i++)
+		wrong += !ksm_is(fixture, i, DEVICE_NULL, 0);
+	KUNIT_EXPECT_EQ(test, 0, wrong);
+	/* Faults of the null mkey of the device name no MR. */
+	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.has_null_key);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, DEVICE_NULL));
+}
+
+/* With mem_page_fault: page n of the null mkey is at n GiB, so that a fault has its address. */
+static void create_implicit_mkey_names_null_mkey_of_mr(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct hw_mkc *context = &fixture->contexts[0];
+	const u32 null = FIRST_INDEX << 8 | 1;
+	unsigned int i, wrong = 0;
+
+	fixture->fake->hw.caps.mem_page_fault = 1;
+	KUNIT_ASSERT_EQ(test, 0, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 2, fixture->creates);
+	/* The variants count from 1. */
+	KUNIT_EXPECT_EQ(test, null, fixture->mr.mr.null_mkey);
+	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_mkey_7_0(context));
+	KUNIT_EXPECT_TRUE(test, fixture->pg_access[0]);
+	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
+	KUNIT_EXPECT_EQ(test, BIT_ULL(LOG_SPACE), hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, LOG_SPACE, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_FALSE(test, fixture->pg_access[1]);
+	for (i = 0; i < NUM_KSMS; i++)
+		wrong += !ksm_is(fixture, i, null, (u64)i << LOG_CHILD);
+	KUNIT_EXPECT_EQ(test, 0, wrong);
+	insert(test, &fixture->mr);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->mr.mr, get_fault_mr(fixture, null));
+	cxib_odp_destroy_children(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
+	KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, null));
+	cxib_odp_destroy_children(&fixture->mr.mr);
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+}
+
+static void create_implicit_mkey_keeps_children(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xarray *children = &fixture->mr.mr.implicit_children;
+
+	fixture->child.mr.mr.ib.iova = 5ULL << LOG_CHILD;
+	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, 5, &fixture->child.mr, GFP_KERNEL)));
+	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, NUM_KSMS - 1, &fixture->other.mr,
+						 GFP_KERNEL)));
+	KUNIT_ASSERT_EQ(test, 0, create_implicit(fixture));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 5, CHILD_MKEY, 5ULL << LOG_CHILD));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, NUM_KSMS - 1, OTHER_MKEY, 0));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 4, DEVICE_NULL, 0));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 6, DEVICE_NULL, 0));
+}
+
+/* The query, the null mkey, the mkey; then a UMR WQE. */
+static void create_implicit_mkey_failed_destroys_null_mkey(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	refuse(fixture, HW_CMD_QUERY_SPECIAL_CONTEXTS, 0);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
+	fixture->fake->hw.caps.mem_page_fault = 1;
+	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates + fixture->destroys);
+	refuse(fixture, HW_CMD_CREATE_MKEY, 1);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
+	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
+	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
+	fixture->failing = 1;
+	KUNIT_EXPECT_EQ(test, -EIO, create_implicit(fixture));
+	KUNIT_EXPECT_EQ(test, 3, fixture->creates);
+	KUNIT_EXPECT_EQ(test, 3, fixture->destroys);
+	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.has_null_key);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
+}
+
+static int fault_in(struct cxib_odp_mr *mr, const struct cxib_odp_range *range)
+{
+	if (faults.calls < ARRAY_SIZE(faults.mr)) {
+		faults.mr[faults.calls] = mr;
+		faults.range[faults.calls] = *range;
+	}
+	if (faults.result)
+		return faults.result;
+	return ++faults.calls;
+}
+
+static int fault_in_implicit(struct fixture *fixture, u64 address, u64 length, int absent)
+{
+	const struct cxib_odp_range range = {
+		.address = address, .length = length, .for_writing = true,
+	};
+
+	faults.calls = 0;
+	return cxib_odp_fault_in_implicit(&fixture->mr.mr, &range, fault_in, absent);
+}
+
+static void add_children(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct xarray *children = &fixture->mr.mr.implicit_children;
+
+	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, 1, &fixture->child.mr, GFP_KERNEL)));
+	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, 2, &fixture->other.mr, GFP_KERNEL)));
+}
+
+/* The result is the sum of those of fault_in(), 1 and 2. */
+static void fault_in_implicit_splits_range_at_children(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u64 border = 2ULL << LOG_CHILD;
+
+	add_children(test);
+	KUNIT_EXPECT_EQ(test, 3, fault_in_implicit(fixture, border - 0x1001, 0x3001, -EFAULT));
+	KUNIT_ASSERT_EQ(test, 2, faults.calls);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->child.mr, faults.mr[0]);
+	KUNIT_EXPECT_EQ(test, border - 0x1001, faults.range[0].address);
+	KUNIT_EXPECT_EQ(test, 0x1001, faults.range[0].length);
+	KUNIT_EXPECT_TRUE(test, faults.range[0].for_writing);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->other.mr, faults.mr[1]);
+	KUNIT_EXPECT_EQ(test, border, faults.range[1].address);
+	KUNIT_EXPECT_EQ(test, 0x2000, faults.range[1].length);
+	KUNIT_EXPECT_TRUE(test, faults.range[1].for_writing);
+	/* A whole child, and not a byte more. */
+	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, border, BIT_ULL(LOG_CHILD), -EFAULT));
+	KUNIT_EXPECT_EQ(test, BIT_ULL(LOG_CHILD), faults.range[0].length);
+	KUNIT_EXPECT_EQ(test, 0, fault_in_implicit(fixture, border, 0, -EFAULT));
+	KUNIT_EXPECT_EQ(test, 0, faults.calls);
+}
+
+/* The process has exited, so no child MR is created. */
+static void fault_in_implicit_without_memory_returns_absent(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u64 start = (1ULL << LOG_CHILD) - 0x1000;
+
+	add_children(test);
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, start, 0x2000, -EFAULT));
+	KUNIT_EXPECT_EQ(test, 0, faults.calls);
+	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, start, 0x2000, 0));
+	KUNIT_EXPECT_EQ(test, 1, faults.calls);
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->child.mr, faults.mr[0]);
+	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
+}
+
+static void fault_in_implicit_error_stops(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	add_children(test);
+	faults.result = -EIO;
+	KUNIT_EXPECT_EQ(test, -EIO, fault_in_implicit(fixture, (2ULL << LOG_CHILD) - 1, 2, 0));
+	KUNIT_EXPECT_PTR_EQ(test, &fixture->child.mr, faults.mr[0]);
+	KUNIT_EXPECT_EQ(test, 0, faults.calls);
+}
+
+/* Absent ranges within the address space count as 0 pages here. */
+static void fault_in_implicit_beyond_address_space_returns_efault(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const u64 end = BIT_ULL(LOG_SPACE);
+
+	KUNIT_EXPECT_EQ(test, 0, fault_in_implicit(fixture, end - 1, 1, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, end - 1, 2, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, end, 0, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, end, 1, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, U64_MAX, 1, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, 1, U64_MAX, 0));
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(get_mr_takes_reference),
+	KUNIT_CASE(get_mr_of_other_mkey_returns_null),
+	KUNIT_CASE(insert_mkey_of_reused_index_replaces_mr),
+	KUNIT_CASE(get_fault_mr_of_child_returns_parent),
+	KUNIT_CASE(get_fault_mr_of_child_without_parent_returns_null),
+	KUNIT_CASE(get_fault_mr_of_null_mkey_returns_owner),
+	KUNIT_CASE(find_range_outside_mr_returns_efault),
+	KUNIT_CASE(describe_paging_reports_operations_of_transport),
+	KUNIT_CASE(describe_paging_without_capability_reports_nothing),
+	KUNIT_CASE(describe_paging_implicit_needs_capabilities),
+	KUNIT_CASE(reg_odp_mr_without_capability_returns_eopnotsupp),
+	KUNIT_CASE(reg_odp_mr_length_out_of_range_returns_einval),
+	KUNIT_CASE(reg_odp_mr_iova_within_other_page_returns_einval),
+	KUNIT_CASE(reg_odp_mr_creates_mkey_without_pages),
+	KUNIT_CASE(dereg_odp_mr_refused_keeps_mr),
+	KUNIT_CASE(reg_odp_mr_failed_umr_destroys_mkey),
+	KUNIT_CASE(reg_odp_mr_failed_allocation_returns_enomem),
+	KUNIT_CASE(revoke_failed_umr_is_repeated),
+	KUNIT_CASE(revoke_failed_twice_switches_dma_off),
+	KUNIT_CASE(create_implicit_mkey_names_null_mkey_of_device),
+	KUNIT_CASE(create_implicit_mkey_names_null_mkey_of_mr),
+	KUNIT_CASE(create_implicit_mkey_keeps_children),
+	KUNIT_CASE(create_implicit_mkey_failed_destroys_null_mkey),
+	KUNIT_CASE(fault_in_implicit_splits_range_at_children),
+	KUNIT_CASE(fault_in_implicit_without_memory_returns_absent),
+	KUNIT_CASE(fault_in_implicit_error_stops),
+	KUNIT_CASE(fault_in_implicit_beyond_address_space_returns_efault),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "odp",
+	.init = odp_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Asynchronous events of QPs, DCTs and SRQs: which event the ULP gets, of which object, and that
+ * the object outlives its event handler.
+ */
+#include <linux/delay.h>
+#include <linux/workqueue.h>
+
+#include "fake_queue_pair.h"
+#include "hw/commands_queue_pairs.h"
+#include "hw/commands_receive_queues.h"
+#include "hw/dispatch.h"
+#include "hw/events.h"
+#include "verbs/qp/dc.h"
+#include "verbs/srq/srq.h"
+
+/* Event types and queue types are fields of 8 bits in the EQE: mlx5_ifc.h, mlx5/device.h. */
+#define NUM_TYPES	256
+#define NUM_KINDS	256
+
+#define WAIT_MS		5000
+#define EARLY_MS	50
+
+/**
+ * struct fixture - a QP and an SRQ with the same number, and their events
+ * @fake: the QP and its device
+ * @pd: PD of both
+ * @srq: the SRQ
+ * @dct: state of a DCT, for cases that make the QP one
+ * @sink: event sink of the device
+ * @client: its client
+ * @qp_calls: calls of the event handler of the QP
+ * @srq_calls: calls of the event handler of the SRQ
+ * @last: last event
+ * @references: references of the object during the last call
+ * @state: state of the QP during the last call
+ * @destroy: work item that destroys the QP or the SRQ
+ * @destroyed: completed when the object is destroyed
+ * @destroy_srq: it is the SRQ
+ * @in_handler: the event handler runs
+ * @too_early: the object was destroyed, or destroyed in the device, during the event handler
+ * @refused: opcode of the commands that are refused; 0: none
+ * @last_opcode: opcode of the last command
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_pd pd;
+	struct cxib_srq srq;
+	struct cxib_dct dct;
+	struct cxib_event_sink sink;
+	struct cxib_hw_client client;
+	unsigned int qp_calls;
+	unsigned int srq_calls;
+	struct ib_event last;
+	unsigned int references;
+	enum ib_qp_state state;
+	struct work_struct destroy;
+	struct completion destroyed;
+	bool destroy_srq;
+	bool in_handler;
+	bool too_early;
+	u16 refused;
+	u16 last_opcode;
+};
+
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+
+	fixture->last_opcode = hw_cmd_in_get_opcode(in);
+	if (fixture->last_opcode == HW_CMD_DESTROY_QP && READ_ONCE(fixture->in_handler))
+		fixture->too_early = true;
+	return fixture->last_opcode == fixture->refused ? HW_COMMAND_STATUS_RESOURCE_BUSY :
+							  HW_COMMAND_STATUS_OK;
+}
+
+static void on_qp_event(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->qp_calls++;
+	fixture->last = *event;
+	fixture->references = refcount_read(&fixture->fake->qp.reference.count);
+	fixture->state = fixture->fake->qp.state;
+}
+
+static void on_srq_event(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->srq_calls++;
+	fixture->last = *event;
+	fixture->references = refcount_read(&fixture->srq.reference.count);
+}
+
+static void init_qp(struct fixture *fixture)
+{
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	/* The memory of a user QP is not freed with it. */
+	qp->is_user = true;
+	qp->ib.pd = &fixture->pd.ib;
+	qp->ib.event_handler = on_qp_event;
+	qp->ib.qp_context = fixture;
+	mutex_init(&qp->mutex);
+	cxib_qp_set_state(qp, IB_QPS_RESET);
+}
+
+static void init_srq(struct kunit *test, struct fixture *fixture)
+{
+	struct cxib_srq *srq = &fixture->srq;
+
+	srq->is_user = true;
+	srq->srqn = FAKE_QPN;
+	srq->ib.device = &fixture->fake->ibdev.ib;
+	srq->ib.pd = &fixture->pd.ib;
+	srq->ib.srq_type = IB_SRQT_BASIC;
+	srq->ib.event_handler = on_srq_event;
+	srq->ib.srq_context = fixture;
+	cxib_reference_init(&srq->reference);
+	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fixture->fake->ibdev.srqs, FAKE_QPN, srq,
+					       GFP_KERNEL));
+}
+
+static void destroy_work_fn(struct work_struct *work)
+{
+	struct fixture *fixture = container_of(work, struct fixture, destroy);
+
+	if (fixture->destroy_srq)
+		cxib_destroy_srq_kernel(&fixture->srq.ib, NULL);
+	else
+		cxib_destroy_qp_kernel(&fixture->fake->qp.ib, NULL);
+	complete(&fixture->destroyed);
+}
+
+static const struct cxib_client_ops client_ops = { .queue_event = cxib_queue_event };
+
+static int qp_events_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->fake = fake;
+	fake->hca->script = run_command;
+	fake->hca->script_context = fixture;
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	mutex_init(&fake->hw.dma_lock);
+	fixture->client = (struct cxib_hw_client){ &client_ops, &fake->ibdev };
+	fixture->sink.dev = fake->hca->bus.dev;
+	fixture->sink.client = &fixture->client;
+	INIT_WORK(&fixture->destroy, destroy_work_fn);
+	init_completion(&fixture->destroyed);
+	init_completion(&fixture->dct.drained);
+	init_qp(fixture);
+	init_srq(test, fixture);
+	test->priv = fixture;
+	return 0;
+}
+
+static void raise(struct fixture *fixture, unsigned int type, unsigned int kind, u32 number)
+{
+	cxib_queue_event(&fixture->fake->ibdev, type, kind, number);
+}
+
+static void raise_qp(struct fixture *fixture, unsigned int type)
+{
+	raise(fixture, type, HW_EVENT_QUEUE_TYPE_QP, FAKE_QPN);
+}
+
+/* As mlx5_ib_qp_event() of the kernel's mlx5_ib; InfiniBand specification, 11.6.3. */
+static const struct mapping {
+	enum hw_event_type type;
+	enum ib_event_type event;
+} mappings[] = {
+	{ HW_EVENT_TYPE_PATH_MIG, IB_EVENT_PATH_MIG },
+	{ HW_EVENT_TYPE_COMM_EST, IB_EVENT_COMM_EST },
+	{ HW_EVENT_TYPE_SQ_DRAINED, IB_EVENT_SQ_DRAINED },
+	{ HW_EVENT_TYPE_SRQ_LAST_WQE, IB_EVENT_QP_LAST_WQE_REACHED },
+	{ HW_EVENT_TYPE_WQ_CATAS_ERROR, IB_EVENT_QP_FATAL },
+	{ HW_EVENT_TYPE_PATH_MIG_FAILED, IB_EVENT_PATH_MIG_ERR },
+	{ HW_EVENT_TYPE_WQ_INVAL_REQ_ERROR, IB_EVENT_QP_REQ_ERR },
+	{ HW_EVENT_TYPE_WQ_ACCESS_ERROR, IB_EVENT_QP_ACCESS_ERR },
+	{ HW_EVENT_TYPE_DCT_KEY_VIOLATION, IB_EVENT_QP_ACCESS_ERR },
+};
+
+static const struct mapping *find_mapping(unsigned int type)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mappings); i++)
+		if (mappings[i].type == type)
+			return &mappings[i];
+	return NULL;
+}
+
+static void qp_event_type_maps_to_ib_event(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mappings); i++) {
+		fixture->last = (struct ib_event){};
+		raise_qp(fixture, mappings[i].type);
+		KUNIT_EXPECT_EQ_MSG(test, i + 1, fixture->qp_calls, "type 0x%x", mappings[i].type);
+		KUNIT_EXPECT_EQ_MSG(test, mappings[i].event, fixture->last.event, "type 0x%x",
+				    mappings[i].type);
+		KUNIT_EXPECT_PTR_EQ(test, &qp->ib, fixture->last.element.qp);
+		KUNIT_EXPECT_PTR_EQ(test, qp->ib.device, fixture->last.device);
+	}
+	KUNIT_EXPECT_EQ(test, 0, fixture->srq_calls);
+}
+
+/* Neither the QP nor the SRQ of that number gets an event; DCT_DRAINED is the driver's own. */
+static void queue_event_other_type_is_not_reported(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int type;
+
+	for (type = 0; type < NUM_TYPES; type++) {
+		if (find_mapping(type) || type == HW_EVENT_TYPE_SRQ_RQ_LIMIT ||
+		    type == HW_EVENT_TYPE_SRQ_CATAS_ERROR)
+			continue;
+		raise_qp(fixture, type);
+		KUNIT_ASSERT_EQ_MSG(test, 0, fixture->qp_calls + fixture->srq_calls, "type 0x%x",
+				    type);
+	}
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
+}
+
+/* RQs and SQs of other transports have numbers of their own: qp_events.type in the PRM. */
+static void queue_event_of_other_kind_is_not_reported(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	unsigned int kind;
+	size_t i;
+
+	for (kind = 0; kind < NUM_KINDS; kind++) {
+		if (kind == HW_EVENT_QUEUE_TYPE_QP || kind == HW_EVENT_QUEUE_TYPE_DCT)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(mappings); i++)
+			raise(fixture, mappings[i].type, kind, FAKE_QPN);
+		KUNIT_ASSERT_EQ_MSG(test, 0, fixture->qp_calls + fixture->srq_calls, "kind %u",
+				    kind);
+	}
+}
+
+static void qp_event_of_unknown_qpn_is_ignored(struct kunit *test)
+{
+	static const u32 unknown[] = { 0, 1, FAKE_QPN - 1, FAKE_QPN + 1, 0xffffff };
+	struct fixture *fixture = test->priv;
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
+		for (j = 0; j < ARRAY_SIZE(mappings); j++)
+			raise(fixture, mappings[j].type, HW_EVENT_QUEUE_TYPE_QP, unknown[i]);
+	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls + fixture->srq_calls);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
+}
+
+static void qp_event_without_handler_returns_reference(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->fake->qp.ib.event_handler = NULL;
+	fixture->srq.ib.event_handler = NULL;
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
+}
+
+/* SQ_DRAINED of a QP in RTS is a signature error; any other event leaves the state. */
+static void sq_drained_event_moves_rts_to_sqd(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	enum ib_qp_state state;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mappings); i++)
+		for (state = IB_QPS_RESET; state <= IB_QPS_ERR; state++) {
+			bool moves = mappings[i].type == HW_EVENT_TYPE_SQ_DRAINED &&
+				     state == IB_QPS_RTS;
+
+			cxib_qp_set_state(qp, state);
+			raise_qp(fixture, mappings[i].type);
+			KUNIT_EXPECT_EQ_MSG(test, moves ? IB_QPS_SQD : state, qp->state,
+					    "type 0x%x, state %d", mappings[i].type, state);
+		}
+}
+
+/* The ULP may query the state in its handler. */
+static void sq_drained_event_sees_sqd(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	cxib_qp_set_state(&fixture->fake->qp, IB_QPS_RTS);
+	raise_qp(fixture, HW_EVENT_TYPE_SQ_DRAINED);
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+	KUNIT_EXPECT_EQ(test, IB_QPS_SQD, fixture->state);
+}
+
+static void dct_drained_event_completes_drain(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+
+	qp->dct = &fixture->dct;
+	raise(fixture, HW_EVENT_TYPE_DCT_DRAINED, HW_EVENT_QUEUE_TYPE_DCT, FAKE_QPN + 1);
+	KUNIT_EXPECT_FALSE(test, completion_done(&fixture->dct.drained));
+	raise(fixture, HW_EVENT_TYPE_DCT_KEY_VIOLATION, HW_EVENT_QUEUE_TYPE_DCT, FAKE_QPN);
+	KUNIT_EXPECT_FALSE(test, completion_done(&fixture->dct.drained));
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+	KUNIT_EXPECT_EQ(test, IB_EVENT_QP_ACCESS_ERR, fixture->last.event);
+	KUNIT_EXPECT_PTR_EQ(test, &qp->ib, fixture->last.element.qp);
+	raise(fixture, HW_EVENT_TYPE_DCT_DRAINED, HW_EVENT_QUEUE_TYPE_DCT, FAKE_QPN);
+	KUNIT_EXPECT_TRUE(test, completion_done(&fixture->dct.drained));
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&qp->reference.count));
+	qp->dct = NULL;
+}
+
+/* The number is untrusted: it may be that of a QP. */
+static void dct_drained_event_of_qp_is_ignored(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	raise(fixture, HW_EVENT_TYPE_DCT_DRAINED, HW_EVENT_QUEUE_TYPE_DCT, FAKE_QPN);
+	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
+}
+
+/* Their queue type is not defined: the QP with the number of the SRQ gets nothing. */
+static void srq_event_reaches_srq_of_number(struct kunit *test)
+{
+	static const struct mapping srq_mappings[] = {
+		{ HW_EVENT_TYPE_SRQ_RQ_LIMIT, IB_EVENT_SRQ_LIMIT_REACHED },
+		{ HW_EVENT_TYPE_SRQ_CATAS_ERROR, IB_EVENT_SRQ_ERR },
+	};
+	struct fixture *fixture = test->priv;
+	unsigned int kind;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(srq_mappings); i++) {
+		fixture->srq_calls = 0;
+		for (kind = 0; kind < NUM_KINDS; kind++)
+			raise(fixture, srq_mappings[i].type, kind, FAKE_QPN);
+		KUNIT_EXPECT_EQ(test, NUM_KINDS, fixture->srq_calls);
+		KUNIT_EXPECT_EQ(test, srq_mappings[i].event, fixture->last.event);
+		KUNIT_EXPECT_PTR_EQ(test, &fixture->srq.ib, fixture->last.element.srq);
+		KUNIT_EXPECT_PTR_EQ(test, fixture->srq.ib.device, fixture->last.device);
+		raise(fixture, srq_mappings[i].type, 0, FAKE_QPN + 1);
+		raise(fixture, srq_mappings[i].type, 0, 0);
+		KUNIT_EXPECT_EQ(test, NUM_KINDS, fixture->srq_calls);
+	}
+	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
+}
+
+/* The creator holds one reference, the event another one. */
+static void event_handler_holds_reference(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+	KUNIT_EXPECT_EQ(test, 2, fixture->references);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->fake->qp.reference.count));
+	fixture->references = 0;
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_CATAS_ERROR);
+	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
+	KUNIT_EXPECT_EQ(test, 2, fixture->references);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
+}
+
+static void dispatch(struct fixture *fixture, enum hw_event_type type, u8 kind, u32 number)
+{
+	struct hw_eqe eqe = {};
+	struct hw_qp_events *data = hw_eqe_event_data_qp_events(&eqe);
+
+	hw_eqe_set_event_type(&eqe, type);
+	/* Reserved bits are ones: they must not be part of the type and of the number. */
+	memset(data, 0xff, sizeof(*data));
+	hw_qp_events_set_type(data, kind);
+	hw_qp_events_set_qpn_rqn_sqn(data, number);
+	cxib_dispatch_event(&fixture->sink, U64_MAX, &eqe);
+}
+
+static void eqe_of_queue_reaches_object(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(mappings); i++) {
+		dispatch(fixture, mappings[i].type, HW_EVENT_QUEUE_TYPE_QP, FAKE_QPN);
+		KUNIT_EXPECT_EQ_MSG(test, i + 1, fixture->qp_calls, "type 0x%x", mappings[i].type);
+		KUNIT_EXPECT_EQ(test, mappings[i].event, fixture->last.event);
+	}
+	/* Events of RQs have the same layout; the DCT event has no queue type. */
+	dispatch(fixture, HW_EVENT_TYPE_COMM_EST, HW_EVENT_QUEUE_TYPE_RQ, FAKE_QPN);
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(mappings), fixture->qp_calls);
+	dispatch(fixture, HW_EVENT_TYPE_DCT_KEY_VIOLATION, HW_EVENT_QUEUE_TYPE_RQ, FAKE_QPN);
+	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(mappings) + 1, fixture->qp_calls);
+	dispatch(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT, 0, FAKE_QPN);
+	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
+	KUNIT_EXPECT_EQ(test, IB_EVENT_SRQ_LIMIT_REACHED, fixture->last.event);
+	KUNIT_EXPECT_EQ(test, 0, atomic64_read(&fixture->sink.unhandled));
+}
+
+/* Lets another thread destroy the object, and returns when it waits for this handler. */
+static void destroy_in_handler(struct fixture *fixture, struct xarray *objects)
+{
+	unsigned int ms;
+
+	WRITE_ONCE(fixture->in_handler, true);
+	queue_work(system_unbound_wq, &fixture->destroy);
+	for (ms = 0; ms < WAIT_MS && xa_load(objects, FAKE_QPN); ms++)
+		usleep_range(1000, 2000);
+	if (wait_for_completion_timeout(&fixture->destroyed, msecs_to_jiffies(EARLY_MS))) {
+		fixture->too_early = true;
+		complete(&fixture->destroyed);
+	}
+	WRITE_ONCE(fixture->in_handler, false);
+}
+
+static void destroy_qp_in_handler(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->qp_calls++;
+	destroy_in_handler(fixture, &fixture->fake->ibdev.qps);
+}
+
+static void destroy_srq_in_handler(struct ib_event *event, void *context)
+{
+	struct fixture *fixture = context;
+
+	fixture->srq_calls++;
+	destroy_in_handler(fixture, &fixture->fake->ibdev.srqs);
+}
+
+static void expect_destroyed_later(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	KUNIT_EXPECT_NE(test, 0, wait_for_completion_timeout(&fixture->destroyed,
+							     msecs_to_jiffies(WAIT_MS)));
+	flush_work(&fixture->destroy);
+	KUNIT_EXPECT_FALSE(test, fixture->too_early);
+}
+
+static void destroy_qp_waits_for_event_handler(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->fake->qp.ib.event_handler = destroy_qp_in_handler;
+	raise_qp(fixture, HW_EVENT_TYPE_WQ_CATAS_ERROR);
+	expect_destroyed_later(test);
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
+	raise_qp(fixture, HW_EVENT_TYPE_WQ_CATAS_ERROR);
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+}
+
+static void destroy_srq_waits_for_event_handler(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->destroy_srq = true;
+	fixture->srq.ib.event_handler = destroy_srq_in_handler;
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_CATAS_ERROR);
+	expect_destroyed_later(test);
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_CATAS_ERROR);
+	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
+}
+
+/* RESOURCE_BUSY is -EBUSY: the QP still exists, and so do its events. */
+static void destroy_qp_refused_keeps_events(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct cxib_qp *qp = &fixture->fake->qp;
+	struct ib_udata udata = {};
+
+	cxib_qp_set_state(qp, IB_QPS_RTS);
+	fixture->refused = HW_CMD_2RST_QP;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_qp_kernel(&qp->ib, &udata));
+	KUNIT_EXPECT_EQ(test, HW_CMD_2RST_QP, fixture->last_opcode);
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+	fixture->refused = 0;
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&qp->ib, &udata));
+	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_QP, fixture->last_opcode);
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	KUNIT_EXPECT_EQ(test, 1, fixture->qp_calls);
+}
+
+/* The QP is unpublished when DESTROY_QP fails: DMA is off, no event is delivered. */
+static void destroy_qp_failed_late_switches_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_udata udata = {};
+
+	fixture->refused = HW_CMD_DESTROY_QP;
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_qp_kernel(&fixture->fake->qp.ib, &udata));
+	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
+	raise_qp(fixture, HW_EVENT_TYPE_COMM_EST);
+	KUNIT_EXPECT_EQ(test, 0, fixture->qp_calls);
+}
+
+/* A DEVX object still refers to the SRQ. */
+static void destroy_srq_refused_keeps_events(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_udata udata = {};
+
+	fixture->refused = HW_CMD_DESTROY_RMP;
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_destroy_srq_kernel(&fixture->srq.ib, &udata));
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
+	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->srq.reference.count));
+	fixture->refused = 0;
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_srq_kernel(&fixture->srq.ib, &udata));
+	raise_qp(fixture, HW_EVENT_TYPE_SRQ_RQ_LIMIT);
+	KUNIT_EXPECT_EQ(test, 1, fixture->srq_calls);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(qp_event_type_maps_to_ib_event),
+	KUNIT_CASE(queue_event_other_type_is_not_reported),
+	KUNIT_CASE(queue_event_of_other_kind_is_not_reported),
+	KUNIT_CASE(qp_event_of_unknown_qpn_is_ignored),
+	KUNIT_CASE(qp_event_without_handler_returns_reference),
+	KUNIT_CASE(sq_drained_event_moves_rts_to_sqd),
+	KUNIT_CASE(sq_drained_event_sees_sqd),
+	KUNIT_CASE(dct_drained_event_completes_drain),
+	KUNIT_CASE(dct_drained_event_of_qp_is_ignored),
+	KUNIT_CASE(srq_event_reaches_srq_of_number),
+	KUNIT_CASE(event_handler_holds_reference),
+	KUNIT_CASE(eqe_of_queue_reaches_object),
+	KUNIT_CASE(destroy_qp_waits_for_event_handler),
+	KUNIT_CASE(destroy_srq_waits_for_event_handler),
+	KUNIT_CASE(destroy_qp_refused_keeps_events),
+	KUNIT_CASE(destroy_qp_failed_late_switches_dma_off),
+	KUNIT_CASE(destroy_srq_refused_keeps_events),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "qp_events",
+	.init = qp_events_init,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
