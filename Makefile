@@ -58,7 +58,7 @@ kunit: ## the KUnit suites in a guest; SUITE=glob chooses
 	@tools/testing/kunit/run $(if $(SUITE),--suite '$(SUITE)')
 
 fuzz: lab cxemu ## a device and programs that do anything, SEEDS=2000 from FIRST_SEED on, on the debug kernel; hours
-	@tools/testing/module/requests $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
+	@tools/testing/module/bad_requests $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
 	@tools/testing/module/random_devices --kernel debug $(or $(SEEDS),2000) $(or $(FIRST_SEED),1)
 	@tools/testing/module/random_faults --kernel debug 200 $(or $(FIRST_SEED),1)
 

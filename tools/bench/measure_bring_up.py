@@ -99,8 +99,8 @@ def settled(count: Callable[[], int]) -> int:
 
 
 def free_memory() -> int:
-    """KiB that nobody uses, caches aside: those of files, which what runs reads in again at once, and the pages that the
-    kernel keeps at hand for each processor, which it does not count as free."""
+    """Unused memory in KiB. The page cache is dropped first; running processes read their files in again at once. Pages on
+    the kernel's per-CPU lists do not count as free."""
     run("sync")
     write(pathlib.Path("/proc/sys/vm/drop_caches"), "3")
     time.sleep(0.5)

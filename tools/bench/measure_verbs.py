@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib_ulp")
+DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib_kverbs")
 
 
 def measure() -> str:
@@ -40,7 +40,7 @@ def main() -> int:
     module, output = sys.argv[1:]
     subprocess.run(["insmod", module], check=True)
     found = parse(measure())
-    subprocess.run(["rmmod", "cxib_ulp"], check=True)
+    subprocess.run(["rmmod", "cxib_kverbs"], check=True)
     pathlib.Path(output).write_text(json.dumps(found, indent=4) + "\n")
     print(json.dumps(found), flush=True)
     return 0

@@ -127,7 +127,7 @@ def publish_bring_up(results: dict, pages: pathlib.Path) -> None:
         One emulated ConnectX-5 HCA in a guest with two virtual processors, without hardware virtualization
         (TCG), on a machine with {os.cpu_count()} processors. Both drivers take turns in the same guest with Debian's
         kernel; the RDMA core and what else both need is loaded before; the median of three rounds counts.
-        Memory is what nobody uses before and after, caches of files aside; the firmware's pages are included.
+        Memory is what is free before and after, caches of files aside; the firmware's pages are included.
         ``tools/bench/run bring-up`` measures and writes this page. Times of another machine are others,
         ratios and commands are not.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Connects many queue pairs between two devices, sends a message through each, and tells how long
+ * Connects many queue pairs between two devices, sends a message through each, and measures how long
  * creating one takes while there are few and while there are many.
  *
  * usage: queue_pairs DEVICE DEVICE COUNT
@@ -24,7 +24,7 @@ enum {
 	MESSAGE_SIZE = 64,
 	WINDOW = 101, /* creations whose median is taken */
 	FEW = 100,
-	BATCH = 64, /* messages under way */
+	BATCH = 64, /* outstanding messages */
 	COMPLETIONS = 1024,
 	PATIENCE = 600, /* seconds; only ends a run that has failed anyway */
 };

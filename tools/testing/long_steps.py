@@ -27,7 +27,7 @@ Long steps
 ==========
 
 When each step of ``make check-long`` was last seen passing, on which commit, and what it took, on the clock and of the
-processors; a dash where nobody has noted it yet. ``tools/testing/steps`` has the commands.
+processors; a dash where no run is recorded yet. ``tools/testing/steps`` has the commands.
 ``tools/testing/long_steps.py --write`` brings this page up to date after a run.
 
 """

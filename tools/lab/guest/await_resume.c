@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a guest does on both sides of a snapshot: tells the lab that it can be stopped, and makes a guest of its own of
- * each that is resumed: with the time, random numbers, the checkout and the HCAs of its run.
+ * What a guest does on both sides of a snapshot: it reports to the lab that it can be stopped, and each resumed guest
+ * gets the time, the random numbers, the checkout and the HCAs of its own run.
  *
  * One program that is in memory when the snapshot is made: each process that need not be started is time saved in every
  * guest.

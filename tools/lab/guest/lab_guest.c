@@ -341,7 +341,7 @@ static int fill_devices(void)
 	return status;
 }
 
-/* The checker of DMA mappings ends after its first finding, unless it is told otherwise. */
+/* The checker of DMA mappings stops after its first finding unless all_errors is set. */
 static void keep_dma_checker(void)
 {
 	int file = open("/sys/kernel/debug/dma-api/all_errors", O_WRONLY | O_CLOEXEC);
@@ -396,7 +396,7 @@ static int set_up_system(void)
 	status |= start_loopback();
 	status |= make_pipe("/run/lab/output");
 	status |= make_pipe("/run/lab/errors");
-	/* Nothing is ever written there: who waits for it waits as long as he wants. */
+	/* Nothing is ever written there: a process that reads it sleeps until its own timeout. */
 	status |= make_pipe("/run/lab/never");
 	return status;
 }

@@ -121,7 +121,7 @@ static int open_socket(const struct sockaddr_in *local)
 	return fd;
 }
 
-/* False when the program was told to end. */
+/* False after a signal to end. */
 static bool wait_for(int fd, short events, const struct settings *settings,
 		     const char *what)
 {
@@ -152,7 +152,7 @@ static void send_message(int fd, const struct sockaddr_in *to,
 	}
 }
 
-/* False when the program was told to end before a message came. */
+/* False after a signal to end that arrived before a message. */
 static bool receive_message(int fd, struct sockaddr_in *from,
 			    struct message *message,
 			    const struct settings *settings)

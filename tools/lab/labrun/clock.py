@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How fast the time stamp counter counts, which emulated processors share with the host.
 
-A guest's kernel finds that out when it boots, by other timers. Where it is kept from its processor meanwhile it comes to a
-fraction of the truth, and all its clocks run several times too fast from then on: whatever waits, waits too short. So it
-is told.
+A guest's kernel measures that when it boots, by other timers. If the host does not schedule it meanwhile, it measures a
+fraction of the true rate, and all its clocks run several times too fast from then on: each timeout is too short. So the lab
+passes the rate on the kernel's command line.
 """
 
 import ctypes

@@ -18,7 +18,7 @@ from .rundir import shown
 
 # After a report that the guest does not survive: time for the rest of it to reach the log.
 _LAST_WORDS_SECONDS = 5
-# Limits that nobody waits for in vain but where something has failed anyway: a guest may be kept from its processor.
+# Limits that only expire after a failure; long, because the host may not schedule a guest for a while.
 _POWER_OFF_SECONDS = 300
 _TASK_LIST_SECONDS = 60
 _SEED_BYTES = 32
@@ -71,7 +71,7 @@ class Guest:
         self._marks = {name: EndMark(token) for name in ("out", "err")}
         self._outputs = {"out": self._output(sys.stdout), "err": self._output(sys.stderr)}
         self._started = time.monotonic()
-        # All starts of the kernel together: nothing tells of those before the last one.
+        # All starts of the kernel together: only the last one is reported.
         self._boot_limit = options.boot_timeout * (options.reboots + 1)
         self._deadline = self._started + self._boot_limit
 
@@ -129,7 +129,7 @@ class Guest:
             connection.close()
 
     def _go(self, qmp):
-        """Lets the guest run and tells it what makes it different from others."""
+        """Lets the guest run and sends it the values that differ between guests: time, random seed and HCAs."""
         qmp.ask("cont")
         seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
         seed = os.urandom(_SEED_BYTES).hex()
@@ -249,7 +249,7 @@ class Guest:
 
     @property
     def failed(self):
-        """Whether the rest of the run makes no sense any more."""
+        """Whether the rest of the run is pointless."""
         return bool(self.failures) or self.scanner.fatal
 
     def fail(self, text):

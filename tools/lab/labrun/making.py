@@ -113,8 +113,8 @@ class Maker:
         return {"image": self._kernel, "initramfs": snapshot_initramfs, "arguments": self._arguments(counter_khz)}
 
     def provide(self, directory):
-        """The snapshot; None the first time that such a guest is wanted (making one pays from the next on), and while
-        somebody else makes one.
+        """The snapshot; None the first time that such a guest is wanted (a snapshot pays from the next on), and while
+        another process creates one.
 
         directory: for the logs of the guest that is stopped for it
         """
@@ -126,7 +126,7 @@ class Maker:
         with self.store.locked() as mine:
             if not mine:
                 return None
-            # Somebody else may have made it just before.
+            # Another process may have created it just before.
             return self.store.find(self.key, self.counter_khz) or self._make(directory)
 
     def _make(self, directory):

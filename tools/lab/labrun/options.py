@@ -110,7 +110,7 @@ def _check(parser, options):
 
 
 def parse(arguments):
-    """Options from the command line; ends the program with a message where they make no sense."""
+    """Options from the command line; exits with a message where they are invalid."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command[:1] == ["--"]:

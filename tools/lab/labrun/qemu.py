@@ -16,8 +16,8 @@ _QUIET_MACHINE = (
     "sysctl.kernel.hung_task_timeout_secs=240 workqueue.watchdog_thresh=120"
 )
 
-# Emulation of "rep movsb" and "rep stosb" goes byte by byte. A kernel that is not told that they are fast on this
-# processor copies and clears words in a loop, which takes a tenth of the time for a page.
+# QEMU emulates "rep movsb" and "rep stosb" byte by byte. Without the CPUID flags that call them fast, the kernel copies
+# and clears words in a loop, which takes a tenth of the time for a page.
 _PROCESSOR = {"kvm": "max", "tcg": "max,erms=off,fsrm=off,fsrs=off,fzrm=off"}
 
 
@@ -120,7 +120,7 @@ def hca(index, socket):
         "driver": "vfio-user-pci",
         "id": f"hca{index}",
         "bus": f"hca-port{index}",
-        # The emulator may be kept from its processor for long; QEMU must not give up on it.
+        # The host may not schedule the emulator for long; QEMU must not time out.
         "x-msg-timeout": 600000,
         "socket": {"type": "unix", "path": str(socket)},
     }
@@ -174,7 +174,7 @@ def snapshot_command_line(machine, kernel, ports, root, interactive=False):
     """The words that start QEMU with a guest that is stopped for a snapshot, or that comes from one: the same machine.
 
     As in command_line(). machine has hca_ports, too: how many HCAs can be plugged in; ports has "qmp"; root: the image
-    of the tree that is the guest's root. There is a second serial line whether somebody is at it or not.
+    of the tree that is the guest's root. There is a second serial line even if it is unused.
     """
     bridge, bus = _bus_of_hcas(machine["nodes"])
     words = _base(machine, kernel, ports) + bridge

@@ -130,9 +130,9 @@ class Report:
         return re.search(pattern, "\n".join(self.lines)) is not None
 
     def is_harmless(self):
-        """Whether the kernel complains of something that is right. What came before may belong to another report."""
-        told = "\n".join(self.lines[self.before:])
-        return any(headline.search(self.headline) and trace.search(told) for headline, trace in HARMLESS)
+        """Whether the kernel complains of correct code. Lines before the headline may be part of another report."""
+        body = "\n".join(self.lines[self.before:])
+        return any(headline.search(self.headline) and trace.search(body) for headline, trace in HARMLESS)
 
 
 class Scanner:
@@ -198,7 +198,7 @@ def complaints(reports):
     return [report for report in reports if not report.is_harmless()]
 
 
-def judge(reports, expected, allowed=()):
+def compare(reports, expected, allowed=()):
     """Splits reports by what was expected.
 
     expected: regular expressions, each of which has to be found in a report.

@@ -19,7 +19,7 @@ def create(parent):
     directory = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     directory.mkdir()
     if not _lock(directory):
-        raise RuntimeError(f"{directory} is somebody else's")
+        raise RuntimeError(f"{directory} is locked by another process")
     _prune(parent)
     return directory
 

@@ -26,7 +26,7 @@ _SHOWN_LINES = 40
 
 
 class Interrupted(Exception):
-    """The run was told to end."""
+    """A signal ended the run."""
 
     def __init__(self, number):
         super().__init__(f"ended by {signal.Signals(number).name}")
@@ -237,8 +237,8 @@ class Session:
         return next((guest.status for guest in self.guests if guest.status), 0)
 
     def _judge(self, guest):
-        unexpected, missing = reports.judge(guest.scanner.reports, self.options.expect_report,
-                                            self.options.allow_report)
+        unexpected, missing = reports.compare(guest.scanner.reports, self.options.expect_report,
+                                              self.options.allow_report)
         log = rundir.shown(guest.kernel_log)
         self.failures += [reports.render(report, log) for report in unexpected[:_SHOWN_REPORTS]]
         for report in unexpected[_SHOWN_REPORTS:]:

@@ -58,9 +58,9 @@ class Store:
 
     @contextlib.contextmanager
     def locked(self):
-        """Keeps others from changing the store; yields whether it does: it may be somebody else's.
+        """Locks the store against changes by other processes; yields whether it got the lock.
 
-        Nobody waits for that, as a guest that boots comes sooner. A process that dies has let go.
+        It does not wait for the lock, since booting a guest is faster. The kernel releases the lock of a process that dies.
         """
         with open(self.directory / "lock", "w", encoding="ascii") as lock:
             try:
@@ -73,7 +73,7 @@ class Store:
     # ---- what was asked for ----
 
     def asked_before(self, key):
-        """Whether somebody wanted such a guest before, and it did not fail lately; notes that it is wanted."""
+        """Whether such a guest was wanted before and did not fail lately; records that it is wanted."""
         mark = self._marks / key
         self._marks.mkdir(parents=True, exist_ok=True)
         if not mark.exists():

@@ -6,8 +6,8 @@ import pathlib
 import subprocess
 import unittest
 
-MODULE = pathlib.Path(os.environ.get("CXIB_ULP_MODULE", "cxib_ulp.ko"))
-DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib_ulp")
+MODULE = pathlib.Path(os.environ.get("CXIB_KVERBS_MODULE", "cxib_kverbs.ko"))
+DEBUGFS = pathlib.Path("/sys/kernel/debug/cxib_kverbs")
 
 
 def cases() -> list[str]:
@@ -37,7 +37,7 @@ class UlpTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         subprocess.run(["insmod", MODULE], check=True)
-        cls.addClassCleanup(subprocess.run, ["rmmod", "cxib_ulp"], check=True)
+        cls.addClassCleanup(subprocess.run, ["rmmod", "cxib_kverbs"], check=True)
 
     def assert_right(self, name: str, seed: int = 1, rounds: int = 1) -> None:
         with self.subTest(case=name, seed=seed):

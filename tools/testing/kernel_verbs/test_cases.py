@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each case of the test module: completions come once, in order and with the right status, and the data is right.
 
-ULP_SEEDS is how many seeds the random ones are tried with, ULP_FIRST_SEED the first, ULP_ROUNDS the rounds of each,
-ULP_CASES a regular expression that chooses.
+KVERBS_SEEDS is how many seeds the random ones are tried with, KVERBS_FIRST_SEED the first, KVERBS_ROUNDS the rounds of each,
+KVERBS_CASES a regular expression that chooses.
 """
 
 import os
@@ -12,10 +12,10 @@ import unittest
 
 from exerciser import UlpTest, cases
 
-SEEDS = int(os.environ.get("ULP_SEEDS", "3"))
-FIRST_SEED = int(os.environ.get("ULP_FIRST_SEED", "1"))
-ROUNDS = int(os.environ.get("ULP_ROUNDS", "2"))
-CHOSEN = re.compile(os.environ.get("ULP_CASES", ""))
+SEEDS = int(os.environ.get("KVERBS_SEEDS", "3"))
+FIRST_SEED = int(os.environ.get("KVERBS_FIRST_SEED", "1"))
+ROUNDS = int(os.environ.get("KVERBS_ROUNDS", "2"))
+CHOSEN = re.compile(os.environ.get("KVERBS_CASES", ""))
 RANDOM = re.compile("(rc|uc|ud|arming|resizing)_")
 MEASURES = {"cost"}
 OTHERS = ("xrc_", "moderation_", "local_key_")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All protection domains of the kernel share a local key, if the device has one for them.
 
-Without (ULP_SHARED_KEY=no), each domain has its own: what works with the one works with the other (test_cases).
+Without (KVERBS_SHARED_KEY=no), each domain has its own: what works with the one works with the other (test_cases).
 """
 
 import os
@@ -10,7 +10,7 @@ import unittest
 
 from exerciser import UlpTest, run_case
 
-IS_SHARED = os.environ.get("ULP_SHARED_KEY", "yes") == "yes"
+IS_SHARED = os.environ.get("KVERBS_SHARED_KEY", "yes") == "yes"
 
 
 class LocalKeys(UlpTest):

@@ -3,7 +3,7 @@
 """Allocations of the driver fail while a kernel user makes objects and works with them: the verb fails, or does without
 the memory; nothing is left in the kernel or in the device, and the next time all is right.
 
-ULP_ALLOCATIONS is how many allocations of each case are tried, spread over it; without it, all are. ULP_FAILING is a
+KVERBS_ALLOCATIONS is how many allocations of each case are tried, spread over it; without it, all are. KVERBS_FAILING is a
 regular expression that chooses cases. The lab looks for leaked memory and DMA mappings at the end.
 """
 
@@ -18,8 +18,8 @@ from control import control
 from exerciser import UlpTest, cases, run_case
 from hca import spread
 
-SAMPLE = int(os.environ.get("ULP_ALLOCATIONS", "0"))
-CHOSEN = re.compile(os.environ.get("ULP_FAILING", ""))
+SAMPLE = int(os.environ.get("KVERBS_ALLOCATIONS", "0"))
+CHOSEN = re.compile(os.environ.get("KVERBS_FAILING", ""))
 OTHERS = re.compile("cost$|xrc_")
 """They measure, or are steps of a test that has more to it than the module."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Judges the results of KUnit suites in a recorded kernel log and prints them for people.
+"""Evaluates the results of KUnit suites in a recorded kernel log and prints them for people.
 
 The log is what /dev/kmsg delivers, between the lines "cxib-kunit: begin" and "cxib-kunit: end".
 The judgement is strict: a plan that is not kept, a suite that does not end, a lost line of the log
@@ -249,11 +249,11 @@ class Parser:
 
 
 def excerpt(lines: list[str]) -> list[str]:
-    """The beginning of what was said about a failure, without empty lines."""
-    told = [shorten(line).rstrip() for line in lines if line.strip()]
-    if len(told) <= LINES_OF_A_FAILURE:
-        return told
-    return told[:LINES_OF_A_FAILURE] + [f"... {len(told) - LINES_OF_A_FAILURE} more lines in the log"]
+    """The first lines about a failure, without empty ones."""
+    kept = [shorten(line).rstrip() for line in lines if line.strip()]
+    if len(kept) <= LINES_OF_A_FAILURE:
+        return kept
+    return kept[:LINES_OF_A_FAILURE] + [f"... {len(kept) - LINES_OF_A_FAILURE} more lines in the log"]
 
 
 def quoted(lines: list[str]) -> str:
@@ -308,7 +308,7 @@ def describe(run: Run) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Judges the KUnit results in a recorded /dev/kmsg.")
+    parser = argparse.ArgumentParser(description="Evaluates the KUnit results in a recorded /dev/kmsg.")
     parser.add_argument("log", help="file with the records of /dev/kmsg")
     arguments = parser.parse_args()
     try:

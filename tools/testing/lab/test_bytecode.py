@@ -45,7 +45,7 @@ class Bytecode(unittest.TestCase):
         bytecode.provide(self.directory)
         self.assertEqual(self.compiled.stat().st_mtime, 1)
 
-    def test_a_source_with_an_error_is_left_to_whoever_runs_it(self):
+    def test_source_with_an_error_is_left_to_whoever_runs_it(self):
         self.source.write_text("this is no Python\n")
         output = io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):

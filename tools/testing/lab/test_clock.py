@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest's kernel is told of its clock."""
+"""The clock rate on the command line of a guest's kernel."""
 
 import platform
 import unittest
@@ -14,11 +14,11 @@ class Counter(unittest.TestCase):
         self.assertGreater(first, 100_000)
         self.assertAlmostEqual(first / second, 1, places=3)
 
-    def test_the_kernel_is_told_what_is_known(self):
+    def test_kernel_is_told_what_is_known(self):
         self.assertIn("tsc_early_khz=2600000", qemu.kernel_arguments("/directory", "", counter_khz=2_600_000).split())
         self.assertNotIn("tsc_early_khz", qemu.kernel_arguments("/directory", ""))
 
-    def test_an_emulated_processor_that_counts_time_has_the_counter_of_the_host(self):
+    def test_emulated_processor_that_counts_time_has_the_counter_of_the_host(self):
         self.assertTrue(qemu.shares_counter({"accelerator": "tcg"}, "-device bochs-display"))
         self.assertFalse(qemu.shares_counter({"accelerator": "tcg"}, "-icount shift=0"))
         self.assertFalse(qemu.shares_counter({"accelerator": "kvm"}, ""))

@@ -54,15 +54,15 @@ class TheEmulator(unittest.TestCase):
             "print(arguments[-3:], flush=True)\n" + _SERVE + "signal.pause()", arguments="--profile 'connect x' -v")
         self.assertIn("['--profile', 'connect x', '-v']", emulator.log.read_text())
 
-    def test_an_end_before_the_sockets_are_there_is_an_error_with_its_status(self):
+    def test_end_before_the_sockets_are_there_is_an_error_with_its_status(self):
         with self.assertRaisesRegex(EmulatorError, "ended with status 3 before its sockets were there"):
             self.start("sys.exit(3)")
 
-    def test_an_orderly_end_is_no_problem(self):
+    def test_orderly_end_is_no_problem(self):
         emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\n" + _SERVE + "signal.pause()")
         self.assertIsNone(emulator.end())
 
-    def test_an_end_with_another_status_is_a_problem(self):
+    def test_end_with_another_status_is_a_problem(self):
         emulator = self.start("signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n" + _SERVE + "signal.pause()")
         self.assertIn("ended with status 4", emulator.end())
 

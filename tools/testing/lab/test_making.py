@@ -33,7 +33,7 @@ class Decision(unittest.TestCase):
     def refusal(self, environment=None, accelerator="tcg", **changes):
         return making.refusal(options(**changes), environment or {}, accelerator)
 
-    def test_a_usual_guest_is_resumed(self):
+    def test_usual_guest_is_resumed(self):
         self.assertIsNone(self.refusal())
 
     def test_further_kernel_arguments_do_not_matter(self):
@@ -43,7 +43,7 @@ class Decision(unittest.TestCase):
         self.assertIn("asked for", self.refusal(boot=True))
         self.assertIn("asked for", self.refusal({"CXIB_LAB_BOOT": "1"}))
 
-    def test_an_empty_setting_is_none(self):
+    def test_empty_setting_is_none(self):
         self.assertIsNone(self.refusal({"CXIB_LAB_BOOT": "", "LAB_GUEST_TREE": ""}))
 
     def test_one_that_is_started_again_boots(self):
@@ -128,10 +128,10 @@ class Key(unittest.TestCase):
         keys.append(self.key())
         self.assertEqual(len(set(keys)), len(keys))
 
-    def test_a_kernel_that_comes_later_makes_another_image(self):
+    def test_kernel_that_comes_later_makes_another_image(self):
         self.assertNotEqual(making.image_name(self.tree, ["1"]), making.image_name(self.tree, ["1", "2"]))
 
-    def test_the_kind_of_processor_counts_and_not_its_present_speed(self):
+    def test_kind_of_processor_counts_and_not_its_present_speed(self):
         first = making.processor(CPUINFO.format(mhz=1000, flags=""))
         self.assertEqual(first, making.processor(CPUINFO.format(mhz=2000, flags="")))
         self.assertNotEqual(first, making.processor(CPUINFO.format(mhz=1000, flags=" avx")))

@@ -38,12 +38,12 @@ class CommandLine(unittest.TestCase):
     def test_options_of_the_command_are_the_commands(self):
         self.assertEqual("ls --verbose", self.parse("--kernel", "debug", "--", "ls", "--verbose")[0].command)
 
-    def test_a_driver_has_one_hca_where_the_emulator_is_built(self):
+    def test_driver_has_one_hca_where_the_emulator_is_built(self):
         self.assertEqual(1, self.parse("--driver", "cxib", "--", "true", emulator=True)[0].hcas)
         self.assertEqual(1, self.parse("--driver", "mlx5", "--", "true", emulator=True)[0].hcas)
         self.assertEqual(0, self.parse("--", "true", emulator=True)[0].hcas)
 
-    def test_a_driver_is_refused_without_the_emulator_unless_no_hca_is_wanted(self):
+    def test_driver_is_refused_without_the_emulator_unless_no_hca_is_wanted(self):
         with mock.patch.object(options, "EMULATOR", Path("/no/such/emulator")):
             for driver in ("cxib", "mlx5"):
                 self.assertIn("make cxemu", self.refuse("--driver", driver, "--", "true"))
@@ -52,14 +52,14 @@ class CommandLine(unittest.TestCase):
     def test_repeated_arguments_add_up(self):
         self.assertEqual("a=1 b=2", self.parse("--append", "a=1", "--append", "b=2", "--", "true")[0].append)
 
-    def test_a_number_that_is_none_is_named(self):
+    def test_number_that_is_none_is_named(self):
         self.assertIn("--timeout: 'soon' is not a number", self.refuse("--timeout", "soon", "--", "true"))
 
     def test_every_node_needs_a_processor(self):
         self.assertIn("--nodes 3 needs as many processors, --cpus is 2", self.refuse("--nodes", "3", "--", "true"))
         self.assertEqual(3, self.parse("--nodes", "3", "--cpus", "3", "--", "true")[0].nodes)
 
-    def test_a_shell_may_follow_a_command(self):
+    def test_shell_may_follow_a_command(self):
         self.assertEqual("true", self.parse("--shell", "--", "true")[0].command)
         self.assertEqual("", self.parse("--shell")[0].command)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the command's output is told from the mark behind it."""
+"""How the lab separates the command's output from the end mark behind it."""
 
 import io
 import unittest
@@ -8,29 +8,29 @@ from labrun.output import EndMark, Prefixed
 
 
 class TheEndMark(unittest.TestCase):
-    """A mark that comes in any pieces."""
+    """The end mark arrives in any number of pieces."""
 
     def test_output_goes_through_unchanged(self):
         mark = EndMark("ab12")
         self.assertEqual(b"text \x00\xff\n", mark.feed(b"text \x00\xff\n"))
         self.assertIsNone(mark.status)
 
-    def test_the_mark_is_cut_off_and_its_status_known(self):
+    def test_mark_is_cut_off_and_its_status_known(self):
         mark = EndMark("ab12")
         self.assertEqual(b"no line end", mark.feed(b"no line end\x1eLAB-END ab12 7\x1e"))
         self.assertEqual(7, mark.status)
 
-    def test_a_mark_in_single_bytes_is_found(self):
+    def test_mark_in_single_bytes_is_found(self):
         mark = EndMark("ab12")
         seen = b"".join(mark.feed(bytes([byte])) for byte in b"one\n\x1eLAB-END ab12 0\x1e")
         self.assertEqual((b"one\n", 0), (seen, mark.status))
 
-    def test_what_only_begins_like_a_mark_is_output(self):
+    def test_text_that_begins_like_mark_is_output(self):
         mark = EndMark("ab12")
         seen = mark.feed(b"a\x1eLAB-") + mark.feed(b"END cd34 5\x1e\n")
         self.assertEqual((b"a\x1eLAB-END cd34 5\x1e\n", None), (seen, mark.status))
 
-    def test_what_comes_after_the_mark_is_dropped(self):
+    def test_text_after_mark_is_dropped(self):
         mark = EndMark("ab12")
         mark.feed(b"\x1eLAB-END ab12 0\x1e")
         self.assertEqual(b"", mark.feed(b"a left-over daemon speaks\n"))

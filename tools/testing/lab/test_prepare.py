@@ -73,20 +73,20 @@ class LabTest(unittest.TestCase):
 
 
 class Arguments(LabTest):
-    def test_an_unknown_argument_is_named(self) -> None:
+    def test_unknown_argument_is_named(self) -> None:
         self.assertIn("unknown argument '--fast'", self.refusal("prepare", "--fast"))
 
-    def test_an_unknown_kernel_is_named(self) -> None:
+    def test_unknown_kernel_is_named(self) -> None:
         self.assertIn("unknown kernel 'fast': stock or debug", self.refusal("prepare", "--for", "fast"))
 
-    def test_a_kernel_has_to_be_named(self) -> None:
+    def test_kernel_has_to_be_named(self) -> None:
         self.assertIn("--for needs a kernel", self.refusal("prepare", "--for"))
 
 
 class Prepared(LabTest):
     """Runs that have nothing to do."""
 
-    def test_the_tree_is_enough_for_the_stock_kernel(self) -> None:
+    def test_tree_is_enough_for_the_stock_kernel(self) -> None:
         self.make_tree()
         done = self.run_script("prepare", "--for", "stock")
         self.assertEqual(0, done.returncode, done.stderr)
@@ -112,16 +112,16 @@ class Prepared(LabTest):
         self.assertEqual(0, waiting.returncode, rest)
         return first + rest
 
-    def test_who_wants_the_stock_kernel_waits_for_the_tree_of_another_run(self) -> None:
+    def test_stock_kernel_waits_for_tree_of_another_run(self) -> None:
         said = self.wait_for_another_run("stock", self.finish_tree)
         self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{STOCK}")
 
-    def test_who_wants_the_debug_kernel_waits_for_it(self) -> None:
+    def test_debug_kernel_of_another_run_is_waited_for(self) -> None:
         self.make_tree()
         said = self.wait_for_another_run("debug", self.make_debug_kernel)
         self.assertRegex(said, f"^another run prepares this lab; waiting for it\nThe lab is ready: .*{DEBUG}")
 
-    def test_who_wants_the_stock_kernel_does_not_wait_for_the_debug_one(self) -> None:
+    def test_stock_kernel_does_not_wait_for_debug_kernel(self) -> None:
         self.make_tree()
         with self.another_run():
             done = self.run_script("prepare", "--for", "stock")
@@ -165,7 +165,7 @@ class Programs(LabTest):
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual(["cxemu-is-built", "module-is-built"], self.built())
 
-    def test_a_failure_shows_the_end_of_its_log(self) -> None:
+    def test_failure_shows_the_end_of_its_log(self) -> None:
         self.write_build("echo no such header; exit 2")
         done = self.run_script("prepare", "--for", "stock", "--programs")
         self.assertEqual(1, done.returncode)
@@ -184,14 +184,14 @@ class Names(LabTest):
         with (self.scripts / name).open("a") as file:
             file.write("# changed\n")
 
-    def test_a_configuration_of_the_kernel_keeps_the_tree(self) -> None:
+    def test_configuration_of_the_kernel_keeps_the_tree(self) -> None:
         for name in ("50-checking.config", "build", "packages"):
             tree, kernel = self.lab(), self.kernel_hash()
             self.change(f"recipe/kernel/{name}")
             self.assertEqual(tree, self.lab(), name)
             self.assertNotEqual(kernel, self.kernel_hash(), name)
 
-    def test_a_kernel_of_another_configuration_is_not_taken(self) -> None:
+    def test_kernel_of_another_configuration_is_not_taken(self) -> None:
         self.assertEqual(0, self.run_script("kdir", "debug").returncode)
         self.change("recipe/kernel/50-checking.config")
         self.assertIn("the debug kernel is not there", self.refusal("kdir", "debug"))
@@ -211,25 +211,25 @@ class Names(LabTest):
 class Missing(LabTest):
     """One line says what is not there, and how to get it."""
 
-    def test_the_lab_is_not_prepared(self) -> None:
+    def test_lab_is_not_prepared(self) -> None:
         advice = "the lab is not there: 'tools/lab/prepare --for stock' prepares it"
         self.assertIn(advice, self.refusal("kdir", "stock"))
         self.assertIn(advice, self.refusal("exec", "true"))
         self.assertIn(advice, self.refusal("run", "--", "true", status=125))
 
-    def test_the_lab_is_being_prepared(self) -> None:
+    def test_lab_is_being_prepared(self) -> None:
         with self.another_run():
             advice = "the lab is being prepared; 'tools/lab/prepare --for stock' waits for it"
             self.assertIn(advice, self.refusal("exec", "true"))
             self.assertIn(advice, self.refusal("run", "--", "true", status=125))
 
-    def test_the_debug_kernel_is_not_built(self) -> None:
+    def test_debug_kernel_is_not_built(self) -> None:
         self.make_tree()
         advice = "the debug kernel is not there: 'tools/lab/prepare --for debug' prepares it"
         self.assertIn(advice, self.refusal("kdir", "debug"))
         self.assertIn(advice, self.refusal("run", "--kernel", "debug", "--driver", "cxib", "--", "true", status=125))
 
-    def test_the_debug_kernel_is_being_built(self) -> None:
+    def test_debug_kernel_is_being_built(self) -> None:
         lab = self.make_tree()
         (lab / "logs/progress").write_text("[6/7] building the debug kernel: 43%\n")
         with self.another_run():

@@ -13,11 +13,11 @@ def command_line(**changes):
 
 
 class Processor(unittest.TestCase):
-    def test_an_emulated_one_does_not_claim_to_copy_bytes_fast(self):
+    def test_emulated_one_does_not_claim_to_copy_bytes_fast(self):
         for feature in ("erms", "fsrm", "fsrs", "fzrm"):
             self.assertRegex(command_line(), f"-cpu max,\\S*\\b{feature}=off")
 
-    def test_a_real_one_has_all_that_it_has(self):
+    def test_real_one_has_all_that_it_has(self):
         self.assertIn("-cpu max,la57=off ", command_line(accelerator="kvm"))
 
 

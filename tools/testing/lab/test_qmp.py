@@ -56,7 +56,7 @@ class QmpTest(unittest.TestCase):
 class Commands(QmpTest):
     """One command, one answer."""
 
-    def test_an_answer_is_what_qemu_returns(self):
+    def test_answer_is_what_qemu_returns(self):
         script = self.qemu({"return": {"status": "running"}})
         self.assertEqual(Qmp(script.connection).ask("query-status"), {"status": "running"})
 
@@ -70,18 +70,18 @@ class Commands(QmpTest):
         script = self.qemu([{"event": "STOP"}, {"return": 1}])
         self.assertEqual(Qmp(script.connection).ask("stop"), 1)
 
-    def test_a_refusal_says_which_command_and_why(self):
+    def test_refusal_says_which_command_and_why(self):
         script = self.qemu({"error": {"class": "GenericError", "desc": "no such bus"}})
         with self.assertRaisesRegex(QmpError, "^device_add: no such bus$"):
             Qmp(script.connection).ask("device_add")
 
-    def test_a_qemu_that_goes_is_an_error(self):
+    def test_qemu_that_goes_is_an_error(self):
         script = self.qemu()
         qmp = Qmp(script.connection)
         with self.assertRaisesRegex(QmpError, "QEMU (is gone|does not)"):
             qmp.ask("query-status")
 
-    def test_a_qemu_that_is_silent_is_an_error(self):
+    def test_qemu_that_is_silent_is_an_error(self):
         connection, silent = socket.socketpair()
         with connection, silent, self.assertRaisesRegex(QmpError, "does not answer"):
             Qmp(connection, seconds=0.01)
@@ -94,7 +94,7 @@ class Commands(QmpTest):
 class State(QmpTest):
     """A guest's state, to a file and back."""
 
-    def test_a_guest_is_stopped_before_it_is_saved(self):
+    def test_guest_is_stopped_before_it_is_saved(self):
         script = self.qemu(DONE, DONE, DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}})
         Qmp(script.connection).save("/state")
         names = script.names()
@@ -106,7 +106,7 @@ class State(QmpTest):
         with self.assertRaisesRegex(QmpError, "no space"):
             Qmp(script.connection).save("/state")
 
-    def test_a_guest_is_loaded_when_its_machine_is_complete(self):
+    def test_guest_is_loaded_when_its_machine_is_complete(self):
         script = self.qemu(DONE, DONE, {"return": {"status": "active"}}, {"return": {"status": "completed"}},
                            {"return": {"status": "inmigrate"}}, {"return": {"status": "paused"}})
         Qmp(script.connection).load("/state")

@@ -7,7 +7,7 @@ The texts are the kernel's own, as its consoles show them.
 import textwrap
 import unittest
 
-from labrun.reports import Scanner, judge, kind_of, render
+from labrun.reports import Scanner, compare, kind_of, render
 
 
 def scan(text, **arguments):
@@ -236,7 +236,7 @@ class NoReport(unittest.TestCase):
 class Evidence(unittest.TestCase):
     """Which lines make up a report."""
 
-    def test_an_oops_is_one_report_with_its_context(self):
+    def test_oops_is_one_report_with_its_context(self):
         reports = scan(OOPS)
         self.assertEqual(["bad memory access"], [r.kind for r in reports])
         self.assertTrue(reports[0].fatal)
@@ -251,7 +251,7 @@ class Evidence(unittest.TestCase):
         self.assertIn("====", report.lines[-1])
         self.assertFalse(any("Disabling lock" in line for line in report.lines))
 
-    def test_a_report_that_the_log_breaks_off_is_kept(self):
+    def test_report_that_the_log_breaks_off_is_kept(self):
         report, = scan(LOCKDEP)
         self.assertEqual("lockdep", report.kind)
         self.assertIn("trying to acquire", report.lines[-1])
@@ -260,7 +260,7 @@ class Evidence(unittest.TestCase):
         report, = scan(LIST_CORRUPTION)
         self.assertEqual("list corruption", report.kind)
 
-    def test_a_panic_makes_the_report_before_it_fatal(self):
+    def test_panic_makes_the_report_before_it_fatal(self):
         report, = scan(LOCKDEP + "    [   33.2] Kernel panic - not syncing: kernel: panic_on_warn set ...")
         self.assertEqual("lockdep", report.kind)
         self.assertTrue(report.fatal)
@@ -278,7 +278,7 @@ class Evidence(unittest.TestCase):
         scanner.feed("[    1.000000] kernel BUG at lib/x.c:1!\r\n")
         self.assertEqual("kernel BUG at lib/x.c:1!", scanner.reports[0].headline)
 
-    def test_the_text_names_log_and_line(self):
+    def test_text_names_log_and_line(self):
         text = render(scan(KASAN)[0], "build/lab/run/vm0/console.log")
         self.assertIn("KASAN in the guest's kernel log (build/lab/run/vm0/console.log, line 3)", text)
 
@@ -286,69 +286,69 @@ class Evidence(unittest.TestCase):
 class Judgement(unittest.TestCase):
     """Reports that a test wants."""
 
-    def test_an_expected_report_is_no_failure(self):
-        unexpected, missing = judge(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])
+    def test_expected_report_is_no_failure(self):
+        unexpected, missing = compare(scan(KASAN), ["slab-out-of-bounds in pack_beyond_end"])
         self.assertEqual(([], []), (unexpected, missing))
 
-    def test_an_expected_report_may_be_described_by_several_lines(self):
+    def test_expected_report_may_be_described_by_several_lines(self):
         expected = "(?s)slab-out-of-bounds in pack_beyond_end.*print_report"
-        self.assertEqual(([], []), judge(scan(KASAN), [expected]))
-        unexpected, missing = judge(scan(KASAN), [expected + ".*a_function_that_did_not_call"])
+        self.assertEqual(([], []), compare(scan(KASAN), [expected]))
+        unexpected, missing = compare(scan(KASAN), [expected + ".*a_function_that_did_not_call"])
         self.assertEqual((["KASAN"], 1), ([r.kind for r in unexpected], len(missing)))
 
-    def test_an_expected_report_that_does_not_come_is_named(self):
-        unexpected, missing = judge([], ["KASAN: .*use-after-free"])
+    def test_expected_report_that_does_not_come_is_named(self):
+        unexpected, missing = compare([], ["KASAN: .*use-after-free"])
         self.assertEqual(([], ["KASAN: .*use-after-free"]), (unexpected, missing))
 
-    def test_an_allowed_report_may_come_and_need_not(self):
+    def test_allowed_report_may_come_and_need_not(self):
         allowed = ["slab-out-of-bounds in pack_beyond_end"]
-        self.assertEqual(([], []), judge(scan(KASAN), [], allowed))
-        self.assertEqual(([], []), judge([], [], allowed))
-        unexpected, _ = judge(scan(LIST_CORRUPTION), [], allowed)
+        self.assertEqual(([], []), compare(scan(KASAN), [], allowed))
+        self.assertEqual(([], []), compare([], [], allowed))
+        unexpected, _ = compare(scan(LIST_CORRUPTION), [], allowed)
         self.assertEqual(["list corruption"], [report.kind for report in unexpected])
 
     def test_another_report_stays_a_failure(self):
-        unexpected, missing = judge(scan(KASAN + LIST_CORRUPTION), ["BUG: KASAN"])
+        unexpected, missing = compare(scan(KASAN + LIST_CORRUPTION), ["BUG: KASAN"])
         self.assertEqual((["list corruption"], []), ([r.kind for r in unexpected], missing))
 
     def test_memory_that_a_program_registers_twice_is_no_failure(self):
         for caller in ("ib_umem_get", "ib_umem_odp_map_dma_and_lock"):
-            unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
+            unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", caller)), [])
             self.assertEqual(([], []), (unexpected, missing), caller)
 
     def test_memory_that_a_program_registers_more_often_than_the_checker_counts_is_no_failure(self):
-        unexpected, missing = judge(scan(MAPPED_OFTEN.replace("CALLER", "ib_umem_get")), [])
+        unexpected, missing = compare(scan(MAPPED_OFTEN.replace("CALLER", "ib_umem_get")), [])
         self.assertEqual(([], []), (unexpected, missing))
 
     def test_completions_of_nvme_that_share_a_line_of_the_cache_are_no_failure(self):
-        unexpected, missing = judge(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])
+        unexpected, missing = compare(scan(MAPPED_TWICE.replace("CALLER", "nvme_rdma_alloc_qe")), [])
         self.assertEqual(([], []), (unexpected, missing))
 
     def test_messages_of_isert_that_are_not_mapped_yet_are_no_failure(self):
-        unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000000000000")), [])
+        unexpected, _ = compare(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000000000000")), [])
         self.assertEqual([], unexpected)
-        unexpected, _ = judge(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
+        unexpected, _ = compare(scan(NOT_MAPPED.replace("ADDRESS", "0x0000000102030405")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
     def test_headers_of_rds_that_are_unmapped_in_one_direction_are_no_failure(self):
-        unexpected, _ = judge(scan(UNMAPPED.replace("CALLER", "rds_ib_conn_path_shutdown")), [])
+        unexpected, _ = compare(scan(UNMAPPED.replace("CALLER", "rds_ib_conn_path_shutdown")), [])
         self.assertEqual([], unexpected)
-        unexpected, _ = judge(scan(UNMAPPED.replace("CALLER", "cxib_buffer_destroy")), [])
+        unexpected, _ = compare(scan(UNMAPPED.replace("CALLER", "cxib_buffer_destroy")), [])
         self.assertEqual(["DMA API misuse"], [report.kind for report in unexpected])
 
     def test_power_management_that_iscsi_waits_for_is_no_failure(self):
-        unexpected, _ = judge(scan(FLUSHED.replace("CALLER", "__iscsi_unbind_session")), [])
+        unexpected, _ = compare(scan(FLUSHED.replace("CALLER", "__iscsi_unbind_session")), [])
         self.assertEqual([], unexpected)
-        unexpected, _ = judge(scan(FLUSHED.replace("CALLER", "cxib_remove")), [])
+        unexpected, _ = compare(scan(FLUSHED.replace("CALLER", "cxib_remove")), [])
         self.assertEqual(["WARN"], [report.kind for report in unexpected])
 
     def test_memory_that_a_driver_maps_twice_is_one(self):
-        unexpected, _ = judge(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
+        unexpected, _ = compare(scan(MAPPED_TWICE.replace("CALLER", "cxib_buffer_create")), [])
         self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected])
 
     def test_memory_that_a_driver_maps_often_is_one_whatever_was_said_before(self):
         for caller in ("cxib_buffer_create", "ib_umem_odp_map_dma_and_lock"):
-            unexpected, _ = judge(scan(MAPPED_OFTEN.replace("CALLER", caller)), [])
+            unexpected, _ = compare(scan(MAPPED_OFTEN.replace("CALLER", caller)), [])
             self.assertEqual(["DMA API misuse"], [r.kind for r in unexpected], caller)
 
 

@@ -25,7 +25,7 @@ class RunDirectories(unittest.TestCase):
             (self.parent / name).mkdir()
         return names
 
-    def test_the_oldest_go(self):
+    def test_oldest_go(self):
         names = self.make_old(rundir.KEPT + 5)
         created = rundir.create(self.parent)
         self.assertEqual(sorted([*names[6:], created.name]), sorted(os.listdir(self.parent)))
@@ -39,7 +39,7 @@ class RunDirectories(unittest.TestCase):
         self.assertIn(names[0], os.listdir(self.parent))
         self.assertNotIn(names[1], os.listdir(self.parent))
 
-    def test_what_is_no_run_stays(self):
+    def test_other_directories_stay(self):
         (self.parent / "0-not-a-run").mkdir()
         self.make_old(rundir.KEPT + 5)
         rundir.create(self.parent)

@@ -47,7 +47,7 @@ class StoreTest(unittest.TestCase):
 class Finding(StoreTest):
     """A snapshot is used only where it fits."""
 
-    def test_what_was_made_is_found(self):
+    def test_made_snapshot_is_found(self):
         made = self.make("a")
         found = self.store.find("a", KHZ)
         self.assertEqual((found.state, found.image), (made.state, self.directory / "tree-a.ext4"))
@@ -69,7 +69,7 @@ class Finding(StoreTest):
         (self.make("a").directory / "about.json").write_text("{")
         self.assertIsNone(self.store.find("a", KHZ))
 
-    def test_a_clock_that_counts_nearly_as_fast_is_good_enough(self):
+    def test_clock_that_counts_nearly_as_fast_is_good_enough(self):
         self.make("a")
         self.assertIsNotNone(self.store.find("a", KHZ + KHZ // 2000))
 
@@ -81,11 +81,11 @@ class Finding(StoreTest):
 class Locking(StoreTest):
     """One makes something at a time; the others do not wait."""
 
-    def test_the_first_has_it(self):
+    def test_first_has_it(self):
         with self.store.locked() as first, self.store.locked() as second:
             self.assertEqual((first, second), (True, False))
 
-    def test_it_is_free_again_afterwards_whatever_happened(self):
+    def test_free_again_afterwards_in_any_case(self):
         with self.assertRaises(OSError), self.store.locked():
             raise OSError
         with self.store.locked() as mine:
@@ -95,22 +95,22 @@ class Locking(StoreTest):
 class Asking(StoreTest):
     """A snapshot is made when a guest of its kind is wanted for the second time."""
 
-    def test_the_first_time_is_too_early(self):
+    def test_first_time_is_too_early(self):
         self.assertFalse(self.store.asked_before("a"))
         self.assertFalse(self.store.asked_before("b"))
         self.assertTrue(self.store.asked_before("a"))
 
-    def test_what_failed_is_not_tried_again_at_once(self):
+    def test_failure_is_not_retried_at_once(self):
         self.store.note_failure("a")
         self.assertFalse(self.store.asked_before("a"))
         self.assertFalse(self.store.asked_before("a"))
 
-    def test_what_failed_goes(self):
+    def test_failure_is_removed(self):
         self.make("a")
         self.store.note_failure("a")
         self.assertEqual(self.keys(), set())
 
-    def test_what_failed_long_ago_is_tried_again(self):
+    def test_old_failure_is_retried(self):
         self.store.note_failure("a")
         mark = self.directory / "asked/a"
         os.utime(mark, (time.time() - 2 * DAY,) * 2)
@@ -122,7 +122,7 @@ class Asking(StoreTest):
 class Bounds(StoreTest):
     """What was not used for longest goes."""
 
-    def test_the_oldest_beyond_the_number_go(self):
+    def test_oldest_beyond_the_number_go(self):
         for number in range(store.SNAPSHOTS_KEPT + 2):
             self.make(f"old{number}", age=1000 - number)
         self.assertEqual(len(self.keys()), store.SNAPSHOTS_KEPT)
@@ -137,24 +137,24 @@ class Bounds(StoreTest):
         self.assertIn("old0", self.keys())
         self.assertNotIn("old1", self.keys())
 
-    def test_the_oldest_beyond_the_size_go(self):
+    def test_oldest_beyond_the_size_go(self):
         with mock.patch.object(store, "BYTES_KEPT", 1 << 20):
             self.make("old", size=700_000, age=100)
             self.make("new", size=700_000)
         self.assertEqual(self.keys(), {"new"})
 
-    def test_the_newest_stays_at_any_size(self):
+    def test_newest_stays_at_any_size(self):
         with mock.patch.object(store, "BYTES_KEPT", 1):
             self.make("new", size=5000)
         self.assertEqual(self.keys(), {"new"})
 
-    def test_an_image_goes_with_its_last_snapshot(self):
+    def test_image_goes_with_its_last_snapshot(self):
         self.make("old", image="tree-old.ext4", age=100)
         with mock.patch.object(store, "SNAPSHOTS_KEPT", 1):
             self.make("new", image="tree-new.ext4")
         self.assertEqual([path.name for path in self.directory.glob("tree-*")], ["tree-new.ext4"])
 
-    def test_what_was_not_completed_goes(self):
+    def test_incomplete_one_is_removed(self):
         (self.store.begin("a") / "state").touch()
         (self.directory / "tree-b.new").touch()
         self.store.begin("c")

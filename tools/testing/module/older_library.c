@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Preloaded, makes a program ask for a context as older libraries have done,
- * which allocate no pages of doorbells: the request loses that ability, and what
- * is behind CXIB_REQUEST_LENGTH bytes. The library's own code for such contexts
- * is what runs from then on.
+ * Preloaded, it changes a process's request for a context into that of an older
+ * libmlx5, which allocates no dynamic UAR pages: the request loses that ability,
+ * and all bytes from CXIB_REQUEST_LENGTH on. From then on libmlx5's own code for
+ * such contexts runs.
  *
  * Each context that was opened that way is a line in the file CXIB_CONTEXTS.
  */

@@ -37,7 +37,7 @@ MW_TYPE_1, MW_TYPE_2 = 1, 2
 REREG_TRANS, REREG_PD, REREG_ACCESS = 1, 2, 4
 CLOCK_PAGE, CLOCK_INFO_PAGE = 5 << 8, 7 << 8
 PAGE_OF_CONTEXT, COMBINING_PAGE, UNCACHED_PAGE, ADDED_PAGE = 0, 2 << 8, 3 << 8, 6 << 8
-"""Where pages of doorbells are mapped by their place; the place is added."""
+"""Offsets in pages at which UAR pages are mapped; the index of the page is added."""
 QP_UAR_PAGE_INDEX, QP_ADDED_REGISTER, CQ_UAR_PAGE_INDEX = 1 << 10, 1 << 3, 1 << 1
 QP_TARGET, QP_INITIATOR, QP_CREDITS_BY_PACKET, QP_STREAMS = 1 << 4, 1 << 5, 1 << 9, 1 << 11
 QP_STATE, QP_ACCESS_FLAGS, QP_PKEY_INDEX, QP_PORT, QP_AV, QP_PATH_MTU, QP_MIN_RNR_TIMER = \
@@ -67,7 +67,7 @@ def uverbs_node(name: str) -> str:
 
 
 class Device:
-    """An open device with a context, a protection domain and a page of doorbells."""
+    """An open device with a context, a PD and a UAR page."""
 
     def __init__(self, name: str) -> None:
         self.file = os.open(uverbs_node(name), os.O_RDWR | os.O_CLOEXEC)
@@ -105,8 +105,8 @@ class Device:
         answer = self.command(GET_CONTEXT, driver, 8 + 72)
         self.events, _, _, self.register_size, self.registers = struct.unpack_from("<IIIII", answer)
         self.registers_to_add, dump_fill_key = struct.unpack_from("<II", answer, 8 + 64)
-        (told,) = struct.unpack_from("<I", answer, 8 + 36)
-        self.dump_fill_key = dump_fill_key if told & TELLS_DUMP_FILL_KEY else None
+        (mask,) = struct.unpack_from("<I", answer, 8 + 36)
+        self.dump_fill_key = dump_fill_key if mask & TELLS_DUMP_FILL_KEY else None
 
     def open_context_by_ioctl(self, driver: bytes) -> None:
         request, response = ctypes.create_string_buffer(driver), ctypes.create_string_buffer(72)
@@ -114,7 +114,7 @@ class Device:
                    (DRIVER_OUTPUT, 72, ctypes.addressof(response)))
 
     def open_older_context(self, registers: int = 16, exclusive: int = 4, flags: int = 0) -> None:
-        """As libraries do that allocate no pages of doorbells: with so many registers."""
+        """As a libmlx5 that allocates no dynamic UAR pages: with so many bfregs."""
         self.open_context(struct.pack("<IIIIB3xIQ", registers, exclusive, flags, 0, 1, 0, 1))
 
     def allocate_pd(self) -> None:
@@ -147,7 +147,7 @@ class Device:
         return page.value
 
     def map_doorbells(self) -> mmap.mmap:
-        """The page of doorbells that was allocated last."""
+        """The UAR page that was allocated last."""
         return mmap.mmap(self.file, self.uar_length, mmap.MAP_SHARED, mmap.PROT_WRITE, offset=self.uar_offset)
 
     def await_event(self, kind: int) -> None:

@@ -35,10 +35,10 @@ class StalledPage:
 
     def await_access(self) -> None:
         if not select.select([self.faults], [], [], 60)[0]:
-            raise TimeoutError("nobody has touched the page")
+            raise TimeoutError("the page has not been accessed")
 
     def take_away(self) -> None:
-        """Whoever waits for the page finds no memory there."""
+        """A thread that waits for the page finds no memory there."""
         if self.faults < 0:
             return
         libc.munmap(self.start, SIZE)

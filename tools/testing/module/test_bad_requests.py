@@ -140,7 +140,7 @@ class BadRequests(BadRequestTest):
         modify(target, birth, raw_verbs.INIT)
         self.assertNotEqual(modify(target, route, raw_verbs.RTR), 0)
 
-    def test_a_page_of_doorbells_of_another_program(self) -> None:
+    def test_page_of_doorbells_of_another_program(self) -> None:
         self.device.make_basics()
         other = raw_verbs.Device(rdma.devices()[0])
         self.addCleanup(other.close)

@@ -79,7 +79,7 @@ class BindCommand(BindCommandTest):
         self.succeed("back", self.hca.name, "--boot")
         self.assertEqual(list(RULES.glob("70-cxib-*")), [])
 
-    def test_the_next_boot_gives_it_to_cxib(self) -> None:
+    def test_next_boot_gives_it_to_cxib(self) -> None:
         """As udev finds devices at boot, it finds one that was taken out and put back."""
         self.succeed("cxib", self.hca.name, "--boot")
         guest.write_attribute(self.hca / "remove", "1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bring-up and tear-down of emulated HCAs: what comes, what is shown, and that everything goes again.
+"""Bring-up and tear-down of emulated HCAs: which objects exist, what is shown, and that all of them are removed again.
 
-Runs in a guest of tools/testing/module/bring_up. The emulator's strict checker looks on, and the lab judges the
+Runs in a guest of tools/testing/module/bring_up. The emulator's strict checker is on, and the lab checks the
 kernel log.
 """
 
@@ -38,7 +38,7 @@ class BringUp(HcaTest):
         self.addCleanup(self.assert_no_complaints)
         self.bind()
 
-    def test_the_log_says_what_is_there(self) -> None:
+    def test_log_says_what_is_there(self) -> None:
         for hca in self.hcas:
             self.assert_logged(rf"{hca.name}: firmware \d+\.\d+\.\d+, command interface revision 5, board \S+, ")
 
@@ -61,7 +61,7 @@ class BringUp(HcaTest):
     def test_commands_are_answered_by_events(self) -> None:
         for hca in self.hcas:
             queue = self.values(hca, "command_queue")
-            self.assertEqual((queue["mode"], queue["broken"], queue["late answers"]), ("events", "no", "0"))
+            self.assertEqual((queue["mode"], queue["fatal"], queue["late completions"]), ("events", "no", "0"))
 
     def test_latencies_of_commands_are_shown(self) -> None:
         for hca in self.hcas:
@@ -70,12 +70,12 @@ class BringUp(HcaTest):
                 self.assertGreater(int(words[2]), 0, line)
                 self.assertLessEqual(int(words[5]), int(words[6]), line)
 
-    def test_the_slots_of_the_command_queue_can_be_looked_at(self) -> None:
+    def test_slots_of_the_command_queue_can_be_looked_at(self) -> None:
         for hca in self.hcas:
             slots = re.findall(r"^slot \d+: free\n(?:    (?:[0-9a-f]{8} ?){8}\n){2}", self.shown(hca, "command_queue"), re.M)
             self.assertEqual(len(slots), int(self.values(hca, "command_queue")["slots"]))
 
-    def test_the_core_describes_the_queues_of_its_own(self) -> None:
+    def test_core_describes_the_queues_of_its_own(self) -> None:
         for hca in self.hcas:
             name = next((hca / "infiniband").iterdir()).name
             for kind, detail in (("qp", "send_blocks"), ("cq", "consumer")):
@@ -93,18 +93,18 @@ class BringUp(HcaTest):
         for hca in self.hcas:
             pages = {name: int(value) for name, value in self.values(hca, "pages").items()}
             self.assertGreater(pages["held"], 0)
-            self.assertEqual(pages["held"], pages["given"] - pages["taken back"])
-            self.assertEqual(pages["requests refused"], 0)
+            self.assertEqual(pages["held"], pages["given"] - pages["reclaimed"])
+            self.assertEqual(pages["requests failed"], 0)
 
     def test_capabilities_are_listed(self) -> None:
         for hca in self.hcas:
             capabilities = self.values(hca, "capabilities")
             self.assertEqual((capabilities["port_type"], capabilities["rc"], capabilities["ud"]), ("0", "1", "1"))
 
-    def test_the_device_is_well(self) -> None:
+    def test_device_is_well(self) -> None:
         for hca in self.hcas:
             health = self.values(hca, "health")
-            self.assertEqual((health["broken"], health["syndrome"]), ("no", "0x0 none"))
+            self.assertEqual((health["fatal"], health["syndrome"]), ("no", "0x0 none"))
 
     def test_nothing_is_left_after_unbinding(self) -> None:
         self.unbind()
@@ -145,7 +145,7 @@ class BringUp(HcaTest):
         self.bind()
 
     def trace(self) -> str:
-        """What the tracepoints tell of binding."""
+        """What the tracepoints record during binding."""
         self.unbind()
         guest.write_attribute(TRACING / "trace", "")
         guest.write_attribute(TRACING / "events/cxib/enable", "1")
@@ -193,7 +193,7 @@ class Refusal(HcaTest):
         for hca in self.hcas:
             self.assertEqual(guest.bind_error(hca), "Operation not supported")
             self.assert_logged(rf"{hca.name}: {REFUSED}")
-            self.assert_logged(rf"{hca.name}: bring-up failed at step \d+ of \d+, capabilities: error -95")
+            self.assert_logged(rf"{hca.name}: bring-up failed at step \d+ of \d+, HCA capabilities: error -95")
         self.assert_nothing_is_left()
 
 

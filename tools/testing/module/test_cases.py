@@ -26,7 +26,7 @@ class Cases(Programs):
     def test_hardware_counters_are_those_of_their_port(self) -> None:
         self.check("port_counters")
 
-    def test_the_null_region_takes_and_gives(self) -> None:
+    def test_null_region_takes_and_gives(self) -> None:
         self.check("null_region")
 
     def test_pinned_memory_counts_against_the_limit_of_its_user(self) -> None:
@@ -43,10 +43,10 @@ class Cases(Programs):
 class LargeRegions(Programs):
     """One command with all translations would be longer than the device takes."""
 
-    def test_a_pinned_region_of_many_pages(self) -> None:
+    def test_pinned_region_of_many_pages(self) -> None:
         self.check("large_regions", "20")
 
-    def test_a_region_on_demand_of_many_pages(self) -> None:
+    def test_region_on_demand_of_many_pages(self) -> None:
         self.check("large_regions", "20", "on-demand")
 
 

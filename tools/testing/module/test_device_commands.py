@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Commands that programs send to the device (DEVX): what is refused, what ends with what, and who is kept apart."""
+"""DEVX commands: what is refused, which objects are destroyed with which, and that processes are isolated."""
 
 import contextlib
 import errno
@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 
 import guest
 import raw_verbs
+import hw
 import rdma
 import stalled_page
 from unprivileged import unprivileged
 
-QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_MKEY, QUERY_MKEY, CREATE_EQ = 0x100, 0x103, 0x200, 0x201, 0x301
-CREATE_QP, QUERY_QP, RST2INIT_QP, TO_ERROR_QP = 0x500, 0x50B, 0x502, 0x507
-RTS2RTS_QP, INIT2INIT_QP = 0x505, 0x50E
-CREATE_PSV, CREATE_GENERAL_OBJECT = 0x600, 0xA00
+QUERY_HCA_CAP, TEARDOWN_HCA, CREATE_EQ = hw.HW_CMD_QUERY_HCA_CAP, hw.HW_CMD_TEARDOWN_HCA, hw.HW_CMD_CREATE_EQ
+CREATE_MKEY, QUERY_MKEY, CREATE_PSV = hw.HW_CMD_CREATE_MKEY, hw.HW_CMD_QUERY_MKEY, hw.HW_CMD_CREATE_PSV
+CREATE_QP, QUERY_QP, RST2INIT_QP = hw.HW_CMD_CREATE_QP, hw.HW_CMD_QUERY_QP, hw.HW_CMD_RST2INIT_QP
+TO_ERROR_QP, RTS2RTS_QP, INIT2INIT_QP = hw.HW_CMD_2ERR_QP, hw.HW_CMD_RTS2RTS_QP, hw.HW_CMD_INIT2INIT_QP
+CREATE_GENERAL_OBJECT = hw.HW_CMD_CREATE_GENERAL_OBJECT
 CONTROLLED_Q_KEY = 0x80010000
 GENERAL_CAPABILITIES, CAPABILITIES_BYTES = 1, 0x1010
 RESERVED_NUMBERS, DEVICE_MEMORY_FOR_TABLES = 0x2C, 0x08
@@ -99,7 +101,7 @@ class DeviceCommands(unittest.TestCase):
             with self.refused(errno.EINVAL):
                 self.device.query_eqn(vector)
 
-    def test_what_is_not_made(self) -> None:
+    def test_unsupported_objects(self) -> None:
         for opcode in (CREATE_EQ, QUERY_HCA_CAP, 0xA04, 0xA08, 0x800, 0x802, 0, 0xFFFF):
             with self.subTest(opcode=opcode), self.refused(errno.EINVAL):
                 self.device.create_object(command(opcode, 0x110))
@@ -113,7 +115,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EPERM):
             self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=DEVICE_MEMORY_FOR_TABLES))
 
-    def test_what_the_device_refuses(self) -> None:
+    def test_refused_by_device(self) -> None:
         with self.refused(errno.EREMOTEIO):
             self.device.create_object(command(CREATE_GENERAL_OBJECT, w1=RESERVED_NUMBERS, w3=31 << 24))
 
@@ -133,7 +135,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.ENOENT):
             self.device.destroy_object(handle)
 
-    def test_an_object_whose_number_the_program_has_no_room_for(self) -> None:
+    def test_object_whose_number_the_program_has_no_room_for(self) -> None:
         handle, _ = self.device.create_object(command(CREATE_PSV, w2=1 << 28 | self.device.pd_number), room=16)
         self.device.destroy_object(handle)
 
@@ -145,7 +147,7 @@ class DeviceCommands(unittest.TestCase):
             with self.refused(errno.EINVAL):
                 self.device.create_object(command(CREATE_PSV, w2=1 << 28 | domain))
 
-    def test_a_domain_stays_while_it_is_used(self) -> None:
+    def test_domain_stays_while_it_is_used(self) -> None:
         handle = self.make_signature_value(self.device)
         with self.refused(errno.EBUSY):
             self.device.deallocate_pd()
@@ -179,7 +181,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EREMOTEIO):
             device.create_object(queue_pair(device, foreign))
 
-    def test_a_completion_queue_stays_while_it_is_used(self) -> None:
+    def test_completion_queue_stays_while_it_is_used(self) -> None:
         device = self.device
         cq = device.create_cq()
         registered, memory = device.register_memory(device.queue.address + 65536, 2 * PAGE)
@@ -192,7 +194,7 @@ class DeviceCommands(unittest.TestCase):
         device.destroy_cq(cq)
         device.deregister_memory(registered)
 
-    def test_what_is_in_use_is_no_news_for_the_kernel_log(self) -> None:
+    def test_object_in_use_is_not_logged(self) -> None:
         log = guest.LogTail()
         self.addCleanup(log.close)
         with contextlib.closing(raw_verbs.Device(rdma.devices()[0])) as device:
@@ -303,7 +305,7 @@ class DeviceCommands(unittest.TestCase):
         with self.refused(errno.EFAULT):
             device.register_memory(0x10000, PAGE)
 
-    def test_a_program_ends_with_everything_in_place(self) -> None:
+    def test_program_ends_with_everything_in_place(self) -> None:
         for _ in range(3):
             other = raw_verbs.Device(rdma.devices()[0])
             other.make_basics(raw_verbs.CONTEXT_WITH_COMMANDS)

@@ -54,8 +54,8 @@ def run(*words: str) -> None:
 
 
 def use(hca: pathlib.Path, seed: int) -> None:
-    """As long as it is there: it may be given up, and come back under another name, at any time. Of the programs one
-    runs, by its seed: on the debug kernel starting them takes far longer than what they ask of the device."""
+    """As long as it is there: it may fail, and come back under another name, at any time. The seed chooses one of the
+    programs to run: on the debug kernel starting them takes far longer than what they ask of the device."""
     for port in hca.glob("infiniband/*/ports"):
         read_all(port)
     run("devlink", "health", "diagnose", f"pci/{hca.name}", "reporter", "device")

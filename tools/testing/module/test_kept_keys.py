@@ -52,7 +52,7 @@ class KeptKeys(unittest.TestCase):
         control("fault", f"cqe type=REQ nth=1 {fault} @hca0")
 
     def has_struck(self) -> bool:
-        return any(rule["struck"] for rule in control("faults")["rules"])
+        return any(rule["injected"] for rule in control("faults")["rules"])
 
     def test_other_rights(self) -> None:
         self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), self.key)
@@ -76,20 +76,20 @@ class KeptKeys(unittest.TestCase):
         # It begins in the middle of any larger page then.
         self.assertEqual(self.key_after(raw_verbs.REREG_TRANS, start=start, address=start + PAGE, length=8 * PAGE), self.key)
 
-    def test_a_change_that_fails(self) -> None:
+    def test_change_that_fails(self) -> None:
         for flags in (raw_verbs.REREG_ACCESS, raw_verbs.REREG_TRANS):
             with self.subTest(flags=flags):
                 before = self.key_after(raw_verbs.REREG_ACCESS, access=7)
-                self.make_fail(f"lie=opcode:{FAILED}")
+                self.make_fail(f"field=opcode:{FAILED}")
                 other = self.memory + 8 * PAGE
                 after = self.key_after(flags, access=1, start=other, address=other)
                 self.assertTrue(self.has_struck())
                 self.assertNotEqual(after, before)
-                self.assertRegex("\n".join(self.log.read()), rf"memory key 0x{before:x} could not be changed: ")
+                self.assertRegex("\n".join(self.log.read()), rf"mkey 0x{before:x}: UMR failed: ")
                 self.assertEqual(self.key_after(raw_verbs.REREG_ACCESS, access=7), after)
                 self.assertEqual(pinned_kib() - self.pinned_before, 2 * PAGE // 1024)
 
-    def test_a_device_that_goes_before_it_has_answered(self) -> None:
+    def test_device_that_goes_before_it_has_answered(self) -> None:
         ends: list[object] = []
 
         def change() -> None:

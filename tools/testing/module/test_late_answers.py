@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Commands that make something and are answered too late, or never: memory that the device was told of stays pinned.
+"""Commands that create an object and complete too late, or never: memory that the device may access stays pinned.
 
 Runs in a guest of tools/testing/module/recovery, as test_recovery.py does.
 """
@@ -27,7 +27,7 @@ from pyverbs.srq import SRQ, SrqInitAttr
 from recovering import RecoveryTest, trouble
 
 LIMIT = 3000  # milliseconds that a command may take
-LATE = "delay=5000ms"  # before those who wait for the answer lose their patience
+LATE = "delay=5000ms"  # after the command has timed out, before its waiters do
 SIZE = 1 << 20
 WRITTEN, UNTOUCHED = b"\x5a" * 8, b"\x00" * 8
 
@@ -63,15 +63,15 @@ class LateAnswers(RecoveryTest):
                 if numbers["living"]}
 
     def is_refused(self, make: Callable[[], object], fault: str) -> None:
-        """The program is told of a failure, whatever the device does afterwards."""
+        """The caller gets an error, whatever the device does afterwards."""
         trouble("fault", f"command {fault} times=1")
         with self.assertRaises(PyverbsRDMAError):
             make()
 
     def came_late(self) -> bool:
-        return "came late" in self.new_messages()
+        return "late completion after" in self.new_messages()
 
-    def test_a_region_that_is_made_late_is_destroyed(self) -> None:
+    def test_region_that_is_made_late_is_destroyed(self) -> None:
         before = self.objects()
         context = Context(name=self.device_name())
         domain = PD(context)
@@ -83,7 +83,7 @@ class LateAnswers(RecoveryTest):
         context.close()
         self.assertEqual(self.objects(), before)
 
-    def test_a_region_that_is_refused_late_is_freed(self) -> None:
+    def test_region_that_is_refused_late_is_freed(self) -> None:
         context = Context(name=self.device_name())
         domain = PD(context)
         self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE),
@@ -113,7 +113,7 @@ class LateAnswers(RecoveryTest):
             owned.close()
         self.assertEqual(self.objects(), before)
 
-    def test_a_peer_that_guesses_the_key_does_not_reach_memory_that_was_given_back(self) -> None:
+    def test_peer_that_guesses_the_key_does_not_reach_memory_that_was_given_back(self) -> None:
         port = next(port for port in rdma.ports() if port.device == self.device_name())
         here, there = verbs.Side(port, "rc"), verbs.Side(port, "rc")
         here.connect(there)
@@ -135,13 +135,13 @@ class LateAnswers(RecoveryTest):
         here.close()
         there.close()
 
-    def test_a_device_that_never_says_what_it_has_made_is_reset(self) -> None:
-        """It is given up when it does not let go of what belongs to that."""
+    def test_device_that_never_says_what_it_has_made_is_reset(self) -> None:
+        """The failure to destroy the objects that the unreported one uses is a fatal error."""
         context = Context(name=self.device_name())
         domain = PD(context)
-        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY lost-answer")
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY drop-completion")
         self.assertGreaterEqual(pinned() - self.pinned, SIZE)
-        control("violations", "allow", "destroyed_while_referenced", "1", "the region that nobody knows of")
+        control("violations", "allow", "destroyed_while_referenced", "1", "the unreported region")
         recoveries = self.reporter()["recover"]
         domain.close()
         context.close()
@@ -152,10 +152,10 @@ class LateAnswers(RecoveryTest):
     def test_unbinding_while_an_answer_is_missing_leaves_nothing_behind(self) -> None:
         context = Context(name=self.device_name())
         domain = PD(context)
-        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY lost-answer")
+        self.is_refused(lambda: MR(domain, SIZE, enums.IBV_ACCESS_LOCAL_WRITE), "CREATE_MKEY drop-completion")
         guest.unbind(self.hca)
         self.assertEqual(pinned(), self.pinned)
-        self.assertRegex(self.new_messages(), rf"{self.hca.name}: device was not left in order, resetting it")
+        self.assertRegex(self.new_messages(), rf"{self.hca.name}: teardown incomplete, resetting device")
         for gone in (domain, context):
             with contextlib.suppress(PyverbsRDMAError):
                 gone.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Contexts of libraries that do not allocate pages of doorbells: some come with the context, the driver chooses one for
-each queue pair. What the kernel grants and refuses, and the library's own code for it (older_library.c)."""
+"""Contexts of a libmlx5 that does not allocate dynamic UAR pages: the context has static ones, and the driver chooses a
+bfreg for each QP. Tests what the kernel grants and refuses, and libmlx5's own code for it (older_library.c)."""
 
 import errno
 import itertools
@@ -14,19 +14,19 @@ import unittest
 import raw_verbs
 import rdma
 import test_bad_requests
-import test_programs
+import test_user_space
 from test_device_commands import QUERY_HCA_CAP, command, queue_pair, word
 
 PAGE = 4096
 CURRENT = 1
 WORD_OF_BF = (0x10 + 0x4C) // 4
-"""Of the answer: whether the device takes requests in pages of doorbells is its highest bit."""
+"""Word of the output; its highest bit says whether the device accepts WQEs in UAR pages (BlueFlame)."""
 REGISTERS, EXCLUSIVE, PAGES = 16, 4, 8
 NONE = 0xFFFFFFFF
 
 
 class Contexts(test_bad_requests.BadRequestTest):
-    def test_what_comes_with_a_context(self) -> None:
+    def test_resources_of_context(self) -> None:
         for asked, granted in ((1, 2), (15, 16), (16, 16), (511, 512), (512, 512)):
             with self.subTest(asked=asked):
                 device = self.open_device()
@@ -35,8 +35,8 @@ class Contexts(test_bad_requests.BadRequestTest):
                 self.assertGreater(device.registers_to_add, 0)
 
     def test_no_requests_are_written_into_doorbells(self) -> None:
-        """A library that is told how large they may be needs pages for them, which there are not. The device of this guest
-        takes them, as real ones do."""
+        """A libmlx5 that gets a BlueFlame size needs UAR pages for BlueFlame, which such a context lacks. The device of this
+        guest supports BlueFlame, as real ones do."""
         newer, older = self.open_device(), self.open_device()
         newer.open_context(flags=raw_verbs.CONTEXT_WITH_COMMANDS)
         older.open_older_context()
@@ -44,7 +44,7 @@ class Contexts(test_bad_requests.BadRequestTest):
         capabilities = newer.ask_device(command(QUERY_HCA_CAP, w1=CURRENT), 0x1010)
         self.assertEqual(word(capabilities, WORD_OF_BF) >> 31, 1)
 
-    def test_what_cannot_come_with_it(self) -> None:
+    def test_unsupported_resources_of_context(self) -> None:
         for registers, exclusive in ((0, 0), (0, 4), (513, 4), (NONE, 4), (16, 16), (16, 17), (16, NONE), (1, 2)):
             self.assert_refused(errno.EINVAL, self.device.open_older_context, registers, exclusive)
         self.device.open_older_context()
@@ -174,8 +174,8 @@ class OlderLibrary:
         self.contexts = contexts
 
 
-class OlderPrograms(OlderLibrary, test_programs.ProgramTest):
-    ROUNDS = test_programs.ROUNDS
+class OlderPrograms(OlderLibrary, test_user_space.ProgramTest):
+    ROUNDS = test_user_space.ROUNDS
 
     def tearDown(self) -> None:
         self.assertNotEqual(self.contexts.read_text(), "", "no program has opened a context as an older library does")
@@ -213,7 +213,7 @@ class OldestPrograms(OlderPrograms):
     LENGTH = 16
 
 
-class Removed(OlderLibrary, test_programs.Removed):
+class Removed(OlderLibrary, test_user_space.Removed):
     def test_with_an_open_context(self) -> None:
         device = raw_verbs.Device(self.first.device)
         self.addCleanup(device.close)

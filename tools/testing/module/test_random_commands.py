@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import guest
+import hw
 import raw_verbs
 import rdma
 import test_random_requests
@@ -29,7 +30,7 @@ from control import control
 from test_device_commands import (CREATE_GENERAL_OBJECT, CREATE_MKEY, CREATE_PSV, CREATE_QP, KEY_OF_PAGES, KEY_OF_PIECES, PAGE,
                                   QUERY_MKEY, QUERY_QP, RESERVED_NUMBERS, RST2INIT_QP, TO_ERROR_QP, command,
                                   key, queue_pair, word)
-from test_programs import ProgramTest
+from test_user_space import ProgramTest
 
 SEED = int(os.environ.get("CXIB_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
@@ -38,11 +39,15 @@ CLEAN = {errno.EINVAL, errno.EPERM, errno.EREMOTEIO, errno.EBUSY, errno.ENOENT, 
          errno.EPROTONOSUPPORT, errno.ENOMEM, errno.EOVERFLOW}
 """Errors that say that a request was refused, not that anything has gone wrong."""
 
-CREATE_CQ, QUERY_CQ, MODIFY_CQ, CREATE_RMP, MODIFY_RMP, QUERY_RMP = 0x400, 0x402, 0x403, 0x90C, 0x90D, 0x90F
-INIT2RTR_QP, RTR2RTS_QP, RTS2RTS_QP, SQERR2RTS_QP, TO_RESET_QP, SQD_RTS_QP, INIT2INIT_QP = \
-    0x503, 0x504, 0x505, 0x506, 0x50A, 0x50C, 0x50E
-MODIFY_GENERAL_OBJECT, QUERY_GENERAL_OBJECT = 0xA01, 0xA02
-QUESTIONS = (0x100, 0x101, 0x10A, 0x750, 0x762, 0x764, 0x765, 0x80D)
+CREATE_CQ, QUERY_CQ, MODIFY_CQ = hw.HW_CMD_CREATE_CQ, hw.HW_CMD_QUERY_CQ, hw.HW_CMD_MODIFY_CQ
+CREATE_RMP, MODIFY_RMP, QUERY_RMP = hw.HW_CMD_CREATE_RMP, hw.HW_CMD_MODIFY_RMP, hw.HW_CMD_QUERY_RMP
+INIT2RTR_QP, RTR2RTS_QP, RTS2RTS_QP = hw.HW_CMD_INIT2RTR_QP, hw.HW_CMD_RTR2RTS_QP, hw.HW_CMD_RTS2RTS_QP
+SQERR2RTS_QP, TO_RESET_QP, SQD_RTS_QP = hw.HW_CMD_SQERR2RTS_QP, hw.HW_CMD_2RST_QP, hw.HW_CMD_SQD_RTS_QP
+INIT2INIT_QP = hw.HW_CMD_INIT2INIT_QP
+MODIFY_GENERAL_OBJECT, QUERY_GENERAL_OBJECT = hw.HW_CMD_MODIFY_GENERAL_OBJECT, hw.HW_CMD_QUERY_GENERAL_OBJECT
+QUESTIONS = (hw.HW_CMD_QUERY_HCA_CAP, hw.HW_CMD_QUERY_ADAPTER, hw.HW_CMD_QUERY_ISSI, hw.HW_CMD_QUERY_VPORT_STATE,
+             hw.HW_CMD_QUERY_HCA_VPORT_CONTEXT, hw.HW_CMD_QUERY_HCA_VPORT_GID, hw.HW_CMD_QUERY_HCA_VPORT_PKEY,
+             hw.HW_CMD_NOP)
 """Commands that are about no object."""
 QUERIES = {CREATE_MKEY: QUERY_MKEY, CREATE_CQ: QUERY_CQ, CREATE_QP: QUERY_QP, CREATE_RMP: QUERY_RMP,
            CREATE_GENERAL_OBJECT: QUERY_GENERAL_OBJECT}
@@ -152,7 +157,7 @@ class Rules:
 
     @staticmethod
     def _has_rights_of_kernel(request: bytes) -> bool:
-        """The reserved key, or fast registration."""
+        """resd_lkey, or fast registration."""
         return bool(word(request, 8) >> 4 & 1 or word(request, 34) >> 11 & 1)
 
     def _queue_pair(self, request: bytes) -> bool:
@@ -207,9 +212,9 @@ class Program:
     def changed(self, request: bytes, least: int = 0) -> bytes:
         """With some words, or single bits of them, made others; the opcode stays. It may have another length."""
         words = list(struct.unpack(f">{len(request) // 4}I", request))
-        told = [place for place in range(1, len(words)) if words[place]] or [1]
+        nonzero = [place for place in range(1, len(words)) if words[place]] or [1]
         for _ in range(self.choice.randint(least, 3)):
-            place = self.choice.choice(told) if self.choice.random() < 0.5 else self.choice.randrange(1, len(words))
+            place = self.choice.choice(nonzero) if self.choice.random() < 0.5 else self.choice.randrange(1, len(words))
             words[place] = self.number() if self.choice.random() < 0.5 else words[place] ^ 1 << self.choice.randrange(32)
         if self.choice.random() < 0.1:
             words = words[:self.choice.randint(1, len(words))]
@@ -364,7 +369,7 @@ def open_program(older: bool = False) -> raw_verbs.Device:
         return device
     device.open_older_context(1, 0, raw_verbs.CONTEXT_WITH_COMMANDS)
     device.allocate_pd()
-    # The page of doorbells that came with the context: what it is called can be seen in what uses it.
+    # The static UAR page of the context: QUERY_QP returns its index.
     qp = device.create_qp(device.create_cq(flags=0), flags=0)
     device.uar = word(device.query_object(qp, command(QUERY_QP, w2=device.qp_number)), 9) & 0xFFFFFF
     return device
@@ -411,8 +416,8 @@ class RandomCommands(ProgramTest):
         self.assertGreater(refused[errno.EREMOTEIO], 0)
         self.assertGreater(refused[errno.EINVAL] + refused[errno.EPERM], granted)
         # The kernel's checker of DMA notes, with a call trace, that a page which is registered twice is mapped twice.
-        told = [line for line in self.log.read() if re.match(r"(cxib|infiniband) ", line)]
-        self.assertEqual(told, [])
+        messages = [line for line in self.log.read() if re.match(r"(cxib|infiniband) ", line)]
+        self.assertEqual(messages, [])
 
 
 if __name__ == "__main__":

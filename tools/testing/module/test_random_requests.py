@@ -13,7 +13,7 @@ from collections.abc import Callable
 import raw_verbs
 import rdma
 from control import control
-from test_programs import ProgramTest, make_queue_of_the_driver
+from test_user_space import ProgramTest, make_queue_of_the_driver
 
 SEED = int(os.environ.get("CXIB_SEED", "1"))
 REQUESTS = int(os.environ.get("CXIB_REQUESTS", "2000"))
@@ -48,7 +48,7 @@ class Program:
         self.region = device.register(device.queue.address, 8192, device.queue.address, 7)
 
     def number(self) -> int:
-        """A number that somebody may have forgotten."""
+        """A number for which a check may be missing."""
         if self.choice.random() < 0.3:
             return self.choice.getrandbits(self.choice.choice((3, 8, 16, 32, 64)))
         if self.choice.random() < 0.3:

@@ -14,7 +14,7 @@ import verbs
 from pyverbs import enums
 from pyverbs.mr import DmaBufMR
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from test_programs import ProgramTest
+from test_user_space import ProgramTest
 
 MAKER = pathlib.Path("/dev/udmabuf")
 CREATE = 0x40187542  # UDMABUF_CREATE of linux/udmabuf.h
@@ -61,7 +61,7 @@ class SharedBuffers(ProgramTest):
         self.carry_out(enums.IBV_WR_RDMA_READ, region)
         self.assertEqual(self.near.memory.read(LENGTH, self.near.bulk), read)
 
-    def test_what_is_refused(self) -> None:
+    def test_refused_input(self) -> None:
         for changes in ({"length": SIZE}, {"offset": SIZE}, {"offset": 1 << 62}, {"buffer": self.memory},
                         {"buffer": -1}, {"access": enums.IBV_ACCESS_REMOTE_WRITE}):
             with self.subTest(changes=changes), self.assertRaises(PyverbsRDMAError):

@@ -9,11 +9,11 @@ import re
 import guest
 import raw_verbs
 import rdma
-import test_programs
+import test_user_space
 from control import control
 
 MEMORY_TYPES = pathlib.Path("/sys/kernel/debug/x86/pat_memtype_list")
-COMBINED, SEPARATE = 0, 1  # kinds of pages of doorbells
+COMBINED, SEPARATE = 0, 1  # kinds of UAR pages
 DOORBELL_SPACING = 4096
 REGISTER_SIZE = 512
 
@@ -32,7 +32,7 @@ def objects() -> dict[str, int]:
     return counts
 
 
-class CombiningTest(test_programs.ProgramTest):
+class CombiningTest(test_user_space.ProgramTest):
     def open(self, port: rdma.Port) -> raw_verbs.Device:
         device = raw_verbs.Device(port.device)
         self.addCleanup(device.close)
@@ -54,9 +54,9 @@ class Programs(CombiningTest):
         self.addCleanup(lambda: self.assertGreater(taken(), before))
 
     def check_data(self, kind: str, *options: str | int) -> None:
-        for output in self.exchange(f"ibv_{kind}_pingpong", "-c", "-n", test_programs.ROUNDS, *options):
+        for output in self.exchange(f"ibv_{kind}_pingpong", "-c", "-n", test_user_space.ROUNDS, *options):
             self.assertNotIn("invalid data", output)
-            self.assertRegex(output, rf"\b{test_programs.ROUNDS} iters in")
+            self.assertRegex(output, rf"\b{test_user_space.ROUNDS} iters in")
 
     def test_messages_in_requests(self) -> None:
         self.check_data("rc", "-s", 24)
@@ -68,13 +68,13 @@ class Programs(CombiningTest):
         self.check_data("ud", "-s", 1024)
 
     def test_inline_sends(self) -> None:
-        self.exchange("ib_send_lat", "-F", "-n", test_programs.ROUNDS, "-s", 32, "-I", 32)
+        self.exchange("ib_send_lat", "-F", "-n", test_user_space.ROUNDS, "-s", 32, "-I", 32)
 
     def test_requests_of_several_blocks(self) -> None:
-        self.exchange("ib_write_lat", "-F", "-n", test_programs.ROUNDS, "-s", 128, "-I", 128)
+        self.exchange("ib_write_lat", "-F", "-n", test_user_space.ROUNDS, "-s", 128, "-I", 128)
 
     def test_queue_pairs_that_share_a_page(self) -> None:
-        self.exchange("ib_write_bw", "-F", "-n", test_programs.ROUNDS, "-q", 4, "-s", 64, "-I", 64)
+        self.exchange("ib_write_bw", "-F", "-n", test_user_space.ROUNDS, "-q", 4, "-s", 64, "-I", 64)
 
 
 class Pages(CombiningTest):

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import raw_verbs
 
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 
 
 @contextlib.contextmanager
 def unprivileged(name: str) -> Iterator[None]:
-    """While inside, the process has no capabilities, but may open an RDMA device. Write commands are for who has opened it."""
+    """Inside, the process has no capabilities, but may open an RDMA device. Write commands require the opener's credentials."""
     os.chmod(raw_verbs.uverbs_node(name), 0o666)
-    os.seteuid(NOBODY)
+    os.seteuid(UNPRIVILEGED_UID)
     try:
         yield
     finally:

@@ -50,7 +50,7 @@ def pcap(*packets: bytes) -> bytes:
 
 
 class Packets(unittest.TestCase):
-    def test_the_sample_of_the_specification_is_right(self) -> None:
+    def test_sample_of_the_specification_is_right(self) -> None:
         capture.check(SAMPLE)
 
     def test_each_wrong_bit_is_found(self) -> None:
@@ -60,7 +60,7 @@ class Packets(unittest.TestCase):
             with self.subTest(bit=bit), self.assertRaises(capture.CaptureError):
                 capture.check(bytes(wrong))
 
-    def test_a_wrong_invariant_crc_is_found_behind_a_right_variant_crc(self) -> None:
+    def test_wrong_invariant_crc_is_found_behind_a_right_variant_crc(self) -> None:
         wrong = SAMPLE[:-6] + bytes(4) + bytes(2)
         with self.assertRaisesRegex(capture.CaptureError, "ICRC is 00000000, not 9625b75a"):
             capture.check(wrong[:-2] + capture.variant_crc(wrong))
@@ -74,22 +74,22 @@ class Files(unittest.TestCase):
         self.file.write_bytes(pcap(SAMPLE, SAMPLE))
         self.assertEqual(capture.check_file(self.file, ["rc"]), {"rc": 2, "all": 2})
 
-    def test_a_kind_that_is_missing(self) -> None:
+    def test_kind_that_is_missing(self) -> None:
         self.file.write_bytes(pcap(SAMPLE))
         with self.assertRaisesRegex(capture.CaptureError, "no RDMA reads"):
             capture.check_file(self.file, ["read"])
 
-    def test_a_file_that_is_cut_off(self) -> None:
+    def test_file_that_is_cut_off(self) -> None:
         self.file.write_bytes(pcap(SAMPLE)[:-1])
         with self.assertRaisesRegex(capture.CaptureError, "cut off"):
             capture.check_file(self.file, [])
 
-    def test_the_number_of_a_wrong_packet(self) -> None:
+    def test_number_of_a_wrong_packet(self) -> None:
         self.file.write_bytes(pcap(SAMPLE, SAMPLE[:-1] + b"?"))
         with self.assertRaisesRegex(capture.CaptureError, "packet 2 of .*VCRC"):
             capture.check_file(self.file, [])
 
-    def test_what_only_wireshark_finds(self) -> None:
+    def test_found_by_wireshark_only(self) -> None:
         """A write without the header that says where to."""
         content = bytearray(SAMPLE[:20])
         content[4:6] = struct.pack(">H", (len(content) + 4) // 4)
@@ -110,15 +110,15 @@ class OrderOfPackets(unittest.TestCase):
     def test_reads_take_as_many_numbers_as_their_responses(self) -> None:
         check((RC | READ, 5), (RC | ONLY, 9))
 
-    def test_a_number_that_is_left_out(self) -> None:
+    def test_number_that_is_left_out(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "0x7 comes after 0x5"):
             check((RC | ONLY, 5), (RC | ONLY, 7))
 
-    def test_a_message_without_its_start(self) -> None:
+    def test_message_without_its_start(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "without the start of a send"):
             check((RC | ONLY, 5), (RC | LAST, 6))
 
-    def test_a_message_without_its_end(self) -> None:
+    def test_message_without_its_end(self) -> None:
         with self.assertRaisesRegex(capture.CaptureError, "within a send"):
             check((RC | FIRST, 5), (RC | ONLY, 6))
 

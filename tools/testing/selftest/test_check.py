@@ -41,54 +41,54 @@ class Outcomes(CheckTest):
         self.assertEqual(run.returncode, 0)
         self.assertEqual(run.stdout.splitlines()[-1], "2 passed, 0 failed, 0 skipped")
 
-    def test_a_failure_does_not_stop_the_steps_behind_it(self) -> None:
+    def test_failure_does_not_stop_the_steps_behind_it(self) -> None:
         run = self.check("fast|one|echo reason; exit 3\nfast|two|true\n")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
         self.assertRegex(run.stdout, r"(?m)^ok +\S+ s +\S+ s  two$")
         self.assertIn("failed: one\n1 passed, 1 failed, 0 skipped\n", run.stdout)
 
-    def test_a_failure_shows_status_and_end_of_its_log(self) -> None:
+    def test_failure_shows_status_and_end_of_its_log(self) -> None:
         run = self.check("fast|one|seq 1000; exit 3\n")
         self.assertIn("status 3", run.stdout)
         self.assertIn("| 1000\n", run.stdout)
         self.assertNotIn("| 900\n", run.stdout)
 
-    def test_a_skipped_step_gives_its_last_line_as_the_reason(self) -> None:
+    def test_skipped_step_gives_its_last_line_as_the_reason(self) -> None:
         run = self.check("fast|one|echo looking; echo there is no device; exit 77\n")
         self.assertEqual(run.returncode, 0)
         self.assertRegex(run.stdout, r"(?m)^skipped .* one  \(there is no device\)$")
         self.assertEqual(run.stdout.splitlines()[-1], "0 passed, 0 failed, 1 skipped")
 
-    def test_the_whole_output_of_a_step_is_kept(self) -> None:
+    def test_whole_output_of_a_step_is_kept(self) -> None:
         self.check("fast|one|echo out; echo err >&2\n")
         self.assertEqual((self.logs / "one.log").read_text(encoding="utf-8"), "out\nerr\n")
 
-    def test_the_summary_holds_every_outcome(self) -> None:
+    def test_summary_holds_every_outcome(self) -> None:
         self.check("fast|one|true\nfast|two|false\n")
         lines = (self.logs / "summary").read_text(encoding="utf-8").splitlines()
         self.assertEqual(len([line for line in lines if re.match(r"(ok|FAILED) ", line)]), 2)
         self.assertEqual(lines[-1], "1 passed, 1 failed, 0 skipped")
 
-    def test_the_summary_tells_what_a_step_took_of_the_processors(self) -> None:
+    def test_summary_tells_what_a_step_took_of_the_processors(self) -> None:
         self.check("fast|idle|sleep 2\nfast|busy|timeout 2 sh -c 'while :; do :; done' || true\n")
         text = (self.logs / "summary").read_text(encoding="utf-8")
         # As few or many seconds as the machine gives a process; milliseconds for one that sleeps.
         took = {name: float(seconds) for seconds, name in re.findall(r"(?m)^ok +\S+ s +(\S+) s  (\w+)$", text)}
         self.assertGreater(took["busy"], took["idle"])
 
-    def test_a_long_step_is_reported_while_it_runs(self) -> None:
+    def test_long_step_is_reported_while_it_runs(self) -> None:
         run = self.check("fast|one|echo halfway; sleep 6\n")
         self.assertRegex(run.stdout, r"one: \S+ s so far; halfway")
 
-    def test_a_step_that_does_not_end_has_failed_and_the_next_one_runs(self) -> None:
+    def test_step_that_does_not_end_has_failed_and_the_next_one_runs(self) -> None:
         os.environ["CXIB_CHECK_LIMIT"] = "10"  # which "true" does not take, however busy the machine is
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         run = self.check("fast|one|echo begun; sleep 1000 & sleep 1000\nfast|two|true\n")
         self.assertIn("| ended: not done after 10 s", run.stdout)
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
 
-    def test_a_long_form_may_take_all_its_time(self) -> None:
+    def test_long_form_may_take_all_its_time(self) -> None:
         os.environ["CXIB_CHECK_LIMIT"] = "1"
         self.addCleanup(os.environ.pop, "CXIB_CHECK_LIMIT")
         self.assertEqual(self.check("long|one|sleep 3\n", "--level", "long").returncode, 0)
@@ -109,10 +109,10 @@ class Outcomes(CheckTest):
         self.assertRegex(run.stdout, r"(?m)^FAILED +\S+ s +\S+ s  one$")
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
 
-    def test_a_step_has_no_input(self) -> None:
+    def test_step_has_no_input(self) -> None:
         self.assertEqual(self.check("fast|one|! read -r line\n").returncode, 0)
 
-    def test_an_interrupt_ends_the_step_and_all_that_it_started(self) -> None:
+    def test_interrupt_ends_the_step_and_all_that_it_started(self) -> None:
         marker = "31415.9"
         with subprocess.Popen(
             [CHECK],
@@ -150,38 +150,38 @@ class Selection(CheckTest):
         run = self.check(self.STEPS, "--list", *arguments)
         return [line.split()[1] for line in run.stdout.splitlines()]
 
-    def test_a_level_holds_the_levels_below_it(self) -> None:
+    def test_level_holds_the_levels_below_it(self) -> None:
         self.assertEqual(self.names("--level", "fast"), ["one"])
         self.assertEqual(self.names(), ["one", "two"])
         self.assertEqual(self.names("--level", "long"), ["one", "two", "three"])
 
-    def test_a_step_is_chosen_by_name_whatever_its_level(self) -> None:
+    def test_step_is_chosen_by_name_whatever_its_level(self) -> None:
         self.assertEqual(self.names("--only", "three"), ["three"])
         self.assertEqual(self.names("--only", "t*"), ["two", "three"])
 
-    def test_a_name_that_no_step_has_is_an_error(self) -> None:
+    def test_name_that_no_step_has_is_an_error(self) -> None:
         run = self.check(self.STEPS, "--only", "four")
         self.assertEqual(run.returncode, 2)
         self.assertIn("no step matches 'four'", run.stderr)
 
-    def test_an_unknown_level_is_an_error_that_names_the_levels(self) -> None:
+    def test_unknown_level_is_an_error_that_names_the_levels(self) -> None:
         run = self.check(self.STEPS, "--level", "slow")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--level is 'slow', must be fast, check or long", run.stderr)
 
-    def test_a_number_of_jobs_out_of_range_is_an_error(self) -> None:
+    def test_number_of_jobs_out_of_range_is_an_error(self) -> None:
         for jobs in ("0", "x", "100"):
             run = self.check(self.STEPS, "--jobs", jobs)
             self.assertEqual(run.returncode, 2)
             self.assertIn(f"--jobs is '{jobs}', must be 1 to 99", run.stderr)
 
-    def test_a_line_that_is_no_step_is_an_error_with_its_place(self) -> None:
+    def test_line_that_is_no_step_is_an_error_with_its_place(self) -> None:
         for line in ("fast|one", "slow|one|true", "fast|One!|true"):
             run = self.check(f"fast|zero|true\n{line}\n")
             self.assertEqual(run.returncode, 2)
             self.assertRegex(run.stderr, rf"steps:2: not a step .*{re.escape(line)}")
 
-    def test_a_second_step_of_a_name_is_an_error(self) -> None:
+    def test_second_step_of_a_name_is_an_error(self) -> None:
         run = self.check("fast|one|true\ncheck|one|true\n")
         self.assertEqual(run.returncode, 2)
         self.assertIn("steps:2: a second step of the name one", run.stderr)
@@ -195,7 +195,7 @@ class Needs(CheckTest):
         self.assertEqual(run.returncode, 0)
         self.assertEqual(re.findall(r"(?m)^ok .* (\w+)$", run.stdout), ["two", "one"])
 
-    def test_a_step_starts_when_what_it_needs_is_there(self) -> None:
+    def test_step_starts_when_what_it_needs_is_there(self) -> None:
         made = self.directory / "made"
         steps = f"need|kernel|sleep 1; touch {made}\ncheck:kernel|one|[ -e {made} ]\n"
         self.assertEqual(self.check(steps).returncode, 0)
@@ -207,16 +207,16 @@ class Needs(CheckTest):
         self.assertRegex(run.stdout, r"(?m)^FAILED .* one  \(needs kernel, which could not be prepared\)$")
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 0 skipped")
 
-    def test_what_no_chosen_step_needs_is_not_prepared(self) -> None:
+    def test_unneeded_preparation_is_skipped(self) -> None:
         made = self.directory / "made"
         self.check(f"need|kernel|touch {made}\nfast|one|true\ncheck:kernel|two|true\n", "--level", "fast")
         self.assertFalse(made.exists())
 
-    def test_a_wait_is_reported(self) -> None:
+    def test_wait_is_reported(self) -> None:
         run = self.check("need|kernel|echo halfway; sleep 3\ncheck:kernel|one|true\n")
         self.assertIn("waiting for kernel; halfway", run.stdout)
 
-    def test_an_unknown_need_is_an_error(self) -> None:
+    def test_unknown_need_is_an_error(self) -> None:
         run = self.check("fast:kernel|one|true\n")
         self.assertEqual(run.returncode, 2)
         self.assertIn("steps:1: not a step", run.stderr)
@@ -271,7 +271,7 @@ class LongForms(CheckTest):
         self.commit()
         self.assertEqual(self.long(), ["one", "two"])
 
-    def test_a_checkout_with_changes_is_tested_again_and_leaves_no_record(self) -> None:
+    def test_checkout_with_changes_is_tested_again_and_leaves_no_record(self) -> None:
         self.long()
         self.script.write_bytes(CHECK.read_bytes() + b"\n")
         self.assertEqual(self.long(), ["one", "two"])

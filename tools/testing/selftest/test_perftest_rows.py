@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of guests read in perftest's output: tools/testing/cxemu/guest/rdma.py."""
+"""What tests of guests read in perftest's output: tools/testing/guest/rdma.py."""
 
 import pathlib
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cxemu/guest"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "guest"))
 
 import rdma  # noqa: E402  (found through the path above)
 
@@ -21,7 +21,7 @@ class Rows(unittest.TestCase):
                                          " 65536      10             755.29             754.02\t\t   0.012064\n" + "-" * 87)
         self.assertEqual([row[:2] for row in rows], [["2", "10"], ["65536", "10"]])
 
-    def test_a_round_that_took_long_leaves_no_standard_deviation(self) -> None:
+    def test_round_that_took_long_leaves_no_standard_deviation(self) -> None:
         row = " 4096    10          29.31        96156.13      35.22  \t       4001.80     \t-nan\t\t96156.13\t\t96156.13 \n"
         self.assertEqual(rdma.perftest_rows(HEAD + row)[0][4:7], ["35.22", "4001.80", "-nan"])
 
@@ -29,7 +29,7 @@ class Rows(unittest.TestCase):
         row = " 4096    10          inf        inf      inf  \t       inf     \t-nan\t\tinf\t\tinf \n"
         self.assertEqual(rdma.perftest_rows(HEAD + row), [["4096", "10", *["inf"] * 4, "-nan", "inf", "inf"]])
 
-    def test_a_program_without_results_has_failed(self) -> None:
+    def test_program_without_results_has_failed(self) -> None:
         with self.assertRaisesRegex(AssertionError, "(?s)no row of results in: .*local address"):
             rdma.perftest_rows(HEAD)
 

@@ -40,22 +40,22 @@ class ProbeTest(unittest.TestCase):
         command = [REPO / "scripts/probe_kernel", self.kernel, self.kernel, self.module, "--explain"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    def test_a_kernel_that_has_everything_needs_nothing(self) -> None:
+    def test_kernel_that_has_everything_needs_nothing(self) -> None:
         done = self.probe()
         self.assertEqual((done.returncode, done.stdout.split(), done.stderr), (0, [], ""))
 
-    def test_what_can_be_done_without_is_named_with_what_that_costs(self) -> None:
+    def test_optional_symbol_is_named_with_its_cost(self) -> None:
         self.write(self.kernel, "include/verbs.h", WHOLE["include/verbs.h"].replace("RATE_800", "RATE_400"))
         done = self.probe()
         self.assertEqual((done.returncode, done.stdout.split()), (0, ["-DCXIB_LACKS_RATE_800"]))
         self.assertIn("kernel 6.99.0-test lacks RATE_800; what that costs: rates of 800 Gbit/s; Linux 6.12 has it", done.stderr)
 
-    def test_a_symbol_counts_only_in_its_statement(self) -> None:
+    def test_symbol_counts_only_in_its_statement(self) -> None:
         text = "enum { RATE_800 };\nint (create)(int a);\nint destroy(struct bundle *b);\n"
         self.write(self.kernel, "include/verbs.h", text)
         self.assertEqual(self.probe().stdout.split(), ["-DCXIB_LACKS_ARGUMENT"])
 
-    def test_what_is_indispensable_ends_the_build_and_says_which_kernel_has_it(self) -> None:
+    def test_required_symbol_ends_build_and_names_kernel(self) -> None:
         (self.kernel / "include/guard.h").unlink()
         self.write(self.kernel, "include/generated/autoconf.h", "")
         done = self.probe()
@@ -64,7 +64,7 @@ class ProbeTest(unittest.TestCase):
         self.assertIn("lacks CONFIG_INFINIBAND, without which there is no cxib: the RDMA core; a configuration with RDMA has it",
                       done.stderr)
 
-    def test_what_the_driver_asks_for_is_in_the_list_and_the_other_way_round(self) -> None:
+    def test_symbols_of_driver_and_list_agree(self) -> None:
         used = set()
         for path in (REPO / "drivers").rglob("*.[ch]"):
             used |= set(re.findall(r"CXIB_LACKS_(\w+)", path.read_text(encoding="utf-8")))

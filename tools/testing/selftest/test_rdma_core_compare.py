@@ -25,22 +25,22 @@ class Compare(unittest.TestCase):
     def test_more_than_the_reference_is_not_behind(self) -> None:
         self.assertEqual(complaints([], test_rc="passed"), "")
 
-    def test_a_skip_is_behind_a_pass(self) -> None:
+    def test_skip_is_behind_a_pass(self) -> None:
         self.assertIn("test_mr.MR.test_rereg: skipped, and passed", complaints([], test_rereg="skipped"))
 
-    def test_a_failure_is_behind_a_skip(self) -> None:
+    def test_failure_is_behind_a_skip(self) -> None:
         self.assertIn("test_odp.Odp.test_rc: failed, and skipped", complaints([], test_rc="failed"))
 
-    def test_an_exception_excuses(self) -> None:
+    def test_exception_excuses(self) -> None:
         self.assertEqual(complaints([("test_mr.*", "not yet")], test_rereg="error"), "")
 
-    def test_an_exception_that_is_none_is_told(self) -> None:
+    def test_exception_that_is_none_is_told(self) -> None:
         self.assertIn("'test_mr.*'", complaints([("test_mr.*", "not yet")]))
 
-    def test_a_test_that_did_not_run_is_behind(self) -> None:
+    def test_test_that_did_not_run_is_behind(self) -> None:
         self.assertIn("not run", "\n".join(compare.complaints(REFERENCE, {}, [])))
 
-    def test_a_page_tells_what_the_reference_was(self) -> None:
+    def test_page_tells_what_the_reference_was(self) -> None:
         ours = {**REFERENCE, "test_qp.QP.test_one": "failed", "test_pd.PD.test_neither": "skipped"}
         reference = {**REFERENCE, "test_pd.PD.test_neither": "skipped"}
         self.assertEqual(compare.reference_of_page(compare.page(reference, ours, []), ours), reference)

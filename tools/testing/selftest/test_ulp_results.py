@@ -36,25 +36,25 @@ class KernelLog(unittest.TestCase):
         self.say("RDS/IB: Passive conn connected <::ffff:10.9.0.1,::ffff:10.9.0.2,0> version 3.1")
         self.assertEqual([], self.log.complaints())
 
-    def test_a_complaint_is_told_once(self) -> None:
+    def test_complaint_is_told_once(self) -> None:
         self.say(*WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
         self.assertEqual([], self.log.complaints())
         self.say(*WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
 
-    def test_a_harmless_report_is_no_complaint(self) -> None:
+    def test_harmless_report_is_no_complaint(self) -> None:
         self.say(*HARMLESS)
         self.assertEqual([], self.log.complaints())
         self.say(*HARMLESS, *WARNING)
         self.assertEqual([WARNING[0]], self.log.complaints())
 
-    def test_a_task_that_hangs_is_a_complaint(self) -> None:
+    def test_task_that_hangs_is_a_complaint(self) -> None:
         line = "INFO: task iscsid:311 blocked for more than 240 seconds."
         self.say(line)
         self.assertEqual([line], self.log.complaints())
 
-    def test_a_message_of_several_lines_may_be_one(self) -> None:
+    def test_message_of_several_lines_may_be_one(self) -> None:
         self.say("the device says\\x0aBUG: KASAN: slab-use-after-free in ib_free_cq+0x1/0x2")
         self.assertEqual(["BUG: KASAN: slab-use-after-free in ib_free_cq+0x1/0x2"], self.log.complaints())
 

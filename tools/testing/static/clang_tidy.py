@@ -88,7 +88,7 @@ def units_of(build: pathlib.Path) -> list[Unit]:
 
 
 def included_files(unit: Unit) -> list[str]:
-    """The source and all headers of it that are not the system's; empty if that cannot be told."""
+    """The source and all headers of it that are not the system's; empty if the compiler cannot list them."""
     arguments = [argument for argument in unit.arguments if argument not in ("-c", "-MD", "-MMD")]
     for option in ("-o", "-MF", "-MT", "-MQ"):
         while option in arguments:

@@ -35,7 +35,7 @@ RULES: list[tuple[str, set[str]]] = [
     ("*", {TOOL}),
 ]
 
-# Files that are data in somebody else's format, or that have no room for a comment.
+# Files of data in a foreign format, or of a format without comments.
 EXEMPT = [".gitignore", ".clang-format", ".clang-tidy", "LICENSES/*", "debian/changelog", "debian/copyright", "debian/source/format", "*.json", "*.pcap", "*.bin", "*.kmsg"]
 
 

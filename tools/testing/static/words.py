@@ -21,7 +21,7 @@ FORBIDDEN: list[tuple[re.Pattern[str], str]] = [
     ),
     (
         re.compile(r"(?<![\w.}$/*])/(?:home|root|work|Users)/[\w.]"),
-        "is a path of somebody's machine",
+        "is a path of a developer's machine",
     ),
     (
         re.compile(r"\b(?:TO[D]O|FIX[M]E|XX[X])\b"),

@@ -37,7 +37,7 @@ class TwoMachines(unittest.TestCase):
         rdma.until(lambda: rdma.succeeds("ping", "-n", "-c", 1, "-W", 2, SERVER), f"{SERVER} answers")
 
     def listening(self, number: int) -> bool:
-        """Whether somebody listens for connections to a port of the connection manager."""
+        """Whether a process listens for connections to a port of the connection manager."""
         identifiers = rdma.run("ip", "netns", "exec", self.namespace, "rdma", "resource", "show", "cm_id")
         return any("state LISTEN" in line and f":{number} " in f"{line} " for line in identifiers.splitlines())
 

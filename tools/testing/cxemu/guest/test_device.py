@@ -34,7 +34,7 @@ class Device(unittest.TestCase):
     def test_there_are_as_many_devices_as_the_guest_was_given(self) -> None:
         self.assertEqual(len(self.devices), int(os.environ["LAB_HCAS"]))
 
-    def test_is_an_infiniband_hca_of_the_profile(self) -> None:
+    def test_infiniband_hca_of_profile(self) -> None:
         for device, found in self.devices.items():
             with self.subTest(device):
                 self.assertEqual(found["transport"], "InfiniBand (0)")

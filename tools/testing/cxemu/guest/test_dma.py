@@ -40,7 +40,7 @@ class DirectMemoryAccess(unittest.TestCase):
         self.assertFalse(self.hca.has_aborted)
 
     @unittest.skipUnless(HAS_IOMMU, "the guest has no IOMMU")
-    def test_a_page_that_nobody_has_mapped_is_not_read_and_the_abort_is_noted(self) -> None:
+    def test_page_that_nobody_has_mapped_is_not_read_and_the_abort_is_noted(self) -> None:
         before = bytes(self.page.memory)
         rdma.until(lambda: self.hca.has_aborted, "the device notes a master abort")
         self.assertEqual(bytes(self.page.memory), before)

@@ -94,11 +94,11 @@ class Side:
         raise AssertionError("the request doesn't end")
 
     def post(self, opcode: int, operands: bytes, size: int, address: int, key: int) -> int:
-        """Posts an atomic operation, whose answer goes to the start of the memory. Returns its status."""
+        """Posts an atomic operation that returns the old value to the start of the memory. Returns its status."""
         operands += bytes(-len(operands) % 16)
-        octwords = 3 + len(operands) // 16
+        ds = 3 + len(operands) // 16
         variant = EXTENDED | (size.bit_length() - 3)
-        request = struct.pack(">IIIIQII", variant << 24 | opcode, self.queue_pair.qp_num << 8 | octwords,
+        request = struct.pack(">IIIIQII", variant << 24 | opcode, self.queue_pair.qp_num << 8 | ds,
                               dve.MLX5_WQE_CTRL_CQ_UPDATE, 0, address, key, 0)
         request += operands + struct.pack(">IIQ", size, self.memory.lkey, self.memory.buf)
         place = ctypes.create_string_buffer(request, len(request))
@@ -187,7 +187,7 @@ class ExtendedAtomics(unittest.TestCase):
             return values
         return [value & ~mask | new & mask for value, new, mask in zip(values, swapped, stored)]
 
-    def test_an_operand_that_is_not_aligned_is_refused(self) -> None:
+    def test_operand_that_is_not_aligned_is_refused(self) -> None:
         status = self.here.post(MASKED_FETCH_ADD, bytes(32), 16, self.there.memory.buf + 8, self.there.memory.rkey)
         self.assertEqual(status, e.IBV_WC_REM_INV_REQ_ERR)
 

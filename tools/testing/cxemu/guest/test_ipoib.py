@@ -32,7 +32,7 @@ class Datagram(unittest.TestCase):
         rdma.until(lambda: rdma.succeeds(*program), f"{address} answers")
 
     def check_ping(self, count: int, *options: str | int) -> str:
-        """With a deadline: without one ping gives up answers that take much longer than those before."""
+        """With a deadline: without one ping ignores replies that take much longer than those before."""
         text = self.near_run("ping", "-n", "-i", "0.02", "-w", 120, "-c", count, *options)
         self.assertTrue(ipoib.are_answered(text, count), text)
         return text

@@ -106,7 +106,7 @@ class Migration(unittest.TestCase):
         rdma.run("ibportstate", switch, switch_port, "disable")
         rdma.until(lambda: port.state == "DOWN", f"{port} is down")
 
-    def test_a_connection_survives_the_loss_of_its_path(self) -> None:
+    def test_connection_survives_the_loss_of_its_path(self) -> None:
         self.here.load_alternate_path(self.there)
         self.there.load_alternate_path(self.here)
         self.send(self.here, self.there, b"1")

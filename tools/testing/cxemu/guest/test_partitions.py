@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two partitions: management datagrams have the P_Key that their sender asks for, and so have their answers.
+"""Two partitions: MADs carry the P_Key that their sender asks for, and so do the responses.
 
-Needs two devices on one switch. OpenSM is started anew with a second partition, which all ports belong to.
+Needs two devices on one switch. OpenSM is started anew with a second partition, of which all ports are members.
 """
 
 import itertools
@@ -55,7 +55,7 @@ class Partitions(unittest.TestCase):
         self.addCleanup(agent.close)
         return agent
 
-    def test_a_datagram_and_its_answer_are_in_the_partition_of_the_request(self) -> None:
+    def test_datagram_and_its_answer_are_in_the_partition_of_the_request(self) -> None:
         agent = self.agent()
         for index in (0, index_of(self.near, SECOND), 0):
             with self.subTest(p_key_index=index):
@@ -64,7 +64,7 @@ class Partitions(unittest.TestCase):
                 self.assertEqual(answered, index)
                 self.assertEqual(answer[3], 0x81)  # GetResp
 
-    def test_a_datagram_with_a_p_key_that_is_not_valid_arrives_nowhere(self) -> None:
+    def test_datagram_with_a_p_key_that_is_not_valid_arrives_nowhere(self) -> None:
         free = index_of(self.near, "0x0000")
         try:
             status, _, _ = self.agent().get(self.far.lid, CLASS_PORT_INFO, free, retries=1)

@@ -38,19 +38,19 @@ class ReliableConnection(PingPong):
             with self.subTest(mtu):
                 self.check("ibv_rc_pingpong", 9001, "-c", "-m", mtu)
 
-    def test_a_long_message(self) -> None:
+    def test_long_message(self) -> None:
         self.check("ibv_rc_pingpong", 1 << 20, "-c", "-m", 4096)
 
     def test_completion_events(self) -> None:
         self.check("ibv_rc_pingpong", 4096, "-c", "-e")
 
-    def test_the_interface_of_work_request_builders(self) -> None:
+    def test_interface_of_work_request_builders(self) -> None:
         self.check("ibv_rc_pingpong", 4096, "-c", "-N")
 
     def test_time_stamps(self) -> None:
         self.check("ibv_rc_pingpong", 1024, "-c", "-t")
 
-    def test_a_global_route_header(self) -> None:
+    def test_global_route_header(self) -> None:
         self.check("ibv_rc_pingpong", 5000, "-c", "-g", 0)
 
     def test_within_a_device(self) -> None:

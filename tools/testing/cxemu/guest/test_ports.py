@@ -14,7 +14,7 @@ class TwoPorts(unittest.TestCase):
         device, = rdma.devices()
         cls.ports = [rdma.Port(device, 1), rdma.Port(device, 2)]
 
-    def test_the_device_has_two_ports(self) -> None:
+    def test_device_has_two_ports(self) -> None:
         numbers = sorted(path.name for path in self.ports[0].directory.parent.glob("*"))
         self.assertEqual(numbers, ["1", "2"])
 
@@ -24,7 +24,7 @@ class TwoPorts(unittest.TestCase):
         self.assertEqual(len({port.lid for port in self.ports} | {0}), 3)
         self.assertEqual(len({port.guid for port in self.ports}), 2)
 
-    def test_the_subnet_knows_one_node_with_two_links(self) -> None:
+    def test_subnet_knows_one_node_with_two_links(self) -> None:
         text = rdma.run("ibnetdiscover")
         self.assertEqual(text.count("\nCa\t"), 1, text)
         self.assertIn("Ca\t2 ", text)

@@ -73,7 +73,7 @@ class Protection(unittest.TestCase):
         (self.disk / "integrity/read_verify").write_text(str(int(checked_by_kernel)))
         rdma.run("dd", f"if=/dev/{self.disk.name}", f"of={data}", f"bs={block}", f"count={SIZE // block}", "iflag=direct")
 
-    def test_the_disk_is_protected_up_to_the_block_layer(self) -> None:
+    def test_disk_is_protected_up_to_the_block_layer(self) -> None:
         self.assertEqual((self.disk / "integrity/format").read_text().strip(), "T10-DIF-TYPE1-IP")
         modes = [path.read_text().strip() for path in self.disk.glob("device/scsi_disk/*/protection_mode")]
         self.assertEqual(modes, ["dix1"])

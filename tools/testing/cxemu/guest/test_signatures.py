@@ -76,7 +76,7 @@ def ip_checksum(data: bytes) -> bytes:
 
 
 def crc32(data: bytes, seed: int = 0xFFFFFFFF) -> bytes:
-    """That of the kernel takes bits from the other end."""
+    """The kernel's CRC32 starts with the least significant bit."""
     mirrored = kernel_hash("crc32", data.translate(REVERSED), seed)
     return bytes(byte ^ 0xFF for byte in mirrored.translate(REVERSED))
 

@@ -7,21 +7,21 @@
 /* That no port has. */
 #define LID_OF_NOBODY	0xbf00
 
-static int send(struct ulp_pair *pair, u64 wr_id)
+static int send(struct kverbs_pair *pair, u64 wr_id)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_send(&single, end, wr_id, LENGTH);
+	kverbs_single_send(&single, end, wr_id, LENGTH);
 	single.ud.ah = end->ah;
 	single.ud.remote_qpn = pair->ends[1].qp->qp_num;
-	single.ud.remote_qkey = ULP_QKEY;
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, wr_id, IB_WC_SUCCESS);
+	single.ud.remote_qkey = KVERBS_QKEY;
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, wr_id, IB_WC_SUCCESS);
 }
 
-static int change(struct ulp_pair *pair, struct rdma_ah_attr *attr)
+static int change(struct kverbs_pair *pair, struct rdma_ah_attr *attr)
 {
 	struct ib_ah *ah = pair->ends[0].ah;
 	struct rdma_ah_attr found;
@@ -29,18 +29,18 @@ static int change(struct ulp_pair *pair, struct rdma_ah_attr *attr)
 
 	err = rdma_modify_ah(ah, attr);
 	if (err)
-		return ulp_fail(pair->report, "an address cannot be changed: error %d", err);
+		return kverbs_fail(pair->report, "an address cannot be changed: error %d", err);
 	err = rdma_query_ah(ah, &found);
 	if (err || rdma_ah_get_dlid(&found) != rdma_ah_get_dlid(attr) ||
 	    rdma_ah_get_sl(&found) != rdma_ah_get_sl(attr))
-		return ulp_fail(pair->report, "an address is of LID %#x, service level %u (error %d) instead of %#x, %u",
+		return kverbs_fail(pair->report, "an address is of LID %#x, service level %u (error %d) instead of %#x, %u",
 				rdma_ah_get_dlid(&found), rdma_ah_get_sl(&found), err,
 				rdma_ah_get_dlid(attr), rdma_ah_get_sl(attr));
 	return 0;
 }
 
 /* What is sent after a change goes to the new address, and no other. */
-static int change_address(struct ulp_pair *pair)
+static int change_address(struct kverbs_pair *pair)
 {
 	struct rdma_ah_attr attr;
 	u32 lid;
@@ -48,60 +48,60 @@ static int change_address(struct ulp_pair *pair)
 
 	err = rdma_query_ah(pair->ends[0].ah, &attr);
 	if (err)
-		return ulp_fail(pair->report, "an address cannot be asked for: error %d", err);
+		return kverbs_fail(pair->report, "an address cannot be asked for: error %d", err);
 	lid = rdma_ah_get_dlid(&attr);
 	if (lid != pair->ends[1].lid)
-		return ulp_fail(pair->report, "an address is of LID %#x instead of %#x", lid,
+		return kverbs_fail(pair->report, "an address is of LID %#x instead of %#x", lid,
 				pair->ends[1].lid);
-	err = ulp_post_slot(pair, &pair->ends[1], 0, LENGTH + HEADER) ?:
-	      ulp_post_slot(pair, &pair->ends[1], 1, LENGTH + HEADER);
+	err = kverbs_post_slot(pair, &pair->ends[1], 0, LENGTH + HEADER) ?:
+	      kverbs_post_slot(pair, &pair->ends[1], 1, LENGTH + HEADER);
 	rdma_ah_set_dlid(&attr, LID_OF_NOBODY);
 	rdma_ah_set_sl(&attr, 1);
 	err = err ?: change(pair, &attr) ?: send(pair, 1);
 	rdma_ah_set_dlid(&attr, lid);
 	rdma_ah_set_sl(&attr, 0);
 	err = err ?: change(pair, &attr) ?: send(pair, 2);
-	err = err ?: ulp_await_status(pair, pair->ends[1].recv_cq, 0, IB_WC_SUCCESS);
-	return err ?: ulp_await_nothing(pair);
+	err = err ?: kverbs_await_status(pair, pair->ends[1].recv_cq, 0, IB_WC_SUCCESS);
+	return err ?: kverbs_await_nothing(pair);
 }
 
-static int refuse_rate(struct ulp_pair *pair)
+static int refuse_rate(struct kverbs_pair *pair)
 {
 	struct rdma_ah_attr attr, found;
 	int err;
 
 	err = rdma_query_ah(pair->ends[0].ah, &attr);
 	if (err)
-		return ulp_fail(pair->report, "an address cannot be asked for: error %d", err);
+		return kverbs_fail(pair->report, "an address cannot be asked for: error %d", err);
 	rdma_ah_set_static_rate(&attr, U8_MAX);
 	rdma_ah_set_dlid(&attr, LID_OF_NOBODY);
 	if (rdma_modify_ah(pair->ends[0].ah, &attr) != -EINVAL)
-		return ulp_fail(pair->report, "a rate that does not exist is not refused");
+		return kverbs_fail(pair->report, "a rate that does not exist is not refused");
 	if (rdma_query_ah(pair->ends[0].ah, &found) ||
 	    rdma_ah_get_dlid(&found) != pair->ends[1].lid)
-		return ulp_fail(pair->report, "a change that was refused has changed the address");
+		return kverbs_fail(pair->report, "a change that was refused has changed the address");
 	return 0;
 }
 
-static int run(struct ulp_report *report, int (*test)(struct ulp_pair *pair))
+static int run(struct kverbs_report *report, int (*test)(struct kverbs_pair *pair))
 {
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_spec spec = kverbs_usual;
 
 	spec.type = IB_QPT_UD;
-	return ulp_with_pair(report, &spec, test);
+	return kverbs_with_pair(report, &spec, test);
 }
 
-static int run_change(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_change(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, change_address);
 }
 
-static int run_refuse(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_refuse(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, refuse_rate);
 }
 
-const struct ulp_case ulp_address_cases[] = {
+const struct kverbs_case kverbs_address_cases[] = {
 	{ "address_changed", run_change },
 	{ "address_with_impossible_rate", run_refuse },
 	{}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Arming races: one thread sends at random moments, another polls, arms and
- * sleeps until it is told. No event may be lost, none may come without having
- * been asked for.
+ * sleeps until the completion event. No event may be lost, and none may arrive
+ * for a CQ that is not armed.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -12,24 +12,24 @@
 #include "single.h"
 
 #define MESSAGES	1000
-/* Messages under way at most: receive requests are there for them. */
+/* Most outstanding messages: each has a receive WR posted. */
 #define WINDOW		16
 #define BURST_MOST	6
 #define PAUSE_MOST	60 /* microseconds */
 
 /**
- * struct ulp_race - a race
+ * struct kverbs_race - a race
  * @pair: two ends, the first one sends
  * @producer_random: numbers of the sender
  * @consumer_random: numbers of the receiver
  * @messages: how many there will be
  * @solicited: only the last message of each burst asks for an event
  * @received: messages so far
- * @armed: how often the receiver has asked to be told
+ * @armed: how often the receiver has armed the CQ
  * @result: of the sender
  */
-struct ulp_race {
-	struct ulp_pair *pair;
+struct kverbs_race {
+	struct kverbs_pair *pair;
 	struct rnd_state producer_random;
 	struct rnd_state consumer_random;
 	u32 messages;
@@ -47,20 +47,20 @@ static void pause_randomly(struct rnd_state *random)
 		udelay(pause);
 }
 
-static int send_one(struct ulp_race *race, u32 number, bool is_last)
+static int send_one(struct kverbs_race *race, u32 number, bool is_last)
 {
-	struct ulp_end *end = &race->pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &race->pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_send(&single, end, number, 16);
+	kverbs_single_send(&single, end, number, 16);
 	if (is_last)
 		single.send.send_flags |= IB_SEND_SOLICITED;
-	err = ulp_post_single(race->pair, end, &single);
-	return err ?: ulp_await_status(race->pair, end->send_cq, number, IB_WC_SUCCESS);
+	err = kverbs_post_single(race->pair, end, &single);
+	return err ?: kverbs_await_status(race->pair, end->send_cq, number, IB_WC_SUCCESS);
 }
 
-static int send_burst(struct ulp_race *race, u32 *number)
+static int send_burst(struct kverbs_race *race, u32 *number)
 {
 	u32 count = 1 + prandom_u32_state(&race->producer_random) % BURST_MOST;
 	int err = 0;
@@ -74,7 +74,7 @@ static int send_burst(struct ulp_race *race, u32 *number)
 
 static int produce(void *data)
 {
-	struct ulp_race *race = data;
+	struct kverbs_race *race = data;
 	u32 number = 0;
 
 	while (number < race->messages && !race->result && !kthread_should_stop()) {
@@ -88,36 +88,36 @@ static int produce(void *data)
 	return 0;
 }
 
-/* Returns how many there were, or an error after ulp_fail(). */
-static int poll_all(struct ulp_race *race)
+/* Returns how many there were, or an error after kverbs_fail(). */
+static int poll_all(struct kverbs_race *race)
 {
-	struct ulp_end *end = &race->pair->ends[1];
+	struct kverbs_end *end = &race->pair->ends[1];
 	struct ib_wc wc;
 	int polled = 0, err = 0;
 
 	while (!err && ib_poll_cq(end->recv_cq, 1, &wc)) {
 		if (wc.status != IB_WC_SUCCESS ||
-		    wc.wr_id != atomic_read(&race->received) % ULP_SLOTS)
-			return ulp_fail(race->pair->report, "message %d is in receive request %llu, with '%s'",
+		    wc.wr_id != atomic_read(&race->received) % KVERBS_SLOTS)
+			return kverbs_fail(race->pair->report, "message %d is in receive request %llu, with '%s'",
 					atomic_read(&race->received), wc.wr_id,
 					ib_wc_status_msg(wc.status));
-		err = ulp_post_slot(race->pair, end, wc.wr_id, 64);
+		err = kverbs_post_slot(race->pair, end, wc.wr_id, 64);
 		atomic_inc(&race->received);
 		polled++;
 	}
 	return err ?: polled;
 }
 
-static int await_event(struct ulp_race *race, int events)
+static int await_event(struct kverbs_race *race, int events)
 {
-	struct ulp_end *end = &race->pair->ends[1];
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	struct kverbs_end *end = &race->pair->ends[1];
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 
 	while (atomic_read(&end->completion_events) == events) {
 		if (race->result)
 			return race->result;
 		if (time_after(jiffies, limit))
-			return ulp_fail(race->pair->report, "an event is lost: message %d of %u, armed %d times, %d events",
+			return kverbs_fail(race->pair->report, "an event is lost: message %d of %u, armed %d times, %d events",
 					atomic_read(&race->received), race->messages, race->armed,
 					events);
 		usleep_range(5, 50);
@@ -129,22 +129,22 @@ static int await_event(struct ulp_race *race, int events)
  * The two ways to sleep: poll once more after arming, or have arming say that
  * something is there already.
  */
-static int arm_and_sleep(struct ulp_race *race)
+static int arm_and_sleep(struct kverbs_race *race)
 {
-	struct ulp_end *end = &race->pair->ends[1];
+	struct kverbs_end *end = &race->pair->ends[1];
 	enum ib_cq_notify_flags flags = race->solicited ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
 	bool wants_missed = prandom_u32_state(&race->consumer_random) % 2;
 	int events = atomic_read(&end->completion_events);
 	int there;
 
 	if (events > race->armed)
-		return ulp_fail(race->pair->report, "%d events, although armed %d times", events,
+		return kverbs_fail(race->pair->report, "%d events, although armed %d times", events,
 				race->armed);
 	race->armed++;
 	there = ib_req_notify_cq(end->recv_cq,
 				 flags | (wants_missed ? IB_CQ_REPORT_MISSED_EVENTS : 0));
 	if (there < 0)
-		return ulp_fail(race->pair->report, "arming fails with error %d", there);
+		return kverbs_fail(race->pair->report, "arming fails with error %d", there);
 	pause_randomly(&race->consumer_random);
 	if (!wants_missed)
 		there = poll_all(race);
@@ -153,7 +153,7 @@ static int arm_and_sleep(struct ulp_race *race)
 	return there ? 0 : await_event(race, events);
 }
 
-static int consume(struct ulp_race *race)
+static int consume(struct kverbs_race *race)
 {
 	int polled, err = 0;
 
@@ -170,9 +170,9 @@ static int consume(struct ulp_race *race)
 	return err;
 }
 
-static int race(struct ulp_pair *pair, const struct ulp_settings *settings, bool solicited)
+static int race(struct kverbs_pair *pair, const struct kverbs_settings *settings, bool solicited)
 {
-	struct ulp_race race = {
+	struct kverbs_race race = {
 		.pair = pair,
 		.messages = MESSAGES * settings->rounds,
 		.solicited = solicited,
@@ -182,11 +182,11 @@ static int race(struct ulp_pair *pair, const struct ulp_settings *settings, bool
 
 	prandom_seed_state(&race.producer_random, settings->seed);
 	prandom_seed_state(&race.consumer_random, ~settings->seed);
-	for (i = 0; i < ULP_SLOTS && !err; i++)
-		err = ulp_post_slot(pair, &pair->ends[1], i, 64);
+	for (i = 0; i < KVERBS_SLOTS && !err; i++)
+		err = kverbs_post_slot(pair, &pair->ends[1], i, 64);
 	if (err)
 		return err;
-	producer = kthread_run(produce, &race, "cxib_ulp");
+	producer = kthread_run(produce, &race, "cxib_kverbs");
 	if (IS_ERR(producer))
 		return PTR_ERR(producer);
 	err = consume(&race);
@@ -194,32 +194,32 @@ static int race(struct ulp_pair *pair, const struct ulp_settings *settings, bool
 	return err ?: race.result;
 }
 
-static int run(struct ulp_report *report, const struct ulp_settings *settings, bool solicited)
+static int run(struct kverbs_report *report, const struct kverbs_settings *settings, bool solicited)
 {
-	struct ulp_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
+	struct kverbs_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
 	int err;
 
 	if (!pair)
 		return -ENOMEM;
-	err = ulp_pair_create(pair, &ulp_usual, report);
+	err = kverbs_pair_create(pair, &kverbs_usual, report);
 	if (!err)
 		err = race(pair, settings, solicited);
-	ulp_pair_destroy(pair);
+	kverbs_pair_destroy(pair);
 	kfree(pair);
 	return err;
 }
 
-static int run_next(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_next(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, false);
 }
 
-static int run_solicited(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_solicited(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, true);
 }
 
-const struct ulp_case ulp_arming_cases[] = {
+const struct kverbs_case kverbs_arming_cases[] = {
 	{ "arming_next", run_next },
 	{ "arming_solicited", run_solicited },
 	{}

@@ -42,7 +42,7 @@ static u32 measure_nothing(void)
 	return took;
 }
 
-/* What both of them have to do: nobody else may be there, not even an interrupt. */
+/* Cost of the lock that both of them take, uncontended and with interrupts disabled. */
 static u32 measure_lock(void)
 {
 	DEFINE_SPINLOCK(lock);
@@ -59,7 +59,7 @@ static u32 measure_lock(void)
 	return took - measure_nothing();
 }
 
-static int measure_post(struct ulp_end *end, struct ulp_single *single, u32 *took)
+static int measure_post(struct kverbs_end *end, struct kverbs_single *single, u32 *took)
 {
 	const struct ib_send_wr *bad;
 	u64 begin;
@@ -73,7 +73,7 @@ static int measure_post(struct ulp_end *end, struct ulp_single *single, u32 *too
 	return err;
 }
 
-static int measure_poll(struct ulp_end *end, u32 *took)
+static int measure_poll(struct kverbs_end *end, u32 *took)
 {
 	struct ib_wc wc;
 	u64 begin;
@@ -90,10 +90,10 @@ static int measure_poll(struct ulp_end *end, u32 *took)
 }
 
 /* One request that is posted, and its completion once it is there. */
-static int sample(struct ulp_pair *pair, struct ulp_single *single, u32 *post, u32 *poll)
+static int sample(struct kverbs_pair *pair, struct kverbs_single *single, u32 *post, u32 *poll)
 {
-	struct ulp_end *end = &pair->ends[0];
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	struct kverbs_end *end = &pair->ends[0];
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 	int events = atomic_read(&end->completion_events);
 	int err;
 
@@ -108,43 +108,43 @@ static int sample(struct ulp_pair *pair, struct ulp_single *single, u32 *post, u
 		err = measure_poll(end, poll);
 	if (err == 1)
 		return 0;
-	return ulp_fail(pair->report, "opcode %d cannot be measured: error %d", single->send.opcode,
+	return kverbs_fail(pair->report, "opcode %d cannot be measured: error %d", single->send.opcode,
 			err);
 }
 
-static int measure_messages(struct ulp_pair *pair, enum ib_wr_opcode opcode,
+static int measure_messages(struct kverbs_pair *pair, enum ib_wr_opcode opcode,
 			    struct samples *samples)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_single single;
 	int i, err = 0;
 
 	for (i = 0; i < SAMPLES && !err; i++) {
-		ulp_single_write(&single, end, i, peer->dma + ULP_EXPOSED,
+		kverbs_single_write(&single, end, i, peer->dma + KVERBS_EXPOSED,
 				 peer->pd->unsafe_global_rkey, LENGTH);
 		single.send.opcode = opcode;
 		if (opcode == IB_WR_SEND)
-			err = ulp_post_slot(pair, peer, i, LENGTH);
+			err = kverbs_post_slot(pair, peer, i, LENGTH);
 		if (!err)
 			err = sample(pair, &single, &samples->post[i], &samples->poll[i]);
 		if (!err && opcode == IB_WR_SEND)
-			err = ulp_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
 	}
 	return err;
 }
 
-static int measure_keys(struct ulp_pair *pair, struct samples *registrations,
+static int measure_keys(struct kverbs_pair *pair, struct samples *registrations,
 			struct samples *invalidations)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int i, err = 0;
 
 	for (i = 0; i < SAMPLES && !err; i++) {
-		err = ulp_map_key(end->local_key, end->dma, ULP_AREA_SIZE);
+		err = kverbs_map_key(end->local_key, end->dma, KVERBS_AREA_SIZE);
 		if (err)
 			break;
-		single = (struct ulp_single){};
+		single = (struct kverbs_single){};
 		single.send.opcode = IB_WR_REG_MR;
 		single.send.send_flags = IB_SEND_SIGNALED;
 		single.reg.mr = end->local_key;
@@ -153,7 +153,7 @@ static int measure_keys(struct ulp_pair *pair, struct samples *registrations,
 		err = sample(pair, &single, &registrations->post[i], &registrations->poll[i]);
 		if (err)
 			break;
-		single = (struct ulp_single){};
+		single = (struct kverbs_single){};
 		single.send.opcode = IB_WR_LOCAL_INV;
 		single.send.send_flags = IB_SEND_SIGNALED;
 		single.send.ex.invalidate_rkey = end->local_key->rkey;
@@ -162,15 +162,15 @@ static int measure_keys(struct ulp_pair *pair, struct samples *registrations,
 	return err;
 }
 
-static void say(struct ulp_pair *pair, const char *name, struct samples *samples)
+static void say(struct kverbs_pair *pair, const char *name, struct samples *samples)
 {
 	u32 nothing = measure_nothing();
 
-	ulp_say(pair->report, "%s post %u poll %u", name, median(samples->post) - nothing,
+	kverbs_say(pair->report, "%s post %u poll %u", name, median(samples->post) - nothing,
 		median(samples->poll) - nothing);
 }
 
-static int measure(struct ulp_pair *pair)
+static int measure(struct kverbs_pair *pair)
 {
 	struct samples *samples = kcalloc(4, sizeof(*samples), GFP_KERNEL);
 	const struct ib_device_ops *ops = &pair->ends[0].device->ops;
@@ -188,20 +188,20 @@ static int measure(struct ulp_pair *pair)
 		say(pair, "RDMA_WRITE", &samples[1]);
 		say(pair, "REG_MR", &samples[2]);
 		say(pair, "LOCAL_INV", &samples[3]);
-		ulp_say(pair->report, "lock pair %u", measure_lock());
-		ulp_say(pair->report, "bytes QP %zu CQ %zu SRQ %zu PD %zu AH %zu", ops->size_ib_qp,
+		kverbs_say(pair->report, "lock pair %u", measure_lock());
+		kverbs_say(pair->report, "bytes QP %zu CQ %zu SRQ %zu PD %zu AH %zu", ops->size_ib_qp,
 			ops->size_ib_cq, ops->size_ib_srq, ops->size_ib_pd, ops->size_ib_ah);
 	}
 	kfree(samples);
 	return err;
 }
 
-static int run(struct ulp_report *report, const struct ulp_settings *settings)
+static int run(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, measure);
+	return kverbs_with_pair(report, &kverbs_usual, measure);
 }
 
-const struct ulp_case ulp_cost_cases[] = {
+const struct kverbs_case kverbs_cost_cases[] = {
 	{ "cost", run },
 	{}
 };

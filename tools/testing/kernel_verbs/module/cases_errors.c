@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What goes wrong: at the other end, here, and before anything is posted. */
+/* Errors: of the responder, of the requester, and of ib_post_send() itself. */
 #include <linux/delay.h>
 
 #include "single.h"
@@ -8,169 +8,169 @@
 #define FEW	5
 
 /* A message meets a receive request that it does not fit: both ends get to know. */
-static int mismatched(struct ulp_pair *pair, u32 room, bool wrong_key,
+static int mismatched(struct kverbs_pair *pair, u32 room, bool wrong_key,
 		      enum ib_wc_status receiver, enum ib_wc_status sender)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
 	struct ib_sge sge = {
-		.addr = peer->dma + ULP_RECEIVES,
+		.addr = peer->dma + KVERBS_RECEIVES,
 		.length = room,
 		.lkey = peer->pd->local_dma_lkey ^ wrong_key,
 	};
 	struct ib_recv_wr receive = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
-	struct ulp_single single;
+	struct kverbs_single single;
 	int err;
 
-	err = ulp_post_receive(peer, &receive, &bad);
+	err = kverbs_post_receive(peer, &receive, &bad);
 	if (err)
-		return ulp_fail(pair->report, "a receive request is refused with error %d", err);
-	ulp_single_send(&single, end, 8, LENGTH);
-	err = ulp_post_single(pair, end, &single);
+		return kverbs_fail(pair->report, "a receive request is refused with error %d", err);
+	kverbs_single_send(&single, end, 8, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
 	if (!err)
-		err = ulp_await_status(pair, peer->recv_cq, 7, receiver);
-	return err ?: ulp_await_status(pair, end->send_cq, 8, sender);
+		err = kverbs_await_status(pair, peer->recv_cq, 7, receiver);
+	return err ?: kverbs_await_status(pair, end->send_cq, 8, sender);
 }
 
-static int too_long_message(struct ulp_pair *pair)
+static int too_long_message(struct kverbs_pair *pair)
 {
 	return mismatched(pair, LENGTH - 1, false, IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR);
 }
 
-static int wrong_key_of_receiver(struct ulp_pair *pair)
+static int wrong_key_of_receiver(struct kverbs_pair *pair)
 {
 	return mismatched(pair, LENGTH, true, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
 }
 
 /* The wrong one says what is wrong, those behind it are flushed, in order. */
-static int wrong_key_of_sender(struct ulp_pair *pair)
+static int wrong_key_of_sender(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single requests[FEW];
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single requests[FEW];
 	int i, err;
 
 	for (i = 0; i < FEW; i++) {
-		ulp_single_send(&requests[i], end, i, LENGTH);
+		kverbs_single_send(&requests[i], end, i, LENGTH);
 		if (i)
 			requests[i - 1].send.next = &requests[i].send;
 	}
 	requests[0].sge.lkey ^= 1;
-	err = ulp_post_single(pair, end, &requests[0]);
+	err = kverbs_post_single(pair, end, &requests[0]);
 	if (!err)
-		err = ulp_await_status(pair, end->send_cq, 0, IB_WC_LOC_PROT_ERR);
+		err = kverbs_await_status(pair, end->send_cq, 0, IB_WC_LOC_PROT_ERR);
 	for (i = 1; i < FEW && !err; i++)
-		err = ulp_await_status(pair, end->send_cq, i, IB_WC_WR_FLUSH_ERR);
+		err = kverbs_await_status(pair, end->send_cq, i, IB_WC_WR_FLUSH_ERR);
 	return err;
 }
 
-static int no_receive_request(struct ulp_pair *pair)
+static int no_receive_request(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_send(&single, end, 1, LENGTH);
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, 1, IB_WC_RNR_RETRY_EXC_ERR);
+	kverbs_single_send(&single, end, 1, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_RNR_RETRY_EXC_ERR);
 }
 
-static int late_receive_request(struct ulp_pair *pair)
+static int late_receive_request(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_send(&single, end, 1, LENGTH);
-	err = ulp_post_single(pair, end, &single);
+	kverbs_single_send(&single, end, 1, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
 	msleep(50);
 	if (!err)
-		err = ulp_post_slot(pair, peer, 2, LENGTH);
+		err = kverbs_post_slot(pair, peer, 2, LENGTH);
 	if (!err)
-		err = ulp_await_status(pair, peer->recv_cq, 2, IB_WC_SUCCESS);
-	return err ?: ulp_await_status(pair, end->send_cq, 1, IB_WC_SUCCESS);
+		err = kverbs_await_status(pair, peer->recv_cq, 2, IB_WC_SUCCESS);
+	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_SUCCESS);
 }
 
-static int silent_peer(struct ulp_pair *pair)
+static int silent_peer(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	err = ulp_to_state(&pair->ends[1], IB_QPS_RESET);
+	err = kverbs_to_state(&pair->ends[1], IB_QPS_RESET);
 	if (err)
-		return ulp_fail(pair->report, "no reset: error %d", err);
-	ulp_single_send(&single, end, 1, LENGTH);
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, 1, IB_WC_RETRY_EXC_ERR);
+		return kverbs_fail(pair->report, "no reset: error %d", err);
+	kverbs_single_send(&single, end, 1, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_RETRY_EXC_ERR);
 }
 
 /* Requests of both queues are flushed in order, each once, also those posted afterwards. */
-static int flushed(struct ulp_pair *pair)
+static int flushed(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int i, err = 0;
 
 	for (i = 0; i < FEW && !err; i++)
-		err = ulp_post_slot(pair, end, i, LENGTH);
+		err = kverbs_post_slot(pair, end, i, LENGTH);
 	if (!err)
-		err = ulp_to_state(end, IB_QPS_ERR);
+		err = kverbs_to_state(end, IB_QPS_ERR);
 	for (i = 0; i < FEW && !err; i++) {
-		ulp_single_send(&single, end, i, LENGTH);
-		err = ulp_post_single(pair, end, &single) ?:
-		      ulp_post_slot(pair, end, FEW + i, LENGTH);
+		kverbs_single_send(&single, end, i, LENGTH);
+		err = kverbs_post_single(pair, end, &single) ?:
+		      kverbs_post_slot(pair, end, FEW + i, LENGTH);
 	}
 	for (i = 0; i < FEW && !err; i++)
-		err = ulp_await_status(pair, end->send_cq, i, IB_WC_WR_FLUSH_ERR);
+		err = kverbs_await_status(pair, end->send_cq, i, IB_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 2 * FEW && !err; i++)
-		err = ulp_await_status(pair, end->recv_cq, i, IB_WC_WR_FLUSH_ERR);
-	return err ?: ulp_await_nothing(pair);
+		err = kverbs_await_status(pair, end->recv_cq, i, IB_WC_WR_FLUSH_ERR);
+	return err ?: kverbs_await_nothing(pair);
 }
 
-static int works(struct ulp_pair *pair)
+static int works(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_single single;
 	int err;
 
-	memset(end->memory + ULP_LOCAL, 0x5a, LENGTH);
-	err = ulp_post_slot(pair, peer, 3, LENGTH);
+	memset(end->memory + KVERBS_LOCAL, 0x5a, LENGTH);
+	err = kverbs_post_slot(pair, peer, 3, LENGTH);
 	if (err)
 		return err;
-	ulp_single_send(&single, end, 4, LENGTH);
-	err = ulp_post_single(pair, end, &single);
+	kverbs_single_send(&single, end, 4, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
 	if (!err)
-		err = ulp_await_status(pair, peer->recv_cq, 3, IB_WC_SUCCESS);
+		err = kverbs_await_status(pair, peer->recv_cq, 3, IB_WC_SUCCESS);
 	if (!err)
-		err = ulp_await_status(pair, end->send_cq, 4, IB_WC_SUCCESS);
+		err = kverbs_await_status(pair, end->send_cq, 4, IB_WC_SUCCESS);
 	if (err)
 		return err;
-	ulp_to_cpu(peer);
-	if (memcmp(peer->memory + ULP_RECEIVES + 3 * ULP_SLOT_SIZE, end->memory, LENGTH))
-		return ulp_fail(pair->report, "a message is not what was sent");
+	kverbs_to_cpu(peer);
+	if (memcmp(peer->memory + KVERBS_RECEIVES + 3 * KVERBS_SLOT_SIZE, end->memory, LENGTH))
+		return kverbs_fail(pair->report, "a message is not what was sent");
 	return 0;
 }
 
 /* Resetting forgets what is outstanding; the queues begin anew. */
-static int reset_and_reconnected(struct ulp_pair *pair)
+static int reset_and_reconnected(struct kverbs_pair *pair)
 {
 	int i, err = 0;
 
 	for (i = 0; i < 20 && !err; i++) {
-		err = ulp_post_slot(pair, &pair->ends[i & 1], i, LENGTH);
+		err = kverbs_post_slot(pair, &pair->ends[i & 1], i, LENGTH);
 		if (!err && i % 3 == 0)
-			err = ulp_to_state(&pair->ends[0], IB_QPS_ERR);
+			err = kverbs_to_state(&pair->ends[0], IB_QPS_ERR);
 		if (!err)
-			err = ulp_reconnect(pair);
+			err = kverbs_reconnect(pair);
 		if (!err)
-			err = ulp_await_nothing(pair);
+			err = kverbs_await_nothing(pair);
 		if (!err)
 			err = works(pair);
 	}
 	return err;
 }
 
-static int post_until_full(struct ulp_end *end, u32 most, struct ulp_single *single, u32 *count)
+static int post_until_full(struct kverbs_end *end, u32 most, struct kverbs_single *single, u32 *count)
 {
 	const struct ib_send_wr *bad;
 	int err = 0;
@@ -186,33 +186,33 @@ static int post_until_full(struct ulp_end *end, u32 most, struct ulp_single *sin
 }
 
 /* What was promised fits in, what does not is refused, and nothing is lost. */
-static int overrun(struct ulp_pair *pair)
+static int overrun(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_single single;
 	u32 count, i;
 	int err;
 
 	/* The peer does not answer meanwhile. */
-	ulp_single_send(&single, end, 0, LENGTH);
+	kverbs_single_send(&single, end, 0, LENGTH);
 	err = post_until_full(end, 16 * end->cap.max_send_wr, &single, &count);
 	if (err != -ENOMEM || count < end->cap.max_send_wr)
-		return ulp_fail(pair->report, "posting ends after %u requests with error %d; %u have to fit in",
+		return kverbs_fail(pair->report, "posting ends after %u requests with error %d; %u have to fit in",
 				count, err, end->cap.max_send_wr);
 	err = 0;
 	for (i = 0; i < count && !err; i++) {
-		err = ulp_post_slot(pair, peer, i, LENGTH);
+		err = kverbs_post_slot(pair, peer, i, LENGTH);
 		if (!err)
-			err = ulp_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
 		if (!err)
-			err = ulp_await_status(pair, end->send_cq, i, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, end->send_cq, i, IB_WC_SUCCESS);
 	}
 	return err ?: works(pair);
 }
 
-static int overrun_of_receives(struct ulp_pair *pair)
+static int overrun_of_receives(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
+	struct kverbs_end *end = &pair->ends[0];
 	const u32 most = end->cap.max_recv_wr;
 	struct ib_recv_wr wr = { .wr_id = most };
 	const struct ib_recv_wr *bad = NULL;
@@ -220,76 +220,76 @@ static int overrun_of_receives(struct ulp_pair *pair)
 	int err = 0;
 
 	for (i = 0; i < most && !err; i++)
-		err = ulp_post_slot(pair, end, i, LENGTH);
+		err = kverbs_post_slot(pair, end, i, LENGTH);
 	if (err)
 		return err;
 	err = ib_post_recv(end->qp, &wr, &bad);
 	if (err != -ENOMEM || bad != &wr)
-		return ulp_fail(pair->report, "receive request %u of a queue for %u gives error %d",
+		return kverbs_fail(pair->report, "receive request %u of a queue for %u gives error %d",
 				most, most, err);
 	return 0;
 }
 
-static int expect_refusal(struct ulp_pair *pair, struct ulp_single *single, int expected,
+static int expect_refusal(struct kverbs_pair *pair, struct kverbs_single *single, int expected,
 			  const char *what)
 {
-	struct ulp_end *end = &pair->ends[0];
+	struct kverbs_end *end = &pair->ends[0];
 	const struct ib_send_wr *bad = NULL;
 	int err = ib_post_send(end->qp, &single->send, &bad);
 
 	if (err != expected || bad != &single->send)
-		return ulp_fail(pair->report, "%s gives error %d, should give %d", what, err,
+		return kverbs_fail(pair->report, "%s gives error %d, should give %d", what, err,
 				expected);
 	return 0;
 }
 
-static int refused_requests(struct ulp_pair *pair)
+static int refused_requests(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_send(&single, end, 1, LENGTH);
+	kverbs_single_send(&single, end, 1, LENGTH);
 	single.send.num_sge = end->cap.max_send_sge + 1;
 	err = expect_refusal(pair, &single, -EINVAL, "a request with too many segments");
 	if (err)
 		return err;
-	ulp_single_send(&single, end, 1, end->cap.max_inline_data + 1);
+	kverbs_single_send(&single, end, 1, end->cap.max_inline_data + 1);
 	single.send.send_flags |= IB_SEND_INLINE;
 	err = expect_refusal(pair, &single, -EINVAL, "too much inline data");
 	if (err)
 		return err;
-	ulp_single_send(&single, end, 1, 8);
+	kverbs_single_send(&single, end, 1, 8);
 	single.send.opcode = IB_WR_RDMA_READ;
 	single.send.send_flags |= IB_SEND_INLINE;
 	err = expect_refusal(pair, &single, -EINVAL, "a read of inline data");
 	if (err)
 		return err;
-	ulp_single_send(&single, end, 1, 8);
+	kverbs_single_send(&single, end, 1, 8);
 	single.send.opcode = 77;
 	err = expect_refusal(pair, &single, -EOPNOTSUPP, "an unknown operation");
 	return err ?: works(pair);
 }
 
 /* An event comes by an interrupt, long after the completion that is polled when the machine is busy. */
-static void await_limit_event(struct ulp_end *end)
+static void await_limit_event(struct kverbs_end *end)
 {
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 
 	while (READ_ONCE(end->last_event) != IB_EVENT_SRQ_LIMIT_REACHED && !time_after(jiffies, limit))
 		usleep_range(50, 500);
 }
 
 /* The event comes once, when fewer than the limit are left. */
-static int srq_limit(struct ulp_pair *pair)
+static int srq_limit(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
 	struct ib_srq_attr attr = { .srq_limit = 3 };
-	struct ulp_single single;
+	struct kverbs_single single;
 	int i, err = 0;
 
 	for (i = 0; i < FEW && !err; i++)
-		err = ulp_post_slot(pair, peer, i, LENGTH);
+		err = kverbs_post_slot(pair, peer, i, LENGTH);
 	if (!err)
 		err = ib_modify_srq(peer->srq, &attr, IB_SRQ_LIMIT);
 	for (i = 0; i < FEW && !err; i++) {
@@ -300,92 +300,92 @@ static int srq_limit(struct ulp_pair *pair)
 		else
 			msleep(20);
 		if ((READ_ONCE(peer->last_event) == IB_EVENT_SRQ_LIMIT_REACHED) != expected)
-			return ulp_fail(pair->report, "with %d requests left and a limit of %u the last event is %d",
+			return kverbs_fail(pair->report, "with %d requests left and a limit of %u the last event is %d",
 					FEW - i, attr.srq_limit, peer->last_event);
-		ulp_single_send(&single, end, i, LENGTH);
-		err = ulp_post_single(pair, end, &single);
+		kverbs_single_send(&single, end, i, LENGTH);
+		err = kverbs_post_single(pair, end, &single);
 		if (!err)
-			err = ulp_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, peer->recv_cq, i, IB_WC_SUCCESS);
 	}
 	if (err)
 		return err;
 	err = ib_query_srq(peer->srq, &attr);
 	if (err || attr.srq_limit)
-		return ulp_fail(pair->report, "after the event the limit is %u (error %d)",
+		return kverbs_fail(pair->report, "after the event the limit is %u (error %d)",
 				attr.srq_limit, err);
 	return 0;
 }
 
-static int run_too_long(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_too_long(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, too_long_message);
+	return kverbs_with_pair(report, &kverbs_usual, too_long_message);
 }
 
-static int run_wrong_receiver(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_wrong_receiver(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, wrong_key_of_receiver);
+	return kverbs_with_pair(report, &kverbs_usual, wrong_key_of_receiver);
 }
 
-static int run_wrong_sender(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_wrong_sender(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, wrong_key_of_sender);
+	return kverbs_with_pair(report, &kverbs_usual, wrong_key_of_sender);
 }
 
-static int run_no_receive(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_no_receive(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_spec spec = kverbs_usual;
 
 	spec.rnr_retries = 1;
-	return ulp_with_pair(report, &spec, no_receive_request);
+	return kverbs_with_pair(report, &spec, no_receive_request);
 }
 
-static int run_late_receive(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_late_receive(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, late_receive_request);
+	return kverbs_with_pair(report, &kverbs_usual, late_receive_request);
 }
 
-static int run_silent(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_silent(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_spec spec = kverbs_usual;
 
 	spec.retries = 1;
-	return ulp_with_pair(report, &spec, silent_peer);
+	return kverbs_with_pair(report, &spec, silent_peer);
 }
 
-static int run_flushed(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_flushed(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, flushed);
+	return kverbs_with_pair(report, &kverbs_usual, flushed);
 }
 
-static int run_reset(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_reset(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, reset_and_reconnected);
+	return kverbs_with_pair(report, &kverbs_usual, reset_and_reconnected);
 }
 
-static int run_overrun(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_overrun(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, overrun);
+	return kverbs_with_pair(report, &kverbs_usual, overrun);
 }
 
-static int run_receive_overrun(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_receive_overrun(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, overrun_of_receives);
+	return kverbs_with_pair(report, &kverbs_usual, overrun_of_receives);
 }
 
-static int run_refused(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_refused(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, refused_requests);
+	return kverbs_with_pair(report, &kverbs_usual, refused_requests);
 }
 
-static int run_srq_limit(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_srq_limit(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_spec spec = kverbs_usual;
 
 	spec.shared = true;
-	return ulp_with_pair(report, &spec, srq_limit);
+	return kverbs_with_pair(report, &spec, srq_limit);
 }
 
-const struct ulp_case ulp_error_cases[] = {
+const struct kverbs_case kverbs_error_cases[] = {
 	{ "message_too_long", run_too_long },
 	{ "receiver_with_wrong_key", run_wrong_receiver },
 	{ "sender_with_wrong_key", run_wrong_sender },

@@ -5,35 +5,35 @@
 #define LENGTH	1000
 #define PIECES	5
 
-/* Tries an operation on memory of the other end. */
-static int try_remote(struct ulp_pair *pair, enum ib_wr_opcode opcode, u64 address, u32 rkey,
+/* Tries an operation on memory of the peer. */
+static int try_remote(struct kverbs_pair *pair, enum ib_wr_opcode opcode, u64 address, u32 rkey,
 		      u32 length, enum ib_wc_status status)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	ulp_single_write(&single, end, opcode, address, rkey, length);
+	kverbs_single_write(&single, end, opcode, address, rkey, length);
 	single.send.opcode = opcode;
 	if (opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
 		single.atomic.remote_addr = address;
 		single.atomic.rkey = rkey;
 		single.atomic.compare_add = 1;
 	}
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, opcode, status);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, opcode, status);
 }
 
-static int invalidate(struct ulp_pair *pair, struct ulp_end *end, struct ib_mr *mr)
+static int invalidate(struct kverbs_pair *pair, struct kverbs_end *end, struct ib_mr *mr)
 {
-	struct ulp_single single = {};
+	struct kverbs_single single = {};
 	int err;
 
 	single.send.opcode = IB_WR_LOCAL_INV;
 	single.send.send_flags = IB_SEND_SIGNALED;
 	single.send.ex.invalidate_rkey = mr->rkey;
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, 0, IB_WC_SUCCESS);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, 0, IB_WC_SUCCESS);
 }
 
 static const struct {
@@ -46,15 +46,15 @@ static const struct {
 	{ IB_WR_ATOMIC_FETCH_AND_ADD, IB_ACCESS_REMOTE_ATOMIC, sizeof(u64) },
 };
 
-/* Returns 0 if the operation is possible just when the key is for it. */
-static int try_access(struct ulp_pair *pair, int access, size_t operation)
+/* Returns 0 if the operation succeeds exactly when the mkey permits it. */
+static int try_access(struct kverbs_pair *pair, int access, size_t operation)
 {
 	const int needed = operations[operation].access;
-	struct ulp_end *peer = &pair->ends[1];
+	struct kverbs_end *peer = &pair->ends[1];
 	struct ib_mr *mr = peer->exposed_key;
 	int err;
 
-	err = ulp_register(pair, peer, mr, peer->dma + ULP_EXPOSED, ULP_AREA_SIZE,
+	err = kverbs_register(pair, peer, mr, peer->dma + KVERBS_EXPOSED, KVERBS_AREA_SIZE,
 			   access | IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
@@ -62,13 +62,13 @@ static int try_access(struct ulp_pair *pair, int access, size_t operation)
 			 operations[operation].length,
 			 access & needed ? IB_WC_SUCCESS : IB_WC_REM_ACCESS_ERR);
 	if (err)
-		return ulp_fail(pair->report, "operation %d with a key for access 0x%x",
+		return kverbs_fail(pair->report, "operation %d with a key for access 0x%x",
 				operations[operation].opcode, access);
-	err = ulp_reconnect(pair);
+	err = kverbs_reconnect(pair);
 	return err ?: invalidate(pair, peer, mr);
 }
 
-static int access_of_keys(struct ulp_pair *pair)
+static int access_of_keys(struct kverbs_pair *pair)
 {
 	int access, err;
 	size_t i;
@@ -85,12 +85,12 @@ static int access_of_keys(struct ulp_pair *pair)
 }
 
 /* A key is for its memory only, only while it is registered, and only with its variant. */
-static int validity_of_keys(struct ulp_pair *pair)
+static int validity_of_keys(struct kverbs_pair *pair)
 {
-	struct ulp_end *peer = &pair->ends[1];
+	struct kverbs_end *peer = &pair->ends[1];
 	struct ib_mr *mr = peer->exposed_key;
 	const int access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	const u64 end = peer->dma + ULP_EXPOSED + ULP_AREA_SIZE;
+	const u64 end = peer->dma + KVERBS_EXPOSED + KVERBS_AREA_SIZE;
 	const struct {
 		u64 address;
 		u32 variant;
@@ -98,33 +98,33 @@ static int validity_of_keys(struct ulp_pair *pair)
 	} tries[] = {
 		{ end - LENGTH, 0, IB_WC_SUCCESS },
 		{ end - LENGTH + 1, 0, IB_WC_REM_ACCESS_ERR },
-		{ peer->dma + ULP_EXPOSED - 1, 0, IB_WC_REM_ACCESS_ERR },
-		{ peer->dma + ULP_EXPOSED, 1, IB_WC_REM_ACCESS_ERR },
+		{ peer->dma + KVERBS_EXPOSED - 1, 0, IB_WC_REM_ACCESS_ERR },
+		{ peer->dma + KVERBS_EXPOSED, 1, IB_WC_REM_ACCESS_ERR },
 	};
 	size_t i;
 	int err;
 
-	err = ulp_register(pair, peer, mr, peer->dma + ULP_EXPOSED, ULP_AREA_SIZE, access);
+	err = kverbs_register(pair, peer, mr, peer->dma + KVERBS_EXPOSED, KVERBS_AREA_SIZE, access);
 	for (i = 0; i < ARRAY_SIZE(tries) && !err; i++) {
 		err = try_remote(pair, IB_WR_RDMA_WRITE, tries[i].address,
 				 mr->rkey ^ tries[i].variant, LENGTH, tries[i].status);
 		if (err)
-			return ulp_fail(pair->report, "try %zu", i);
-		err = ulp_reconnect(pair);
+			return kverbs_fail(pair->report, "try %zu", i);
+		err = kverbs_reconnect(pair);
 	}
 	if (!err)
 		err = invalidate(pair, peer, mr);
-	return err ?: try_remote(pair, IB_WR_RDMA_WRITE, peer->dma + ULP_EXPOSED, mr->rkey, LENGTH,
+	return err ?: try_remote(pair, IB_WR_RDMA_WRITE, peer->dma + KVERBS_EXPOSED, mr->rkey, LENGTH,
 				 IB_WC_REM_ACCESS_ERR);
 }
 
-static int register_twice(struct ulp_pair *pair)
+static int register_twice(struct kverbs_pair *pair)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single = {};
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single = {};
 	int err;
 
-	err = ulp_register(pair, end, end->local_key, end->dma, ULP_AREA_SIZE,
+	err = kverbs_register(pair, end, end->local_key, end->dma, KVERBS_AREA_SIZE,
 			   IB_ACCESS_LOCAL_WRITE);
 	if (err)
 		return err;
@@ -133,15 +133,15 @@ static int register_twice(struct ulp_pair *pair)
 	single.send.send_flags = IB_SEND_SIGNALED;
 	single.reg.mr = end->local_key;
 	single.reg.key = end->local_key->rkey;
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, 1, IB_WC_MW_BIND_ERR);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, 1, IB_WC_MW_BIND_ERR);
 }
 
 /* Memory in pieces that are no pages, read as one. */
-static int map_pieces(struct ulp_end *end, struct ib_mr *mr, u8 *expected, u32 *length)
+static int map_pieces(struct kverbs_end *end, struct ib_mr *mr, u8 *expected, u32 *length)
 {
 	struct scatterlist list[PIECES];
-	u32 place = ULP_EXPOSED, i;
+	u32 place = KVERBS_EXPOSED, i;
 
 	*length = 0;
 	sg_init_table(list, PIECES);
@@ -160,89 +160,89 @@ static int map_pieces(struct ulp_end *end, struct ib_mr *mr, u8 *expected, u32 *
 	return i == PIECES ? 0 : -EINVAL;
 }
 
-static int read_pieces(struct ulp_pair *pair, struct ib_mr *mr)
+static int read_pieces(struct kverbs_pair *pair, struct ib_mr *mr)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
-	u8 *expected = end->memory + ULP_EXPOSED;
-	struct ulp_single single = {};
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	u8 *expected = end->memory + KVERBS_EXPOSED;
+	struct kverbs_single single = {};
 	u32 length;
 	int err;
 
 	err = map_pieces(peer, mr, expected, &length);
 	if (err)
-		return ulp_fail(pair->report, "pieces cannot be mapped: error %d", err);
+		return kverbs_fail(pair->report, "pieces cannot be mapped: error %d", err);
 	single.send.opcode = IB_WR_REG_MR;
 	single.send.send_flags = IB_SEND_SIGNALED;
 	single.reg.mr = mr;
 	single.reg.key = mr->rkey;
 	single.reg.access = IB_ACCESS_REMOTE_READ;
-	err = ulp_post_single(pair, peer, &single);
+	err = kverbs_post_single(pair, peer, &single);
 	if (!err)
-		err = ulp_await_status(pair, peer->send_cq, 0, IB_WC_SUCCESS);
+		err = kverbs_await_status(pair, peer->send_cq, 0, IB_WC_SUCCESS);
 	if (!err)
 		err = try_remote(pair, IB_WR_RDMA_READ, mr->iova, mr->rkey, length, IB_WC_SUCCESS);
 	if (err)
 		return err;
-	ulp_to_cpu(end);
-	if (memcmp(end->memory + ULP_LOCAL, expected, length))
-		return ulp_fail(pair->report, "the pieces are not what was read");
+	kverbs_to_cpu(end);
+	if (memcmp(end->memory + KVERBS_LOCAL, expected, length))
+		return kverbs_fail(pair->report, "the pieces are not what was read");
 	return 0;
 }
 
-static int keys_of_pieces(struct ulp_pair *pair)
+static int keys_of_pieces(struct kverbs_pair *pair)
 {
 	struct ib_mr *mr = ib_alloc_mr(pair->ends[1].pd, IB_MR_TYPE_SG_GAPS, PIECES);
 	int err;
 
 	if (IS_ERR(mr))
-		return ulp_fail(pair->report, "no key for pieces: error %ld", PTR_ERR(mr));
+		return kverbs_fail(pair->report, "no key for pieces: error %ld", PTR_ERR(mr));
 	err = read_pieces(pair, mr);
 	ib_dereg_mr(mr);
 	return err;
 }
 
 /* What no region is needed for: memory of requests, in whatever domain. */
-static int local_keys(struct ulp_pair *pair)
+static int local_keys(struct kverbs_pair *pair)
 {
-	const struct ulp_end *end = &pair->ends[0];
+	const struct kverbs_end *end = &pair->ends[0];
 	struct ib_pd *other = ib_alloc_pd(end->device, 0);
 	u32 key;
 
 	if (IS_ERR(other))
-		return ulp_fail(pair->report, "no second domain: error %ld", PTR_ERR(other));
+		return kverbs_fail(pair->report, "no second domain: error %ld", PTR_ERR(other));
 	key = other->local_dma_lkey;
 	ib_dealloc_pd(other);
 	if (key != end->pd->local_dma_lkey)
-		return ulp_fail(pair->report, "domains have local keys of their own");
+		return kverbs_fail(pair->report, "domains have local keys of their own");
 	return 0;
 }
 
-static int run_local(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_local(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, local_keys);
+	return kverbs_with_pair(report, &kverbs_usual, local_keys);
 }
 
-static int run_access(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_access(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, access_of_keys);
+	return kverbs_with_pair(report, &kverbs_usual, access_of_keys);
 }
 
-static int run_validity(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_validity(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, validity_of_keys);
+	return kverbs_with_pair(report, &kverbs_usual, validity_of_keys);
 }
 
-static int run_twice(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_twice(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, register_twice);
+	return kverbs_with_pair(report, &kverbs_usual, register_twice);
 }
 
-static int run_pieces(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_pieces(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, keys_of_pieces);
+	return kverbs_with_pair(report, &kverbs_usual, keys_of_pieces);
 }
 
-const struct ulp_case ulp_key_cases[] = {
+const struct kverbs_case kverbs_key_cases[] = {
 	{ "local_key_shared", run_local },
 	{ "key_access", run_access },
 	{ "key_validity", run_validity },

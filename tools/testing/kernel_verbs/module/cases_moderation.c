@@ -17,77 +17,77 @@
 /* As long as a completion that comes twice would take. */
 #define LATE_MS		20
 
-struct ulp_stream;
+struct kverbs_stream;
 
 /**
- * struct ulp_turn - a request of a stream, used again and again
+ * struct kverbs_turn - a request of a stream, used again and again
  * @done: the RDMA core calls it with the completion
  * @stream: to which it belongs
  */
-struct ulp_turn {
+struct kverbs_turn {
 	struct ib_cqe done;
-	struct ulp_stream *stream;
+	struct kverbs_stream *stream;
 };
 
 /**
- * struct ulp_stream - requests of one queue
+ * struct kverbs_stream - requests of one queue
  * @turns: the requests, which complete in this order
  * @completed: how many have
  * @wrong: completions that were others than the next one, or no success
  * @moderated: the moderation of its completions was seen to be another than at first
  */
-struct ulp_stream {
-	struct ulp_turn turns[ULP_SLOTS];
+struct kverbs_stream {
+	struct kverbs_turn turns[KVERBS_SLOTS];
 	atomic_t completed;
 	atomic_t wrong;
 	bool moderated;
 };
 
 /**
- * struct ulp_flow - messages from the first end to the second
+ * struct kverbs_flow - messages from the first end to the second
  * @pair: two ends
  * @sends: of the first
  * @receives: of the second
  * @sent: messages so far
  */
-struct ulp_flow {
-	struct ulp_pair *pair;
-	struct ulp_stream sends;
-	struct ulp_stream receives;
+struct kverbs_flow {
+	struct kverbs_pair *pair;
+	struct kverbs_stream sends;
+	struct kverbs_stream receives;
 	u32 sent;
 };
 
 static void note_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct ulp_turn *turn = container_of(wc->wr_cqe, struct ulp_turn, done);
-	struct ulp_stream *stream = turn->stream;
+	struct kverbs_turn *turn = container_of(wc->wr_cqe, struct kverbs_turn, done);
+	struct kverbs_stream *stream = turn->stream;
 	u32 number = atomic_read(&stream->completed);
 
-	if (wc->status != IB_WC_SUCCESS || turn != &stream->turns[number % ULP_SLOTS])
+	if (wc->status != IB_WC_SUCCESS || turn != &stream->turns[number % KVERBS_SLOTS])
 		atomic_inc(&stream->wrong);
 	atomic_inc(&stream->completed);
 }
 
-static void start_stream(struct ulp_stream *stream)
+static void start_stream(struct kverbs_stream *stream)
 {
 	unsigned int i;
 
-	for (i = 0; i < ULP_SLOTS; i++)
-		stream->turns[i] = (struct ulp_turn){ .done.done = note_done, .stream = stream };
+	for (i = 0; i < KVERBS_SLOTS; i++)
+		stream->turns[i] = (struct kverbs_turn){ .done.done = note_done, .stream = stream };
 }
 
-static u32 completed(struct ulp_flow *flow)
+static u32 completed(struct kverbs_flow *flow)
 {
 	return min(atomic_read(&flow->sends.completed), atomic_read(&flow->receives.completed));
 }
 
-static int await_completions(struct ulp_flow *flow, u32 count)
+static int await_completions(struct kverbs_flow *flow, u32 count)
 {
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 
 	while (completed(flow) < count) {
 		if (time_after(jiffies, limit))
-			return ulp_fail(flow->pair->report, "completions are lost: %d of sends and %d of receives came, %u should have",
+			return kverbs_fail(flow->pair->report, "completions are lost: %d of sends and %d of receives came, %u should have",
 					atomic_read(&flow->sends.completed),
 					atomic_read(&flow->receives.completed), count);
 		usleep_range(5, 50);
@@ -95,26 +95,26 @@ static int await_completions(struct ulp_flow *flow, u32 count)
 	return 0;
 }
 
-static int send(struct ulp_flow *flow, u32 number)
+static int send(struct kverbs_flow *flow, u32 number)
 {
-	struct ulp_end *end = &flow->pair->ends[0], *peer = &flow->pair->ends[1];
-	struct ulp_turn *turn = &flow->receives.turns[number % ULP_SLOTS];
-	struct ib_sge sge = { peer->dma + ULP_RECEIVES, LENGTH, peer->pd->local_dma_lkey };
+	struct kverbs_end *end = &flow->pair->ends[0], *peer = &flow->pair->ends[1];
+	struct kverbs_turn *turn = &flow->receives.turns[number % KVERBS_SLOTS];
+	struct ib_sge sge = { peer->dma + KVERBS_RECEIVES, LENGTH, peer->pd->local_dma_lkey };
 	struct ib_recv_wr receive = { .wr_cqe = &turn->done, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
-	struct ulp_single single;
+	struct kverbs_single single;
 	int err;
 
 	err = ib_post_recv(peer->qp, &receive, &bad);
 	if (err)
-		return ulp_fail(flow->pair->report, "receive request %u is refused with error %d",
+		return kverbs_fail(flow->pair->report, "receive request %u is refused with error %d",
 				number, err);
-	ulp_single_send(&single, end, number, LENGTH);
-	single.send.wr_cqe = &flow->sends.turns[number % ULP_SLOTS].done;
-	return ulp_post_single(flow->pair, end, &single);
+	kverbs_single_send(&single, end, number, LENGTH);
+	single.send.wr_cqe = &flow->sends.turns[number % KVERBS_SLOTS].done;
+	return kverbs_post_single(flow->pair, end, &single);
 }
 
-static void look_at_moderation(struct ulp_flow *flow)
+static void look_at_moderation(struct kverbs_flow *flow)
 {
 	if (READ_ONCE(flow->pair->ends[0].send_cq->dim->profile_ix))
 		flow->sends.moderated = true;
@@ -123,7 +123,7 @@ static void look_at_moderation(struct ulp_flow *flow)
 }
 
 /* So many messages more, a window of them at a time. */
-static int send_more(struct ulp_flow *flow, u32 count, u32 window)
+static int send_more(struct kverbs_flow *flow, u32 count, u32 window)
 {
 	const u32 end = flow->sent + count;
 	int err = 0;
@@ -139,9 +139,9 @@ static int send_more(struct ulp_flow *flow, u32 count, u32 window)
 }
 
 /* One by one and many at once, in turn, so that there is something to adapt to. */
-static int send_until_moderated(struct ulp_flow *flow)
+static int send_until_moderated(struct kverbs_flow *flow)
 {
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 	u32 round;
 	int err;
 
@@ -150,29 +150,29 @@ static int send_until_moderated(struct ulp_flow *flow)
 		if (err)
 			return err;
 		if (time_after(jiffies, limit))
-			return ulp_fail(flow->pair->report, "after %u messages the moderation is as it was",
+			return kverbs_fail(flow->pair->report, "after %u messages the moderation is as it was",
 					flow->sent);
 	}
 	return send_more(flow, MESSAGES, WINDOW_MOST);
 }
 
-static int check_stream(struct ulp_flow *flow, struct ulp_stream *stream, const char *name)
+static int check_stream(struct kverbs_flow *flow, struct kverbs_stream *stream, const char *name)
 {
 	const u32 wrong = atomic_read(&stream->wrong), count = atomic_read(&stream->completed);
 
 	if (!wrong && count == flow->sent)
 		return 0;
-	return ulp_fail(flow->pair->report, "%u %s have %u completions, %u of which were not the next one or no success",
+	return kverbs_fail(flow->pair->report, "%u %s have %u completions, %u of which were not the next one or no success",
 			flow->sent, name, count, wrong);
 }
 
-static int adapts(struct ulp_pair *pair)
+static int adapts(struct kverbs_pair *pair)
 {
-	struct ulp_flow *flow;
+	struct kverbs_flow *flow;
 	int err;
 
 	if (!pair->ends[0].send_cq->dim || !pair->ends[1].recv_cq->dim)
-		return ulp_fail(pair->report, "the RDMA core does not adapt moderation");
+		return kverbs_fail(pair->report, "the RDMA core does not adapt moderation");
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL);
 	if (!flow)
 		return -ENOMEM;
@@ -190,26 +190,26 @@ static int adapts(struct ulp_pair *pair)
 	return err;
 }
 
-static int run_polled(struct ulp_report *report, enum ib_poll_context context)
+static int run_polled(struct kverbs_report *report, enum ib_poll_context context)
 {
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_spec spec = kverbs_usual;
 
 	spec.core_polls = true;
 	spec.context = context;
-	return ulp_with_pair(report, &spec, adapts);
+	return kverbs_with_pair(report, &spec, adapts);
 }
 
-static int run_softirq(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_softirq(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run_polled(report, IB_POLL_SOFTIRQ);
 }
 
-static int run_workqueue(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_workqueue(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run_polled(report, IB_POLL_WORKQUEUE);
 }
 
-const struct ulp_case ulp_moderation_cases[] = {
+const struct kverbs_case kverbs_moderation_cases[] = {
 	{ "moderation_in_softirq", run_softirq },
 	{ "moderation_in_workqueue", run_workqueue },
 	{}

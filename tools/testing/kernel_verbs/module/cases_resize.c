@@ -13,35 +13,35 @@
 #define LEAST_ENTRIES	(2 * WINDOW)
 #define LOG_MOST	6
 
-static int resize(struct ulp_pair *pair, struct ib_cq *cq, int entries)
+static int resize(struct kverbs_pair *pair, struct ib_cq *cq, int entries)
 {
 	int err = ib_resize_cq(cq, entries);
 
 	if (err)
-		return ulp_fail(pair->report, "a completion queue of %d entries cannot become one of %d: error %d",
+		return kverbs_fail(pair->report, "a completion queue of %d entries cannot become one of %d: error %d",
 				cq->cqe, entries, err);
 	if (cq->cqe < entries)
-		return ulp_fail(pair->report, "a completion queue that was resized to %d entries has %d",
+		return kverbs_fail(pair->report, "a completion queue that was resized to %d entries has %d",
 				entries, cq->cqe);
 	return 0;
 }
 
-static int send_and_wait(struct ulp_pair *pair, u64 number)
+static int send_and_wait(struct kverbs_pair *pair, u64 number)
 {
-	struct ulp_end *end = &pair->ends[0];
-	struct ulp_single single;
+	struct kverbs_end *end = &pair->ends[0];
+	struct kverbs_single single;
 	int err;
 
-	err = ulp_post_slot(pair, &pair->ends[1], number % ULP_SLOTS, LENGTH);
+	err = kverbs_post_slot(pair, &pair->ends[1], number % KVERBS_SLOTS, LENGTH);
 	if (err)
 		return err;
-	ulp_single_send(&single, end, number, LENGTH);
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, number, IB_WC_SUCCESS);
+	kverbs_single_send(&single, end, number, LENGTH);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, number, IB_WC_SUCCESS);
 }
 
-/* Completions of the receiver that nobody has polled yet are there afterwards. */
-static int with_completions(struct ulp_pair *pair)
+/* CQEs that the receiver has not polled yet survive the resize. */
+static int with_completions(struct kverbs_pair *pair)
 {
 	const int sizes[] = { 500, 20, 100, 4000, 17, 64 };
 	struct ib_cq *cq = pair->ends[1].recv_cq;
@@ -54,17 +54,17 @@ static int with_completions(struct ulp_pair *pair)
 		if (!err)
 			err = resize(pair, cq, sizes[i]);
 		for (k = 0; k < WINDOW - 2 * i && !err; k++)
-			err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, cq, received++ % KVERBS_SLOTS, IB_WC_SUCCESS);
 		while (!err && sent - received > WINDOW - 3)
-			err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, cq, received++ % KVERBS_SLOTS, IB_WC_SUCCESS);
 	}
 	while (!err && received < sent)
-		err = ulp_await_status(pair, cq, received++ % ULP_SLOTS, IB_WC_SUCCESS);
-	return err ?: ulp_await_nothing(pair);
+		err = kverbs_await_status(pair, cq, received++ % KVERBS_SLOTS, IB_WC_SUCCESS);
+	return err ?: kverbs_await_nothing(pair);
 }
 
 /* What does not fit is refused, and nothing is lost. */
-static int too_small(struct ulp_pair *pair)
+static int too_small(struct kverbs_pair *pair)
 {
 	struct ib_cq *cq = pair->ends[1].recv_cq;
 	int i, err = 0, size = cq->cqe;
@@ -74,13 +74,13 @@ static int too_small(struct ulp_pair *pair)
 	if (err)
 		return err;
 	if (!ib_resize_cq(cq, 3) || cq->cqe != size)
-		return ulp_fail(pair->report, "a completion queue with %d completions gets %d entries",
+		return kverbs_fail(pair->report, "a completion queue with %d completions gets %d entries",
 				WINDOW, cq->cqe);
 	if (ib_resize_cq(cq, 0) != -EINVAL || ib_resize_cq(cq, INT_MAX) != -EINVAL)
-		return ulp_fail(pair->report, "a size that is impossible is not refused as such");
+		return kverbs_fail(pair->report, "a size that is impossible is not refused as such");
 	for (i = 0; i < WINDOW && !err; i++)
-		err = ulp_await_status(pair, cq, i, IB_WC_SUCCESS);
-	return err ?: ulp_await_nothing(pair);
+		err = kverbs_await_status(pair, cq, i, IB_WC_SUCCESS);
+	return err ?: kverbs_await_nothing(pair);
 }
 
 /**
@@ -91,7 +91,7 @@ static int too_small(struct ulp_pair *pair)
  * @result: 0 or an error
  */
 struct resizer {
-	struct ulp_pair *pair;
+	struct kverbs_pair *pair;
 	struct rnd_state random;
 	u32 changes;
 	int result;
@@ -100,7 +100,7 @@ struct resizer {
 static int resize_at_random(void *data)
 {
 	struct resizer *resizer = data;
-	struct ulp_pair *pair = resizer->pair;
+	struct kverbs_pair *pair = resizer->pair;
 
 	while (!kthread_should_stop()) {
 		u32 number = prandom_u32_state(&resizer->random);
@@ -115,42 +115,42 @@ static int resize_at_random(void *data)
 	return 0;
 }
 
-static int exchange(struct ulp_pair *pair, u32 messages)
+static int exchange(struct kverbs_pair *pair, u32 messages)
 {
-	struct ulp_end *end = &pair->ends[0], *peer = &pair->ends[1];
+	struct kverbs_end *end = &pair->ends[0], *peer = &pair->ends[1];
 	u32 sent = 0, received = 0;
-	struct ulp_single single;
+	struct kverbs_single single;
 	int err = 0;
 
 	while (received < messages && !err) {
 		while (sent < messages && sent - received < WINDOW && !err) {
-			err = ulp_post_slot(pair, peer, sent % ULP_SLOTS, LENGTH);
-			ulp_single_send(&single, end, sent++, LENGTH);
+			err = kverbs_post_slot(pair, peer, sent % KVERBS_SLOTS, LENGTH);
+			kverbs_single_send(&single, end, sent++, LENGTH);
 			if (!err)
-				err = ulp_post_single(pair, end, &single);
+				err = kverbs_post_single(pair, end, &single);
 		}
 		if (!err)
-			err = ulp_await_status(pair, peer->recv_cq, received % ULP_SLOTS,
+			err = kverbs_await_status(pair, peer->recv_cq, received % KVERBS_SLOTS,
 					       IB_WC_SUCCESS);
 		if (!err)
-			err = ulp_await_status(pair, end->send_cq, received, IB_WC_SUCCESS);
+			err = kverbs_await_status(pair, end->send_cq, received, IB_WC_SUCCESS);
 		received++;
 	}
-	return err ?: ulp_await_nothing(pair);
+	return err ?: kverbs_await_nothing(pair);
 }
 
-static int run_traffic(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_traffic(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	struct ulp_pair pair;
+	struct kverbs_pair pair;
 	struct resizer resizer = { .pair = &pair };
 	struct task_struct *thread;
 	int err;
 
 	prandom_seed_state(&resizer.random, settings->seed);
-	err = ulp_pair_create(&pair, &ulp_usual, report);
+	err = kverbs_pair_create(&pair, &kverbs_usual, report);
 	if (err)
 		goto destroy;
-	thread = kthread_run(resize_at_random, &resizer, "cxib_ulp");
+	thread = kthread_run(resize_at_random, &resizer, "cxib_kverbs");
 	err = PTR_ERR_OR_ZERO(thread);
 	if (err)
 		goto destroy;
@@ -159,24 +159,24 @@ static int run_traffic(struct ulp_report *report, const struct ulp_settings *set
 	if (!err)
 		err = resizer.result;
 	if (!err && resizer.changes < 2)
-		err = ulp_fail(report, "the queues were resized %u times only", resizer.changes);
+		err = kverbs_fail(report, "the queues were resized %u times only", resizer.changes);
 
 destroy:
-	ulp_pair_destroy(&pair);
+	kverbs_pair_destroy(&pair);
 	return err;
 }
 
-static int run_completions(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_completions(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, with_completions);
+	return kverbs_with_pair(report, &kverbs_usual, with_completions);
 }
 
-static int run_small(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_small(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	return ulp_with_pair(report, &ulp_usual, too_small);
+	return kverbs_with_pair(report, &kverbs_usual, too_small);
 }
 
-const struct ulp_case ulp_resize_cases[] = {
+const struct kverbs_case kverbs_resize_cases[] = {
 	{ "resize_with_completions", run_completions },
 	{ "resize_too_small", run_small },
 	{ "resizing_traffic", run_traffic },

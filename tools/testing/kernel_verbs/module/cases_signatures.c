@@ -16,16 +16,16 @@
 #define BLOCKS		9
 #define WRONG_BLOCK	5
 #define LONGEST_BLOCK	4160
-#define IMAGE_SIZE	(BLOCKS * (LONGEST_BLOCK + ULP_DIF_SIZE))
+#define IMAGE_SIZE	(BLOCKS * (LONGEST_BLOCK + KVERBS_DIF_SIZE))
 #define UNTOUCHED	0xee
 
 /* Where the data lies in the exposed area, and the metadata. */
-#define DATA_PLACE	ULP_EXPOSED
-#define METADATA_PLACE	(ULP_EXPOSED + SZ_64K)
+#define DATA_PLACE	KVERBS_EXPOSED
+#define METADATA_PLACE	(KVERBS_EXPOSED + SZ_64K)
 #define PIECES_MAX	4
 #define GAP		100
 
-static const struct ulp_tags tags = { .application = 0x1234, .reference = 0xfffffffc };
+static const struct kverbs_tags tags = { .application = 0x1234, .reference = 0xfffffffc };
 
 /* What of a block is made wrong. */
 enum fault {
@@ -48,8 +48,8 @@ enum fault {
  */
 struct transfer {
 	u16 interval;
-	enum ulp_guard wire;
-	enum ulp_guard memory;
+	enum kverbs_guard wire;
+	enum kverbs_guard memory;
 	bool to_memory;
 	bool is_local;
 	bool in_pieces;
@@ -65,10 +65,10 @@ struct transfer {
  * @random: of the data
  */
 struct bench {
-	struct ulp_pair *pair;
+	struct kverbs_pair *pair;
 	struct ib_mr *mr;
 	u8 data[BLOCKS * LONGEST_BLOCK];
-	u8 information[2][BLOCKS * ULP_DIF_SIZE];
+	u8 information[2][BLOCKS * KVERBS_DIF_SIZE];
 	struct rnd_state random;
 };
 
@@ -100,15 +100,15 @@ static void find_memory(const struct bench *bench, const struct transfer *transf
 	const u64 dma = bench->pair->ends[1].dma;
 
 	cut(data, dma + DATA_PLACE, BLOCKS * transfer->interval, transfer->in_pieces);
-	cut(metadata, dma + METADATA_PLACE, BLOCKS * ULP_DIF_SIZE, transfer->in_pieces);
-	if (transfer->memory == ULP_GUARD_NONE)
+	cut(metadata, dma + METADATA_PLACE, BLOCKS * KVERBS_DIF_SIZE, transfer->in_pieces);
+	if (transfer->memory == KVERBS_GUARD_NONE)
 		metadata->count = 0;
 }
 
 /* What the pieces hold, one after the other. */
 static void move(const struct bench *bench, struct pieces *pieces, u8 *bytes, bool to_memory)
 {
-	struct ulp_end *end = &bench->pair->ends[1];
+	struct kverbs_end *end = &bench->pair->ends[1];
 	struct scatterlist *piece;
 	int i;
 
@@ -125,13 +125,13 @@ static void move(const struct bench *bench, struct pieces *pieces, u8 *bytes, bo
 
 static void make_data(struct bench *bench, const struct transfer *transfer)
 {
-	const enum ulp_guard guards[2] = { transfer->wire, transfer->memory };
+	const enum kverbs_guard guards[2] = { transfer->wire, transfer->memory };
 	u32 form, i;
 
 	prandom_bytes_state(&bench->random, bench->data, BLOCKS * transfer->interval);
 	for (form = 0; form < 2; form++)
-		for (i = 0; i < BLOCKS && guards[form] != ULP_GUARD_NONE; i++)
-			ulp_protect(bench->information[form] + i * ULP_DIF_SIZE, guards[form],
+		for (i = 0; i < BLOCKS && guards[form] != KVERBS_GUARD_NONE; i++)
+			kverbs_protect(bench->information[form] + i * KVERBS_DIF_SIZE, guards[form],
 				    &tags, i, bench->data + i * transfer->interval,
 				    transfer->interval);
 }
@@ -140,7 +140,7 @@ static u32 wire_length(const struct transfer *transfer)
 {
 	u32 length = BLOCKS * transfer->interval;
 
-	return transfer->wire == ULP_GUARD_NONE ? length : length + BLOCKS * ULP_DIF_SIZE;
+	return transfer->wire == KVERBS_GUARD_NONE ? length : length + BLOCKS * KVERBS_DIF_SIZE;
 }
 
 /* The data as it is on the wire. */
@@ -151,16 +151,16 @@ static void make_wire(const struct bench *bench, const struct transfer *transfer
 	for (i = 0; i < BLOCKS; i++) {
 		memcpy(wire, bench->data + i * transfer->interval, transfer->interval);
 		wire += transfer->interval;
-		if (transfer->wire == ULP_GUARD_NONE)
+		if (transfer->wire == KVERBS_GUARD_NONE)
 			continue;
-		memcpy(wire, bench->information[0] + i * ULP_DIF_SIZE, ULP_DIF_SIZE);
-		wire += ULP_DIF_SIZE;
+		memcpy(wire, bench->information[0] + i * KVERBS_DIF_SIZE, KVERBS_DIF_SIZE);
+		wire += KVERBS_DIF_SIZE;
 	}
 }
 
 static void spoil(struct bench *bench, const struct transfer *transfer)
 {
-	u8 *information = bench->information[!transfer->to_memory] + WRONG_BLOCK * ULP_DIF_SIZE;
+	u8 *information = bench->information[!transfer->to_memory] + WRONG_BLOCK * KVERBS_DIF_SIZE;
 
 	switch (transfer->fault) {
 	case FAULT_DATA:
@@ -182,22 +182,22 @@ static void spoil(struct bench *bench, const struct transfer *transfer)
 
 static void fill_source(struct bench *bench, const struct transfer *transfer)
 {
-	struct ulp_end *end = &bench->pair->ends[0], *peer = &bench->pair->ends[1];
+	struct kverbs_end *end = &bench->pair->ends[0], *peer = &bench->pair->ends[1];
 	struct pieces data, metadata;
 
 	make_data(bench, transfer);
 	spoil(bench, transfer);
-	memset(end->memory + ULP_LOCAL, UNTOUCHED, ULP_AREA_SIZE);
-	memset(peer->memory + ULP_EXPOSED, UNTOUCHED, ULP_AREA_SIZE);
+	memset(end->memory + KVERBS_LOCAL, UNTOUCHED, KVERBS_AREA_SIZE);
+	memset(peer->memory + KVERBS_EXPOSED, UNTOUCHED, KVERBS_AREA_SIZE);
 	find_memory(bench, transfer, &data, &metadata);
 	if (transfer->to_memory) {
-		make_wire(bench, transfer, end->memory + ULP_LOCAL);
+		make_wire(bench, transfer, end->memory + KVERBS_LOCAL);
 	} else {
 		move(bench, &data, bench->data, true);
 		move(bench, &metadata, bench->information[1], true);
 	}
-	ulp_to_device(end);
-	ulp_to_device(peer);
+	kverbs_to_device(end);
+	kverbs_to_device(peer);
 }
 
 static int compare(struct bench *bench, const u8 *found, const u8 *expected, u32 length,
@@ -207,7 +207,7 @@ static int compare(struct bench *bench, const u8 *found, const u8 *expected, u32
 
 	for (i = 0; i < length; i++)
 		if (found[i] != expected[i])
-			return ulp_fail(bench->pair->report, "byte %u of %u of the %s is 0x%02x, should be 0x%02x",
+			return kverbs_fail(bench->pair->report, "byte %u of %u of the %s is 0x%02x, should be 0x%02x",
 					i, length, name, found[i], expected[i]);
 	return 0;
 }
@@ -217,24 +217,24 @@ static int check_memory(struct bench *bench, const struct transfer *transfer, u8
 	struct pieces data, metadata;
 	int err;
 
-	ulp_to_cpu(&bench->pair->ends[1]);
+	kverbs_to_cpu(&bench->pair->ends[1]);
 	find_memory(bench, transfer, &data, &metadata);
 	move(bench, &data, image, false);
 	err = compare(bench, image, bench->data, BLOCKS * transfer->interval, "data in memory");
-	if (err || transfer->memory == ULP_GUARD_NONE)
+	if (err || transfer->memory == KVERBS_GUARD_NONE)
 		return err;
 	move(bench, &metadata, image, false);
-	return compare(bench, image, bench->information[1], BLOCKS * ULP_DIF_SIZE,
+	return compare(bench, image, bench->information[1], BLOCKS * KVERBS_DIF_SIZE,
 		       "metadata in memory");
 }
 
 static int check_wire(struct bench *bench, const struct transfer *transfer, u8 *image)
 {
-	struct ulp_end *end = &bench->pair->ends[0];
+	struct kverbs_end *end = &bench->pair->ends[0];
 
-	ulp_to_cpu(end);
+	kverbs_to_cpu(end);
 	make_wire(bench, transfer, image);
-	return compare(bench, end->memory + ULP_LOCAL, image, wire_length(transfer),
+	return compare(bench, end->memory + KVERBS_LOCAL, image, wire_length(transfer),
 		       "data on the wire");
 }
 
@@ -251,14 +251,14 @@ static int check_destination(struct bench *bench, const struct transfer *transfe
 	return err;
 }
 
-static void describe_form(struct ib_sig_domain *domain, enum ulp_guard guard, u16 interval)
+static void describe_form(struct ib_sig_domain *domain, enum kverbs_guard guard, u16 interval)
 {
 	*domain = (struct ib_sig_domain){ .sig_type = IB_SIG_TYPE_NONE };
-	if (guard == ULP_GUARD_NONE)
+	if (guard == KVERBS_GUARD_NONE)
 		return;
 	domain->sig_type = IB_SIG_TYPE_T10_DIF;
 	domain->sig.dif = (struct ib_t10_dif_domain){
-		.bg_type = guard == ULP_GUARD_CRC ? IB_T10DIF_CRC : IB_T10DIF_CSUM,
+		.bg_type = guard == KVERBS_GUARD_CRC ? IB_T10DIF_CRC : IB_T10DIF_CSUM,
 		.pi_interval = interval,
 		.app_tag = tags.application,
 		.ref_tag = tags.reference,
@@ -280,14 +280,14 @@ static int map_region(struct bench *bench, const struct transfer *transfer)
 	err = ib_map_mr_sg_pi(bench->mr, data.list, data.count, NULL,
 			      metadata.count ? metadata.list : NULL, metadata.count, NULL, SZ_4K);
 	if (err)
-		return ulp_fail(bench->pair->report, "the region cannot be mapped: error %d", err);
+		return kverbs_fail(bench->pair->report, "the region cannot be mapped: error %d", err);
 	ib_update_fast_reg_key(bench->mr, ib_inc_rkey(bench->mr->rkey));
 	return 0;
 }
 
-static void make_registration(const struct bench *bench, struct ulp_single *single, u64 wr_id)
+static void make_registration(const struct bench *bench, struct kverbs_single *single, u64 wr_id)
 {
-	*single = (struct ulp_single){
+	*single = (struct kverbs_single){
 		.send = {
 			.wr_id = wr_id,
 			.opcode = IB_WR_REG_MR_INTEGRITY,
@@ -303,33 +303,33 @@ static void make_registration(const struct bench *bench, struct ulp_single *sing
 /* As users do it: what comes behind the registration says that it is done. */
 static int register_region(struct bench *bench)
 {
-	struct ulp_end *end = &bench->pair->ends[0], *peer = &bench->pair->ends[1];
-	struct ulp_single registration, next;
+	struct kverbs_end *end = &bench->pair->ends[0], *peer = &bench->pair->ends[1];
+	struct kverbs_single registration, next;
 	int err;
 
 	make_registration(bench, &registration, 0);
 	registration.send.send_flags = 0;
-	ulp_single_write(&next, peer, 1, end->dma + ULP_EXPOSED, end->pd->unsafe_global_rkey, 8);
+	kverbs_single_write(&next, peer, 1, end->dma + KVERBS_EXPOSED, end->pd->unsafe_global_rkey, 8);
 	registration.send.next = &next.send;
-	err = ulp_post_single(bench->pair, peer, &registration);
-	return err ?: ulp_await_status(bench->pair, peer->send_cq, 1, IB_WC_SUCCESS);
+	err = kverbs_post_single(bench->pair, peer, &registration);
+	return err ?: kverbs_await_status(bench->pair, peer->send_cq, 1, IB_WC_SUCCESS);
 }
 
 static int register_signalled(struct bench *bench, enum ib_wc_status status)
 {
-	struct ulp_end *peer = &bench->pair->ends[1];
-	struct ulp_single single;
+	struct kverbs_end *peer = &bench->pair->ends[1];
+	struct kverbs_single single;
 	int err;
 
 	make_registration(bench, &single, 4);
-	err = ulp_post_single(bench->pair, peer, &single);
-	return err ?: ulp_await_status(bench->pair, peer->send_cq, 4, status);
+	err = kverbs_post_single(bench->pair, peer, &single);
+	return err ?: kverbs_await_status(bench->pair, peer->send_cq, 4, status);
 }
 
 static int invalidate_region(struct bench *bench)
 {
-	struct ulp_end *peer = &bench->pair->ends[1];
-	struct ulp_single single = {
+	struct kverbs_end *peer = &bench->pair->ends[1];
+	struct kverbs_single single = {
 		.send = {
 			.wr_id = 2,
 			.opcode = IB_WR_LOCAL_INV,
@@ -339,28 +339,28 @@ static int invalidate_region(struct bench *bench)
 	};
 	int err;
 
-	err = ulp_post_single(bench->pair, peer, &single);
-	return err ?: ulp_await_status(bench->pair, peer->send_cq, 2, IB_WC_SUCCESS);
+	err = kverbs_post_single(bench->pair, peer, &single);
+	return err ?: kverbs_await_status(bench->pair, peer->send_cq, 2, IB_WC_SUCCESS);
 }
 
 /* By the end without the region, with its key; or by the one with it. */
 static int run_request(struct bench *bench, const struct transfer *transfer)
 {
-	struct ulp_end *end = &bench->pair->ends[transfer->is_local];
-	struct ulp_single single;
+	struct kverbs_end *end = &bench->pair->ends[transfer->is_local];
+	struct kverbs_single single;
 	bool writes = transfer->to_memory != transfer->is_local;
 	int err;
 
-	ulp_single_write(&single, end, 3, bench->mr->iova, bench->mr->rkey, wire_length(transfer));
+	kverbs_single_write(&single, end, 3, bench->mr->iova, bench->mr->rkey, wire_length(transfer));
 	single.send.opcode = writes ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
 	if (transfer->is_local) {
 		single.sge.addr = bench->mr->iova;
 		single.sge.lkey = bench->mr->lkey;
-		single.rdma.remote_addr = bench->pair->ends[0].dma + ULP_LOCAL;
+		single.rdma.remote_addr = bench->pair->ends[0].dma + KVERBS_LOCAL;
 		single.rdma.rkey = bench->pair->ends[0].pd->unsafe_global_rkey;
 	}
-	err = ulp_post_single(bench->pair, end, &single);
-	return err ?: ulp_await_status(bench->pair, end->send_cq, 3, IB_WC_SUCCESS);
+	err = kverbs_post_single(bench->pair, end, &single);
+	return err ?: kverbs_await_status(bench->pair, end->send_cq, 3, IB_WC_SUCCESS);
 }
 
 /* An error is known when the completion queue was polled. */
@@ -368,18 +368,18 @@ static int check_status(struct bench *bench, struct ib_mr_status *status)
 {
 	int err;
 
-	err = ulp_await_nothing(bench->pair);
+	err = kverbs_await_nothing(bench->pair);
 	if (err)
 		return err;
 	err = ib_check_mr_status(bench->mr, IB_MR_CHECK_SIG_STATUS, status);
 	if (err)
-		return ulp_fail(bench->pair->report, "the status cannot be checked: error %d", err);
+		return kverbs_fail(bench->pair->report, "the status cannot be checked: error %d", err);
 	return 0;
 }
 
 static u32 expected_value(const struct bench *bench, const struct transfer *transfer)
 {
-	enum ulp_guard guard = transfer->to_memory ? transfer->wire : transfer->memory;
+	enum kverbs_guard guard = transfer->to_memory ? transfer->wire : transfer->memory;
 
 	switch (transfer->fault) {
 	case FAULT_APPLICATION_TAG:
@@ -387,7 +387,7 @@ static u32 expected_value(const struct bench *bench, const struct transfer *tran
 	case FAULT_REFERENCE_TAG:
 		return tags.reference + WRONG_BLOCK;
 	default:
-		return ulp_guard_of(guard, bench->data + WRONG_BLOCK * transfer->interval,
+		return kverbs_guard_of(guard, bench->data + WRONG_BLOCK * transfer->interval,
 				    transfer->interval);
 	}
 }
@@ -395,7 +395,7 @@ static u32 expected_value(const struct bench *bench, const struct transfer *tran
 static u32 actual_value(const struct bench *bench, const struct transfer *transfer)
 {
 	const u8 *information = bench->information[!transfer->to_memory] +
-				WRONG_BLOCK * ULP_DIF_SIZE;
+				WRONG_BLOCK * KVERBS_DIF_SIZE;
 
 	switch (transfer->fault) {
 	case FAULT_APPLICATION_TAG:
@@ -422,21 +422,21 @@ static enum ib_sig_err_type expected_type(const struct transfer *transfer)
 static int check_error(struct bench *bench, const struct transfer *transfer,
 		       const struct ib_sig_err *error)
 {
-	struct ulp_report *report = bench->pair->report;
+	struct kverbs_report *report = bench->pair->report;
 
 	if (error->err_type != expected_type(transfer))
-		return ulp_fail(report, "the error is of type %d, should be %d", error->err_type,
+		return kverbs_fail(report, "the error is of type %d, should be %d", error->err_type,
 				expected_type(transfer));
 	if (error->expected != expected_value(bench, transfer) ||
 	    error->actual != actual_value(bench, transfer))
-		return ulp_fail(report, "0x%x was expected, 0x%x found; it should be 0x%x and 0x%x",
+		return kverbs_fail(report, "0x%x was expected, 0x%x found; it should be 0x%x and 0x%x",
 				error->expected, error->actual, expected_value(bench, transfer),
 				actual_value(bench, transfer));
-	if (error->sig_err_offset / (transfer->interval + ULP_DIF_SIZE) != WRONG_BLOCK)
-		return ulp_fail(report, "the error is at byte %llu, that is not in block %u",
+	if (error->sig_err_offset / (transfer->interval + KVERBS_DIF_SIZE) != WRONG_BLOCK)
+		return kverbs_fail(report, "the error is at byte %llu, that is not in block %u",
 				error->sig_err_offset, WRONG_BLOCK);
 	if (error->key >> 8 != bench->mr->rkey >> 8)
-		return ulp_fail(report, "the error is one of key 0x%x, not 0x%x", error->key,
+		return kverbs_fail(report, "the error is one of key 0x%x, not 0x%x", error->key,
 				bench->mr->rkey);
 	return 0;
 }
@@ -450,7 +450,7 @@ static int check_outcome(struct bench *bench, const struct transfer *transfer)
 	if (err)
 		return err;
 	if (!!status.fail_status != (transfer->fault != FAULT_NONE))
-		return ulp_fail(bench->pair->report, "%s error is reported (type %d, expected 0x%x, found 0x%x)",
+		return kverbs_fail(bench->pair->report, "%s error is reported (type %d, expected 0x%x, found 0x%x)",
 				status.fail_status ? "an" : "no", status.sig_err.err_type,
 				status.sig_err.expected, status.sig_err.actual);
 	if (status.fail_status)
@@ -474,10 +474,10 @@ static int run_transfer(struct bench *bench, const struct transfer *transfer)
 		err = invalidate_region(bench);
 	if (!err)
 		return 0;
-	return ulp_fail(bench->pair->report, "blocks of %u, guards %d on the wire and %d in memory, %s memory, %s, %s, fault %d",
+	return kverbs_fail(bench->pair->report, "blocks of %u, guards %d on the wire and %d in memory, %s memory, %s, %s, fault %d",
 			transfer->interval, transfer->wire, transfer->memory,
 			transfer->to_memory ? "to" : "from",
-			transfer->is_local ? "by its owner" : "by the other end",
+			transfer->is_local ? "by its owner" : "by the peer",
 			transfer->in_pieces ? "in pieces" : "at a stretch", transfer->fault);
 }
 
@@ -490,15 +490,15 @@ static void choose_way(struct transfer *transfer, unsigned int number)
 }
 
 static const struct {
-	enum ulp_guard wire, memory;
+	enum kverbs_guard wire, memory;
 } forms[] = {
-	{ ULP_GUARD_CRC, ULP_GUARD_NONE },
-	{ ULP_GUARD_CHECKSUM, ULP_GUARD_NONE },
-	{ ULP_GUARD_NONE, ULP_GUARD_CRC },
-	{ ULP_GUARD_NONE, ULP_GUARD_CHECKSUM },
-	{ ULP_GUARD_CRC, ULP_GUARD_CRC },
-	{ ULP_GUARD_CRC, ULP_GUARD_CHECKSUM },
-	{ ULP_GUARD_CHECKSUM, ULP_GUARD_CHECKSUM },
+	{ KVERBS_GUARD_CRC, KVERBS_GUARD_NONE },
+	{ KVERBS_GUARD_CHECKSUM, KVERBS_GUARD_NONE },
+	{ KVERBS_GUARD_NONE, KVERBS_GUARD_CRC },
+	{ KVERBS_GUARD_NONE, KVERBS_GUARD_CHECKSUM },
+	{ KVERBS_GUARD_CRC, KVERBS_GUARD_CRC },
+	{ KVERBS_GUARD_CRC, KVERBS_GUARD_CHECKSUM },
+	{ KVERBS_GUARD_CHECKSUM, KVERBS_GUARD_CHECKSUM },
 };
 
 static int all_forms_of_blocks(struct bench *bench, u16 interval)
@@ -537,10 +537,10 @@ static int blocks_of_4048(struct bench *bench)
 /* Nothing can be wrong where there is no protection information. */
 static bool can_be_wrong(const struct transfer *transfer)
 {
-	return (transfer->to_memory ? transfer->wire : transfer->memory) != ULP_GUARD_NONE;
+	return (transfer->to_memory ? transfer->wire : transfer->memory) != KVERBS_GUARD_NONE;
 }
 
-/* The region is the same one all the time: after an error it tells of the next. */
+/* All use one region: after a signature error it reports the next one. */
 static int all_faults(struct bench *bench)
 {
 	struct transfer transfer = { .interval = 512 };
@@ -563,8 +563,8 @@ static int all_faults(struct bench *bench)
 
 static const struct transfer usual = {
 	.interval = 512,
-	.wire = ULP_GUARD_CRC,
-	.memory = ULP_GUARD_CRC,
+	.wire = KVERBS_GUARD_CRC,
+	.memory = KVERBS_GUARD_CRC,
 	.to_memory = true,
 	.in_pieces = true,
 };
@@ -588,19 +588,19 @@ static int pass_what_is_not_checked(struct bench *bench)
 	if (!err)
 		err = check_status(bench, &status);
 	if (!err && status.fail_status)
-		err = ulp_fail(bench->pair->report, "a tag that is not to be checked is wrong");
+		err = kverbs_fail(bench->pair->report, "a tag that is not to be checked is wrong");
 	/* It is passed as it is. */
 	memcpy(bench->information[1], bench->information[0], sizeof(bench->information[0]));
 	return err ?: check_destination(bench, &transfer);
 }
 
-/* Otherwise the device could have an error to tell that nobody has heard of. */
+/* Without checks: otherwise the device could hold a signature error that no caller has read. */
 static int register_unchecked(struct bench *bench)
 {
-	struct ulp_end *peer = &bench->pair->ends[1];
+	struct kverbs_end *peer = &bench->pair->ends[1];
 	const struct ib_send_wr *bad;
 	struct ib_mr_status status;
-	struct ulp_single single;
+	struct kverbs_single single;
 	int err;
 
 	err = map_region(bench, &usual);
@@ -612,7 +612,7 @@ static int register_unchecked(struct bench *bench)
 		return err;
 	make_registration(bench, &single, 4);
 	if (ib_post_send(peer->qp, &single.send, &bad) != -EINVAL)
-		return ulp_fail(bench->pair->report, "it can be registered without having been checked");
+		return kverbs_fail(bench->pair->report, "it can be registered without having been checked");
 	err = check_status(bench, &status);
 	return err ?: run_transfer(bench, &usual);
 }
@@ -631,11 +631,11 @@ static int register_twice(struct bench *bench)
 	if (!err)
 		err = register_signalled(bench, IB_WC_MW_BIND_ERR);
 	if (!err)
-		err = ulp_await_nothing(bench->pair);
+		err = kverbs_await_nothing(bench->pair);
 	if (!err)
 		err = check_status(bench, &status);
 	if (!err)
-		err = ulp_reconnect(bench->pair);
+		err = kverbs_reconnect(bench->pair);
 	if (!err)
 		err = invalidate_region(bench);
 	return err ?: run_transfer(bench, &usual);
@@ -643,13 +643,13 @@ static int register_twice(struct bench *bench)
 
 static int flush_registrations(struct bench *bench)
 {
-	struct ulp_end *peer = &bench->pair->ends[1];
+	struct kverbs_end *peer = &bench->pair->ends[1];
 	struct ib_mr_status status;
 	int err, i;
 
-	err = ulp_to_state(peer, IB_QPS_ERR);
+	err = kverbs_to_state(peer, IB_QPS_ERR);
 	if (err)
-		return ulp_fail(bench->pair->report, "no state of errors: error %d", err);
+		return kverbs_fail(bench->pair->report, "no state of errors: error %d", err);
 	for (i = 0; i < 3 && !err; i++) {
 		err = map_region(bench, &usual);
 		if (!err)
@@ -658,7 +658,7 @@ static int flush_registrations(struct bench *bench)
 			err = check_status(bench, &status);
 	}
 	if (!err)
-		err = ulp_reconnect(bench->pair);
+		err = kverbs_reconnect(bench->pair);
 	return err ?: run_transfer(bench, &usual);
 }
 
@@ -677,7 +677,7 @@ static int reset_with_error(struct bench *bench)
 	if (!err)
 		err = run_request(bench, &wrong);
 	if (!err)
-		err = ulp_reconnect(bench->pair);
+		err = kverbs_reconnect(bench->pair);
 	if (!err)
 		err = check_status(bench, &status);
 	if (!err)
@@ -685,7 +685,7 @@ static int reset_with_error(struct bench *bench)
 	return err ?: run_transfer(bench, &wrong);
 }
 
-static int with_region(struct ulp_pair *pair, u64 seed, int (*test)(struct bench *bench))
+static int with_region(struct kverbs_pair *pair, u64 seed, int (*test)(struct bench *bench))
 {
 	struct bench *bench = kzalloc(sizeof(*bench), GFP_KERNEL);
 	int err;
@@ -696,7 +696,7 @@ static int with_region(struct ulp_pair *pair, u64 seed, int (*test)(struct bench
 	prandom_seed_state(&bench->random, seed);
 	bench->mr = ib_alloc_mr_integrity(pair->ends[1].pd, PIECES_MAX, PIECES_MAX);
 	if (IS_ERR(bench->mr)) {
-		err = ulp_fail(pair->report, "no region with signatures: error %ld",
+		err = kverbs_fail(pair->report, "no region with signatures: error %ld",
 			       PTR_ERR(bench->mr));
 	} else {
 		err = test(bench);
@@ -706,66 +706,66 @@ static int with_region(struct ulp_pair *pair, u64 seed, int (*test)(struct bench
 	return err;
 }
 
-static int run(struct ulp_report *report, const struct ulp_settings *settings,
+static int run(struct kverbs_report *report, const struct kverbs_settings *settings,
 	       int (*test)(struct bench *bench))
 {
-	struct ulp_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
-	struct ulp_spec spec = ulp_usual;
+	struct kverbs_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
+	struct kverbs_spec spec = kverbs_usual;
 	int err;
 
 	if (!pair)
 		return -ENOMEM;
 	spec.is_signed = true;
 	spec.mtu = IB_MTU_4096;
-	err = ulp_pair_create(pair, &spec, report);
+	err = kverbs_pair_create(pair, &spec, report);
 	if (!err)
 		err = with_region(pair, settings->seed, test);
-	ulp_pair_destroy(pair);
+	kverbs_pair_destroy(pair);
 	kfree(pair);
 	return err;
 }
 
-static int run_forms(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_forms(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, all_forms);
 }
 
-static int run_4048(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_4048(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, blocks_of_4048);
 }
 
-static int run_faults(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_faults(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, all_faults);
 }
 
-static int run_unchecked_parts(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_unchecked_parts(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, pass_what_is_not_checked);
 }
 
-static int run_unchecked(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_unchecked(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, register_unchecked);
 }
 
-static int run_twice(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_twice(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, register_twice);
 }
 
-static int run_flushed(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_flushed(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, flush_registrations);
 }
 
-static int run_reset(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_reset(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	return run(report, settings, reset_with_error);
 }
 
-const struct ulp_case ulp_signature_cases[] = {
+const struct kverbs_case kverbs_signature_cases[] = {
 	{ "signatures_of_all_forms", run_forms },
 	{ "signatures_of_blocks_of_4048", run_4048 },
 	{ "signatures_with_faults", run_faults },

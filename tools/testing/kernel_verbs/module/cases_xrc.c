@@ -105,8 +105,8 @@ static int make_objects(void)
 	return PTR_ERR_OR_ZERO(receiver.qp);
 }
 
-/* With completions that nobody has polled, too. */
-static int run_close(struct ulp_report *report, const struct ulp_settings *settings)
+/* With unpolled completions, too. */
+static int run_close(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	int i;
 
@@ -133,33 +133,33 @@ static int run_close(struct ulp_report *report, const struct ulp_settings *setti
 }
 
 /* Says what the sender has to know. */
-static int run_open(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_open(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	struct ib_port_attr port;
 	int err;
 
-	receiver.device = ulp_device(1);
+	receiver.device = kverbs_device(1);
 	err = make_memory();
 	if (!err)
 		err = make_objects();
 	if (!err)
-		err = ib_query_port(receiver.device, ULP_PORT, &port);
+		err = ib_query_port(receiver.device, KVERBS_PORT, &port);
 	if (err) {
 		run_close(report, settings);
-		return ulp_fail(report, "no receiver: error %d", err);
+		return kverbs_fail(report, "no receiver: error %d", err);
 	}
-	ulp_say(report, "device %s lid %u qp %u queue0 %u queue1 %u",
-		dev_name(&ulp_device(0)->dev), port.lid, receiver.qp->qp_num,
+	kverbs_say(report, "device %s lid %u qp %u queue0 %u queue1 %u",
+		dev_name(&kverbs_device(0)->dev), port.lid, receiver.qp->qp_num,
 		receiver.queues[0]->ext.xrc.srq_num, receiver.queues[1]->ext.xrc.srq_num);
 	return 0;
 }
 
 /* The seed is the number of the sending queue pair, the rounds are the LID of its port. */
-static int run_connect(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_connect(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		.port_num = ULP_PORT,
+		.port_num = KVERBS_PORT,
 		.path_mtu = IB_MTU_1024,
 		.dest_qp_num = settings->seed,
 		.max_dest_rd_atomic = 1,
@@ -169,44 +169,44 @@ static int run_connect(struct ulp_report *report, const struct ulp_settings *set
 	int err;
 
 	rdma_ah_set_dlid(&attr.ah_attr, settings->rounds);
-	rdma_ah_set_port_num(&attr.ah_attr, ULP_PORT);
+	rdma_ah_set_port_num(&attr.ah_attr, KVERBS_PORT);
 	err = ib_modify_qp(receiver.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			   IB_QP_ACCESS_FLAGS);
 	if (err)
-		return ulp_fail(report, "the receiver does not get to INIT: error %d", err);
+		return kverbs_fail(report, "the receiver does not get to INIT: error %d", err);
 	attr.qp_state = IB_QPS_RTR;
 	err = ib_modify_qp(receiver.qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
 			   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
 			   IB_QP_MIN_RNR_TIMER);
-	return err ? ulp_fail(report, "the receiver does not get to RTR: error %d", err) : 0;
+	return err ? kverbs_fail(report, "the receiver does not get to RTR: error %d", err) : 0;
 }
 
-static int check_message(struct ulp_pair *pair, unsigned int number)
+static int check_message(struct kverbs_pair *pair, unsigned int number)
 {
 	u32 slot = number % QUEUES * REQUESTS + number / QUEUES;
 	const u8 *message = receiver.memory + slot * SLOT_SIZE;
 	struct ib_wc wc;
 	int err;
 
-	err = ulp_await(pair, receiver.cq, &wc);
+	err = kverbs_await(pair, receiver.cq, &wc);
 	if (err)
 		return err;
 	if (wc.status != IB_WC_SUCCESS || wc.wr_id != slot || wc.byte_len != LENGTH(number) ||
 	    wc.qp != receiver.qp)
-		return ulp_fail(pair->report, "message %u has %u bytes in request %llu of %s queue pair, with '%s'",
+		return kverbs_fail(pair->report, "message %u has %u bytes in request %llu of %s queue pair, with '%s'",
 				number, wc.byte_len, wc.wr_id,
 				wc.qp == receiver.qp ? "the" : "another",
 				ib_wc_status_msg(wc.status));
 	ib_dma_sync_single_for_cpu(receiver.device, receiver.dma, MEMORY_SIZE, DMA_FROM_DEVICE);
 	if (message[0] != number || message[LENGTH(number) - 1] != number)
-		return ulp_fail(pair->report, "message %u is not what was sent", number);
+		return kverbs_fail(pair->report, "message %u is not what was sent", number);
 	return 0;
 }
 
 /* The messages have come to the queues in turn; the rounds are their number. */
-static int run_check(struct ulp_report *report, const struct ulp_settings *settings)
+static int run_check(struct kverbs_report *report, const struct kverbs_settings *settings)
 {
-	struct ulp_pair pair = { .report = report };
+	struct kverbs_pair pair = { .report = report };
 	unsigned int i;
 	int err = 0;
 
@@ -215,7 +215,7 @@ static int run_check(struct ulp_report *report, const struct ulp_settings *setti
 	return err;
 }
 
-const struct ulp_case ulp_xrc_cases[] = {
+const struct kverbs_case kverbs_xrc_cases[] = {
 	{ "xrc_open", run_open },
 	{ "xrc_connect", run_connect },
 	{ "xrc_check", run_check },

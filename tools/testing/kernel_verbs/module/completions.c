@@ -3,78 +3,78 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "ulp.h"
+#include "kverbs.h"
 
 /* As long as it would take something that must not come. */
 #define GRACE_MS	20
 
 /**
- * ulp_await() - the next completion
+ * kverbs_await() - the next completion
  * @pair: with the report
  * @cq: completion queue
  * @wc: filled
  *
- * Return: 0, or an error after ulp_fail() when none comes.
+ * Return: 0, or an error after kverbs_fail() when none comes.
  */
-int ulp_await(struct ulp_pair *pair, struct ib_cq *cq, struct ib_wc *wc)
+int kverbs_await(struct kverbs_pair *pair, struct ib_cq *cq, struct ib_wc *wc)
 {
-	const unsigned long limit = jiffies + ULP_PATIENCE;
+	const unsigned long limit = jiffies + KVERBS_PATIENCE;
 	int polled;
 
 	for (;;) {
 		polled = ib_poll_cq(cq, 1, wc);
 		if (polled < 0)
-			return ulp_fail(pair->report, "polling fails with error %d", polled);
+			return kverbs_fail(pair->report, "polling fails with error %d", polled);
 		if (polled)
 			return 0;
 		if (time_after(jiffies, limit))
-			return ulp_fail(pair->report, "a completion does not come");
+			return kverbs_fail(pair->report, "a completion does not come");
 		usleep_range(20, 200);
 	}
 }
 
 /**
- * ulp_await_status() - the next completion has to be a certain one
+ * kverbs_await_status() - the next completion has to be a certain one
  * @pair: with the report
  * @cq: completion queue
  * @wr_id: of the request
  * @status: of the completion
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_await_status(struct ulp_pair *pair, struct ib_cq *cq, u64 wr_id,
+int kverbs_await_status(struct kverbs_pair *pair, struct ib_cq *cq, u64 wr_id,
 		     enum ib_wc_status status)
 {
 	struct ib_wc wc;
 	int err;
 
-	err = ulp_await(pair, cq, &wc);
+	err = kverbs_await(pair, cq, &wc);
 	if (err)
 		return err;
 	if (wc.wr_id != wr_id || wc.status != status)
-		return ulp_fail(pair->report, "request %llu completes with '%s' (vendor syndrome 0x%x), request %llu should with '%s'",
+		return kverbs_fail(pair->report, "request %llu completes with '%s' (vendor syndrome 0x%x), request %llu should with '%s'",
 				wc.wr_id, ib_wc_status_msg(wc.status), wc.vendor_err, wr_id,
 				ib_wc_status_msg(status));
 	return 0;
 }
 
-static int check_empty(struct ulp_pair *pair, struct ib_cq *cq, const char *name)
+static int check_empty(struct kverbs_pair *pair, struct ib_cq *cq, const char *name)
 {
 	struct ib_wc wc;
 
 	if (!ib_poll_cq(cq, 1, &wc))
 		return 0;
-	return ulp_fail(pair->report, "request %llu of the %s has a completion that should not be: '%s'",
+	return kverbs_fail(pair->report, "request %llu of the %s has a completion that should not be: '%s'",
 			wc.wr_id, name, ib_wc_status_msg(wc.status));
 }
 
 /**
- * ulp_await_nothing() - no completion may be left
+ * kverbs_await_nothing() - no completion may be left
  * @pair: two ends
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_await_nothing(struct ulp_pair *pair)
+int kverbs_await_nothing(struct kverbs_pair *pair)
 {
 	int i, err;
 

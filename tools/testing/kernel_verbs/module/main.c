@@ -2,7 +2,7 @@
 /*
  * The module: finds two HCAs, and runs the cases by name.
  *
- * In debugfs, below cxib_ulp/: `cases` lists the names; writing
+ * In debugfs, below cxib_kverbs/: `cases` lists the names; writing
  * "NAME [seed=N] [rounds=N]" to `run` runs a case and fails where it fails;
  * `report` says then what was wrong.
  */
@@ -13,50 +13,50 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "ulp.h"
+#include "kverbs.h"
 
 #define DEVICES		2
 #define COMMAND_SIZE	128
 #define REPORT_SIZE	SZ_16K
 
-unsigned int ulp_patience = 120;
-module_param_named(patience, ulp_patience, uint, 0600);
+unsigned int kverbs_patience = 120;
+module_param_named(patience, kverbs_patience, uint, 0600);
 MODULE_PARM_DESC(patience, "seconds that a case waits for something, for example a completion");
 
 static DEFINE_MUTEX(lock); /* all that follows */
 static struct ib_device *devices[DEVICES];
-static struct ulp_report report;
+static struct kverbs_report report;
 static struct dentry *directory;
 
-static const struct ulp_case *const suites[] = {
-	ulp_traffic_cases,
-	ulp_key_cases,
-	ulp_address_cases,
-	ulp_error_cases,
-	ulp_arming_cases,
-	ulp_drain_cases,
-	ulp_resize_cases,
-	ulp_xrc_cases,
-	ulp_cq_cases,
-	ulp_cost_cases,
-	ulp_signature_cases,
-	ulp_moderation_cases,
+static const struct kverbs_case *const suites[] = {
+	kverbs_traffic_cases,
+	kverbs_key_cases,
+	kverbs_address_cases,
+	kverbs_error_cases,
+	kverbs_arming_cases,
+	kverbs_drain_cases,
+	kverbs_resize_cases,
+	kverbs_xrc_cases,
+	kverbs_cq_cases,
+	kverbs_cost_cases,
+	kverbs_signature_cases,
+	kverbs_moderation_cases,
 };
 
-static void add_line(struct ulp_report *to, const char *format, va_list values)
+static void add_line(struct kverbs_report *to, const char *format, va_list values)
 {
 	to->length += vscnprintf(to->text + to->length, to->size - to->length, format, values);
 	to->length += scnprintf(to->text + to->length, to->size - to->length, "\n");
 }
 
 /**
- * ulp_fail() - says what is wrong
+ * kverbs_fail() - says what is wrong
  * @to: report
  * @format: text without end of line
  *
  * Return: -EBADMSG.
  */
-int ulp_fail(struct ulp_report *to, const char *format, ...)
+int kverbs_fail(struct kverbs_report *to, const char *format, ...)
 {
 	va_list values;
 
@@ -67,11 +67,11 @@ int ulp_fail(struct ulp_report *to, const char *format, ...)
 }
 
 /**
- * ulp_say() - says what was found
+ * kverbs_say() - says what was found
  * @to: report
  * @format: text without end of line
  */
-void ulp_say(struct ulp_report *to, const char *format, ...)
+void kverbs_say(struct kverbs_report *to, const char *format, ...)
 {
 	va_list values;
 
@@ -81,19 +81,19 @@ void ulp_say(struct ulp_report *to, const char *format, ...)
 }
 
 /**
- * ulp_device() - an HCA
+ * kverbs_device() - an HCA
  * @index: 0 or 1
  *
  * Return: the HCA, or NULL if there are fewer.
  */
-struct ib_device *ulp_device(unsigned int index)
+struct ib_device *kverbs_device(unsigned int index)
 {
 	return devices[index];
 }
 
-static const struct ulp_case *find_case(const char *name)
+static const struct kverbs_case *find_case(const char *name)
 {
-	const struct ulp_case *test;
+	const struct kverbs_case *test;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
@@ -103,24 +103,24 @@ static const struct ulp_case *find_case(const char *name)
 	return NULL;
 }
 
-static int parse_setting(char *word, struct ulp_settings *settings)
+static int parse_setting(char *word, struct kverbs_settings *settings)
 {
 	char *value = strchr(word, '=');
 
 	if (!value)
-		return ulp_fail(&report, "setting '%s' has no value", word);
+		return kverbs_fail(&report, "setting '%s' has no value", word);
 	*value++ = '\0';
 	if (!strcmp(word, "seed"))
 		return kstrtou64(value, 0, &settings->seed);
 	if (!strcmp(word, "rounds"))
 		return kstrtou32(value, 0, &settings->rounds);
-	return ulp_fail(&report, "there is no setting '%s', there are seed and rounds", word);
+	return kverbs_fail(&report, "there is no setting '%s', there are seed and rounds", word);
 }
 
 static int run_command(char *command)
 {
-	struct ulp_settings settings = { .seed = 1, .rounds = 1 };
-	const struct ulp_case *test;
+	struct kverbs_settings settings = { .seed = 1, .rounds = 1 };
+	const struct kverbs_case *test;
 	char *word;
 	int err;
 
@@ -130,14 +130,14 @@ static int run_command(char *command)
 	report.text[0] = '\0';
 	test = find_case(strsep(&command, " "));
 	if (!test)
-		return ulp_fail(&report, "there is no such case");
+		return kverbs_fail(&report, "there is no such case");
 	while ((word = strsep(&command, " "))) {
 		err = parse_setting(word, &settings);
 		if (err)
 			return err;
 	}
 	if (!devices[0] || !devices[1])
-		return ulp_fail(&report, "there are not two HCAs");
+		return kverbs_fail(&report, "there are not two HCAs");
 	return test->run(&report, &settings);
 }
 
@@ -173,7 +173,7 @@ DEFINE_SHOW_ATTRIBUTE(report);
 
 static int cases_show(struct seq_file *file, void *unused)
 {
-	const struct ulp_case *test;
+	const struct kverbs_case *test;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(suites); i++)
@@ -207,7 +207,7 @@ static void remove_device(struct ib_device *device, void *unused)
 }
 
 static struct ib_client client = {
-	.name = "cxib_ulp",
+	.name = "cxib_kverbs",
 	.add = add_device,
 	.remove = remove_device,
 };
@@ -225,7 +225,7 @@ static int __init start(void)
 		kfree(report.text);
 		return err;
 	}
-	directory = debugfs_create_dir("cxib_ulp", NULL);
+	directory = debugfs_create_dir("cxib_kverbs", NULL);
 	debugfs_create_file("run", 0200, directory, NULL, &run_operations);
 	debugfs_create_file("report", 0400, directory, NULL, &report_fops);
 	debugfs_create_file("cases", 0400, directory, NULL, &cases_fops);

@@ -2,9 +2,9 @@
 /* Two ends: made, connected, changed, destroyed. */
 #include <linux/gfp.h>
 
-#include "ulp.h"
+#include "kverbs.h"
 
-const struct ulp_spec ulp_usual = {
+const struct kverbs_spec kverbs_usual = {
 	.type = IB_QPT_RC,
 	.max_wr = 32,
 	.max_sge = 4,
@@ -19,21 +19,21 @@ const struct ulp_spec ulp_usual = {
 
 static void note_completion(struct ib_cq *cq, void *context)
 {
-	struct ulp_end *end = context;
+	struct kverbs_end *end = context;
 
 	atomic_inc(&end->completion_events);
 }
 
 static void note_event(struct ib_event *event, void *context)
 {
-	struct ulp_end *end = context;
+	struct kverbs_end *end = context;
 
 	if (event->event == IB_EVENT_CQ_ERR)
 		atomic_inc(&end->cq_errors);
 	WRITE_ONCE(end->last_event, event->event);
 }
 
-static struct ib_cq *create_cq(struct ulp_end *end, const struct ulp_spec *spec)
+static struct ib_cq *create_cq(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	const struct ib_cq_init_attr attr = { .cqe = 2 * spec->max_wr };
 
@@ -42,23 +42,23 @@ static struct ib_cq *create_cq(struct ulp_end *end, const struct ulp_spec *spec)
 	return ib_create_cq(end->device, note_completion, note_event, end, &attr);
 }
 
-static int make_memory(struct ulp_end *end)
+static int make_memory(struct kverbs_end *end)
 {
-	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(ULP_MEMORY_SIZE));
+	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, get_order(KVERBS_MEMORY_SIZE));
 
 	if (!pages)
 		return -ENOMEM;
 	end->memory = page_address(pages);
-	end->dma = ib_dma_map_single(end->device, end->memory, ULP_MEMORY_SIZE, DMA_BIDIRECTIONAL);
+	end->dma = ib_dma_map_single(end->device, end->memory, KVERBS_MEMORY_SIZE, DMA_BIDIRECTIONAL);
 	if (!ib_dma_mapping_error(end->device, end->dma))
 		return 0;
-	__free_pages(pages, get_order(ULP_MEMORY_SIZE));
+	__free_pages(pages, get_order(KVERBS_MEMORY_SIZE));
 	end->memory = NULL;
 	return -ENOMEM;
 }
 
-/* Each object is NULL, an error, or there: ulp_pair_destroy() knows which. */
-static int make_queues(struct ulp_end *end, const struct ulp_spec *spec)
+/* Each object is NULL, an error, or there: kverbs_pair_destroy() knows which. */
+static int make_queues(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	end->pd = ib_alloc_pd(end->device, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(end->pd))
@@ -82,18 +82,18 @@ static int make_queues(struct ulp_end *end, const struct ulp_spec *spec)
 	return PTR_ERR_OR_ZERO(end->srq);
 }
 
-static int make_keys(struct ulp_end *end, const struct ulp_spec *spec)
+static int make_keys(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	if (spec->type != IB_QPT_RC)
 		return 0;
-	end->local_key = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, ULP_AREA_SIZE / PAGE_SIZE);
+	end->local_key = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, KVERBS_AREA_SIZE / PAGE_SIZE);
 	if (IS_ERR(end->local_key))
 		return PTR_ERR(end->local_key);
-	end->exposed_key = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, ULP_AREA_SIZE / PAGE_SIZE);
+	end->exposed_key = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, KVERBS_AREA_SIZE / PAGE_SIZE);
 	return PTR_ERR_OR_ZERO(end->exposed_key);
 }
 
-static int make_queue_pair(struct ulp_end *end, const struct ulp_spec *spec)
+static int make_queue_pair(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	struct ib_qp_init_attr attr = {
 		.event_handler = note_event,
@@ -118,14 +118,14 @@ static int make_queue_pair(struct ulp_end *end, const struct ulp_spec *spec)
 	return PTR_ERR_OR_ZERO(end->qp);
 }
 
-static int make_end(struct ulp_end *end, struct ib_device *device, const struct ulp_spec *spec)
+static int make_end(struct kverbs_end *end, struct ib_device *device, const struct kverbs_spec *spec)
 {
 	struct ib_port_attr port;
 	int err;
 
 	end->device = device;
 	end->last_event = -1;
-	err = ib_query_port(device, ULP_PORT, &port);
+	err = ib_query_port(device, KVERBS_PORT, &port);
 	if (err)
 		return err;
 	end->lid = port.lid;
@@ -139,7 +139,7 @@ static int make_end(struct ulp_end *end, struct ib_device *device, const struct 
 	return err ?: make_queue_pair(end, spec);
 }
 
-static void destroy_cq(struct ib_cq *cq, const struct ulp_spec *spec)
+static void destroy_cq(struct ib_cq *cq, const struct kverbs_spec *spec)
 {
 	if (IS_ERR_OR_NULL(cq))
 		return;
@@ -149,7 +149,7 @@ static void destroy_cq(struct ib_cq *cq, const struct ulp_spec *spec)
 		ib_destroy_cq(cq);
 }
 
-static void destroy_end(struct ulp_end *end, const struct ulp_spec *spec)
+static void destroy_end(struct kverbs_end *end, const struct kverbs_spec *spec)
 {
 	if (!IS_ERR_OR_NULL(end->ah))
 		rdma_destroy_ah(end->ah, RDMA_DESTROY_AH_SLEEPABLE);
@@ -167,55 +167,55 @@ static void destroy_end(struct ulp_end *end, const struct ulp_spec *spec)
 		ib_dealloc_pd(end->pd);
 	if (!end->memory)
 		return;
-	ib_dma_unmap_single(end->device, end->dma, ULP_MEMORY_SIZE, DMA_BIDIRECTIONAL);
-	free_pages((unsigned long)end->memory, get_order(ULP_MEMORY_SIZE));
+	ib_dma_unmap_single(end->device, end->dma, KVERBS_MEMORY_SIZE, DMA_BIDIRECTIONAL);
+	free_pages((unsigned long)end->memory, get_order(KVERBS_MEMORY_SIZE));
 }
 
 /**
- * ulp_pair_create() - two ends that are connected
- * @pair: filled; ulp_pair_destroy() even when this fails
- * @spec: what they shall be like
+ * kverbs_pair_create() - two ends that are connected
+ * @pair: filled; kverbs_pair_destroy() even when this fails
+ * @spec: attributes of the ends
  * @report: where to say what is wrong
  *
  * Return: 0 or an error.
  */
-int ulp_pair_create(struct ulp_pair *pair, const struct ulp_spec *spec, struct ulp_report *report)
+int kverbs_pair_create(struct kverbs_pair *pair, const struct kverbs_spec *spec, struct kverbs_report *report)
 {
 	int i, err;
 
-	*pair = (struct ulp_pair){ .spec = *spec, .report = report };
+	*pair = (struct kverbs_pair){ .spec = *spec, .report = report };
 	for (i = 0; i < 2; i++) {
-		err = make_end(&pair->ends[i], ulp_device(i), spec);
+		err = make_end(&pair->ends[i], kverbs_device(i), spec);
 		if (err)
-			return ulp_fail(report, "cannot make end %d: error %d", i, err);
+			return kverbs_fail(report, "cannot make end %d: error %d", i, err);
 	}
-	return ulp_connect(pair);
+	return kverbs_connect(pair);
 }
 
 /**
- * ulp_pair_destroy() - what ulp_pair_create() has made
+ * kverbs_pair_destroy() - what kverbs_pair_create() has made
  * @pair: may be made in part
  */
-void ulp_pair_destroy(struct ulp_pair *pair)
+void kverbs_pair_destroy(struct kverbs_pair *pair)
 {
 	destroy_end(&pair->ends[1], &pair->spec);
 	destroy_end(&pair->ends[0], &pair->spec);
 }
 
-static void fill_address(const struct ulp_end *peer, struct rdma_ah_attr *attr)
+static void fill_address(const struct kverbs_end *peer, struct rdma_ah_attr *attr)
 {
 	*attr = (struct rdma_ah_attr){ .type = RDMA_AH_ATTR_TYPE_IB };
 	rdma_ah_set_dlid(attr, peer->lid);
-	rdma_ah_set_port_num(attr, ULP_PORT);
+	rdma_ah_set_port_num(attr, KVERBS_PORT);
 }
 
-static int to_init(const struct ulp_pair *pair, struct ulp_end *end)
+static int to_init(const struct kverbs_pair *pair, struct kverbs_end *end)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		.port_num = ULP_PORT,
+		.port_num = KVERBS_PORT,
 		.qp_access_flags = pair->spec.access,
-		.qkey = ULP_QKEY,
+		.qkey = KVERBS_QKEY,
 	};
 	int mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 
@@ -223,7 +223,7 @@ static int to_init(const struct ulp_pair *pair, struct ulp_end *end)
 	return ib_modify_qp(end->qp, &attr, mask);
 }
 
-static int to_rtr(const struct ulp_pair *pair, struct ulp_end *end, const struct ulp_end *peer)
+static int to_rtr(const struct kverbs_pair *pair, struct kverbs_end *end, const struct kverbs_end *peer)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_RTR,
@@ -243,7 +243,7 @@ static int to_rtr(const struct ulp_pair *pair, struct ulp_end *end, const struct
 	return ib_modify_qp(end->qp, &attr, mask);
 }
 
-static int to_rts(const struct ulp_pair *pair, struct ulp_end *end)
+static int to_rts(const struct kverbs_pair *pair, struct kverbs_end *end)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_RTS,
@@ -260,9 +260,9 @@ static int to_rts(const struct ulp_pair *pair, struct ulp_end *end)
 	return ib_modify_qp(end->qp, &attr, mask);
 }
 
-static int connect_end(struct ulp_pair *pair, struct ulp_end *end)
+static int connect_end(struct kverbs_pair *pair, struct kverbs_end *end)
 {
-	struct ulp_end *peer = ulp_peer(pair, end);
+	struct kverbs_end *peer = kverbs_peer(pair, end);
 	struct rdma_ah_attr attr;
 	int err;
 
@@ -279,31 +279,31 @@ static int connect_end(struct ulp_pair *pair, struct ulp_end *end)
 }
 
 /**
- * ulp_connect() - from reset to ready to send
+ * kverbs_connect() - from reset to ready to send
  * @pair: with queue pairs in reset
  *
  * Return: 0 or an error.
  */
-int ulp_connect(struct ulp_pair *pair)
+int kverbs_connect(struct kverbs_pair *pair)
 {
 	int i, err;
 
 	for (i = 0; i < 2; i++) {
 		err = connect_end(pair, &pair->ends[i]);
 		if (err)
-			return ulp_fail(pair->report, "cannot connect end %d: error %d", i, err);
+			return kverbs_fail(pair->report, "cannot connect end %d: error %d", i, err);
 	}
 	return 0;
 }
 
 /**
- * ulp_to_state() - a transition without further attributes
+ * kverbs_to_state() - a transition without further attributes
  * @end: its queue pair is changed
  * @state: the new state
  *
  * Return: as ib_modify_qp().
  */
-int ulp_to_state(struct ulp_end *end, enum ib_qp_state state)
+int kverbs_to_state(struct kverbs_end *end, enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = { .qp_state = state };
 
@@ -311,14 +311,14 @@ int ulp_to_state(struct ulp_end *end, enum ib_qp_state state)
 }
 
 /**
- * ulp_map_key() - says what memory a key will be for
+ * kverbs_map_key() - says what memory a key will be for
  * @mr: the key, which is free
  * @dma: begin of the memory
  * @length: its bytes
  *
  * Return: 0 or an error.
  */
-int ulp_map_key(struct ib_mr *mr, u64 dma, u32 length)
+int kverbs_map_key(struct ib_mr *mr, u64 dma, u32 length)
 {
 	struct scatterlist list;
 	int mapped;
@@ -334,32 +334,32 @@ int ulp_map_key(struct ib_mr *mr, u64 dma, u32 length)
 }
 
 /**
- * ulp_to_device() - the device sees what was written
+ * kverbs_to_device() - the device sees what was written
  * @end: with the memory
  */
-void ulp_to_device(struct ulp_end *end)
+void kverbs_to_device(struct kverbs_end *end)
 {
-	ib_dma_sync_single_for_device(end->device, end->dma, ULP_MEMORY_SIZE, DMA_BIDIRECTIONAL);
+	ib_dma_sync_single_for_device(end->device, end->dma, KVERBS_MEMORY_SIZE, DMA_BIDIRECTIONAL);
 }
 
 /**
- * ulp_to_cpu() - what the device has written is seen
+ * kverbs_to_cpu() - what the device has written is seen
  * @end: with the memory
  */
-void ulp_to_cpu(struct ulp_end *end)
+void kverbs_to_cpu(struct kverbs_end *end)
 {
-	ib_dma_sync_single_for_cpu(end->device, end->dma, ULP_MEMORY_SIZE, DMA_BIDIRECTIONAL);
+	ib_dma_sync_single_for_cpu(end->device, end->dma, KVERBS_MEMORY_SIZE, DMA_BIDIRECTIONAL);
 }
 
 /**
- * ulp_post_receive() - to the queue that the end receives from
+ * kverbs_post_receive() - to the queue that the end receives from
  * @end: with a queue of its own or a shared one
  * @wr: requests
  * @bad: the one that was refused
  *
  * Return: as ib_post_recv().
  */
-int ulp_post_receive(struct ulp_end *end, const struct ib_recv_wr *wr,
+int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)
 {
 	if (end->srq)

@@ -32,29 +32,29 @@ static u16 checksum_of(const u8 *data, u32 length)
 }
 
 /**
- * ulp_guard_of() - guard of a block
+ * kverbs_guard_of() - guard of a block
  * @guard: CRC or checksum
  * @data: block
  * @length: its bytes, an even number
  */
-u16 ulp_guard_of(enum ulp_guard guard, const u8 *data, u32 length)
+u16 kverbs_guard_of(enum kverbs_guard guard, const u8 *data, u32 length)
 {
-	return guard == ULP_GUARD_CRC ? crc_of(data, length) : checksum_of(data, length);
+	return guard == KVERBS_GUARD_CRC ? crc_of(data, length) : checksum_of(data, length);
 }
 
 /**
- * ulp_protect() - protection information of a block
- * @information: ULP_DIF_SIZE bytes
+ * kverbs_protect() - protection information of a block
+ * @information: KVERBS_DIF_SIZE bytes
  * @guard: CRC or checksum
  * @tags: of all blocks
  * @block: its number, counted from 0
  * @data: block
  * @length: its bytes
  */
-void ulp_protect(u8 *information, enum ulp_guard guard, const struct ulp_tags *tags, u32 block,
+void kverbs_protect(u8 *information, enum kverbs_guard guard, const struct kverbs_tags *tags, u32 block,
 		 const u8 *data, u32 length)
 {
-	put_unaligned_be16(ulp_guard_of(guard, data, length), information);
+	put_unaligned_be16(kverbs_guard_of(guard, data, length), information);
 	put_unaligned_be16(tags->application, information + 2);
 	put_unaligned_be32(tags->reference + block, information + 4);
 }

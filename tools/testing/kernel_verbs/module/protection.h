@@ -5,27 +5,27 @@
 
 #include <linux/types.h>
 
-#define ULP_DIF_SIZE	8
+#define KVERBS_DIF_SIZE	8
 
 /* What guards a block. */
-enum ulp_guard {
-	ULP_GUARD_NONE,
-	ULP_GUARD_CRC,
-	ULP_GUARD_CHECKSUM,
+enum kverbs_guard {
+	KVERBS_GUARD_NONE,
+	KVERBS_GUARD_CRC,
+	KVERBS_GUARD_CHECKSUM,
 };
 
 /**
- * struct ulp_tags - what all blocks have
+ * struct kverbs_tags - what all blocks have
  * @application: application tag
  * @reference: reference tag of the first block; each further one has the next
  */
-struct ulp_tags {
+struct kverbs_tags {
 	u16 application;
 	u32 reference;
 };
 
-u16 ulp_guard_of(enum ulp_guard guard, const u8 *data, u32 length);
-void ulp_protect(u8 *information, enum ulp_guard guard, const struct ulp_tags *tags, u32 block,
+u16 kverbs_guard_of(enum kverbs_guard guard, const u8 *data, u32 length);
+void kverbs_protect(u8 *information, enum kverbs_guard guard, const struct kverbs_tags *tags, u32 block,
 		 const u8 *data, u32 length);
 
 #endif

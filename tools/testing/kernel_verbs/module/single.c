@@ -5,39 +5,39 @@
 #include "single.h"
 
 /**
- * ulp_with_pair() - a test of two ends
+ * kverbs_with_pair() - a test of two ends
  * @report: where to say what is wrong
  * @spec: what they are like
  * @test: the test
  *
  * Return: 0 or an error.
  */
-int ulp_with_pair(struct ulp_report *report, const struct ulp_spec *spec,
-		  int (*test)(struct ulp_pair *pair))
+int kverbs_with_pair(struct kverbs_report *report, const struct kverbs_spec *spec,
+		  int (*test)(struct kverbs_pair *pair))
 {
-	struct ulp_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
+	struct kverbs_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
 	int err;
 
 	if (!pair)
 		return -ENOMEM;
-	err = ulp_pair_create(pair, spec, report);
+	err = kverbs_pair_create(pair, spec, report);
 	if (!err)
 		err = test(pair);
-	ulp_pair_destroy(pair);
+	kverbs_pair_destroy(pair);
 	kfree(pair);
 	return err;
 }
 
 /**
- * ulp_single_send() - a message from the local area
+ * kverbs_single_send() - a message from the local area
  * @single: filled
  * @end: who sends
  * @wr_id: of the request
  * @length: bytes
  */
-void ulp_single_send(struct ulp_single *single, struct ulp_end *end, u64 wr_id, u32 length)
+void kverbs_single_send(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u32 length)
 {
-	*single = (struct ulp_single){
+	*single = (struct kverbs_single){
 		.send = {
 			.wr_id = wr_id,
 			.sg_list = &single->sge,
@@ -45,12 +45,12 @@ void ulp_single_send(struct ulp_single *single, struct ulp_end *end, u64 wr_id, 
 			.opcode = IB_WR_SEND,
 			.send_flags = IB_SEND_SIGNALED,
 		},
-		.sge = { end->dma + ULP_LOCAL, length, end->pd->local_dma_lkey },
+		.sge = { end->dma + KVERBS_LOCAL, length, end->pd->local_dma_lkey },
 	};
 }
 
 /**
- * ulp_single_write() - a write from the local area
+ * kverbs_single_write() - a write from the local area
  * @single: filled
  * @end: who writes
  * @wr_id: of the request
@@ -58,61 +58,61 @@ void ulp_single_send(struct ulp_single *single, struct ulp_end *end, u64 wr_id, 
  * @rkey: key of that
  * @length: bytes
  */
-void ulp_single_write(struct ulp_single *single, struct ulp_end *end, u64 wr_id, u64 address,
+void kverbs_single_write(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u64 address,
 		      u32 rkey, u32 length)
 {
-	ulp_single_send(single, end, wr_id, length);
+	kverbs_single_send(single, end, wr_id, length);
 	single->send.opcode = IB_WR_RDMA_WRITE;
 	single->rdma.remote_addr = address;
 	single->rdma.rkey = rkey;
 }
 
 /**
- * ulp_post_single() - posts a request that has to be taken
+ * kverbs_post_single() - posts a WR that must be accepted
  * @pair: with the report
- * @end: who posts
+ * @end: end that posts it
  * @single: the request
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_post_single(struct ulp_pair *pair, struct ulp_end *end, struct ulp_single *single)
+int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct kverbs_single *single)
 {
 	const struct ib_send_wr *bad;
 	int err = ib_post_send(end->qp, &single->send, &bad);
 
 	if (!err)
 		return 0;
-	return ulp_fail(pair->report, "request %llu (opcode %d) is refused with error %d",
+	return kverbs_fail(pair->report, "request %llu (opcode %d) is refused with error %d",
 			single->send.wr_id, single->send.opcode, err);
 }
 
 /**
- * ulp_post_slot() - posts a receive request that has to be taken
+ * kverbs_post_slot() - posts a receive WR that must be accepted
  * @pair: with the report
- * @end: who posts
+ * @end: end that posts it
  * @wr_id: of the request, and number of the slot
  * @length: bytes that it has room for
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_post_slot(struct ulp_pair *pair, struct ulp_end *end, u64 wr_id, u32 length)
+int kverbs_post_slot(struct kverbs_pair *pair, struct kverbs_end *end, u64 wr_id, u32 length)
 {
 	struct ib_sge sge = {
-		.addr = end->dma + ULP_RECEIVES + (wr_id % ULP_SLOTS) * ULP_SLOT_SIZE,
+		.addr = end->dma + KVERBS_RECEIVES + (wr_id % KVERBS_SLOTS) * KVERBS_SLOT_SIZE,
 		.length = length,
 		.lkey = end->pd->local_dma_lkey,
 	};
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad;
-	int err = ulp_post_receive(end, &wr, &bad);
+	int err = kverbs_post_receive(end, &wr, &bad);
 
 	if (!err)
 		return 0;
-	return ulp_fail(pair->report, "receive request %llu is refused with error %d", wr_id, err);
+	return kverbs_fail(pair->report, "receive request %llu is refused with error %d", wr_id, err);
 }
 
 /**
- * ulp_register() - registers memory and waits for it
+ * kverbs_register() - registers memory and waits for it
  * @pair: with the report
  * @end: whose memory
  * @mr: key, which is free
@@ -120,41 +120,41 @@ int ulp_post_slot(struct ulp_pair *pair, struct ulp_end *end, u64 wr_id, u32 len
  * @length: its bytes
  * @access: IB_ACCESS_…
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_register(struct ulp_pair *pair, struct ulp_end *end, struct ib_mr *mr, u64 dma,
+int kverbs_register(struct kverbs_pair *pair, struct kverbs_end *end, struct ib_mr *mr, u64 dma,
 		 u32 length, int access)
 {
-	struct ulp_single single = {};
+	struct kverbs_single single = {};
 	int err;
 
-	err = ulp_map_key(mr, dma, length);
+	err = kverbs_map_key(mr, dma, length);
 	if (err)
-		return ulp_fail(pair->report, "memory cannot be mapped: error %d", err);
+		return kverbs_fail(pair->report, "memory cannot be mapped: error %d", err);
 	single.send.opcode = IB_WR_REG_MR;
 	single.send.wr_id = mr->rkey;
 	single.send.send_flags = IB_SEND_SIGNALED;
 	single.reg.mr = mr;
 	single.reg.key = mr->rkey;
 	single.reg.access = access;
-	err = ulp_post_single(pair, end, &single);
-	return err ?: ulp_await_status(pair, end->send_cq, mr->rkey, IB_WC_SUCCESS);
+	err = kverbs_post_single(pair, end, &single);
+	return err ?: kverbs_await_status(pair, end->send_cq, mr->rkey, IB_WC_SUCCESS);
 }
 
 /**
- * ulp_reconnect() - from any state to a new connection
+ * kverbs_reconnect() - from any state to a new connection
  * @pair: two ends
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_reconnect(struct ulp_pair *pair)
+int kverbs_reconnect(struct kverbs_pair *pair)
 {
 	int i, err;
 
 	for (i = 0; i < 2; i++) {
-		err = ulp_to_state(&pair->ends[i], IB_QPS_RESET);
+		err = kverbs_to_state(&pair->ends[i], IB_QPS_RESET);
 		if (err)
-			return ulp_fail(pair->report, "end %d cannot be reset: error %d", i, err);
+			return kverbs_fail(pair->report, "end %d cannot be reset: error %d", i, err);
 	}
-	return ulp_connect(pair);
+	return kverbs_connect(pair);
 }

@@ -3,10 +3,10 @@
 #ifndef CXIB_ULP_SINGLE_H
 #define CXIB_ULP_SINGLE_H
 
-#include "ulp.h"
+#include "kverbs.h"
 
 /**
- * struct ulp_single - a send request with one data segment
+ * struct kverbs_single - a send request with one data segment
  * @send: what all have
  * @rdma: reads and writes
  * @atomic: atomic operations
@@ -14,7 +14,7 @@
  * @ud: datagrams
  * @sge: data segment
  */
-struct ulp_single {
+struct kverbs_single {
 	union {
 		struct ib_send_wr send;
 		struct ib_rdma_wr rdma;
@@ -26,16 +26,16 @@ struct ulp_single {
 };
 
 /* How a case begins and ends: with a pair of ends. */
-int ulp_with_pair(struct ulp_report *report, const struct ulp_spec *spec,
-		  int (*test)(struct ulp_pair *pair));
+int kverbs_with_pair(struct kverbs_report *report, const struct kverbs_spec *spec,
+		  int (*test)(struct kverbs_pair *pair));
 
-void ulp_single_send(struct ulp_single *single, struct ulp_end *end, u64 wr_id, u32 length);
-void ulp_single_write(struct ulp_single *single, struct ulp_end *end, u64 wr_id, u64 address,
+void kverbs_single_send(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u32 length);
+void kverbs_single_write(struct kverbs_single *single, struct kverbs_end *end, u64 wr_id, u64 address,
 		      u32 rkey, u32 length);
-int ulp_post_single(struct ulp_pair *pair, struct ulp_end *end, struct ulp_single *single);
-int ulp_post_slot(struct ulp_pair *pair, struct ulp_end *end, u64 wr_id, u32 length);
-int ulp_register(struct ulp_pair *pair, struct ulp_end *end, struct ib_mr *mr, u64 dma,
+int kverbs_post_single(struct kverbs_pair *pair, struct kverbs_end *end, struct kverbs_single *single);
+int kverbs_post_slot(struct kverbs_pair *pair, struct kverbs_end *end, u64 wr_id, u32 length);
+int kverbs_register(struct kverbs_pair *pair, struct kverbs_end *end, struct ib_mr *mr, u64 dma,
 		 u32 length, int access);
-int ulp_reconnect(struct ulp_pair *pair);
+int kverbs_reconnect(struct kverbs_pair *pair);
 
 #endif

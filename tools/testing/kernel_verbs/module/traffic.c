@@ -24,28 +24,28 @@ static const enum ib_wc_opcode completions[OPCODES] = {
 };
 
 /**
- * ulp_random() - a random number
+ * kverbs_random() - a random number
  * @traffic: with their source
  * @below: what it is less than, not 0
  */
-u32 ulp_random(struct ulp_traffic *traffic, u32 below)
+u32 kverbs_random(struct kverbs_traffic *traffic, u32 below)
 {
 	return prandom_u32_state(&traffic->random) % below;
 }
 
-static u64 random64(struct ulp_traffic *traffic)
+static u64 random64(struct kverbs_traffic *traffic)
 {
 	return (u64)prandom_u32_state(&traffic->random) << 32 |
 	       prandom_u32_state(&traffic->random);
 }
 
-static void note_range(struct ulp_ranges *ranges, u32 from, u32 length)
+static void note_range(struct kverbs_ranges *ranges, u32 from, u32 length)
 {
 	ranges->pieces[ranges->count].from = from;
 	ranges->pieces[ranges->count++].to = from + length;
 }
 
-static bool overlaps(const struct ulp_ranges *ranges, u32 from, u32 length)
+static bool overlaps(const struct kverbs_ranges *ranges, u32 from, u32 length)
 {
 	unsigned int i;
 
@@ -56,45 +56,45 @@ static bool overlaps(const struct ulp_ranges *ranges, u32 from, u32 length)
 }
 
 /* The request waits for all reads and atomic operations before it. */
-static void fence(struct ulp_flow *flow, struct ulp_request *request)
+static void fence(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	request->send.send_flags |= IB_SEND_FENCE;
 	flow->brought.count = 0;
 	flow->fetched.count = 0;
 }
 
-static u32 choose_length(struct ulp_flow *flow, u32 most)
+static u32 choose_length(struct kverbs_flow *flow, u32 most)
 {
-	struct ulp_traffic *traffic = flow->traffic;
+	struct kverbs_traffic *traffic = flow->traffic;
 
-	if (!ulp_random(traffic, 8))
+	if (!kverbs_random(traffic, 8))
 		return 0;
-	if (!ulp_random(traffic, 3))
-		return min(ulp_random(traffic, 128), most);
-	return ulp_random(traffic, most + 1);
+	if (!kverbs_random(traffic, 3))
+		return min(kverbs_random(traffic, 128), most);
+	return kverbs_random(traffic, most + 1);
 }
 
-static u32 local_key(struct ulp_flow *flow)
+static u32 local_key(struct kverbs_flow *flow)
 {
-	if (flow->has_local_key && ulp_random(flow->traffic, 2))
+	if (flow->has_local_key && kverbs_random(flow->traffic, 2))
 		return flow->from->local_key->lkey;
 	return flow->from->pd->local_dma_lkey;
 }
 
 /* Each segment is somewhere in a part of the local area of its own. */
-static void choose_segments(struct ulp_flow *flow, struct ulp_request *request, u32 length)
+static void choose_segments(struct kverbs_flow *flow, struct kverbs_request *request, u32 length)
 {
-	const u32 count = 1 + ulp_random(flow->traffic, flow->traffic->pair.spec.max_sge);
-	const u32 part = ULP_AREA_SIZE / count;
+	const u32 count = 1 + kverbs_random(flow->traffic, flow->traffic->pair.spec.max_sge);
+	const u32 part = KVERBS_AREA_SIZE / count;
 	u32 i;
 
 	request->send.sg_list = request->sges;
 	request->send.num_sge = count;
 	for (i = 0; i < count; i++) {
-		u32 piece = i == count - 1 ? length : ulp_random(flow->traffic, length + 1);
+		u32 piece = i == count - 1 ? length : kverbs_random(flow->traffic, length + 1);
 
 		request->sges[i] = (struct ib_sge){
-			.addr = i * part + ulp_random(flow->traffic, part - piece),
+			.addr = i * part + kverbs_random(flow->traffic, part - piece),
 			.length = piece,
 			.lkey = local_key(flow),
 		};
@@ -103,7 +103,7 @@ static void choose_segments(struct ulp_flow *flow, struct ulp_request *request, 
 }
 
 /* From places in the local area to addresses, of the processor for data that the request carries. */
-static void address_segments(struct ulp_flow *flow, struct ulp_request *request)
+static void address_segments(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	u8 *data = request->data;
 	int i;
@@ -112,16 +112,16 @@ static void address_segments(struct ulp_flow *flow, struct ulp_request *request)
 		struct ib_sge *sge = &request->sges[i];
 
 		if (request->send.send_flags & IB_SEND_INLINE) {
-			memcpy(data, flow->own + ULP_LOCAL + sge->addr, sge->length);
+			memcpy(data, flow->own + KVERBS_LOCAL + sge->addr, sge->length);
 			sge->addr = (uintptr_t)data;
 			data += sge->length;
 		} else {
-			sge->addr += flow->from->dma + ULP_LOCAL;
+			sge->addr += flow->from->dma + KVERBS_LOCAL;
 		}
 	}
 }
 
-static void wait_for_sources(struct ulp_flow *flow, struct ulp_request *request)
+static void wait_for_sources(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	int i;
 
@@ -130,40 +130,40 @@ static void wait_for_sources(struct ulp_flow *flow, struct ulp_request *request)
 			return fence(flow, request);
 }
 
-static void gather(struct ulp_flow *flow, const struct ulp_request *request, u8 *to)
+static void gather(struct kverbs_flow *flow, const struct kverbs_request *request, u8 *to)
 {
 	int i;
 
 	for (i = 0; i < request->send.num_sge; i++) {
-		memcpy(to, flow->own + ULP_LOCAL + request->sges[i].addr,
+		memcpy(to, flow->own + KVERBS_LOCAL + request->sges[i].addr,
 		       request->sges[i].length);
 		to += request->sges[i].length;
 	}
 }
 
-static u32 remote_key(struct ulp_flow *flow)
+static u32 remote_key(struct kverbs_flow *flow)
 {
 	if (flow->to->exposed_key)
 		return flow->to->exposed_key->rkey;
 	return flow->to->pd->unsafe_global_rkey;
 }
 
-static u64 remote_address(struct ulp_flow *flow, u32 place)
+static u64 remote_address(struct kverbs_flow *flow, u32 place)
 {
-	return flow->to->dma + ULP_EXPOSED + place;
+	return flow->to->dma + KVERBS_EXPOSED + place;
 }
 
-static void maybe_inline(struct ulp_flow *flow, struct ulp_request *request, u32 length)
+static void maybe_inline(struct kverbs_flow *flow, struct kverbs_request *request, u32 length)
 {
-	if (length > flow->traffic->pair.spec.max_inline || !ulp_random(flow->traffic, 4))
+	if (length > flow->traffic->pair.spec.max_inline || !kverbs_random(flow->traffic, 4))
 		return;
 	request->send.send_flags |= IB_SEND_INLINE;
 }
 
-static struct ulp_message *next_message(struct ulp_flow *flow, struct ulp_request *request,
+static struct kverbs_message *next_message(struct kverbs_flow *flow, struct kverbs_request *request,
 					enum ib_wc_opcode opcode)
 {
-	struct ulp_message *message = &flow->messages[flow->sent++ % ULP_SLOTS];
+	struct kverbs_message *message = &flow->messages[flow->sent++ % KVERBS_SLOTS];
 
 	message->opcode = opcode;
 	message->flags = 0;
@@ -179,16 +179,16 @@ static struct ulp_message *next_message(struct ulp_flow *flow, struct ulp_reques
 	return message;
 }
 
-static void build_send(struct ulp_flow *flow, struct ulp_request *request)
+static void build_send(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	const bool is_datagram = flow->traffic->pair.spec.type == IB_QPT_UD;
-	u32 length = choose_length(flow, is_datagram ? DATAGRAM_MOST : ULP_SLOT_SIZE);
-	struct ulp_message *message = next_message(flow, request, IB_WC_RECV);
+	u32 length = choose_length(flow, is_datagram ? DATAGRAM_MOST : KVERBS_SLOT_SIZE);
+	struct kverbs_message *message = next_message(flow, request, IB_WC_RECV);
 
 	if (is_datagram) {
 		request->ud.ah = flow->from->ah;
 		request->ud.remote_qpn = flow->to->qp->qp_num;
-		request->ud.remote_qkey = ULP_QKEY;
+		request->ud.remote_qkey = KVERBS_QKEY;
 	}
 	choose_segments(flow, request, length);
 	wait_for_sources(flow, request);
@@ -198,10 +198,10 @@ static void build_send(struct ulp_flow *flow, struct ulp_request *request)
 	address_segments(flow, request);
 }
 
-static void build_write(struct ulp_flow *flow, struct ulp_request *request)
+static void build_write(struct kverbs_flow *flow, struct kverbs_request *request)
 {
-	u32 length = choose_length(flow, ULP_SLOT_SIZE);
-	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE - length);
+	u32 length = choose_length(flow, KVERBS_SLOT_SIZE);
+	u32 place = kverbs_random(flow->traffic, KVERBS_AREA_SIZE - length);
 
 	if (request->send.opcode == IB_WR_RDMA_WRITE_WITH_IMM)
 		next_message(flow, request, IB_WC_RECV_RDMA_WITH_IMM)->length = length;
@@ -211,16 +211,16 @@ static void build_write(struct ulp_flow *flow, struct ulp_request *request)
 		fence(flow, request);
 	request->rdma.remote_addr = remote_address(flow, place);
 	request->rdma.rkey = remote_key(flow);
-	gather(flow, request, flow->remote + ULP_EXPOSED + place);
+	gather(flow, request, flow->remote + KVERBS_EXPOSED + place);
 	maybe_inline(flow, request, length);
 	address_segments(flow, request);
 }
 
-static void build_read(struct ulp_flow *flow, struct ulp_request *request)
+static void build_read(struct kverbs_flow *flow, struct kverbs_request *request)
 {
-	u32 length = choose_length(flow, ULP_SLOT_SIZE);
-	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE - length);
-	const u8 *from = flow->remote + ULP_EXPOSED + place;
+	u32 length = choose_length(flow, KVERBS_SLOT_SIZE);
+	u32 place = kverbs_random(flow->traffic, KVERBS_AREA_SIZE - length);
+	const u8 *from = flow->remote + KVERBS_EXPOSED + place;
 	int i;
 
 	choose_segments(flow, request, length);
@@ -231,7 +231,7 @@ static void build_read(struct ulp_flow *flow, struct ulp_request *request)
 		const struct ib_sge *sge = &request->sges[i];
 
 		note_range(&flow->brought, sge->addr, sge->length);
-		memcpy(flow->own + ULP_LOCAL + sge->addr, from, sge->length);
+		memcpy(flow->own + KVERBS_LOCAL + sge->addr, from, sge->length);
 		from += sge->length;
 	}
 	address_segments(flow, request);
@@ -260,24 +260,24 @@ static u64 atomic_result(u64 old, const struct ib_atomic_wr *wr)
 }
 
 /* What it compares with is right every other time. */
-static void choose_operands(struct ulp_flow *flow, struct ulp_request *request, u64 old)
+static void choose_operands(struct kverbs_flow *flow, struct kverbs_request *request, u64 old)
 {
-	struct ulp_traffic *traffic = flow->traffic;
+	struct kverbs_traffic *traffic = flow->traffic;
 
 	request->atomic.swap = random64(traffic);
 	request->atomic.swap_mask = random64(traffic);
 	request->atomic.compare_add = random64(traffic);
 	request->atomic.compare_add_mask = random64(traffic);
 	if (request->send.opcode != IB_WR_ATOMIC_FETCH_AND_ADD &&
-	    request->send.opcode != IB_WR_MASKED_ATOMIC_FETCH_AND_ADD && ulp_random(traffic, 2))
+	    request->send.opcode != IB_WR_MASKED_ATOMIC_FETCH_AND_ADD && kverbs_random(traffic, 2))
 		request->atomic.compare_add = old;
 }
 
-static void build_atomic(struct ulp_flow *flow, struct ulp_request *request)
+static void build_atomic(struct kverbs_flow *flow, struct kverbs_request *request)
 {
-	u32 place = ulp_random(flow->traffic, ULP_AREA_SIZE / sizeof(u64)) * sizeof(u64);
-	u32 result = ulp_random(flow->traffic, ULP_AREA_SIZE / sizeof(u64)) * sizeof(u64);
-	u64 *remote = (u64 *)(flow->remote + ULP_EXPOSED + place);
+	u32 place = kverbs_random(flow->traffic, KVERBS_AREA_SIZE / sizeof(u64)) * sizeof(u64);
+	u32 result = kverbs_random(flow->traffic, KVERBS_AREA_SIZE / sizeof(u64)) * sizeof(u64);
+	u64 *remote = (u64 *)(flow->remote + KVERBS_EXPOSED + place);
 
 	choose_operands(flow, request, *remote);
 	if (overlaps(&flow->fetched, place, sizeof(u64)))
@@ -288,21 +288,21 @@ static void build_atomic(struct ulp_flow *flow, struct ulp_request *request)
 	request->send.sg_list = request->sges;
 	request->send.num_sge = 1;
 	note_range(&flow->brought, result, sizeof(u64));
-	*(u64 *)(flow->own + ULP_LOCAL + result) = *remote;
+	*(u64 *)(flow->own + KVERBS_LOCAL + result) = *remote;
 	*remote = atomic_result(*remote, &request->atomic);
 	address_segments(flow, request);
 }
 
-static void number(struct ulp_flow *flow, struct ulp_request *request)
+static void number(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	request->send.wr_id = flow->posted++;
 }
 
 /* The next completion has to say so. */
-static void signal(struct ulp_flow *flow, struct ulp_request *request)
+static void signal(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	request->send.send_flags |= IB_SEND_SIGNALED;
-	flow->expected[flow->expected_posted++ % ULP_EXPECTED] = (struct ulp_completion){
+	flow->expected[flow->expected_posted++ % KVERBS_EXPECTED] = (struct kverbs_completion){
 		.number = request->send.wr_id,
 		.opcode = completions[request->send.opcode],
 	};
@@ -315,7 +315,7 @@ static bool takes_receive(enum ib_wr_opcode opcode)
 }
 
 /* Returns false when nothing can be posted now. */
-static bool choose_operation(struct ulp_flow *flow, enum ib_wr_opcode *opcode)
+static bool choose_operation(struct kverbs_flow *flow, enum ib_wr_opcode *opcode)
 {
 	const bool can_receive = flow->receives > flow->sent;
 	u64 possible = flow->traffic->operations;
@@ -329,19 +329,19 @@ static bool choose_operation(struct ulp_flow *flow, enum ib_wr_opcode *opcode)
 	if (!possible)
 		return false;
 	do
-		chosen = ulp_random(flow->traffic, OPCODES);
+		chosen = kverbs_random(flow->traffic, OPCODES);
 	while (!(possible & BIT_ULL(chosen)));
 	*opcode = chosen;
 	return true;
 }
 
-static void build(struct ulp_flow *flow, struct ulp_request *request)
+static void build(struct kverbs_flow *flow, struct kverbs_request *request)
 {
-	bool is_full = flow->brought.count + ULP_SGE_MOST > ULP_RANGES_MOST;
+	bool is_full = flow->brought.count + KVERBS_SGE_MOST > KVERBS_RANGES_MOST;
 
-	if (is_full || !ulp_random(flow->traffic, 16))
+	if (is_full || !kverbs_random(flow->traffic, 16))
 		fence(flow, request);
-	if (!ulp_random(flow->traffic, 4))
+	if (!kverbs_random(flow->traffic, 4))
 		request->send.send_flags |= IB_SEND_SOLICITED;
 	switch (request->send.opcode) {
 	case IB_WR_SEND:
@@ -357,7 +357,7 @@ static void build(struct ulp_flow *flow, struct ulp_request *request)
 	}
 }
 
-static int post(struct ulp_flow *flow, struct ulp_request *requests)
+static int post(struct kverbs_flow *flow, struct kverbs_request *requests)
 {
 	const struct ib_send_wr *bad;
 	int err;
@@ -365,20 +365,20 @@ static int post(struct ulp_flow *flow, struct ulp_request *requests)
 	err = ib_post_send(flow->from->qp, &requests[0].send, &bad);
 	if (!err)
 		return 0;
-	return ulp_fail(flow->traffic->pair.report, "request %llu (opcode %d) is refused with error %d",
+	return kverbs_fail(flow->traffic->pair.report, "request %llu (opcode %d) is refused with error %d",
 			bad->wr_id, bad->opcode, err);
 }
 
 /**
- * ulp_post_list() - posts a random list
+ * kverbs_post_list() - posts a random list
  * @flow: direction; nothing happens when its queues are full
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_post_list(struct ulp_flow *flow)
+int kverbs_post_list(struct kverbs_flow *flow)
 {
-	struct ulp_request *requests = flow->requests;
-	u32 count = 1 + ulp_random(flow->traffic, ULP_LIST_MOST);
+	struct kverbs_request *requests = flow->requests;
+	u32 count = 1 + kverbs_random(flow->traffic, KVERBS_LIST_MOST);
 	enum ib_wr_opcode opcode;
 	u32 i;
 
@@ -389,7 +389,7 @@ int ulp_post_list(struct ulp_flow *flow)
 			requests[i - 1].send.next = &requests[i].send;
 		build(flow, &requests[i]);
 		number(flow, &requests[i]);
-		if (!ulp_random(flow->traffic, 3) || !(flow->posted % SIGNALLED_EVERY))
+		if (!kverbs_random(flow->traffic, 3) || !(flow->posted % SIGNALLED_EVERY))
 			signal(flow, &requests[i]);
 	}
 	if (!i)
@@ -401,16 +401,16 @@ int ulp_post_list(struct ulp_flow *flow)
 }
 
 /**
- * ulp_post_key() - posts a request that changes a memory key
+ * kverbs_post_key() - posts a WR that changes an mkey
  * @flow: direction
  * @opcode: IB_WR_REG_MR, IB_WR_LOCAL_INV or IB_WR_SEND_WITH_INV
- * @mr: the key, of the other end for IB_WR_SEND_WITH_INV
+ * @mr: owner of the mkey; of the peer for IB_WR_SEND_WITH_INV
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_post_key(struct ulp_flow *flow, enum ib_wr_opcode opcode, struct ib_mr *mr)
+int kverbs_post_key(struct kverbs_flow *flow, enum ib_wr_opcode opcode, struct ib_mr *mr)
 {
-	struct ulp_request *request = &flow->requests[0];
+	struct kverbs_request *request = &flow->requests[0];
 
 	memset(request, 0, sizeof(*request));
 	request->send.opcode = opcode;
@@ -428,19 +428,19 @@ int ulp_post_key(struct ulp_flow *flow, enum ib_wr_opcode opcode, struct ib_mr *
 }
 
 /* A receive request of a slot, in some pieces. */
-static void build_receive(struct ulp_flow *flow, struct ib_sge *sges, struct ib_recv_wr *wr)
+static void build_receive(struct kverbs_flow *flow, struct ib_sge *sges, struct ib_recv_wr *wr)
 {
-	u32 count = 1 + ulp_random(flow->traffic, flow->traffic->pair.spec.max_sge);
-	u32 slot = flow->receives++ % ULP_SLOTS;
+	u32 count = 1 + kverbs_random(flow->traffic, flow->traffic->pair.spec.max_sge);
+	u32 slot = flow->receives++ % KVERBS_SLOTS;
 	u32 used = 0, i;
 
 	*wr = (struct ib_recv_wr){ .wr_id = slot, .sg_list = sges, .num_sge = count };
 	for (i = 0; i < count; i++) {
-		u32 left = ULP_SLOT_SIZE - used;
-		u32 length = i == count - 1 ? left : ulp_random(flow->traffic, left);
+		u32 left = KVERBS_SLOT_SIZE - used;
+		u32 length = i == count - 1 ? left : kverbs_random(flow->traffic, left);
 
 		sges[i] = (struct ib_sge){
-			.addr = flow->to->dma + ULP_RECEIVES + slot * ULP_SLOT_SIZE + used,
+			.addr = flow->to->dma + KVERBS_RECEIVES + slot * KVERBS_SLOT_SIZE + used,
 			.length = length,
 			.lkey = flow->to->pd->local_dma_lkey,
 		};
@@ -449,22 +449,22 @@ static void build_receive(struct ulp_flow *flow, struct ib_sge *sges, struct ib_
 }
 
 /**
- * ulp_fill_receives() - posts receive requests until all slots are used
+ * kverbs_fill_receives() - posts receive requests until all slots are used
  * @flow: direction
  *
- * Return: 0, or an error after ulp_fail().
+ * Return: 0, or an error after kverbs_fail().
  */
-int ulp_fill_receives(struct ulp_flow *flow)
+int kverbs_fill_receives(struct kverbs_flow *flow)
 {
-	struct ib_sge sges[ULP_LIST_MOST][ULP_SGE_MOST];
-	struct ib_recv_wr list[ULP_LIST_MOST];
+	struct ib_sge sges[KVERBS_LIST_MOST][KVERBS_SGE_MOST];
+	struct ib_recv_wr list[KVERBS_LIST_MOST];
 	const struct ib_recv_wr *bad;
 	u32 count, i;
 	int err;
 
 	for (;;) {
-		count = min_t(u64, 1 + ulp_random(flow->traffic, ULP_LIST_MOST),
-			      ULP_SLOTS - (flow->receives - flow->received));
+		count = min_t(u64, 1 + kverbs_random(flow->traffic, KVERBS_LIST_MOST),
+			      KVERBS_SLOTS - (flow->receives - flow->received));
 		if (!count)
 			return 0;
 		for (i = 0; i < count; i++) {
@@ -472,8 +472,8 @@ int ulp_fill_receives(struct ulp_flow *flow)
 			if (i)
 				list[i - 1].next = &list[i];
 		}
-		err = ulp_post_receive(flow->to, list, &bad);
+		err = kverbs_post_receive(flow->to, list, &bad);
 		if (err)
-			return ulp_fail(flow->traffic->pair.report, "a receive request is refused with error %d", err);
+			return kverbs_fail(flow->traffic->pair.report, "a receive request is refused with error %d", err);
 	}
 }

@@ -8,7 +8,7 @@
 
 #define QP1_Q_KEY 0x80010000
 #define PLAIN_Q_KEY 0x11111111
-#define NOBODY 65534
+#define UNPRIVILEGED_ID 65534
 #define MAD_LENGTH 256
 #define GRH_LENGTH 40
 #define RECEIVE_OFFSET 1024
@@ -95,7 +95,7 @@ static void expect_no_answer(struct end *end, struct ibv_context *peer, uint16_t
 
 int main(void)
 {
-	struct end nobody = {};
+	struct end ordinary = {};
 	struct ibv_context *peer = open_device(1);
 	struct ibv_port_attr attr;
 	int err;
@@ -103,13 +103,13 @@ int main(void)
 	MUST(ibv_query_port(peer, 1, &attr));
 	expect_answer_for_root(attr.lid);
 	shell("chmod 666 /dev/infiniband/uverbs*");
-	MUST(setgid(NOBODY));
-	MUST(setuid(NOBODY));
-	set_up(&nobody, 0, 1, PAGE, -1, IBV_QPT_UD);
-	err = ready_with(&nobody, QP1_Q_KEY);
+	MUST(setgid(UNPRIVILEGED_ID));
+	MUST(setuid(UNPRIVILEGED_ID));
+	set_up(&ordinary, 0, 1, PAGE, -1, IBV_QPT_UD);
+	err = ready_with(&ordinary, QP1_Q_KEY);
 	if (err != EPERM)
 		fail("a program without privileges gets the Q_Key of QP1: %s", strerror(err));
-	MUST(ready_with(&nobody, PLAIN_Q_KEY));
-	expect_no_answer(&nobody, peer, attr.lid);
+	MUST(ready_with(&ordinary, PLAIN_Q_KEY));
+	expect_no_answer(&ordinary, peer, attr.lid);
 	pass("QP1 takes nothing from a program without privileges");
 }

@@ -7,7 +7,7 @@
 #include "verbs_pair.h"
 
 #define LIMIT (2UL << 20)
-#define NOBODY 65534
+#define UNPRIVILEGED_ID 65534
 #define ROUNDS 20
 #define ENTRIES_BEYOND_LIMIT (1 << 16) /* of 64 bytes */
 
@@ -54,9 +54,9 @@ static void resize_again_and_again(struct end *end)
 	for (i = 0; i < ROUNDS; i++) {
 		MUST(ibv_resize_cq(cq, 4000));
 		if (!ibv_resize_cq(cq, ENTRIES_BEYOND_LIMIT))
-			fail("a completion queue beyond the limit is possible");
+			fail("a CQ beyond the limit is accepted");
 		MUST(ibv_resize_cq(cq, 100));
-		/* The entries that end the old rings count for the device until polling tells it of them. */
+		/* The device counts the CQEs that end the old rings until the CI doorbell covers them. */
 		if (ibv_poll_cq(cq, 1, &(struct ibv_wc){}))
 			fail("a completion comes out of an empty queue");
 	}
@@ -70,9 +70,9 @@ static void create_again_and_again(struct end *end)
 
 	for (i = 0; i < ROUNDS; i++) {
 		if (ibv_create_cq(end->context, ENTRIES_BEYOND_LIMIT, NULL, NULL, 0))
-			fail("a completion queue beyond the limit is possible");
+			fail("a CQ beyond the limit is accepted");
 		if (ibv_create_srq(end->pd, &beyond_limit))
-			fail("a shared receive queue beyond the limit is possible");
+			fail("an SRQ beyond the limit is accepted");
 		MUST(ibv_destroy_srq(NEED(ibv_create_srq(end->pd, &small))));
 		MUST(ibv_destroy_qp(make_qp(end, IBV_QPT_RC)));
 	}
@@ -100,8 +100,8 @@ int main(void)
 
 	shell("chmod 666 /dev/infiniband/uverbs*");
 	MUST(setrlimit(RLIMIT_MEMLOCK, &limit));
-	MUST(setgid(NOBODY));
-	MUST(setuid(NOBODY));
+	MUST(setgid(UNPRIVILEGED_ID));
+	MUST(setuid(UNPRIVILEGED_ID));
 	set_up(&end, 0, 1, 0, -1, IBV_QPT_RC);
 	if (pinned() <= 0)
 		fail("the memory of queues is not counted");

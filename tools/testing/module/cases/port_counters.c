@@ -59,7 +59,7 @@ int main(void)
 		long first = after[i][0] - before[i][0], second = after[i][1] - before[i][1];
 
 		printf("%s: port 1 %ld, port 2 %ld\n", names[i], first, second);
-		/* Management datagrams may come meanwhile. */
+		/* MADs may arrive meanwhile. */
 		wrong += second < TRANSFERS / 2 || first > second / 10;
 	}
 	if (wrong)

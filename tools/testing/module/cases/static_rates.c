@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Static rates of connections and of datagrams. Right: for each rate that the verbs know a connection can be made and
- * carries data, a query tells a rate that is not above it, and a datagram arrives; a rate that is none is refused.
+ * Static rates of connections and of datagrams. Expected: for each rate of the verbs a connection can be created and
+ * carries data, a query returns a rate that is not above it, and a datagram arrives; an invalid rate is refused.
  */
 #include "verbs_pair.h"
 
@@ -25,7 +25,7 @@ static int connect_at(struct end *a, struct end *b, int rate)
 
 static bool connections_work(struct end *a, struct end *b, int rate)
 {
-	struct ibv_qp_attr told = {};
+	struct ibv_qp_attr queried = {};
 	struct ibv_qp_init_attr init;
 	bool good = true;
 	int err;
@@ -37,10 +37,10 @@ static bool connections_work(struct end *a, struct end *b, int rate)
 		printf("rate %d: connections: %s\n", rate, err ? strerror(err) : "a write fails");
 		good = false;
 	}
-	MUST(ibv_query_qp(a->qp, &told, IBV_QP_AV, &init));
-	if (rate && ibv_rate_to_mbps(told.ah_attr.static_rate) > ibv_rate_to_mbps(rate)) {
-		printf("rate %d (%d Mb/s): told %d (%d Mb/s)\n", rate, ibv_rate_to_mbps(rate), told.ah_attr.static_rate,
-		       ibv_rate_to_mbps(told.ah_attr.static_rate));
+	MUST(ibv_query_qp(a->qp, &queried, IBV_QP_AV, &init));
+	if (rate && ibv_rate_to_mbps(queried.ah_attr.static_rate) > ibv_rate_to_mbps(rate)) {
+		printf("rate %d (%d Mb/s): queried %d (%d Mb/s)\n", rate, ibv_rate_to_mbps(rate), queried.ah_attr.static_rate,
+		       ibv_rate_to_mbps(queried.ah_attr.static_rate));
 		good = false;
 	}
 	MUST(ibv_destroy_qp(a->qp));

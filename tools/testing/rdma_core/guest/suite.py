@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs rdma-core's test suite in this guest, a part on each of its HCAs at the same time, and judges the outcomes.
+"""Runs rdma-core's test suite in this guest, a part on each of its HCAs at the same time, and checks the outcomes.
 
 usage: suite.py FILE [NAME…]    FILE gets what became of each test; NAMEs as run_tests.py takes them
 """

@@ -41,15 +41,15 @@ class Attributes(unittest.TestCase):
     """What this release and the guest's own know alike of a device is the same."""
 
     def test_each_device_is_what_it_is(self) -> None:
-        told, own = attributes(rdma.run("ibv_devinfo", "-v")), attributes(rdma.run(OWN, "-v"))
-        both = told.keys() & own.keys()
-        self.assertEqual({key: told[key] for key in both}, {key: own[key] for key in both})
+        found, own = attributes(rdma.run("ibv_devinfo", "-v")), attributes(rdma.run(OWN, "-v"))
+        both = found.keys() & own.keys()
+        self.assertEqual({key: found[key] for key in both}, {key: own[key] for key in both})
         for device in rdma.devices():
             with self.subTest(device):
                 self.assertIn((device, "max_qp_wr"), both)
                 self.assertIn((device, "state"), both)
-                self.assertIn("PORT_ACTIVE", told[device, "state"])
-                self.assertEqual(told[device, "link_layer"], "InfiniBand")
+                self.assertIn("PORT_ACTIVE", found[device, "state"])
+                self.assertEqual(found[device, "link_layer"], "InfiniBand")
 
 
 if __name__ == "__main__":

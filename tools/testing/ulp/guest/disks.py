@@ -46,7 +46,7 @@ def _can_be_opened(disk: str) -> bool:
 
 
 def await_opening(found: list[str]) -> None:
-    """A disk has its name a moment before anybody can open it."""
+    """A disk has its name a moment before a process can open it."""
     for disk in found:
         rdma.until(functools.partial(_can_be_opened, disk), f"{disk} can be opened")
 
@@ -115,13 +115,13 @@ def mounted(disk: str, directory: str) -> Iterator[FileSystem]:
 
 
 def unload(*modules: str) -> None:
-    """Unloads modules that nobody should be using any more, in that order. What has used one may end a moment later."""
+    """Unloads modules that should be unused, in that order. Their last users may end a moment later."""
 
     def is_gone(module: str) -> bool:
         return not (MODULES / module).exists() or rdma.succeeds("modprobe", "-r", module)
 
     for module in modules:
-        rdma.until(functools.partial(is_gone, module), f"nobody uses {module} any more")
+        rdma.until(functools.partial(is_gone, module), f"{module} is unused")
 
 
 def write(path: pathlib.Path, value: str | int) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two hosts on an IPoIB network: the two guests, or two network namespaces of one guest.
 
-A host is a value that says where it is; its methods have to be called in the guest that it is in (far_end).
+A host is a value that says where it is; its methods have to be called in the guest that it is in (peer).
 """
 
 import contextlib

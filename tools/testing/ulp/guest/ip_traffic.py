@@ -5,7 +5,7 @@
     ip_traffic.py answer ADDRESS PORT
         answers a TCP connection with the digest of what has come, and with all of it
     ip_traffic.py send ADDRESS PORT LENGTH
-        the other end: sends random bytes; ends with an error if the answer is wrong
+        its peer: sends random bytes; ends with an error if the answer is wrong
     ip_traffic.py join ADDRESS GROUP PORT COUNT
         waits for so many different multicast messages that are right
     ip_traffic.py multicast ADDRESS GROUP PORT COUNT

@@ -20,7 +20,7 @@ NODE = ("iscsiadm", "-m", "node", "-T", TARGET, "-p", PORTAL, "-I", INTERFACE)
 # Seconds of an attempt to log in, and for which I/O waits for a session. The usual 15 of an attempt are not enough for
 # the initiator's memory keys where processors are busy or the kernel checks all that it does.
 PATIENCE = (("node.conn[0].timeo.login_timeout", 60), ("node.session.timeo.replacement_timeout", 240))
-LASTING: list[str] = []  # disks of sessions that nobody can end any more; they hold ib_iser
+LASTING: list[str] = []  # disks of sessions that cannot be ended any more; they hold ib_iser
 
 
 def _await_end_of_sessions(group: pathlib.Path, may_stay: bool) -> None:
@@ -108,8 +108,8 @@ def connection(sessions: int = 1, *settings: tuple[str, int]) -> Iterator[list[s
 
 @contextlib.contextmanager
 def lasting_connection() -> Iterator[str]:
-    """Logs in; the disk. The session is left alone afterwards, with nobody who would make it a connection again: its
-    HCA has been pulled meanwhile, below which sysfs had it, and without that iscsiadm cannot log out."""
+    """Logs in; the disk. The session is left without a process that would reconnect it: its HCA, its parent in sysfs, has
+    been pulled meanwhile, and without that iscsiadm cannot log out."""
     (found,) = _log_in(1, ())
     try:
         yield found

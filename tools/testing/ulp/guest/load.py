@@ -25,20 +25,20 @@ REPEATING = 'while [ ! -e "$0" ]; do "$@" || exit; done'
 
 
 class Load:
-    """Something that runs again and again, until it fails or is told to end, while something else happens."""
+    """A command that runs again and again until it fails or end_file exists, while the test continues."""
 
     def __init__(self, *command: str | int) -> None:
         self.command = [str(word) for word in command]
-        self.told = pathlib.Path(tempfile.mkdtemp()) / "end"
-        self.child = subprocess.Popen(["bash", "-c", REPEATING, self.told, *self.command], stdout=subprocess.PIPE,
+        self.end_file = pathlib.Path(tempfile.mkdtemp()) / "end"
+        self.child = subprocess.Popen(["bash", "-c", REPEATING, self.end_file, *self.command], stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, text=True)
         time.sleep(2)
         if self.child.poll() is not None:
             raise AssertionError(f"{self.command} has ended too early: {self.child.stdout.read()}")
 
     def end(self) -> tuple[int, str]:
-        """Waits for the end, which has to come; its status and what it has printed."""
-        self.told.touch()
+        """Waits for the end of the pass that runs; the status and the output."""
+        self.end_file.touch()
         try:
             output, _ = self.child.communicate(timeout=removable.PATIENCE)
         except subprocess.TimeoutExpired as error:

@@ -5,14 +5,14 @@
 import sys
 import unittest
 
-import far_end
+import peer
 import results
 import wire
 
 
 def main() -> None:
     if not wire.CALLS:
-        far_end.serve()
+        peer.serve()
         return
     names = [f"test_{subject}" for subject in sys.argv[1:]]
     unittest.main(module=None, argv=[sys.argv[0], "--verbose", "--durations", "5", *names], testRunner=results.Runner)

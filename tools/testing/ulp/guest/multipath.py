@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's multipath (dm_multipath), told by dmsetup which disks are paths; multipathd plays no part."""
+"""The kernel's multipath (dm_multipath): dmsetup sets its paths, without multipathd."""
 
 import contextlib
 import os

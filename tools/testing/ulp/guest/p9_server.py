@@ -20,7 +20,7 @@ from pyverbs import cm_enums, enums
 from pyverbs.cmid import CMID, AddrInfo
 from pyverbs.qp import QPCap, QPInitAttr
 
-MESSAGE = 64 << 10  # the longest one, which the client is told
+MESSAGE = 64 << 10  # the longest one, which the server sends to the client
 DEPTH = 33  # requests: as many as the client has at once, and one
 HEADER = struct.Struct("<IBH")  # length of all, type, tag
 VERSION, ERROR = 100, 6
@@ -57,7 +57,7 @@ def string(text: str) -> bytes:
 
 
 def identity(path: str) -> bytes:
-    """What tells a file from all others (qid)."""
+    """The unique identifier of a file (qid)."""
     found = os.lstat(path)
     kind = 0x80 if stat.S_ISDIR(found.st_mode) else 0x02 if stat.S_ISLNK(found.st_mode) else 0
     return struct.pack("<BIQ", kind, found.st_mtime_ns & 0xFFFFFFFF, found.st_ino)

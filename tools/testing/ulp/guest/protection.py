@@ -95,11 +95,11 @@ class Protected(ulp.Protocol):
                     disks.verify(disk, block, size="1m")
         self.assertNotRegex(messages()[before:], "(?i)guard|I/O error|PI error")
 
-    def test_the_hca_inserts_and_strips(self) -> None:
+    def test_hca_inserts_and_strips(self) -> None:
         with self.connection() as disk, left_to_the_hca(disk):
             disks.verify(disk, "64k", size="1m")
 
-    def test_what_the_hca_inserts_is_right(self) -> None:
+    def test_inserted_by_hca_is_right(self) -> None:
         data = random.Random(1).randbytes(SIZE)  # noqa: S311
         with self.connection() as disk:
             with left_to_the_hca(disk):
@@ -112,7 +112,7 @@ class Protected(ulp.Protocol):
     def assert_not_written(self, disk: str, before: bytes) -> None:
         """What was there has stayed, where the target sees that the block is bad."""
 
-    def test_a_block_that_goes_bad_is_reported_to_who_writes(self) -> None:
+    def test_block_that_goes_bad_is_reported_to_who_writes(self) -> None:
         before, data = bytes(SIZE), b"x" * SIZE
         with self.connection() as disk:
             write(disk, before)

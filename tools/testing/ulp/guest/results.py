@@ -21,7 +21,7 @@ class KernelLog:
     def __init__(self, records: int) -> None:
         self.records = records
         self.scanner = Scanner()
-        self.told = 0
+        self.reported = 0
 
     def _read(self) -> None:
         while True:
@@ -39,7 +39,7 @@ class KernelLog:
     def complaints(self) -> list[str]:
         """The first lines of those since the last time."""
         self._read()
-        new, self.told = self.scanner.reports[self.told:], len(self.scanner.reports)
+        new, self.reported = self.scanner.reports[self.reported:], len(self.scanner.reports)
         return [report.headline for report in complaints(new)]
 
 

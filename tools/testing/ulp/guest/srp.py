@@ -2,7 +2,7 @@
 """The SCSI RDMA protocol: the kernel's target and initiator, over either connection manager.
 
 Over InfiniBand's own, the initiator finds the target through the subnet manager and the device management agent of
-the target's node (srp_daemon); over the RDMA connection manager it is told an address.
+the target's node (srp_daemon); over the RDMA connection manager the test passes an address.
 """
 
 import contextlib
@@ -74,8 +74,8 @@ def discover() -> dict[str, str]:
     """What ibsrpdm finds in the fabric, other than on this device: the strings to log in with, by the GID of the target's
     port.
 
-    It finds nothing before a SCSI host can be looked for in sysfs, nor before the subnet manager has been told that the
-    target's port has device management.
+    It finds nothing before sysfs lists the SCSI host, nor before the subnet manager knows that the target's port has device
+    management.
     """
     _load()
     number = next(path.name.removeprefix("umad") for path in pathlib.Path("/sys/class/infiniband_mad").glob("umad*")
@@ -168,7 +168,7 @@ def native_connection(target_gid: str) -> Iterator[str]:
 def ip_connection(target_guid: str) -> Iterator[str]:
     """Logs in over the RDMA connection manager; the disk.
 
-    The initiator gives up when address or route take longer than a second, which on a busy machine they may.
+    The initiator fails when resolving the address or the route takes longer than a second, as it may on a busy machine.
     """
     _load()
     words = (f"id_ext={target_guid}", f"ioc_guid={target_guid}", f"dest={wire.SERVER}:{PORT}", f"src={wire.CLIENT}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An HCA or a target goes away in the middle of I/O and comes back.
 
-I/O ends with an error, or goes on, as the protocol promises; nothing hangs, and a new connection moves right data.
-What comes out wrong in the end would be seen by whoever unloads the modules, which nobody may use any more.
+I/O ends with an error, or continues, as the protocol promises; nothing hangs, and a new connection moves correct data.
+The modules must be unused at the end: a leaked reference would make their unloading fail.
 """
 
 import time
@@ -67,7 +67,7 @@ class ClientsHca:
             # A server waits for what it expects in bytes, not for what it expects in seconds.
             load = Load("iperf3", "-p", IPERF_PORT, "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "8M", "-b", "8M")
             # One connection is enough: another one could not be made without the address.
-            load.told.touch()
+            load.end_file.touch()
             rdma.until(self.iperf3_has_connected, "iperf3 has connected")
             self.go_and_come_back()
             status, output = load.end()
@@ -75,7 +75,7 @@ class ClientsHca:
 
     @staticmethod
     def iperf3_has_connected() -> bool:
-        """For what it tells the server, and for its data."""
+        """Both of its connections: for control and for data."""
         return len(rdma.run("ss", "-tnH", "state", "established", "src", wire.CLIENT).splitlines()) >= 2
 
 
@@ -159,7 +159,7 @@ class Target(Faulty):
         with test_rds.serve() as server:
             load = Load(*exercise, "--count", 500, "--time-limit", 10)
             server.kill()
-            # It may just have ended well and be about to begin again: told now, it would leave it at that.
+            # Wait for the failure first: the end file would end the load if a pass had just succeeded.
             rdma.until(lambda: load.child.poll() is not None, "the program notices that its server is gone")
             status, output = load.end()
             self.assertEqual(status, 1, output)

@@ -8,9 +8,9 @@ import unittest
 from collections.abc import Iterator
 
 import disks
-import far_end
 import ip_hosts
 import ipoib
+import peer
 import rdma
 import subnet_manager
 import ulp
@@ -39,8 +39,8 @@ class Hosts:
     @classmethod
     def setUpClass(cls) -> None:
         near_mode, far_mode = cls.modes
-        cls.far, cls.near = far_end.call(ip_hosts.far), ip_hosts.near()
-        cls.enterClassContext(far_end.holding(cls.far.running, FAR, *far_mode))
+        cls.far, cls.near = peer.call(ip_hosts.far), ip_hosts.near()
+        cls.enterClassContext(peer.holding(cls.far.running, FAR, *far_mode))
         # Ends first: nothing can be asked of the other guest while its interface is down.
         cls.enterClassContext(cls.near.running(NEAR, *near_mode))
         cls.await_answer(FAR)
@@ -52,7 +52,7 @@ class Hosts:
     @contextlib.contextmanager
     def streaming(self, *options: str | int) -> Iterator[subprocess.Popen]:
         """iperf3 in both hosts."""
-        with far_end.holding(self.far.iperf3) as server:
+        with peer.holding(self.far.iperf3) as server:
             with self.near.background("iperf3", "-J", "-c", FAR, *options) as client:
                 yield client
             server.finish()
@@ -80,7 +80,7 @@ class Traffic(Hosts):
         self.near.run("ping", "-n", "-M", "do", "-i", "0.02", "-c", 3, "-s", self.mtu - 28, FAR)
 
     def test_link_local_ipv6_addresses(self) -> None:
-        address = far_end.call(self.far.link_local_address)
+        address = peer.call(self.far.link_local_address)
         self.await_answer(f"{address}%{self.near.interface}")
 
     def test_tcp_streams_arrive_in_both_directions(self) -> None:
@@ -93,18 +93,18 @@ class Traffic(Hosts):
 
     def test_bytes_that_come_back_over_tcp_are_those_that_were_sent(self) -> None:
         for length in (1, (1 << 20 if ulp.LOSS else 4 << 20) + 37):
-            with self.subTest(length), far_end.holding(self.far.answering, FAR) as server:
+            with self.subTest(length), peer.holding(self.far.answering, FAR) as server:
                 self.near.run(ip_hosts.TRAFFIC, "send", FAR, ip_hosts.ANSWER_PORT, length)
                 server.finish()
 
     def test_multicast_messages_reach_those_who_have_joined(self) -> None:
-        with (far_end.holding(self.far.joined, FAR, GROUP, GROUP_PORT, MESSAGES) as receiver,
+        with (peer.holding(self.far.joined, FAR, GROUP, GROUP_PORT, MESSAGES) as receiver,
               self.near.background(ip_hosts.TRAFFIC, "multicast", NEAR, GROUP, GROUP_PORT, MESSAGES)):
             self.assertIn(f"{MESSAGES} messages are right", receiver.finish())
 
     def test_interface_that_goes_down_and_up_again(self) -> None:
         for _ in range(10 if ulp.WHOLE else 2):
-            for name, restart in (("far", lambda: far_end.call(self.far.restart_interface)),
+            for name, restart in (("far", lambda: peer.call(self.far.restart_interface)),
                                   ("near", self.near.restart_interface)):
                 with self.subTest(name):
                     restart()
@@ -135,9 +135,9 @@ class Traffic(Hosts):
 
     def test_subnet_manager_that_starts_anew_under_traffic(self) -> None:
         with self.stream():
-            far_end.call(subnet_manager.end)
-            far_end.call(subnet_manager.start)
-            # Without a manager nobody would make the port active again.
+            peer.call(subnet_manager.end)
+            peer.call(subnet_manager.start)
+            # Without a subnet manager the port would not become active again.
             self.flap()
         self.await_answer(FAR)
 
@@ -164,7 +164,7 @@ class PathMtu(Hosts, unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.enterClassContext(far_end.holding(cls.far.routing, cls.mtu, ROUTER, BEYOND))
+        cls.enterClassContext(peer.holding(cls.far.routing, cls.mtu, ROUTER, BEYOND))
         cls.near.run("ip", "route", "add", BEYOND, "via", FAR)
         cls.addClassCleanup(cls.near.run, "ip", "route", "delete", BEYOND)
         cls.await_answer(BEYOND)
@@ -197,7 +197,7 @@ class PacketUnderWay(Hosts, unittest.TestCase):
         control("fault", rule)
         # The only one: another one behind it would be answered, which ends the wait.
         with self.near.background("ping", "-n", "-c", 1, FAR):
-            rdma.until(lambda: any(found["struck"] for found in control("faults")["rules"] if found["line"] == rule),
+            rdma.until(lambda: any(found["injected"] for found in control("faults")["rules"] if found["line"] == rule),
                        "the packet is lost")
             self.near.run("ip", "link", "set", self.near.interface, "down")
 
@@ -207,7 +207,7 @@ class Unloading(unittest.TestCase):
     def test_module_with_interfaces_that_run(self) -> None:
         for port in rdma.ports():
             rdma.run("ip", "link", "set", port.interface, "up")
-        far_end.call(unload)
+        peer.call(unload)
         unload()
         for port in rdma.ports():
             self.assertTrue(port.interface, "the interface is there again")

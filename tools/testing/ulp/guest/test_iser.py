@@ -29,7 +29,7 @@ class Disk(ulp.Protocol):
             for disk in found:
                 disks.verify(disk, "16k", size="1m")
 
-    def test_a_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_its_files(self) -> None:
         with iser.connection() as (disk,), disks.mounted(disk, "/mnt/iser") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)

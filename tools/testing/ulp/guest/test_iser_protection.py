@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Iterator
 
 import disks
-import far_end
 import iser
+import peer
 import protection
 import rdma
 
@@ -33,10 +33,10 @@ class Disk(protection.Protected):
         with iser.connection() as (disk,):
             yield disk
 
-    def test_a_block_that_goes_bad_is_reported_to_who_reads(self) -> None:
+    def test_block_that_goes_bad_is_reported_to_who_reads(self) -> None:
         good = b"y" * protection.SIZE
         with self.connection() as disk:
             protection.write(disk, good)
-            with far_end.holding(protection.corruption, protection.TARGET):
+            with peer.holding(protection.corruption, protection.TARGET):
                 self.assert_fails(protection.read, disk, said=self.ERROR)
             self.assertEqual(protection.read(disk), good)

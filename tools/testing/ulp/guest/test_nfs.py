@@ -6,8 +6,8 @@ import pathlib
 import unittest
 
 import disks
-import far_end
 import nfs
+import peer
 import rdma
 import ulp
 
@@ -34,7 +34,7 @@ class Files(ulp.Protocol):
     def test_server_has_what_the_client_wrote(self) -> None:
         written = self.files.write_files(5, 1 << 20, seed=2)
         rdma.run("sync", "-f", self.files.directory)
-        served = far_end.call(disks.FileSystem(pathlib.Path(nfs.EXPORTED)).digests)
+        served = peer.call(disks.FileSystem(pathlib.Path(nfs.EXPORTED)).digests)
         self.assertEqual({name: served[name] for name in written}, written)
 
     def test_random_writes_are_verified(self) -> None:

@@ -5,8 +5,8 @@ import contextlib
 import unittest
 
 import disks
-import far_end
 import nvme
+import peer
 import rdma
 import ulp
 import wire
@@ -37,7 +37,7 @@ class Disk(ulp.Protocol):
                 disks.fio(disk, "--rw=randwrite", "--bs=16k", "--iodepth=8", "--numjobs=4", "--offset_increment=4m",
                           "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0")
 
-    def test_a_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_its_files(self) -> None:
         with nvme.connection() as disk, disks.mounted(disk, "/mnt/nvme") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)
@@ -53,13 +53,13 @@ class SharedReceives(ulp.Protocol):
 
     @classmethod
     def setUpClass(cls) -> None:
-        far_end.call(unload)
-        far_end.call(rdma.run, "modprobe", "nvmet_rdma", "use_srq=1")
+        peer.call(unload)
+        peer.call(rdma.run, "modprobe", "nvmet_rdma", "use_srq=1")
         super().setUpClass()
 
     def test_several_queues(self) -> None:
         with nvme.connection(2) as disk:
-            self.assertIn("nvmet", far_end.call(shared_receive_queues))
+            self.assertIn("nvmet", peer.call(shared_receive_queues))
             for block in ("4k", "64k"):
                 disks.verify(disk, block)
 

@@ -6,8 +6,8 @@ import pathlib
 import unittest
 
 import disks
-import far_end
 import p9
+import peer
 import ulp
 
 
@@ -21,13 +21,13 @@ def unload() -> None:
 
 class Files(ulp.Protocol):
     def setUp(self) -> None:
-        self.enterContext(far_end.holding(p9.server))
+        self.enterContext(peer.holding(p9.server))
         self.files = self.enterContext(p9.mounted())
 
     def test_files_of_any_length(self) -> None:
         written = self.files.write_files(20, 1 << 18)
         self.assertEqual(self.files.digests(), written)
-        self.assertEqual(far_end.call(disks.FileSystem(pathlib.Path(p9.SERVED)).digests), written)
+        self.assertEqual(peer.call(disks.FileSystem(pathlib.Path(p9.SERVED)).digests), written)
 
     def test_random_writes_are_verified(self) -> None:
         for block in ("4k", "64k", "1m"):

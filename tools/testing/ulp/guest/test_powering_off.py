@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The machine is powered off while upper layers have connections, with I/O under way.
+"""The machine is powered off while ULPs have connections with outstanding I/O.
 
 The last thing that happens in its guest: what is left open here stays open, and the run ends when the power is off.
 """

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import disks
 import dma_checker
-import far_end
+import peer
 import rdma
 import rds
 import ulp
@@ -78,7 +78,7 @@ class RemoteMemory(Rds):
 
     def setUp(self) -> None:
         number = next(PORTS)
-        self.server = self.enterContext(far_end.holding(rds.server, wire.SERVER, number, wire.CLIENT, MEMORY))
+        self.server = self.enterContext(peer.holding(rds.server, wire.SERVER, number, wire.CLIENT, MEMORY))
         self.client = rds.Socket(wire.CLIENT, number, (wire.SERVER, number))
         self.addCleanup(self.client.close)
         self.random = random.Random(number)  # noqa: S311
@@ -93,7 +93,7 @@ class RemoteMemory(Rds):
         self.contents = self.contents[:offset] + data + self.contents[offset + len(data):]
 
     def assert_same(self, found: bytes, expected: bytes) -> None:
-        """Names the first difference: nobody wants to see all of a mebibyte."""
+        """Names only the first difference: a mebibyte is too long to print."""
         self.assertEqual(len(found), len(expected))
         if found != expected:
             place = next(place for place in range(len(found)) if found[place] != expected[place])
@@ -140,7 +140,7 @@ class Atomic(RemoteMemory):
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
-        cls.enterClassContext(far_end.holding(atomic_rights, os.environ["ULP_RDS_ATOMIC"]))
+        cls.enterClassContext(peer.holding(atomic_rights, os.environ["ULP_RDS_ATOMIC"]))
 
     def check(self, kind: int, before: int, operands: tuple[int, ...], after: int) -> None:
         """Applies an operation to a word of the server's memory: only that changes, the client gets what it was."""

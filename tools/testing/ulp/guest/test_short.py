@@ -95,7 +95,7 @@ class Ipoib(Short):
             time.sleep(1)
             load = Load("iperf3", "-c", wire.SERVER, "-B", wire.CLIENT, "-n", "4M", "-b", "4M")
             # One connection is enough: another one could not be made without the address.
-            load.told.touch()
+            load.end_file.touch()
             self.fault()
             status, output = load.end()
             self.assertEqual(status, 0, output)

@@ -48,7 +48,7 @@ class Disk(ulp.Protocol):
                 with self.subTest(block):
                     disks.verify(disk, block)
 
-    def test_a_file_system_keeps_its_files(self) -> None:
+    def test_file_system_keeps_its_files(self) -> None:
         with srp.connection(self.target_gid) as disk, disks.mounted(disk, "/mnt/srp") as files:
             written = files.write_files(20, 1 << 18)
             self.assertEqual(files.digests(), written)

@@ -220,7 +220,7 @@ class Ipoib(Unloading):
     def test_every_order(self) -> None:
         for order in every_order("protocol", DRIVER):
             with self.subTest(order=order), rdma.background("ping", "-q", "-i", "0.02", "-I", wire.CLIENT, wire.SERVER):
-                rdma.until(lambda: wire.answers(wire.CLIENT, wire.SERVER), "the other end answers")
+                rdma.until(lambda: wire.answers(wire.CLIENT, wire.SERVER), "the peer answers")
                 if order[0] == DRIVER:
                     self.run_in_order([DRIVER], {})
                     rmmod("ib_ipoib")

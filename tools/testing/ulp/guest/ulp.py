@@ -7,7 +7,7 @@ import os
 import unittest
 from collections.abc import Iterator
 
-import far_end
+import peer
 import wire
 
 WHOLE = bool(os.environ.get("ULP_WHOLE"))  # everything that takes long, too
@@ -36,9 +36,9 @@ class Protocol(unittest.TestCase):
         module = importlib.import_module(cls.__module__)
         wire.ends()
         # The second time in one guest, where it finds nothing.
-        cls.addClassCleanup(far_end.call, module.unload)
+        cls.addClassCleanup(peer.call, module.unload)
         cls.addClassCleanup(module.unload)
-        cls.enterClassContext(far_end.holding(module.serve))
+        cls.enterClassContext(peer.holding(module.serve))
         if wire.ALONE:
             # Both devices have sent something when the last test has ended.
             cls.enterClassContext(wire.used())

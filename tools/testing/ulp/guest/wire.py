@@ -139,7 +139,7 @@ def sent(device: str) -> int:
 def lost() -> int:
     """Packets that have been lost so far."""
     if not RXE:
-        return sum(rule["struck"] for rule in control("faults")["rules"])
+        return sum(rule["injected"] for rule in control("faults")["rules"])
     shown = (json.loads(rdma.run("tc", "-s", "-j", "qdisc", "show", "dev", end.interface)) for end in ends())
     return sum(discipline["drops"] for disciplines in shown for discipline in disciplines)
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes one allocation of the driver fail: the n-th one that this thread asks for inside the driver.
+
+The kernel counts allocations only where the driver's code is not far up the stack, so a number means the same allocation
+each time. Its other faults are never counted.
+"""
+
+import os
+import pathlib
+import re
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+import guest
+
+FAULTS = pathlib.Path("/sys/kernel/debug")
+KINDS = ("failslab", "fail_page_alloc", "fail_usercopy", "fail_make_request")
+MOST = 1_000_000
+NOWHERE = (0, 0)
+DEPTHS = {"failslab": 8, "fail_page_alloc": 10}
+"""Functions that the kernel looks back for the driver's code, by kind. What it does farther away is not the driver's
+business; in there it does not survive all failures either (those of /proc/irq end in warnings)."""
+REJECTED = "ib_mad_post_receive_mads"
+"""Allocates a thousand buffers one by one; the driver's own are not different each time."""
+
+
+class Outcome(NamedTuple):
+    error: str
+    allocations: int
+    """How many there were, up to the one that failed."""
+
+
+def available() -> bool:
+    return (FAULTS / "failslab" / "require-start").exists()
+
+
+def functions() -> list[tuple[int, str]]:
+    """Address and name of every function of the kernel, those of modules as "name [module]"."""
+    lines = pathlib.Path("/proc/kallsyms").read_text().splitlines()
+    found = (re.fullmatch(r"(\w+) [tT] (\S+)(?:\s+(\[\w+\]))?", line) for line in lines)
+    return sorted((int(match[1], 16), f"{match[2]} {match[3] or ''}".strip()) for match in found if match)
+
+
+def driver_text() -> tuple[int, int]:
+    """Where the code of the driver begins and ends in memory."""
+    addresses = [address for address, name in functions() if name.endswith(" [cxib]")]
+    return addresses[0], addresses[-1] + 1
+
+
+def rejected_text() -> tuple[int, int]:
+    addresses = [address for address, _ in functions()]
+    start = next(address for address, name in functions() if name.split()[0] == REJECTED)
+    return start, next(address for address in addresses if address > start)
+
+
+def count_only(kind: str) -> None:
+    """From now on allocations of this kind are counted, if the driver asks for them, and nothing else."""
+    driver, rejected = driver_text(), rejected_text()
+    for other in KINDS:
+        directory = FAULTS / other
+        if not directory.exists():
+            continue
+        start, end = driver if other == kind else NOWHERE
+        values = {"require-start": start, "require-end": end, "reject-start": rejected[0], "reject-end": rejected[1],
+                  "stacktrace-depth": DEPTHS.get(other, 1), "probability": 0, "verbose": 0,
+                  "ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": 0}
+        for name, value in values.items():
+            if (directory / name).exists():
+                guest.write_attribute(directory / name, str(value))
+
+
+def probe_in_this_thread(device: pathlib.Path) -> None:
+    """Has a device probed by the thread that binds it, and not by one that belongs to its NUMA node."""
+    guest.write_attribute(device / "numa_node", "-1")
+
+
+def with_failure(number: int, action: Callable[[], str]) -> Outcome:
+    """Has the allocation of this number fail during an action, which returns an error."""
+    # Both are open before: opening allocates, too.
+    switch = os.open(f"/proc/self/task/{threading.get_native_id()}/fail-nth", os.O_RDWR)
+    try:
+        os.write(switch, str(number).encode())
+        error = action()
+        left = int(os.pread(switch, 16, 0))
+        os.pwrite(switch, b"0", 0)
+    finally:
+        os.close(switch)
+    return Outcome(error, number - left)
+
+
+def count(action: Callable[[], str]) -> int:
+    """How many allocations an action needs."""
+    return with_failure(MOST, action).allocations

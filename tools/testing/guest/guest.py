@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guest as the tests of the module see it: PCI devices, the driver, the kernel log."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import unittest
+from collections.abc import Iterator
+
+MODULE = pathlib.Path(os.environ.get("CXIB_MODULE", "cxib.ko"))
+DEVICES = pathlib.Path("/sys/bus/pci/devices")
+DRIVER = pathlib.Path("/sys/bus/pci/drivers/cxib")
+MELLANOX = "15b3:"
+
+
+def device_id(device: pathlib.Path) -> str:
+    return f"{(device / 'vendor').read_text().strip()[2:]}:{(device / 'device').read_text().strip()[2:]}"
+
+
+def find_devices(wanted: str) -> list[pathlib.Path]:
+    return [device for device in sorted(DEVICES.iterdir()) if device_id(device).startswith(wanted)]
+
+
+def find_device(wanted: str) -> pathlib.Path:
+    found = find_devices(wanted)
+    if not found:
+        raise LookupError(f"the guest has no device {wanted}")
+    return found[0]
+
+
+def driver_of(device: pathlib.Path) -> str:
+    link = device / "driver"
+    return link.resolve().name if link.exists() else ""
+
+
+def write_bytes(path: pathlib.Path, value: bytes) -> None:
+    """Writes once. (Python's files write again after an error.)"""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, value)
+    finally:
+        os.close(descriptor)
+
+
+def write_attribute(path: pathlib.Path, value: str) -> None:
+    write_bytes(path, value.encode())
+
+
+def kernel_log(*options: str) -> str:
+    return subprocess.run(["dmesg", "--notime", *options], check=True, capture_output=True, text=True).stdout
+
+
+def when_logged(text: str) -> float:
+    """When the kernel log has last said something, in seconds since the boot."""
+    log = subprocess.run(["dmesg"], check=True, capture_output=True, text=True).stdout
+    last = [line for line in log.splitlines() if text in line][-1]
+    return float(last[1:].split("]")[0])
+
+
+class LogTail:
+    """What the kernel log says from now on."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.descriptor, 0, os.SEEK_END)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def read(self) -> list[str]:
+        """The messages since the last call."""
+        messages = []
+        while True:
+            try:
+                record = os.read(self.descriptor, 8192)
+            except BlockingIOError:
+                return messages
+            except BrokenPipeError:
+                continue  # the oldest ones were overwritten
+            messages.append(record.decode(errors="replace").partition(";")[2].splitlines()[0])
+
+
+def load() -> None:
+    """Loads the module and what it needs, as modprobe would if it were installed."""
+    needed = subprocess.run(["modinfo", "-F", "depends", MODULE], check=True, capture_output=True, text=True).stdout
+    for module in needed.strip().split(",") if needed.strip() else []:
+        subprocess.run(["modprobe", module], check=True)
+    subprocess.run(["insmod", MODULE], check=True)
+
+
+def unload() -> None:
+    subprocess.run(["rmmod", "cxib"], check=True)
+
+
+def bind_error(device: pathlib.Path) -> str:
+    """Binds a device; returns the text of the error, empty if it worked."""
+    try:
+        write_attribute(DRIVER / "bind", device.name)
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return ""
+
+
+def unbind(device: pathlib.Path) -> None:
+    write_attribute(DRIVER / "unbind", device.name)
+
+
+@contextlib.contextmanager
+def override(device: pathlib.Path) -> Iterator[None]:
+    """While inside, only cxib may have the device."""
+    write_attribute(device / "driver_override", "cxib\n")
+    try:
+        yield
+    finally:
+        write_attribute(device / "driver_override", "\n")
+
+
+class ModuleTest(unittest.TestCase):
+    """Loads the module for each test and unloads it again, whatever is bound then."""
+
+    def setUp(self) -> None:
+        load()
+        self.addCleanup(subprocess.run, ["rmmod", "cxib"], check=False)
+        self.log_before = kernel_log()
+
+    def new_messages(self) -> str:
+        return kernel_log().removeprefix(self.log_before)
+
+    def assert_logged(self, pattern: str) -> None:
+        self.assertRegex(self.new_messages(), pattern)

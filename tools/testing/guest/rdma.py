@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The RDMA devices of this guest, and how the tests run programs on them."""
+
+import contextlib
+import dataclasses
+import itertools
+import pathlib
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+CLASS = pathlib.Path("/sys/class/infiniband")
+PATIENCE = 300.0  # seconds; only ends a test that has failed anyway
+TCP_PORTS = itertools.count(18515)  # for the programs that meet over TCP first
+PERFTEST_ROW = re.compile(r"^ *(\d+[ \t]+\d+(?:[ \t]+-?(?:[\d.]+|nan|inf))+)[ \t]*$", re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """One port of a device."""
+
+    device: str
+    number: int = 1
+
+    @property
+    def directory(self) -> pathlib.Path:
+        return CLASS / self.device / "ports" / str(self.number)
+
+    def attribute(self, name: str) -> str:
+        return (self.directory / name).read_text().strip()
+
+    @property
+    def lid(self) -> int:
+        return int(self.attribute("lid"), 16)
+
+    @property
+    def state(self) -> str:
+        return self.attribute("state").split(": ")[1]
+
+    @property
+    def guid(self) -> str:
+        """Port GUID as most tools print it: hexadecimal, without leading zeros."""
+        return f"{int(self.attribute('gids/0').replace(':', '')[16:], 16):x}"
+
+    @property
+    def interface(self) -> str:
+        """Name of the IPoIB interface; loads its driver if need be."""
+        run("modprobe", "ib_ipoib")
+        directory = CLASS / self.device / "device" / "net"
+        until(lambda: any(directory.glob("*")), f"{self.device} has an IPoIB interface")
+        # Interfaces of a device differ in their port, which counts from 0 here.
+        for path in sorted(directory.glob("*")):
+            if int((path / "dev_port").read_text()) == self.number - 1:
+                return path.name
+        raise AssertionError(f"port {self.number} of {self.device} has no IPoIB interface")
+
+
+def devices() -> list[str]:
+    return sorted(path.name for path in CLASS.glob("*"))
+
+
+def ports() -> list[Port]:
+    return [Port(device) for device in devices()]
+
+
+def run(*command: str | int, timeout: float = PATIENCE) -> str:
+    """Runs a program that has to succeed; returns what it printed."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"'{' '.join(words)}' has not ended within {timeout:.0f} s: {error.stdout}") from error
+    if done.returncode != 0:
+        raise AssertionError(f"'{' '.join(words)}' ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def succeeds(*command: str | int) -> bool:
+    words = [str(word) for word in command]
+    return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def background(*command: str | int) -> Iterator[subprocess.Popen]:
+    """Runs a program besides the test, and ends it with the test."""
+    words = [str(word) for word in command]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+        try:
+            yield child
+        finally:
+            if child.poll() is None:
+                child.terminate()
+
+
+def finish(child: subprocess.Popen, timeout: float = PATIENCE) -> str:
+    """Waits for the end of a background program that has to succeed; returns what it printed."""
+    try:
+        output, _ = child.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired as error:
+        child.kill()
+        output, _ = child.communicate()
+        raise AssertionError(f"{child.args} has not ended within {timeout:.0f} s: {output}") from error
+    if child.returncode != 0:
+        raise AssertionError(f"{child.args} ended with {child.returncode}: {output}")
+    return output
+
+
+def ask(tool: str, *words: str | int) -> str:
+    """Runs a tool of infiniband-diags at the first port; when it has to choose one it reads every table of all first."""
+    return run(tool, "-C", devices()[0], "-P", 1, *words)
+
+
+def saquery(*words: str | int) -> str:
+    """Asks the subnet administration. saquery asks once and waits for a second by default."""
+    return ask("saquery", "--timeout", 60000, *words)
+
+
+def exchange(program: list[str | int], source: Port, target: Port, timeout: float = PATIENCE) -> tuple[str, str]:
+    """Runs server and client of a program on two ports; returns what both printed."""
+    tcp_port = next(TCP_PORTS)
+    words = [*program, "-p", tcp_port]
+    with background(*words, "-d", target.device, "-i", target.number) as server:
+        await_listener(tcp_port, server)
+        client = run(*words, "-d", source.device, "-i", source.number, "127.0.0.1", timeout=timeout)
+        return finish(server), client
+
+
+def until(condition: Callable[[], bool], what: str, timeout: float = PATIENCE) -> None:
+    """Waits for a condition that has to come true."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: has not happened within {timeout:.0f} s")
+        time.sleep(0.2)
+
+
+def listens(port: int) -> bool:
+    """Whether a program of this guest listens on a TCP port."""
+    wanted = f":{port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in pathlib.Path(table).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[1].endswith(wanted) and words[3] == "0A":
+                return True
+    return False
+
+
+def await_listener(port: int, server: subprocess.Popen) -> None:
+    until(lambda: listens(port) or server.poll() is not None, f"a program listens on TCP port {port}")
+    if server.poll() is not None:
+        raise AssertionError(f"{server.args} ended with {server.returncode}: {server.stdout.read()}")
+
+
+def number(text: str, pattern: str) -> int:
+    """The number that the group of a pattern finds in a program's output."""
+    found = re.search(pattern, text, re.MULTILINE)
+    if not found:
+        raise AssertionError(f"nothing matches '{pattern}' in: {text}")
+    digits = found.group(1)
+    return int(digits, 16 if digits.startswith("0x") else 10)
+
+
+def perftest_rows(output: str) -> list[list[str]]:
+    """The columns of each row of perftest's table: size, rounds, figures. On a slow machine a figure can be none: a
+    standard deviation is "-nan" where one round took 46 ms more than the others (its square does not fit into an int),
+    and all are "inf" where the frequency of the processor could not be measured."""
+    rows = [row.split() for row in PERFTEST_ROW.findall(output)]
+    if not rows:
+        raise AssertionError(f"no row of results in: {output}")
+    return rows

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A user of kernel verbs that tests them: two HCAs of one machine, queue pairs
+ * between them, and what the files of this module share.
+ */
+#ifndef CXIB_ULP_H
+#define CXIB_ULP_H
+
+#include <linux/sizes.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+/* What an end's memory consists of. */
+#define KVERBS_AREA_SIZE	SZ_128K
+#define KVERBS_LOCAL	0
+#define KVERBS_EXPOSED	KVERBS_AREA_SIZE
+#define KVERBS_RECEIVES	(2 * KVERBS_AREA_SIZE)
+#define KVERBS_SLOTS	32
+#define KVERBS_SLOT_SIZE	SZ_8K
+#define KVERBS_MEMORY_SIZE	(KVERBS_RECEIVES + KVERBS_SLOTS * KVERBS_SLOT_SIZE)
+
+#define KVERBS_PORT	1
+#define KVERBS_QKEY	0x11111111
+/* Only ends a case that has failed anyway. */
+#define KVERBS_PATIENCE	(READ_ONCE(kverbs_patience) * HZ)
+
+/**
+ * struct kverbs_report - what a case has found
+ * @text: of @size bytes
+ * @size: of @text
+ * @length: used of it
+ */
+struct kverbs_report {
+	char *text;
+	size_t size;
+	size_t length;
+};
+
+/**
+ * struct kverbs_settings - settings of a case
+ * @seed: of its random numbers
+ * @rounds: how often it repeats what it does
+ */
+struct kverbs_settings {
+	u64 seed;
+	u32 rounds;
+};
+
+/**
+ * struct kverbs_spec - attributes of a pair of ends
+ * @type: of the queue pairs
+ * @shared: they receive from a shared receive queue
+ * @is_signed: they register regions with signatures
+ * @max_wr: requests of each queue
+ * @max_sge: data segments of each request
+ * @max_inline: bytes that a send request can carry
+ * @mtu: of the path
+ * @depth: reads and atomics that can be outstanding
+ * @access: what the peer may do
+ * @retries: retry_cnt
+ * @rnr_retries: rnr_retry; 7: for ever
+ * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
+ * @context: where it does
+ */
+struct kverbs_spec {
+	enum ib_qp_type type;
+	bool shared;
+	bool is_signed;
+	u32 max_wr;
+	u32 max_sge;
+	u32 max_inline;
+	enum ib_mtu mtu;
+	u8 depth;
+	int access;
+	u8 retries;
+	u8 rnr_retries;
+	bool core_polls;
+	enum ib_poll_context context;
+};
+
+/**
+ * struct kverbs_end - one end
+ * @device: HCA
+ * @lid: of its port
+ * @pd: with a key of all memory
+ * @send_cq: completions of sends
+ * @recv_cq: completions of receives
+ * @srq: NULL unless receives are shared
+ * @qp: queue pair
+ * @ah: address of the peer, for datagrams
+ * @memory: the areas above
+ * @dma: the same for the device
+ * @local_key: a key for the local area, which requests register
+ * @exposed_key: the same for the exposed area
+ * @cap: what the queue pair can do
+ * @completion_events: completion events of both CQs
+ * @cq_errors: how often a completion queue has stopped
+ * @last_event: enum ib_event_type of the queue pair or the shared receive queue; -1: none
+ */
+struct kverbs_end {
+	struct ib_device *device;
+	u16 lid;
+	struct ib_pd *pd;
+	struct ib_cq *send_cq;
+	struct ib_cq *recv_cq;
+	struct ib_srq *srq;
+	struct ib_qp *qp;
+	struct ib_ah *ah;
+	u8 *memory;
+	u64 dma;
+	struct ib_mr *local_key;
+	struct ib_mr *exposed_key;
+	struct ib_qp_cap cap;
+	atomic_t completion_events;
+	atomic_t cq_errors;
+	int last_event;
+};
+
+/**
+ * struct kverbs_pair - two ends that talk to each other
+ * @spec: what they are like
+ * @ends: on the first HCA and on the second
+ * @report: where to say what is wrong
+ */
+struct kverbs_pair {
+	struct kverbs_spec spec;
+	struct kverbs_end ends[2];
+	struct kverbs_report *report;
+};
+
+static inline struct kverbs_end *kverbs_peer(struct kverbs_pair *pair, const struct kverbs_end *end)
+{
+	return &pair->ends[end == &pair->ends[0]];
+}
+
+/**
+ * struct kverbs_case - a test
+ * @name: of the test
+ * @run: does it; returns 0, or an error after kverbs_fail()
+ */
+struct kverbs_case {
+	const char *name;
+	int (*run)(struct kverbs_report *report, const struct kverbs_settings *settings);
+};
+
+/* Each ends with an entry without name. */
+extern const struct kverbs_case kverbs_traffic_cases[];
+extern const struct kverbs_case kverbs_key_cases[];
+extern const struct kverbs_case kverbs_address_cases[];
+extern const struct kverbs_case kverbs_error_cases[];
+extern const struct kverbs_case kverbs_arming_cases[];
+extern const struct kverbs_case kverbs_drain_cases[];
+extern const struct kverbs_case kverbs_resize_cases[];
+extern const struct kverbs_case kverbs_xrc_cases[];
+extern const struct kverbs_case kverbs_cq_cases[];
+extern const struct kverbs_case kverbs_cost_cases[];
+extern const struct kverbs_case kverbs_signature_cases[];
+extern const struct kverbs_case kverbs_moderation_cases[];
+
+/* main.c */
+__printf(2, 3) int kverbs_fail(struct kverbs_report *report, const char *format, ...);
+__printf(2, 3) void kverbs_say(struct kverbs_report *report, const char *format, ...);
+extern unsigned int kverbs_patience;
+struct ib_device *kverbs_device(unsigned int index);
+
+/* pair.c */
+extern const struct kverbs_spec kverbs_usual;
+int kverbs_pair_create(struct kverbs_pair *pair, const struct kverbs_spec *spec, struct kverbs_report *report);
+void kverbs_pair_destroy(struct kverbs_pair *pair);
+int kverbs_connect(struct kverbs_pair *pair);
+int kverbs_to_state(struct kverbs_end *end, enum ib_qp_state state);
+int kverbs_map_key(struct ib_mr *mr, u64 dma, u32 length);
+void kverbs_to_device(struct kverbs_end *end);
+void kverbs_to_cpu(struct kverbs_end *end);
+int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
+		     const struct ib_recv_wr **bad);
+
+/* completions.c */
+int kverbs_await(struct kverbs_pair *pair, struct ib_cq *cq, struct ib_wc *wc);
+int kverbs_await_status(struct kverbs_pair *pair, struct ib_cq *cq, u64 wr_id,
+		     enum ib_wc_status status);
+int kverbs_await_nothing(struct kverbs_pair *pair);
+
+#endif
