@@ -11,8 +11,11 @@ STATIC = pathlib.Path(__file__).resolve().parents[1] / "static"
 sys.path.insert(0, str(STATIC))
 
 import files  # noqa: E402  (found through the path above)
+import circles  # noqa: E402
+import device_words  # noqa: E402
 import function_length  # noqa: E402
 import spdx  # noqa: E402
+import terms  # noqa: E402
 import words  # noqa: E402
 
 
@@ -40,18 +43,18 @@ class LicenseLines(unittest.TestCase):
                 self.assertEqual(self.complaint(name, f"/* SPDX-License-Identifier: {license_text} */\n"), "")
                 self.assertIn("must be", self.complaint(name, "/* SPDX-License-Identifier: MIT */\n"))
 
-    def test_a_kernel_file_with_the_license_of_a_tool_is_refused(self) -> None:
+    def test_kernel_file_with_the_license_of_a_tool_is_refused(self) -> None:
         text = self.complaint("drivers/cxib/pci.c", "// SPDX-License-Identifier: GPL-2.0-or-later\n")
         self.assertIn('the license is "GPL-2.0-or-later", must be "GPL-2.0-only" here', text)
 
-    def test_a_file_without_a_license_is_refused(self) -> None:
+    def test_file_without_a_license_is_refused(self) -> None:
         self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", "#!/bin/bash\n"))
 
-    def test_a_license_further_down_does_not_count(self) -> None:
+    def test_license_further_down_does_not_count(self) -> None:
         text = "\n\n\n# SPDX-License-Identifier: GPL-2.0-or-later\n"
         self.assertIn("no SPDX-License-Identifier", self.complaint("tools/lab/run", text))
 
-    def test_the_last_pattern_of_debian_copyright_that_matches_holds(self) -> None:
+    def test_last_pattern_of_debian_copyright_that_matches_holds(self) -> None:
         rules = spdx.copyright_rules(
             "Format: x\n\nFiles: *\nCopyright: us\nLicense: GPL-2.0-or-later\n\n"
             "Files: include/hw/*\n       kunit/generated/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
@@ -88,6 +91,75 @@ class ForbiddenWords(unittest.TestCase):
     def test_marks_of_unfinished_work_are_refused(self) -> None:
         self.assertTrue(self.refused("/* TO" + "DO: later */"))
         self.assertFalse(self.refused("todos"))
+
+
+class Terms(unittest.TestCase):
+    def words(self, file: str, text: str) -> list[str]:
+        return [complaint.word for complaint in terms.complaints(file, text)]
+
+    def test_identifiers_are_split_at_underscores_and_case_changes(self) -> None:
+        self.assertEqual(self.words("tools/cxemu/a.cpp", "int log_" + "octwords, isBro" + "ken;"), ["octwords", "broken"])
+
+    def test_words_of_the_driver_alone_are_accepted_in_the_emulator(self) -> None:
+        self.assertEqual(self.words("drivers/cxib/a.c", "u32 sen" + "ds;"), ["sends"])
+        self.assertEqual(self.words("tools/cxemu/a.cpp", "int sen" + "ds;"), [])
+
+    def test_comments_are_read_over_the_ends_of_lines(self) -> None:
+        text = "/*\n * The device is given\n * up.\n */\n"
+        self.assertEqual(self.words("drivers/cxib/a.c", text), ["given up"])
+        self.assertEqual(self.words("kunit/a.c", "/// some" + "body\n"), ["somebody"])
+
+    def test_names_of_others_are_accepted(self) -> None:
+        self.assertEqual(self.words("drivers/cxib/a.c", "hw_mkc_set_translations_octword_size(xa_mark_t);"), [])
+
+    def test_strings_are_text(self) -> None:
+        self.assertEqual(self.words("drivers/cxib/a.c", 'dev_err(dev, "%u is not "\n"possible");'), ["is not possible"])
+
+    def test_kunit_cases_do_not_begin_with_an_article(self) -> None:
+        self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(a_queue_is_full),"), ["case name"])
+        self.assertEqual(self.words("kunit/a_kunit.c", "KUNIT_CASE(post_send_full_returns_enomem),"), [])
+
+
+class Circles(unittest.TestCase):
+    A = "int cxib_a(void)\n{\n\treturn cxib_b();\n}\n"
+    B = "int cxib_b(void)\n{\n\treturn %s;\n}\n"
+
+    def found(self, text: str) -> list[set[str]]:
+        return [set(circle) for circle in circles.circles(circles.dependencies({"a": self.A, "b": text}))]
+
+    def test_files_that_call_each_other_are_found(self) -> None:
+        self.assertEqual(self.found(self.B % "cxib_a()"), [{"a", "b"}])
+
+    def test_dependency_in_one_direction_is_no_circle(self) -> None:
+        self.assertEqual(self.found(self.B % "0"), [])
+
+    def test_comments_strings_and_names_of_structures_do_not_count(self) -> None:
+        self.assertEqual(self.found(self.B % '0 /* cxib_a() */ + sizeof("cxib_a") + sizeof(struct cxib_a)'), [])
+
+    def test_circle_over_a_third_file_is_found(self) -> None:
+        graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
+        self.assertEqual(circles.circles(graph), [frozenset("abc")])
+
+
+class DeviceWords(unittest.TestCase):
+    def refused(self, text: str, name: str = "drivers/cxib/a.c") -> bool:
+        return bool(list(device_words.complaints(name, text)))
+
+    def test_registers_by_number_are_refused(self) -> None:
+        self.assertTrue(self.refused("cxib_bus_read(hw->bus, 0x1fc)"))
+        self.assertFalse(self.refused("cxib_bus_read(hw->bus, HW_INITIAL_SEG_OFFSET_INITIALIZING)"))
+
+    def test_fields_by_shift_and_mask_are_refused(self) -> None:
+        self.assertTrue(self.refused("x = be32_to_cpu(entry->dw[3]) >> 24;"))
+        self.assertTrue(self.refused("x = cpu_to_be32(eqn << 24 | index);"))
+        self.assertFalse(self.refused("x = FIELD_GET(HW_EQE_MASK_OWNER, be32_to_cpu(last));"))
+
+    def test_comments_do_not_count(self) -> None:
+        self.assertFalse(self.refused("/* be32_to_cpu(word) >> 24 */"))
+
+    def test_places_in_the_bar_of_the_emulator_come_from_the_tables(self) -> None:
+        text = "constexpr std::uint32_t cq_doorbell = 0x20;"
+        self.assertTrue(self.refused(text, "tools/cxemu/a.cpp"))
 
 
 class FunctionLengths(unittest.TestCase):

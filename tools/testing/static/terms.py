@@ -27,7 +27,7 @@ DRIVER_IDENTIFIER = pattern(
     r"answers?|answered|senders?|mark")
 TEXT = pattern(
     r"(is|are) (not )?possible|makes? no sense|beyond hope|given up|gives? up|set aside|"
-    r"(some|any|every|no)body|who(ever)? (has|is|asks?|wants?|waits?|posts?|polls?)|he|told|"
+    r"(some|any|every|no)body|who(ever)? (has|is|asks?|wants?|waits?|posts?|polls?)|(?<!\")he|told|"
     r"tells? (of|the|a|it)|octwords?|requests? to (receive|send)|pages? of doorbells|"
     r"doorbell pages?|general services?|datagrams? of the management|"
     r"management datagrams?|whole address space|br(ing|ought)s? in|pages come in|interface steps?|"
@@ -35,11 +35,21 @@ TEXT = pattern(
     r"the reverse|as the device sees it|made, (changed|queried|read|destroyed)|happens by itself|"
     r"stands? still|under way|str(ikes?|uck)|rooms|another room|judges?")
 DRIVER_TEXT = pattern(r"programs?|pieces?|answers?|the library|posters?")
-CASE_NAME = pattern(r"(an?|the|who(ever)?|what|its?|is|no)_\w+")
+# Where a case of KUnit, unittest or GoogleTest is named, and the names that it may not have.
+CASES = (
+    (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"), re.compile(r"(an?|the|who(ever)?|what|its?|is|no)_\w+")),
+    (re.compile(r"def test_(\w+)\("), re.compile(r"(an?|the|who(ever)?|what|it|nobody)_\w+")),
+    (re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE), re.compile(r"(An?|The|Who(ever)?|What|It|Nobody)[A-Z]\w*")),
+)
 
 # Names that others have given: of generated tables, kernel interfaces, SCSI and its targets.
-FOREIGN = re.compile(r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|octword$|signed$|xlt_octword|uverbs_|UVERBS_|kunit_")
-SKIPPED = ("kunit/generated/", "kunit/broken/")
+FOREIGN = re.compile(
+    r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|octword$|signed$|xlt_octword|uverbs_|UVERBS_|kunit_")
+# Here identifiers are checked, too; in the files of PROSE only text is.
+CODE = ("drivers/", "kunit/", "include/cxib/", "tools/cxemu/")
+PROSE = ("scripts/hwtab/", "tools/")
+# Samples of the kernel's messages, and the check of words with its tests.
+SKIPPED = ("kunit/generated/", "kunit/broken/", "tools/testing/static/terms.py", "tools/testing/selftest/")
 TOKEN = re.compile(
     r"(?P<comment>//[^\n]*(?:\n[ \t]*//[^\n]*)*|/\*.*?\*/)|(?P<string>(?:\"(?:\\.|[^\"\\\n])*\"\s*)+)|"
     r"(?P<character>'(?:\\.|[^'\\\n])+')|(?P<include>^#include[^\n]*)|(?P<name>[A-Za-z_]\w*)|\n|.",
@@ -96,32 +106,32 @@ def code_complaints(file: str, text: str) -> Iterator[Complaint]:
 
 
 def case_complaints(file: str, text: str) -> Iterator[Complaint]:
-    """Names of KUnit cases say subject, condition and result, without articles."""
-    for match in re.finditer(r"KUNIT_CASE(?:_PARAM)?\((\w+)", text):
-        if CASE_NAME.fullmatch(match.group(1)):
-            yield Complaint(file, text.count("\n", 0, match.start()) + 1, "case name", match.group(1))
+    """Names of test cases say subject, condition and result, without articles."""
+    for begin, name in CASES:
+        for match in begin.finditer(text):
+            if name.fullmatch(match.group(1)):
+                yield Complaint(file, text.count("\n", 0, match.start()) + 1, "case name", match.group(1))
 
 
 def page_complaints(file: str, text: str) -> Iterator[Complaint]:
-    for match in re.finditer(r"(?:[^\n]+\n)+", text):
+    """Of a file whose whole text is read paragraph by paragraph: pages, and programs outside of the device's code."""
+    for match in re.finditer(r"(?:[^\n]+\n)+", re.sub(r"(?m)^[ \t]*(?:#|//[/!<]*|\*) ?", "", text)):
         for word in in_text(match.group(0), False):
             yield Complaint(file, text.count("\n", 0, match.start()) + 1, word.lower(), "")
 
 
 def complaints(file: str, text: str) -> Iterator[Complaint]:
-    if file.endswith((".rst", ".md")):
-        yield from page_complaints(file, text)
-        return
-    yield from code_complaints(file, text)
-    if file.startswith("kunit/"):
-        yield from case_complaints(file, text)
+    yield from code_complaints(file, text) if file.startswith(CODE) else page_complaints(file, text)
+    yield from case_complaints(file, text)
 
 
 def is_checked(name: str) -> bool:
     if name.startswith(SKIPPED):
         return False
-    if name.startswith(("drivers/", "kunit/", "include/cxib/", "tools/cxemu/")):
+    if name.startswith(CODE):
         return name.endswith((".c", ".h", ".cpp", ".hpp"))
+    if name.startswith(PROSE):
+        return name.endswith((".c", ".h", ".hpp", ".cpp", ".py", ".md", ".toml"))
     return name.startswith("Documentation/") and name.endswith(".rst") and "hardware/" not in name
 
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which files of the driver need a KUnit suite: tools/testing/kunit/suites.py."""
+
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kunit"))
+
+import suites  # noqa: E402  (found through the path above)
+
+
+def entry(covered: int, total: int, name: str = "drivers/cxib/a.c") -> dict:
+    return {"filename": name, "line_covered": covered, "line_total": total}
+
+
+class Suites(unittest.TestCase):
+    def test_file_that_is_hardly_reached_needs_a_reason(self) -> None:
+        self.assertIn("19% of 100 lines", suites.complaints([entry(19, 100)], {})[0])
+        self.assertEqual(suites.complaints([entry(19, 100)], {"drivers/cxib/a.c": "a test"}), [])
+
+    def test_file_that_is_reached_needs_none(self) -> None:
+        self.assertEqual(suites.complaints([entry(20, 100)], {}), [])
+        self.assertIn("is not needed", suites.complaints([entry(20, 100)], {"drivers/cxib/a.c": "a test"})[0])
+
+    def test_headers_and_short_files_are_not_asked_for(self) -> None:
+        self.assertEqual(suites.complaints([entry(0, 19), entry(0, 50, "drivers/cxib/a.h")], {}), [])
+
+    def test_reason_for_a_file_that_is_gone_is_refused(self) -> None:
+        self.assertIn("is no file", suites.complaints([], {"drivers/cxib/a.c": "a test"})[0])
