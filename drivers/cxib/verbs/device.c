@@ -95,6 +95,9 @@ static const struct ib_device_ops ops = {
 	.post_recv = cxib_post_recv,
 	.post_send = cxib_post_send,
 	.post_srq_recv = cxib_post_srq_recv,
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+	.pre_destroy_cq = cxib_pre_destroy_cq,
+#endif
 	.process_mad = cxib_process_mad,
 	.query_ah = cxib_query_ah,
 	.query_gid = cxib_query_gid,

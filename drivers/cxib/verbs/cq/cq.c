@@ -177,6 +177,7 @@ free_memory:
 	free_memory(ibdev, cq, err);
 	return err;
 }
+EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
 
 /* A DEVX object of the process still refers to the CQ, so the destroy command failed. */
 static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
@@ -186,10 +187,10 @@ static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 }
 
-int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
+/* On success no event calls comp_handler any more. */
+static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 {
-	struct cxib_ibdev *ibdev = to_ibdev(ib->device);
-	struct cxib_cq *cq = to_cq(ib);
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
 	int err;
 
 	/* Before the device can reuse the CQN. */
@@ -202,11 +203,49 @@ int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 	}
 	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
-	mutex_destroy(&cq->resize_lock);
-	if (!cq->is_user)
-		free_memory(ibdev, cq, 0);
 	return 0;
 }
+
+/**
+ * cxib_pre_destroy_cq() - destroy a CQ of the kernel in the device; its ring remains
+ * @ib: CQ of the kernel
+ *
+ * ib_free_cq() calls it before it cancels the work of the CQ, which an event would queue
+ * again. Until then a poller may be running: it finds the ring as it was, and arms a CQ
+ * that the device does not have any more, which is therefore left out.
+ *
+ * Context: process context, may sleep.
+ * Return: 0.
+ */
+int cxib_pre_destroy_cq(struct ib_cq *ib)
+{
+	struct cxib_cq *cq = to_cq(ib);
+
+	spin_lock_irq(&cq->lock);
+	cq->is_stopped = true;
+	spin_unlock_irq(&cq->lock);
+	return destroy_in_device(cq, NULL);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_pre_destroy_cq);
+
+int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct cxib_cq *cq = to_cq(ib);
+	int err = cq->is_stopped ? 0 : destroy_in_device(cq, udata);
+
+	if (err)
+		return err;
+#ifdef CXIB_LACKS_CQ_PRE_DESTROY
+	/* ib_free_cq() has cancelled the work before the last event, which may have queued it. */
+	if (ib->comp_wq)
+		cancel_work_sync(&ib->work);
+#endif
+	mutex_destroy(&cq->resize_lock);
+	if (!cq->is_user)
+		free_memory(to_ibdev(ib->device), cq, 0);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_destroy_cq_kernel);
 
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 {
@@ -225,7 +264,7 @@ int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds)
 }
 
 /*
- * Called in the interrupt of the CQ's EQ. cxib_destroy_cq_kernel() synchronizes with
+ * Called in the interrupt of the CQ's EQ. destroy_in_device() synchronizes with
  * that interrupt, so the CQ cannot be freed while this runs.
  */
 void cxib_completion_event(void *context, u32 cqn)

@@ -40,6 +40,7 @@ struct cxib_qp;
  * @shared_queues: number of XRC SRQs attached to the CQ
  * @shared_queues_going: number of XRC SRQs that are no longer in the SRQ table, and
  *	whose CQEs may still be in the ring
+ * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
  * @is_armed: set by req_notify_cq; other events of a kernel CQ are ignored. Read
  *	without @lock.
  * @queue_pairs: attached struct cxib_qp by QPN; erased with @lock held
@@ -67,6 +68,7 @@ struct cxib_cq {
 	u32 cons_index;
 	u32 shared_queues;
 	u32 shared_queues_going;
+	bool is_stopped;
 	bool is_armed;
 	struct xarray queue_pairs;
 	struct list_head send_qps;
@@ -85,6 +87,7 @@ int cxib_cq_publish(struct cxib_cq *cq);
 void cxib_cq_abort(struct cxib_cq *cq);
 int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			  struct uverbs_attr_bundle *attrs);
+int cxib_pre_destroy_cq(struct ib_cq *ib);
 int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata);
 int cxib_modify_cq(struct ib_cq *ib, u16 count, u16 microseconds);
 void cxib_completion_event(void *context, u32 cqn);

@@ -711,6 +711,10 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
 	spin_lock_irqsave(&cq->lock, irq_flags);
+	if (unlikely(cq->is_stopped)) {
+		spin_unlock_irqrestore(&cq->lock, irq_flags);
+		return 0;
+	}
 	WRITE_ONCE(cq->is_armed, true);
 	arm(to_ibdev(ib->device), cq, command);
 	missed = cxib_cqe_is_sw_owned(cq, cq->cons_index);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The end of a kernel CQ: ib_free_cq() while the device raises events. */
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "fake_queue_pair.h"
+#include "hw/command_interface.h"
+#include "hw/commands_events.h"
+#include "verbs/cq/cq.h"
+
+#define CQN	0x345
+
+/**
+ * struct fixture - a CQ that the RDMA core polls from a workqueue
+ * @fake: the device
+ * @eq: its completion EQ
+ * @cq: the CQ; ib_free_cq() frees it
+ * @num_events: calls of comp_handler
+ * @num_destroyed: DESTROY_CQ commands
+ * @status: of DESTROY_CQ
+ */
+struct fixture {
+	struct fake_queue_pair *fake;
+	struct cxib_eq eq;
+	struct cxib_cq *cq;
+	unsigned int num_events;
+	unsigned int num_destroyed;
+	u8 status;
+};
+
+static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+		      u32 out_length)
+{
+	struct fixture *fixture = hca->script_context;
+
+	switch (hw_cmd_in_get_opcode(in)) {
+	case HW_CMD_CREATE_CQ:
+		hw_create_cq_out_set_cqn(out, CQN);
+		return HW_COMMAND_STATUS_OK;
+	case HW_CMD_DESTROY_CQ:
+		fixture->num_destroyed++;
+		return fixture->status;
+	default:
+		return HW_COMMAND_STATUS_BAD_OPERATION;
+	}
+}
+
+static struct fixture *fixture_of(struct ib_device *ib)
+{
+	struct fake_queue_pair *fake = container_of(to_ibdev(ib), struct fake_queue_pair, ibdev);
+
+	return fake->hca->script_context;
+}
+
+static void on_event(struct ib_cq *ib, void *context)
+{
+	fixture_of(ib->device)->num_events++;
+}
+
+/* The event that the device raises after ib_free_cq() has cancelled the work of the CQ. */
+static int destroy_after_event(struct ib_cq *ib, struct ib_udata *udata)
+{
+	cxib_completion_event(to_ibdev(ib->device), CQN);
+	return cxib_destroy_cq_kernel(ib, udata);
+}
+
+static void no_work(struct work_struct *work)
+{
+}
+
+static void create_cq(struct kunit *test, struct fixture *fixture)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 7 };
+	struct cxib_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ib.device = &fixture->fake->ibdev.ib;
+	cq->ib.comp_handler = on_event;
+	cq->ib.poll_ctx = IB_POLL_WORKQUEUE;
+	INIT_WORK(&cq->ib.work, no_work);
+	fixture->cq = cq;
+	KUNIT_ASSERT_EQ(test, 0, cxib_create_cq_kernel(&cq->ib, &attr, NULL));
+	KUNIT_ASSERT_EQ(test, CQN, cq->cqn);
+}
+
+static int cq_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->fake = fake;
+	fixture->eq.bus = &fake->hca->bus;
+	fake->hw.comp_eqs = &fixture->eq;
+	fake->hw.completion_eq_count = 1;
+	fake->ibdev.ib.attrs.max_cqe = 1023;
+	fake->ibdev.ib.num_comp_vectors = 1;
+	fake->hca->script = run_command;
+	fake->hca->script_context = fixture;
+	mutex_init(&fake->hw.dma_lock);
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
+	test->priv = fixture;
+	create_cq(test, fixture);
+	return 0;
+}
+
+static void cq_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	if (fixture)
+		cxib_hw_destroy_dbr_pool(&fixture->fake->hw);
+}
+
+static void free_cq(struct fixture *fixture)
+{
+	struct ib_device *ib = &fixture->fake->ibdev.ib;
+
+	ib->ops.destroy_cq = destroy_after_event;
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+	ib->ops.pre_destroy_cq = cxib_pre_destroy_cq;
+#endif
+	ib_free_cq(&fixture->cq->ib);
+}
+
+static void destroy_cq(struct kunit *test, struct fixture *fixture)
+{
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_cq_kernel(&fixture->cq->ib, NULL));
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_destroyed);
+	kfree(fixture->cq);
+}
+
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+/* The event would queue work of a CQ whose memory is freed next. */
+static void free_cq_event_after_cancel_calls_no_handler(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	cxib_req_notify_cq(&fixture->cq->ib, IB_CQ_NEXT_COMP);
+	free_cq(fixture);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_events);
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_destroyed);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.cqs));
+}
+#endif
+
+static void armed_cq_event_calls_handler_until_stopped(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	cxib_req_notify_cq(&fixture->cq->ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fixture->fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_events);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pre_destroy_cq(&fixture->cq->ib));
+	cxib_completion_event(&fixture->fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_events);
+	destroy_cq(test, fixture);
+}
+
+/* A poller that is still running must not arm a CQN that the device may use again. */
+static void req_notify_stopped_cq_rings_no_doorbell(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u64 *doorbell = &fixture->fake->doorbells[HW_UAR_OFFSET_CQ_DOORBELL / sizeof(u64)];
+	struct ib_cq *ib = &fixture->cq->ib;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(ib, IB_CQ_NEXT_COMP));
+	KUNIT_EXPECT_NE(test, 0, *doorbell);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pre_destroy_cq(ib));
+	*doorbell = 0;
+	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(ib, IB_CQ_NEXT_COMP |
+						    IB_CQ_REPORT_MISSED_EVENTS));
+	KUNIT_EXPECT_EQ(test, 0, *doorbell);
+	destroy_cq(test, fixture);
+}
+
+/* ib_free_cq() destroys by two operations, ib_destroy_cq() by one. */
+static void destroy_cq_issues_one_command(struct kunit *test)
+{
+	destroy_cq(test, test->priv);
+}
+
+/* The destruction of a kernel CQ must not fail: the device becomes fatal, with DMA off. */
+static void free_cq_refused_turns_dma_off(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	fixture->status = HW_COMMAND_STATUS_BAD_RESOURCE_STATE;
+	free_cq(fixture);
+	KUNIT_EXPECT_TRUE(test, cxib_hw_is_dma_off(&fixture->fake->hw));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.cqs));
+}
+
+static struct kunit_case cases[] = {
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+	KUNIT_CASE(free_cq_event_after_cancel_calls_no_handler),
+#endif
+	KUNIT_CASE(armed_cq_event_calls_handler_until_stopped),
+	KUNIT_CASE(req_notify_stopped_cq_rings_no_doorbell),
+	KUNIT_CASE(destroy_cq_issues_one_command),
+	KUNIT_CASE(free_cq_refused_turns_dma_off),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "cq",
+	.init = cq_init,
+	.exit = cq_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
