@@ -62,19 +62,19 @@ std::expected<std::span<const std::byte>, CommandResult> translation(CommandCont
     const auto listed = in.bytes<"klm_pas_mtt">();
     const auto xlt_octowords = in.get<"translations_octword_actual_size">();
     const auto room = in.get<"memory_key_mkey_entry.translations_octword_size">();
-    if (xlt_octowords > listed.size() / MemoryKey::octword)
+    if (xlt_octowords > listed.size() / MemoryKey::octoword)
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::bad_translation_list,
                                             "translations_octword_actual_size {} exceeds the {} in "
                                             "the input",
-                                            xlt_octowords, listed.size() / MemoryKey::octword));
+                                            xlt_octowords, listed.size() / MemoryKey::octoword));
     if (xlt_octowords > room)
         return std::unexpected(context.fail(CommandStatus::bad_parameter,
                                             Syndrome::bad_translation_list,
                                             "translations_octword_actual_size {} exceeds "
                                             "translations_octword_size {}",
                                             xlt_octowords, room));
-    return listed.first(xlt_octowords * MemoryKey::octword);
+    return listed.first(xlt_octowords * MemoryKey::octoword);
 }
 
 /// A free mkey has no PD before a UMR sets one.

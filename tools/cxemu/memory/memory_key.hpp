@@ -36,7 +36,7 @@ enum class AccessMode : std::uint8_t {
 class MemoryKey final : public hca::Object {
 public:
     static constexpr hca::ObjectKind kind = hca::ObjectKind::memory_key;
-    static constexpr std::size_t octword = 16; ///< bytes; unit of translation lists
+    static constexpr std::size_t octoword = 16; ///< bytes; unit of translation lists
     static constexpr std::uint32_t any_queue_pair = 0xffffff;
     static constexpr unsigned variant_bits = 8; ///< low byte of an mkey, chosen by software
 
@@ -71,7 +71,7 @@ public:
 
     /// Size of the translation list, in bytes.
     [[nodiscard]] std::uint64_t translation_capacity() const {
-        return context().get<"translations_octword_size">() * octword;
+        return context().get<"translations_octword_size">() * octoword;
     }
     /// The \p size bytes of the translation at byte \p offset; what was never written is zero.
     template <std::size_t size>

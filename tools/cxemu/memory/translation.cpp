@@ -101,7 +101,7 @@ public:
 
     [[nodiscard]] std::uint64_t bytes() const { return cycle_ * repeat_; }
     [[nodiscard]] std::uint64_t end() const {
-        return where_ + ((entries_ + 1) * MemoryKey::octword);
+        return where_ + ((entries_ + 1) * MemoryKey::octoword);
     }
 
     /// Visits the part of the range that is in the block, from byte \p skip of the block on.
@@ -118,8 +118,8 @@ private:
     Result walk_cycle(Walk& walk, std::uint64_t cycle, std::uint64_t skip) const {
         std::uint64_t seen = 0;
         for (std::uint64_t i = 1; i <= entries_ && walk.left != 0; ++i) {
-            const auto bytes =
-                key_.translation<hwtab::stride_block_entry.size>(where_ + (i * MemoryKey::octword));
+            const auto bytes = key_.translation<hwtab::stride_block_entry.size>(
+                where_ + (i * MemoryKey::octoword));
             const hwtab::ConstView<hwtab::stride_block_entry> entry{bytes};
             const std::uint64_t size = entry.get<"bcount">();
             seen += size;

@@ -122,7 +122,7 @@ private:
         if (!has_flag<"translation_offset_en">(control_))
             return 0;
         return (control_.get<"xlt_offset_47_16">() << 16U | control_.get<"xlt_offset">()) *
-               MemoryKey::octword;
+               MemoryKey::octoword;
     }
 
     MemoryKeys& keys_;
@@ -197,10 +197,10 @@ Check Execution::find_domain() {
 /// Reads the translation entries and the BSF behind them: both inline in the WQE, or both by its
 /// data segments.
 Check Execution::fetch_lists() {
-    const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octword;
+    const std::size_t size = control_.get<"xlt_octowords">() * MemoryKey::octoword;
     const bool shares_field = has_flag<"translation_offset_en">(control_);
     const std::size_t format_size =
-        shares_field ? 0 : control_.get<"bsf_octowords">() * MemoryKey::octword;
+        shares_field ? 0 : control_.get<"bsf_octowords">() * MemoryKey::octoword;
     std::vector<std::byte> lists(size + format_size);
     const Check fetched = has_flag<"inline">(control_) ? fetch_inline(lists) : fetch_pointed(lists);
     if (!fetched)
@@ -252,7 +252,7 @@ Check Execution::check_room() {
             return std::unexpected(UmrFault::translation_too_long);
         translation_.resize(room);
     }
-    const auto format_room = key_->context().get<"bsf_octword_size">() * MemoryKey::octword;
+    const auto format_room = key_->context().get<"bsf_octword_size">() * MemoryKey::octoword;
     if (format_bytes_.size() > format_room)
         return std::unexpected(UmrFault::translation_too_long);
     return {};

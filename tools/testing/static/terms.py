@@ -44,7 +44,7 @@ CASES = (
 
 # Names that others have given: of generated tables, kernel interfaces, SCSI and its targets.
 FOREIGN = re.compile(
-    r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|octword$|signed$|xlt_octword|uverbs_|UVERBS_|kunit_")
+    r"hw_|HW_|MLX5|mlx5_|xa_|XA_|ib_|IB_|rdma_|se_|target_|scsi_|uverbs_|UVERBS_|kunit_")
 # Here identifiers are checked, too; in the files of PROSE only text is.
 CODE = ("drivers/", "kunit/", "include/cxib/", "tools/cxemu/")
 PROSE = ("scripts/hwtab/", "tools/")

@@ -13,7 +13,7 @@ namespace cxemu::queues::testing {
 
 namespace {
 
-constexpr std::uint64_t bsf_octowords = hwtab::bsf.size / memory::MemoryKey::octword;
+constexpr std::uint64_t bsf_octowords = hwtab::bsf.size / memory::MemoryKey::octoword;
 template <hwtab::FixedString name>
 constexpr std::uint64_t mask = hwtab::value<hwtab::mkey_mask, name>;
 
@@ -70,7 +70,7 @@ std::expected<void, memory::UmrFault>
 SignedKey::configure(std::uint64_t address, std::uint32_t length,
                      memory::testing::SignatureDescription& description, UmrLists lists) {
     constexpr std::size_t entries = 4;
-    constexpr std::size_t size_of_entries = entries * memory::MemoryKey::octword;
+    constexpr std::size_t size_of_entries = entries * memory::MemoryKey::octoword;
     const auto format = description.bytes();
     std::vector<std::byte> list(size_of_entries + format.size());
     const hwtab::View<hwtab::klm> range{list};

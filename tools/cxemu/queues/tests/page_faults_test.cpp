@@ -37,7 +37,7 @@ protected:
 
     /// An mkey of 4 pages, or of a range of another mkey.
     std::uint32_t make_key(AccessMode mode, std::uint64_t first_entry, std::uint64_t second_entry) {
-        Call<hwtab::cmd_create_mkey> call(memory::MemoryKey::octword);
+        Call<hwtab::cmd_create_mkey> call(memory::MemoryKey::octoword);
         const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
         fields.set<"access_mode_1_0">(static_cast<std::uint8_t>(mode));
         fields.set<"start_addr">(start);

@@ -22,7 +22,7 @@ using queues::testing::Bench;
 using queues::testing::Call;
 using Context = hwtab::View<hwtab::qpc>;
 
-constexpr std::size_t octword = 16;
+constexpr std::size_t octoword = 16;
 constexpr std::uint32_t receive_stride = 32; ///< bytes, as created by the bench
 constexpr std::uint32_t shared_stride = 64;  ///< bytes, as created by the bench
 
@@ -84,7 +84,7 @@ void append_extended(std::vector<std::byte>& bytes, const Send& send) {
                          number.end());
         }
     }
-    bytes.resize((bytes.size() + octword - 1) / octword * octword);
+    bytes.resize((bytes.size() + octoword - 1) / octoword * octoword);
 }
 
 void append_operands(std::vector<std::byte>& bytes, const Send& send) {
@@ -317,7 +317,7 @@ std::vector<std::byte> Peer::encode(const Send& send) const {
     control.set<"opcode">(static_cast<std::uint8_t>(send.opcode));
     if (send.extended_size != 0) // a flag, and log2 of the size in units of 4 bytes
         control.set<"opmod">(0x8U | (std::bit_width(send.extended_size) - 3U));
-    control.set<"ds">(bytes.size() / octword);
+    control.set<"ds">(bytes.size() / octoword);
     control.set<"fm">(static_cast<std::uint8_t>(send.fence));
     control.set<"ce">(static_cast<std::uint8_t>(
         send.signaled ? queues::CompletionMode::always : queues::CompletionMode::only_error));

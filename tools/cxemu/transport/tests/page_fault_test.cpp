@@ -52,7 +52,7 @@ public:
 
     /// Creates a region with this memory as its only range.
     std::uint32_t make_region() {
-        Call<hwtab::cmd_create_mkey> call(MemoryKey::octword);
+        Call<hwtab::cmd_create_mkey> call(MemoryKey::octoword);
         const auto fields = call.in().nested<"memory_key_mkey_entry", hwtab::mkc>();
         fill_context(fields, memory::AccessMode::ksm, log_region, 1);
         call.in().set<"translations_octword_actual_size">(1);
