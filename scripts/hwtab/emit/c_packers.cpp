@@ -11,7 +11,7 @@ namespace hwtab::emit {
 namespace {
 
 // A function with more parameters than this is a worse read than a sequence of setters.
-constexpr std::size_t most_parameters = 8;
+constexpr std::size_t max_parameters = 8;
 
 bool counts(const Field& field) {
     return !field.is_reserved() && !field.is_alias;
@@ -102,7 +102,7 @@ bool has_full_packer(const Layout& layout) {
     };
     return layout.kind == Kind::work_queue && layout.size != 0 &&
            std::ranges::all_of(layout.fields, is_number) &&
-           std::ranges::count_if(layout.fields, counts) <= std::ptrdiff_t{most_parameters};
+           std::ranges::count_if(layout.fields, counts) <= std::ptrdiff_t{max_parameters};
 }
 
 std::string c_packers(const Layout& layout) {

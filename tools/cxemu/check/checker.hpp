@@ -26,12 +26,12 @@ struct Allowance {
     std::string rule;   ///< name of the rule
     std::string detail; ///< text that the detail must contain; empty: any
     std::string reason; ///< why it is accepted; never empty
-    std::optional<std::uint64_t> most =
-        {}; ///< maximum number of violations it covers; empty: unlimited
+    std::optional<std::uint64_t> max_violations = {}; ///< empty: unlimited
     std::uint64_t used = 0;
 
     [[nodiscard]] bool covers(const Rule& violated, std::string_view what) const {
-        return rule == violated.name && what.contains(detail) && (!most || used < *most);
+        return rule == violated.name && what.contains(detail) &&
+               (!max_violations || used < *max_violations);
     }
 };
 

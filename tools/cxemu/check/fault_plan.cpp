@@ -118,7 +118,7 @@ struct FaultPlan::Rule {
         const FaultTrigger& trigger = said.trigger;
         if (matched < trigger.first || (matched - trigger.first) % trigger.every != 0)
             return false;
-        if (trigger.most && injected >= *trigger.most)
+        if (trigger.max_injections && injected >= *trigger.max_injections)
             return false;
         if (trigger.chance != FaultTrigger::certain &&
             random.below(FaultTrigger::certain) >= trigger.chance)
@@ -158,8 +158,8 @@ std::expected<void, std::string> FaultPlan::add(std::string_view line) {
 }
 
 std::expected<void, std::string> FaultPlan::add_rule(std::string_view line) {
-    if (rules_.size() >= most_rules)
-        return std::unexpected(fmt::format("too many rules (maximum {})", most_rules));
+    if (rules_.size() >= max_rules)
+        return std::unexpected(fmt::format("too many rules (maximum {})", max_rules));
     auto parsed = parse_fault(line);
     if (!parsed)
         return std::unexpected(parsed.error());

@@ -29,7 +29,7 @@ namespace cxemu::check {
 class FaultPlan {
 public:
     static constexpr std::uint64_t default_seed = 1;
-    static constexpr std::size_t most_rules = 1000;
+    static constexpr std::size_t max_rules = 1000;
 
     /// Carries out a device fault. \param device "hca0"; empty: all devices
     using DeviceHandler = std::function<void(std::string_view device, const DeviceFault& fault)>;

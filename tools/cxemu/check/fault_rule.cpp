@@ -56,19 +56,19 @@ std::unexpected<std::string> refuse(const Word& word, fmt::format_string<Argumen
 // --- Values --------------------------------------------------------------------------------------
 
 template <std::unsigned_integral T>
-Taken take_number(const Word& word, std::uint64_t least, std::uint64_t most, T& target) {
+Taken take_number(const Word& word, std::uint64_t min, std::uint64_t max, T& target) {
     const auto value = parse_number(word.value.value_or(""));
-    if (!value || *value < least || *value > most)
-        return refuse(word, "{} takes a number of {} to {:#x}", word.name, least, most);
+    if (!value || *value < min || *value > max)
+        return refuse(word, "{} takes a number of {} to {:#x}", word.name, min, max);
     target = static_cast<T>(*value);
     return true;
 }
 
 template <std::unsigned_integral T>
-Taken take_number(const Word& word, std::uint64_t least, std::uint64_t most,
+Taken take_number(const Word& word, std::uint64_t min, std::uint64_t max,
                   std::optional<T>& target) {
     T value{};
-    auto taken = take_number(word, least, most, value);
+    auto taken = take_number(word, min, max, value);
     if (taken)
         target = value;
     return taken;
@@ -88,8 +88,8 @@ Taken take_duration(const Word& word, EventLoop::Duration& target) {
         const auto count = parse_number(text.substr(0, text.size() - unit.size()));
         if (!count)
             continue;
-        const auto most = static_cast<std::uint64_t>(longest / length);
-        if (*count == 0 || *count > most)
+        const auto max = static_cast<std::uint64_t>(longest / length);
+        if (*count == 0 || *count > max)
             return refuse(word, "the longest time is 24 hours, the shortest is 1 ns");
         target = length * static_cast<std::int64_t>(*count);
         return true;
@@ -124,9 +124,9 @@ auto find_name(const Range& range, std::string_view text, NameOf name_of)
     return candidates == 1 ? found : nullptr;
 }
 
-/// A value of \p enumeration by its name, or a number up to \p most.
+/// A value of \p enumeration by its name, or a number up to \p max.
 template <class T>
-Taken take_named(const Word& word, const hwtab::Enumeration& enumeration, std::uint64_t most,
+Taken take_named(const Word& word, const hwtab::Enumeration& enumeration, std::uint64_t max,
                  std::optional<T>& target) {
     const std::string_view text = word.value.value_or("");
     if (const auto* value =
@@ -134,14 +134,14 @@ Taken take_named(const Word& word, const hwtab::Enumeration& enumeration, std::u
         target = static_cast<T>(value->value);
         return true;
     }
-    if (const auto number = parse_number(text); number && *number <= most) {
+    if (const auto number = parse_number(text); number && *number <= max) {
         target = static_cast<T>(*number);
         return true;
     }
     std::vector<std::string_view> names;
     for (const auto& value : enumeration.values)
         names.push_back(value.name);
-    return refuse(word, "{} takes a number of 0 to {:#x} or one of {}", word.name, most,
+    return refuse(word, "{} takes a number of 0 to {:#x} or one of {}", word.name, max,
                   fmt::join(names, ", "));
 }
 
@@ -206,19 +206,19 @@ Taken take_chance(const Word& word, FaultTrigger& trigger) {
 }
 
 Taken take_trigger(const Word& word, FaultTrigger& trigger) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
     if (word.name == "nth") {
-        auto taken = take_number(word, 1, most, trigger.first);
-        if (taken && !trigger.most)
-            trigger.most = 1;
+        auto taken = take_number(word, 1, max, trigger.first);
+        if (taken && !trigger.max_injections)
+            trigger.max_injections = 1;
         return taken;
     }
     if (word.name == "from")
-        return take_number(word, 1, most, trigger.first);
+        return take_number(word, 1, max, trigger.first);
     if (word.name == "every")
-        return take_number(word, 1, most, trigger.every);
+        return take_number(word, 1, max, trigger.every);
     if (word.name == "times")
-        return take_number(word, 1, most, trigger.most);
+        return take_number(word, 1, max, trigger.max_injections);
     if (word.text.ends_with('%'))
         return take_chance(word, trigger);
     return false;
@@ -228,8 +228,8 @@ Taken take_trigger(const Word& word, FaultTrigger& trigger) {
 
 Taken take_output_word(const Word& word, CommandFault& fault) {
     const auto pair = parse_pair(word.value.value_or(""));
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-    if (!pair || pair->first % 4 != 0 || pair->first > most || pair->second > most)
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
+    if (!pair || pair->first % 4 != 0 || pair->first > max || pair->second > max)
         return refuse(word, "word takes OFFSET:VALUE, an offset in bytes that is a multiple of 4 "
                             "and a value of 32 bits");
     fault.words.emplace_back(static_cast<std::uint32_t>(pair->first),
@@ -258,8 +258,8 @@ Taken take_flag(bool& flag) {
 }
 
 Taken take_command_word(const Word& word, CommandRule& rule) {
-    constexpr std::uint64_t most_of_word = std::numeric_limits<std::uint32_t>::max();
-    constexpr std::uint64_t most_of_delivery = 0x7f;
+    constexpr std::uint64_t max_word = std::numeric_limits<std::uint32_t>::max();
+    constexpr std::uint64_t max_delivery = 0x7f;
     CommandFault& fault = rule.fault;
     if (word.name == "hang")
         return take_flag(fault.hang);
@@ -270,7 +270,7 @@ Taken take_command_word(const Word& word, CommandRule& rule) {
     if (word.name == "status")
         return take_named(word, hwtab::command_status, 0xff, fault.status);
     if (word.name == "syndrome")
-        return take_number(word, 0, most_of_word, fault.syndrome);
+        return take_number(word, 0, max_word, fault.syndrome);
     if (word.name == "delay")
         return take_duration(word, fault.delay);
     if (word.name == "garbage")
@@ -284,7 +284,7 @@ Taken take_command_word(const Word& word, CommandRule& rule) {
     if (word.name == "signature")
         return take_number(word, 0, 0xff, fault.signature);
     if (word.name == "delivery")
-        return take_named(word, hwtab::command_delivery_status, most_of_delivery, fault.delivery);
+        return take_named(word, hwtab::command_delivery_status, max_delivery, fault.delivery);
     if (word.name == "word")
         return take_output_word(word, fault);
     return false;
@@ -343,7 +343,7 @@ Taken take_direction(const Word& word, PacketRule& rule) {
 }
 
 Taken take_packet_word(const Word& word, PacketRule& rule) {
-    constexpr std::uint64_t most_of_qp = 0xff'ffff;
+    constexpr std::uint64_t max_qpn = 0xff'ffff;
     if (word.name == "opcode")
         return take_named(word, hwtab::transport_opcode, 0xff, rule.opcode);
     if (word.name == "service")
@@ -351,7 +351,7 @@ Taken take_packet_word(const Word& word, PacketRule& rule) {
     if (word.name == "direction")
         return take_direction(word, rule);
     if (word.name == "qp")
-        return take_number(word, 0, most_of_qp, rule.destination_qp);
+        return take_number(word, 0, max_qpn, rule.destination_qp);
     if (word.name == "port")
         return take_number(word, 1, 2, rule.port);
     if (word.name == "data")
@@ -428,12 +428,12 @@ Taken take_companion(const Word& word, EntryFault& fault) {
 }
 
 Taken take_entry_word(const Word& word, EntryRule& rule) {
-    constexpr std::uint64_t most_of_number = 0xff'ffff;
+    constexpr std::uint64_t max_number = 0xff'ffff;
     const bool completion = rule.kind == EntryKind::completion;
     if (word.name == "queue")
-        return take_number(word, 0, most_of_number, rule.queue);
+        return take_number(word, 0, max_number, rule.queue);
     if (completion && word.name == "qp")
-        return take_number(word, 0, most_of_number, rule.queue_pair);
+        return take_number(word, 0, max_number, rule.queue_pair);
     if (completion && word.name == "data")
         return take_flag(rule.spare_management);
     if (word.name == "type")

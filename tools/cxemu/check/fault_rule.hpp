@@ -32,10 +32,10 @@ namespace cxemu::check {
 struct FaultTrigger {
     static constexpr std::uint32_t certain = 1'000'000;
 
-    std::uint64_t first = 1;           ///< counted from 1
-    std::uint64_t every = 1;           ///< from the first on, every n-th
-    std::optional<std::uint64_t> most; ///< maximum number of injections
-    std::uint32_t chance = certain;    ///< probability, in millionths
+    std::uint64_t first = 1;                     ///< counted from 1
+    std::uint64_t every = 1;                     ///< from the first on, every n-th
+    std::optional<std::uint64_t> max_injections; ///< maximum number of injections
+    std::uint32_t chance = certain;              ///< probability, in millionths
 };
 
 /// The fault of a command.

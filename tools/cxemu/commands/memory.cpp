@@ -129,13 +129,13 @@ CommandResult destroy_mkey(CommandContext& context) {
 }
 
 CommandResult create_psv(CommandContext& context) {
-    constexpr std::uint64_t most = 4;
+    constexpr std::uint64_t max = 4;
     const auto in = context.in<hwtab::create_psv_in>();
     const auto count = in.get<"num_psv">();
-    if (count == 0 || count > most)
+    if (count == 0 || count > max)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
-                            "num_psv {} is not between 1 and {}", count, most);
-    std::array<std::uint32_t, most> numbers{};
+                            "num_psv {} is not between 1 and {}", count, max);
+    std::array<std::uint32_t, max> numbers{};
     for (std::size_t i = 0; i < count; ++i) {
         auto domain = refer_to<ProtectionDomain>(context, in.get<"pd">());
         if (!domain)

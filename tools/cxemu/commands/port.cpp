@@ -209,15 +209,15 @@ CommandResult mad_ifc(CommandContext& context) {
             (context.op_mod & hwtab::value<hwtab::mad_ifc_op_mod, "ignore_mkey">) != 0,
         .ignore_baseboard_key =
             (context.op_mod & hwtab::value<hwtab::mad_ifc_op_mod, "ignore_bkey">) != 0};
-    const auto answer =
+    const auto response =
         (*found)->process(request, flags, static_cast<fabric::Lid>(in.get<"remote_lid">()));
-    if (!answer)
+    if (!response)
         return context.fail(CommandStatus::bad_packet, Syndrome::bad_datagram,
-                            "{} (class {:#x}, method {:#x})", reason(answer.error()),
+                            "{} (class {:#x}, method {:#x})", reason(response.error()),
                             fabric::class_of(request),
                             static_cast<unsigned>(fabric::method_of(request)));
-    if (*answer)
-        std::ranges::copy(**answer,
+    if (*response)
+        std::ranges::copy(**response,
                           context.out<hwtab::mad_ifc_out>().bytes<"response_mad_packet">().begin());
     return CommandResult::ok();
 }

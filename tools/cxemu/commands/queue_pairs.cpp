@@ -329,17 +329,17 @@ std::expected<Reference<SchedulingElement>, CommandResult> find_group(CommandCon
 
 /// Moves the QP to other scheduling groups, one for its requester and one for its responder.
 CommandResult replace_groups(CommandContext& context, QueuePair& queue_pair) {
-    const bool answers = queue_pair.service() != ServiceType::unreliable_connection &&
-                         queue_pair.service() != ServiceType::unreliable_datagram;
+    const bool has_responder = queue_pair.service() != ServiceType::unreliable_connection &&
+                               queue_pair.service() != ServiceType::unreliable_datagram;
     auto requester = find_group(context, Extension::requester_group);
     if (!requester)
         return requester.error();
     auto responder = find_group(context, Extension::responder_group);
     if (!responder)
         return responder.error();
-    if (*responder && !answers)
+    if (*responder && !has_responder)
         return context.fail(CommandStatus::bad_parameter, Syndrome::field_out_of_range,
-                            "queue pair {:#x} has no answers that a group could send",
+                            "queue pair {:#x} has no responder for a scheduling group",
                             queue_pair.number());
     queue_pair.replace_groups(
         {.requester = *std::move(requester), .responder = *std::move(responder)});

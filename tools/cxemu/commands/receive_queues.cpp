@@ -36,11 +36,11 @@ CommandResult check_attributes(CommandContext& context, const SharedReceiveAttri
         !checked)
         return checked;
     const std::uint32_t smallest = attributes.linked_list ? smallest_log_stride : log_ds_size;
-    const auto most = context.hca.capabilities().current<"max_wqe_sz_rq">();
-    if (attributes.log_stride < smallest || (1ULL << attributes.log_stride) > most)
+    const auto max = context.hca.capabilities().current<"max_wqe_sz_rq">();
+    if (attributes.log_stride < smallest || (1ULL << attributes.log_stride) > max)
         return context.fail(CommandStatus::bad_parameter, Syndrome::bad_ring_geometry,
                             "entries of 2^{} bytes are not between 2^{} and {}",
-                            attributes.log_stride, smallest, most);
+                            attributes.log_stride, smallest, max);
     return check_doorbell_record(context, attributes.doorbell_record);
 }
 

@@ -171,10 +171,10 @@ void HcaPort::dispatch(const ParsedPacket& packet) {
         return;
     }
     if (qp == subnet_management_qp && (client_ == nullptr || !client_->wants_subnet_management()))
-        answer_subnet_management(packet);
+        respond_to_subnet_management(packet);
     else if (qp == general_services_qp && (is_performance_request(packet) || client_ == nullptr ||
                                            !client_->wants_general_services()))
-        answer_general_services(packet);
+        respond_to_general_services(packet);
     else
         pass_to_client(packet);
 }
@@ -187,7 +187,7 @@ void HcaPort::pass_to_client(const ParsedPacket& packet) {
     client_->packet_arrived(packet);
 }
 
-void HcaPort::answer_subnet_management(const ParsedPacket& packet) {
+void HcaPort::respond_to_subnet_management(const ParsedPacket& packet) {
     auto smp = mad_in(packet);
     if (!smp || !is_subnet_management(*smp) || receiver_of(*smp) != SmpReceiver::agent) {
         ++statistics_.dropped_smps;
@@ -203,16 +203,17 @@ void HcaPort::answer_subnet_management(const ParsedPacket& packet) {
     const Lid from = packet.headers.local.slid;
     const auto outcome =
         subnet_agent_.process(*smp, {.port = settings_.number, .remote_lid = from});
-    auto answer = outcome.value_or(std::nullopt);
-    if (!answer)
+    auto response = outcome.value_or(std::nullopt);
+    if (!response)
         return;
-    const bool by_path = directed && send_step(*answer, node).action == RouteStep::Action::forward;
+    const bool by_path =
+        directed && send_step(*response, node).action == RouteStep::Action::forward;
     const Lid source = by_path || lid() == unassigned_lid ? permissive_lid : lid();
-    ++statistics_.agent_answers;
-    send(subnet_management_packet(*answer, source, by_path ? permissive_lid : from));
+    ++statistics_.agent_responses;
+    send(subnet_management_packet(*response, source, by_path ? permissive_lid : from));
 }
 
-void HcaPort::answer_general_services(const ParsedPacket& packet) {
+void HcaPort::respond_to_general_services(const ParsedPacket& packet) {
     const auto mad = mad_in(packet);
     const bool has_key = packet.headers.datagram.has_value();
     const bool key_fits = has_key && packet.headers.datagram->q_key == general_services_q_key;
@@ -222,13 +223,13 @@ void HcaPort::answer_general_services(const ParsedPacket& packet) {
         ++statistics_.dropped_no_client;
         return;
     }
-    const auto answer = performance_agent_.process(*mad);
-    if (!answer) {
+    const auto response = performance_agent_.process(*mad);
+    if (!response) {
         ++statistics_.dropped_no_client;
         return;
     }
-    ++statistics_.agent_answers;
-    send(general_services_reply(packet, *answer, lid()));
+    ++statistics_.agent_responses;
+    send(general_services_reply(packet, *response, lid()));
 }
 
 std::expected<std::optional<Mad>, MadRefusal> HcaPort::process(const Mad& request,
@@ -237,8 +238,8 @@ std::expected<std::optional<Mad>, MadRefusal> HcaPort::process(const Mad& reques
         return subnet_agent_.process(request, {.port = settings_.number,
                                                .remote_lid = remote_lid,
                                                .check_key = !flags.ignore_management_key});
-    if (const auto answer = performance_agent_.process(request))
-        return answer;
+    if (const auto response = performance_agent_.process(request))
+        return response;
     const MadMethod method = method_of(request);
     if (method != MadMethod::get && method != MadMethod::set)
         return std::unexpected(MadRefusal::no_agent);

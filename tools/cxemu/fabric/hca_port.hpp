@@ -208,7 +208,7 @@ public:
         std::uint64_t dropped_other_lid = 0; ///< to a foreign LID
         std::uint64_t dropped_malformed = 0; ///< valid link layer, invalid transport headers
         std::uint64_t dropped_no_client = 0; ///<
-        std::uint64_t agent_answers = 0;     ///< by the port's own agents on the wire
+        std::uint64_t agent_responses = 0;   ///< by the port's own agents on the wire
     };
     [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
@@ -233,8 +233,8 @@ private:
     void load_identity();
     void dispatch(const ParsedPacket& packet);
     void pass_to_client(const ParsedPacket& packet);
-    void answer_subnet_management(const ParsedPacket& packet);
-    void answer_general_services(const ParsedPacket& packet);
+    void respond_to_subnet_management(const ParsedPacket& packet);
+    void respond_to_general_services(const ParsedPacket& packet);
     bool send_trap(const Mad& trap);
     [[nodiscard]] std::optional<std::uint8_t> lane_of(const Lrh& local) const;
     void loop_back(Packet packet);

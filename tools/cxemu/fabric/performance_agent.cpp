@@ -207,22 +207,22 @@ std::optional<Mad> PerformanceAgent::process(const Mad& request) {
     constexpr std::uint8_t response_bit = 0x80;
     if ((static_cast<std::uint8_t>(method) & response_bit) != 0)
         return std::nullopt;
-    Mad answer = request;
+    Mad response = request;
     if (header.get<"base_version">() != 1 ||
         header.get<"class_version">() != performance_class_version) {
-        make_response(answer, MadStatus::bad_version);
-        return answer;
+        make_response(response, MadStatus::bad_version);
+        return response;
     }
     if (method != MadMethod::get && method != MadMethod::set) {
-        make_response(answer, MadStatus::unsupported_method);
-        return answer;
+        make_response(response, MadStatus::unsupported_method);
+        return response;
     }
     const Handler handler = find_handler(static_cast<std::uint16_t>(header.get<"attribute_id">()));
     const MadStatus status = handler == nullptr
                                  ? MadStatus::unsupported_attribute
-                                 : (this->*handler)(answer, method == MadMethod::set);
-    make_response(answer, status);
-    return answer;
+                                 : (this->*handler)(response, method == MadMethod::set);
+    make_response(response, status);
+    return response;
 }
 
 MadStatus PerformanceAgent::class_port_info(Mad& mad, bool set) {

@@ -51,10 +51,10 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
     const MadMethod method = method_of(request);
     if (!is_subnet_management(request) || receiver_of(request) != SmpReceiver::agent)
         return std::unexpected(MadRefusal::no_agent);
-    Mad answer = request;
+    Mad response = request;
     if (smp.get<"base_version">() != 1 || smp.get<"class_version">() != smp_class_version) {
-        make_response(answer, MadStatus::bad_version);
-        return answer;
+        make_response(response, MadStatus::bad_version);
+        return response;
     }
     const MKeyCheck verdict = origin.check_key
                                   ? key_.check(smp.get<"m_key">(), method != MadMethod::get)
@@ -67,9 +67,9 @@ std::expected<std::optional<Mad>, MadRefusal> SubnetAgent::process(const Mad& re
         traps_.repress(request);
         return std::nullopt;
     }
-    const MadStatus status = work(answer, origin, verdict == MKeyCheck::allowed);
-    make_response(answer, status);
-    return answer;
+    const MadStatus status = work(response, origin, verdict == MKeyCheck::allowed);
+    make_response(response, status);
+    return response;
 }
 
 MadStatus SubnetAgent::work(Mad& mad, const MadOrigin& origin, bool show_key) {

@@ -184,7 +184,7 @@ void Switch::send_out(std::uint8_t arrival, std::uint8_t departure, Packet packe
 void Switch::receive_locally(std::uint8_t /*arrival*/, const Packet& packet) {
     const auto parsed = parse(packet);
     if (parsed && parsed->headers.transport.destination_qp == general_services_qp)
-        answer_general_services(*parsed);
+        respond_to_general_services(*parsed);
     else
         ++statistics_.dropped_local;
 }
@@ -209,7 +209,7 @@ void Switch::handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local) {
         return;
     }
     if (by_lid)
-        answer_smp(*parsed, *smp, arrival);
+        respond_to_smp(*parsed, *smp, arrival);
     else
         relay_smp(*parsed, *smp, arrival);
 }
@@ -218,7 +218,7 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
     const RouteStep step = receive_step(smp, routing_node(arrival));
     switch (step.action) {
     case RouteStep::Action::deliver:
-        return answer_smp(packet, smp, arrival);
+        return respond_to_smp(packet, smp, arrival);
     case RouteStep::Action::forward:
         ++statistics_.relayed_smps;
         // Nodes on the directed part respond to the SLID of the packet.
@@ -232,40 +232,40 @@ void Switch::relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arriva
     }
 }
 
-void Switch::answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival) {
+void Switch::respond_to_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival) {
     const Lid from = packet.headers.local.slid;
     const auto outcome = subnet_agent_.process(smp, {.port = arrival, .remote_lid = from});
     if (!outcome && outcome.error() == MadRefusal::no_agent)
         ++statistics_.dropped_smps;
-    auto answer = outcome.value_or(std::nullopt);
-    if (!answer)
+    auto response = outcome.value_or(std::nullopt);
+    if (!response)
         return;
-    ++statistics_.answered;
+    ++statistics_.agent_responses;
     if (!is_directed_route(smp))
-        return send_from_port0(subnet_management_packet(*answer, lid(), from));
-    const RouteStep step = send_step(*answer, routing_node(arrival));
+        return send_from_port0(subnet_management_packet(*response, lid(), from));
+    const RouteStep step = send_step(*response, routing_node(arrival));
     if (step.action == RouteStep::Action::forward)
         send_out(arrival, step.port,
-                 subnet_management_packet(*answer, permissive_lid, permissive_lid),
+                 subnet_management_packet(*response, permissive_lid, permissive_lid),
                  {.vl = management_vl, .dlid = permissive_lid, .slid = permissive_lid});
     else if (step.action == RouteStep::Action::route_by_lid)
-        send_from_port0(
-            subnet_management_packet(*answer, lid(), step.lid == permissive_lid ? from : step.lid));
+        send_from_port0(subnet_management_packet(*response, lid(),
+                                                 step.lid == permissive_lid ? from : step.lid));
     else
         ++statistics_.dropped_smps;
 }
 
-void Switch::answer_general_services(const ParsedPacket& packet) {
+void Switch::respond_to_general_services(const ParsedPacket& packet) {
     const auto mad = mad_in(packet);
     const bool key_fits =
         packet.headers.datagram && packet.headers.datagram->q_key == general_services_q_key;
-    const auto answer = mad && key_fits ? performance_agent_.process(*mad) : std::nullopt;
-    if (!answer) {
+    const auto response = mad && key_fits ? performance_agent_.process(*mad) : std::nullopt;
+    if (!response) {
         ++statistics_.dropped_local;
         return;
     }
-    ++statistics_.answered;
-    send_from_port0(general_services_reply(packet, *answer, lid()));
+    ++statistics_.agent_responses;
+    send_from_port0(general_services_reply(packet, *response, lid()));
 }
 
 void Switch::send_from_port0(Packet packet) {

@@ -50,7 +50,7 @@ public:
     struct Statistics {
         std::uint64_t forwarded = 0;
         std::uint64_t relayed_smps = 0;    ///< directed route
-        std::uint64_t answered = 0;        ///< by the agents
+        std::uint64_t agent_responses = 0; ///< by the agents
         std::uint64_t dropped_smps = 0;    ///< no path or no receiver
         std::uint64_t dropped_routing = 0; ///< no forwarding table entry, or no VL
         std::uint64_t dropped_filter = 0;  ///< P_Key enforcement, raw packets
@@ -91,8 +91,8 @@ private:
     // Management
     void handle_smp(std::uint8_t arrival, Packet packet, const Lrh& local);
     void relay_smp(const ParsedPacket& packet, Mad& smp, std::uint8_t arrival);
-    void answer_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival);
-    void answer_general_services(const ParsedPacket& packet);
+    void respond_to_smp(const ParsedPacket& packet, const Mad& smp, std::uint8_t arrival);
+    void respond_to_general_services(const ParsedPacket& packet);
     void send_from_port0(Packet packet);
     bool send_trap(const Mad& trap);
 

@@ -41,14 +41,14 @@ nlohmann::json describe(const HcaPort& port) {
     result["dropped_malformed"] = own.dropped_malformed;
     result["dropped_no_client"] = own.dropped_no_client;
     result["loopback_packets"] = port.traffic().loopback.packets;
-    result["agent_answers"] = own.agent_answers;
+    result["agent_responses"] = own.agent_responses;
     return result;
 }
 
 nlohmann::json describe(const Switch::Statistics& own) {
     return {{"forwarded", own.forwarded},
             {"relayed_smps", own.relayed_smps},
-            {"answered", own.answered},
+            {"agent_responses", own.agent_responses},
             {"dropped_smps", own.dropped_smps},
             {"dropped_routing", own.dropped_routing},
             {"dropped_filter", own.dropped_filter},

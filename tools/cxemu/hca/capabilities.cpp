@@ -74,11 +74,11 @@ struct Choice {
 private:
     std::expected<void, CapabilityError> take(const hwtab::Field& field, std::uint32_t offset) {
         const auto value = hwtab::read_bits(block.data(), offset, field.width);
-        const auto most = hwtab::read_bits(maximum.data(), offset, field.width);
-        if (!within(field, value, most))
+        const auto max = hwtab::read_bits(maximum.data(), offset, field.width);
+        if (!within(field, value, max))
             return std::unexpected(CapabilityError{
                 Syndrome::capability_above_maximum,
-                fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, most)});
+                fmt::format("{} {:#x} exceeds the maximum {:#x}", field.name, value, max)});
         hwtab::write_bits(wanted.data(), offset, field.width, value);
         return {};
     }

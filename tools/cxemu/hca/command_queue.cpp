@@ -58,7 +58,7 @@ public:
     Execution(CommandQueue& owner, std::uint32_t slot_number) : queue(&owner), slot(slot_number) {}
 
     std::span<std::byte> output() override {
-        return queue == nullptr ? std::span<std::byte>{} : std::span<std::byte>{answer};
+        return queue == nullptr ? std::span<std::byte>{} : std::span<std::byte>{output_data};
     }
 
     void complete(CommandResult result, std::string text) override {
@@ -73,7 +73,7 @@ public:
     std::uint32_t slot;
     Entry entry{};
     std::vector<std::byte> input;
-    std::vector<std::byte> answer; ///< the output written by handlers
+    std::vector<std::byte> output_data; ///< the output written by handlers
     std::uint32_t output_length = 0;
     MailboxChain output_chain;
     std::vector<std::uint64_t> output_mailboxes;
@@ -188,8 +188,8 @@ void CommandQueue::take(std::uint32_t slot) {
         return;
     }
     executions_[slot] = execution;
-    statistics_.most_outstanding =
-        std::max<std::uint64_t>(statistics_.most_outstanding, outstanding());
+    statistics_.max_outstanding =
+        std::max<std::uint64_t>(statistics_.max_outstanding, outstanding());
     const EventSink* sink = hca_.event_sink();
     execution->event_mode = sink != nullptr && sink->subscribed(EventType::command_completion);
     if (const auto error = fetch(*execution))
@@ -278,7 +278,8 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
     const bool faulted = choose_fault(*execution);
     if (faulted && execution->fault.hang)
         return;
-    execution->answer.resize(dispatcher_.output_size(execution->input, execution->output_length));
+    execution->output_data.resize(
+        dispatcher_.output_size(execution->input, execution->output_length));
     if (const auto status = execution->fault.status)
         return execution->complete(
             CommandResult::fail(static_cast<CommandStatus>(*status),
@@ -286,7 +287,7 @@ void CommandQueue::execute(const std::shared_ptr<Execution>& execution) {
             "injected by the fault plan");
     CommandContext context{.hca = hca_,
                            .input = execution->input,
-                           .output = execution->answer,
+                           .output = execution->output_data,
                            .output_length = execution->output_length,
                            .output_is_false = falsifies_output(execution->fault),
                            .explanation = {},
@@ -318,21 +319,21 @@ void CommandQueue::fail_delivery(Execution& execution, const DeliveryError& erro
     hca_.violation(rules::command_delivery, "slot {}: {}: {}", execution.slot,
                    name_of(error.status), error.text);
     execution.output_mailboxes.clear();
-    execution.answer.assign(inline_size, std::byte{0});
-    if (!write_answer(execution, error.status))
-        ++statistics_.answers_lost;
+    execution.output_data.assign(inline_size, std::byte{0});
+    if (!write_output(execution, error.status))
+        ++statistics_.outputs_lost;
     announce(execution.slot);
 }
 
 void CommandQueue::finish(Execution& execution, CommandResult result) {
     if (!result)
-        std::ranges::fill(execution.answer, std::byte{0});
-    hwtab::write_bits(execution.answer.data(), hwtab::status_field.offset,
+        std::ranges::fill(execution.output_data, std::byte{0});
+    hwtab::write_bits(execution.output_data.data(), hwtab::status_field.offset,
                       hwtab::status_field.width, static_cast<std::uint8_t>(result.status));
-    hwtab::write_bits(execution.answer.data(), hwtab::syndrome_field.offset,
+    hwtab::write_bits(execution.output_data.data(), hwtab::syndrome_field.offset,
                       hwtab::syndrome_field.width, static_cast<std::uint32_t>(result.syndrome));
-    dispatcher_.finished(execution.input, execution.answer, result, execution.explanation);
-    corrupt_output(execution.fault, execution.answer);
+    dispatcher_.finished(execution.input, execution.output_data, result, execution.explanation);
+    corrupt_output(execution.fault, execution.output_data);
     if (execution.fault.drop_completion)
         return;
     if (execution.fault.delay == EventLoop::Duration::zero())
@@ -344,22 +345,22 @@ void CommandQueue::finish(Execution& execution, CommandResult result) {
 
 void CommandQueue::deliver(Execution& execution) {
     const auto status = static_cast<DeliveryStatus>(execution.fault.delivery.value_or(0));
-    if (!write_answer(execution, status))
-        ++statistics_.answers_lost;
+    if (!write_output(execution, status))
+        ++statistics_.outputs_lost;
     execution.event_mode = execution.event_mode && !execution.fault.drop_eqe;
     announce(execution.slot);
 }
 
 /// Mailboxes first, then the inline part, then the word with the ownership bit, which publishes the
 /// rest.
-bool CommandQueue::write_answer(Execution& execution, DeliveryStatus status) {
+bool CommandQueue::write_output(Execution& execution, DeliveryStatus status) {
     vfio_user::DmaSpace& dma = hca_.firmware_dma();
     const check::CommandFault& fault = execution.fault;
     execution.output_chain.token = fault.mailbox_token.value_or(execution.output_chain.token);
-    const auto answer = std::span<const std::byte>(execution.answer);
-    const auto head = answer.first(inline_size);
+    const auto output_data = std::span<const std::byte>(execution.output_data);
+    const auto head = output_data.first(inline_size);
     if (!write_mailboxes(dma, execution.output_chain, execution.output_mailboxes,
-                         answer.subspan(inline_size)))
+                         output_data.subspan(inline_size)))
         return false;
     const std::uint64_t address = entry_address(execution.slot);
     if (!dma.write(address + inline_output_at, head))

@@ -25,9 +25,9 @@ struct CommandQueueStatistics {
     std::uint64_t doorbells_ignored = 0; ///< no queue address, or the interface is disabled
     std::uint64_t commands = 0;
     std::uint64_t delivery_errors = 0;
-    std::uint64_t answers_lost = 0; ///< the output could not be written to host memory
+    std::uint64_t outputs_lost = 0; ///< the output could not be written to host memory
     std::uint64_t events = 0;       ///< completion events; one may cover several commands
-    std::uint64_t most_outstanding = 0;
+    std::uint64_t max_outstanding = 0;
     std::uint64_t faults = 0; ///< commands with an injected fault
 };
 
@@ -70,7 +70,7 @@ private:
     void finish(Execution& execution, CommandResult result);
     void deliver(Execution& execution);
     bool choose_fault(Execution& execution);
-    bool write_answer(Execution& execution, DeliveryStatus status);
+    bool write_output(Execution& execution, DeliveryStatus status);
     void announce(std::uint32_t slot);
     void post_completions();
     void report_zero_entry(std::uint32_t slot);

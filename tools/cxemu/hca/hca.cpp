@@ -32,10 +32,10 @@ nlohmann::json to_json(const CommandQueueStatistics& statistics, std::uint32_t o
             {"doorbells_ignored", statistics.doorbells_ignored},
             {"commands", statistics.commands},
             {"delivery_errors", statistics.delivery_errors},
-            {"answers_lost", statistics.answers_lost},
+            {"outputs_lost", statistics.outputs_lost},
             {"events", statistics.events},
             {"outstanding", outstanding},
-            {"most_outstanding", statistics.most_outstanding},
+            {"max_outstanding", statistics.max_outstanding},
             {"faults", statistics.faults}};
 }
 

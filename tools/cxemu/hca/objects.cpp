@@ -32,8 +32,8 @@ constexpr NumberRange extended_receive_numbers{3U << 22U, 1U << 22U};
 
 /// At most 2^log numbers of \p range.
 NumberRange among(NumberRange range, std::uint64_t log) {
-    const auto most = 1U << std::min<std::uint64_t>(log, bits_of_number);
-    return {range.first, std::min(range.capacity, most)};
+    const auto max = 1U << std::min<std::uint64_t>(log, bits_of_number);
+    return {range.first, std::min(range.capacity, max)};
 }
 
 /// Numbers from \p first to the end of a table of 2^log entries.
@@ -46,9 +46,9 @@ NumberRange up_to(std::uint32_t first, std::uint64_t log) {
 NumberRange event_queue_numbers(const Capabilities& capabilities) {
     NumberRange numbers =
         up_to(1, std::min<std::uint64_t>(bits_of_eqn, capabilities.current<"log_max_eq">()));
-    if (const auto most = capabilities.current<"max_num_eqs">(); most != 0)
+    if (const auto max = capabilities.current<"max_num_eqs">(); max != 0)
         numbers.capacity =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(numbers.capacity, most));
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(numbers.capacity, max));
     return numbers;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 /// Number of pages beyond the demand that are accepted before MANAGE_PAGES fails.
 constexpr std::uint64_t spare_pages = 65536;
-constexpr std::uint64_t most_per_query = 0x7fff'ffff;
+constexpr std::uint64_t max_per_query = 0x7fff'ffff;
 constexpr std::uint64_t odd_multiplier = 0x9e37'79b9'7f4a'7c15;
 
 using PageBytes = std::array<std::uint64_t, FirmwarePages::page_size / sizeof(std::uint64_t)>;
@@ -33,7 +33,7 @@ PageBytes pattern(std::uint64_t seed) {
 }
 
 std::int32_t limited(std::uint64_t count) {
-    return static_cast<std::int32_t>(std::min(count, most_per_query));
+    return static_cast<std::int32_t>(std::min(count, max_per_query));
 }
 
 std::uint64_t missing(std::uint64_t wanted, std::uint64_t held) {
@@ -117,10 +117,10 @@ void FirmwarePages::cannot_give() {
     ++refused_requests_;
 }
 
-std::vector<std::uint64_t> FirmwarePages::take(std::uint32_t most) {
+std::vector<std::uint64_t> FirmwarePages::take(std::uint32_t max_count) {
     const bool in_use = hca_.state() == FunctionState::initialized;
     const std::uint64_t available = in_use ? offered_ : pages_.size();
-    const auto count = std::min<std::uint64_t>(most, available);
+    const auto count = std::min<std::uint64_t>(max_count, available);
     std::vector<std::uint64_t> taken;
     while (taken.size() < count) {
         const auto last = std::prev(pages_.end());

@@ -42,9 +42,9 @@ public:
     /// MANAGE_PAGES: the host can't give the requested pages; the firmware uses those it has.
     void cannot_give();
 
-    /// MANAGE_PAGES: the host takes at most \p most pages back. While the function is initialized
-    /// only offered pages are returned.
-    std::vector<std::uint64_t> take(std::uint32_t most);
+    /// MANAGE_PAGES: the host takes at most \p max_count pages back. While the function is
+    /// initialized only offered pages are returned.
+    std::vector<std::uint64_t> take(std::uint32_t max_count);
 
     /// Posts an event that requests (count > 0) or offers to return (count < 0) pages; at most the
     /// pages held are offered.

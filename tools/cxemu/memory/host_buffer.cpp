@@ -11,17 +11,17 @@ namespace cxemu::memory {
 
 namespace {
 
-constexpr std::uint32_t most_log_page_size = 12 + 31; ///< 5 bits in contexts, relative to 4 KiB
+constexpr std::uint32_t max_log_page_size = 12 + 31; ///< 5 bits in contexts, relative to 4 KiB
 constexpr std::uint64_t address_alignment = 4096;
 
 } // namespace
 
 std::expected<HostBuffer, HostBuffer::Fault> HostBuffer::create(const Geometry& geometry,
                                                                 std::vector<std::uint64_t> pages) {
-    if (geometry.log_page_size > most_log_page_size)
-        return std::unexpected(Fault{Fault::Kind::bad_geometry,
-                                     fmt::format("page size 2^{} exceeds 2^{}",
-                                                 geometry.log_page_size, most_log_page_size)});
+    if (geometry.log_page_size > max_log_page_size)
+        return std::unexpected(Fault{
+            Fault::Kind::bad_geometry,
+            fmt::format("page size 2^{} exceeds 2^{}", geometry.log_page_size, max_log_page_size)});
     const std::uint64_t page_size = 1ULL << geometry.log_page_size;
     const std::uint64_t end = geometry.offset + geometry.size;
     const std::uint64_t needed = (end + page_size - 1) >> geometry.log_page_size;

@@ -73,21 +73,21 @@ std::expected<void, int> Function::region_write(std::uint32_t index, std::uint64
     return {};
 }
 
-bool Function::answers_memory_requests() {
+bool Function::completes_memory_requests() {
     if (removed_)
         return false;
-    const bool answers =
+    const bool completes =
         model_ != nullptr && config_space_.memory_enabled() && config_space_.powered();
-    if (!answers) {
+    if (!completes) {
         ++statistics_.unsupported_requests;
         config_space_.note_unsupported_request();
     }
-    return answers;
+    return completes;
 }
 
 void Function::bar_read(std::uint64_t offset, std::span<std::byte> out) {
     ++statistics_.bar_reads;
-    if (!answers_memory_requests()) {
+    if (!completes_memory_requests()) {
         std::ranges::fill(out, unsupported);
         return;
     }
@@ -104,7 +104,7 @@ void Function::bar_read(std::uint64_t offset, std::span<std::byte> out) {
 
 void Function::bar_write(std::uint64_t offset, std::span<const std::byte> data) {
     ++statistics_.bar_writes;
-    if (!answers_memory_requests())
+    if (!completes_memory_requests())
         return;
     for_each_access(offset, data.size(), [&](std::uint64_t at, std::size_t done, std::size_t size) {
         if (!in_page(at, msix_pending_offset) && !in_page(at, msix_table_offset))

@@ -56,7 +56,7 @@ public:
     void client_gone() override;
 
 private:
-    bool answers_memory_requests();
+    bool completes_memory_requests();
     void config_read(std::uint64_t offset, std::span<std::byte> out);
     void bar_read(std::uint64_t offset, std::span<std::byte> out);
     void bar_write(std::uint64_t offset, std::span<const std::byte> data);

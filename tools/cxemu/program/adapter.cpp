@@ -59,8 +59,8 @@ nlohmann::json to_json(const vfio_user::SessionStatistics& session) {
             {"connections_dropped", session.connections_dropped},
             {"connections_refused", session.connections_refused},
             {"messages", messages(session)},
-            {"errors_answered", session.errors_answered},
-            {"errors_unanswered", session.errors_without_reply},
+            {"errors_with_reply", session.errors_with_reply},
+            {"errors_without_reply", session.errors_without_reply},
             {"unexpected_replies", session.unexpected_replies},
             {"bytes_received", session.bytes_received},
             {"bytes_sent", session.bytes_sent}};

@@ -75,16 +75,16 @@ void describe_model(CLI::App& app, HcaOptions& hca) {
 
 void describe_resources(CLI::App& app, HcaOptions& hca) {
     app.add_option("--vectors", hca.vectors, "Number of MSI-X vectors (default 64)")
-        ->check(CLI::Range(1U, most_vectors));
+        ->check(CLI::Range(1U, max_vectors));
     app.add_option("--ports", hca.ports, "Ports of an HCA (default 1)")
-        ->check(CLI::Range(1U, most_ports));
+        ->check(CLI::Range(1U, max_ports));
     app.add_option("--boot-pages", hca.boot_pages, "Pages that the firmware asks for at boot")
-        ->check(CLI::Range(0U, most_pages));
+        ->check(CLI::Range(0U, max_pages));
     app.add_option("--init-pages", hca.init_pages, "Pages that INIT_HCA needs")
-        ->check(CLI::Range(0U, most_pages));
+        ->check(CLI::Range(0U, max_pages));
     app.add_option("--regular-pages", hca.regular_pages,
                    "Pages that the firmware asks for at run time")
-        ->check(CLI::Range(0U, most_pages));
+        ->check(CLI::Range(0U, max_pages));
     app.add_option("--link-speed", hca.link_speed,
                    fmt::format("Speed of the links: {}", fmt::join(link_speeds, ", ")))
         ->check(one_of(link_speeds))
@@ -103,10 +103,10 @@ void describe_files(CLI::App& app, Options& options) {
     app.add_option("--pcap", options.packet_capture, "Capture every packet on the wire")
         ->type_name("FILE");
     app.add_option("--pcap-snap", options.capture_snap, "Capture so much of each packet at most")
-        ->check(CLI::Range(least_snap, most_snap))
+        ->check(CLI::Range(min_snap, max_snap))
         ->type_name("BYTES");
     app.add_option("--pcap-size", options.capture_size, "End the capture at this size of its file")
-        ->check(CLI::Range(1U, most_capture_size))
+        ->check(CLI::Range(1U, max_capture_size))
         ->type_name("MEGABYTES");
     app.add_option("--log", options.command_log, "Log every command by name and field")
         ->type_name("FILE");

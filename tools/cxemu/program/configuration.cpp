@@ -115,10 +115,10 @@ void TableReader::take(std::string_view key, std::optional<T>& option) {
     const toml::node* node = find(key);
     if (node == nullptr)
         return;
-    constexpr std::uint64_t most = std::numeric_limits<T>::max();
+    constexpr std::uint64_t max = std::numeric_limits<T>::max();
     const auto value = node->value_exact<std::int64_t>();
-    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most)
-        return fail(key, *node, fmt::format("a number of 0 to {}", most));
+    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > max)
+        return fail(key, *node, fmt::format("a number of 0 to {}", max));
     if (!option)
         option = static_cast<T>(*value);
 }

@@ -85,14 +85,14 @@ json run_pages(Adapter& adapter, Arguments arguments) {
     if (arguments.front() != "request" || arguments.size() < 2 || arguments.size() > 3)
         return error("the arguments are none, verify, or request N [TIMES]");
     const auto count = number(arguments[1]);
-    constexpr std::int64_t most = 50'000;
-    if (!count || *count == 0 || *count < -most || *count > most)
-        return error(
-            fmt::format("{} is not a number of pages from {} to {}", arguments[1], -most, most));
+    constexpr std::int64_t max_count = 50'000;
+    if (!count || *count == 0 || *count < -max_count || *count > max_count)
+        return error(fmt::format("{} is not a number of pages from {} to {}", arguments[1],
+                                 -max_count, max_count));
     const auto times = arguments.size() == 3 ? number(arguments[2]) : 1;
-    constexpr std::int64_t most_times = 10'000;
-    if (!times || *times < 1 || *times > most_times)
-        return error(fmt::format("{} is not 1 to {} times", arguments[2], most_times));
+    constexpr std::int64_t max_times = 10'000;
+    if (!times || *times < 1 || *times > max_times)
+        return error(fmt::format("{} is not 1 to {} times", arguments[2], max_times));
     return request_pages(pages, static_cast<std::int32_t>(*count), *times);
 }
 
@@ -170,13 +170,13 @@ json ControlCommands::run_violations(Arguments words) {
         return {{"ok", checker_.to_json()}};
     if (words.front() != "allow" || words.size() < 4)
         return error("the arguments are none, or allow RULE N REASON");
-    const auto most = number(words[2]);
-    if (!most || *most < 1)
+    const auto max_violations = number(words[2]);
+    if (!max_violations || *max_violations < 1)
         return error(fmt::format("{} is not a number of violations from 1 on", words[2]));
     checker_.allow({.rule = words[1],
                     .detail = "",
                     .reason = fmt::format("{}", fmt::join(words.subspan(3), " ")),
-                    .most = static_cast<std::uint64_t>(*most)});
+                    .max_violations = static_cast<std::uint64_t>(*max_violations)});
     return {{"ok", checker_.to_json()}};
 }
 

@@ -35,7 +35,7 @@ std::vector<std::string> split(const std::string& line) {
 std::expected<std::unique_ptr<ControlSocket>, std::string>
 ControlSocket::listen(EventLoop& loop, const std::filesystem::path& path, Handler handler,
                       Log log) {
-    auto listener = listen_on_socket(path, most_clients);
+    auto listener = listen_on_socket(path, max_clients);
     if (!listener)
         return std::unexpected(listener.error());
     return std::unique_ptr<ControlSocket>(
@@ -55,7 +55,7 @@ ControlSocket::~ControlSocket() {
 
 void ControlSocket::accept_client() {
     UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd || clients_.size() >= most_clients)
+    if (!fd || clients_.size() >= max_clients)
         return;
     auto& client = *clients_.emplace_back(std::make_unique<Client>());
     client.fd = std::move(fd);
@@ -80,7 +80,7 @@ void ControlSocket::read_from(Client& client) {
     if (count <= 0)
         return drop(client);
     client.received.append(buffer.data(), static_cast<std::size_t>(count));
-    answer_lines(client);
+    run_lines(client);
     if (client.received.size() > longest_line) {
         log_->warn("a control client sent a line of more than {} bytes", longest_line);
         return drop(client);
@@ -88,7 +88,7 @@ void ControlSocket::read_from(Client& client) {
     write_to(client);
 }
 
-void ControlSocket::answer_lines(Client& client) {
+void ControlSocket::run_lines(Client& client) {
     for (auto end = client.received.find('\n'); end != std::string::npos;
          end = client.received.find('\n')) {
         const auto words = split(client.received.substr(0, end));

@@ -26,7 +26,7 @@ public:
 
     /// Maximum line length in bytes; a longer line closes the connection.
     static constexpr std::size_t longest_line = 4096;
-    static constexpr std::size_t most_clients = 16;
+    static constexpr std::size_t max_clients = 16;
 
     /// Listens on \p path. A stale socket file is replaced.
     /// \return an error text with the path and the cause
@@ -46,7 +46,7 @@ private:
     void accept_client();
     void read_from(Client& client);
     void write_to(Client& client);
-    void answer_lines(Client& client);
+    void run_lines(Client& client);
     void drop(Client& client);
 
     EventLoop& loop_;

@@ -60,12 +60,12 @@ std::expected<void, std::string> check_capability(const std::string& name, std::
 /// Stores \p wanted in \p setting if it is in range.
 template <class T>
 std::expected<void, std::string> choose(std::string_view name, std::optional<std::uint32_t> wanted,
-                                        std::uint32_t least, std::uint32_t most, T& setting) {
+                                        std::uint32_t min, std::uint32_t max, T& setting) {
     if (!wanted)
         return {};
-    if (*wanted < least || *wanted > most)
+    if (*wanted < min || *wanted > max)
         return std::unexpected(
-            fmt::format("{} {}: out of range [{}, {}]", *wanted, name, least, most));
+            fmt::format("{} {}: out of range [{}, {}]", *wanted, name, min, max));
     setting = static_cast<T>(*wanted);
     return {};
 }
@@ -74,14 +74,12 @@ std::expected<void, std::string> choose_numbers(const HcaOptions& own, const Hca
                                                 hca::HcaSettings& settings) {
     hca::PageDemand& pages = settings.pages;
     for (const auto& chosen :
-         {choose("vectors", either(own.vectors, common.vectors), 1, most_vectors,
+         {choose("vectors", either(own.vectors, common.vectors), 1, max_vectors,
                  settings.msix_vectors),
-          choose("ports", either(own.ports, common.ports), 1, most_ports, settings.ports),
-          choose("boot pages", either(own.boot_pages, common.boot_pages), 0, most_pages,
-                 pages.boot),
-          choose("init pages", either(own.init_pages, common.init_pages), 0, most_pages,
-                 pages.init),
-          choose("regular pages", either(own.regular_pages, common.regular_pages), 0, most_pages,
+          choose("ports", either(own.ports, common.ports), 1, max_ports, settings.ports),
+          choose("boot pages", either(own.boot_pages, common.boot_pages), 0, max_pages, pages.boot),
+          choose("init pages", either(own.init_pages, common.init_pages), 0, max_pages, pages.init),
+          choose("regular pages", either(own.regular_pages, common.regular_pages), 0, max_pages,
                  pages.regular)}) {
         if (!chosen)
             return chosen;
@@ -156,7 +154,7 @@ std::expected<LinkSettings, std::string> link_of(const Options& options, std::si
 
 std::expected<std::uint8_t, std::string> switch_ports_of(const Options& options) {
     constexpr std::size_t fewest = 8;
-    constexpr std::size_t most = 254; // the highest port number is 254
+    constexpr std::size_t max = 254; // the highest port number is 254
     std::size_t ports = 0;
     for (std::size_t number = 0; number < options.hcas.size(); ++number) {
         const auto settings = settings_of(options, number);
@@ -164,20 +162,20 @@ std::expected<std::uint8_t, std::string> switch_ports_of(const Options& options)
             return std::unexpected(settings.error());
         ports += settings->ports;
     }
-    if (ports > most)
+    if (ports > max)
         return std::unexpected(
-            fmt::format("the HCAs have {} ports, the switch can have {}", ports, most));
+            fmt::format("the HCAs have {} ports, the switch can have {}", ports, max));
     return static_cast<std::uint8_t>(std::max(ports, fewest));
 }
 
 std::expected<check::CaptureLimits, std::string> capture_limits_of(const Options& options) {
     constexpr std::uint64_t megabyte = 1'000'000;
     check::CaptureLimits limits;
-    if (auto chosen = choose("bytes of a captured packet", options.capture_snap, least_snap,
-                             most_snap, limits.packet);
+    if (auto chosen = choose("bytes of a captured packet", options.capture_snap, min_snap, max_snap,
+                             limits.packet);
         !chosen)
         return std::unexpected(chosen.error());
-    if (auto chosen = choose("megabytes of a capture", options.capture_size, 1, most_capture_size,
+    if (auto chosen = choose("megabytes of a capture", options.capture_size, 1, max_capture_size,
                              limits.file);
         !chosen)
         return std::unexpected(chosen.error());

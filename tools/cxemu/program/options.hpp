@@ -20,12 +20,12 @@
 
 namespace cxemu::program {
 
-inline constexpr std::uint32_t most_vectors = 256;
-inline constexpr std::uint32_t most_ports = 2; ///< of an HCA
-inline constexpr std::uint32_t most_pages = 1'000'000;
-inline constexpr std::uint32_t least_snap = 64; ///< bytes
-inline constexpr std::uint32_t most_snap = 8192;
-inline constexpr std::uint32_t most_capture_size = 1'000'000; ///< megabytes
+inline constexpr std::uint32_t max_vectors = 256;
+inline constexpr std::uint32_t max_ports = 2; ///< of an HCA
+inline constexpr std::uint32_t max_pages = 1'000'000;
+inline constexpr std::uint32_t min_snap = 64; ///< bytes
+inline constexpr std::uint32_t max_snap = 8192;
+inline constexpr std::uint32_t max_capture_size = 1'000'000; ///< megabytes
 inline constexpr std::array link_speeds{"sdr", "ddr", "qdr", "fdr10", "fdr", "edr", "hdr", "ndr"};
 inline constexpr std::array link_widths{"1x", "2x", "4x", "8x", "12x"};
 /// "connectx4, connectx5, ..."

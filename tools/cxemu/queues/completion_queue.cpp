@@ -296,8 +296,8 @@ void CompletionQueue::consider_event(const Completion& completion) {
 /// delayed: cq_max_count alone might never be reached.
 void CompletionQueue::request_event(bool at_once) {
     const auto period = context().get<"cq_period">();
-    const auto most = context().get<"cq_max_count">();
-    if (at_once || period == 0 || (most != 0 && held_back_ >= most)) {
+    const auto max = context().get<"cq_max_count">();
+    if (at_once || period == 0 || (max != 0 && held_back_ >= max)) {
         report_event();
         return;
     }

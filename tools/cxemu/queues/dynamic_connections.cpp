@@ -55,7 +55,7 @@ constexpr std::array pairs{
 
 bool ErroredStreams::add(std::uint16_t stream) {
     failed_.insert(stream);
-    return failed_.size() < most_;
+    return failed_.size() < max_streams_;
 }
 
 void to_queue_pair(hwtab::ConstView<hwtab::dctc> target, hwtab::View<hwtab::qpc> queue_pair) {

@@ -20,10 +20,10 @@ class ErroredStreams {
 public:
     /// A DCI without streams enters the error state as a whole.
     ErroredStreams() = default;
-    /// \param most errored streams; the last of them moves the QP to the error state
-    explicit ErroredStreams(std::size_t most) : most_(most) {}
+    /// \param max_streams errored streams; the last of them moves the QP to the error state
+    explicit ErroredStreams(std::size_t max_streams) : max_streams_(max_streams) {}
 
-    [[nodiscard]] bool exist() const { return most_ != 0; }
+    [[nodiscard]] bool exist() const { return max_streams_ != 0; }
     [[nodiscard]] bool contain(std::uint16_t stream) const { return failed_.contains(stream); }
     /// \return false when the QP must enter the error state
     bool add(std::uint16_t stream);
@@ -32,7 +32,7 @@ public:
     void clear() { failed_.clear(); }
 
 private:
-    std::size_t most_ = 0;
+    std::size_t max_streams_ = 0;
     std::set<std::uint16_t> failed_;
 };
 

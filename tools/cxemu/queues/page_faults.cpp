@@ -56,20 +56,20 @@ constexpr unsigned log_page = 12;
 constexpr std::uint64_t page = 1ULL << log_page;
 
 std::uint64_t count_pages(const memory::AbsentMemory& absent) {
-    constexpr std::uint64_t most_pages = (1ULL << 20U) - 1;
+    constexpr std::uint64_t max_pages = (1ULL << 20U) - 1;
     const std::uint64_t bytes = absent.address % page + absent.length;
-    return std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, most_pages);
+    return std::clamp<std::uint64_t>((bytes + page - 1) / page, 1, max_pages);
 }
 
 /// Prefetch hint: as many pages again behind the absent ones, within the mkey. Software may ignore
 /// it.
 std::uint16_t suggest_pages(const memory::MemoryKeys& keys, const memory::AbsentMemory& absent) {
-    constexpr std::uint64_t most_pages = 0xffff;
+    constexpr std::uint64_t max_pages = 0xffff;
     const std::uint64_t pages = count_pages(absent);
     const auto key = keys.find(absent.key);
     const std::uint64_t end = 2 * pages * page - absent.address % page;
     return key && (*key)->contains(absent.address, end)
-               ? static_cast<std::uint16_t>(std::min(pages, most_pages))
+               ? static_cast<std::uint16_t>(std::min(pages, max_pages))
                : std::uint16_t{0};
 }
 

@@ -152,9 +152,9 @@ constexpr std::array all_transitions{
 
 /// Copies any number of bits at any bit offset.
 void copy_bits(BitRange range, std::span<const std::byte> input, std::span<std::byte> context) {
-    constexpr std::uint32_t most = 32;
+    constexpr std::uint32_t max = 32;
     while (range.width != 0) {
-        const std::uint32_t width = std::min(range.width, most);
+        const std::uint32_t width = std::min(range.width, max);
         hwtab::write_bits(context.data(), range.offset, width,
                           hwtab::read_bits(input.data(), range.offset, width));
         range.offset += width;

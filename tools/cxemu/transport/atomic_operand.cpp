@@ -90,7 +90,7 @@ std::optional<AtomicOperation> decode_operation(PacketOp verb, const fabric::Ato
     if (payload.size() % word_size != masks_size)
         return std::nullopt;
     const std::size_t words = 1 + (payload.size() / word_size);
-    if (!std::has_single_bit(words) || words > most_atomic_words)
+    if (!std::has_single_bit(words) || words > max_atomic_words)
         return std::nullopt;
     operation.size = words * atomic_word_size;
     masks = {.swap_or_add = number_at(payload, 0), .compare = number_at(payload, 1)};
@@ -137,7 +137,7 @@ void store_words(std::span<std::byte> memory, const AtomicWords& words) {
         store_le(memory.subspan(i * atomic_word_size), words[i]);
 }
 
-std::vector<std::byte> encode_answer(const AtomicWords& words, std::size_t size) {
+std::vector<std::byte> encode_response(const AtomicWords& words, std::size_t size) {
     std::vector<std::byte> bytes;
     for (std::size_t i = 1; i < words_in(size); ++i)
         append(bytes, words[i]);

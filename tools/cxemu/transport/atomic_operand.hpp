@@ -39,14 +39,14 @@ struct AtomicRequest {
 };
 
 inline constexpr std::size_t atomic_word_size = 8; ///< bytes
-inline constexpr std::size_t most_atomic_words = 4;
+inline constexpr std::size_t max_atomic_words = 4;
 
 /// Words of 8 bytes, or one of 4 bytes.
-using AtomicWords = std::array<std::uint64_t, most_atomic_words>;
+using AtomicWords = std::array<std::uint64_t, max_atomic_words>;
 
 struct AtomicOperation {
     std::size_t size = atomic_word_size; ///< bytes: 4, 8, 16, 32
-    std::array<AtomicRequest, most_atomic_words> words{};
+    std::array<AtomicRequest, max_atomic_words> words{};
 
     bool operator==(const AtomicOperation&) const = default;
 };
@@ -75,7 +75,7 @@ AtomicWords load_words(std::span<const std::byte> memory);
 void store_words(std::span<std::byte> memory, const AtomicWords& words);
 
 /// The payload of a response. \param size of the operand, bytes
-std::vector<std::byte> encode_answer(const AtomicWords& words, std::size_t size);
+std::vector<std::byte> encode_response(const AtomicWords& words, std::size_t size);
 
 /// The bytes that the requester stores for a response: big-endian words, unless software has chosen
 /// host order for those of 8 bytes. The memory that the operation changes always holds words in

@@ -83,9 +83,9 @@ void Connection::sends_posted() {
 void Connection::run_slice() {
     has_asked_ = false;
     int budget = packets_per_slice;
-    const bool more_answers = responder_.send(budget);
+    const bool more_responses = responder_.send(budget);
     const bool more_requests = requester_.send(budget);
-    if (more_answers || more_requests)
+    if (more_responses || more_requests)
         ask_for_turn();
 }
 

@@ -10,7 +10,7 @@
 #include "transport/loopback.hpp"
 #include "transport/requester.hpp"
 #include "transport/responder.hpp"
-#include "transport/turns.hpp"
+#include "transport/send_scheduler.hpp"
 
 namespace cxemu::transport {
 

@@ -17,7 +17,7 @@
 #include "transport/loopback.hpp"
 #include "transport/operation.hpp"
 #include "transport/responder.hpp"
-#include "transport/turns.hpp"
+#include "transport/send_scheduler.hpp"
 
 #include <compare>
 #include <cstddef>

@@ -138,10 +138,10 @@ bool PacketTransport::ask_own_agent(fabric::HcaPort& port, const QueuePair& queu
         loopback_.send(port, queue_pair.number(), datagram.packet());
         return true;
     }
-    const auto answer = port.process(request, {}, fabric::permissive_lid);
-    if (answer && *answer)
+    const auto response = port.process(request, {}, fabric::permissive_lid);
+    if (response && *response)
         loopback_.send(port, queue_pair.number(),
-                       fabric::subnet_management_packet(**answer, fabric::permissive_lid,
+                       fabric::subnet_management_packet(**response, fabric::permissive_lid,
                                                         fabric::permissive_lid));
     return true;
 }

@@ -27,8 +27,8 @@
 #include "transport/loopback.hpp"
 #include "transport/multicast_groups.hpp"
 #include "transport/port_binding.hpp"
+#include "transport/send_scheduler.hpp"
 #include "transport/special_queue_pairs.hpp"
-#include "transport/turns.hpp"
 
 #include <cstdint>
 #include <memory>

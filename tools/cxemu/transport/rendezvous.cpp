@@ -13,11 +13,11 @@ queues::SendWqe Rendezvous::read() const {
 }
 
 queues::SendWqe Rendezvous::finish() const {
-    const TagHeader answer = header.answer();
+    const TagHeader fin = header.fin();
     queues::SendWqe request;
     request.opcode = queues::SendOpcode::send;
     request.completion = queues::CompletionMode::only_error;
-    request.bytes.assign(answer.bytes.begin(), answer.bytes.end());
+    request.bytes.assign(fin.bytes.begin(), fin.bytes.end());
     request.data.emplace_back(queues::InlineData{.offset = 0, .length = TagHeader::size});
     request.length = TagHeader::size;
     return request;

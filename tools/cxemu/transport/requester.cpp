@@ -81,7 +81,7 @@ CompletionError error_of(NakCode code) {
 
 } // namespace
 
-bool Requester::Outstanding::is_answered() const {
+bool Requester::Outstanding::is_read_or_atomic() const {
     return request.opcode == SendOpcode::rdma_read || queues::is_atomic(request.opcode);
 }
 
@@ -360,9 +360,9 @@ bool Requester::may_send() const {
         return true;
     if (next.end().after(unacknowledged_) > Psn::half)
         return false;
-    if (next.is_answered()) {
-        const auto most = 1U << std::as_const(queue_pair()).context().get<"log_sra_max">();
-        return outstanding_rd_atomic_ < most;
+    if (next.is_read_or_atomic()) {
+        const auto max = 1U << std::as_const(queue_pair()).context().get<"log_sra_max">();
+        return outstanding_rd_atomic_ < max;
     }
     const std::uint32_t window = std::max(smallest_window, window_bytes / channel_.path_mtu());
     return cursor_psn().after(unacknowledged_) < window && may_use_receive(next);
@@ -492,7 +492,7 @@ void Requester::send_atomic(const Outstanding& next) {
 /// The packet at the cursor has been sent.
 void Requester::advance() {
     const Outstanding& sent = outstanding_[cursor_];
-    if (sent.is_answered()) {
+    if (sent.is_read_or_atomic()) {
         cursor_packet_ = sent.packets;
         ++outstanding_rd_atomic_;
     } else {
@@ -548,11 +548,11 @@ bool Requester::stall(const Outstanding& request, queues::FaultPlace place, std:
 /// Page fault while a response is stored. This response and all following ones are dropped and
 /// requested again after the fault is resolved. If another fault is outstanding, this one is raised
 /// after the retry.
-bool Requester::waits_for_page(memory::AccessFault fault, const Outstanding& answered,
+bool Requester::waits_for_page(memory::AccessFault fault, const Outstanding& response_received,
                                std::size_t size) {
-    const std::uint64_t done = std::uint64_t{answered.arrived} * channel_.path_mtu();
-    if (fault != memory::AccessFault::page_absent || answered.rendezvous ||
-        (!stall_ && !stall(answered, queues::FaultPlace::read_or_atomic, done, size)))
+    const std::uint64_t done = std::uint64_t{response_received.arrived} * channel_.path_mtu();
+    if (fault != memory::AccessFault::page_absent || response_received.rendezvous ||
+        (!stall_ && !stall(response_received, queues::FaultPlace::read_or_atomic, done, size)))
         return false;
     stall_->repeats = true;
     going_back_ = true;
@@ -577,7 +577,7 @@ void Requester::page_fault_resumed(std::uint32_t token, bool resolved) {
         wake_();
 }
 
-// --- Answers -------------------------------------------------------------------------------------
+// --- Responses -----------------------------------------------------------------------------------
 
 bool Requester::is_in_flight(Psn psn) const {
     return psn.after(unacknowledged_) < sent_.after(unacknowledged_);
@@ -589,7 +589,7 @@ void Requester::response_arrived(const fabric::ParsedPacket& packet, const Opera
     if (operation.verb == PacketOp::acknowledge)
         acknowledged(packet);
     else
-        answered(packet, operation);
+        response_received(packet, operation);
     if (!active_)
         return;
     report_local_failure();
@@ -621,7 +621,7 @@ void Requester::acknowledged(const fabric::ParsedPacket& packet) {
 bool Requester::acknowledge_before(Psn end) {
     while (end != unacknowledged_) {
         const Outstanding& front = outstanding_.front();
-        if (front.is_answered()) {
+        if (front.is_read_or_atomic()) {
             responses_missing();
             return false;
         }
@@ -645,7 +645,7 @@ void Requester::take_credits(const fabric::Aeth& header) {
     last_credited_ = credits ? std::optional(Msn(header.msn) + *credits) : std::nullopt;
 }
 
-void Requester::answered(const fabric::ParsedPacket& packet, const Operation& operation) {
+void Requester::response_received(const fabric::ParsedPacket& packet, const Operation& operation) {
     const Psn psn(packet.headers.transport.psn);
     if (!acknowledge_before(psn))
         return;
@@ -659,9 +659,9 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
                                  front.request.length);
         data = value;
     }
-    if (!is_answer_to(front, operation, data.size()))
+    if (!is_response_to(front, operation, data.size()))
         return fail_front(CompletionError::bad_response);
-    if (const auto stored = store_answer(front, data); !stored) {
+    if (const auto stored = store_response(front, data); !stored) {
         if (waits_for_page(stored.error(), front, data.size()))
             return;
         return fail_front(CompletionError::local_protection);
@@ -676,20 +676,20 @@ void Requester::answered(const fabric::ParsedPacket& packet, const Operation& op
 }
 
 /// Whether \p size bytes of \p operation are the next response to the oldest request.
-bool Requester::is_answer_to(const Outstanding& oldest, const Operation& operation,
-                             std::size_t size) const {
+bool Requester::is_response_to(const Outstanding& oldest, const Operation& operation,
+                               std::size_t size) const {
     const SendWqe& request = oldest.request;
     const PacketOp wanted =
         queues::is_atomic(request.opcode) ? PacketOp::atomic_acknowledge : PacketOp::read_response;
     const std::uint32_t mtu = channel_.path_mtu();
     const std::uint64_t offset = std::uint64_t{oldest.arrived} * mtu;
     const bool is_last = oldest.arrived + 1 == oldest.packets;
-    return oldest.is_answered() && operation.verb == wanted && operation.last == is_last &&
+    return oldest.is_read_or_atomic() && operation.verb == wanted && operation.last == is_last &&
            size == std::min<std::uint64_t>(request.length - offset, mtu);
 }
 
-memory::AccessResult<void> Requester::store_answer(const Outstanding& oldest,
-                                                   std::span<const std::byte> data) {
+memory::AccessResult<void> Requester::store_response(const Outstanding& oldest,
+                                                     std::span<const std::byte> data) {
     const SendWqe& request = oldest.request;
     if (oldest.rendezvous)
         return queue_pair().scatter(oldest.rendezvous->receive,
@@ -707,7 +707,7 @@ Requester::Outstanding Requester::take_front() {
         cursor_packet_ = 0; // acknowledged before the retry was sent
     } else {
         --cursor_;
-        outstanding_rd_atomic_ -= front.is_answered() ? 1 : 0;
+        outstanding_rd_atomic_ -= front.is_read_or_atomic() ? 1 : 0;
     }
     return front;
 }
@@ -719,9 +719,10 @@ void Requester::complete_front(std::span<const std::byte> data) {
         return;
     if (done.rendezvous)
         return own_completed(done);
-    const auto length = static_cast<std::uint32_t>(done.is_answered() ? done.request.length : 0);
+    const auto length =
+        static_cast<std::uint32_t>(done.is_read_or_atomic() ? done.request.length : 0);
     const bool attached =
-        done.is_answered() && queue_pair().response_fits_scatter_to_cqe(done.request, length);
+        done.is_read_or_atomic() && queue_pair().response_fits_scatter_to_cqe(done.request, length);
     queue_pair().complete_send(done.request, length,
                                attached ? data : std::span<const std::byte>());
 }
@@ -815,7 +816,7 @@ void Requester::go_back() {
     last_progress_ = channel_.hca().loop().now();
 }
 
-std::optional<EventLoop::Duration> Requester::answer_timeout() const {
+std::optional<EventLoop::Duration> Requester::ack_timeout() const {
     return acknowledge_timeout(static_cast<std::uint8_t>(
         std::as_const(queue_pair()).context().get<"primary_address_path.ack_timeout">()));
 }
@@ -823,7 +824,7 @@ std::optional<EventLoop::Duration> Requester::answer_timeout() const {
 /// Starts loss detection. The timer isn't restarted at each packet: on expiry it compares the time
 /// of the last progress.
 void Requester::watch() {
-    const auto timeout = answer_timeout();
+    const auto timeout = ack_timeout();
     if (timeout && !timer_.active())
         timer_.start(*timeout);
 }
@@ -831,7 +832,7 @@ void Requester::watch() {
 void Requester::timer_expired() {
     if (std::exchange(pausing_, false))
         return wake_();
-    const auto timeout = answer_timeout();
+    const auto timeout = ack_timeout();
     if (!has_packets_in_flight() || !timeout)
         return;
     if (stall_)

@@ -91,7 +91,7 @@ private:
         std::shared_ptr<Rendezvous> rendezvous; ///< of a request without WQE in the send queue
 
         [[nodiscard]] Psn end() const { return first + packets; }
-        [[nodiscard]] bool is_answered() const;
+        [[nodiscard]] bool is_read_or_atomic() const;
         [[nodiscard]] bool takes_receive() const;
     };
 
@@ -130,7 +130,8 @@ private:
     void fail_locally(Outstanding& next, queues::CompletionError error);
     bool stall(const Outstanding& request, queues::FaultPlace place, std::uint64_t done,
                std::size_t size);
-    bool waits_for_page(memory::AccessFault fault, const Outstanding& answered, std::size_t size);
+    bool waits_for_page(memory::AccessFault fault, const Outstanding& response_received,
+                        std::size_t size);
 
     [[nodiscard]] bool is_in_flight(Psn psn) const;
     [[nodiscard]] bool has_packets_in_flight() const { return sent_ != unacknowledged_; }
@@ -138,11 +139,11 @@ private:
     void acknowledged(const fabric::ParsedPacket& packet);
     void not_ready(Psn psn, std::uint8_t timer);
     void refused(Psn psn, std::uint8_t code);
-    void answered(const fabric::ParsedPacket& packet, const Operation& operation);
-    [[nodiscard]] bool is_answer_to(const Outstanding& oldest, const Operation& operation,
-                                    std::size_t size) const;
-    memory::AccessResult<void> store_answer(const Outstanding& oldest,
-                                            std::span<const std::byte> data);
+    void response_received(const fabric::ParsedPacket& packet, const Operation& operation);
+    [[nodiscard]] bool is_response_to(const Outstanding& oldest, const Operation& operation,
+                                      std::size_t size) const;
+    memory::AccessResult<void> store_response(const Outstanding& oldest,
+                                              std::span<const std::byte> data);
     void take_credits(const fabric::Aeth& header);
     void made_progress();
     Outstanding take_front();
@@ -154,7 +155,7 @@ private:
     void responses_missing();
     void retry();
     void go_back();
-    [[nodiscard]] std::optional<EventLoop::Duration> answer_timeout() const;
+    [[nodiscard]] std::optional<EventLoop::Duration> ack_timeout() const;
     void watch();
     void timer_expired();
     [[nodiscard]] queues::QueuePair& queue_pair() const { return channel_.queue_pair(); }

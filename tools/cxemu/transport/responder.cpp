@@ -408,14 +408,14 @@ std::optional<memory::Accessor> Responder::accessor(const Arrival& arrival) cons
     return srq ? queue_pair().accessor(*srq) : queue_pair().accessor();
 }
 
-bool Responder::has_room_for_answer() const {
+bool Responder::has_responder_resources() const {
     return responses_.outstanding() <
            1U << std::as_const(queue_pair()).context().get<"log_rra_max">();
 }
 
 Responder::Outcome Responder::execute_read(const Arrival& arrival) {
     const fabric::Reth& memory = *arrival.packet.headers.rdma;
-    if (std::as_const(queue_pair()).context().get<"rre">() == 0 || !has_room_for_answer() ||
+    if (std::as_const(queue_pair()).context().get<"rre">() == 0 || !has_responder_resources() ||
         !arrival.packet.payload.empty())
         return std::unexpected(Refusal::invalid_request);
     if (const auto checked = check_memory(arrival, memory, memory::AccessRight::remote_read);
@@ -426,7 +426,7 @@ Responder::Outcome Responder::execute_read(const Arrival& arrival) {
                       .memory = memory};
     expected_ += job.packets(channel_.path_mtu());
     messages_ += 1;
-    responses_.answer_read(job, messages_);
+    responses_.respond_to_read(job, messages_);
     return {};
 }
 
@@ -469,7 +469,7 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
     const fabric::AtomicEth& header = *arrival.packet.headers.atomic;
     const auto operation = decode_operation(arrival.operation.verb, header, arrival.packet.payload);
     const auto who = accessor(arrival);
-    if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_room_for_answer() ||
+    if (std::as_const(queue_pair()).context().get<"rae">() == 0 || !has_responder_resources() ||
         !operation || !accepts_operand(operation->size, arrival.packet.payload.empty()) || !who ||
         header.address % operation->size != 0)
         return std::unexpected(Refusal::invalid_request);
@@ -481,7 +481,8 @@ Responder::Outcome Responder::execute_atomic(const Arrival& arrival) {
                                            .length = static_cast<std::uint32_t>(operation->size)}));
     expected_ += 1;
     messages_ += 1;
-    responses_.answer_atomic(arrival.psn(), messages_, {.words = *before, .size = operation->size});
+    responses_.respond_to_atomic(arrival.psn(), messages_,
+                                 {.words = *before, .size = operation->size});
     return {};
 }
 

@@ -138,7 +138,7 @@ private:
     [[nodiscard]] Outcome check_memory(const Arrival& arrival, const fabric::Reth& memory,
                                        memory::AccessRight right);
     [[nodiscard]] std::optional<memory::Accessor> accessor(const Arrival& arrival) const;
-    [[nodiscard]] bool has_room_for_answer() const;
+    [[nodiscard]] bool has_responder_resources() const;
     void complete_message(const Arrival& arrival);
     [[nodiscard]] queues::ReceiveCompletion completion_of(const Arrival& arrival,
                                                           std::uint64_t length) const;

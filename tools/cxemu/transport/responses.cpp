@@ -11,7 +11,7 @@ namespace cxemu::transport {
 namespace {
 
 template <class Kind>
-bool is_answer(Kind kind) {
+bool is_read_or_atomic(Kind kind) {
     return kind == Kind::read || kind == Kind::atomic;
 }
 
@@ -23,10 +23,10 @@ std::uint32_t ReadJob::packets(std::uint32_t mtu) const {
                : static_cast<std::uint32_t>((std::uint64_t{memory.length} + mtu - 1) / mtu);
 }
 
-void Responses::reset(std::size_t most) {
+void Responses::reset(std::size_t max_count) {
     waiting_.clear();
-    answered_.clear();
-    most_answered_ = most;
+    remembered_.clear();
+    max_remembered_ = max_count;
     outstanding_ = 0;
     repetitions_ = 0;
     closing_ = false;
@@ -42,7 +42,7 @@ std::size_t& Responses::count_of(const Response& response) {
 void Responses::add(const Response& response) {
     if (closing_)
         return;
-    if (is_answer(response.kind))
+    if (is_read_or_atomic(response.kind))
         ++count_of(response);
     waiting_.push_back(response);
 }
@@ -65,27 +65,28 @@ void Responses::close(Psn psn, Msn messages, std::uint8_t syndrome) {
     closing_ = true;
 }
 
-void Responses::answer_read(const ReadJob& job, Msn messages) {
+void Responses::respond_to_read(const ReadJob& job, Msn messages) {
     remember({.read = job, .atomic = std::nullopt});
     add({.kind = Response::Kind::read, .psn = job.first, .messages = messages, .read = job});
 }
 
-void Responses::answer_atomic(Psn psn, Msn messages, const AtomicAnswer& found) {
+void Responses::respond_to_atomic(Psn psn, Msn messages, const AtomicResponse& found) {
     remember({.read = {.first = psn}, .atomic = found});
     add({.kind = Response::Kind::atomic, .psn = psn, .messages = messages, .found = found});
 }
 
-void Responses::remember(const Answered& answered) {
-    answered_.push_back(answered);
-    if (answered_.size() > most_answered_)
-        answered_.pop_front();
+void Responses::remember(const RememberedResponse& remembered) {
+    remembered_.push_back(remembered);
+    if (remembered_.size() > max_remembered_)
+        remembered_.pop_front();
 }
 
 void Responses::repeat_atomic(Psn psn, Msn messages) {
-    const auto found = std::ranges::find_if(answered_, [psn](const Answered& answered) {
-        return answered.atomic && answered.read.first == psn;
-    });
-    if (found == answered_.end() || repetitions_ >= most_answered_)
+    const auto found =
+        std::ranges::find_if(remembered_, [psn](const RememberedResponse& remembered) {
+            return remembered.atomic && remembered.read.first == psn;
+        });
+    if (found == remembered_.end() || repetitions_ >= max_remembered_)
         return;
     add({.kind = Response::Kind::atomic,
          .psn = psn,
@@ -96,17 +97,17 @@ void Responses::repeat_atomic(Psn psn, Msn messages) {
 
 void Responses::repeat_read(const ReadJob& job, Msn messages) {
     const std::uint32_t mtu = channel_.path_mtu();
-    const auto is_end_of = [&](const Answered& answered) {
-        const ReadJob& read = answered.read;
+    const auto is_end_of = [&](const RememberedResponse& remembered) {
+        const ReadJob& read = remembered.read;
         const std::uint32_t skipped = job.first.after(read.first);
-        if (answered.atomic || skipped >= read.packets(mtu))
+        if (remembered.atomic || skipped >= read.packets(mtu))
             return false;
         const std::uint64_t offset = std::uint64_t{skipped} * mtu;
         return job.memory.r_key == read.memory.r_key &&
                job.memory.address == read.memory.address + offset &&
                job.memory.length + offset == read.memory.length;
     };
-    if (repetitions_ < most_answered_ && std::ranges::any_of(answered_, is_end_of))
+    if (repetitions_ < max_remembered_ && std::ranges::any_of(remembered_, is_end_of))
         add({.kind = Response::Kind::read,
              .psn = job.first,
              .messages = messages,
@@ -134,7 +135,7 @@ void Responses::send_next() {
 }
 
 void Responses::finish_front() {
-    if (is_answer(waiting_.front().kind))
+    if (is_read_or_atomic(waiting_.front().kind))
         --count_of(waiting_.front());
     waiting_.pop_front();
 }
@@ -225,7 +226,7 @@ void Responses::send_other(const Response& response) {
     std::vector<std::byte> payload;
     if (is_atomic) {
         headers->atomic_ack = response.found.words[0];
-        payload = encode_answer(response.found.words, response.found.size);
+        payload = encode_response(response.found.words, response.found.size);
     }
     channel_.send(fabric::build(*headers, payload));
 }

@@ -29,7 +29,7 @@ struct ReadJob {
 };
 
 /// The original value read by an atomic operation.
-struct AtomicAnswer {
+struct AtomicResponse {
     AtomicWords words{};
     std::size_t size = atomic_word_size; ///< bytes
 };
@@ -40,8 +40,8 @@ class Responses {
 public:
     explicit Responses(Channel& channel) : channel_(channel) {}
 
-    /// Clears all state. \param most maximum number of remembered reads and atomics
-    void reset(std::size_t most);
+    /// Clears all state. \param max_count maximum number of remembered reads and atomics
+    void reset(std::size_t max_count);
 
     // --- Queueing responses; no effect after close() ---------------------------------------------
 
@@ -51,9 +51,9 @@ public:
     void refuse(Psn psn, Msn messages, std::uint8_t syndrome);
     /// Refuses the packet; this is the last response of the connection.
     void close(Psn psn, Msn messages, std::uint8_t syndrome);
-    void answer_read(const ReadJob& job, Msn messages);
+    void respond_to_read(const ReadJob& job, Msn messages);
     /// \param found original value in memory
-    void answer_atomic(Psn psn, Msn messages, const AtomicAnswer& found);
+    void respond_to_atomic(Psn psn, Msn messages, const AtomicResponse& found);
 
     /// Repeats the response to an atomic, if it is remembered.
     void repeat_atomic(Psn psn, Msn messages);
@@ -87,17 +87,17 @@ private:
         std::uint8_t syndrome = 0; ///< of a NAK
         ReadJob read{};
         std::uint32_t sent = 0; ///< responses to a read
-        AtomicAnswer found{};   ///< by an atomic
+        AtomicResponse found{}; ///< by an atomic
         bool repeated = false;  ///< a duplicate read or atomic
     };
     /// A response that may have to be repeated.
-    struct Answered {
+    struct RememberedResponse {
         ReadJob read;
-        std::optional<AtomicAnswer> atomic; ///< original value; nothing: it is a read
+        std::optional<AtomicResponse> atomic; ///< original value; nothing: it is a read
     };
 
     void add(const Response& response);
-    void remember(const Answered& answered);
+    void remember(const RememberedResponse& remembered);
     void send_next();
     void send_read(Response& response);
     void read_failed(const Response& response, memory::AccessFault fault);
@@ -110,8 +110,8 @@ private:
 
     Channel& channel_;
     std::deque<Response> waiting_;
-    std::deque<Answered> answered_; ///< newest last
-    std::size_t most_answered_ = 1;
+    std::deque<RememberedResponse> remembered_; ///< newest last
+    std::size_t max_remembered_ = 1;
     std::size_t outstanding_ = 0;
     std::size_t repetitions_ = 0; ///< pending ones, limited to the number of remembered requests
     bool closing_ = false;

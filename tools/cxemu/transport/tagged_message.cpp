@@ -24,7 +24,7 @@ std::optional<RendezvousHeader> parse_rendezvous(std::span<const std::byte> mess
                             .length = static_cast<std::uint32_t>(fields.get<"len">())};
 }
 
-TagHeader TagHeader::answer() const {
+TagHeader TagHeader::fin() const {
     TagHeader header = *this;
     header.message = TaggedMessage::finished;
     hwtab::View<hwtab::tmh>{header.bytes}.set<"opcode">(

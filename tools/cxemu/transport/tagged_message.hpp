@@ -34,7 +34,7 @@ struct TagHeader {
         return message == TaggedMessage::rendezvous || message == TaggedMessage::eager;
     }
     /// The header of the FIN to the sender of a rendezvous, after its data has been read.
-    [[nodiscard]] TagHeader answer() const;
+    [[nodiscard]] TagHeader fin() const;
 };
 
 /// Location of the data of a rendezvous, in the memory of its sender.

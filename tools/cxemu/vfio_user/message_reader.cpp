@@ -17,7 +17,7 @@ constexpr std::size_t read_size = 65536;
 
 /// More descriptors than one message may have are accepted, so that the excess can be refused by a
 /// reply; beyond this limit the client is disconnected.
-constexpr std::size_t most_fds_waiting = 64;
+constexpr std::size_t max_fds_waiting = 64;
 
 std::vector<UniqueFd> fds_of(const msghdr& message) {
     std::vector<UniqueFd> fds;
@@ -50,7 +50,7 @@ void MessageReader::make_room() {
 
 std::expected<MessageReader::Received, std::string> MessageReader::receive(int socket) {
     make_room();
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(most_fds_waiting * sizeof(int))> control{};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(max_fds_waiting * sizeof(int))> control{};
     iovec data{.iov_base = &buffer_.at(end_), .iov_len = read_size};
     msghdr message{};
     message.msg_iov = &data;
@@ -67,7 +67,7 @@ std::expected<MessageReader::Received, std::string> MessageReader::receive(int s
     auto fds = fds_of(message);
     if ((message.msg_flags & MSG_CTRUNC) != 0)
         return std::unexpected(
-            fmt::format("more than {} file descriptors in one message", most_fds_waiting));
+            fmt::format("more than {} file descriptors in one message", max_fds_waiting));
     if (count == 0)
         return Received::end_of_stream;
     end_ += static_cast<std::size_t>(count);
@@ -81,9 +81,9 @@ std::expected<void, std::string> MessageReader::keep_fds(std::vector<UniqueFd> f
     if (fds.empty())
         return {};
     fds_waiting_ += fds.size();
-    if (fds_waiting_ > most_fds_waiting)
+    if (fds_waiting_ > max_fds_waiting)
         return std::unexpected(fmt::format(
-            "more than {} file descriptors ahead of a complete message", most_fds_waiting));
+            "more than {} file descriptors ahead of a complete message", max_fds_waiting));
     fd_groups_.push_back({.position = position_, .fds = std::move(fds)});
     return {};
 }

@@ -83,7 +83,7 @@ void Session::note(const Header& header, const Result& result) {
                 result ? 0 : result.error());
     if (result)
         return;
-    ++(header.wants_reply() ? statistics_.errors_answered : statistics_.errors_without_reply);
+    ++(header.wants_reply() ? statistics_.errors_with_reply : statistics_.errors_without_reply);
     if (limiter_.allow())
         log_->warn("{} ({}) of {} bytes failed: {}", name_of(header.command),
                    static_cast<unsigned>(header.command), header.size,

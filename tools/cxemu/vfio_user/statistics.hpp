@@ -13,7 +13,7 @@ struct SessionStatistics {
     static constexpr std::size_t command_slots = 32;
 
     std::array<std::uint64_t, command_slots> messages{}; ///< by command number; 0 for the rest
-    std::uint64_t errors_answered = 0;
+    std::uint64_t errors_with_reply = 0;
     std::uint64_t errors_without_reply = 0; ///< a message without reply has failed
     std::uint64_t unexpected_replies = 0;
     std::uint64_t connections = 0;

@@ -138,14 +138,14 @@ TEST_F(Capture, KeepsTheBeginningOfPacketsThatAreLongerThanWanted) {
 }
 
 TEST_F(Capture, EndsBehindTheLastPacketForWhichTheFileHasRoom) {
-    constexpr std::uint64_t most = 1000;
-    const auto capture = open({.file = most});
+    constexpr std::uint64_t max = 1000;
+    const auto capture = open({.file = max});
     for (int i = 0; i < 10; ++i) {
         capture->write(packet_of(268, 1)); // a record of 300 bytes in the file
     }
     EXPECT_EQ(read_capture(file).packets.size(), 3U) << "without being flushed";
     EXPECT_EQ(read_capture(file).error, "");
-    EXPECT_LE(std::filesystem::file_size(file), most);
+    EXPECT_LE(std::filesystem::file_size(file), max);
     capture->write(packet_of(26, 2));
     capture->flush();
     EXPECT_EQ(read_capture(file).packets.size(), 3U) << "no later packet follows one left out";

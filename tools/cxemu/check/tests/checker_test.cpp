@@ -56,7 +56,8 @@ TEST_F(CheckerTest, DoesNotCountWhatTheAllowListHas) {
 }
 
 TEST_F(CheckerTest, AllowsNoMoreThanWasAllowed) {
-    checker.allow({.rule = "page_given_twice", .detail = "", .reason = "provoked", .most = 2});
+    checker.allow(
+        {.rule = "page_given_twice", .detail = "", .reason = "provoked", .max_violations = 2});
     for (int i = 0; i < 3; ++i)
         checker.report(given_twice, "hca0", "again");
     EXPECT_EQ(checker.violations().at(given_twice.name).allowed, 2U);

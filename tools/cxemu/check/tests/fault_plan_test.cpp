@@ -231,7 +231,7 @@ TEST_F(FaultPlanTest, ReadInvalidFileNamesLine) {
 
 TEST_F(FaultPlanTest, BadSeedAndTooManyRulesRefused) {
     EXPECT_THAT(error("seed x"), HasSubstr("64 bits"));
-    for (std::size_t i = 0; i < FaultPlan::most_rules; ++i)
+    for (std::size_t i = 0; i < FaultPlan::max_rules; ++i)
         add("packet drop 1%");
     EXPECT_THAT(error("packet drop 1%"), HasSubstr("1000"));
 }

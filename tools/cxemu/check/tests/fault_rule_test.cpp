@@ -40,9 +40,9 @@ TEST(FaultRule, CommandNameNumberOrAnyAccepted) {
 TEST(FaultRule, TriggerSelectsMatches) {
     const auto nth = rule("command * nth=7 hang").trigger;
     EXPECT_EQ(nth.first, 7U);
-    EXPECT_EQ(nth.most, 1U) << "the seventh, and no other";
-    EXPECT_EQ(rule("command * nth=7 times=3 hang").trigger.most, 3U);
-    EXPECT_EQ(rule("command * from=7 hang").trigger.most, std::nullopt);
+    EXPECT_EQ(nth.max_injections, 1U) << "the seventh, and no other";
+    EXPECT_EQ(rule("command * nth=7 times=3 hang").trigger.max_injections, 3U);
+    EXPECT_EQ(rule("command * from=7 hang").trigger.max_injections, std::nullopt);
     EXPECT_EQ(rule("packet drop every=10").trigger.every, 10U);
     EXPECT_EQ(rule("packet drop 1%").trigger.chance, 10'000U);
     EXPECT_EQ(rule("packet drop 0.5%").trigger.chance, 5'000U);

@@ -47,7 +47,7 @@ protected:
 
 // --- Q counter sets ------------------------------------------------------------------------------
 
-TEST_F(CountersTest, OfQueuePairsAreReadAndCleared) {
+TEST_F(CountersTest, QueueCountersReadAndCleared) {
     const auto set = allocate();
     ASSERT_NE(set, 0U) << "0 counts nowhere";
     auto& counts =
@@ -60,7 +60,7 @@ TEST_F(CountersTest, OfQueuePairsAreReadAndCleared) {
     EXPECT_EQ(query(set).out().get<"out_of_buffer">(), 0U);
 }
 
-TEST_F(CountersTest, OfQueuePairsAreKnownUntilTheyAreReleased) {
+TEST_F(CountersTest, QueueCountersUnknownAfterDealloc) {
     const auto set = allocate();
     EXPECT_EQ(release(set, 7), "BAD_RESOURCE object_of_other_user_context");
     EXPECT_EQ(release(set), "OK");
@@ -69,7 +69,7 @@ TEST_F(CountersTest, OfQueuePairsAreKnownUntilTheyAreReleased) {
     EXPECT_EQ(last, "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(CountersTest, OfOtherPortsAndSumsAreRefused) {
+TEST_F(CountersTest, OtherPortsAndSumsRefused) {
     const auto refused = [&]<hwtab::FixedString field>() {
         return run<hwtab::cmd_query_q_counter>([](auto in) { in.template set<field>(1); });
     };
@@ -161,13 +161,13 @@ TEST_F(CountersTest, PortTrafficIsCounted) {
     EXPECT_EQ(call.out().get<"received_eth_unicast.packets">(), 0U);
 }
 
-TEST_F(CountersTest, OfAPortStartAnewWhenTheyAreCleared) {
+TEST_F(CountersTest, ClearedPortCountersRestartAtZero) {
     port->port().traffic().loopback = {.packets = 5, .bytes = 500};
     EXPECT_EQ(query_port(true).out().get<"local_loopback.packets">(), 5U);
     EXPECT_EQ(query_port().out().get<"local_loopback.packets">(), 0U);
 }
 
-TEST_F(CountersTest, OfAPortThatDoesNotExistAreRefused) {
+TEST_F(CountersTest, InvalidPortRefused) {
     EXPECT_EQ(run<hwtab::cmd_query_vport_counter>([](auto in) { in.template set<"port_num">(2); }),
               "BAD_PARAMETER wrong_port");
     EXPECT_EQ(

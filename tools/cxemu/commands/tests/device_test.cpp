@@ -15,7 +15,7 @@ namespace cxemu::commands {
 namespace {
 
 using namespace hca;
-using hca::testing::Answer;
+using hca::testing::CommandCompletion;
 using hca::testing::Host;
 using hca::testing::make_input;
 
@@ -37,11 +37,12 @@ protected:
     void SetUp() override { host.start_queue(); }
 
     std::int32_t wanted(std::uint16_t kind) {
-        const Answer answer = host.execute<hwtab::cmd_query_pages>(kind);
-        return static_cast<std::int32_t>(answer.view<hwtab::query_pages_out>().get<"num_pages">());
+        const CommandCompletion completion = host.execute<hwtab::cmd_query_pages>(kind);
+        return static_cast<std::int32_t>(
+            completion.view<hwtab::query_pages_out>().get<"num_pages">());
     }
 
-    Answer give_pages(const std::vector<std::uint64_t>& pages) {
+    CommandCompletion give_pages(const std::vector<std::uint64_t>& pages) {
         return host.execute<hwtab::cmd_manage_pages>(
             [&](const hwtab::View<hwtab::manage_pages_in>& in) {
                 in.set<"input_num_entries">(pages.size());
@@ -52,19 +53,19 @@ protected:
     }
 
     /// Gives \p count newly allocated pages.
-    Answer give_pages(std::int32_t count) {
+    CommandCompletion give_pages(std::int32_t count) {
         std::vector<std::uint64_t> pages;
         for (std::int32_t i = 0; i < count; ++i, next_page += 4096)
             pages.push_back(next_page);
         return give_pages(pages);
     }
 
-    std::vector<std::uint64_t> take_pages(std::uint32_t most) {
+    std::vector<std::uint64_t> take_pages(std::uint32_t max) {
         auto input = make_input(hwtab::cmd_manage_pages.opcode, 16, take);
         hwtab::View<hwtab::manage_pages_in>{std::span<std::byte>(input)}.set<"input_num_entries">(
-            most);
-        const Answer answer = host.execute(input, 16 + (most * 8));
-        const auto out = answer.view<hwtab::manage_pages_out>();
+            max);
+        const CommandCompletion completion = host.execute(input, 16 + (max * 8));
+        const auto out = completion.view<hwtab::manage_pages_out>();
         std::vector<std::uint64_t> pages;
         for (std::size_t i = 0; i < out.get<"output_num_entries">(); ++i)
             pages.push_back(out.get_at<"pas">(i));
@@ -78,8 +79,8 @@ protected:
     }
 
     /// SET_HCA_CAP with the current capabilities and one changed field.
-    Answer set_capability(std::string_view field, std::uint64_t value) {
-        const Answer current = host.execute<hwtab::cmd_query_hca_cap>(1);
+    CommandCompletion set_capability(std::string_view field, std::uint64_t value) {
+        const CommandCompletion current = host.execute<hwtab::cmd_query_hca_cap>(1);
         return host.execute<hwtab::cmd_set_hca_cap>(
             [&](const hwtab::View<hwtab::set_hca_cap_in>& in) {
                 const auto block = in.bytes<"capability">();
@@ -108,8 +109,8 @@ TEST_F(DeviceCommandsTest, ComesUpInTheOrderOfTheInterface) {
 
 TEST_F(DeviceCommandsTest, OffersInterfaceVersionOne) {
     host.execute<hwtab::cmd_enable_hca>();
-    Answer answer = host.execute<hwtab::cmd_query_issi>();
-    EXPECT_EQ(answer.view<hwtab::query_issi_out>().get<"supported_issi_dw0">(), 3U);
+    CommandCompletion completion = host.execute<hwtab::cmd_query_issi>();
+    EXPECT_EQ(completion.view<hwtab::query_issi_out>().get<"supported_issi_dw0">(), 3U);
     const auto set = [this](std::uint64_t issi) {
         return host
             .execute<hwtab::cmd_set_issi>(
@@ -118,15 +119,16 @@ TEST_F(DeviceCommandsTest, OffersInterfaceVersionOne) {
     };
     EXPECT_EQ(set(2), CommandStatus::bad_parameter);
     EXPECT_EQ(set(1), CommandStatus::ok);
-    answer = host.execute<hwtab::cmd_query_issi>();
-    EXPECT_EQ(answer.view<hwtab::query_issi_out>().get<"current_issi">(), 1U);
+    completion = host.execute<hwtab::cmd_query_issi>();
+    EXPECT_EQ(completion.view<hwtab::query_issi_out>().get<"current_issi">(), 1U);
 }
 
-TEST_F(DeviceCommandsTest, AnswersCurrentAndMaximumCapabilities) {
+TEST_F(DeviceCommandsTest, QueryHcaCapReturnsCurrentAndMaximum) {
     host.execute<hwtab::cmd_enable_hca>();
     const auto log_max_qp = [this](std::uint16_t op_mod) {
-        const Answer answer = host.execute<hwtab::cmd_query_hca_cap>(op_mod);
-        return answer.view<hwtab::query_hca_cap_out>().get<"capability.cmd_hca_cap.log_max_qp">();
+        const CommandCompletion completion = host.execute<hwtab::cmd_query_hca_cap>(op_mod);
+        return completion.view<hwtab::query_hca_cap_out>()
+            .get<"capability.cmd_hca_cap.log_max_qp">();
     };
     EXPECT_EQ(log_max_qp(0), 23U);
     EXPECT_EQ(log_max_qp(1), 17U);
@@ -176,9 +178,9 @@ TEST_F(DeviceCommandsTest, ChecksSignaturesOnceSoftwareWantsThem) {
 
 TEST_F(DeviceCommandsTest, NamesItsBoard) {
     host.execute<hwtab::cmd_enable_hca>();
-    const Answer answer = host.execute<hwtab::cmd_query_adapter>();
+    const CommandCompletion completion = host.execute<hwtab::cmd_query_adapter>();
     const auto psid =
-        answer.view<hwtab::query_adapter_out>().bytes<"query_adapter_struct.vsd_contd_psid">();
+        completion.view<hwtab::query_adapter_out>().bytes<"query_adapter_struct.vsd_contd_psid">();
     EXPECT_EQ(psid[0], std::byte{'C'});
 }
 
@@ -193,9 +195,9 @@ TEST_F(DeviceCommandsTest, TakesTheByteOrderOfTheHost) {
 }
 
 TEST_F(DeviceCommandsTest, RefusesOtherFunctions) {
-    const Answer answer = host.execute<hwtab::cmd_enable_hca>(
+    const CommandCompletion completion = host.execute<hwtab::cmd_enable_hca>(
         [](const hwtab::View<hwtab::enable_hca_in>& in) { in.set<"function_id">(1); });
-    EXPECT_EQ(answer.syndrome, Syndrome::wrong_function);
+    EXPECT_EQ(completion.syndrome, Syndrome::wrong_function);
 }
 
 TEST_F(DeviceCommandsTest, RefusesVariantsThatDoNotExist) {
@@ -232,9 +234,9 @@ TEST_F(DeviceCommandsTest, ReportsObjectsLeftAtTeardown) {
 TEST_F(DeviceCommandsTest, DoesNotExpectObjectsToBeDestroyedBeforeAForcedTeardown) {
     bring_up();
     host.execute<hwtab::cmd_alloc_pd>();
-    const Answer answer = host.execute<hwtab::cmd_teardown_hca>(
+    const CommandCompletion completion = host.execute<hwtab::cmd_teardown_hca>(
         [](const hwtab::View<hwtab::teardown_hca_in>& in) { in.set<"profile">(1); });
-    EXPECT_EQ(answer.status, CommandStatus::ok);
+    EXPECT_EQ(completion.status, CommandStatus::ok);
     EXPECT_EQ(host.checker.counted(), 0U);
     EXPECT_EQ(host.hca.objects().count(), 0U);
 }
@@ -330,10 +332,10 @@ TEST_F(DeviceCommandsTest, RefusesBadPages) {
 
 TEST_F(DeviceCommandsTest, RefusesAListShorterThanItsCount) {
     host.execute<hwtab::cmd_enable_hca>();
-    const Answer answer = host.execute<hwtab::cmd_manage_pages>(
+    const CommandCompletion completion = host.execute<hwtab::cmd_manage_pages>(
         [](const hwtab::View<hwtab::manage_pages_in>& in) { in.set<"input_num_entries">(2); }, give,
         0, 8);
-    EXPECT_EQ(answer.status, CommandStatus::bad_input_length);
+    EXPECT_EQ(completion.status, CommandStatus::bad_input_length);
 }
 
 TEST_F(DeviceCommandsTest, AsksForPagesByEvent) {
@@ -425,8 +427,8 @@ TEST_F(DeviceCommandsTest, AsksForTheRegularPagesOfItsSettings) {
     Host other(table(), settings);
     other.start_queue();
     other.execute<hwtab::cmd_enable_hca>();
-    const Answer answer = other.execute<hwtab::cmd_query_pages>(regular);
-    EXPECT_EQ(answer.view<hwtab::query_pages_out>().get<"num_pages">(), 11U)
+    const CommandCompletion completion = other.execute<hwtab::cmd_query_pages>(regular);
+    EXPECT_EQ(completion.view<hwtab::query_pages_out>().get<"num_pages">(), 11U)
         << "those for boot and init are missing, too";
 }
 

@@ -70,7 +70,7 @@ TEST_F(MulticastCommandsTest, DetachAQueuePairThatIsDestroyed) {
     EXPECT_EQ(groups().size(), 0U);
 }
 
-TEST_F(MulticastCommandsTest, EndAtTheMostMembersOfAGroup) {
+TEST_F(MulticastCommandsTest, FullGroupRefusesMember) {
     auto& completions = bench.make_completion_queue();
     for (std::size_t i = 0; i < groups().limits().members; ++i)
         EXPECT_EQ(attach(bench.make_queue_pair({.completions = &completions}).number()), "OK");

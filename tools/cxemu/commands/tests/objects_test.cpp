@@ -10,7 +10,7 @@ namespace cxemu::commands {
 namespace {
 
 using namespace hca;
-using hca::testing::Answer;
+using hca::testing::CommandCompletion;
 using hca::testing::Host;
 
 class ObjectCommandsTest : public ::testing::Test {
@@ -21,36 +21,36 @@ protected:
     }
 
     std::uint64_t alloc_pd(std::uint16_t uid = 0) {
-        const Answer answer = host.execute<hwtab::cmd_alloc_pd>(0, uid);
-        EXPECT_EQ(answer.status, CommandStatus::ok);
-        return answer.view<hwtab::alloc_pd_out>().get<"pd">();
+        const CommandCompletion completion = host.execute<hwtab::cmd_alloc_pd>(0, uid);
+        EXPECT_EQ(completion.status, CommandStatus::ok);
+        return completion.view<hwtab::alloc_pd_out>().get<"pd">();
     }
-    Answer dealloc_pd(std::uint64_t pd, std::uint16_t uid = 0) {
+    CommandCompletion dealloc_pd(std::uint64_t pd, std::uint16_t uid = 0) {
         return host.execute<hwtab::cmd_dealloc_pd>(
             [pd](const hwtab::View<hwtab::dealloc_pd_in>& in) { in.set<"pd">(pd); }, 0, uid);
     }
     std::uint32_t alloc_uar(std::uint16_t uid) {
-        const Answer answer = host.execute<hwtab::cmd_alloc_uar>(0, uid);
-        EXPECT_EQ(answer.status, CommandStatus::ok);
-        return static_cast<std::uint32_t>(answer.view<hwtab::alloc_uar_out>().get<"uar">());
+        const CommandCompletion completion = host.execute<hwtab::cmd_alloc_uar>(0, uid);
+        EXPECT_EQ(completion.status, CommandStatus::ok);
+        return static_cast<std::uint32_t>(completion.view<hwtab::alloc_uar_out>().get<"uar">());
     }
-    Answer dealloc_uar(std::uint32_t number, std::uint16_t uid) {
+    CommandCompletion dealloc_uar(std::uint32_t number, std::uint16_t uid) {
         return host.execute<hwtab::cmd_dealloc_uar>(
             [number](const hwtab::View<hwtab::dealloc_uar_in>& in) { in.set<"uar">(number); }, 0,
             uid);
     }
     std::uint16_t create_uctx() {
-        const Answer answer = host.execute<hwtab::cmd_create_uctx>();
-        EXPECT_EQ(answer.status, CommandStatus::ok);
-        return static_cast<std::uint16_t>(answer.view<hwtab::create_uctx_out>().get<"uid">());
+        const CommandCompletion completion = host.execute<hwtab::cmd_create_uctx>();
+        EXPECT_EQ(completion.status, CommandStatus::ok);
+        return static_cast<std::uint16_t>(completion.view<hwtab::create_uctx_out>().get<"uid">());
     }
-    Answer destroy_uctx(std::uint16_t uid) {
+    CommandCompletion destroy_uctx(std::uint16_t uid) {
         return host.execute<hwtab::cmd_destroy_uctx>(
             [uid](const hwtab::View<hwtab::destroy_uctx_in>& in) { in.set<"uid">(uid); });
     }
     /// \param room number of entries in the input
-    Answer create_umem(std::uint64_t count, std::size_t room, std::uint64_t address,
-                       std::uint64_t log_page_size = 0, std::uint64_t offset = 0) {
+    CommandCompletion create_umem(std::uint64_t count, std::size_t room, std::uint64_t address,
+                                  std::uint64_t log_page_size = 0, std::uint64_t offset = 0) {
         return host.execute<hwtab::cmd_create_umem>(
             [=](const hwtab::View<hwtab::create_umem_in>& in) {
                 in.set<"umem.num_of_mtt">(count);
@@ -80,16 +80,16 @@ TEST_F(ObjectCommandsTest, RefusesToReleaseWhatIsReferredTo) {
     const auto pd = alloc_pd();
     auto* domain = host.hca.objects().of<ProtectionDomain>().find(static_cast<std::uint32_t>(pd));
     Reference<ProtectionDomain> reference(*domain);
-    const Answer answer = dealloc_pd(pd);
-    EXPECT_EQ(answer.status, CommandStatus::resource_busy);
+    const CommandCompletion completion = dealloc_pd(pd);
+    EXPECT_EQ(completion.status, CommandStatus::resource_busy);
     EXPECT_EQ(host.checker.counted(rules::destroyed_while_referenced), 1U);
     reference.reset();
     EXPECT_EQ(dealloc_pd(pd).status, CommandStatus::ok);
 }
 
 TEST_F(ObjectCommandsTest, GivesUarsBehindTheOtherPages) {
-    const Answer answer = host.execute<hwtab::cmd_alloc_uar>();
-    EXPECT_GE(answer.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
+    const CommandCompletion completion = host.execute<hwtab::cmd_alloc_uar>();
+    EXPECT_GE(completion.view<hwtab::alloc_uar_out>().get<"uar">(), 0x10U);
 }
 
 TEST_F(ObjectCommandsTest, DeallocUarInUseByUserContextSucceeds) {
@@ -140,16 +140,16 @@ TEST_F(ObjectCommandsTest, KeepsAUserContextThatOwnsObjects) {
 }
 
 TEST_F(ObjectCommandsTest, RefusesRightsThatItDoesNotHave) {
-    const Answer answer = host.execute<hwtab::cmd_create_uctx>(
+    const CommandCompletion completion = host.execute<hwtab::cmd_create_uctx>(
         [](const hwtab::View<hwtab::create_uctx_in>& in) { in.set<"uctx.cap">(1); });
-    EXPECT_EQ(answer.syndrome, Syndrome::exceeds_capability);
+    EXPECT_EQ(completion.syndrome, Syndrome::exceeds_capability);
 }
 
 TEST_F(ObjectCommandsTest, RegistersUserMemory) {
-    const Answer answer = create_umem(3, 3, 0x4000'0000, 4, 0x123);
-    ASSERT_EQ(answer.status, CommandStatus::ok);
+    const CommandCompletion completion = create_umem(3, 3, 0x4000'0000, 4, 0x123);
+    ASSERT_EQ(completion.status, CommandStatus::ok);
     const auto* umem = host.hca.objects().of<UserMemory>().find(
-        static_cast<std::uint32_t>(answer.view<hwtab::create_umem_out>().get<"umem_id">()));
+        static_cast<std::uint32_t>(completion.view<hwtab::create_umem_out>().get<"umem_id">()));
     ASSERT_NE(umem, nullptr);
     EXPECT_EQ(umem->log_page_size(), 16U);
     EXPECT_EQ(umem->pages(), (std::vector<std::uint64_t>{0x4000'0000, 0x4001'0000, 0x4002'0000}));
@@ -177,7 +177,8 @@ protected:
         seven.start_queue();
         seven.hca.initialize_function();
     }
-    Answer create(std::uint64_t type, std::uint64_t log_range = 0, std::uint16_t uid = 0) {
+    CommandCompletion create(std::uint64_t type, std::uint64_t log_range = 0,
+                             std::uint16_t uid = 0) {
         return seven.execute<hwtab::cmd_create_general_object>(
             [=](const hwtab::View<hwtab::general_obj_in_cmd_hdr>& in) {
                 in.set<"obj_type">(type);
@@ -186,7 +187,7 @@ protected:
             },
             0, uid);
     }
-    Answer destroy(std::uint64_t type, std::uint64_t number, std::uint16_t uid = 0) {
+    CommandCompletion destroy(std::uint64_t type, std::uint64_t number, std::uint16_t uid = 0) {
         return seven.execute<hwtab::cmd_destroy_general_object>(
             [=](const hwtab::View<hwtab::general_obj_in_cmd_hdr>& in) {
                 in.set<"obj_type">(type);
@@ -194,8 +195,8 @@ protected:
             },
             0, uid);
     }
-    static std::uint64_t number_in(const Answer& answer) {
-        return answer.view<hwtab::general_obj_out_cmd_hdr>().get<"obj_id">();
+    static std::uint64_t number_in(const CommandCompletion& completion) {
+        return completion.view<hwtab::general_obj_out_cmd_hdr>().get<"obj_id">();
     }
     static HcaSettings settings_of_seven() {
         HcaSettings settings = hca::testing::default_settings();

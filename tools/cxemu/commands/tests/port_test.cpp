@@ -40,9 +40,9 @@ protected:
         call.in().set<"port">(1);
         std::ranges::copy(request, call.in().bytes<"mad">().begin());
         last = outcome(bench.run(call, op_mod));
-        Mad answer{};
-        std::ranges::copy(call.out().bytes<"response_mad_packet">(), answer.begin());
-        return answer;
+        Mad response{};
+        std::ranges::copy(call.out().bytes<"response_mad_packet">(), response.begin());
+        return response;
     }
 
     /// Sets PortInfo to its present value with \p change applied.
@@ -249,11 +249,11 @@ TEST_F(PortTablesTest, EndWhereTheCapabilitiesSay) {
 
 // --- MAD_IFC -------------------------------------------------------------------------------------
 
-TEST_F(PortCommandsTest, LetTheAgentAnswerADatagram) {
-    const Mad answer = ask(make_smp(MadMethod::get, attribute<"node_info">));
+TEST_F(PortCommandsTest, MadIfcReturnsAgentResponse) {
+    const Mad response = ask(make_smp(MadMethod::get, attribute<"node_info">));
     EXPECT_EQ(last, "OK");
-    EXPECT_EQ(fabric::method_of(answer), MadMethod::get_response);
-    EXPECT_EQ(data_of<hwtab::node_info>(answer).get<"node_guid">(), node_guid);
+    EXPECT_EQ(fabric::method_of(response), MadMethod::get_response);
+    EXPECT_EQ(data_of<hwtab::node_info>(response).get<"node_guid">(), node_guid);
 }
 
 TEST_F(PortCommandsTest, ShowALidThatADatagramHasSet) {
@@ -267,9 +267,9 @@ TEST_F(PortCommandsTest, ShowALidThatADatagramHasSet) {
 
 TEST_F(PortCommandsTest, RefuseDatagramsThatNoAgentTakes) {
     constexpr std::uint8_t unknown_class = 0x30;
-    const Mad answer = ask(make_mad(unknown_class, MadMethod::get, 1));
+    const Mad response = ask(make_mad(unknown_class, MadMethod::get, 1));
     EXPECT_EQ(last, "OK");
-    EXPECT_EQ(fabric::testing::status_of(answer),
+    EXPECT_EQ(fabric::testing::status_of(response),
               fabric::testing::code(fabric::MadStatus::bad_version));
     ask(make_mad(unknown_class, MadMethod::trap, 1));
     EXPECT_EQ(last, "BAD_PACKET bad_datagram");
@@ -289,10 +289,10 @@ TEST_F(PortCommandsTest, MadIfcChecksMKeyUnlessDisabled) {
     EXPECT_EQ(last, "OK");
 }
 
-TEST_F(PortCommandsTest, AnswerNothingToADatagramThatWantsNoAnswer) {
-    const Mad answer = ask(make_smp(MadMethod::trap_repress, attribute<"notice">));
+TEST_F(PortCommandsTest, MadIfcTrapRepressHasNoResponse) {
+    const Mad response = ask(make_smp(MadMethod::trap_repress, attribute<"notice">));
     EXPECT_EQ(last, "OK");
-    EXPECT_EQ(answer, Mad{});
+    EXPECT_EQ(response, Mad{});
 }
 
 } // namespace

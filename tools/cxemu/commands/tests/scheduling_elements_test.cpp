@@ -121,7 +121,7 @@ TEST_F(SchedulingElementsTest, ChangeWhatIsSelected) {
     EXPECT_EQ(modify(inner + 7, {.type = node}), "BAD_RESOURCE unknown_object");
 }
 
-TEST_F(SchedulingElementsTest, AreRefusedWhereTheyMakeNoSense) {
+TEST_F(SchedulingElementsTest, InvalidElementsRefused) {
     const auto root = create({});
     const auto leaf = create({.type = tsar_group, .parent = root});
     EXPECT_EQ(refusal({.type = tsar_group}), "BAD_RESOURCE unknown_object") << "without a node";
@@ -161,7 +161,7 @@ TEST_F(SchedulingElementsTest, TakeQueuePairsOnlyAsGroups) {
     QueuePair& datagrams = sender(queues::ServiceType::unreliable_datagram);
     EXPECT_EQ(schedule(datagrams, leaf, 0), "OK");
     EXPECT_EQ(schedule(datagrams, 0, leaf), "BAD_PARAMETER field_out_of_range")
-        << "it answers nothing";
+        << "it sends no responses";
 }
 
 TEST_F(SchedulingElementsTest, AreLeftWhenAQueuePairIsReset) {

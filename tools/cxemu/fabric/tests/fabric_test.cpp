@@ -61,8 +61,8 @@ struct FabricTest : ::testing::Test {
         Mad request = make_directed(method, id, path, modifier);
         fill(request);
         if (path.empty()) {
-            const auto answer = ports[0]->process(request, {}, permissive_lid);
-            return answer ? *answer : std::nullopt;
+            const auto response = ports[0]->process(request, {}, permissive_lid);
+            return response ? *response : std::nullopt;
         }
         DirectedSmp(request).set<"hop_pointer">(1);
         return exchange_smp(request, permissive_lid);
@@ -73,7 +73,7 @@ struct FabricTest : ::testing::Test {
     void set_port(const Path& path, std::uint32_t number, auto change) {
         const auto before = get(attribute<"port_info">, path, number);
         ASSERT_TRUE(before);
-        const auto answer =
+        const auto response =
             ask(MadMethod::set, attribute<"port_info">, path, number, [&](Mad& request) {
                 std::ranges::copy(ConstSmp(*before).bytes<"data">(),
                                   Smp(request).bytes<"data">().begin());
@@ -82,8 +82,8 @@ struct FabricTest : ::testing::Test {
                 info.template set<"port_physical_state">(0);
                 change(info);
             });
-        ASSERT_TRUE(answer);
-        EXPECT_EQ(status_of(*answer), 0U);
+        ASSERT_TRUE(response);
+        EXPECT_EQ(status_of(*response), 0U);
     }
     void set_lid(const Path& path, Lid lid) {
         set_port(path, 0, [=](auto info) {
@@ -98,15 +98,15 @@ struct FabricTest : ::testing::Test {
         });
     }
     void program_linear(const std::map<Lid, std::uint8_t>& routes) {
-        const auto answer =
+        const auto response =
             ask(MadMethod::set, attribute<"linear_forward_table">, {1}, 0, [&](Mad& request) {
                 const auto data = Smp(request).bytes<"data">();
                 std::ranges::fill(data, std::byte{255});
                 for (const auto& [lid, port] : routes)
                     data[lid] = std::byte{port};
             });
-        ASSERT_TRUE(answer);
-        EXPECT_EQ(status_of(*answer), 0U);
+        ASSERT_TRUE(response);
+        EXPECT_EQ(status_of(*response), 0U);
         const auto before = get(attribute<"switch_info">, {1});
         const auto info = ask(MadMethod::set, attribute<"switch_info">, {1}, 0, [&](Mad& request) {
             std::ranges::copy(ConstSmp(*before).bytes<"data">(),
@@ -119,13 +119,13 @@ struct FabricTest : ::testing::Test {
         EXPECT_EQ(data_of<hwtab::switch_info>(*info).get<"port_state_change">(), 0U);
     }
     void program_multicast(std::size_t entry, std::uint16_t mask) {
-        const auto answer =
+        const auto response =
             ask(MadMethod::set, attribute<"mcast_forward_table">, {1}, 0, [&](Mad& request) {
                 data_of<hwtab::multicast_forwarding_table>(request).set_at<"port_mask_block">(entry,
                                                                                               mask);
             });
-        ASSERT_TRUE(answer);
-        EXPECT_EQ(status_of(*answer), 0U);
+        ASSERT_TRUE(response);
+        EXPECT_EQ(status_of(*response), 0U);
     }
 
     /// LIDs 1, 2, 3 for the HCAs, 10 for the switch; everything active.
@@ -184,8 +184,8 @@ TEST_F(FabricTest, PathMayReturnAtSwitch) {
 
 TEST_F(FabricTest, PortStatesOfTheSwitchAreThoseOfItsLinks) {
     const auto state = [&](std::uint32_t number) {
-        const auto answer = get(attribute<"port_info">, {1}, number);
-        return data_of<hwtab::port_info>(*answer).get<"port_state">();
+        const auto response = get(attribute<"port_info">, {1}, number);
+        return data_of<hwtab::port_info>(*response).get<"port_state">();
     };
     EXPECT_EQ(state(0), 4U) << "port 0 is always active";
     EXPECT_EQ(state(2), 2U);
@@ -213,7 +213,7 @@ TEST_F(FabricTest, SubnetManagerBringsTheFabricUpAndDataFlows) {
     EXPECT_TRUE(clients[2].arrivals.empty());
 }
 
-TEST_F(FabricTest, LidRoutedSmpsAreAnsweredByNodesAndSwitch) {
+TEST_F(FabricTest, LidRoutedSmpGetsResponseFromNodesAndSwitch) {
     bring_up();
     forget_arrivals();
     const auto node = exchange_smp(make_smp(MadMethod::get, attribute<"node_info">), 3);
@@ -231,10 +231,10 @@ TEST_F(FabricTest, DirectedRouteMayContinueByLid) {
     Mad request = make_directed(MadMethod::get, attribute<"node_info">, {1});
     DirectedSmp(request).set<"hop_pointer">(1);
     DirectedSmp(request).set<"dr_dlid">(2);
-    const auto answer = exchange_smp(request, permissive_lid);
-    ASSERT_TRUE(answer) << "it returns by LID to the switch, and from there by its path";
-    EXPECT_EQ(data_of<hwtab::node_info>(*answer).get<"port_guid">(), ports[1]->port_guid());
-    EXPECT_EQ(ConstDirectedSmp(*answer).get<"hop_pointer">(), 1U);
+    const auto response = exchange_smp(request, permissive_lid);
+    ASSERT_TRUE(response) << "it returns by LID to the switch, and from there by its path";
+    EXPECT_EQ(data_of<hwtab::node_info>(*response).get<"port_guid">(), ports[1]->port_guid());
+    EXPECT_EQ(ConstDirectedSmp(*response).get<"hop_pointer">(), 1U);
 }
 
 TEST_F(FabricTest, DirectedRouteMayBeginBehindALid) {
@@ -242,13 +242,13 @@ TEST_F(FabricTest, DirectedRouteMayBeginBehindALid) {
     forget_arrivals();
     Mad request = make_directed(MadMethod::get, attribute<"node_info">, {2});
     DirectedSmp(request).set<"dr_slid">(1);
-    const auto answer = exchange_smp(request, 10);
-    ASSERT_TRUE(answer) << "it returns by its path to the switch, and from there by LID";
-    EXPECT_EQ(data_of<hwtab::node_info>(*answer).get<"port_guid">(), ports[1]->port_guid());
-    EXPECT_EQ(ConstDirectedSmp(*answer).get<"hop_pointer">(), 0U);
+    const auto response = exchange_smp(request, 10);
+    ASSERT_TRUE(response) << "it returns by its path to the switch, and from there by LID";
+    EXPECT_EQ(data_of<hwtab::node_info>(*response).get<"port_guid">(), ports[1]->port_guid());
+    EXPECT_EQ(ConstDirectedSmp(*response).get<"hop_pointer">(), 0U);
 }
 
-TEST_F(FabricTest, OnTheDirectedPartBothLidsArePermissive) {
+TEST_F(FabricTest, DirectedPartHasPermissiveLids) {
     bring_up();
     clients[1].has_qp0 = true;
     forget_arrivals();
@@ -453,20 +453,20 @@ TEST_F(FabricTest, PerformanceRequestHandledByPort) {
         clients[1].has_qp1 = has_qp1;
         ports[0]->send(general_services_packet(request, 1, 2));
         time.settle();
-        const auto answer = clients[0].take_mad();
-        ASSERT_TRUE(answer);
-        EXPECT_NE(data_of<hwtab::port_counters>(*answer).get<"port_rcv_pkts">(), 0U);
+        const auto response = clients[0].take_mad();
+        ASSERT_TRUE(response);
+        EXPECT_NE(data_of<hwtab::port_counters>(*response).get<"port_rcv_pkts">(), 0U);
         EXPECT_TRUE(clients[1].arrivals.empty());
     }
 }
 
 TEST_F(FabricTest, PerformanceRequestWithWrongQKeyIsAViolation) {
     bring_up();
-    const auto before = ports[1]->statistics().agent_answers;
+    const auto before = ports[1]->statistics().agent_responses;
     const Mad request = make_pma(MadMethod::get, pma_attribute<"port_counters">);
     ports[0]->send(general_services_packet(request, 1, 2, 0x1234));
     time.settle();
-    EXPECT_EQ(ports[1]->statistics().agent_answers, before);
+    EXPECT_EQ(ports[1]->statistics().agent_responses, before);
     EXPECT_EQ(ports[1]->q_key_violations(), 1);
 }
 
@@ -480,7 +480,7 @@ TEST_F(FabricTest, OtherGsiClassesDeliveredToHost) {
     EXPECT_EQ(clients[1].arrivals.size(), 1U);
 }
 
-TEST_F(FabricTest, SwitchAnswersPerformanceRequests) {
+TEST_F(FabricTest, SwitchRespondsToPerformanceRequest) {
     bring_up();
     clients[0].has_qp1 = true;
     forget_arrivals();
@@ -488,9 +488,9 @@ TEST_F(FabricTest, SwitchAnswersPerformanceRequests) {
     data_of<hwtab::port_counters>(request).set<"port_select">(1);
     ports[0]->send(general_services_packet(request, 1, 10));
     time.settle();
-    const auto answer = clients[0].take_mad();
-    ASSERT_TRUE(answer);
-    EXPECT_NE(data_of<hwtab::port_counters>(*answer).get<"port_rcv_pkts">(), 0U);
+    const auto response = clients[0].take_mad();
+    ASSERT_TRUE(response);
+    EXPECT_NE(data_of<hwtab::port_counters>(*response).get<"port_rcv_pkts">(), 0U);
     ports[0]->send(general_services_packet(request, 1, 10, 0x1234));
     time.settle();
     EXPECT_FALSE(clients[0].take_mad()) << "wrong Q_Key";

@@ -182,12 +182,12 @@ struct LonePort {
 
     /// \return the response to an SMP; fails the test when there is none
     Mad ask(const Mad& request) {
-        const auto answer = port.process(request, {}, permissive_lid);
-        return answer && *answer ? **answer : Mad{};
+        const auto response = port.process(request, {}, permissive_lid);
+        return response && *response ? **response : Mad{};
     }
-    bool answers(const Mad& request) {
-        const auto answer = port.process(request, {}, permissive_lid);
-        return answer.has_value() && answer->has_value();
+    bool gets_response(const Mad& request) {
+        const auto response = port.process(request, {}, permissive_lid);
+        return response.has_value() && response->has_value();
     }
 };
 

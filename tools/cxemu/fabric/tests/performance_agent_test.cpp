@@ -40,8 +40,8 @@ struct PerformanceAgentTest : ::testing::Test {
     }
     template <hwtab::FixedString field>
     std::uint64_t counter(std::uint8_t port = 1) {
-        const Mad answer = get_counters(port);
-        return data_of<hwtab::port_counters>(answer).template get<field>();
+        const Mad response = get_counters(port);
+        return data_of<hwtab::port_counters>(response).template get<field>();
     }
     std::uint16_t clear(std::uint64_t select, std::uint64_t select2 = 0) {
         return status_of(*agent.process(request<hwtab::port_counters>(
@@ -110,13 +110,14 @@ TEST_F(PerformanceAgentTest, ExtendedCountersHave64Bits) {
     Mad mad = request<hwtab::port_counters_extended>(
         MadMethod::get, pma_attribute<"port_counters_ext">,
         [](auto data) { data.template set<"port_select">(1); });
-    Mad answer = *agent.process(mad);
-    EXPECT_EQ(data_of<hwtab::port_counters_extended>(answer).get<"port_rcv_data">(),
+    Mad response = *agent.process(mad);
+    EXPECT_EQ(data_of<hwtab::port_counters_extended>(response).get<"port_rcv_data">(),
               std::uint64_t{1} << 38U);
-    EXPECT_EQ(data_of<hwtab::port_counters_extended>(answer).get<"port_multicast_rcv_pkts">(), 9U);
+    EXPECT_EQ(data_of<hwtab::port_counters_extended>(response).get<"port_multicast_rcv_pkts">(),
+              9U);
     MadHeader(mad).set<"method">(static_cast<std::uint64_t>(MadMethod::set));
     data_of<hwtab::port_counters_extended>(mad).set<"counter_select">(0x80);
-    answer = *agent.process(mad);
+    response = *agent.process(mad);
     EXPECT_EQ(node.ports[1].multicast_receive_packets, 0U);
     EXPECT_NE(node.ports[1].receive_bytes, 0U);
 }
@@ -131,13 +132,13 @@ TEST_F(PerformanceAgentTest, PortSelect255AddsUpAllPorts) {
     node.ports[1].receive_packets = 3;
     node.ports[2].receive_packets = 4;
     EXPECT_EQ(counter<"port_rcv_pkts">(255), 7U);
-    const Mad answer = *agent.process(make_pma(MadMethod::get, pma_attribute<"class_port_info">));
-    EXPECT_NE(data_of<hwtab::class_port_info>(answer).get<"capability_mask">() & 0x100U, 0U);
+    const Mad response = *agent.process(make_pma(MadMethod::get, pma_attribute<"class_port_info">));
+    EXPECT_NE(data_of<hwtab::class_port_info>(response).get<"capability_mask">() & 0x100U, 0U);
 }
 
 TEST_F(PerformanceAgentTest, ClassPortInfoOffersExtendedCounters) {
-    const Mad answer = *agent.process(make_pma(MadMethod::get, pma_attribute<"class_port_info">));
-    const auto info = data_of<hwtab::class_port_info>(answer);
+    const Mad response = *agent.process(make_pma(MadMethod::get, pma_attribute<"class_port_info">));
+    const auto info = data_of<hwtab::class_port_info>(response);
     EXPECT_EQ(info.get<"base_version">(), 1U);
     EXPECT_EQ(info.get<"capability_mask">(), 0x1200U);
 }
@@ -171,17 +172,19 @@ TEST_F(PerformanceAgentTest, SampleCountsInterval) {
     };
     node.ports[1].receive_packets = 50;
     control(MadMethod::set);
-    Mad answer = result();
-    EXPECT_EQ(data_of<hwtab::port_samples_result>(answer).get<"sample_status">(), 1U) << "started";
+    Mad response = result();
+    EXPECT_EQ(data_of<hwtab::port_samples_result>(response).get<"sample_status">(), 1U)
+        << "started";
     time.advance(std::chrono::microseconds(10));
-    answer = result();
-    EXPECT_EQ(data_of<hwtab::port_samples_result>(answer).get<"sample_status">(), 2U) << "running";
+    response = result();
+    EXPECT_EQ(data_of<hwtab::port_samples_result>(response).get<"sample_status">(), 2U)
+        << "running";
     node.ports[1].receive_packets = 57;
     time.advance(std::chrono::microseconds(100));
-    answer = result();
-    EXPECT_EQ(data_of<hwtab::port_samples_result>(answer).get<"sample_status">(), 0U) << "done";
-    EXPECT_EQ(data_of<hwtab::port_samples_result>(answer).get<"tag">(), 0x42U);
-    EXPECT_EQ(data_of<hwtab::port_samples_result>(answer).get_at<"counter">(0), 7U);
+    response = result();
+    EXPECT_EQ(data_of<hwtab::port_samples_result>(response).get<"sample_status">(), 0U) << "done";
+    EXPECT_EQ(data_of<hwtab::port_samples_result>(response).get<"tag">(), 0x42U);
+    EXPECT_EQ(data_of<hwtab::port_samples_result>(response).get_at<"counter">(0), 7U);
 }
 
 } // namespace

@@ -51,7 +51,7 @@ struct PortInfoTest : ::testing::Test {
     }
 };
 
-TEST_F(PortInfoTest, InInitAtTheNegotiatedRateAfterTraining) {
+TEST_F(PortInfoTest, TrainedPortIsInInitAtNegotiatedRate) {
     EXPECT_EQ(value<"port_state">(), 2U);
     EXPECT_EQ(value<"port_physical_state">(), 5U);
     EXPECT_EQ(value<"link_width_active">(), 2U) << "4x";
@@ -112,21 +112,21 @@ TEST_F(PortInfoTest, SleepingPortWakesWhenItsNeighborPolls) {
 }
 
 TEST_F(PortInfoTest, RefusesAPhysicalStateTogetherWithAnotherStateThanDown) {
-    const Mad answer = set([](auto info) {
+    const Mad response = set([](auto info) {
         info.template set<"port_state">(3);
         info.template set<"port_physical_state">(2);
     });
-    expect_refused(testing::status_of(answer));
+    expect_refused(testing::status_of(response));
     expect_refused(status_of_set<"port_physical_state">(4));
     expect_refused(status_of_set<"link_down_default_state">(3));
 }
 
 TEST_F(PortInfoTest, InvalidFieldChangesNothing) {
-    const Mad answer = set([](auto info) {
+    const Mad response = set([](auto info) {
         info.template set<"lid">(7);
         info.template set<"neighbor_mtu">(6);
     });
-    expect_refused(testing::status_of(answer));
+    expect_refused(testing::status_of(response));
     EXPECT_EQ(port.lid(), unassigned_lid);
 }
 
@@ -145,11 +145,11 @@ TEST_F(PortInfoTest, InvalidLidRefused) {
     expect_refused(status_of_set<"master_sm_lid">(0xc000));
     status_of_set<"lid">(8);
     expect_refused(status_of_set<"lid">(0));
-    const Mad answer = set([](auto info) {
+    const Mad response = set([](auto info) {
         info.template set<"lid">(9);
         info.template set<"lmc">(1);
     });
-    expect_refused(testing::status_of(answer));
+    expect_refused(testing::status_of(response));
 }
 
 TEST_F(PortInfoTest, LmcAssignsSeveralLids) {
@@ -170,8 +170,8 @@ TEST_F(PortInfoTest, NewSubnetManagerNotifiesClient) {
 }
 
 TEST_F(PortInfoTest, ClientReregisterNotifiesClientOnce) {
-    const Mad answer = set([](auto info) { info.template set<"client_reregister">(1); });
-    EXPECT_EQ(data_of<hwtab::port_info>(answer).get<"client_reregister">(), 1U);
+    const Mad response = set([](auto info) { info.template set<"client_reregister">(1); });
+    EXPECT_EQ(data_of<hwtab::port_info>(response).get<"client_reregister">(), 1U);
     EXPECT_EQ(std::ranges::count(client.events, PortEvent::client_reregister), 1);
     EXPECT_EQ(value<"client_reregister">(), 0U) << "Get doesn't show it";
     status_of_set<"lid">(1);

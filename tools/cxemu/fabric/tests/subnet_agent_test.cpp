@@ -19,9 +19,9 @@ struct SubnetAgentTest : ::testing::Test, LonePort {
 };
 
 TEST_F(SubnetAgentTest, NodeInfoGetReturnsIdentity) {
-    const Mad answer = ask(make_smp(MadMethod::get, attribute<"node_info">));
-    const auto info = data_of<hwtab::node_info>(answer);
-    EXPECT_EQ(method_of(answer), MadMethod::get_response);
+    const Mad response = ask(make_smp(MadMethod::get, attribute<"node_info">));
+    const auto info = data_of<hwtab::node_info>(response);
+    EXPECT_EQ(method_of(response), MadMethod::get_response);
     EXPECT_EQ(info.get<"node_type">(), 1U);
     EXPECT_EQ(info.get<"num_ports">(), 1U);
     EXPECT_EQ(info.get<"node_guid">(), port.node_guid());
@@ -30,7 +30,7 @@ TEST_F(SubnetAgentTest, NodeInfoGetReturnsIdentity) {
     EXPECT_EQ(info.get<"partition_cap">(), 128U);
     EXPECT_EQ(info.get<"device_id">(), 0x1017U);
     EXPECT_EQ(info.get<"local_port_num">(), 1U);
-    EXPECT_EQ(ConstSmp(answer).get<"transaction_id">(), 0x1234'5678U);
+    EXPECT_EQ(ConstSmp(response).get<"transaction_id">(), 0x1234'5678U);
 }
 
 TEST_F(SubnetAgentTest, NodeDescriptionCanBeReadAndSet) {
@@ -41,9 +41,9 @@ TEST_F(SubnetAgentTest, NodeDescriptionCanBeReadAndSet) {
     EXPECT_EQ(status(request), 0U);
     EXPECT_EQ(port.node_description(), text);
     port.set_node_description("short");
-    const Mad answer = ask(make_smp(MadMethod::get, attribute<"node_desc">));
-    EXPECT_EQ(ConstSmp(answer).bytes<"data">()[4], std::byte{'t'});
-    EXPECT_EQ(ConstSmp(answer).bytes<"data">()[5], std::byte{0});
+    const Mad response = ask(make_smp(MadMethod::get, attribute<"node_desc">));
+    EXPECT_EQ(ConstSmp(response).bytes<"data">()[4], std::byte{'t'});
+    EXPECT_EQ(ConstSmp(response).bytes<"data">()[5], std::byte{0});
 }
 
 TEST_F(SubnetAgentTest, NodeInfoCanNotBeSet) {
@@ -79,9 +79,9 @@ TEST_F(SubnetAgentTest, ExtendedSpeedsBitInPortNumberAccepted) {
 }
 
 TEST_F(SubnetAgentTest, ExtendedPortInfoReportsNoFdr10) {
-    const Mad answer = ask(make_smp(MadMethod::get, 0xff90, 1));
-    EXPECT_EQ(status_of(answer), 0U);
-    const auto data = ConstSmp(answer).bytes<"data">();
+    const Mad response = ask(make_smp(MadMethod::get, 0xff90, 1));
+    EXPECT_EQ(status_of(response), 0U);
+    const auto data = ConstSmp(response).bytes<"data">();
     EXPECT_TRUE(std::ranges::all_of(data, [](std::byte byte) { return byte == std::byte{0}; }));
     EXPECT_EQ(status(make_smp(MadMethod::get, 0xff90, 2)), code(MadStatus::invalid_field));
     EXPECT_EQ(status(make_smp(MadMethod::set, 0xff90, 1)), code(MadStatus::unsupported_attribute));
@@ -91,9 +91,9 @@ TEST_F(SubnetAgentTest, GuidInfoSetKeepsOwnGuid) {
     Mad request = make_smp(MadMethod::set, attribute<"guid_info">);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(0, 1);
     data_of<hwtab::guid_info>(request).set_at<"guid_block">(3, 0xabcd);
-    const Mad answer = ask(request);
-    EXPECT_EQ(data_of<hwtab::guid_info>(answer).get_at<"guid_block">(0), port.port_guid());
-    EXPECT_EQ(data_of<hwtab::guid_info>(answer).get_at<"guid_block">(3), 0xabcdU);
+    const Mad response = ask(request);
+    EXPECT_EQ(data_of<hwtab::guid_info>(response).get_at<"guid_block">(0), port.port_guid());
+    EXPECT_EQ(data_of<hwtab::guid_info>(response).get_at<"guid_block">(3), 0xabcdU);
     EXPECT_EQ(port.gid(3), Gid(default_gid_prefix, 0xabcd));
     EXPECT_EQ(port.gid(2), Gid()) << "unused";
     EXPECT_TRUE(client.saw(PortEvent::gid_table_changed));
@@ -144,8 +144,8 @@ TEST_F(SubnetAgentTest, ArbitrationTablesAreKept) {
     Mad request = make_smp(MadMethod::set, attribute<"vl_arb_table">, 3U << 16U);
     data_of<hwtab::vl_arbitration_table>(request).set_at<"vl_weight_block">(0, 0x0102);
     EXPECT_EQ(status(request), 0U);
-    const Mad answer = ask(make_smp(MadMethod::get, attribute<"vl_arb_table">, 3U << 16U));
-    EXPECT_EQ(data_of<hwtab::vl_arbitration_table>(answer).get_at<"vl_weight_block">(0), 0x0102U);
+    const Mad response = ask(make_smp(MadMethod::get, attribute<"vl_arb_table">, 3U << 16U));
+    EXPECT_EQ(data_of<hwtab::vl_arbitration_table>(response).get_at<"vl_weight_block">(0), 0x0102U);
     for (const unsigned block : {0U, 5U})
         EXPECT_EQ(status(make_smp(MadMethod::get, attribute<"vl_arb_table">, block << 16U)),
                   code(MadStatus::invalid_field));
@@ -161,16 +161,16 @@ TEST_F(SubnetAgentTest, ManagerMethodHasNoResponse) {
     for (const Mad& request : {make_smp(MadMethod::get, attribute<"sm_info">),
                                make_smp(MadMethod::get_response, attribute<"node_info">),
                                make_smp(MadMethod::trap, attribute<"notice">)}) {
-        const auto answer = port.process(request, {}, 0);
-        ASSERT_FALSE(answer);
-        EXPECT_EQ(answer.error(), MadRefusal::no_agent);
+        const auto response = port.process(request, {}, 0);
+        ASSERT_FALSE(response);
+        EXPECT_EQ(response.error(), MadRefusal::no_agent);
     }
 }
 
-TEST_F(SubnetAgentTest, AnswersOfDirectedRouteHaveTheDirectionBit) {
-    const Mad answer = ask(make_directed(MadMethod::get, attribute<"node_info">, {}));
-    EXPECT_EQ(ConstDirectedSmp(answer).get<"direction">(), 1U);
-    EXPECT_EQ(ConstDirectedSmp(answer).get<"status">(), 0U);
+TEST_F(SubnetAgentTest, DirectedRouteResponseHasDirectionBit) {
+    const Mad response = ask(make_directed(MadMethod::get, attribute<"node_info">, {}));
+    EXPECT_EQ(ConstDirectedSmp(response).get<"direction">(), 1U);
+    EXPECT_EQ(ConstDirectedSmp(response).get<"status">(), 0U);
 }
 
 TEST_F(SubnetAgentTest, UnsupportedClassReportsBadVersion) {
@@ -203,30 +203,30 @@ struct ManagementKeyTest : SubnetAgentTest {
     std::uint64_t violations() { return port.port().settings().get<"m_key_violations">(); }
 };
 
-TEST_F(ManagementKeyTest, WithoutAKeyEverythingIsOpen) {
-    EXPECT_TRUE(answers(port_info(MadMethod::set, 0)));
-    EXPECT_TRUE(answers(port_info(MadMethod::set, 5)));
+TEST_F(ManagementKeyTest, NoKeyAllowsEverything) {
+    EXPECT_TRUE(gets_response(port_info(MadMethod::set, 0)));
+    EXPECT_TRUE(gets_response(port_info(MadMethod::set, 5)));
 }
 
 TEST_F(ManagementKeyTest, Protection0ShowsKeyToAll) {
     protect(0);
     EXPECT_EQ(shown_key(1), key);
-    EXPECT_FALSE(answers(port_info(MadMethod::set, 1)));
-    EXPECT_TRUE(answers(port_info(MadMethod::set, key)));
+    EXPECT_FALSE(gets_response(port_info(MadMethod::set, 1)));
+    EXPECT_TRUE(gets_response(port_info(MadMethod::set, key)));
 }
 
 TEST_F(ManagementKeyTest, Protection1HidesKeyWithoutKey) {
     protect(1);
     EXPECT_EQ(shown_key(1), 0U);
     EXPECT_EQ(shown_key(key), key);
-    EXPECT_FALSE(answers(port_info(MadMethod::set, 1)));
+    EXPECT_FALSE(gets_response(port_info(MadMethod::set, 1)));
 }
 
 TEST_F(ManagementKeyTest, Protections2And3RefuseReadWithoutKey) {
     for (const std::uint64_t bits : {2U, 3U}) {
         protect(bits);
-        EXPECT_FALSE(answers(port_info(MadMethod::get, 1)));
-        EXPECT_TRUE(answers(port_info(MadMethod::get, key)));
+        EXPECT_FALSE(gets_response(port_info(MadMethod::get, 1)));
+        EXPECT_TRUE(gets_response(port_info(MadMethod::get, key)));
     }
 }
 
@@ -243,27 +243,27 @@ TEST_F(ManagementKeyTest, ViolationsAreCountedUpToTheHighestNumber) {
 
 TEST_F(ManagementKeyTest, MadIfcIgnoreMKeySkipsCheck) {
     protect(2);
-    const auto answer =
+    const auto response =
         port.process(port_info(MadMethod::get, 1), {.ignore_management_key = true}, 0);
-    ASSERT_TRUE(answer && *answer);
+    ASSERT_TRUE(response && *response);
     EXPECT_EQ(violations(), 0U);
 }
 
 TEST_F(ManagementKeyTest, LeaseExpiryClearsProtection) {
     protect(2, 10);
-    EXPECT_FALSE(answers(port_info(MadMethod::get, 1)));
+    EXPECT_FALSE(gets_response(port_info(MadMethod::get, 1)));
     time.advance(seconds(9));
-    EXPECT_FALSE(answers(port_info(MadMethod::get, 1))) << "doesn't start the lease anew";
+    EXPECT_FALSE(gets_response(port_info(MadMethod::get, 1))) << "doesn't start the lease anew";
     time.advance(seconds(1));
     EXPECT_EQ(port.port().settings().get<"m_key_protect_bits">(), 0U);
-    EXPECT_TRUE(answers(port_info(MadMethod::get, 1)));
+    EXPECT_TRUE(gets_response(port_info(MadMethod::get, 1)));
 }
 
 TEST_F(ManagementKeyTest, ValidKeyStopsLease) {
     protect(2, 10);
-    answers(port_info(MadMethod::get, 1));
+    gets_response(port_info(MadMethod::get, 1));
     time.advance(seconds(9));
-    EXPECT_TRUE(answers(port_info(MadMethod::get, key)));
+    EXPECT_TRUE(gets_response(port_info(MadMethod::get, key)));
     time.advance(seconds(60));
     EXPECT_EQ(port.port().settings().get<"m_key_protect_bits">(), 2U);
 }
@@ -271,7 +271,7 @@ TEST_F(ManagementKeyTest, ValidKeyStopsLease) {
 TEST_F(ManagementKeyTest, Protection3AndALeaseOfZeroNeverLapse) {
     for (const auto& [bits, lease] : {std::pair{3U, 10U}, std::pair{2U, 0U}}) {
         protect(bits, lease);
-        answers(port_info(MadMethod::get, 1));
+        gets_response(port_info(MadMethod::get, 1));
         time.advance(seconds(3600));
         EXPECT_EQ(port.port().settings().get<"m_key_protect_bits">(), bits);
     }
@@ -401,7 +401,7 @@ TEST_F(TrapTest, TrapIsRepeatedUntilTheManagerStopsIt) {
     EXPECT_EQ(second[0], first[0]) << "same transaction";
     const auto stopped = port.process(repress(first[0]), {}, 4);
     ASSERT_TRUE(stopped);
-    EXPECT_FALSE(stopped->has_value()) << "TrapRepress gets no answer";
+    EXPECT_FALSE(stopped->has_value()) << "TrapRepress gets no response";
     time.advance(seconds(60));
     EXPECT_TRUE(take_traps().empty());
 }
@@ -440,15 +440,15 @@ TEST_F(TrapTest, NewestNoticeOfANumberReplacesTheOlder) {
 TEST_F(TrapTest, WaitingNoticesCanBeReadAndDropped) {
     port.set_node_description("a");
     port.report_violation({.kind = KeyViolation::Kind::q_key});
-    Mad answer = ask(make_smp(MadMethod::get, attribute<"notice">));
-    EXPECT_EQ(number(answer), 144U);
-    EXPECT_EQ(data_of<hwtab::notice>(answer).get<"notice_count">(), 2U);
+    Mad response = ask(make_smp(MadMethod::get, attribute<"notice">));
+    EXPECT_EQ(number(response), 144U);
+    EXPECT_EQ(data_of<hwtab::notice>(response).get<"notice_count">(), 2U);
     ask(make_smp(MadMethod::set, attribute<"notice">));
-    answer = ask(make_smp(MadMethod::get, attribute<"notice">));
-    EXPECT_EQ(number(answer), 258U);
+    response = ask(make_smp(MadMethod::get, attribute<"notice">));
+    EXPECT_EQ(number(response), 258U);
     ask(make_smp(MadMethod::set, attribute<"notice">));
-    answer = ask(make_smp(MadMethod::get, attribute<"notice">));
-    EXPECT_EQ(data_of<hwtab::notice>(answer).get<"type">(), 0x7fU) << "none is left";
+    response = ask(make_smp(MadMethod::get, attribute<"notice">));
+    EXPECT_EQ(data_of<hwtab::notice>(response).get<"type">(), 0x7fU) << "none is left";
 }
 
 } // namespace

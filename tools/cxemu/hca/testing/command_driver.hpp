@@ -22,7 +22,7 @@
 namespace cxemu::hca::testing {
 
 /// Contents of a completed slot.
-struct Answer {
+struct CommandCompletion {
     bool completed = false; ///< the slot is owned by software
     DeliveryStatus delivery = DeliveryStatus::ok;
     CommandStatus status = CommandStatus::ok;
@@ -85,9 +85,9 @@ public:
     /// Rings the doorbell, and runs the device.
     virtual void ring(std::uint32_t vector) = 0;
 
-    [[nodiscard]] Answer answer(std::uint32_t slot) {
+    [[nodiscard]] CommandCompletion completion(std::uint32_t slot) {
         const auto entry = this->entry(slot);
-        Answer result;
+        CommandCompletion result;
         result.completed = entry.get<"ownership">() == 0;
         result.delivery = static_cast<DeliveryStatus>(entry.get<"status">());
         const auto head = entry.bytes<"command_output_inline_data">();
@@ -106,16 +106,16 @@ public:
     }
 
     /// Executes a command in slot 0.
-    Answer execute(std::span<const std::byte> input, std::uint32_t output_length) {
+    CommandCompletion execute(std::span<const std::byte> input, std::uint32_t output_length) {
         submit(0, input, output_length);
         ring(1);
-        return answer(0);
+        return completion(0);
     }
 
     /// A command without arguments, or with those that \p fill writes through a View of the input.
     template <const hwtab::Command& command>
-    Answer execute(auto fill, std::uint16_t op_mod = 0, std::uint16_t uid = 0,
-                   std::size_t list_bytes = 0)
+    CommandCompletion execute(auto fill, std::uint16_t op_mod = 0, std::uint16_t uid = 0,
+                              std::size_t list_bytes = 0)
         requires std::invocable<decltype(fill)&, hwtab::View<*command.input>>
     {
         auto input = make_input(command.opcode, command.input->size + list_bytes, op_mod, uid);
@@ -123,7 +123,7 @@ public:
         return execute(input, command.output->size);
     }
     template <const hwtab::Command& command>
-    Answer execute(std::uint16_t op_mod = 0, std::uint16_t uid = 0) {
+    CommandCompletion execute(std::uint16_t op_mod = 0, std::uint16_t uid = 0) {
         return execute<command>([](const auto&) {}, op_mod, uid);
     }
 

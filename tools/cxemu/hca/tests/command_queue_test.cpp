@@ -11,7 +11,7 @@
 namespace cxemu::hca {
 namespace {
 
-using testing::Answer;
+using testing::CommandCompletion;
 using testing::Host;
 using testing::make_input;
 
@@ -62,21 +62,22 @@ protected:
     void TearDown() override { seen = {}; }
 
     /// Sends a command of \p size bytes, after \p corrupt has changed what the driver wrote.
-    Answer send_corrupted(std::size_t size, std::uint32_t output_length, auto corrupt_entry) {
+    CommandCompletion send_corrupted(std::size_t size, std::uint32_t output_length,
+                                     auto corrupt_entry) {
         host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, size), output_length);
         corrupt_entry();
         host.ring(1);
-        return host.answer(0);
+        return host.completion(0);
     }
 
     Host host{CommandTable(commands)};
 };
 
 TEST_F(CommandQueueTest, RunsACommandThatFitsItsEntry) {
-    const Answer answer = host.execute<hwtab::cmd_nop>();
-    EXPECT_TRUE(answer.completed);
-    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
-    EXPECT_EQ(answer.status, CommandStatus::ok);
+    const CommandCompletion completion = host.execute<hwtab::cmd_nop>();
+    EXPECT_TRUE(completion.completed);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::ok);
+    EXPECT_EQ(completion.status, CommandStatus::ok);
     EXPECT_EQ(seen.calls, 1);
 }
 
@@ -84,78 +85,78 @@ TEST_F(CommandQueueTest, JoinsAnInputOfManyMailboxes) {
     auto input = make_input(hwtab::cmd_manage_pages.opcode, 16 + (100 * mailbox_data_size) + 40);
     for (std::size_t i = 16; i < input.size(); ++i)
         input[i] = static_cast<std::byte>(i % 251);
-    const Answer answer = host.execute(input, 16);
-    EXPECT_EQ(answer.status, CommandStatus::ok);
+    const CommandCompletion completion = host.execute(input, 16);
+    EXPECT_EQ(completion.status, CommandStatus::ok);
     EXPECT_EQ(seen.input, input);
 }
 
 TEST_F(CommandQueueTest, WritesAnOutputIntoEntryAndMailboxes) {
-    const Answer answer =
+    const CommandCompletion completion =
         host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512 + 88);
-    ASSERT_EQ(answer.output.size(), 16U + 512 + 88);
-    EXPECT_EQ(answer.output[16], std::byte{1});
-    EXPECT_EQ(answer.output[16 + 512], std::byte{1}) << "512 bytes later the count is the same";
-    EXPECT_EQ(answer.output.back(), static_cast<std::byte>((512 + 88) % 256));
+    ASSERT_EQ(completion.output.size(), 16U + 512 + 88);
+    EXPECT_EQ(completion.output[16], std::byte{1});
+    EXPECT_EQ(completion.output[16 + 512], std::byte{1}) << "512 bytes later the count is the same";
+    EXPECT_EQ(completion.output.back(), static_cast<std::byte>((512 + 88) % 256));
     EXPECT_EQ(host.mailbox(0, Host::output_mailboxes).get<"token">(), Host::token);
 }
 
 TEST_F(CommandQueueTest, AcceptsAnOutputShorterThanAHeader) {
-    const Answer answer = host.execute(make_input(hwtab::cmd_nop.opcode, 16), 12);
-    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
-    EXPECT_EQ(answer.status, CommandStatus::ok);
+    const CommandCompletion completion = host.execute(make_input(hwtab::cmd_nop.opcode, 16), 12);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::ok);
+    EXPECT_EQ(completion.status, CommandStatus::ok);
 }
 
 TEST_F(CommandQueueTest, NamesAnUnknownOpcode) {
-    const Answer answer = host.execute(make_input(0x7ff, 16), 16);
-    EXPECT_EQ(answer.status, CommandStatus::bad_operation);
-    EXPECT_EQ(answer.syndrome, Syndrome::unknown_opcode);
+    const CommandCompletion completion = host.execute(make_input(0x7ff, 16), 16);
+    EXPECT_EQ(completion.status, CommandStatus::bad_operation);
+    EXPECT_EQ(completion.syndrome, Syndrome::unknown_opcode);
     EXPECT_EQ(host.checker.counted(rules::unknown_opcode), 1U);
 }
 
 TEST_F(CommandQueueTest, RefusesACommandBeforeItsState) {
-    const Answer answer = host.execute<hwtab::cmd_alloc_pd>();
-    EXPECT_EQ(answer.status, CommandStatus::bad_system_state);
+    const CommandCompletion completion = host.execute<hwtab::cmd_alloc_pd>();
+    EXPECT_EQ(completion.status, CommandStatus::bad_system_state);
     EXPECT_EQ(host.checker.counted(rules::command_in_wrong_state), 1U);
     EXPECT_EQ(seen.calls, 0);
 }
 
 TEST_F(CommandQueueTest, RefusesTheCommandOfAnUnknownUserContext) {
     host.hca.set_state(FunctionState::initialized);
-    const Answer answer = host.execute<hwtab::cmd_alloc_pd>(0, 7);
-    EXPECT_EQ(answer.status, CommandStatus::bad_resource);
-    EXPECT_EQ(answer.syndrome, Syndrome::unknown_user_context);
+    const CommandCompletion completion = host.execute<hwtab::cmd_alloc_pd>(0, 7);
+    EXPECT_EQ(completion.status, CommandStatus::bad_resource);
+    EXPECT_EQ(completion.syndrome, Syndrome::unknown_user_context);
 }
 
-TEST_F(CommandQueueTest, CompletesSlotsInTheOrderOfTheirAnswers) {
+TEST_F(CommandQueueTest, SlotsCompleteInOrderOfOutputs) {
     host.hca.set_state(FunctionState::initialized);
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.submit(1, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.submit(2, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(0b111);
-    EXPECT_FALSE(host.answer(0).completed);
-    EXPECT_FALSE(host.answer(1).completed);
-    EXPECT_TRUE(host.answer(2).completed);
+    EXPECT_FALSE(host.completion(0).completed);
+    EXPECT_FALSE(host.completion(1).completed);
+    EXPECT_TRUE(host.completion(2).completed);
     EXPECT_EQ(host.hca.command_queue().outstanding(), 2U);
 
     ASSERT_EQ(seen.deferred.size(), 2U);
     seen.deferred[1]->output()[16] = std::byte{0x42};
     seen.deferred[1]->complete(CommandResult::ok());
-    EXPECT_FALSE(host.answer(0).completed);
-    EXPECT_TRUE(host.answer(1).completed);
-    EXPECT_EQ(host.answer(1).output[16], std::byte{0x42});
+    EXPECT_FALSE(host.completion(0).completed);
+    EXPECT_TRUE(host.completion(1).completed);
+    EXPECT_EQ(host.completion(1).output[16], std::byte{0x42});
 
     seen.deferred[0]->complete(
         CommandResult::fail(CommandStatus::internal_error, Syndrome::dma_failed));
-    EXPECT_EQ(host.answer(0).status, CommandStatus::internal_error);
+    EXPECT_EQ(host.completion(0).status, CommandStatus::internal_error);
 }
 
-TEST_F(CommandQueueTest, AnswersADeferredCommandOnlyOnce) {
+TEST_F(CommandQueueTest, DeferredCommandCompletesOnce) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
     seen.deferred[0]->complete(CommandResult::ok());
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     seen.deferred[0]->complete(CommandResult::ok());
-    EXPECT_FALSE(host.answer(0).completed) << "the slot holds another command by now";
+    EXPECT_FALSE(host.completion(0).completed) << "the slot holds another command by now";
 }
 
 TEST_F(CommandQueueTest, ResetDropsDeferredCommand) {
@@ -164,7 +165,7 @@ TEST_F(CommandQueueTest, ResetDropsDeferredCommand) {
     host.hca.reset(pci::ResetCause::function_level);
     EXPECT_TRUE(seen.deferred[0]->output().empty());
     seen.deferred[0]->complete(CommandResult::ok());
-    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_FALSE(host.completion(0).completed);
 }
 
 TEST_F(CommandQueueTest, ReportsSeveralSlotsInOneEvent) {
@@ -183,7 +184,7 @@ TEST_F(CommandQueueTest, PostsNoEventForACommandThatWasPolled) {
     // An EQ is created while the command runs, as CREATE_EQ does.
     host.events.subscriptions.insert(EventType::command_completion);
     seen.deferred[0]->complete(CommandResult::ok());
-    EXPECT_TRUE(host.answer(0).completed);
+    EXPECT_TRUE(host.completion(0).completed);
     EXPECT_TRUE(host.events.events.empty());
 }
 
@@ -191,7 +192,7 @@ TEST_F(CommandQueueTest, IgnoresDoorbellsWithoutAQueue) {
     host.hca.reset(pci::ResetCause::function_level);
     host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(1);
-    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_FALSE(host.completion(0).completed);
     EXPECT_EQ(host.hca.command_queue().statistics().doorbells_ignored, 1U);
 }
 
@@ -221,52 +222,55 @@ TEST_F(CommandQueueTest, DropsAnEntryOfZeros) {
 // --- Delivery status -----------------------------------------------------------------------------
 
 TEST_F(CommandQueueTest, RefusesAnUnknownTransport) {
-    const Answer answer = send_corrupted(16, 16, [this] { host.entry(0).set<"type">(3); });
-    EXPECT_TRUE(answer.completed);
-    EXPECT_EQ(answer.delivery, DeliveryStatus::bad_command_type);
+    const CommandCompletion completion =
+        send_corrupted(16, 16, [this] { host.entry(0).set<"type">(3); });
+    EXPECT_TRUE(completion.completed);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::bad_command_type);
     EXPECT_EQ(host.checker.counted(rules::command_delivery), 1U);
     EXPECT_EQ(seen.calls, 0);
 }
 
 TEST_F(CommandQueueTest, RefusesReservedBitsInTheEntry) {
-    const Answer answer =
+    const CommandCompletion completion =
         send_corrupted(16, 16, [this] { host.entry(0).memory()[1] = std::byte{1}; });
-    EXPECT_EQ(answer.delivery, DeliveryStatus::reserved_not_zero);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::reserved_not_zero);
 }
 
 TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAMailbox) {
-    const Answer answer =
+    const CommandCompletion completion =
         send_corrupted(16 + 1024, 16, [this] { host.mailbox(0, 1).set<"token">(1); });
-    EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::token_error);
 }
 
 TEST_F(CommandQueueTest, RefusesATokenThatDiffersInAnOutputMailbox) {
-    const Answer answer = send_corrupted(
+    const CommandCompletion completion = send_corrupted(
         16, 16 + 1024, [this] { host.mailbox(0, Host::output_mailboxes + 1).set<"token">(1); });
-    EXPECT_EQ(answer.delivery, DeliveryStatus::token_error);
-    EXPECT_EQ(seen.calls, 0) << "the command has run although its answer has no place";
+    EXPECT_EQ(completion.delivery, DeliveryStatus::token_error);
+    EXPECT_EQ(seen.calls, 0) << "the command has run although its output has no place";
 }
 
 TEST_F(CommandQueueTest, RefusesAChainThatRunsInACircle) {
-    const Answer answer = send_corrupted(16 + (4 * 512), 16, [this] {
+    const CommandCompletion completion = send_corrupted(16 + (4 * 512), 16, [this] {
         const std::uint64_t first = Host::mailbox_address(0, 0);
         host.mailbox(0, 1).set<"next_pointer_31_10">(first >> 10U);
     });
-    EXPECT_EQ(answer.delivery, DeliveryStatus::bad_block_number);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::bad_block_number);
 }
 
 TEST_F(CommandQueueTest, RefusesMisalignedPointers) {
-    const Answer input = send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
+    const CommandCompletion input =
+        send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0); });
     EXPECT_EQ(input.delivery, DeliveryStatus::bad_input_pointer);
-    const Answer output = send_corrupted(16, 16 + 512, [this] { host.set_output_pointer(0, 0); });
+    const CommandCompletion output =
+        send_corrupted(16, 16 + 512, [this] { host.set_output_pointer(0, 0); });
     EXPECT_EQ(output.delivery, DeliveryStatus::bad_output_pointer);
 }
 
 TEST_F(CommandQueueTest, RefusesLengthsThatTheChainDoesNotHave) {
-    const Answer input =
+    const CommandCompletion input =
         send_corrupted(16 + 512, 16, [this] { host.entry(0).set<"input_length">(16 + 513); });
     EXPECT_EQ(input.delivery, DeliveryStatus::input_length_error);
-    const Answer output =
+    const CommandCompletion output =
         send_corrupted(16, 16 + 512, [this] { host.entry(0).set<"output_length">(16 + 513); });
     EXPECT_EQ(output.delivery, DeliveryStatus::output_length_error);
 }
@@ -283,9 +287,9 @@ TEST_F(CommandQueueTest, RefusesLengthsBeyondItsLimits) {
 }
 
 TEST_F(CommandQueueTest, ReportsAMailboxOutsideTheDmaMaps) {
-    const Answer answer =
+    const CommandCompletion completion =
         send_corrupted(16 + 512, 16, [this] { host.set_input_pointer(0, 0xdead'0000'0000); });
-    EXPECT_EQ(answer.delivery, DeliveryStatus::internal_error);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::internal_error);
     EXPECT_EQ(host.dma.statistics().master_aborts, 1U);
 }
 
@@ -297,12 +301,12 @@ TEST_F(CommandQueueTest, ReportsAFatalFailureWhenTheQueueCannotBeRead) {
     EXPECT_FALSE(host.hca.command_queue().running());
 }
 
-TEST_F(CommandQueueTest, CountsAnAnswerThatCannotBeWritten) {
+TEST_F(CommandQueueTest, UnwritableOutputIsCounted) {
     host.submit(0, make_input(hwtab::cmd_query_adapter.opcode, 16), 272);
     host.ring(1);
     ASSERT_TRUE(host.dma.unmap(Host::base, Host::memory_size));
     seen.deferred[0]->complete(CommandResult::ok());
-    EXPECT_EQ(host.hca.command_queue().statistics().answers_lost, 1U);
+    EXPECT_EQ(host.hca.command_queue().statistics().outputs_lost, 1U);
 }
 
 // --- Signatures ----------------------------------------------------------------------------------
@@ -335,14 +339,14 @@ protected:
     Host host{CommandTable(commands), settings()};
 };
 
-TEST_F(SignedCommandQueueTest, RunsASignedCommandAndSignsTheAnswer) {
+TEST_F(SignedCommandQueueTest, SignedCommandGetsSignedOutput) {
     host.submit(0, make_input(hwtab::cmd_manage_pages.opcode, 16 + 600), 16 + 600);
     sign_mailbox(0);
     sign_mailbox(1);
     sign_entry();
     host.ring(1);
-    const Answer answer = host.answer(0);
-    EXPECT_EQ(answer.delivery, DeliveryStatus::ok);
+    const CommandCompletion completion = host.completion(0);
+    EXPECT_EQ(completion.delivery, DeliveryStatus::ok);
     EXPECT_EQ(xor_of(host.entry(0).memory().first(64)), 0xff);
     for (const std::size_t number : {0U, 1U}) {
         const auto bytes =
@@ -355,9 +359,9 @@ TEST_F(SignedCommandQueueTest, RunsASignedCommandAndSignsTheAnswer) {
 TEST_F(SignedCommandQueueTest, RefusesAnUnsignedEntry) {
     host.submit(0, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(1);
-    EXPECT_EQ(host.answer(0).delivery, DeliveryStatus::signature_error);
+    EXPECT_EQ(host.completion(0).delivery, DeliveryStatus::signature_error);
     EXPECT_EQ(xor_of(host.entry(0).memory().first(64)), 0xff)
-        << "the answer is signed all the same";
+        << "the output is signed all the same";
 }
 
 TEST_F(SignedCommandQueueTest, RefusesADamagedMailbox) {
@@ -366,7 +370,7 @@ TEST_F(SignedCommandQueueTest, RefusesADamagedMailbox) {
     sign_entry();
     host.mailbox(0, 0).memory()[5] ^= std::byte{0x10};
     host.ring(1);
-    EXPECT_EQ(host.answer(0).delivery, DeliveryStatus::signature_error);
+    EXPECT_EQ(host.completion(0).delivery, DeliveryStatus::signature_error);
 }
 
 // --- Checks against the tables -------------------------------------------------------------------
@@ -390,9 +394,10 @@ TEST_F(CommandQueueTest, DoesNotTakeTheUserContextForReservedBits) {
 
 TEST_F(CommandQueueTest, RefusesAnInputShorterThanTheTable) {
     host.hca.set_state(FunctionState::initialized);
-    const Answer answer = host.execute(make_input(hwtab::cmd_set_driver_version.opcode, 16), 16);
-    EXPECT_EQ(answer.status, CommandStatus::bad_input_length);
-    EXPECT_EQ(answer.syndrome, Syndrome::input_too_short);
+    const CommandCompletion completion =
+        host.execute(make_input(hwtab::cmd_set_driver_version.opcode, 16), 16);
+    EXPECT_EQ(completion.status, CommandStatus::bad_input_length);
+    EXPECT_EQ(completion.syndrome, Syndrome::input_too_short);
     EXPECT_EQ(host.checker.counted(rules::input_too_short), 1U);
     EXPECT_EQ(seen.calls, 0);
 }
@@ -417,7 +422,7 @@ TEST_F(CommandQueueTest, ReportsAnInputLongerThanTheTable) {
 class FaultyCommandQueueTest : public CommandQueueTest {
 protected:
     /// One command, with the fault of \p line.
-    Answer execute_faulted(std::string_view line) {
+    CommandCompletion execute_faulted(std::string_view line) {
         const auto added = host.faults.add(line);
         EXPECT_TRUE(added) << added.error();
         return host.execute(make_input(hwtab::cmd_manage_pages.opcode, 16), 16 + 512);
@@ -425,10 +430,11 @@ protected:
 };
 
 TEST_F(FaultyCommandQueueTest, StatusFaultFailsUnexecutedCommand) {
-    const Answer answer = execute_faulted("command MANAGE_PAGES status=NO_RESOURCES syndrome=0x77");
-    EXPECT_EQ(answer.status, CommandStatus::no_resources);
-    EXPECT_EQ(answer.syndrome, static_cast<Syndrome>(0x77));
-    EXPECT_EQ(answer.output[16], std::byte{0});
+    const CommandCompletion completion =
+        execute_faulted("command MANAGE_PAGES status=NO_RESOURCES syndrome=0x77");
+    EXPECT_EQ(completion.status, CommandStatus::no_resources);
+    EXPECT_EQ(completion.syndrome, static_cast<Syndrome>(0x77));
+    EXPECT_EQ(completion.output[16], std::byte{0});
     EXPECT_EQ(seen.calls, 0);
 }
 
@@ -438,7 +444,7 @@ TEST_F(FaultyCommandQueueTest, HangFaultLeavesOtherSlotsRunning) {
     EXPECT_EQ(host.hca.command_queue().outstanding(), 1U);
     host.submit(1, make_input(hwtab::cmd_nop.opcode, 16), 16);
     host.ring(0b10);
-    EXPECT_TRUE(host.answer(1).completed);
+    EXPECT_TRUE(host.completion(1).completed);
 }
 
 TEST_F(FaultyCommandQueueTest, DropCompletionFaultExecutesCommand) {
@@ -449,18 +455,18 @@ TEST_F(FaultyCommandQueueTest, DropCompletionFaultExecutesCommand) {
 TEST_F(FaultyCommandQueueTest, DelayFaultDelaysCompletion) {
     EXPECT_FALSE(execute_faulted("command * delay=500ms").completed);
     host.advance(std::chrono::milliseconds(499));
-    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_FALSE(host.completion(0).completed);
     host.advance(std::chrono::milliseconds(1));
-    const Answer answer = host.answer(0);
-    EXPECT_TRUE(answer.completed);
-    EXPECT_EQ(answer.output[16], std::byte{1});
+    const CommandCompletion completion = host.completion(0);
+    EXPECT_TRUE(completion.completed);
+    EXPECT_EQ(completion.output[16], std::byte{1});
 }
 
 TEST_F(FaultyCommandQueueTest, ResetDropsDelayedCompletion) {
     execute_faulted("command * delay=500ms");
     host.hca.reset(pci::ResetCause::function_level);
     host.advance(std::chrono::seconds(1));
-    EXPECT_FALSE(host.answer(0).completed);
+    EXPECT_FALSE(host.completion(0).completed);
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesTheQueueEntry) {
@@ -479,10 +485,10 @@ TEST_F(FaultyCommandQueueTest, ChangesTheTokenOfTheMailboxes) {
 }
 
 TEST_F(FaultyCommandQueueTest, FillsTheOutputBehindItsHeaderWithGarbage) {
-    const Answer answer = execute_faulted("command * garbage");
-    EXPECT_EQ(answer.status, CommandStatus::ok);
-    EXPECT_EQ(answer.syndrome, Syndrome::none);
-    EXPECT_NE(answer.output[16], std::byte{1});
+    const CommandCompletion completion = execute_faulted("command * garbage");
+    EXPECT_EQ(completion.status, CommandStatus::ok);
+    EXPECT_EQ(completion.syndrome, Syndrome::none);
+    EXPECT_NE(completion.output[16], std::byte{1});
 }
 
 TEST_F(FaultyCommandQueueTest, CorruptedOutputFlaggedToHandler) {
@@ -494,9 +500,10 @@ TEST_F(FaultyCommandQueueTest, CorruptedOutputFlaggedToHandler) {
 }
 
 TEST_F(FaultyCommandQueueTest, ChangesAWordOfTheOutput) {
-    const Answer answer = execute_faulted("command * word=0x10:0xdeadbeef word=0x1000:1");
-    EXPECT_EQ(load_be<std::uint32_t>(std::span(answer.output).subspan(16)), 0xdeadbeefU);
-    EXPECT_EQ(answer.output[20], std::byte{5});
+    const CommandCompletion completion =
+        execute_faulted("command * word=0x10:0xdeadbeef word=0x1000:1");
+    EXPECT_EQ(load_be<std::uint32_t>(std::span(completion.output).subspan(16)), 0xdeadbeefU);
+    EXPECT_EQ(completion.output[20], std::byte{5});
 }
 
 TEST_F(FaultyCommandQueueTest, DropEqeFaultCompletesWithoutEvent) {

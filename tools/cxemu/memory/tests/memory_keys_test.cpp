@@ -225,13 +225,13 @@ TEST_F(MemoryKeysTest, NeedsLocalRightsOfTheKeysBehindAKey) {
 }
 
 TEST_F(MemoryKeysTest, NestsAsDeepAsTheDeviceSaysAndNoDeeper) {
-    const auto most = bench_.hca().capabilities().current<"max_indirection">();
+    const auto max = bench_.hca().capabilities().current<"max_indirection">();
     std::uint32_t innermost = make({.mode = AccessMode::pa, .length = 0x100}).key();
-    for (std::uint64_t depth = 1; depth <= most + 1; ++depth) {
+    for (std::uint64_t depth = 1; depth <= max + 1; ++depth) {
         const std::vector<Entry> entries{range(0x100, innermost, 0)};
         const MemoryKey& key = make({.mode = AccessMode::klm, .length = 0x100}, entries);
         const auto result = translate(key, 0, 1);
-        EXPECT_EQ(result.has_value(), depth <= most) << "depth " << depth;
+        EXPECT_EQ(result.has_value(), depth <= max) << "depth " << depth;
         if (!result) {
             EXPECT_EQ(result.error(), AccessFault::nested_too_deep);
         }
@@ -351,7 +351,7 @@ TEST_F(MemoryKeysTest, GathersAndScattersThroughAList) {
     EXPECT_EQ(back, data);
 }
 
-TEST_F(MemoryKeysTest, ReportsHostMemoryThatDoesNotAnswer) {
+TEST_F(MemoryKeysTest, UnmappedHostMemoryFailsAccess) {
     const std::uint32_t key = bench_.make_physical_key();
     std::array<std::byte, 4> data{};
     EXPECT_EQ(bench_.keys().read(accessor(), {.key = key, .address = 8, .length = 4}, data).error(),
@@ -381,7 +381,7 @@ TEST_F(MemoryKeysTest, LetsThePeerInvalidateOnlyWhereTheKeyAllowsIt) {
 
 // --- Commands ------------------------------------------------------------------------------------
 
-TEST_F(MemoryKeysTest, AnswersAQueryWithContextAndFirstEntries) {
+TEST_F(MemoryKeysTest, QueryMkeyReturnsContextAndFirstEntries) {
     const std::vector<Entry> entries{pages(0x10'0000, 0x20'0000), pages(0x30'0000, 0)};
     const MemoryKey& key = make({.start = 0x4000, .length = 0x3000}, entries);
     Call<hwtab::cmd_query_mkey> call;

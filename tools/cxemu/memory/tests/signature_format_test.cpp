@@ -124,7 +124,7 @@ TEST(Bsf, RefusesWhatTheDeviceDoesNotHave) {
     EXPECT_EQ(single.decode().error(), FormatFault::not_repeated);
 }
 
-TEST(Bsf, RefusesWhatMakesNoSense) {
+TEST(Bsf, InvalidFieldsRefused) {
     Description size;
     size.set_memory_crc(crc32_repeat);
     size.basic().set<"mem_bs_selector">(7);

@@ -145,7 +145,7 @@ TEST_F(SignedKeysTest, WritesNothingWhenTheKeyRefuses) {
     EXPECT_EQ(bench_.load32(memory_), 0xa5a5'a5a5U);
 }
 
-TEST_F(SignedKeysTest, RefusesDescriptionsThatMakeNoSense) {
+TEST_F(SignedKeysTest, InvalidDescriptionsRefused) {
     SignatureDescription description;
     description.set_crc(SignaturePlace::memory, 0x32, signed_.memory_variable());
     EXPECT_EQ(signed_.configure(memory_, 512, description).error(), UmrFault::bad_signature_format);

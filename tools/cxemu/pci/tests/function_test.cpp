@@ -128,7 +128,7 @@ TEST_F(Bar, ReadsAsAllOnesWhileMemoryIsDisabled) {
     EXPECT_EQ(read_config16(reg::device_status), 0x0008);
 }
 
-TEST_F(Bar, DoesNotAnswerInD3hot) {
+TEST_F(Bar, D3hotReadsAllOnes) {
     enable_memory_and_bus_master();
     write_config<std::uint16_t>(reg::power_control, 3);
     EXPECT_THAT(read_bar(0, 4), Each(std::byte{0xff}));
@@ -279,7 +279,7 @@ TEST_F(Reset, ComesWhenTheClientIsGone) {
     EXPECT_FALSE(function_.config().memory_enabled());
 }
 
-TEST_F(Reset, OfTheDevicesOwnAccordIsLikeOneThatTheGuestAsksFor) {
+TEST_F(Reset, UnrequestedResetClearsFunction) {
     enable_memory_and_bus_master();
     function_.reset_function();
     EXPECT_THAT(model_.resets, ElementsAre(ResetCause::function_level));

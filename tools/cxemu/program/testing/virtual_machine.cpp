@@ -128,9 +128,10 @@ void VirtualMachine::write_config16(std::uint64_t offset, std::uint16_t value) {
 void VirtualMachine::ring(std::uint32_t vector) {
     write32(doorbell, vector);
     for (std::uint32_t slot = 0; slot < hca::CommandQueue::slots; ++slot) {
-        for (int attempt = 0; (vector >> slot & 1U) != 0 && !answer(slot).completed; ++attempt) {
+        for (int attempt = 0; (vector >> slot & 1U) != 0 && !completion(slot).completed;
+             ++attempt) {
             if (attempt == patience)
-                throw std::runtime_error("a command is not answered");
+                throw std::runtime_error("a command does not complete");
             (void)read32(initializing); // lets the server run
         }
     }
@@ -139,11 +140,13 @@ void VirtualMachine::ring(std::uint32_t vector) {
 // --- The driver ----------------------------------------------------------------------------------
 
 template <const hwtab::Command& command>
-hca::testing::Answer VirtualMachine::must(auto fill, std::size_t list_bytes, std::uint16_t op_mod) {
-    auto answer = execute<command>(fill, op_mod, 0, list_bytes);
-    if (answer.delivery != hca::DeliveryStatus::ok || answer.status != hca::CommandStatus::ok)
+hca::testing::CommandCompletion VirtualMachine::must(auto fill, std::size_t list_bytes,
+                                                     std::uint16_t op_mod) {
+    auto completion = execute<command>(fill, op_mod, 0, list_bytes);
+    if (completion.delivery != hca::DeliveryStatus::ok ||
+        completion.status != hca::CommandStatus::ok)
         throw std::runtime_error(std::string(command.name) + " has failed");
-    return answer;
+    return completion;
 }
 
 std::uint64_t VirtualMachine::allocate() {
@@ -195,12 +198,12 @@ VirtualMachine::MadeObjects VirtualMachine::make_objects() {
 }
 
 std::uint32_t VirtualMachine::make_memory_key(const MadeObjects& made) {
-    const auto answer = must<hwtab::cmd_create_mkey>([&](auto in) {
+    const auto completion = must<hwtab::cmd_create_mkey>([&](auto in) {
         in.template set<"memory_key_mkey_entry.length64">(1);
         in.template set<"memory_key_mkey_entry.pd">(made.domain);
     });
     return static_cast<std::uint32_t>(
-        answer.template view<hwtab::create_mkey_out>().template get<"mkey_index">());
+        completion.template view<hwtab::create_mkey_out>().template get<"mkey_index">());
 }
 
 void VirtualMachine::destroy_objects(const MadeObjects& objects) {
@@ -241,7 +244,7 @@ void VirtualMachine::make_event_queue(MadeObjects& made) {
     made.event_ring = allocate();
     // The owner bit of the first pass is 0: with all ones the entries are owned by hardware.
     std::ranges::fill(at(made.event_ring).first(page), std::byte{0xff});
-    const auto answer = must<hwtab::cmd_create_eq>(
+    const auto completion = must<hwtab::cmd_create_eq>(
         [&](auto in) {
             in.template set<"eq_context_entry.log_eq_size">(log_events);
             in.template set<"eq_context_entry.uar_page">(made.uar);
@@ -252,7 +255,7 @@ void VirtualMachine::make_event_queue(MadeObjects& made) {
         },
         sizeof(std::uint64_t));
     made.event_queue = static_cast<std::uint32_t>(
-        answer.template view<hwtab::create_eq_out>().template get<"eq_number">());
+        completion.template view<hwtab::create_eq_out>().template get<"eq_number">());
     events_taken_ = 0;
 }
 
@@ -271,7 +274,7 @@ void VirtualMachine::take_events(const MadeObjects& objects) {
 }
 
 std::uint32_t VirtualMachine::make_completion_queue(const MadeObjects& made) {
-    const auto answer = must<hwtab::cmd_create_cq>(
+    const auto completion = must<hwtab::cmd_create_cq>(
         [&](auto in) {
             in.template set<"cq_context.log_cq_size">(6);
             in.template set<"cq_context.uar_page">(made.uar);
@@ -281,12 +284,12 @@ std::uint32_t VirtualMachine::make_completion_queue(const MadeObjects& made) {
         },
         sizeof(std::uint64_t));
     return static_cast<std::uint32_t>(
-        answer.template view<hwtab::create_cq_out>().template get<"cqn">());
+        completion.template view<hwtab::create_cq_out>().template get<"cqn">());
 }
 
 std::uint32_t VirtualMachine::make_queue_pair(const MadeObjects& made) {
     constexpr auto datagrams = hwtab::value<hwtab::qp_service_type, "ud">;
-    const auto answer = must<hwtab::cmd_create_qp>(
+    const auto completion = must<hwtab::cmd_create_qp>(
         [&](auto in) {
             in.template set<"qpc.st">(datagrams);
             in.template set<"qpc.pd">(made.domain);
@@ -300,7 +303,7 @@ std::uint32_t VirtualMachine::make_queue_pair(const MadeObjects& made) {
             in.template set_at<"pas">(0, allocate());
         },
         sizeof(std::uint64_t));
-    const auto number = answer.template view<hwtab::create_qp_out>().template get<"qpn">();
+    const auto number = completion.template view<hwtab::create_qp_out>().template get<"qpn">();
     const auto transit = [&](auto in) {
         in.template set<"qpn">(number);
         in.template set<"qpc.mtu">(hwtab::value<hwtab::qp_mtu, "4k_bytes">);

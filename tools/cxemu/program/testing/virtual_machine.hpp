@@ -88,7 +88,8 @@ private:
     std::uint64_t allocate();
     /// Runs a command that must succeed.
     template <const hwtab::Command& command>
-    hca::testing::Answer must(auto fill, std::size_t list_bytes = 0, std::uint16_t op_mod = 0);
+    hca::testing::CommandCompletion must(auto fill, std::size_t list_bytes = 0,
+                                         std::uint16_t op_mod = 0);
 
     vfio_user::testing::Client client_;
     std::vector<UniqueFd> eventfds_;

@@ -73,7 +73,7 @@ TEST_F(AdapterTest, CountsWhatItsClientSends) {
     EXPECT_EQ(session["connections"], 1);
     EXPECT_EQ(session["messages"]["DMA_MAP"], 2);
     EXPECT_EQ(session["messages"]["SET_IRQS"], VirtualMachine::vectors);
-    EXPECT_EQ(session["errors_answered"], 0);
+    EXPECT_EQ(session["errors_with_reply"], 0);
     EXPECT_GT(session["bytes_received"], 0);
 }
 

@@ -36,15 +36,15 @@ protected:
     }
     /// Reply of a command that must succeed.
     json ok(const std::string& line) {
-        json answer = run(line);
-        EXPECT_TRUE(answer.contains("ok")) << line << ": " << answer;
-        return answer["ok"];
+        json reply = run(line);
+        EXPECT_TRUE(reply.contains("ok")) << line << ": " << reply;
+        return reply["ok"];
     }
     /// Error text of a command that must fail.
     std::string error(const std::string& line) {
-        const json answer = run(line);
-        EXPECT_TRUE(answer.contains("error")) << line << ": " << answer;
-        return answer.value("error", "");
+        const json reply = run(line);
+        EXPECT_TRUE(reply.contains("error")) << line << ": " << reply;
+        return reply.value("error", "");
     }
 
     EventLoop loop;
@@ -68,7 +68,7 @@ TEST_F(ControlCommandsTest, AreListedByHelpAndTheManualPage) {
     }
 }
 
-TEST_F(ControlCommandsTest, ThatDoNotExistSaySo) {
+TEST_F(ControlCommandsTest, UnknownCommandReturnsError) {
     EXPECT_THAT(error("frobnicate"), HasSubstr("frobnicate"));
     EXPECT_THAT(error("stats @hca7"), HasSubstr("hca7"));
 }

@@ -49,7 +49,7 @@ protected:
     std::unique_ptr<ControlSocket> control;
 };
 
-TEST_F(ControlSocketTest, AnswersALineWithALine) {
+TEST_F(ControlSocketTest, LineGetsReplyLine) {
     const UniqueFd client = connect();
     EXPECT_EQ(ask(client, "pages request 3\n"), "{\"words\":[\"pages\",\"request\",\"3\"]}\n");
 }
@@ -80,7 +80,7 @@ TEST_F(ControlSocketTest, DoesNotTakeAPathAwayFromAnother) {
 
 TEST_F(ControlSocketTest, ClientBeyondLimitIsRefused) {
     std::vector<UniqueFd> clients;
-    for (std::size_t i = 0; i < ControlSocket::most_clients; ++i) {
+    for (std::size_t i = 0; i < ControlSocket::max_clients; ++i) {
         clients.push_back(connect());
         loop.turn({});
     }
@@ -93,7 +93,7 @@ TEST_F(ControlSocketTest, ClientBeyondLimitIsRefused) {
     EXPECT_NE(ask(connect(), "help\n"), "");
 }
 
-TEST_F(ControlSocketTest, WaitsForAClientThatDoesNotTakeItsAnswers) {
+TEST_F(ControlSocketTest, SlowClientGetsAllReplies) {
     const UniqueFd client = connect();
     const std::string line = std::string(4000, 'x') + "\n";
     int sent = 0;
@@ -104,15 +104,15 @@ TEST_F(ControlSocketTest, WaitsForAClientThatDoesNotTakeItsAnswers) {
     }
     const UniqueFd other = connect();
     EXPECT_NE(ask(other, "help\n"), "") << "the others are served meanwhile";
-    std::size_t answered = 0;
+    std::size_t replies = 0;
     std::array<char, 65536> buffer{};
     for (int i = 0; i < 10'000; ++i) {
         loop.turn({});
         const ssize_t count = ::recv(client.get(), buffer.data(), buffer.size(), 0);
         for (ssize_t at = 0; at < count; ++at)
-            answered += buffer.at(static_cast<std::size_t>(at)) == '\n' ? 1 : 0;
+            replies += buffer.at(static_cast<std::size_t>(at)) == '\n' ? 1 : 0;
     }
-    EXPECT_EQ(answered, static_cast<std::size_t>(sent));
+    EXPECT_EQ(replies, static_cast<std::size_t>(sent));
 }
 
 TEST_F(ControlSocketTest, RemovesItsFileAtTheEnd) {

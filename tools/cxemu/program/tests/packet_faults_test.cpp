@@ -77,7 +77,7 @@ protected:
     std::vector<std::vector<std::byte>> seen;
 };
 
-TEST_F(PacketFaultsTest, WithoutARuleNothingHappens) {
+TEST_F(PacketFaultsTest, NoRuleInjectsNothing) {
     send_numbers(3);
     EXPECT_THAT(numbers(), ElementsAre(1U, 2U, 3U));
 }
@@ -124,7 +124,7 @@ TEST_F(PacketFaultsTest, CorruptPacketFailsChecksum) {
     EXPECT_THAT(numbers(), ElementsAre(1U, 0U, 3U));
 }
 
-TEST_F(PacketFaultsTest, OfAForgedPacketEveryChecksumIsRight) {
+TEST_F(PacketFaultsTest, ForgedPacketHasValidChecksums) {
     add("packet corrupt-valid-crc @hca0");
     for (int i = 0; i < 200; ++i)
         send(numbered(7));

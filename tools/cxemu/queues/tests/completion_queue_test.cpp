@@ -339,7 +339,7 @@ TEST_F(CompletionQueueTest, TakesOverOnlyTheFieldsThatAModificationSelects) {
     EXPECT_EQ(queue.context().get<"cq_max_count">(), 8U);
 }
 
-TEST_F(CompletionQueueTest, AnswersAQueryWithTheCountersOfTheMoment) {
+TEST_F(CompletionQueueTest, QueryCqReturnsCurrentCounters) {
     CompletionQueue& queue = bench_.make_completion_queue();
     queue.arm(arm_command(0, 0));
     post(queue, 3);

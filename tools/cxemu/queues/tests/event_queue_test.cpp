@@ -129,7 +129,7 @@ protected:
     EventQueue& queue = bench.make_event_queue({.log_size = 1});
 };
 
-TEST_F(FalselyNamedEventQueue, OverrunsThroughNoFaultOfTheDriver) {
+TEST_F(FalselyNamedEventQueue, OverrunIsNoViolation) {
     overrun();
     EXPECT_EQ(bench.violations(rules::event_queue_named_falsely), 1U);
     EXPECT_EQ(bench.violations(rules::event_queue_overrun), 0U);
@@ -224,7 +224,7 @@ TEST(EventQueues, RefuseAVectorThatDoesNotExist) {
     EXPECT_THROW(bench.make_event_queue({.vector = Bench::vectors}), std::runtime_error);
 }
 
-TEST(EventQueues, AnswerAQueryWithTheCountersOfTheMoment) {
+TEST(EventQueues, QueryEqReturnsCurrentCounters) {
     Bench bench;
     EventQueue& queue = bench.make_event_queue({.events = bit(EventType::port_change)});
     queue.post(EventType::port_change, 0, {});

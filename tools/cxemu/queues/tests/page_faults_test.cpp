@@ -76,7 +76,7 @@ protected:
         return load_be<std::uint32_t>(data.subspan(offset));
     }
 
-    hca::CommandResult answer(std::uint32_t low, std::uint16_t high, bool resolved = true) {
+    hca::CommandResult resume(std::uint32_t low, std::uint16_t high, bool resolved = true) {
         Call<hwtab::cmd_page_fault_resume> call;
         const auto fields = call.in().nested<"page_fault_info", hwtab::mem_page_fault_info>();
         fields.set<"fault_token_31_0">(low);
@@ -129,23 +129,23 @@ TEST_F(PageFaultsTest, NameTheKeysThatReferToOneThatSoftwareRefuses) {
     EXPECT_EQ(word(raise_at(outer, 0x234, 2), 0x10), inner);
     for (const auto& [key, address] :
          {std::pair{middle, start + 0x1234}, std::pair{outer, start + 0x234}}) {
-        EXPECT_TRUE(answer(token_, 0, false));
+        EXPECT_TRUE(resume(token_, 0, false));
         const auto data = take_event();
         EXPECT_EQ(word(data, 0x10), key);
         EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), address);
         EXPECT_EQ(word(data, 0xc), 1U << log_page);
     }
-    EXPECT_TRUE(answer(token_, 0, false));
-    EXPECT_FALSE(answer(token_, 0, false)) << "the error of the outermost key is final";
+    EXPECT_TRUE(resume(token_, 0, false));
+    EXPECT_FALSE(resume(token_, 0, false)) << "the error of the outermost key is final";
 }
 
 TEST_F(PageFaultsTest, AreOverWhenSoftwareHasResolvedAnyOfTheKeys) {
     const std::uint32_t inner = make_key(AccessMode::mtt, 0, 0);
     raise_at(make_key(AccessMode::ksm, inner, start), 0, 1);
-    EXPECT_TRUE(answer(token_, 0, false));
+    EXPECT_TRUE(resume(token_, 0, false));
     take_event();
-    EXPECT_TRUE(answer(token_, 0));
-    EXPECT_FALSE(answer(token_, 0)) << "again";
+    EXPECT_TRUE(resume(token_, 0));
+    EXPECT_FALSE(resume(token_, 0)) << "again";
 }
 
 TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {
@@ -156,12 +156,12 @@ TEST_F(PageFaultsTest, AreMetWhereARegionHasNoKeyYet) {
     EXPECT_EQ(load_be<std::uint64_t>(std::span(data).subspan(0x14)), 0x8008);
 }
 
-TEST_F(PageFaultsTest, AreAnsweredByTheWholeToken) {
+TEST_F(PageFaultsTest, ResumeRequiresWholeToken) {
     raise_at(make_key(AccessMode::mtt, 0, 0), 0, 1);
-    EXPECT_FALSE(answer(token_, 1));
-    EXPECT_FALSE(answer(token_ + 1, 0));
-    EXPECT_TRUE(answer(token_, 0));
-    EXPECT_FALSE(answer(token_, 0)) << "again";
+    EXPECT_FALSE(resume(token_, 1));
+    EXPECT_FALSE(resume(token_ + 1, 0));
+    EXPECT_TRUE(resume(token_, 0));
+    EXPECT_FALSE(resume(token_, 0)) << "again";
 }
 
 TEST_F(PageFaultsTest, HaveNoSchemeThatTheDeviceLacks) {

@@ -230,7 +230,7 @@ TEST_F(QueuePairTest, HoldsWhatItRefersTo) {
     EXPECT_EQ(transport_.destructions, 1);
 }
 
-TEST_F(QueuePairTest, AnswersAQueryWithStateCountersAndPages) {
+TEST_F(QueuePairTest, QueryQpReturnsStateCountersAndPages) {
     QueuePair& queue_pair = queue_pair_in(QueuePairState::ready_to_send);
     post_nops(queue_pair, 0, 3);
     Call<hwtab::cmd_query_qp> call;
@@ -562,7 +562,7 @@ TEST_F(QueuePairTest, FlushesWhatIsPostedInTheErrorState) {
     EXPECT_EQ(completions(queue_pair), 2U);
 }
 
-TEST_F(QueuePairTest, GoesToResetInSilence) {
+TEST_F(QueuePairTest, ResetPostsNoCqe) {
     QueuePair& queue_pair =
         queue_pair_in(QueuePairState::ready_to_send, ServiceType::reliable_connection);
     bench_.write_send(queue_pair, 0, send(queue_pair, 0));

@@ -151,14 +151,14 @@ TEST(SendWqe, TakesRemoteAddressAndOperandsOfAnAtomicOperation) {
 }
 
 /// An extended atomic operation: its operands are the bytes 0, 1, 2...
-Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::uint32_t answer) {
+Entry extended(SendOpcode opcode, unsigned variant, std::size_t operands, std::uint32_t response) {
     Entry entry(opcode);
     entry.control().set<"opmod">(variant);
     entry.remote(0x5000, 0x77);
     unsigned value = 0;
     for (std::byte& byte : entry.add(operands))
         byte = static_cast<std::byte>(value++);
-    entry.pointer(answer, 1, 0x9000);
+    entry.pointer(response, 1, 0x9000);
     return entry;
 }
 
@@ -193,8 +193,8 @@ TEST(SendWqe, TakesOperandsOfUpToThirtyTwoBytesWordByWord) {
 }
 
 TEST(SendWqe, RefusesVariantsOfAtomicOperationsThatThereAreNot) {
-    const auto error_of = [](unsigned variant, std::size_t operands, std::uint32_t answer) {
-        return extended(SendOpcode::masked_fetch_add, variant, operands, answer).error();
+    const auto error_of = [](unsigned variant, std::size_t operands, std::uint32_t response) {
+        return extended(SendOpcode::masked_fetch_add, variant, operands, response).error();
     };
     EXPECT_EQ(error_of(0x1, 32, 8), DecodeError::unknown_variant);
     EXPECT_EQ(error_of(0xc, 128, 64), DecodeError::unknown_variant);

@@ -95,7 +95,7 @@ TEST_F(SharedReceiveQueueTest, StopsWhenAnEntryLeadsBackToItself) {
     EXPECT_EQ(bench_.violations(rules::shared_receive_chain_corrupt), 1U);
 }
 
-TEST_F(SharedReceiveQueueTest, DoesNotMindWhereTheLastEntryLeads) {
+TEST_F(SharedReceiveQueueTest, LastEntryLinkIsIgnored) {
     ReceiveMemoryPool& queue = pool();
     link(queue, 0, 0);
     post(queue, 1);
@@ -150,7 +150,7 @@ TEST_F(SharedReceiveQueueTest, ReportsAtOnceWhenItIsArmedBelowTheLimit) {
     EXPECT_EQ(queue.limit(), 0U);
 }
 
-TEST_F(SharedReceiveQueueTest, AnswersAQueryWithCountersOfTheMoment) {
+TEST_F(SharedReceiveQueueTest, QueryReturnsCurrentCounters) {
     ReceiveMemoryPool& queue = pool(1);
     post(queue, 3);
     ASSERT_TRUE(queue.take());

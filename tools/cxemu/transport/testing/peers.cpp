@@ -453,8 +453,8 @@ void Peers::activate(Peer& peer, fabric::Lid lid) {
         info.set<"master_sm_lid">(1);
         info.set<"port_state">(static_cast<std::uint64_t>(state));
         info.set<"port_physical_state">(0);
-        const auto answer = peer.port.process(request, {}, 0);
-        if (!answer || !*answer || status_of(**answer) != 0)
+        const auto response = peer.port.process(request, {}, 0);
+        if (!response || !*response || status_of(**response) != 0)
             throw std::runtime_error("the port can't be activated");
     }
 }

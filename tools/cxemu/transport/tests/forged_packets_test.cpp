@@ -95,7 +95,7 @@ public:
 
 // --- Packets of the responder --------------------------------------------------------------------
 
-TEST(ForgedAnswer, EndsAReadThatItDoesNotFit) {
+TEST(ForgedResponse, EndsAReadThatItDoesNotFit) {
     const auto end_read = [](auto forge) {
         Forged peers;
         forge(peers);
@@ -112,7 +112,7 @@ TEST(ForgedAnswer, EndsAReadThatItDoesNotFit) {
     });
 }
 
-TEST(ForgedAnswer, EndsAnAtomicOperationThatItDoesNotFit) {
+TEST(ForgedResponse, EndsAnAtomicOperationThatItDoesNotFit) {
     Forged other;
     other.change_opcode(1, rc_opcode({.verb = PacketOp::read_response}));
     other.expect_failure(other.add_one(), CompletionError::bad_response);
@@ -121,7 +121,7 @@ TEST(ForgedAnswer, EndsAnAtomicOperationThatItDoesNotFit) {
     too_long.expect_failure(too_long.add_one(), CompletionError::bad_response);
 }
 
-TEST(ForgedAnswer, RefusesForTheReasonThatItGives) {
+TEST(ForgedResponse, RefusesForTheReasonThatItGives) {
     constexpr std::array<std::pair<std::uint8_t, CompletionError>, 4> reasons{
         {{0x61, CompletionError::remote_invalid_request},
          {0x62, CompletionError::remote_access},
@@ -134,7 +134,7 @@ TEST(ForgedAnswer, RefusesForTheReasonThatItGives) {
     }
 }
 
-TEST(ForgedAnswer, UnexpectedResponseIgnored) {
+TEST(ForgedResponse, UnexpectedResponseIgnored) {
     Forged reserved;
     reserved.change(1, [](auto& headers, auto&) { headers.ack->syndrome = 0x40; });
     reserved.expect_success_after_timeout(reserved.write(8));
@@ -192,7 +192,7 @@ TEST(ForgedRequest, RefusedBeyondTheReadsThatAreServedAtOnce) {
     peers.settle();
     const auto results = peers.first.poll();
     ASSERT_EQ(results.size(), 2U);
-    EXPECT_EQ(results[0].error, std::nullopt) << "what was accepted before is answered";
+    EXPECT_EQ(results[0].error, std::nullopt) << "what was accepted before gets its response";
     EXPECT_EQ(results[1].error, CompletionError::remote_invalid_request);
 }
 

@@ -208,9 +208,9 @@ Faults KeyModel::check(const Action& action) const {
                          (action.act == Act::invalidation && key.of_other_queue_pair);
         return faults;
     }
-    const bool is_answered = action.act == Act::read || is_atomic(action.act);
+    const bool is_read_or_atomic = action.act == Act::read || is_atomic(action.act);
     faults.local =
-        !find(action.side, action.local, is_answered ? Right::local_write : Right::local_read)
+        !find(action.side, action.local, is_read_or_atomic ? Right::local_write : Right::local_read)
              .allowed;
     faults.remote =
         names_memory(action.act) && !find(peer, action.remote, remote_right(action.act)).allowed;
@@ -228,7 +228,7 @@ void KeyModel::wait_for(Order order) {
         outstanding_.clear();
     if (order == Order::reads)
         std::erase_if(outstanding_,
-                      [](const Outstanding& request) { return request.is_answered(); });
+                      [](const Outstanding& request) { return request.is_read_or_atomic(); });
 }
 
 /// 10.8.3.3: a key must not be invalidated or changed before the requests that use it have
@@ -241,7 +241,7 @@ bool KeyModel::needs_rest(const Action& action) const {
     };
     return std::ranges::any_of(outstanding_, [&](const Outstanding& request) {
         if (action.order == Order::everything ||
-            (action.order == Order::reads && request.is_answered()))
+            (action.order == Order::reads && request.is_read_or_atomic()))
             return false;
         if (is_local(action.act))
             return leads_to(action.side, request.action.local.key, action.key);
@@ -409,13 +409,13 @@ void KeyModel::change_atomically(const Action& action) {
             stored.push_back({.value = static_cast<std::byte>(value), .certain = certain});
     }
     store(peer, place, stored);
-    store(action.side, to, answer_of(before));
+    store(action.side, to, response_of(before));
     outstanding_.push_back({.action = action, .from = place, .to = to});
 }
 
 /// Each word is big-endian, unless software has chosen host order.
-std::vector<Byte> KeyModel::answer_of(std::vector<Byte> before) const {
-    if (before.size() == atomic_size && rules_.answers_of_host)
+std::vector<Byte> KeyModel::response_of(std::vector<Byte> before) const {
+    if (before.size() == atomic_size && rules_.host_order_atomics)
         return before;
     const std::size_t width = width_of_words(before.size());
     for (std::size_t i = 0; i < before.size(); i += width)
@@ -503,10 +503,10 @@ void KeyModel::doubt_failed(const Action& action, const Faults& faults) {
     if (faults.own_key)
         return;
     const std::size_t peer = 1 - action.side;
-    const bool is_answered = action.act == Act::read || is_atomic(action.act);
+    const bool is_read_or_atomic = action.act == Act::read || is_atomic(action.act);
     if (is_send(action.act))
         doubt(peer, find(peer, action.receive, Right::local_write).offsets);
-    if (is_answered && faults.local)
+    if (is_read_or_atomic && faults.local)
         doubt(action.side, find(action.side, action.local, Right::local_write).offsets);
     if (names_memory(action.act) && action.act != Act::read && !faults.remote)
         doubt(peer, find(peer, action.remote, remote_right(action.act)).offsets);

@@ -185,7 +185,7 @@ struct Side {
 struct Rules {
     bool shares_receives = false; ///< with an SRQ, which outlives a failure
     bool unreliable = false;
-    bool answers_of_host = false; ///< to atomics on 8 bytes: in host order, not in network order
+    bool host_order_atomics = false; ///< responses to 8-byte atomics, not in network order
 };
 
 class KeyModel {
@@ -227,7 +227,7 @@ private:
         Action action;
         std::vector<std::uint32_t> from; ///< of a read or atomic: in the remote memory
         std::vector<std::uint32_t> to;   ///< in the local memory
-        [[nodiscard]] bool is_answered() const { return !to.empty(); }
+        [[nodiscard]] bool is_read_or_atomic() const { return !to.empty(); }
     };
 
     void wait_for(Order order);
@@ -235,7 +235,7 @@ private:
     void fail_peer(const Action& action, Status status);
     void doubt_failed(const Action& action, const Faults& faults);
     void succeed(const Action& action);
-    [[nodiscard]] std::vector<Byte> answer_of(std::vector<Byte> before) const;
+    [[nodiscard]] std::vector<Byte> response_of(std::vector<Byte> before) const;
     void change_key(const Action& action);
     void send(const Action& action);
     void write(const Action& action);

@@ -26,8 +26,8 @@ using model::Use;
 using queues::ServiceType;
 
 constexpr std::uint32_t word = 8; ///< bytes: alignment of atomics
-constexpr std::uint32_t most_key_receives = 56;
-constexpr std::size_t most_actions = 40; ///< of a side: all fit into its queue
+constexpr std::uint32_t max_key_receives = 56;
+constexpr std::size_t max_actions = 40; ///< of a side: all fit into its queue
 
 std::uint32_t draw(SeededRandom& random, std::uint64_t count) {
     return static_cast<std::uint32_t>(random.below(count));
@@ -345,7 +345,7 @@ Wrong wrong_with(const model::Faults& faults) {
 /// its keys.
 bool is_possible(const KeyModel& model, const Action& action) {
     const std::size_t peer = 1 - action.side;
-    if (model::takes_receive(action.act) && model.side(peer).receives_posted >= most_key_receives)
+    if (model::takes_receive(action.act) && model.side(peer).receives_posted >= max_key_receives)
         return false;
     if (model.rules().unreliable && !model::is_unreliable(action.act))
         return false;
@@ -392,7 +392,7 @@ struct Draft {
 
     std::optional<Action> add(SeededRandom& random, std::size_t side, Wrong wanted) {
         auto action = draw_fitting(random, model, side, wanted);
-        if (!action || model.side(side).actions >= most_actions)
+        if (!action || model.side(side).actions >= max_actions)
             return {};
         model.carry_out(*action);
         script.steps.push_back({.action = *action, .time = draw_time(random)});
@@ -404,7 +404,7 @@ Draft draw_draft(SeededRandom& random, std::uint64_t seed) {
     KeyScript script{.seed = seed, .options = draw_key_options(random), .link = draw_link(random)};
     if (script.is_unreliable())
         script.link = {}; // no losses
-    script.answers_of_host = one_of(random, 2);
+    script.host_order_atomics = one_of(random, 2);
     script.sides = {draw_side(random), draw_side(random)};
     const KeyModel model(script.sides, script.rules());
     Draft draft{.script = std::move(script), .model = model};
@@ -419,15 +419,15 @@ Draft draw_draft(SeededRandom& random, std::uint64_t seed) {
 
 /// As many consecutive writes as fit.
 std::vector<Action> draw_writes(SeededRandom& random, const KeyModel& model, std::size_t side) {
-    constexpr std::uint32_t most = 10;
+    constexpr std::uint32_t max = 10;
     const Side& other = model.side(1 - side);
     std::vector<Action> writes;
     for (int attempt = 0; attempt < 30 && writes.empty(); ++attempt) {
         Use target = draw_use(random, other, 1, Flaw::none);
         const Registration& is = other.keys[target.key].is;
         const auto length = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(1 + random.below(1500), is.length / most));
-        for (std::uint32_t i = 0; length != 0 && i < most; ++i) {
+            std::min<std::uint64_t>(1 + random.below(1500), is.length / max));
+        for (std::uint32_t i = 0; length != 0 && i < max; ++i) {
             target.address = is.start + std::uint64_t{i} * length;
             target.length = length;
             writes.push_back({.side = side,
@@ -561,7 +561,7 @@ std::string describe(const KeyScript& script) {
         script.seed, queues::name_of(script.options.service), script.options.mtu_code,
         script.options.first_psn, script.options.not_ready_timer, script.options.log_reads,
         script.link.lost, script.link.doubled, script.link.overtaken, script.link.late,
-        script.answers_of_host ? ", answers in the order of the host" : "");
+        script.host_order_atomics ? ", atomic responses in host order" : "");
     for (const Side& side : script.sides) {
         for (std::size_t i = 0; i < side.keys.size(); ++i)
             text += fmt::format("  key {}: {}\n", i, describe(side.keys[i]));

@@ -35,7 +35,7 @@ struct KeyScript {
     std::array<model::Side, 2> sides{}; ///< memory and keys at the beginning
     std::vector<KeyStep> steps{};
     std::optional<Race> race{};
-    bool answers_of_host = false; ///< byte order of atomic responses chosen by software
+    bool host_order_atomics = false; ///< byte order of atomic responses chosen by software
 
     [[nodiscard]] bool is_unreliable() const {
         return options.service == queues::ServiceType::unreliable_connection;
@@ -47,7 +47,7 @@ struct KeyScript {
     [[nodiscard]] model::Rules rules() const {
         return {.shares_receives = is_one_way(),
                 .unreliable = is_unreliable(),
-                .answers_of_host = answers_of_host};
+                .host_order_atomics = host_order_atomics};
     }
 };
 

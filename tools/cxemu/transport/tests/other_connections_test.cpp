@@ -43,7 +43,7 @@ struct UnreliablePeers : Peers {
     }
 };
 
-TEST(UnreliableConnection, SendsAndWritesWithoutAnyAnswer) {
+TEST(UnreliableConnection, SendAndWriteGetNoAck) {
     UnreliablePeers peers;
     const Data source = peers.first.fill(5 * mtu + 3, 1);
     const Data target = peers.second.space(source.length);

@@ -149,7 +149,7 @@ struct Fault {
     [[nodiscard]] RequestEvent request() const { return RequestEvent{data()}; }
     [[nodiscard]] RemoteEvent remote() const { return RemoteEvent{data()}; }
 
-    hca::CommandResult answer(Peer& peer, bool resolved = true) const {
+    hca::CommandResult resume(Peer& peer, bool resolved = true) const {
         Call<hwtab::cmd_page_fault_resume> call;
         const auto fields = call.in().nested<"page_fault_info", hwtab::trans_page_fault_info>();
         fields.set<"error">(resolved ? 0 : 1);
@@ -201,7 +201,7 @@ TEST(PageFault, SendStalledUntilPageResolved) {
     EXPECT_EQ(fault.request().get<"wqe_index">(), 0);
     EXPECT_EQ(fault.request().get<"bytes_committed">(), 0);
     peers.here.bring_in(0);
-    EXPECT_TRUE(fault.answer(peers.first));
+    EXPECT_TRUE(fault.resume(peers.first));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
     EXPECT_THAT(peers.second.poll(), ElementsAre(received(1000)));
@@ -217,7 +217,7 @@ TEST(PageFault, FaultReportsBytesCommitted) {
     EXPECT_EQ(fault.request().get<"bytes_committed">(), page_size);
     peers.here.bring_in(1);
     peers.advance(std::chrono::seconds(10)); // sent packets stay acknowledged
-    EXPECT_TRUE(fault.answer(peers.first));
+    EXPECT_TRUE(fault.resume(peers.first));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
     EXPECT_EQ(peers.second.contents(target),
@@ -230,13 +230,13 @@ TEST(PageFault, InvalidatedPageFaultsAgain) {
     const Fault fault(peers.first);
     peers.here.bring_in(0);
     peers.here.take_away(0);
-    EXPECT_TRUE(fault.answer(peers.first));
+    EXPECT_TRUE(fault.resume(peers.first));
     peers.settle();
     EXPECT_EQ(Paged::faults(peers.first), 2);
     const Fault again(peers.first);
     EXPECT_NE(again.token, fault.token);
     peers.here.bring_in(0);
-    EXPECT_TRUE(again.answer(peers.first));
+    EXPECT_TRUE(again.resume(peers.first));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
 }
@@ -261,7 +261,7 @@ TEST(PageFault, UnstoredResponseRetried) {
         const Fault fault(peers.first);
         EXPECT_EQ(fault.type, 3) << "the requester, writing";
         peers.here.bring_in(0);
-        EXPECT_TRUE(fault.answer(peers.first));
+        EXPECT_TRUE(fault.resume(peers.first));
         peers.run();
         EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, length)));
         EXPECT_EQ(peers.first.contents(peers.here.real(0, length)), before);
@@ -277,7 +277,7 @@ TEST(PageFault, UnresolvedPageFailsRequest) {
                           .remote = peers.second.space(100),
                           .local_key = peers.here.key()});
         peers.settle();
-        EXPECT_TRUE(Fault(peers.first).answer(peers.first, false));
+        EXPECT_TRUE(Fault(peers.first).resume(peers.first, false));
         peers.settle();
         EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
         EXPECT_EQ(peers.first.queue_pair().state(), queues::QueuePairState::error);
@@ -299,7 +299,7 @@ TEST(PageFault, StalledReceiveSendsRnr) {
     EXPECT_EQ(fault.work_queue, peers.second.queue_pair().number());
     EXPECT_EQ(fault.request().get<"wqe_index">(), 0);
     peers.there.bring_in(0);
-    EXPECT_TRUE(fault.answer(peers.second));
+    EXPECT_TRUE(fault.resume(peers.second));
     peers.run();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
     EXPECT_THAT(peers.second.poll(), ElementsAre(received(1000)));
@@ -312,7 +312,7 @@ TEST(PageFault, RnrTimerGrowsForFewRetries) {
     peers.first.post({.data = {peers.first.fill(10, 1)}});
     peers.advance(std::chrono::milliseconds(40));
     peers.there.bring_in(0);
-    EXPECT_TRUE(Fault(peers.second).answer(peers.second));
+    EXPECT_TRUE(Fault(peers.second).resume(peers.second));
     peers.run();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
 }
@@ -328,7 +328,7 @@ TEST(PageFault, NamesTheSharedQueueOfAReceive) {
     EXPECT_EQ(fault.type, 0) << "a shared queue";
     EXPECT_EQ(fault.work_queue, queue.number());
     peers.there.bring_in(0);
-    EXPECT_TRUE(fault.answer(peers.second));
+    EXPECT_TRUE(fault.resume(peers.second));
     peers.run();
     EXPECT_THAT(peers.second.poll(), ElementsAre(received(10)));
 }
@@ -358,7 +358,7 @@ TEST(PageFault, AbsentRemoteMemorySendsRnr) {
         EXPECT_EQ(fault.remote().get<"bytes_committed">(),
                   each.opcode == SendOpcode::rdma_write ? 2 * mtu : 0);
         peers.there.bring_in(1);
-        EXPECT_TRUE(fault.answer(peers.second));
+        EXPECT_TRUE(fault.resume(peers.second));
         peers.run();
         ASSERT_THAT(
             peers.first.poll(),
@@ -375,7 +375,7 @@ TEST(PageFault, UnresolvedRemotePageRefused) {
     send.second.post_receive({PagedMemory::at(0, 10)}, send.there.key());
     send.first.post({.data = {send.first.fill(10, 1)}});
     send.settle();
-    EXPECT_TRUE(Fault(send.second).answer(send.second, false));
+    EXPECT_TRUE(Fault(send.second).resume(send.second, false));
     send.run();
     EXPECT_THAT(send.first.poll(), ElementsAre(failure(0, CompletionError::remote_operation)));
     EXPECT_THAT(send.second.poll(),
@@ -383,7 +383,7 @@ TEST(PageFault, UnresolvedRemotePageRefused) {
 
     Paged write;
     write.transfer(SendOpcode::rdma_write, 0, 10);
-    EXPECT_TRUE(Fault(write.second).answer(write.second, false));
+    EXPECT_TRUE(Fault(write.second).resume(write.second, false));
     write.run();
     EXPECT_THAT(write.first.poll(), ElementsAre(failure(0, CompletionError::remote_access)));
     EXPECT_EQ(write.second.queue_pair().state(), queues::QueuePairState::error);
@@ -397,21 +397,21 @@ TEST(PageFault, ReadOfInvalidatedPageStallsResponses) {
                       .data = {target},
                       .remote = PagedMemory::at(0, 4 * page_size),
                       .remote_key = peers.there.key()});
-    std::size_t answers = 0;
+    std::size_t responses = 0;
     peers.set_fate([&](std::size_t, const fabric::ParsedPacket& packet) {
         const auto operation = operation_of(packet.headers.transport.opcode);
         if (operation->verb == PacketOp::read)
             peers.time.loop.defer([&] { peers.there.take_away(2); });
-        answers += operation->verb == PacketOp::read_response ? 1 : 0;
+        responses += operation->verb == PacketOp::read_response ? 1 : 0;
         return 1;
     });
     peers.settle();
     if (Paged::faults(peers.second) == 1) {
-        EXPECT_LT(answers, 4);
+        EXPECT_LT(responses, 4);
         const Fault fault(peers.second);
         EXPECT_EQ(fault.type, 4);
         peers.there.bring_in(2);
-        EXPECT_TRUE(fault.answer(peers.second));
+        EXPECT_TRUE(fault.resume(peers.second));
         peers.run();
     }
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, 4 * page_size)));
@@ -434,7 +434,7 @@ struct MemoryFault {
         address = load_be<std::uint64_t>(data.subspan(0x14));
     }
 
-    hca::CommandResult answer(Peer& peer, bool resolved = true) const {
+    hca::CommandResult resume(Peer& peer, bool resolved = true) const {
         Call<hwtab::cmd_page_fault_resume> call;
         const auto fields = call.in().nested<"page_fault_info", hwtab::mem_page_fault_info>();
         fields.set<"error">(resolved ? 0 : 1);
@@ -466,7 +466,7 @@ TEST(PageFaultOfMemory, SendStalledUntilPageResolved) {
     EXPECT_EQ(fault.key, peers.here.key());
     EXPECT_EQ(fault.address, start + 0x1000);
     peers.here.bring_in(1);
-    EXPECT_TRUE(fault.answer(peers.first));
+    EXPECT_TRUE(fault.resume(peers.first));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
     EXPECT_EQ(peers.second.contents(target), peers.first.contents(peers.here.real(0x1000, 100)));
@@ -475,7 +475,7 @@ TEST(PageFaultOfMemory, SendStalledUntilPageResolved) {
 TEST(PageFaultOfMemory, UnresolvedPageFailsRequest) {
     Paged peers({.memory_faults = true});
     peers.send(0, 10, peers.second.space(10));
-    EXPECT_TRUE(MemoryFault(peers.first).answer(peers.first, false));
+    EXPECT_TRUE(MemoryFault(peers.first).resume(peers.first, false));
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::local_protection)));
     EXPECT_EQ(Paged::faults(peers.first), 1);
@@ -485,7 +485,7 @@ TEST(PageFaultOfMemory, FaultNamesRegionOfForgottenRange) {
     WritesToRegion peers;
     const MemoryFault of_part(peers.second);
     EXPECT_EQ(of_part.key, peers.there.key());
-    EXPECT_TRUE(of_part.answer(peers.second, false));
+    EXPECT_TRUE(of_part.resume(peers.second, false));
     peers.advance(std::chrono::seconds(1));
     EXPECT_THAT(peers.first.poll(), IsEmpty());
     const MemoryFault of_region(peers.second);
@@ -495,7 +495,7 @@ TEST(PageFaultOfMemory, FaultNamesRegionOfForgottenRange) {
     PagedMemory other(peers.second);
     other.bring_in(1);
     other.enter_into(peers.region);
-    EXPECT_TRUE(of_region.answer(peers.second));
+    EXPECT_TRUE(of_region.resume(peers.second));
     peers.run();
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0)));
     EXPECT_EQ(peers.second.contents(other.real(0x1000, 100)), peers.first.contents(peers.source));
@@ -503,8 +503,8 @@ TEST(PageFaultOfMemory, FaultNamesRegionOfForgottenRange) {
 
 TEST(PageFaultOfMemory, UnresolvedRegionPageRefused) {
     WritesToRegion peers;
-    EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
-    EXPECT_TRUE(MemoryFault(peers.second).answer(peers.second, false));
+    EXPECT_TRUE(MemoryFault(peers.second).resume(peers.second, false));
+    EXPECT_TRUE(MemoryFault(peers.second).resume(peers.second, false));
     peers.run();
     EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::remote_access)));
     EXPECT_EQ(Paged::faults(peers.second), 2);
@@ -518,13 +518,13 @@ TEST(PageFault, ResumeRequiresPendingToken) {
     const Fault fault(peers.first);
     Fault other = fault;
     other.token = fault.token + 1;
-    EXPECT_EQ(other.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
+    EXPECT_EQ(other.resume(peers.first).syndrome, hca::Syndrome::unknown_object);
     other = fault;
     other.work_queue = fault.work_queue + 1;
-    EXPECT_EQ(other.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
-    EXPECT_TRUE(fault.answer(peers.first));
+    EXPECT_EQ(other.resume(peers.first).syndrome, hca::Syndrome::unknown_object);
+    EXPECT_TRUE(fault.resume(peers.first));
     peers.here.bring_in(0);
-    EXPECT_FALSE(fault.answer(peers.first)) << "again";
+    EXPECT_FALSE(fault.resume(peers.first)) << "again";
 }
 
 TEST(PageFault, QpStopDropsFault) {
@@ -533,12 +533,12 @@ TEST(PageFault, QpStopDropsFault) {
     const Fault fault(peers.first);
     peers.first.queue_pair().change_state(queues::QueuePairState::error);
     EXPECT_THAT(peers.first.poll(), ElementsAre(failure(0, CompletionError::flushed)));
-    EXPECT_TRUE(fault.answer(peers.first, false)) << "software answers in any case";
+    EXPECT_TRUE(fault.resume(peers.first, false)) << "software resumes in any case";
     peers.settle();
     EXPECT_THAT(peers.first.poll(), IsEmpty());
 }
 
-TEST(PageFault, OfADestroyedQueuePairIsUnknown) {
+TEST(PageFault, DestroyedQpTokenIsUnknown) {
     Paged peers;
     peers.send(0, 10, peers.second.space(10));
     const Fault fault(peers.first);
@@ -547,7 +547,7 @@ TEST(PageFault, OfADestroyedQueuePairIsUnknown) {
     peers.first.queue_pair().change_state(queues::QueuePairState::reset);
     call.in().set<"qpn">(peers.first.queue_pair().number());
     EXPECT_TRUE(bench.run(call));
-    EXPECT_EQ(fault.answer(peers.first).syndrome, hca::Syndrome::unknown_object);
+    EXPECT_EQ(fault.resume(peers.first).syndrome, hca::Syndrome::unknown_object);
 }
 
 TEST(PageFault, FaultWithoutEventQueueFailsAccess) {

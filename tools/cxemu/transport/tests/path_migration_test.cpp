@@ -120,7 +120,7 @@ TEST(PathMigration, TakesTheAlternatePathWhenTheRetriesOnThePrimaryAreExhausted)
     EXPECT_TRUE(peers.write()) << "it stays there";
 }
 
-TEST(PathMigration, DoesSoWithoutAnyRetriesToo) {
+TEST(PathMigration, ZeroRetriesMigrate) {
     Migration peers({.retries = 0});
     peers.arm();
     peers.break_primary();

@@ -58,9 +58,9 @@ struct Script {
     std::vector<Step> steps;
 };
 
-constexpr std::size_t most_requests = 24; ///< of a side: all fit into its queue
-constexpr std::size_t most_receives = 56; ///< of a side, including those added at the end
-constexpr std::uint32_t longest = 9'000;  ///< bytes of a message
+constexpr std::size_t max_requests = 24; ///< of a side: all fit into its queue
+constexpr std::size_t max_receives = 56; ///< of a side, including those added at the end
+constexpr std::uint32_t longest = 9'000; ///< bytes of a message
 constexpr std::uint32_t largest_buffer = 9'216;
 constexpr std::uint32_t grh_size = 40; ///< bytes in front of a datagram
 
@@ -138,7 +138,7 @@ Script draw_script(std::uint64_t seed) {
         step.from_second = both_send && random.below(2) != 0;
         const auto choice = random.below(8);
         auto& number = posted.at(step.from_second ? 1 : 0);
-        if (choice < 4 && number < most_requests) {
+        if (choice < 4 && number < max_requests) {
             step.kind = Step::Kind::post;
             step.request = draw_request(random, script.options, ++number);
         } else if (choice == 4 || choice == 5) {
@@ -161,7 +161,7 @@ Script draw_failing_script(std::uint64_t seed) {
     std::vector<Request*> requests;
     for (Step& step : script.steps) {
         step.from_second = false;
-        if (step.kind == Step::Kind::post && requests.size() < most_requests)
+        if (step.kind == Step::Kind::post && requests.size() < max_requests)
             requests.push_back(&step.request);
         else if (step.kind == Step::Kind::post)
             step.kind = Step::Kind::wait;
@@ -202,7 +202,7 @@ struct Traffic {
     Peer& receiver;
     Direction expected;
     Data memory;
-    std::vector<Data> answers;                       ///< one for each send WR
+    std::vector<Data> responses;                     ///< one for each send WR
     std::vector<Data> buffers;                       ///< one for each receive WR
     std::map<std::uint16_t, std::size_t> request_at; ///< by WQE index
     std::size_t receives_wanted = 0;
@@ -218,8 +218,8 @@ public:
           weather_(peers_.time.loop, script.link, script.seed) {
         if (script.options.service == ServiceType::dci)
             other_target_ = &peers_.second.make_target(script.options);
-        if (script.link.loses_answers())
-            traffic_[0].expected.may_lose_answers();
+        if (script.link.loses_responses())
+            traffic_[0].expected.may_lose_responses();
         peers_.connect();
         peers_.set_filter(
             [this](fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
@@ -281,7 +281,7 @@ private:
             post(traffic, step.request);
             break;
         case Step::Kind::receive:
-            if (traffic.buffers.size() + most_requests < most_receives)
+            if (traffic.buffers.size() + max_requests < max_receives)
                 post_receive(traffic, step.length);
             break;
         case Step::Kind::wait:
@@ -314,13 +314,13 @@ private:
         if (request.number % 3 == 0)
             send.target = other_target_;
         const Data data = traffic.sender.space(request.length);
-        const bool is_answered = request.kind == Kind::read || model::is_atomic(request.kind);
-        if (!is_answered)
+        const bool is_read_or_atomic = request.kind == Kind::read || model::is_atomic(request.kind);
+        if (!is_read_or_atomic)
             std::ranges::copy(model::data_of(request),
                               traffic.sender.bench.at(data.address, data.length).begin());
         if (request.length != 0)
             send.data = {data};
-        traffic.answers.push_back(is_answered ? data : Data{});
+        traffic.responses.push_back(is_read_or_atomic ? data : Data{});
         traffic.request_at[traffic.sender.next_send()] = traffic.expected.requests().size();
         traffic.expected.post_send(request);
         traffic.receives_wanted += model::takes_receive(request.kind) ? 1 : 0;
@@ -372,8 +372,8 @@ private:
         for (const Data& buffer : traffic.buffers)
             traffic.seen.buffers.push_back(traffic.receiver.contents(
                 {.address = buffer.address + skipped(), .length = buffer.length - skipped()}));
-        for (const Data& answer : traffic.answers)
-            traffic.seen.answers.push_back(traffic.sender.contents(answer));
+        for (const Data& response : traffic.responses)
+            traffic.seen.responses.push_back(traffic.sender.contents(response));
         auto wrong = traffic.expected.check(traffic.seen);
         if (wrong)
             wrong->insert(0,

@@ -219,7 +219,7 @@ public:
           keys_{PeerKeys(peers_.first, script.sides[0]), PeerKeys(peers_.second, script.sides[1])},
           weather_(peers_.time.loop, script.link, script.seed) {
         for (Peer* peer : {&peers_.first, &peers_.second})
-            choose_answers(*peer);
+            choose_atomic_byte_order(*peer);
         peers_.connect();
         peers_.set_filter(
             [this](fabric::Link& link, LinkDirection direction, fabric::Packet packet) {
@@ -254,10 +254,10 @@ private:
         return script_.options.service == queues::ServiceType::extended_reliable_connection;
     }
 
-    void choose_answers(Peer& peer) const {
+    void choose_atomic_byte_order(Peer& peer) const {
         std::array<std::byte, hwtab::atomic_caps.size> block{};
         hwtab::View<hwtab::atomic_caps>{block}.set<"atomic_req_8B_endianness_mode">(
-            script_.answers_of_host ? 1 : 0);
+            script_.host_order_atomics ? 1 : 0);
         ASSERT_TRUE(peer.bench.hca().capabilities().set(hca::CapabilityPage::atomic, block));
     }
 
@@ -376,7 +376,7 @@ private:
             return seen.index == expected.index && seen.status != Status::success;
         const bool by_peer =
             expected.status == Status::remote_access || expected.status == Status::remote_operation;
-        if (by_peer && script_.link.loses_answers() && seen.status == Status::other)
+        if (by_peer && script_.link.loses_responses() && seen.status == Status::other)
             return seen.index == expected.index;
         return seen == expected;
     }
@@ -470,7 +470,7 @@ private:
             return fmt::format("{} completions instead of {}", sends.size(),
                                model_.side(side).sends.size());
         if (bad != sends.end() && bad->status != Status::remote_access &&
-            !(script_.link.loses_answers() && bad->status == Status::other))
+            !(script_.link.loses_responses() && bad->status == Status::other))
             return fmt::format("a write through a changed key ended with {}", name_of(bad->status));
         if (auto wrong =
                 compare("owner's send", seen_.at(1 - side).sends, model_.side(1 - side).sends))

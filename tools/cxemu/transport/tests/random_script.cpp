@@ -30,8 +30,8 @@ LinkQuality draw_link(check::SeededRandom& random) {
 }
 
 void Weather::take(fabric::Link& link, fabric::LinkDirection direction, fabric::Packet packet) {
-    constexpr int most_in_a_row = 3; // more would exhaust the retries
-    if (hits(quality_.lost) && lost_in_a_row_ < most_in_a_row) {
+    constexpr int max_in_a_row = 3; // more would exhaust the retries
+    if (hits(quality_.lost) && lost_in_a_row_ < max_in_a_row) {
         ++lost_in_a_row_;
         return;
     }

@@ -31,7 +31,7 @@ struct LinkQuality {
     std::uint32_t late = 0;
 
     /// A response that arrives after a NAK is as good as lost: it is retried.
-    [[nodiscard]] bool loses_answers() const { return lost != 0 || overtaken != 0 || late != 0; }
+    [[nodiscard]] bool loses_responses() const { return lost != 0 || overtaken != 0 || late != 0; }
 };
 
 /// The quality of links: good, bad, or a single kind of fault.

@@ -99,7 +99,7 @@ Direction::Direction(Service service, bool shares_receives)
 Direction::Expectation Direction::expect() const {
     Expectation result;
     result.memory.resize(memory_size);
-    result.answers.resize(requests_.size());
+    result.responses.resize(requests_.size());
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (!carry_out(result, i)) {
             fail(result, i);
@@ -125,8 +125,8 @@ bool Direction::carry_out(Expectation& result, std::size_t index) const {
         write(result, request);
         break;
     case Kind::read:
-        result.answers[index].assign(result.memory.begin() + request.offset,
-                                     result.memory.begin() + request.offset + request.length);
+        result.responses[index].assign(result.memory.begin() + request.offset,
+                                       result.memory.begin() + request.offset + request.length);
         break;
     case Kind::compare_swap:
     case Kind::fetch_add:
@@ -154,7 +154,7 @@ void Direction::doubt_reads(Expectation& result, std::size_t index) const {
         const std::uint32_t begin = std::max(read.offset, later.offset);
         const std::uint32_t end = std::min(read.offset + read.length, later.offset + later.length);
         for (std::uint32_t at = begin; at < end; ++at)
-            result.answers[i][at - read.offset].certain = false;
+            result.responses[i][at - read.offset].certain = false;
     }
 }
 
@@ -175,7 +175,7 @@ void Direction::change_atomically(Expectation& result, std::size_t index) const 
     for (std::size_t i = 0; i < word; ++i) {
         place[static_cast<std::ptrdiff_t>(i)].value = byte_of(after, i);
         // Software hasn't chosen the byte order of responses: network order.
-        result.answers[index].push_back({.value = byte_of(before, word - 1 - i)});
+        result.responses[index].push_back({.value = byte_of(before, word - 1 - i)});
     }
 }
 
@@ -218,7 +218,7 @@ void Direction::fail_unheard(Expectation& result, const Observation& seen) const
     const auto first = std::ranges::find_if(seen.sends, [](const Completion& completion) {
         return completion.status != Status::success;
     });
-    if (!loses_answers_ || !result.peer_failed || first == seen.sends.end() ||
+    if (!loses_responses_ || !result.peer_failed || first == seen.sends.end() ||
         first->status != Status::other || first->index > *result.failed)
         return;
     const std::size_t given_up = first->index;
@@ -230,7 +230,7 @@ void Direction::fail_unheard(Expectation& result, const Observation& seen) const
         else if (requests_[i].signaled)
             result.sends.push_back({.index = i});
         if (i >= given_up)
-            result.answers[i].clear(); // it may have arrived partially
+            result.responses[i].clear(); // it may have arrived partially
     }
 }
 
@@ -244,9 +244,9 @@ std::optional<std::string> Direction::check_reliable(const Observation& seen) co
         return wrong;
     if (auto wrong = compare("memory of the peer", seen.memory, expected.memory))
         return wrong;
-    for (std::size_t i = 0; i < expected.answers.size(); ++i) {
-        const std::string what = fmt::format("answer to request {}", i);
-        if (auto wrong = compare(what, seen.answers[i], expected.answers[i]))
+    for (std::size_t i = 0; i < expected.responses.size(); ++i) {
+        const std::string what = fmt::format("response to request {}", i);
+        if (auto wrong = compare(what, seen.responses[i], expected.responses[i]))
             return wrong;
     }
     return {};

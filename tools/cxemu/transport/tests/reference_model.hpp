@@ -83,9 +83,9 @@ struct Completion {
 struct Observation {
     std::vector<Completion> sends;
     std::vector<Completion> receives;
-    std::vector<std::vector<std::byte>> buffers; ///< of receive WRs
-    std::vector<std::vector<std::byte>> answers; ///< to reads and atomics; empty for others
-    std::vector<std::byte> memory;               ///< remote memory
+    std::vector<std::vector<std::byte>> buffers;   ///< of receive WRs
+    std::vector<std::vector<std::byte>> responses; ///< to reads and atomics; empty for others
+    std::vector<std::byte> memory;                 ///< remote memory
 };
 
 enum class Service : std::uint8_t { reliable, unreliable };
@@ -100,7 +100,7 @@ public:
     void post_send(const Request& request) { requests_.push_back(request); }
     /// The link may lose NAKs: then the sender exhausts its retries, at a request that may have
     /// succeeded.
-    void may_lose_answers() { loses_answers_ = true; }
+    void may_lose_responses() { loses_responses_ = true; }
     /// \param length of its buffer
     void post_receive(std::uint32_t length) { receives_.push_back(length); }
 
@@ -121,7 +121,7 @@ private:
         std::vector<Completion> sends;
         std::vector<Completion> receives;
         std::vector<Byte> memory;
-        std::vector<std::vector<Byte>> answers;
+        std::vector<std::vector<Byte>> responses;
         std::optional<std::size_t> failed; ///< the request that failed the connection
         bool peer_failed = false;
     };
@@ -145,7 +145,7 @@ private:
 
     Service service_;
     bool shares_receives_;
-    bool loses_answers_ = false;
+    bool loses_responses_ = false;
     std::vector<Request> requests_;
     std::vector<std::uint32_t> receives_;
 };

@@ -43,7 +43,7 @@ struct Connected : Peers {
         return load_le<std::uint64_t>(second.bench.at(number.address, number.length));
     }
     /// The value returned to the first side.
-    std::uint64_t answer_at(const Data& data) {
+    std::uint64_t original_at(const Data& data) {
         return load_be<std::uint64_t>(first.bench.at(data.address, data.length));
     }
 };
@@ -163,7 +163,7 @@ TEST(ReliableConnection, CompareSwapSwapsOnMatch) {
                           .remote = number,
                           .atomic = {.swap_or_add = value, .compare = compare}});
         peers.settle();
-        return peers.answer_at(found);
+        return peers.original_at(found);
     };
     EXPECT_EQ(swap(8, 100), 7U);
     EXPECT_EQ(peers.value_of(number), 7U);
@@ -181,7 +181,7 @@ TEST(ReliableConnection, FetchAddReturnsOriginalValue) {
                       .remote = number,
                       .atomic = {.swap_or_add = 2}});
     peers.settle();
-    EXPECT_EQ(peers.answer_at(found), 0xffff'ffffU);
+    EXPECT_EQ(peers.original_at(found), 0xffff'ffffU);
     EXPECT_EQ(peers.value_of(number), 0x1'0000'0001U);
 }
 
@@ -211,7 +211,7 @@ TEST(ReliableConnection, AddsFieldByFieldUnderAMask) {
                       .atomic = {.swap_or_add = 0x0001'0001'0001'0001,
                                  .swap_or_add_mask = 0x8000'8000'8000'8000}});
     peers.settle();
-    EXPECT_EQ(peers.answer_at(found), 0x00ff'00ff'ffff'ffffU);
+    EXPECT_EQ(peers.original_at(found), 0x00ff'00ff'ffff'ffffU);
     EXPECT_EQ(peers.value_of(number), 0x0100'0100'0000'0000U)
         << "no carry from one field of 16 bits to the next";
 }
@@ -228,7 +228,7 @@ TEST(ReliableConnection, ComparesAndSwapsUnderMasks) {
                                  .swap_or_add_mask = 0xffff,
                                  .compare_mask = 0xffff}});
     peers.settle();
-    EXPECT_EQ(peers.answer_at(found), 0x1234'5678U);
+    EXPECT_EQ(peers.original_at(found), 0x1234'5678U);
     EXPECT_EQ(peers.value_of(number), 0x1234'abcdU);
 }
 
@@ -285,7 +285,7 @@ public:
             words[i] = load_le<std::uint64_t>(second.bench.at(memory.address + (i * 8), 8));
         return words;
     }
-    Words answer() {
+    Words original() {
         Words words{};
         for (std::size_t i = 0; i < words.size(); ++i)
             words[i] = load_be<std::uint64_t>(first.bench.at(found.address + (i * 8), 8));
@@ -313,7 +313,7 @@ TEST(ExtendedAtomic, AddsToEachWordOnItsOwn) {
                                               {.swap_or_add = 1, .swap_or_add_mask = 0x80},
                                               {.swap_or_add = 0}}});
     EXPECT_THAT(peers.first.poll(), ElementsAre(success(0, FourWords::size)));
-    EXPECT_EQ(peers.answer(), before);
+    EXPECT_EQ(peers.original(), before);
     EXPECT_EQ(peers.in_memory(), (FourWords::Words{0, 2, 0, 10}));
 }
 
@@ -329,11 +329,11 @@ TEST(ExtendedAtomic, SwapsAllWordsOrNone) {
     operands[3].compare = 5;
     peers.run(SendOpcode::masked_compare_swap, operands);
     EXPECT_EQ(peers.in_memory(), before);
-    EXPECT_EQ(peers.answer(), before);
+    EXPECT_EQ(peers.original(), before);
     operands[3].compare = 4;
     peers.run(SendOpcode::masked_compare_swap, operands);
     EXPECT_EQ(peers.in_memory(), (FourWords::Words{10, 20, 30, 40}));
-    EXPECT_EQ(peers.answer(), before);
+    EXPECT_EQ(peers.original(), before);
 }
 
 TEST(ExtendedAtomic, RefusedWhereTheQueuePairTakesShorterOnesOnly) {
@@ -436,18 +436,18 @@ TEST(ReliableConnection, OutstandingReadsLimited) {
     for (Send& read : reads)
         read.data = {peers.first.space(50 * mtu)};
     std::size_t outstanding = 0;
-    std::size_t most = 0;
+    std::size_t max = 0;
     peers.set_fate([&](std::size_t /*number*/, const fabric::ParsedPacket& packet) {
         const auto operation = operation_of(packet.headers.transport.opcode);
         outstanding += operation->verb == PacketOp::read ? 1 : 0;
-        most = std::max(most, outstanding);
+        max = std::max(max, outstanding);
         outstanding -= operation->verb == PacketOp::read_response && operation->last ? 1 : 0;
         return 1;
     });
     peers.first.post(reads);
     peers.settle();
     EXPECT_EQ(peers.first.poll().size(), 6U);
-    EXPECT_EQ(most, 2U);
+    EXPECT_EQ(max, 2U);
 }
 
 TEST(ReliableConnection, InvalidatesTheKeyThatASendNames) {
@@ -525,9 +525,9 @@ TEST(ReliableConnection, PutsShortMessagesIntoTheCompletion) {
                       .remote = number,
                       .atomic = {.swap_or_add = 1}});
     peers.settle();
-    const auto answer =
+    const auto original =
         peers.first.bench.completion(*peers.first.queue_pair().send_completions(), 1);
-    EXPECT_EQ(load_be<std::uint64_t>(answer.memory()), 41U);
+    EXPECT_EQ(load_be<std::uint64_t>(original.memory()), 41U);
     EXPECT_EQ(peers.value_of(number), 42U);
 }
 
@@ -664,7 +664,7 @@ TEST(ReliableConnectionFailure, ReportsMemoryOfTheSenderThatCannotBeRead) {
         << "it knows nothing";
 }
 
-TEST(ReliableConnectionFailure, ReportsAnAnswerThatCannotBeWritten) {
+TEST(ReliableConnectionFailure, UnwritableResponseFailsRequest) {
     Failing peers;
     peers.expect({.opcode = SendOpcode::rdma_read,
                   .data = {peers.first.space(8)},
@@ -687,7 +687,7 @@ TEST(ReliableConnectionFailure, EndsTheRequestsBeforeOneThatCannotBeSent) {
                                                 failure(2, CompletionError::local_protection)));
 }
 
-TEST(ReliableConnectionFailure, AnswersWhatCameBeforeTheRequestThatItRefuses) {
+TEST(ReliableConnectionFailure, RefusedRequestLeavesEarlierResponses) {
     Connected peers;
     const Data remote = peers.second.fill(200 * mtu, 1);
     const Data local = peers.first.space(200 * mtu);

@@ -133,7 +133,7 @@ TEST(ReliableLoss, DoesNotRepeatWhatTheLostAcknowledgementWasFor) {
     EXPECT_THAT(peers.second.poll(), SizeIs(1)) << "received once";
 }
 
-TEST(ReliableLoss, AddsOnceThoughTheAnswerGetsLost) {
+TEST(ReliableLoss, LostAtomicResponseAddsOnce) {
     Repetition peers;
     peers.lose({1});
     peers.first.post(peers.add_one());
@@ -142,7 +142,7 @@ TEST(ReliableLoss, AddsOnceThoughTheAnswerGetsLost) {
     EXPECT_EQ(peers.sum(), 1U);
 }
 
-TEST(ReliableLoss, AddsToAllWordsOnceThoughTheAnswerGetsLost) {
+TEST(ReliableLoss, LostAtomicResponseAddsToAllWordsOnce) {
     Repetition peers;
     constexpr std::uint32_t size = 16;
     const Data memory = peers.second.space(size);
@@ -164,7 +164,7 @@ TEST(ReliableLoss, AddsToAllWordsOnceThoughTheAnswerGetsLost) {
     EXPECT_EQ(load_le<std::uint64_t>(peers.second.bench.at(memory.address + 8, 8)), 7U);
 }
 
-TEST(ReliableLoss, ReadsAgainFromTheAnswerThatIsMissing) {
+TEST(ReliableLoss, LostReadResponseRetriesFromMissingPacket) {
     Repetition peers;
     peers.lose({3});
     peers.first.post(peers.read(6 * mtu));
@@ -179,7 +179,7 @@ TEST(ReliableLoss, ReadsAgainFromTheAnswerThatIsMissing) {
     EXPECT_THAT(lengths, ElementsAre(6 * mtu, 4 * mtu));
 }
 
-TEST(ReliableLoss, TakesALaterAcknowledgementForASignThatAnswersAreLost) {
+TEST(ReliableLoss, LaterAckRetriesLostResponses) {
     Repetition peers;
     peers.provide_receives(4);
     peers.lose({2}); // read request, send, read response

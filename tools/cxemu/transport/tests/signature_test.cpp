@@ -227,7 +227,7 @@ struct PipeliningTest : SignatureTest {
                 .local_key = first.key.key(),
                 .signaled = signaled};
     }
-    [[nodiscard]] Send answer(Fence fence = Fence::local_reads_and_atomics) const {
+    [[nodiscard]] Send response(Fence fence = Fence::local_reads_and_atomics) const {
         return {.data = {{.address = first.plain.address, .length = 16}}, .fence = fence};
     }
     /// As libmlx5 does it: only the opcode changes.
@@ -250,16 +250,16 @@ struct PipeliningTest : SignatureTest {
 
 TEST_F(PipeliningTest, GoesOnWhileSignaturesAreRight) {
     peers.second.post_receive({peers.second.space(16)});
-    peers.first.post(std::array{data(false), answer()});
+    peers.first.post(std::array{data(false), response()});
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(completed(1)));
     EXPECT_EQ(state(), QueuePairState::ready_to_send);
 }
 
-TEST_F(PipeliningTest, StopsBeforeTheAnswerThatWaitsForTheData) {
+TEST_F(PipeliningTest, SignatureErrorStopsBeforeFencedResponse) {
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});
-    peers.first.post(std::array{data(false), answer()});
+    peers.first.post(std::array{data(false), response()});
     peers.settle();
     EXPECT_EQ(state(), QueuePairState::send_queue_drained);
     EXPECT_EQ(peers.first.events(hca::EventType::send_queue_drained), 1U);
@@ -272,7 +272,7 @@ TEST_F(PipeliningTest, StopsBeforeTheAnswerThatWaitsForTheData) {
 TEST_F(PipeliningTest, StopsBehindTheRequestThatFailed) {
     first.corrupt(with_dif - 1);
     peers.second.post_receive({peers.second.space(16)});
-    peers.first.post(std::array{data(true), answer(Fence::none)});
+    peers.first.post(std::array{data(true), response(Fence::none)});
     peers.settle();
     EXPECT_EQ(state(), QueuePairState::send_queue_drained);
     EXPECT_THAT(peers.first.poll(), ElementsAre(IsSignatureError(), completed(0)));
@@ -296,16 +296,16 @@ TEST_F(PipeliningTest, ModifiedWqesExecutedAfterResume) {
     first.corrupt(0);
     const Data place = peers.second.space(16);
     peers.second.post_receive({place});
-    peers.first.post(std::array{data(false), answer()});
+    peers.first.post(std::array{data(false), response()});
     peers.settle();
     peers.first.poll();
     cancel(1);
-    peers.first.post(answer());
+    peers.first.post(response());
     peers.settle();
     EXPECT_THAT(peers.first.poll(), IsEmpty()) << "posted, but the queue stands";
     resume();
     EXPECT_THAT(peers.first.poll(), ElementsAre(completed(1), completed(2)));
-    EXPECT_THAT(peers.second.poll(), SizeIs(1)) << "the cancelled answer has not been sent";
+    EXPECT_THAT(peers.second.poll(), SizeIs(1)) << "the cancelled response has not been sent";
     EXPECT_EQ(state(), QueuePairState::ready_to_send);
 }
 
@@ -332,7 +332,7 @@ TEST_F(PipeliningTest, StopsBehindAReadWhoseDataIsWrong) {
                                      .data = {{.address = 0, .length = with_dif}},
                                      .remote = second.protected_data,
                                      .local_key = first.key.key()},
-                                answer()});
+                                response()});
     peers.settle();
     EXPECT_EQ(state(), QueuePairState::send_queue_drained);
     EXPECT_THAT(peers.first.poll(), ElementsAre(IsSignatureError(), completed(0, with_dif)));
@@ -343,7 +343,7 @@ TEST_F(PipeliningTest, GoesOnWithoutTheAttributeOfTheQueuePair) {
     peers.first.queue_pair().context().set<"drain_sigerr">(0);
     first.corrupt(0);
     peers.second.post_receive({peers.second.space(16)});
-    peers.first.post(std::array{data(false), answer()});
+    peers.first.post(std::array{data(false), response()});
     peers.settle();
     EXPECT_THAT(peers.first.poll(), ElementsAre(IsSignatureError(), completed(1)));
 }

@@ -399,10 +399,10 @@ TEST(TagMatching, RendezvousReadsDataAndSendsFin) {
         EXPECT_THAT(peers.first.poll(),
                     ElementsAre(Result{}, Result{.opcode = CompletionOpcode::send,
                                                  .byte_count = TagHeader::size}));
-        const hwtab::ConstView<hwtab::tmh> answer{
+        const hwtab::ConstView<hwtab::tmh> fin{
             peers.first.bench.at(finished.address, finished.length)};
-        EXPECT_EQ(answer.get<"opcode">(), (hwtab::value<hwtab::tag_header_opcode, "fin">));
-        EXPECT_EQ(answer.get<"app_ctx">(), context_of_application);
+        EXPECT_EQ(fin.get<"opcode">(), (hwtab::value<hwtab::tag_header_opcode, "fin">));
+        EXPECT_EQ(fin.get<"app_ctx">(), context_of_application);
     }
 }
 

@@ -64,7 +64,7 @@ private:
     }
 
     Bytes receive(std::size_t size) {
-        constexpr int most_attempts = 100'000;
+        constexpr int max_attempts = 100'000;
         Bytes bytes(size);
         std::size_t done = 0;
         for (int attempt = 0; done < size; ++attempt) {
@@ -72,8 +72,8 @@ private:
                 let_server_work_();
             const ssize_t count = ::recv(socket_.get(), &bytes[done], size - done,
                                          let_server_work_ ? MSG_DONTWAIT : 0);
-            if (count == 0 || (count < 0 && errno != EAGAIN) || attempt == most_attempts)
-                throw std::runtime_error("the server doesn't answer");
+            if (count == 0 || (count < 0 && errno != EAGAIN) || attempt == max_attempts)
+                throw std::runtime_error("the server doesn't reply");
             done += count > 0 ? static_cast<std::size_t>(count) : 0;
         }
         return bytes;

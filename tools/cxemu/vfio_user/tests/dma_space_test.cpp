@@ -365,7 +365,7 @@ TEST_F(DmaUnmap, RefusesToCutAMapInTwo) {
     EXPECT_EQ(dma_.map_count(), 1U);
 }
 
-TEST_F(DmaUnmap, OfARangeWithoutMapsDoesNothing) {
+TEST_F(DmaUnmap, UnmappedRangeIsIgnored) {
     memory_.map_into(dma_, 0x10000);
     EXPECT_EQ(dma_.unmap(0x100000, page), 0U);
     EXPECT_EQ(dma_.map_count(), 1U);

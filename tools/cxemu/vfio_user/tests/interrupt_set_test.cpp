@@ -53,7 +53,7 @@ TEST_F(Interrupts, WaitForAnEventfd) {
     EXPECT_FALSE(set_.pending(5));
 }
 
-TEST_F(Interrupts, MeltIntoOneWhileTheyWait) {
+TEST_F(Interrupts, PendingInterruptsCoalesce) {
     set_.raise(5);
     set_.raise(5);
     EXPECT_EQ(drain(assign(5)), 1U);
@@ -120,7 +120,7 @@ TEST_F(Interrupts, AreForgottenWhenPendingBitsAreCleared) {
     EXPECT_EQ(drain(assign(1)), 0U);
 }
 
-TEST_F(Interrupts, OfAVectorThatDoesNotExistAreCountedAndDropped) {
+TEST_F(Interrupts, InvalidVectorCountedAndDropped) {
     set_.raise(16);
     set_.raise(UINT32_MAX);
     EXPECT_EQ(set_.statistics().invalid_vector, 2U);

@@ -101,13 +101,13 @@ TEST_F(VersionMessage, MustNotComeTwice) {
     EXPECT_EQ(error(Command::version, version_body()), EINVAL);
 }
 
-TEST_F(VersionMessage, AnsweredWithNoMoreThanItsOwnLength) {
+TEST_F(VersionMessage, ReplyIsNoLongerThanMessage) {
     session_.emplace(device_, make_silent_log(), statistics_);
     const Bytes body = version_body("{}");
     EXPECT_LE(call(Command::version, body).header.size, Header::wire_size + body.size());
 }
 
-TEST_F(VersionMessage, ThatIsRefusedMayBeRepeated) {
+TEST_F(VersionMessage, RefusedVersionMayBeRepeated) {
     session_.emplace(device_, make_silent_log(), statistics_);
     EXPECT_EQ(error(Command::version, version_body("garbage")), EINVAL);
     EXPECT_EQ(error(Command::version, version_body()), 0);
@@ -121,31 +121,31 @@ TEST_F(OtherMessages, GetAReplyWithTheirNumberAndCommand) {
     EXPECT_EQ(device_.resets, 1);
 }
 
-TEST_F(OtherMessages, ThatWantNoReplyGetNone) {
+TEST_F(OtherMessages, NoReplyFlagGetsNoReply) {
     EXPECT_THAT(handle(Command::device_reset, {}, {}, header_flag::no_reply), IsEmpty());
     EXPECT_THAT(handle(Command::device_feature, {}, {}, header_flag::no_reply), IsEmpty());
     EXPECT_EQ(statistics_.errors_without_reply, 1U);
 }
 
-TEST_F(OtherMessages, ThatAreKnownButNotOfferedSaySo) {
+TEST_F(OtherMessages, KnownButNotOfferedReturnsEnotsup) {
     for (const Command command : {Command::device_get_region_io_fds, Command::dma_read,
                                   Command::dma_write, Command::dirty_pages, Command::device_feature,
                                   Command::mig_data_read, Command::mig_data_write})
         EXPECT_EQ(error(command, {}), ENOTSUP) << name_of(command);
 }
 
-TEST_F(OtherMessages, ThatAreUnknownSaySo) {
+TEST_F(OtherMessages, UnknownCommandReturnsErrno) {
     EXPECT_EQ(error(static_cast<Command>(0), {}), ENOSYS);
     EXPECT_EQ(error(static_cast<Command>(19), {}), ENOSYS);
     EXPECT_EQ(error(static_cast<Command>(0xffff), {}), ENOSYS);
 }
 
-TEST_F(OtherMessages, ThatAreRepliesAreIgnored) {
+TEST_F(OtherMessages, RepliesIgnored) {
     EXPECT_THAT(handle(Command::dma_read, {}, {}, header_flag::type_reply), IsEmpty());
     EXPECT_EQ(statistics_.unexpected_replies, 1U);
 }
 
-TEST_F(OtherMessages, OfAnUnknownTypeAreRefused) {
+TEST_F(OtherMessages, UnknownTypeRefused) {
     const Reply reply(handle(Command::device_reset, {}, {}, 5));
     EXPECT_EQ(reply.header.error, static_cast<std::uint32_t>(EINVAL));
     EXPECT_EQ(device_.resets, 0);
@@ -162,7 +162,7 @@ TEST_F(OtherMessages, AreCountedByCommand) {
     call(static_cast<Command>(999), {});
     EXPECT_EQ(statistics_.messages[13], 1U);
     EXPECT_EQ(statistics_.messages[0], 1U);
-    EXPECT_EQ(statistics_.errors_answered, 1U);
+    EXPECT_EQ(statistics_.errors_with_reply, 1U);
 }
 
 TEST_F(InfoMessages, DescribeAPciDeviceThatCanBeReset) {
@@ -481,7 +481,7 @@ TEST_F(SetIrqs, FiresVectorsForTheClient) {
     EXPECT_EQ(drain(guest), 2U);
 }
 
-TEST_F(SetIrqs, OfOtherKindsMayOnlySwitchThemOff) {
+TEST_F(SetIrqs, OtherKindsOnlyDisable) {
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, 0, 0, {}, 0)), 0);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_eventfd, 0, 1, {}, 0)), EINVAL);
     EXPECT_EQ(error(Command::device_set_irqs, irq_body(trigger_none, 0, 0, {}, 5)), EINVAL);
@@ -550,7 +550,7 @@ TEST_F(SessionLogTest, DoesNotGrowWithTheNumberOfBadMessages) {
         handle(Command::region_read, {});
     EXPECT_GE(lines(), 1U);
     EXPECT_LE(lines(), 100U) << "some for each second that this may take";
-    EXPECT_EQ(statistics_.errors_answered, 1000U);
+    EXPECT_EQ(statistics_.errors_with_reply, 1000U);
 }
 
 } // namespace

@@ -23,7 +23,7 @@ std::string reply_text(std::size_t limit) {
     return {reinterpret_cast<const char*>(reply.data()) + 4, reply.size() - 4};
 }
 
-TEST(ClientVersion, OfQemuIsAccepted) {
+TEST(ClientVersion, QemuVersionAccepted) {
     EXPECT_EQ(complaint(version_body(
                   R"({"capabilities":{"pgsizes":4096,"max_msg_fds":16,"max_dma_maps":65535,)"
                   R"("max_data_xfer_size":1048576,"migration":{"max_bitmap_size":268435456,)"
@@ -40,7 +40,7 @@ TEST(ClientVersion, MayHaveAnyMinorNumber) {
     EXPECT_EQ(complaint(WireWriter().put(std::uint16_t{0}).put(std::uint16_t{9}).take()), "");
 }
 
-TEST(ClientVersion, OfAnotherMajorNumberIsRefused) {
+TEST(ClientVersion, ForeignMajorNumberRefused) {
     EXPECT_THAT(complaint(WireWriter().put(std::uint16_t{7}).put(std::uint16_t{0}).take()),
                 HasSubstr("major version 7"));
 }
