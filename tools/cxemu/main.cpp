@@ -3,11 +3,11 @@
 /// cxemu: ConnectX host channel adapters for virtual machines, served over vfio-user.
 #include "base/event_loop.hpp"
 #include "base/log.hpp"
-#include "check/capture.hpp"
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
 #include "check/fault_plan.hpp"
-#include "fabric/topology.hpp"
+#include "check/packet_capture.hpp"
+#include "fabric/fabric.hpp"
 #include "program/adapter.hpp"
 #include "program/command_line.hpp"
 #include "program/control_commands.hpp"

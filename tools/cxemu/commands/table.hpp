@@ -4,7 +4,7 @@
 /// function declared here; table.cpp joins them.
 #pragma once
 
-#include "hca/dispatcher.hpp"
+#include "hca/command_dispatcher.hpp"
 
 #include <span>
 

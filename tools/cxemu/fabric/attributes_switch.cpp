@@ -2,7 +2,7 @@
 //
 // SwitchInfo and the forwarding tables.
 #include "fabric/attributes.hpp"
-#include "fabric/forwarding.hpp"
+#include "fabric/forwarding_tables.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include "base/event_loop.hpp"
 #include "fabric/directed_route.hpp"
-#include "fabric/forwarding.hpp"
+#include "fabric/forwarding_tables.hpp"
 #include "fabric/managed_node.hpp"
 #include "fabric/performance_agent.hpp"
 #include "fabric/port.hpp"

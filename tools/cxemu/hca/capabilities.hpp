@@ -3,7 +3,7 @@
 /// The capability pages: maximum (device) and current (chosen by software).
 #pragma once
 
-#include "hca/profile.hpp"
+#include "hca/device_profile.hpp"
 #include "hca/syndrome.hpp"
 #include "hwtab/view.hpp"
 #include "tables/capabilities.hpp"

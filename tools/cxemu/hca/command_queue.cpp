@@ -4,7 +4,7 @@
 #include "base/byte_order.hpp"
 #include "check/fault_plan.hpp"
 #include "check/layout_walk.hpp"
-#include "hca/dispatcher.hpp"
+#include "hca/command_dispatcher.hpp"
 #include "hca/hca.hpp"
 #include "hca/rules.hpp"
 #include "hwtab/view.hpp"

@@ -5,7 +5,7 @@
 
 #include "base/event_loop.hpp"
 #include "hca/command.hpp"
-#include "hca/mailboxes.hpp"
+#include "hca/mailbox_chain.hpp"
 
 #include <array>
 #include <cstddef>

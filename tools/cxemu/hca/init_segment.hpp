@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/event_loop.hpp"
+#include "hca/device_profile.hpp"
 #include "hca/health.hpp"
-#include "hca/profile.hpp"
 
 #include <cstddef>
 #include <cstdint>

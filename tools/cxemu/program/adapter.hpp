@@ -8,7 +8,7 @@
 #include "check/checker.hpp"
 #include "check/command_log.hpp"
 #include "check/fault_plan.hpp"
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 #include "hca/hca.hpp"
 #include "pci/function.hpp"
 #include "program/options.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "check/checker.hpp"
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 #include "program/adapter.hpp"
 
 #include <functional>

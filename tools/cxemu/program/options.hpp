@@ -5,7 +5,7 @@
 
 #include "check/capture_limits.hpp"
 #include "fabric/link_rate.hpp"
-#include "hca/profile.hpp"
+#include "hca/device_profile.hpp"
 
 #include <array>
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "base/event_loop.hpp"
 #include "check/fault_plan.hpp"
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 
 #include <cstdint>
 #include <functional>

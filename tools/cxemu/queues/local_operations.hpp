@@ -6,7 +6,7 @@
 #include "memory/memory_keys.hpp"
 #include "memory/umr.hpp"
 #include "queues/completion.hpp"
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 
 #include <expected>
 

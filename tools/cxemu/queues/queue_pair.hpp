@@ -14,9 +14,9 @@
 #include "queues/qp_values.hpp"
 #include "queues/queue_counters.hpp"
 #include "queues/receive_queue.hpp"
-#include "queues/receive_request.hpp"
+#include "queues/recv_wqe.hpp"
 #include "queues/send_queue.hpp"
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 #include "queues/shared_receive_queue.hpp"
 #include "tables/contexts.hpp"
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "memory/host_buffer.hpp"
-#include "queues/receive_request.hpp"
+#include "queues/recv_wqe.hpp"
 #include "vfio_user/dma_space.hpp"
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include "memory/host_buffer.hpp"
 #include "queues/completion.hpp"
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 #include "vfio_user/dma_space.hpp"
 
 #include <cstddef>

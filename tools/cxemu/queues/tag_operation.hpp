@@ -4,7 +4,7 @@
 #pragma once
 
 #include "memory/access.hpp"
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 
 #include <cstdint>
 #include <optional>

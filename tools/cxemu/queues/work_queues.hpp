@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/event_loop.hpp"
-#include "hca/doorbells.hpp"
+#include "hca/doorbell_router.hpp"
 #include "hca/hca.hpp"
 #include "hca/part.hpp"
 #include "memory/memory_keys.hpp"

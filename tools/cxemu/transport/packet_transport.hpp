@@ -23,7 +23,7 @@
 #include "transport/connection.hpp"
 #include "transport/datagram_receiver.hpp"
 #include "transport/datagram_sender.hpp"
-#include "transport/dynamic_target.hpp"
+#include "transport/dct.hpp"
 #include "transport/loopback.hpp"
 #include "transport/multicast_groups.hpp"
 #include "transport/port_binding.hpp"

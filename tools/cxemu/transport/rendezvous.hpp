@@ -5,8 +5,8 @@
 #pragma once
 
 #include "hca/objects.hpp"
-#include "queues/receive_request.hpp"
-#include "queues/send_request.hpp"
+#include "queues/recv_wqe.hpp"
+#include "queues/send_wqe.hpp"
 #include "transport/tagged_message.hpp"
 
 #include <cstdint>

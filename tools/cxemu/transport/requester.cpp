@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "transport/requester.hpp"
 
-#include "transport/atomic_operand.hpp"
+#include "transport/atomic_operation.hpp"
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include "hca/events.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/tag_list.hpp"
-#include "transport/atomic_operand.hpp"
+#include "transport/atomic_operation.hpp"
 #include "transport/channel.hpp"
 #include "transport/operation.hpp"
 #include "transport/rendezvous.hpp"

@@ -6,7 +6,7 @@
 
 #include "fabric/packet.hpp"
 #include "memory/access.hpp"
-#include "transport/atomic_operand.hpp"
+#include "transport/atomic_operation.hpp"
 #include "transport/channel.hpp"
 #include "transport/operation.hpp"
 #include "transport/sequence_number.hpp"

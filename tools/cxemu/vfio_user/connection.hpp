@@ -6,7 +6,7 @@
 #include "base/event_loop.hpp"
 #include "vfio_user/message_reader.hpp"
 #include "vfio_user/protocol.hpp"
-#include "vfio_user/statistics.hpp"
+#include "vfio_user/session_statistics.hpp"
 
 #include <cstddef>
 #include <deque>

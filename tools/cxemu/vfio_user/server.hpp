@@ -7,7 +7,7 @@
 #include "base/log.hpp"
 #include "base/unique_fd.hpp"
 #include "vfio_user/device.hpp"
-#include "vfio_user/statistics.hpp"
+#include "vfio_user/session_statistics.hpp"
 
 #include <cstdint>
 #include <expected>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "commands/table.hpp"
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 #include "queues/testing/bench.hpp"
 #include "tables/commands_port.hpp"
 #include "transport/packet_transport.hpp"

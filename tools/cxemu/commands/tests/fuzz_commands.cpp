@@ -8,7 +8,7 @@
 /// reach their handlers with valid numbers.
 #include "check/layout_walk.hpp"
 #include "commands/table.hpp"
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 #include "hca/testing/host.hpp"
 #include "memory/memory_keys.hpp"
 #include "queues/event_queues.hpp"

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "base/event_loop.hpp"
+#include "fabric/fabric.hpp"
 #include "fabric/hca_port.hpp"
 #include "fabric/mad.hpp"
-#include "fabric/topology.hpp"
 #include "tables/packet_headers.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "queues/data_pointer.hpp"
 #include "queues/send_queue.hpp"
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 #include "vfio_user/testing/guest_memory.hpp"
 
 #include <algorithm>

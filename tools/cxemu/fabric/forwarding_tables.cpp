@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fabric/forwarding.hpp"
+#include "fabric/forwarding_tables.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "hca/command.hpp"
-#include "hca/profile.hpp"
+#include "hca/device_profile.hpp"
 
 #include <cstdint>
 #include <expected>

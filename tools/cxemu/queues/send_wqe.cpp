@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "queues/send_request.hpp"
+#include "queues/send_wqe.hpp"
 
 #include "base/byte_order.hpp"
 #include "queues/data_pointer.hpp"

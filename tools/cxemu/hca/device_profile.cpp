@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hca/profile.hpp"
+#include "hca/device_profile.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "transport/dynamic_target.hpp"
+#include "transport/dct.hpp"
 
 #include <algorithm>
 #include <utility>

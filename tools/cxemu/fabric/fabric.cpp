@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fabric/topology.hpp"
+#include "fabric/fabric.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

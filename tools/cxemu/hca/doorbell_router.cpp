@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hca/doorbells.hpp"
+#include "hca/doorbell_router.hpp"
 
 #include "base/byte_order.hpp"
 #include "hwtab/view.hpp"

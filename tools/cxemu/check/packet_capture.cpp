@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "check/capture.hpp"
+#include "check/packet_capture.hpp"
 
 #include "base/byte_order.hpp"
 

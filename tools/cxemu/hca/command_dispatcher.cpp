@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hca/dispatcher.hpp"
+#include "hca/command_dispatcher.hpp"
 
 #include "check/command_log.hpp"
 #include "check/layout_walk.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "transport/atomic_operand.hpp"
+#include "transport/atomic_operation.hpp"
 
 #include "base/byte_order.hpp"
 

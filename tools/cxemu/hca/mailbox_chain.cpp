@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hca/mailboxes.hpp"
+#include "hca/mailbox_chain.hpp"
 
 #include "hwtab/view.hpp"
 #include "tables/command_interface.hpp"

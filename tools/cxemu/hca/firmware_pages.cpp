@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hca/pages.hpp"
+#include "hca/firmware_pages.hpp"
 
 #include "hca/hca.hpp"
 #include "hca/rules.hpp"
