@@ -24,13 +24,13 @@
 #include "verbs/srq/srq.h"
 
 /* A fault faults in at most this many bytes. The device reports the rest as new faults. */
-#define BYTES_AT_ONCE	SZ_4M
+#define FAULT_BYTES_MAX	SZ_4M
 
 /*
  * Faults that are queued or handled. If the device reports more, their events stay in
  * the EQ.
  */
-#define FAULTS_AT_ONCE	1024
+#define FAULTS_MAX	1024
 
 /* Length of a data segment whose byte count is 0. */
 #define SGE_MAX_BYTES	BIT(31)
@@ -106,7 +106,7 @@ static int fault_in_mkey(void *context, u32 key, u64 address, u64 length)
 	return min(pages, 0);
 }
 
-/* The last byte that the remote peer requests may be beyond BYTES_AT_ONCE. */
+/* The last byte that the remote peer requests may be beyond FAULT_BYTES_MAX. */
 static int resolve_rdma(struct fault *fault)
 {
 	const struct cxib_page_fault *event = &fault->fault;
@@ -116,7 +116,7 @@ static int resolve_rdma(struct fault *fault)
 	int err;
 
 	err = fault_in_mkey(&search, event->key, event->address + event->bytes_committed,
-			    min_t(u64, left, BYTES_AT_ONCE));
+			    min_t(u64, left, FAULT_BYTES_MAX));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
 
@@ -136,11 +136,11 @@ bool cxib_pf_mr_range(const struct cxib_page_fault *event, u64 start, u64 length
 		      struct cxib_odp_range *range)
 {
 	u64 first = ALIGN_DOWN(event->address, (u64)CXIB_FAULT_PAGE);
-	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)BYTES_AT_ONCE);
+	u64 end = first + min3(U64_MAX - first, (u64)event->length, (u64)FAULT_BYTES_MAX);
 
 	if (ahead) {
-		first -= min3(first, (u64)event->before, (u64)BYTES_AT_ONCE);
-		end += min3(U64_MAX - end, (u64)event->after, (u64)BYTES_AT_ONCE);
+		first -= min3(first, (u64)event->before, (u64)FAULT_BYTES_MAX);
+		end += min3(U64_MAX - end, (u64)event->after, (u64)FAULT_BYTES_MAX);
 	}
 	first = max(first, start);
 	end = min(end, start + min(U64_MAX - start, length));
@@ -192,7 +192,7 @@ static int resolve_memory(struct fault *fault)
 		return pages > 0 ? 0 : pages ?: -ENOENT;
 	}
 	err = fault_in_mkey(&search, event->key, event->address,
-			    min_t(u64, length, BYTES_AT_ONCE));
+			    min_t(u64, length, FAULT_BYTES_MAX));
 	return err ?: search.pages ? 0 : -ENOENT;
 }
 
@@ -436,7 +436,7 @@ static int resolve_wqe(struct fault *fault)
 {
 	struct progress progress = {
 		.search = { .ibdev = fault->ibdev, .queries = QUERIES_MAX },
-		.left = BYTES_AT_ONCE,
+		.left = FAULT_BYTES_MAX,
 	};
 	int first = read_wqe(fault);
 	int err;
@@ -496,7 +496,7 @@ void cxib_page_fault_event(void *context, const struct cxib_page_fault *event)
 		cxib_cmd_page_fault_resume(commands_of(ibdev), event, true);
 		return;
 	}
-	wait_event(odp->fault_done, atomic_add_unless(&odp->faults, 1, FAULTS_AT_ONCE));
+	wait_event(odp->fault_done, atomic_add_unless(&odp->faults, 1, FAULTS_MAX));
 	fault->ibdev = ibdev;
 	fault->fault = *event;
 	INIT_WORK(&fault->work, fault_work_fn);

@@ -17,7 +17,7 @@
 
 #ifdef CXIB_KERNEL_CAN_PAGE
 
-#define PAGES_AT_ONCE	64
+#define PAGES_BATCH	64
 #define ATTEMPTS	8
 
 /* Flags that split a run of pages. */
@@ -97,7 +97,7 @@ static int fault_in_seen(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range
 static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_range *range)
 {
 	struct ib_umem_odp *memory = to_ib_umem_odp(odp_mr->mr.umem);
-	unsigned long pages[PAGES_AT_ONCE] = {};
+	unsigned long pages[PAGES_BATCH] = {};
 	u64 start, at, end;
 	int total = 0;
 	int err;
@@ -106,8 +106,8 @@ static int fault_in_range(struct cxib_odp_mr *odp_mr, const struct cxib_odp_rang
 	if (err)
 		return err;
 	end = ALIGN(start + range->length, PAGE_SIZE);
-	for (at = ALIGN_DOWN(start, PAGE_SIZE); at < end; at += PAGES_AT_ONCE * PAGE_SIZE) {
-		unsigned int count = min_t(u64, PAGES_AT_ONCE, (end - at) / PAGE_SIZE);
+	for (at = ALIGN_DOWN(start, PAGE_SIZE); at < end; at += PAGES_BATCH * PAGE_SIZE) {
+		unsigned int count = min_t(u64, PAGES_BATCH, (end - at) / PAGE_SIZE);
 
 		err = lookup(memory, at, count, pages);
 		/* The page tables kept changing: skip these pages. */
