@@ -22,13 +22,13 @@
 
 enum {
 	WINDOW = 101, /* creations whose median is taken */
-	MOST = 10000,
-	LEAST_ROUNDS = 5,
-	MOST_ROUNDS = 1001,
+	OBJECTS_MAX = 10000,
+	ROUNDS_MIN = 5,
+	ROUNDS_MAX = 1001,
 };
 
 static const size_t lengths[] = {4ul << 10, 64ul << 10, 1ul << 20, 16ul << 20, 256ul << 20, 1ul << 30};
-static const unsigned int marks[] = {100, 1000, MOST};
+static const unsigned int marks[] = {100, 1000, OBJECTS_MAX};
 
 static void fail(const char *what)
 {
@@ -80,13 +80,13 @@ static void measure_queue_pairs(struct ibv_context *context, struct ibv_pd *doma
 		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
 		.qp_type = IBV_QPT_RC,
 	};
-	static struct ibv_qp *queue_pairs[MOST];
-	static double times[MOST];
+	static struct ibv_qp *queue_pairs[OBJECTS_MAX];
+	static double times[OBJECTS_MAX];
 	unsigned int i;
 
 	if (!completions)
 		fail("no completion queue");
-	for (i = 0; i < MOST; i++) {
+	for (i = 0; i < OBJECTS_MAX; i++) {
 		double begin = microseconds();
 
 		queue_pairs[i] = ibv_create_qp(domain, &init);
@@ -97,7 +97,7 @@ static void measure_queue_pairs(struct ibv_context *context, struct ibv_pd *doma
 	printf("{\"create_us\": {");
 	for (i = 0; i < sizeof(marks) / sizeof(*marks); i++)
 		printf("%s\"%u\": %.1f", i ? ", " : "", marks[i], median_up_to(times, marks[i]));
-	for (i = 0; i < MOST; i++)
+	for (i = 0; i < OBJECTS_MAX; i++)
 		if (ibv_destroy_qp(queue_pairs[i]))
 			fail("a queue pair cannot be destroyed");
 	if (ibv_destroy_cq(completions))
@@ -107,11 +107,11 @@ static void measure_queue_pairs(struct ibv_context *context, struct ibv_pd *doma
 static double registrations_a_second(struct ibv_pd *domain, void *memory, size_t length)
 {
 	const double enough = 2e6;
-	static double times[MOST_ROUNDS];
+	static double times[ROUNDS_MAX];
 	double first = microseconds();
 	unsigned int rounds;
 
-	for (rounds = 0; rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && microseconds() - first < enough); rounds++) {
+	for (rounds = 0; rounds < ROUNDS_MIN || (rounds < ROUNDS_MAX && microseconds() - first < enough); rounds++) {
 		double begin = microseconds();
 		struct ibv_mr *region = ibv_reg_mr(domain, memory, length, IBV_ACCESS_LOCAL_WRITE);
 
@@ -125,8 +125,8 @@ static double registrations_a_second(struct ibv_pd *domain, void *memory, size_t
 
 static void measure_registrations(struct ibv_pd *domain)
 {
-	size_t most = lengths[sizeof(lengths) / sizeof(*lengths) - 1];
-	void *memory = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	size_t max = lengths[sizeof(lengths) / sizeof(*lengths) - 1];
+	void *memory = mmap(NULL, max, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	unsigned int i;
 
 	if (memory == MAP_FAILED)

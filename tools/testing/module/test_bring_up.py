@@ -20,7 +20,7 @@ TRACING = pathlib.Path("/sys/kernel/tracing")
 VIRTUAL = os.environ.get("CXIB_VIRTUAL") == "1"
 REFUSED = os.environ.get("CXIB_REFUSED", "")
 CYCLES = int(os.environ.get("CXIB_CYCLES", "10"))
-MOST_COMMANDS = 150
+MAX_COMMANDS = 150
 
 
 def interrupt_file(number: int, name: str) -> str:
@@ -49,7 +49,7 @@ class BringUp(HcaTest):
 
     def test_few_commands_are_needed(self) -> None:
         for hca in self.hcas:
-            self.assertLessEqual(int(self.values(hca, "command_queue")["issued"]), MOST_COMMANDS)
+            self.assertLessEqual(int(self.values(hca, "command_queue")["issued"]), MAX_COMMANDS)
 
     def test_every_command_succeeds(self) -> None:
         for hca in self.hcas:

@@ -21,10 +21,9 @@ def pattern(expression: str) -> re.Pattern[str]:
 
 IDENTIFIER = pattern(
     r"octwords?|obituary|posters?|quiet|broken|told|tells?|judges?|spoilt?|lies?|books|abandon(ed)?|"
-    r"unanswered|str(ikes?|uck)")
+    r"(un)?answer(s|ed)?|least|most|str(ikes?|uck)")
 DRIVER_IDENTIFIER = pattern(
-    r"sends|receives|pieces?|signed|tagged|paged|whole|forgets?|faulting|least|most|programs?|"
-    r"answers?|answered|senders?|mark")
+    r"sends|receives|pieces?|signed|tagged|paged|whole|forgets?|faulting|programs?|senders?|mark")
 TEXT = pattern(
     r"(is|are) (not )?possible|makes? no sense|beyond hope|given up|gives? up|set aside|"
     r"(some|any|every|no)body|who(ever)? (has|is|asks?|wants?|waits?|posts?|polls?)|(?<!\")he|told|"
@@ -39,7 +38,7 @@ DRIVER_TEXT = pattern(r"programs?|pieces?|answers?|the library|posters?")
 CASES = (
     (re.compile(r"KUNIT_CASE(?:_PARAM)?\((\w+)"), re.compile(r"(an?|the|who(ever)?|what|its?|is|no)_\w+")),
     (re.compile(r"def test_(\w+)\("), re.compile(r"(an?|the|who(ever)?|what|it|nobody)_\w+")),
-    (re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE), re.compile(r"(An?|The|Who(ever)?|What|It|Nobody)[A-Z]\w*")),
+    (re.compile(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", re.MULTILINE), re.compile(r"(An?|The|That|Who(ever)?|What|It|Nobody|Of|On|In|Without|DoesSo)[A-Z]\w*")),
 )
 
 # Names that others have given: of generated tables, kernel interfaces, SCSI and its targets.

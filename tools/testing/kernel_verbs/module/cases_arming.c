@@ -14,8 +14,8 @@
 #define MESSAGES	1000
 /* Most outstanding messages: each has a receive WR posted. */
 #define WINDOW		16
-#define BURST_MOST	6
-#define PAUSE_MOST	60 /* microseconds */
+#define BURST_MAX	6
+#define PAUSE_MAX	60 /* microseconds */
 
 /**
  * struct kverbs_race - a race
@@ -41,9 +41,9 @@ struct kverbs_race {
 
 static void pause_randomly(struct rnd_state *random)
 {
-	u32 pause = prandom_u32_state(random) % (2 * PAUSE_MOST);
+	u32 pause = prandom_u32_state(random) % (2 * PAUSE_MAX);
 
-	if (pause < PAUSE_MOST)
+	if (pause < PAUSE_MAX)
 		udelay(pause);
 }
 
@@ -62,7 +62,7 @@ static int send_one(struct kverbs_race *race, u32 number, bool is_last)
 
 static int send_burst(struct kverbs_race *race, u32 *number)
 {
-	u32 count = 1 + prandom_u32_state(&race->producer_random) % BURST_MOST;
+	u32 count = 1 + prandom_u32_state(&race->producer_random) % BURST_MAX;
 	int err = 0;
 
 	count = min(count, race->messages - *number);

@@ -7,7 +7,7 @@
 #define LENGTH		64
 #define ROUNDS		20
 #define TOGETHER	4
-#define PERIOD_MOST	4095
+#define PERIOD_MAX	4095
 #define MANY		12
 #define FEW_ENTRIES	3
 
@@ -65,10 +65,10 @@ static int moderation(struct kverbs_pair *pair)
 	unsigned int i;
 	int err = 0;
 
-	if (rdma_set_cq_moderation(cq, TOGETHER, PERIOD_MOST + 1) != -EINVAL)
+	if (rdma_set_cq_moderation(cq, TOGETHER, PERIOD_MAX + 1) != -EINVAL)
 		return kverbs_fail(pair->report, "a period that is impossible is not refused");
 	for (i = 0; i < ROUNDS && !err; i++) {
-		err = rdma_set_cq_moderation(cq, i % (TOGETHER + 2), i * PERIOD_MOST / ROUNDS);
+		err = rdma_set_cq_moderation(cq, i % (TOGETHER + 2), i * PERIOD_MAX / ROUNDS);
 		if (err)
 			return kverbs_fail(pair->report, "no moderation: error %d", err);
 		err = exchange(pair, 1 + i % (2 * TOGETHER));

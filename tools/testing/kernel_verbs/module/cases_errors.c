@@ -170,12 +170,12 @@ static int reset_and_reconnected(struct kverbs_pair *pair)
 	return err;
 }
 
-static int post_until_full(struct kverbs_end *end, u32 most, struct kverbs_single *single, u32 *count)
+static int post_until_full(struct kverbs_end *end, u32 max_wr, struct kverbs_single *single, u32 *count)
 {
 	const struct ib_send_wr *bad;
 	int err = 0;
 
-	for (*count = 0; *count <= most; (*count)++) {
+	for (*count = 0; *count <= max_wr; (*count)++) {
 		bad = NULL;
 		single->send.wr_id = *count;
 		err = ib_post_send(end->qp, &single->send, &bad);
@@ -213,20 +213,20 @@ static int overrun(struct kverbs_pair *pair)
 static int overrun_of_receives(struct kverbs_pair *pair)
 {
 	struct kverbs_end *end = &pair->ends[0];
-	const u32 most = end->cap.max_recv_wr;
-	struct ib_recv_wr wr = { .wr_id = most };
+	const u32 max_wr = end->cap.max_recv_wr;
+	struct ib_recv_wr wr = { .wr_id = max_wr };
 	const struct ib_recv_wr *bad = NULL;
 	u32 i;
 	int err = 0;
 
-	for (i = 0; i < most && !err; i++)
+	for (i = 0; i < max_wr && !err; i++)
 		err = kverbs_post_slot(pair, end, i, LENGTH);
 	if (err)
 		return err;
 	err = ib_post_recv(end->qp, &wr, &bad);
 	if (err != -ENOMEM || bad != &wr)
 		return kverbs_fail(pair->report, "receive request %u of a queue for %u gives error %d",
-				most, most, err);
+				max_wr, max_wr, err);
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 #define LENGTH		64
 /* Enough for several measurements, each of which takes 64 events. */
 #define MESSAGES	1000
-#define WINDOW_MOST	16
+#define WINDOW_MAX	16
 /* As long as a completion that comes twice would take. */
 #define LATE_MS		20
 
@@ -146,14 +146,14 @@ static int send_until_moderated(struct kverbs_flow *flow)
 	int err;
 
 	for (round = 0; !flow->sends.moderated || !flow->receives.moderated; round++) {
-		err = send_more(flow, MESSAGES, round % 2 ? WINDOW_MOST : 1);
+		err = send_more(flow, MESSAGES, round % 2 ? WINDOW_MAX : 1);
 		if (err)
 			return err;
 		if (time_after(jiffies, limit))
 			return kverbs_fail(flow->pair->report, "after %u messages the moderation is as it was",
 					flow->sent);
 	}
-	return send_more(flow, MESSAGES, WINDOW_MOST);
+	return send_more(flow, MESSAGES, WINDOW_MAX);
 }
 
 static int check_stream(struct kverbs_flow *flow, struct kverbs_stream *stream, const char *name)

@@ -10,8 +10,8 @@
 #define WINDOW		16
 #define MESSAGES	500
 /* Rings have room for at least as many completions as can be there. */
-#define LEAST_ENTRIES	(2 * WINDOW)
-#define LOG_MOST	6
+#define ENTRIES_MIN	(2 * WINDOW)
+#define LOG_MAX	6
 
 static int resize(struct kverbs_pair *pair, struct ib_cq *cq, int entries)
 {
@@ -107,8 +107,8 @@ static int resize_at_random(void *data)
 		struct ib_cq *cq = number & 1 ? pair->ends[1].recv_cq : pair->ends[0].send_cq;
 
 		if (!resizer->result)
-			resizer->result = resize(pair, cq, LEAST_ENTRIES <<
-						 (number >> 1) % LOG_MOST);
+			resizer->result = resize(pair, cq, ENTRIES_MIN <<
+						 (number >> 1) % LOG_MAX);
 		resizer->changes++;
 		usleep_range(50, 500);
 	}

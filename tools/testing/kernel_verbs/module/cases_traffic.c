@@ -183,8 +183,8 @@ static struct kverbs_spec vary(const struct kverbs_settings *settings, enum ib_q
 	prandom_seed_state(&random, ~settings->seed);
 	spec.type = type;
 	spec.mtu = IB_MTU_256 + prandom_u32_state(&random) % 5;
-	spec.max_sge = 1 + prandom_u32_state(&random) % KVERBS_SGE_MOST;
-	spec.max_inline = prandom_u32_state(&random) % 3 ? prandom_u32_state(&random) % KVERBS_INLINE_MOST : 0;
+	spec.max_sge = 1 + prandom_u32_state(&random) % KVERBS_SGE_MAX;
+	spec.max_inline = prandom_u32_state(&random) % 3 ? prandom_u32_state(&random) % KVERBS_INLINE_MAX : 0;
 	spec.depth = 1 + prandom_u32_state(&random) % 16;
 	spec.max_wr = KVERBS_SLOTS;
 	return spec;

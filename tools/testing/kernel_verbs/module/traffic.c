@@ -3,7 +3,7 @@
 #include "traffic.h"
 
 /* Datagrams are no longer than any port's packets. */
-#define DATAGRAM_MOST	2048
+#define DATAGRAM_MAX	2048
 /* Each so many requests have a completion at least. */
 #define SIGNALLED_EVERY	8
 #define OPCODES		(IB_WR_REG_MR + 1)
@@ -63,15 +63,15 @@ static void fence(struct kverbs_flow *flow, struct kverbs_request *request)
 	flow->fetched.count = 0;
 }
 
-static u32 choose_length(struct kverbs_flow *flow, u32 most)
+static u32 choose_length(struct kverbs_flow *flow, u32 max_length)
 {
 	struct kverbs_traffic *traffic = flow->traffic;
 
 	if (!kverbs_random(traffic, 8))
 		return 0;
 	if (!kverbs_random(traffic, 3))
-		return min(kverbs_random(traffic, 128), most);
-	return kverbs_random(traffic, most + 1);
+		return min(kverbs_random(traffic, 128), max_length);
+	return kverbs_random(traffic, max_length + 1);
 }
 
 static u32 local_key(struct kverbs_flow *flow)
@@ -182,7 +182,7 @@ static struct kverbs_message *next_message(struct kverbs_flow *flow, struct kver
 static void build_send(struct kverbs_flow *flow, struct kverbs_request *request)
 {
 	const bool is_datagram = flow->traffic->pair.spec.type == IB_QPT_UD;
-	u32 length = choose_length(flow, is_datagram ? DATAGRAM_MOST : KVERBS_SLOT_SIZE);
+	u32 length = choose_length(flow, is_datagram ? DATAGRAM_MAX : KVERBS_SLOT_SIZE);
 	struct kverbs_message *message = next_message(flow, request, IB_WC_RECV);
 
 	if (is_datagram) {
@@ -337,7 +337,7 @@ static bool choose_operation(struct kverbs_flow *flow, enum ib_wr_opcode *opcode
 
 static void build(struct kverbs_flow *flow, struct kverbs_request *request)
 {
-	bool is_full = flow->brought.count + KVERBS_SGE_MOST > KVERBS_RANGES_MOST;
+	bool is_full = flow->brought.count + KVERBS_SGE_MAX > KVERBS_RANGES_MAX;
 
 	if (is_full || !kverbs_random(flow->traffic, 16))
 		fence(flow, request);
@@ -378,7 +378,7 @@ static int post(struct kverbs_flow *flow, struct kverbs_request *requests)
 int kverbs_post_list(struct kverbs_flow *flow)
 {
 	struct kverbs_request *requests = flow->requests;
-	u32 count = 1 + kverbs_random(flow->traffic, KVERBS_LIST_MOST);
+	u32 count = 1 + kverbs_random(flow->traffic, KVERBS_LIST_MAX);
 	enum ib_wr_opcode opcode;
 	u32 i;
 
@@ -456,14 +456,14 @@ static void build_receive(struct kverbs_flow *flow, struct ib_sge *sges, struct 
  */
 int kverbs_fill_receives(struct kverbs_flow *flow)
 {
-	struct ib_sge sges[KVERBS_LIST_MOST][KVERBS_SGE_MOST];
-	struct ib_recv_wr list[KVERBS_LIST_MOST];
+	struct ib_sge sges[KVERBS_LIST_MAX][KVERBS_SGE_MAX];
+	struct ib_recv_wr list[KVERBS_LIST_MAX];
 	const struct ib_recv_wr *bad;
 	u32 count, i;
 	int err;
 
 	for (;;) {
-		count = min_t(u64, 1 + kverbs_random(flow->traffic, KVERBS_LIST_MOST),
+		count = min_t(u64, 1 + kverbs_random(flow->traffic, KVERBS_LIST_MAX),
 			      KVERBS_SLOTS - (flow->receives - flow->received));
 		if (!count)
 			return 0;

@@ -16,12 +16,12 @@
 #include "kverbs.h"
 
 #define KVERBS_MODEL_SIZE	(2 * KVERBS_AREA_SIZE)
-#define KVERBS_LIST_MOST	8
-#define KVERBS_SGE_MOST	8
-#define KVERBS_RANGES_MOST	64
+#define KVERBS_LIST_MAX	8
+#define KVERBS_SGE_MAX	8
+#define KVERBS_RANGES_MAX	64
 #define KVERBS_EXPECTED	64
 #define KVERBS_GRH		40
-#define KVERBS_INLINE_MOST	400
+#define KVERBS_INLINE_MAX	400
 
 /**
  * struct kverbs_request - a send request of any kind
@@ -42,8 +42,8 @@ struct kverbs_request {
 		struct ib_ud_wr ud;
 		struct ib_reg_wr reg;
 	};
-	struct ib_sge sges[KVERBS_SGE_MOST];
-	u8 data[KVERBS_INLINE_MOST];
+	struct ib_sge sges[KVERBS_SGE_MAX];
+	u8 data[KVERBS_INLINE_MAX];
 };
 
 /**
@@ -83,7 +83,7 @@ struct kverbs_ranges {
 	unsigned int count;
 	struct {
 		u32 from, to;
-	} pieces[KVERBS_RANGES_MOST];
+	} pieces[KVERBS_RANGES_MAX];
 };
 
 /**
@@ -113,7 +113,7 @@ struct kverbs_flow {
 	struct kverbs_end *to;
 	u8 *own;
 	u8 *remote;
-	struct kverbs_request requests[KVERBS_LIST_MOST];
+	struct kverbs_request requests[KVERBS_LIST_MAX];
 	bool has_local_key;
 	u64 posted;
 	u64 done;

@@ -5,7 +5,7 @@
 
 #include "traffic.h"
 
-#define POLLED_MOST	5
+#define POLLED_MAX	5
 
 static int check_send(struct kverbs_flow *flow, const struct ib_wc *wc)
 {
@@ -96,10 +96,10 @@ static int check_receive(struct kverbs_flow *flow, const struct ib_wc *wc)
 static int poll_with(struct kverbs_flow *flow, struct ib_cq *cq,
 		     int (*check)(struct kverbs_flow *flow, const struct ib_wc *wc))
 {
-	struct ib_wc wcs[POLLED_MOST];
+	struct ib_wc wcs[POLLED_MAX];
 	int polled, i, err;
 
-	polled = ib_poll_cq(cq, 1 + kverbs_random(flow->traffic, POLLED_MOST), wcs);
+	polled = ib_poll_cq(cq, 1 + kverbs_random(flow->traffic, POLLED_MAX), wcs);
 	if (polled < 0)
 		return kverbs_fail(flow->traffic->pair.report, "polling fails with error %d", polled);
 	for (i = 0; i < polled; i++) {
