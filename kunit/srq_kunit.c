@@ -454,7 +454,7 @@ static void create_srq_basic_sets_rmp_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SRQN, srq->srqn);
 	KUNIT_EXPECT_PTR_EQ(test, srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
 	/* Its CQEs arrive in the CQs of QPs. */
-	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.shared_queues);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
 	destroy_srq(test, fixture, srq);
 }
 
@@ -478,7 +478,7 @@ static void create_srq_xrc_sets_xrc_srq_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srq->buffer.pages[0].dma, be64_to_cpu(in->pas[0]));
 	KUNIT_EXPECT_EQ(test, SRQN, srq->ib.ext.xrc.srq_num);
 	KUNIT_EXPECT_PTR_EQ(test, srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
-	KUNIT_EXPECT_EQ(test, 1, fixture->fake->cq.shared_queues);
+	KUNIT_EXPECT_EQ(test, 1, fixture->fake->cq.num_xrc_srqs);
 	destroy_srq(test, fixture, srq);
 	KUNIT_EXPECT_EQ(test, 0, hw_destroy_xrc_srq_in_get_uid(fixture->in));
 	KUNIT_EXPECT_EQ(test, SRQN, hw_destroy_xrc_srq_in_get_xrc_srqn(fixture->in));
@@ -506,7 +506,7 @@ static void expect_nothing_left(struct kunit *test, struct fixture *fixture, dma
 {
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_srqs);
 	KUNIT_EXPECT_FALSE(test, is_published(fixture, SRQN));
-	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.shared_queues);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
 	KUNIT_EXPECT_TRUE(test, list_empty(&fixture->fake->hw.commands.kept));
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
@@ -554,7 +554,7 @@ static void create_srq_duplicate_srqn_is_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, create_srq(fixture, second, &attr));
 	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
-	KUNIT_EXPECT_EQ(test, fixture->type->type == IB_SRQT_XRC, fixture->fake->cq.shared_queues);
+	KUNIT_EXPECT_EQ(test, fixture->type->type == IB_SRQT_XRC, fixture->fake->cq.num_xrc_srqs);
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 	destroy_srq(test, fixture, &fixture->srq);
 }
@@ -743,7 +743,7 @@ static void destroy_srq_frees_srqn_and_memory(struct kunit *test)
 	create_default(test, fixture, &fixture->srq);
 	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_srq_kernel(&fixture->srq.ib, NULL));
 	expect_commands(test, fixture, &fixture->type->destroy, 1);
-	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.shared_queues_going);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs_unpublished);
 	expect_nothing_left(test, fixture, dbr);
 }
 
@@ -801,7 +801,7 @@ static void destroy_srq_kernel_refused_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, CXIB_HW_DMA_OFF, state_of(fixture));
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
 	KUNIT_EXPECT_FALSE(test, is_published(fixture, SRQN));
-	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.shared_queues);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs);
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 }
 

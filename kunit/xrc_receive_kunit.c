@@ -55,7 +55,7 @@ static void init_srq(struct kunit *test, struct fake_xrc *xrc, unsigned int inde
 	cxib_srq_link_wqes(srq);
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&xrc->fake->ibdev.srqs, srq->srqn, srq,
 					       GFP_KERNEL));
-	xrc->fake->cq.shared_queues++;
+	xrc->fake->cq.num_xrc_srqs++;
 }
 
 static struct fake_xrc *create_srqs(struct kunit *test)
@@ -238,7 +238,7 @@ static void cq_clean_srq_removes_cqes_of_srq(struct kunit *test)
 	complete_recv(xrc, FIRST_SRQN + 1, 0);
 	complete_recv(xrc, FIRST_SRQN, 1);
 	complete_recv(xrc, FIRST_SRQN + 1, 1);
-	cq->shared_queues_going++;
+	cq->num_xrc_srqs_unpublished++;
 	xa_erase_irq(&xrc->fake->ibdev.srqs, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);

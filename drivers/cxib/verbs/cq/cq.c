@@ -358,7 +358,7 @@ void cxib_clean_xrc_tgt_cqes(struct cxib_ibdev *ibdev, struct cxib_qp *qp)
 		cq = get_cq(ibdev, number);
 		if (!cq)
 			continue;
-		if (!cq->is_user && READ_ONCE(cq->shared_queues))
+		if (!cq->is_user && READ_ONCE(cq->num_xrc_srqs))
 			cxib_cq_clean(cq, qp);
 		cxib_reference_put(&cq->reference);
 	}

@@ -37,8 +37,8 @@ struct cxib_qp;
  * @last_qp: that QP
  * @resizing: the old ring may contain the RESIZE_CQ CQE
  * @cons_index: number of CQEs consumed
- * @shared_queues: number of XRC SRQs attached to the CQ
- * @shared_queues_going: number of XRC SRQs that are no longer in the SRQ table, and
+ * @num_xrc_srqs: number of XRC SRQs attached to the CQ
+ * @num_xrc_srqs_unpublished: number of XRC SRQs that are no longer in the SRQ table, and
  *	whose CQEs may still be in the ring
  * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
  * @is_armed: set by req_notify_cq; other events of a kernel CQ are ignored. Read
@@ -66,8 +66,8 @@ struct cxib_cq {
 	u32 last_qpn;
 	struct cxib_qp *last_qp;
 	u32 cons_index;
-	u32 shared_queues;
-	u32 shared_queues_going;
+	u32 num_xrc_srqs;
+	u32 num_xrc_srqs_unpublished;
 	bool is_stopped;
 	bool is_armed;
 	struct xarray queue_pairs;

@@ -335,7 +335,7 @@ static enum outcome refuse(struct cxib_cq *cq, const struct cxib_qp *qp,
 					  (const struct hw_sig_err_cqe *)entry);
 		return OUTCOME_PASSED_OVER;
 	}
-	if (cq->shared_queues_going && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
+	if (cq->num_xrc_srqs_unpublished && qp && qp->ib.qp_type == IB_QPT_XRC_TGT)
 		return OUTCOME_PASSED_OVER;
 	report_unexpected_cqe(cq, entry);
 	cxib_cq_update_ci(cq);
@@ -828,7 +828,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean);
  * @cq: CQ of the SRQ
  * @srqn: SRQN; the device writes no more CQEs for it
  *
- * Undoes the shared_queues_going of the SRQ, which made polling skip its CQEs.
+ * Undoes the num_xrc_srqs_unpublished of the SRQ, which made polling skip its CQEs.
  *
  * Context: process context.
  */
@@ -839,7 +839,7 @@ void cxib_cq_clean_srq(struct cxib_cq *cq, u32 srqn)
 	guard(mutex)(&cq->resize_lock);
 	spin_lock_irq(&cq->lock);
 	remove_completions(cq, &cq_filter);
-	cq->shared_queues_going--;
+	cq->num_xrc_srqs_unpublished--;
 	spin_unlock_irq(&cq->lock);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_clean_srq);

@@ -180,7 +180,7 @@ int cxib_srq_publish(struct cxib_srq *srq)
 		return err;
 	cq = to_cq(srq->ib.ext.cq);
 	spin_lock_irq(&cq->lock);
-	cq->shared_queues++;
+	cq->num_xrc_srqs++;
 	spin_unlock_irq(&cq->lock);
 	return 0;
 }
@@ -196,8 +196,8 @@ static void unpublish(struct cxib_ibdev *ibdev, struct cxib_srq *srq)
 	}
 	cq = to_cq(srq->ib.ext.cq);
 	spin_lock_irq(&cq->lock);
-	cq->shared_queues--;
-	cq->shared_queues_going++;
+	cq->num_xrc_srqs--;
+	cq->num_xrc_srqs_unpublished++;
 	xa_erase(&ibdev->srqs, srq->srqn);
 	spin_unlock_irq(&cq->lock);
 }
