@@ -12,7 +12,7 @@ import subprocess
 import time
 import traceback
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import guest
 import raw_verbs
@@ -67,6 +67,18 @@ class ProgramTest(unittest.TestCase):
             rdma.await_listener(tcp_port, server)
             client = rdma.run(*words, "-d", self.second.device, "127.0.0.1")
             return rdma.finish(server), client
+
+    @contextlib.contextmanager
+    def writers(self) -> Iterator[tuple[subprocess.Popen, subprocess.Popen]]:
+        """Client and server of ib_write_bw, which send for a second already and would go on for a minute."""
+        tcp_port = next(TCP_PORTS)
+        words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
+        with rdma.background(*words, "-d", self.first.device) as server:
+            rdma.await_listener(tcp_port, server)
+            with rdma.background(*words, "-d", self.second.device, "127.0.0.1") as client:
+                self.await_queue_pairs(8)
+                time.sleep(1)
+                yield client, server
 
 
 class PingPong(ProgramTest):
@@ -155,15 +167,9 @@ class Killed(ProgramTest):
     """A program that is killed leaves nothing behind, whatever it was doing."""
 
     def test_in_the_middle_of_traffic(self) -> None:
-        tcp_port = next(TCP_PORTS)
-        words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
-        with rdma.background(*words, "-d", self.first.device) as server:
-            rdma.await_listener(tcp_port, server)
-            with rdma.background(*words, "-d", self.second.device, "127.0.0.1") as client:
-                self.await_queue_pairs(8)
-                time.sleep(1)
-                client.kill()
-                server.kill()
+        with self.writers() as programs:
+            for program in programs:
+                program.kill()
 
     def test_while_it_makes_objects(self) -> None:
         for delay in (0.05, 0.1, 0.2, 0.4):
@@ -192,16 +198,10 @@ class Removed(ProgramTest):
         make_queue_of_the_driver(self.first.device)
 
     def test_while_programs_send(self) -> None:
-        tcp_port = next(TCP_PORTS)
-        words = ["ib_write_bw", "-F", "-D", "60", "-q", "4", "-p", tcp_port]
-        with rdma.background(*words, "-d", self.first.device) as server:
-            rdma.await_listener(tcp_port, server)
-            with rdma.background(*words, "-d", self.second.device, "127.0.0.1") as client:
-                self.await_queue_pairs(8)
-                time.sleep(1)
-                self.take_away()
-                client.kill()
-                server.kill()
+        with self.writers() as programs:
+            self.take_away()
+            for program in programs:
+                program.kill()
         self.give_back()
 
     def test_with_an_open_context(self) -> None:
