@@ -14,10 +14,20 @@
 #define STEP_MS		200
 #define RQ_SIZE		BIT(FAKE_LOG_RQ_SIZE)
 
+/*
+ * How the ULP uses its CQ.
+ * SLEEPS: own comp_handler; arms when it has polled all, sleeps if there is no CQE
+ * ARMS_FIRST: own comp_handler; arms, does not care what is reported as missed, and polls until
+ *	there is nothing (as SMC does)
+ * CORE: the RDMA core polls; sleeps if no CQE is reported as missed, is the only poller otherwise
+ */
+enum consumer { SLEEPS, ARMS_FIRST, CORE };
+
 /**
  * struct model - a device and the ULP that uses its CQ
  * @fake: the queues
  * @random: selects the next step
+ * @consumer: how the ULP uses the CQ
  * @solicited_only: the ULP arms for solicited completions only
  * @armed: the CQ is armed and no event has been raised since
  * @event_raised: the device has raised an event before
@@ -29,10 +39,13 @@
  * @asleep: the ULP waits for an event
  * @arm_count: calls of cxib_req_notify_cq()
  * @events: calls of the completion handler
+ * @intrusions: calls while the ULP polled
+ * @missed: CQEs were reported as missed
  */
 struct model {
 	struct fake_queue_pair *fake;
 	struct rnd_state random;
+	enum consumer consumer;
 	bool solicited_only;
 	bool armed;
 	bool event_raised;
@@ -44,6 +57,8 @@ struct model {
 	bool asleep;
 	u32 arm_count;
 	u32 events;
+	u32 intrusions;
+	u32 missed;
 };
 
 static struct model model;
@@ -51,6 +66,8 @@ static struct model model;
 static void wake(struct ib_cq *cq, void *context)
 {
 	model.events++;
+	if (!model.asleep)
+		model.intrusions++;
 	model.asleep = false;
 }
 
@@ -119,21 +136,44 @@ static int poll(struct kunit *test, int count)
 	return polled;
 }
 
-/* Either IB_CQ_REPORT_MISSED_EVENTS or one more poll finds CQEs from before the arming. */
-static void arm_and_sleep(struct kunit *test)
+static int arm(struct kunit *test, enum ib_cq_notify_flags flags)
 {
-	enum ib_cq_notify_flags flags = model.solicited_only ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
-	bool report_missed = prandom_u32_state(&model.random) % 2;
-	int there;
+	int missed;
 
-	if (report_missed)
-		flags |= IB_CQ_REPORT_MISSED_EVENTS;
+	flags |= model.solicited_only ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP;
 	model.arm_count++;
-	there = cxib_req_notify_cq(&model.fake->cq.ib, flags);
+	missed = cxib_req_notify_cq(&model.fake->cq.ib, flags);
+	if (missed)
+		model.missed++;
 	/* A CQE may arrive before the device reads the doorbell. */
 	if (prandom_u32_state(&model.random) % 4 == 0)
 		complete_one(test);
 	read_doorbell(test);
+	return missed;
+}
+
+static void arm_and_poll(struct kunit *test)
+{
+	arm(test, IB_CQ_REPORT_MISSED_EVENTS);
+	while (poll(test, RQ_SIZE))
+		;
+	model.asleep = true;
+}
+
+static void arm_as_core(struct kunit *test)
+{
+	/* A CQE may arrive after the last poll. */
+	if (prandom_u32_state(&model.random) % 4 == 0)
+		complete_one(test);
+	model.asleep = !arm(test, IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/* Either IB_CQ_REPORT_MISSED_EVENTS or one more poll finds CQEs from before the arming. */
+static void arm_and_sleep(struct kunit *test)
+{
+	bool report_missed = prandom_u32_state(&model.random) % 2;
+	int there = arm(test, report_missed ? IB_CQ_REPORT_MISSED_EVENTS : 0);
+
 	if (!report_missed)
 		there = poll(test, RQ_SIZE);
 	model.asleep = !there;
@@ -143,7 +183,15 @@ static void poll_some(struct kunit *test)
 {
 	int count = 1 + prandom_u32_state(&model.random) % RQ_SIZE;
 
-	if (!model.asleep && poll(test, count) < count && prandom_u32_state(&model.random) % 2)
+	if (model.asleep)
+		return;
+	if (model.consumer == ARMS_FIRST)
+		return arm_and_poll(test);
+	if (poll(test, count) == count || prandom_u32_state(&model.random) % 2)
+		return;
+	if (model.consumer == CORE)
+		arm_as_core(test);
+	else
 		arm_and_sleep(test);
 }
 
@@ -167,17 +215,30 @@ static void step(struct kunit *test)
 	}
 }
 
-static void run_model(struct kunit *test, bool solicited_only)
+/* The RDMA core allocates this array for the CQs that it polls. */
+static struct ib_wc core_wc[16];
+
+static struct fake_queue_pair *create(struct kunit *test, enum consumer consumer)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
-	u64 now = 0;
 
-	model = (struct model){ .fake = fake, .solicited_only = solicited_only };
-	prandom_seed_state(&model.random, 20261122 + solicited_only);
+	model = (struct model){ .fake = fake, .consumer = consumer };
 	fake->cq.cqn = CQN;
 	fake->cq.ib.comp_handler = wake;
+	if (consumer == CORE)
+		fake->cq.ib.wc = core_wc;
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
 					       GFP_KERNEL));
+	return fake;
+}
+
+static void run_model(struct kunit *test, enum consumer consumer, bool solicited_only)
+{
+	struct fake_queue_pair *fake = create(test, consumer);
+	u64 now = 0;
+
+	model.solicited_only = solicited_only;
+	prandom_seed_state(&model.random, 20261122 + solicited_only);
 	fake_post_recvs(test, fake, RQ_SIZE);
 	while (now < LIFETIME_MS) {
 		now += prandom_u32_state(&model.random) % STEP_MS;
@@ -195,50 +256,241 @@ static void run_model(struct kunit *test, bool solicited_only)
 
 static void req_notify_next_comp_raises_event(struct kunit *test)
 {
-	run_model(test, false);
+	run_model(test, SLEEPS, false);
 }
 
 static void req_notify_solicited_raises_event(struct kunit *test)
 {
-	run_model(test, true);
+	run_model(test, SLEEPS, true);
+}
+
+/* With its own comp_handler, a ULP may leave it at the event for what was missed. */
+static void req_notify_before_polling_raises_event(struct kunit *test)
+{
+	run_model(test, ARMS_FIRST, false);
+	KUNIT_EXPECT_GT(test, model.missed, 1000);
+}
+
+static void req_notify_core_polled_cq_raises_event_only_asleep(struct kunit *test)
+{
+	run_model(test, CORE, false);
+	KUNIT_EXPECT_EQ(test, 0, model.intrusions);
+	KUNIT_EXPECT_GT(test, model.missed, 1000);
+	KUNIT_EXPECT_GT(test, model.fake->cq.claim.num_late, 1000);
+}
+
+static void expect_events(struct kunit *test, u32 delivered, u32 late)
+{
+	KUNIT_EXPECT_EQ(test, delivered, model.events);
+	KUNIT_EXPECT_EQ(test, late, model.fake->cq.claim.num_late);
 }
 
 /* The RDMA core sets comp_handler after create_cq returns, when events may already arrive. */
 static void completion_event_of_unarmed_kernel_cq_calls_no_handler(struct kunit *test)
 {
-	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct fake_queue_pair *fake = create(test, SLEEPS);
 
-	model = (struct model){ .fake = fake };
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
-					       GFP_KERNEL));
+	fake->cq.ib.comp_handler = NULL;
 	cxib_completion_event(&fake->ibdev, CQN);
 	fake->cq.ib.comp_handler = wake;
 	cxib_completion_event(&fake->ibdev, CQN);
-	KUNIT_EXPECT_EQ(test, 0, model.events);
+	expect_events(test, 0, 2);
 	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
 	cxib_completion_event(&fake->ibdev, CQN);
-	KUNIT_EXPECT_EQ(test, 1, model.events);
+	expect_events(test, 1, 2);
+}
+
+/* The comp_handler of the RDMA core for such a CQ would warn. */
+static void completion_event_of_direct_cq_is_dropped(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	fake->cq.ib.poll_ctx = IB_POLL_DIRECT;
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 0, 1);
+}
+
+static void completion_event_after_delivered_one_is_dropped(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fake->ibdev, CQN);
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 1, 1);
+}
+
+/* The device raises an event for the first arming, then one for the second. */
+static void completion_events_of_own_handler_are_as_many_as_arms(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+	unsigned int i;
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_SOLICITED);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	for (i = 0; i < 3; i++)
+		cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 2, 1);
+}
+
+/* MADs arm a CQ that the RDMA core has armed; only one poller may follow. */
+static void completion_events_of_core_polled_cq_armed_twice_are_one(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fake->ibdev, CQN);
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 1, 1);
+}
+
+/* 2^31 armings without an event take weeks. */
+static void claim_count_saturates(struct kunit *test)
+{
+	struct cxib_claim claim = { .count = ATOMIC_INIT(INT_MAX) };
+
+	cxib_claim_set(&claim, CXIB_CLAIM_COUNTED);
+	KUNIT_EXPECT_TRUE(test, cxib_claim_take(&claim));
+	KUNIT_EXPECT_EQ(test, INT_MAX - 1, atomic_read(&claim.count));
+}
+
+static void completion_event_after_missed_of_core_polled_cq_is_dropped(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP |
+						    IB_CQ_REPORT_MISSED_EVENTS));
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 0, 1);
+}
+
+static void completion_event_after_missed_of_own_handler_is_delivered(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+
+	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	KUNIT_EXPECT_EQ(test, 1, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP |
+						    IB_CQ_REPORT_MISSED_EVENTS));
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 1, 0);
+}
+
+/* ib_alloc_cq() arms so. */
+static void completion_event_after_missed_not_asked_is_delivered(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
+	KUNIT_EXPECT_EQ(test, 0, cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP));
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 1, 0);
+}
+
+/* The event that the device had raised before finds the claim taken. */
+static void completion_event_after_dma_off_event_is_dropped(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, SLEEPS);
+
+	fake_post_recvs(test, fake, 1);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
+	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
+	cxib_completion_event(&fake->ibdev, CQN);
+	expect_events(test, 0, 1);
+	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
+}
+
+static unsigned int num_queued;
+static bool queue_result;
+
+static bool queue(struct cxib_cq *cq)
+{
+	num_queued++;
+	return queue_result;
+}
+
+/* Returns the calls of the scheduler for one event. */
+static unsigned int scheduler_calls(struct kunit *test, struct fake_queue_pair *fake)
+{
+	static const struct cxib_poll_interface polling = { .queue = queue };
+
+	fake->ibdev.polling = &polling;
+	num_queued = 0;
+	cxib_req_notify_cq(&fake->cq.ib, IB_CQ_NEXT_COMP);
+	cxib_completion_event(&fake->ibdev, CQN);
+	return num_queued;
+}
+
+/* The scheduler's part of the CQ is its own affair: only whether it has one is looked at. */
+static struct cxib_poll_cq *any_poll_cq(void)
+{
+	return (struct cxib_poll_cq *)core_wc;
+}
+
+static void completion_event_scheduler_accepts_calls_no_handler(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	fake->cq.poll = any_poll_cq();
+	queue_result = true;
+	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
+	expect_events(test, 0, 0);
+	/* Without a claim, the scheduler is not asked. */
+	cxib_completion_event(&fake->ibdev, CQN);
+	KUNIT_EXPECT_EQ(test, 1, num_queued);
+}
+
+static void completion_event_scheduler_declines_calls_handler(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	fake->cq.poll = any_poll_cq();
+	queue_result = false;
+	KUNIT_EXPECT_EQ(test, 1, scheduler_calls(test, fake));
+	expect_events(test, 1, 0);
+}
+
+static void completion_event_of_cq_unknown_to_scheduler_calls_handler(struct kunit *test)
+{
+	struct fake_queue_pair *fake = create(test, CORE);
+
+	queue_result = true;
+	KUNIT_EXPECT_EQ(test, 0, scheduler_calls(test, fake));
+	expect_events(test, 1, 0);
 }
 
 /* User space arms its CQ itself; the driver does not know when. */
 static void completion_event_of_user_cq_calls_handler(struct kunit *test)
 {
-	struct fake_queue_pair *fake = fake_queue_pair_create(test);
+	struct fake_queue_pair *fake = create(test, SLEEPS);
 
-	model = (struct model){ .fake = fake };
 	fake->cq.is_user = true;
-	fake->cq.ib.comp_handler = wake;
-	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&fake->ibdev.cqs, CQN, &fake->cq,
-					       GFP_KERNEL));
 	cxib_completion_event(&fake->ibdev, CQN);
-	KUNIT_EXPECT_EQ(test, 1, model.events);
+	expect_events(test, 1, 0);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(completion_event_of_unarmed_kernel_cq_calls_no_handler),
 	KUNIT_CASE(completion_event_of_user_cq_calls_handler),
+	KUNIT_CASE(completion_event_of_direct_cq_is_dropped),
+	KUNIT_CASE(completion_event_after_delivered_one_is_dropped),
+	KUNIT_CASE(completion_events_of_own_handler_are_as_many_as_arms),
+	KUNIT_CASE(completion_events_of_core_polled_cq_armed_twice_are_one),
+	KUNIT_CASE(claim_count_saturates),
+	KUNIT_CASE(completion_event_after_missed_of_core_polled_cq_is_dropped),
+	KUNIT_CASE(completion_event_after_missed_of_own_handler_is_delivered),
+	KUNIT_CASE(completion_event_after_missed_not_asked_is_delivered),
+	KUNIT_CASE(completion_event_after_dma_off_event_is_dropped),
+	KUNIT_CASE(completion_event_scheduler_accepts_calls_no_handler),
+	KUNIT_CASE(completion_event_scheduler_declines_calls_handler),
+	KUNIT_CASE(completion_event_of_cq_unknown_to_scheduler_calls_handler),
 	KUNIT_CASE_SLOW(req_notify_next_comp_raises_event),
 	KUNIT_CASE_SLOW(req_notify_solicited_raises_event),
+	KUNIT_CASE_SLOW(req_notify_before_polling_raises_event),
+	KUNIT_CASE_SLOW(req_notify_core_polled_cq_raises_event_only_asleep),
 	{}
 };
 

@@ -17,6 +17,8 @@
  * @cq: the CQ; ib_free_cq() frees it
  * @num_events: calls of comp_handler
  * @num_destroyed: DESTROY_CQ commands
+ * @create_result: of the scheduler's create_cq
+ * @num_scheduled: CQs that the scheduler knows
  * @status: of DESTROY_CQ
  */
 struct fixture {
@@ -25,6 +27,8 @@ struct fixture {
 	struct cxib_cq *cq;
 	unsigned int num_events;
 	unsigned int num_destroyed;
+	int create_result;
+	unsigned int num_scheduled;
 	u8 status;
 };
 
@@ -192,6 +196,76 @@ static void free_cq_refused_turns_dma_off(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.cqs));
 }
 
+static int scheduler_create_cq(struct cxib_cq *cq)
+{
+	struct fixture *fixture = fixture_of(cq->ib.device);
+
+	/* No event can come yet. */
+	if (xa_load(&fixture->fake->ibdev.cqs, CQN))
+		return -EEXIST;
+	if (!fixture->create_result)
+		fixture->num_scheduled++;
+	return fixture->create_result;
+}
+
+static void scheduler_destroy_cq(struct cxib_cq *cq)
+{
+	struct fixture *fixture = fixture_of(cq->ib.device);
+
+	/* No event can come any more. */
+	if (!xa_load(&fixture->fake->ibdev.cqs, CQN) && fixture->num_destroyed)
+		fixture->num_scheduled--;
+}
+
+static const struct cxib_poll_interface scheduler = {
+	.create_cq = scheduler_create_cq,
+	.destroy_cq = scheduler_destroy_cq,
+};
+
+/* Has the CQ of the fixture replaced by one that the scheduler knows. */
+static void recreate_with_scheduler(struct kunit *test, struct fixture *fixture)
+{
+	destroy_cq(test, fixture);
+	fixture->num_destroyed = 0;
+	fixture->fake->ibdev.polling = &scheduler;
+	create_cq(test, fixture);
+	KUNIT_EXPECT_EQ(test, 1, fixture->num_scheduled);
+}
+
+static void free_cq_calls_scheduler_once(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	recreate_with_scheduler(test, fixture);
+	free_cq(fixture);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
+}
+
+static void destroy_cq_calls_scheduler_once(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	recreate_with_scheduler(test, fixture);
+	destroy_cq(test, fixture);
+	KUNIT_EXPECT_EQ(test, 0, fixture->num_scheduled);
+}
+
+static void create_cq_scheduler_fails_leaves_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	const struct ib_cq_init_attr attr = { .cqe = 7 };
+	struct ib_cq *ib = &fixture->cq->ib;
+
+	KUNIT_EXPECT_EQ(test, 0, cxib_destroy_cq_kernel(ib, NULL));
+	to_cq(ib)->is_stopped = false;
+	fixture->fake->ibdev.polling = &scheduler;
+	fixture->create_result = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_create_cq_kernel(ib, &attr, NULL));
+	KUNIT_EXPECT_EQ(test, 2, fixture->num_destroyed);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.cqs));
+	kfree(fixture->cq);
+}
+
 static struct kunit_case cases[] = {
 #ifndef CXIB_LACKS_CQ_PRE_DESTROY
 	KUNIT_CASE(free_cq_event_after_cancel_calls_no_handler),
@@ -200,6 +274,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(req_notify_stopped_cq_rings_no_doorbell),
 	KUNIT_CASE(destroy_cq_issues_one_command),
 	KUNIT_CASE(free_cq_refused_turns_dma_off),
+	KUNIT_CASE(free_cq_calls_scheduler_once),
+	KUNIT_CASE(destroy_cq_calls_scheduler_once),
+	KUNIT_CASE(create_cq_scheduler_fails_leaves_nothing),
 	{}
 };
 

@@ -263,7 +263,7 @@ static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *f
 	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
-	fake->cq.is_armed = true;
+	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 
 	cxib_cq_flush_mads(&fake->cq);
@@ -416,11 +416,11 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
-	fake->cq.is_armed = true;
+	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
-	fake->cq.is_armed = true;
+	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake_post_recvs(test, fake, 1);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));

@@ -382,7 +382,8 @@ static void stop_flushing(struct cxib_ibdev *ibdev)
 }
 
 static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
-		       const struct cxib_user_interface *user)
+		       const struct cxib_user_interface *user,
+		       const struct cxib_poll_interface *polling)
 {
 	ibdev->hw = hw;
 	ibdev->bus = hw->bus;
@@ -399,21 +400,36 @@ static void init_ibdev(struct cxib_ibdev *ibdev, struct cxib_hw *hw,
 	cxib_umr_init(ibdev);
 	cxib_odp_init(ibdev);
 	describe(ibdev);
+	ibdev->polling = polling;
 	ibdev->user = user;
 	ib_set_device_ops(&ibdev->ib, user->ops);
 	ibdev->ib.driver_def = user->definitions;
+}
+
+static int start_polling(struct cxib_ibdev *ibdev)
+{
+	return ibdev->polling ? ibdev->polling->start(ibdev) : 0;
+}
+
+static void stop_polling(struct cxib_ibdev *ibdev)
+{
+	if (ibdev->polling)
+		ibdev->polling->stop(ibdev);
 }
 
 /**
  * cxib_verbs_register() - register an RDMA device for an HCA
  * @hw: HCA that is up
  * @user: user space interface
+ * @polling: scheduler of kernel CQs; NULL: the RDMA core polls all of them
  *
  * Context: process context, may sleep.
  * Return: the RDMA device, to be destroyed by cxib_verbs_unregister(), or an
  * ERR_PTR(): then the kernel log has the cause.
  */
-struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_user_interface *user)
+struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
+				       const struct cxib_user_interface *user,
+				       const struct cxib_poll_interface *polling)
 {
 	struct cxib_ibdev *ibdev = ib_alloc_device(cxib_ibdev, ib);
 	int err;
@@ -422,13 +438,16 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw, const struct cxib_use
 		dev_err(hw->bus->dev, "RDMA device: allocation failed\n");
 		return ERR_PTR(-ENOMEM);
 	}
-	init_ibdev(ibdev, hw, user);
+	init_ibdev(ibdev, hw, user, polling);
 	err = create_flush_workqueue(ibdev);
 	if (err)
 		goto dealloc_device;
-	err = user->start(ibdev);
+	err = start_polling(ibdev);
 	if (err)
 		goto destroy_workqueue;
+	err = user->start(ibdev);
+	if (err)
+		goto stop_polling;
 	err = query_static(ibdev);
 	if (err)
 		goto destroy_ports;
@@ -449,6 +468,8 @@ destroy_ports:
 	cxib_ports_destroy(ibdev);
 	cxib_quarantine_end(ibdev);
 	user->stop(ibdev);
+stop_polling:
+	stop_polling(ibdev);
 destroy_workqueue:
 	destroy_workqueue(ibdev->workqueue);
 dealloc_device:
@@ -477,6 +498,7 @@ void cxib_verbs_unregister(struct cxib_ibdev *ibdev)
 	cxib_ports_destroy(ibdev);
 	cxib_quarantine_end(ibdev);
 	ibdev->user->stop(ibdev);
+	stop_polling(ibdev);
 	destroy_workqueue(ibdev->workqueue);
 	WARN_ON(!xa_empty(&ibdev->qps) || !xa_empty(&ibdev->cqs) ||
 		!xa_empty(&ibdev->srqs) || !xa_empty(&ibdev->sig_mrs));

@@ -14,6 +14,9 @@
 #include "verbs/xrc/xrc.h"
 
 struct cxib_clock;
+struct cxib_cq;
+struct cxib_poll_device;
+struct cxib_poll_interface;
 struct cxib_user_interface;
 
 #define CXIB_PORTS_MAX		2
@@ -47,6 +50,8 @@ enum cxib_write_combining {
  * @srqs: struct cxib_srq by SRQN
  * @sig_mrs: struct cxib_sig_mr by index of its mkey; read in interrupts
  * @user: user space interface
+ * @polling: scheduler of the CQs that the RDMA core would poll; NULL: none
+ * @poll_device: the scheduler's part of the device
  * @workqueue: runs the work items that follow; WQ_MEM_RECLAIM
  * @flush: raises an event for each armed CQ when DMA is off
  * @flush_mads_work: flushes the MADs not sent when DMA is off
@@ -79,6 +84,8 @@ struct cxib_ibdev {
 	struct xarray srqs;
 	struct xarray sig_mrs;
 	const struct cxib_user_interface *user;
+	const struct cxib_poll_interface *polling;
+	struct cxib_poll_device *poll_device;
 	struct workqueue_struct *workqueue;
 	struct work_struct flush;
 	struct delayed_work flush_mads_work;
@@ -142,6 +149,26 @@ struct cxib_user_interface {
 	const struct uapi_definition *definitions;
 	int (*start)(struct cxib_ibdev *ibdev);
 	void (*stop)(struct cxib_ibdev *ibdev);
+};
+
+/**
+ * struct cxib_poll_interface - scheduler of kernel CQs
+ * @start: called before the first CQ is created; undoes its work if it returns an error
+ * @stop: called after the last CQ is destroyed
+ * @create_cq: called for each kernel CQ before its first event; sets cq->poll, or leaves
+ *	it NULL and may set it later. Process context, may sleep.
+ * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
+ *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
+ * @queue: called in place of comp_handler for a CQ with cq->poll whose claim was taken.
+ *	Returns true if the scheduler polls until it arms the CQ, false if comp_handler is
+ *	to be called. Interrupts are off; flush_lock may be held.
+ */
+struct cxib_poll_interface {
+	int (*start)(struct cxib_ibdev *ibdev);
+	void (*stop)(struct cxib_ibdev *ibdev);
+	int (*create_cq)(struct cxib_cq *cq);
+	void (*destroy_cq)(struct cxib_cq *cq);
+	bool (*queue)(struct cxib_cq *cq);
 };
 
 #endif

@@ -36,7 +36,8 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 		{ "number", cq->cqn },
 		{ "entries", BIT(cq->log_size) },
 		{ "consumer", READ_ONCE(cq->cons_index) },
-		{ "events", READ_ONCE(cq->arm_sn) },
+		{ "events", atomic_read(&cq->claim.arm_sn) },
+		{ "late_events", READ_ONCE(cq->claim.num_late) },
 		{ "eqn", cq->eq->eqn },
 	};
 

@@ -144,6 +144,17 @@ void cxib_cq_abort(struct cxib_cq *cq)
 			    cxib_cmd_destroy_cq(commands_of(ibdev), cq->uid, cq->cqn));
 }
 
+static int create_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+{
+	return ibdev->polling ? ibdev->polling->create_cq(cq) : 0;
+}
+
+static void destroy_poll(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
+{
+	if (ibdev->polling)
+		ibdev->polling->destroy_cq(cq);
+}
+
 int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			  struct uverbs_attr_bundle *attrs)
 {
@@ -166,11 +177,16 @@ int cxib_create_cq_kernel(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	err = cxib_cq_create_hw(cq, &params);
 	if (err)
 		goto free_memory;
-	err = cxib_cq_publish(cq);
+	err = create_poll(ibdev, cq);
 	if (err)
 		goto abort;
+	err = cxib_cq_publish(cq);
+	if (err)
+		goto destroy_poll;
 	return 0;
 
+destroy_poll:
+	destroy_poll(ibdev, cq);
 abort:
 	cxib_cq_abort(cq);
 free_memory:
@@ -179,15 +195,32 @@ free_memory:
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_create_cq_kernel);
 
+/**
+ * cxib_cq_deliver_event() - have a CQ polled
+ * @cq: CQ whose claim the caller has taken, or CQ of user space
+ *
+ * The only caller of comp_handler: the scheduler may poll in its place.
+ *
+ * Context: interrupts are off, unless the CQ is one of user space.
+ */
+static void cxib_cq_deliver_event(struct cxib_cq *cq)
+{
+	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
+
+	if (READ_ONCE(cq->poll) && ibdev->polling->queue(cq))
+		return;
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
 /* A DEVX object of the process still refers to the CQ, so the destroy command failed. */
 static void republish(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 {
 	xa_store_irq(&ibdev->cqs, cq->cqn, cq, GFP_KERNEL | __GFP_NOFAIL);
 	/* An event may have been missed while the CQ was not in the table. */
-	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	cxib_cq_deliver_event(cq);
 }
 
-/* On success no event calls comp_handler any more. */
+/* On success no event is delivered any more, and the scheduler does not refer to the CQ. */
 static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 {
 	struct cxib_ibdev *ibdev = to_ibdev(cq->ib.device);
@@ -203,6 +236,8 @@ static int destroy_in_device(struct cxib_cq *cq, struct ib_udata *udata)
 	}
 	cxib_eq_synchronize(cq->eq);
 	cxib_reference_end(&cq->reference);
+	if (!cq->is_user)
+		destroy_poll(ibdev, cq);
 	return 0;
 }
 
@@ -231,8 +266,12 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_pre_destroy_cq);
 int cxib_destroy_cq_kernel(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct cxib_cq *cq = to_cq(ib);
-	int err = cq->is_stopped ? 0 : destroy_in_device(cq, udata);
+	int err = 0;
 
+	if (cq->is_user)
+		err = destroy_in_device(cq, udata);
+	else if (!cq->is_stopped)
+		err = cxib_pre_destroy_cq(ib);
 	if (err)
 		return err;
 #ifdef CXIB_LACKS_CQ_PRE_DESTROY
@@ -275,10 +314,12 @@ void cxib_completion_event(void *context, u32 cqn)
 	/* The event was raised while the CQ was being destroyed. */
 	if (!cq)
 		return;
-	WRITE_ONCE(cq->arm_sn, cq->arm_sn + 1);
+	cxib_claim_count_event(&cq->claim);
 	/* A faulty device may raise an event before the RDMA core has set comp_handler. */
-	if (cq->is_user || READ_ONCE(cq->is_armed))
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	if (cq->is_user || cxib_claim_take(&cq->claim))
+		cxib_cq_deliver_event(cq);
+	else
+		WRITE_ONCE(cq->claim.num_late, cq->claim.num_late + 1);
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_completion_event);
 
@@ -300,7 +341,7 @@ static void raise_due_event(struct cxib_ibdev *ibdev, struct cxib_cq *cq)
 	lockdep_assert_held(&ibdev->flush_lock);
 
 	if (cxib_cq_event_due(cq))
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		cxib_cq_deliver_event(cq);
 }
 
 /* DMA is off: WRs are flushed by poll_cq, so raise an event for each armed CQ. */

@@ -5,6 +5,7 @@
 
 #include "hw/completion.h"
 #include "hw/cq.h"
+#include "verbs/cq/claim.h"
 #include "verbs/verbs.h"
 
 /* cq_period has 12 bits. */
@@ -28,7 +29,9 @@ struct cxib_qp;
  * @dbr: doorbell record: consumer index and arm word
  * @eq: EQ of completion events
  * @reference: held while an asynchronous event is delivered
- * @arm_sn: number of completion events; written in interrupts
+ * @claim: decides whether an event is delivered; kernel CQs only, but for its arm_sn
+ * @poll: the scheduler's part of a kernel CQ; NULL: the comp_handler gets all events.
+ *	The scheduler may set it at any time.
  * @resize_lock: serializes changes of the ring; taken before @lock, in process
  *	context
  * @lock: serializes pollers; protects what follows, and the consumer indices of the
@@ -41,8 +44,6 @@ struct cxib_qp;
  * @num_xrc_srqs_unpublished: number of XRC SRQs that are no longer in the SRQ table, and
  *	whose CQEs may still be in the ring
  * @is_stopped: destroyed in the device by cxib_pre_destroy_cq(): it is not armed any more
- * @is_armed: set by req_notify_cq; other events of a kernel CQ are ignored. Read
- *	without @lock.
  * @queue_pairs: attached struct cxib_qp by QPN; erased with @lock held
  * @send_qps: struct cxib_qp that have this as send CQ
  * @recv_qps: struct cxib_qp that have this as receive CQ
@@ -59,7 +60,8 @@ struct cxib_cq {
 	struct cxib_dbr dbr;
 	struct cxib_eq *eq;
 	struct cxib_reference reference;
-	u32 arm_sn;
+	struct cxib_claim claim;
+	struct cxib_poll_cq *poll;
 	struct mutex resize_lock; /* see above */
 	spinlock_t lock; /* see above */
 	bool resizing;
@@ -69,7 +71,6 @@ struct cxib_cq {
 	u32 num_xrc_srqs;
 	u32 num_xrc_srqs_unpublished;
 	bool is_stopped;
-	bool is_armed;
 	struct xarray queue_pairs;
 	struct list_head send_qps;
 	struct list_head recv_qps;
@@ -78,6 +79,15 @@ struct cxib_cq {
 static inline struct cxib_cq *to_cq(struct ib_cq *ib)
 {
 	return container_of(ib, struct cxib_cq, ib);
+}
+
+/*
+ * ib_alloc_cq() sets wc before it creates the CQ: the RDMA core, or the scheduler in its
+ * place, arms and polls it.
+ */
+static inline bool cxib_cq_is_core_polled(const struct cxib_cq *cq)
+{
+	return cq->ib.wc;
 }
 
 /* cq.c */

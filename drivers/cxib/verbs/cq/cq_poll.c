@@ -664,15 +664,15 @@ void cxib_cq_flush_mads(struct cxib_cq *cq)
 EXPORT_SYMBOL_IF_KUNIT(cxib_cq_flush_mads);
 
 /**
- * cxib_cq_event_due() - test and clear whether a completion event is due
+ * cxib_cq_event_due() - take the claim if a completion event is due
  * @cq: CQ of a device with DMA off
  *
  * As with a working device, there is one event for each req_notify_cq, and none for a
  * CQ that is only polled.
  *
  * Context: any.
- * Return: true if the CQ is armed and there is a completion to poll; false until
- * re-armed after that.
+ * Return: true if the CQ is armed and there is a completion to poll: then the caller must
+ * deliver the event; false until re-armed after that.
  */
 bool cxib_cq_event_due(struct cxib_cq *cq)
 {
@@ -680,9 +680,7 @@ bool cxib_cq_event_due(struct cxib_cq *cq)
 	bool due;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	due = cq->is_armed && has_completions(cq);
-	if (due)
-		WRITE_ONCE(cq->is_armed, false);
+	due = has_completions(cq) && cxib_claim_take_all(&cq->claim);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return due;
 }
@@ -691,7 +689,7 @@ EXPORT_SYMBOL_IF_KUNIT(cxib_cq_event_due);
 /* The doorbell makes the device read the doorbell record. */
 static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_command command)
 {
-	u32 sequence = READ_ONCE(cq->arm_sn) & SEQUENCE_MASK;
+	u32 sequence = atomic_read(&cq->claim.arm_sn) & SEQUENCE_MASK;
 	u32 consumer = cq->cons_index & CXIB_CQ_COUNTER_MASK;
 	union cxib_doorbell doorbell;
 
@@ -701,12 +699,39 @@ static void arm(struct cxib_ibdev *ibdev, struct cxib_cq *cq, enum hw_cq_arm_com
 	cxib_doorbell_ring(ibdev->hw->uar + HW_UAR_OFFSET_CQ_DOORBELL, doorbell);
 }
 
+/*
+ * A CQE that was in the ring before the device read the doorbell raises an event at once,
+ * whether or not it is reported as missed. A ULP with its own comp_handler may rely on that
+ * event and not arm again. For a CQ of ib_alloc_cq(), the event must not start a second
+ * poller beside the caller, which therefore takes the claim back.
+ */
+static bool report_missed(struct cxib_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+
+	if (!cxib_cqe_is_sw_owned(cq, cq->cons_index))
+		return false;
+	return !cxib_cq_is_core_polled(cq) || cxib_claim_take(&cq->claim);
+}
+
+/**
+ * cxib_req_notify_cq() - arm a CQ
+ * @ib: kernel CQ
+ * @flags: which CQEs raise an event, and whether to report those that are there already
+ *
+ * Once this returns 0, the event may have been delivered: a caller that polls a
+ * CQ of ib_alloc_cq() must not touch it any more.
+ *
+ * Context: any.
+ * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and there is a CQE; 0 otherwise. If the
+ * CQ was created by ib_alloc_cq(), no event is delivered after 1 until it is armed again.
+ */
 int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 {
 	enum hw_cq_arm_command command = HW_CQ_ARM_COMMAND_REQ_NOT;
 	struct cxib_cq *cq = to_cq(ib);
 	unsigned long irq_flags;
-	bool missed;
+	bool missed = false;
 
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		command = HW_CQ_ARM_COMMAND_REQ_NOT_SOL;
@@ -715,13 +740,15 @@ int cxib_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags)
 		spin_unlock_irqrestore(&cq->lock, irq_flags);
 		return 0;
 	}
-	WRITE_ONCE(cq->is_armed, true);
+	cxib_claim_set(&cq->claim, cxib_cq_is_core_polled(cq) ? CXIB_CLAIM_SINGLE :
+								CXIB_CLAIM_COUNTED);
 	arm(to_ibdev(ib->device), cq, command);
-	missed = cxib_cqe_is_sw_owned(cq, cq->cons_index);
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
+		missed = report_missed(cq);
 	spin_unlock_irqrestore(&cq->lock, irq_flags);
 	if (cxib_verbs_dma_off(to_ibdev(ib->device)))
 		cxib_flush_later(to_ibdev(ib->device));
-	return flags & IB_CQ_REPORT_MISSED_EVENTS && missed;
+	return missed;
 }
 EXPORT_SYMBOL_IF_KUNIT(cxib_req_notify_cq);
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The claim on a CQ: set by arming, taken by the event.
+ *
+ * Arming sets a claim, then rings the doorbell. The event takes the claim before it is
+ * delivered; an event without a claim was not requested, or is late, and is dropped.
+ * For a CQ of ib_alloc_cq(), the poller that has armed and then finds a CQE takes its claim
+ * back and goes on polling. Such a CQ has at most one poller at any time, the one that has
+ * taken the claim last, so each event may be delivered to another one.
+ */
+#ifndef CXIB_VERBS_CQ_CLAIM_H
+#define CXIB_VERBS_CQ_CLAIM_H
+
+#include <linux/atomic.h>
+#include <linux/limits.h>
+
+/* The poller arms: a second arming adds nothing to the first. */
+#define CXIB_CLAIM_SINGLE	1
+
+/*
+ * A ULP with a comp_handler of its own may arm again while armed, from several threads, and
+ * wait after each: the device may raise an event for each arming, and each is delivered.
+ */
+#define CXIB_CLAIM_COUNTED	INT_MAX
+
+/**
+ * struct cxib_claim - armings of a CQ and their events
+ * @count: armings whose event has not been delivered
+ * @arm_sn: number of completion events, which the next arming names
+ * @num_late: events without a claim; written in the interrupt of the CQ's EQ only
+ */
+struct cxib_claim {
+	atomic_t count;
+	atomic_t arm_sn;
+	u32 num_late;
+};
+
+/**
+ * cxib_claim_set() - set a claim, before arm_sn is read and the doorbell is rung
+ * @claim: of the CQ
+ * @max: %CXIB_CLAIM_SINGLE or %CXIB_CLAIM_COUNTED
+ *
+ * The device ignores an arming with the arm_sn of its last event. The addition is a full
+ * barrier that pairs with the one in cxib_claim_count_event(): either the caller reads the
+ * arm_sn after that event, or that event finds this claim. Without the addition, at @max,
+ * the event that takes one of the claims is delivered after this call has begun.
+ */
+static inline void cxib_claim_set(struct cxib_claim *claim, int max)
+{
+	atomic_add_unless(&claim->count, 1, max);
+}
+
+/**
+ * cxib_claim_count_event() - count an event, before its claim is taken
+ * @claim: of the CQ
+ */
+static inline void cxib_claim_count_event(struct cxib_claim *claim)
+{
+	atomic_inc(&claim->arm_sn);
+	/* Pairs with cxib_claim_set(); cxib_claim_take() is no barrier where it fails. */
+	smp_mb__after_atomic();
+}
+
+/**
+ * cxib_claim_take() - take a claim
+ * @claim: of the CQ
+ *
+ * A full barrier on success: what the caller of cxib_claim_set() did before is visible.
+ *
+ * Return: true if there was one; then the caller must deliver the event, or poll.
+ */
+static inline bool cxib_claim_take(struct cxib_claim *claim)
+{
+	return atomic_dec_if_positive(&claim->count) >= 0;
+}
+
+/**
+ * cxib_claim_take_all() - take every claim, for an event that is delivered once for all armings
+ * @claim: of the CQ
+ *
+ * Return: true if there was one; then the caller must deliver the event, or poll.
+ */
+static inline bool cxib_claim_take_all(struct cxib_claim *claim)
+{
+	return atomic_xchg(&claim->count, 0);
+}
+
+#endif
