@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Deficit round robin in nanoseconds between the CQs of one vector: poll_list.h. */
+#include <kunit/visibility.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "ulp/poll_list.h"
+
+/* The estimate of the cost falls by this share of the difference with each batch, log2. */
+#define LOG_COST_DECAY	3
+
+static u64 turn_ns(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)
+{
+	return (u64)list->quantum_ns * entry->weight;
+}
+
+/* Rounds in which the entry pays its debt without getting a turn. */
+static u64 rounds_in_debt(const struct cxib_poll_list *list, const struct cxib_poll_entry *entry)
+{
+	return entry->deficit_ns > 0 ? 0 : div64_u64(-entry->deficit_ns, turn_ns(list, entry));
+}
+
+/* Credits rounds in which the entry was not served. They pay a debt, but are not saved. */
+static void repay(const struct cxib_poll_list *list, struct cxib_poll_entry *entry,
+		  unsigned long rounds)
+{
+	if (rounds > rounds_in_debt(list, entry))
+		entry->deficit_ns = 0;
+	else
+		entry->deficit_ns += rounds * turn_ns(list, entry);
+}
+
+/**
+ * cxib_poll_list_init() - makes an empty list
+ * @list: the list
+ * @quantum_ns: time that a CQ of weight 1 gets in a round; not 0
+ */
+void cxib_poll_list_init(struct cxib_poll_list *list, u32 quantum_ns)
+{
+	INIT_LIST_HEAD(&list->fresh);
+	INIT_LIST_HEAD(&list->old);
+	list->quantum_ns = quantum_ns;
+	/* Not the round of new entries: those have not been served in it. */
+	list->round = 1;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_init);
+
+/**
+ * cxib_poll_entry_init() - makes an entry that is in no list
+ * @entry: the entry
+ * @weight: quanta in a round; not 0
+ *
+ * Needed again before the entry is added to another list, whose rounds are different ones.
+ */
+void cxib_poll_entry_init(struct cxib_poll_entry *entry, u32 weight)
+{
+	*entry = (struct cxib_poll_entry){ .weight = weight };
+	INIT_LIST_HEAD(&entry->node);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_init);
+
+/**
+ * cxib_poll_list_add() - lets a CQ wait for its turn after an event
+ * @list: the list
+ * @entry: new, or emptied since its last turn; in no list
+ *
+ * Being served first once a round is enough for a CQ that is mostly empty. More would let a few
+ * that empty and fill quickly starve the others; so would forgiving a CQ its debt because it has
+ * emptied: one done() at a time, and each longer than a quantum, could take all the time.
+ */
+void cxib_poll_list_add(struct cxib_poll_list *list, struct cxib_poll_entry *entry)
+{
+	unsigned long passed = list->round - entry->round;
+
+	if (passed)
+		repay(list, entry, passed - 1);
+	if (passed && !entry->deficit_ns) {
+		list_add_tail(&entry->node, &list->fresh);
+		return;
+	}
+	if (passed)
+		repay(list, entry, 1);
+	cxib_poll_list_requeue(list, entry);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_add);
+
+/**
+ * cxib_poll_list_requeue() - lets a CQ whose turn is over wait for the next round
+ * @list: the list
+ * @entry: the entry; in no list
+ *
+ * Time that the turn left unused is lost: saved, it would make a later turn longer than the bound.
+ */
+void cxib_poll_list_requeue(struct cxib_poll_list *list, struct cxib_poll_entry *entry)
+{
+	entry->deficit_ns = min_t(s64, entry->deficit_ns, 0);
+	entry->round = list->round + 1;
+	list_add_tail(&entry->node, &list->old);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_requeue);
+
+/* Lets the rounds pass at once in which no CQ in @old would get a turn: thousands, perhaps. */
+static void skip_rounds(struct cxib_poll_list *list)
+{
+	struct cxib_poll_entry *entry;
+	u64 rounds = U64_MAX;
+
+	list_for_each_entry(entry, &list->old, node)
+		rounds = min_t(u64, rounds, rounds_in_debt(list, entry));
+	list_for_each_entry(entry, &list->old, node) {
+		entry->deficit_ns += rounds * turn_ns(list, entry);
+		entry->round += rounds;
+	}
+}
+
+static struct cxib_poll_entry *next_old(struct cxib_poll_list *list)
+{
+	struct cxib_poll_entry *entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
+
+	if (rounds_in_debt(list, entry))
+		skip_rounds(list);
+	for (;;) {
+		entry = list_first_entry(&list->old, struct cxib_poll_entry, node);
+		list->round = entry->round;
+		entry->deficit_ns += turn_ns(list, entry);
+		if (entry->deficit_ns > 0)
+			return entry;
+		entry->round++;
+		list_move_tail(&entry->node, &list->old);
+	}
+}
+
+/**
+ * cxib_poll_list_next() - starts the turn of the next CQ
+ * @list: the list
+ *
+ * The caller polls batches of cxib_poll_entry_batch() completions until cxib_poll_entry_charge()
+ * says that the turn is over, then calls cxib_poll_list_requeue(); or until the CQ is empty, then
+ * calls cxib_poll_entry_emptied().
+ *
+ * Return: the entry, removed from the list; NULL if the list is empty
+ */
+struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
+{
+	struct cxib_poll_entry *entry;
+
+	if (!list_empty(&list->fresh)) {
+		entry = list_first_entry(&list->fresh, struct cxib_poll_entry, node);
+		entry->round = list->round;
+		entry->deficit_ns += turn_ns(list, entry);
+	} else if (!list_empty(&list->old)) {
+		entry = next_old(list);
+	} else {
+		/* No CQ waits, so a debt would be paid to none: as if all were paid. */
+		list->round += CXIB_POLL_MAX_DEBT_NS / list->quantum_ns + 2;
+		return NULL;
+	}
+	list_del_init(&entry->node);
+	return entry;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_next);
+
+/**
+ * cxib_poll_list_del() - removes a CQ that may wait for its turn
+ * @entry: the entry; may be in no list
+ *
+ * A CQ that is having its turn has to be stopped by the caller.
+ */
+void cxib_poll_list_del(struct cxib_poll_entry *entry)
+{
+	list_del_init(&entry->node);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_del);
+
+/**
+ * cxib_poll_entry_batch() - how many completions to poll before looking at the clock
+ * @entry: the CQ that has its turn
+ *
+ * Return: 1 to CXIB_POLL_MAX_BATCH; as many as seem to fit the rest of the turn
+ */
+unsigned int cxib_poll_entry_batch(const struct cxib_poll_entry *entry)
+{
+	if (!entry->cost_ns || entry->deficit_ns <= 0)
+		return 1;
+	return clamp_t(u64, div_u64(entry->deficit_ns, entry->cost_ns), 1, CXIB_POLL_MAX_BATCH);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_batch);
+
+/* A batch that is too small costs a look at the clock, one too large delays all other CQs. */
+static void learn_cost(struct cxib_poll_entry *entry, u32 cost_ns)
+{
+	if (cost_ns > entry->cost_ns)
+		entry->cost_ns = cost_ns;
+	else
+		entry->cost_ns -= (entry->cost_ns - cost_ns) >> LOG_COST_DECAY;
+}
+
+/**
+ * cxib_poll_entry_charge() - takes the time of a batch from the turn
+ * @entry: the CQ that has its turn
+ * @completions: completions of the batch
+ * @ns: its duration by the caller's clock; any value, also negative
+ *
+ * Return: whether the turn is over
+ */
+bool cxib_poll_entry_charge(struct cxib_poll_entry *entry, unsigned int completions, s64 ns)
+{
+	s64 cost = max_t(s64, ns, (s64)completions * CXIB_POLL_MIN_COST_NS);
+
+	cost = min_t(s64, cost, entry->deficit_ns + CXIB_POLL_MAX_DEBT_NS);
+	entry->deficit_ns -= cost;
+	if (completions)
+		learn_cost(entry, min_t(u64, div_u64(cost, completions), CXIB_POLL_MAX_DEBT_NS));
+	return entry->deficit_ns <= 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_charge);
+
+/**
+ * cxib_poll_entry_emptied() - ends the turn of a CQ that has no completions left
+ * @entry: the entry; in no list
+ *
+ * Time that is left is lost, a debt is kept.
+ */
+void cxib_poll_entry_emptied(struct cxib_poll_entry *entry)
+{
+	entry->deficit_ns = min_t(s64, entry->deficit_ns, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_entry_emptied);
