@@ -3,9 +3,9 @@
  * Allocation failures: each allocation fails in turn. The operation then returns -ENOMEM or
  * succeeds, and leaks nothing; the next one succeeds.
  */
-#include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "failing_allocations.h"
 #include "hw/buffer.h"
 #include "hw/device.h"
 #include "hw/hw.h"
@@ -18,39 +18,6 @@
 #include "scripted_hca.h"
 
 #define BUFFER_BYTES	20000
-
-/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
-static void fail_allocation(unsigned int number)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, number);
-#endif
-}
-
-/* Allocations until the one that fails; 0 after it has failed. */
-static unsigned int allocations_left(void)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	return READ_ONCE(current->fail_nth);
-#else
-	return 0;
-#endif
-}
-
-/* By default failslab does not fail allocations that may sleep. */
-static void skip_unless_allocations_can_fail(struct kunit *test)
-{
-	bool failed;
-	void *memory;
-
-	fail_allocation(1);
-	memory = kmalloc(BUFFER_BYTES / 100, GFP_KERNEL);
-	fail_allocation(0);
-	failed = !memory;
-	kfree(memory);
-	if (!failed)
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
-}
 
 /**
  * struct action - an operation that allocates
@@ -266,8 +233,7 @@ static void cmd_failed_allocation_returns_enomem(struct kunit *test)
 	do {
 		fail_allocation(++number);
 		err = action->run(scripted);
-		failed = !allocations_left();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		if (err)
 			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", number);
 		refused += !!err;
@@ -301,8 +267,7 @@ static void bring_up_failed_allocation_returns_enomem(struct kunit *test)
 
 		fail_allocation(++number);
 		err = cxib_hw_bring_up(hw);
-		failed = !allocations_left();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		if (err)
 			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", number);
 		else

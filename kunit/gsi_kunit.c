@@ -5,9 +5,9 @@
  * The RDMA device is allocated, but not registered. Its operations record what the driver does with
  * the send QPs by ib_create_qp(), ib_modify_qp() and ib_destroy_qp().
  */
-#include <linux/sched.h>
 #include <rdma/ib_mad.h>
 
+#include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "hw/command_interface.h"
 #include "hw/commands_queue_pairs.h"
@@ -527,21 +527,13 @@ static void gsi_create_failed_allocation_returns_enomem(struct kunit *test)
 	struct cxib_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 	int err;
 
+	skip_unless_allocations_can_fail(test);
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	qp->ib.device = &fixture->ibdev->ib;
 	qp->port = PORT;
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, 1);
-#endif
+	fail_allocation(1);
 	err = cxib_gsi_create(qp);
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, 0);
-#endif
-	if (!err) {
-		cxib_gsi_stop(qp);
-		cxib_gsi_destroy(qp);
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
-	}
+	stop_failing_allocation();
 	KUNIT_EXPECT_EQ(test, -ENOMEM, err);
 	KUNIT_EXPECT_NULL(test, qp->gsi);
 	KUNIT_EXPECT_PTR_EQ(test, gsi_of(fixture), fixture->ibdev->ports[PORT - 1].gsi);

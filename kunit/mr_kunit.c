@@ -5,9 +5,9 @@
  */
 #include <linux/pci.h>
 #include <linux/scatterlist.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "hw/commands_memory.h"
 #include "hw/commands_objects.h"
@@ -499,35 +499,6 @@ static void alloc_mr_refused_returns_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, fixture->creates);
 }
 
-/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
-static void fail_allocation(unsigned int number)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, number);
-#endif
-}
-
-static bool allocation_failed(void)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	return !READ_ONCE(current->fail_nth);
-#else
-	return false;
-#endif
-}
-
-static void skip_unless_allocations_can_fail(struct kunit *test)
-{
-	void *memory;
-
-	fail_allocation(1);
-	memory = kmalloc(64, GFP_KERNEL);
-	fail_allocation(0);
-	kfree(memory);
-	if (memory)
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
-}
-
 /* The fake device runs in other threads, whose allocations do not fail. */
 static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
@@ -541,8 +512,7 @@ static void alloc_mr_failed_allocation_returns_enomem(struct kunit *test)
 	do {
 		fail_allocation(++number);
 		ib = cxib_alloc_mr(&fixture->pd.ib, IB_MR_TYPE_SG_GAPS, 9);
-		failed = allocation_failed();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		if (IS_ERR(ib))
 			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
 		else

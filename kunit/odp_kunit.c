@@ -7,10 +7,10 @@
 #include <linux/kthread.h>
 #include <linux/mm_types.h>
 #include <linux/mman.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem_odp.h>
 
+#include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "hw/commands_device.h"
 #include "hw/commands_memory.h"
@@ -757,35 +757,6 @@ static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fixture->fake->hca->dma);
 }
 
-/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
-static void fail_allocation(unsigned int number)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, number);
-#endif
-}
-
-static bool allocation_failed(void)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	return !READ_ONCE(current->fail_nth);
-#else
-	return false;
-#endif
-}
-
-static void skip_unless_allocations_can_fail(struct kunit *test)
-{
-	void *memory;
-
-	fail_allocation(1);
-	memory = kmalloc(64, GFP_KERNEL);
-	fail_allocation(0);
-	kfree(memory);
-	if (memory)
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
-}
-
 /* The fake device runs in other threads, whose allocations do not fail. */
 static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 {
@@ -801,8 +772,7 @@ static void reg_odp_mr_failed_allocation_returns_enomem(struct kunit *test)
 		fail_allocation(++number);
 		ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1000, 0x1000, 0x1000,
 				     IB_ACCESS_ON_DEMAND);
-		failed = allocation_failed();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		if (IS_ERR(ib))
 			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, PTR_ERR(ib), "allocation %u", number);
 		else

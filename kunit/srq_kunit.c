@@ -8,8 +8,8 @@
  */
 #include <linux/delay.h>
 #include <linux/dmapool.h>
-#include <linux/sched.h>
 
+#include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "hw/command_interface.h"
 #include "hw/commands_memory.h"
@@ -579,24 +579,6 @@ static void create_srq_bad_output_keeps_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
 }
 
-/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
-static void fail_allocation(unsigned int number)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, number);
-#endif
-}
-
-/* Allocations until the one that fails; 0 after it has failed. */
-static unsigned int allocations_left(void)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	return READ_ONCE(current->fail_nth);
-#else
-	return 1;
-#endif
-}
-
 /* The fake device runs in another thread, whose allocations do not fail. */
 static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 {
@@ -606,14 +588,14 @@ static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 	bool failed;
 	int err;
 
+	skip_unless_allocations_can_fail(test);
 	fixture->fake->hca->asynchronous = true;
 	do {
 		struct ib_srq_attr attr = { .max_wr = 5, .max_sge = 1 };
 
 		fail_allocation(++number);
 		err = create_srq(fixture, &fixture->srq, &attr);
-		failed = !allocations_left();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		if (err)
 			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
 		else
@@ -622,8 +604,7 @@ static void create_srq_failed_allocation_returns_enomem(struct kunit *test)
 		expect_nothing_left(test, fixture, dbr);
 	} while (failed);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	if (!refused)
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
+	KUNIT_EXPECT_GT(test, refused, 0);
 }
 
 static u16 armed_lwm(const struct fixture *fixture)

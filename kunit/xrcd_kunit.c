@@ -2,8 +2,8 @@
 /* XRC domains, and the placeholder CQ and SRQ that XRC QPs share. */
 #include <linux/dmapool.h>
 #include <linux/log2.h>
-#include <linux/sched.h>
 
+#include "failing_allocations.h"
 #include "fake_queue_pair.h"
 #include "hw/command_interface.h"
 #include "hw/commands_events.h"
@@ -479,24 +479,6 @@ static void xrc_init_bad_output_keeps_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
-/* Lets allocation @number of this thread fail, counted from 1; 0: none. */
-static void fail_allocation(unsigned int number)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, number);
-#endif
-}
-
-/* Allocations until the one that fails; 0 after it has failed. */
-static unsigned int allocations_left(void)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	return READ_ONCE(current->fail_nth);
-#else
-	return 1;
-#endif
-}
-
 /* The fake device runs in another thread, whose allocations do not fail. */
 static void xrc_init_failed_allocation_returns_enomem(struct kunit *test)
 {
@@ -506,23 +488,22 @@ static void xrc_init_failed_allocation_returns_enomem(struct kunit *test)
 	bool failed;
 	int err;
 
+	skip_unless_allocations_can_fail(test);
 	fixture->fake->hca->asynchronous = true;
 	do {
 		fail_allocation(++number);
 		err = cxib_xrc_init(&fixture->fake->ibdev);
-		failed = !allocations_left();
-		fail_allocation(0);
+		failed = stop_failing_allocation();
 		expect_count_of_each(test, fixture, !err);
-		if (!err)
-			break;
-		refused++;
-		KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+		if (err)
+			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
+		else
+			destroy_xrc(test, fixture);
+		refused += !!err;
 		KUNIT_EXPECT_EQ_MSG(test, dbrs, next_dbrs(test, fixture), "allocation %u", number);
 	} while (failed);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	destroy_xrc(test, fixture);
-	if (!refused)
-		kunit_skip(test, "failslab/ignore-gfp-wait is not N");
+	KUNIT_EXPECT_GT(test, refused, 0);
 }
 
 static void xrc_destroy_destroys_children_first(struct kunit *test)

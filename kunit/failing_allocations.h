@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Allocation failures of the running thread. A case repeats an operation and lets another
+ * allocation of it fail each time, until it has had none left that could.
+ */
+#ifndef CXIB_KUNIT_FAILING_ALLOCATIONS_H
+#define CXIB_KUNIT_FAILING_ALLOCATIONS_H
+
+#include <kunit/test.h>
+
+void skip_unless_allocations_can_fail(struct kunit *test);
+void fail_allocation(unsigned int number);
+bool stop_failing_allocation(void);
+
+#endif
