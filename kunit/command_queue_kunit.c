@@ -32,8 +32,7 @@ static int command_queue_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->hca = fake_hca_create(test);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	test->priv = fixture;
 	return 0;
 }
@@ -48,7 +47,6 @@ static void command_queue_exit(struct kunit *test)
 	for (i = 0; i < FAKE_SLOTS; i++)
 		cancel_work_sync(&fixture->hca->slots[i].work);
 	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
-	cxib_command_queue_destroy(&fixture->queue);
 }
 
 static void use_events(struct fixture *fixture)

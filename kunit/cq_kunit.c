@@ -99,10 +99,7 @@ static int cq_init(struct kunit *test)
 	fake->hw.completion_eq_count = 1;
 	fake->ibdev.ib.attrs.max_cqe = 1023;
 	fake->ibdev.ib.num_comp_vectors = 1;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	mutex_init(&fake->hw.dma_lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, run_command, fixture);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
 	test->priv = fixture;
 	create_cq(test, fixture);

@@ -148,13 +148,10 @@ static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 /* Resizes with a command that completes with @status unless the fake HCA has a fault set. */
 static int resize_by_command(struct kunit *test, struct fake_queue_pair *fake, u8 status)
 {
-	fake->hca->script = script;
-	fake->hca->script_context = &status;
 	fake->hw.caps.cq_resize = true;
 	fake->ibdev.ib.attrs.max_cqe = 1000;
 	fake->hw.commands.timeout_ms = 10;
-	mutex_init(&fake->hw.dma_lock);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, script, &status);
 	return cxib_resize_cq_kernel(&fake->cq.ib, 100);
 }
 

@@ -93,19 +93,10 @@ static int creations_init(struct kunit *test)
 	fixture->hca = fake_hca_create(test);
 	fixture->hca->script = carry_out;
 	fixture->memory.free = free_memory;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	fixture->queue.timeout_ms = SHORT_MS;
 	test->priv = fixture;
 	return 0;
-}
-
-static void creations_exit(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-
-	if (fixture)
-		cxib_command_queue_destroy(&fixture->queue);
 }
 
 static int create(struct fixture *fixture)
@@ -243,7 +234,6 @@ static struct kunit_case cases[] = {
 static struct kunit_suite suite = {
 	.name = "creations",
 	.init = creations_init,
-	.exit = creations_exit,
 	.test_cases = cases,
 };
 

@@ -10,7 +10,6 @@
 #define ACCESS_KEY	0x1122334455667788ULL
 #define USER_INDEX	0x55
 #define DCTN		0x4321
-#define COMMANDS	16
 
 #define DCI_INIT_MASK		(IB_QP_PKEY_INDEX | IB_QP_PORT)
 #define DCT_INIT_MASK		(DCI_INIT_MASK | IB_QP_ACCESS_FLAGS)
@@ -22,8 +21,6 @@
  * @srq: SRQ of the DCT
  * @pd: its PD
  * @fail_opcode: opcode of a command that fails; 0: none
- * @opcodes: the commands so far
- * @command_count: their number
  * @created: context of the last CREATE_DCT
  * @context: context that QUERY_DCT returns
  * @events: last event that the ULP was notified of; -1: none
@@ -33,8 +30,6 @@ struct fixture {
 	struct cxib_srq srq;
 	struct cxib_pd pd;
 	u16 fail_opcode;
-	u16 opcodes[COMMANDS];
-	unsigned int command_count;
 	struct hw_dctc created;
 	struct hw_dctc context;
 	int events;
@@ -46,8 +41,6 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	struct fixture *fixture = hca->script_context;
 	u16 opcode = hw_create_dct_in_get_opcode(in);
 
-	if (fixture->command_count < COMMANDS)
-		fixture->opcodes[fixture->command_count++] = opcode;
 	if (opcode == fixture->fail_opcode)
 		return HW_COMMAND_STATUS_BAD_PARAMETER;
 	switch (opcode) {
@@ -107,10 +100,7 @@ static int dc_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
 	fixture->events = -1;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
-	mutex_init(&fake->hw.dma_lock);
+	fake_queue_pair_start(fake, run_command, fixture);
 	fake->hw.caps.atomic = 1;
 	fake->hw.caps.atomic_operations = HW_ATOMIC_OPERATIONS_EXTENDED_FETCH_ADD;
 	fake->hw.caps.atomic_size_qp = HW_ATOMIC_SIZE_BYTES_32;
@@ -141,16 +131,6 @@ static void modify_to_rtr(struct kunit *test, struct fixture *fixture)
 {
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
-}
-
-static void expect_commands(struct kunit *test, const struct fixture *fixture,
-			    const u16 *opcodes, unsigned int count)
-{
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, count, fixture->command_count);
-	for (i = 0; i < count; i++)
-		KUNIT_EXPECT_EQ_MSG(test, opcodes[i], fixture->opcodes[i], "command %u", i);
 }
 
 static const struct {
@@ -250,9 +230,9 @@ static void dct_rtr_creates_and_arms(struct kunit *test)
 	const struct hw_dctc *created = &fixture->created;
 
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
-	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_EQ(test, DCTN, fixture->fake->qp.ib.qp_num);
 
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(created));
@@ -282,7 +262,7 @@ static void dct_destroy_drains_first(struct kunit *test)
 
 	modify_to_rtr(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
-	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.qps));
 }
 
@@ -297,7 +277,7 @@ static void dct_destroy_in_err_drains_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, 0, modify(fixture, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
-	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
 }
 
 static void dct_destroy_before_rtr_issues_nothing(struct kunit *test)
@@ -306,7 +286,7 @@ static void dct_destroy_before_rtr_issues_nothing(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_destroy(&fixture->fake->qp, NULL));
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 static void dct_reset_allows_new_rtr(struct kunit *test)
@@ -332,7 +312,7 @@ static void dct_arm_failure_destroys_dct(struct kunit *test)
 	fixture->fail_opcode = HW_CMD_ARM_DCT;
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_INIT, DCT_INIT_MASK));
 	KUNIT_EXPECT_NE(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
-	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->qp.qpn);
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, fixture->fake->qp.state);
 }
@@ -371,7 +351,7 @@ static void dct_query_before_rtr_returns_init(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, attr.qp_state);
 	KUNIT_EXPECT_EQ(test, 3, attr.pkey_index);
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 static void dct_query_drained_returns_err(struct kunit *test)

@@ -20,18 +20,9 @@ static int device_caps_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->hca = fake_hca_create(test);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	test->priv = fixture;
 	return 0;
-}
-
-static void device_caps_exit(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-
-	if (fixture)
-		cxib_command_queue_destroy(&fixture->queue);
 }
 
 static int decode(struct fixture *fixture)
@@ -288,7 +279,6 @@ static struct kunit_case device_caps_cases[] = {
 static struct kunit_suite device_caps_suite = {
 	.name = "device_caps",
 	.init = device_caps_init,
-	.exit = device_caps_exit,
 	.test_cases = device_caps_cases,
 };
 

@@ -116,9 +116,8 @@ static int event_queue_init(struct kunit *test)
 	fixture->sink.context = fixture;
 	fixture->client = (struct cxib_hw_client){ &client_ops, fixture };
 	fixture->sink.client = &fixture->client;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	test->priv = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
 	KUNIT_ASSERT_EQ(test, 0,
 			cxib_eq_create(&fixture->eq, &fixture->hca->bus, &fixture->queue,
 				       &fixture->sink, &attr));
@@ -137,7 +136,6 @@ static void event_queue_exit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0,
 				cxib_eq_destroy(&fixture->eq, &fixture->queue));
 	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
-	cxib_command_queue_destroy(&fixture->queue);
 }
 
 static void report_completion(struct fixture *fixture, u32 cqn)

@@ -7,6 +7,7 @@
 #include <linux/string.h>
 
 #include "fake_hca.h"
+#include "hw/command_queue.h"
 #include "hw/commands_device.h"
 #include "hw/commands_events.h"
 #include "hw/commands_objects.h"
@@ -596,6 +597,16 @@ void fake_hca_expect_clean(struct fake_hca *hca)
 		KUNIT_EXPECT_FALSE(hca->test, hca->eqs[i].live);
 }
 
+/* The driver has issued @count commands, with these opcodes. */
+void fake_hca_expect_commands(struct fake_hca *hca, const u16 *opcodes, unsigned int count)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(hca->test, count, hca->commands);
+	for (i = 0; i < count; i++)
+		KUNIT_EXPECT_EQ_MSG(hca->test, opcodes[i], hca->log[i], "command %u", i);
+}
+
 const char *fake_fault_name(enum fake_fault fault)
 {
 	static const char * const names[] = {
@@ -719,4 +730,19 @@ struct fake_hca *fake_hca_create(struct kunit *test)
 	hca->dma = true;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_hca_free_pages, hca));
 	return hca;
+}
+
+static void destroy_queue(void *data)
+{
+	cxib_command_queue_destroy(data);
+}
+
+/* Gives the device a command queue, which is destroyed with the case. */
+void fake_hca_start_queue(struct fake_hca *hca, struct cxib_command_queue *queue)
+{
+	struct kunit *test = hca->test;
+
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(queue, &hca->bus));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queue, queue));
+	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(queue));
 }

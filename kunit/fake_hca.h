@@ -38,7 +38,12 @@ enum fake_fault {
 	FAKE_FAULTS,
 };
 
+struct cxib_command_queue;
 struct fake_hca;
+
+/* Executes a command instead of the device. Returns its status. */
+typedef u8 (*fake_script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
+			  u32 out_length);
 
 struct fake_slot {
 	struct fake_hca *hca;
@@ -123,7 +128,7 @@ struct fake_irq {
  * @resets: number of resets, including failed ones
  * @dma_at_reset: @dma at the last reset
  * @reset_error: error of the next resets, or 0
- * @script: executes the commands instead of the device and returns the status; may be NULL
+ * @script: executes the commands; NULL: the device does
  * @script_context: for @script
  */
 struct fake_hca {
@@ -172,8 +177,7 @@ struct fake_hca {
 	unsigned int resets;
 	bool dma_at_reset;
 	int reset_error;
-	u8 (*script)(struct fake_hca *hca, const void *in, u32 in_length, void *out,
-		     u32 out_length);
+	fake_script script;
 	void *script_context;
 };
 
@@ -182,6 +186,8 @@ void fake_hca_want_few_pages(struct fake_hca *hca);
 void fake_hca_release(struct fake_hca *hca);
 void fake_hca_fail(struct fake_hca *hca, enum fake_fault fault, unsigned int at);
 void fake_hca_expect_clean(struct fake_hca *hca);
+void fake_hca_expect_commands(struct fake_hca *hca, const u16 *opcodes, unsigned int count);
+void fake_hca_start_queue(struct fake_hca *hca, struct cxib_command_queue *queue);
 void *fake_hca_memory(struct fake_hca *hca, u64 address);
 const char *fake_fault_name(enum fake_fault fault);
 __printf(2, 3) void fake_hca_complain(struct fake_hca *hca, const char *format, ...);

@@ -23,6 +23,7 @@ static void init_device(struct kunit *test, struct fake_queue_pair *fake)
 
 	fake->hca = fake_hca_create(test);
 	fake->hw.bus = &fake->hca->bus;
+	mutex_init(&fake->hw.dma_lock);
 	fake->hw.caps.log_max_qp_sz = 15;
 	fake->hw.caps.max_wqe_sz_sq = 1024;
 	fake->hw.caps.max_wqe_sz_rq = 512;
@@ -112,6 +113,14 @@ struct fake_queue_pair *fake_queue_pair_create(struct kunit *test)
 	init_qp(test, fake);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, free_memory, fake));
 	return fake;
+}
+
+/* Starts the command queue, whose commands @script executes. */
+void fake_queue_pair_start(struct fake_queue_pair *fake, fake_script script, void *context)
+{
+	fake->hca->script = script;
+	fake->hca->script_context = context;
+	KUNIT_ASSERT_EQ(fake->hca->test, 0, cxib_command_queue_start(&fake->hw.commands));
 }
 
 /* Writes the next CQE; the case sets further fields. */

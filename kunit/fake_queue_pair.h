@@ -43,6 +43,7 @@ struct fake_queue_pair {
 };
 
 struct fake_queue_pair *fake_queue_pair_create(struct kunit *test);
+void fake_queue_pair_start(struct fake_queue_pair *fake, fake_script script, void *context);
 struct hw_cqe64 *fake_completion(struct fake_queue_pair *fake, enum hw_cqe_opcode opcode);
 void *fake_block(struct fake_queue_pair *fake, u32 block);
 void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count);

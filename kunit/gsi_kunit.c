@@ -245,10 +245,8 @@ static int gsi_init(struct kunit *test)
 	fixture->pkey_error_index = PKEYS;
 	init_completion(&fixture->dispatched);
 	fake->hw.caps.set_deth_sqpn = 1;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
 	test->priv = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, run_command, fixture);
 	init_device(test, fixture);
 	init_gsi_qp(fixture);
 	KUNIT_ASSERT_EQ(test, 0, cxib_gsi_create(&fake->qp));

@@ -32,21 +32,12 @@ static int health_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->hca = fake_hca_create(test);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	cxib_health_start(&fixture->health, &fixture->hca->bus, &fixture->queue, &handlers);
 	/* The cases call cxib_health_check() themselves. */
 	cxib_health_stop(&fixture->health);
 	test->priv = fixture;
 	return 0;
-}
-
-static void health_exit(struct kunit *test)
-{
-	struct fixture *fixture = test->priv;
-
-	if (fixture)
-		cxib_command_queue_destroy(&fixture->queue);
 }
 
 /* Firmware increments its health counter before the check. */
@@ -249,7 +240,6 @@ static struct kunit_case health_cases[] = {
 static struct kunit_suite health_suite = {
 	.name = "health",
 	.init = health_init,
-	.exit = health_exit,
 	.test_cases = health_cases,
 };
 

@@ -37,7 +37,6 @@
  * @passed: commands of that opcode that succeed before
  * @creates: number of CREATE_MKEY commands that succeeded
  * @destroys: number of DESTROY_MKEY commands that succeeded
- * @commands: number of commands, refused ones included
  * @context: mkey context of the last CREATE_MKEY
  * @destroyed: mkey index of the last DESTROY_MKEY
  * @sg: for cxib_map_mr_sg()
@@ -49,7 +48,6 @@ struct fixture {
 	unsigned int passed;
 	unsigned int creates;
 	unsigned int destroys;
-	unsigned int commands;
 	struct hw_mkc context;
 	u32 destroyed;
 	struct scatterlist sg[SGES];
@@ -68,7 +66,6 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	struct fixture *fixture = hca->script_context;
 	u16 opcode = hw_cmd_in_get_opcode(in);
 
-	fixture->commands++;
 	if (opcode == fixture->refused && !fixture->passed--)
 		return refusal(opcode);
 	switch (opcode) {
@@ -99,10 +96,7 @@ static int mr_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
-	mutex_init(&fake->hw.dma_lock);
+	fake_queue_pair_start(fake, run_command, fixture);
 	fixture->pd.ib.device = &fake->ibdev.ib;
 	fixture->pd.ib.local_dma_lkey = PD_LKEY;
 	fixture->pd.pdn = PDN;
@@ -195,7 +189,7 @@ static void get_dma_mr_mkey_covers_all_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib->lkey, ib->rkey);
 	dereg_mr(test, ib);
 	KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->destroyed);
-	KUNIT_EXPECT_EQ(test, 2, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 2, fixture->fake->hca->commands);
 }
 
 static const struct ordering {
@@ -335,7 +329,7 @@ static void get_dma_mr_refused_returns_error(struct kunit *test)
 
 	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_get_dma_mr(&fixture->pd.ib, 0)));
-	KUNIT_EXPECT_EQ(test, 1, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 1, fixture->fake->hca->commands);
 	refuse(fixture, 0, 0);
 	dereg_mr(test, get_dma_mr(test, 0));
 }
@@ -377,7 +371,7 @@ static void alloc_mr_other_type_returns_eopnotsupp(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, -EOPNOTSUPP,
 				    PTR_ERR_OR_ZERO(cxib_alloc_mr(&fixture->pd.ib, types[i], 1)),
 				    "type %d", types[i]);
-	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 /* cxib_fill_device_attr() reports CXIB_FAST_REG_MAX as max_fast_reg_page_list_len. */
@@ -394,7 +388,7 @@ static void alloc_mr_max_out_of_range_returns_einval(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, -EINVAL,
 				PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, bad[i])));
 	}
-	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 /* An MTT has 8 bytes, a KLM has 16; translations_octword_size counts 16 bytes. */
@@ -488,11 +482,11 @@ static void alloc_mr_refused_returns_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 9)));
 	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, 9)));
-	KUNIT_EXPECT_EQ(test, 2, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 2, fixture->fake->hca->commands);
 	KUNIT_EXPECT_FALSE(test, fixture->pd.has_key);
 	refuse(fixture, HW_CMD_CREATE_MKEY, 1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR_OR_ZERO(cxib_alloc_mr(pd, IB_MR_TYPE_SG_GAPS, 9)));
-	KUNIT_EXPECT_EQ(test, 4, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 4, fixture->fake->hca->commands);
 	KUNIT_EXPECT_TRUE(test, fixture->pd.has_key);
 	refuse(fixture, 0, 0);
 	dereg_mr(test, alloc_mr(test, IB_MR_TYPE_SG_GAPS, 9));
@@ -806,7 +800,7 @@ static void reg_user_mr_unsupported_access_returns_eopnotsupp(struct kunit *test
 		ib = cxib_reg_user_mr(&fixture->pd.ib, 0, SZ_4K, 0, bad[i], NULL);
 		KUNIT_EXPECT_EQ_MSG(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(ib), "access 0x%x", bad[i]);
 	}
-	KUNIT_EXPECT_EQ(test, 0, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
@@ -818,7 +812,7 @@ static void rereg_user_mr_memic_returns_eopnotsupp(struct kunit *test)
 	other = cxib_rereg_user_mr(ib, IB_MR_REREG_ACCESS, 0, 0, 0, IB_ACCESS_REMOTE_READ,
 				   &fixture->pd.ib, NULL);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR_OR_ZERO(other));
-	KUNIT_EXPECT_EQ(test, 1, fixture->commands);
+	KUNIT_EXPECT_EQ(test, 1, fixture->fake->hca->commands);
 	dereg_mr(test, ib);
 }
 

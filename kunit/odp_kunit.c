@@ -269,10 +269,7 @@ static int odp_init(struct kunit *test)
 	fixture->pd.ib.device = &fake->ibdev.ib;
 	fixture->gone = kunit_kzalloc(test, sizeof(*fixture->gone), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->gone);
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
-	mutex_init(&fake->hw.dma_lock);
+	fake_queue_pair_start(fake, run_command, fixture);
 	set_capabilities(&fake->hw);
 	cxib_odp_init(&fake->ibdev);
 	/* It stands for the one that the first ODP MR creates, with the page fault EQ. */

@@ -19,8 +19,7 @@ static int pages_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->hca = fake_hca_create(test);
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fixture->queue, &fixture->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fixture->queue));
+	fake_hca_start_queue(fixture->hca, &fixture->queue);
 	fixture->queue.timeout_ms = 20;
 	cxib_pages_init(&fixture->pages, &fixture->queue);
 	test->priv = fixture;
@@ -36,7 +35,6 @@ static void pages_exit(struct kunit *test)
 	cxib_pages_stop(&fixture->pages);
 	cxib_pages_free(&fixture->pages);
 	KUNIT_EXPECT_EQ(test, fixture->hca->complaints, 0);
-	cxib_command_queue_destroy(&fixture->queue);
 }
 
 static void request(struct fixture *fixture, s32 count)

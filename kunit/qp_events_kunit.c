@@ -143,10 +143,7 @@ static int qp_events_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	fixture->fake = fake;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
-	mutex_init(&fake->hw.dma_lock);
+	fake_queue_pair_start(fake, run_command, fixture);
 	fixture->client = (struct cxib_hw_client){ &client_ops, &fake->ibdev };
 	fixture->sink.dev = fake->hca->bus.dev;
 	fixture->sink.client = &fixture->client;

@@ -72,8 +72,7 @@ static int transitions_init(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
-	fake->hca->script = accept;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, accept, NULL);
 	fake->hw.caps.apm = 1;
 	fake->ibdev.ib.attrs.max_pkeys = 128;
 	fake->ibdev.ib.attrs.max_qp_rd_atom = 16;
@@ -182,18 +181,12 @@ static void modify_qp_unlisted_transition_returns_error(struct kunit *test)
 				try_without_attributes(test, types[i], from, to);
 }
 
-static void turn_dma_off(struct fake_queue_pair *fake)
-{
-	mutex_init(&fake->hw.dma_lock);
-	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
-}
-
 /* SQE to RTS succeeds for GSI only: ib_mad recovers its QP after each failed MAD. */
 static void modify_qp_fatal_to_err_or_reset_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	turn_dma_off(fake);
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	cxib_command_queue_set_fatal(&fake->hw.commands);
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, fake->qp.state);
@@ -217,7 +210,7 @@ static void modify_qp_fatal_during_2err_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = test->priv;
 
-	turn_dma_off(fake);
+	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
 	failing_queue = &fake->hw.commands;
 	fake->hca->script = fail_queue;
 	KUNIT_EXPECT_EQ(test, 0, transit(fake, IB_QPT_RC, IB_QPS_RTS, IB_QPS_ERR, 0));

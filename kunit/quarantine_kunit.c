@@ -7,7 +7,6 @@ static struct fake_queue_pair *create_fake(struct kunit *test, struct cxib_buffe
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
-	mutex_init(&fake->hw.dma_lock);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(buffer, fake->hca->bus.dev, PAGE_SIZE));
 	return fake;

@@ -16,11 +16,6 @@ static u8 script(struct fake_hca *hca, const void *in, u32 in_length, void *out,
 	return scripted->status;
 }
 
-static void destroy_queue(void *data)
-{
-	cxib_command_queue_destroy(data);
-}
-
 struct scripted_hca *scripted_hca_create(struct kunit *test)
 {
 	struct scripted_hca *scripted = kunit_kzalloc(test, sizeof(*scripted), GFP_KERNEL);
@@ -33,8 +28,6 @@ struct scripted_hca *scripted_hca_create(struct kunit *test)
 	scripted->hca = fake_hca_create(test);
 	scripted->hca->script = script;
 	scripted->hca->script_context = scripted;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&scripted->queue, &scripted->hca->bus));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, destroy_queue, &scripted->queue));
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&scripted->queue));
+	fake_hca_start_queue(scripted->hca, &scripted->queue);
 	return scripted;
 }

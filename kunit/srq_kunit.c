@@ -21,7 +21,6 @@
 #define MAX_SRQ_SGE	31
 #define MAX_NUM_TAGS	62
 
-#define COMMANDS	16
 #define INPUT_BYTES	1024
 #define DESTROY_WAIT_MS	20
 
@@ -71,8 +70,6 @@ KUNIT_ARRAY_PARAM(type, types, describe_type);
  * @srq: the SRQ
  * @fail_opcode: opcode of a command that fails; 0: none
  * @fail_status: its status
- * @opcodes: the commands so far
- * @command_count: their number
  * @in: start of the input of the last command
  * @mkey_pdn: PDN of the last CREATE_MKEY
  * @num_mkeys: number of mkeys in the device
@@ -93,8 +90,6 @@ struct fixture {
 	struct cxib_srq srq;
 	u16 fail_opcode;
 	u8 fail_status;
-	u16 opcodes[COMMANDS];
-	unsigned int command_count;
 	void *in;
 	u32 mkey_pdn;
 	unsigned int num_mkeys;
@@ -122,9 +117,6 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	struct fixture *fixture = hca->script_context;
 	u16 opcode = hw_cmd_in_get_opcode(in);
 
-	if (fixture->command_count < COMMANDS)
-		fixture->opcodes[fixture->command_count] = opcode;
-	fixture->command_count++;
 	memcpy(fixture->in, in, min_t(u32, in_length, INPUT_BYTES));
 	if (opcode == fixture->fail_opcode)
 		return fixture->fail_status;
@@ -198,15 +190,12 @@ static int srq_init(struct kunit *test)
 	INIT_WORK(&fixture->destroy_work, destroy_work_fn);
 	fake->cq.cqn = CQN;
 	fake->hw.caps.xrc = 1;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	mutex_init(&fake->hw.dma_lock);
 	ib->local_dma_lkey = RESD_LKEY;
 	ib->attrs.max_srq_wr = MAX_SRQ_WR;
 	ib->attrs.max_srq_sge = MAX_SRQ_SGE;
 	ib->attrs.tm_caps.max_num_tags = MAX_NUM_TAGS;
 	test->priv = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, run_command, fixture);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
 	return kunit_add_action_or_reset(test, destroy_pool, fixture);
 }
@@ -242,7 +231,7 @@ static void create_default(struct kunit *test, struct fixture *fixture, struct c
 	struct ib_srq_attr attr = { .max_wr = 5, .max_sge = 1 };
 
 	KUNIT_ASSERT_EQ(test, 0, create_srq(fixture, srq, &attr));
-	fixture->command_count = 0;
+	fixture->fake->hca->commands = 0;
 }
 
 /* Address of the next doorbell record: the pool first returns the one freed last. */
@@ -265,16 +254,6 @@ static bool is_published(struct fixture *fixture, u32 srqn)
 static enum cxib_hw_state state_of(const struct fixture *fixture)
 {
 	return cxib_hw_state(fixture->fake->hw.bus);
-}
-
-static void expect_commands(struct kunit *test, const struct fixture *fixture,
-			    const u16 *opcodes, unsigned int count)
-{
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, count, fixture->command_count);
-	for (i = 0; i < count; i++)
-		KUNIT_EXPECT_EQ_MSG(test, opcodes[i], fixture->opcodes[i], "command %u", i);
 }
 
 /* Destroys an SRQ at the end of a case. Only the reference of the creator is left. */
@@ -380,7 +359,7 @@ static void create_srq_beyond_max_returns_einval(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, create_srq(fixture, &fixture->srq, &attr),
 				    "attributes %zu", i);
 	}
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 /* Tag matching is for user space only: the kernel has no verb that adds a tag. */
@@ -400,7 +379,7 @@ static void create_srq_unsupported_type_returns_eopnotsupp(struct kunit *test)
 				    cxib_create_srq_kernel(&fixture->srq.ib, &init),
 				    "type %d", init.srq_type);
 	}
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 /* The tag list has one entry more than tags. */
@@ -444,7 +423,7 @@ static void create_srq_basic_sets_rmp_context(struct kunit *test)
 	struct cxib_srq *srq = &fixture->srq;
 
 	KUNIT_ASSERT_EQ(test, 0, create_srq(fixture, srq, &attr));
-	expect_commands(test, fixture, first, ARRAY_SIZE(first));
+	fake_hca_expect_commands(fixture->fake->hca, first, ARRAY_SIZE(first));
 	KUNIT_EXPECT_EQ(test, PD_UID, hw_create_rmp_in_get_uid(in));
 	KUNIT_EXPECT_EQ(test, HW_RMP_STATE_RDY, hw_rmpc_get_state(hw_create_rmp_in_get_ctx(in)));
 	KUNIT_EXPECT_EQ(test, HW_WQ_TYPE_LINKED_LIST, hw_wq_get_wq_type(wq));
@@ -552,7 +531,7 @@ static void create_srq_duplicate_srqn_is_destroyed(struct kunit *test)
 	create_default(test, fixture, &fixture->srq);
 	dbr = next_dbr(test, fixture);
 	KUNIT_EXPECT_EQ(test, -EBUSY, create_srq(fixture, second, &attr));
-	expect_commands(test, fixture, expected, ARRAY_SIZE(expected));
+	fake_hca_expect_commands(fixture->fake->hca, expected, ARRAY_SIZE(expected));
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
 	KUNIT_EXPECT_EQ(test, fixture->type->type == IB_SRQT_XRC, fixture->fake->cq.num_xrc_srqs);
 	KUNIT_EXPECT_EQ(test, dbr, next_dbr(test, fixture));
@@ -654,15 +633,15 @@ static void modify_srq_limit_in_range_arms_event(struct kunit *test)
 
 		KUNIT_ASSERT_EQ(test, 0, create_srq(fixture, &fixture->srq, &attr));
 		limits[2] = attr.max_wr;
-		fixture->command_count = 0;
+		fixture->fake->hca->commands = 0;
 		for (j = 0; j < ARRAY_SIZE(limits); j++) {
 			KUNIT_EXPECT_EQ(test, 0, set_limit(fixture, limits[j]));
-			KUNIT_EXPECT_EQ(test, j + 1, fixture->command_count);
+			KUNIT_EXPECT_EQ(test, j + 1, fixture->fake->hca->commands);
 			expect_armed(test, fixture, limits[j]);
 		}
 		KUNIT_EXPECT_EQ(test, -EINVAL, set_limit(fixture, attr.max_wr + 1));
 		KUNIT_EXPECT_EQ(test, -EINVAL, set_limit(fixture, U32_MAX));
-		KUNIT_EXPECT_EQ(test, j, fixture->command_count);
+		KUNIT_EXPECT_EQ(test, j, fixture->fake->hca->commands);
 		destroy_srq(test, fixture, &fixture->srq);
 	}
 }
@@ -680,7 +659,7 @@ static void modify_srq_max_wr_returns_eopnotsupp(struct kunit *test)
 			cxib_modify_srq(&fixture->srq.ib, &attr, IB_SRQ_MAX_WR | IB_SRQ_LIMIT,
 					NULL));
 	KUNIT_EXPECT_EQ(test, 0, cxib_modify_srq(&fixture->srq.ib, &attr, 0, NULL));
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 	destroy_srq(test, fixture, &fixture->srq);
 }
 
@@ -723,7 +702,7 @@ static void destroy_srq_frees_srqn_and_memory(struct kunit *test)
 
 	create_default(test, fixture, &fixture->srq);
 	KUNIT_ASSERT_EQ(test, 0, cxib_destroy_srq_kernel(&fixture->srq.ib, NULL));
-	expect_commands(test, fixture, &fixture->type->destroy, 1);
+	fake_hca_expect_commands(fixture->fake->hca, &fixture->type->destroy, 1);
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->cq.num_xrc_srqs_unpublished);
 	expect_nothing_left(test, fixture, dbr);
 }
@@ -817,7 +796,7 @@ static void srq_event_calls_handler_of_srq_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 2, fixture->events);
 		KUNIT_EXPECT_PTR_EQ(test, &fixture->srq.ib, fixture->event.element.srq);
 	}
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 	destroy_srq(test, fixture, second);
 	destroy_srq(test, fixture, &fixture->srq);
 }

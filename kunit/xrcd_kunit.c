@@ -11,7 +11,6 @@
 #include "hw/commands_receive_queues.h"
 #include "hw/work_queue.h"
 
-#define COMMANDS	16
 #define INPUT_BYTES	512
 #define STEPS		4
 #define CALLERS		4
@@ -58,8 +57,6 @@ static const u16 destructions[STEPS] = {
  * @eq: its completion EQ
  * @fail_opcodes: opcodes of commands that fail; 0: none
  * @fail_status: their status
- * @opcodes: the commands so far
- * @command_count: their number
  * @count: number of objects of each type
  * @cq_in: start of the input of the last CREATE_CQ
  * @srq_in: start of the input of the last CREATE_XRC_SRQ
@@ -71,8 +68,6 @@ struct fixture {
 	struct cxib_eq eq;
 	u16 fail_opcodes[2];
 	u8 fail_status;
-	u16 opcodes[COMMANDS];
-	unsigned int command_count;
 	unsigned int count[OBJECTS];
 	void *cq_in;
 	void *srq_in;
@@ -129,9 +124,6 @@ static u8 run_command(struct fake_hca *hca, const void *in, u32 in_length, void 
 	u16 opcode = hw_cmd_in_get_opcode(in);
 	enum object object;
 
-	if (fixture->command_count < COMMANDS)
-		fixture->opcodes[fixture->command_count] = opcode;
-	fixture->command_count++;
 	if (opcode == HW_CMD_CREATE_CQ)
 		memcpy(fixture->cq_in, in, min_t(u32, in_length, INPUT_BYTES));
 	if (opcode == HW_CMD_CREATE_XRC_SRQ)
@@ -187,12 +179,9 @@ static int xrcd_init(struct kunit *test)
 	fake->hw.completion_eq_count = 1;
 	fake->hw.uar_index = UAR_INDEX;
 	fake->hw.caps.xrc = 1;
-	fake->hca->script = run_command;
-	fake->hca->script_context = fixture;
-	mutex_init(&fake->hw.dma_lock);
 	mutex_init(&fake->ibdev.xrc.lock);
 	test->priv = fixture;
-	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_start(&fake->hw.commands));
+	fake_queue_pair_start(fake, run_command, fixture);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
 	return kunit_add_action_or_reset(test, destroy_pool, fixture);
 }
@@ -219,16 +208,6 @@ static enum cxib_hw_state state_of(const struct fixture *fixture)
 	return cxib_hw_state(fixture->fake->hw.bus);
 }
 
-static void expect_commands(struct kunit *test, struct fixture *fixture, const u16 *opcodes,
-			    unsigned int count)
-{
-	unsigned int i;
-
-	KUNIT_ASSERT_EQ(test, count, fixture->command_count);
-	for (i = 0; i < count; i++)
-		KUNIT_EXPECT_EQ_MSG(test, opcodes[i], fixture->opcodes[i], "command %u", i);
-}
-
 static void expect_count_of_each(struct kunit *test, const struct fixture *fixture,
 				 unsigned int count)
 {
@@ -242,7 +221,7 @@ static void init_xrc(struct kunit *test, struct fixture *fixture)
 {
 	KUNIT_ASSERT_EQ(test, 0, cxib_xrc_init(&fixture->fake->ibdev));
 	expect_count_of_each(test, fixture, 1);
-	fixture->command_count = 0;
+	fixture->fake->hca->commands = 0;
 }
 
 static void destroy_xrc(struct kunit *test, struct fixture *fixture)
@@ -263,7 +242,7 @@ static void alloc_xrcd_returns_xrcdn(struct kunit *test)
 	/* The device checks the number. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_dealloc_xrcd(&xrcd.ib, NULL));
 	KUNIT_EXPECT_EQ(test, 0, fixture->count[XRCD]);
-	KUNIT_EXPECT_EQ(test, 2, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 2, fixture->fake->hca->commands);
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
 }
 
@@ -286,10 +265,10 @@ static void xrc_without_cap_returns_eopnotsupp(struct kunit *test)
 	fixture->fake->hw.caps.xrc = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_alloc_xrcd(&xrcd.ib, NULL));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, cxib_xrc_init(&fixture->fake->ibdev));
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 	/* Without objects there is nothing to undo. */
 	cxib_xrc_destroy(&fixture->fake->ibdev);
-	KUNIT_EXPECT_EQ(test, 0, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
 /* Its error can be returned to user space, because a DEVX object may refer to the XRCD. */
@@ -314,9 +293,9 @@ static void xrc_init_again_issues_no_command(struct kunit *test)
 	struct cxib_ibdev *ibdev = &fixture->fake->ibdev;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_xrc_init(ibdev));
-	expect_commands(test, fixture, creations, STEPS);
+	fake_hca_expect_commands(fixture->fake->hca, creations, STEPS);
 	KUNIT_EXPECT_EQ(test, 0, cxib_xrc_init(ibdev));
-	KUNIT_EXPECT_EQ(test, STEPS, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, STEPS, fixture->fake->hca->commands);
 	KUNIT_EXPECT_EQ(test, PDN, ibdev->xrc.pd);
 	KUNIT_EXPECT_EQ(test, XRCDN, ibdev->xrc.xrcd);
 	KUNIT_EXPECT_EQ(test, CQN, ibdev->xrc.cqn);
@@ -336,7 +315,7 @@ static void xrc_init_concurrent_creates_objects_once(struct kunit *test)
 	for (i = 0; i < CALLERS; i++)
 		flush_work(&fixture->callers[i].work);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->failed_calls));
-	KUNIT_EXPECT_EQ(test, STEPS, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, STEPS, fixture->fake->hca->commands);
 	destroy_xrc(test, fixture);
 }
 
@@ -418,7 +397,7 @@ static void xrc_init_refused_command_undoes_steps(struct kunit *test)
 	fixture->fail_opcodes[0] = creations[step];
 	fixture->fail_status = HW_COMMAND_STATUS_NO_RESOURCES;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_xrc_init(ibdev));
-	expect_commands(test, fixture, expected, 2 * step + 1);
+	fake_hca_expect_commands(fixture->fake->hca, expected, 2 * step + 1);
 	expect_count_of_each(test, fixture, 0);
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 	KUNIT_EXPECT_EQ(test, CXIB_HW_UP, state_of(fixture));
@@ -455,7 +434,7 @@ static void xrc_init_refused_undo_switches_dma_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
 	KUNIT_EXPECT_FALSE(test, fixture->fake->ibdev.xrc.ready);
 	/* No command is issued after the refused one. */
-	KUNIT_EXPECT_EQ(test, step + 2, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, step + 2, fixture->fake->hca->commands);
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
@@ -514,7 +493,7 @@ static void xrc_destroy_destroys_children_first(struct kunit *test)
 	init_xrc(test, fixture);
 	KUNIT_EXPECT_NE(test, dbrs, next_dbrs(test, fixture));
 	destroy_xrc(test, fixture);
-	expect_commands(test, fixture, destructions, STEPS);
+	fake_hca_expect_commands(fixture->fake->hca, destructions, STEPS);
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
@@ -531,7 +510,7 @@ static void xrc_destroy_refused_switches_dma_off(struct kunit *test)
 	cxib_xrc_destroy(&fixture->fake->ibdev);
 	KUNIT_EXPECT_EQ(test, CXIB_HW_DMA_OFF, state_of(fixture));
 	KUNIT_EXPECT_FALSE(test, fixture->fake->hca->dma);
-	KUNIT_EXPECT_EQ(test, step + 1, fixture->command_count);
+	KUNIT_EXPECT_EQ(test, step + 1, fixture->fake->hca->commands);
 	KUNIT_EXPECT_EQ(test, dbrs, next_dbrs(test, fixture));
 }
 
