@@ -4,6 +4,10 @@
 
 #include "user/bfreg.h"
 
+/* libmlx5's defaults are 16 bfregs, 4 of them with low latency; any even number will do. */
+#define COUNT		16
+#define LOW_LATENCY	4
+
 static struct cxib_bfregs *make(struct kunit *test, u32 count, u32 low_latency)
 {
 	struct cxib_bfregs *bfregs = kunit_kzalloc(test, sizeof(*bfregs), GFP_KERNEL);
@@ -16,8 +20,9 @@ static struct cxib_bfregs *make(struct kunit *test, u32 count, u32 low_latency)
 static void bfregs_init_bad_count_returns_einval(struct kunit *test)
 {
 	static const u32 bad[][2] = {
-		{ 0, 0 }, { CXIB_BFREGS_MAX + 1, 4 }, { U32_MAX, 4 }, { 16, 16 }, { 16, 17 },
-		{ 16, U32_MAX }, { 0, U32_MAX }, { 1, 2 },
+		{ 0, 0 }, { CXIB_BFREGS_MAX + 1, LOW_LATENCY }, { U32_MAX, LOW_LATENCY },
+		{ COUNT, COUNT }, { COUNT, COUNT + 1 }, { COUNT, U32_MAX }, { 0, U32_MAX },
+		{ 1, 2 },
 	};
 	struct cxib_bfregs *bfregs = kunit_kzalloc(test, sizeof(*bfregs), GFP_KERNEL);
 	unsigned int i;
@@ -32,30 +37,31 @@ static void bfregs_init_bad_count_returns_einval(struct kunit *test)
 
 static void bfregs_init_rounds_up_to_uars(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 2, make(test, 1, 0)->count);
-	KUNIT_EXPECT_EQ(test, 16, make(test, 15, 4)->count);
-	KUNIT_EXPECT_EQ(test, 16, make(test, 16, 15)->count);
+	KUNIT_EXPECT_EQ(test, CXIB_BFREGS_PER_UAR, make(test, 1, 0)->count);
+	KUNIT_EXPECT_EQ(test, COUNT, make(test, COUNT - 1, LOW_LATENCY)->count);
+	KUNIT_EXPECT_EQ(test, COUNT, make(test, COUNT, COUNT - 1)->count);
 	KUNIT_EXPECT_EQ(test, CXIB_BFREGS_MAX,
-			make(test, CXIB_BFREGS_MAX - 1, 4)->count);
+			make(test, CXIB_BFREGS_MAX - 1, LOW_LATENCY)->count);
 }
 
+/* They are the last ones. Number 0 is only for contexts that have no other to share. */
 static void bfreg_alloc_low_latency_first(struct kunit *test)
 {
-	struct cxib_bfregs *bfregs = make(test, 16, 4);
+	struct cxib_bfregs *bfregs = make(test, COUNT, LOW_LATENCY);
+	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, 12, cxib_bfreg_alloc(bfregs));
-	KUNIT_EXPECT_EQ(test, 13, cxib_bfreg_alloc(bfregs));
-	KUNIT_EXPECT_EQ(test, 14, cxib_bfreg_alloc(bfregs));
-	KUNIT_EXPECT_EQ(test, 15, cxib_bfreg_alloc(bfregs));
+	for (i = COUNT - LOW_LATENCY; i < COUNT; i++)
+		KUNIT_EXPECT_EQ(test, i, cxib_bfreg_alloc(bfregs));
 	KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 }
 
+/* Of 4 bfregs, 3 is the one with low latency, 1 and 2 are shared. */
 static void bfreg_alloc_shares_others_evenly(struct kunit *test)
 {
 	struct cxib_bfregs *bfregs = make(test, 4, 1);
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, 3, cxib_bfreg_alloc(bfregs));
+	KUNIT_EXPECT_EQ(test, bfregs->count - 1, cxib_bfreg_alloc(bfregs));
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, 1, cxib_bfreg_alloc(bfregs));
 		KUNIT_EXPECT_EQ(test, 2, cxib_bfreg_alloc(bfregs));
@@ -68,15 +74,15 @@ static void bfreg_alloc_shares_others_evenly(struct kunit *test)
 /* Two QPs on a low-latency bfreg would write to it concurrently. */
 static void bfreg_low_latency_has_one_qp(struct kunit *test)
 {
-	struct cxib_bfregs *bfregs = make(test, 8, 3);
+	struct cxib_bfregs *bfregs = make(test, COUNT, LOW_LATENCY);
 	unsigned int i;
 
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < 10 * COUNT; i++)
 		cxib_bfreg_alloc(bfregs);
-	for (i = 5; i < 8; i++)
+	for (i = COUNT - LOW_LATENCY; i < COUNT; i++)
 		KUNIT_EXPECT_EQ(test, 1, bfregs->qp_count[i]);
-	cxib_bfreg_free(bfregs, 6);
-	KUNIT_EXPECT_EQ(test, 6, cxib_bfreg_alloc(bfregs));
+	cxib_bfreg_free(bfregs, COUNT - 2);
+	KUNIT_EXPECT_EQ(test, COUNT - 2, cxib_bfreg_alloc(bfregs));
 }
 
 static void bfreg_alloc_without_shared_returns_0(struct kunit *test)

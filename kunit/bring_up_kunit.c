@@ -11,7 +11,13 @@
 #include "hw/hw.h"
 
 #define SHORT_MS		20
-/* Commands that one bring-up and tear-down may send. */
+#define ADDED_PAGES		300
+#define RETURNED_PAGES		100
+
+/*
+ * Commands that one bring-up and tear-down may send: several times two for each EQ and one or two
+ * for each other step. More would mean that commands are repeated.
+ */
 #define COMMANDS_MAX		150
 /* SET_HOST_ENDIANNESS, SET_DRIVER_VERSION, QUERY_ADAPTER, all EQs but the first three. */
 #define OPTIONAL_MAX		(3 + FAKE_VECTORS - 3)
@@ -51,10 +57,10 @@ static void bring_up_tear_down_leaves_device_clean(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 	KUNIT_EXPECT_TRUE(test, hca->initialized);
-	KUNIT_EXPECT_EQ(test, hca->page_count, 26);
-	KUNIT_EXPECT_EQ(test, hw->pages.count, 26);
-	KUNIT_EXPECT_EQ(test, hw->firmware.firmware_major, 16);
-	KUNIT_EXPECT_STREQ(test, hw->adapter.board_id, "FAKE_0000000001");
+	KUNIT_EXPECT_EQ(test, hca->page_count, FAKE_BOOT_PAGES + FAKE_INIT_PAGES);
+	KUNIT_EXPECT_EQ(test, hw->pages.count, FAKE_BOOT_PAGES + FAKE_INIT_PAGES);
+	KUNIT_EXPECT_EQ(test, hw->firmware.firmware_major, FAKE_FIRMWARE_MAJOR);
+	KUNIT_EXPECT_STREQ(test, hw->adapter.board_id, FAKE_BOARD_ID);
 	KUNIT_EXPECT_FALSE(test, hw->commands.polled);
 
 	cxib_hw_tear_down(hw);
@@ -328,18 +334,20 @@ static void page_request_event_changes_page_count(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 	struct cxib_hw *hw = alloc_hw(test);
+	u32 expected = FAKE_BOOT_PAGES + FAKE_INIT_PAGES + ADDED_PAGES;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
-	fake_hca_request_pages(hca, 300);
+	fake_hca_request_pages(hca, ADDED_PAGES);
 	flush_workqueue(hw->workqueue);
 	flush_work(&hw->pages.work);
-	KUNIT_EXPECT_EQ(test, hca->page_count, 326);
+	KUNIT_EXPECT_EQ(test, hca->page_count, expected);
 
-	fake_hca_request_pages(hca, -100);
+	expected -= RETURNED_PAGES;
+	fake_hca_request_pages(hca, -RETURNED_PAGES);
 	flush_workqueue(hw->workqueue);
 	flush_work(&hw->pages.work);
-	KUNIT_EXPECT_EQ(test, hca->page_count, 226);
-	KUNIT_EXPECT_EQ(test, hw->pages.count, 226);
+	KUNIT_EXPECT_EQ(test, hca->page_count, expected);
+	KUNIT_EXPECT_EQ(test, hw->pages.count, expected);
 
 	cxib_hw_tear_down(hw);
 	fake_hca_expect_clean(hca);
@@ -358,9 +366,10 @@ static void tear_down_unreturned_pages_reset_device(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
+/* QUERY_ISSI is unknown, or its mask has the ISSIs 0 or 2 only. */
 static void bring_up_without_issi_1_returns_eopnotsupp(struct kunit *test)
 {
-	static const u32 supported[] = { 0, 1, 4 };
+	static const u32 supported[] = { 0, BIT(0), BIT(2) };
 	struct fake_hca *hca = test->priv;
 	unsigned int i;
 
@@ -387,6 +396,7 @@ static void bring_up_refused_comp_eq_continues(struct kunit *test)
 	fake_hca_expect_clean(hca);
 }
 
+/* The least is an EQ for commands, one for asynchronous events, and one for completions. */
 static void comp_eqs_limited_by_max_num_eqs(struct kunit *test)
 {
 	static const u32 max[] = { 1, 3, 4 };
@@ -399,7 +409,7 @@ static void comp_eqs_limited_by_max_num_eqs(struct kunit *test)
 		hw_cmd_hca_cap_set_max_num_eqs(hca->current_caps, max[i]);
 		KUNIT_ASSERT_EQ(test, 0, cxib_hw_bring_up(hw));
 		KUNIT_EXPECT_LE(test, CXIB_SHARED_VECTORS + hw->completion_eq_count,
-				max(3U, max[i]));
+				max(CXIB_SHARED_VECTORS + 1U, max[i]));
 		KUNIT_EXPECT_GE(test, hw->completion_eq_count, 1);
 		cxib_hw_tear_down(hw);
 		fake_hca_expect_clean(hca);
@@ -410,7 +420,7 @@ static void bring_up_too_few_vectors_returns_enospc(struct kunit *test)
 {
 	struct fake_hca *hca = test->priv;
 
-	hca->vectors = 2;
+	hca->vectors = CXIB_SHARED_VECTORS;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_hw_bring_up(alloc_hw(test)));
 	fake_hca_expect_clean(hca);
 }

@@ -12,7 +12,10 @@
 #include "hw/commands_port.h"
 
 #define SHORT_MS	20
-#define ORDINARY_SLOTS	31
+
+/* The last one is for MANAGE_PAGES, which firmware needs to complete other commands. */
+#define ORDINARY_SLOTS	(FAKE_SLOTS - 1)
+#define PAGES_SLOT	ORDINARY_SLOTS
 
 struct fixture {
 	struct cxib_command_queue queue;
@@ -111,7 +114,7 @@ static void cmd_nop_completes_and_frees_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, run_nop(fixture));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 1);
 	KUNIT_EXPECT_EQ(test, fixture->hca->log[0], HW_CMD_NOP);
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), FAKE_SLOTS);
 }
 
 static const size_t data_lengths[] = { 0, 4, 512, 516, 1024, 4096, 100000 };
@@ -220,7 +223,7 @@ static void cmd_bad_status_returns_syndrome(struct kunit *test)
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_EQ(test, command.status, HW_COMMAND_STATUS_BAD_SYSTEM_STATE);
-	KUNIT_EXPECT_EQ(test, command.syndrome, 0x1234);
+	KUNIT_EXPECT_EQ(test, command.syndrome, FAKE_STATUS_SYND);
 	KUNIT_EXPECT_EQ(test, hw_nop_out_get_syndrome(&out), 0);
 }
 
@@ -238,15 +241,18 @@ static void cmd_mailbox_wrong_token_returns_ebadmsg(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out, 0, sizeof(out)), NULL);
 }
 
+/* In a slot 16 bytes of input are inline; an output has at least its status and syndrome. */
 static void cmd_short_input_or_output_returns_einval(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	u8 in[16] = {}, out[16];
-	struct cxib_command command = { .in = in, .in_length = 15, .out = out, .out_length = 16 };
+	u8 in[CXIB_COMMAND_INLINE] = {}, out[CXIB_COMMAND_INLINE];
+	struct cxib_command command = {
+		.in = in, .in_length = sizeof(in) - 1, .out = out, .out_length = sizeof(out),
+	};
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_exec(&fixture->queue, &command));
-	command.in_length = 16;
-	command.out_length = 11;
+	command.in_length = sizeof(in);
+	command.out_length = sizeof(struct hw_cmd_out) - 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_exec(&fixture->queue, &command));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 0);
 }
@@ -274,7 +280,7 @@ static void cmd_late_completion_frees_slot(struct kunit *test)
 	fake_hca_release(fixture->hca);
 
 	KUNIT_EXPECT_EQ(test, 1, cxib_command_queue_reap_late(&fixture->queue));
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), FAKE_SLOTS);
 	KUNIT_EXPECT_EQ(test, fixture->queue.late_completions, 1);
 }
 
@@ -316,12 +322,12 @@ static void manage_pages_uses_reserved_slot(struct kunit *test)
 	fixture->hca->hold = true;
 	for (i = 0; i < ORDINARY_SLOTS - 1; i++)
 		KUNIT_ASSERT_EQ(test, -ETIMEDOUT, run_nop(fixture));
-	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].state, CXIB_SLOT_FREE);
+	KUNIT_EXPECT_EQ(test, fixture->queue.slots[PAGES_SLOT].state, CXIB_SLOT_FREE);
 
 	fixture->hca->hold = false;
 	hw_manage_pages_in_set_opcode(&in, HW_CMD_MANAGE_PAGES);
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_exec_inout(&fixture->queue, in, out));
-	KUNIT_EXPECT_EQ(test, fixture->queue.slots[31].opcode, HW_CMD_MANAGE_PAGES);
+	KUNIT_EXPECT_EQ(test, fixture->queue.slots[PAGES_SLOT].opcode, HW_CMD_MANAGE_PAGES);
 }
 
 /* Sleeps until kthread_stop() collects the result. */
@@ -426,7 +432,7 @@ static void run_callers(struct kunit *test)
 	for (i = 0; i < CALLERS; i++)
 		KUNIT_EXPECT_EQ(test, 0, kthread_stop(callers[i]));
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, CALLERS * COMMANDS_PER_CALLER);
-	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), 32);
+	KUNIT_EXPECT_EQ(test, slots_in(fixture, CXIB_SLOT_FREE), FAKE_SLOTS);
 }
 
 static void cmd_more_callers_than_slots_complete_by_event(struct kunit *test)
@@ -446,6 +452,10 @@ struct geometry {
 	int err;
 };
 
+/*
+ * An entry has 64 bytes, the doorbell a bit for each of at most 32 slots, of which the driver needs
+ * two, and all are in the page of 4 KiB whose address the driver writes.
+ */
 static const struct geometry geometries[] = {
 	{ 5, 6, 0 }, { 5, 7, 0 }, { 1, 6, 0 }, { 2, 10, 0 }, { 1, 11, 0 },
 	{ 0, 0, -EPROTO }, { 0, 6, -EPROTO }, { 6, 6, -EPROTO }, { 5, 5, -EPROTO },
@@ -479,7 +489,7 @@ static void cmd_status_maps_to_errno(struct kunit *test)
 	unsigned int status;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_command_status_to_errno(0));
-	for (status = 1; status < 256; status++)
+	for (status = 1; status <= U8_MAX; status++)
 		KUNIT_EXPECT_LT(test, cxib_command_status_to_errno(status), 0);
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			cxib_command_status_to_errno(HW_COMMAND_STATUS_BAD_OPERATION));

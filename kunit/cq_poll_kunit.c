@@ -11,15 +11,18 @@
 #define CORRUPT_CQES	20000
 #define FOREIGN_QPN	0x42
 
+/* WRs that with_wqes() posts to each of the SQ and the RQ. */
+#define POSTED		4
+
 /* A destroyed QP that has CQEs in the ring. */
-static struct cxib_qp destroyed_qp = { .qpn = 0x42 };
+static struct cxib_qp destroyed_qp = { .qpn = FOREIGN_QPN };
 
 static struct fake_queue_pair *with_wqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 
-	fake_post_sq(test, fake, 4);
-	fake_post_recvs(test, fake, 4);
+	fake_post_sq(test, fake, POSTED);
+	fake_post_recvs(test, fake, POSTED);
 	return fake;
 }
 
@@ -32,18 +35,20 @@ static void poll_cq_empty_returns_0(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
+/* The CQE is of the third send; those before it are complete, too. */
 static void poll_cq_signaled_retires_unsignaled(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[2];
 
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 4);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ),
+				 2 * FAKE_SEND_WQEBBS);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 2, wc));
-	KUNIT_EXPECT_EQ(test, 102, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_ID + 2, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc[0].status);
 	KUNIT_EXPECT_EQ(test, IB_WC_SEND, wc[0].opcode);
 	KUNIT_EXPECT_PTR_EQ(test, &fake->qp.ib, wc[0].qp);
-	KUNIT_EXPECT_EQ(test, 6, fake->qp.sq.cons_index);
+	KUNIT_EXPECT_EQ(test, 3 * FAKE_SEND_WQEBBS, fake->qp.sq.cons_index);
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
 
@@ -59,48 +64,54 @@ static void poll_cq_gsi_tx_send_reports_gsi_qp(struct kunit *test)
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, wc));
 	KUNIT_EXPECT_PTR_EQ(test, &gsi->ib, wc[0].qp);
-	KUNIT_EXPECT_EQ(test, 100, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_ID, wc[0].wr_id);
 }
 
+/* Bit 7 of ml_path is not one of the path bits of the DLID, of which there are 7 (LMC). */
 static void poll_cq_recv_fills_wc(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_cqe64 *entry = fake_completion(fake, HW_CQE_OPCODE_RESP_SEND_IMM);
+	const u32 src_qp = 0xabcdef, immediate = 0x11223344;
+	const u8 sl = 5, path_bits = 3;
+	const u16 slid = 0x1234;
 	struct ib_wc wc;
 
 	hw_cqe64_set_byte_cnt(entry, FAKE_RECV_SIZE);
-	hw_cqe64_set_rqpn(entry, 0xabcdef);
-	hw_cqe64_set_slid(entry, 0x1234);
-	hw_cqe64_set_sl(entry, 5);
-	hw_cqe64_set_ml_path(entry, 0x83);
+	hw_cqe64_set_rqpn(entry, src_qp);
+	hw_cqe64_set_slid(entry, slid);
+	hw_cqe64_set_sl(entry, sl);
+	hw_cqe64_set_ml_path(entry, BIT(7) | path_bits);
 	hw_cqe64_set_grh(entry, HW_CQE_GRH_LOCATION_BUFFER);
-	hw_cqe64_set_immediate(entry, 0x11223344);
+	hw_cqe64_set_immediate(entry, immediate);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_ID, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_RECV, wc.opcode);
 	KUNIT_EXPECT_EQ(test, FAKE_RECV_SIZE, wc.byte_len);
-	KUNIT_EXPECT_EQ(test, 0xabcdef, wc.src_qp);
-	KUNIT_EXPECT_EQ(test, 0x1234, wc.slid);
-	KUNIT_EXPECT_EQ(test, 5, wc.sl);
-	KUNIT_EXPECT_EQ(test, 3, wc.dlid_path_bits);
+	KUNIT_EXPECT_EQ(test, src_qp, wc.src_qp);
+	KUNIT_EXPECT_EQ(test, slid, wc.slid);
+	KUNIT_EXPECT_EQ(test, sl, wc.sl);
+	KUNIT_EXPECT_EQ(test, path_bits, wc.dlid_path_bits);
 	KUNIT_EXPECT_EQ(test, IB_WC_GRH | IB_WC_WITH_IMM, wc.wc_flags);
-	KUNIT_EXPECT_EQ(test, 0x11223344, be32_to_cpu(wc.ex.imm_data));
+	KUNIT_EXPECT_EQ(test, immediate, be32_to_cpu(wc.ex.imm_data));
 }
 
 static void poll_cq_error_cqe_reports_syndrome(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 	struct hw_err_cqe *error = (void *)fake_completion(fake, HW_CQE_OPCODE_RESP_ERR);
+	const u8 vendor = 0x77;
 	struct ib_wc wc;
 
 	hw_err_cqe_set_syndrome(error, HW_CQE_SYNDROME_LOCAL_PROT_ERR);
-	hw_err_cqe_set_vendor_err_synd(error, 0x77);
+	hw_err_cqe_set_vendor_err_synd(error, vendor);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, IB_WC_LOC_PROT_ERR, wc.status);
-	KUNIT_EXPECT_EQ(test, 0x77, wc.vendor_err);
-	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, vendor, wc.vendor_err);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_ID, wc.wr_id);
 }
 
+/* 0x99 is no syndrome of mlx5_ifc.h. */
 static void cqe_syndrome_maps_to_wc_status(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR,
@@ -121,14 +132,14 @@ static void peek_cq_counts_unpolled_cqes(struct kunit *test)
 
 	for (i = 0; i < 3 * BIT(FAKE_LOG_CQ); i++) {
 		fake_post_recvs(test, fake, 2);
-		KUNIT_ASSERT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, 9));
+		KUNIT_ASSERT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, INT_MAX));
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
-		KUNIT_EXPECT_EQ(test, 2, cxib_peek_cq(&fake->cq.ib, 9));
+		KUNIT_EXPECT_EQ(test, 2, cxib_peek_cq(&fake->cq.ib, INT_MAX));
 		KUNIT_EXPECT_EQ(test, 1, cxib_peek_cq(&fake->cq.ib, 1));
 		KUNIT_EXPECT_EQ(test, 0, cxib_peek_cq(&fake->cq.ib, 0));
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-		KUNIT_EXPECT_EQ(test, 1, cxib_peek_cq(&fake->cq.ib, 9));
+		KUNIT_EXPECT_EQ(test, 1, cxib_peek_cq(&fake->cq.ib, INT_MAX));
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	}
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_peek_cq(&fake->cq.ib, -1));
@@ -155,7 +166,7 @@ static void poll_cq_ring_wraparound_continues(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 		fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 		KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-		KUNIT_ASSERT_EQ(test, 200, wc.wr_id);
+		KUNIT_ASSERT_EQ(test, FAKE_RECV_ID, wc.wr_id);
 	}
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
@@ -165,7 +176,7 @@ static void expect_refused(struct kunit *test, struct fake_queue_pair *fake)
 	struct ib_wc wc[8];
 
 	/* WRs are flushed only after DMA is off. */
-	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 8, wc));
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
 }
@@ -174,7 +185,7 @@ static void poll_cq_unknown_qpn_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 
-	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_REQ), 0x42);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_REQ), FOREIGN_QPN);
 	expect_refused(test, fake);
 }
 
@@ -182,7 +193,8 @@ static void poll_cq_unposted_wqe_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 8);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ),
+				 POSTED * FAKE_SEND_WQEBBS);
 	expect_refused(test, fake);
 }
 
@@ -190,7 +202,8 @@ static void poll_cq_mid_wqe_counter_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
 
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 3);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ),
+				 FAKE_SEND_WQEBBS + 1);
 	expect_refused(test, fake);
 }
 
@@ -211,7 +224,7 @@ static void poll_cq_recv_exceeding_wqe_returns_loc_len_err(struct kunit *test)
 
 	hw_cqe64_set_byte_cnt(entry, FAKE_RECV_SIZE + 1);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 2, wc));
-	KUNIT_EXPECT_EQ(test, 200, wc[0].wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_ID, wc[0].wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_LOC_LEN_ERR, wc[0].status);
 	KUNIT_EXPECT_EQ(test, 0, wc[0].byte_len);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fake->hw.health));
@@ -231,6 +244,7 @@ static void poll_cq_write_imm_exceeding_wqe_succeeds(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
 }
 
+/* 9 is no CQE opcode of mlx5_ifc.h. */
 static void poll_cq_unknown_opcode_sets_fatal(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_wqes(test);
@@ -246,12 +260,14 @@ static void poll_cq_dma_off_flushes_wrs(struct kunit *test)
 	unsigned int i;
 
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
-	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
-	for (i = 0; i < 8; i++) {
+	KUNIT_ASSERT_EQ(test, 2 * POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
+	for (i = 0; i < POSTED; i++) {
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
-		KUNIT_EXPECT_EQ(test, i < 4 ? 100 + i : 200 + i - 4, wc[i].wr_id);
+		KUNIT_EXPECT_EQ(test, FAKE_SEND_ID + i, wc[i].wr_id);
+		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[POSTED + i].status);
+		KUNIT_EXPECT_EQ(test, FAKE_RECV_ID + i, wc[POSTED + i].wr_id);
 	}
-	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 16, wc));
+	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 }
 
 static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *fake)
@@ -260,18 +276,18 @@ static void expect_mads_fail_later(struct kunit *test, struct fake_queue_pair *f
 	unsigned int i;
 
 	cxib_hw_state_raise(fake->hw.bus, CXIB_HW_DMA_OFF);
-	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
-	for (i = 0; i < 4; i++)
+	KUNIT_ASSERT_EQ(test, POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
+	for (i = 0; i < POSTED; i++)
 		KUNIT_EXPECT_EQ(test, IB_WC_WR_FLUSH_ERR, wc[i].status);
 	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 
 	cxib_cq_flush_mads(&fake->cq);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
-	KUNIT_ASSERT_EQ(test, 4, cxib_poll_cq(&fake->cq.ib, 16, wc));
-	for (i = 0; i < 4; i++) {
+	KUNIT_ASSERT_EQ(test, POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
+	for (i = 0; i < POSTED; i++) {
 		KUNIT_EXPECT_EQ(test, IB_WC_FATAL_ERR, wc[i].status);
-		KUNIT_EXPECT_EQ(test, 100 + i, wc[i].wr_id);
+		KUNIT_EXPECT_EQ(test, FAKE_SEND_ID + i, wc[i].wr_id);
 	}
 }
 
@@ -419,7 +435,7 @@ static void dma_off_cq_event_once_per_arm(struct kunit *test)
 	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_TRUE(test, cxib_cq_event_due(&fake->cq));
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
-	KUNIT_ASSERT_EQ(test, 8, cxib_poll_cq(&fake->cq.ib, 16, wc));
+	KUNIT_ASSERT_EQ(test, 2 * POSTED, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 	cxib_claim_set(&fake->cq.claim, CXIB_CLAIM_COUNTED);
 	KUNIT_EXPECT_FALSE(test, cxib_cq_event_due(&fake->cq));
 	fake_post_recvs(test, fake, 1);
@@ -431,13 +447,13 @@ static void cq_clean_removes_cqes_of_one_qp(struct kunit *test)
 	struct fake_queue_pair *fake = with_wqes(test);
 	struct ib_wc wc[8];
 
-	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), FOREIGN_QPN);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
-	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), FOREIGN_QPN);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
 	cxib_cq_clean(&fake->cq, &destroyed_qp);
 	KUNIT_EXPECT_EQ(test, 2, be32_to_cpu(fake->cq_record[0]));
-	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
+	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fake->hw.health));
@@ -456,10 +472,10 @@ static void cq_clean_ring_wraparound_keeps_other_cqes(struct kunit *test)
 	}
 	fake_post_recvs(test, fake, 2);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 1);
-	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 0x42);
+	hw_cqe64_set_qpn(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), FOREIGN_QPN);
 	hw_cqe64_set_byte_cnt(fake_completion(fake, HW_CQE_OPCODE_RESP_SEND), 2);
 	cxib_cq_clean(&fake->cq, &destroyed_qp);
-	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 8, wc));
+	KUNIT_ASSERT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, ARRAY_SIZE(wc), wc));
 	KUNIT_EXPECT_EQ(test, 1, wc[0].byte_len);
 	KUNIT_EXPECT_EQ(test, 2, wc[1].byte_len);
 }

@@ -10,6 +10,15 @@
 #define ACCESS_KEY	0x1122334455667788ULL
 #define USER_INDEX	0x55
 #define DCTN		0x4321
+#define SRQN		0x77
+#define PDN		0x88
+#define PORT		1
+#define PKEY_INDEX	3
+#define MIN_RNR_TIMER	12
+#define FLOW_LABEL	0x12345
+#define SGID_INDEX	2
+#define HOP_LIMIT	64
+#define TRAFFIC_CLASS	9
 
 #define DCI_INIT_MASK		(IB_QP_PKEY_INDEX | IB_QP_PORT)
 #define DCT_INIT_MASK		(DCI_INIT_MASK | IB_QP_ACCESS_FLAGS)
@@ -71,8 +80,8 @@ static void create_dct(struct kunit *test, struct fixture *fixture)
 	struct cxib_qp *qp = &fixture->fake->qp;
 
 	xa_erase_irq(&fixture->fake->ibdev.qps, FAKE_QPN);
-	fixture->srq.srqn = 0x77;
-	fixture->pd.pdn = 0x88;
+	fixture->srq.srqn = SRQN;
+	fixture->pd.pdn = PDN;
 	qp->ib.qp_type = IB_QPT_DRIVER;
 	qp->ib.srq = &fixture->srq.ib;
 	qp->ib.pd = &fixture->pd.ib;
@@ -115,15 +124,15 @@ static int modify(struct fixture *fixture, enum ib_qp_state to, int mask)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = to,
-		.port_num = 1,
-		.pkey_index = 3,
+		.port_num = PORT,
+		.pkey_index = PKEY_INDEX,
 		.path_mtu = IB_MTU_2048,
-		.min_rnr_timer = 12,
+		.min_rnr_timer = MIN_RNR_TIMER,
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC,
 		.ah_attr.type = RDMA_AH_ATTR_TYPE_IB,
 	};
 
-	rdma_ah_set_grh(&attr.ah_attr, NULL, 0x12345, 2, 64, 9);
+	rdma_ah_set_grh(&attr.ah_attr, NULL, FLOW_LABEL, SGID_INDEX, HOP_LIMIT, TRAFFIC_CLASS);
 	return cxib_modify_qp_kernel(&fixture->fake->qp.ib, &attr, mask | IB_QP_STATE, NULL);
 }
 
@@ -133,6 +142,10 @@ static void modify_to_rtr(struct kunit *test, struct fixture *fixture)
 	KUNIT_ASSERT_EQ(test, 0, modify(fixture, IB_QPS_RTR, DCT_RTR_MASK));
 }
 
+/*
+ * As modify_dci_qp_is_ok() and mlx5_ib_modify_dct() of mlx5_ib have it: a DCI is like an RC QP
+ * without a peer, and a DCT has the states RESET, INIT, RTR and ERR.
+ */
 static const struct {
 	bool is_dct;
 	enum ib_qp_state from, to;
@@ -223,6 +236,7 @@ static void dc_modify_unlisted_transition_is_rejected(struct kunit *test)
 			}
 }
 
+/* atomic_size_dc has 16 bytes, atomic_size_qp, which does not count, 32. */
 static void dct_rtr_creates_and_arms(struct kunit *test)
 {
 	static const u16 expected[] = { HW_CMD_CREATE_DCT, HW_CMD_ARM_DCT };
@@ -237,20 +251,20 @@ static void dct_rtr_creates_and_arms(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, ACCESS_KEY, hw_dctc_get_dc_access_key(created));
 	KUNIT_EXPECT_EQ(test, USER_INDEX, hw_dctc_get_user_index(created));
-	KUNIT_EXPECT_EQ(test, 0x77, hw_dctc_get_srqn_xrqn(created));
-	KUNIT_EXPECT_EQ(test, 0x88, hw_dctc_get_pd(created));
-	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_port(created));
-	KUNIT_EXPECT_EQ(test, 3, hw_dctc_get_pkey_index(created));
+	KUNIT_EXPECT_EQ(test, SRQN, hw_dctc_get_srqn_xrqn(created));
+	KUNIT_EXPECT_EQ(test, PDN, hw_dctc_get_pd(created));
+	KUNIT_EXPECT_EQ(test, PORT, hw_dctc_get_port(created));
+	KUNIT_EXPECT_EQ(test, PKEY_INDEX, hw_dctc_get_pkey_index(created));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_dctc_get_mtu(created));
-	KUNIT_EXPECT_EQ(test, 12, hw_dctc_get_min_rnr_nak(created));
+	KUNIT_EXPECT_EQ(test, MIN_RNR_TIMER, hw_dctc_get_min_rnr_nak(created));
 	KUNIT_EXPECT_EQ(test, 0, hw_dctc_get_rre(created));
 	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rwe(created));
 	KUNIT_EXPECT_EQ(test, 1, hw_dctc_get_rae(created));
 	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_UP_TO_16B, hw_dctc_get_atomic_mode(created));
-	KUNIT_EXPECT_EQ(test, 0x12345, hw_dctc_get_flow_label(created));
-	KUNIT_EXPECT_EQ(test, 2, hw_dctc_get_my_addr_index(created));
-	KUNIT_EXPECT_EQ(test, 64, hw_dctc_get_hop_limit(created));
-	KUNIT_EXPECT_EQ(test, 9, hw_dctc_get_tclass(created));
+	KUNIT_EXPECT_EQ(test, FLOW_LABEL, hw_dctc_get_flow_label(created));
+	KUNIT_EXPECT_EQ(test, SGID_INDEX, hw_dctc_get_my_addr_index(created));
+	KUNIT_EXPECT_EQ(test, HOP_LIMIT, hw_dctc_get_hop_limit(created));
+	KUNIT_EXPECT_EQ(test, TRAFFIC_CLASS, hw_dctc_get_tclass(created));
 }
 
 static void dct_destroy_drains_first(struct kunit *test)
@@ -350,7 +364,7 @@ static void dct_query_before_rtr_returns_init(struct kunit *test)
 	guard(mutex)(&qp->mutex);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
 	KUNIT_EXPECT_EQ(test, IB_QPS_INIT, attr.qp_state);
-	KUNIT_EXPECT_EQ(test, 3, attr.pkey_index);
+	KUNIT_EXPECT_EQ(test, PKEY_INDEX, attr.pkey_index);
 	KUNIT_EXPECT_EQ(test, 0, fixture->fake->hca->commands);
 }
 
@@ -366,8 +380,8 @@ static void dct_query_drained_returns_err(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
 	KUNIT_EXPECT_EQ(test, IB_QPS_RTR, attr.qp_state);
 	KUNIT_EXPECT_EQ(test, IB_MTU_2048, attr.path_mtu);
-	KUNIT_EXPECT_EQ(test, 12, attr.min_rnr_timer);
-	KUNIT_EXPECT_EQ(test, 2, rdma_ah_read_grh(&attr.ah_attr)->sgid_index);
+	KUNIT_EXPECT_EQ(test, MIN_RNR_TIMER, attr.min_rnr_timer);
+	KUNIT_EXPECT_EQ(test, SGID_INDEX, rdma_ah_read_grh(&attr.ah_attr)->sgid_index);
 	hw_dctc_set_state(&fixture->context, HW_DCT_STATE_DRAINED);
 	KUNIT_EXPECT_EQ(test, 0, cxib_dct_query(qp, &attr));
 	KUNIT_EXPECT_EQ(test, IB_QPS_ERR, attr.qp_state);

@@ -4,7 +4,10 @@
 #include "hw/dct.h"
 #include "scripted_hca.h"
 
-#define DCTN	0xabcdef
+#define DCTN		0xabcdef
+#define SRQN		0x99
+#define UID		7
+#define ACCESS_KEY	0x1122334455667788ULL
 
 static int dct_init(struct kunit *test)
 {
@@ -18,13 +21,13 @@ static void create_dct_passes_context(struct kunit *test)
 	struct hw_dctc context = {};
 	u32 dctn;
 
-	hw_dctc_set_dc_access_key(&context, 0x1122334455667788ULL);
-	hw_dctc_set_srqn_xrqn(&context, 0x99);
+	hw_dctc_set_dc_access_key(&context, ACCESS_KEY);
+	hw_dctc_set_srqn_xrqn(&context, SRQN);
 	hw_create_dct_out_set_dctn(scripted->out, DCTN);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_dct(&scripted->queue, 7, &context, &dctn));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_dct(&scripted->queue, UID, &context, &dctn));
 	KUNIT_EXPECT_EQ(test, DCTN, dctn);
 	KUNIT_EXPECT_EQ(test, HW_CMD_CREATE_DCT, hw_create_dct_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 7, hw_create_dct_in_get_uid(scripted->in));
+	KUNIT_EXPECT_EQ(test, UID, hw_create_dct_in_get_uid(scripted->in));
 	KUNIT_EXPECT_MEMEQ(test, &context, hw_create_dct_in_get_dct_context_entry(scripted->in),
 			   sizeof(context));
 }
@@ -36,7 +39,7 @@ static void query_dct_returns_context(struct kunit *test)
 
 	hw_dctc_set_state(hw_query_dct_out_dct_context_entry(scripted->out),
 			  HW_DCT_STATE_DRAINED);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_dct(&scripted->queue, 7, DCTN, &context));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_dct(&scripted->queue, UID, DCTN, &context));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_DCT, hw_query_dct_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, DCTN, hw_query_dct_in_get_dctn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_DCT_STATE_DRAINED, hw_dctc_get_state(&context));
@@ -57,10 +60,10 @@ static void dct_commands_pass_dctn(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, 7, DCTN));
+		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, UID, DCTN));
 		KUNIT_EXPECT_EQ(test, commands[i].opcode,
 				hw_destroy_dct_in_get_opcode(scripted->in));
-		KUNIT_EXPECT_EQ(test, 7, hw_destroy_dct_in_get_uid(scripted->in));
+		KUNIT_EXPECT_EQ(test, UID, hw_destroy_dct_in_get_uid(scripted->in));
 		KUNIT_EXPECT_EQ(test, DCTN, hw_destroy_dct_in_get_dctn(scripted->in));
 	}
 }

@@ -8,6 +8,18 @@
 #include "hw/commands_device.h"
 #include "hw/device_caps.h"
 
+/* The largest WQE that the case lets the device report. */
+#define WQE_BYTES	777
+
+/* As many as mlx5_core configures where it has no other wish: handle_hca_cap(). */
+#define LOG_QPS		18
+
+/* WQE counters have 16 bits; a full ring of 2^16 WQEs would look empty. */
+#define LOG_WQES	15
+
+/* QUERY_HCA_CAP of the maximum and of the current values; SET_HCA_CAP follows. */
+#define QUERIES		2
+
 struct fixture {
 	struct fake_hca *hca;
 	struct cxib_command_queue queue;
@@ -31,14 +43,15 @@ static int decode(struct fixture *fixture)
 				       &fixture->caps);
 }
 
+/* The fake HCA has RC, not XRC. */
 static void caps_decode_stores_device_values(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	hw_cmd_hca_cap_set_max_wqe_sz_sq(fixture->hca->current_caps, 777);
+	hw_cmd_hca_cap_set_max_wqe_sz_sq(fixture->hca->current_caps, WQE_BYTES);
 	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
-	KUNIT_EXPECT_EQ(test, fixture->caps.max_wqe_sz_sq, 777);
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_eq, 8);
+	KUNIT_EXPECT_EQ(test, fixture->caps.max_wqe_sz_sq, WQE_BYTES);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_eq, FAKE_LOG_MAX_EQ);
 	KUNIT_EXPECT_EQ(test, fixture->caps.rc, 1);
 	KUNIT_EXPECT_EQ(test, fixture->caps.xrc, 0);
 }
@@ -47,26 +60,27 @@ static void caps_configure_sets_wanted_values(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->maximum, LOG_QPS + 1);
 	hw_cmd_hca_cap_set_cmdif_checksum(fixture->hca->current_caps, 3);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
-	KUNIT_EXPECT_EQ(test, 18, hw_cmd_hca_cap_get_log_max_qp(fixture->hca->current_caps));
+	KUNIT_EXPECT_EQ(test, LOG_QPS, hw_cmd_hca_cap_get_log_max_qp(fixture->hca->current_caps));
 	KUNIT_EXPECT_EQ(test, 0, hw_cmd_hca_cap_get_cmdif_checksum(fixture->hca->current_caps));
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, 18);
-	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 3);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, LOG_QPS);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES + 1);
 }
 
-/* WQE counters have 16 bits, whatever queue sizes the device reports. */
+/* Whatever queue sizes the device reports. */
 static void caps_queue_sizes_limited_by_wqe_counter(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	hw_cmd_hca_cap_set_log_max_qp_sz(fixture->hca->current_caps, 17);
+	hw_cmd_hca_cap_set_log_max_qp_sz(fixture->hca->current_caps, LOG_WQES + 2);
 	hw_cmd_hca_cap_set_log_max_srq_sz(fixture->hca->current_caps, 31);
-	hw_cmd_hca_cap_set_log_max_wq_sz(fixture->hca->current_caps, 16);
+	hw_cmd_hca_cap_set_log_max_wq_sz(fixture->hca->current_caps, LOG_WQES + 1);
 	KUNIT_EXPECT_EQ(test, 0, decode(fixture));
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp_sz, 15);
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_srq_sz, 15);
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_wq_sz, 15);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp_sz, LOG_WQES);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_srq_sz, LOG_WQES);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_wq_sz, LOG_WQES);
 }
 
 static void caps_optional_type_refused_continues(struct kunit *test)
@@ -78,14 +92,14 @@ static void caps_optional_type_refused_continues(struct kunit *test)
 	hw_cmd_hca_cap_set_pg(fixture->hca->current_caps, 1);
 	KUNIT_ASSERT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
 	count = fixture->hca->commands;
-	/* The first commands query the general capabilities. */
-	for (at = 3; at < count; at++) {
-		fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands + at - 1);
+	/* SET_HCA_CAP of the general ones is needed only once. */
+	for (at = QUERIES; at < count - 1; at++) {
+		fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, fixture->hca->commands + at);
 		KUNIT_EXPECT_EQ_MSG(test, 0,
 				    cxib_device_caps_configure(&fixture->queue, &fixture->caps),
 				    "command %u", at);
 	}
-	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands + 2);
+	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, fixture->hca->commands + QUERIES);
 	fixture->queue.timeout_ms = 20;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
 			cxib_device_caps_configure(&fixture->queue, &fixture->caps));
@@ -95,18 +109,18 @@ static void caps_configure_limited_by_maximum(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->maximum, 13);
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->maximum, LOG_QPS - 1);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
-	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, 13);
+	KUNIT_EXPECT_EQ(test, fixture->caps.log_max_qp, LOG_QPS - 1);
 }
 
 static void caps_unchanged_skips_set_hca_cap(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->current_caps, 18);
+	hw_cmd_hca_cap_set_log_max_qp(fixture->hca->current_caps, LOG_QPS);
 	KUNIT_EXPECT_EQ(test, 0, cxib_device_caps_configure(&fixture->queue, &fixture->caps));
-	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
+	KUNIT_EXPECT_EQ(test, fixture->hca->commands, QUERIES);
 }
 
 /* A device that reports ones in all ODP capabilities, reserved bits too. */
@@ -118,6 +132,7 @@ static struct hw_odp_cap *set_odp_caps(struct fixture *fixture)
 	return &fixture->hca->odp;
 }
 
+/* send, receive, write, read, atomic and srq_receive are bits 31 to 26 in mlx5_ifc.h. */
 static void expect_known_operations(struct kunit *test, struct hw_odp_scheme_cap *scheme)
 {
 	struct hw_odp_per_transport_service_cap *services[] = {
@@ -129,7 +144,7 @@ static void expect_known_operations(struct kunit *test, struct hw_odp_scheme_cap
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(services); i++)
-		KUNIT_EXPECT_EQ(test, 0xfc000000, be32_to_cpu(services[i]->dw[0]));
+		KUNIT_EXPECT_EQ(test, GENMASK(31, 26), be32_to_cpu(services[i]->dw[0]));
 }
 
 static void odp_caps_without_mem_page_fault_use_transport_scheme(struct kunit *test)
@@ -185,6 +200,12 @@ struct lack {
 	u32 bad;
 };
 
+/*
+ * Where the limits come from: numbers of objects are fields of 24 bits, P_Key table sizes the codes
+ * 0 (128) to 5 (4096) in mlx5_ifc.h; port types and CQE versions are its enumerations. An EQ is
+ * needed for commands, one for other events and one for completions, EQs have 1024 EQEs, pages
+ * 4 KiB, a WQE of 30 SGEs 576 bytes. IBA 9.7.2: a message has up to 2^31 bytes; 4 KiB is the MTU.
+ */
 static const struct lack lacks[] = {
 	{ "Ethernet port", hw_cmd_hca_cap_set_port_type, 0, 1 },
 	{ "no port", hw_cmd_hca_cap_set_num_ports, 1, 0 },
@@ -197,7 +218,7 @@ static const struct lack lacks[] = {
 	{ "pages too large", hw_cmd_hca_cap_set_log_pg_sz, 12, 13 },
 	{ "unknown CQE version", hw_cmd_hca_cap_set_cqe_version, 1, 2 },
 	{ "WQEs too short", hw_cmd_hca_cap_set_max_wqe_sz_sq, 576, 575 },
-	{ "messages too short", hw_cmd_hca_cap_set_log_max_msg, 30, 11 },
+	{ "messages too short", hw_cmd_hca_cap_set_log_max_msg, 12, 11 },
 	{ "too many P_Keys", hw_cmd_hca_cap_set_pkey_table_size, 5, 6 },
 };
 
@@ -219,6 +240,7 @@ static void caps_below_requirement_returns_eopnotsupp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, decode(fixture));
 }
 
+/* atomic_mode 1 (IB_SPEC) is for 8 bytes without masks; others give the largest masked operand. */
 static void atomic_mode_follows_operations_and_sizes(struct kunit *test)
 {
 	const u32 plain = HW_ATOMIC_OPERATIONS_CMP_SWAP | HW_ATOMIC_OPERATIONS_FETCH_ADD;
@@ -235,7 +257,8 @@ static void atomic_mode_follows_operations_and_sizes(struct kunit *test)
 		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_8, HW_ATOMIC_MODE_UP_TO_8B },
 		{ 1, plain | masked, HW_ATOMIC_SIZE_BYTES_32 | HW_ATOMIC_SIZE_BYTES_8,
 		  HW_ATOMIC_MODE_UP_TO_32B },
-		{ 1, plain | masked, 0xfe00 | HW_ATOMIC_SIZE_BYTES_256,
+		/* Bits beyond those that mlx5_ifc.h defines count for nothing. */
+		{ 1, plain | masked, GENMASK(15, 9) | HW_ATOMIC_SIZE_BYTES_256,
 		  HW_ATOMIC_MODE_UP_TO_256B },
 	};
 	struct fixture *fixture = test->priv;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DEVX: which commands user space may issue, and what the driver changes in them. */
 #include <kunit/test.h>
+#include <rdma/ib_mad.h>
 
+#include "hw/command_interface.h"
 #include "hw/commands_device.h"
 #include "hw/commands_events.h"
 #include "hw/commands_memory.h"
@@ -11,7 +13,28 @@
 #include "hw/commands_receive_queues.h"
 #include "user/devx_command.h"
 
+/* A type of general object that the driver does not know: it passes them all but SW_ICM. */
 #define RESERVED_NUMBERS	0x2c
+
+#define QPN		0x321
+#define CQN		0x321
+#define PDN		0x42
+#define PSVN		0x123456
+#define OBJECT_ID	0xfedcba98
+
+/* Bit 31 of a Q_Key makes it a controlled one: IBA 10.2.5. */
+#define FREE_QKEY	0x7fffffff
+
+/* Objects that a QP context refers to. */
+#define UAR		7
+#define REFERRED_PDN	8
+#define SEND_CQN	9
+#define RECV_CQN	10
+#define SRQN		11
+
+/* In outputs of create commands, a PSV number is the fifth word, an object number the third. */
+#define PSV_WORD	4
+#define OBJECT_WORD	2
 
 /* The longest of the inputs below. */
 union input {
@@ -99,10 +122,10 @@ static int check_create_mkey(struct kunit *test, u32 mode, bool umr_en, bool *is
 	hw_mkc_set_access_mode_1_0(context, mode & 3);
 	hw_mkc_set_access_mode_4_2(context, mode >> 2);
 	hw_mkc_set_umr_en(context, umr_en);
-	hw_mkc_set_pd(context, 0x42);
+	hw_mkc_set_pd(context, PDN);
 	err = check_create(in, &object, &refs);
 	KUNIT_EXPECT_TRUE(test, refs.has_pd);
-	KUNIT_EXPECT_EQ(test, 0x42, refs.pd);
+	KUNIT_EXPECT_EQ(test, PDN, refs.pd);
 	*is_registered = hw_create_mkey_in_get_mkey_umem_valid(&in->mkey);
 	return err;
 }
@@ -138,21 +161,21 @@ static void devx_create_psv_two_returns_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, check_create(in, &object, &refs));
 	hw_create_psv_in_set_num_psv(&in->psv, 1);
 	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
-	out[4] = cpu_to_be32(0x123456);
+	out[PSV_WORD] = cpu_to_be32(PSVN);
 	cxib_devx_get_obj_id(out, sizeof(out), &object);
-	KUNIT_EXPECT_EQ(test, 0x123456, object.number);
+	KUNIT_EXPECT_EQ(test, PSVN, object.number);
 	cxib_devx_build_destroy(&object, &in->general);
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_PSV,
 			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
-	KUNIT_EXPECT_EQ(test, 0x123456, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
+	KUNIT_EXPECT_EQ(test, PSVN, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
 }
 
 static void devx_obj_id_beyond_output_is_0(struct kunit *test)
 {
 	struct cxib_devx_obj_id object = { .kind = CXIB_DEVX_PSV };
-	__be32 out[8] = { [4] = cpu_to_be32(0x123456) };
+	__be32 out[8] = { [PSV_WORD] = cpu_to_be32(PSVN) };
 
-	cxib_devx_get_obj_id(out, 16, &object);
+	cxib_devx_get_obj_id(out, PSV_WORD * sizeof(*out), &object);
 	KUNIT_EXPECT_EQ(test, 0, object.number);
 }
 
@@ -184,19 +207,21 @@ static void devx_create_qp_returns_refs(struct kunit *test)
 	struct cxib_devx_obj_id object;
 	struct cxib_devx_refs refs;
 
-	hw_qpc_set_uar_page(context, 7);
-	hw_qpc_set_pd(context, 8);
-	hw_qpc_set_cqn_snd(context, 9);
-	hw_qpc_set_cqn_rcv(context, 10);
+	hw_qpc_set_uar_page(context, UAR);
+	hw_qpc_set_pd(context, REFERRED_PDN);
+	hw_qpc_set_cqn_snd(context, SEND_CQN);
+	hw_qpc_set_cqn_rcv(context, RECV_CQN);
 	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
-	KUNIT_EXPECT_TRUE(test, refs.has_uar && refs.uar == 7);
-	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == 8);
-	KUNIT_EXPECT_TRUE(test, refs.cq_count == 2 && refs.cqs[0] == 9 && refs.cqs[1] == 10);
+	KUNIT_EXPECT_TRUE(test, refs.has_uar && refs.uar == UAR);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == REFERRED_PDN);
+	KUNIT_ASSERT_EQ(test, 2, refs.cq_count);
+	KUNIT_EXPECT_EQ(test, SEND_CQN, refs.cqs[0]);
+	KUNIT_EXPECT_EQ(test, RECV_CQN, refs.cqs[1]);
 	KUNIT_EXPECT_FALSE(test, refs.has_srq);
 	hw_qpc_set_rq_type(context, HW_QP_RQ_TYPE_SRQ_RQ);
-	hw_qpc_set_srqn_rmpn_xrqn(context, 11);
+	hw_qpc_set_srqn_rmpn_xrqn(context, SRQN);
 	KUNIT_ASSERT_EQ(test, 0, check_create(in, &object, &refs));
-	KUNIT_EXPECT_TRUE(test, refs.has_srq && refs.srq == 11);
+	KUNIT_EXPECT_TRUE(test, refs.has_srq && refs.srq == SRQN);
 }
 
 static int check_create_qp(struct kunit *test, u32 type, bool rlky, bool fre)
@@ -241,12 +266,12 @@ static bool created_needs_net_raw(struct kunit *test, u32 q_key, u32 source)
 
 static bool changed_needs_net_raw(struct kunit *test, u16 opcode, u32 q_key, u32 source)
 {
-	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = QPN };
 	union input *in = command(test, opcode);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
 	struct cxib_devx_refs refs;
 
-	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
+	hw_rst2init_qp_in_set_qpn(&in->transition, QPN);
 	hw_qpc_set_q_key(context, q_key);
 	hw_qpc_set_deth_sqpn(context, source);
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
@@ -261,18 +286,19 @@ static void devx_qp_controlled_q_key_needs_net_raw(struct kunit *test)
 	};
 	unsigned int i;
 
-	KUNIT_EXPECT_TRUE(test, created_needs_net_raw(test, 0x80010000, 0));
+	KUNIT_EXPECT_TRUE(test, created_needs_net_raw(test, IB_QP1_QKEY, 0));
 	KUNIT_EXPECT_TRUE(test, created_needs_net_raw(test, 0, 1));
-	KUNIT_EXPECT_FALSE(test, created_needs_net_raw(test, 0x7fffffff, 0));
+	KUNIT_EXPECT_FALSE(test, created_needs_net_raw(test, FREE_QKEY, 0));
 	for (i = 0; i < ARRAY_SIZE(transitions); i++) {
 		const u16 opcode = transitions[i];
 
-		KUNIT_EXPECT_TRUE(test, changed_needs_net_raw(test, opcode, 0x80010000, 0));
+		KUNIT_EXPECT_TRUE(test, changed_needs_net_raw(test, opcode, IB_QP1_QKEY, 0));
 		KUNIT_EXPECT_TRUE(test, changed_needs_net_raw(test, opcode, 0, 1));
-		KUNIT_EXPECT_FALSE(test, changed_needs_net_raw(test, opcode, 0x7fffffff, 0));
+		KUNIT_EXPECT_FALSE(test, changed_needs_net_raw(test, opcode, FREE_QKEY, 0));
 	}
 }
 
+/* RAW_TX and INTERNAL_DEV_RES of the capability uctx_cap: mlx5_ifc.h. */
 static void devx_context_rights_follow_capabilities(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_rights(U32_MAX, false, false));
@@ -287,7 +313,7 @@ static void devx_destroy_general_object_passes_type(struct kunit *test)
 	union input *in = command(test, HW_CMD_CREATE_GENERAL_OBJECT);
 	struct cxib_devx_obj_id object;
 	struct cxib_devx_refs refs;
-	__be32 out[4] = { 0, 0, cpu_to_be32(0xfedcba98) };
+	__be32 out[4] = { [OBJECT_WORD] = cpu_to_be32(OBJECT_ID) };
 
 	hw_general_obj_in_cmd_hdr_set_obj_type(&in->general, HW_OBJECT_TYPE_SW_ICM);
 	KUNIT_EXPECT_EQ(test, -EPERM, check_create(in, &object, &refs));
@@ -299,31 +325,35 @@ static void devx_destroy_general_object_passes_type(struct kunit *test)
 			hw_general_obj_in_cmd_hdr_get_opcode(&in->general));
 	KUNIT_EXPECT_EQ(test, RESERVED_NUMBERS,
 			hw_general_obj_in_cmd_hdr_get_obj_type(&in->general));
-	KUNIT_EXPECT_EQ(test, 0xfedcba98, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
+	KUNIT_EXPECT_EQ(test, OBJECT_ID, hw_general_obj_in_cmd_hdr_get_obj_id(&in->general));
 }
 
 static void devx_query_other_object_returns_einval(struct kunit *test)
 {
-	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
-	const struct cxib_devx_obj_id value = { .kind = CXIB_DEVX_PSV, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = QPN };
+	const struct cxib_devx_obj_id value = { .kind = CXIB_DEVX_PSV, .number = QPN };
 	union input *in = command(test, HW_CMD_QUERY_QP);
 
-	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, QPN);
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_query(&queue, in));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&value, in));
-	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x322);
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, QPN + 1);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 	in = command(test, HW_CMD_QUERY_CQ);
-	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, 0x321);
+	hw_general_obj_in_cmd_hdr_set_obj_id(&in->general, QPN);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_query(&queue, in));
 }
 
 static void devx_query_qp_outlen_excludes_pas(struct kunit *test)
 {
 	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP };
+	const struct hw_query_qp_out *out = kunit_kzalloc(test, sizeof(*out), GFP_KERNEL);
+	const void *pas = hw_query_qp_out_get_qp_pas_or_qpc_ext_and_pas_qp_pas_list_in(out);
 
-	KUNIT_EXPECT_EQ(test, 16, cxib_devx_query_outlen(&queue, 16));
-	KUNIT_EXPECT_EQ(test, 0x110, cxib_devx_query_outlen(&queue, 0xffff));
+	KUNIT_ASSERT_NOT_NULL(test, out);
+	KUNIT_EXPECT_EQ(test, sizeof(struct hw_cmd_out),
+			cxib_devx_query_outlen(&queue, sizeof(struct hw_cmd_out)));
+	KUNIT_EXPECT_EQ(test, pas - (const void *)out, cxib_devx_query_outlen(&queue, U16_MAX));
 }
 
 static void devx_query_dbr_addr_reads_0(struct kunit *test)
@@ -350,12 +380,12 @@ static void devx_query_dbr_addr_reads_0(struct kunit *test)
 static int modify(struct kunit *test, bool from_verbs, u16 opcode, struct cxib_devx_refs *refs)
 {
 	const struct cxib_devx_obj_id queue = {
-		.kind = CXIB_DEVX_QP, .number = 0x321, .from_verbs = from_verbs,
+		.kind = CXIB_DEVX_QP, .number = QPN, .from_verbs = from_verbs,
 	};
 	union input *in = command(test, opcode);
 
-	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
-	hw_qpc_set_pd(hw_rst2init_qp_in_qpc(&in->transition), 5);
+	hw_rst2init_qp_in_set_qpn(&in->transition, QPN);
+	hw_qpc_set_pd(hw_rst2init_qp_in_qpc(&in->transition), REFERRED_PDN);
 	return cxib_devx_check_modify(&queue, in, sizeof(*in), refs);
 }
 
@@ -382,21 +412,22 @@ static void devx_modify_qp_returns_refs(struct kunit *test)
 	struct cxib_devx_refs refs;
 
 	KUNIT_ASSERT_EQ(test, 0, modify(test, false, HW_CMD_RST2INIT_QP, &refs));
-	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == 5);
+	KUNIT_EXPECT_TRUE(test, refs.has_pd && refs.pd == REFERRED_PDN);
 	KUNIT_EXPECT_EQ(test, 0, refs.cq_count);
 	KUNIT_EXPECT_FALSE(test, refs.has_srq);
 }
 
 static void devx_modify_qp_rights_return_eperm(struct kunit *test)
 {
-	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_QP, .number = QPN };
 	union input *in = command(test, HW_CMD_RST2INIT_QP);
 	struct hw_qpc *context = hw_rst2init_qp_in_qpc(&in->transition);
+	const size_t length = (void *)(context + 1) - (void *)in;
 	struct cxib_devx_refs refs;
 
-	hw_rst2init_qp_in_set_qpn(&in->transition, 0x321);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, 0xff, &refs));
-	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, 0x100, &refs));
+	hw_rst2init_qp_in_set_qpn(&in->transition, QPN);
+	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_devx_check_modify(&queue, in, length - 1, &refs));
+	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, length, &refs));
 	hw_qpc_set_rlky(context, 1);
 	KUNIT_EXPECT_EQ(test, -EPERM, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 	hw_qpc_set_rlky(context, 0);
@@ -406,11 +437,11 @@ static void devx_modify_qp_rights_return_eperm(struct kunit *test)
 
 static void devx_modify_cq_eqn_returns_eperm(struct kunit *test)
 {
-	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_CQ, .number = 0x321 };
+	const struct cxib_devx_obj_id queue = { .kind = CXIB_DEVX_CQ, .number = CQN };
 	union input *in = command(test, HW_CMD_MODIFY_CQ);
 	struct cxib_devx_refs refs;
 
-	hw_modify_cq_in_set_cqn(&in->modify_cq, 0x321);
+	hw_modify_cq_in_set_cqn(&in->modify_cq, CQN);
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_CQ_PERIOD);
 	KUNIT_EXPECT_EQ(test, 0, cxib_devx_check_modify(&queue, in, sizeof(*in), &refs));
 	in->modify_cq.dw[3] = cpu_to_be32(HW_CQ_MODIFY_FIELD_SELECT_C_EQN);

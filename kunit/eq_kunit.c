@@ -10,6 +10,21 @@
 
 #define LOG_SIZE	6
 #define VECTOR		2
+#define CQN		0x123456
+#define QPN		0xabcdef
+
+/* 5 passes through the ring, and a part of one. */
+#define MANY_EVENTS	(5 * BIT(LOG_SIZE) + 3)
+
+/* Consumer indices have 24 bits; this is the last pass before they wrap. */
+#define LAST_PASS	(BIT(24) - BIT(LOG_SIZE))
+
+/* type and event_data of an EQE in mlx5_ifc.h. */
+#define NUM_TYPES	256
+#define DATA_BYTES	28
+
+/* At least; enum hw_event_type has some thirty of all. */
+#define UNKNOWN_TYPES	200
 
 /**
  * struct fixture - a completion EQ, and the arguments of its handlers
@@ -156,9 +171,9 @@ static void eq_comp_event_calls_handler(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	report_completion(fixture, 0x123456);
+	report_completion(fixture, CQN);
 	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
-	KUNIT_EXPECT_EQ(test, fixture->last, 0x123456);
+	KUNIT_EXPECT_EQ(test, fixture->last, CQN);
 	KUNIT_EXPECT_TRUE(test, fixture->hca->eqs[fixture->eq.eqn].armed);
 }
 
@@ -175,14 +190,14 @@ static void eq_ring_wraparound_keeps_order(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	unsigned int i;
 
-	for (i = 0; i < 5 * BIT(LOG_SIZE) + 3; i++)
+	for (i = 0; i < MANY_EVENTS; i++)
 		report_completion(fixture, i);
-	KUNIT_EXPECT_EQ(test, fixture->calls, 5 * BIT(LOG_SIZE) + 3);
+	KUNIT_EXPECT_EQ(test, fixture->calls, MANY_EVENTS);
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
 	KUNIT_EXPECT_EQ(test, 0, cxib_eq_poll(&fixture->eq));
 }
 
-static const unsigned int backlogs[] = { 1, 7, 8, 9, 63, 64 };
+static const unsigned int backlogs[] = { 1, 7, 8, 9, BIT(LOG_SIZE) - 1, BIT(LOG_SIZE) };
 
 static void describe_backlog(const unsigned int *backlog, char *description)
 {
@@ -211,17 +226,18 @@ static void eq_poll_backlog_consumes_all_eqes(struct kunit *test)
 static void eq_cons_index_wrap_continues(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
+	const unsigned int events = 3 * BIT(LOG_SIZE);
 	unsigned int i;
 
 	/* Driver and device count modulo 2^24; the owner bit still alternates per pass. */
-	fixture->eq.cons_index = 0xffffc0;
-	fixture->hca->eqs[fixture->eq.eqn].producer = 0xffffc0;
-	fixture->hca->eqs[fixture->eq.eqn].cons_index = 0xffffc0;
+	fixture->eq.cons_index = LAST_PASS;
+	fixture->hca->eqs[fixture->eq.eqn].producer = LAST_PASS;
+	fixture->hca->eqs[fixture->eq.eqn].cons_index = LAST_PASS;
 	for (i = 0; i < BIT(LOG_SIZE); i++)
 		hw_eqe_set_owner(&fixture->eq.ring[i], 0);
-	for (i = 0; i < 3 * BIT(LOG_SIZE); i++)
+	for (i = 0; i < events; i++)
 		report_completion(fixture, i);
-	KUNIT_EXPECT_EQ(test, fixture->calls, 3 * BIT(LOG_SIZE));
+	KUNIT_EXPECT_EQ(test, fixture->calls, events);
 	KUNIT_EXPECT_TRUE(test, fixture->in_order);
 }
 
@@ -229,12 +245,12 @@ static void eq_unknown_event_type_is_counted(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	unsigned int type;
-	u8 data[28];
+	u8 data[DATA_BYTES];
 
 	memset(data, 0xff, sizeof(data));
-	for (type = 0; type < 256; type++)
+	for (type = 0; type < NUM_TYPES; type++)
 		fake_hca_post_to(fixture->hca, fixture->eq.eqn, type, 0xff, data, sizeof(data));
-	KUNIT_EXPECT_GE(test, atomic64_read(&fixture->sink.unknown), 200);
+	KUNIT_EXPECT_GE(test, atomic64_read(&fixture->sink.unknown), UNKNOWN_TYPES);
 	fixture->calls = 0;
 	report_completion(fixture, 5);
 	KUNIT_EXPECT_EQ(test, fixture->calls, 1);
@@ -257,7 +273,7 @@ static void eq_event_without_handler_is_counted(struct kunit *test)
 	static const struct cxib_event_ops no_handlers = {};
 	const enum hw_event_type *type = test->param_value;
 	struct fixture *fixture = test->priv;
-	u8 data[28] = {};
+	u8 data[DATA_BYTES] = {};
 
 	fixture->sink.handlers = &no_handlers;
 	fixture->sink.client = NULL;
@@ -313,13 +329,15 @@ static void eq_page_request_reports_function_and_count(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_pages_req_event data = {};
+	const s32 pages = -7;
+	const u16 function = 3;
 
-	hw_pages_req_event_set_function_id(&data, 3);
-	hw_pages_req_event_set_num_pages(&data, (u32)-7);
+	hw_pages_req_event_set_function_id(&data, function);
+	hw_pages_req_event_set_num_pages(&data, (u32)pages);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_PAGE_REQUEST, 0, &data,
 			 sizeof(data));
-	KUNIT_EXPECT_EQ(test, fixture->pages, -7);
-	KUNIT_EXPECT_EQ(test, fixture->last, 3);
+	KUNIT_EXPECT_EQ(test, fixture->pages, pages);
+	KUNIT_EXPECT_EQ(test, fixture->last, function);
 }
 
 static void eq_qp_event_reports_type_and_number(struct kunit *test)
@@ -328,11 +346,11 @@ static void eq_qp_event_reports_type_and_number(struct kunit *test)
 	struct hw_qp_events data = {};
 
 	hw_qp_events_set_type(&data, HW_EVENT_QUEUE_TYPE_SQ);
-	hw_qp_events_set_qpn_rqn_sqn(&data, 0xabcdef);
+	hw_qp_events_set_qpn_rqn_sqn(&data, QPN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_SRQ_LAST_WQE, 0, &data,
 			 sizeof(data));
 	KUNIT_EXPECT_EQ(test, fixture->kind, HW_EVENT_QUEUE_TYPE_SQ);
-	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
+	KUNIT_EXPECT_EQ(test, fixture->last, QPN);
 }
 
 static void eq_dct_drained_reports_dctn(struct kunit *test)
@@ -340,11 +358,11 @@ static void eq_dct_drained_reports_dctn(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct hw_dct_events data = {};
 
-	hw_dct_events_set_dct_number(&data, 0xabcdef);
+	hw_dct_events_set_dct_number(&data, QPN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_DCT_DRAINED, 0, &data,
 			 sizeof(data));
 	KUNIT_EXPECT_EQ(test, fixture->kind, HW_EVENT_QUEUE_TYPE_DCT);
-	KUNIT_EXPECT_EQ(test, fixture->last, 0xabcdef);
+	KUNIT_EXPECT_EQ(test, fixture->last, QPN);
 }
 
 /* A device without DC may refuse CREATE_EQ with DCT events in the mask. */
@@ -363,10 +381,10 @@ static void eq_cq_error_reports_cqn(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct hw_cq_error data = {};
 
-	hw_cq_error_set_cqn(&data, 0x42);
+	hw_cq_error_set_cqn(&data, CQN);
 	fake_hca_post_to(fixture->hca, fixture->eq.eqn, HW_EVENT_TYPE_CQ_ERROR, 0, &data,
 			 sizeof(data));
-	KUNIT_EXPECT_EQ(test, fixture->last, 0x42);
+	KUNIT_EXPECT_EQ(test, fixture->last, CQN);
 }
 
 static void destroy_eq_refused_keeps_ring(struct kunit *test)

@@ -324,7 +324,8 @@ static u8 run_query_adapter(struct fake_hca *hca, const struct execution *execut
 	struct hw_query_adapter_param_block *adapter =
 		hw_query_adapter_out_query_adapter_struct(execution->out);
 
-	memcpy(hw_query_adapter_param_block_vsd_contd_psid(adapter), "FAKE_0000000001", 16);
+	memcpy(hw_query_adapter_param_block_vsd_contd_psid(adapter), FAKE_BOARD_ID,
+	       sizeof(FAKE_BOARD_ID));
 	return HW_COMMAND_STATUS_OK;
 }
 
@@ -417,13 +418,13 @@ static void corrupt_output(struct fake_hca *hca, struct execution *execution,
 	switch (fault) {
 	case FAKE_FAULT_STATUS:
 		hw_cmd_out_set_status(execution->out, HW_COMMAND_STATUS_BAD_SYSTEM_STATE);
-		hw_cmd_out_set_syndrome(execution->out, 0x1234);
+		hw_cmd_out_set_syndrome(execution->out, FAKE_STATUS_SYND);
 		break;
 	case FAKE_FAULT_UNKNOWN_STATUS:
 		hw_cmd_out_set_status(execution->out, 0x77);
 		break;
 	case FAKE_FAULT_GARBAGE:
-		memset(execution->out, 0xa5, execution->out_length);
+		memset(execution->out, FAKE_GARBAGE, execution->out_length);
 		if (hca->chance) {
 			prandom_bytes_state(&hca->random, execution->out, execution->out_length);
 			/* With an existing object number the driver would destroy that object. */
@@ -644,7 +645,7 @@ static void set_default_capabilities(struct hw_cmd_hca_cap *caps)
 	hw_cmd_hca_cap_set_log_max_srq_sz(caps, 15);
 	hw_cmd_hca_cap_set_log_max_cq(caps, 18);
 	hw_cmd_hca_cap_set_log_max_cq_sz(caps, 22);
-	hw_cmd_hca_cap_set_log_max_eq(caps, 8);
+	hw_cmd_hca_cap_set_log_max_eq(caps, FAKE_LOG_MAX_EQ);
 	hw_cmd_hca_cap_set_log_max_eq_sz(caps, 22);
 	hw_cmd_hca_cap_set_log_max_mkey(caps, 20);
 	hw_cmd_hca_cap_set_log_max_pd(caps, 20);
@@ -665,8 +666,8 @@ static void set_default_registers(struct fake_hca *hca)
 {
 	hca->log_size = 5;
 	hca->log_stride = 6;
-	hca->registers[0] = 35 << 16 | 16;
-	hca->registers[1] = 5 << 16 | 4030;
+	hca->registers[0] = FAKE_FIRMWARE_MINOR << 16 | FAKE_FIRMWARE_MAJOR;
+	hca->registers[1] = 5 << 16 | FAKE_FIRMWARE_SUBMINOR;
 	hca->registers[HW_INITIAL_SEG_OFFSET_CMDQ_PHY_ADDR_31_12 / 4] =
 		hca->log_size << 4 | hca->log_stride;
 	hca->registers[(HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER +
@@ -724,8 +725,8 @@ struct fake_hca *fake_hca_create(struct kunit *test)
 	set_default_capabilities(hca->current_caps);
 	fake_hca_unconfigure(hca);
 	hca->issi = 3;
-	hca->boot_pages = 6;
-	hca->init_pages = 20;
+	hca->boot_pages = FAKE_BOOT_PAGES;
+	hca->init_pages = FAKE_INIT_PAGES;
 	hca->vectors = FAKE_VECTORS;
 	hca->dma = true;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_hca_free_pages, hca));

@@ -22,6 +22,19 @@
 #define FAKE_VECTORS		8
 #define FAKE_REGISTER_BYTES	0x20000
 #define FAKE_FIRST_UAR		0x10
+#define FAKE_BOOT_PAGES		6
+#define FAKE_INIT_PAGES		20
+#define FAKE_FIRMWARE_MAJOR	16
+#define FAKE_FIRMWARE_MINOR	35
+#define FAKE_FIRMWARE_SUBMINOR	4030
+#define FAKE_BOARD_ID		"FAKE_0000000001"
+#define FAKE_LOG_MAX_EQ		8
+
+/* Syndrome of FAKE_FAULT_STATUS. */
+#define FAKE_STATUS_SYND	0x1234
+
+/* What all bytes of an output are after FAKE_FAULT_GARBAGE. */
+#define FAKE_GARBAGE		0xa5
 
 /* Faults of a command completion. */
 enum fake_fault {

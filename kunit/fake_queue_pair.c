@@ -24,9 +24,9 @@ static void init_device(struct kunit *test, struct fake_queue_pair *fake)
 	fake->hca = fake_hca_create(test);
 	fake->hw.bus = &fake->hca->bus;
 	mutex_init(&fake->hw.dma_lock);
-	fake->hw.caps.log_max_qp_sz = 15;
-	fake->hw.caps.max_wqe_sz_sq = 1024;
-	fake->hw.caps.max_wqe_sz_rq = 512;
+	fake->hw.caps.log_max_qp_sz = FAKE_LOG_MAX_WQES;
+	fake->hw.caps.max_wqe_sz_sq = FAKE_MAX_SQ_WQE;
+	fake->hw.caps.max_wqe_sz_rq = FAKE_MAX_RQ_WQE;
 	KUNIT_ASSERT_EQ(test, 0, cxib_command_queue_create(&fake->hw.commands, &fake->hca->bus));
 	fake->hw.health.bus = &fake->hca->bus;
 	fake->hw.health.commands = &fake->hw.commands;
@@ -75,9 +75,9 @@ static void init_qp(struct kunit *test, struct fake_queue_pair *fake)
 	qp->has_sq = true;
 	qp->has_rq = true;
 	qp->rq.log_size = FAKE_LOG_RQ_SIZE;
-	qp->rq.log_stride = 5;
-	qp->rq.max_sge = 2;
-	qp->sq.offset = BIT(FAKE_LOG_RQ_SIZE + 5);
+	qp->rq.log_stride = FAKE_LOG_RQ_STRIDE;
+	qp->rq.max_sge = FAKE_RQ_SGE;
+	qp->sq.offset = BIT(FAKE_LOG_RQ_SIZE + FAKE_LOG_RQ_STRIDE);
 	qp->sq.log_size = FAKE_LOG_BLOCKS;
 	qp->sq.doorbell = fake->hw.uar + HW_UAR_OFFSET_BLUE_FLAME;
 	qp->sq.mask = BIT(FAKE_LOG_BLOCKS) - 1;
@@ -145,26 +145,32 @@ void *fake_block(struct fake_queue_pair *fake, u32 block)
 	return cxib_buffer_at(&fake->qp.buffer, fake->qp.sq.offset + slot * CXIB_WQEBB_SIZE);
 }
 
-/* Posts send WRs of one SGE, 2 WQEBBs each, with wr_id 100, 101, … */
+/* Posts send WRs of one SGE, with wr_id FAKE_SEND_ID, FAKE_SEND_ID + 1, … */
 void fake_post_sq(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
-	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = FAKE_SEND_LKEY };
 	struct cxib_ah ah = {};
 	struct ib_ud_wr ud = {
 		.wr = { .num_sge = 1, .sg_list = &sge, .opcode = IB_WR_SEND },
 		.ah = &ah.ib,
 	};
+	unsigned int i;
 
-	for (ud.wr.wr_id = 100; ud.wr.wr_id < 100 + count; ud.wr.wr_id++)
+	for (i = 0; i < count; i++) {
+		ud.wr.wr_id = FAKE_SEND_ID + i;
 		KUNIT_ASSERT_EQ(test, 0, cxib_build_send_wqe(&fake->qp, &ud.wr));
+	}
 }
 
-/* Posts receive WRs of one SGE, with wr_id 200, 201, … */
+/* Posts receive WRs of one SGE, with wr_id FAKE_RECV_ID, FAKE_RECV_ID + 1, … */
 void fake_post_recvs(struct kunit *test, struct fake_queue_pair *fake, unsigned int count)
 {
-	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECV_SIZE, .lkey = 6 };
+	struct ib_sge sge = { .addr = 0x2000, .length = FAKE_RECV_SIZE, .lkey = FAKE_RECV_LKEY };
 	struct ib_recv_wr wr = { .num_sge = 1, .sg_list = &sge };
+	unsigned int i;
 
-	for (wr.wr_id = 200; wr.wr_id < 200 + count; wr.wr_id++)
+	for (i = 0; i < count; i++) {
+		wr.wr_id = FAKE_RECV_ID + i;
 		KUNIT_ASSERT_EQ(test, 0, cxib_build_recv_wqe(&fake->qp, &wr));
+	}
 }

@@ -15,7 +15,26 @@
 #define FAKE_LOG_CQ		3
 #define FAKE_LOG_BLOCKS		7
 #define FAKE_LOG_RQ_SIZE	2
-#define FAKE_RECV_SIZE	SZ_1M
+#define FAKE_RECV_SIZE		SZ_1M
+#define FAKE_SEND_LKEY		5
+#define FAKE_RECV_LKEY		6
+
+/* wr_id of the first WR of fake_post_sq(), of fake_post_recvs(). */
+#define FAKE_SEND_ID		100
+#define FAKE_RECV_ID		200
+
+/* A send with one SGE: control segment, AV of 3 DS, data segment. */
+#define FAKE_SEND_DS		5
+#define FAKE_SEND_WQEBBS	DIV_ROUND_UP(FAKE_SEND_DS, CXIB_DS_PER_WQEBB)
+
+/* Capabilities of the device. */
+#define FAKE_LOG_MAX_WQES	15
+#define FAKE_MAX_SQ_WQE		1024
+#define FAKE_MAX_RQ_WQE		512
+
+/* SGEs of an RQ WQE, and log2 of its bytes. */
+#define FAKE_RQ_SGE		2
+#define FAKE_LOG_RQ_STRIDE	5
 #define FAKE_DOORBELL_WORDS	512
 
 /**
@@ -24,7 +43,7 @@
  * @hw: a device that was not brought up
  * @ibdev: its RDMA device, not registered
  * @cq: CQ of SQ and RQ, 8 CQEs
- * @qp: the QP: SQ of 128 WQEBBs, RQ of 4 WQEs with 2 SGEs
+ * @qp: the QP: SQ of 128 WQEBBs, RQ of 4 WQEs with %FAKE_RQ_SGE SGEs
  * @doorbells: UAR page
  * @dbr: doorbell record of @qp
  * @cq_record: doorbell record of @cq

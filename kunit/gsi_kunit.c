@@ -16,13 +16,15 @@
 
 #define PORT		1
 #define PKEYS		4
+#define LAST_INDEX	(PKEYS - 1)
 #define CREATED_QPN	0x200
 #define POSTED_QPN	0x300
 #define CALLS		32
 #define MAX_SEND_WR	64
 #define MAX_SEND_SGE	3
-/* Control segment, AV of three DS, data segment: five DS. */
-#define WQEBBS_OF_SEND	2
+#define WR_ID		100
+#define TRANSITIONS	3
+#define WAIT		(10 * HZ)
 #define SUBNET_PREFIX	0xfe80000000000000ULL
 
 /* A call of modify_qp of the device. */
@@ -334,14 +336,14 @@ static int post(struct fixture *fixture, u16 pkey_index, u64 wr_id)
 /* @count MADs were posted to @qp and announced. */
 static void expect_posted(struct kunit *test, const struct cxib_qp *qp, u32 count)
 {
-	const u32 blocks = count * WQEBBS_OF_SEND;
+	const u32 blocks = count * FAKE_SEND_WQEBBS;
 	const struct hw_wqe_ctrl_seg *control;
 
 	KUNIT_EXPECT_EQ(test, blocks, qp->sq.prod_index);
 	KUNIT_EXPECT_EQ(test, blocks, be32_to_cpu(qp->dbr.words[CXIB_SND_DBR]));
 	if (!count)
 		return;
-	control = cxib_sq_wqebb(qp, blocks - WQEBBS_OF_SEND);
+	control = cxib_sq_wqebb(qp, blocks - FAKE_SEND_WQEBBS);
 	KUNIT_EXPECT_EQ(test, qp->qpn, hw_wqe_ctrl_seg_get_qpn(control));
 }
 
@@ -352,9 +354,9 @@ static void post_send_own_pkey_uses_gsi_qp(struct kunit *test)
 	struct cxib_qp *tx_qp = add_tx_qp(test, 0);
 
 	gsi_of(fixture)->pkey_index = 2;
-	KUNIT_EXPECT_EQ(test, 0, post(fixture, 2, 100));
+	KUNIT_EXPECT_EQ(test, 0, post(fixture, 2, WR_ID));
 	expect_posted(test, qp, 1);
-	KUNIT_EXPECT_EQ(test, 100, qp->sq.entries[0].wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID, qp->sq.entries[0].wr_id);
 	expect_posted(test, tx_qp, 0);
 }
 
@@ -362,11 +364,11 @@ static void post_send_other_pkey_uses_its_tx_qp(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct cxib_qp *first = add_tx_qp(test, 1);
-	struct cxib_qp *last = add_tx_qp(test, PKEYS - 1);
+	struct cxib_qp *last = add_tx_qp(test, LAST_INDEX);
 
-	KUNIT_EXPECT_EQ(test, 0, post(fixture, PKEYS - 1, 100));
+	KUNIT_EXPECT_EQ(test, 0, post(fixture, LAST_INDEX, WR_ID));
 	expect_posted(test, last, 1);
-	KUNIT_EXPECT_EQ(test, 100, last->sq.entries[0].wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID, last->sq.entries[0].wr_id);
 	expect_posted(test, first, 0);
 	expect_posted(test, &fixture->fake->qp, 0);
 }
@@ -375,8 +377,8 @@ static void post_send_pkey_index_beyond_table_returns_einval(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, PKEYS, 100));
-	KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, U16_MAX, 100));
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, PKEYS, WR_ID));
+	KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, U16_MAX, WR_ID));
 	expect_posted(test, &fixture->fake->qp, 0);
 }
 
@@ -385,8 +387,8 @@ static void post_send_pkey_without_tx_qp_returns_eagain(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, PKEYS - 1, 100));
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, 100));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, LAST_INDEX, WR_ID));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, WR_ID));
 	expect_posted(test, &fixture->fake->qp, 0);
 }
 
@@ -398,7 +400,7 @@ static int post_three(struct fixture *fixture, struct ib_ud_wr *wrs, const u16 *
 
 	for (i = 0; i < 3; i++) {
 		wrs[i] = mad;
-		wrs[i].wr.wr_id = 100 + i;
+		wrs[i].wr.wr_id = WR_ID + i;
 		wrs[i].pkey_index = indices[i];
 		wrs[i].wr.next = i < 2 ? &wrs[i + 1].wr : NULL;
 	}
@@ -419,10 +421,10 @@ static void post_send_list_is_split_by_pkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, post_three(fixture, wrs, indices, &bad));
 	KUNIT_EXPECT_NULL(test, bad);
 	expect_posted(test, qp, 2);
-	KUNIT_EXPECT_EQ(test, 100, qp->sq.entries[0].wr_id);
-	KUNIT_EXPECT_EQ(test, 102, qp->sq.entries[WQEBBS_OF_SEND].wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID, qp->sq.entries[0].wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID + 2, qp->sq.entries[FAKE_SEND_WQEBBS].wr_id);
 	expect_posted(test, tx_qp, 1);
-	KUNIT_EXPECT_EQ(test, 101, tx_qp->sq.entries[0].wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID + 1, tx_qp->sq.entries[0].wr_id);
 	KUNIT_EXPECT_PTR_EQ(test, &wrs[1].wr, wrs[0].wr.next);
 	KUNIT_EXPECT_PTR_EQ(test, &wrs[2].wr, wrs[1].wr.next);
 }
@@ -450,11 +452,11 @@ static void post_send_before_rts_returns_einval(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(qps); i++) {
 		for (state = IB_QPS_RESET; state < IB_QPS_RTS; state++) {
 			cxib_qp_set_state(qps[i], state);
-			KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, i, 100));
+			KUNIT_EXPECT_EQ(test, -EINVAL, post(fixture, i, WR_ID));
 		}
 		expect_posted(test, qps[i], 0);
 		cxib_qp_set_state(qps[i], IB_QPS_ERR);
-		KUNIT_EXPECT_EQ(test, 0, post(fixture, i, 100));
+		KUNIT_EXPECT_EQ(test, 0, post(fixture, i, WR_ID));
 	}
 }
 
@@ -465,7 +467,7 @@ static void post_send_full_tx_sq_returns_enomem(struct kunit *test)
 	u32 i;
 
 	add_tx_qp(test, 1);
-	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / WQEBBS_OF_SEND; i++)
+	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / FAKE_SEND_WQEBBS; i++)
 		KUNIT_ASSERT_EQ(test, 0, post(fixture, 1, i));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, post(fixture, 1, i));
 	KUNIT_EXPECT_EQ(test, 0, post(fixture, 0, i));
@@ -479,10 +481,10 @@ static void poll_cq_tx_cqe_reports_gsi_qp(struct kunit *test)
 	struct ib_wc wc;
 
 	tx_qp->sq.flags = IB_SEND_SIGNALED;
-	KUNIT_ASSERT_EQ(test, 0, post(fixture, 1, 100));
+	KUNIT_ASSERT_EQ(test, 0, post(fixture, 1, WR_ID));
 	hw_cqe64_set_qpn(fake_completion(fixture->fake, HW_CQE_OPCODE_REQ), tx_qp->qpn);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fixture->fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, 100, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, WR_ID, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_SUCCESS, wc.status);
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->fake->qp.ib, wc.qp);
 }
@@ -490,14 +492,14 @@ static void poll_cq_tx_cqe_reports_gsi_qp(struct kunit *test)
 static void gsi_modify_pkey_index_moves_own_pkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct ib_qp_attr attr = { .pkey_index = 3 };
+	struct ib_qp_attr attr = { .pkey_index = LAST_INDEX };
 
 	cxib_gsi_modify(&fixture->fake->qp, &attr, IB_QP_PKEY_INDEX);
-	KUNIT_EXPECT_EQ(test, 0, post(fixture, 3, 100));
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 0, 100));
+	KUNIT_EXPECT_EQ(test, 0, post(fixture, LAST_INDEX, WR_ID));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 0, WR_ID));
 	attr.pkey_index = 1;
 	cxib_gsi_modify(&fixture->fake->qp, &attr, IB_QP_QKEY);
-	KUNIT_EXPECT_EQ(test, 0, post(fixture, 3, 100));
+	KUNIT_EXPECT_EQ(test, 0, post(fixture, LAST_INDEX, WR_ID));
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_created);
 }
 
@@ -544,14 +546,14 @@ static void fill_pkeys(struct fixture *fixture)
 	memcpy(fixture->pkeys, pkeys, sizeof(pkeys));
 }
 
-/* Creates the send QPs of the indices 1 and 3. */
+/* Creates the send QPs of the indices 1 and LAST_INDEX. */
 static void create_tx_qps(struct kunit *test, struct fixture *fixture)
 {
 	fill_pkeys(fixture);
 	modify_gsi_state(fixture, IB_QPS_RTS);
 	KUNIT_ASSERT_EQ(test, 2, fixture->live);
 	KUNIT_ASSERT_NOT_NULL(test, gsi_of(fixture)->tx_qps[1]);
-	KUNIT_ASSERT_NOT_NULL(test, gsi_of(fixture)->tx_qps[3]);
+	KUNIT_ASSERT_NOT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
 	KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[0]);
 	KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[2]);
 	fixture->num_modifications = 0;
@@ -571,8 +573,8 @@ static void gsi_modify_to_rts_creates_qp_of_each_pkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_SIGNAL_REQ_WR, fixture->init.sq_sig_type);
 	KUNIT_EXPECT_PTR_EQ(test, qp->ib.send_cq, fixture->init.send_cq);
 	KUNIT_EXPECT_PTR_EQ(test, qp->ib.recv_cq, fixture->init.recv_cq);
-	KUNIT_EXPECT_PTR_EQ(test, qp->ib.pd, gsi_of(fixture)->tx_qps[3]->ib.pd);
-	KUNIT_EXPECT_PTR_EQ(test, &qp->ib, gsi_of(fixture)->tx_qps[3]->wc_qp);
+	KUNIT_EXPECT_PTR_EQ(test, qp->ib.pd, gsi_of(fixture)->tx_qps[LAST_INDEX]->ib.pd);
+	KUNIT_EXPECT_PTR_EQ(test, &qp->ib, gsi_of(fixture)->tx_qps[LAST_INDEX]->wc_qp);
 	/* Once more: they exist. */
 	modify_gsi_state(fixture, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, 2, fixture->num_created);
@@ -587,7 +589,7 @@ static void gsi_modify_to_rts_keeps_signal_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IB_SIGNAL_ALL_WR, fixture->init.sq_sig_type);
 }
 
-/* IBA 10.2.5: the Q_Key of QP 1 is 0x80010000. IBA 11.2.5.2: the attributes of UD transitions. */
+/* Of both QPs, three transitions: to INIT, RTR, RTS. IBA 11.2.5.2 has the attributes of UD QPs. */
 static void gsi_tx_qp_is_brought_up_for_its_pkey(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -596,13 +598,13 @@ static void gsi_tx_qp_is_brought_up_for_its_pkey(struct kunit *test)
 
 	fill_pkeys(fixture);
 	modify_gsi_state(fixture, IB_QPS_RTS);
-	KUNIT_ASSERT_EQ(test, 6, fixture->num_modifications);
-	for (i = 0; i < 2; i++, calls += 3) {
+	KUNIT_ASSERT_EQ(test, 2 * TRANSITIONS, fixture->num_modifications);
+	for (i = 0; i < 2; i++, calls += TRANSITIONS) {
 		KUNIT_EXPECT_PTR_EQ(test, &gsi_of(fixture)->tx_qps[1 + 2 * i]->ib, calls[0].qp);
 		KUNIT_EXPECT_EQ(test, IB_QPS_INIT, calls[0].attr.qp_state);
 		KUNIT_EXPECT_EQ(test, 1 + 2 * i, calls[0].attr.pkey_index);
 		KUNIT_EXPECT_EQ(test, PORT, calls[0].attr.port_num);
-		KUNIT_EXPECT_EQ(test, 0x80010000, calls[0].attr.qkey);
+		KUNIT_EXPECT_EQ(test, IB_QP1_QKEY, calls[0].attr.qkey);
 		KUNIT_EXPECT_EQ(test, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY,
 				calls[0].mask);
 		KUNIT_EXPECT_PTR_EQ(test, calls[0].qp, calls[1].qp);
@@ -633,8 +635,8 @@ static void gsi_refused_tx_qp_is_created_later(struct kunit *test)
 	fill_pkeys(fixture);
 	modify_gsi_state(fixture, IB_QPS_RTS);
 	KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[1]);
-	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[3]);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, 100));
+	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, WR_ID));
 	modify_gsi_state(fixture, IB_QPS_RTS);
 	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[1]);
 	KUNIT_EXPECT_EQ(test, 2, fixture->live);
@@ -652,7 +654,7 @@ static void gsi_tx_qp_with_failed_bring_up_is_destroyed(struct kunit *test)
 		modify_gsi_state(fixture, IB_QPS_RTS);
 		KUNIT_EXPECT_EQ(test, 0, fixture->live);
 		KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[1]);
-		KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[3]);
+		KUNIT_EXPECT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
 		/* Of each of two QPs, up to the call that fails. */
 		calls += 2 * (state - IB_QPS_RESET);
 		KUNIT_EXPECT_EQ(test, calls, fixture->num_modifications);
@@ -705,8 +707,8 @@ static void gsi_modify_to_reset_destroys_tx_qps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_modifications);
 	modify_gsi_state(fixture, IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, 0, fixture->live);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, 100));
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 3, 100));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, WR_ID));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, LAST_INDEX, WR_ID));
 }
 
 /* The GSI QP can still be posted to, but no P_Key event is deferred any more. */
@@ -718,7 +720,7 @@ static void gsi_stop_destroys_tx_qps(struct kunit *test)
 	create_tx_qps(test, fixture);
 	cxib_gsi_stop(&fixture->fake->qp);
 	KUNIT_EXPECT_EQ(test, 0, fixture->live);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, 100));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, post(fixture, 1, WR_ID));
 	KUNIT_EXPECT_NULL(test, port->gsi);
 	KUNIT_EXPECT_FALSE(test, cxib_gsi_defers_pkey_event(port));
 	KUNIT_EXPECT_FALSE(test, work_pending(&gsi_of(fixture)->pkey_work));
@@ -727,7 +729,7 @@ static void gsi_stop_destroys_tx_qps(struct kunit *test)
 static void change_pkeys(struct kunit *test, struct fixture *fixture)
 {
 	KUNIT_EXPECT_TRUE(test, cxib_gsi_defers_pkey_event(&fixture->ibdev->ports[PORT - 1]));
-	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&fixture->dispatched, 10 * HZ));
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&fixture->dispatched, WAIT));
 }
 
 static void gsi_pkey_event_follows_new_tx_qp(struct kunit *test)
@@ -736,13 +738,14 @@ static void gsi_pkey_event_follows_new_tx_qp(struct kunit *test)
 
 	create_tx_qps(test, fixture);
 	fixture->pkeys[2] = 0x8003;
-	fixture->pkeys[3] = 0;
+	fixture->pkeys[LAST_INDEX] = 0;
 	change_pkeys(test, fixture);
-	KUNIT_EXPECT_EQ(test, 3, fixture->live_at_event);
+	/* Those of create_tx_qps(), and that of index 2. */
+	KUNIT_EXPECT_EQ(test, 2 + 1, fixture->live_at_event);
 	KUNIT_EXPECT_FALSE(test, fixture->is_early);
 	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[2]);
 	/* The QP of a removed P_Key stays for the next one of its index. */
-	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[3]);
+	KUNIT_EXPECT_NOT_NULL(test, gsi_of(fixture)->tx_qps[LAST_INDEX]);
 }
 
 /* The event is dispatched, too, while the GSI QP cannot send. */
@@ -783,19 +786,19 @@ static void gsi_recover_sqe_resumes_tx_qp_in_sqe(struct kunit *test)
 	create_tx_qps(test, fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_gsi_recover_sqe(&fixture->fake->qp));
 	KUNIT_EXPECT_EQ(test, 0, fixture->num_modifications);
-	qpn = gsi_of(fixture)->tx_qps[3]->qpn;
+	qpn = gsi_of(fixture)->tx_qps[LAST_INDEX]->qpn;
 	fixture->in_sqe = BIT(qpn - CREATED_QPN);
 	KUNIT_EXPECT_FALSE(test, cxib_gsi_recover_sqe(&fixture->fake->qp));
-	expect_resumed(test, fixture, 3);
+	expect_resumed(test, fixture, LAST_INDEX);
 	fixture->num_modifications = 0;
 	fixture->gsi_in_sqe = true;
 	KUNIT_EXPECT_TRUE(test, cxib_gsi_recover_sqe(&fixture->fake->qp));
-	expect_resumed(test, fixture, 3);
+	expect_resumed(test, fixture, LAST_INDEX);
 	fixture->num_modifications = 0;
 	fixture->gsi_in_sqe = false;
 	fixture->fail_state = IB_QPS_RTS;
 	KUNIT_EXPECT_TRUE(test, cxib_gsi_recover_sqe(&fixture->fake->qp));
-	expect_resumed(test, fixture, 3);
+	expect_resumed(test, fixture, LAST_INDEX);
 }
 
 static struct kunit_case cases[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Health: evaluation of the health registers, and fatal errors. */
 #include <kunit/test.h>
+#include <linux/bitfield.h>
 
 #include "fake_hca.h"
 #include "hw/command_queue.h"
@@ -8,8 +9,10 @@
 #include "hw/health.h"
 
 #define INTERFACE	(HW_INITIAL_SEG_OFFSET_NIC_INTERFACE / 4)
+#define INTERFACE_MODE	(HW_INITIAL_SEG_MASK_NIC_INTERFACE_2 | HW_INITIAL_SEG_MASK_NIC_INTERFACE)
 #define SEVERITY	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_RFR) / 4)
 #define SYNDROME	((HW_INITIAL_SEG_OFFSET_HEALTH_BUFFER + HW_HEALTH_BUFFER_OFFSET_SYND) / 4)
+#define AT_SYNDROME(value)	FIELD_PREP_CONST(HW_HEALTH_BUFFER_MASK_SYND, value)
 #define COUNTER		(HW_INITIAL_SEG_OFFSET_HEALTH_COUNTER / 4)
 
 struct fixture {
@@ -99,8 +102,8 @@ static void health_syndrome_with_rfr_sets_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	fixture->hca->registers[SEVERITY] = 0x80000000;
-	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	fixture->hca->registers[SEVERITY] = HW_HEALTH_BUFFER_MASK_RFR;
+	fixture->hca->registers[SYNDROME] = AT_SYNDROME(HW_HEALTH_SYNDROME_HW_FATAL_ERR);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
@@ -109,10 +112,10 @@ static void health_syndrome_before_rfr_sets_fatal_at_rfr(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	fixture->hca->registers[SYNDROME] = AT_SYNDROME(HW_HEALTH_SYNDROME_HW_FATAL_ERR);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
-	fixture->hca->registers[SEVERITY] = 0x80000000;
+	fixture->hca->registers[SEVERITY] = HW_HEALTH_BUFFER_MASK_RFR;
 	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
@@ -121,10 +124,10 @@ static void health_rfr_without_syndrome_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	fixture->hca->registers[SEVERITY] = 0x80000000;
+	fixture->hca->registers[SEVERITY] = HW_HEALTH_BUFFER_MASK_RFR;
 	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
-	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HW_FATAL_ERR << 16;
+	fixture->hca->registers[SYNDROME] = AT_SYNDROME(HW_HEALTH_SYNDROME_HW_FATAL_ERR);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }
@@ -133,7 +136,7 @@ static void health_syndrome_without_rfr_is_not_fatal(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
+	fixture->hca->registers[SYNDROME] = AT_SYNDROME(HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&fixture->health));
 	KUNIT_EXPECT_EQ(test, fixture->health.syndrome, HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
@@ -147,13 +150,13 @@ static void health_syndrome_change_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 1);
-	fixture->hca->registers[SYNDROME] = HW_HEALTH_SYNDROME_HIGH_TEMP_ERR << 16;
+	fixture->hca->registers[SYNDROME] = AT_SYNDROME(HW_HEALTH_SYNDROME_HIGH_TEMP_ERR);
 	advance_and_check(fixture);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_EQ(test, fixture->changes, 2);
 	fixture->hca->registers[SYNDROME] = 0;
 	advance_and_check(fixture);
-	KUNIT_EXPECT_EQ(test, fixture->changes, 3);
+	KUNIT_EXPECT_EQ(test, fixture->changes, 2 + 1);
 }
 
 static void health_timed_out_cmd_is_reported(struct kunit *test)
@@ -197,7 +200,7 @@ static void health_nic_interface_disabled_sets_fatal(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	const u32 *mode = test->param_value;
 
-	fixture->hca->registers[INTERFACE] |= *mode << 8;
+	fixture->hca->registers[INTERFACE] |= FIELD_PREP(INTERFACE_MODE, *mode);
 	advance_and_check(fixture);
 	KUNIT_EXPECT_TRUE(test, cxib_health_is_fatal(&fixture->health));
 }

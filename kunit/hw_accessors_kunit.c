@@ -356,6 +356,7 @@ static bool finds_fault_in_place(struct kunit *test, u32 offset, u32 stride)
 	return is_place_wrong(&place, structure, fault);
 }
 
+/* Words of 4 bytes, of which place_of_word_two() returns the third. */
 static void check_wrong_address_fails(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, finds_fault_in_place(test, 8, 4));

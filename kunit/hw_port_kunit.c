@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Port commands: input, and conversion of the output. */
+#include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "hw/commands_port.h"
@@ -9,7 +10,21 @@
 #include "scripted_hca.h"
 
 #define PORT		2
+
+/* gid_index and pkey_index of mlx5_ifc.h: the whole table. */
 #define ALL_ENTRIES	0xffff
+
+#define GIDS		8
+#define PKEYS		128
+#define FIRST_GID_BYTE	0x10
+#define FULL_MEMBER	0x8000
+#define SELECTED	0x30000
+#define CAPABILITIES	0x10000
+#define SET_ID		0x17
+#define DROPPED		99
+#define REMOTE_LID	0x1234
+#define REQUEST_BYTE	0x11
+#define RESPONSE_BYTE	0x22
 
 static int hw_port_init(struct kunit *test)
 {
@@ -17,51 +32,73 @@ static int hw_port_init(struct kunit *test)
 	return 0;
 }
 
+static const struct cxib_vport vport = {
+	.system_image_guid = 0x1111222233334444ULL,
+	.port_guid = 0x5555666677778888ULL,
+	.node_guid = 0x9999aaaabbbbccccULL,
+	.state = HW_IB_PORT_STATE_ACTIVE,
+	.physical_state = HW_IB_PORT_PHYSICAL_STATE_LINK_UP,
+	.capabilities = 0x12345678,
+	.changeable = 0x10000,
+	.capabilities2 = 0x77,
+	.lid = 0xbeef,
+	.lmc = 3,
+	.sm_lid = 0xcafe,
+	.sm_sl = 5,
+	.subnet_timeout = 18,
+	.init_type_reply = 9,
+	.q_key_violations = 0xffff,
+	.p_key_violations = 0x1234,
+	.has_smi = true,
+};
+
+static void fill_vport(struct hw_hca_vport_context *context)
+{
+	hw_hca_vport_context_set_system_image_guid(context, vport.system_image_guid);
+	hw_hca_vport_context_set_port_guid(context, vport.port_guid);
+	hw_hca_vport_context_set_node_guid(context, vport.node_guid);
+	hw_hca_vport_context_set_port_state(context, vport.state);
+	hw_hca_vport_context_set_port_physical_state(context, vport.physical_state);
+	hw_hca_vport_context_set_cap_mask1(context, vport.capabilities);
+	hw_hca_vport_context_set_cap_mask1_field_select(context, vport.changeable);
+	hw_hca_vport_context_set_cap_mask2(context, vport.capabilities2);
+	hw_hca_vport_context_set_lid(context, vport.lid);
+	hw_hca_vport_context_set_lmc(context, vport.lmc);
+	hw_hca_vport_context_set_sm_lid(context, vport.sm_lid);
+	hw_hca_vport_context_set_sm_sl(context, vport.sm_sl);
+	hw_hca_vport_context_set_subnet_timeout(context, vport.subnet_timeout);
+	hw_hca_vport_context_set_init_type_reply(context, vport.init_type_reply);
+	hw_hca_vport_context_set_qkey_violation_counter(context, vport.q_key_violations);
+	hw_hca_vport_context_set_pkey_violation_counter(context, vport.p_key_violations);
+	hw_hca_vport_context_set_has_smi(context, vport.has_smi);
+}
+
 static void query_hca_vport_returns_attributes(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
-	struct hw_hca_vport_context *context =
-		hw_query_hca_vport_context_out_hca_vport_context(scripted->out);
 	struct cxib_vport port;
 
-	hw_hca_vport_context_set_system_image_guid(context, 0x1111222233334444ULL);
-	hw_hca_vport_context_set_port_guid(context, 0x5555666677778888ULL);
-	hw_hca_vport_context_set_node_guid(context, 0x9999aaaabbbbccccULL);
-	hw_hca_vport_context_set_port_state(context, HW_IB_PORT_STATE_ACTIVE);
-	hw_hca_vport_context_set_port_physical_state(context, HW_IB_PORT_PHYSICAL_STATE_LINK_UP);
-	hw_hca_vport_context_set_cap_mask1(context, 0x12345678);
-	hw_hca_vport_context_set_cap_mask1_field_select(context, 0x10000);
-	hw_hca_vport_context_set_cap_mask2(context, 0x77);
-	hw_hca_vport_context_set_lid(context, 0xbeef);
-	hw_hca_vport_context_set_lmc(context, 3);
-	hw_hca_vport_context_set_sm_lid(context, 0xcafe);
-	hw_hca_vport_context_set_sm_sl(context, 5);
-	hw_hca_vport_context_set_subnet_timeout(context, 18);
-	hw_hca_vport_context_set_init_type_reply(context, 9);
-	hw_hca_vport_context_set_qkey_violation_counter(context, 0xffff);
-	hw_hca_vport_context_set_pkey_violation_counter(context, 0x1234);
-	hw_hca_vport_context_set_has_smi(context, 1);
-
+	fill_vport(hw_query_hca_vport_context_out_hca_vport_context(scripted->out));
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_hca_vport(&scripted->queue, PORT, &port));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_HCA_VPORT_CONTEXT,
 			hw_query_hca_vport_context_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_context_in_get_port_num(scripted->in));
-	KUNIT_EXPECT_EQ(test, port.system_image_guid, 0x1111222233334444ULL);
-	KUNIT_EXPECT_EQ(test, port.port_guid, 0x5555666677778888ULL);
-	KUNIT_EXPECT_EQ(test, port.node_guid, 0x9999aaaabbbbccccULL);
-	KUNIT_EXPECT_EQ(test, port.state, HW_IB_PORT_STATE_ACTIVE);
-	KUNIT_EXPECT_EQ(test, port.physical_state, HW_IB_PORT_PHYSICAL_STATE_LINK_UP);
-	KUNIT_EXPECT_EQ(test, port.capabilities, 0x12345678);
-	KUNIT_EXPECT_EQ(test, port.changeable, 0x10000);
-	KUNIT_EXPECT_EQ(test, port.capabilities2, 0x77);
-	KUNIT_EXPECT_EQ(test, port.lid, 0xbeef);
-	KUNIT_EXPECT_EQ(test, port.lmc, 3);
-	KUNIT_EXPECT_EQ(test, port.sm_lid, 0xcafe);
-	KUNIT_EXPECT_EQ(test, port.sm_sl, 5);
-	KUNIT_EXPECT_EQ(test, port.subnet_timeout, 18);
-	KUNIT_EXPECT_EQ(test, port.init_type_reply, 9);
-	KUNIT_EXPECT_EQ(test, port.q_key_violations, 0xffff);
-	KUNIT_EXPECT_EQ(test, port.p_key_violations, 0x1234);
+	KUNIT_EXPECT_EQ(test, port.system_image_guid, vport.system_image_guid);
+	KUNIT_EXPECT_EQ(test, port.port_guid, vport.port_guid);
+	KUNIT_EXPECT_EQ(test, port.node_guid, vport.node_guid);
+	KUNIT_EXPECT_EQ(test, port.state, vport.state);
+	KUNIT_EXPECT_EQ(test, port.physical_state, vport.physical_state);
+	KUNIT_EXPECT_EQ(test, port.capabilities, vport.capabilities);
+	KUNIT_EXPECT_EQ(test, port.changeable, vport.changeable);
+	KUNIT_EXPECT_EQ(test, port.capabilities2, vport.capabilities2);
+	KUNIT_EXPECT_EQ(test, port.lid, vport.lid);
+	KUNIT_EXPECT_EQ(test, port.lmc, vport.lmc);
+	KUNIT_EXPECT_EQ(test, port.sm_lid, vport.sm_lid);
+	KUNIT_EXPECT_EQ(test, port.sm_sl, vport.sm_sl);
+	KUNIT_EXPECT_EQ(test, port.subnet_timeout, vport.subnet_timeout);
+	KUNIT_EXPECT_EQ(test, port.init_type_reply, vport.init_type_reply);
+	KUNIT_EXPECT_EQ(test, port.q_key_violations, vport.q_key_violations);
+	KUNIT_EXPECT_EQ(test, port.p_key_violations, vport.p_key_violations);
 	KUNIT_EXPECT_TRUE(test, port.has_smi);
 	KUNIT_EXPECT_FALSE(test, port.grh_required);
 }
@@ -71,7 +108,7 @@ static void port_query_failed_zeroes_output(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_vport port;
 	struct cxib_link link;
-	u16 pkeys[4];
+	u16 pkeys[PKEYS];
 
 	memset(scripted->out, 0xa5, SCRIPTED_BYTES);
 	scripted->status = HW_COMMAND_STATUS_BAD_PARAMETER;
@@ -80,8 +117,9 @@ static void port_query_failed_zeroes_output(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port.node_guid, 0);
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_ptys(&scripted->queue, PORT, &link));
 	KUNIT_EXPECT_EQ(test, link.width, 0);
-	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, 4, pkeys));
-	KUNIT_EXPECT_EQ(test, pkeys[3], 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
+	KUNIT_EXPECT_EQ(test, pkeys[PKEYS - 1], 0);
 }
 
 static void modify_hca_vport_passes_field_select(struct kunit *test)
@@ -90,44 +128,45 @@ static void modify_hca_vport_passes_field_select(struct kunit *test)
 	struct hw_hca_vport_context *context;
 
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_cmd_modify_hca_vport(&scripted->queue, PORT, 0x30000, 0x10000));
+			cxib_cmd_modify_hca_vport(&scripted->queue, PORT, SELECTED, CAPABILITIES));
 	context = hw_modify_hca_vport_context_in_hca_vport_context(scripted->in);
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_HCA_VPORT_CONTEXT,
 			hw_modify_hca_vport_context_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_modify_hca_vport_context_in_get_port_num(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x10000, hw_hca_vport_context_get_cap_mask1(context));
-	KUNIT_EXPECT_EQ(test, 0x30000, hw_hca_vport_context_get_cap_mask1_field_select(context));
+	KUNIT_EXPECT_EQ(test, CAPABILITIES, hw_hca_vport_context_get_cap_mask1(context));
+	KUNIT_EXPECT_EQ(test, SELECTED, hw_hca_vport_context_get_cap_mask1_field_select(context));
 }
 
 static void query_vport_gid_table_takes_one_command(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_query_hca_vport_gid_out *out = scripted->out;
-	struct hw_gid gids[8];
+	struct hw_gid gids[GIDS];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(gids); i++)
-		memset(hw_gid_gid(&out->gid[i]), 0x10 + i, 16);
+		memset(hw_gid_gid(&out->gid[i]), FIRST_GID_BYTE + i, sizeof(gids[i]));
 	hw_query_hca_vport_gid_out_set_gids_num(out, ARRAY_SIZE(gids));
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, 8, gids));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
 	KUNIT_EXPECT_EQ(test, ALL_ENTRIES,
 			hw_query_hca_vport_gid_in_get_gid_index(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_query_hca_vport_gid_in_get_port_num(scripted->in));
 	for (i = 0; i < ARRAY_SIZE(gids); i++)
-		KUNIT_EXPECT_EQ(test, 0x10 + i, hw_gid_get_gid(&gids[i])[15]);
+		KUNIT_EXPECT_EQ(test, FIRST_GID_BYTE + i,
+				hw_gid_get_gid(&gids[i])[sizeof(gids[i]) - 1]);
 }
 
 static void query_vport_gid_wrong_count_returns_ebadmsg(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
-	struct hw_gid gids[8];
+	struct hw_gid gids[GIDS];
 	unsigned int given;
 
-	for (given = 0; given <= 9; given++) {
+	for (given = 0; given <= GIDS + 1; given++) {
 		hw_query_hca_vport_gid_out_set_gids_num(scripted->out, given);
-		KUNIT_EXPECT_EQ(test, given == 8 ? 0 : -EBADMSG,
-				cxib_cmd_query_vport_gid(&scripted->queue, PORT, 8, gids));
+		KUNIT_EXPECT_EQ(test, given == GIDS ? 0 : -EBADMSG,
+				cxib_cmd_query_vport_gid(&scripted->queue, PORT, GIDS, gids));
 	}
 }
 
@@ -136,17 +175,17 @@ static void query_vport_pkey_table_takes_one_command(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct hw_query_hca_vport_pkey_out *out = scripted->out;
-	u16 pkeys[128];
+	u16 pkeys[PKEYS];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
-		hw_pkey_set_pkey(&out->pkey[i], 0x8000 | i);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, 128, pkeys));
+		hw_pkey_set_pkey(&out->pkey[i], FULL_MEMBER | i);
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_vport_pkey(&scripted->queue, PORT, PKEYS, pkeys));
 	KUNIT_EXPECT_EQ(test, scripted->hca->commands, 1);
 	KUNIT_EXPECT_EQ(test, ALL_ENTRIES,
 			hw_query_hca_vport_pkey_in_get_pkey_index(scripted->in));
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++)
-		KUNIT_EXPECT_EQ(test, 0x8000 | i, pkeys[i]);
+		KUNIT_EXPECT_EQ(test, FULL_MEMBER | i, pkeys[i]);
 }
 
 static void expect_register(struct kunit *test, u32 number, u32 op_mod)
@@ -182,12 +221,12 @@ static void query_pmtu_returns_mtus(struct kunit *test)
 	struct hw_access_register_out *out = scripted->out;
 	struct cxib_mtu mtu;
 
-	hw_pmtu_reg_set_max_mtu((void *)out->register_data, 4096);
-	hw_pmtu_reg_set_oper_mtu((void *)out->register_data, 2048);
+	hw_pmtu_reg_set_max_mtu((void *)out->register_data, SZ_4K);
+	hw_pmtu_reg_set_oper_mtu((void *)out->register_data, SZ_2K);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_pmtu(&scripted->queue, PORT, &mtu));
 	expect_register(test, HW_REGISTER_PMTU, HW_ACCESS_REGISTER_OP_MOD_READ);
-	KUNIT_EXPECT_EQ(test, mtu.maximum, 4096);
-	KUNIT_EXPECT_EQ(test, mtu.operational, 2048);
+	KUNIT_EXPECT_EQ(test, mtu.maximum, SZ_4K);
+	KUNIT_EXPECT_EQ(test, mtu.operational, SZ_2K);
 }
 
 static void query_pvlc_returns_vls(struct kunit *test)
@@ -228,20 +267,20 @@ static void mad_ifc_returns_response(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u8 request[CXIB_MAD_SIZE], response[CXIB_MAD_SIZE];
 	struct cxib_mad mad = {
-		.port = PORT, .remote_lid = 0x1234, .ignore_m_key = true,
+		.port = PORT, .remote_lid = REMOTE_LID, .ignore_m_key = true,
 		.request = request, .response = response,
 	};
 
-	memset(request, 0x11, sizeof(request));
-	memset(hw_mad_ifc_out_response_mad_packet(scripted->out), 0x22, CXIB_MAD_SIZE);
+	memset(request, REQUEST_BYTE, sizeof(request));
+	memset(hw_mad_ifc_out_response_mad_packet(scripted->out), RESPONSE_BYTE, CXIB_MAD_SIZE);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_mad_ifc(&scripted->queue, &mad));
 	KUNIT_EXPECT_EQ(test, HW_MAD_IFC_OP_MOD_IGNORE_MKEY,
 			hw_mad_ifc_in_get_op_mod(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x1234, hw_mad_ifc_in_get_remote_lid(scripted->in));
+	KUNIT_EXPECT_EQ(test, REMOTE_LID, hw_mad_ifc_in_get_remote_lid(scripted->in));
 	KUNIT_EXPECT_EQ(test, PORT, hw_mad_ifc_in_get_port(scripted->in));
 	KUNIT_EXPECT_MEMEQ(test, request, hw_mad_ifc_in_get_mad(scripted->in), sizeof(request));
-	KUNIT_EXPECT_EQ(test, response[0], 0x22);
-	KUNIT_EXPECT_EQ(test, response[CXIB_MAD_SIZE - 1], 0x22);
+	KUNIT_EXPECT_EQ(test, response[0], RESPONSE_BYTE);
+	KUNIT_EXPECT_EQ(test, response[CXIB_MAD_SIZE - 1], RESPONSE_BYTE);
 
 	mad.ignore_m_key = false;
 	mad.ignore_b_key = true;
@@ -257,21 +296,21 @@ static void q_counter_query_returns_counters(struct kunit *test)
 	struct hw_query_q_counter_out counters;
 	u8 set;
 
-	hw_alloc_q_counter_out_set_counter_set_id(scripted->out, 0x17);
+	hw_alloc_q_counter_out_set_counter_set_id(scripted->out, SET_ID);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_q_counter(&scripted->queue, &set));
-	KUNIT_EXPECT_EQ(test, set, 0x17);
+	KUNIT_EXPECT_EQ(test, set, SET_ID);
 
 	memset(scripted->out, 0, SCRIPTED_BYTES);
-	hw_query_q_counter_out_set_out_of_buffer(scripted->out, 99);
+	hw_query_q_counter_out_set_out_of_buffer(scripted->out, DROPPED);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_q_counter(&scripted->queue, set, &counters));
-	KUNIT_EXPECT_EQ(test, 0x17, hw_query_q_counter_in_get_counter_set_id(scripted->in));
+	KUNIT_EXPECT_EQ(test, SET_ID, hw_query_q_counter_in_get_counter_set_id(scripted->in));
 	KUNIT_EXPECT_EQ(test, 0, hw_query_q_counter_in_get_clear(scripted->in));
-	KUNIT_EXPECT_EQ(test, 99, hw_query_q_counter_out_get_out_of_buffer(&counters));
+	KUNIT_EXPECT_EQ(test, DROPPED, hw_query_q_counter_out_get_out_of_buffer(&counters));
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_q_counter(&scripted->queue, set));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_Q_COUNTER,
 			hw_dealloc_q_counter_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x17, hw_dealloc_q_counter_in_get_counter_set_id(scripted->in));
+	KUNIT_EXPECT_EQ(test, SET_ID, hw_dealloc_q_counter_in_get_counter_set_id(scripted->in));
 }
 
 static struct kunit_case cases[] = {

@@ -5,7 +5,15 @@
 
 #include "hw/init_segment.h"
 
-#define NEVER	UINT_MAX
+#define NEVER			UINT_MAX
+#define FIRMWARE_MAJOR		16
+#define FIRMWARE_MINOR		35
+#define FIRMWARE_SUBMINOR	4030
+#define WAITS			17
+#define GONE_AFTER		3
+
+/* Of the word of the flag initializing, all other bits: mlx5_ifc.h, initial_seg. */
+#define OTHER_BITS		(~HW_INITIAL_SEG_MASK_INITIALIZING)
 
 /**
  * struct fake_device - a device with firmware 16.35.4030 whose state changes while the driver waits
@@ -63,10 +71,10 @@ static int init_segment_init(struct kunit *test)
 	device->reader.read = fake_read;
 	device->reader.wait = fake_wait;
 	device->test = test;
-	hw_initial_seg_set_fw_rev_major(&device->segment, 16);
-	hw_initial_seg_set_fw_rev_minor(&device->segment, 35);
-	hw_initial_seg_set_fw_rev_subminor(&device->segment, 4030);
-	hw_initial_seg_set_cmd_interface_rev(&device->segment, 5);
+	hw_initial_seg_set_fw_rev_major(&device->segment, FIRMWARE_MAJOR);
+	hw_initial_seg_set_fw_rev_minor(&device->segment, FIRMWARE_MINOR);
+	hw_initial_seg_set_fw_rev_subminor(&device->segment, FIRMWARE_SUBMINOR);
+	hw_initial_seg_set_cmd_interface_rev(&device->segment, CXIB_COMMAND_REVISION);
 	device->ready_after = NEVER;
 	device->gone_after = NEVER;
 	test->priv = device;
@@ -90,10 +98,10 @@ static void init_segment_ready_returns_version(struct kunit *test)
 	err = cxib_init_segment_await(&device->reader, &segment, &explanation);
 
 	KUNIT_EXPECT_EQ(test, err, 0);
-	KUNIT_EXPECT_EQ(test, segment.firmware_major, 16);
-	KUNIT_EXPECT_EQ(test, segment.firmware_minor, 35);
-	KUNIT_EXPECT_EQ(test, segment.firmware_subminor, 4030);
-	KUNIT_EXPECT_EQ(test, segment.command_revision, 5);
+	KUNIT_EXPECT_EQ(test, segment.firmware_major, FIRMWARE_MAJOR);
+	KUNIT_EXPECT_EQ(test, segment.firmware_minor, FIRMWARE_MINOR);
+	KUNIT_EXPECT_EQ(test, segment.firmware_subminor, FIRMWARE_SUBMINOR);
+	KUNIT_EXPECT_EQ(test, segment.command_revision, CXIB_COMMAND_REVISION);
 	KUNIT_EXPECT_EQ(test, device->waits, 0);
 	KUNIT_EXPECT_STREQ(test, explanation.text, "");
 }
@@ -105,11 +113,11 @@ static void init_segment_initializing_waits(struct kunit *test)
 	struct cxib_init_segment segment;
 
 	hw_initial_seg_set_initializing(&device->segment, 1);
-	device->ready_after = 17;
+	device->ready_after = WAITS;
 
 	KUNIT_EXPECT_EQ(test, 0,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
-	KUNIT_EXPECT_EQ(test, device->waits, 17);
+	KUNIT_EXPECT_EQ(test, device->waits, WAITS);
 }
 
 static void init_segment_ready_at_limit_returns_0(struct kunit *test)
@@ -126,6 +134,10 @@ static void init_segment_ready_at_limit_returns_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, device->waited, CXIB_FIRMWARE_READY_LIMIT_MS);
 }
 
+/*
+ * The word is that at 0x1fc in mlx5_ifc.h: initializing is bit 31, nic_interface_supported bits 26
+ * to 24. A device has two minutes to boot.
+ */
 static void init_segment_never_ready_returns_etimedout(struct kunit *test)
 {
 	struct fake_device *device = test->priv;
@@ -148,7 +160,8 @@ static void init_segment_other_bits_are_ignored(struct kunit *test)
 	struct cxib_explanation explanation;
 	struct cxib_init_segment segment;
 
-	device->segment.dw[0x1fc / sizeof(u32)] = cpu_to_be32(0x7fffffff);
+	device->segment.dw[HW_INITIAL_SEG_OFFSET_INITIALIZING / sizeof(u32)] =
+		cpu_to_be32(OTHER_BITS);
 
 	KUNIT_EXPECT_EQ(test, 0,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
@@ -176,11 +189,11 @@ static void init_segment_removed_while_waiting_returns_eio(struct kunit *test)
 	struct cxib_init_segment segment;
 
 	hw_initial_seg_set_initializing(&device->segment, 1);
-	device->gone_after = 3;
+	device->gone_after = GONE_AFTER;
 
 	KUNIT_EXPECT_EQ(test, -EIO,
 			cxib_init_segment_await(&device->reader, &segment, &explanation));
-	KUNIT_EXPECT_EQ(test, device->waits, 3);
+	KUNIT_EXPECT_EQ(test, device->waits, GONE_AFTER);
 	expect_text(test, &explanation, "reads as all-ones");
 }
 

@@ -5,6 +5,12 @@
 #include "scripted_hca.h"
 
 #define ADDRESS		0x2100040ULL
+#define OPERATION	0x2180000ULL
+#define START		0x2100000ULL
+#define RANGE		0x3000
+#define LENGTH		0x180
+#define LOG_ALIGNMENT	6
+#define TYPE		3
 
 static int memic_init(struct kunit *test)
 {
@@ -15,7 +21,7 @@ static int memic_init(struct kunit *test)
 static void alloc_memic_passes_range(struct kunit *test)
 {
 	const struct cxib_memic_params params = {
-		.start = 0x2100000ULL, .range = 0x3000, .length = 0x180, .log_alignment = 6,
+		.start = START, .range = RANGE, .length = LENGTH, .log_alignment = LOG_ALIGNMENT,
 	};
 	struct scripted_hca *scripted = test->priv;
 	u64 address;
@@ -25,11 +31,12 @@ static void alloc_memic_passes_range(struct kunit *test)
 			cxib_cmd_alloc_memic(&scripted->queue, &params, &address));
 	KUNIT_EXPECT_EQ(test, address, ADDRESS);
 	KUNIT_EXPECT_EQ(test, HW_CMD_ALLOC_MEMIC, hw_alloc_memic_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x2100000ULL,
+	KUNIT_EXPECT_EQ(test, START,
 			hw_alloc_memic_in_get_range_start_addr(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x3000, hw_alloc_memic_in_get_range_size(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x180, hw_alloc_memic_in_get_memic_size(scripted->in));
-	KUNIT_EXPECT_EQ(test, 6, hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
+	KUNIT_EXPECT_EQ(test, RANGE, hw_alloc_memic_in_get_range_size(scripted->in));
+	KUNIT_EXPECT_EQ(test, LENGTH, hw_alloc_memic_in_get_memic_size(scripted->in));
+	KUNIT_EXPECT_EQ(test, LOG_ALIGNMENT,
+			hw_alloc_memic_in_get_log_memic_addr_alignment(scripted->in));
 }
 
 static void alloc_memic_range_full_returns_eagain(struct kunit *test)
@@ -47,13 +54,13 @@ static void dealloc_memic_passes_address_and_size(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, 0x180));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, LENGTH));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_MEMIC, hw_dealloc_memic_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, ADDRESS, hw_dealloc_memic_in_get_memic_start_addr(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x180, hw_dealloc_memic_in_get_memic_size(scripted->in));
+	KUNIT_EXPECT_EQ(test, LENGTH, hw_dealloc_memic_in_get_memic_size(scripted->in));
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY,
-			cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, 0x180));
+			cxib_cmd_dealloc_memic(&scripted->queue, ADDRESS, LENGTH));
 }
 
 static void alloc_memic_op_returns_address(struct kunit *test)
@@ -61,14 +68,14 @@ static void alloc_memic_op_returns_address(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u64 address;
 
-	hw_modify_memic_out_set_memic_operation_addr(scripted->out, 0x2180000ULL);
+	hw_modify_memic_out_set_memic_operation_addr(scripted->out, OPERATION);
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_cmd_alloc_memic_op(&scripted->queue, ADDRESS, 3, &address));
-	KUNIT_EXPECT_EQ(test, 0x2180000ULL, address);
+			cxib_cmd_alloc_memic_op(&scripted->queue, ADDRESS, TYPE, &address));
+	KUNIT_EXPECT_EQ(test, OPERATION, address);
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_MEMIC, hw_modify_memic_in_get_opcode(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_ALLOC,
 			hw_modify_memic_in_get_op_mod(scripted->in));
-	KUNIT_EXPECT_EQ(test, 3, hw_modify_memic_in_get_memic_operation_type(scripted->in));
+	KUNIT_EXPECT_EQ(test, TYPE, hw_modify_memic_in_get_memic_operation_type(scripted->in));
 	KUNIT_EXPECT_EQ(test, ADDRESS, hw_modify_memic_in_get_memic_start_addr(scripted->in));
 }
 
@@ -76,10 +83,10 @@ static void dealloc_memic_op_passes_type(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic_op(&scripted->queue, ADDRESS, 3));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_memic_op(&scripted->queue, ADDRESS, TYPE));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_MEMIC_OP_MOD_DEALLOC,
 			hw_modify_memic_in_get_op_mod(scripted->in));
-	KUNIT_EXPECT_EQ(test, 3, hw_modify_memic_in_get_memic_operation_type(scripted->in));
+	KUNIT_EXPECT_EQ(test, TYPE, hw_modify_memic_in_get_memic_operation_type(scripted->in));
 	KUNIT_EXPECT_EQ(test, ADDRESS, hw_modify_memic_in_get_memic_start_addr(scripted->in));
 }
 

@@ -10,6 +10,30 @@
 #include "hw/pd.h"
 #include "scripted_hca.h"
 
+#define PDN		0xabcdef
+#define XRCDN		0xfedcba
+#define RESD_LKEY	0x300
+#define NULL_MKEY	0x200
+#define DUMP_FILL_MKEY	0x400
+
+/* An mkey is its index and 8 bits of variant: mkey_7_0 in mlx5_ifc.h. */
+#define INDEX		0x123456
+#define VARIANT		0x5a
+#define MKEY		(INDEX << 8 | VARIANT)
+
+/* QPN of an mkey that any QP of the PD may use: mkc.qpn in mlx5_ifc.h. */
+#define ANY_QPN		0xffffff
+
+#define START		0x7f0000000123ULL
+#define LENGTH		0x2345
+#define LOG_PAGE	12
+#define OCTOWORDS	24
+#define OCTOWORD	16
+#define ODP_START	0x7f0000000000ULL
+#define ODP_LENGTH	BIT_ULL(39)
+#define MEMIC_START	0x2100040
+#define MEMIC_LENGTH	0x180
+
 static int mkey_init(struct kunit *test)
 {
 	test->priv = scripted_hca_create(test);
@@ -21,12 +45,12 @@ static void alloc_pd_returns_pdn(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u32 pd;
 
-	hw_alloc_pd_out_set_pd(scripted->out, 0xabcdef);
+	hw_alloc_pd_out_set_pd(scripted->out, PDN);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_pd(&scripted->queue, 0, &pd));
-	KUNIT_EXPECT_EQ(test, pd, 0xabcdef);
+	KUNIT_EXPECT_EQ(test, pd, PDN);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_pd(&scripted->queue, 0, pd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_PD, hw_dealloc_pd_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_dealloc_pd_in_get_pd(scripted->in));
+	KUNIT_EXPECT_EQ(test, PDN, hw_dealloc_pd_in_get_pd(scripted->in));
 }
 
 static void query_special_contexts_returns_mkeys(struct kunit *test)
@@ -34,15 +58,15 @@ static void query_special_contexts_returns_mkeys(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_special_keys keys;
 
-	hw_query_special_contexts_out_set_resd_lkey(scripted->out, 0x300);
-	hw_query_special_contexts_out_set_null_mkey(scripted->out, 0x200);
-	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, 0x400);
+	hw_query_special_contexts_out_set_resd_lkey(scripted->out, RESD_LKEY);
+	hw_query_special_contexts_out_set_null_mkey(scripted->out, NULL_MKEY);
+	hw_query_special_contexts_out_set_dump_fill_mkey(scripted->out, DUMP_FILL_MKEY);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_special_contexts(&scripted->queue, &keys));
 	KUNIT_EXPECT_EQ(test, HW_CMD_QUERY_SPECIAL_CONTEXTS,
 			hw_query_special_contexts_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x300, keys.resd_lkey);
-	KUNIT_EXPECT_EQ(test, 0x200, keys.null_mkey);
-	KUNIT_EXPECT_EQ(test, 0x400, keys.dump_fill);
+	KUNIT_EXPECT_EQ(test, RESD_LKEY, keys.resd_lkey);
+	KUNIT_EXPECT_EQ(test, NULL_MKEY, keys.null_mkey);
+	KUNIT_EXPECT_EQ(test, DUMP_FILL_MKEY, keys.dump_fill);
 }
 
 /* User space maps UAR pages, so the init segment must not be among them. */
@@ -75,19 +99,19 @@ static void alloc_uar_outside_bar_returns_ebadmsg(struct kunit *test)
 static void create_mkey_without_pages_uses_pa_mode(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
-	struct cxib_mkey_params params = { .pd = 0x42, .variant = 0x5a, .local_write = true };
+	struct cxib_mkey_params params = { .pd = PDN, .variant = VARIANT, .local_write = true };
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(scripted->in);
 	u32 key;
 
-	hw_create_mkey_out_set_mkey_index(scripted->out, 0x123456);
+	hw_create_mkey_out_set_mkey_index(scripted->out, INDEX);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
-	KUNIT_EXPECT_EQ(test, key, 0x1234565a);
+	KUNIT_EXPECT_EQ(test, key, MKEY);
 	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_PA, hw_mkc_get_access_mode_1_0(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_length64(context));
-	KUNIT_EXPECT_EQ(test, 0x5a, hw_mkc_get_mkey_7_0(context));
-	KUNIT_EXPECT_EQ(test, 0x42, hw_mkc_get_pd(context));
-	KUNIT_EXPECT_EQ(test, 0xffffff, hw_mkc_get_qpn(context));
+	KUNIT_EXPECT_EQ(test, VARIANT, hw_mkc_get_mkey_7_0(context));
+	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
+	KUNIT_EXPECT_EQ(test, ANY_QPN, hw_mkc_get_qpn(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lr(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_lw(context));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
@@ -95,14 +119,14 @@ static void create_mkey_without_pages_uses_pa_mode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_a(context));
 }
 
-/* The page list fills whole octowords, two pages each. */
+/* The page list fills whole octowords of 16 bytes, two pages each; it has three pages. */
 static void create_mkey_pages_fill_mtts(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	const __be64 pages[] = { cpu_to_be64(0x1000), cpu_to_be64(0x3000), cpu_to_be64(0x2000) };
 	struct cxib_mkey_params params = {
 		.remote_read = true, .remote_write = true, .remote_atomic = true,
-		.start_addr = 0x7f0000000123ULL, .length = 0x2345, .log_page_size = 12,
+		.start_addr = START, .length = LENGTH, .log_page_size = LOG_PAGE,
 		.pages = pages, .page_count = ARRAY_SIZE(pages),
 	};
 	struct hw_create_mkey_in *in = scripted->in;
@@ -110,14 +134,14 @@ static void create_mkey_pages_fill_mtts(struct kunit *test)
 	u32 key;
 
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
-	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 32);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * OCTOWORD);
 	KUNIT_EXPECT_EQ(test, 2, hw_create_mkey_in_get_translations_octword_actual_size(in));
 	KUNIT_EXPECT_EQ(test, 2, hw_mkc_get_translations_octword_size(context));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_length64(context));
-	KUNIT_EXPECT_EQ(test, 0x7f0000000123ULL, hw_mkc_get_start_addr(context));
-	KUNIT_EXPECT_EQ(test, 0x2345, hw_mkc_get_len(context));
-	KUNIT_EXPECT_EQ(test, 12, hw_mkc_get_log_page_size(context));
+	KUNIT_EXPECT_EQ(test, START, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, LENGTH, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, LOG_PAGE, hw_mkc_get_log_page_size(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rr(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_a(context));
@@ -130,12 +154,12 @@ static void alloc_xrcd_returns_xrcdn(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	u32 xrcd;
 
-	hw_alloc_xrcd_out_set_xrcd(scripted->out, 0xfedcba);
+	hw_alloc_xrcd_out_set_xrcd(scripted->out, XRCDN);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_alloc_xrcd(&scripted->queue, &xrcd));
-	KUNIT_EXPECT_EQ(test, xrcd, 0xfedcba);
+	KUNIT_EXPECT_EQ(test, xrcd, XRCDN);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_dealloc_xrcd(&scripted->queue, xrcd));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DEALLOC_XRCD, hw_dealloc_xrcd_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0xfedcba, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
+	KUNIT_EXPECT_EQ(test, XRCDN, hw_dealloc_xrcd_in_get_xrcd(scripted->in));
 }
 
 /* UMR WQEs fill the list, so the command carries none. */
@@ -155,14 +179,15 @@ static void create_mkey_empty_list_sets_free(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct cxib_mkey_params params = {
-			.xlt_octowords = 24, .indirect = kinds[i].indirect, .log_page_size = 12,
+			.xlt_octowords = OCTOWORDS, .indirect = kinds[i].indirect,
+			.log_page_size = LOG_PAGE,
 		};
 
 		KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 		KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(struct hw_create_mkey_in));
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
 		KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_umr_en(context));
-		KUNIT_EXPECT_EQ(test, 24, hw_mkc_get_translations_octword_size(context));
+		KUNIT_EXPECT_EQ(test, OCTOWORDS, hw_mkc_get_translations_octword_size(context));
 		KUNIT_EXPECT_EQ(test, kinds[i].mode, hw_mkc_get_access_mode_1_0(context));
 	}
 }
@@ -174,7 +199,7 @@ static void create_mkey_odp_has_no_list(struct kunit *test)
 	struct hw_create_mkey_in *in = scripted->in;
 	struct hw_mkc *context = hw_create_mkey_in_memory_key_mkey_entry(in);
 	struct cxib_mkey_params params = {
-		.start_addr = 0x7f0000000000ULL, .length = BIT_ULL(39), .log_page_size = 12,
+		.start_addr = ODP_START, .length = ODP_LENGTH, .log_page_size = LOG_PAGE,
 		.xlt_octowords = BIT(26), .odp = true,
 	};
 	u32 key;
@@ -184,8 +209,8 @@ static void create_mkey_odp_has_no_list(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, hw_create_mkey_in_get_translations_octword_actual_size(in));
 	KUNIT_EXPECT_EQ(test, 1, hw_create_mkey_in_get_pg_access(in));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
-	KUNIT_EXPECT_EQ(test, 0x7f0000000000ULL, hw_mkc_get_start_addr(context));
-	KUNIT_EXPECT_EQ(test, BIT_ULL(39), hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, ODP_START, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, ODP_LENGTH, hw_mkc_get_len(context));
 	params.ksm = true;
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_create_mkey(&scripted->queue, &params, &key));
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_KSM, hw_mkc_get_access_mode_1_0(context));
@@ -196,8 +221,8 @@ static void create_mkey_memic_uses_memic_mode(struct kunit *test)
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_mkey_params params = {
 		.memic = true,
-		.start_addr = 0x2100040,
-		.length = 0x180,
+		.start_addr = MEMIC_START,
+		.length = MEMIC_LENGTH,
 		.relaxed_ordering_read = true,
 		.relaxed_ordering_write = true,
 		.remote_invalidate = true,
@@ -209,8 +234,8 @@ static void create_mkey_memic_uses_memic_mode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MEMIC,
 			hw_mkc_get_access_mode_4_2(context) << 2 |
 			hw_mkc_get_access_mode_1_0(context));
-	KUNIT_EXPECT_EQ(test, 0x2100040, hw_mkc_get_start_addr(context));
-	KUNIT_EXPECT_EQ(test, 0x180, hw_mkc_get_len(context));
+	KUNIT_EXPECT_EQ(test, MEMIC_START, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, MEMIC_LENGTH, hw_mkc_get_len(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_read(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_relaxed_ordering_write(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_en_rinval(context));
@@ -220,9 +245,9 @@ static void destroy_mkey_passes_index(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_mkey(&scripted->queue, 0x1234565a));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_destroy_mkey(&scripted->queue, MKEY));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DESTROY_MKEY, hw_destroy_mkey_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x123456, hw_destroy_mkey_in_get_mkey_index(scripted->in));
+	KUNIT_EXPECT_EQ(test, INDEX, hw_destroy_mkey_in_get_mkey_index(scripted->in));
 }
 
 static void mkey_command_errors_are_returned(struct kunit *test)
@@ -238,7 +263,7 @@ static void mkey_command_errors_are_returned(struct kunit *test)
 	scripted->status = HW_COMMAND_STATUS_RESOURCE_BUSY;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_pd(&scripted->queue, 0, 1));
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_dealloc_xrcd(&scripted->queue, 1));
-	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_mkey(&scripted->queue, 0x100));
+	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_cmd_destroy_mkey(&scripted->queue, MKEY));
 }
 
 static struct kunit_case cases[] = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Page faults: decoding their events, and the memory of the WQE that they name. */
 #include <kunit/test.h>
+#include <linux/log2.h>
+#include <linux/sizes.h>
 
 #include "hw/commands_memory.h"
 #include "hw/contexts.h"
@@ -9,9 +11,34 @@
 #include "scripted_hca.h"
 #include "verbs/odp/odp.h"
 #include "verbs/odp/odp_fault.h"
+#include "verbs/qp/qp.h"
 
+/* Words of which a part is reserved: in a WQE event, in a memory event. */
 #define TOKEN_BYTE	0xc
+#define RESERVED_BYTE	0xc
 #define RANGES_MAX	4
+
+/* Of WQE and RDMA faults, tokens have 24 bits, of memory faults 48: mlx5_ifc.h. */
+#define TOKEN		0x123456
+#define LONG_TOKEN	0x1234cafe5678ULL
+#define QPN		0x777777
+#define WQE_INDEX	0x1234
+#define COMMITTED	0x100
+#define PACKET		0x80
+#define MKEY		0x1207
+#define OPERATION	0x2000
+#define ADDRESS		0xdeadbeef000ULL
+#define OTHER_ADDRESS	0x7f1234567890ULL
+
+/* Pages of memory faults have 4 KiB, whatever the page size of the MR. */
+#define FAULT_PAGE	SZ_4K
+#define MISSING		5
+#define PAGES_BEFORE	2
+#define PAGES_AFTER	3
+
+/* demand_fault_pages has 20 bits, pre_ and post_demand_fault_pages have 16. */
+#define MISSING_MAX	GENMASK(19, 0)
+#define AHEAD_MAX	GENMASK(15, 0)
 
 static void decode_wqe_fault_returns_qpn_and_wqe_index(struct kunit *test)
 {
@@ -21,22 +48,23 @@ static void decode_wqe_fault_returns_qpn_and_wqe_index(struct kunit *test)
 	struct cxib_page_fault fault;
 
 	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_WQE);
-	hw_wqe_associated_page_fault_event_set_bytes_committed(event, 0x100);
-	hw_wqe_associated_page_fault_event_set_wqe_index(event, 0x1234);
-	hw_wqe_associated_page_fault_event_set_len(event, 0x80);
+	hw_wqe_associated_page_fault_event_set_bytes_committed(event, COMMITTED);
+	hw_wqe_associated_page_fault_event_set_wqe_index(event, WQE_INDEX);
+	hw_wqe_associated_page_fault_event_set_len(event, PACKET);
 	hw_wqe_associated_page_fault_event_set_requestor(event, 1);
-	hw_wqe_associated_page_fault_event_set_qpn(event, 0x777777);
+	hw_wqe_associated_page_fault_event_set_qpn(event, QPN);
 	/* The high byte of the word is not part of the token. */
-	event->dw[TOKEN_BYTE / sizeof(__be32)] = cpu_to_be32(0xff123456);
+	event->dw[TOKEN_BYTE / sizeof(__be32)] = cpu_to_be32(GENMASK(31, 24) | TOKEN);
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
 	KUNIT_EXPECT_EQ(test, HW_PAGE_FAULT_FLAGS_REQUESTOR, fault.operation);
-	KUNIT_EXPECT_EQ(test, 0x123456, fault.token);
-	KUNIT_EXPECT_EQ(test, 0x777777, fault.queue);
-	KUNIT_EXPECT_EQ(test, 0x100, fault.bytes_committed);
-	KUNIT_EXPECT_EQ(test, 0x80, fault.packet_size);
-	KUNIT_EXPECT_EQ(test, 0x1234, fault.wqe_index);
+	KUNIT_EXPECT_EQ(test, TOKEN, fault.token);
+	KUNIT_EXPECT_EQ(test, QPN, fault.queue);
+	KUNIT_EXPECT_EQ(test, COMMITTED, fault.bytes_committed);
+	KUNIT_EXPECT_EQ(test, PACKET, fault.packet_size);
+	KUNIT_EXPECT_EQ(test, WQE_INDEX, fault.wqe_index);
 }
 
+/* The token of an RDMA fault is its QPN. */
 static void decode_rdma_fault_returns_rkey_and_address(struct kunit *test)
 {
 	struct hw_eqe entry = {};
@@ -44,20 +72,20 @@ static void decode_rdma_fault_returns_rkey_and_address(struct kunit *test)
 	struct cxib_page_fault fault;
 
 	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_RDMA);
-	hw_rdma_page_fault_event_set_r_key(event, 0x1207);
-	hw_rdma_page_fault_event_set_rdma_op_len(event, 0x2000);
-	hw_rdma_page_fault_event_set_rdma_va(event, 0xdeadbeef000ULL);
+	hw_rdma_page_fault_event_set_r_key(event, MKEY);
+	hw_rdma_page_fault_event_set_rdma_op_len(event, OPERATION);
+	hw_rdma_page_fault_event_set_rdma_va(event, ADDRESS);
 	hw_rdma_page_fault_event_set_rdma(event, 1);
 	hw_rdma_page_fault_event_set_write(event, 1);
-	hw_rdma_page_fault_event_set_qp_number(event, 0x42);
+	hw_rdma_page_fault_event_set_qp_number(event, QPN);
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
 	KUNIT_EXPECT_EQ(test, HW_PAGE_FAULT_FLAGS_RDMA | HW_PAGE_FAULT_FLAGS_WRITE,
 			fault.operation);
-	KUNIT_EXPECT_EQ(test, 0x42, fault.token);
-	KUNIT_EXPECT_EQ(test, 0x42, fault.queue);
-	KUNIT_EXPECT_EQ(test, 0x1207, fault.key);
-	KUNIT_EXPECT_EQ(test, 0x2000, fault.length);
-	KUNIT_EXPECT_EQ(test, 0xdeadbeef000ULL, fault.address);
+	KUNIT_EXPECT_EQ(test, QPN, fault.token);
+	KUNIT_EXPECT_EQ(test, QPN, fault.queue);
+	KUNIT_EXPECT_EQ(test, MKEY, fault.key);
+	KUNIT_EXPECT_EQ(test, OPERATION, fault.length);
+	KUNIT_EXPECT_EQ(test, ADDRESS, fault.address);
 }
 
 static void decode_unknown_subtype_returns_false(struct kunit *test)
@@ -67,7 +95,7 @@ static void decode_unknown_subtype_returns_false(struct kunit *test)
 
 	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY + 1);
 	KUNIT_EXPECT_FALSE(test, cxib_page_fault_decode(&entry, &fault));
-	hw_eqe_set_event_sub_type(&entry, 0xff);
+	hw_eqe_set_event_sub_type(&entry, U8_MAX);
 	KUNIT_EXPECT_FALSE(test, cxib_page_fault_decode(&entry, &fault));
 }
 
@@ -79,22 +107,24 @@ static void decode_memory_fault_returns_mkey_and_pages(struct kunit *test)
 	struct cxib_page_fault fault;
 
 	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY);
-	event->dw[0] = cpu_to_be32(0x80000003);
-	event->dw[1] = cpu_to_be32(0x00021234);
-	event->dw[2] = cpu_to_be32(0xcafe5678);
-	/* Bits below the page size are ignored. */
-	event->dw[3] = cpu_to_be32(0x00005fff);
-	event->dw[4] = cpu_to_be32(0x1207);
-	event->dw[5] = cpu_to_be32(0x00007f12);
-	event->dw[6] = cpu_to_be32(0x34567890);
+	/* The bits below demand_fault_pages are reserved. */
+	event->dw[RESERVED_BYTE / sizeof(__be32)] = cpu_to_be32(GENMASK(11, 0));
+	hw_memory_page_fault_event_set_last(event, 1);
+	hw_memory_page_fault_event_set_post_demand_fault_pages(event, PAGES_AFTER);
+	hw_memory_page_fault_event_set_pre_demand_fault_pages(event, PAGES_BEFORE);
+	hw_memory_page_fault_event_set_fault_token_47_32(event, LONG_TOKEN >> 32);
+	hw_memory_page_fault_event_set_fault_token_31_0(event, lower_32_bits(LONG_TOKEN));
+	hw_memory_page_fault_event_set_demand_fault_pages(event, MISSING);
+	hw_memory_page_fault_event_set_mkey(event, MKEY);
+	hw_memory_page_fault_event_set_va(event, OTHER_ADDRESS);
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
 	KUNIT_EXPECT_TRUE(test, fault.last);
-	KUNIT_EXPECT_EQ(test, 0x1234cafe5678ULL, fault.token);
-	KUNIT_EXPECT_EQ(test, 0x1207, fault.key);
-	KUNIT_EXPECT_EQ(test, 0x7f1234567890ULL, fault.address);
-	KUNIT_EXPECT_EQ(test, 0x5000, fault.length);
-	KUNIT_EXPECT_EQ(test, 0x2000, fault.before);
-	KUNIT_EXPECT_EQ(test, 0x3000, fault.after);
+	KUNIT_EXPECT_EQ(test, LONG_TOKEN, fault.token);
+	KUNIT_EXPECT_EQ(test, MKEY, fault.key);
+	KUNIT_EXPECT_EQ(test, OTHER_ADDRESS, fault.address);
+	KUNIT_EXPECT_EQ(test, MISSING * FAULT_PAGE, fault.length);
+	KUNIT_EXPECT_EQ(test, PAGES_BEFORE * FAULT_PAGE, fault.before);
+	KUNIT_EXPECT_EQ(test, PAGES_AFTER * FAULT_PAGE, fault.after);
 }
 
 static void decode_memory_fault_without_pages_returns_one_page(struct kunit *test)
@@ -105,13 +135,13 @@ static void decode_memory_fault_without_pages_returns_one_page(struct kunit *tes
 	hw_eqe_set_event_sub_type(&entry, HW_PAGE_FAULT_SUBTYPE_MEMORY);
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
 	KUNIT_EXPECT_FALSE(test, fault.last);
-	KUNIT_EXPECT_EQ(test, 0x1000, fault.length);
+	KUNIT_EXPECT_EQ(test, FAULT_PAGE, fault.length);
 	memset(hw_eqe_event_data_memory_page_fault_event(&entry), 0xff,
 	       sizeof(struct hw_memory_page_fault_event));
 	KUNIT_ASSERT_TRUE(test, cxib_page_fault_decode(&entry, &fault));
-	KUNIT_EXPECT_EQ(test, 0xfffff000, fault.length);
-	KUNIT_EXPECT_EQ(test, 0x0ffff000, fault.before);
-	KUNIT_EXPECT_EQ(test, 0x0ffff000, fault.after);
+	KUNIT_EXPECT_EQ(test, MISSING_MAX * FAULT_PAGE, fault.length);
+	KUNIT_EXPECT_EQ(test, AHEAD_MAX * FAULT_PAGE, fault.before);
+	KUNIT_EXPECT_EQ(test, AHEAD_MAX * FAULT_PAGE, fault.after);
 }
 
 static void page_fault_resume_uses_format_of_subtype(struct kunit *test)
@@ -119,29 +149,43 @@ static void page_fault_resume_uses_format_of_subtype(struct kunit *test)
 	struct scripted_hca *scripted = scripted_hca_create(test);
 	const struct cxib_page_fault wqe_fault = {
 		.subtype = HW_PAGE_FAULT_SUBTYPE_WQE, .operation = HW_PAGE_FAULT_FLAGS_WRITE,
-		.token = 0x123456, .queue = 0x777777,
+		.token = TOKEN, .queue = QPN,
 	};
 	const struct cxib_page_fault mem_fault = {
-		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = 0x1234cafe5678ULL,
+		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .token = LONG_TOKEN,
 	};
-	const __be32 *in = scripted->in;
+	const struct hw_trans_page_fault_info *wqe_info =
+		hw_page_fault_resume_in_get_page_fault_info_trans_page_fault_info(scripted->in);
+	const struct hw_mem_page_fault_info *mem_info =
+		hw_page_fault_resume_in_get_page_fault_info_mem_page_fault_info(scripted->in);
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &wqe_fault, true));
-	KUNIT_EXPECT_EQ(test, 0x82777777, be32_to_cpu(in[2]));
-	KUNIT_EXPECT_EQ(test, 0x00123456, be32_to_cpu(in[3]));
+	KUNIT_EXPECT_EQ(test, 1, hw_trans_page_fault_info_get_error(wqe_info));
+	KUNIT_EXPECT_EQ(test, HW_PAGE_FAULT_FLAGS_WRITE,
+			hw_trans_page_fault_info_get_page_fault_type(wqe_info));
+	KUNIT_EXPECT_EQ(test, QPN, hw_trans_page_fault_info_get_wq_number(wqe_info));
+	KUNIT_EXPECT_EQ(test, TOKEN, hw_trans_page_fault_info_get_fault_token(wqe_info));
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, false));
-	KUNIT_EXPECT_EQ(test, 0x00001234, be32_to_cpu(in[2]));
-	KUNIT_EXPECT_EQ(test, 0xcafe5678, be32_to_cpu(in[3]));
+	KUNIT_EXPECT_EQ(test, 0, hw_mem_page_fault_info_get_error(mem_info));
+	/* The words are nothing but that: reserved bits are 0. */
+	KUNIT_EXPECT_EQ(test, LONG_TOKEN >> 32, be32_to_cpu(mem_info->dw[0]));
+	KUNIT_EXPECT_EQ(test, lower_32_bits(LONG_TOKEN), be32_to_cpu(mem_info->dw[1]));
 	KUNIT_EXPECT_EQ(test, 0, cxib_cmd_page_fault_resume(&scripted->queue, &mem_fault, true));
-	KUNIT_EXPECT_EQ(test, 0x80001234, be32_to_cpu(in[2]));
+	KUNIT_EXPECT_EQ(test, 1, hw_mem_page_fault_info_get_error(mem_info));
+	KUNIT_EXPECT_EQ(test, LONG_TOKEN >> 32,
+			hw_mem_page_fault_info_get_fault_token_47_32(mem_info));
 }
 
-/* One missing page at 0x11000, with one suggested page before and one after. */
+/* The page that is missing, and an address in it. */
+#define PAGE_AT		0x11000
+#define IN_PAGE		(PAGE_AT + 0x234)
+
+/* With one suggested page before, and one after. */
 static struct cxib_page_fault missing_page(void)
 {
 	return (struct cxib_page_fault){
-		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .address = 0x11234, .length = 0x1000,
-		.before = 0x1000, .after = 0x1000,
+		.subtype = HW_PAGE_FAULT_SUBTYPE_MEMORY, .address = IN_PAGE, .length = FAULT_PAGE,
+		.before = FAULT_PAGE, .after = FAULT_PAGE,
 	};
 }
 
@@ -151,48 +195,54 @@ static void mr_range_ahead_adds_suggested_pages(struct kunit *test)
 	struct cxib_odp_range range;
 
 	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, false, &range));
-	KUNIT_EXPECT_EQ(test, 0x11000, range.address);
-	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
+	KUNIT_EXPECT_EQ(test, PAGE_AT, range.address);
+	KUNIT_EXPECT_EQ(test, FAULT_PAGE, range.length);
 	KUNIT_EXPECT_TRUE(test, range.for_writing);
 	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
-	KUNIT_EXPECT_EQ(test, 0x10000, range.address);
-	KUNIT_EXPECT_EQ(test, 0x3000, range.length);
+	KUNIT_EXPECT_EQ(test, PAGE_AT - FAULT_PAGE, range.address);
+	KUNIT_EXPECT_EQ(test, FAULT_PAGE + FAULT_PAGE + FAULT_PAGE, range.length);
 }
 
+/* An MR within the page, one that begins in the page before; then one behind, before, and empty. */
 static void mr_range_beyond_mr_is_clamped(struct kunit *test)
 {
 	const struct cxib_page_fault fault = missing_page();
+	const u64 inner = IN_PAGE - 4, inner_length = 0x100, lower = PAGE_AT - FAULT_PAGE / 2;
 	struct cxib_odp_range range;
 
-	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0x11230, 0x100, true, &range));
-	KUNIT_EXPECT_EQ(test, 0x11230, range.address);
-	KUNIT_EXPECT_EQ(test, 0x100, range.length);
-	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0x10800, 0x1000, true, &range));
-	KUNIT_EXPECT_EQ(test, 0x10800, range.address);
-	KUNIT_EXPECT_EQ(test, 0x1000, range.length);
-	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x12000, 0x1000, false, &range));
-	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x10000, 0x1000, false, &range));
-	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x11000, 0, false, &range));
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, inner, inner_length, true, &range));
+	KUNIT_EXPECT_EQ(test, inner, range.address);
+	KUNIT_EXPECT_EQ(test, inner_length, range.length);
+	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, lower, FAULT_PAGE, true, &range));
+	KUNIT_EXPECT_EQ(test, lower, range.address);
+	KUNIT_EXPECT_EQ(test, FAULT_PAGE, range.length);
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, PAGE_AT + FAULT_PAGE, FAULT_PAGE, false,
+						  &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, PAGE_AT - FAULT_PAGE, FAULT_PAGE, false,
+						  &range));
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, PAGE_AT, 0, false, &range));
 }
 
-/* Whatever the device reports, a fault is limited to megabytes around the missing page. */
+/* Whatever the device reports: 4 MiB from the missing page on, 4 MiB before, 4 MiB behind. */
 static void mr_range_huge_fault_is_limited(struct kunit *test)
 {
+	const u64 last_page = round_down(U64_MAX, FAULT_PAGE), low = 5 * FAULT_PAGE;
 	struct cxib_page_fault fault = missing_page();
 	struct cxib_odp_range range;
 
-	fault.length = 0xfffff000;
-	fault.before = 0x0ffff000;
-	fault.after = 0x0ffff000;
+	fault.length = MISSING_MAX * FAULT_PAGE;
+	fault.before = AHEAD_MAX * FAULT_PAGE;
+	fault.after = AHEAD_MAX * FAULT_PAGE;
 	fault.address = U64_MAX;
 	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
-	KUNIT_EXPECT_EQ(test, U64_MAX - 0xfff - SZ_4M, range.address);
-	KUNIT_EXPECT_EQ(test, SZ_4M + 0xfff, range.length);
-	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, 0x1000, 0x1000, true, &range));
-	fault.address = 0x5000;
+	KUNIT_EXPECT_EQ(test, last_page - SZ_4M, range.address);
+	/* An MR of U64_MAX bytes ends before the last address. */
+	KUNIT_EXPECT_EQ(test, SZ_4M + FAULT_PAGE - 1, range.length);
+	KUNIT_EXPECT_FALSE(test, cxib_pf_mr_range(&fault, FAULT_PAGE, FAULT_PAGE, true, &range));
+	fault.address = low;
 	KUNIT_ASSERT_TRUE(test, cxib_pf_mr_range(&fault, 0, U64_MAX, true, &range));
 	KUNIT_EXPECT_EQ(test, 0, range.address);
-	KUNIT_EXPECT_EQ(test, 0x5000 + 2 * SZ_4M, range.length);
+	KUNIT_EXPECT_EQ(test, low + 2 * SZ_4M, range.length);
 }
 
 static struct cxib_pf_wqe *make_wqe(struct kunit *test, u32 opcode, u32 ds)
@@ -208,6 +258,14 @@ static struct cxib_pf_wqe *make_wqe(struct kunit *test, u32 opcode, u32 ds)
 	return wqe;
 }
 
+/* Segments of a WQE: mlx5/qp.h, and get_order_base() of mlx5_ib/wr.c. */
+#define CTRL	sizeof(struct hw_wqe_ctrl_seg)
+#define RADDR	sizeof(struct hw_wqe_raddr_seg)
+#define ATOMIC	sizeof(struct hw_wqe_atomic_seg)
+#define MASKED	sizeof(struct hw_wqe_masked_atomic_seg)
+#define XRC	sizeof(struct hw_wqe_xrc_seg)
+#define AV	sizeof(struct hw_base_av)
+
 static void data_offset_follows_opcode_segs(struct kunit *test)
 {
 	static const struct {
@@ -215,14 +273,14 @@ static void data_offset_follows_opcode_segs(struct kunit *test)
 		u32 opcode;
 		int first;
 	} cases[] = {
-		{ IB_QPT_RC, HW_WQE_OPCODE_SEND, 16 },
-		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_WRITE_IMM, 32 },
-		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_READ, 32 },
-		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_FA, 48 },
-		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_MASKED_CS, 64 },
-		{ IB_QPT_XRC_INI, HW_WQE_OPCODE_RDMA_WRITE, 48 },
-		{ IB_QPT_UD, HW_WQE_OPCODE_SEND, 32 },
-		{ IB_QPT_DRIVER, HW_WQE_OPCODE_RDMA_WRITE, 48 },
+		{ IB_QPT_RC, HW_WQE_OPCODE_SEND, CTRL },
+		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_WRITE_IMM, CTRL + RADDR },
+		{ IB_QPT_RC, HW_WQE_OPCODE_RDMA_READ, CTRL + RADDR },
+		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_FA, CTRL + RADDR + ATOMIC },
+		{ IB_QPT_RC, HW_WQE_OPCODE_ATOMIC_MASKED_CS, CTRL + RADDR + MASKED },
+		{ IB_QPT_XRC_INI, HW_WQE_OPCODE_RDMA_WRITE, CTRL + XRC + RADDR },
+		{ IB_QPT_UD, HW_WQE_OPCODE_SEND, CTRL + AV },
+		{ IB_QPT_DRIVER, HW_WQE_OPCODE_RDMA_WRITE, CTRL + AV + RADDR },
 		{ IB_QPT_RC, HW_WQE_OPCODE_UMR, -EINVAL },
 		{ IB_QPT_RC, HW_WQE_OPCODE_NOP, -EINVAL },
 	};
@@ -236,14 +294,16 @@ static void data_offset_follows_opcode_segs(struct kunit *test)
 	}
 }
 
-static void data_offset_extended_av_is_64(struct kunit *test)
+/* An extended AV fills the rest of the WQEBB. The WQE is as long as its DS say. */
+static void data_offset_extended_av_fills_wqebb(struct kunit *test)
 {
-	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 8);
-	struct hw_wqe_datagram_seg *address = (void *)&wqe->bytes[16];
+	const u32 ds = 8;
+	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, ds);
+	struct hw_wqe_datagram_seg *address = (void *)&wqe->bytes[CTRL];
 
 	hw_av_set_extended(hw_wqe_datagram_seg_av(address), 1);
-	KUNIT_EXPECT_EQ(test, 64, cxib_pf_data_offset(IB_QPT_UD, wqe));
-	KUNIT_EXPECT_EQ(test, 128, wqe->length);
+	KUNIT_EXPECT_EQ(test, CXIB_WQEBB_SIZE, cxib_pf_data_offset(IB_QPT_UD, wqe));
+	KUNIT_EXPECT_EQ(test, ds * CXIB_DS_SIZE, wqe->length);
 }
 
 static void data_offset_bad_ds_returns_einval(struct kunit *test)
@@ -251,10 +311,21 @@ static void data_offset_bad_ds_returns_einval(struct kunit *test)
 	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 0);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, wqe));
-	wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 5);
-	wqe->length = 64;
+	wqe = make_wqe(test, HW_WQE_OPCODE_SEND, CXIB_DS_PER_WQEBB + 1);
+	wqe->length = CXIB_WQEBB_SIZE;
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_pf_data_offset(IB_QPT_RC, wqe));
 }
+
+/* Keys, addresses and lengths of SGEs and KLMs; the last ones must not be reached. */
+#define KEY		5
+#define OTHER_KEY	6
+#define LAST_KEY	7
+#define AT		0x1000
+#define OTHER_AT	0x2000
+#define LAST_AT		0x3000
+#define BYTES		0x100
+#define INLINE_BYTES	20
+#define OTHER_BYTES	0x200
 
 struct ranges {
 	unsigned int count;
@@ -280,14 +351,14 @@ static int record_range(void *context, u32 key, u64 address, u64 length)
 static struct cxib_pf_wqe *make_sges(struct kunit *test)
 {
 	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 0);
-	struct hw_wqe_data_seg *sges = (void *)&wqe->bytes[16];
+	struct hw_wqe_data_seg *sges = (void *)&wqe->bytes[CTRL];
 
-	hw_wqe_data_seg_pack(&sges[0], 0, 0x100, 5, 0x1000);
-	/* 20 bytes and the inline header take two DS. */
-	hw_wqe_data_seg_pack(&sges[1], 1, 20, 0, 0);
-	hw_wqe_data_seg_pack(&sges[3], 0, 0x200, 6, 0x2000);
+	hw_wqe_data_seg_pack(&sges[0], 0, BYTES, KEY, AT);
+	/* They and the inline header take two DS. */
+	hw_wqe_data_seg_pack(&sges[1], 1, INLINE_BYTES, 0, 0);
+	hw_wqe_data_seg_pack(&sges[3], 0, OTHER_BYTES, OTHER_KEY, OTHER_AT);
 	hw_wqe_data_seg_pack(&sges[4], 0, 0, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST, 0);
-	hw_wqe_data_seg_pack(&sges[5], 0, 0x300, 7, 0x3000);
+	hw_wqe_data_seg_pack(&sges[5], 0, BYTES, LAST_KEY, LAST_AT);
 	return wqe;
 }
 
@@ -296,25 +367,25 @@ static void walk_sges_stops_at_terminator(struct kunit *test)
 	struct cxib_pf_wqe *wqe = make_sges(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, CTRL, 0, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 2, ranges.count);
-	KUNIT_EXPECT_EQ(test, 5, ranges.range[0].key);
-	KUNIT_EXPECT_EQ(test, 0x100, ranges.range[0].length);
-	KUNIT_EXPECT_EQ(test, 6, ranges.range[1].key);
-	KUNIT_EXPECT_EQ(test, 0x2000, ranges.range[1].address);
+	KUNIT_EXPECT_EQ(test, KEY, ranges.range[0].key);
+	KUNIT_EXPECT_EQ(test, BYTES, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, OTHER_KEY, ranges.range[1].key);
+	KUNIT_EXPECT_EQ(test, OTHER_AT, ranges.range[1].address);
 }
 
-/* Of 0x100 + 20 + 0x200 bytes the first 0x100 + 20 + 0x10 are committed. */
+/* The first SGE, the inline data, and a part of the second SGE are committed. */
 static void walk_sges_skips_committed_bytes(struct kunit *test)
 {
+	const u64 part = 0x10, committed = BYTES + INLINE_BYTES + part;
 	struct cxib_pf_wqe *wqe = make_sges(test);
 	struct ranges ranges = {};
 
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0x100 + 20 + 0x10, record_range,
-						   &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, CTRL, committed, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0x2010, ranges.range[0].address);
-	KUNIT_EXPECT_EQ(test, 0x1f0, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, OTHER_AT + part, ranges.range[0].address);
+	KUNIT_EXPECT_EQ(test, OTHER_BYTES - part, ranges.range[0].length);
 }
 
 static void walk_sges_byte_count_0_is_2_gib(struct kunit *test)
@@ -322,12 +393,12 @@ static void walk_sges_byte_count_0_is_2_gib(struct kunit *test)
 	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
-	wqe->length = 32;
-	hw_wqe_data_seg_pack((void *)&wqe->bytes[16], 0, 0, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0x100, record_range, &ranges));
+	wqe->length = CTRL + sizeof(struct hw_wqe_data_seg);
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[CTRL], 0, 0, KEY, AT);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, CTRL, BYTES, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0x1100, ranges.range[0].address);
-	KUNIT_EXPECT_EQ(test, 0x7fffff00, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, AT + BYTES, ranges.range[0].address);
+	KUNIT_EXPECT_EQ(test, SZ_2G - BYTES, ranges.range[0].length);
 }
 
 /* User space can claim more inline bytes than the WQE has: nothing beyond is read. */
@@ -336,52 +407,59 @@ static void walk_sges_beyond_wqe_is_ignored(struct kunit *test)
 	struct cxib_pf_wqe *wqe = make_wqe(test, HW_WQE_OPCODE_SEND, 2);
 	struct ranges ranges = {};
 
-	hw_wqe_data_seg_pack((void *)&wqe->bytes[16], 1, 0x3ff, 0, 0);
-	hw_wqe_data_seg_pack((void *)&wqe->bytes[32], 0, 0x100, 5, 0x1000);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 16, 0, record_range, &ranges));
+	/* byte_count of an inline segment has 10 bits. */
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[CTRL], 1, GENMASK(9, 0), 0, 0);
+	hw_wqe_data_seg_pack((void *)&wqe->bytes[2 * CTRL], 0, BYTES, KEY, AT);
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, CTRL, 0, record_range, &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 5000, 0, record_range, &ranges));
+	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_sges(wqe, 2 * sizeof(wqe->bytes), 0, record_range,
+						   &ranges));
 	KUNIT_EXPECT_EQ(test, 0, ranges.count);
 }
 
+/* The last bytes of the first KLM, the second one, and the first bytes of the third. */
 static void walk_klms_range_spans_klms(struct kunit *test)
 {
+	const u64 start = 0x10000, part = 0x10, middle = 0x80;
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
 	struct hw_klm klms[3];
 
-	hw_mkc_set_start_addr(&context, 0x10000);
+	hw_mkc_set_start_addr(&context, start);
 	hw_mkc_set_access_mode_1_0(&context, HW_MKEY_ACCESS_MODE_KLMS);
-	hw_klm_pack(&klms[0], 0x100, 5, 0x1000);
-	hw_klm_pack(&klms[1], 0x80, 6, 0x2000);
-	hw_klm_pack(&klms[2], 0x100, 7, 0x3000);
+	hw_klm_pack(&klms[0], BYTES, KEY, AT);
+	hw_klm_pack(&klms[1], middle, OTHER_KEY, OTHER_AT);
+	hw_klm_pack(&klms[2], BYTES, LAST_KEY, LAST_AT);
 	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_klms(&context, klms, ARRAY_SIZE(klms),
-						   0x100f0, 0xa0, record_range, &ranges));
-	KUNIT_ASSERT_EQ(test, 3, ranges.count);
-	KUNIT_EXPECT_EQ(test, 0x10f0, ranges.range[0].address);
-	KUNIT_EXPECT_EQ(test, 0x10, ranges.range[0].length);
-	KUNIT_EXPECT_EQ(test, 6, ranges.range[1].key);
-	KUNIT_EXPECT_EQ(test, 0x80, ranges.range[1].length);
-	KUNIT_EXPECT_EQ(test, 0x3000, ranges.range[2].address);
-	KUNIT_EXPECT_EQ(test, 0x10, ranges.range[2].length);
+						   start + BYTES - part, part + middle + part,
+						   record_range, &ranges));
+	KUNIT_ASSERT_EQ(test, ARRAY_SIZE(klms), ranges.count);
+	KUNIT_EXPECT_EQ(test, AT + BYTES - part, ranges.range[0].address);
+	KUNIT_EXPECT_EQ(test, part, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, OTHER_KEY, ranges.range[1].key);
+	KUNIT_EXPECT_EQ(test, middle, ranges.range[1].length);
+	KUNIT_EXPECT_EQ(test, LAST_AT, ranges.range[2].address);
+	KUNIT_EXPECT_EQ(test, part, ranges.range[2].length);
 }
 
+/* From the middle of the second KSM to beyond the end: KSMs have no length but the page size. */
 static void walk_klms_ksm_uses_page_size(struct kunit *test)
 {
+	const u64 half = SZ_4K / 2;
 	struct ranges ranges = {};
 	struct hw_mkc context = {};
 	struct hw_klm klms[2];
 
 	hw_mkc_set_access_mode_1_0(&context, HW_MKEY_ACCESS_MODE_KSM);
-	hw_mkc_set_log_page_size(&context, 12);
-	hw_klm_pack(&klms[0], 0, 5, 0);
-	hw_klm_pack(&klms[1], 0, 6, 0x7000);
+	hw_mkc_set_log_page_size(&context, ilog2(SZ_4K));
+	hw_klm_pack(&klms[0], 0, KEY, 0);
+	hw_klm_pack(&klms[1], 0, OTHER_KEY, LAST_AT);
 	KUNIT_EXPECT_EQ(test, 0, cxib_pf_walk_klms(&context, klms, ARRAY_SIZE(klms),
-						   0x1800, 0x5000, record_range, &ranges));
+						   SZ_4K + half, 5 * SZ_4K, record_range, &ranges));
 	KUNIT_ASSERT_EQ(test, 1, ranges.count);
-	KUNIT_EXPECT_EQ(test, 6, ranges.range[0].key);
-	KUNIT_EXPECT_EQ(test, 0x7800, ranges.range[0].address);
-	KUNIT_EXPECT_EQ(test, 0x800, ranges.range[0].length);
+	KUNIT_EXPECT_EQ(test, OTHER_KEY, ranges.range[0].key);
+	KUNIT_EXPECT_EQ(test, LAST_AT + half, ranges.range[0].address);
+	KUNIT_EXPECT_EQ(test, half, ranges.range[0].length);
 }
 
 static struct kunit_case cases[] = {
@@ -395,7 +473,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(mr_range_beyond_mr_is_clamped),
 	KUNIT_CASE(mr_range_huge_fault_is_limited),
 	KUNIT_CASE(data_offset_follows_opcode_segs),
-	KUNIT_CASE(data_offset_extended_av_is_64),
+	KUNIT_CASE(data_offset_extended_av_fills_wqebb),
 	KUNIT_CASE(data_offset_bad_ds_returns_einval),
 	KUNIT_CASE(walk_sges_stops_at_terminator),
 	KUNIT_CASE(walk_sges_skips_committed_bytes),

@@ -26,6 +26,17 @@
 #define OTHER_MKEY	0x1209
 #define NULL_MKEY	0x4501
 
+/* References: of the creator, and of two look-ups. */
+#define REFERENCES	3
+
+/* Address of the user memory of fake MRs, and that of MRs which cases register. */
+#define USER_ADDRESS	0x7f0000001000
+#define START		0x1000
+
+/* xlt_offset has 16 bits and counts 2 MTTs: without the extended offset 2^17 pages. */
+#define LOG_PAGES	17
+
+#define NUM_VARIANTS	256
 #define FIRST_INDEX	0x777
 #define DEVICE_NULL	0x200
 #define PDN		0x88
@@ -199,7 +210,7 @@ static void init_mr(struct fixture *fixture, struct fake_mr *fake_mr, u32 mkey)
 	mutex_init(&fake_mr->memory.umem_mutex);
 	fake_mr->memory.umem.is_odp = 1;
 	fake_mr->memory.umem.owning_mm = fixture->gone;
-	fake_mr->memory.umem.address = 0x7f0000001000;
+	fake_mr->memory.umem.address = USER_ADDRESS;
 	mr->mr.umem = &fake_mr->memory.umem;
 	mr->mr.ib.device = &fixture->fake->ibdev.ib;
 	mr->mr.ib.pd = &fixture->pd.ib;
@@ -325,11 +336,11 @@ static void get_mr_takes_reference(struct kunit *test)
 	KUNIT_ASSERT_PTR_EQ(test, &fixture->mr.mr, cxib_odp_get_mr(ibdev, MKEY));
 	KUNIT_EXPECT_EQ(test, 2, references(&fixture->mr));
 	KUNIT_ASSERT_PTR_EQ(test, &fixture->mr.mr, cxib_odp_get_fault_mr(ibdev, MKEY));
-	KUNIT_EXPECT_EQ(test, 3, references(&fixture->mr));
+	KUNIT_EXPECT_EQ(test, REFERENCES, references(&fixture->mr));
 	cxib_odp_erase_mkey(&fixture->mr.mr, MKEY);
 	KUNIT_EXPECT_NULL(test, cxib_odp_get_mr(ibdev, MKEY));
 	KUNIT_EXPECT_NULL(test, cxib_odp_get_fault_mr(ibdev, MKEY));
-	KUNIT_EXPECT_EQ(test, 3, references(&fixture->mr));
+	KUNIT_EXPECT_EQ(test, REFERENCES, references(&fixture->mr));
 }
 
 /* All 255 other variants of the index, and other indices, among them the first and the last one. */
@@ -342,9 +353,10 @@ static void get_mr_of_other_mkey_returns_null(struct kunit *test)
 	unsigned int i;
 
 	insert(test, &fixture->mr);
-	for (i = 0; i < 256; i++)
-		KUNIT_EXPECT_EQ_MSG(test, i == (MKEY & 0xff),
-				    !!get_mr(fixture, (MKEY & ~0xff) | i), "variant 0x%x", i);
+	for (i = 0; i < NUM_VARIANTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, i == MKEY % NUM_VARIANTS,
+				    !!get_mr(fixture, round_down(MKEY, NUM_VARIANTS) + i),
+				    "variant 0x%x", i);
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		KUNIT_EXPECT_NULL(test, get_mr(fixture, others[i]));
 		KUNIT_EXPECT_NULL(test, get_fault_mr(fixture, others[i]));
@@ -468,7 +480,7 @@ static void find_range_outside_mr_returns_efault(struct kunit *test)
 				    "range %zu", i);
 		/* The user address differs from the iova. */
 		KUNIT_EXPECT_EQ_MSG(test,
-				    entry->err ? 0 : 0x7f0000001000 + entry->address - entry->iova,
+				    entry->err ? 0 : USER_ADDRESS + entry->address - entry->iova,
 				    start, "range %zu", i);
 	}
 }
@@ -494,14 +506,19 @@ static const struct {
 	{ 26, IB_ODP_SUPPORT_SRQ_RECV },
 };
 
-/* odp_scheme_cap in mlx5_ifc.h: words of RC, UC, UD and XRC; mlx5_ib does not report UC either. */
+/* odp_scheme_cap in mlx5_ifc.h: words of RC, UC, UD and XRC. */
+#define RC_WORD		4
+#define UD_WORD		6
+#define XRC_WORD	7
+
+/* mlx5_ib does not report UC either. */
 static void describe_paging_reports_operations_of_transport(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct hw_odp_scheme_cap *odp = &fixture->fake->hw.caps.odp;
 	unsigned int word, i;
 
-	for (word = 4; word < 8; word++)
+	for (word = RC_WORD; word <= XRC_WORD; word++)
 		for (i = 0; i < ARRAY_SIZE(odp_operations); i++) {
 			const u32 able = odp_operations[i].able;
 			struct ib_odp_caps caps;
@@ -509,15 +526,15 @@ static void describe_paging_reports_operations_of_transport(struct kunit *test)
 			memset(odp, 0, sizeof(*odp));
 			odp->dw[word] = cpu_to_be32(BIT(odp_operations[i].bit));
 			caps = describe(fixture).odp_caps;
-			KUNIT_EXPECT_EQ_MSG(test, word == 4 ? able : 0,
+			KUNIT_EXPECT_EQ_MSG(test, word == RC_WORD ? able : 0,
 					    caps.per_transport_caps.rc_odp_caps,
 					    "word %u, operation 0x%x", word, able);
 			KUNIT_EXPECT_EQ_MSG(test, 0, caps.per_transport_caps.uc_odp_caps,
 					    "word %u, operation 0x%x", word, able);
-			KUNIT_EXPECT_EQ_MSG(test, word == 6 ? able : 0,
+			KUNIT_EXPECT_EQ_MSG(test, word == UD_WORD ? able : 0,
 					    caps.per_transport_caps.ud_odp_caps,
 					    "word %u, operation 0x%x", word, able);
-			KUNIT_EXPECT_EQ_MSG(test, word == 7 ? able : 0,
+			KUNIT_EXPECT_EQ_MSG(test, word == XRC_WORD ? able : 0,
 					    caps.per_transport_caps.xrc_odp_caps,
 					    "word %u, operation 0x%x", word, able);
 		}
@@ -545,7 +562,9 @@ static void describe_paging_without_capability_reports_nothing(struct kunit *tes
 	attr = describe(fixture);
 	KUNIT_EXPECT_EQ(test, IBK_ON_DEMAND_PAGING, attr.kernel_cap_flags);
 	KUNIT_EXPECT_EQ(test, IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT, attr.odp_caps.general_caps);
-	KUNIT_EXPECT_EQ(test, 0x3f, attr.odp_caps.per_transport_caps.rc_odp_caps);
+	/* All of odp_operations. */
+	KUNIT_EXPECT_EQ(test, BIT(ARRAY_SIZE(odp_operations)) - 1,
+			attr.odp_caps.per_transport_caps.rc_odp_caps);
 	hw->caps.pg = 0;
 	expect_no_odp(test);
 	set_capabilities(hw);
@@ -582,9 +601,9 @@ static void describe_paging_implicit_needs_capabilities(struct kunit *test)
 	hw->caps.umr_indirect_mkey_disabled = 1;
 	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
 	hw->caps.umr_indirect_mkey_disabled = 0;
-	hw->caps.log_max_klm_list_size = 16;
+	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD - 1;
 	KUNIT_EXPECT_FALSE(test, reports_implicit(fixture));
-	hw->caps.log_max_klm_list_size = 17;
+	hw->caps.log_max_klm_list_size = LOG_SPACE - LOG_CHILD;
 	KUNIT_EXPECT_TRUE(test, reports_implicit(fixture));
 }
 
@@ -600,14 +619,14 @@ static void reg_odp_mr_without_capability_returns_eopnotsupp(struct kunit *test)
 	struct cxib_hw *hw = &fixture->fake->hw;
 
 	hw->caps.pg = 0;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
 	set_capabilities(hw);
 	hw->caps.imaicl = 0;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, PAGE_SIZE, START, 0));
 	set_capabilities(hw);
 	/* An implicit MR has all addresses, so it has no first one. */
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0x1000, U64_MAX, 0, 0));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, START, U64_MAX, 0, 0));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, START, 0));
 	hw->caps.null_mkey = 0;
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_mr(fixture, 0, U64_MAX, 0, 0));
 	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
@@ -623,7 +642,6 @@ static void attach_address_space(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(address));
 }
 
-/* xlt_offset has 16 bits and counts 2 MTTs: without the extended offset 2^17 pages. */
 static const struct {
 	u64 start;
 	u64 length;
@@ -633,12 +651,12 @@ static const struct {
 	{ 0x1000, 0, 0, -EINVAL },
 	{ U64_MAX - 0xfff, 0x1001, 0, -EINVAL },
 	{ U64_MAX, 1, 0, -EINVAL },
-	{ 0x1000, BIT_ULL(17 + PAGE_SHIFT) + 1, 0, -EINVAL },
-	{ 0x1800, BIT_ULL(17 + PAGE_SHIFT), 0, -EINVAL },
-	{ 0x1fff, BIT_ULL(17 + PAGE_SHIFT), 0, -EINVAL },
-	{ 0, BIT_ULL(17 + 21) + 1, IB_ACCESS_HUGETLB, -EINVAL },
+	{ 0x1000, BIT_ULL(LOG_PAGES + PAGE_SHIFT) + 1, 0, -EINVAL },
+	{ 0x1800, BIT_ULL(LOG_PAGES + PAGE_SHIFT), 0, -EINVAL },
+	{ 0x1fff, BIT_ULL(LOG_PAGES + PAGE_SHIFT), 0, -EINVAL },
+	{ 0, BIT_ULL(LOG_PAGES + PMD_SHIFT) + 1, IB_ACCESS_HUGETLB, -EINVAL },
 	/* CREATE_MKEY is refused. */
-	{ 0x1000, BIT_ULL(17 + PAGE_SHIFT), 0, -EAGAIN },
+	{ 0x1000, BIT_ULL(LOG_PAGES + PAGE_SHIFT), 0, -EAGAIN },
 	{ 0x1fff, 1, 0, -EAGAIN },
 };
 
@@ -659,10 +677,10 @@ static void reg_odp_mr_length_out_of_range_returns_einval(struct kunit *test)
 	/* With it, kvcalloc() in the RDMA core is the limit: INT_MAX bytes of 8 for each page. */
 	fixture->fake->hw.caps.umr_extended_translation_offset = 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			reg_mr(fixture, 0, (u64)(INT_MAX / 8 + 1) << PAGE_SHIFT, 0, 0));
+			reg_mr(fixture, 0, (INT_MAX / sizeof(u64) + 1) << PAGE_SHIFT, 0, 0));
 	refuse(fixture, HW_CMD_CREATE_MKEY, 0);
 	KUNIT_EXPECT_EQ(test, -EAGAIN,
-			reg_mr(fixture, 0x1000, BIT_ULL(17 + PAGE_SHIFT) + 1, 0x1000, 0));
+			reg_mr(fixture, START, BIT_ULL(LOG_PAGES + PAGE_SHIFT) + 1, START, 0));
 	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
 	KUNIT_EXPECT_EQ(test, 0, fixture->wqes);
 }
@@ -672,32 +690,37 @@ static void reg_odp_mr_iova_within_other_page_returns_einval(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	attach_address_space(test);
-	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, 0x1000, 0x1000, 0x1001, 0));
-	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, 0x1800, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, START, PAGE_SIZE, START + 1, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_mr(fixture, START + PAGE_SIZE / 2, PAGE_SIZE, START, 0));
 	KUNIT_EXPECT_EQ(test, 0, fixture->creates);
 }
 
-/* 9 pages: UMR WQEs write units of 8 MTTs, so the mkey has 16, and an octoword has 2. */
+/*
+ * 9 pages, for it begins in the middle of one: UMR WQEs write units of CXIB_UMR_MTT_ALIGN MTTs, so
+ * the mkey has two of them, and an octoword has 2 MTTs.
+ */
 static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	const struct hw_mkc *context = &fixture->contexts[0];
+	const u32 mtts = 2 * CXIB_UMR_MTT_ALIGN;
+	const u64 iova = 0x5800;
 	struct cxib_odp_mr *mr;
 	struct ib_mr *ib;
 
 	attach_address_space(test);
-	memset(fixture->xlt, 0xff, 16 * sizeof(__be64));
-	ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1800, 8 * PAGE_SIZE, 0x5800,
+	memset(fixture->xlt, 0xff, mtts * sizeof(__be64));
+	ib = cxib_reg_odp_mr(&fixture->pd.ib, 0x1800, 8 * PAGE_SIZE, iova,
 			     IB_ACCESS_REMOTE_WRITE | IB_ACCESS_ON_DEMAND);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ib);
 	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
 	KUNIT_EXPECT_TRUE(test, fixture->pg_access[0]);
 	KUNIT_EXPECT_EQ(test, HW_MKEY_ACCESS_MODE_MTT, hw_mkc_get_access_mode_1_0(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_free(context));
-	KUNIT_EXPECT_EQ(test, 0x5800, hw_mkc_get_start_addr(context));
+	KUNIT_EXPECT_EQ(test, iova, hw_mkc_get_start_addr(context));
 	KUNIT_EXPECT_EQ(test, 8 * PAGE_SIZE, hw_mkc_get_len(context));
 	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, hw_mkc_get_log_page_size(context));
-	KUNIT_EXPECT_EQ(test, 8, hw_mkc_get_translations_octword_size(context));
+	KUNIT_EXPECT_EQ(test, mtts / 2, hw_mkc_get_translations_octword_size(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkc_get_rw(context));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkc_get_rr(context));
 	KUNIT_EXPECT_EQ(test, PDN, hw_mkc_get_pd(context));
@@ -706,7 +729,7 @@ static void reg_odp_mr_creates_mkey_without_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib->lkey, fixture->wqe_key);
 	KUNIT_EXPECT_EQ(test, HW_MKEY_MASK_KEY | HW_MKEY_MASK_FREE, fixture->wqe_mask);
 	KUNIT_EXPECT_FALSE(test, fixture->wqe_free);
-	KUNIT_EXPECT_NULL(test, memchr_inv(fixture->xlt, 0, 16 * sizeof(__be64)));
+	KUNIT_EXPECT_NULL(test, memchr_inv(fixture->xlt, 0, mtts * sizeof(__be64)));
 	mr = get_mr(fixture, ib->lkey);
 	KUNIT_EXPECT_PTR_EQ(test, to_odp_mr(ib), mr);
 	KUNIT_EXPECT_TRUE(test, to_odp_mr(ib)->live);
@@ -747,7 +770,7 @@ static void reg_odp_mr_failed_umr_destroys_mkey(struct kunit *test)
 
 	attach_address_space(test);
 	fixture->failing = 1;
-	KUNIT_EXPECT_EQ(test, -EIO, reg_mr(fixture, 0x1000, 0x1000, 0x1000, 0));
+	KUNIT_EXPECT_EQ(test, -EIO, reg_mr(fixture, START, PAGE_SIZE, START, 0));
 	KUNIT_EXPECT_EQ(test, 1, fixture->creates);
 	KUNIT_EXPECT_EQ(test, 1, fixture->destroys);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
@@ -890,15 +913,18 @@ static void create_implicit_mkey_keeps_children(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct xarray *children = &fixture->mr.mr.implicit_children;
 
-	fixture->child.mr.mr.ib.iova = 5ULL << LOG_CHILD;
-	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, 5, &fixture->child.mr, GFP_KERNEL)));
+	const unsigned int number = 5;
+
+	fixture->child.mr.mr.ib.iova = (u64)number << LOG_CHILD;
+	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, number, &fixture->child.mr,
+						 GFP_KERNEL)));
 	KUNIT_ASSERT_EQ(test, 0, xa_err(xa_store(children, NUM_KSMS - 1, &fixture->other.mr,
 						 GFP_KERNEL)));
 	KUNIT_ASSERT_EQ(test, 0, create_implicit(fixture));
-	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 5, CHILD_MKEY, 5ULL << LOG_CHILD));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, number, CHILD_MKEY, (u64)number << LOG_CHILD));
 	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, NUM_KSMS - 1, OTHER_MKEY, 0));
-	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 4, DEVICE_NULL, 0));
-	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, 6, DEVICE_NULL, 0));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, number - 1, DEVICE_NULL, 0));
+	KUNIT_EXPECT_TRUE(test, ksm_is(fixture, number + 1, DEVICE_NULL, 0));
 }
 
 /* The query, the null mkey, the mkey; then a UMR WQE. */
@@ -920,8 +946,9 @@ static void create_implicit_mkey_failed_destroys_null_mkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, FIRST_INDEX, fixture->destroyed);
 	fixture->failing = 1;
 	KUNIT_EXPECT_EQ(test, -EIO, create_implicit(fixture));
-	KUNIT_EXPECT_EQ(test, 3, fixture->creates);
-	KUNIT_EXPECT_EQ(test, 3, fixture->destroys);
+	/* Of both mkeys, which exist until the WQE fails. */
+	KUNIT_EXPECT_EQ(test, 1 + 2, fixture->creates);
+	KUNIT_EXPECT_EQ(test, 1 + 2, fixture->destroys);
 	KUNIT_EXPECT_FALSE(test, fixture->mr.mr.has_null_key);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fixture->fake->ibdev.odp.regions));
 }
@@ -960,18 +987,19 @@ static void add_children(struct kunit *test)
 static void fault_in_implicit_splits_range_at_children(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	const u64 border = 2ULL << LOG_CHILD;
+	const u64 border = 2ULL << LOG_CHILD, before = 0x1001, after = 0x2000;
 
 	add_children(test);
-	KUNIT_EXPECT_EQ(test, 3, fault_in_implicit(fixture, border - 0x1001, 0x3001, -EFAULT));
+	KUNIT_EXPECT_EQ(test, 1 + 2, fault_in_implicit(fixture, border - before, before + after,
+						       -EFAULT));
 	KUNIT_ASSERT_EQ(test, 2, faults.calls);
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->child.mr, faults.mr[0]);
-	KUNIT_EXPECT_EQ(test, border - 0x1001, faults.range[0].address);
-	KUNIT_EXPECT_EQ(test, 0x1001, faults.range[0].length);
+	KUNIT_EXPECT_EQ(test, border - before, faults.range[0].address);
+	KUNIT_EXPECT_EQ(test, before, faults.range[0].length);
 	KUNIT_EXPECT_TRUE(test, faults.range[0].for_writing);
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->other.mr, faults.mr[1]);
 	KUNIT_EXPECT_EQ(test, border, faults.range[1].address);
-	KUNIT_EXPECT_EQ(test, 0x2000, faults.range[1].length);
+	KUNIT_EXPECT_EQ(test, after, faults.range[1].length);
 	KUNIT_EXPECT_TRUE(test, faults.range[1].for_writing);
 	/* A whole child, and not a byte more. */
 	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, border, BIT_ULL(LOG_CHILD), -EFAULT));
@@ -984,12 +1012,12 @@ static void fault_in_implicit_splits_range_at_children(struct kunit *test)
 static void fault_in_implicit_without_memory_returns_absent(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	const u64 start = (1ULL << LOG_CHILD) - 0x1000;
+	const u64 start = (1ULL << LOG_CHILD) - PAGE_SIZE, length = 2 * PAGE_SIZE;
 
 	add_children(test);
-	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, start, 0x2000, -EFAULT));
+	KUNIT_EXPECT_EQ(test, -EFAULT, fault_in_implicit(fixture, start, length, -EFAULT));
 	KUNIT_EXPECT_EQ(test, 0, faults.calls);
-	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, start, 0x2000, 0));
+	KUNIT_EXPECT_EQ(test, 1, fault_in_implicit(fixture, start, length, 0));
 	KUNIT_EXPECT_EQ(test, 1, faults.calls);
 	KUNIT_EXPECT_PTR_EQ(test, &fixture->child.mr, faults.mr[0]);
 	KUNIT_EXPECT_EQ(test, 0, fixture->creates);

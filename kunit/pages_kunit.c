@@ -7,6 +7,11 @@
 #include "hw/commands_device.h"
 #include "hw/pages.h"
 
+/* Of a page request event, what the driver serves at once; a number of its own choice. */
+#define REQUEST_MAX	50000
+#define BATCHES		10
+#define REQUESTED	10
+
 struct fixture {
 	struct fake_hca *hca;
 	struct cxib_command_queue queue;
@@ -51,7 +56,10 @@ static void expect_pages(struct kunit *test, u32 count)
 	KUNIT_EXPECT_EQ(test, fixture->hca->page_count, count);
 }
 
-static const u32 demands[] = { 0, 1, 2047, 2048, 2049, 4097 };
+static const u32 demands[] = {
+	0, 1, CXIB_PAGES_BATCH - 1, CXIB_PAGES_BATCH, CXIB_PAGES_BATCH + 1,
+	2 * CXIB_PAGES_BATCH + 1,
+};
 
 static void describe_demand(const u32 *demand, char *description)
 {
@@ -78,10 +86,12 @@ static void page_request_changes_count(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
+	const s32 count = CXIB_PAGES_BATCH + 52;
+
 	/* More pages than fit into one command. */
-	request(fixture, 2100);
-	expect_pages(test, 2100);
-	request(fixture, -2099);
+	request(fixture, count);
+	expect_pages(test, count);
+	request(fixture, 1 - count);
 	expect_pages(test, 1);
 	request(fixture, -100);
 	expect_pages(test, 0);
@@ -103,12 +113,12 @@ static void page_request_beyond_maximum_is_refused(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
-	request(fixture, 50001);
+	request(fixture, REQUEST_MAX + 1);
 	expect_pages(test, 0);
 	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 1);
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 1);
-	request(fixture, 10);
-	expect_pages(test, 10);
+	request(fixture, REQUESTED);
+	expect_pages(test, REQUESTED);
 }
 
 static void page_request_sum_is_served_in_batches(struct kunit *test)
@@ -118,11 +128,11 @@ static void page_request_sum_is_served_in_batches(struct kunit *test)
 
 	/* At the limit each batch is refused without an allocation. */
 	fixture->pages.quarantined = CXIB_PAGES_LIMIT;
-	fixture->pages.requested = 10 * 50000;
-	for (i = 0; i < 12; i++)
+	fixture->pages.requested = BATCHES * REQUEST_MAX;
+	for (i = 0; i < BATCHES + 2; i++)
 		request(fixture, 0);
 	KUNIT_EXPECT_EQ(test, fixture->pages.requested, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 10);
+	KUNIT_EXPECT_EQ(test, fixture->pages.failed, BATCHES);
 	fixture->pages.quarantined = 0;
 }
 
@@ -144,7 +154,7 @@ static void pages_supply_refused_quarantines_pages(struct kunit *test)
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	expect_pages(test, 0);
-	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, 6);
+	KUNIT_EXPECT_EQ(test, fixture->pages.quarantined, FAKE_BOOT_PAGES);
 	KUNIT_EXPECT_FALSE(test, xa_empty(&fixture->pages.held));
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
@@ -159,7 +169,7 @@ static void pages_quarantined_count_towards_limit(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 1);
 	KUNIT_EXPECT_EQ(test, -EIO, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	fixture->hca->boot_pages = CXIB_PAGES_LIMIT - 5;
+	fixture->hca->boot_pages = CXIB_PAGES_LIMIT - FAKE_BOOT_PAGES + 1;
 	KUNIT_EXPECT_EQ(test, -ENOSPC, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_free(&fixture->pages));
 }
@@ -170,16 +180,17 @@ static void pages_supply_timeout_keeps_pages(struct kunit *test)
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_NEVER, 1);
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	KUNIT_EXPECT_EQ(test, fixture->pages.count, 6);
-	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, fixture->pages.count, FAKE_BOOT_PAGES);
+	KUNIT_EXPECT_EQ(test, FAKE_BOOT_PAGES, cxib_pages_free(&fixture->pages));
 }
 
+/* The second command tells firmware: MANAGE_PAGES with op_mod ALLOCATION_FAIL. */
 static void page_request_failed_reports_allocation_fail(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 
 	fake_hca_fail(fixture->hca, FAKE_FAULT_STATUS, 0);
-	request(fixture, 10);
+	request(fixture, REQUESTED);
 	KUNIT_EXPECT_EQ(test, fixture->pages.failed, 1);
 	KUNIT_EXPECT_EQ(test, fixture->hca->commands, 2);
 	expect_pages(test, 0);
@@ -212,7 +223,7 @@ static void pages_reclaim_unreturned_returns_ebusy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
 	fixture->hca->keep_pages = true;
 	KUNIT_EXPECT_EQ(test, -EBUSY, cxib_pages_reclaim(&fixture->pages));
-	KUNIT_EXPECT_EQ(test, 6, cxib_pages_free(&fixture->pages));
+	KUNIT_EXPECT_EQ(test, FAKE_BOOT_PAGES, cxib_pages_free(&fixture->pages));
 }
 
 static void pages_reclaim_unknown_page_returns_ebadmsg(struct kunit *test)
@@ -220,10 +231,10 @@ static void pages_reclaim_unknown_page_returns_ebadmsg(struct kunit *test)
 	struct fixture *fixture = test->priv;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_supply(&fixture->pages, CXIB_PAGES_BOOT));
-	/* Count and addresses consist of bytes 0xa5. */
+	/* Count and addresses consist of bytes FAKE_GARBAGE. */
 	fake_hca_fail(fixture->hca, FAKE_FAULT_GARBAGE, fixture->hca->commands);
 	KUNIT_EXPECT_EQ(test, -EBADMSG, cxib_pages_reclaim(&fixture->pages));
-	expect_pages(test, 6);
+	expect_pages(test, FAKE_BOOT_PAGES);
 	KUNIT_EXPECT_EQ(test, 0, cxib_pages_reclaim(&fixture->pages));
 	expect_pages(test, 0);
 }

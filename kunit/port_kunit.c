@@ -25,6 +25,7 @@ static_assert((int)HW_IB_PROTO_FDR10 == IB_SPEED_FDR10);
 static_assert((int)HW_IB_PROTO_EDR == IB_SPEED_EDR);
 static_assert((int)HW_IB_PROTO_NDR == IB_SPEED_NDR);
 
+/* IBA 14.2.5.6, VLCap: 1 is VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14. */
 static void vl_code_unknown_returns_0(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1, cxib_vl_code(HW_VL_COUNT_VL0));
@@ -55,7 +56,8 @@ static void port_event_unknown_returns_false(struct kunit *test)
 	expect_event(test, HW_PORT_CHANGE_SUBTYPE_GUID, IB_EVENT_GID_CHANGE);
 	expect_event(test, HW_PORT_CHANGE_SUBTYPE_CLIENT_REREG, IB_EVENT_CLIENT_REREGISTER);
 	KUNIT_EXPECT_FALSE(test, cxib_port_event(0, &event));
-	KUNIT_EXPECT_FALSE(test, cxib_port_event(0xf, &event));
+	/* port_change has 4 bits in mlx5_ifc.h. */
+	KUNIT_EXPECT_FALSE(test, cxib_port_event(GENMASK(3, 0), &event));
 }
 
 struct mad {
@@ -97,24 +99,30 @@ static void mad_is_for_agent_by_class_and_method(struct kunit *test)
 	}
 }
 
+/* stat_rate of mlx5_ifc.h is enum ib_rate plus this: MLX5_STAT_RATE_OFFSET of mlx5_ib. */
+#define OFFSET	5
+
+/* enum ib_rate begins with IB_RATE_2_5_GBPS; 1 is reserved, and 255 is none. */
 static void static_rate_rounds_down_to_supported(struct kunit *test)
 {
 	const struct cxib_device_caps caps = {
-		.stat_rate_support = BIT(IB_RATE_2_5_GBPS + 5) | BIT(IB_RATE_10_GBPS + 5),
+		.stat_rate_support = BIT(IB_RATE_2_5_GBPS + OFFSET) | BIT(IB_RATE_10_GBPS + OFFSET),
 	};
-	const struct cxib_device_caps all = { .stat_rate_support = GENMASK(15, 7) };
+	const struct cxib_device_caps all = {
+		.stat_rate_support = GENMASK(15, IB_RATE_2_5_GBPS + OFFSET),
+	};
 	const struct cxib_device_caps none = {};
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&caps, IB_RATE_PORT_CURRENT));
-	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_10_GBPS));
-	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&caps, IB_RATE_400_GBPS));
-	KUNIT_EXPECT_EQ(test, IB_RATE_2_5_GBPS + 5, cxib_static_rate(&caps, IB_RATE_2_5_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + OFFSET, cxib_static_rate(&caps, IB_RATE_10_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + OFFSET, cxib_static_rate(&caps, IB_RATE_400_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_2_5_GBPS + OFFSET, cxib_static_rate(&caps, IB_RATE_2_5_GBPS));
 	KUNIT_EXPECT_EQ(test, 0, cxib_static_rate(&none, IB_RATE_10_GBPS));
 	/* Rates above 14 Gb/s have smaller codes. */
-	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + 5, cxib_static_rate(&all, IB_RATE_14_GBPS));
-	KUNIT_EXPECT_EQ(test, IB_RATE_20_GBPS + 5, cxib_static_rate(&all, IB_RATE_25_GBPS));
-	KUNIT_EXPECT_EQ(test, IB_RATE_40_GBPS + 5, cxib_static_rate(&all, IB_RATE_50_GBPS));
-	KUNIT_EXPECT_EQ(test, IB_RATE_120_GBPS + 5, cxib_static_rate(&all, IB_RATE_400_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_10_GBPS + OFFSET, cxib_static_rate(&all, IB_RATE_14_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_20_GBPS + OFFSET, cxib_static_rate(&all, IB_RATE_25_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_40_GBPS + OFFSET, cxib_static_rate(&all, IB_RATE_50_GBPS));
+	KUNIT_EXPECT_EQ(test, IB_RATE_120_GBPS + OFFSET, cxib_static_rate(&all, IB_RATE_400_GBPS));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 1));
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_static_rate(&caps, 255));
 }

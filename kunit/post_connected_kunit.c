@@ -3,6 +3,23 @@
 #include "fake_queue_pair.h"
 #include "verbs/qp/post.h"
 
+#define IMMEDIATE	0x1234
+#define REMOTE		0xdeadbeef00ULL
+#define RKEY		0x77
+#define PD_LKEY		0x42
+#define LIST		0x8000
+
+/* WQE lengths count units of 16 bytes; a WQEBB has four. */
+#define DS(bytes)	((bytes) / CXIB_DS_SIZE)
+
+/* A UMR WQE: control, UMR control and mkey segments, which fill two WQEBBs, and the list. */
+#define UMR_DS		DS(sizeof(struct hw_wqe_ctrl_seg) +		\
+			   sizeof(struct hw_wqe_umr_ctrl_seg) +		\
+			   sizeof(struct hw_mkey_seg) + sizeof(struct hw_wqe_data_seg))
+
+/* The device reads lists in units of 64 bytes. */
+#define LIST_UNIT	64
+
 static struct fake_queue_pair *make_rc_qp(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -30,18 +47,19 @@ static void rdma_write_and_read_fill_raddr_seg(struct kunit *test)
 	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 5 };
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM, .num_sge = 1, .sg_list = &sge,
-			.ex.imm_data = cpu_to_be32(0x1234) },
-		.remote_addr = 0xdeadbeef00ULL, .rkey = 0x77,
+			.ex.imm_data = cpu_to_be32(IMMEDIATE) },
+		.remote_addr = REMOTE, .rkey = RKEY,
 	};
 	struct hw_wqe_ctrl_seg *control = fake_block(fake, 0);
 	struct hw_wqe_raddr_seg *remote = (void *)(control + 1);
 
 	build(test, fake, &wr.wr);
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_WRITE_IMM, hw_wqe_ctrl_seg_get_opcode(control));
-	KUNIT_EXPECT_EQ(test, 0x1234, hw_wqe_ctrl_seg_get_imm(control));
-	KUNIT_EXPECT_EQ(test, 3, hw_wqe_ctrl_seg_get_ds(control));
-	KUNIT_EXPECT_EQ(test, 0xdeadbeef00ULL, hw_wqe_raddr_seg_get_raddr(remote));
-	KUNIT_EXPECT_EQ(test, 0x77, hw_wqe_raddr_seg_get_rkey(remote));
+	KUNIT_EXPECT_EQ(test, IMMEDIATE, hw_wqe_ctrl_seg_get_imm(control));
+	KUNIT_EXPECT_EQ(test, DS(sizeof(*control) + sizeof(*remote) +
+				 sizeof(struct hw_wqe_data_seg)), hw_wqe_ctrl_seg_get_ds(control));
+	KUNIT_EXPECT_EQ(test, REMOTE, hw_wqe_raddr_seg_get_raddr(remote));
+	KUNIT_EXPECT_EQ(test, RKEY, hw_wqe_raddr_seg_get_rkey(remote));
 	wr.wr.opcode = IB_WR_RDMA_READ;
 	build(test, fake, &wr.wr);
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_RDMA_READ,
@@ -70,8 +88,10 @@ static void read_and_atomic_inline_return_einval(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.sq.prod_index);
 }
 
+/* They follow the control and the remote address segment; those with masks fill two segments. */
 static void atomic_wqe_has_operands(struct kunit *test)
 {
+	const size_t offset = sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_raddr_seg);
 	struct fake_queue_pair *fake = make_rc_qp(test);
 	struct ib_atomic_wr wr = {
 		.wr.opcode = IB_WR_ATOMIC_CMP_AND_SWP, .compare_add = 1, .swap = 2,
@@ -80,28 +100,31 @@ static void atomic_wqe_has_operands(struct kunit *test)
 	struct hw_wqe_masked_atomic_seg *operands;
 
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 0) + 32;
-	KUNIT_EXPECT_EQ(test, 2, hw_wqe_masked_atomic_seg_get_swap_add(operands));
-	KUNIT_EXPECT_EQ(test, 1, hw_wqe_masked_atomic_seg_get_compare(operands));
+	operands = fake_block(fake, 0) + offset;
+	KUNIT_EXPECT_EQ(test, wr.swap, hw_wqe_masked_atomic_seg_get_swap_add(operands));
+	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_masked_atomic_seg_get_compare(operands));
 	wr.wr.opcode = IB_WR_ATOMIC_FETCH_AND_ADD;
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 1) + 32;
-	KUNIT_EXPECT_EQ(test, 1, hw_wqe_masked_atomic_seg_get_swap_add(operands));
+	operands = fake_block(fake, 1) + offset;
+	KUNIT_EXPECT_EQ(test, wr.compare_add, hw_wqe_masked_atomic_seg_get_swap_add(operands));
 	wr.wr.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP;
 	build(test, fake, &wr.wr);
-	operands = fake_block(fake, 2) + 32;
-	KUNIT_EXPECT_EQ(test, 4, hw_wqe_masked_atomic_seg_get_swap_add_mask(operands));
-	KUNIT_EXPECT_EQ(test, 3, hw_wqe_masked_atomic_seg_get_compare_mask(operands));
-	KUNIT_EXPECT_EQ(test, 4, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 2)));
+	operands = fake_block(fake, 2) + offset;
+	KUNIT_EXPECT_EQ(test, wr.swap_mask, hw_wqe_masked_atomic_seg_get_swap_add_mask(operands));
+	KUNIT_EXPECT_EQ(test, wr.compare_add_mask,
+			hw_wqe_masked_atomic_seg_get_compare_mask(operands));
+	KUNIT_EXPECT_EQ(test, DS(offset + sizeof(*operands)),
+			hw_wqe_ctrl_seg_get_ds(fake_block(fake, 2)));
 }
 
+/* 3 MTTs; the low 8 bits of an mkey are its variant. */
 static void reg_mr_fills_mkey_seg(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_rc_qp(test);
-	struct ib_pd pd = { .local_dma_lkey = 0x42 };
+	struct ib_pd pd = { .local_dma_lkey = PD_LKEY };
 	struct cxib_mr mr = {
-		.ib = { .iova = 0x5000, .length = 0x3000, .page_size = SZ_4K },
-		.desc_map = 0x8000, .desc_size = 8,
+		.ib = { .iova = 0x5000, .length = 3 * SZ_4K, .page_size = SZ_4K },
+		.desc_map = LIST, .desc_size = sizeof(struct hw_mtt),
 	};
 	struct ib_reg_wr wr = {
 		.wr.opcode = IB_WR_REG_MR, .mr = &mr.ib, .key = 0x1207,
@@ -115,17 +138,17 @@ static void reg_mr_fills_mkey_seg(struct kunit *test)
 	build(test, fake, &wr.wr);
 	key = fake_block(fake, 1);
 	list = fake_block(fake, 2);
-	KUNIT_EXPECT_EQ(test, 0x1207, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
-	KUNIT_EXPECT_EQ(test, 9, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 0)));
-	KUNIT_EXPECT_EQ(test, 7, hw_mkey_seg_get_mkey_7_0(key));
-	KUNIT_EXPECT_EQ(test, 0x5000, hw_mkey_seg_get_start_addr(key));
-	KUNIT_EXPECT_EQ(test, 0x3000, hw_mkey_seg_get_len(key));
-	KUNIT_EXPECT_EQ(test, 12, hw_mkey_seg_get_log_page_size(key));
+	KUNIT_EXPECT_EQ(test, wr.key, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, UMR_DS, hw_wqe_ctrl_seg_get_ds(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, wr.key & 0xff, hw_mkey_seg_get_mkey_7_0(key));
+	KUNIT_EXPECT_EQ(test, mr.ib.iova, hw_mkey_seg_get_start_addr(key));
+	KUNIT_EXPECT_EQ(test, mr.ib.length, hw_mkey_seg_get_len(key));
+	KUNIT_EXPECT_EQ(test, ilog2(SZ_4K), hw_mkey_seg_get_log_page_size(key));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_rr(key));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_rw(key));
 	KUNIT_EXPECT_EQ(test, 0, hw_mkey_seg_get_free(key));
-	KUNIT_EXPECT_EQ(test, 64, hw_wqe_data_seg_get_byte_count(list));
-	KUNIT_EXPECT_EQ(test, 0x42, hw_wqe_data_seg_get_lkey(list));
+	KUNIT_EXPECT_EQ(test, LIST_UNIT, hw_wqe_data_seg_get_byte_count(list));
+	KUNIT_EXPECT_EQ(test, PD_LKEY, hw_wqe_data_seg_get_lkey(list));
 }
 
 /* Without the capability the mask has A only if the WR asks for the right: it is rejected. */
@@ -141,8 +164,10 @@ static void reg_mr_atomic_mask_follows_capability(struct kunit *test)
 		{ 1, IB_ACCESS_REMOTE_ATOMIC, true },
 	};
 	struct fake_queue_pair *fake = make_rc_qp(test);
-	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_map = 0x8000, .desc_size = 8 };
+	struct ib_pd pd = { .local_dma_lkey = PD_LKEY };
+	struct cxib_mr mr = {
+		.ib.page_size = SZ_4K, .desc_map = LIST, .desc_size = sizeof(struct hw_mtt),
+	};
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	struct hw_wqe_umr_ctrl_seg *control;
 	u64 mask;
@@ -166,10 +191,12 @@ static void reg_mr_atomic_mask_follows_capability(struct kunit *test)
 /* The second page of the ring begins with WQEBB 62. */
 static void reg_mr_wqe_continues_across_ring_end(struct kunit *test)
 {
-	static const u32 places[] = { 60, 61, 0x7e, 0x7f };
+	static const u32 places[] = {
+		60, 61, BIT(FAKE_LOG_BLOCKS) - 2, BIT(FAKE_LOG_BLOCKS) - 1,
+	};
 	struct fake_queue_pair *fake = make_rc_qp(test);
-	struct ib_pd pd = { .local_dma_lkey = 0x42 };
-	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_size = 8 };
+	struct ib_pd pd = { .local_dma_lkey = PD_LKEY };
+	struct cxib_mr mr = { .ib.page_size = SZ_4K, .desc_size = sizeof(struct hw_mtt) };
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .mr = &mr.ib };
 	size_t i;
 
@@ -188,14 +215,15 @@ static void reg_mr_wqe_continues_across_ring_end(struct kunit *test)
 	}
 }
 
+/* The invalidations have the WQEBBs 0 and 1, 5 and 6, each send has one. */
 static void send_after_umr_sets_fence(struct kunit *test)
 {
 	struct fake_queue_pair *fake = make_rc_qp(test);
-	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = 9 };
+	struct ib_send_wr invalidate = { .opcode = IB_WR_LOCAL_INV, .ex.invalidate_rkey = RKEY };
 	struct ib_send_wr send = { .opcode = IB_WR_SEND };
 
 	build(test, fake, &invalidate);
-	KUNIT_EXPECT_EQ(test, 9, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
+	KUNIT_EXPECT_EQ(test, RKEY, hw_wqe_ctrl_seg_get_imm(fake_block(fake, 0)));
 	KUNIT_EXPECT_EQ(test, 1, hw_mkey_seg_get_free(fake_block(fake, 1)));
 	build(test, fake, &send);
 	build(test, fake, &send);

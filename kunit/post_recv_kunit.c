@@ -15,7 +15,7 @@ static void post_recv_short_list_adds_terminator(struct kunit *test)
 
 	fake_post_recvs(test, fake, 1);
 	KUNIT_EXPECT_EQ(test, FAKE_RECV_SIZE, hw_wqe_data_seg_get_byte_count(&segment[0]));
-	KUNIT_EXPECT_EQ(test, 6, hw_wqe_data_seg_get_lkey(&segment[0]));
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_LKEY, hw_wqe_data_seg_get_lkey(&segment[0]));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_data_seg_get_byte_count(&segment[1]));
 	KUNIT_EXPECT_EQ(test, HW_SPECIAL_LKEY_TERMINATE_SCATTER_LIST,
 			hw_wqe_data_seg_get_lkey(&segment[1]));
@@ -59,7 +59,7 @@ static void post_recv_rq_full_returns_enomem(struct kunit *test)
 static void post_recv_too_many_sges_returns_einval(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
-	struct ib_recv_wr wr = { .num_sge = 3 };
+	struct ib_recv_wr wr = { .num_sge = FAKE_RQ_SGE + 1 };
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, cxib_build_recv_wqe(&fake->qp, &wr));
 	KUNIT_EXPECT_EQ(test, 0, fake->qp.rq.prod_index);

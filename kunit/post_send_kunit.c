@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Send WQEs in the ring of an SQ. */
+#include <rdma/ib_mad.h>
+
 #include "fake_queue_pair.h"
 #include "verbs/qp/post.h"
 
 #define SEGMENTS_MAX	8
+
+#define ADDRESS		0x100000000ULL
+#define LENGTH		16
+#define LKEY		0x500
+#define RLID		0x77
+#define WR_ID		42
+#define REMOTE_QPN	0xaaaaaa
+#define IMMEDIATE	0xdeadbeef
+
+/* Control segment and AV fill the first WQEBB, and each further WQEBB has 4 SGEs. */
+#define HEADER_DS	4
+#define SGES		5
+#define WQEBBS		DIV_ROUND_UP(HEADER_DS + SGES, CXIB_DS_PER_WQEBB)
+#define LAST_BLOCK	(BIT(FAKE_LOG_BLOCKS) - 1)
 
 struct wr {
 	struct fake_queue_pair *fake;
@@ -21,20 +37,20 @@ static struct wr *make_wr(struct kunit *test, unsigned int segments)
 	wr->fake = fake_queue_pair_create(test);
 	for (i = 0; i < segments; i++)
 		wr->sge[i] = (struct ib_sge){
-			.addr = 0x100000000ULL + i, .length = 16 + i, .lkey = 0x500 + i,
+			.addr = ADDRESS + i, .length = LENGTH + i, .lkey = LKEY + i,
 		};
-	hw_av_set_rlid(&wr->ah.vector, 0x77);
+	hw_av_set_rlid(&wr->ah.vector, RLID);
 	wr->ud = (struct ib_ud_wr){
 		.wr = {
-			.wr_id = 42,
+			.wr_id = WR_ID,
 			.num_sge = segments,
 			.sg_list = wr->sge,
 			.opcode = IB_WR_SEND,
 			.send_flags = IB_SEND_SIGNALED,
 		},
 		.ah = &wr->ah.ib,
-		.remote_qpn = 0xaaaaaa,
-		.remote_qkey = 0x80010000,
+		.remote_qpn = REMOTE_QPN,
+		.remote_qkey = IB_QP1_QKEY,
 	};
 	return wr;
 }
@@ -54,13 +70,13 @@ static void send_wqe_begins_with_ctrl_and_av(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND, hw_wqe_ctrl_seg_get_opcode(control));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_ctrl_seg_get_wqe_index(control));
 	KUNIT_EXPECT_EQ(test, FAKE_QPN, hw_wqe_ctrl_seg_get_qpn(control));
-	KUNIT_EXPECT_EQ(test, 5, hw_wqe_ctrl_seg_get_ds(control));
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_DS, hw_wqe_ctrl_seg_get_ds(control));
 	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_CQ_UPDATE, hw_wqe_ctrl_seg_get_ce(control));
 	KUNIT_EXPECT_EQ(test, 0, hw_wqe_ctrl_seg_get_se(control));
-	KUNIT_EXPECT_EQ(test, 0x80010000, hw_av_get_qkey(vector));
-	KUNIT_EXPECT_EQ(test, 0xaaaaaa, hw_av_get_dqp_dct(vector));
+	KUNIT_EXPECT_EQ(test, IB_QP1_QKEY, hw_av_get_qkey(vector));
+	KUNIT_EXPECT_EQ(test, REMOTE_QPN, hw_av_get_dqp_dct(vector));
 	KUNIT_EXPECT_EQ(test, 1, hw_av_get_extended(vector));
-	KUNIT_EXPECT_EQ(test, 0x77, hw_av_get_rlid(vector));
+	KUNIT_EXPECT_EQ(test, RLID, hw_av_get_rlid(vector));
 }
 
 static void send_wqe_data_segs_follow_av(struct kunit *test)
@@ -69,10 +85,10 @@ static void send_wqe_data_segs_follow_av(struct kunit *test)
 	struct hw_wqe_data_seg *segment = fake_block(wr->fake, 1);
 
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 16, hw_wqe_data_seg_get_byte_count(&segment[0]));
-	KUNIT_EXPECT_EQ(test, 0x500, hw_wqe_data_seg_get_lkey(&segment[0]));
-	KUNIT_EXPECT_EQ(test, 0x100000000ULL, hw_wqe_data_seg_get_addr(&segment[0]));
-	KUNIT_EXPECT_EQ(test, 17, hw_wqe_data_seg_get_byte_count(&segment[1]));
+	KUNIT_EXPECT_EQ(test, LENGTH, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, LKEY, hw_wqe_data_seg_get_lkey(&segment[0]));
+	KUNIT_EXPECT_EQ(test, ADDRESS, hw_wqe_data_seg_get_addr(&segment[0]));
+	KUNIT_EXPECT_EQ(test, LENGTH + 1, hw_wqe_data_seg_get_byte_count(&segment[1]));
 }
 
 static void send_with_imm_fills_ctrl_seg(struct kunit *test)
@@ -81,11 +97,11 @@ static void send_with_imm_fills_ctrl_seg(struct kunit *test)
 	struct hw_wqe_ctrl_seg *control = fake_block(wr->fake, 0);
 
 	wr->ud.wr.opcode = IB_WR_SEND_WITH_IMM;
-	wr->ud.wr.ex.imm_data = cpu_to_be32(0xdeadbeef);
+	wr->ud.wr.ex.imm_data = cpu_to_be32(IMMEDIATE);
 	wr->ud.wr.send_flags = IB_SEND_SOLICITED | IB_SEND_FENCE;
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_SEND_IMM, hw_wqe_ctrl_seg_get_opcode(control));
-	KUNIT_EXPECT_EQ(test, 0xdeadbeef, hw_wqe_ctrl_seg_get_imm(control));
+	KUNIT_EXPECT_EQ(test, IMMEDIATE, hw_wqe_ctrl_seg_get_imm(control));
 	KUNIT_EXPECT_EQ(test, 1, hw_wqe_ctrl_seg_get_se(control));
 	KUNIT_EXPECT_EQ(test, HW_FENCE_MODE_FENCE, hw_wqe_ctrl_seg_get_fm(control));
 	KUNIT_EXPECT_EQ(test, HW_COMPLETION_MODE_ONLY_ERROR, hw_wqe_ctrl_seg_get_ce(control));
@@ -110,41 +126,42 @@ static void post_send_empty_sge_is_skipped(struct kunit *test)
 	wr->sge[0].length = 0;
 	wr->sge[2].length = 0;
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 5, hw_wqe_ctrl_seg_get_ds(fake_block(wr->fake, 0)));
-	KUNIT_EXPECT_EQ(test, 17, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_DS, hw_wqe_ctrl_seg_get_ds(fake_block(wr->fake, 0)));
+	KUNIT_EXPECT_EQ(test, LENGTH + 1, hw_wqe_data_seg_get_byte_count(&segment[0]));
 }
 
 static void send_wqe_begins_at_wqebb(struct kunit *test)
 {
-	struct wr *wr = make_wr(test, 5);
+	struct wr *wr = make_wr(test, SGES);
 	struct cxib_sq *sq = &wr->fake->qp.sq;
 
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 3, sq->prod_index);
+	KUNIT_EXPECT_EQ(test, WQEBBS, sq->prod_index);
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 3, hw_wqe_ctrl_seg_get_wqe_index(fake_block(wr->fake, 3)));
-	KUNIT_EXPECT_EQ(test, 3, sq->entries[0].blocks);
+	KUNIT_EXPECT_EQ(test, WQEBBS, hw_wqe_ctrl_seg_get_wqe_index(fake_block(wr->fake, WQEBBS)));
+	KUNIT_EXPECT_EQ(test, WQEBBS, sq->entries[0].blocks);
 	KUNIT_EXPECT_EQ(test, 0, sq->entries[1].blocks);
-	KUNIT_EXPECT_EQ(test, 3, sq->entries[3].blocks);
-	KUNIT_EXPECT_EQ(test, 42, sq->entries[3].wr_id);
+	KUNIT_EXPECT_EQ(test, WQEBBS, sq->entries[WQEBBS].blocks);
+	KUNIT_EXPECT_EQ(test, WR_ID, sq->entries[WQEBBS].wr_id);
 }
 
 static void send_wqe_wraps_at_ring_end(struct kunit *test)
 {
-	struct wr *wr = make_wr(test, 5);
+	struct wr *wr = make_wr(test, SGES);
 	struct cxib_sq *sq = &wr->fake->qp.sq;
 	struct hw_wqe_data_seg *segment;
 
-	/* The WQE index has 16 bits, the ring has 7. */
-	sq->prod_index = 0x1ffff;
-	sq->cons_index = 0x1ffff;
+	/* Of the index, wqe_index has 16 bits (mlx5_ifc.h) and the ring has FAKE_LOG_BLOCKS. */
+	sq->prod_index = BIT(16) | U16_MAX;
+	sq->cons_index = sq->prod_index;
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 0xffff,
-			hw_wqe_ctrl_seg_get_wqe_index(fake_block(wr->fake, 0x7f)));
+	KUNIT_EXPECT_EQ(test, U16_MAX,
+			hw_wqe_ctrl_seg_get_wqe_index(fake_block(wr->fake, LAST_BLOCK)));
 	segment = fake_block(wr->fake, 0);
-	KUNIT_EXPECT_EQ(test, 16, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, LENGTH, hw_wqe_data_seg_get_byte_count(&segment[0]));
 	segment = fake_block(wr->fake, 1);
-	KUNIT_EXPECT_EQ(test, 20, hw_wqe_data_seg_get_byte_count(&segment[0]));
+	KUNIT_EXPECT_EQ(test, LENGTH + CXIB_DS_PER_WQEBB,
+			hw_wqe_data_seg_get_byte_count(&segment[0]));
 }
 
 static void post_send_sq_full_returns_enomem(struct kunit *test)
@@ -152,10 +169,10 @@ static void post_send_sq_full_returns_enomem(struct kunit *test)
 	struct wr *wr = make_wr(test, 1);
 	unsigned int i;
 
-	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / 2; i++)
+	for (i = 0; i < BIT(FAKE_LOG_BLOCKS) / FAKE_SEND_WQEBBS; i++)
 		KUNIT_ASSERT_EQ(test, 0, build(wr));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(wr));
-	wr->fake->qp.sq.cons_index = 2;
+	wr->fake->qp.sq.cons_index = FAKE_SEND_WQEBBS;
 	KUNIT_EXPECT_EQ(test, 0, build(wr));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(wr));
 }
@@ -163,12 +180,12 @@ static void post_send_sq_full_returns_enomem(struct kunit *test)
 /* The WQEBBs left are compared with the size of this WQE, not of the longest one. */
 static void post_send_last_wqebbs_fit_short_wqe(struct kunit *test)
 {
-	struct wr *wr = make_wr(test, 5);
+	struct wr *wr = make_wr(test, SGES);
 	struct cxib_sq *sq = &wr->fake->qp.sq;
 
-	sq->prod_index = BIT(FAKE_LOG_BLOCKS) - 2;
+	sq->prod_index = BIT(FAKE_LOG_BLOCKS) - (WQEBBS - 1);
 	KUNIT_EXPECT_EQ(test, -ENOMEM, build(wr));
-	wr->ud.wr.num_sge = 4;
+	wr->ud.wr.num_sge = SGES - 1;
 	KUNIT_EXPECT_EQ(test, 0, build(wr));
 	KUNIT_EXPECT_EQ(test, BIT(FAKE_LOG_BLOCKS), sq->prod_index);
 }
@@ -185,22 +202,24 @@ static void send_inline_wraps_at_ring_end(struct kunit *test)
 {
 	struct wr *wr = make_wr(test, 2);
 	struct cxib_sq *sq = &wr->fake->qp.sq;
-	static const char first[] = "0123456789", second[] = "abcdefghij";
+	static const char text[] = "0123456789abcdefghij", more[] = "abcdefghij!";
+	const size_t half = (sizeof(text) - 1) / 2;
 	const struct hw_wqe_inline_seg *header;
 
-	sq->max_inline = 20;
-	sq->prod_index = 0x7f;
-	sq->cons_index = 0x7f;
-	wr->sge[0] = (struct ib_sge){ .addr = (uintptr_t)first, .length = 10 };
-	wr->sge[1] = (struct ib_sge){ .addr = (uintptr_t)second, .length = 10 };
+	sq->max_inline = 2 * half;
+	sq->prod_index = LAST_BLOCK;
+	sq->cons_index = LAST_BLOCK;
+	wr->sge[0] = (struct ib_sge){ .addr = (uintptr_t)text, .length = half };
+	wr->sge[1] = (struct ib_sge){ .addr = (uintptr_t)more, .length = half };
 	wr->ud.wr.send_flags = IB_SEND_INLINE;
 	KUNIT_ASSERT_EQ(test, 0, build(wr));
-	KUNIT_EXPECT_EQ(test, 6, hw_wqe_ctrl_seg_get_ds(fake_block(wr->fake, 0x7f)));
+	KUNIT_EXPECT_EQ(test, HEADER_DS + DIV_ROUND_UP(sizeof(*header) + 2 * half, CXIB_DS_SIZE),
+			hw_wqe_ctrl_seg_get_ds(fake_block(wr->fake, LAST_BLOCK)));
 	header = fake_block(wr->fake, 0);
 	KUNIT_EXPECT_EQ(test, 1, hw_wqe_inline_seg_get_inline_seg(header));
-	KUNIT_EXPECT_EQ(test, 20, hw_wqe_inline_seg_get_byte_count(header));
-	KUNIT_EXPECT_MEMEQ(test, header + 1, "0123456789abcdefghij", 20);
-	wr->sge[1].length = 11;
+	KUNIT_EXPECT_EQ(test, 2 * half, hw_wqe_inline_seg_get_byte_count(header));
+	KUNIT_EXPECT_MEMEQ(test, header + 1, text, 2 * half);
+	wr->sge[1].length++;
 	KUNIT_EXPECT_EQ(test, -EINVAL, build(wr));
 }
 

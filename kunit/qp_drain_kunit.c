@@ -3,8 +3,6 @@
 #include "fake_queue_pair.h"
 #include "verbs/cq/cq_poll.h"
 
-#define WQEBBS_OF_SEND	2
-
 static unsigned int events;
 
 static void count_event(struct ib_event *event, void *context)
@@ -69,7 +67,7 @@ static void sq_drain_unpolled_last_cqe_is_drained(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 0);
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), WQEBBS_OF_SEND);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), FAKE_SEND_WQEBBS);
 	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
 	KUNIT_EXPECT_EQ(test, 2, cxib_poll_cq(&fake->cq.ib, 2, wc));
 	KUNIT_EXPECT_TRUE(test, cxib_sq_is_drained(&fake->qp));
@@ -79,14 +77,14 @@ static void sq_drain_unpolled_last_cqe_is_drained(struct kunit *test)
 static void sq_drain_unsignaled_wr_posts_nop(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 2, false);
-	const struct hw_wqe_ctrl_seg *nop = fake_block(fake, 2 * WQEBBS_OF_SEND);
+	const struct hw_wqe_ctrl_seg *nop = fake_block(fake, 2 * FAKE_SEND_WQEBBS);
 	struct ib_wc wc;
 
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	KUNIT_EXPECT_EQ(test, 2 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
+	KUNIT_EXPECT_EQ(test, 2 * FAKE_SEND_WQEBBS + 1, sq_dbr(fake));
 	KUNIT_EXPECT_EQ(test, HW_WQE_OPCODE_NOP, hw_wqe_ctrl_seg_get_opcode(nop));
 	KUNIT_EXPECT_FALSE(test, cxib_sq_is_drained(&fake->qp));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * WQEBBS_OF_SEND);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), 2 * FAKE_SEND_WQEBBS);
 	/* The CQE of the NOP is not reported, but the CQ consumer index advances. */
 	KUNIT_EXPECT_EQ(test, 0, cxib_poll_cq(&fake->cq.ib, 1, &wc));
 	KUNIT_EXPECT_EQ(test, 1, be32_to_cpu(fake->cq_record[0]));
@@ -102,37 +100,38 @@ static void poll_cq_skips_nop_cqe(struct kunit *test)
 
 	fake_post_recvs(test, fake, 1);
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
-	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), WQEBBS_OF_SEND);
+	hw_cqe64_set_wqe_counter(fake_completion(fake, HW_CQE_OPCODE_REQ), FAKE_SEND_WQEBBS);
 	fake_completion(fake, HW_CQE_OPCODE_RESP_SEND);
 	KUNIT_ASSERT_EQ(test, 1, cxib_poll_cq(&fake->cq.ib, 1, &wc));
-	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, FAKE_RECV_ID, wc.wr_id);
 	cxib_drain_destroy(&fake->qp);
 }
 
 static void sq_drain_full_sq_returns_enomem(struct kunit *test)
 {
 	struct fake_queue_pair *fake =
-		with_sq(test, BIT(FAKE_LOG_BLOCKS) / WQEBBS_OF_SEND, false);
+		with_sq(test, BIT(FAKE_LOG_BLOCKS) / FAKE_SEND_WQEBBS, false);
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, drain(fake, false));
 	KUNIT_EXPECT_FALSE(test, fake->qp.sq.sqd_hold);
 	cxib_drain_destroy(&fake->qp);
 }
 
+/* Of the WQEBBs one is that of the NOP, which the drain posts behind the first, unsignaled send. */
 static void sq_resume_rings_db_of_held_wqes(struct kunit *test)
 {
 	struct fake_queue_pair *fake = with_sq(test, 0, false);
 
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, WQEBBS_OF_SEND, sq_dbr(fake));
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_WQEBBS, sq_dbr(fake));
 	KUNIT_ASSERT_EQ(test, 0, drain(fake, false));
 	post(test, fake);
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, WQEBBS_OF_SEND + 1, sq_dbr(fake));
+	KUNIT_EXPECT_EQ(test, FAKE_SEND_WQEBBS + 1, sq_dbr(fake));
 	cxib_sq_resume(&fake->qp);
-	KUNIT_EXPECT_EQ(test, 3 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
+	KUNIT_EXPECT_EQ(test, 3 * FAKE_SEND_WQEBBS + 1, sq_dbr(fake));
 	post(test, fake);
-	KUNIT_EXPECT_EQ(test, 4 * WQEBBS_OF_SEND + 1, sq_dbr(fake));
+	KUNIT_EXPECT_EQ(test, 4 * FAKE_SEND_WQEBBS + 1, sq_dbr(fake));
 	cxib_drain_destroy(&fake->qp);
 }
 

@@ -3,9 +3,11 @@
 #include "fake_queue_pair.h"
 #include "hw/contexts.h"
 
+#define PDN	0x77
+
 static struct hw_qpc context_with(struct fake_queue_pair *fake, enum ib_qp_type type, u32 flags)
 {
-	static struct cxib_pd pd = { .pdn = 0x77 };
+	static struct cxib_pd pd = { .pdn = PDN };
 	const struct ib_qp_init_attr init = { .qp_type = type, .create_flags = flags };
 	struct hw_qpc context = {};
 
@@ -31,7 +33,7 @@ static void kernel_qp_is_created_with_fre(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		context = context_of(fake, types[i]);
 		KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_fre(&context));
-		KUNIT_EXPECT_EQ(test, 0x77, hw_qpc_get_pd(&context));
+		KUNIT_EXPECT_EQ(test, PDN, hw_qpc_get_pd(&context));
 	}
 }
 

@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sizes of the SQ and RQ of a QP. */
+/* Sizes of the SQ and RQ of a UD QP. */
+#include <linux/log2.h>
+
 #include "fake_queue_pair.h"
+#include "hw/work_queue.h"
+
+/* An SGE is a data segment of 16 bytes; an SQ WQE is of whole WQEBBs of 64 bytes. */
+#define SGE_BYTES	sizeof(struct hw_wqe_data_seg)
+#define SGES_OF_WQEBB	(CXIB_WQEBB_SIZE / SGE_BYTES)
+#define MAX_RECV_SGE	(FAKE_MAX_RQ_WQE / SGE_BYTES)
+
+/* Control segment and AV of a UD QP: one WQEBB, so a WQE with an SGE has two. */
+#define HEADER_BYTES	(sizeof(struct hw_wqe_ctrl_seg) + sizeof(struct hw_wqe_datagram_seg))
+#define WQEBBS		2
+
+/* The SQ has up to 2^15 WQEBBs, and the longest WQE, of 30 SGEs (CXIB_SEND_SGE_MAX), nine. */
+#define MAX_SEND_WR	(BIT(FAKE_LOG_MAX_WQES) / WQEBBS)
+#define LONGEST_WQEBBS	DIV_ROUND_UP(HEADER_BYTES + CXIB_SEND_SGE_MAX * SGE_BYTES, CXIB_WQEBB_SIZE)
+
+/* As inline data the longest WQE has what is left behind its headers. */
+#define MAX_INLINE	(FAKE_MAX_SQ_WQE - HEADER_BYTES - sizeof(struct hw_wqe_inline_seg))
 
 static int size(struct fake_queue_pair *fake, struct ib_qp_init_attr *init)
 {
@@ -14,18 +33,23 @@ static void qp_size_rounds_up_to_power_of_2(struct kunit *test)
 	struct ib_qp_init_attr init = { .cap = {
 		.max_send_wr = 100, .max_send_sge = 2, .max_recv_wr = 300, .max_recv_sge = 1,
 	} };
+	const u32 send_wrs = roundup_pow_of_two(init.cap.max_send_wr);
+	const u32 recv_wrs = roundup_pow_of_two(init.cap.max_recv_wr);
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 8, fake->qp.sq.log_size);
-	KUNIT_EXPECT_EQ(test, 128, init.cap.max_send_wr);
-	KUNIT_EXPECT_EQ(test, 4, init.cap.max_send_sge);
-	KUNIT_EXPECT_EQ(test, 9, fake->qp.rq.log_size);
-	KUNIT_EXPECT_EQ(test, 4, fake->qp.rq.log_stride);
-	KUNIT_EXPECT_EQ(test, 512, init.cap.max_recv_wr);
-	KUNIT_EXPECT_EQ(test, 512 * 16, fake->qp.sq.offset);
-	KUNIT_EXPECT_EQ(test, 512 * 16 + 256 * 64, cxib_qp_buffer_size(&fake->qp));
+	KUNIT_EXPECT_EQ(test, ilog2(send_wrs * WQEBBS), fake->qp.sq.log_size);
+	KUNIT_EXPECT_EQ(test, send_wrs, init.cap.max_send_wr);
+	KUNIT_EXPECT_EQ(test, SGES_OF_WQEBB, init.cap.max_send_sge);
+	KUNIT_EXPECT_EQ(test, ilog2(recv_wrs), fake->qp.rq.log_size);
+	KUNIT_EXPECT_EQ(test, ilog2(SGE_BYTES), fake->qp.rq.log_stride);
+	KUNIT_EXPECT_EQ(test, recv_wrs, init.cap.max_recv_wr);
+	/* The SQ follows the RQ. */
+	KUNIT_EXPECT_EQ(test, recv_wrs * SGE_BYTES, fake->qp.sq.offset);
+	KUNIT_EXPECT_EQ(test, recv_wrs * SGE_BYTES + send_wrs * WQEBBS * CXIB_WQEBB_SIZE,
+			cxib_qp_buffer_size(&fake->qp));
 }
 
+/* The SQ behind it begins at a multiple of the WQEBB. */
 static void qp_size_small_rq_fills_wqebb(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
@@ -34,8 +58,8 @@ static void qp_size_small_rq_fills_wqebb(struct kunit *test)
 	} };
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 4, init.cap.max_recv_wr);
-	KUNIT_EXPECT_EQ(test, 64, fake->qp.sq.offset);
+	KUNIT_EXPECT_EQ(test, SGES_OF_WQEBB, init.cap.max_recv_wr);
+	KUNIT_EXPECT_EQ(test, CXIB_WQEBB_SIZE, fake->qp.sq.offset);
 }
 
 static void qp_size_max_recv_wr_0_has_no_rq(struct kunit *test)
@@ -52,12 +76,12 @@ static void qp_size_max_recv_wr_0_has_no_rq(struct kunit *test)
 static void qp_size_beyond_caps_returns_einval(struct kunit *test)
 {
 	static const struct ib_qp_cap caps[] = {
-		{ .max_send_wr = 1, .max_send_sge = 31 },
-		{ .max_send_wr = 32769 },
-		{ .max_send_wr = 16385, .max_send_sge = 1 },
-		{ .max_recv_wr = 32769 },
-		{ .max_recv_wr = 1, .max_recv_sge = 33 },
-		{ .max_send_wr = 1, .max_inline_data = 1024 },
+		{ .max_send_wr = 1, .max_send_sge = CXIB_SEND_SGE_MAX + 1 },
+		{ .max_send_wr = BIT(FAKE_LOG_MAX_WQES) + 1 },
+		{ .max_send_wr = MAX_SEND_WR + 1, .max_send_sge = 1 },
+		{ .max_recv_wr = BIT(FAKE_LOG_MAX_WQES) + 1 },
+		{ .max_recv_wr = 1, .max_recv_sge = MAX_RECV_SGE + 1 },
+		{ .max_send_wr = 1, .max_inline_data = MAX_INLINE + 1 },
 		{ .max_send_wr = U32_MAX, .max_send_sge = 1 },
 		{ .max_recv_wr = U32_MAX, .max_recv_sge = 1 },
 	};
@@ -75,15 +99,18 @@ static void qp_size_at_limits_returns_0(struct kunit *test)
 {
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct ib_qp_init_attr init = { .cap = {
-		.max_send_wr = 16384, .max_send_sge = 1, .max_recv_wr = 32768, .max_recv_sge = 32,
+		.max_send_wr = MAX_SEND_WR, .max_send_sge = 1,
+		.max_recv_wr = BIT(FAKE_LOG_MAX_WQES), .max_recv_sge = MAX_RECV_SGE,
 	} };
 
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 15, fake->qp.sq.log_size);
-	init.cap.max_send_wr = 32768 / 9;
-	init.cap.max_send_sge = 30;
+	KUNIT_EXPECT_EQ(test, FAKE_LOG_MAX_WQES, fake->qp.sq.log_size);
+	init.cap.max_send_wr = BIT(FAKE_LOG_MAX_WQES) / LONGEST_WQEBBS;
+	init.cap.max_send_sge = CXIB_SEND_SGE_MAX;
 	KUNIT_ASSERT_EQ(test, 0, size(fake, &init));
-	KUNIT_EXPECT_EQ(test, 30, fake->qp.sq.max_sge);
+	KUNIT_EXPECT_EQ(test, CXIB_SEND_SGE_MAX, fake->qp.sq.max_sge);
+	init.cap = (struct ib_qp_cap){ .max_send_wr = 1, .max_inline_data = MAX_INLINE };
+	KUNIT_EXPECT_EQ(test, 0, size(fake, &init));
 }
 
 static struct kunit_case cases[] = {

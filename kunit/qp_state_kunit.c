@@ -1,8 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands of QP state transitions. */
+#include <linux/log2.h>
+#include <rdma/ib_mad.h>
+
 #include "fake_queue_pair.h"
 #include "hw/capabilities.h"
 #include "hw/commands_queue_pairs.h"
+
+#define QKEY		0x11111111
+#define PKEY_INDEX	7
+#define SQ_PSN		0x123456
+#define RESD_LKEY	0x300
+#define FIRST_SET	9
+#define SECOND_SET	10
+#define REMOTE_QPN	0xabcdef
+#define RLID		0x99
+
+/* A message of a UD QP is a packet: log_msg_max is the log2 of the MTU, and of a MAD. */
+#define LOG_UD_MESSAGE	ilog2(4096)
+#define LOG_MAD		ilog2(IB_MGMT_MAD_SIZE)
 
 static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_pair *fake,
 					  enum ib_qp_state to, const struct ib_qp_attr *attr,
@@ -23,48 +39,48 @@ static struct cxib_qp_transition *transit(struct kunit *test, struct fake_queue_
 
 static void rst2init_sets_counter_set_of_port(struct kunit *test)
 {
-	const struct ib_qp_attr attr = { .port_num = 2, .qkey = 0x11111111 };
+	const struct ib_qp_attr attr = { .port_num = 2, .qkey = QKEY };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
 
 	fake->ibdev.ib.phys_port_cnt = 2;
 	fake->ibdev.has_counters = true;
-	fake->ibdev.ports[0].counter_set = 9;
-	fake->ibdev.ports[1].counter_set = 10;
+	fake->ibdev.ports[0].counter_set = FIRST_SET;
+	fake->ibdev.ports[1].counter_set = SECOND_SET;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
-	KUNIT_EXPECT_EQ(test, 10, hw_qpc_get_counter_set_id(&transition->context));
+	KUNIT_EXPECT_EQ(test, SECOND_SET, hw_qpc_get_counter_set_id(&transition->context));
 }
 
 static void ud_qp_reset_to_rts_sets_context(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
-		.pkey_index = 7, .port_num = 1, .qkey = 0x11111111, .sq_psn = 0x123456,
+		.pkey_index = PKEY_INDEX, .port_num = 1, .qkey = QKEY, .sq_psn = SQ_PSN,
 	};
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
 	const struct hw_ads *path;
 
 	fake->ibdev.has_counters = true;
-	fake->ibdev.ports[0].counter_set = 9;
+	fake->ibdev.ports[0].counter_set = FIRST_SET;
 	transition = transit(test, fake, IB_QPS_INIT, &attr,
 			     IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	path = hw_qpc_get_primary_address_path(&transition->context);
 	KUNIT_EXPECT_EQ(test, HW_CMD_RST2INIT_QP, transition->opcode);
 	KUNIT_EXPECT_EQ(test, 0, transition->optional);
-	KUNIT_EXPECT_EQ(test, 7, hw_ads_get_pkey_index(path));
+	KUNIT_EXPECT_EQ(test, PKEY_INDEX, hw_ads_get_pkey_index(path));
 	KUNIT_EXPECT_EQ(test, 1, hw_ads_get_vhca_port_num(path));
-	KUNIT_EXPECT_EQ(test, 0x11111111, hw_qpc_get_q_key(&transition->context));
-	KUNIT_EXPECT_EQ(test, 9, hw_qpc_get_counter_set_id(&transition->context));
+	KUNIT_EXPECT_EQ(test, QKEY, hw_qpc_get_q_key(&transition->context));
+	KUNIT_EXPECT_EQ(test, FIRST_SET, hw_qpc_get_counter_set_id(&transition->context));
 
 	transition = transit(test, fake, IB_QPS_RTR, &attr, 0);
 	KUNIT_EXPECT_EQ(test, HW_CMD_INIT2RTR_QP, transition->opcode);
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_4K_BYTES, hw_qpc_get_mtu(&transition->context));
-	KUNIT_EXPECT_EQ(test, 12, hw_qpc_get_log_msg_max(&transition->context));
+	KUNIT_EXPECT_EQ(test, LOG_UD_MESSAGE, hw_qpc_get_log_msg_max(&transition->context));
 
 	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_SQ_PSN);
 	KUNIT_EXPECT_EQ(test, HW_CMD_RTR2RTS_QP, transition->opcode);
-	KUNIT_EXPECT_EQ(test, 0x123456, hw_qpc_get_next_send_psn(&transition->context));
+	KUNIT_EXPECT_EQ(test, SQ_PSN, hw_qpc_get_next_send_psn(&transition->context));
 }
 
 /* resd_lkey grants access to all memory that the device can reach. */
@@ -74,7 +90,7 @@ static void rst2init_kernel_qp_sets_rlky(struct kunit *test)
 		u32 key;
 		bool is_user;
 		u32 expected;
-	} cases[] = { { 0x300, false, 1 }, { 0x300, true, 0 }, { 0, false, 0 } };
+	} cases[] = { { RESD_LKEY, false, 1 }, { RESD_LKEY, true, 0 }, { 0, false, 0 } };
 	const struct ib_qp_attr attr = { .port_num = 1 };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
@@ -90,7 +106,7 @@ static void rst2init_kernel_qp_sets_rlky(struct kunit *test)
 	}
 }
 
-/* Each of the two commands overwrites the field; 0 requests an ACK for each packet. */
+/* Each of the two commands overwrites the field, and 0 requests an ACK for each packet. */
 static void rc_qp_rtr_and_rts_set_log_ack_req_freq(struct kunit *test)
 {
 	const struct ib_qp_attr attr = { .port_num = 2 };
@@ -100,9 +116,11 @@ static void rc_qp_rtr_and_rts_set_log_ack_req_freq(struct kunit *test)
 	fake->qp.ib.qp_type = IB_QPT_RC;
 	fake->qp.state = IB_QPS_INIT;
 	transition = transit(test, fake, IB_QPS_RTR, &attr, IB_QP_AV);
-	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_ack_req_freq(&transition->context));
+	KUNIT_EXPECT_EQ(test, CXIB_LOG_ACK_REQ_FREQ,
+			hw_qpc_get_log_ack_req_freq(&transition->context));
 	transition = transit(test, fake, IB_QPS_RTS, &attr, IB_QP_SQ_PSN);
-	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_ack_req_freq(&transition->context));
+	KUNIT_EXPECT_EQ(test, CXIB_LOG_ACK_REQ_FREQ,
+			hw_qpc_get_log_ack_req_freq(&transition->context));
 }
 
 static void init2rtr_sets_port_of_qp(struct kunit *test)
@@ -122,7 +140,7 @@ static void init2rtr_sets_port_of_qp(struct kunit *test)
 
 static void gsi_qp_rst2init_sets_port_and_mtu(struct kunit *test)
 {
-	const struct ib_qp_attr attr = { .qkey = 0x80010000 };
+	const struct ib_qp_attr attr = { .qkey = IB_QP1_QKEY };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp_transition *transition;
 	const struct hw_ads *path;
@@ -133,13 +151,13 @@ static void gsi_qp_rst2init_sets_port_and_mtu(struct kunit *test)
 	path = hw_qpc_get_primary_address_path(&transition->context);
 	KUNIT_EXPECT_EQ(test, 2, hw_ads_get_vhca_port_num(path));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_256_BYTES, hw_qpc_get_mtu(&transition->context));
-	KUNIT_EXPECT_EQ(test, 8, hw_qpc_get_log_msg_max(&transition->context));
+	KUNIT_EXPECT_EQ(test, LOG_MAD, hw_qpc_get_log_msg_max(&transition->context));
 }
 
 /* The remote peer must see QP 1, not the QPN of the GSI send QP for the P_Key. */
 static void gsi_tx_qp_rst2init_sets_deth_sqpn_1(struct kunit *test)
 {
-	const struct ib_qp_attr attr = { .pkey_index = 3, .port_num = 1, .qkey = 0x80010000 };
+	const struct ib_qp_attr attr = { .pkey_index = 3, .port_num = 1, .qkey = IB_QP1_QKEY };
 	struct fake_queue_pair *fake = fake_queue_pair_create(test);
 	struct cxib_qp *gsi = kunit_kzalloc(test, sizeof(*gsi), GFP_KERNEL);
 	struct cxib_qp_transition *transition;
@@ -175,12 +193,12 @@ static void modify_qp_optional_attr_sets_opt_param_mask(struct kunit *test)
 static void rc_qp_reset_to_rts_sets_context(struct kunit *test)
 {
 	const struct ib_qp_attr attr = {
-		.port_num = 1, .path_mtu = IB_MTU_2048, .dest_qp_num = 0xabcdef, .rq_psn = 5,
+		.port_num = 1, .path_mtu = IB_MTU_2048, .dest_qp_num = REMOTE_QPN, .rq_psn = 5,
 		.sq_psn = 6, .max_dest_rd_atomic = 5, .max_rd_atomic = 1, .min_rnr_timer = 12,
 		.timeout = 14, .retry_cnt = 7, .rnr_retry = 6,
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
 				   IB_ACCESS_REMOTE_ATOMIC,
-		.ah_attr = { .type = RDMA_AH_ATTR_TYPE_IB, .sl = 3, .ib = { .dlid = 0x99 } },
+		.ah_attr = { .type = RDMA_AH_ATTR_TYPE_IB, .sl = 3, .ib = { .dlid = RLID } },
 	};
 	const u32 access = HW_QP_OPTIONAL_PARAMETERS_RRE | HW_QP_OPTIONAL_PARAMETERS_RAE |
 			   HW_QP_OPTIONAL_PARAMETERS_RWE;
@@ -204,22 +222,23 @@ static void rc_qp_reset_to_rts_sets_context(struct kunit *test)
 			     IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, access, transition->optional);
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rre(&transition->context));
-	KUNIT_EXPECT_EQ(test, 3, hw_qpc_get_log_rra_max(&transition->context));
+	KUNIT_EXPECT_EQ(test, order_base_2(attr.max_dest_rd_atomic),
+			hw_qpc_get_log_rra_max(&transition->context));
 	KUNIT_EXPECT_EQ(test, 1, hw_qpc_get_rae(&transition->context));
 	KUNIT_EXPECT_EQ(test, HW_ATOMIC_MODE_UP_TO_32B,
 			hw_qpc_get_atomic_mode(&transition->context));
 	KUNIT_EXPECT_EQ(test, HW_QP_MTU_2K_BYTES, hw_qpc_get_mtu(&transition->context));
-	KUNIT_EXPECT_EQ(test, 0xabcdef, hw_qpc_get_remote_qpn(&transition->context));
+	KUNIT_EXPECT_EQ(test, attr.dest_qp_num, hw_qpc_get_remote_qpn(&transition->context));
 	path = hw_qpc_get_primary_address_path(&transition->context);
-	KUNIT_EXPECT_EQ(test, 0x99, hw_ads_get_rlid(path));
+	KUNIT_EXPECT_EQ(test, RLID, hw_ads_get_rlid(path));
 
 	transition = transit(test, fake, IB_QPS_RTS, &attr,
 			     IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 			     IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_RNR_TIMEOUT, transition->optional);
-	KUNIT_EXPECT_EQ(test, 7, hw_qpc_get_retry_count(&transition->context));
+	KUNIT_EXPECT_EQ(test, attr.retry_cnt, hw_qpc_get_retry_count(&transition->context));
 	path = hw_qpc_get_primary_address_path(&transition->context);
-	KUNIT_EXPECT_EQ(test, 14, hw_ads_get_ack_timeout(path));
+	KUNIT_EXPECT_EQ(test, attr.timeout, hw_ads_get_ack_timeout(path));
 }
 
 static void uc_qp_access_flags_set_rwe_only(struct kunit *test)

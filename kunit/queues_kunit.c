@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* CQ and QP commands: their input, and the decoding of their output. */
+#include <linux/sizes.h>
 #include <linux/string.h>
+#include <rdma/ib_mad.h>
 
 #include "hw/buffer.h"
 #include "hw/commands_events.h"
@@ -9,6 +11,23 @@
 #include "hw/cq.h"
 #include "hw/qp.h"
 #include "scripted_hca.h"
+
+#define CQN		0x777
+#define QPN		0x12345
+#define PDN		0x99
+#define UID		7
+#define UAR		0x11
+#define EQN		0x22
+#define DBR		0x123456780ULL
+#define MAX_COUNT	32
+#define PERIOD		4095
+
+/* A ring of 2^8 CQEs of 64 bytes has four pages of 4 KiB, one of 128 bytes eight. */
+#define LOG_SIZE	8
+#define PAGES(bytes)	DIV_ROUND_UP(bytes, SZ_4K)
+#define CQ_BYTES	BIT(LOG_SIZE + 6)
+#define BIG_CQ_BYTES	BIT(LOG_SIZE + 7)
+#define QP_BYTES	5000
 
 static int queues_init(struct kunit *test)
 {
@@ -32,26 +51,26 @@ static void create_cq_sets_context_and_pas(struct kunit *test)
 	struct hw_cqc *context = hw_create_cq_in_cq_context(in);
 	struct cxib_buffer buffer;
 	struct cxib_cq_params params = {
-		.buffer = &buffer, .log_size = 8,
-		.uar = 0x11, .eqn = 0x22, .dbr = 0x123456780ULL,
+		.buffer = &buffer, .log_size = LOG_SIZE,
+		.uar = UAR, .eqn = EQN, .dbr = DBR,
 		.compress = true, .format = HW_MINI_CQE_FORMAT_CSUM_STRIDX,
 	};
 	u32 cqn;
 	int err;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
-	hw_create_cq_out_set_cqn(scripted->out, 0x777);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, CQ_BYTES));
+	hw_create_cq_out_set_cqn(scripted->out, CQN);
 	err = cxib_cmd_create_cq(&scripted->queue, &params, &cqn);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_EQ(test, cqn, 0x777);
-	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 4 * sizeof(u64));
-	KUNIT_EXPECT_EQ(test, 8, hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, cqn, CQN);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + PAGES(CQ_BYTES) * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, LOG_SIZE, hw_cqc_get_log_cq_size(context));
 	KUNIT_EXPECT_EQ(test, 1, hw_cqc_get_cqe_comp_en(context));
 	KUNIT_EXPECT_EQ(test, HW_MINI_CQE_FORMAT_CSUM_STRIDX,
 			hw_cqc_get_mini_cqe_res_format(context));
-	KUNIT_EXPECT_EQ(test, 0x11, hw_cqc_get_uar_page(context));
-	KUNIT_EXPECT_EQ(test, 0x22, hw_cqc_get_c_eqn_or_apu_element(context));
-	KUNIT_EXPECT_EQ(test, 0x123456780ULL, hw_cqc_get_dbr_addr(context));
+	KUNIT_EXPECT_EQ(test, UAR, hw_cqc_get_uar_page(context));
+	KUNIT_EXPECT_EQ(test, EQN, hw_cqc_get_c_eqn_or_apu_element(context));
+	KUNIT_EXPECT_EQ(test, DBR, hw_cqc_get_dbr_addr(context));
 	expect_pages(test, &buffer, in->pas);
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
 }
@@ -62,12 +81,13 @@ static void modify_cq_moderation_sets_count_and_period(struct kunit *test)
 	struct hw_cqc *context = hw_modify_cq_in_cq_context(scripted->in);
 
 	KUNIT_ASSERT_EQ(test, 0,
-			cxib_cmd_modify_cq_moderation(&scripted->queue, 0, 0x777, 32, 4095));
+			cxib_cmd_modify_cq_moderation(&scripted->queue, 0, CQN, MAX_COUNT,
+						      PERIOD));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_MODIFY_CQ,
 			hw_modify_cq_in_get_op_mod(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(scripted->in));
-	KUNIT_EXPECT_EQ(test, 32, hw_cqc_get_cq_max_count(context));
-	KUNIT_EXPECT_EQ(test, 4095, hw_cqc_get_cq_period(context));
+	KUNIT_EXPECT_EQ(test, CQN, hw_modify_cq_in_get_cqn(scripted->in));
+	KUNIT_EXPECT_EQ(test, MAX_COUNT, hw_cqc_get_cq_max_count(context));
+	KUNIT_EXPECT_EQ(test, PERIOD, hw_cqc_get_cq_period(context));
 	KUNIT_EXPECT_EQ(test, 0, hw_cqc_get_log_cq_size(context));
 }
 
@@ -80,15 +100,15 @@ static void create_qp_sets_context_and_pas(struct kunit *test)
 	u32 qpn;
 	int err;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 5000));
-	hw_qpc_set_pd(&context, 0x99);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, QP_BYTES));
+	hw_qpc_set_pd(&context, PDN);
 	hw_qpc_set_st(&context, HW_QP_SERVICE_TYPE_UD);
-	hw_create_qp_out_set_qpn(scripted->out, 0x12345);
+	hw_create_qp_out_set_qpn(scripted->out, QPN);
 	err = cxib_cmd_create_qp(&scripted->queue, 0, &context, &buffer, &qpn);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_EQ(test, qpn, 0x12345);
-	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 2 * sizeof(u64));
-	KUNIT_EXPECT_EQ(test, 0x99, hw_qpc_get_pd(hw_create_qp_in_qpc(in)));
+	KUNIT_EXPECT_EQ(test, qpn, QPN);
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + PAGES(QP_BYTES) * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, PDN, hw_qpc_get_pd(hw_create_qp_in_qpc(in)));
 	KUNIT_EXPECT_EQ(test, HW_QP_SERVICE_TYPE_UD, hw_qpc_get_st(hw_create_qp_in_qpc(in)));
 	expect_pages(test, &buffer, in->pas);
 	cxib_buffer_destroy(&buffer, scripted->hca->bus.dev);
@@ -98,18 +118,18 @@ static void modify_qp_sets_context_and_opt_param_mask(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_qp_transition transition = {
-		.opcode = HW_CMD_RTR2RTS_QP, .qpn = 0x12345,
+		.opcode = HW_CMD_RTR2RTS_QP, .qpn = QPN,
 		.optional = HW_QP_OPTIONAL_PARAMETERS_Q_KEY,
 	};
 	struct hw_qpc *sent = hw_rst2init_qp_in_qpc(scripted->in);
 
-	hw_qpc_set_q_key(&transition.context, 0x80010000);
+	hw_qpc_set_q_key(&transition.context, IB_QP1_QKEY);
 	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_modify_qp(&scripted->queue, &transition));
 	KUNIT_EXPECT_EQ(test, HW_CMD_RTR2RTS_QP, hw_rst2init_qp_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x12345, hw_rst2init_qp_in_get_qpn(scripted->in));
+	KUNIT_EXPECT_EQ(test, QPN, hw_rst2init_qp_in_get_qpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_QP_OPTIONAL_PARAMETERS_Q_KEY,
 			hw_rst2init_qp_in_get_opt_param_mask(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x80010000, hw_qpc_get_q_key(sent));
+	KUNIT_EXPECT_EQ(test, IB_QP1_QKEY, hw_qpc_get_q_key(sent));
 }
 
 static void query_qp_returns_context(struct kunit *test)
@@ -118,8 +138,8 @@ static void query_qp_returns_context(struct kunit *test)
 	struct hw_qpc context;
 
 	hw_qpc_set_state(hw_query_qp_out_qpc(scripted->out), HW_QP_STATE_SQD);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_qp(&scripted->queue, 0, 0x12345, &context));
-	KUNIT_EXPECT_EQ(test, 0x12345, hw_query_qp_in_get_qpn(scripted->in));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_query_qp(&scripted->queue, 0, QPN, &context));
+	KUNIT_EXPECT_EQ(test, QPN, hw_query_qp_in_get_qpn(scripted->in));
 	KUNIT_EXPECT_EQ(test, HW_QP_STATE_SQD, hw_qpc_get_state(&context));
 }
 
@@ -139,10 +159,10 @@ static void destroy_cmd_sets_opcode_and_number(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, 7, 0xabcdef));
-		KUNIT_EXPECT_EQ(test, 7, hw_destroy_qp_in_get_uid(scripted->in));
+		KUNIT_EXPECT_EQ(test, 0, commands[i].run(&scripted->queue, UID, QPN));
+		KUNIT_EXPECT_EQ(test, UID, hw_destroy_qp_in_get_uid(scripted->in));
 		KUNIT_EXPECT_EQ(test, commands[i].opcode, hw_cmd_in_get_opcode(scripted->in));
-		KUNIT_EXPECT_EQ(test, 0xabcdef, hw_destroy_qp_in_get_qpn(scripted->in));
+		KUNIT_EXPECT_EQ(test, QPN, hw_destroy_qp_in_get_qpn(scripted->in));
 	}
 }
 
@@ -151,14 +171,16 @@ static void mcg_attach_and_detach_set_gid(struct kunit *test)
 	static const u8 gid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 0x77 };
 	struct scripted_hca *scripted = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_attach_to_mcg(&scripted->queue, 0, 0x12345, gid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_attach_to_mcg(&scripted->queue, 0, QPN, gid));
 	KUNIT_EXPECT_EQ(test, HW_CMD_ATTACH_TO_MCG, hw_attach_to_mcg_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_EQ(test, 0x12345, hw_attach_to_mcg_in_get_qpn(scripted->in));
-	KUNIT_EXPECT_MEMEQ(test, gid, hw_attach_to_mcg_in_get_multicast_gid(scripted->in), 16);
-	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_detach_from_mcg(&scripted->queue, 0, 0x12345, gid));
+	KUNIT_EXPECT_EQ(test, QPN, hw_attach_to_mcg_in_get_qpn(scripted->in));
+	KUNIT_EXPECT_MEMEQ(test, gid, hw_attach_to_mcg_in_get_multicast_gid(scripted->in),
+			   sizeof(gid));
+	KUNIT_ASSERT_EQ(test, 0, cxib_cmd_detach_from_mcg(&scripted->queue, 0, QPN, gid));
 	KUNIT_EXPECT_EQ(test, HW_CMD_DETACH_FROM_MCG,
 			hw_detach_from_mcg_in_get_opcode(scripted->in));
-	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in), 16);
+	KUNIT_EXPECT_MEMEQ(test, gid, hw_detach_from_mcg_in_get_multicast_gid(scripted->in),
+			   sizeof(gid));
 }
 
 static void resize_cq_sets_size_and_pas(struct kunit *test)
@@ -170,19 +192,19 @@ static void resize_cq_sets_size_and_pas(struct kunit *test)
 		hw_modify_cq_in_modify_field_select_resize_field_select_resize_field_select(in);
 	struct cxib_buffer buffer;
 	struct cxib_cq_params params = {
-		.buffer = &buffer, .log_size = 8, .entry_size = HW_CQE_SIZE_128_BYTES,
+		.buffer = &buffer, .log_size = LOG_SIZE, .entry_size = HW_CQE_SIZE_128_BYTES,
 	};
 	u8 status;
 	int err;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 128));
-	err = cxib_cmd_resize_cq(&scripted->queue, 0x777, &params, &status);
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, BIG_CQ_BYTES));
+	err = cxib_cmd_resize_cq(&scripted->queue, CQN, &params, &status);
 	KUNIT_EXPECT_EQ(test, 0, err);
-	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + 8 * sizeof(u64));
+	KUNIT_EXPECT_EQ(test, scripted->in_length, sizeof(*in) + PAGES(BIG_CQ_BYTES) * sizeof(u64));
 	KUNIT_EXPECT_EQ(test, HW_CMD_MODIFY_CQ, hw_modify_cq_in_get_opcode(in));
 	KUNIT_EXPECT_EQ(test, HW_MODIFY_CQ_OP_MOD_RESIZE_CQ, hw_modify_cq_in_get_op_mod(in));
-	KUNIT_EXPECT_EQ(test, 0x777, hw_modify_cq_in_get_cqn(in));
-	KUNIT_EXPECT_EQ(test, 8, hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, CQN, hw_modify_cq_in_get_cqn(in));
+	KUNIT_EXPECT_EQ(test, LOG_SIZE, hw_cqc_get_log_cq_size(context));
 	KUNIT_EXPECT_EQ(test, HW_CQE_SIZE_128_BYTES, hw_cqc_get_cqe_sz(context));
 	KUNIT_EXPECT_TRUE(test, hw_resize_field_select_get_resize_field_select(select) &
 				HW_CQ_RESIZE_FIELD_SELECT_LOG_CQ_SIZE);
@@ -194,13 +216,13 @@ static void cmd_refused_returns_errno(struct kunit *test)
 {
 	struct scripted_hca *scripted = test->priv;
 	struct cxib_qp_transition transition = { .opcode = HW_CMD_RST2INIT_QP };
-	struct cxib_cq_params params = { .log_size = 8 };
+	struct cxib_cq_params params = { .log_size = LOG_SIZE };
 	struct cxib_buffer buffer;
 	struct hw_qpc context = {};
 	u32 number;
 	u8 status;
 
-	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, 256 * 64));
+	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&buffer, scripted->hca->bus.dev, CQ_BYTES));
 	params.buffer = &buffer;
 	scripted->status = HW_COMMAND_STATUS_EXCEEDS_LIMIT;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_cmd_create_cq(&scripted->queue, &params, &number));

@@ -32,6 +32,9 @@
 #define CQN		0x66
 #define SRQN		0x777
 
+/* user_index of objects without one: MLX5_IB_DEFAULT_UIDX of mlx5_ib. */
+#define NO_USER_INDEX	0xffffff
+
 /**
  * struct srq_type - an SRQ type and its commands
  * @name: parameter description
@@ -284,7 +287,9 @@ static const struct {
 	{ 1, 1, 1, MAX_SRQ_SGE, MAX_SRQ_SGE, 9 },
 };
 
-/* log_rq_stride of an XRC SRQ counts units of 16 bytes, log_wq_stride of an RMP bytes. */
+/* log_rq_stride of an XRC SRQ counts these units, log_wq_stride of an RMP bytes: mlx5_ifc.h. */
+#define STRIDE_UNIT	16
+
 static void expect_sizes(struct kunit *test, const struct fixture *fixture, u32 log_size,
 			 u32 log_stride)
 {
@@ -294,7 +299,8 @@ static void expect_sizes(struct kunit *test, const struct fixture *fixture, u32 
 	if (fixture->type->type == IB_SRQT_XRC) {
 		xrc = hw_create_xrc_srq_in_get_xrc_srq_context_entry(fixture->in);
 		KUNIT_EXPECT_EQ(test, log_size, hw_xrc_srqc_get_log_xrc_srq_size(xrc));
-		KUNIT_EXPECT_EQ(test, log_stride - 4, hw_xrc_srqc_get_log_rq_stride(xrc));
+		KUNIT_EXPECT_EQ(test, log_stride - ilog2(STRIDE_UNIT),
+				hw_xrc_srqc_get_log_rq_stride(xrc));
 		return;
 	}
 	wq = hw_rmpc_get_wq(hw_create_rmp_in_get_ctx(fixture->in));
@@ -338,7 +344,7 @@ static void create_srq_reported_sizes_can_be_posted(struct kunit *test)
 	for (i = 0; i < attr.max_wr; i++)
 		KUNIT_EXPECT_EQ(test, 0, cxib_post_srq_recv(&fixture->srq.ib, &wr, &bad));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, cxib_post_srq_recv(&fixture->srq.ib, &wr, &bad));
-	KUNIT_EXPECT_EQ(test, 7, be32_to_cpu(fixture->srq.dbr.words[CXIB_SRQ_DBR]));
+	KUNIT_EXPECT_EQ(test, attr.max_wr, be32_to_cpu(fixture->srq.dbr.words[CXIB_SRQ_DBR]));
 	destroy_srq(test, fixture, &fixture->srq);
 }
 
@@ -453,7 +459,7 @@ static void create_srq_xrc_sets_xrc_srq_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PDN, hw_xrc_srqc_get_pd(context));
 	KUNIT_EXPECT_EQ(test, XRCDN, hw_xrc_srqc_get_xrcd(context));
 	KUNIT_EXPECT_EQ(test, CQN, hw_xrc_srqc_get_cqn(context));
-	KUNIT_EXPECT_EQ(test, 0xffffff, hw_xrc_srqc_get_user_index(context));
+	KUNIT_EXPECT_EQ(test, NO_USER_INDEX, hw_xrc_srqc_get_user_index(context));
 	KUNIT_EXPECT_EQ(test, srq->buffer.pages[0].dma, be64_to_cpu(in->pas[0]));
 	KUNIT_EXPECT_EQ(test, SRQN, srq->ib.ext.xrc.srq_num);
 	KUNIT_EXPECT_PTR_EQ(test, srq, xa_load(&fixture->fake->ibdev.srqs, SRQN));
@@ -472,6 +478,7 @@ static void create_srq_second_of_pd_creates_no_mkey(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, second);
 	create_default(test, fixture, &fixture->srq);
 	KUNIT_EXPECT_EQ(test, PDN, fixture->mkey_pdn);
+	/* The low 8 bits of an mkey are its variant. */
 	KUNIT_EXPECT_EQ(test, MKEY_INDEX, fixture->pd.key >> 8);
 	fixture->next_srqn++;
 	create_default(test, fixture, second);
@@ -500,15 +507,16 @@ static void create_srq_refused_command_frees_memory(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-		struct ib_srq_attr attr = { .max_wr = 5, .max_sge = 2 };
+		const struct ib_srq_attr wanted = { .max_wr = 5, .max_sge = 2 };
+		struct ib_srq_attr attr = wanted;
 
 		fixture->fail_opcode = opcodes[i];
 		fixture->fail_status = HW_COMMAND_STATUS_NO_RESOURCES;
 		KUNIT_EXPECT_EQ(test, -ENOMEM, create_srq(fixture, &fixture->srq, &attr));
 		fixture->fail_status = HW_COMMAND_STATUS_BAD_PARAMETER;
 		KUNIT_EXPECT_EQ(test, -EINVAL, create_srq(fixture, &fixture->srq, &attr));
-		KUNIT_EXPECT_EQ(test, 5, attr.max_wr);
-		KUNIT_EXPECT_EQ(test, 2, attr.max_sge);
+		KUNIT_EXPECT_EQ(test, wanted.max_wr, attr.max_wr);
+		KUNIT_EXPECT_EQ(test, wanted.max_sge, attr.max_sge);
 		KUNIT_EXPECT_EQ(test, i, fixture->num_mkeys);
 		expect_nothing_left(test, fixture, dbr);
 		fixture->fail_opcode = 0;

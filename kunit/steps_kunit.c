@@ -85,7 +85,7 @@ static void steps_take_runs_in_order(struct kunit *test)
 	unsigned int taken;
 
 	KUNIT_EXPECT_EQ(test, 0, cxib_steps_take(&list, &fixture->hw, &taken));
-	KUNIT_EXPECT_EQ(test, taken, 4);
+	KUNIT_EXPECT_EQ(test, taken, ARRAY_SIZE(steps));
 	KUNIT_EXPECT_STREQ(test, fixture->record, "abcd");
 }
 

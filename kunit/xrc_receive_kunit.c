@@ -9,8 +9,18 @@
 
 #define LOG_SIZE	2
 #define FIRST_SRQN	0x777
-#define NUM_SRQS		2
+
+/* A WQE of 64 bytes has a next segment and three SGEs, 16 bytes each. */
+#define LOG_STRIDE	6
+#define MAX_SGE		3
+
+#define NUM_SRQS	2
 #define CORRUPT_CQES	20000
+
+/* wr_id of the first WR of each SRQ, and lengths of messages. */
+#define FIRST_ID	100
+#define SECOND_ID	200
+#define BYTES		5
 
 struct fake_xrc_srq {
 	struct cxib_srq srq;
@@ -43,15 +53,15 @@ static void init_srq(struct kunit *test, struct fake_xrc *xrc, unsigned int inde
 	srq->ib.ext.cq = &xrc->fake->cq.ib;
 	srq->srqn = FIRST_SRQN + index;
 	srq->log_size = LOG_SIZE;
-	srq->log_stride = 6;
-	srq->max_sge = 3;
+	srq->log_stride = LOG_STRIDE;
+	srq->max_sge = MAX_SGE;
 	srq->entries = queue->entries;
 	srq->outstanding = &queue->outstanding;
 	srq->dbr.words = queue->dbr;
 	spin_lock_init(&srq->lock);
 	cxib_reference_init(&srq->reference);
 	KUNIT_ASSERT_EQ(test, 0, cxib_buffer_create(&srq->buffer, xrc->fake->hca->bus.dev,
-						    BIT(LOG_SIZE + 6)));
+						    BIT(LOG_SIZE + LOG_STRIDE)));
 	cxib_srq_link_wqes(srq);
 	KUNIT_ASSERT_EQ(test, 0, xa_insert_irq(&xrc->fake->ibdev.srqs, srq->srqn, srq,
 					       GFP_KERNEL));
@@ -108,17 +118,17 @@ static void poll_cq_xrc_recv_retires_wqe_of_srq(struct kunit *test)
 	struct fake_xrc *xrc = create_srqs(test);
 	struct ib_wc wc;
 
-	post(test, xrc, 0, 100);
-	post(test, xrc, 1, 200);
-	hw_cqe64_set_byte_cnt(complete_recv(xrc, FIRST_SRQN + 1, 0), 5);
-	hw_cqe64_set_byte_cnt(complete_recv(xrc, FIRST_SRQN, 0), 6);
+	post(test, xrc, 0, FIRST_ID);
+	post(test, xrc, 1, SECOND_ID);
+	hw_cqe64_set_byte_cnt(complete_recv(xrc, FIRST_SRQN + 1, 0), BYTES);
+	hw_cqe64_set_byte_cnt(complete_recv(xrc, FIRST_SRQN, 0), BYTES + 1);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
-	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
-	KUNIT_EXPECT_EQ(test, 5, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, SECOND_ID, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, BYTES, wc.byte_len);
 	KUNIT_EXPECT_EQ(test, IB_WC_RECV, wc.opcode);
 	KUNIT_EXPECT_PTR_EQ(test, &xrc->fake->qp.ib, wc.qp);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
-	KUNIT_EXPECT_EQ(test, 100, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, FIRST_ID, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
 	KUNIT_EXPECT_EQ(test, 0, xrc->srqs[0].outstanding | xrc->srqs[1].outstanding);
 }
@@ -129,12 +139,12 @@ static void poll_cq_xrc_error_retires_wqe_of_srq(struct kunit *test)
 	struct hw_cqe64 *entry;
 	struct ib_wc wc;
 
-	post(test, xrc, 0, 100);
+	post(test, xrc, 0, FIRST_ID);
 	entry = complete_recv(xrc, FIRST_SRQN, 0);
 	hw_cqe64_set_opcode(entry, HW_CQE_OPCODE_RESP_ERR);
 	hw_err_cqe_set_syndrome((struct hw_err_cqe *)entry, HW_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
-	KUNIT_EXPECT_EQ(test, 100, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, FIRST_ID, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, IB_WC_LOC_LEN_ERR, wc.status);
 }
 
@@ -158,7 +168,7 @@ static void poll_cq_xrc_unposted_wqe_sets_fatal(struct kunit *test)
 {
 	struct fake_xrc *xrc = create_srqs(test);
 
-	post(test, xrc, 0, 100);
+	post(test, xrc, 0, FIRST_ID);
 	complete_recv(xrc, FIRST_SRQN + 1, 0);
 	expect_refused(test, xrc);
 }
@@ -169,7 +179,7 @@ static void poll_cq_xrc_srq_of_other_cq_sets_fatal(struct kunit *test)
 	struct cxib_cq *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
-	post(test, xrc, 0, 100);
+	post(test, xrc, 0, FIRST_ID);
 	xrc->srqs[0].srq.ib.ext.cq = &other->ib;
 	complete_recv(xrc, FIRST_SRQN, 0);
 	expect_refused(test, xrc);
@@ -217,7 +227,7 @@ static void poll_cq_xrc_user_srq_sets_fatal(struct kunit *test)
 {
 	struct fake_xrc *xrc = create_srqs(test);
 
-	post(test, xrc, 0, 100);
+	post(test, xrc, 0, FIRST_ID);
 	xrc->srqs[0].srq.is_user = true;
 	complete_recv(xrc, FIRST_SRQN, 0);
 	expect_refused(test, xrc);
@@ -230,10 +240,10 @@ static void cq_clean_srq_removes_cqes_of_srq(struct kunit *test)
 	struct cxib_cq *cq = &xrc->fake->cq;
 	struct ib_wc wc;
 
-	post(test, xrc, 0, 100);
-	post(test, xrc, 0, 101);
-	post(test, xrc, 1, 200);
-	post(test, xrc, 1, 201);
+	post(test, xrc, 0, FIRST_ID);
+	post(test, xrc, 0, FIRST_ID + 1);
+	post(test, xrc, 1, SECOND_ID);
+	post(test, xrc, 1, SECOND_ID + 1);
 	complete_recv(xrc, FIRST_SRQN, 0);
 	complete_recv(xrc, FIRST_SRQN + 1, 0);
 	complete_recv(xrc, FIRST_SRQN, 1);
@@ -241,10 +251,10 @@ static void cq_clean_srq_removes_cqes_of_srq(struct kunit *test)
 	cq->num_xrc_srqs_unpublished++;
 	xa_erase_irq(&xrc->fake->ibdev.srqs, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
-	KUNIT_EXPECT_EQ(test, 200, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, SECOND_ID, wc.wr_id);
 	cxib_cq_clean_srq(cq, FIRST_SRQN);
 	KUNIT_ASSERT_EQ(test, 1, poll(xrc, &wc));
-	KUNIT_EXPECT_EQ(test, 201, wc.wr_id);
+	KUNIT_EXPECT_EQ(test, SECOND_ID + 1, wc.wr_id);
 	KUNIT_EXPECT_EQ(test, 0, poll(xrc, &wc));
 	KUNIT_EXPECT_FALSE(test, cxib_health_is_fatal(&xrc->fake->hw.health));
 	complete_recv(xrc, FIRST_SRQN, 2);
@@ -257,8 +267,8 @@ static void cq_clean_xrc_tgt_qp_retires_wqes(struct kunit *test)
 	struct fake_xrc *xrc = create_srqs(test);
 	struct ib_wc wc;
 
-	post(test, xrc, 0, 100);
-	post(test, xrc, 1, 200);
+	post(test, xrc, 0, FIRST_ID);
+	post(test, xrc, 1, SECOND_ID);
 	complete_recv(xrc, FIRST_SRQN, 0);
 	complete_recv(xrc, FIRST_SRQN + 1, 0);
 	cxib_cq_clean(&xrc->fake->cq, &xrc->fake->qp);

@@ -22,6 +22,11 @@
 #define EQN		0x44
 #define UAR_INDEX	0x55
 
+/* user_index of objects without one: MLX5_IB_DEFAULT_UIDX of mlx5_ib. */
+#define NO_USER_INDEX	0xffffff
+
+#define WQE_BYTES	(sizeof(struct hw_wqe_srq_next_seg) + sizeof(struct hw_wqe_data_seg))
+
 /* Objects in the device, parents first. */
 enum object { PD, XRCD, CQ, SRQ, OBJECTS };
 
@@ -158,6 +163,15 @@ static void destroy_pool(void *data)
 	cxib_hw_destroy_dbr_pool(&fixture->fake->hw);
 }
 
+/* A device has its XRC objects created and destroyed once. */
+static void prepare_xrc(struct fixture *fixture)
+{
+	struct cxib_xrc *xrc = &fixture->fake->ibdev.xrc;
+
+	*xrc = (struct cxib_xrc){};
+	mutex_init(&xrc->lock);
+}
+
 static int xrcd_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
@@ -179,7 +193,7 @@ static int xrcd_init(struct kunit *test)
 	fake->hw.completion_eq_count = 1;
 	fake->hw.uar_index = UAR_INDEX;
 	fake->hw.caps.xrc = 1;
-	mutex_init(&fake->ibdev.xrc.lock);
+	prepare_xrc(fixture);
 	test->priv = fixture;
 	fake_queue_pair_start(fake, run_command, fixture);
 	KUNIT_ASSERT_EQ(test, 0, cxib_hw_create_dbr_pool(&fake->hw));
@@ -331,7 +345,7 @@ static void xrc_init_cq_has_invalid_cqes(struct kunit *test)
 
 	init_xrc(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, hw_create_cq_in_get_uid(in));
-	KUNIT_EXPECT_EQ(test, ilog2(PAGE_SIZE / 64), hw_cqc_get_log_cq_size(context));
+	KUNIT_EXPECT_EQ(test, ilog2(PAGE_SIZE / sizeof(*cqes)), hw_cqc_get_log_cq_size(context));
 	KUNIT_EXPECT_EQ(test, HW_CQE_SIZE_64_BYTES, hw_cqc_get_cqe_sz(context));
 	KUNIT_EXPECT_EQ(test, UAR_INDEX, hw_cqc_get_uar_page(context));
 	KUNIT_EXPECT_EQ(test, EQN, hw_cqc_get_c_eqn_or_apu_element(context));
@@ -339,7 +353,7 @@ static void xrc_init_cq_has_invalid_cqes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2, xrc->buffer.page_count);
 	KUNIT_EXPECT_EQ(test, xrc->buffer.pages[0].dma, be64_to_cpu(in->pas[0]));
 	cqes = xrc->buffer.pages[0].memory;
-	for (i = 0; i < PAGE_SIZE / 64; i++)
+	for (i = 0; i < PAGE_SIZE / sizeof(*cqes); i++)
 		KUNIT_EXPECT_EQ(test, HW_CQE_OPCODE_INVALID, hw_cqe64_get_opcode(&cqes[i]));
 	destroy_xrc(test, fixture);
 }
@@ -355,13 +369,14 @@ static void xrc_init_srq_refers_to_cq_and_xrcd(struct kunit *test)
 
 	init_xrc(test, fixture);
 	KUNIT_EXPECT_EQ(test, 0, hw_create_xrc_srq_in_get_uid(in));
-	KUNIT_EXPECT_EQ(test, ilog2(PAGE_SIZE / 32), hw_xrc_srqc_get_log_xrc_srq_size(context));
+	KUNIT_EXPECT_EQ(test, ilog2(PAGE_SIZE / WQE_BYTES),
+			hw_xrc_srqc_get_log_xrc_srq_size(context));
 	/* In units of 16 bytes. */
 	KUNIT_EXPECT_EQ(test, 1, hw_xrc_srqc_get_log_rq_stride(context));
 	KUNIT_EXPECT_EQ(test, PDN, hw_xrc_srqc_get_pd(context));
 	KUNIT_EXPECT_EQ(test, XRCDN, hw_xrc_srqc_get_xrcd(context));
 	KUNIT_EXPECT_EQ(test, CQN, hw_xrc_srqc_get_cqn(context));
-	KUNIT_EXPECT_EQ(test, 0xffffff, hw_xrc_srqc_get_user_index(context));
+	KUNIT_EXPECT_EQ(test, NO_USER_INDEX, hw_xrc_srqc_get_user_index(context));
 	dbr = (u64)hw_xrc_srqc_get_db_record_addr_h(context) << 32 |
 	      (u64)hw_xrc_srqc_get_db_record_addr_l(context) << 2;
 	KUNIT_EXPECT_EQ(test, xrc->dbrs[1].dma, dbr);
@@ -474,10 +489,12 @@ static void xrc_init_failed_allocation_returns_enomem(struct kunit *test)
 		err = cxib_xrc_init(&fixture->fake->ibdev);
 		failed = stop_failing_allocation();
 		expect_count_of_each(test, fixture, !err);
-		if (err)
+		if (err) {
 			KUNIT_EXPECT_EQ_MSG(test, -ENOMEM, err, "allocation %u", number);
-		else
+		} else {
 			destroy_xrc(test, fixture);
+			prepare_xrc(fixture);
+		}
 		refused += !!err;
 		KUNIT_EXPECT_EQ_MSG(test, dbrs, next_dbrs(test, fixture), "allocation %u", number);
 	} while (failed);
