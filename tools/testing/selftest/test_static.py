@@ -13,6 +13,7 @@ sys.path.insert(0, str(STATIC))
 import files  # noqa: E402  (found through the path above)
 import circles  # noqa: E402
 import device_words  # noqa: E402
+import expected_numbers  # noqa: E402
 import function_length  # noqa: E402
 import spdx  # noqa: E402
 import terms  # noqa: E402
@@ -160,6 +161,32 @@ class DeviceWords(unittest.TestCase):
     def test_places_in_the_bar_of_the_emulator_come_from_the_tables(self) -> None:
         text = "constexpr std::uint32_t cq_doorbell = 0x20;"
         self.assertTrue(self.refused(text, "tools/cxemu/a.cpp"))
+
+
+class ExpectedNumbers(unittest.TestCase):
+    CASE = "static void a_b_c(struct kunit *test)\n{\n\tKUNIT_EXPECT_EQ(test, %s, get(x));\n}\n"
+
+    def refused(self, text: str) -> bool:
+        return bool(list(expected_numbers.complaints("kunit/a_kunit.c", text)))
+
+    def test_numbers_without_a_source_are_refused(self) -> None:
+        for number in ("3", "0x1234", "0xffULL", "BIT(7)", "2 * 16 + SIZE"):
+            self.assertTrue(self.refused(self.CASE % number), number)
+
+    def test_named_and_small_numbers_are_accepted(self) -> None:
+        for number in ("2", "HW_CQE_SIZE_64_BYTES", "QPN", "2 * SZ_4K + 1", "limits[2].wanted"):
+            self.assertFalse(self.refused(self.CASE % number), number)
+
+    def test_a_comment_above_or_within_is_a_source(self) -> None:
+        self.assertFalse(self.refused("/* mlx5_ifc.h: 24 bits. */\n" + self.CASE % "0xffffff"))
+        self.assertFalse(self.refused((self.CASE % "0xffffff").replace("{\n", "{\n\t/* 24 bits. */\n")))
+
+    def test_the_comment_of_another_case_is_none(self) -> None:
+        self.assertTrue(self.refused("/* 24 bits. */\n" + self.CASE % "2" + "\n" + self.CASE % "3"))
+
+    def test_numbers_of_texts_and_of_inputs_do_not_count(self) -> None:
+        self.assertFalse(self.refused(self.CASE % '"RFC 1071"'))
+        self.assertFalse(self.refused((self.CASE % "1").replace("{\n", "{\n\tset(x, 0x99);\n")))
 
 
 class FunctionLengths(unittest.TestCase):
