@@ -59,10 +59,13 @@ class LicenseLines(unittest.TestCase):
         rules = spdx.copyright_rules(
             "Format: x\n\nFiles: *\nCopyright: us\nLicense: GPL-2.0-or-later\n\n"
             "Files: include/hw/*\n       kunit/generated/*\nCopyright: us\nLicense: GPL-2.0-only or BSD-2-Clause\n\n"
+            "Files: include/uapi/*\nCopyright: us\nLicense: GPL-2.0-only with Linux-syscall-note exception\n\n"
             "License: GPL-2.0-or-later\n The text of it.\n")
         for name in ("include/hw/events.h", "kunit/generated/events.c"):
             self.complaint(name, "/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */\n")
             self.assertEqual(spdx.copyright_complaint(name, rules, self.repo), "")
+        self.complaint("include/uapi/rdma/cxib.h", "/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */\n")
+        self.assertEqual(spdx.copyright_complaint("include/uapi/rdma/cxib.h", rules, self.repo), "")
         self.complaint("drivers/cxib/pci.c", "/* SPDX-License-Identifier: GPL-2.0-only */\n")
         self.assertIn('is "GPL-2.0-or-later" there, and says of itself "GPL-2.0-only"',
                       spdx.copyright_complaint("drivers/cxib/pci.c", rules, self.repo))

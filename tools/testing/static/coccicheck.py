@@ -16,6 +16,7 @@ import sys
 from cache import cache_directory, digest
 from files import REPO, project_files
 
+CHECKED = ("drivers/", "include/cxib/", "include/uapi/")
 KNOWN = pathlib.Path(__file__).with_name("coccicheck_known")
 FINDING = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):(?P<text>.*)$")
 
@@ -57,7 +58,7 @@ def is_known(finding: str, known: list[tuple[str, str]]) -> bool:
 
 
 def main() -> int:
-    names = [name for name in project_files() if name.startswith("drivers/") and name.endswith((".c", ".h"))]
+    names = [name for name in project_files() if name.startswith(CHECKED) and name.endswith((".c", ".h"))]
     scripts = checks()
     version = fingerprint(scripts)
     clean = {name: cache_directory("coccicheck") / digest(version.encode() + (REPO / name).read_bytes())

@@ -80,10 +80,11 @@ def copyright_rules(text: str) -> list[tuple[str, str]]:
 
 
 def copyright_complaint(name: str, rules: list[tuple[str, str]], repo: pathlib.Path = REPO) -> str:
-    """Where debian/copyright, whose "or" is in small letters, says something else than the file; empty if nowhere."""
+    """Where debian/copyright says something else than the file, in its own syntax; empty if nowhere."""
     found = license_of(repo / name)
     said = [license for pattern, license in rules if fnmatch.fnmatch(name, pattern)][-1]
-    if is_exempt(name) or not found or found.replace(" OR ", " or ") == said:
+    wanted = re.sub(r" WITH (.+)", r" with \1 exception", found.replace(" OR ", " or "))
+    if is_exempt(name) or not found or wanted == said:
         return ""
     return f'debian/copyright: {name} is "{said}" there, and says of itself "{found}"'
 
