@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The life of one CQ in a scheduler of CQs: which turns it gets, and how they end.
+ *
+ *	ARMED	until an event takes the claim; also while comp_handler polls
+ *	  |  cxib_poll_event(): the claim was taken
+ *	QUEUED	linked in a list of the scheduler
+ *	  |  cxib_poll_begin(): a runner has unlinked it
+ *	RUNNING	a runner polls in cxib_poll_turn()
+ *	  |- cxib_poll_requeue(): the quantum is used up; back to QUEUED
+ *	  `- the CQ is empty: ARMED again before it is armed, because the event may come
+ *	     before the arming returns
+ *	GONE	cxib_poll_free(): from any of these, for ever
+ *
+ * The scheduler holds the lock of its list around all functions but cxib_poll_turn(), so
+ * that a CQ is QUEUED exactly while it is linked. It takes a reference when it links a CQ,
+ * and drops it when neither the list nor a runner refers to the CQ. Here is no clock, no
+ * list and no lock: what a turn needs of these is in struct cxib_poll_ops.
+ */
+#ifndef CXIB_ULP_POLL_STATE_H
+#define CXIB_ULP_POLL_STATE_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+enum cxib_poll_phase {
+	CXIB_POLL_ARMED,
+	CXIB_POLL_QUEUED,
+	CXIB_POLL_RUNNING,
+	CXIB_POLL_GONE,
+};
+
+/**
+ * struct cxib_poll_state - a CQ in a scheduler
+ * @phase: enum cxib_poll_phase; written by this file only
+ */
+struct cxib_poll_state {
+	atomic_t phase;
+};
+
+/**
+ * enum cxib_poll_end - how a turn has ended
+ * @CXIB_POLL_END_QUANTUM: the quantum is used up; to be queued again
+ * @CXIB_POLL_END_MISSED: a completion came while the CQ was armed; to be queued again
+ * @CXIB_POLL_END_ARMED: the event owns the CQ: only the reference may be touched
+ * @CXIB_POLL_END_GONE: the CQ is being freed, which waits for the reference
+ */
+enum cxib_poll_end {
+	CXIB_POLL_END_QUANTUM,
+	CXIB_POLL_END_MISSED,
+	CXIB_POLL_END_ARMED,
+	CXIB_POLL_END_GONE,
+};
+
+/**
+ * struct cxib_poll_ops - what a turn needs of the scheduler
+ * @batch: returns how many completions to poll at once, at least 1
+ * @poll: polls at most @budget completions and calls their done(); returns their number,
+ *	less than @budget if the CQ was empty
+ * @charge: called after each @poll with its result; returns true if the quantum is used up
+ * @linger: called when the CQ is empty; returns true to poll again before arming
+ * @arm: arms the CQ. Returns a positive value if there are completions and the claim was
+ *	taken back, 0 if the event owns the CQ.
+ */
+struct cxib_poll_ops {
+	unsigned int (*batch)(struct cxib_poll_state *state);
+	int (*poll)(struct cxib_poll_state *state, int budget);
+	bool (*charge)(struct cxib_poll_state *state, int completions);
+	bool (*linger)(struct cxib_poll_state *state);
+	int (*arm)(struct cxib_poll_state *state);
+};
+
+void cxib_poll_init(struct cxib_poll_state *state);
+bool cxib_poll_event(struct cxib_poll_state *state);
+bool cxib_poll_begin(struct cxib_poll_state *state);
+enum cxib_poll_end cxib_poll_turn(struct cxib_poll_state *state, const struct cxib_poll_ops *ops);
+bool cxib_poll_requeue(struct cxib_poll_state *state, enum cxib_poll_end end);
+bool cxib_poll_free(struct cxib_poll_state *state);
+
+#endif
