@@ -8,6 +8,7 @@
 
 #include "hw/bus_pci.h"
 #include "hw/hw.h"
+#include "ulp/poll_policy.h"
 
 struct cxib_ibdev;
 struct dentry;
@@ -40,6 +41,7 @@ enum cxib_reporter {
  * @bus: bus access to the function
  * @hw: hardware layer of the device
  * @ibdev: RDMA device on top of @hw
+ * @poll_policy: polling contexts of CQs, kept while the RDMA device is registered anew
  * @recovery: recovers the device after a fatal error or its removal; reports changes of its
  *	health to devlink
  */
@@ -61,6 +63,7 @@ struct cxib_device {
 	struct cxib_bus_pci bus;
 	struct cxib_hw hw;
 	struct cxib_ibdev *ibdev;
+	struct cxib_poll_policy poll_policy;
 	struct delayed_work recovery;
 };
 
@@ -69,6 +72,10 @@ void cxib_device_stop(struct cxib_device *device);
 void cxib_device_shut_down(struct cxib_device *device);
 int cxib_device_restart(struct cxib_device *device);
 void cxib_device_recovery_fn(struct work_struct *work);
+
+/* devlink_params.c */
+int cxib_device_register_params(struct cxib_device *device);
+void cxib_device_unregister_params(struct cxib_device *device);
 
 /* health_reporter.c */
 void cxib_device_report_recovered(struct cxib_device *device);

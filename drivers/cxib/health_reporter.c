@@ -310,6 +310,7 @@ struct cxib_device *cxib_device_alloc(struct pci_dev *pdev)
 		return NULL;
 	device = devlink_priv(devlink);
 	device->pdev = pdev;
+	cxib_poll_policy_init(&device->poll_policy);
 	return device;
 }
 
@@ -319,6 +320,7 @@ struct cxib_device *cxib_device_alloc(struct pci_dev *pdev)
  */
 void cxib_device_free(struct cxib_device *device)
 {
+	cxib_poll_policy_destroy(&device->poll_policy);
 	devlink_free(priv_to_devlink(device));
 }
 
@@ -330,13 +332,7 @@ static void destroy_reporters(struct cxib_device *device)
 		devlink_health_reporter_destroy(device->reporters[i]);
 }
 
-/**
- * cxib_device_register() - registers a device and its health reporters with devlink
- * @device: a device that is up
- *
- * Return: 0, or the error of devlink_health_reporter_create().
- */
-int cxib_device_register(struct cxib_device *device)
+static int create_reporters(struct cxib_device *device)
 {
 	struct devlink *devlink = priv_to_devlink(device);
 	struct devlink_health_reporter *reporter;
@@ -355,7 +351,29 @@ int cxib_device_register(struct cxib_device *device)
 		}
 		device->reporters[i] = reporter;
 	}
-	devlink_register(devlink);
+	return 0;
+}
+
+/**
+ * cxib_device_register() - registers a device, its parameters and health reporters with devlink
+ * @device: a device that is up
+ *
+ * Return: 0, or the error of devlink_params_register() or devlink_health_reporter_create().
+ */
+int cxib_device_register(struct cxib_device *device)
+{
+	int err = cxib_device_register_params(device);
+
+	if (err) {
+		dev_err(&device->pdev->dev, "cannot register devlink parameters: error %d\n", err);
+		return err;
+	}
+	err = create_reporters(device);
+	if (err) {
+		cxib_device_unregister_params(device);
+		return err;
+	}
+	devlink_register(priv_to_devlink(device));
 	return 0;
 }
 
@@ -369,4 +387,5 @@ void cxib_device_unregister(struct cxib_device *device)
 {
 	devlink_unregister(priv_to_devlink(device));
 	destroy_reporters(device);
+	cxib_device_unregister_params(device);
 }

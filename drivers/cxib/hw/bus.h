@@ -46,6 +46,7 @@ enum cxib_hw_state {
  *	@cpu is negative
  * @free_irq: undo @request_irq; @handler is not running on return
  * @synchronize_irq: waits for handlers of @vector that are running. May sleep.
+ * @vector_cpu: returns the CPU that handles @vector at present
  */
 struct cxib_bus_ops {
 	u32 (*read)(struct cxib_bus *bus, u32 offset);
@@ -59,6 +60,7 @@ struct cxib_bus_ops {
 			   irq_handler_t handler, const char *name, void *context);
 	void (*free_irq)(struct cxib_bus *bus, unsigned int vector, void *context);
 	void (*synchronize_irq)(struct cxib_bus *bus, unsigned int vector);
+	unsigned int (*vector_cpu)(struct cxib_bus *bus, unsigned int vector);
 };
 
 /**

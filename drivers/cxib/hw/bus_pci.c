@@ -2,6 +2,7 @@
 /* Bus access to a PCI function: registers, bus mastering, interrupt vectors. */
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
+#include <linux/irq.h>
 #include <linux/io.h>
 #include <linux/pci.h>
 
@@ -103,6 +104,14 @@ static void synchronize_vector(struct cxib_bus *bus, unsigned int vector)
 	synchronize_irq(pci_irq_vector(to_pci(bus)->pdev, vector));
 }
 
+static unsigned int vector_cpu(struct cxib_bus *bus, unsigned int vector)
+{
+	int irq = pci_irq_vector(to_pci(bus)->pdev, vector);
+	const struct cpumask *cpus = irq_get_effective_affinity_mask(irq);
+
+	return cpus && !cpumask_empty(cpus) ? cpumask_first(cpus) : 0;
+}
+
 static const struct cxib_bus_ops ops = {
 	.read = read_register,
 	.write = write_register,
@@ -113,6 +122,7 @@ static const struct cxib_bus_ops ops = {
 	.request_irq = request_vector,
 	.free_irq = free_vector,
 	.synchronize_irq = synchronize_vector,
+	.vector_cpu = vector_cpu,
 };
 
 /**

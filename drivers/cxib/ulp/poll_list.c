@@ -131,6 +131,21 @@ static struct cxib_poll_entry *next_old(struct cxib_poll_list *list)
 }
 
 /**
+ * cxib_poll_list_idle() - is no CQ waiting
+ * @list: the list
+ *
+ * Return: true if the list is empty. Then all debts are paid: no CQ is owed anything.
+ */
+bool cxib_poll_list_idle(struct cxib_poll_list *list)
+{
+	if (!list_empty(&list->fresh) || !list_empty(&list->old))
+		return false;
+	list->round += CXIB_POLL_MAX_DEBT_NS / list->quantum_ns + 2;
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(cxib_poll_list_idle);
+
+/**
  * cxib_poll_list_next() - starts the turn of the next CQ
  * @list: the list
  *
@@ -144,16 +159,14 @@ struct cxib_poll_entry *cxib_poll_list_next(struct cxib_poll_list *list)
 {
 	struct cxib_poll_entry *entry;
 
+	if (cxib_poll_list_idle(list))
+		return NULL;
 	if (!list_empty(&list->fresh)) {
 		entry = list_first_entry(&list->fresh, struct cxib_poll_entry, node);
 		entry->round = list->round;
 		entry->deficit_ns += turn_ns(list, entry);
-	} else if (!list_empty(&list->old)) {
-		entry = next_old(list);
 	} else {
-		/* No CQ waits, so a debt would be paid to none: as if all were paid. */
-		list->round += CXIB_POLL_MAX_DEBT_NS / list->quantum_ns + 2;
-		return NULL;
+		entry = next_old(list);
 	}
 	list_del_init(&entry->node);
 	return entry;

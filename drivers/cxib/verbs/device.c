@@ -422,6 +422,7 @@ static void stop_polling(struct cxib_ibdev *ibdev)
  * @hw: HCA that is up
  * @user: user space interface
  * @polling: scheduler of kernel CQs; NULL: the RDMA core polls all of them
+ * @policy: settings of the scheduler; NULL without one
  *
  * Context: process context, may sleep.
  * Return: the RDMA device, to be destroyed by cxib_verbs_unregister(), or an
@@ -429,7 +430,8 @@ static void stop_polling(struct cxib_ibdev *ibdev)
  */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user,
-				       const struct cxib_poll_interface *polling)
+				       const struct cxib_poll_interface *polling,
+				       struct cxib_poll_policy *policy)
 {
 	struct cxib_ibdev *ibdev = ib_alloc_device(cxib_ibdev, ib);
 	int err;
@@ -439,6 +441,7 @@ struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 		return ERR_PTR(-ENOMEM);
 	}
 	init_ibdev(ibdev, hw, user, polling);
+	ibdev->poll_policy = policy;
 	err = create_flush_workqueue(ibdev);
 	if (err)
 		goto dealloc_device;

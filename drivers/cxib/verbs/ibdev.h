@@ -17,7 +17,9 @@ struct cxib_clock;
 struct cxib_cq;
 struct cxib_poll_device;
 struct cxib_poll_interface;
+struct cxib_poll_policy;
 struct cxib_user_interface;
+struct sk_buff;
 
 #define CXIB_PORTS_MAX		2
 #define CXIB_COUNTERS_MAX	24
@@ -52,6 +54,7 @@ enum cxib_write_combining {
  * @user: user space interface
  * @polling: scheduler of the CQs that the RDMA core would poll; NULL: none
  * @poll_device: the scheduler's part of the device
+ * @poll_policy: settings of the scheduler, owned by the HCA
  * @workqueue: runs the work items that follow; WQ_MEM_RECLAIM
  * @flush: raises an event for each armed CQ when DMA is off
  * @flush_mads_work: flushes the MADs not sent when DMA is off
@@ -86,6 +89,7 @@ struct cxib_ibdev {
 	const struct cxib_user_interface *user;
 	const struct cxib_poll_interface *polling;
 	struct cxib_poll_device *poll_device;
+	struct cxib_poll_policy *poll_policy;
 	struct workqueue_struct *workqueue;
 	struct work_struct flush;
 	struct delayed_work flush_mads_work;
@@ -159,6 +163,8 @@ struct cxib_user_interface {
  *	it NULL and may set it later. Process context, may sleep.
  * @destroy_cq: called for each kernel CQ after its last event, before its memory is freed;
  *	waits until nothing of the scheduler refers to the CQ. Process context, may sleep.
+ * @fill_res_cq: adds what 'rdma resource show cq -dd' shows of a CQ with cq->poll to @message.
+ *	Returns 0 or -EMSGSIZE.
  * @queue: called in place of comp_handler for a CQ with cq->poll whose claim was taken.
  *	Returns true if the scheduler polls until it arms the CQ, false if comp_handler is
  *	to be called. Interrupts are off; flush_lock may be held.
@@ -168,6 +174,7 @@ struct cxib_poll_interface {
 	void (*stop)(struct cxib_ibdev *ibdev);
 	int (*create_cq)(struct cxib_cq *cq);
 	void (*destroy_cq)(struct cxib_cq *cq);
+	int (*fill_res_cq)(struct sk_buff *message, struct cxib_cq *cq);
 	bool (*queue)(struct cxib_cq *cq);
 };
 

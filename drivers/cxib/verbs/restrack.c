@@ -15,23 +15,35 @@ struct detail {
 
 static int put(struct sk_buff *message, const struct detail *details, size_t count)
 {
-	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
 	size_t i;
 
-	if (!table)
-		return -EMSGSIZE;
 	for (i = 0; i < count; i++)
-		if (rdma_nl_put_driver_u32(message, details[i].name, details[i].value)) {
-			nla_nest_cancel(message, table);
+		if (rdma_nl_put_driver_u32(message, details[i].name, details[i].value))
 			return -EMSGSIZE;
-		}
-	nla_nest_end(message, table);
 	return 0;
+}
+
+static int put_polling(struct sk_buff *message, struct cxib_cq *cq)
+{
+	const struct cxib_poll_interface *polling = to_ibdev(cq->ib.device)->polling;
+
+	return READ_ONCE(cq->poll) ? polling->fill_res_cq(message, cq) : 0;
+}
+
+/* @err: of the attributes since nla_nest_start() */
+static int end_table(struct sk_buff *message, struct nlattr *table, int err)
+{
+	if (err)
+		nla_nest_cancel(message, table);
+	else
+		nla_nest_end(message, table);
+	return err;
 }
 
 int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 {
-	const struct cxib_cq *cq = to_cq(ib);
+	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
+	struct cxib_cq *cq = to_cq(ib);
 	const struct detail details[] = {
 		{ "number", cq->cqn },
 		{ "entries", BIT(cq->log_size) },
@@ -40,12 +52,19 @@ int cxib_fill_res_cq_entry(struct sk_buff *message, struct ib_cq *ib)
 		{ "late_events", READ_ONCE(cq->claim.num_late) },
 		{ "eqn", cq->eq->eqn },
 	};
+	int err;
 
-	return put(message, details, ARRAY_SIZE(details));
+	if (!table)
+		return -EMSGSIZE;
+	err = put(message, details, ARRAY_SIZE(details));
+	if (!err)
+		err = put_polling(message, cq);
+	return end_table(message, table, err);
 }
 
 int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 {
+	struct nlattr *table = nla_nest_start(message, RDMA_NLDEV_ATTR_DRIVER);
 	const struct cxib_qp *qp = to_qp(ib);
 	const struct detail details[] = {
 		{ "number", qp->qpn },
@@ -57,7 +76,9 @@ int cxib_fill_res_qp_entry(struct sk_buff *message, struct ib_qp *ib)
 		{ "receive_consumed", READ_ONCE(qp->rq.cons_index) },
 	};
 
-	return put(message, details, ARRAY_SIZE(details));
+	if (!table)
+		return -EMSGSIZE;
+	return end_table(message, table, put(message, details, ARRAY_SIZE(details)));
 }
 
 /* Counters of an ODP MR in 'rdma statistic show mr'. */

@@ -15,7 +15,8 @@
 /* device.c */
 struct cxib_ibdev *cxib_verbs_register(struct cxib_hw *hw,
 				       const struct cxib_user_interface *user,
-				       const struct cxib_poll_interface *polling);
+				       const struct cxib_poll_interface *polling,
+				       struct cxib_poll_policy *policy);
 void cxib_verbs_unregister(struct cxib_ibdev *ibdev);
 int cxib_fill_device_attr(struct ib_device *ib, struct ib_device_attr *attr,
 			  struct ib_udata *udata);

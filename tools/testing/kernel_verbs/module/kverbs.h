@@ -6,6 +6,7 @@
 #ifndef CXIB_ULP_H
 #define CXIB_ULP_H
 
+#include <cxib/poll_context.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -61,6 +62,7 @@ struct kverbs_settings {
  * @rnr_retries: rnr_retry; 7: for ever
  * @core_polls: the RDMA core polls the completion queues; requests have ib_cqe
  * @context: where it does
+ * @options: polling context of cxib, in place of @context; NULL: none
  */
 struct kverbs_spec {
 	enum ib_qp_type type;
@@ -76,6 +78,7 @@ struct kverbs_spec {
 	u8 rnr_retries;
 	bool core_polls;
 	enum ib_poll_context context;
+	const struct cxib_cq_options *options;
 };
 
 /**
@@ -156,6 +159,7 @@ extern const struct kverbs_case kverbs_cq_cases[];
 extern const struct kverbs_case kverbs_cost_cases[];
 extern const struct kverbs_case kverbs_signature_cases[];
 extern const struct kverbs_case kverbs_moderation_cases[];
+extern const struct kverbs_case kverbs_context_cases[];
 
 /* main.c */
 __printf(2, 3) int kverbs_fail(struct kverbs_report *report, const char *format, ...);
@@ -174,6 +178,14 @@ void kverbs_to_device(struct kverbs_end *end);
 void kverbs_to_cpu(struct kverbs_end *end);
 int kverbs_post_receive(struct kverbs_end *end, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad);
+
+/* contexts.c */
+struct ib_cq *kverbs_alloc_cq(struct ib_device *device, void *context, int nr_cqe, int comp_vector,
+			      const struct cxib_cq_options *options);
+int kverbs_set_context(struct ib_cq *cq, const struct cxib_cq_options *options);
+
+/* cases_context_input.c */
+int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings);
 
 /* completions.c */
 int kverbs_await(struct kverbs_pair *pair, struct ib_cq *cq, struct ib_wc *wc);

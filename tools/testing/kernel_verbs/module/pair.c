@@ -37,6 +37,8 @@ static struct ib_cq *create_cq(struct kverbs_end *end, const struct kverbs_spec 
 {
 	const struct ib_cq_init_attr attr = { .cqe = 2 * spec->max_wr };
 
+	if (spec->options)
+		return kverbs_alloc_cq(end->device, end, attr.cqe, 0, spec->options);
 	if (spec->core_polls)
 		return ib_alloc_cq(end->device, end, attr.cqe, 0, spec->context);
 	return ib_create_cq(end->device, note_completion, note_event, end, &attr);

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* devlink parameters: polling contexts of the CQs of ULPs that have not chosen one. */
+#include <linux/string.h>
+#include <net/devlink.h>
+
+#include <cxib/poll_context.h>
+
+#include "device.h"
+
+enum {
+	SOFTIRQ_CONTEXT = DEVLINK_PARAM_GENERIC_ID_MAX + 1,
+	PROCESS_CONTEXT,
+	QUANTUM_US,
+	BUSY_POLL_US,
+};
+
+static struct cxib_poll_policy *policy_of(struct devlink *devlink)
+{
+	struct cxib_device *device = devlink_priv(devlink);
+
+	return &device->poll_policy;
+}
+
+/* Changes one member; settings of several parameters are set one by one under devlink's lock. */
+static int change(struct cxib_poll_settings *settings, u32 id,
+		  const union devlink_param_value *value)
+{
+	switch (id) {
+	case SOFTIRQ_CONTEXT:
+		return cxib_poll_softirq_target(value->vstr, &settings->softirq);
+	case PROCESS_CONTEXT:
+		return cxib_poll_process_target(value->vstr, &settings->process);
+	case QUANTUM_US:
+		settings->quantum_us = value->vu32;
+		return 0;
+	default:
+		settings->busy_poll_us = value->vu32;
+		return 0;
+	}
+}
+
+static int get_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx)
+{
+	struct cxib_poll_settings settings;
+
+	cxib_poll_policy_get(policy_of(devlink), &settings);
+	switch (id) {
+	case SOFTIRQ_CONTEXT:
+		strscpy(ctx->val.vstr, cxib_poll_target_name(settings.softirq));
+		break;
+	case PROCESS_CONTEXT:
+		strscpy(ctx->val.vstr, cxib_poll_target_name(settings.process));
+		break;
+	case QUANTUM_US:
+		ctx->val.vu32 = settings.quantum_us;
+		break;
+	default:
+		ctx->val.vu32 = settings.busy_poll_us;
+		break;
+	}
+	return 0;
+}
+
+static int set_param(struct devlink *devlink, u32 id, struct devlink_param_gset_ctx *ctx,
+		     struct netlink_ext_ack *extack)
+{
+	struct cxib_poll_settings settings;
+	int err;
+
+	cxib_poll_policy_get(policy_of(devlink), &settings);
+	err = change(&settings, id, &ctx->val);
+	if (!err)
+		err = cxib_poll_policy_set(policy_of(devlink), &settings);
+	if (err)
+		NL_SET_ERR_MSG(extack, "a thread or workqueue could not be created");
+	return err;
+}
+
+static int validate_context(struct devlink *devlink, u32 id, union devlink_param_value value,
+			    struct netlink_ext_ack *extack)
+{
+	struct cxib_poll_settings unused;
+
+	if (!change(&unused, id, &value))
+		return 0;
+	if (id == SOFTIRQ_CONTEXT)
+		NL_SET_ERR_MSG(extack, "values are core, softirq and thread");
+	else
+		NL_SET_ERR_MSG(extack, "values are core, workqueue, unbound and thread");
+	return -EINVAL;
+}
+
+static int validate_quantum(struct devlink *devlink, u32 id, union devlink_param_value value,
+			    struct netlink_ext_ack *extack)
+{
+	if (value.vu32 >= CXIB_POLL_QUANTUM_US_MIN && value.vu32 <= CXIB_POLL_QUANTUM_US_MAX)
+		return 0;
+	NL_SET_ERR_MSG_FMT(extack, "%u us out of range [%u, %u]", value.vu32,
+			   CXIB_POLL_QUANTUM_US_MIN, CXIB_POLL_QUANTUM_US_MAX);
+	return -EINVAL;
+}
+
+static int validate_busy_poll(struct devlink *devlink, u32 id, union devlink_param_value value,
+			      struct netlink_ext_ack *extack)
+{
+	if (value.vu32 <= CXIB_CQ_BUSY_POLL_US_MAX)
+		return 0;
+	NL_SET_ERR_MSG_FMT(extack, "%u us out of range [0, %u]", value.vu32,
+			   CXIB_CQ_BUSY_POLL_US_MAX);
+	return -EINVAL;
+}
+
+#define PARAM(id, name, type, validate)							\
+	DEVLINK_PARAM_DRIVER(id, name, type, BIT(DEVLINK_PARAM_CMODE_RUNTIME), get_param,	\
+			     set_param, validate)
+
+static const struct devlink_param params[] = {
+	PARAM(SOFTIRQ_CONTEXT, "cq_softirq_context", DEVLINK_PARAM_TYPE_STRING, validate_context),
+	PARAM(PROCESS_CONTEXT, "cq_process_context", DEVLINK_PARAM_TYPE_STRING, validate_context),
+	PARAM(QUANTUM_US, "cq_quantum_us", DEVLINK_PARAM_TYPE_U32, validate_quantum),
+	PARAM(BUSY_POLL_US, "cq_busy_poll_us", DEVLINK_PARAM_TYPE_U32, validate_busy_poll),
+};
+
+/**
+ * cxib_device_register_params() - register the devlink parameters of a device
+ * @device: a device whose devlink instance is not registered
+ *
+ * Return: 0, or the error of devlink_params_register().
+ */
+int cxib_device_register_params(struct cxib_device *device)
+{
+	return devlink_params_register(priv_to_devlink(device), params, ARRAY_SIZE(params));
+}
+
+/**
+ * cxib_device_unregister_params() - undo cxib_device_register_params()
+ * @device: a device whose devlink instance is not registered any more
+ */
+void cxib_device_unregister_params(struct cxib_device *device)
+{
+	devlink_params_unregister(priv_to_devlink(device), params, ARRAY_SIZE(params));
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Polling contexts: who polls a CQ of the kernel after an event.
+ *
+ * A runner is an entity that polls CQs: the softirq or the thread of a completion vector, the thread
+ * or the work item of one CQ. An event queues its CQ with a runner, which owns the CQ until it arms
+ * it again (poll_state.h), and shares its time fairly between its CQs (poll_list.h).
+ */
+#ifndef CXIB_ULP_POLL_H
+#define CXIB_ULP_POLL_H
+
+#include <linux/irq_poll.h>
+#include <linux/lockdep.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "ulp/poll_list.h"
+#include "ulp/poll_policy.h"
+#include "ulp/poll_state.h"
+#include "verbs/cq/cq.h"
+
+struct cxib_cq_options;
+struct cxib_poll_runner;
+struct task_struct;
+
+/**
+ * struct cxib_poll_runner_ops - the entity behind a runner
+ * @kick: let the entity call cxib_poll_runner_turn() until that returns false. Called in any context,
+ *	after the runner was idle.
+ * @idle: the runner becomes idle; called with its lock held; may be NULL
+ */
+struct cxib_poll_runner_ops {
+	void (*kick)(struct cxib_poll_runner *runner);
+	void (*idle)(struct cxib_poll_runner *runner);
+};
+
+/**
+ * struct cxib_poll_runner - polls CQs, one at a time
+ * @ops: its entity
+ * @may_linger: may poll an empty CQ for a while before it arms it
+ * @lock: protects @list and @is_active; taken in interrupts
+ * @list: CQs to poll
+ * @is_active: the entity has been kicked and has not become idle since
+ * @turn_completed: number of completions of the running turn; owned by the entity
+ */
+struct cxib_poll_runner {
+	const struct cxib_poll_runner_ops *ops;
+	bool may_linger;
+	spinlock_t lock; /* see above */
+	struct cxib_poll_list list;
+	bool is_active;
+	unsigned int turn_completed;
+};
+
+/* The softirq of a completion vector. */
+struct cxib_poll_softirq {
+	struct cxib_poll_runner runner;
+	struct irq_poll iop;
+};
+
+/**
+ * struct cxib_poll_thread - the thread of a completion vector or of a CQ
+ * @runner: the CQs that it polls
+ * @task: the thread; NULL: not created. Set once, with the policy lock held.
+ * @may_sleep: done() handlers run with bottom halves enabled
+ */
+struct cxib_poll_thread {
+	struct cxib_poll_runner runner;
+	struct task_struct *task;
+	bool may_sleep;
+};
+
+/**
+ * struct cxib_poll_work - the work item of a CQ
+ * @runner: the CQ that it polls
+ * @work: runs one turn
+ * @workqueue: where @work is queued next
+ */
+struct cxib_poll_work {
+	struct cxib_poll_runner runner;
+	struct work_struct work;
+	struct workqueue_struct *workqueue;
+};
+
+/**
+ * struct cxib_poll_vector - the runners that the CQs of a completion vector share
+ * @softirq: its softirq
+ * @thread: its thread
+ * @num_cqs: number of CQs with events; protected by the policy lock
+ */
+struct cxib_poll_vector {
+	struct cxib_poll_softirq softirq;
+	struct cxib_poll_thread thread;
+	unsigned int num_cqs;
+};
+
+/* Buckets of the histogram of waits: below 1 us, 2 us, 4 us, ... 32,768 us, and above. */
+#define CXIB_POLL_WAITS		17
+
+/**
+ * struct cxib_poll_statistics - what a CQ has seen of its runners
+ * @turns: number of turns
+ * @completed: number of completions
+ * @quantum_ends: number of turns that ended with completions left
+ * @missed: number of times that the CQ had completions when it was armed
+ * @wait_us_max: longest time between queueing and turn, in microseconds
+ * @waits: number of waits by bucket
+ */
+struct cxib_poll_statistics {
+	u64 turns;
+	u64 completed;
+	u64 quantum_ends;
+	u64 missed;
+	u32 wait_us_max;
+	u64 waits[CXIB_POLL_WAITS];
+};
+
+/**
+ * struct cxib_poll_cq - scheduling of a CQ of the kernel
+ * @cq: the CQ
+ * @node: in @cqs of struct cxib_poll_device; protected by the policy lock
+ * @is_explicit: the ULP has chosen the context; else the settings of the HCA apply. Protected by the
+ *	policy lock.
+ * @target: what the next event lets poll the CQ; protected by the policy lock
+ * @next_runner: runner of @target, which the next event queues the CQ with; NULL: the RDMA core.
+ *	Written with the policy lock held, read in interrupts.
+ * @runner: runner that the last event has queued the CQ with; NULL: there was none. Changes with the
+ *	claim taken.
+ * @reference: held while a runner owns the CQ
+ * @state: owner of the CQ
+ * @weight: weight at the next turn
+ * @entry: place in the list of the runner that owns the CQ
+ * @busy_poll_ns: how long an empty CQ is polled before it is armed; 0: not at all
+ * @batch_start: local_clock() at the start of the batch
+ * @linger_until: local_clock() at which polling of the empty CQ ends; 0: it is not empty
+ * @completed: number of completions since the CQ was armed
+ * @queued_at: local_clock() when the CQ was queued
+ * @statistics: written by the owner of the CQ, read at any time
+ * @done_map: acquired while done() handlers run and while the CQ is freed: lockdep reports a
+ *	done() handler that frees its own CQ
+ * @thread: its own thread
+ * @work: its work item
+ */
+struct cxib_poll_cq {
+	struct cxib_cq *cq;
+	struct list_head node;
+	bool is_explicit;
+	enum cxib_poll_target target;
+	struct cxib_poll_runner *next_runner;
+	struct cxib_poll_runner *runner;
+	struct cxib_reference reference;
+	struct cxib_poll_state state;
+	u32 weight;
+	struct cxib_poll_entry entry;
+	u64 busy_poll_ns;
+	u64 batch_start;
+	u64 linger_until;
+	unsigned int completed;
+	u64 queued_at;
+	struct cxib_poll_statistics statistics;
+	struct lockdep_map done_map;
+	struct cxib_poll_thread thread;
+	struct cxib_poll_work work;
+};
+
+/* Own threads of a device at most. A CQ that gets none is polled by the RDMA core. */
+#define CXIB_POLL_THREADS_MAX	512
+
+/**
+ * struct cxib_poll_device - the polling contexts of an RDMA device
+ * @ibdev: RDMA device
+ * @policy: settings of the HCA; its lock protects the members below
+ * @cqs: struct cxib_poll_cq of all CQs with events that the kernel polls
+ * @bound: runs work items on the CPU of the interrupt; NULL: not needed so far
+ * @unbound: runs work items on any CPU; NULL: not needed so far
+ * @num_threads: number of own threads
+ * @without_thread: number of CQs left to the RDMA core for lack of a thread
+ * @debugfs: file "completion_queues"
+ * @num_vectors: number of @vectors
+ * @vectors: by completion vector
+ */
+struct cxib_poll_device {
+	struct cxib_ibdev *ibdev;
+	struct cxib_poll_policy *policy;
+	struct list_head cqs;
+	struct workqueue_struct *bound;
+	struct workqueue_struct *unbound;
+	unsigned int num_threads;
+	u64 without_thread;
+	struct dentry *debugfs;
+	unsigned int num_vectors;
+	struct cxib_poll_vector vectors[] __counted_by(num_vectors);
+};
+
+static inline struct cxib_poll_device *polling_of(struct cxib_poll_cq *poll)
+{
+	return to_ibdev(poll->cq->ib.device)->poll_device;
+}
+
+/* poll_runner.c */
+void cxib_poll_runner_init(struct cxib_poll_runner *runner,
+			   const struct cxib_poll_runner_ops *ops, u32 quantum_us);
+void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us);
+void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll);
+void cxib_poll_runner_remove(struct cxib_poll_cq *poll);
+bool cxib_poll_runner_turn(struct cxib_poll_runner *runner);
+bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner);
+
+/* poll_vector.c */
+void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us);
+void cxib_poll_vector_stop(struct cxib_poll_vector *vector);
+void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 quantum_us);
+int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
+			    const char *kind, u32 number);
+void cxib_poll_thread_stop(struct cxib_poll_thread *thread);
+
+/* poll_device.c */
+int cxib_poll_device_apply(struct cxib_poll_device *polling,
+			   const struct cxib_poll_settings *settings);
+int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq_options *options);
+unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling);
+
+/* poll_statistics.c */
+int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll);
+struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling);
+
+/* poll_work.c */
+void cxib_poll_work_init(struct cxib_poll_work *work, u32 quantum_us);
+void cxib_poll_work_stop(struct cxib_poll_work *work);
+struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, bool is_unbound);
+
+#endif

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The polling contexts of an RDMA device and of its CQs: life time, and which runner the next event
+ * of a CQ goes to.
+ */
+#include <cxib/poll_context.h>
+#include <linux/debugfs.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+
+#include "hw/hw.h"
+#include "ulp/poll.h"
+
+static struct cxib_poll_vector *vector_of(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+{
+	return &polling->vectors[poll->cq->eq - polling->ibdev->hw->comp_eqs];
+}
+
+/* Vector threads are stopped with the device; an own thread with its CQ. */
+static int need_vector_thread(struct cxib_poll_device *polling, struct cxib_poll_vector *vector)
+{
+	if (vector->thread.task)
+		return 0;
+	return cxib_poll_thread_create(&vector->thread, polling->ibdev, "comp",
+				       vector - polling->vectors);
+}
+
+static int need_own_thread(struct cxib_poll_device *polling, struct cxib_poll_cq *poll)
+{
+	int err;
+
+	if (poll->thread.task)
+		return 0;
+	if (polling->num_threads == CXIB_POLL_THREADS_MAX)
+		return -ENOSPC;
+	err = cxib_poll_thread_create(&poll->thread, polling->ibdev, "cq", poll->cq->cqn);
+	if (!err)
+		polling->num_threads++;
+	return err;
+}
+
+static int need_workqueue(struct cxib_poll_device *polling, bool is_unbound)
+{
+	return cxib_poll_workqueue(polling, is_unbound) ? 0 : -ENOMEM;
+}
+
+/* Creates the thread or workqueue behind a target, so that the interrupt need not. */
+static int prepare(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+		   enum cxib_poll_target target)
+{
+	lockdep_assert_held(&polling->policy->lock);
+
+	switch (target) {
+	case CXIB_POLL_THREAD:
+		return need_vector_thread(polling, vector_of(polling, poll));
+	case CXIB_POLL_OWN_THREAD:
+		return need_own_thread(polling, poll);
+	case CXIB_POLL_WORKQUEUE:
+		return need_workqueue(polling, false);
+	case CXIB_POLL_UNBOUND:
+		return need_workqueue(polling, true);
+	default:
+		return 0;
+	}
+}
+
+static struct cxib_poll_runner *use_work(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+					 bool is_unbound)
+{
+	WRITE_ONCE(poll->work.workqueue, cxib_poll_workqueue(polling, is_unbound));
+	return &poll->work.runner;
+}
+
+/* Runner of a target that is prepared; NULL: the RDMA core. */
+static struct cxib_poll_runner *runner_of(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+					  enum cxib_poll_target target)
+{
+	switch (target) {
+	case CXIB_POLL_SOFTIRQ:
+		return &vector_of(polling, poll)->softirq.runner;
+	case CXIB_POLL_THREAD:
+		return &vector_of(polling, poll)->thread.runner;
+	case CXIB_POLL_OWN_THREAD:
+		return &poll->thread.runner;
+	case CXIB_POLL_WORKQUEUE:
+		return use_work(polling, poll, false);
+	case CXIB_POLL_UNBOUND:
+		return use_work(polling, poll, true);
+	default:
+		return NULL;
+	}
+}
+
+/* Threads and workqueues are complete before the interrupt sees the runner. */
+static void use_target(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+		       enum cxib_poll_target target)
+{
+	poll->target = target;
+	smp_store_release(&poll->next_runner, runner_of(polling, poll, target));
+}
+
+static bool may_sleep(const struct cxib_poll_cq *poll)
+{
+	return poll->cq->ib.poll_ctx != IB_POLL_SOFTIRQ;
+}
+
+static enum cxib_poll_target policy_target(const struct cxib_poll_cq *poll,
+					   const struct cxib_poll_settings *settings)
+{
+	return may_sleep(poll) ? settings->process : settings->softirq;
+}
+
+static void set_quantum(struct cxib_poll_device *polling, u32 quantum_us)
+{
+	struct cxib_poll_cq *poll;
+	unsigned int i;
+
+	for (i = 0; i < polling->num_vectors; i++) {
+		cxib_poll_runner_set_quantum(&polling->vectors[i].softirq.runner, quantum_us);
+		cxib_poll_runner_set_quantum(&polling->vectors[i].thread.runner, quantum_us);
+	}
+	list_for_each_entry(poll, &polling->cqs, node) {
+		cxib_poll_runner_set_quantum(&poll->thread.runner, quantum_us);
+		cxib_poll_runner_set_quantum(&poll->work.runner, quantum_us);
+	}
+}
+
+/* A CQ that gets no thread because there are too many is left to the RDMA core. */
+static void follow(struct cxib_poll_device *polling, struct cxib_poll_cq *poll,
+		   const struct cxib_poll_settings *settings)
+{
+	enum cxib_poll_target target = policy_target(poll, settings);
+
+	if (target == CXIB_POLL_OWN_THREAD && !poll->thread.task) {
+		polling->without_thread++;
+		target = CXIB_POLL_CORE;
+	}
+	poll->busy_poll_ns = (u64)settings->busy_poll_us * NSEC_PER_USEC;
+	use_target(polling, poll, target);
+}
+
+/**
+ * cxib_poll_device_apply() - let the CQs of ULPs that have not chosen a context follow new settings
+ * @polling: RDMA device
+ * @settings: settings within their limits
+ *
+ * Context: process context, may sleep; the caller holds the policy lock.
+ * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: nothing has changed.
+ */
+int cxib_poll_device_apply(struct cxib_poll_device *polling, const struct cxib_poll_settings *settings)
+{
+	struct cxib_poll_cq *poll;
+	int err;
+
+	lockdep_assert_held(&polling->policy->lock);
+
+	list_for_each_entry(poll, &polling->cqs, node) {
+		if (poll->is_explicit)
+			continue;
+		err = prepare(polling, poll, policy_target(poll, settings));
+		if (err && err != -ENOSPC)
+			return err;
+	}
+	set_quantum(polling, settings->quantum_us);
+	list_for_each_entry(poll, &polling->cqs, node)
+		if (!poll->is_explicit)
+			follow(polling, poll, settings);
+	return 0;
+}
+
+static enum cxib_poll_target options_target(const struct cxib_cq_options *options)
+{
+	switch (options->context) {
+	case CXIB_CQ_SOFTIRQ:
+		return CXIB_POLL_SOFTIRQ;
+	case CXIB_CQ_THREAD:
+		return options->flags & CXIB_CQ_OWN_THREAD ? CXIB_POLL_OWN_THREAD :
+							     CXIB_POLL_THREAD;
+	case CXIB_CQ_WORKQUEUE:
+		return CXIB_POLL_WORKQUEUE;
+	case CXIB_CQ_UNBOUND_WORKQUEUE:
+		return CXIB_POLL_UNBOUND;
+	default:
+		return CXIB_POLL_CORE;
+	}
+}
+
+static void set_thread_policy(struct task_struct *task, const struct cxib_cq_options *options)
+{
+	switch (options->policy) {
+	case CXIB_THREAD_FIFO_LOW:
+		sched_set_fifo_low(task);
+		break;
+	case CXIB_THREAD_FIFO:
+		sched_set_fifo(task);
+		break;
+	default:
+		sched_set_normal(task, options->nice);
+		break;
+	}
+}
+
+/* The CPUs were online when they were checked. If none is any more, the thread runs anywhere. */
+static void set_thread_options(struct cxib_poll_thread *thread,
+			       const struct cxib_cq_options *options)
+{
+	set_thread_policy(thread->task, options);
+	if (options->cpus)
+		set_cpus_allowed_ptr(thread->task, options->cpus);
+}
+
+/**
+ * cxib_poll_device_set_options() - set the context that a ULP has chosen
+ * @poll: CQ
+ * @options: options that fit the CQ
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -ENOMEM or -EINTR if a thread or workqueue could not be created: nothing has changed.
+ */
+int cxib_poll_device_set_options(struct cxib_poll_cq *poll, const struct cxib_cq_options *options)
+{
+	struct cxib_poll_device *polling = polling_of(poll);
+	enum cxib_poll_target target = options_target(options);
+	int err;
+
+	guard(mutex)(&polling->policy->lock);
+	err = prepare(polling, poll, target);
+	if (err == -ENOSPC)
+		err = -ENOMEM;
+	if (err)
+		return err;
+	if (target == CXIB_POLL_OWN_THREAD)
+		set_thread_options(&poll->thread, options);
+	poll->is_explicit = true;
+	poll->busy_poll_ns = (u64)options->busy_poll_us * NSEC_PER_USEC;
+	WRITE_ONCE(poll->weight, options->weight ?: 1);
+	use_target(polling, poll, target);
+	return 0;
+}
+
+static int vector_node(struct cxib_poll_device *polling, unsigned int index)
+{
+	struct cxib_bus *bus = polling->ibdev->hw->bus;
+
+	return cpu_to_node(bus->ops->vector_cpu(bus, polling->ibdev->hw->comp_eqs[index].vector));
+}
+
+/**
+ * cxib_poll_device_choose_vector() - completion vector for %CXIB_ANY_VECTOR
+ * @polling: RDMA device
+ *
+ * Context: process context, may sleep.
+ * Return: of the vectors nearest to the calling CPU, the one with the fewest CQs.
+ */
+unsigned int cxib_poll_device_choose_vector(struct cxib_poll_device *polling)
+{
+	unsigned int i, chosen = 0;
+	int distance, nearest = INT_MAX;
+
+	guard(mutex)(&polling->policy->lock);
+	for (i = 0; i < polling->num_vectors; i++) {
+		distance = node_distance(numa_mem_id(), vector_node(polling, i));
+		if (distance > nearest || (distance == nearest &&
+					   polling->vectors[i].num_cqs >=
+					   polling->vectors[chosen].num_cqs))
+			continue;
+		nearest = distance;
+		chosen = i;
+	}
+	return chosen;
+}
+
+static struct lock_class_key done_key;
+
+static struct cxib_poll_cq *alloc_poll(struct cxib_cq *cq, u32 quantum_us)
+{
+	struct cxib_poll_cq *poll = kzalloc_node(sizeof(*poll), GFP_KERNEL,
+						 dev_to_node(cq->ib.device->dev.parent));
+
+	if (!poll)
+		return NULL;
+	poll->cq = cq;
+	cxib_reference_init(&poll->reference);
+	cxib_poll_init(&poll->state);
+	poll->weight = 1;
+	cxib_poll_entry_init(&poll->entry, 1);
+	lockdep_init_map(&poll->done_map, "cxib_cq_done", &done_key, 0);
+	cxib_poll_thread_init(&poll->thread, true, quantum_us);
+	cxib_poll_work_init(&poll->work, quantum_us);
+	return poll;
+}
+
+/* Only CQs of ib_alloc_cq() with events have done() handlers that a runner can call. */
+static bool is_schedulable(const struct ib_cq *ib)
+{
+	return ib->wc && ib->poll_ctx != IB_POLL_DIRECT;
+}
+
+/*
+ * The CQ of a device whose settings want an own thread is created without one, if need be: a ULP may
+ * create it while memory is reclaimed.
+ */
+static int create_cq(struct cxib_cq *cq)
+{
+	struct cxib_poll_device *polling = to_ibdev(cq->ib.device)->poll_device;
+	struct cxib_poll_settings *settings = &polling->policy->settings;
+	struct cxib_poll_cq *poll;
+
+	if (!is_schedulable(&cq->ib))
+		return 0;
+	guard(mutex)(&polling->policy->lock);
+	poll = alloc_poll(cq, settings->quantum_us);
+	if (!poll)
+		return -ENOMEM;
+	list_add_tail(&poll->node, &polling->cqs);
+	vector_of(polling, poll)->num_cqs++;
+	if (prepare(polling, poll, policy_target(poll, settings)))
+		polling->without_thread++;
+	else
+		follow(polling, poll, settings);
+	cq->poll = poll;
+	return 0;
+}
+
+/* No event arrives any more. The runner that owns the CQ drops its reference before long. */
+static void destroy_cq(struct cxib_cq *cq)
+{
+	struct cxib_poll_cq *poll = cq->poll;
+	struct cxib_poll_device *polling;
+
+	if (!poll)
+		return;
+	/* A done() handler that frees its own CQ would wait for itself. */
+	lock_map_acquire(&poll->done_map);
+	lock_map_release(&poll->done_map);
+	cxib_poll_runner_remove(poll);
+	cxib_reference_end(&poll->reference);
+	polling = polling_of(poll);
+	scoped_guard(mutex, &polling->policy->lock) {
+		list_del(&poll->node);
+		vector_of(polling, poll)->num_cqs--;
+		polling->num_threads -= !!poll->thread.task;
+	}
+	cxib_poll_thread_stop(&poll->thread);
+	cxib_poll_work_stop(&poll->work);
+	cq->poll = NULL;
+	kfree(poll);
+}
+
+/* In the interrupt; the claim is won. */
+static bool queue_cq(struct cxib_cq *cq)
+{
+	struct cxib_poll_cq *poll = cq->poll;
+	struct cxib_poll_runner *runner = smp_load_acquire(&poll->next_runner);
+
+	if (!runner)
+		return false;
+	cxib_poll_runner_add(runner, poll);
+	return true;
+}
+
+static int start(struct cxib_ibdev *ibdev)
+{
+	struct cxib_poll_policy *policy = ibdev->poll_policy;
+	unsigned int i, num_vectors = ibdev->hw->completion_eq_count;
+	struct cxib_poll_device *polling;
+
+	polling = kvzalloc(struct_size(polling, vectors, num_vectors), GFP_KERNEL);
+	if (!polling)
+		return -ENOMEM;
+	polling->ibdev = ibdev;
+	polling->policy = policy;
+	polling->num_vectors = num_vectors;
+	INIT_LIST_HEAD(&polling->cqs);
+	guard(mutex)(&policy->lock);
+	for (i = 0; i < num_vectors; i++)
+		cxib_poll_vector_init(&polling->vectors[i], policy->settings.quantum_us);
+	polling->debugfs = cxib_poll_debugfs(polling);
+	ibdev->poll_device = polling;
+	policy->device = polling;
+	return 0;
+}
+
+static void stop(struct cxib_ibdev *ibdev)
+{
+	struct cxib_poll_device *polling = ibdev->poll_device;
+	unsigned int i;
+
+	debugfs_remove(polling->debugfs);
+	scoped_guard(mutex, &polling->policy->lock)
+		polling->policy->device = NULL;
+	for (i = 0; i < polling->num_vectors; i++)
+		cxib_poll_vector_stop(&polling->vectors[i]);
+	if (polling->bound)
+		destroy_workqueue(polling->bound);
+	if (polling->unbound)
+		destroy_workqueue(polling->unbound);
+	kvfree(polling);
+}
+
+static int fill_res_cq(struct sk_buff *message, struct cxib_cq *cq)
+{
+	return cxib_poll_fill_res_cq(message, cq->poll);
+}
+
+const struct cxib_poll_interface cxib_poll_interface = {
+	.start = start,
+	.stop = stop,
+	.create_cq = create_cq,
+	.destroy_cq = destroy_cq,
+	.fill_res_cq = fill_res_cq,
+	.queue = queue_cq,
+};

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runners of the polling contexts: queue CQs, and poll one at a time for its share of the time. */
+#include <linux/dim.h>
+#include <linux/log2.h>
+#include <linux/processor.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ulp/poll.h"
+#include "ulp/trace.h"
+
+static struct cxib_poll_cq *from_state(struct cxib_poll_state *state)
+{
+	return container_of(state, struct cxib_poll_cq, state);
+}
+
+static int poll_batch(struct cxib_poll_state *state, int budget)
+{
+	struct cxib_poll_cq *poll = from_state(state);
+	int completed;
+
+	lock_map_acquire(&poll->done_map);
+	completed = ib_process_cq_direct(&poll->cq->ib, budget);
+	lock_map_release(&poll->done_map);
+	if (completed)
+		poll->linger_until = 0;
+	poll->completed += completed;
+	poll->runner->turn_completed += completed;
+	return completed;
+}
+
+static unsigned int batch_size(struct cxib_poll_state *state)
+{
+	return cxib_poll_entry_batch(&from_state(state)->entry);
+}
+
+static bool charge(struct cxib_poll_state *state, int completions)
+{
+	struct cxib_poll_cq *poll = from_state(state);
+	u64 now = local_clock();
+	s64 cost = now - poll->batch_start;
+
+	poll->batch_start = now;
+	return cxib_poll_entry_charge(&poll->entry, completions, cost);
+}
+
+/* Read without the lock: a CQ that is linked meanwhile is seen at the next look. */
+static bool has_others(struct cxib_poll_runner *runner)
+{
+	return !list_empty_careful(&runner->list.fresh) || !list_empty_careful(&runner->list.old);
+}
+
+/* The CQ is empty. Other CQs of the runner and other tasks of the CPU take precedence. */
+static bool linger(struct cxib_poll_state *state)
+{
+	struct cxib_poll_cq *poll = from_state(state);
+	u64 now;
+
+	if (!poll->busy_poll_ns || !poll->runner->may_linger)
+		return false;
+	now = local_clock();
+	if (!poll->linger_until)
+		poll->linger_until = now + poll->busy_poll_ns;
+	if (now >= poll->linger_until || need_resched() ||
+	    has_others(poll->runner))
+		return false;
+	cpu_relax();
+	poll->batch_start = now;
+	return true;
+}
+
+/* As the RDMA core does when its poller has found the CQ empty. */
+static void feed_dim(struct cxib_poll_cq *poll)
+{
+#ifndef CXIB_LACKS_CQ_PRE_DESTROY
+	if (poll->cq->ib.dim)
+		rdma_dim(poll->cq->ib.dim, poll->completed);
+#endif
+}
+
+/* Once the CQ is armed, an event may queue it with another runner. */
+static int arm(struct cxib_poll_state *state)
+{
+	struct cxib_poll_cq *poll = from_state(state);
+	int missed;
+
+	cxib_poll_entry_emptied(&poll->entry);
+	feed_dim(poll);
+	poll->statistics.completed += poll->completed;
+	poll->completed = 0;
+	poll->linger_until = 0;
+	missed = ib_req_notify_cq(&poll->cq->ib, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS);
+	trace_cq_arm(poll->cq, missed);
+	if (missed)
+		poll->statistics.missed++;
+	return missed;
+}
+
+static const struct cxib_poll_ops turn_ops = {
+	.poll = poll_batch,
+	.batch = batch_size,
+	.charge = charge,
+	.linger = linger,
+	.arm = arm,
+};
+
+/* Returns the time between queueing and turn in nanoseconds. */
+static u64 count_wait(struct cxib_poll_cq *poll)
+{
+	struct cxib_poll_statistics *statistics = &poll->statistics;
+	s64 waited = poll->batch_start - poll->queued_at;
+	u32 wait_us;
+
+	/* The clocks of two CPUs may differ slightly. */
+	waited = max(waited, 0LL);
+	wait_us = min_t(u64, div_u64(waited, NSEC_PER_USEC), U32_MAX);
+	statistics->turns++;
+	statistics->wait_us_max = max(statistics->wait_us_max, wait_us);
+	statistics->waits[min_t(unsigned int, fls(wait_us), CXIB_POLL_WAITS - 1)]++;
+	return waited;
+}
+
+/* The quantum is used up: the CQ waits behind the others. Else it was empty, or new. */
+static void link_cq(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll, bool is_backlogged)
+{
+	lockdep_assert_held(&runner->lock);
+
+	poll->queued_at = local_clock();
+	/* Rounds are those of one list. */
+	if (poll->runner != runner)
+		cxib_poll_entry_init(&poll->entry, READ_ONCE(poll->weight));
+	poll->runner = runner;
+	poll->entry.weight = READ_ONCE(poll->weight);
+	if (is_backlogged)
+		cxib_poll_list_requeue(&runner->list, &poll->entry);
+	else
+		cxib_poll_list_add(&runner->list, &poll->entry);
+}
+
+/**
+ * cxib_poll_runner_add() - queue a CQ after an event
+ * @runner: runner that polls the CQ until it arms it
+ * @poll: CQ whose claim was taken
+ *
+ * Context: any.
+ */
+void cxib_poll_runner_add(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll)
+{
+	unsigned long flags;
+	bool is_idle = false;
+
+	spin_lock_irqsave(&runner->lock, flags);
+	if (cxib_poll_event(&poll->state)) {
+		refcount_inc(&poll->reference.count);
+		trace_cq_queue(poll->cq);
+		link_cq(runner, poll, false);
+		is_idle = !runner->is_active;
+		runner->is_active = true;
+	}
+	spin_unlock_irqrestore(&runner->lock, flags);
+	if (is_idle)
+		runner->ops->kick(runner);
+}
+
+/**
+ * cxib_poll_runner_remove() - end the turns of a CQ
+ * @poll: CQ without events
+ *
+ * A turn may still be running: it holds a reference to @poll.
+ *
+ * Context: process context.
+ */
+void cxib_poll_runner_remove(struct cxib_poll_cq *poll)
+{
+	struct cxib_poll_runner *runner = poll->runner;
+
+	if (!runner) {
+		cxib_poll_free(&poll->state);
+		return;
+	}
+	guard(spinlock_irqsave)(&runner->lock);
+	if (cxib_poll_free(&poll->state)) {
+		cxib_poll_list_del(&poll->entry);
+		cxib_reference_put(&poll->reference);
+	}
+}
+
+/* The next event kicks an idle runner. */
+static void set_idle(struct cxib_poll_runner *runner)
+{
+	lockdep_assert_held(&runner->lock);
+
+	runner->is_active = false;
+	if (runner->ops->idle)
+		runner->ops->idle(runner);
+}
+
+static struct cxib_poll_cq *begin_turn(struct cxib_poll_runner *runner)
+{
+	struct cxib_poll_entry *entry;
+	struct cxib_poll_cq *poll;
+
+	guard(spinlock_irqsave)(&runner->lock);
+	entry = cxib_poll_list_next(&runner->list);
+	if (!entry) {
+		set_idle(runner);
+		return NULL;
+	}
+	poll = container_of(entry, struct cxib_poll_cq, entry);
+	/* Linked CQs are queued: cxib_poll_runner_remove() unlinks those it frees. */
+	WARN_ON_ONCE(!cxib_poll_begin(&poll->state));
+	return poll;
+}
+
+/* Returns whether another CQ waits. An event may have queued @poll with another runner by now. */
+static bool end_turn(struct cxib_poll_runner *runner, struct cxib_poll_cq *poll,
+		     enum cxib_poll_end end)
+{
+	bool is_linked, is_idle;
+
+	if (end == CXIB_POLL_END_QUANTUM)
+		poll->statistics.quantum_ends++;
+	scoped_guard(spinlock_irqsave, &runner->lock) {
+		is_linked = cxib_poll_requeue(&poll->state, end);
+		if (is_linked)
+			link_cq(runner, poll, end == CXIB_POLL_END_QUANTUM);
+		is_idle = cxib_poll_list_idle(&runner->list);
+		if (is_idle)
+			set_idle(runner);
+	}
+	if (!is_linked)
+		cxib_reference_put(&poll->reference);
+	return !is_idle;
+}
+
+/**
+ * cxib_poll_runner_turn() - poll the next CQ for its share of the time
+ * @runner: runner; only its entity calls this
+ *
+ * Context: that of the entity; done() handlers run.
+ * Return: true if there is another CQ to poll; false if the runner is idle.
+ */
+bool cxib_poll_runner_turn(struct cxib_poll_runner *runner)
+{
+	struct cxib_poll_cq *poll = begin_turn(runner);
+	enum cxib_poll_end end;
+	u64 waited, start;
+
+	if (!poll)
+		return false;
+	start = local_clock();
+	poll->batch_start = start;
+	waited = count_wait(poll);
+	runner->turn_completed = 0;
+	end = cxib_poll_turn(&poll->state, &turn_ops);
+	trace_cq_run(poll->cq, waited, local_clock() - start, runner->turn_completed, end);
+	return end_turn(runner, poll, end);
+}
+
+/**
+ * cxib_poll_runner_is_active() - has the runner CQs to poll
+ * @runner: runner; only its entity calls this
+ *
+ * Context: any.
+ */
+bool cxib_poll_runner_is_active(struct cxib_poll_runner *runner)
+{
+	return READ_ONCE(runner->is_active);
+}
+
+/**
+ * cxib_poll_runner_set_quantum() - set the time that a CQ gets in a turn
+ * @runner: runner
+ * @quantum_us: time of a CQ of weight 1, in microseconds
+ *
+ * Context: any.
+ */
+void cxib_poll_runner_set_quantum(struct cxib_poll_runner *runner, u32 quantum_us)
+{
+	guard(spinlock_irqsave)(&runner->lock);
+	runner->list.quantum_ns = (u64)quantum_us * NSEC_PER_USEC;
+}
+
+/**
+ * cxib_poll_runner_init() - initialise an idle runner
+ * @runner: runner
+ * @ops: its entity
+ * @quantum_us: as cxib_poll_runner_set_quantum()
+ */
+void cxib_poll_runner_init(struct cxib_poll_runner *runner,
+			   const struct cxib_poll_runner_ops *ops, u32 quantum_us)
+{
+	runner->ops = ops;
+	spin_lock_init(&runner->lock);
+	cxib_poll_list_init(&runner->list, (u64)quantum_us * NSEC_PER_USEC);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Polling contexts in debugfs and in 'rdma resource show cq -dd'. */
+#include <linux/debugfs.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <rdma/rdma_netlink.h>
+
+#include "hw/hw.h"
+#include "ulp/poll.h"
+
+static const char *const target_names[] = {
+	[CXIB_POLL_CORE] = "core",
+	[CXIB_POLL_SOFTIRQ] = "softirq",
+	[CXIB_POLL_THREAD] = "thread",
+	[CXIB_POLL_OWN_THREAD] = "own thread",
+	[CXIB_POLL_WORKQUEUE] = "workqueue",
+	[CXIB_POLL_UNBOUND] = "unbound workqueue",
+};
+
+static const char *const phase_names[] = {
+	[CXIB_POLL_ARMED] = "armed",
+	[CXIB_POLL_QUEUED] = "queued",
+	[CXIB_POLL_RUNNING] = "running",
+	[CXIB_POLL_GONE] = "destroyed",
+};
+
+/**
+ * cxib_poll_fill_res_cq() - add the polling context of a CQ to its entry in the resource tracker
+ * @message: message with an open table of driver attributes
+ * @poll: CQ that is not destroyed meanwhile
+ *
+ * Context: process context.
+ * Return: 0; -EMSGSIZE if the message is full.
+ */
+int cxib_poll_fill_res_cq(struct sk_buff *message, struct cxib_poll_cq *poll)
+{
+	const struct cxib_poll_statistics *statistics = &poll->statistics;
+
+	if (rdma_nl_put_driver_string(message, "context", target_names[READ_ONCE(poll->target)]) ||
+	    rdma_nl_put_driver_u64(message, "completed", READ_ONCE(statistics->completed)) ||
+	    rdma_nl_put_driver_u64(message, "quantum_ends", READ_ONCE(statistics->quantum_ends)) ||
+	    rdma_nl_put_driver_u32(message, "wait_us_max", READ_ONCE(statistics->wait_us_max)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static pid_t thread_pid(const struct cxib_poll_thread *thread)
+{
+	return thread->task ? task_pid_nr(thread->task) : 0;
+}
+
+static void show_vectors(struct seq_file *file, const struct cxib_poll_device *polling)
+{
+	const struct cxib_poll_vector *vector;
+	unsigned int i;
+
+	seq_puts(file, "vector cqs pid\n");
+	for (i = 0; i < polling->num_vectors; i++) {
+		vector = &polling->vectors[i];
+		seq_printf(file, "%u %u %d\n", i, vector->num_cqs, thread_pid(&vector->thread));
+	}
+}
+
+static void show_waits(struct seq_file *file, const struct cxib_poll_statistics *statistics)
+{
+	unsigned int i;
+
+	for (i = 0; i < CXIB_POLL_WAITS; i++)
+		seq_printf(file, "%c%llu", i ? ',' : ' ', READ_ONCE(statistics->waits[i]));
+	seq_putc(file, '\n');
+}
+
+static void show_cq(struct seq_file *file, const struct cxib_poll_cq *poll)
+{
+	const struct cxib_poll_statistics *statistics = &poll->statistics;
+
+	seq_printf(file, "0x%x %u \"%s\" %s %d %llu %llu %llu %llu %u %u", poll->cq->cqn,
+		   poll->cq->ib.comp_vector, target_names[poll->target],
+		   phase_names[atomic_read(&poll->state.phase)], thread_pid(&poll->thread),
+		   READ_ONCE(statistics->turns), READ_ONCE(statistics->completed),
+		   READ_ONCE(statistics->quantum_ends), READ_ONCE(statistics->missed),
+		   READ_ONCE(poll->cq->claim.num_late), READ_ONCE(statistics->wait_us_max));
+	show_waits(file, statistics);
+}
+
+/*
+ * The last column counts the waits between event and turn: shorter than 1 us, 2 us, 4 us and so on.
+ */
+static int completion_queues_show(struct seq_file *file, void *unused)
+{
+	struct cxib_poll_device *polling = file->private;
+	struct cxib_poll_cq *poll;
+
+	guard(mutex)(&polling->policy->lock);
+	seq_printf(file, "own threads: %u, CQs without thread: %llu\n", polling->num_threads,
+		   polling->without_thread);
+	show_vectors(file, polling);
+	seq_puts(file,
+		 "cqn vector context state pid turns completed quantum_ends missed late wait_us_max waits\n");
+	list_for_each_entry(poll, &polling->cqs, node)
+		show_cq(file, poll);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(completion_queues);
+
+/**
+ * cxib_poll_debugfs() - create the debugfs file "completion_queues"
+ * @polling: RDMA device
+ *
+ * Return: the file, removed by debugfs_remove() before @polling is freed.
+ */
+struct dentry *cxib_poll_debugfs(struct cxib_poll_device *polling)
+{
+	return debugfs_create_file("completion_queues", 0400, polling->ibdev->hw->debugfs, polling,
+				   &completion_queues_fops);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Softirq and thread of a completion vector, and the threads of CQs. */
+#include <linux/bottom_half.h>
+#include <linux/irq_poll.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/isolation.h>
+
+#include "hw/hw.h"
+#include "ulp/poll.h"
+
+/* A turn counts as this much of the budget of 256 that a softirq has. */
+#define SOFTIRQ_WEIGHT		64
+
+static struct cxib_poll_softirq *softirq_of(struct cxib_poll_runner *runner)
+{
+	return container_of(runner, struct cxib_poll_softirq, runner);
+}
+
+static struct cxib_poll_thread *thread_of(struct cxib_poll_runner *runner)
+{
+	return container_of(runner, struct cxib_poll_thread, runner);
+}
+
+static void kick_softirq(struct cxib_poll_runner *runner)
+{
+	irq_poll_sched(&softirq_of(runner)->iop);
+}
+
+/* With the lock held: a CQ that is queued later finds the softirq ready to be scheduled. */
+static void complete_softirq(struct cxib_poll_runner *runner)
+{
+	lockdep_assert_held(&runner->lock);
+	irq_poll_complete(&softirq_of(runner)->iop);
+}
+
+static const struct cxib_poll_runner_ops softirq_ops = {
+	.kick = kick_softirq,
+	.idle = complete_softirq,
+};
+
+/* The whole budget: the softirq calls again. Less: complete_softirq() has run. */
+static int poll_softirq(struct irq_poll *iop, int budget)
+{
+	struct cxib_poll_softirq *softirq = container_of(iop, struct cxib_poll_softirq, iop);
+
+	return cxib_poll_runner_turn(&softirq->runner) ? budget : 0;
+}
+
+static void kick_thread(struct cxib_poll_runner *runner)
+{
+	wake_up_process(thread_of(runner)->task);
+}
+
+static const struct cxib_poll_runner_ops thread_ops = {
+	.kick = kick_thread,
+};
+
+/*
+ * done() handlers of a CQ that was allocated for softirq context take locks that others take with
+ * bottom halves disabled.
+ */
+static bool run_thread_turn(struct cxib_poll_thread *thread)
+{
+	bool is_active;
+
+	if (thread->may_sleep)
+		return cxib_poll_runner_turn(&thread->runner);
+	local_bh_disable();
+	is_active = cxib_poll_runner_turn(&thread->runner);
+	local_bh_enable();
+	return is_active;
+}
+
+static int thread_fn(void *data)
+{
+	struct cxib_poll_thread *thread = data;
+
+	for (;;) {
+		/* A full barrier: kick_thread() follows the store of is_active. */
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		if (!cxib_poll_runner_is_active(&thread->runner)) {
+			schedule();
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		while (run_thread_turn(thread))
+			cond_resched();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/**
+ * cxib_poll_thread_init() - initialise a thread's runner
+ * @thread: thread that is created later, if at all
+ * @may_sleep: its done() handlers may sleep
+ * @quantum_us: as cxib_poll_runner_set_quantum()
+ */
+void cxib_poll_thread_init(struct cxib_poll_thread *thread, bool may_sleep, u32 quantum_us)
+{
+	cxib_poll_runner_init(&thread->runner, &thread_ops, quantum_us);
+	thread->runner.may_linger = true;
+	thread->may_sleep = may_sleep;
+}
+
+/* CPUs of the device's NUMA node that are not isolated. A device without a node uses any of them. */
+static void set_default_cpus(struct task_struct *task, int node)
+{
+	const struct cpumask *near = node == NUMA_NO_NODE ? cpu_possible_mask :
+							    cpumask_of_node(node);
+	cpumask_var_t cpus;
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
+		return;
+	cpumask_and(cpus, near, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	if (cpumask_intersects(cpus, cpu_online_mask))
+		set_cpus_allowed_ptr(task, cpus);
+	free_cpumask_var(cpus);
+}
+
+/**
+ * cxib_poll_thread_create() - create a thread
+ * @thread: thread without a task
+ * @ibdev: its device, whose name begins that of the thread
+ * @kind: second part of its name
+ * @number: third part of its name, hexadecimal
+ *
+ * The thread is not bound to CPUs, so an administrator can move it. Its caller holds the policy
+ * lock.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -ENOMEM, or -EINTR if the caller has been killed.
+ */
+int cxib_poll_thread_create(struct cxib_poll_thread *thread, const struct cxib_ibdev *ibdev,
+			    const char *kind, u32 number)
+{
+	int node = dev_to_node(ibdev->hw->bus->dev);
+	struct task_struct *task;
+
+	task = kthread_create_on_node(thread_fn, thread, node, "%s/%s%x",
+				      dev_name(&ibdev->ib.dev), kind, number);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	set_default_cpus(task, node);
+	wake_up_process(task);
+	/* The task is complete before an interrupt kicks it. */
+	smp_store_release(&thread->task, task);
+	return 0;
+}
+
+/**
+ * cxib_poll_thread_stop() - stop a thread
+ * @thread: thread with or without a task; no CQ is queued with it any more
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_poll_thread_stop(struct cxib_poll_thread *thread)
+{
+	if (thread->task)
+		kthread_stop(thread->task);
+	thread->task = NULL;
+}
+
+/**
+ * cxib_poll_vector_init() - initialise the runners of a completion vector
+ * @vector: zeroed
+ * @quantum_us: as cxib_poll_runner_set_quantum()
+ */
+void cxib_poll_vector_init(struct cxib_poll_vector *vector, u32 quantum_us)
+{
+	cxib_poll_runner_init(&vector->softirq.runner, &softirq_ops, quantum_us);
+	irq_poll_init(&vector->softirq.iop, SOFTIRQ_WEIGHT, poll_softirq);
+	cxib_poll_thread_init(&vector->thread, false, quantum_us);
+}
+
+/**
+ * cxib_poll_vector_stop() - stop the runners of a completion vector
+ * @vector: vector without CQs
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_poll_vector_stop(struct cxib_poll_vector *vector)
+{
+	irq_poll_disable(&vector->softirq.iop);
+	cxib_poll_thread_stop(&vector->thread);
+}

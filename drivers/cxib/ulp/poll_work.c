@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Work items of CQs: one turn each, then behind the other work items of the CPU. */
+#include <linux/workqueue.h>
+
+#include "ulp/poll.h"
+
+static struct cxib_poll_work *work_of(struct cxib_poll_runner *runner)
+{
+	return container_of(runner, struct cxib_poll_work, runner);
+}
+
+static void queue(struct cxib_poll_work *work)
+{
+	queue_work(READ_ONCE(work->workqueue), &work->work);
+}
+
+static void kick_work(struct cxib_poll_runner *runner)
+{
+	queue(work_of(runner));
+}
+
+static const struct cxib_poll_runner_ops work_ops = {
+	.kick = kick_work,
+};
+
+static void work_fn(struct work_struct *item)
+{
+	struct cxib_poll_work *work = container_of(item, struct cxib_poll_work, work);
+
+	if (cxib_poll_runner_turn(&work->runner))
+		queue(work);
+}
+
+/**
+ * cxib_poll_work_init() - initialise the work item of a CQ
+ * @work: work item; its workqueue is set before a CQ is queued
+ * @quantum_us: as cxib_poll_runner_set_quantum()
+ */
+void cxib_poll_work_init(struct cxib_poll_work *work, u32 quantum_us)
+{
+	cxib_poll_runner_init(&work->runner, &work_ops, quantum_us);
+	INIT_WORK(&work->work, work_fn);
+}
+
+/**
+ * cxib_poll_work_stop() - wait for the work item of a CQ
+ * @work: work item whose CQ is not queued any more
+ *
+ * Context: process context, may sleep.
+ */
+void cxib_poll_work_stop(struct cxib_poll_work *work)
+{
+	cancel_work_sync(&work->work);
+}
+
+static struct workqueue_struct *allocate(const struct cxib_poll_device *polling, bool is_unbound)
+{
+	const char *name = dev_name(&polling->ibdev->ib.dev);
+
+	if (is_unbound)
+		return alloc_workqueue("cxib-cq-unbound-%s",
+				       WQ_UNBOUND | WQ_SYSFS | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
+				       name);
+	return alloc_workqueue("cxib-cq-%s", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0, name);
+}
+
+/**
+ * cxib_poll_workqueue() - the workqueue for CQs of a device, created when it is first needed
+ * @polling: device
+ * @is_unbound: its work items run on any CPU
+ *
+ * Context: process context, may sleep; the caller holds the policy lock.
+ * Return: the workqueue, or NULL without memory.
+ */
+struct workqueue_struct *cxib_poll_workqueue(struct cxib_poll_device *polling, bool is_unbound)
+{
+	struct workqueue_struct **workqueue = is_unbound ? &polling->unbound : &polling->bound;
+
+	lockdep_assert_held(&polling->policy->lock);
+
+	if (!*workqueue)
+		*workqueue = allocate(polling, is_unbound);
+	return *workqueue;
+}

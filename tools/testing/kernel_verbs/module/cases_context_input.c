@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Invalid arguments of cxib_alloc_cq() and cxib_cq_set_context(): each is refused, the CQ stays as it was. */
+#include "kverbs.h"
+
+#define ENTRIES		16
+/* Each member of struct cxib_cq_options just beyond its limit. */
+#define BEYOND(limit)	((limit) + 1)
+
+/**
+ * struct invalid_options - options that no CQ can have
+ * @what: their fault
+ * @options: the options
+ */
+struct invalid_options {
+	const char *what;
+	struct cxib_cq_options options;
+};
+
+static const struct invalid_options invalid[] = {
+	{ "unknown context", { .context = BEYOND(CXIB_CQ_UNBOUND_WORKQUEUE) } },
+	{ "unknown flag", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD << 1 } },
+	{ "own thread in softirq", { .context = CXIB_CQ_SOFTIRQ, .flags = CXIB_CQ_OWN_THREAD } },
+	{ "own thread in workqueue", { .context = CXIB_CQ_WORKQUEUE, .flags = CXIB_CQ_OWN_THREAD } },
+	{ "weight", { .context = CXIB_CQ_SOFTIRQ, .weight = BEYOND(CXIB_CQ_WEIGHT_MAX) } },
+	{ "busy_poll_us", { .context = CXIB_CQ_THREAD, .busy_poll_us = BEYOND(CXIB_CQ_BUSY_POLL_US_MAX) } },
+	{ "busy_poll_us in softirq", { .context = CXIB_CQ_SOFTIRQ, .busy_poll_us = 1 } },
+	{ "busy_poll_us in workqueue", { .context = CXIB_CQ_WORKQUEUE, .busy_poll_us = 1 } },
+	{ "nice above 19", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .nice = BEYOND(MAX_NICE) } },
+	{ "nice below -20", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .nice = MIN_NICE - 1 } },
+	{ "nice without own thread", { .context = CXIB_CQ_THREAD, .nice = 1 } },
+	{ "policy", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .policy = BEYOND(CXIB_THREAD_FIFO) } },
+	{ "policy without own thread", { .context = CXIB_CQ_THREAD, .policy = CXIB_THREAD_FIFO } },
+	{ "cpus without own thread", { .context = CXIB_CQ_THREAD, .cpus = cpu_possible_mask } },
+	{ "no online CPU", { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD, .cpus = cpu_none_mask } },
+};
+
+static int expect_refusal(struct kverbs_report *report, const char *what, struct ib_cq *cq, int err)
+{
+	if (!IS_ERR(cq)) {
+		ib_free_cq(cq);
+		return kverbs_fail(report, "%s: a CQ is allocated", what);
+	}
+	if (PTR_ERR(cq) != err)
+		return kverbs_fail(report, "%s: error %ld instead of %d", what, PTR_ERR(cq), err);
+	return 0;
+}
+
+static int alloc_with_invalid_options(struct kverbs_report *report)
+{
+	struct ib_device *device = kverbs_device(0);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(invalid) && !err; i++)
+		err = expect_refusal(report, invalid[i].what,
+				     kverbs_alloc_cq(device, NULL, ENTRIES, 0, &invalid[i].options), -EINVAL);
+	return err;
+}
+
+static int alloc_with_invalid_size(struct kverbs_report *report)
+{
+	const struct cxib_cq_options options = { .context = CXIB_CQ_SOFTIRQ };
+	struct ib_device *device = kverbs_device(0);
+	const struct {
+		int entries, vector;
+	} bad[] = {
+		{ 0, 0 },
+		{ -1, 0 },
+		{ device->attrs.max_cqe + 1, 0 },
+		{ ENTRIES, CXIB_ANY_VECTOR - 1 },
+		{ ENTRIES, device->num_comp_vectors },
+	};
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bad) && !err; i++)
+		err = expect_refusal(report, "size or vector",
+				     kverbs_alloc_cq(device, NULL, bad[i].entries, bad[i].vector, &options),
+				     -EINVAL);
+	return err;
+}
+
+static int expect_change(struct kverbs_report *report, const char *what, struct ib_cq *cq,
+			 const struct cxib_cq_options *options, int expected)
+{
+	int err = kverbs_set_context(cq, options);
+
+	return err == expected ? 0 : kverbs_fail(report, "%s: error %d instead of %d", what, err, expected);
+}
+
+/* done() that must not sleep is not moved to where it may, nor the other way. */
+static int change_class(struct kverbs_report *report, struct ib_cq *cq, bool may_sleep)
+{
+	const struct cxib_cq_options softirq = { .context = CXIB_CQ_SOFTIRQ };
+	const struct cxib_cq_options thread = { .context = CXIB_CQ_THREAD };
+	const struct cxib_cq_options own = { .context = CXIB_CQ_THREAD, .flags = CXIB_CQ_OWN_THREAD };
+	const struct cxib_cq_options workqueue = { .context = CXIB_CQ_WORKQUEUE };
+	const struct cxib_cq_options unbound = { .context = CXIB_CQ_UNBOUND_WORKQUEUE };
+	const struct cxib_cq_options direct = { .context = CXIB_CQ_DIRECT };
+	const int no_sleep = may_sleep ? -EINVAL : 0, sleep = may_sleep ? 0 : -EINVAL;
+
+	return expect_change(report, "softirq", cq, &softirq, no_sleep) ?:
+	       expect_change(report, "thread", cq, &thread, no_sleep) ?:
+	       expect_change(report, "own thread", cq, &own, sleep) ?:
+	       expect_change(report, "workqueue", cq, &workqueue, sleep) ?:
+	       expect_change(report, "unbound workqueue", cq, &unbound, sleep) ?:
+	       expect_change(report, "direct", cq, &direct, -EINVAL);
+}
+
+static int change_with_invalid_options(struct kverbs_report *report, enum ib_poll_context context)
+{
+	struct ib_cq *cq = ib_alloc_cq(kverbs_device(0), NULL, ENTRIES, 0, context);
+	unsigned int i;
+	int err = 0;
+
+	if (IS_ERR(cq))
+		return kverbs_fail(report, "ib_alloc_cq(): error %ld", PTR_ERR(cq));
+	for (i = 0; i < ARRAY_SIZE(invalid) && !err; i++)
+		err = expect_change(report, invalid[i].what, cq, &invalid[i].options, -EINVAL);
+	if (!err && context != IB_POLL_DIRECT)
+		err = change_class(report, cq, context != IB_POLL_SOFTIRQ);
+	ib_free_cq(cq);
+	return err;
+}
+
+static void no_event(struct ib_cq *cq, void *context)
+{
+}
+
+/* A ULP with a handler of its own polls itself. */
+static int change_other_cqs(struct kverbs_report *report)
+{
+	const struct cxib_cq_options options = { .context = CXIB_CQ_SOFTIRQ };
+	const struct ib_cq_init_attr attr = { .cqe = ENTRIES };
+	struct ib_cq *cq = ib_create_cq(kverbs_device(0), no_event, NULL, NULL, &attr);
+	int err;
+
+	if (IS_ERR(cq))
+		return kverbs_fail(report, "ib_create_cq(): error %ld", PTR_ERR(cq));
+	err = expect_change(report, "CQ of ib_create_cq()", cq, &options, -EINVAL);
+	ib_destroy_cq(cq);
+	if (err)
+		return err;
+	cq = ib_cq_pool_get(kverbs_device(0), ENTRIES, -1, IB_POLL_SOFTIRQ);
+	if (IS_ERR(cq))
+		return kverbs_fail(report, "ib_cq_pool_get(): error %ld", PTR_ERR(cq));
+	err = expect_change(report, "CQ of the pool", cq, &options, -EOPNOTSUPP);
+	ib_cq_pool_put(cq, ENTRIES);
+	return err;
+}
+
+/* Each vector gets a CQ before one gets the second: all are equally near here. */
+static int choose_vectors(struct kverbs_report *report)
+{
+	const struct cxib_cq_options options = { .context = CXIB_CQ_THREAD };
+	struct ib_device *device = kverbs_device(0);
+	struct ib_cq *cq[8];
+	unsigned int i, count, used = 0;
+	int err = 0;
+
+	count = min_t(unsigned int, ARRAY_SIZE(cq), 2 * device->num_comp_vectors);
+	for (i = 0; i < count && !err; i++) {
+		cq[i] = kverbs_alloc_cq(device, NULL, ENTRIES, CXIB_ANY_VECTOR, &options);
+		if (IS_ERR(cq[i]))
+			err = kverbs_fail(report, "any vector: error %ld", PTR_ERR(cq[i]));
+		else
+			used |= BIT(cq[i]->comp_vector);
+	}
+	while (i--)
+		if (!IS_ERR(cq[i]))
+			ib_free_cq(cq[i]);
+	if (!err && device->num_comp_vectors <= 4 && used != BIT(device->num_comp_vectors) - 1)
+		err = kverbs_fail(report, "%u CQs use only the vectors 0x%x", count, used);
+	return err;
+}
+
+/**
+ * kverbs_context_input() - the case of invalid arguments
+ * @report: report
+ * @settings: unused
+ *
+ * Return: 0, or an error after kverbs_fail().
+ */
+int kverbs_context_input(struct kverbs_report *report, const struct kverbs_settings *settings)
+{
+	return alloc_with_invalid_options(report) ?: alloc_with_invalid_size(report) ?:
+	       change_with_invalid_options(report, IB_POLL_DIRECT) ?:
+	       change_with_invalid_options(report, IB_POLL_SOFTIRQ) ?:
+	       change_with_invalid_options(report, IB_POLL_WORKQUEUE) ?:
+	       change_with_invalid_options(report, IB_POLL_UNBOUND_WORKQUEUE) ?:
+	       change_other_cqs(report) ?: choose_vectors(report);
+}
